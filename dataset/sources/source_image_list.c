@@ -2,7 +2,8 @@
 /*
  * The image_list source: samples from a TSV or CSV list with paths of images and masks, labels,
  * boxes, numbers and text. The whole list is stored in memory and checked when the source is
- * opened. A record is parsed again whenever its sample is read.
+ * opened. A record is parsed again whenever its sample is read. Of a folder of images, and one of
+ * their masks, the list is made (folder_pairs.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 #include "descriptor_int.h"
 #include "error_int.h"
 #include "file_reader.h"
+#include "folder_pairs.h"
 #include "list_columns.h"
 #include "root_folder.h"
 #include "stage.h"
@@ -29,6 +31,7 @@ static const uint64_t MOST_LIST_BYTES = UINT64_C(1) << 32;
 typedef struct image_list_args {
     const char *file;
     const char *root;
+    const char *masks; /* folder of masks; "": none */
 } image_list_args;
 
 typedef struct image_list {
@@ -244,12 +247,38 @@ static bool ends_in_csv(const char *path)
     return length > 4 && strcmp(path + length - 4, ".csv") == 0;
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* Makes the list of a folder of images. */
+static sluice_status list_folder(image_list *list, const image_list_args *args)
+{
+    sluice_status st = folder_pairs_text(args->file, args->masks, &list->text, &list->size);
+
+    list->separator = '\t';
+    return st == SLUICE_OK ? root_folder_open("", args->file, &list->root_fd) : st;
+}
+
 static sluice_status open_list(image_list *list, const image_list_args *args)
 {
-    sluice_status st = load_text(list, args->file);
+    const bool of_folder = is_folder(args->file);
+    sluice_status st;
     sli_error error;
 
-    if (st == SLUICE_OK) {
+    if (of_folder && args->root[0] != '\0') {
+        st = sli_fail(SLUICE_E_INVALID, "root= is for lists, and this is a folder of images");
+    } else if (!of_folder && args->masks[0] != '\0') {
+        st = sli_fail(SLUICE_E_INVALID,
+                      "masks= is for a folder of images, and this is none; a list has a column "
+                      "mask:mask");
+    } else {
+        st = of_folder ? list_folder(list, args) : load_text(list, args->file);
+    }
+    if (st == SLUICE_OK && !of_folder) {
         st = root_folder_open(args->file, args->root, &list->root_fd);
     }
     if (st != SLUICE_OK) {
@@ -432,16 +461,20 @@ static sluice_status list_schema(const void *source, stage_schema *schema)
 
 static const stage_param list_params[] = {
     PARAM_(image_list_args, file, PARAM_TEXT, NULL, 0, 0, NULL,
-           "the list: TSV, or CSV if its name ends in .csv"),
+           "the list: TSV, or CSV if its name ends in .csv; or a folder of images"),
     PARAM_(image_list_args, root, PARAM_TEXT, "", 0, 0, NULL,
            "folder of relative paths; without it that of the list"),
+    PARAM_(image_list_args, masks, PARAM_TEXT, "", 0, 0, NULL,
+           "with a folder of images: the folder of their masks, found by file name"),
 };
 
 const stage_def stage_image_list = {
     .name = "image_list",
     .summary = "Samples from a list: a header names the columns, image, label and NAME:KIND with "
                "KIND image, mask, boxes[N], coco[N], voc[N], darknet[N], text[N], a type, T[N] or "
-               "T[N]@BOXES; without a header the fields are image and label.",
+               "T[N]@BOXES; without a header the fields are image and label. Or the images of a "
+               "folder, with "
+               "their masks.",
     .gives = "image (encoded), label i32, and a column per field; NAME_length i32 for boxes[N], "
              "text[N] and T[N]",
     .kind = STAGE_SOURCE,
@@ -454,7 +487,15 @@ const stage_def stage_image_list = {
 sluice_status sluice_dataset_image_list(const char *file, const char *root,
                                         sluice_dataset **dataset_out)
 {
-    const image_list_args args = {file, root != NULL ? root : ""};
+    const image_list_args args = {file, root != NULL ? root : "", ""};
+
+    return dataset_begin(&stage_image_list, &args, dataset_out);
+}
+
+sluice_status sluice_dataset_image_masks(const char *images, const char *masks,
+                                         sluice_dataset **dataset_out)
+{
+    const image_list_args args = {images, "", masks != NULL ? masks : ""};
 
     return dataset_begin(&stage_image_list, &args, dataset_out);
 }

@@ -321,6 +321,7 @@ static void arrays_are_a_dataset(void)
     T_CONTAINS(sluice_last_error(), "/nonexistent/x.bin");
     sluice_dataset_destroy(dataset);
     T_STATUS(sluice_dataset_image_list("/nonexistent/x.tsv", NULL, &dataset), SLUICE_E_IO);
+    T_STATUS(sluice_dataset_image_masks("/nonexistent", NULL, &dataset), SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "/nonexistent/x.tsv");
     sluice_coco_config_init(&coco);
     coco.max_boxes = 20;

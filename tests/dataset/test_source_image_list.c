@@ -103,8 +103,8 @@ static void bad_lists_say_where(void)
     T_STATUS(sluice_dataset_image_list("/nonexistent/list", NULL, &(sluice_dataset *){NULL}),
              SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "/nonexistent/list: cannot open");
-    T_STATUS(sluice_dataset_image_list(folder, NULL, &(sluice_dataset *){NULL}),
-             SLUICE_E_UNSUPPORTED);
+    T_STATUS(sluice_dataset_image_list(folder, NULL, &(sluice_dataset *){NULL}), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "has no images directly in it");
 }
 
 /* ---- what follows the image ------------------------------------------------------------------ */
@@ -376,7 +376,100 @@ static void masks_of_png_files_are_indices(void)
 }
 #endif
 
+/* ---- folders --------------------------------------------------------------------------------- */
+
+/* Writes an image and its mask to photos and masks, by these names. */
+static void write_photo(const char *folder, const char *image, const char *mask)
+{
+    char name[60];
+    char other[60];
+
+    snprintf(name, sizeof(name), "photos/%s", image);
+    snprintf(other, sizeof(other), "masks/%s", mask);
+    t_write_file(t_path(folder, "photos/notes.txt"), "x", 1);
+    t_write_file(t_path(folder, "masks/notes.txt"), "x", 1);
+    write_pair(folder, name, other);
+}
+
+static void masks_are_found_by_the_names_of_images(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    char text[900];
+    engine_run run;
+
+    write_photo(folder, "b \"2\".ppm", "b \"2\".pgm");
+    write_photo(folder, "a.b.ppm", "a.b.PGM");
+    write_photo(folder, "a-1.PPM", "a-1.pgm");
+    snprintf(text, sizeof(text), "image_list %s/photos masks=%s/masks | decode | batch 3", folder,
+             folder);
+    dataset = parsed(text);
+    T_STR(name_of(dataset, 0), "a-1.PPM");
+    T_STR(name_of(dataset, 1), "a.b.ppm");
+    T_STR(name_of(dataset, 2), "b \"2\".ppm");
+    open_run(&run, dataset, &(run_options){.workers = 2});
+    T_OK(next_batch(&run));
+    for (uint32_t row = 0; row < 3; row++) {
+        const uint8_t *mask = column_row(&run, "mask", row);
+
+        T_EQ(mask[5 * LIST_WIDTH + 7], class_of(7, 5));
+    }
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+    snprintf(text, sizeof(text), "image_list %s/photos | decode | batch 3", folder);
+    dataset = parsed(text);
+    T_EQ(dataset->schema.column_count, 1);
+    open_run(&run, dataset, &(run_options){.workers = 1});
+    T_OK(next_batch(&run));
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+static void refused_folder(const char *folder, const char *arguments, const char *words)
+{
+    sluice_dataset *dataset = NULL;
+    char text[900];
+
+    snprintf(text, sizeof(text), "image_list %s/photos %s", folder, arguments);
+    T_STATUS(sluice_dataset_parse(text, &dataset), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), words);
+}
+
+static void folders_that_do_not_fit_are_refused(void)
+{
+    char folder[300];
+    char masks[400];
+
+    snprintf(folder, sizeof(folder), "%s", t_folder());
+    snprintf(masks, sizeof(masks), "masks=%s/masks", folder);
+    t_write_file(t_path(folder, "photos/notes.txt"), "x", 1);
+    refused_folder(folder, "", "photos has no images directly in it");
+    write_photo(folder, "a.ppm", "a.pgm");
+    refused_folder(folder, "root=/", "root= is for lists");
+    write_pair(folder, "photos/b.ppm", "unused.pgm");
+    write_pair(folder, "photos/c.ppm", "unused.pgm");
+    refused_folder(folder, masks, "photos/b.ppm has no mask of the same name in");
+    refused_folder(folder, masks, "(3 images, 1 masks)");
+    write_photo(folder, "b.ppm", "b.pgm");
+    write_photo(folder, "c.ppm", "c.pgm");
+    write_pair(folder, "unused.ppm", "masks/bb.pgm");
+    refused_folder(folder, masks, "masks/bb.pgm has no image of the same name in");
+    write_pair(folder, "photos/bb.ppm", "masks/bb.png");
+    refused_folder(folder, masks, "bb.pgm and bb.png in");
+    write_list(folder, "photos.tsv", "a.ppm\n");
+    {
+        sluice_dataset *dataset = NULL;
+        char text[900];
+
+        snprintf(text, sizeof(text), "image_list %s/photos.tsv %s", folder, masks);
+        T_STATUS(sluice_dataset_parse(text, &dataset), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), "masks= is for a folder of images");
+    }
+}
+
 const t_test source_image_list_tests[] = {
+    T_TEST(masks_are_found_by_the_names_of_images),
+    T_TEST(folders_that_do_not_fit_are_refused),
     T_TEST(columns_are_what_the_header_says),
     T_TEST(a_list_without_a_header_is_paths_and_labels),
     T_TEST(bad_lists_say_where),

@@ -49,6 +49,8 @@ static void write_sources(const char *folder)
     t_write_file(t_path(folder, "test.bin"), record, sizeof(record));
     t_write_file(t_path(folder, "train.bin"), record, sizeof(record));
     t_write_file(t_path(folder, "x.ppm"), "P6 1 1 255\nabc", 14);
+    t_write_file(t_path(folder, "photos/x.ppm"), "P6 1 1 255\nabc", 14);
+    t_write_file(t_path(folder, "masks/x.pgm"), "P5 1 1 255\na", 12);
     t_write_file(t_path(folder, "x.csv"), "x.ppm,3\nx.ppm,4\n", 16);
     t_write_file(t_path(folder, "x.json"), coco, strlen(coco));
     idx_write_pair(folder, "t10k-", 6, 3);

@@ -80,6 +80,16 @@ static sluice_status begin_mnist(const char *folder, sluice_dataset **dataset_ou
     return sluice_dataset_mnist(folder, "test", dataset_out);
 }
 
+static sluice_status begin_image_masks(const char *folder, sluice_dataset **dataset_out)
+{
+    char images[500];
+    char masks[500];
+
+    snprintf(images, sizeof(images), "%s/photos", folder);
+    snprintf(masks, sizeof(masks), "%s/masks", folder);
+    return sluice_dataset_image_masks(images, masks, dataset_out);
+}
+
 static sluice_status begin_image_list(const char *folder, sluice_dataset **dataset_out)
 {
     char list[500];
@@ -668,6 +678,8 @@ const stage_call stage_calls[] = {
     {NULL, "cifar100 ${FOLDER}", NULL, begin_cifar100_defaults, "batch 4"},
     {NULL, "mnist ${FOLDER} split=test", NULL, begin_mnist, "batch 4"},
     {NULL, "mnist ${FOLDER} part=test", NULL, begin_mnist, "batch 4"},
+    {NULL, "image_list ${FOLDER}/photos masks=${FOLDER}/masks", NULL, begin_image_masks,
+     "decode | batch 1"},
     {NULL, "image_list ${FOLDER}/x.csv root=${FOLDER}", NULL, begin_image_list,
      "decode | resize 8,8 | batch 4"},
     {NULL, "coco ${FOLDER}/x.json root=${FOLDER} iscrowd=keep max_boxes=7", NULL, begin_coco,

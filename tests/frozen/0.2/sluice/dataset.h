@@ -412,6 +412,22 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_image_list(const char *file, con
                                                            sluice_dataset **dataset_out);
 
 /**
+ * Makes a dataset of the images directly in a folder, and of their masks in another one: the text
+ * `image_list IMAGES masks=MASKS`. The columns are `image` and `mask`, as in a list. The mask of an
+ * image is the file of the same name up to the last dot, of any extension. Samples are sorted by
+ * name. Other files than jpg, jpeg, png, ppm, pgm and pnm are ignored.
+ *
+ * @param images, masks  folders; masks NULL: no column `mask`
+ *
+ * Returns: E_INVALID no images, an image without a mask, a mask without an image, or two files of
+ *          one name: the message names the first one; E_IO; E_NO_MEMORY.
+ *
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_image_masks(const char *images, const char *masks,
+                                                            sluice_dataset **dataset_out);
+
+/**
  * CIFAR-10 in its binary form: data_batch_1.bin to data_batch_5.bin and test_batch.bin, in dir or
  * in dir/cifar-10-batches-bin. Images are u8 (32, 32, 3).
  *

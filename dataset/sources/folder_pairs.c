@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* realpath() needs this. */
+#define _GNU_SOURCE
+#include "folder_pairs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "alloc_int.h"
+#include "status_int.h"
+#include "text_int.h"
+
+/* The image files of a folder, sorted by their names up to the last dot. */
+typedef struct file_names {
+    const char *folder;
+    char **names;
+    size_t count;
+    size_t capacity;
+} file_names;
+
+static void free_names(file_names *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        sli_free(files->names[i]);
+    }
+    sli_free(files->names);
+}
+
+static bool is_image(const char *name)
+{
+    static const char *const extensions[] = {"jpg", "jpeg", "png", "ppm", "pgm", "pnm"};
+    const char *dot = strrchr(name, '.');
+
+    for (size_t i = 0; dot != NULL && dot != name && i < sizeof(extensions) / sizeof(*extensions);
+         i++) {
+        if (strcasecmp(dot + 1, extensions[i]) == 0) {
+            return name[0] != '.';
+        }
+    }
+    return false;
+}
+
+static sluice_status add_name(file_names *files, const char *name)
+{
+    char **grown = sli_grow(files->names, &files->capacity, files->count + 1, sizeof(*grown));
+
+    if (grown == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the names in %s", files->folder);
+    }
+    files->names = grown;
+    grown[files->count] = sli_strdup(name);
+    if (grown[files->count] == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the names in %s", files->folder);
+    }
+    files->count++;
+    return SLUICE_OK;
+}
+
+/* Compares names up to their last dots, bytewise. */
+static int compare_stems(const char *a, const char *b)
+{
+    const size_t one = (size_t)(strrchr(a, '.') - a);
+    const size_t other = (size_t)(strrchr(b, '.') - b);
+    const int order = memcmp(a, b, one < other ? one : other);
+
+    return order != 0 ? order : (one > other) - (one < other);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const char *one = *(char *const *)a;
+    const char *other = *(char *const *)b;
+    const int order = compare_stems(one, other);
+
+    return order != 0 ? order : strcmp(one, other);
+}
+
+static sluice_status read_names(file_names *files)
+{
+    DIR *folder = opendir(files->folder);
+    struct dirent *entry;
+    sluice_status st = SLUICE_OK;
+
+    if (folder == NULL) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "%s: cannot open", files->folder);
+    }
+    while (st == SLUICE_OK && (errno = 0, entry = readdir(folder)) != NULL) {
+        st = is_image(entry->d_name) ? add_name(files, entry->d_name) : SLUICE_OK;
+    }
+    if (st == SLUICE_OK && errno != 0) {
+        st = sli_fail_errno(SLUICE_E_IO, errno, "%s: cannot read", files->folder);
+    }
+    closedir(folder);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (files->count == 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "no valid data in the dataset: %s has no images directly in it; want jpg, "
+                        "jpeg, png, ppm, pgm or pnm files; for class folders use image_folder",
+                        files->folder);
+    }
+    qsort(files->names, files->count, sizeof(*files->names), compare_names);
+    return SLUICE_OK;
+}
+
+/* Refuses two masks, or an image and another one, of one name. */
+static sluice_status check_distinct(const file_names *files)
+{
+    for (size_t i = 1; i < files->count; i++) {
+        if (compare_stems(files->names[i - 1], files->names[i]) == 0) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s and %s in %s have one name; masks are found by the names of their "
+                            "images without extension",
+                            files->names[i - 1], files->names[i], files->folder);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Checks that each image has a mask, and each mask an image. */
+static sluice_status check_pairs(const file_names *images, const file_names *masks)
+{
+    const size_t count = images->count > masks->count ? images->count : masks->count;
+
+    for (size_t i = 0; i < count; i++) {
+        const int order = i == images->count  ? 1
+                          : i == masks->count ? -1
+                                              : compare_stems(images->names[i], masks->names[i]);
+
+        if (order != 0) {
+            return sli_fail(
+                SLUICE_E_INVALID,
+                "%s/%s has no %s of the same name in %s (%zu images, %zu masks); for "
+                "names that differ give a list with the columns image and mask:mask",
+                order < 0 ? images->folder : masks->folder,
+                order < 0 ? images->names[i] : masks->names[i], order < 0 ? "mask" : "image",
+                order < 0 ? masks->folder : images->folder, images->count, masks->count);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Adds a field in quotes. */
+static void add_field(sli_text *text, const char *folder, const char *name, char end)
+{
+    const char *const parts[] = {folder, folder[0] != '\0' ? "/" : "", name};
+
+    sli_text_add(text, "\"");
+    for (size_t i = 0; i < 3; i++) {
+        for (const char *at = parts[i]; *at != '\0';) {
+            const size_t length = strcspn(at, "\"");
+
+            sli_text_add(text, "%.*s%s", (int)length, at, at[length] == '"' ? "\"\"" : "");
+            at += length + (at[length] == '"');
+        }
+    }
+    sli_text_add(text, "\"%c", end);
+}
+
+static sluice_status write_list(const file_names *images, const file_names *masks,
+                                const char *mask_folder, char **text_out, size_t *size_out)
+{
+    sli_text text = {0};
+
+    sli_text_add(&text, "image%s\n", masks != NULL ? "\tmask:mask" : "");
+    for (size_t i = 0; i < images->count; i++) {
+        add_field(&text, "", images->names[i], masks != NULL ? '\t' : '\n');
+        if (masks != NULL) {
+            add_field(&text, mask_folder, masks->names[i], '\n');
+        }
+    }
+    *size_out = text.length;
+    return sli_text_take(&text, text_out);
+}
+
+sluice_status folder_pairs_text(const char *images, const char *masks, char **text_out,
+                                size_t *size_out)
+{
+    const bool has_masks = masks[0] != '\0';
+    file_names pictures = {.folder = images};
+    file_names classes = {.folder = masks};
+    char *folder = NULL;
+    sluice_status st = read_names(&pictures);
+
+    if (st == SLUICE_OK && has_masks) {
+        folder = realpath(masks, NULL);
+        st = folder != NULL ? read_names(&classes)
+                            : sli_fail_errno(SLUICE_E_IO, errno, "%s: cannot open", masks);
+        st = st == SLUICE_OK ? check_distinct(&pictures) : st;
+        st = st == SLUICE_OK ? check_distinct(&classes) : st;
+        st = st == SLUICE_OK ? check_pairs(&pictures, &classes) : st;
+    }
+    if (st == SLUICE_OK) {
+        st = write_list(&pictures, has_masks ? &classes : NULL, folder, text_out, size_out);
+    }
+    free(folder);
+    free_names(&pictures);
+    free_names(&classes);
+    return st;
+}
