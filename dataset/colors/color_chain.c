@@ -176,6 +176,16 @@ void color_add_warp(color_chain *chain, const image_warp *warp)
     }
 }
 
+void color_add_erase(color_chain *chain, const color_rectangle *erased)
+{
+    color_rectangle *own = &add(chain, COLOR_ERASE, 0)->erased;
+
+    *own = *erased;
+    if (chain->flipped) {
+        own->x = chain->width - erased->x - erased->width;
+    }
+}
+
 void color_add_blur(color_chain *chain, uint32_t taps, double sigma)
 {
     blur_make(&add(chain, COLOR_BLUR, 0)->blur, taps, sigma);
@@ -249,11 +259,33 @@ static bool apply_one(const color_operation *operation, const uint8_t *from, uin
     return true;
 }
 
-void color_apply(const color_chain *chain, uint32_t first, uint32_t end, const uint8_t *from,
-                 uint8_t *to, uint32_t pixels, uint32_t channels)
+/* Sets the pixels of line y that are in the rectangle. False: there are none. */
+static bool erase(const color_rectangle *erased, uint32_t y, const uint8_t *from, uint8_t *to,
+                  uint32_t pixels, uint32_t channels)
+{
+    uint8_t *pixel = to + (size_t)erased->x * channels;
+
+    if (y < erased->y || y - erased->y >= erased->height) {
+        return false;
+    }
+    if (from != to) {
+        memcpy(to, from, (size_t)pixels * channels);
+    }
+    for (uint32_t i = 0; i < erased->width; i++, pixel += channels) {
+        memcpy(pixel, erased->value, channels);
+    }
+    return true;
+}
+
+void color_apply(const color_chain *chain, uint32_t first, uint32_t end, uint32_t y,
+                 const uint8_t *from, uint8_t *to, uint32_t pixels, uint32_t channels)
 {
     for (uint32_t i = first; i < end; i++) {
-        if (apply_one(&chain->operations[i], from, to, pixels, channels)) {
+        const color_operation *operation = &chain->operations[i];
+
+        if (operation->kind == COLOR_ERASE
+                ? erase(&operation->erased, y, from, to, pixels, channels)
+                : apply_one(operation, from, to, pixels, channels)) {
             from = to;
         }
     }

@@ -26,6 +26,7 @@ typedef enum color_kind {
     COLOR_SATURATION,
     COLOR_HUE,
     COLOR_GRAY,
+    COLOR_ERASE,
     /* those from here on need statistics of the whole image */
     COLOR_CONTRAST,
     COLOR_AUTOCONTRAST,
@@ -36,6 +37,15 @@ typedef enum color_kind {
     COLOR_SHARPEN
 } color_kind;
 
+/* A rectangle of the image, [x, x + width) by [y, y + height), that is set to a value. */
+typedef struct color_rectangle {
+    uint32_t x;
+    uint32_t y;
+    uint32_t width;
+    uint32_t height;
+    uint8_t value[4]; /* of each channel */
+} color_rectangle;
+
 typedef struct color_operation {
     color_kind kind;
     float factor; /* of COLOR_SATURATION, COLOR_HUE, COLOR_CONTRAST and COLOR_SHARPEN */
@@ -45,8 +55,9 @@ typedef struct color_operation {
     uint8_t flip;
     union {
         uint8_t table[COLOR_CHANNELS][COLOR_VALUES];
-        image_warp warp; /* of COLOR_WARP */
-        image_blur blur; /* of COLOR_BLUR */
+        image_warp warp;        /* of COLOR_WARP */
+        image_blur blur;        /* of COLOR_BLUR */
+        color_rectangle erased; /* of COLOR_ERASE */
     };
 } color_operation;
 
@@ -103,6 +114,9 @@ void color_add_equalize(color_chain *chain);
  */
 void color_add_warp(color_chain *chain, const image_warp *warp);
 
+/* Sets a rectangle of the image, as the stages so far would have it, flipped or not. */
+void color_add_erase(color_chain *chain, const color_rectangle *erased);
+
 /* Blurs by a Gaussian filter of `taps` weights, odd and at most BLUR_TAPS, in both directions. */
 void color_add_blur(color_chain *chain, uint32_t taps, double sigma);
 
@@ -116,12 +130,12 @@ void color_add_sharpness(color_chain *chain, double factor);
 uint32_t color_next_whole(const color_chain *chain, uint32_t first);
 
 /*
- * Applies operations [first, end), none of which needs the whole image, to a line of (pixels,
- * channels) bytes; channels is 1 or 3 if there are operations. `from` and `to` may be the same
- * line; if there are no operations, the line is copied.
+ * Applies operations [first, end), none of which needs the whole image, to line y of (pixels,
+ * channels) bytes; channels is 1 or 3 if there are operations other than COLOR_ERASE. `from` and
+ * `to` may be the same line; if there are no operations, the line is copied.
  */
-void color_apply(const color_chain *chain, uint32_t first, uint32_t end, const uint8_t *from,
-                 uint8_t *to, uint32_t pixels, uint32_t channels);
+void color_apply(const color_chain *chain, uint32_t first, uint32_t end, uint32_t y,
+                 const uint8_t *from, uint8_t *to, uint32_t pixels, uint32_t channels);
 
 /* True if the operation makes each line from the pixels of the whole image: color_line(). */
 bool color_needs_pixels(const color_operation *operation);

@@ -34,7 +34,7 @@ void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, u
 
         if ((color->images >> column & 1) != 0) {
             colors->chain.flipped =
-                details->warps && is_flipped(details, color->stage, sample, pass);
+                color->stage->def->places && is_flipped(details, color->stage, sample, pass);
             color->stage->def->colors(color->stage->args.bytes, &draws, &colors->chain);
         }
     }
@@ -65,7 +65,7 @@ static void take_line(void *arg, uint32_t y, const uint8_t *pixels)
     sample_colors *colors = arg;
     uint8_t *line = place_of(colors, y);
 
-    color_apply(&colors->chain, 0, colors->whole, pixels, line, colors->width, colors->channels);
+    color_apply(&colors->chain, 0, colors->whole, y, pixels, line, colors->width, colors->channels);
     pass_on(colors, y, line);
 }
 
@@ -134,7 +134,8 @@ static void warp_lines(sample_colors *colors, uint32_t number)
         uint8_t *line = colors->warped.data + y * step;
 
         color_line(&colors->chain.operations[number], &from, y, colors->memory.data, line);
-        color_apply(&colors->chain, number + 1, end, line, line, colors->width, colors->channels);
+        color_apply(&colors->chain, number + 1, end, y, line, line, colors->width,
+                    colors->channels);
         pass_on(colors, y, line);
     }
     swap_buffers(colors);
@@ -159,7 +160,7 @@ void colors_finish(sample_colors *colors)
         for (uint32_t y = 0; y < colors->height; y++) {
             uint8_t *line = colors->pixels.data + y * stride;
 
-            color_apply(&colors->chain, first, end, line, line, colors->width, colors->channels);
+            color_apply(&colors->chain, first, end, y, line, line, colors->width, colors->channels);
             pass_on(colors, y, line);
         }
     }

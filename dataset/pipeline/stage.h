@@ -369,7 +369,9 @@ typedef struct stage_def {
     /* STAGE_COLOR: adds the stage's operations for one image. infer() adds their maximum number to
      * stage_schema.color_operations. */
     void (*colors)(const void *args, const sli_draws *draws, color_chain *chain);
-    bool warps; /* colors() may warp the image: masks and boxes follow */
+    bool warps;  /* colors() may warp the image: masks and boxes follow */
+    bool places; /* its operations have positions in the image, so it matters whether the image is
+                    flipped before or after them; true if `warps` */
 
     /* STAGE_ARRAY: returns the name of the column that it recomputes. */
     const char *(*array_column)(const void *args);

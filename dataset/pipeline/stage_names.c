@@ -30,6 +30,7 @@ static const struct {
     {"RandomSolarize", "random_solarize THRESHOLD P"},
     {"RandomAutocontrast", "random_autocontrast P"},
     {"RandomEqualize", "random_equalize P"},
+    {"RandomErasing", "random_erasing P"},
     {"GaussianBlur", "gaussian_blur SIZE LOW,HIGH"},
     {"RandomAdjustSharpness", "random_adjust_sharpness FACTOR P"},
     {"TrivialAugmentWide", "trivial_augment"},

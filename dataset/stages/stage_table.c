@@ -48,6 +48,7 @@
     X(random_solarize)        \
     X(random_autocontrast)    \
     X(random_equalize)        \
+    X(random_erasing)         \
     X(random_adjust_sharpness) \
     X(gaussian_blur)          \
     X(trivial_augment)        \

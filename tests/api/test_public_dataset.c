@@ -49,6 +49,7 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_rotate(dataset, 10, &warp));
     T_OK(sluice_dataset_random_adjust_sharpness(dataset, 2, 0.5));
     T_OK(sluice_dataset_gaussian_blur(dataset, 5, 0.1, 2));
+    T_OK(sluice_dataset_random_erasing(dataset, 0.5, NULL, NULL, NULL, 0));
     T_OK(sluice_dataset_trivial_augment(dataset, 31, &warp));
     T_OK(sluice_dataset_rand_augment(dataset, 2, 9, 31, NULL));
     T_OK(sluice_dataset_random_rotation(dataset, -10, 10, NULL));

@@ -26,7 +26,7 @@ static void run_chain(color_chain *chain, picture *image)
         for (uint32_t y = 0; y < image->height; y++) {
             uint8_t *line = image->pixels + (size_t)y * image->width * image->channels;
 
-            color_apply(chain, first, end, line, line, image->width, image->channels);
+            color_apply(chain, first, end, y, line, line, image->width, image->channels);
             if (end < chain->count) {
                 color_count(&chain->operations[end], line, image->width, image->channels,
                             &statistics);

@@ -419,6 +419,21 @@ static sluice_status call_random_perspective_defaults(sluice_dataset *d)
     return sluice_dataset_random_perspective(d, 0.5, 0.5, NULL);
 }
 
+static sluice_status call_random_erasing(sluice_dataset *d)
+{
+    static const uint8_t value[] = {1, 2, 3};
+    const double scale[] = {0.125, 0.5};
+    const double ratio[] = {0.5, 2};
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_random_erasing(d, 0.75, scale, ratio, value, 3) : st;
+}
+
+static sluice_status call_random_erasing_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_random_erasing(d, 0.5, NULL, NULL, NULL, 0);
+}
+
 static sluice_status call_trivial_augment(sluice_dataset *d)
 {
     const sluice_warp_config config = filled_warp("bilinear");
@@ -726,6 +741,9 @@ const stage_call stage_calls[] = {
     {SOURCE, "random_adjust_sharpness 2 0.25 columns=image", call_random_adjust_sharpness, NULL,
      "batch 4"},
     {SOURCE, "gaussian_blur 5 0.5,1 columns=image", call_gaussian_blur, NULL, "batch 4"},
+    {SOURCE, "random_erasing 0.75 0.125,0.5 0.5,2 1,2,3 columns=image", call_random_erasing, NULL,
+     "batch 4"},
+    {SOURCE, "random_erasing", call_random_erasing_defaults, NULL, "batch 4"},
     {SOURCE, "trivial_augment 11 bilinear 1,2,3 9", call_trivial_augment, NULL, "batch 4"},
     {SOURCE, "trivial_augment", call_trivial_augment_defaults, NULL, "batch 4"},
     {SOURCE, "rand_augment 3 5 11 bilinear 1,2,3 9", call_rand_augment, NULL, "batch 4"},

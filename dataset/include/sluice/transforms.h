@@ -246,6 +246,27 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_autocontrast(sluice_datas
 SLUICE_API_CHECKED sluice_status sluice_dataset_random_equalize(sluice_dataset *dataset, double p);
 
 /**
+ * Sets a random rectangle to a value with probability p: torchvision's RandomErasing on bytes.
+ * Zhong et al., "Random erasing data augmentation" (2017). With a a part of the image's area,
+ * uniform in scale, and r uniform in the logarithm of ratio, the rectangle has height sqrt(a r) and
+ * width sqrt(a / r), rounded, at a random position; if it does not fit, up to 10 are drawn. Masks
+ * and boxes stay.
+ *
+ * @param scale        (2) lowest and highest part of the area, 0 to 1; NULL: 0.02 and 0.33
+ * @param ratio        (2) lowest and highest height / width, 0.001 to 1000; NULL: 0.3 and 3.3
+ * @param value        (value_count) values of the rectangle, before normalize: the byte of the mean
+ *                     becomes about 0; NULL: 0
+ * @param value_count  1, or the number of channels of the image; not used if value is NULL
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_random_erasing(sluice_dataset *dataset, double p,
+                                                               const double *scale,
+                                                               const double *ratio,
+                                                               const uint8_t *value,
+                                                               uint32_t value_count);
+
+/**
  * Changes the sharpness with probability p: torchvision's RandomAdjustSharpness. With m the mean of
  * a pixel and its 8 neighbours in which the pixel counts five times, rounded, a value v becomes v +
  * (1 - factor) (m - v), truncated. The outer pixels of the image stay.

@@ -98,6 +98,7 @@ const stage_def stage_affine = {
     .infer = affine_infer,
     .colors = affine_colors,
     .warps = true,
+    .places = true,
 };
 
 /* Copies the numbers of a call; NULL: the default is kept. */
@@ -209,6 +210,7 @@ const stage_def stage_random_affine = {
     .infer = random_affine_infer,
     .colors = random_affine_colors,
     .warps = true,
+    .places = true,
 };
 
 sluice_status sluice_dataset_random_affine(sluice_dataset *dataset, const double *degrees,

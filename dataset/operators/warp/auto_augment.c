@@ -183,6 +183,7 @@ const stage_def stage_trivial_augment = {
     .infer = trivial_infer,
     .colors = trivial_colors,
     .warps = true,
+    .places = true,
 };
 
 sluice_status sluice_dataset_trivial_augment(sluice_dataset *dataset, uint32_t num_magnitude_bins,
@@ -252,6 +253,7 @@ const stage_def stage_rand_augment = {
     .infer = rand_infer,
     .colors = rand_colors,
     .warps = true,
+    .places = true,
 };
 
 sluice_status sluice_dataset_rand_augment(sluice_dataset *dataset, uint32_t num_ops,

@@ -131,6 +131,7 @@ const stage_def stage_perspective = {
     .infer = corners_infer,
     .colors = corners_colors,
     .warps = true,
+    .places = true,
 };
 
 sluice_status sluice_dataset_perspective(sluice_dataset *dataset, const double *corners,
@@ -215,6 +216,7 @@ const stage_def stage_random_perspective = {
     .infer = distortion_infer,
     .colors = distortion_colors,
     .warps = true,
+    .places = true,
 };
 
 sluice_status sluice_dataset_random_perspective(sluice_dataset *dataset, double distortion_scale,

@@ -61,6 +61,7 @@ const stage_def stage_rotate = {
     .infer = rotate_infer,
     .colors = rotate_colors,
     .warps = true,
+    .places = true,
 };
 
 sluice_status sluice_dataset_rotate(sluice_dataset *dataset, double degrees,
@@ -123,6 +124,7 @@ const stage_def stage_random_rotation = {
     .infer = rotation_infer,
     .colors = rotation_colors,
     .warps = true,
+    .places = true,
 };
 
 sluice_status sluice_dataset_random_rotation(sluice_dataset *dataset, double low, double high,
