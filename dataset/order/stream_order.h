@@ -26,8 +26,8 @@ sluice_status stream_order_create(const sluice_dataset *dataset, uint64_t seed,
 void stream_order_destroy(stream_order *order);
 
 /*
- * Begins a pass; no pass may be open. The order itself sets the keys in `start`. E_UNSUPPORTED: a second
- * pass, of a source that can be read only once.
+ * Begins a pass; no pass may be open. The order itself sets the keys in `start`. E_UNSUPPORTED: a
+ * second pass, of a source that can be read only once.
  */
 sluice_status stream_order_begin(stream_order *order, const stream_start *start);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lengths of the passes of a run of a stream, or with filters, pack or bucket; a length is known
- * only once its pass has ended.
- * Consecutive passes of equal length share one entry.
+ * The lengths of the passes of a run of a stream, or with filters, pack or bucket; a length is
+ * known only once its pass has ended. Consecutive passes of equal length share one entry.
  */
 #ifndef SLUICE_PASS_LENGTHS_H
 #define SLUICE_PASS_LENGTHS_H
