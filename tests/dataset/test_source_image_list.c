@@ -464,6 +464,9 @@ static void folders_that_do_not_fit_are_refused(void)
         snprintf(text, sizeof(text), "image_list %s/photos.tsv %s", folder, masks);
         T_STATUS(sluice_dataset_parse(text, &dataset), SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), "masks= is for a folder of images");
+        snprintf(text, sizeof(text), "image_list %s/missing %s", folder, masks);
+        T_STATUS(sluice_dataset_parse(text, &dataset), SLUICE_E_IO);
+        T_CONTAINS(sluice_last_error(), "missing: cannot open");
     }
 }
 
