@@ -374,5 +374,8 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
         count_image(loader->counters[PLAN_PIXELS], &current, sli_ticks() - ticks,
                     sli_conversion_out_bytes(sink.conversion));
     }
+    if (partner != NULL && plan->details->warps) { /* masks follow those of the first image */
+        colors_draw(&loader->colors, plan, sample, pass, (uint32_t)plan->details->image);
+    }
     return st;
 }

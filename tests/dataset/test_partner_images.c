@@ -130,6 +130,26 @@ static void masks_and_boxes_follow_as_of_one_image(void)
     }
 }
 
+/* The warps of the first image become one; between those of the second one stands a colour. */
+static void masks_follow_the_warps_of_the_first_image(void)
+{
+    const char *folder = pair_folder();
+    const run_options options = {.workers = 1};
+    sluice_dataset *datasets[2];
+    engine_run runs[2];
+
+    open_pair(&runs[0], &datasets[0], folder, PAIR_LIST,
+              "decode | affine 0 4,0 | random_invert 1 columns=right | affine 0 -4,0", &options);
+    open_pair(&runs[1], &datasets[1], folder, "left:image\tm:mask\na.ppm\tm.pgm\n",
+              "decode | affine 0 4,0 | affine 0 -4,0", &options);
+    check_column(&runs[0], "left", &runs[1], "left");
+    check_column(&runs[0], "m", &runs[1], "m");
+    for (int k = 0; k < 2; k++) {
+        close_run(&runs[k]);
+        sluice_dataset_destroy(datasets[k]);
+    }
+}
+
 static void the_first_image_may_be_dropped(void)
 {
     const char *folder = pair_folder();
@@ -281,6 +301,7 @@ static void numbers_for_channels_are_those_of_all_images(void)
 const t_test partner_images_tests[] = {
     T_TEST(all_images_go_through_the_same_stages),
     T_TEST(masks_and_boxes_follow_as_of_one_image),
+    T_TEST(masks_follow_the_warps_of_the_first_image),
     T_TEST(the_first_image_may_be_dropped),
     T_TEST(images_of_a_sample_may_differ_in_channels),
     T_TEST(an_image_of_another_size_is_a_bad_sample),
