@@ -221,7 +221,9 @@ static void the_first_error_of_building_is_kept(void)
         T_OK(sluice_dataset_synthetic(10, 4, 4, 3, 2, &dataset));
         T_STATUS(bad_calls[i].build(dataset), SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), bad_calls[i].words);
-        for (const stage_call *c = stage_calls; c->text != NULL; c++) {
+        for (size_t k = 0; stage_call_at(k) != NULL; k++) {
+            const stage_call *c = stage_call_at(k);
+
             sli_fail(SLUICE_E_IO, "another error in between");
             check_call_refused(c, dataset, bad_calls[i].words);
         }
@@ -245,7 +247,9 @@ static void a_dataset_that_was_used_takes_no_stages(void)
     sluice_dataset_info info = {.struct_size = sizeof(info)};
 
     T_OK(sluice_dataset_inspect(dataset, &info));
-    for (const stage_call *c = stage_calls; c->text != NULL; c++) {
+    for (size_t k = 0; stage_call_at(k) != NULL; k++) {
+        const stage_call *c = stage_call_at(k);
+
         check_call_refused(c, dataset, "the dataset was used already; add all stages before");
     }
     T_STATUS(bad_decode(dataset), SLUICE_E_INVALID);
@@ -300,7 +304,9 @@ static void null_arguments_are_refused(void)
     T_STATUS(sluice_dataset_inspect(NULL, &info), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_offload(NULL, "auto"), SLUICE_E_INVALID);
     T_STATUS(sluice_stage_help(NULL, NULL), SLUICE_E_INVALID);
-    for (const stage_call *c = stage_calls; c->text != NULL; c++) {
+    for (size_t k = 0; stage_call_at(k) != NULL; k++) {
+        const stage_call *c = stage_call_at(k);
+
         check_call_refused(c, NULL, "dataset is NULL");
     }
     T_STATUS(bad_split(NULL), SLUICE_E_INVALID);

@@ -124,7 +124,9 @@ static void calls_and_texts_give_the_same(void)
 
     snprintf(folder, sizeof(folder), "%s", t_folder());
     write_sources(folder);
-    for (const stage_call *c = stage_calls; c->text != NULL; c++) {
+    for (size_t k = 0; stage_call_at(k) != NULL; k++) {
+        const stage_call *c = stage_call_at(k);
+
         sluice_dataset *text = parse_case(c, folder);
         sluice_dataset *call = call_case(c, folder);
 
@@ -178,7 +180,9 @@ static void every_stage_and_every_argument_has_a_call(void)
         uint64_t set = 0;
         bool found = false;
 
-        for (const stage_call *c = stage_calls; c->text != NULL; c++) {
+        for (size_t n = 0; stage_call_at(n) != NULL; n++) {
+            const stage_call *c = stage_call_at(n);
+
             sluice_dataset *dataset = call_case(c, folder);
             const dataset_stage *last = &dataset->stages[dataset->stage_count - 1];
 

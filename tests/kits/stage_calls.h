@@ -3,6 +3,8 @@
 #ifndef SLUICE_STAGE_CALLS_H
 #define SLUICE_STAGE_CALLS_H
 
+#include <stddef.h>
+
 #include <sluice/dataset.h>
 
 /* In `before` and `text` ${FOLDER} is a folder with the files of every source. */
@@ -14,6 +16,11 @@ typedef struct stage_call {
     const char *after; /* stages that complete the pipeline; NULL: none */
 } stage_call;
 
-extern const stage_call stage_calls[]; /* ends with an entry without a text */
+/* Tables of sources and of stages that work on images; each ends with an entry without a text. */
+extern const stage_call source_calls[];
+extern const stage_call image_calls[];
+
+/* Case `index` of all tables; NULL after the last one. */
+const stage_call *stage_call_at(size_t index);
 
 #endif

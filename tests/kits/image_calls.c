@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stage_calls.h"
+
+#include <sluice/transforms.h>
+#include <sluice/warps.h>
+
+static sluice_status call_decode(sluice_dataset *d)
+{
+    sluice_decode_config config;
+
+    sluice_decode_config_init(&config);
+    config.mode = "gray";
+    config.max_pixels = 1000000;
+    config.fast_scale = true;
+    return sluice_dataset_decode(d, &config);
+}
+
+static sluice_status call_resize(sluice_dataset *d)
+{
+    return sluice_dataset_resize(d, 9, 7, "bicubic", false);
+}
+
+static sluice_status call_center_crop(sluice_dataset *d)
+{
+    return sluice_dataset_center_crop(d, 9, 7);
+}
+
+static sluice_status call_random_crop(sluice_dataset *d)
+{
+    return sluice_dataset_random_crop(d, 9, 7, 2);
+}
+
+static sluice_status call_random_resized_crop(sluice_dataset *d)
+{
+    sluice_random_resized_crop_config config;
+
+    sluice_random_resized_crop_config_init(&config);
+    config.scale[0] = 0.1;
+    config.scale[1] = 0.5;
+    config.ratio[0] = 0.5;
+    config.ratio[1] = 2;
+    config.filter = "nearest";
+    config.no_antialias = true;
+    return sluice_dataset_random_resized_crop(d, 9, 7, &config);
+}
+
+static sluice_status call_letterbox(sluice_dataset *d)
+{
+    static const uint8_t black = 0;
+    sluice_letterbox_config config;
+
+    sluice_letterbox_config_init(&config);
+    config.fill = &black;
+    config.mask_fill = 255;
+    config.filter = "nearest";
+    config.no_antialias = true;
+    return sluice_dataset_letterbox(d, 9, 7, &config);
+}
+
+static sluice_status call_letterbox_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_letterbox(d, 9, 0, NULL);
+}
+
+/* Fills of 1, 2 and 3, 9 in masks. */
+static sluice_warp_config filled_warp(const char *filter)
+{
+    static const uint8_t fill[] = {1, 2, 3};
+    sluice_warp_config config;
+
+    sluice_warp_config_init(&config);
+    config.filter = filter;
+    config.fill = fill;
+    config.fill_count = 3;
+    config.mask_fill = 9;
+    return config;
+}
+
+static sluice_status call_rotate(sluice_dataset *d)
+{
+    const sluice_warp_config config = filled_warp("bilinear");
+
+    return sluice_dataset_rotate(d, 30, &config);
+}
+
+static sluice_status call_random_rotation(sluice_dataset *d)
+{
+    return sluice_dataset_random_rotation(d, -30, 30, NULL);
+}
+
+static sluice_status call_random_rotation_filled(sluice_dataset *d)
+{
+    const sluice_warp_config config = filled_warp("bilinear");
+
+    return sluice_dataset_random_rotation(d, 10, 20, &config);
+}
+
+static sluice_status call_affine(sluice_dataset *d)
+{
+    const sluice_warp_config config = filled_warp("bilinear");
+    const double translate[] = {3, -2};
+    const double shear[] = {5, 6};
+
+    return sluice_dataset_affine(d, 30, translate, 0.5, shear, &config);
+}
+
+static sluice_status call_affine_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_affine(d, 0, NULL, 1, NULL, NULL);
+}
+
+static sluice_status call_random_affine(sluice_dataset *d)
+{
+    const sluice_warp_config config = filled_warp("bilinear");
+    const double degrees[] = {-10, 20};
+    const double translate[] = {0.25, 0.5};
+    const double scale[] = {0.5, 2};
+    const double shear[] = {-5, 5, -6, 7};
+
+    return sluice_dataset_random_affine(d, degrees, translate, scale, shear, &config);
+}
+
+static sluice_status call_random_affine_defaults(sluice_dataset *d)
+{
+    const double degrees[] = {-10, 10};
+
+    return sluice_dataset_random_affine(d, degrees, NULL, NULL, NULL, NULL);
+}
+
+static sluice_status call_perspective(sluice_dataset *d)
+{
+    const sluice_warp_config config = filled_warp("nearest");
+    const double corners[] = {1, 2, 9, 3, 8, 7, 0, 9};
+
+    return sluice_dataset_perspective(d, corners, &config);
+}
+
+static sluice_status call_random_perspective(sluice_dataset *d)
+{
+    const sluice_warp_config config = filled_warp("nearest");
+
+    return sluice_dataset_random_perspective(d, 0.25, 0.75, &config);
+}
+
+static sluice_status call_random_perspective_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_random_perspective(d, 0.5, 0.5, NULL);
+}
+
+static sluice_status call_random_erasing(sluice_dataset *d)
+{
+    static const uint8_t value[] = {1, 2, 3};
+    const double scale[] = {0.125, 0.5};
+    const double ratio[] = {0.5, 2};
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_random_erasing(d, 0.75, scale, ratio, value, 3) : st;
+}
+
+static sluice_status call_random_erasing_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_random_erasing(d, 0.5, NULL, NULL, NULL, 0);
+}
+
+static sluice_status call_trivial_augment(sluice_dataset *d)
+{
+    const sluice_warp_config config = filled_warp("bilinear");
+
+    return sluice_dataset_trivial_augment(d, 11, &config);
+}
+
+static sluice_status call_trivial_augment_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_trivial_augment(d, 31, NULL);
+}
+
+static sluice_status call_rand_augment(sluice_dataset *d)
+{
+    const sluice_warp_config config = filled_warp("bilinear");
+
+    return sluice_dataset_rand_augment(d, 3, 5, 11, &config);
+}
+
+static sluice_status call_rand_augment_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_rand_augment(d, 2, 9, 31, NULL);
+}
+
+static sluice_status call_random_adjust_sharpness(sluice_dataset *d)
+{
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_random_adjust_sharpness(d, 2, 0.25) : st;
+}
+
+static sluice_status call_gaussian_blur(sluice_dataset *d)
+{
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_gaussian_blur(d, 5, 0.5, 1) : st;
+}
+
+static sluice_status call_color_jitter(sluice_dataset *d)
+{
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_color_jitter(d, 0.4, 0.25, 0.5, 0.125) : st;
+}
+
+static sluice_status call_random_grayscale(sluice_dataset *d)
+{
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_random_grayscale(d, 0.25) : st;
+}
+
+static sluice_status call_random_invert(sluice_dataset *d)
+{
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_random_invert(d, 0.25) : st;
+}
+
+static sluice_status call_random_posterize(sluice_dataset *d)
+{
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_random_posterize(d, 3, 0.25) : st;
+}
+
+static sluice_status call_random_solarize(sluice_dataset *d)
+{
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_random_solarize(d, 100, 0.25) : st;
+}
+
+static sluice_status call_random_autocontrast(sluice_dataset *d)
+{
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_random_autocontrast(d, 0.25) : st;
+}
+
+static sluice_status call_random_equalize(sluice_dataset *d)
+{
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_random_equalize(d, 0.25) : st;
+}
+
+static sluice_status call_random_horizontal_flip(sluice_dataset *d)
+{
+    const sluice_status st = sluice_dataset_random_horizontal_flip(d, 0.75);
+
+    return st == SLUICE_OK ? sluice_dataset_offload(d, "host") : st;
+}
+
+static sluice_status call_normalize(sluice_dataset *d)
+{
+    static const double mean[] = {1, 2, 3};
+    static const double std[] = {40, 50, 60};
+    sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_normalize(d, mean, std, 3, 255, SLUICE_F16);
+    }
+    return st == SLUICE_OK ? sluice_dataset_offload(d, "device") : st;
+}
+
+static sluice_status call_to_dtype(sluice_dataset *d)
+{
+    sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_to_dtype(d, SLUICE_BF16, true);
+    }
+    return st == SLUICE_OK ? sluice_dataset_offload(d, "device") : st;
+}
+
+static sluice_status call_to_chw(sluice_dataset *d)
+{
+    sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_to_chw(d);
+    }
+    return st == SLUICE_OK ? sluice_dataset_offload(d, "device") : st;
+}
+
+static sluice_status call_decode_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_decode(d, NULL);
+}
+
+static sluice_status call_resize_shorter_side(sluice_dataset *d)
+{
+    return sluice_dataset_resize(d, 9, 0, NULL, true);
+}
+
+static sluice_status call_resize_area(sluice_dataset *d)
+{
+    return sluice_dataset_resize(d, 9, 7, "area", true);
+}
+
+static sluice_status call_random_resized_crop_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_random_resized_crop(d, 9, 7, NULL);
+}
+
+/* ---- the cases ------------------------------------------------------------------------------- */
+
+#define SOURCE "synthetic 100 24,20,3 7"
+#define JPEGS  "image_folder ${FOLDER} extensions=jpg"
+
+const stage_call image_calls[] = {
+    {JPEGS, "decode gray max_pixels=1000000 fast_scale=true", call_decode, NULL,
+     "resize 8,8 | batch 4"},
+    {JPEGS, "decode", call_decode_defaults, NULL, "resize 8,8 | batch 4"},
+    {SOURCE, "resize 9,7 filter=bicubic antialias=false", call_resize, NULL, "batch 4"},
+    {SOURCE, "resize 9", call_resize_shorter_side, NULL, "batch 4"},
+    {SOURCE, "resize 9,7 filter=area", call_resize_area, NULL, "batch 4"},
+    {SOURCE, "center_crop 9,7", call_center_crop, NULL, "batch 4"},
+    {SOURCE, "random_crop 9,7 padding=2", call_random_crop, NULL, "batch 4"},
+    {SOURCE, "random_resized_crop 9,7 scale=0.1,0.5 ratio=0.5,2 filter=nearest antialias=false",
+     call_random_resized_crop, NULL, "batch 4"},
+    {SOURCE, "random_resized_crop 9,7", call_random_resized_crop_defaults, NULL, "batch 4"},
+    {SOURCE, "letterbox 9,7 fill=0 mask_fill=255 filter=nearest antialias=false", call_letterbox,
+     NULL, "batch 4"},
+    {SOURCE, "letterbox 9", call_letterbox_defaults, NULL, "batch 4"},
+    {SOURCE, "random_adjust_sharpness 2 0.25 columns=image", call_random_adjust_sharpness, NULL,
+     "batch 4"},
+    {SOURCE, "gaussian_blur 5 0.5,1 columns=image", call_gaussian_blur, NULL, "batch 4"},
+    {SOURCE, "random_erasing 0.75 0.125,0.5 0.5,2 1,2,3 columns=image", call_random_erasing, NULL,
+     "batch 4"},
+    {SOURCE, "random_erasing", call_random_erasing_defaults, NULL, "batch 4"},
+    {SOURCE, "trivial_augment 11 bilinear 1,2,3 9", call_trivial_augment, NULL, "batch 4"},
+    {SOURCE, "trivial_augment", call_trivial_augment_defaults, NULL, "batch 4"},
+    {SOURCE, "rand_augment 3 5 11 bilinear 1,2,3 9", call_rand_augment, NULL, "batch 4"},
+    {SOURCE, "rand_augment", call_rand_augment_defaults, NULL, "batch 4"},
+    {SOURCE, "rotate 30 bilinear 1,2,3 9", call_rotate, NULL, "batch 4"},
+    {SOURCE, "random_rotation 30", call_random_rotation, NULL, "batch 4"},
+    {SOURCE, "random_rotation 10,20 bilinear 1,2,3 9", call_random_rotation_filled, NULL,
+     "batch 4"},
+    {SOURCE, "affine 30 3,-2 0.5 5,6 bilinear 1,2,3 9", call_affine, NULL, "batch 4"},
+    {SOURCE, "affine", call_affine_defaults, NULL, "batch 4"},
+    {SOURCE, "random_affine -10,20 0.25,0.5 0.5,2 -5,5,-6,7 bilinear 1,2,3 9", call_random_affine,
+     NULL, "batch 4"},
+    {SOURCE, "random_affine 10", call_random_affine_defaults, NULL, "batch 4"},
+    {SOURCE, "perspective 1,2 9,3 8,7 0,9 nearest 1,2,3 9", call_perspective, NULL, "batch 4"},
+    {SOURCE, "random_perspective 0.25 0.75 nearest 1,2,3 9", call_random_perspective, NULL,
+     "batch 4"},
+    {SOURCE, "random_perspective", call_random_perspective_defaults, NULL, "batch 4"},
+    {SOURCE, "color_jitter 0.4 0.25 0.5 0.125 columns=image", call_color_jitter, NULL, "batch 4"},
+    {SOURCE, "random_grayscale 0.25 columns=image", call_random_grayscale, NULL, "batch 4"},
+    {SOURCE, "random_invert 0.25 columns=image", call_random_invert, NULL, "batch 4"},
+    {SOURCE, "random_posterize 3 0.25 columns=image", call_random_posterize, NULL, "batch 4"},
+    {SOURCE, "random_solarize 100 0.25 columns=image", call_random_solarize, NULL, "batch 4"},
+    {SOURCE, "random_autocontrast 0.25 columns=image", call_random_autocontrast, NULL, "batch 4"},
+    {SOURCE, "random_equalize 0.25 columns=image", call_random_equalize, NULL, "batch 4"},
+    {SOURCE, "random_horizontal_flip 0.75 offload=host", call_random_horizontal_flip, NULL,
+     "batch 4"},
+    {SOURCE, "normalize 1,2,3 40,50,60 range=255 dtype=f16 offload=device columns=image",
+     call_normalize, NULL, "batch 4"},
+    {SOURCE, "to_dtype bf16 scale=true offload=device columns=image", call_to_dtype, NULL,
+     "batch 4"},
+    {SOURCE, "to_chw offload=device columns=image", call_to_chw, NULL, "batch 4"},
+    {NULL, NULL, NULL, NULL, NULL},
+};
