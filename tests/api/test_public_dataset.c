@@ -322,8 +322,9 @@ static void arrays_are_a_dataset(void)
     T_CONTAINS(sluice_last_error(), "/nonexistent/x.bin");
     sluice_dataset_destroy(dataset);
     T_STATUS(sluice_dataset_image_list("/nonexistent/x.tsv", NULL, &dataset), SLUICE_E_IO);
-    T_STATUS(sluice_dataset_image_masks("/nonexistent", NULL, &dataset), SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "/nonexistent/x.tsv");
+    T_STATUS(sluice_dataset_image_masks("/nonexistent", NULL, &dataset), SLUICE_E_IO);
+    T_CONTAINS(sluice_last_error(), "/nonexistent: cannot open");
     sluice_coco_config_init(&coco);
     coco.max_boxes = 20;
     T_OK(sluice_dataset_coco("/nonexistent/x.json", &coco, &dataset));
