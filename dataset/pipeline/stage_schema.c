@@ -84,7 +84,7 @@ sluice_status schema_add_operations(stage_schema *schema, const char *stage, uin
                ? SLUICE_OK
                : sli_fail(SLUICE_E_INVALID,
                           "%s: the colour stages and warps have more than %d operations; a "
-                          "color_jitter has 4, the others 1",
+                          "color_jitter has 4, a rand_augment num_ops, the others 1",
                           stage, COLOR_MAX_OPERATIONS);
 }
 
