@@ -11,7 +11,7 @@
 #include "device_locality.h"
 #include "status_int.h"
 
-/* Of PCI devices: vendor, and the upper byte of classes of displays and 3D controllers. */
+/* PCI vendor id, and the base class of display controllers, such as VGA and 3D. */
 enum { VENDOR_NVIDIA = 0x10DE, CLASS_DISPLAY = 0x03 };
 
 /* State of a search: hwloc reads PCI devices slowly, so it does that once, if at all. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PCI addresses, and the NUMA nodes of what is there. */
+/* PCI addresses, and the NUMA nodes of the devices at them. */
 #ifndef SLUICE_DEVICE_LOCALITY_H
 #define SLUICE_DEVICE_LOCALITY_H
 

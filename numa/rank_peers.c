@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The inode of this process's namespace of process ids; 0: unknown. */
+/* The inode of this process's PID namespace; 0: unknown. */
 static uint64_t own_namespace(void)
 {
     struct stat facts;
@@ -14,8 +14,8 @@ static uint64_t own_namespace(void)
     return stat("/proc/self/ns/pid", &facts) == 0 ? (uint64_t)facts.st_ino : 0;
 }
 
-/* Reads the state and the start time of a process. The name before them may contain blanks and
- * brackets. Returns false if the process does not exist. */
+/* Reads the state and the start time of a process. The name before them may contain spaces and
+ * parentheses. Returns false if the process does not exist. */
 static bool read_stat(int32_t pid, char *state_out, uint64_t *start_time_out)
 {
     char path[40];

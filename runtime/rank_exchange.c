@@ -44,8 +44,8 @@ typedef struct exchange {
     int *sockets;   /* (local_world) of local rank 0, by rank; -1: none */
     char *records;  /* (local_world, bytes) */
     uint32_t count; /* number of ranks whose records are there */
-    int given;      /* the descriptor that local rank 0 gives; -1: none */
-    int taken;      /* the descriptor that another rank got; -1: none */
+    int given;      /* the file descriptor that local rank 0 sends; -1: none */
+    int taken;      /* the file descriptor that another rank received; -1: none */
 } exchange;
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -193,8 +193,8 @@ static void go_message_init(go_message *m)
     m->header.msg_iovlen = 1;
 }
 
-/* Sends GO, with the descriptor if there is one. One byte fits into the socket's buffer, so it
- * fails only if the other rank has ended. */
+/* Sends GO, with the file descriptor if there is one. One byte always fits into the socket's
+ * buffer, so it fails only if the other rank has ended. */
 static void send_go(const exchange *x, int socket)
 {
     go_message m;
@@ -495,7 +495,7 @@ sluice_status sli_rank_exchange(const char *key, uint32_t local_rank, uint32_t l
     const sluice_status st = sli_rank_exchange_descriptor(key, local_rank, local_world, timeout_ms,
                                                           own, bytes, all_out, -1, &none);
 
-    if (none >= 0) { /* of a process of this user that does not keep to the rules */
+    if (none >= 0) { /* a process that breaks the protocol has sent a file descriptor */
         close(none);
     }
     return st;

@@ -19,7 +19,7 @@
 #include "node_memory_int.h"
 #include "status_int.h"
 
-/* Attempts, 1 ms apart, to lock the allocation of shared memory. */
+/* LOCK_TRIES: attempts, 1 ms apart, to lock the allocation of shared memory. */
 enum { LINE = 64, VERSION = 1, LOCK_TRIES = 50 };
 
 static const uint64_t MAGIC = UINT64_C(0x4548434143534C53);
@@ -35,7 +35,7 @@ typedef struct cache_head {
     cache_key key;
     uint64_t unused[3];
     _Atomic uint64_t used;      /* bytes reserved, from the beginning of the memory on */
-    _Atomic uint64_t allocated; /* of a memfd: bytes that exist, from the beginning on */
+    _Atomic uint64_t allocated; /* of a memfd: allocated bytes, from the beginning on */
     _Atomic uint64_t entries;
     _Atomic uint64_t is_full;
     uint64_t unused_too[4];
@@ -67,7 +67,7 @@ static uint64_t whole_lines(uint64_t bytes)
     return (bytes + LINE - 1) / LINE * LINE;
 }
 
-/* Bytes of the head and the table; SIZE_MAX: there are more samples than memory has bytes. */
+/* Bytes of the head and the table; UINT64_MAX: too many samples. */
 static uint64_t begin_of_entries(uint64_t samples)
 {
     return samples < UINT64_MAX / 16 ? whole_lines(sizeof(cache_head) + samples * sizeof(uint64_t))
@@ -167,7 +167,7 @@ static sluice_status map(sample_cache *cache)
     return SLUICE_OK;
 }
 
-/* Makes the memory from `from` up to `end` exist. False: the kernel has none. */
+/* Allocates the bytes [from, end) of a memfd. False: the kernel has no memory. */
 static bool allocate(int fd, uint64_t from, uint64_t end)
 {
     int result;
@@ -178,7 +178,7 @@ static bool allocate(int fd, uint64_t from, uint64_t end)
     return result == 0;
 }
 
-/* A file beyond the process's limit (ulimit -f) would raise SIGXFSZ. */
+/* ftruncate() beyond the process's limit on file sizes (ulimit -f) would raise SIGXFSZ. */
 static sluice_status check_file_limit(uint64_t bytes)
 {
     struct rlimit limit;
@@ -389,9 +389,9 @@ static void warn_short(sample_cache *cache, uint64_t allocated)
 }
 
 /*
- * Makes the memory of a memfd exist up to `end`, a step at a time; on the node of the calling
- * thread. One thread of one process at a time does so, since a failed fallocate() frees what it has
- * allocated.
+ * Allocates the memory of a memfd up to `end`, in steps of STEP bytes, on the NUMA node of the
+ * calling thread. One thread of all processes allocates at a time, since a failed fallocate() frees
+ * what it has allocated.
  */
 static bool make_exist(sample_cache *cache, uint64_t end)
 {
@@ -416,7 +416,7 @@ static bool make_exist(sample_cache *cache, uint64_t end)
     return exists;
 }
 
-/* Reserves memory that exists. Returns its offset; 0: there is no room. */
+/* Reserves allocated memory. Returns its offset; 0: there is no room. */
 static uint64_t take_bytes(sample_cache *cache, uint64_t bytes)
 {
     cache_head *head = cache->head;

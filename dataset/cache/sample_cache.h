@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A cache of samples, by their numbers, in a memory of a fixed size. Samples are added until the
- * memory is full, and never removed: a pass reads each sample once, so a cache that replaces old
- * entries by new ones would have lost each sample before it is read again.
+ * memory is full, and never evicted: a pass reads each sample once, so eviction would not give more
+ * hits.
  *
  * Because an entry is never changed or moved, any thread reads it without a lock, and without a
  * copy. A writer reserves memory with one atomic operation, writes the entry, and stores its offset
@@ -24,7 +24,7 @@
 
 typedef struct sample_cache sample_cache;
 
-/* What a cache is for; equal in all processes that share it. */
+/* Identifies a cache; equal in all processes that share it. */
 typedef struct cache_key {
     uint64_t bytes;    /* size of the memory, with head and table */
     uint64_t samples;  /* sample numbers are below this */
@@ -82,7 +82,7 @@ typedef struct sample_cache_use {
     uint64_t entries; /* of all processes */
     uint64_t bytes;   /* of entries, table and head, including lost memory */
     uint64_t limit;
-    bool is_full; /* an entry found no room */
+    bool is_full; /* an entry found no room, or the kernel refused memory */
 } sample_cache_use;
 
 void sample_cache_usage(const sample_cache *cache, sample_cache_use *use_out);

@@ -9,8 +9,7 @@
 
 enum { BLOCK = 64 };
 
-/* A float plus this, less this, is rounded to the nearest whole number, halves to even: 1.5 * 2^23.
- */
+/* 1.5 * 2^23: (value + ROUND) - ROUND is the nearest integer, halves to even, of a small float. */
 #define ROUND 12582912.0F
 
 /* Blocks of a line, the last one of which may be shorter. */

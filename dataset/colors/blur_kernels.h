@@ -22,9 +22,9 @@ typedef struct blur_kernels {
                        uint8_t *to, uint32_t count);
 
     /*
-     * Adds `share` times the difference to the mean of the 9 values around, in which the middle one
-     * counts five times, to each of `count` values; the mean is rounded, the result truncated. The
-     * values `step` before and after each one are read, too.
+     * Adds share * (mean - value) to each of `count` values. The mean is that of the value (weight
+     * 5) and its 8 neighbours (weight 1 each), rounded; the result is truncated. The values `step`
+     * before and after each one are read, too.
      */
     void (*sharpen)(const uint8_t *above, const uint8_t *line, const uint8_t *below, uint32_t step,
                     float share, uint8_t *to, uint32_t count);

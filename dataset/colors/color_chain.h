@@ -109,8 +109,7 @@ void color_add_equalize(color_chain *chain);
 
 /*
  * Warps the image. `warp` is for the image as the stages so far would have it, flipped or not.
- * Warps one right after the other with the same filter and fills become one: their matrices are
- * multiplied.
+ * Consecutive warps with the same filter and fills are fused: their matrices are multiplied.
  */
 void color_add_warp(color_chain *chain, const image_warp *warp);
 
@@ -120,7 +119,7 @@ void color_add_erase(color_chain *chain, const color_rectangle *erased);
 /* Blurs by a Gaussian filter of `taps` weights, odd and at most BLUR_TAPS, in both directions. */
 void color_add_blur(color_chain *chain, uint32_t taps, double sigma);
 
-/* Blends the image with its smoothed copy: 0 is smooth, 1 is the image, 2 is sharper. */
+/* Blends the image with its smoothed copy. `factor` 0 smooths, 1 changes nothing, 2 sharpens. */
 void color_add_sharpness(color_chain *chain, double factor);
 
 /* ---- running -----------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ void blur_make(image_blur *blur, uint32_t taps, double sigma)
         const double x = ((double)i - (taps - 1) * 0.5) / sigma;
         const double exponent = -0.5 * x * x;
 
-        /* Below this a weight is less than the least float that differs from 0. */
+        /* A weight with a lower exponent is 0 as a float. */
         weights[i] = exponent < -200 ? 0 : sli_exp(exponent);
         sum += weights[i];
     }
@@ -26,7 +26,7 @@ void blur_make(image_blur *blur, uint32_t taps, double sigma)
     }
 }
 
-/* The position in [0, length) that `at` is reflected to, again and again if it is far outside. */
+/* Reflects a position at the first and the last one until it is in [0, length). */
 static uint32_t reflect(int64_t at, uint32_t length)
 {
     const int64_t period = length > 1 ? 2 * (int64_t)(length - 1) : 1;

@@ -22,15 +22,15 @@ void blur_make(image_blur *blur, uint32_t taps, double sigma);
 size_t blur_bytes(const image_blur *blur, const image_view *from);
 
 /*
- * Writes line y of the blurred image. The image goes on as its reflection at the centres of the
- * outer pixels. Columns are summed first, then lines; one rounding, halves to even.
+ * Writes line y of the blurred image. Outside, the image is reflected at the centres of its outer
+ * pixels (reflect padding). Sums are taken along y, then along x, and rounded once, halves to even.
  */
 void blur_line(const image_blur *blur, const image_view *from, uint32_t y, float *memory,
                uint8_t *to);
 
 /*
- * Writes line y of the sharpened image: the blend `factor` * value + (1 - factor) * mean, where
- * mean is that of the 9 pixels around, the middle one counting five times. The outer pixels stay.
+ * Writes line y of the sharpened image: factor * value + (1 - factor) * mean. The mean is that of
+ * the pixel (weight 5) and its 8 neighbours (weight 1 each). The outer pixels do not change.
  */
 void sharpen_line(float factor, const image_view *from, uint32_t y, uint8_t *to);
 

@@ -109,7 +109,7 @@ static sluice_status is_kept(one_sample *one, uint64_t sample, uint64_t pass, bo
     return st == SLUICE_E_NO_MEMORY ? st : SLUICE_OK;
 }
 
-/* Finds the sample that filters keep at index `index` of a pass: calls them from its beginning. */
+/* Finds sample `index` of those that filters keep: calls them from the beginning of the pass. */
 static sluice_status find_kept(one_sample *one, uint64_t pass, uint64_t index, uint64_t *sample_out,
                                uint64_t *sample_pass_out)
 {

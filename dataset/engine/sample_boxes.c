@@ -35,9 +35,9 @@ static bool follow_axis(double *low, double *high, int64_t at, uint32_t length, 
 }
 
 /*
- * Transforms the range of a box by a warp of an image of this size: the hull of its corners,
- * clipped to the image. Corners on both sides of the horizon give the whole image. False: nothing
- * is left.
+ * Replaces a box by the bounding box of its four warped corners, clipped to an image of this size.
+ * Corners on both sides of the horizon of a perspective give the whole image. False: nothing is
+ * left.
  */
 static bool follow_warp(const warp_matrix *matrix, uint32_t width, uint32_t height, double x[2],
                         double y[2])
@@ -71,7 +71,7 @@ static bool follow_warp(const warp_matrix *matrix, uint32_t width, uint32_t heig
     return x[0] < x[1] && y[0] < y[1];
 }
 
-/* Transforms the range of a box by all warps. False: nothing is left of it. */
+/* Transforms a box by all warps. False: nothing is left of it. */
 static bool follow_warps(const color_chain *colors, double x[2], double y[2])
 {
     for (uint32_t i = 0; i < colors->count; i++) {

@@ -12,8 +12,8 @@ enum { NO_IMAGE, ENCODED, PIXELS };
 enum { LINE = 64 };
 
 /*
- * The beginning of an entry. Then, for each column that is kept, its length without the zeros at
- * its end, u32, and so many bytes; then the image and its decode index, each aligned to a line.
+ * The beginning of an entry. Then, for each column that is kept, its length without trailing zeros,
+ * u32, and that many bytes; then the image and its decode index, each aligned to a cache line.
  */
 typedef struct cached_head {
     uint32_t image; /* NO_IMAGE, ENCODED, PIXELS */
@@ -49,7 +49,7 @@ static bool is_kept(const sample_loader *loader, uint32_t column, void *const *b
            sli_column_bytes(&schema->columns[column], bytes_out);
 }
 
-/* The length of a column without the zeros at its end, such as the padding of a ragged column. */
+/* The length of a column without trailing zeros, such as the padding of a ragged column. */
 static uint32_t length_of(const void *column, size_t bytes)
 {
     const uint8_t *at = column;

@@ -2,7 +2,7 @@
 /*
  * The colour stages of an image, between the resampler and the conversion: each line is changed as
  * the resampler writes it. If an operation needs the whole image, for its statistics or its pixels,
- * lines wait in a buffer before it until the last one is there.
+ * lines are collected in a buffer before it until the last one is there.
  */
 #ifndef SLUICE_SAMPLE_COLORS_H
 #define SLUICE_SAMPLE_COLORS_H

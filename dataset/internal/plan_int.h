@@ -157,9 +157,9 @@ uint64_t sli_plan_stream_memory(const sli_plan *plan, uint32_t workers);
 uint64_t sli_plan_cache_bytes(const sli_plan *plan, bool *shared_out);
 
 /*
- * If the pipeline has a shared cache, and this is its first call on the dataset: creates the cache
- * with the other ranks of this machine, collectively. Where that is not possible it logs a warning
- * and creates a private one of a part of the bytes, or none. E_INVALID: bytes are too few for the
+ * If the pipeline has a shared cache, and this is the first call on the dataset: creates the cache
+ * with the other ranks of this machine, collectively. If that fails, it logs a warning, and creates
+ * a private cache of this rank's part of the bytes, or none. E_INVALID: bytes are too few for the
  * samples, or SLUICE_EXCHANGE_MS is invalid.
  */
 sluice_status sli_plan_share_cache(const sli_plan *plan, const sluice_ranks *ranks);

@@ -10,7 +10,7 @@
  *                  (order.h)
  *   decode         turns a file's bytes into an image; at most one per pipeline
  *   a column stage chooses, orders and names columns without copying them
- *   a cache       keeps samples as the stages before it leave them, for later passes
+ *   cache          keeps samples as the stages before it leave them, for later passes
  *   a geometry     returns the box to cut out of an image, and the size to resize it to; the
  *                  planner fuses adjacent ones with each other and with decode
  *   a colour stage changes the values of the image's pixels, line by line as geometry writes them,
@@ -83,7 +83,7 @@ typedef struct stage_schema {
     int image;                 /* index of the first image, which transforms change; -1: no image */
     bool is_converted;         /* an earlier stage is a conversion, so no geometry may follow */
     bool is_colored;           /* an earlier stage is a colour stage, so no geometry may follow */
-    bool is_bent;              /* an earlier stage warps by a map that is not affine */
+    bool is_bent;              /* an earlier stage is a warp that is not affine */
     uint32_t color_operations; /* most operations that the colour stages so far add for one image */
     bool maps_followers;       /* an earlier map reads or writes masks, boxes or further images */
     bool is_mapped;     /* an earlier stage is a map, or a filter that is called after geometry */

@@ -87,7 +87,7 @@ static sluice_status check_records(const cache_record *records, uint32_t count)
                : sli_fail(SLUICE_E_IO, "local rank 0 has no shared memory; its log says why");
 }
 
-/* Exchanges the records, and takes the memory of local rank 0. memory: of local rank 0, or NULL. */
+/* Exchanges the records, and maps the memory of local rank 0. memory: on local rank 0, or NULL. */
 static sluice_status exchange(const cache_key *key, const sluice_ranks *ranks, int64_t timeout_ms,
                               const sample_cache *memory, sample_cache **cache_out)
 {
@@ -141,7 +141,7 @@ static sluice_status share(const cache_key *key, const sluice_ranks *ranks, int6
     }
     st = exchange(key, ranks, timeout_ms, cache, &cache);
     if (error.status != SLUICE_OK) {
-        st = sli_error_raise(&error); /* the cause of what the exchange has found */
+        st = sli_error_raise(&error); /* why local rank 0 has no memory */
     }
     if (st != SLUICE_OK) {
         sample_cache_destroy(cache);

@@ -39,8 +39,8 @@ static sluice_status check_columns(const sli_plan *plan)
 }
 
 /*
- * Refuses decode with fast_scale=true and a cache before the resize: the scale at which an image is
- * decoded follows from that resize.
+ * Refuses decode with fast_scale=true if the cache comes before the resize: that resize determines
+ * the scale at which images are decoded.
  */
 static sluice_status check_fast_scale(const sli_plan *plan)
 {

@@ -18,7 +18,7 @@ static bool is_printable(const char *text)
     return *text == '\0';
 }
 
-/* Checks a source that read() reads by number. */
+/* Checks a source whose samples read() reads by their numbers. */
 static sluice_status check_numbered(const sluice_source *of, const char *call)
 {
     if (of->read == NULL) {
@@ -75,7 +75,7 @@ static int first_image(const custom_columns *columns)
     return i < columns->count ? (int)i : -1;
 }
 
-/* Makes a source of the library's own version of the struct. */
+/* Makes a source from a complete struct, of this version of the library. */
 static sluice_status make_checked(const sluice_source *of, custom_source **made_out)
 {
     custom_source *custom = sli_calloc(1, sizeof(*custom));

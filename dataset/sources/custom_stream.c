@@ -21,7 +21,7 @@ enum { SLOT_ALIGN = 64 };
 /* The default of sluice_source.max_sample. */
 static const uint64_t DEFAULT_MAX_SAMPLE = UINT64_C(64) << 20;
 
-/* So many errors of next() without a sample between them end the run: the generator is broken. */
+/* This many errors of next() in sequence end the run: the generator is broken. */
 enum { ERRORS_MOST = 1000 };
 
 /* A column in an item. */
@@ -171,7 +171,7 @@ static sluice_status grow_item(const custom_pass *pass, stream_item *item, size_
     return st;
 }
 
-/* Checks the size of the encoded images and others of which no maximum is declared. */
+/* Checks the bytes of the columns whose size varies: most_varying() bounds their sum. */
 static sluice_status check_varying(const custom_pass *pass)
 {
     const custom_source *custom = pass->source;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Warps an image: each pixel of the result is sampled at one point of the image, which has the same
- * size. torchvision's grid_sample with align_corners=False and a fill: outside the image are zeros,
- * and `v * w + fill * (1 - w)` is the result, where w is the weight of the samples inside. All
- * arithmetic is IEEE single precision without contraction, equal at all levels of instructions.
+ * size, as in torchvision with a fill: grid_sample with align_corners=False gives v, with zeros
+ * outside the image. The result is v * w + fill * (1 - w), where w is the sum of the weights of the
+ * samples inside. All arithmetic is IEEE single precision without contraction, equal at all
+ * instruction set levels.
  */
 #ifndef SLUICE_IMAGE_WARP_H
 #define SLUICE_IMAGE_WARP_H

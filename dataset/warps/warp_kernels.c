@@ -12,8 +12,7 @@
 
 enum { BLOCK = 64, MOST_CHANNELS = 4 };
 
-/* A float plus this, less this, is rounded to the nearest whole number, halves to even: 1.5 * 2^23.
- */
+/* 1.5 * 2^23: (value + ROUND) - ROUND is the nearest integer, halves to even, of a small float. */
 #define ROUND 12582912.0F
 
 /* The points of a block of pixels. */
@@ -26,14 +25,15 @@ typedef struct warp_block {
     float weights[4][BLOCK];
 } warp_block;
 
-/* Limits a coordinate to [-2, most], so that it fits an int32; a NaN becomes -2. */
+/* Clamps a coordinate to [-2, most], so that it fits an int32; a NaN becomes -2. */
 static inline float limit(float value, float most)
 {
     value = value > -2 ? value : -2;
     return value < most ? value : most;
 }
 
-/* Computes the points of pixels [first, first + BLOCK), each less `shift`. */
+/* Computes the points of pixels [first, first + BLOCK); `shift` is subtracted from both
+ * coordinates. */
 static inline void place(const warp_row *row, uint32_t first, float shift, float width,
                          float height, warp_block *block)
 {
@@ -91,7 +91,7 @@ static inline void weigh(warp_block *block)
     }
 }
 
-/* Samples pixel i of a block at the border of the image or outside. */
+/* Samples pixel i of a block, of which some samples may be outside the image. */
 static void sample_border(const warp_row *row, const image_view *from, const warp_block *block,
                           int i, uint8_t *to)
 {

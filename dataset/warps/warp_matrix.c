@@ -6,8 +6,8 @@
 /* ---- angles ------------------------------------------------------------------------------------
  */
 
-/* The sine of an angle from -45 to 45 degrees; `odd` false: its cosine. The series of Taylor, whose
- * next term is below 2^-60. */
+/* The sine of an angle from -45 to 45 degrees; `odd` false: its cosine. A Taylor series, truncated
+ * where terms are below 2^-60. */
 static double series(double degrees, bool odd)
 {
     const double x = degrees * (3.14159265358979323846 / 180);
@@ -44,7 +44,7 @@ warp_matrix warp_of_affine(const warp_affine *affine, uint32_t width, uint32_t h
     const double to_y = y + affine->translate[1];
     warp_matrix r = {{0, 0, 0, 0, 0, 0, 0, 0, 1}};
     double rotation[2];
-    double sheared[2]; /* of the rotation less the shear along y */
+    double sheared[2]; /* sine and cosine of degrees - shear[1] */
     double shear_x[2];
     double shear_y[2];
     double a;

@@ -43,7 +43,7 @@ bool warp_of_corners(const double corners[8], uint32_t width, uint32_t height,
 /* The map of warp `first` followed by warp `second`. */
 warp_matrix warp_compose(const warp_matrix *first, const warp_matrix *second);
 
-/* The map between the image and the result that are both flipped horizontally. */
+/* The map of the same warp if both its input and its result are flipped horizontally. */
 warp_matrix warp_mirror(const warp_matrix *matrix, uint32_t width);
 
 /* The map in the other direction, from the input to the result. False: there is none. */

@@ -12,13 +12,13 @@
 /* A process, as it describes itself to the others. */
 typedef struct sli_rank_peer {
     uint32_t rank;          /* of the job */
-    int32_t pid;            /* in its namespace */
+    int32_t pid;            /* in its PID namespace */
     uint64_t pid_namespace; /* 0: unknown */
     uint64_t start_time;    /* as in /proc/PID/stat, to recognize another process with its id */
 } sli_rank_peer;
 
 typedef enum sli_peer_state {
-    SLI_PEER_UNKNOWN, /* it is in another namespace of process ids, or /proc is not there */
+    SLI_PEER_UNKNOWN, /* it is in another PID namespace, or /proc is not there */
     SLI_PEER_RUNS,
     SLI_PEER_STOPPED, /* by a signal or a debugger */
     SLI_PEER_GONE     /* it has ended */

@@ -257,9 +257,9 @@ uint32_t sli_queue_rows_done(sli_queue *queue, uint64_t seq);
 
 enum { SLI_QUEUE_BUFFERS = 3 };
 
-/* A buffer of a queue, and where its memory is. */
+/* A buffer of a queue, and the NUMA nodes of its memory. */
 typedef struct sli_buffer_place {
-    const char *name; /* "staging", "slots" or "tensors", which steps read where GetNext converts */
+    const char *name; /* "staging", "slots", or "tensors": what GetNext converts to, for steps */
     uint64_t bytes;
     bool on_device;      /* it is not host memory, and has no NUMA node */
     int32_t wanted;      /* requested NUMA node; -1: no preference */

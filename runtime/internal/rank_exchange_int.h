@@ -35,10 +35,10 @@ sluice_status sli_rank_exchange(const char *key, uint32_t local_rank, uint32_t l
                                 int64_t timeout_ms, const void *own, size_t bytes, void *all_out);
 
 /*
- * Like sli_rank_exchange(), and gives a descriptor of local rank 0 to the other ranks. own_fd: on
- * local rank 0 the descriptor, or -1; it stays open. fd_out: on the other ranks a descriptor of
- * their own, closed on exec, or -1 if local rank 0 gave none; on local rank 0 and on failure -1.
- * E_IO also on a rank that cannot open another descriptor; the other ranks then have theirs.
+ * Like sli_rank_exchange(), and sends a file descriptor of local rank 0 to the other ranks. own_fd:
+ * on local rank 0 the descriptor, or -1; it stays open. fd_out: on the other ranks a duplicate,
+ * with close-on-exec, owned by the caller, or -1 if local rank 0 sent none; on local rank 0 and on
+ * failure -1. E_IO also on a rank that has no free descriptor; the other ranks then have theirs.
  */
 sluice_status sli_rank_exchange_descriptor(const char *key, uint32_t local_rank,
                                            uint32_t local_world, int64_t timeout_ms,

@@ -16,7 +16,7 @@ bool agree_asks(const rank_group *ranks)
     return (ranks->own.world > 1 || ranks->has_others) && ranks->agree != NULL && !ranks->parted;
 }
 
-/* Runs on the watchdog's thread. `detail`: the address of the rank_group. */
+/* Runs on the thread of the callback watchdog. `detail`: the address of the rank_group. */
 static void warn_of_agree(uint64_t detail, double seconds)
 {
     const rank_group *ranks = (const rank_group *)(uintptr_t)detail;

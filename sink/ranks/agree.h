@@ -28,7 +28,7 @@ typedef struct rank_group {
     run_watch *watch;   /* the run's monitors: agree is a user callback */
     const uint64_t *step;       /* the run's next step, for messages */
     rank_waits waits;           /* which rank the others waited for */
-    _Atomic uint64_t told_step; /* *step as of the call of agree in progress, for the watchdog */
+    _Atomic uint64_t told_step; /* *step at the current call of agree, for the callback watchdog */
 } rank_group;
 
 /* A setting that must have the same value on all ranks. */
@@ -47,9 +47,9 @@ bool agree_asks(const rank_group *ranks);
 sluice_status agree_most(rank_group *ranks, int64_t value, int64_t *most_out);
 
 /*
- * A meeting at a boundary, which counts the waits for other ranks, too: the maximum of levels, at
- * most MEETING_LEVEL_MOST. Fails as agree_most(); also returns E_CALLBACK if the result is one that
- * no rank can have sent.
+ * A meeting: a max-allreduce of `level`, at most MEETING_LEVEL_MOST, at a boundary. It also counts
+ * how long ranks wait for each other (rank_waits.h). Fails as agree_most(); also returns E_CALLBACK
+ * if no rank can have sent the result.
  */
 sluice_status agree_meet(rank_group *ranks, uint32_t level, uint32_t *level_out);
 

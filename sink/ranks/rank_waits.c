@@ -8,13 +8,13 @@
 
 enum { LEVEL_BIT = 57, WAIT_BIT = 23, RANK_BIT = 3 };
 
-/* Fields of the word for other threads: the rank, and two numbers of NOTED_BITS bits. */
+/* rank_waits.noted: the rank, then its lasts and the meetings, NOTED_BITS bits each. */
 enum { NOTED_BITS = 22 };
 
-/* A shorter wait for one rank, as a share of a window, is not warned of. */
+/* A warning needs a wait for one rank of at least this share of a window. */
 static const double LATE_SHARE = 0.1;
 
-/* Windows of more meetings are long enough. */
+/* A window has at least this many meetings. */
 static const uint64_t WINDOW_MEETINGS = 4;
 
 /* Windows grow up to this duration. */

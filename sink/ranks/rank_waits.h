@@ -29,7 +29,7 @@ typedef enum rank_delay {
     DELAY_KINDS
 } rank_delay;
 
-/* The longest wait that is sent, in us (4.8 hours). In a larger world nothing is counted. */
+/* The longest wait that is sent, in us (4.8 hours); the most ranks for which waits are counted. */
 static const int64_t WAIT_MOST = (INT64_C(1) << 34) - 1;
 static const uint32_t WAIT_RANKS = 1U << 20;
 
@@ -43,7 +43,7 @@ typedef struct rank_wait {
     uint64_t after[DELAY_KINDS]; /* of these, by what had delayed it */
 } rank_wait;
 
-/* Written by the trainer alone, but for `noted`. A zeroed struct counts nothing. */
+/* Only the thread of the run uses it, except for `noted`. A zeroed struct counts nothing. */
 typedef struct rank_waits {
     uint32_t rank;
     uint32_t world;
@@ -101,7 +101,7 @@ bool rank_waits_receive(rank_waits *waits, int64_t most, uint32_t *level_out);
 
 /*
  * Returns true, once for each window, if this rank waited for another one for LATE_SHARE of it or
- * more. The next window is then twice as long.
+ * more. The next window is then twice as long, up to about an hour.
  */
 bool rank_waits_check(rank_waits *waits, int64_t now_ns, rank_lateness *late_out);
 

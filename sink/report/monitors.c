@@ -130,7 +130,7 @@ sluice_status sluice_validation_monitor(FILE *file, sluice_callback **callback_o
 enum { BAR_WIDTH = 24 };
 static const int64_t REDRAW_NS = 100000000;
 
-/* Waits for another rank are shown from this share of the time on. */
+/* The bar shows waits for another rank of at least this share of the time. */
 static const double LEAST_WAIT = 0.01;
 
 static sluice_status bar_begin(sluice_hook *hook, void *user)

@@ -15,7 +15,7 @@
 #include "status_int.h"
 #include "step_threads.h"
 
-/* Ranks of which a report has the waits: those that this rank waited for longest. */
+/* The most entries of report_waits.late: the ranks for which this one waited longest. */
 enum { REPORT_LATE = 8 };
 
 /* The waits of this rank for another one. */
@@ -23,7 +23,7 @@ typedef struct report_late {
     uint32_t rank;
     double seconds;
     uint64_t lasts;   /* meetings to which that rank came last */
-    rank_delay delay; /* of that rank, mostly */
+    rank_delay delay; /* what most often delayed that rank */
 } report_late;
 
 typedef struct report_waits {

@@ -3,10 +3,10 @@
 
 #include <inttypes.h>
 
-/* Waits of a smaller share of the time are not in the text. */
+/* The text omits waits below this share of the time. */
 static const double LEAST_SHARE = 0.0005;
 
-/* Ranks in the text. */
+/* The most ranks in the text. */
 enum { TEXT_RANKS = 3 };
 
 /* Inserts a rank, in the order of the waits for it. Drops the shortest one if there are too many.

@@ -5,7 +5,7 @@
 
 #include "train_run.h"
 
-/* Copies the config. Returns E_INVALID for a struct_size that cannot be. */
+/* Copies the config. Returns E_INVALID for an invalid struct_size. */
 sluice_status train_read_config(const sluice_train_config *config, sluice_train_config *copy_out);
 
 /* Copies model and config into the run. Members that the caller's structs do not have are zero. */

@@ -33,7 +33,7 @@ sluice_status train_meet_ranks(train_run *run)
 
 /* ---- sinks ----------------------------------------------------------------------------------- */
 
-/* train_run_steps(); its time counts for what delays this rank. */
+/* train_run_steps(), and adds its time to rank_waits. */
 static sluice_status run_timed(train_run *run, uint64_t steps)
 {
     const step_span span = begin_span(run);

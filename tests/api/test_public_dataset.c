@@ -379,7 +379,7 @@ static void columns_are_chosen_and_renamed_by_calls(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* The argument columns of the next stage, by a call. */
+/* sluice_dataset_for_columns() sets the argument `columns` of the next stage. */
 static void stages_work_on_chosen_columns(void)
 {
     const double half[] = {0.5};

@@ -4,8 +4,8 @@
  * of images. RANKS processes (4) read PASSES passes (3), each shuffled anew, without a cache, with
  * private caches of BYTES / RANKS each, and with a shared one of BYTES (1G). One worker each.
  *
- * Prints for each pass the images that all ranks have decoded, and samples per second: of all
- * ranks, by the time of the slowest one.
+ * Prints for each pass the number of images that all ranks have decoded, and the samples per second
+ * of all ranks, by the time of the slowest one.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ typedef struct pass_result {
     double seconds;
 } pass_result;
 
-/* In memory of all ranks. */
+/* In memory that all ranks share. */
 typedef struct results {
     pthread_barrier_t passes;
     pass_result of[MOST_RANKS][MOST_PASSES];

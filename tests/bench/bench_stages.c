@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_stages: what functions of the user's and collected assembly cost besides their own work. A
- * channel on host:0 with one worker gives batches of 256 samples of one i64, or of one i64 and a
- * length. Each case has a pipeline without the stage and one with it. They are run in turns, and
- * the medians of ns a sample, and of the differences of neighbours, are printed: processor time of
- * worker and loop together, which other programs disturb little. Functions have no guards around
- * their rooms, unless SLUICE_GUARDS is set.
+ * bench_stages: the overhead of user functions, pack and bucket. A channel on host:0 with one
+ * worker gives batches of 256 samples of one i64, or of one i64 and a length. Each case has a
+ * pipeline without the stage and one with it, which run alternately. Prints the medians of the ns
+ * per sample, and of the differences of consecutive runs. Times are CPU time of worker and loop
+ * together, which other programs disturb little. Outputs of functions have no guard bytes, unless
+ * SLUICE_GUARDS is set.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -248,7 +248,7 @@ static void run_case(sluice_device *device, stage_case c)
     run(&sides[0]);
     run(&sides[1]);
     for (int round = 0; round < ROUNDS; round++) {
-        for (int i = 0; i < 2; i++) { /* each goes first in every other round */
+        for (int i = 0; i < 2; i++) { /* each is first in every other round */
             const int at = (i + round) % 2;
 
             sides[at].ns[round] = run(&sides[at]);

@@ -305,7 +305,7 @@ static void arrays_of_one_length_are_padded_and_truncated(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* The numbers of boxes that are left have the boxes' length, also after a cast. */
+/* A column of boxes has the length of the boxes that are left, also after a cast. */
 static void columns_of_boxes_are_padded(void)
 {
     const char *folder = t_folder();

@@ -291,7 +291,7 @@ static void a_bad_sample_ends_the_run(void)
     }
 }
 
-/* The documents of a pass of 5 that are left over: they are dropped, the bad one with them. */
+/* A pass of 5 documents: those left over at its end are dropped, the bad one among them. */
 static void a_bad_sample_that_is_dropped_is_in_the_list(void)
 {
     for (int i = 0; i < 3; i++) {

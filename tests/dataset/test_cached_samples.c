@@ -442,7 +442,7 @@ static void too_few_bytes_for_the_samples_are_an_error_of_the_run(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* So a run can be resumed with a cache that it did not have, and without one that it had. */
+/* So a checkpoint of a run without a cache can be resumed with one, and vice versa. */
 static void a_cache_is_not_part_of_the_identity_of_a_run(void)
 {
     static const char *const pairs[][2] = {

@@ -197,11 +197,11 @@ static void images_of_one_value_stay(void)
     free(image.pixels);
 }
 
-/* Two channels span all values, so their table is the identity; `other` is stretched all the same.
+/* Two channels span all values, so their table is the identity; channel `other` is still stretched.
  */
 static void stretch_one_channel(size_t other)
 {
-    static color_chain chain; /* not cleared: what an earlier image left in it must not matter */
+    static color_chain chain; /* not cleared: values of an earlier image must have no effect */
     picture image = picture_zero(256, 1, 3);
 
     for (size_t k = 0; k < picture_size(&image); k++) {
@@ -252,7 +252,7 @@ static void a_chain_is_used_again(void)
     free(before.pixels);
 }
 
-/* Contrast becomes a table in the place where the image before it had a bitwise one. */
+/* Contrast becomes a table in the operation that was a bitwise table for the image before. */
 static void statistics_follow_a_bitwise_table(void)
 {
     static color_chain chain;

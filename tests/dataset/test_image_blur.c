@@ -107,7 +107,7 @@ static double blurred(const picture *p, const image_blur *blur, uint32_t x, uint
     return sum;
 }
 
-/* Of every number of channels, and of sizes less than the filter. */
+/* For each number of channels, and images smaller than the filter. */
 static void blurs_are_those_of_a_plain_reference(void)
 {
     static const uint32_t sizes[][2] = {{70, 9}, {1, 1}, {2, 3}, {1, 30}};

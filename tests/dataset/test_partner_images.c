@@ -130,7 +130,7 @@ static void masks_and_boxes_follow_as_of_one_image(void)
     }
 }
 
-/* The warps of the first image become one; between those of the second one stands a colour. */
+/* The warps of the first image are fused; those of the second one have a colour between them. */
 static void masks_follow_the_warps_of_the_first_image(void)
 {
     const char *folder = pair_folder();

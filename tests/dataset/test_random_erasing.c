@@ -39,8 +39,8 @@ static bool is_erased(const uint8_t *pixel)
     return pixel[0] == 1 && pixel[1] == 2 && pixel[2] == 3;
 }
 
-/* Every erased image has one full rectangle of its value, whose area and ratio are within their
- * ranges but for the rounding of its sides; all other pixels stay. */
+/* Every erased image has one full rectangle of the value, whose area and ratio are within their
+ * ranges except for the rounding of its sides; all other pixels do not change. */
 static void rectangles_are_within_their_ranges(void)
 {
     tape plain = run_stages("take 64", &one_worker);
@@ -126,7 +126,7 @@ static void workers_and_devices_do_not_matter(void)
     free(want.bytes);
 }
 
-/* Of one pixel no part is erased, as no rectangle is smaller. */
+/* An image of one pixel does not change, since no rectangle is smaller. */
 static void small_images_and_any_channels_are_erased(void)
 {
     static const char *const texts[] = {

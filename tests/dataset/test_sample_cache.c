@@ -220,7 +220,7 @@ static sample_cache *attached(const sample_cache *cache, uint64_t bytes)
                                                                                              : NULL;
 }
 
-/* A child that adds every third sample; killed, it stops in the midst of writing sample 1. */
+/* A child that adds every third sample. `killed`: SIGKILL ends it while it writes sample 1. */
 static void be_a_rank(const sample_cache *cache, uint64_t bytes, uint32_t rank, bool killed)
 {
     sample_cache *own = attached(cache, bytes);
@@ -249,7 +249,7 @@ static void be_a_rank(const sample_cache *cache, uint64_t bytes, uint32_t rank, 
 
 static void processes_share_entries(void)
 {
-    const uint64_t bytes = 8 << 20; /* of which less than half is used: more than one step */
+    const uint64_t bytes = 8 << 20; /* entries take less than half, but more than one step */
     sample_cache *cache = make_shared(bytes, SAMPLES);
     sample_cache_use use;
     pid_t pids[3];

@@ -67,7 +67,7 @@ static void workers_and_devices_do_not_matter(void)
     free(want.bytes);
 }
 
-/* Warps side by side are one, and an operation on colours between them makes them two. */
+/* Consecutive warps are fused, unless a colour operation is between them. */
 static void warps_side_by_side_are_one(void)
 {
     check_pair("rotate 90 | rotate 90", "rotate 180", true);
@@ -79,7 +79,7 @@ static void warps_side_by_side_are_one(void)
     check_pair("rotate 30 | random_invert 0 | rotate 60", "rotate 90", true);
 }
 
-/* A flip before a warp flips what is warped, wherever the flip itself is done. */
+/* A flip before a warp flips its input, although the chain flips after all operations. */
 static void flips_keep_their_position_among_warps(void)
 {
     check_pair("random_horizontal_flip 1 | rotate 90", "rotate 270 | random_horizontal_flip 1",
@@ -150,8 +150,8 @@ static void close_list(engine_run *run, sluice_dataset *dataset)
 }
 
 /*
- * The pixels of the image say where they are, so the mask must have the class of the image's pixel,
- * or its fill where the image has the fill; and geometry must lead there.
+ * The pixels of the image encode their positions, so the mask must have the class of the image's
+ * pixel, or its fill where the image has the fill; the map of geometry must give these positions.
  */
 static void masks_and_geometry_show_the_same_pixels(void)
 {
@@ -232,7 +232,7 @@ static void boxes_become_the_hull_of_their_corners(void)
     close_list(&run, dataset);
 }
 
-/* The corners of a box go where the corners of the image do. */
+/* A box at the corners of the image becomes the bounding box of the moved corners. */
 static void boxes_follow_a_perspective(void)
 {
     const char *folder = t_folder();

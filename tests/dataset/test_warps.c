@@ -187,7 +187,7 @@ static void check_reference(const picture *from, const image_warp *warp)
     free(got.pixels);
 }
 
-/* Of every number of channels, and of one pixel. */
+/* For each number of channels, and an image of one pixel. */
 static void every_pixel_is_that_of_a_plain_reference(void)
 {
     static const uint32_t sizes[][2] = {{97, 41}, {1, 1}, {1, 30}, {130, 2}};
@@ -262,7 +262,7 @@ static void a_warp_after_its_inverse_is_none(void)
     }
 }
 
-/* Flipping, warping and flipping again is the mirrored warp. */
+/* warp_mirror() gives the same image as a flip, the warp, and another flip. */
 static void a_mirrored_warp_is_that_of_flipped_images(void)
 {
     const warp_affine affine = {0, {7, 2}, 1, {0, 0}};

@@ -62,7 +62,7 @@ static sluice_status call_letterbox_defaults(sluice_dataset *d)
     return sluice_dataset_letterbox(d, 9, 0, NULL);
 }
 
-/* Fills of 1, 2 and 3, 9 in masks. */
+/* Fills 1, 2 and 3 of the channels, and 9 of masks. */
 static sluice_warp_config filled_warp(const char *filter)
 {
     static const uint8_t fill[] = {1, 2, 3};

@@ -118,7 +118,8 @@ static void without_one_rank_none_has_the_records(void)
     }
 }
 
-/* A file of local rank 0, to which each rank writes its number; -1: it gives none. */
+/* Each rank writes its number to a file of local rank 0. result->text: the rank's descriptor, -1 if
+ * local rank 0 sends none. */
 static void share_file(const char *key, uint32_t rank, uint32_t world, bool gives,
                        exchanged *result)
 {

@@ -15,7 +15,7 @@ enum { WORLD = 4, MS = 1000000 };
 
 typedef struct group {
     rank_waits of[WORLD];
-    int64_t now_ns; /* when all have left the last meeting */
+    int64_t now_ns; /* when all ranks have left the last meeting */
 } group;
 
 static void open_group(group *g, int64_t window_ns)
@@ -311,7 +311,7 @@ static void train_by_clock(kit *k, ranks_member *me)
     k->in_step = step_by_clock;
 }
 
-/* The profiler counts by the time stamp counter, so waits for data are not those of this clock. */
+/* The profiler uses the time stamp counter, so waits for data do not follow the test's clock. */
 static void a_slow_rank_is_in_the_reports_of_the_others(void)
 {
     ranks_kit ranks;

@@ -23,7 +23,7 @@ static const char other_text[] =
 static const char plain_text[] =
     "synthetic samples=96 classes=5 shape=20,18,3 | shuffle | random_crop 12 | batch 4";
 
-/* What came of a rank. */
+/* Results of a rank. */
 typedef struct cached_rank {
     sluice_status status;
     char error[500];
@@ -34,7 +34,7 @@ typedef struct cached_rank {
     sli_cache_counts second; /* after the second one */
 } cached_rank;
 
-/* Of the test that runs, for its children. */
+/* Settings of the current test, for its child processes. */
 static const char *pipeline;
 static bool is_misled; /* rank 1 has another pipeline */
 static const char *exchange_ms;
@@ -59,13 +59,13 @@ static void set_up(kit *k, ranks_member *me)
     kit_init(k);
     k->config.workers = 2;
     k->config.digest = true;
-    k->config.agree = is_misled ? NULL : ranks_agree; /* they would agree that they differ */
+    k->config.agree = is_misled ? NULL : ranks_agree; /* agree would refuse another pipeline */
     k->config.agree_user = me;
     k->config.nan_guard = SLUICE_NAN_COUNT;
 }
 
-/* Waits for the other ranks: without that one may begin its second pass, and meet a sample that
- * another one reads in its first. */
+/* Waits for the other ranks: else one may begin its second pass, and get a sample that another rank
+ * is still reading in its first pass. */
 static void await_others(ranks_member *me)
 {
     int64_t most;
@@ -187,7 +187,7 @@ static void a_part_too_small_for_its_table_is_no_cache(void)
     ranks_end(&ranks);
 }
 
-/* The records meet at one socket, for the bytes are not part of its name. */
+/* The ranks exchange records at the same socket, since the bytes are not part of its name. */
 static void ranks_with_other_bytes_do_not_share(void)
 {
     ranks_kit ranks;
@@ -207,7 +207,7 @@ static void ranks_with_other_bytes_do_not_share(void)
 
 /* ---- a killed rank --------------------------------------------------------------------------- */
 
-/* Of the victim, in its second run, in which workers read the cache. */
+/* Kills the victim in its second run, in which workers read the cache. */
 static void kill_in_step_2(kit *k, const sluice_step *step)
 {
     (void)k;
@@ -224,7 +224,7 @@ static int body_of_killed(ranks_member *me)
     kit k;
 
     name_job();
-    is_misled = true; /* no agree: the victim's end is nobody's error */
+    is_misled = true; /* no agree: the other ranks do not fail when the victim ends */
     set_up(&k, me);
     mine->status = sluice_dataset_parse(pipeline_text, &dataset);
     k.dataset = dataset;
@@ -273,10 +273,10 @@ static int body_of_all_killed(ranks_member *me)
     k.pipeline = pipeline_text;
     k.in_step = kill_in_step_2;
     (void)kit_run(&k);
-    return 1; /* it should not come here */
+    return 1; /* not reached */
 }
 
-/* Neither memory with a name, nor the address of the exchange: the next job begins as the first. */
+/* No named memory and no exchange socket remain: the next job begins like the first one. */
 static void ranks_that_are_all_killed_leave_nothing(void)
 {
     exchange_ms = "60000";

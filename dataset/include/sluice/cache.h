@@ -14,20 +14,21 @@ SLUICE_BEGIN_DECLS
  * files, after decode and deterministic crops and resizes the pixels. Stages of order are not part
  * of that, so the cache may be before or after shuffle. The values of batches do not change.
  *
- * Samples are added until the memory is full, and then kept as long as the dataset: a pass reads
- * each sample once, so a replaced sample would never be read again before it is replaced. A cache
- * of half of the samples gives half of them in each pass. Bad samples are not kept.
+ * Samples are added until the memory is full, and are never evicted: a pass reads each sample once,
+ * so eviction would not give more hits. A cache that holds half of the samples has hits for half of
+ * each pass. Bad samples are not added. The memory is freed with the dataset.
  *
  * The first run or channel on the dataset creates the cache; later ones, and validations, use it,
- * too. Encoded images take the bytes of their files, decoded ones height * width * channels; each
- * sample takes 8 bytes more, and up to 192 if it is kept.
+ * too. Encoded images take the bytes of their files, decoded ones height * width * channels. The
+ * table takes 8 bytes for each sample of the dataset, and each entry about 300 bytes more.
  *
  * @param bytes  bound on the memory, 4096 to 2^40
  *
- * Returns: E_INVALID the stage comes after a random stage, a conversion or a map, there is a cache
- *          already, or bytes is out of bounds; when the dataset is opened: bytes are too few for
- *          a table of its samples, or more than the process may use; E_UNSUPPORTED (then) the
- * source is a stream; the sticky error of building; E_NO_MEMORY.
+ * Returns: E_INVALID the stage comes after a random stage, a conversion, a map or bucket, there is
+ *          a cache already, or bytes is out of bounds; the sticky error of building; E_NO_MEMORY. A
+ *          run fails with E_INVALID if bytes are too few for a table of the samples, or more than
+ *          the process may use; with E_UNSUPPORTED if the source is a stream, or if masks or
+ *          further images of a sample are used.
  *
  * Threads: the one that builds the dataset.
  */
@@ -35,14 +36,14 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_cache(sluice_dataset *dataset, u
 
 /**
  * Adds a stage as sluice_dataset_cache() does, with one cache of `bytes` for all ranks of a
- * machine: a sample that one of them has added is a hit for all. The memory has no name in any file
- * system (memfd), and the kernel frees it with the last process; a killed rank leaves nothing.
+ * machine: a sample that one of them has added is a hit for all. The memory is a memfd, without a
+ * name in any file system. The kernel frees it when the last process ends, also if it is killed.
  *
- * The ranks of the machine must all open their first run or channel on the dataset, within
- * SLUICE_EXCHANGE_MS of each other (5 s). Where they cannot share a cache, a warning says why, and
- * each rank has a private cache of its part of the bytes, or none if these are too few. A process
- * that is alone on its machine has a private cache. sluice_dataset_get() uses the cache once a run
- * has opened it.
+ * All ranks of the machine must open their first run or channel on the dataset within
+ * SLUICE_EXCHANGE_MS of each other (default 5 s). If they cannot share a cache, a warning says why,
+ * and each rank has a private cache of bytes / ranks, or none if that is too small. A process that
+ * is the only rank of its machine has a private cache. sluice_dataset_get() uses the cache after a
+ * run or channel has created it.
  *
  * Returns: as sluice_dataset_cache(). More bytes than the ranks of the machine may use together are
  *          E_INVALID.

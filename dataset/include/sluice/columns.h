@@ -76,14 +76,14 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_cast(sluice_dataset *dataset, co
                                                      sluice_dtype dtype);
 
 /**
- * Makes an array longer: the stage `pad` of pipeline texts. The rows of a sample, its first
- * dimension, come first, then rows of `value`. A ragged column keeps its NAME_length, the number of
+ * Pads an array along its first dimension to `to` rows: the stage `pad` of pipeline texts. Rows of
+ * `value` are added after those of the sample. A ragged column keeps its NAME_length, the number of
  * rows before the padding; a sample with more than `to` rows is bad.
  *
- * @param column  a column with at least one dimension that is not the image, a mask or boxes
+ * @param column  a column with at least one dimension; not an image, a mask or boxes
  * @param to      rows after the stage, 1 to 67 108 864; not less than those of a column that is not
  *                ragged
- * @param value   of all elements that are added; the column's type must represent it
+ * @param value   value of each added element; the column's type must represent it
  *
  * Returns: E_INVALID also for a column of another kind, or arguments out of range.
  *
@@ -97,8 +97,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_pad_array(sluice_dataset *datase
  * Keeps the first `to` rows of an array: the stage `truncate` of pipeline texts. The NAME_length of
  * a ragged column is the number of rows that are left.
  *
- * @param column  a column with at least one dimension that is not the image, a mask, boxes, or of
- *                boxes
+ * @param column  a column with at least one dimension; not an image, a mask, boxes, or a column
+ *                with a row for each box
  * @param to      1 to 67 108 864; nothing changes if the column has fewer rows
  *
  * Returns: E_INVALID also for a column of another kind, or arguments out of range.

@@ -16,8 +16,8 @@
  *     }
  *
  * Order, batches, resume, decoding, geometry, the error policy and the report work as for any other
- * source. A source whose samples have no numbers, such as a generator, a socket or a log, gives
- * next() in place of read(): a stream.
+ * source. A source whose samples cannot be read by their numbers, such as a generator, a socket or
+ * a log, is a stream: it sets next() in place of read().
  */
 #ifndef SLUICE_CUSTOM_H
 #define SLUICE_CUSTOM_H
@@ -84,17 +84,17 @@ typedef struct sluice_sample_view {
 SLUICE_API uint64_t sluice_sample_number(const sluice_sample *sample);
 
 /**
- * Returns the state that begin() has made for this worker, in next() the state that open_pass() has
- * made, or NULL.
+ * Returns the state that begin() has made for this worker, or NULL. In next(): the state that
+ * open_pass() has made for this pass, or NULL.
  *
  * Threads: the one that runs the callback.
  */
 SLUICE_API void *sluice_sample_worker(const sluice_sample *sample);
 
 /**
- * Returns a file descriptor that becomes readable when the run ends. A next() that waits for data
- * polls it too, and returns SLUICE_CLOSED once it is readable. Do not read or close it. -1 in other
- * callbacks.
+ * Returns a file descriptor that becomes readable when the run ends; -1 in callbacks other than
+ * next(). A next() that waits for data passes it to poll(), too, and returns SLUICE_CLOSED once it
+ * is readable. The run owns it: do not read or close it.
  *
  * Threads: the one that runs the callback.
  */
@@ -212,27 +212,28 @@ typedef struct sluice_source {
     void *user; /**< passed to all callbacks; borrowed until close() */
 
     /**
-     * Makes the source a stream, without count and read(): makes the next sample, and provides
-     * every column by sluice_sample_room() or sluice_sample_lend(). Lent bytes are copied before
-     * the next call. It is called by one thread at a time, on any worker, in the order of the
-     * samples, from sample 0 of the pass on; sluice_sample_number() counts them. Every pass with
-     * the same number and random bits (sluice_sample_random()) must have the same samples: each
-     * rank calls it for all of them, and a resumed run for those of the pass that were done.
-     * Workers wait for it, so it should be short: it gives a name, an offset or compressed bytes,
-     * and a map makes the sample of them on several workers.
+     * Makes the source a stream, without count and read(). Each call makes the next sample, and
+     * provides every column by sluice_sample_room() or sluice_sample_lend(). Lent bytes are copied
+     * before the next call. Any worker calls it, one thread at a time for each pass, in the order
+     * of the samples, from sample 0 of the pass on; sluice_sample_number() counts them. Two passes
+     * with the same number and the same random bits (sluice_sample_random()) must have the same
+     * samples: each rank calls next() for all samples, and a resumed run calls it again for those
+     * of the pass that were done. Workers wait for it, so it should be short: it provides a name,
+     * an offset or compressed bytes, and a map computes the sample from them on several workers.
      *
-     * Returns: END_OF_DATA the pass has no more samples; E_NO_MEMORY ends the run; another negative
-     *          status is a bad sample in its place, with the text of sluice_fail(): the error
-     *          policy applies, and next() is called again. After 1000 errors in sequence the run
-     *          ends. Any other status is success.
+     * Returns: END_OF_DATA the pass has no more samples; CLOSED sluice_sample_stop_fd() is
+     *          readable; E_NO_MEMORY ends the run; another negative status is a bad sample, with
+     *          the text of sluice_fail(): the error policy applies, and next() is called again.
+     *          After 1000 errors in sequence the run ends. Any other status is success.
      */
     sluice_status (*next)(sluice_sample *sample, void *pass, void *user);
 
     /**
-     * Optional, for a stream: begins a pass at its first sample. Passes may be open at the same
-     * time, since each run that uses the dataset has its own. `pass` is the number of the pass in
-     * the run. Without it there is one pass only, so the dataset can be used by one run, without
-     * config.check. A negative status ends the run.
+     * Optional, for a stream: begins a pass at its first sample. Several passes may be open at the
+     * same time, since each run on the dataset has its own. `pass` is the number of the pass in the
+     * run; *pass_out is the state of the pass, for next() and close_pass(). Without open_pass there
+     * is only one pass, so the dataset can be used by one run, without config.check. A negative
+     * status ends the run.
      */
     sluice_status (*open_pass)(uint64_t pass, void *user, void **pass_out);
 
@@ -262,11 +263,11 @@ static inline void sluice_source_init(sluice_source *source)
 /**
  * Makes a dataset from a user-defined source.
  *
- * A stream has no known number of samples; it may be endless. A run counts steps then, or has one
- * epoch of the one pass. Of the stages of order, shuffle has a buffer, and shard, repeat, subset,
- * weights and balance are refused, as are functions that take samples by their numbers, and error
- * policy replace. A resumed run calls next() for the samples of the pass that were done and logs at
- * level info how long that took.
+ * A stream has no known number of samples; it may be endless. A run then has a number of steps, or
+ * one epoch, which is one pass. Of the stages of order, shuffle has a buffer; shard, repeat,
+ * subset, weights and balance are refused. Functions that take samples by their numbers, and error
+ * policy replace, are refused, too. A resumed run calls next() for the samples of the pass that
+ * were done, and logs at level info how long that took.
  *
  * @param source       copied
  * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
@@ -476,8 +477,8 @@ SLUICE_API uint32_t sluice_host_batch_valid_rows(const sluice_host_batch *batch)
 /**
  * Returns (rows) the number of each row's sample in the source; UINT64_MAX: the row has no sample,
  * since it is padding, or a bad sample under policy zero. Such rows are zero, with pack they are
- * padding: tokens of `pad`, `document` -1. After the callback the library writes this again into
- * the columns in changes; columns in outputs are zero in such rows.
+ * padding: tokens have the value `pad`, and `document` is -1. After the callback the library writes
+ * this padding again into the columns in changes, and zeros into those in outputs.
  *
  * Threads: the one that runs the callback.
  */

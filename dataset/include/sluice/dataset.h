@@ -193,8 +193,9 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_inspect(sluice_dataset *dataset,
 
 /**
  * Computes one sample as it would be in a row of a batch, on the calling thread and without a run:
- * for inference, inspection and tests. Opens the dataset if it is not open. Use a run for many:
- * each call makes the state of a worker, and calls filters from the beginning of the pass.
+ * for inference, inspection and tests. Opens the dataset if it is not open. Use a run for many
+ * samples: each call creates the state of a worker, and calls filters for all samples from the
+ * beginning of the pass on.
  *
  * @param seed        seed of the run
  * @param pass        from 0
@@ -352,8 +353,8 @@ static inline void sluice_webdataset_config_init(sluice_webdataset_config *confi
  * With config.fields the listed members become the columns. It is a comma-separated list of
  * NAME:FIELD; the extension of FIELD determines the column's type:
  *
- *     NAME:jpg       jpg, jpeg, png, ppm, pgm, pnm: an image; each after the
- *                    first one is a further image
+ *     NAME:jpg       jpg, jpeg, png, ppm, pgm, pnm: an image; the first one
+ *                    is the image, each other one a further image
  *     NAME:png@mask  an image of class numbers, which follows the geometry of the image
  *     NAME:cls       an integer, i32
  *     NAME:npy       a NumPy array; type and shape are those of the first sample's array
@@ -412,12 +413,13 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_image_list(const char *file, con
                                                            sluice_dataset **dataset_out);
 
 /**
- * Makes a dataset of the images directly in a folder, and of their masks in another one: the text
- * `image_list IMAGES masks=MASKS`. The columns are `image` and `mask`, as in a list. The mask of an
- * image is the file of the same name up to the last dot, of any extension. Samples are sorted by
- * name. Other files than jpg, jpeg, png, ppm, pgm and pnm are ignored.
+ * Makes a dataset of the images directly in a folder, without subfolders, and of their masks in
+ * another one: the text `image_list IMAGES masks=MASKS`. The columns are `image` and `mask`, as in
+ * a list. The mask of an image is the file whose name without its extension is the same. Samples
+ * are sorted by name. Files other than jpg, jpeg, png, ppm, pgm and pnm are ignored.
  *
  * @param images, masks  folders; masks NULL: no column `mask`
+ * @param dataset_out    owned by the caller: freed by sluice_dataset_destroy()
  *
  * Returns: E_INVALID no images, an image without a mask, a mask without an image, or two files of
  *          one name: the message names the first one; E_IO; E_NO_MEMORY.

@@ -4,17 +4,17 @@
  *
  * They come after all crops and resizes, before normalize, to_dtype and to_chw, among colour stages
  * and flips in any order. Names, defaults, draws and formulas are those of torchvision's v2
- * transforms on uint8 tensors: each pixel of the result is sampled at one point of the image. A
- * warp does not filter what it shrinks. Warps one right after the other, or with flips between
- * them, with the same filter and fills are one: their matrices are multiplied, so what the first
- * one would move out of the image is not lost.
+ * transforms on uint8 tensors: each pixel of the result is sampled at one point of the image, by
+ * nearest neighbour or bilinear interpolation, without antialiasing. Consecutive warps with the
+ * same filter and fills, also with flips between them, are fused: their matrices are multiplied, so
+ * pixels that the first one would move out of the image are not lost.
  *
- * Masks are warped by nearest neighbour. A box becomes the hull of its four corners, clipped to the
- * image; boxes without remaining area are dropped. All images of a sample get the same draws.
+ * Masks are warped by nearest neighbour. A box becomes the bounding box of its four warped corners,
+ * clipped to the image; boxes without remaining area are dropped. All images of a sample get the
+ * same draws.
  *
- * Returns: E_INVALID invalid arguments, or a position where the stage is not allowed; a
- *          perspective beside a column of stage geometry; the sticky error of building;
- * E_NO_MEMORY.
+ * Returns: E_INVALID invalid arguments, a position where the stage is not allowed, or a perspective
+ *          in a pipeline with the stage geometry; the sticky error of building; E_NO_MEMORY.
  */
 #ifndef SLUICE_WARPS_H
 #define SLUICE_WARPS_H
@@ -31,7 +31,7 @@ typedef struct sluice_warp_config {
                               default, "bilinear" for a perspective, else "nearest" */
     const uint8_t *fill; /**< (fill_count) values outside the image; copied; NULL: 0 */
     uint32_t fill_count; /**< 1, or the number of channels of the image; not used if fill is NULL */
-    uint32_t mask_fill;  /**< class number outside of masks, up to 255, such as 0 or 255 */
+    uint32_t mask_fill;  /**< class number for masks outside the image, 0 to 255 */
 } sluice_warp_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -93,8 +93,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_affine(sluice_dataset *dataset, 
  * uniform in [low, high).
  *
  * @param degrees    (2) lowest and highest angle, clockwise
- * @param translate  (2) largest translation along x and y as a part of the width and height, 0 to
- * 1, in either direction, rounded to whole pixels; NULL: none
+ * @param translate  (2) largest translation along x and y, in either direction, as a fraction of
+ *                   the width and height, 0 to 1; rounded to whole pixels; NULL: none
  * @param scale      (2) lowest and highest scale, 0.001 to 1000; NULL: 1
  * @param shear      (4) lowest and highest shear along x, then along y, in degrees, above -90 and
  *                   below 90; NULL: none
@@ -107,14 +107,15 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_affine(
     const double *shear, const sluice_warp_config *config);
 
 /**
- * Moves the corners of the image: torchvision's perspective from the corners. Pixel (X, Y) of the
- * result, at X + 0.5 and Y + 0.5, shows x = (a X + b Y + c) / (g X + h Y + 1) and y = (d X + e Y +
- * f) / (g X + h Y + 1), with the coefficients for which the four points show (0, 0), (width - 1,
- * 0), (width - 1, height - 1) and (0, height - 1). An image for which there are none, since three
- * points are on one line, is left as it is.
+ * Moves the corners of the image: torchvision's perspective, with the corners of the image as its
+ * startpoints. The point (X, Y) of the result, the centre of a pixel, is sampled at
+ * x = (a X + b Y + c) / (g X + h Y + 1) and y = (d X + e Y + f) / (g X + h Y + 1). The coefficients
+ * map the four points of corners to (0, 0), (width - 1, 0), (width - 1, height - 1) and
+ * (0, height - 1). An image for which there are no such coefficients, since three points are on one
+ * line, does not change.
  *
- * @param corners  (8) x and y, in pixels, of the upper left, upper right, lower right and lower
- * left corner
+ * @param corners  (8) x and y, in pixels, to which the upper left, upper right, lower right and
+ *                 lower left corner move
  * @param config   NULL: all defaults
  *
  * Threads: the one that builds the dataset.
@@ -161,7 +162,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_trivial_augment(sluice_dataset *
  * 150 / 331 of the width or height; rotation by s 30 m degrees; the factors 1 + s 0.9 m; posterize
  * to 8 - 4 m bits.
  *
- * @param num_ops             operations for each image, 0 to 16, such as 2
+ * @param num_ops             number of operations on each image, 0 to 16, such as 2
  * @param magnitude           m is magnitude / (num_magnitude_bins - 1); such as 9
  * @param num_magnitude_bins  above magnitude, 2 to 65536, such as 31
  * @param config              NULL: all defaults, "nearest" and 0

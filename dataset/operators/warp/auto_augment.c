@@ -29,7 +29,7 @@ typedef enum augment_kind {
     AUGMENTS
 } augment_kind;
 
-/* The largest amounts of a table. */
+/* The amounts at strength 1. */
 typedef struct augment_table {
     double shear;
     double degrees;

@@ -26,7 +26,7 @@ sluice_status warp_check(const char *stage, const warp_options *options)
                           "%s: fill: want one number, or one for each channel of the image", stage);
 }
 
-/* Checks that the map from the image to the source's image stays affine where a column shows it. */
+/* Refuses a warp that is not affine if a column of stage geometry has the map of the image. */
 static sluice_status check_bend(const char *stage, const stage_schema *schema)
 {
     for (uint32_t i = 0; i < schema->column_count; i++) {

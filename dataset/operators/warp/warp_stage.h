@@ -41,7 +41,7 @@ sluice_status warp_check(const char *stage, const warp_options *options);
 /*
  * Checks that there are decoded uint8 images, with the number of channels of the fill, and
  * adds `operations`, the most that the stage has for one image. `bends`: the
- * warp is not affine, so there must be no column of geometry.
+ * warp is not affine, so there must be no column of stage geometry.
  */
 sluice_status warp_infer(const char *stage, const warp_options *options, uint32_t operations,
                          bool bends, stage_schema *schema);
@@ -59,7 +59,7 @@ sluice_status warp_read(const stage_def *def, const char *function,
 sluice_status warp_check_range(const char *stage, const char *name, double least, double most,
                                param_reals *range);
 
-/* A uniform number in the range `number` of the values: between values 2 * number and the next. */
+/* A uniform number between values 2 * number and 2 * number + 1. */
 double warp_uniform(const param_reals *values, uint32_t number, uint32_t bits);
 
 #endif

@@ -47,7 +47,8 @@ static inline void sluice_topology_config_init(sluice_topology_config *config)
  *
  * Each rank may use the same CPUs and memory as the calling thread: its CPU affinity, memory policy
  * and cgroup limits. The ranks divide these CPUs and memory as those of a run do. All ranks use
- * the one device, or rank R uses device R modulo their number. The process itself is not changed.
+ * the one `device`; of several devices, rank R uses device R modulo their number. The process
+ * itself is not changed.
  *
  * @param config    NULL: this machine, no device, one rank
  * @param text_out  owned by the caller; free it by sluice_string_free()

@@ -134,7 +134,7 @@ class sample
         return sluice_sample_random(handle_, n);
     }
 
-    /** sluice_sample_worker(): what begin gave, in a stream what open_pass gave, or NULL. */
+    /** sluice_sample_worker(): the state that begin has made, in a stream open_pass, or NULL. */
     template <typename State> State *worker() const noexcept
     {
         return static_cast<State *>(sluice_sample_worker(handle_));

@@ -238,9 +238,9 @@ typedef struct sluice_hook {
     uint64_t result_samples;         /**< validation: samples that were evaluated, each once */
     uint32_t rank;                   /**< rank of this process, from 0 */
     uint32_t world;                  /**< number of ranks; rank 0 prints for all */
-    uint64_t late_rank;  /**< the rank that this one has waited for longest so far, in agree at
-                            boundaries; UINT64_MAX: none */
-    double late_seconds; /**< how long, of the run so far */
+    uint64_t late_rank;  /**< the rank for which this one has waited longest in the run so far,
+                            in agree at boundaries; UINT64_MAX: none */
+    double late_seconds; /**< time waited for late_rank, in the run so far; 0: none */
 } sluice_hook;
 
 /**

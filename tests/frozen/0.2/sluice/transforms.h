@@ -247,12 +247,14 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_equalize(sluice_dataset *
 
 /**
  * Sets a random rectangle to a value with probability p: torchvision's RandomErasing on bytes.
- * Zhong et al., "Random erasing data augmentation" (2017). With a a part of the image's area,
- * uniform in scale, and r uniform in the logarithm of ratio, the rectangle has height sqrt(a r) and
- * width sqrt(a / r), rounded, at a random position; if it does not fit, up to 10 are drawn. Masks
- * and boxes stay.
+ * Zhong et al., "Random erasing data augmentation" (2017). The area A of the rectangle is uniform
+ * in scale times the area of the image; the logarithm of its ratio R is uniform. Its height is
+ * sqrt(A R) and its width sqrt(A / R), rounded, at a random position. A rectangle that is not
+ * smaller than the image is drawn again, up to 10 times in all; then the image does not change.
+ * Masks and boxes do not change.
  *
- * @param scale        (2) lowest and highest part of the area, 0 to 1; NULL: 0.02 and 0.33
+ * @param p            the probability
+ * @param scale        (2) lowest and highest fraction of the area, 0 to 1; NULL: 0.02 and 0.33
  * @param ratio        (2) lowest and highest height / width, 0.001 to 1000; NULL: 0.3 and 3.3
  * @param value        (value_count) values of the rectangle, before normalize: the byte of the mean
  *                     becomes about 0; NULL: 0
@@ -267,11 +269,12 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_erasing(sluice_dataset *d
                                                                uint32_t value_count);
 
 /**
- * Changes the sharpness with probability p: torchvision's RandomAdjustSharpness. With m the mean of
- * a pixel and its 8 neighbours in which the pixel counts five times, rounded, a value v becomes v +
- * (1 - factor) (m - v), truncated. The outer pixels of the image stay.
+ * Changes the sharpness with probability p: torchvision's RandomAdjustSharpness. With m the
+ * weighted mean of a pixel (weight 5) and its 8 neighbours (weight 1 each), rounded, a value v
+ * becomes v + (1 - factor) (m - v), truncated. The outer pixels of the image do not change.
  *
- * @param factor  0 is smooth, 1 is the image, 2 is sharper; up to 1e6
+ * @param factor  0 smooths, 1 changes nothing, 2 sharpens; up to 1e6
+ * @param p       the probability
  *
  * Threads: the one that builds the dataset.
  */
@@ -279,11 +282,11 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_adjust_sharpness(sluice_d
                                                                         double factor, double p);
 
 /**
- * Blurs by a Gaussian filter with a random sigma: torchvision's GaussianBlur. The weights of a line
- * and of a column are exp(-x^2 / (2 sigma^2)), x from -(kernel_size - 1) / 2 to (kernel_size - 1) /
- * 2, divided by their sum; outside, the image is reflected at its outer pixels. Results are rounded
- * once. torchvision multiplies the weights of line and column first: values close to a half may
- * differ by 1.
+ * Blurs by a Gaussian filter with a random sigma: torchvision's GaussianBlur. The filter is
+ * separable. Its weights in each direction are exp(-x^2 / (2 sigma^2)), divided by their sum, for x
+ * from -(kernel_size - 1) / 2 to (kernel_size - 1) / 2. Outside, the image is reflected at its
+ * outer pixels (reflect padding). Results are rounded once. torchvision uses the product of the two
+ * kernels, so values close to a half may differ by 1.
  *
  * @param kernel_size  odd, at most 127
  * @param low, high    sigma is uniform in [low, high), above 0
@@ -327,16 +330,16 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_to_dtype(sluice_dataset *dataset
 SLUICE_API_CHECKED sluice_status sluice_dataset_to_chw(sluice_dataset *dataset);
 
 /**
- * Sets the images that the next stage works on, of a sample with several: the argument `columns` of
- * pipeline texts. Without it a stage works on all of them. The next stage must be color_jitter,
- * another stage that changes colours, normalize, to_dtype or to_chw. Stages that move pixels take
- * no columns: all images, masks and boxes of a sample have the same geometry.
+ * Chooses the images that the next stage works on, in samples with several images: the argument
+ * `columns` of pipeline texts. Without it a stage works on all images. The next stage must be
+ * color_jitter, another stage that changes colours, normalize, to_dtype or to_chw. Stages that move
+ * pixels take no columns: all images, masks and boxes of a sample have the same geometry.
  *
  * @param columns  comma-separated names of columns, each at most once
  *
  * Returns: E_INVALID a NULL or empty text; the sticky error of building. The next stage returns
- *          E_INVALID if there is no such column, if a column is not an image, or if it is a stage
- * of another kind.
+ *          E_INVALID if there is no such column, if a column is not an image, or if the stage
+ *          takes no columns.
  *
  * Threads: the one that builds the dataset.
  */
