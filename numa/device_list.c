@@ -159,10 +159,11 @@ static sluice_status add_all_opened(search *s, const char *kind)
         snprintf(name, sizeof(name), "%.16s:%u", kind, i);
         st = add_opened(s, name, &count);
         if (st == SLUICE_OK && count == 0) {
-            st = sli_fail(SLUICE_E_INVALID,
-                          "devices: %s:all is not known, since a machine has any number of them; "
-                          "want cuda:all, or names",
-                          kind);
+            st = sli_fail(
+                SLUICE_E_INVALID,
+                "devices: %s:all is not supported, since there is no limit to such devices; "
+                "want cuda:all, or names",
+                kind);
         }
     }
     return st;

@@ -225,8 +225,8 @@ static sluice_status take_descriptor(exchange *x, go_message *m)
     }
     return (m->header.msg_flags & MSG_CTRUNC) == 0
                ? SLUICE_OK
-               : sli_fail(SLUICE_E_IO, "no descriptor is left for what local rank 0 shares; raise "
-                                       "the limit of open files (ulimit -n)");
+               : sli_fail(SLUICE_E_IO, "no free file descriptor for the shared memory of local "
+                                       "rank 0; raise the limit of open files (ulimit -n)");
 }
 
 static sluice_status receive_go(exchange *x, int socket)
@@ -243,7 +243,7 @@ static sluice_status receive_go(exchange *x, int socket)
             const sluice_status st = take_descriptor(x, &m);
 
             return st == SLUICE_OK && m.go != GO
-                       ? sli_fail(SLUICE_E_IO, "local rank 0 gave a wrong answer")
+                       ? sli_fail(SLUICE_E_IO, "local rank 0 has sent an unexpected reply")
                        : st;
         }
         if (got == 0) {
@@ -365,7 +365,7 @@ static sluice_status serve(exchange *x)
 
         st = transfer(x, x->sockets[r], &answer, 1, false);
         if (st == SLUICE_OK && answer != ANSWER) {
-            st = sli_fail(SLUICE_E_IO, "local rank %u gave a wrong answer", r);
+            st = sli_fail(SLUICE_E_IO, "local rank %u has sent an unexpected reply", r);
         }
     }
     for (uint32_t r = 1; st == SLUICE_OK && r < x->local_world; r++) {

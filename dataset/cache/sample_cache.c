@@ -87,7 +87,7 @@ sluice_status sample_cache_check(const cache_key *key)
 
     if (key->bytes <= least || key->bytes > SIZE_MAX / 2) {
         return sli_fail(SLUICE_E_INVALID,
-                        "cache: %.6g MB are too few for %llu samples, of which a table alone "
+                        "cache: %.6g MB are too few for %llu samples, whose table alone "
                         "takes %.6g MB; allow more bytes",
                         (double)key->bytes / 1e6, (unsigned long long)key->samples,
                         (double)least / 1e6);
@@ -249,9 +249,10 @@ static sluice_status check_memfd(const sample_cache *cache)
     }
     if ((uint64_t)facts.st_size != cache->key.bytes ||
         (fcntl(cache->fd, F_GET_SEALS) & sealed) != sealed) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "cache: another rank gives a memory of %lld bytes, want %llu, sealed",
-                        (long long)facts.st_size, (unsigned long long)cache->key.bytes);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "cache: another rank has sent shared memory of %lld bytes, want %llu, sealed",
+            (long long)facts.st_size, (unsigned long long)cache->key.bytes);
     }
     return SLUICE_OK;
 }
@@ -264,8 +265,8 @@ static sluice_status check_head(const sample_cache *cache)
                    memcmp(&head->key, &cache->key, sizeof(head->key)) == 0
                ? SLUICE_OK
                : sli_fail(SLUICE_E_INVALID,
-                          "cache: another rank caches something else, or has another version of "
-                          "the library");
+                          "cache: another rank has another dataset or pipeline before the cache, "
+                          "or another version of the library");
 }
 
 sluice_status sample_cache_attach(int fd, const cache_key *key, sample_cache **cache_out)

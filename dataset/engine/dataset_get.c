@@ -128,8 +128,8 @@ static sluice_status find_kept(one_sample *one, uint64_t pass, uint64_t index, u
         turn += kept;
     }
     return sli_fail(SLUICE_E_INVALID,
-                    "sluice_dataset_get: index %" PRIu64 " of a pass of which filters keep %" PRIu64
-                    " samples",
+                    "sluice_dataset_get: index %" PRIu64 " is past the end: filters keep %" PRIu64
+                    " samples of this pass",
                     index, turn);
 }
 
@@ -191,7 +191,7 @@ static sluice_status check_rows(const sli_plan *plan)
 
     if (details->is_stream) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "sluice_dataset_get: the samples of a stream come in sequence only");
+                        "sluice_dataset_get: samples of a stream can only be read in sequence");
     }
     if (details->pack.seq > 0) {
         return sli_fail(SLUICE_E_UNSUPPORTED,

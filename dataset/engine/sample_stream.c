@@ -111,13 +111,13 @@ static sluice_status skip_done(sample_stream *stream, uint64_t samples)
     if (samples == 0) {
         return SLUICE_OK;
     }
-    sli_log(SLUICE_LOG_INFO, "the stream is read from its beginning: %llu samples are passed over",
+    sli_log(SLUICE_LOG_INFO, "the stream is read from its beginning: %llu samples are skipped",
             (unsigned long long)samples);
     while (st == SLUICE_OK && stream->taken < samples) {
         st = skip_sample(stream);
     }
     if (st == SLUICE_OK || st == SLUICE_END_OF_DATA) {
-        sli_log(SLUICE_LOG_INFO, "the stream: %llu samples were passed over in %.1f s",
+        sli_log(SLUICE_LOG_INFO, "the stream: %llu samples were skipped in %.1f s",
                 (unsigned long long)stream->taken, (double)(sli_now_ns() - start) / 1e9);
     }
     return st == SLUICE_END_OF_DATA ? end_pass(stream) : st;

@@ -61,7 +61,7 @@ sluice_status stream_order_check(const sluice_dataset *dataset)
         const stage_def *def = dataset->stages[i].def;
 
         if (def->index == INDEX_SHARD || def->index == INDEX_REPEAT || takes_numbers(def->index)) {
-            return sli_fail(SLUICE_E_UNSUPPORTED, "%s: no such stage for a stream: %s%s", def->name,
+            return sli_fail(SLUICE_E_UNSUPPORTED, "%s: not supported for a stream: %s%s", def->name,
                             takes_numbers(def->index) ? "it takes samples by their numbers; " : "",
                             instead_of(dataset, def->index));
         }

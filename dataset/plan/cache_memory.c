@@ -78,7 +78,7 @@ static sluice_status check_records(const cache_record *records, uint32_t count)
         if (memcmp(&records[r].key, &records[0].key, sizeof(records[0].key)) != 0) {
             return sli_fail(SLUICE_E_INVALID,
                             "local ranks 0 and %u cache different samples, or "
-                            "other bytes of them",
+                            "set different cache sizes",
                             r);
         }
     }

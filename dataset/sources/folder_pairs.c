@@ -112,10 +112,11 @@ static sluice_status check_distinct(const file_names *files)
 {
     for (size_t i = 1; i < files->count; i++) {
         if (compare_stems(files->names[i - 1], files->names[i]) == 0) {
-            return sli_fail(SLUICE_E_INVALID,
-                            "%s and %s in %s have one name; masks are found by the names of their "
-                            "images without extension",
-                            files->names[i - 1], files->names[i], files->folder);
+            return sli_fail(
+                SLUICE_E_INVALID,
+                "%s and %s in %s have the same name without extension, by which masks are "
+                "found",
+                files->names[i - 1], files->names[i], files->folder);
         }
     }
     return SLUICE_OK;

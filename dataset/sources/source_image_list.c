@@ -270,10 +270,10 @@ static sluice_status open_list(image_list *list, const image_list_args *args)
     sli_error error;
 
     if (of_folder && args->root[0] != '\0') {
-        st = sli_fail(SLUICE_E_INVALID, "root= is for lists, and this is a folder of images");
+        st = sli_fail(SLUICE_E_INVALID, "root= needs a list, and this is a folder of images");
     } else if (!of_folder && args->masks[0] != '\0' && access(args->file, F_OK) == 0) {
         st = sli_fail(SLUICE_E_INVALID,
-                      "masks= is for a folder of images, and this is none; a list has a column "
+                      "masks= needs a folder of images, and this is a file; a list has a column "
                       "mask:mask");
     } else {
         st = of_folder ? list_folder(list, args) : load_text(list, args->file);

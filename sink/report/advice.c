@@ -179,10 +179,10 @@ void report_advise_batches(sluice_report *report)
 void report_advise_ranks(sluice_report *report)
 {
     if (2 * report_late_share(report) < report_agree_share(report)) {
-        say(report, "longer sinks (sink_size), at whose ends the ranks meet: they call agree less "
-                    "often");
+        say(report, "use longer sinks (sink_size): ranks call agree less often");
     } else {
-        say(report, "the report of rank %u has what limits all ranks", report->waits.late[0].rank);
+        say(report, "see the report of rank %u for what limits all ranks",
+            report->waits.late[0].rank);
     }
 }
 

@@ -185,7 +185,7 @@ static void add_buffer(const sluice_report *report, const sli_buffer_place *buff
     sli_node_shares_format(&buffer->got, got, sizeof(got));
     if (buffer->wanted >= 0 &&
         (buffer->got.count > 1 || buffer->got.of[0].node != buffer->wanted)) {
-        sli_text_add_line(text, "memory of %s: %s; to be on node %d", buffer->name, got,
+        sli_text_add_line(text, "memory of %s: %s; requested: node %d", buffer->name, got,
                           buffer->wanted);
     } else {
         sli_text_add_line(text, "memory of %s: %s", buffer->name, got);

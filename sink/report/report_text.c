@@ -164,7 +164,7 @@ static void add_cache(const sluice_report *report, sli_text *text)
     }
     if (report->has_cache) {
         sli_text_add_line(text,
-                          "cache: %llu of %.0f samples (%.1f %%) came from it; it has %llu "
+                          "cache: %llu of %.0f samples (%.1f %%) were hits; it holds %llu "
                           "samples, %.1f of %.1f MB%s%s",
                           (unsigned long long)cache->hits, samples,
                           percent((double)cache->hits, samples), (unsigned long long)cache->entries,

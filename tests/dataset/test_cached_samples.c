@@ -356,7 +356,7 @@ static void a_report_has_the_share_of_hits(void)
     T_OK(kit_run(&k));
     T_OK(sluice_report_text(k.report, &text));
     T_CONTAINS(text,
-               "cache: 60 of 80 samples (75.0 %) came from it; it has 20 samples, 0.0 of 0.1 MB");
+               "cache: 60 of 80 samples (75.0 %) were hits; it holds 20 samples, 0.0 of 0.1 MB");
     T_OK(sluice_report_json(k.report, &json));
     T_CONTAINS(json, "\"cache\":{\"hits\":60,\"misses\":20,\"hit_share\":0.75,\"samples\":20,");
     T_TRUE(k.report->cache.bytes > 20 * 9 * 7 * 3);

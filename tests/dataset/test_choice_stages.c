@@ -367,7 +367,7 @@ static void streams_have_no_such_stages(void)
              "webdataset %s/x.tar access=stream | balance | decode | resize 2,2 | batch 1", folder);
     T_OK(sluice_dataset_parse(text, &dataset));
     T_STATUS(sluice_dataset_explain(dataset, &explained), SLUICE_E_UNSUPPORTED);
-    T_CONTAINS(sluice_last_error(), "balance: no such stage for a stream");
+    T_CONTAINS(sluice_last_error(), "balance: not supported for a stream");
     sluice_dataset_destroy(dataset);
 }
 

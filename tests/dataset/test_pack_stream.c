@@ -185,7 +185,7 @@ static void streams_that_end_too_soon_are_errors(void)
     T_CONTAINS(sluice_last_error(), "none of 0 samples can be packed");
     T_TRUE(sluice_last_error()[strlen(sluice_last_error()) - 1] == 'd');
     T_STATUS(pack(top, "none", "access=stream | shard 0 2", 2, &stats), SLUICE_E_UNSUPPORTED);
-    T_CONTAINS(sluice_last_error(), "shard: no such stage for a stream");
+    T_CONTAINS(sluice_last_error(), "shard: not supported for a stream");
 
     /* Cut off: shards before stay. Then another stream than the one that it was begun with. */
     snprintf(command, sizeof(command), "cd '%s' && mv x.tar y.tar && head -c 40000 y.tar > x.tar",

@@ -445,7 +445,7 @@ static void folders_that_do_not_fit_are_refused(void)
     t_write_file(t_path(folder, "photos/notes.txt"), "x", 1);
     refused_folder(folder, "", "photos has no images directly in it");
     write_photo(folder, "a.ppm", "a.pgm");
-    refused_folder(folder, "root=/", "root= is for lists");
+    refused_folder(folder, "root=/", "root= needs a list");
     write_pair(folder, "photos/b.ppm", "unused.pgm");
     write_pair(folder, "photos/c.ppm", "unused.pgm");
     refused_folder(folder, masks, "photos/b.ppm has no mask of the same name in");
@@ -463,7 +463,7 @@ static void folders_that_do_not_fit_are_refused(void)
 
         snprintf(text, sizeof(text), "image_list %s/photos.tsv %s", folder, masks);
         T_STATUS(sluice_dataset_parse(text, &dataset), SLUICE_E_INVALID);
-        T_CONTAINS(sluice_last_error(), "masks= is for a folder of images");
+        T_CONTAINS(sluice_last_error(), "masks= needs a folder of images");
         snprintf(text, sizeof(text), "image_list %s/missing %s", folder, masks);
         T_STATUS(sluice_dataset_parse(text, &dataset), SLUICE_E_IO);
         T_CONTAINS(sluice_last_error(), "missing: cannot open");

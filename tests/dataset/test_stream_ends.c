@@ -192,7 +192,8 @@ static void what_a_stream_cannot_do_is_refused(void)
         const char *text;
         const char *words;
     } wrong[] = {
-        {"webdataset @ access=stream | shard | decode | resize 2,2 | batch 2", "shard: no such"},
+        {"webdataset @ access=stream | shard | decode | resize 2,2 | batch 2",
+         "shard: not supported for a stream"},
         {"webdataset @ access=stream | repeat 2 | decode | resize 2,2 | batch 2",
          "leave the stage"},
         {"webdataset @ access=stream | decode | batch 2", "size must be known"},

@@ -282,7 +282,7 @@ static void waits_for_ranks_are_not_the_fault_of_the_step(void)
     T_NEAR(report.bottleneck_share, 0.45, 1e-9);
     T_STR(report.bottleneck_why,
           "ranks wait for rank 3: 41 % of the time; its steps wait for data");
-    T_STR(report.bottleneck_advice, "the report of rank 3 has what limits all ranks");
+    T_STR(report.bottleneck_advice, "see the report of rank 3 for what limits all ranks");
     report.ran = true;
     report.transport = "none";
     T_OK(sluice_report_text(&report, &text));
