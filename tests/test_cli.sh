@@ -389,7 +389,7 @@ bad "--seed x" 'seed' "$small" --seed x
 bad "--rank 2 --world 2" 'rank' "$small" --rank 2 --world 2
 bad "--world 0" 'world' "$small" --world 0
 launched 1 2 bad "one file of two ranks" '--ids .* would be written by 2 ranks; put %r' "$small" --ids "$tmp/ids-all"
-launched 1 2 bad "--seconds of two ranks" 'would not end all of 2 ranks' "$small" --seconds 1
+launched 1 2 good "--seconds of one of two ranks" 'j["steps"] > 0' "$small" --seconds 0.2
 launched 2 2 bad "a rank beyond its world" 'OMPI_COMM_WORLD_RANK is 2' "$small"
 bad "--start-step beyond the end" 'nothing left to do' "$small" --start-step 20
 bad "--step-us 99999999999" 'step-us' "$small" --step-us 99999999999

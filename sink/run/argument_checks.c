@@ -152,6 +152,11 @@ static sluice_status check_config(const train_run *run)
 {
     const sluice_train_config *config = &run->config;
 
+    if (config->independent_ranks && config->agree != NULL) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "independent_ranks, and agree is set, by which ranks wait "
+                        "for each other: leave one of them out");
+    }
     if (config->dataset_sink_mode && (config->sink_size == 0 || config->sink_size < -1)) {
         return sli_fail(SLUICE_E_INVALID, "sink_size must be -1 or positive, got %lld",
                         (long long)config->sink_size);
@@ -420,6 +425,11 @@ sluice_status train_check_padding(const train_run *run)
                     plan->batch_size, plan->batch_size);
 }
 
+bool train_ranks_wait(const train_run *run)
+{
+    return run->config.world > 1 && !run->config.independent_ranks;
+}
+
 /* Checks that a run with several ranks has config.agree if a rank could stop early: ranks that stop
  * one step apart would deadlock in their next collective. */
 sluice_status train_check_ranks(const train_run *run)
@@ -430,12 +440,12 @@ sluice_status train_check_ranks(const train_run *run)
                        : config->nan_guard == SLUICE_NAN_STOP ? "nan_guard stop"
                                                               : NULL;
 
-    if (config->world <= 1 || config->agree != NULL || what == NULL) {
+    if (!train_ranks_wait(run) || config->agree != NULL || what == NULL) {
         return SLUICE_OK;
     }
     return sli_fail(SLUICE_E_INVALID,
                     "%s would end one of %u ranks (%s) before the others, which would wait for it: "
-                    "set config.agree%s",
+                    "set config.agree, or config.independent_ranks if none waits%s",
                     what, config->world, run->ranks.own.source,
                     config->stop == NULL && config->max_seconds <= 0
                         ? ", or nan_guard to count or ignore"

@@ -27,4 +27,7 @@ sluice_status train_check_stream(train_run *run);
 sluice_status train_check_padding(const train_run *run);
 sluice_status train_check_ranks(const train_run *run);
 
+/* True if other ranks may wait for this one, so it must not stop before them. */
+bool train_ranks_wait(const train_run *run);
+
 #endif

@@ -172,7 +172,7 @@ static uint32_t record_capacity(const train_run *run)
 sluice_status train_make_program(train_run *run)
 {
     const program_ops *ops = device_programs(run->device);
-    const bool several = run->config.world > 1; /* a single rank must not end the run by itself:
+    const bool several = train_ranks_wait(run); /* a single rank must not end the run by itself:
                                                    ranks agree at boundaries (run_agreement.c) */
     const program_config config = {
         .feed = &run->feed,
@@ -333,7 +333,7 @@ sluice_status train_open_feed(train_run *run)
     }
     if (st == SLUICE_OK) {
         run->outcome.token = run->config.stop;
-        run->outcome.is_agreed = run->config.world > 1;
+        run->outcome.is_agreed = train_ranks_wait(run);
         st = open_feed(run);
     }
     if (st == SLUICE_OK && !run->nested) {

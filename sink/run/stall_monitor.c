@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stall_monitor.h"
 
+#include "argument_checks.h"
 #include "clock_int.h"
 #include "log_int.h"
 #include "peer_states.h"
@@ -94,7 +95,7 @@ static sluice_status watch_for_stalls(train_run *run, int64_t now)
 
 sluice_status train_check_request(const train_run *run)
 {
-    if (run->config.world <= 1 || agree_asks(&run->ranks)) {
+    if (!train_ranks_wait(run) || agree_asks(&run->ranks)) {
         return SLUICE_OK;
     }
     return sli_fail(SLUICE_E_INVALID,

@@ -472,6 +472,13 @@ static void a_rank_that_is_there_twice_is_told(void)
 
 /* ---- without agree --------------------------------------------------------------------------- */
 
+static sluice_status smaller(int64_t value, int64_t *most_out, void *user)
+{
+    (void)user;
+    *most_out = value - 1;
+    return SLUICE_OK;
+}
+
 static void without_agree_nothing_may_stop_one_rank(void)
 {
     sluice_stop *stop;
@@ -501,15 +508,17 @@ static void without_agree_nothing_may_stop_one_rank(void)
     k.step_answer = SLUICE_STOPPED;
     T_STATUS(kit_run(&k), SLUICE_E_INVALID);
     T_CONTAINS(k.error, "asked to stop one of 2 ranks");
+    k.config.independent_ranks = true;
+    T_STATUS(kit_run(&k), SLUICE_STOPPED);
+    k.step_at = UINT64_MAX;
+    k.config.stop = stop;
+    k.config.max_seconds = 100;
+    T_OK(kit_run(&k));
+    k.config.agree = smaller;
+    T_STATUS(kit_run(&k), SLUICE_E_INVALID);
+    T_CONTAINS(k.error, "independent_ranks, and agree is set");
     kit_fini(&k);
     sluice_stop_destroy(stop);
-}
-
-static sluice_status smaller(int64_t value, int64_t *most_out, void *user)
-{
-    (void)user;
-    *most_out = value - 1;
-    return SLUICE_OK;
 }
 
 static void an_agree_that_cannot_be_is_refused(void)

@@ -386,15 +386,18 @@ typedef struct sluice_train_config {
                               sluice_ranks_find() */
     uint64_t start_step; /**< steps done already, in addition to initial_epoch: the run begins like
                             a resumed run */
-    sluice_on_error on_error;   /**< fail */
-    bool digest;                /**< computes each step's digest; reads every byte once more */
-    bool record_samples;        /**< stores each step's sample indices for hooks */
-    bool check;                 /**< before the run, compares its first steps in direct mode and in
-                                     its own; see sluice_train() */
-    sluice_nan_guard nan_guard; /**< stop */
-    uint32_t micro_batches;     /**< batches of a step (gradient accumulation); 0 is 1.
-                                     If an epoch is a pass, the batches after its last
-                                     whole step are dropped */
+    sluice_on_error on_error; /**< fail */
+    bool digest;              /**< computes each step's digest; reads every byte once more */
+    bool record_samples;      /**< stores each step's sample indices for hooks */
+    bool check;               /**< before the run, compares its first steps in direct mode and in
+                                   its own; see sluice_train() */
+    bool independent_ranks;   /**< no rank waits for another one, in its step or elsewhere: without
+                                   agree, a rank may then stop before the others. E_INVALID with
+                                   agree */
+    sluice_nan_guard nan_guard;             /**< stop */
+    uint32_t micro_batches;                 /**< batches of a step (gradient accumulation); 0 is 1.
+                                                 If an epoch is a pass, the batches after its last
+                                                 whole step are dropped */
     const sluice_schedule *learning_rate;   /**< NULL: none, 0. Copied, the table is borrowed */
     const sluice_checkpointing *checkpoint; /**< NULL: none. Copied, texts are borrowed */
     const sluice_validating *validation;    /**< NULL: none. Copied */
