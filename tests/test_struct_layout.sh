@@ -91,7 +91,7 @@ keeps() {
 
 # functions INCLUDE_DIR: their declarations, one a line.
 functions() {
-    awk -f "$tests/public_stubs.awk" "$1"/sluice/*.h | tr -s ' ' | LC_ALL=C sort
+    awk -f "$tests/empty_functions.awk" "$1"/sluice/*.h | tr -s ' ' | LC_ALL=C sort
 }
 
 declares_all() { # INCLUDE_DIR_THEN INCLUDE_DIR_NOW
@@ -103,11 +103,11 @@ declares_all() { # INCLUDE_DIR_THEN INCLUDE_DIR_NOW
 
 # ---- the same by abidiff, of Debian's abigail-tools -----------------------------------------------
 
-# stub NAME INCLUDE_DIR: a library of functions without a body (public_stubs.awk), $tmp/NAME.so. The
+# empty_library NAME INCLUDE_DIR: a library of functions without a body (empty_functions.awk), $tmp/NAME.so. The
 # headers are thus the description of the interface that abidiff compares.
-stub() {
-    awk -f "$tests/public_stubs.awk" "$2"/sluice/*.h >"$tmp/stub.c" &&
-        "$cc" -g -O0 -shared -fPIC -w -I"$2" "$tmp/stub.c" -o "$tmp/$1.so"
+empty_library() {
+    awk -f "$tests/empty_functions.awk" "$2"/sluice/*.h >"$tmp/empty.c" &&
+        "$cc" -g -O0 -shared -fPIC -w -I"$2" "$tmp/empty.c" -o "$tmp/$1.so"
 }
 
 # What abidiff says of functions, fields and numbers that are added at an end. It has no option to accept
@@ -142,7 +142,7 @@ is_compatible() {
 
 abidiff=$(command -v abidiff) || skip "abidiff is not installed (abigail-tools)"
 if [ -n "$abidiff" ]; then
-    check "a library of the current headers, for abidiff" stub now "$tmp/now"
+    check "a library of the current headers, for abidiff" empty_library now "$tmp/now"
 fi
 
 # ---- versions that are frozen ---------------------------------------------------------------------
@@ -153,7 +153,7 @@ for frozen in "$tests"/frozen/*/; do
     check "structs of $version are as they were, and grow at their end" keeps "$tmp/then.txt" "$tmp/now.txt"
     check "functions of $version are as they were" declares_all "$frozen" "$tmp/now"
     if [ -n "$abidiff" ]; then
-        check "a library of the headers of $version" stub then "$frozen"
+        check "a library of the headers of $version" empty_library then "$frozen"
         check "what was compiled for $version runs, says abidiff" is_compatible then now
     fi
 done
@@ -168,7 +168,7 @@ changed() {
     if cmp -s "$tmp/now/sluice/$1" "$tmp/changed/sluice/$1" || ! table "$tmp/changed" >"$tmp/changed.txt"; then
         fail "the change of $1 cannot be made: $2"
     elif [ -n "$abidiff" ]; then
-        stub changed "$tmp/changed" || fail "no library with the change of $1: $2"
+        empty_library changed "$tmp/changed" || fail "no library with the change of $1: $2"
     fi
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# public_stubs.awk: reads public headers, writes a C file in which each function is defined, without a
+# empty_functions.awk: reads public headers, writes a C file in which each function is defined, without a
 # body to speak of: its types are those of the interface alone.
 
 BEGIN {
