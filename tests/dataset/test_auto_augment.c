@@ -9,12 +9,11 @@
 
 #include "dataset_kit.h"
 #include "engine_kit.h"
+#include "stage_runs.h"
 #include "testing.h"
 
 extern const stage_def stage_trivial_augment;
 extern const stage_def stage_rand_augment;
-
-static const run_options one_worker = {.workers = 1};
 
 /* ---- tables ------------------------------------------------------------------------------------
  */
@@ -151,18 +150,7 @@ static void rand_augment_has_one_strength(void)
 /* ---- in pipelines ------------------------------------------------------------------------------
  */
 
-static tape run_stages(const char *stages, const run_options *options)
-{
-    char text[500];
-    sluice_dataset *dataset;
-    tape all;
-
-    snprintf(text, sizeof(text), "synthetic 40 16,16,3 | %s | batch 4", stages);
-    dataset = parsed(text);
-    all = record(dataset, options);
-    sluice_dataset_destroy(dataset);
-    return all;
-}
+#define SOURCE "synthetic 40 16,16,3"
 
 static void workers_and_devices_do_not_matter(void)
 {
@@ -170,70 +158,30 @@ static void workers_and_devices_do_not_matter(void)
         "shuffle | random_crop 12 | random_horizontal_flip | trivial_augment | gaussian_blur 5 | "
         "rand_augment 4 20 filter=bilinear | random_adjust_sharpness 2 | random_horizontal_flip | "
         "trivial_augment | gaussian_blur 31 3 | normalize 0.5 0.5";
-    tape want = run_stages(stages, &one_worker);
 
-    T_STATUS(want.end, SLUICE_END_OF_DATA);
-    for (uint32_t w = 0; w < 3; w++) {
-        for (int d = 0; d < 2; d++) {
-            const run_options options = {.workers = worker_counts[w], .device = devices[d]};
-            tape got = run_stages(stages, &options);
-
-            check_equal_tapes(&got, &want, devices[d]);
-            free(got.bytes);
-        }
-    }
-    free(want.bytes);
-}
-
-static void check_pair(const char *one, const char *two, bool same)
-{
-    tape a = run_stages(one, &one_worker);
-    tape b = run_stages(two, &one_worker);
-
-    T_STATUS(a.end, SLUICE_END_OF_DATA);
-    if (same) {
-        check_equal_tapes(&a, &b, one);
-    } else {
-        T_TRUE(a.size == b.size && memcmp(a.bytes, b.bytes, a.size) != 0);
-    }
-    free(a.bytes);
-    free(b.bytes);
+    check_workers_and_devices(SOURCE, stages);
 }
 
 static void operations_that_do_nothing_change_nothing(void)
 {
-    check_pair("random_adjust_sharpness 1 p=1", "take 40", true);
-    check_pair("random_adjust_sharpness 3 p=0", "take 40", true);
-    check_pair("gaussian_blur 1", "take 40", true);
-    check_pair("rand_augment 0", "take 40", true);
-    check_pair("random_adjust_sharpness 3 p=1", "take 40", false);
-    check_pair("gaussian_blur 3 1", "take 40", false);
-    check_pair("trivial_augment", "take 40", false);
-    check_pair("gaussian_blur 5 1 | random_horizontal_flip 1",
-               "random_horizontal_flip 1 | gaussian_blur 5 1,1", true);
+    check_stages(SOURCE, "random_adjust_sharpness 1 p=1", "take 40", true);
+    check_stages(SOURCE, "random_adjust_sharpness 3 p=0", "take 40", true);
+    check_stages(SOURCE, "gaussian_blur 1", "take 40", true);
+    check_stages(SOURCE, "rand_augment 0", "take 40", true);
+    check_stages(SOURCE, "random_adjust_sharpness 3 p=1", "take 40", false);
+    check_stages(SOURCE, "gaussian_blur 3 1", "take 40", false);
+    check_stages(SOURCE, "trivial_augment", "take 40", false);
+    check_stages(SOURCE, "gaussian_blur 5 1 | random_horizontal_flip 1",
+                 "random_horizontal_flip 1 | gaussian_blur 5 1,1", true);
 }
 
 static void images_of_one_pixel_and_of_four_channels(void)
 {
-    static const char *const texts[] = {
-        "synthetic 20 1,1,3 | trivial_augment | gaussian_blur 127 | random_adjust_sharpness 2 1",
-        "synthetic 20 2,7,1 | rand_augment 6 30 | gaussian_blur 5 | random_adjust_sharpness 0 1",
-        "synthetic 20 5,6,4 | gaussian_blur 9 2",
-    };
-
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        char text[200];
-        sluice_dataset *dataset;
-        tape all;
-
-        snprintf(text, sizeof(text), "%s | batch 4", texts[i]);
-        dataset = parsed(text);
-        all = record(dataset, &one_worker);
-        T_STATUS(all.end, SLUICE_END_OF_DATA);
-        T_EQ(all.batches, 5);
-        free(all.bytes);
-        sluice_dataset_destroy(dataset);
-    }
+    check_pass("synthetic 20 1,1,3",
+               "trivial_augment | gaussian_blur 127 | random_adjust_sharpness 2 1", 5);
+    check_pass("synthetic 20 2,7,1",
+               "rand_augment 6 30 | gaussian_blur 5 | random_adjust_sharpness 0 1", 5);
+    check_pass("synthetic 20 5,6,4", "gaussian_blur 9 2", 5);
 }
 
 static void bad_arguments_are_refused(void)

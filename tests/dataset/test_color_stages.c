@@ -9,23 +9,12 @@
 #include "dataset_kit.h"
 #include "engine_kit.h"
 #include "list_kit.h"
+#include "stage_runs.h"
 #include "testing.h"
 
 enum { SIDE_OF_IMAGES = 12, IMAGE_BYTES = SIDE_OF_IMAGES * SIDE_OF_IMAGES * 3 };
 
-/* A pass of 20 synthetic images through the stages. */
-static tape run_stages(const char *stages, const run_options *options)
-{
-    char text[400];
-    sluice_dataset *dataset;
-    tape all;
-
-    snprintf(text, sizeof(text), "synthetic 20 12,12,3 | %s | batch 4", stages);
-    dataset = parsed(text);
-    all = record(dataset, options);
-    sluice_dataset_destroy(dataset);
-    return all;
-}
+#define SOURCE "synthetic 20 12,12,3"
 
 /* Image i of a tape; batches end with four images of `bytes` bytes and four labels of 4 bytes. */
 static const uint8_t *image_of(const tape *t, uint32_t i, size_t bytes)
@@ -42,30 +31,20 @@ static void workers_and_devices_do_not_matter(void)
     static const char stages[] =
         "shuffle | random_crop 10 | color_jitter 0.4 0.4 0.4 0.2 | random_horizontal_flip | "
         "random_grayscale 0.3 | random_equalize | random_solarize 100 | normalize 0.5 0.5";
-    tape want = run_stages(stages, &one_worker);
 
-    T_STATUS(want.end, SLUICE_END_OF_DATA);
-    for (uint32_t w = 0; w < 3; w++) {
-        for (int d = 0; d < 2; d++) {
-            const run_options options = {.workers = worker_counts[w], .device = devices[d]};
-            tape got = run_stages(stages, &options);
-
-            check_equal_tapes(&got, &want, devices[d]);
-            free(got.bytes);
-        }
-    }
-    free(want.bytes);
+    check_workers_and_devices(SOURCE, stages);
 }
 
 /* With probability 1 every value is 255 - v; twice gives the image again, flipped or not. */
 static void invert_works_in_every_place_that_is_allowed(void)
 {
-    tape plain = run_stages("center_crop 8", &one_worker);
-    tape twice = run_stages("center_crop 8 | random_invert 1 | random_invert 1", &one_worker);
-    tape never = run_stages("center_crop 8 | random_invert 0", &one_worker);
-    tape once = run_stages("center_crop 8 | random_invert 1", &one_worker);
-    tape flip = run_stages("random_horizontal_flip 1 | random_invert 1", &one_worker);
-    tape flop = run_stages("random_invert 1 | random_horizontal_flip 1", &one_worker);
+    tape plain = run_stages_of(SOURCE, "center_crop 8", &one_worker);
+    tape twice =
+        run_stages_of(SOURCE, "center_crop 8 | random_invert 1 | random_invert 1", &one_worker);
+    tape never = run_stages_of(SOURCE, "center_crop 8 | random_invert 0", &one_worker);
+    tape once = run_stages_of(SOURCE, "center_crop 8 | random_invert 1", &one_worker);
+    tape flip = run_stages_of(SOURCE, "random_horizontal_flip 1 | random_invert 1", &one_worker);
+    tape flop = run_stages_of(SOURCE, "random_invert 1 | random_horizontal_flip 1", &one_worker);
 
     check_equal_tapes(&twice, &plain, "inverted twice");
     check_equal_tapes(&never, &plain, "never inverted");
@@ -86,8 +65,8 @@ static void invert_works_in_every_place_that_is_allowed(void)
  */
 static void each_stage_draws_on_its_own(void)
 {
-    tape plain = run_stages("take 20", &one_worker);
-    tape two = run_stages("random_invert | random_invert", &one_worker);
+    tape plain = run_stages_of(SOURCE, "take 20", &one_worker);
+    tape two = run_stages_of(SOURCE, "random_invert | random_invert", &one_worker);
     uint32_t changed = 0;
 
     T_EQ(two.size, plain.size);
@@ -112,9 +91,9 @@ static void an_amount_is_a_range(void)
 
 static void jitter_of_nothing_changes_nothing(void)
 {
-    tape plain = run_stages("take 20", &one_worker);
-    tape none = run_stages("color_jitter", &one_worker);
-    tape some = run_stages("color_jitter brightness=0.5", &one_worker);
+    tape plain = run_stages_of(SOURCE, "take 20", &one_worker);
+    tape none = run_stages_of(SOURCE, "color_jitter", &one_worker);
+    tape some = run_stages_of(SOURCE, "color_jitter brightness=0.5", &one_worker);
 
     check_equal_tapes(&none, &plain, "no jitter");
     T_TRUE(memcmp(some.bytes, plain.bytes, plain.size) != 0);
@@ -127,8 +106,8 @@ static void jitter_of_nothing_changes_nothing(void)
 static void seeds_and_passes_draw_anew(void)
 {
     const run_options seeded = {.workers = 1, .settings = {.seed = 5}, .batches = 10};
-    tape one = run_stages("color_jitter 0.5 0.5 0.5 0.5", &seeded);
-    tape again = run_stages("color_jitter 0.5 0.5 0.5 0.5", &seeded);
+    tape one = run_stages_of(SOURCE, "color_jitter 0.5 0.5 0.5 0.5", &seeded);
+    tape again = run_stages_of(SOURCE, "color_jitter 0.5 0.5 0.5 0.5", &seeded);
 
     check_equal_tapes(&again, &one, "the same seed");
     T_EQ(one.batches, 10);

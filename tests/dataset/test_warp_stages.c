@@ -10,39 +10,12 @@
 #include "dataset_kit.h"
 #include "engine_kit.h"
 #include "list_kit.h"
+#include "stage_runs.h"
 #include "testing.h"
 
-/* A pass of 12 synthetic images of 16 x 16 through the stages. */
-static tape run_stages(const char *stages, const run_options *options)
-{
-    char text[500];
-    sluice_dataset *dataset;
-    tape all;
-
-    snprintf(text, sizeof(text), "synthetic 12 16,16,3 | %s | batch 4", stages);
-    dataset = parsed(text);
-    all = record(dataset, options);
-    sluice_dataset_destroy(dataset);
-    return all;
-}
+#define SOURCE "synthetic 12 16,16,3"
 
 static const run_options one_worker = {.workers = 1};
-
-/* Two pipelines give the same batches, or, with `same` false, others. */
-static void check_pair(const char *one, const char *two, bool same)
-{
-    tape a = run_stages(one, &one_worker);
-    tape b = run_stages(two, &one_worker);
-
-    T_STATUS(a.end, SLUICE_END_OF_DATA);
-    if (same) {
-        check_equal_tapes(&a, &b, one);
-    } else {
-        T_TRUE(a.size == b.size && memcmp(a.bytes, b.bytes, a.size) != 0);
-    }
-    free(a.bytes);
-    free(b.bytes);
-}
 
 static void workers_and_devices_do_not_matter(void)
 {
@@ -52,80 +25,64 @@ static void workers_and_devices_do_not_matter(void)
         "| "
         "random_perspective 0.5 0.7 | random_equalize | random_horizontal_flip | "
         "random_rotation 90 bilinear 1,2,3 | normalize 0.5 0.5";
-    tape want = run_stages(stages, &one_worker);
 
-    T_STATUS(want.end, SLUICE_END_OF_DATA);
-    for (uint32_t w = 0; w < 3; w++) {
-        for (int d = 0; d < 2; d++) {
-            const run_options options = {.workers = worker_counts[w], .device = devices[d]};
-            tape got = run_stages(stages, &options);
-
-            check_equal_tapes(&got, &want, devices[d]);
-            free(got.bytes);
-        }
-    }
-    free(want.bytes);
+    check_workers_and_devices(SOURCE, stages);
 }
 
 /* Consecutive warps are fused, unless a colour operation is between them. */
 static void warps_side_by_side_are_one(void)
 {
-    check_pair("rotate 90 | rotate 90", "rotate 180", true);
-    check_pair("affine translate=9,0 | affine translate=-9,0", "take 12", true);
-    check_pair("affine translate=9,0 | random_invert 1 | affine translate=-9,0 | random_invert 1",
-               "take 12", false);
-    check_pair("affine translate=9,0 | affine translate=-9,0 fill=3", "take 12", false);
-    check_pair("rotate 90 | random_invert 1 | rotate 270 | random_invert 1", "take 12", true);
-    check_pair("rotate 30 | random_invert 0 | rotate 60", "rotate 90", true);
+    check_stages(SOURCE, "rotate 90 | rotate 90", "rotate 180", true);
+    check_stages(SOURCE, "affine translate=9,0 | affine translate=-9,0", "take 12", true);
+    check_stages(SOURCE,
+                 "affine translate=9,0 | random_invert 1 | affine translate=-9,0 | random_invert 1",
+                 "take 12", false);
+    check_stages(SOURCE, "affine translate=9,0 | affine translate=-9,0 fill=3", "take 12", false);
+    check_stages(SOURCE, "rotate 90 | random_invert 1 | rotate 270 | random_invert 1", "take 12",
+                 true);
+    check_stages(SOURCE, "rotate 30 | random_invert 0 | rotate 60", "rotate 90", true);
 }
 
 /* A flip before a warp flips its input, although the chain flips after all operations. */
 static void flips_keep_their_position_among_warps(void)
 {
-    check_pair("random_horizontal_flip 1 | rotate 90", "rotate 270 | random_horizontal_flip 1",
-               true);
-    check_pair("random_horizontal_flip 1 | affine translate=3,2",
-               "affine translate=-3,2 | random_horizontal_flip 1", true);
-    check_pair("random_horizontal_flip 1 | rotate 90 | random_horizontal_flip 1", "rotate 270",
-               true);
-    check_pair("random_horizontal_flip 1 | rotate 20 filter=bilinear | random_horizontal_flip 1",
-               "rotate 20 filter=bilinear", false);
-    check_pair("random_horizontal_flip 1 offload=device | affine translate=3,2 | normalize 0.5 0.5",
-               "affine translate=-3,2 | normalize 0.5 0.5 | random_horizontal_flip 1", true);
+    check_stages(SOURCE, "random_horizontal_flip 1 | rotate 90",
+                 "rotate 270 | random_horizontal_flip 1", true);
+    check_stages(SOURCE, "random_horizontal_flip 1 | affine translate=3,2",
+                 "affine translate=-3,2 | random_horizontal_flip 1", true);
+    check_stages(SOURCE, "random_horizontal_flip 1 | rotate 90 | random_horizontal_flip 1",
+                 "rotate 270", true);
+    check_stages(SOURCE,
+                 "random_horizontal_flip 1 | rotate 20 filter=bilinear | random_horizontal_flip 1",
+                 "rotate 20 filter=bilinear", false);
+    check_stages(
+        SOURCE,
+        "random_horizontal_flip 1 offload=device | affine translate=3,2 | normalize 0.5 0.5",
+        "affine translate=-3,2 | normalize 0.5 0.5 | random_horizontal_flip 1", true);
 }
 
 static void warps_that_draw_nothing_change_nothing(void)
 {
-    check_pair("random_rotation 0", "take 12", true);
-    check_pair("random_affine 0", "take 12", true);
-    check_pair("random_affine 0 filter=bilinear fill=9", "take 12", true);
-    check_pair("random_perspective p=0", "take 12", true);
-    check_pair("random_perspective 0 p=1 filter=nearest", "take 12", true);
-    check_pair("perspective filter=nearest", "take 12", true);
-    check_pair("random_rotation 45", "take 12", false);
-    check_pair("random_perspective p=1", "take 12", false);
-    check_pair("random_rotation 30,30", "rotate 30", true);
-    check_pair("random_affine 30,30 0,0 0.5,0.5 4,4,5,5", "affine 30 scale=0.5 shear=4,5", true);
+    check_stages(SOURCE, "random_rotation 0", "take 12", true);
+    check_stages(SOURCE, "random_affine 0", "take 12", true);
+    check_stages(SOURCE, "random_affine 0 filter=bilinear fill=9", "take 12", true);
+    check_stages(SOURCE, "random_perspective p=0", "take 12", true);
+    check_stages(SOURCE, "random_perspective 0 p=1 filter=nearest", "take 12", true);
+    check_stages(SOURCE, "perspective filter=nearest", "take 12", true);
+    check_stages(SOURCE, "random_rotation 45", "take 12", false);
+    check_stages(SOURCE, "random_perspective p=1", "take 12", false);
+    check_stages(SOURCE, "random_rotation 30,30", "rotate 30", true);
+    check_stages(SOURCE, "random_affine 30,30 0,0 0.5,0.5 4,4,5,5", "affine 30 scale=0.5 shear=4,5",
+                 true);
 }
 
 static void images_of_any_channels_and_of_one_pixel_are_warped(void)
 {
-    static const char *const texts[] = {
-        "synthetic 3 1,1,3 | rotate 45 | random_perspective p=1 | random_affine 9 | batch 1",
-        "synthetic 3 1,9,1 | rotate 45 | random_perspective p=1 fill=3 | random_affine 9 | batch 1",
-        "synthetic 3 9,8,4 | rotate 45 fill=1,2,3,4 | random_perspective 1 1 | batch 1",
-        "synthetic 3 9,8,2 | random_affine 9 filter=bilinear | batch 1",
-    };
-
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        sluice_dataset *dataset = parsed(texts[i]);
-        tape all = record(dataset, &one_worker);
-
-        T_STATUS(all.end, SLUICE_END_OF_DATA);
-        T_EQ(all.batches, 3);
-        free(all.bytes);
-        sluice_dataset_destroy(dataset);
-    }
+    check_pass("synthetic 3 1,1,3", "rotate 45 | random_perspective p=1 | random_affine 9", 1);
+    check_pass("synthetic 3 1,9,1", "rotate 45 | random_perspective p=1 fill=3 | random_affine 9",
+               1);
+    check_pass("synthetic 3 9,8,4", "rotate 45 fill=1,2,3,4 | random_perspective 1 1", 1);
+    check_pass("synthetic 3 9,8,2", "random_affine 9 filter=bilinear", 1);
 }
 
 /* ---- what follows the image --------------------------------------------------------------------

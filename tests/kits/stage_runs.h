@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Passes of small pipelines, `SOURCE | STAGES | batch 4`, and their comparison. */
+#ifndef SLUICE_STAGE_RUNS_H
+#define SLUICE_STAGE_RUNS_H
+
+#include "engine_kit.h"
+
+/* Records a pass. Free its bytes. */
+tape run_stages_of(const char *source, const char *stages, const run_options *options);
+
+/* Checks that all numbers of workers and all devices give the same batches. */
+void check_workers_and_devices(const char *source, const char *stages);
+
+/* Checks that two lists of stages give the same batches, or, with `same` false, that they differ.
+ */
+void check_stages(const char *source, const char *one, const char *two, bool same);
+
+/* Checks that a pass without an error has this number of batches. */
+void check_pass(const char *source, const char *stages, uint64_t batches);
+
+#endif
