@@ -186,8 +186,8 @@ static sluice_status check_file_limit(uint64_t bytes)
     return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= bytes
                ? SLUICE_OK
                : sli_fail(SLUICE_E_IO,
-                          "cache: %.6g MB of shared memory, where files of this process have at "
-                          "most %.6g MB (ulimit -f)",
+                          "cache: %.6g MB of shared memory exceed the limit of %.6g MB on the size "
+                          "of a file; raise it (ulimit -f)",
                           (double)bytes / 1e6, (double)limit.rlim_cur / 1e6);
 }
 

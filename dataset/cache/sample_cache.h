@@ -64,7 +64,7 @@ int sample_cache_descriptor(const sample_cache *cache);
  */
 const void *sample_cache_find(const sample_cache *cache, uint64_t sample, size_t *bytes_out);
 
-/* True if an entry of this size can be added, unless other threads add entries before. */
+/* True if there is room for an entry of this size. Another thread may take it at any time. */
 bool sample_cache_has_room(const sample_cache *cache, size_t bytes);
 
 /*

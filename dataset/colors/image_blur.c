@@ -17,7 +17,7 @@ void blur_make(image_blur *blur, uint32_t taps, double sigma)
         const double x = ((double)i - (taps - 1) * 0.5) / sigma;
         const double exponent = -0.5 * x * x;
 
-        /* A weight with a lower exponent is 0 as a float. */
+        /* exp(-200) is 0 in single precision. */
         weights[i] = exponent < -200 ? 0 : sli_exp(exponent);
         sum += weights[i];
     }

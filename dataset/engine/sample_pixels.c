@@ -72,8 +72,8 @@ static void scale_axis(int64_t *at, uint32_t *length, uint32_t divisor, uint32_t
 }
 
 /*
- * Makes the decoder scale the image down, as long as the crop remains at least as large as the
- * resize's target size.
+ * Selects a decoder scale of 1/2, 1/4 or 1/8. The scaled crop is at least as large as the output of
+ * the resize.
  */
 static void scale_down(const sample_loader *loader, fused_geometry *window, current_image *current)
 {

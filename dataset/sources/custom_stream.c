@@ -228,7 +228,8 @@ static bool is_stopped(const custom_pass *pass)
     return poll(&stop, 1, 0) > 0 && (stop.revents & POLLIN) != 0;
 }
 
-/* Makes the item a bad sample, which custom_stream_read() reports; or ends the run. */
+/* Handles an error of next(): the item becomes a bad sample, which custom_stream_read() reports, or
+ * the run ends. */
 static sluice_status keep_error(custom_pass *pass, stream_item *item, sluice_status status)
 {
     const char *text = sluice_last_error();

@@ -99,8 +99,9 @@ static sluice_status read_names(file_names *files)
     }
     if (files->count == 0) {
         return sli_fail(SLUICE_E_INVALID,
-                        "no valid data in the dataset: %s has no images directly in it; want jpg, "
-                        "jpeg, png, ppm, pgm or pnm files; for class folders use image_folder",
+                        "no valid data in the dataset: %s has no .jpg, .jpeg, .png, .ppm, .pgm or "
+                        ".pnm files (subfolders are not searched); for class folders use "
+                        "image_folder",
                         files->folder);
     }
     qsort(files->names, files->count, sizeof(*files->names), compare_names);

@@ -6,7 +6,7 @@
 #include "stage_registry.h"
 #include "status_int.h"
 
-/* Larger bounds are those of a type or of memory, which help leaves out. */
+/* Help does not print larger bounds: they are the limits of a type or of memory. */
 #define MOST_OF_INTEREST 1e6
 
 static const char *device_note(const stage_def *def)

@@ -91,7 +91,7 @@ static inline void weigh(warp_block *block)
     }
 }
 
-/* Samples pixel i of a block, of which some samples may be outside the image. */
+/* Interpolates pixel i of a block. Some of its neighbours may be outside the image. */
 static void sample_border(const warp_row *row, const image_view *from, const warp_block *block,
                           int i, uint8_t *to)
 {

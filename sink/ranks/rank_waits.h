@@ -100,8 +100,9 @@ int64_t rank_waits_send(rank_waits *waits, uint32_t level, int64_t now_ns);
 bool rank_waits_receive(rank_waits *waits, int64_t most, uint32_t *level_out);
 
 /*
- * Returns true, once for each window, if this rank waited for another one for LATE_SHARE of it or
- * more. The next window is then twice as long, up to about an hour.
+ * Call at each boundary. At the end of a window of time, returns true if this rank spent at least
+ * LATE_SHARE of it waiting for one other rank. The next window is then twice as long, up to about
+ * an hour.
  */
 bool rank_waits_check(rank_waits *waits, int64_t now_ns, rank_lateness *late_out);
 

@@ -54,11 +54,10 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_pack(sluice_dataset *dataset, co
 
 /**
  * Groups samples of similar length (bucketing): all samples of a batch are of one bucket. Samples
- * enter their buckets in the order of the pass; the first bucket that has a batch for every rank
- * makes the next batch of each rank. So batches depend on the samples and their order alone, not on
- * the number of workers. At the end of a pass each bucket that is not empty makes one padded batch,
- * by ascending length, or its samples are dropped: sluice_dataset_batch() has the choice. The
- * shapes of the columns do not change.
+ * enter their buckets in the order of the pass. The first bucket with a full batch for every rank
+ * gives the next batch of each rank. Batches do not depend on the number of workers. At the end of
+ * a pass each bucket that is not empty makes one padded batch, by ascending length, or its samples
+ * are dropped: sluice_dataset_batch() has the choice. The shapes of the columns do not change.
  *
  * Every rank reads the lengths of all samples. If the length is a plain column of the source, and
  * filters read only such columns, a sample is loaded only for its row. Else every sample is loaded

@@ -16,7 +16,7 @@ SLUICE_BEGIN_DECLS
  *
  * Samples are added until the memory is full, and are never evicted: a pass reads each sample once,
  * so eviction would not give more hits. A cache that holds half of the samples has hits for half of
- * each pass. Bad samples are not added. The memory is freed with the dataset.
+ * each pass. Bad samples are not cached. The memory is freed with the dataset.
  *
  * The first run or channel on the dataset creates the cache; later ones, and validations, use it,
  * too. Encoded images take the bytes of their files, decoded ones height * width * channels. The

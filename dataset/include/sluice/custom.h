@@ -92,9 +92,9 @@ SLUICE_API uint64_t sluice_sample_number(const sluice_sample *sample);
 SLUICE_API void *sluice_sample_worker(const sluice_sample *sample);
 
 /**
- * Returns a file descriptor that becomes readable when the run ends; -1 in callbacks other than
- * next(). A next() that waits for data passes it to poll(), too, and returns SLUICE_CLOSED once it
- * is readable. The run owns it: do not read or close it.
+ * Returns a file descriptor that becomes readable when the run ends. A next() that blocks polls it
+ * together with its own descriptor, and returns SLUICE_CLOSED once it is readable. In other
+ * callbacks the result is -1. The run owns the descriptor: do not read or close it.
  *
  * Threads: the one that runs the callback.
  */

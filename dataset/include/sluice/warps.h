@@ -139,14 +139,19 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_perspective(
     sluice_dataset *dataset, double distortion_scale, double p, const sluice_warp_config *config);
 
 /**
- * One operation of 14 at random, with a random strength: torchvision's TrivialAugmentWide. Müller
- * and Hutter, "TrivialAugment: tuning-free yet state-of-the-art data augmentation" (2021). With m a
- * strength from 0 to 1 in equal steps and s a random sign: nothing; shear along x or y by s 0.99 m
- * (about the upper left corner); translation along x or y by s 32 m pixels, truncated; rotation by
- * s 135 m degrees; brightness, saturation, contrast or sharpness by the factor 1 + s 0.99 m;
- * posterize to 8 - 6 m bits, rounded; solarize from 255 (1 - m) on; autocontrast; equalize.
+ * Applies one of 14 operations, chosen at random, with a random magnitude: torchvision's
+ * TrivialAugmentWide. Müller and Hutter, "TrivialAugment: tuning-free yet state-of-the-art data
+ * augmentation" (2021). m is the magnitude, 0 to 1 in equal steps; s is a random sign, 1 or -1:
  *
- * @param num_magnitude_bins  number of strengths, 2 to 65536, such as 31
+ * - identity, autocontrast, equalize
+ * - shear along x or y by s * 0.99 * m (about the upper left corner)
+ * - translation along x or y by s * 32 * m pixels, truncated
+ * - rotation by s * 135 * m degrees
+ * - brightness, saturation, contrast or sharpness by the factor 1 + s * 0.99 * m
+ * - posterize to 8 - 6 * m bits, rounded
+ * - solarize with the threshold 255 * (1 - m)
+ *
+ * @param num_magnitude_bins  number of magnitudes, 2 to 65536, such as 31
  * @param config              NULL: all defaults, "nearest" and 0
  *
  * Threads: the one that builds the dataset.
@@ -156,11 +161,15 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_trivial_augment(sluice_dataset *
                                                                 const sluice_warp_config *config);
 
 /**
- * Operations at random, with one strength: torchvision's RandAugment. Cubuk et al., "RandAugment:
- * practical automated data augmentation with a reduced search space" (2020). The operations are
- * those of sluice_dataset_trivial_augment() with other ranges: shear by s 0.3 m; translation by s m
- * 150 / 331 of the width or height; rotation by s 30 m degrees; the factors 1 + s 0.9 m; posterize
- * to 8 - 4 m bits.
+ * Applies num_ops operations, each chosen at random, with one magnitude: torchvision's RandAugment.
+ * Cubuk et al., "RandAugment: practical automated data augmentation with a reduced search space"
+ * (2020). The operations are those of sluice_dataset_trivial_augment(), with other ranges:
+ *
+ * - shear by s * 0.3 * m
+ * - translation by s * m * 150 / 331 of the width or height
+ * - rotation by s * 30 * m degrees
+ * - the factors 1 + s * 0.9 * m
+ * - posterize to 8 - 4 * m bits
  *
  * @param num_ops             number of operations on each image, 0 to 16, such as 2
  * @param magnitude           m is magnitude / (num_magnitude_bins - 1); such as 9

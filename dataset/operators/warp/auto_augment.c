@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The trivial_augment and rand_augment stages: torchvision's TrivialAugmentWide and RandAugment,
- * with its tables of operations and strengths.
+ * with its tables of operations and magnitudes.
  */
 #include <math.h>
 
@@ -29,13 +29,13 @@ typedef enum augment_kind {
     AUGMENTS
 } augment_kind;
 
-/* The amounts at strength 1. */
+/* The amounts at magnitude 1. */
 typedef struct augment_table {
     double shear;
     double degrees;
     double factor;
     double bits;
-    double pixels; /* of a translation; 0: 150 / 331 of the side */
+    double pixels; /* largest translation; 0: 150/331 of the width or height */
 } augment_table;
 
 static const augment_table trivial_table = {0.99, 135, 0.99, 6, 32};
@@ -69,21 +69,21 @@ static sluice_status augment_infer(const char *stage, const warp_options *option
     return st;
 }
 
-static void add_warp_kind(const augment_table *table, augment_kind kind, double signed_strength,
+static void add_warp_kind(const augment_table *table, augment_kind kind, double signed_magnitude,
                           const warp_options *options, color_chain *chain)
 {
     const uint32_t side = kind == AUGMENT_TRANSLATE_X ? chain->width : chain->height;
     const double pixels =
-        trunc(signed_strength * (table->pixels > 0 ? table->pixels : 150.0 / 331.0 * side));
+        trunc(signed_magnitude * (table->pixels > 0 ? table->pixels : 150.0 / 331.0 * side));
     warp_affine affine = {0, {0, 0}, 1, {0, 0}};
     warp_matrix matrix = {{1, 0, 0, 0, 1, 0, 0, 0, 1}};
 
     switch (kind) {
     case AUGMENT_SHEAR_X:
-        matrix.m[1] = table->shear * signed_strength;
+        matrix.m[1] = table->shear * signed_magnitude;
         break;
     case AUGMENT_SHEAR_Y:
-        matrix.m[3] = table->shear * signed_strength;
+        matrix.m[3] = table->shear * signed_magnitude;
         break;
     case AUGMENT_TRANSLATE_X:
         matrix.m[2] = -pixels;
@@ -92,19 +92,19 @@ static void add_warp_kind(const augment_table *table, augment_kind kind, double 
         matrix.m[5] = -pixels;
         break;
     default:
-        affine.degrees = -table->degrees * signed_strength;
+        affine.degrees = -table->degrees * signed_magnitude;
         matrix = warp_of_affine(&affine, chain->width, chain->height);
         break;
     }
     warp_add(options, &matrix, chain);
 }
 
-/* Adds an operation with a strength from 0 to 1. */
-static void add_kind(const augment_table *table, augment_kind kind, double strength, bool negative,
+/* Adds an operation with a magnitude from 0 to 1. */
+static void add_kind(const augment_table *table, augment_kind kind, double magnitude, bool negative,
                      const warp_options *options, color_chain *chain)
 {
-    const double signed_strength = negative ? -strength : strength;
-    const double factor = 1 + table->factor * signed_strength;
+    const double signed_magnitude = negative ? -magnitude : magnitude;
+    const double factor = 1 + table->factor * signed_magnitude;
 
     switch (kind) {
     case AUGMENT_BRIGHTNESS:
@@ -120,10 +120,10 @@ static void add_kind(const augment_table *table, augment_kind kind, double stren
         color_add_sharpness(chain, factor);
         break;
     case AUGMENT_POSTERIZE:
-        color_add_posterize(chain, (uint32_t)rint(8 - table->bits * strength));
+        color_add_posterize(chain, (uint32_t)rint(8 - table->bits * magnitude));
         break;
     case AUGMENT_SOLARIZE:
-        color_add_solarize(chain, 255 * (1 - strength));
+        color_add_solarize(chain, 255 * (1 - magnitude));
         break;
     case AUGMENT_AUTOCONTRAST:
         color_add_autocontrast(chain);
@@ -134,7 +134,7 @@ static void add_kind(const augment_table *table, augment_kind kind, double stren
     case AUGMENT_NOTHING:
         break;
     default:
-        add_warp_kind(table, kind, signed_strength, options, chain);
+        add_warp_kind(table, kind, signed_magnitude, options, chain);
         break;
     }
 }
@@ -165,7 +165,7 @@ static void trivial_colors(const void *opaque, const sli_draws *draws, color_cha
 
 #define BINS_PARAM(struct_type)                                                                    \
     PARAM_(struct_type, num_magnitude_bins, PARAM_COUNT, "31", 2, 65536, NULL,                     \
-           "number of strengths")
+           "number of magnitudes")
 
 static const stage_param trivial_params[] = {
     BINS_PARAM(trivial_args),
@@ -223,13 +223,13 @@ static sluice_status rand_infer(const void *opaque, stage_schema *schema)
 static void rand_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
 {
     const rand_args *args = opaque;
-    const double strength = (double)args->magnitude / (double)(args->num_magnitude_bins - 1);
+    const double magnitude = (double)args->magnitude / (double)(args->num_magnitude_bins - 1);
 
     for (uint32_t i = 0; i < args->num_ops; i++) {
         uint32_t bits[4];
 
         sli_draw(draws, i, bits);
-        add_kind(&rand_table, (augment_kind)sli_below(bits[0], AUGMENTS), strength, bits[1] >> 31,
+        add_kind(&rand_table, (augment_kind)sli_below(bits[0], AUGMENTS), magnitude, bits[1] >> 31,
                  &args->options, chain);
     }
 }
@@ -237,14 +237,14 @@ static void rand_colors(const void *opaque, const sli_draws *draws, color_chain 
 static const stage_param rand_params[] = {
     PARAM_(rand_args, num_ops, PARAM_COUNT, "2", 0, MOST_OPERATIONS, NULL,
            "operations for each image"),
-    PARAM_(rand_args, magnitude, PARAM_COUNT, "9", 0, 65535, NULL, "which of the strengths"),
+    PARAM_(rand_args, magnitude, PARAM_COUNT, "9", 0, 65535, NULL, "which of the magnitudes"),
     BINS_PARAM(rand_args),
     WARP_PARAMS(rand_args, options, "nearest"),
 };
 
 const stage_def stage_rand_augment = {
     .name = "rand_augment",
-    .summary = "Applies colour operations and warps at random with one strength: RandAugment.",
+    .summary = "Applies colour operations and warps at random with one magnitude: RandAugment.",
     .gives = "image u8, the same shape",
     .kind = STAGE_COLOR,
     STAGE_PARAMS(rand_params),
