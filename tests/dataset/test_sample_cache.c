@@ -43,7 +43,7 @@ static bool add(sample_cache *cache, uint64_t sample)
     return sample_cache_publish(cache, sample, room);
 }
 
-/* True if the sample is found, as it was added. */
+/* True if the sample is found, as it was added, and zeros follow it. */
 static bool is_right(const sample_cache *cache, uint64_t sample)
 {
     size_t bytes = 0;
@@ -52,6 +52,9 @@ static bool is_right(const sample_cache *cache, uint64_t sample)
 
     for (size_t i = 0; found != NULL && i < bytes; i++) {
         wrong += found[i] != byte_of(sample, i);
+    }
+    for (size_t i = bytes; found != NULL && i < bytes + IMAGE_SLACK; i++) {
+        wrong += found[i] != 0;
     }
     return found != NULL && bytes == size_of(sample) && wrong == 0 && (uintptr_t)found % 64 == 0;
 }
