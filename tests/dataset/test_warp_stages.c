@@ -41,6 +41,8 @@ static void warps_side_by_side_are_one(void)
     check_stages(SOURCE, "rotate 90 | random_invert 1 | rotate 270 | random_invert 1", "take 12",
                  true);
     check_stages(SOURCE, "rotate 30 | random_invert 0 | rotate 60", "rotate 90", true);
+    check_stages(SOURCE, "rotate 30 | rotate 30 filter=bilinear",
+                 "rotate 30 | random_invert 1 | random_invert 1 | rotate 30 filter=bilinear", true);
 }
 
 /* A flip before a warp flips its input, although the chain flips after all operations. */
@@ -161,7 +163,7 @@ static void masks_and_geometry_show_the_same_pixels(void)
 
 /* The boxes of LIST_OF_BOXES in an image of 40 x 30 after a quarter turn about its centre; the
  * first and the third are outside then, with their classes. */
-static void boxes_become_the_hull_of_their_corners(void)
+static void boxes_become_the_bounding_boxes_of_their_corners(void)
 {
     const char *folder = t_folder();
     sluice_dataset *dataset;
@@ -269,6 +271,23 @@ static void misplaced_warps_and_bad_arguments_are_refused(void)
     check_refused("image_folder /tmp | rotate 3", "still encoded; put decode before it");
 }
 
+/* The second warp shifts down what the first one has filled at the left. */
+static void warps_of_different_mask_fills_are_not_fused(void)
+{
+    sluice_dataset *dataset;
+    const uint8_t *mask;
+    engine_run run;
+
+    open_list(&run, &dataset, t_folder(),
+              "affine 0 4,0 mask_fill=9 | affine 0 0,4 mask_fill=7 | rotate 0");
+    mask = column_row(&run, "mask", 0);
+    for (size_t y = 0; y < LIST_HEIGHT; y++) {
+        T_EQ(mask[y * LIST_WIDTH], y < 4 ? 7 : 9);
+        T_EQ(mask[y * LIST_WIDTH + 4] == 7, y < 4);
+    }
+    close_list(&run, dataset);
+}
+
 const t_test warp_stages_tests[] = {
     T_TEST(workers_and_devices_do_not_matter),
     T_TEST(warps_side_by_side_are_one),
@@ -276,7 +295,8 @@ const t_test warp_stages_tests[] = {
     T_TEST(warps_that_draw_nothing_change_nothing),
     T_TEST(images_of_any_channels_and_of_one_pixel_are_warped),
     T_TEST(masks_and_geometry_show_the_same_pixels),
-    T_TEST(boxes_become_the_hull_of_their_corners),
+    T_TEST(warps_of_different_mask_fills_are_not_fused),
+    T_TEST(boxes_become_the_bounding_boxes_of_their_corners),
     T_TEST(boxes_follow_a_perspective),
     T_TEST(images_of_a_sample_get_the_same_warp),
     T_TEST(misplaced_warps_and_bad_arguments_are_refused),
