@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The C++ wrapper: its test compiles without warnings with every C++ compiler that is here, with and without
-# exceptions and RTTI, and passes, also with AddressSanitizer in the program. test_cpp.sh BUILD_DIR; a line for each
+# The C++ wrapper: its tests compile without warnings with every C++ compiler that is here, with and without
+# exceptions and RTTI, and pass, also with AddressSanitizer in the program. test_cpp.sh BUILD_DIR; a line for each
 # check, and last `cpp: N passed, N failed, N skipped`.
 set -u
 build=$(cd "${1:?usage: test_cpp.sh BUILD_DIR}" && pwd)
@@ -15,14 +15,17 @@ done
 strict="-std=c++17 -O1 -g -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wold-style-cast
     -Wnon-virtual-dtor -Werror"
 sanitize=$(cached SLUICE_SANITIZE)
-source=$PWD/tests/api/cpp_wrapper.cpp
+sources="cpp_wrapper cpp_stages"
 
-# builds COMPILER OPTION...: into $tmp/program.
+# builds COMPILER OPTION...: each source into $tmp.
 builds() {
     compiler=$1
     shift
-    # shellcheck disable=SC2086
-    "$compiler" $strict $includes "$@" -o "$tmp/program" "$source" -L"$build/lib" -lsluice -Wl,-rpath,"$build/lib"
+    for source in $sources; do
+        # shellcheck disable=SC2086
+        "$compiler" $strict $includes "$@" -o "$tmp/$source" "$PWD/tests/api/$source.cpp" -L"$build/lib" -lsluice \
+            -Wl,-rpath,"$build/lib" || return
+    done
 }
 
 # passes NAME COMPILER OPTION...
@@ -30,8 +33,10 @@ passes() {
     how=$1
     shift
     check "$how: it compiles" builds "$@" || return
-    rm -rf "$tmp/run" && mkdir "$tmp/run"
-    check "$how: it passes" sh -c 'cd "$1" && ../program' - "$tmp/run"
+    for source in $sources; do
+        rm -rf "$tmp/run" && mkdir "$tmp/run"
+        check "$how: $source passes" sh -c 'cd "$1" && "../$2"' - "$tmp/run" "$source"
+    done
 }
 
 if [ -n "$sanitize" ]; then # the library's compiler knows its sanitizer
