@@ -67,7 +67,7 @@ static void add_queue(const char *name, const sli_ring_stats *ring, sli_text *te
     const double depth_samples = ring->depth_samples > 0 ? (double)ring->depth_samples : 1;
 
     sli_text_add_line(
-        text, "queue %s: %llu places, %.1f filled on average, empty %.1f %%, full %.1f %%", name,
+        text, "queue %s: %llu slots, %.1f filled on average, empty %.1f %%, full %.1f %%", name,
         (unsigned long long)ring->capacity, (double)ring->depth_sum / depth_samples,
         100 * (double)ring->empty / depth_samples, 100 * (double)ring->full / depth_samples);
 }

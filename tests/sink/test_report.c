@@ -24,7 +24,7 @@ static void the_text_has_the_table_and_names_a_bottleneck(void)
         "\nbatch                       ",
         "\nget_next                    ",
         "\nstep                        ",
-        "\nqueue slots: 16 places, ",
+        "\nqueue slots: 16 slots, ",
         "\nmemory: 0.0 MB staging, ",
         "\nbottleneck: ",
     };
@@ -48,7 +48,7 @@ static void the_text_has_the_table_and_names_a_bottleneck(void)
     T_OK(sluice_report_text(k.report, &text));
     T_CONTAINS(text, "\ncopy                        ");
     T_CONTAINS(text, "\npush: 100 batches in 100 copies, ");
-    T_TRUE(strstr(text, "\nqueue staging: 16 places, ") != NULL);
+    T_TRUE(strstr(text, "\nqueue staging: 16 slots, ") != NULL);
     sluice_string_free(text);
     kit_fini(&k);
 }
