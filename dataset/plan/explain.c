@@ -28,61 +28,72 @@ static void explain_parts(const sli_plan *plan, sli_text *text)
     }
 }
 
-static void explain_order(const sli_plan *plan, sli_text *text)
+static const char *last_batch(const sli_plan *plan)
+{
+    return plan->drop_remainder ? "the remainder dropped" : "the last one padded";
+}
+
+static const char *of_filtered(const sli_plan *plan)
+{
+    return plan->dataset->opened_schema.filter_count > 0 ? ", of those that filters keep" : "";
+}
+
+static void explain_stream_order(const sli_plan *plan, sli_text *text)
+{
+    sli_text_add(text, "order: ");
+    stream_order_explain(plan->dataset, text);
+    sli_text_add(text,
+                 "; every rank reads all samples and keeps its own batches: of %u rows, %s; "
+                 "how many there are is not known beforehand\n",
+                 plan->batch_size, last_batch(plan));
+}
+
+static void explain_pack_order(const sli_plan *plan, sli_text *text)
+{
+    sli_text_add(text,
+                 "order: windows of %u tokens of the documents of %llu samples a pass%s; every "
+                 "rank reads all documents and takes windows in turns: batches of %u rows, %s; "
+                 "how many there are is not known beforehand\n",
+                 plan->details->pack.seq, (unsigned long long)plan->details->all_ranks.length,
+                 of_filtered(plan), plan->batch_size, last_batch(plan));
+}
+
+static void explain_bucket_order(const sli_plan *plan, sli_text *text)
 {
     const struct plan_details *details = plan->details;
 
-    if (details->is_stream) {
-        sli_text_add(text, "order: ");
-        stream_order_explain(plan->dataset, text);
-        sli_text_add(text,
-                     "; every rank reads all samples and keeps its own batches: of %u rows, %s; "
-                     "how many there are is not known beforehand\n",
-                     plan->batch_size,
-                     plan->drop_remainder ? "the remainder dropped" : "the last one padded");
-        return;
-    }
-    if (details->pack.seq > 0) {
-        sli_text_add(text,
-                     "order: windows of %u tokens of the documents of %llu samples a pass%s; every "
-                     "rank reads all documents and takes windows in turns: batches of %u rows, %s; "
-                     "how many there are is not known beforehand\n",
-                     details->pack.seq, (unsigned long long)details->all_ranks.length,
-                     plan->dataset->opened_schema.filter_count > 0 ? ", of those that filters keep"
-                                                                   : "",
-                     plan->batch_size,
-                     plan->drop_remainder ? "the remainder dropped" : "the last one padded");
-        return;
-    }
-    if (details->bucket.count > 0) {
-        sli_text_add(text,
-                     "order: %u buckets by length of %llu samples a pass%s; a bucket with a batch "
-                     "of %u rows for every rank is the next batch, what is left in them %s; every "
-                     "rank looks at the length of all samples, and loads those of its rows%s\n",
-                     details->bucket.count, (unsigned long long)details->all_ranks.length,
-                     plan->dataset->opened_schema.filter_count > 0 ? ", of those that filters keep"
-                                                                   : "",
-                     plan->batch_size, plan->drop_remainder ? "dropped" : "padded",
-                     details->tests_first ? ""
-                                          : "; the length is known once a sample is loaded, so "
-                                            "samples are loaded twice");
-        return;
-    }
-    if (details->is_collected) {
-        sli_text_add(text,
-                     "order: those of %llu samples a pass that filters keep; every rank calls the "
-                     "filters for all and takes its turns: batches of %u rows, %s; how many there "
-                     "are is not known beforehand\n",
-                     (unsigned long long)details->all_ranks.length, plan->batch_size,
-                     plan->drop_remainder ? "the remainder dropped" : "the last one padded");
-        sli_text_add(text, "filters: called %s\n",
-                     details->tests_first ? "for plain columns, before a sample is loaded"
-                     : details->has_late_filters
-                         ? "where their columns have their values; samples wait in a row of the "
-                           "worker's"
-                         : "after read; samples wait in a row of the worker's");
-        return;
-    }
+    sli_text_add(text,
+                 "order: %u buckets by length of %llu samples a pass%s; a bucket with a batch "
+                 "of %u rows for every rank is the next batch, what is left in them %s; every "
+                 "rank looks at the length of all samples, and loads those of its rows%s\n",
+                 details->bucket.count, (unsigned long long)details->all_ranks.length,
+                 of_filtered(plan), plan->batch_size, plan->drop_remainder ? "dropped" : "padded",
+                 details->tests_first ? ""
+                                      : "; the length is known once a sample is loaded, so "
+                                        "samples are loaded twice");
+}
+
+static void explain_filtered_order(const sli_plan *plan, sli_text *text)
+{
+    const struct plan_details *details = plan->details;
+
+    sli_text_add(text,
+                 "order: those of %llu samples a pass that filters keep; every rank calls the "
+                 "filters for all and takes its turns: batches of %u rows, %s; how many there "
+                 "are is not known beforehand\n",
+                 (unsigned long long)details->all_ranks.length, plan->batch_size, last_batch(plan));
+    sli_text_add(text, "filters: called %s\n",
+                 details->tests_first ? "for plain columns, before a sample is loaded"
+                 : details->has_late_filters
+                     ? "where their columns have their values; samples wait in a row of the "
+                       "worker's"
+                     : "after read; samples wait in a row of the worker's");
+}
+
+static void explain_direct_order(const sli_plan *plan, sli_text *text)
+{
+    const struct plan_details *details = plan->details;
+
     sli_text_add(text, "order: %llu samples a pass", (unsigned long long)plan->samples_per_pass);
     if (plan->settings.world > 1) {
         sli_text_add(text, ", %llu for rank %u of %u", (unsigned long long)details->order.length,
@@ -103,8 +114,24 @@ static void explain_order(const sli_plan *plan, sli_text *text)
     sli_text_add(text, "batches: %llu a pass of %u rows, %s\n",
                  (unsigned long long)plan->batches_per_pass, plan->batch_size,
                  details->order.length % plan->batch_size == 0 ? "all of them full"
-                 : plan->drop_remainder                        ? "the remainder dropped"
-                                                               : "the last one padded");
+                                                               : last_batch(plan));
+}
+
+static void explain_order(const sli_plan *plan, sli_text *text)
+{
+    const struct plan_details *details = plan->details;
+
+    if (details->is_stream) {
+        explain_stream_order(plan, text);
+    } else if (details->pack.seq > 0) {
+        explain_pack_order(plan, text);
+    } else if (details->bucket.count > 0) {
+        explain_bucket_order(plan, text);
+    } else if (details->is_collected) {
+        explain_filtered_order(plan, text);
+    } else {
+        explain_direct_order(plan, text);
+    }
 }
 
 static void explain_group(const sli_plan *plan, uint32_t number, sli_text *text)
