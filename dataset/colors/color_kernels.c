@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The colour kernels of one instruction set level. This file is compiled once for each level
- * (SLI_LEVEL); the compiler vectorizes the loops over a block.
- *
- * Formulas of torchvision for uint8 tensors (transforms.v2.functional: adjust_saturation,
- * adjust_hue, rgb_to_grayscale), in the same order of operations.
+ * (SLI_LEVEL); the compiler vectorizes the loops over a block. The formulas are in
+ * color_pixel_int.h.
  */
 #include "color_kernels.h"
 
 #include <string.h>
 
+#include "color_pixel_int.h"
 #include "cpu_int.h"
 
 enum { BLOCK = 64, CHANNELS = 3 };
@@ -40,100 +39,38 @@ static inline void store_block(const color_block *block, uint8_t *to)
     }
 }
 
-/* Returns the luma with torchvision's weights, truncated to a whole number. White gives 254. */
-static inline float luma(float red, float green, float blue)
+static inline sli_rgb pixel_of(const color_block *block, int i)
 {
-    return (float)(int32_t)(red * 0.2989F + green * 0.587F + blue * 0.114F);
+    return (sli_rgb){block->red[i], block->green[i], block->blue[i]};
 }
 
-static inline float clamp(float value, float most)
+static inline void set_pixel(color_block *block, int i, sli_rgb pixel)
 {
-    value = value > 0 ? value : 0;
-    return value < most ? value : most;
+    block->red[i] = pixel.red;
+    block->green[i] = pixel.green;
+    block->blue[i] = pixel.blue;
 }
 
 static inline void saturate_block(color_block *block, float factor, float rest)
 {
     for (int i = 0; i < BLOCK; i++) {
-        const float gray = luma(block->red[i], block->green[i], block->blue[i]) * rest;
-
-        block->red[i] = clamp(block->red[i] * factor + gray, 255);
-        block->green[i] = clamp(block->green[i] * factor + gray, 255);
-        block->blue[i] = clamp(block->blue[i] * factor + gray, 255);
+        set_pixel(block, i, sli_saturate(pixel_of(block, i), factor, rest));
     }
 }
 
 static inline void gray_block(color_block *block)
 {
     for (int i = 0; i < BLOCK; i++) {
-        const float gray = luma(block->red[i], block->green[i], block->blue[i]);
+        const float gray = sli_luma(pixel_of(block, i));
 
-        block->red[i] = gray;
-        block->green[i] = gray;
-        block->blue[i] = gray;
+        set_pixel(block, i, (sli_rgb){gray, gray, gray});
     }
 }
 
-/* Returns `one` or `other`, without a branch: gcc does not vectorize loops with nested branches.
- * Exact, since one of the products is 0. */
-static inline float choose(int32_t condition, float one, float other)
-{
-    return (float)condition * one + (float)(1 - condition) * other;
-}
-
-/* Returns the hue of a pixel in turns, from 0 (red) to below 1. `top`: its largest channel. */
-static inline float hue_of(float red, float green, float blue, float top, float divisor)
-{
-    const float rc = (top - red) / divisor;
-    const float gc = (top - green) / divisor;
-    const float bc = (top - blue) / divisor;
-    const float at_red = bc - gc;
-    const float at_green = rc + 2.0F - bc;
-    const float at_blue = gc + 4.0F - rc;
-    const float sixths = choose(top == red, at_red, choose(top == green, at_green, at_blue));
-    const float hue = sixths * (float)(1.0 / 6.0) + 1.0F;
-
-    return hue - (float)(hue >= 1.0F);
-}
-
-/* Shifts the hue in HSV (A. R. Smith, "Color gamut transform pairs", 1978). */
 static inline void shift_block(color_block *block, float shift)
 {
     for (int i = 0; i < BLOCK; i++) {
-        const float red = block->red[i] * (float)(1.0 / 255.0);
-        const float green = block->green[i] * (float)(1.0 / 255.0);
-        const float blue = block->blue[i] * (float)(1.0 / 255.0);
-        const float more = red > green ? red : green;
-        const float less = red < green ? red : green;
-        const float top = more > blue ? more : blue;
-        const float range = top - (less < blue ? less : blue);
-        const int32_t gray = range == 0;
-        const float saturation = range / choose(gray, 1.0F, top);
-        float hue = hue_of(red, green, blue, top, choose(gray, 1.0F, range)) + shift;
-        int32_t sector;
-        float part;
-        float low;
-        float falling;
-        float rising;
-
-        hue += (float)(hue < 0);
-        hue -= (float)(hue >= 1.0F);
-        hue *= 6.0F;
-        sector = (int32_t)hue;
-        part = saturation * (hue - (float)sector);
-        sector *= sector != 6;
-        low = clamp((1.0F - saturation) * top, 1);
-        falling = clamp((1.0F - part) * top, 1);
-        rising = clamp((part + (1.0F - saturation)) * top, 1);
-        block->red[i] = choose((sector == 0) | (sector == 5), top,
-                               choose(sector == 1, falling, choose(sector == 4, rising, low))) *
-                        255.999F;
-        block->green[i] = choose((sector == 1) | (sector == 2), top,
-                                 choose(sector == 0, rising, choose(sector == 3, falling, low))) *
-                          255.999F;
-        block->blue[i] = choose((sector == 3) | (sector == 4), top,
-                                choose(sector == 2, rising, choose(sector == 5, falling, low))) *
-                         255.999F;
+        set_pixel(block, i, sli_shift_hue(pixel_of(block, i), shift));
     }
 }
 
