@@ -28,17 +28,25 @@ static bool is_aligned(const void *block, size_t bytes)
 }
 
 /* The path for an image that divides into whole units, by its output type and layout. */
-static sli_gather_path units_to(sluice_dtype to, bool planes)
+static sli_gather_path units_to(sluice_dtype to, bool planes, bool programs)
 {
+    static const sli_gather_path paths[2][2][3] = {
+        {{SLI_GATHER_PACKED_F32, SLI_GATHER_PACKED_F16, SLI_GATHER_PACKED_BF16},
+         {SLI_GATHER_PLANES_F32, SLI_GATHER_PLANES_F16, SLI_GATHER_PLANES_BF16}},
+        {{SLI_GATHER_PROGRAM_PACKED_F32, SLI_GATHER_PROGRAM_PACKED_F16,
+          SLI_GATHER_PROGRAM_PACKED_BF16},
+         {SLI_GATHER_PROGRAM_PLANES_F32, SLI_GATHER_PROGRAM_PLANES_F16,
+          SLI_GATHER_PROGRAM_PLANES_BF16}}};
+
     switch (to) {
     case SLUICE_F32:
-        return planes ? SLI_GATHER_PLANES_F32 : SLI_GATHER_PACKED_F32;
+        return paths[programs][planes][0];
     case SLUICE_F16:
-        return planes ? SLI_GATHER_PLANES_F16 : SLI_GATHER_PACKED_F16;
+        return paths[programs][planes][1];
     case SLUICE_BF16:
-        return planes ? SLI_GATHER_PLANES_BF16 : SLI_GATHER_PACKED_BF16;
+        return paths[programs][planes][2];
     default:
-        return SLI_GATHER_ANY;
+        return programs ? SLI_GATHER_PROGRAM : SLI_GATHER_ANY;
     }
 }
 
@@ -46,29 +54,33 @@ static sli_gather_path units_to(sluice_dtype to, bool planes)
  * Columns of a slot are aligned. If the width is a multiple of the unit, all lines and planes are
  * aligned, too; other images are converted pixel by pixel.
  */
-static sli_gather_path path_of(const sli_conversion *conversion, const void *to)
+static sli_gather_path path_of(const sli_conversion *conversion, bool programs, const void *to)
 {
-    const sli_gather_path path = units_to(conversion->to, conversion->to_chw);
+    const sli_gather_path path = units_to(conversion->to, conversion->to_chw, programs);
     const bool whole = conversion->from == SLUICE_U8 && !conversion->from_chw &&
                        conversion->channels == 3 &&
                        conversion->width % sli_gather_unit(path) == 0 && is_aligned(to, COPY_BYTES);
 
-    return whole ? path : SLI_GATHER_ANY;
+    return whole ? path : programs ? SLI_GATHER_PROGRAM : SLI_GATHER_ANY;
 }
 
 /*
- * Work items of one image. In a planar image an item is a unit of pixels, which takes three stores.
+ * Work items of one image. In a planar image, and with programs, an item is a unit of pixels, which
+ * takes three stores.
  */
 static uint32_t units_of(const sli_gather *gather)
 {
     const uint32_t unit = sli_gather_unit((sli_gather_path)gather->path);
 
-    return gather->path >= SLI_GATHER_PACKED_F32 ? gather->image.pixels / unit * 3
-                                                 : gather->image.pixels / unit;
+    return gather->path >= SLI_GATHER_PACKED_F32 && gather->path <= SLI_GATHER_PACKED_BF16
+               ? gather->image.pixels / unit * 3
+               : gather->image.pixels / unit;
 }
 
+/* Plans the image column; `programs`: offset in the slot of the row programs, or 0. */
 static sluice_status plan_image(const sli_conversion *conversion, uint64_t from,
-                                uint64_t from_bytes, void *to, sli_gather *gather)
+                                uint64_t from_bytes, uint64_t programs, void *to,
+                                sli_gather *gather)
 {
     sli_gather_image *image = &gather->image;
     const uint64_t pixels = (uint64_t)conversion->height * conversion->width;
@@ -81,6 +93,7 @@ static sluice_status plan_image(const sli_conversion *conversion, uint64_t from,
     image->from_bytes = from_bytes;
     image->to = to;
     image->to_bytes = sli_conversion_out_bytes(conversion);
+    image->programs = programs;
     image->pixels = (uint32_t)pixels;
     image->width = conversion->width;
     image->channels = conversion->channels;
@@ -100,7 +113,7 @@ static sluice_status plan_image(const sli_conversion *conversion, uint64_t from,
     image->affine = conversion->affine;
     memcpy(image->scale, conversion->scale, sizeof(image->scale));
     memcpy(image->bias, conversion->bias, sizeof(image->bias));
-    gather->path = path_of(conversion, to);
+    gather->path = path_of(conversion, programs != 0, to);
     return SLUICE_OK;
 }
 
@@ -110,9 +123,10 @@ static void add_copy(sli_gather *gather, uint64_t from, uint64_t bytes, void *to
 }
 
 sluice_status sli_gather_plan(const sli_layout *layout, const sli_conversion *conversion,
-                              uint32_t column, const sluice_tensor *outputs,
+                              uint32_t column, bool programs, const sluice_tensor *outputs,
                               sli_batch_header *header, sli_gather *gather_out)
 {
+    const uint32_t columns = layout->column_count - (programs ? 1 : 0);
     sli_gather gather;
     sluice_status st = SLUICE_OK;
 
@@ -120,10 +134,10 @@ sluice_status sli_gather_plan(const sli_layout *layout, const sli_conversion *co
     gather.batch_size = layout->batch_size;
     gather.row_flags = layout->row_flags_offset;
     gather.path = SLI_GATHER_COPY;
-    for (uint32_t i = 0; i < layout->column_count && st == SLUICE_OK; i++) {
+    for (uint32_t i = 0; i < columns && st == SLUICE_OK; i++) {
         if (conversion != NULL && i == column) {
-            st = plan_image(conversion, layout->offsets[i], layout->row_bytes[i], outputs[i].data,
-                            &gather);
+            st = plan_image(conversion, layout->offsets[i], layout->row_bytes[i],
+                            programs ? layout->offsets[columns] : 0, outputs[i].data, &gather);
         } else {
             add_copy(&gather, layout->offsets[i], layout->row_bytes[i] * layout->batch_size,
                      outputs[i].data);

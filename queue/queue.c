@@ -8,11 +8,26 @@
 #include "alloc_int.h"
 #include "status_int.h"
 
+/* True if the last column of the layout can have the row programs of the conversion. */
+static bool row_programs_fit(const sli_queue_config *config)
+{
+    const sli_conversion *conversion = config->conversion;
+    const uint32_t last = config->layout->column_count - 1;
+
+    return conversion != NULL && conversion->from == SLUICE_U8 && !conversion->from_chw &&
+           conversion->width <= SLI_ROW_PROGRAM_SIDE &&
+           conversion->height <= SLI_ROW_PROGRAM_SIDE && config->conversion_column < last &&
+           config->layout->row_bytes[last] == sizeof(sli_row_program);
+}
+
 /* True if the conversion's input has the size of its column's rows, or there is no conversion. */
 static bool conversion_fits(const sli_queue_config *config)
 {
     const sli_conversion *conversion = config->conversion;
 
+    if (config->programs && !row_programs_fit(config)) {
+        return false;
+    }
     return conversion == NULL ||
            (config->conversion_column < config->layout->column_count &&
             config->layout->row_bytes[config->conversion_column] ==
@@ -41,7 +56,8 @@ static sluice_status take_programs(sli_queue *queue, const sli_queue_config *con
 {
     queue->converts = config->conversion != NULL || config->outputs != NULL;
     queue->conversion_column = UINT32_MAX;
-    queue->output_count = config->layout->column_count;
+    queue->has_row_programs = config->programs;
+    queue->output_count = config->layout->column_count - (config->programs ? 1 : 0);
     if (config->conversion != NULL) {
         queue->conversion = *config->conversion;
         queue->conversion_column = config->conversion_column;

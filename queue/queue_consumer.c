@@ -149,13 +149,29 @@ static void make_outputs(const sli_queue *queue, const uint8_t *slot, const slui
     }
 }
 
+/* Converts a row of the image column, after its program if it has one. */
+static void convert_row(const sli_queue *queue, const uint8_t *slot, uint32_t row,
+                        const uint8_t *from, uint8_t *to)
+{
+    const sli_layout *layout = &queue->layout;
+    const uint8_t flags = slot[layout->row_flags_offset + row];
+
+    if (queue->has_row_programs) {
+        const uint8_t *programs = slot + layout->offsets[queue->output_count];
+
+        sli_row_program_run((const sli_row_program *)(const void *)programs + row,
+                            &queue->conversion, from, to, flags);
+    } else {
+        sli_convert_image(&queue->conversion, from, to, flags);
+    }
+}
+
 /* GetNext: converts the batch in the slot into the step's tensors. */
 static void convert_batch(sli_queue *queue, const uint8_t *slot, const sluice_tensor *outputs)
 {
     const sli_layout *layout = &queue->layout;
-    const uint8_t *row_flags = slot + layout->row_flags_offset;
 
-    for (uint32_t i = 0; i < layout->column_count; i++) {
+    for (uint32_t i = 0; i < queue->output_count; i++) {
         const uint8_t *from = slot + layout->offsets[i];
         uint8_t *to = outputs[i].data;
         size_t out_bytes = outputs[i].bytes / layout->batch_size;
@@ -165,8 +181,7 @@ static void convert_batch(sli_queue *queue, const uint8_t *slot, const sluice_te
             continue;
         }
         for (uint32_t row = 0; row < layout->batch_size; row++) {
-            sli_convert_image(&queue->conversion, from + row * layout->row_bytes[i],
-                              to + row * out_bytes, row_flags[row]);
+            convert_row(queue, slot, row, from + row * layout->row_bytes[i], to + row * out_bytes);
         }
     }
 }

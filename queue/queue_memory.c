@@ -54,7 +54,8 @@ static size_t device_words_bytes(const sli_queue_config *config)
 /* Number of tensors that steps receive. */
 static uint32_t outputs_of(const sli_queue_config *config)
 {
-    return config->outputs != NULL ? config->output_count : config->layout->column_count;
+    return config->outputs != NULL ? config->output_count
+                                   : config->layout->column_count - (config->programs ? 1 : 0);
 }
 
 /* Describes tensor i that steps receive, without its data. */
@@ -377,6 +378,6 @@ sluice_status sli_queue_gather(const sli_queue *queue, uint32_t set, sli_gather 
                                        device_header(queue, set), gather_out);
     }
     return sli_gather_plan(&queue->layout, queue->converts ? &queue->conversion : NULL,
-                           queue->conversion_column, outputs, device_header(queue, set),
-                           gather_out);
+                           queue->conversion_column, queue->has_row_programs, outputs,
+                           device_header(queue, set), gather_out);
 }

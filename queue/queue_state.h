@@ -59,6 +59,7 @@ struct sli_queue {
                       slot to the step */
     sli_conversion conversion;
     uint32_t conversion_column; /* index of the converted column; UINT32_MAX: no conversion */
+    bool has_row_programs;      /* the last column of the layout has the row programs */
     sli_output *programs;       /* (output_count) column programs of the outputs; NULL: one
                                    output per column */
     uint32_t output_count;

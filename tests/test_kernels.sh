@@ -10,7 +10,11 @@ title=kernels
 . "$root/tests/shell_kit.sh"
 planes="sli_kernel_gather_planes_f32 sli_kernel_gather_planes_f16 sli_kernel_gather_planes_bf16"
 packed="sli_kernel_gather_packed_f32 sli_kernel_gather_packed_f16 sli_kernel_gather_packed_bf16"
-gathers="sli_kernel_gather_copy sli_kernel_gather_any sli_kernel_gather_windows $planes $packed"
+programs="sli_kernel_gather_program_planes_f32 sli_kernel_gather_program_planes_f16
+sli_kernel_gather_program_planes_bf16 sli_kernel_gather_program_packed_f32
+sli_kernel_gather_program_packed_f16 sli_kernel_gather_program_packed_bf16"
+gathers="sli_kernel_gather_copy sli_kernel_gather_any sli_kernel_gather_windows $planes $packed
+sli_kernel_gather_program $programs"
 controls="sli_kernel_begin sli_kernel_next step_kernel_begin step_kernel_next"
 
 # Where they lie, and which there are.
@@ -129,6 +133,14 @@ for kernel in $planes $packed; do
     check "$kernel has no second half of 32 bytes" counts $kernel 'st[.]global[.]v4[^]]*[+]' 0
     check "$kernel has units 16 bytes apart" counts $kernel 'mul[.]wide[.]u32.*, 16;' 1
     check "$kernel has none 8, 32 or 64 bytes apart" counts $kernel 'mul[.]wide[.]u32.*, (8|32|64);' 0
+done
+# A unit of pixels is three stores, and its operators are loaded 16 bytes at a time.
+for kernel in $programs; do
+    check "$kernel has 4 stores of 16 bytes" counts $kernel 'st[.]global[.]v4' 4
+    check "$kernel has none of 2, 4 or 8 bytes but its clock's" counts $kernel 'st[.]global[.](v2|.16|.32)' 0
+    check "$kernel has 2 loads of 16 bytes" counts $kernel 'ld[.]global[.]nc[.]v4' 2
+    check "$kernel divides as IEEE 754 requires" lacks $kernel 'div.approx'
+    check "$kernel keeps subnormal numbers" lacks $kernel .ftz
 done
 check "sli_kernel_gather_windows has 2 stores of 16 bytes" \
     counts sli_kernel_gather_windows 'st[.]global[.]v4' 2

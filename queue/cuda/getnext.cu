@@ -66,6 +66,13 @@ GATHER_KERNEL(sli_kernel_gather_packed_f32, SLI_GATHER_PACKED_F32)
 GATHER_KERNEL(sli_kernel_gather_packed_f16, SLI_GATHER_PACKED_F16)
 GATHER_KERNEL(sli_kernel_gather_packed_bf16, SLI_GATHER_PACKED_BF16)
 GATHER_KERNEL(sli_kernel_gather_windows, SLI_GATHER_WINDOWS)
+GATHER_KERNEL(sli_kernel_gather_program, SLI_GATHER_PROGRAM)
+GATHER_KERNEL(sli_kernel_gather_program_planes_f32, SLI_GATHER_PROGRAM_PLANES_F32)
+GATHER_KERNEL(sli_kernel_gather_program_planes_f16, SLI_GATHER_PROGRAM_PLANES_F16)
+GATHER_KERNEL(sli_kernel_gather_program_planes_bf16, SLI_GATHER_PROGRAM_PLANES_BF16)
+GATHER_KERNEL(sli_kernel_gather_program_packed_f32, SLI_GATHER_PROGRAM_PACKED_F32)
+GATHER_KERNEL(sli_kernel_gather_program_packed_f16, SLI_GATHER_PROGRAM_PACKED_F16)
+GATHER_KERNEL(sli_kernel_gather_program_packed_bf16, SLI_GATHER_PROGRAM_PACKED_BF16)
 
 static void fill_launch(const void *function, uint32_t blocks, uint32_t threads, void *first,
                         void *second, sli_kernel_launch *launch)
@@ -106,6 +113,20 @@ static const void *gather_kernel(uint32_t path)
         return (const void *)sli_kernel_gather_packed_bf16;
     case SLI_GATHER_WINDOWS:
         return (const void *)sli_kernel_gather_windows;
+    case SLI_GATHER_PROGRAM:
+        return (const void *)sli_kernel_gather_program;
+    case SLI_GATHER_PROGRAM_PLANES_F32:
+        return (const void *)sli_kernel_gather_program_planes_f32;
+    case SLI_GATHER_PROGRAM_PLANES_F16:
+        return (const void *)sli_kernel_gather_program_planes_f16;
+    case SLI_GATHER_PROGRAM_PLANES_BF16:
+        return (const void *)sli_kernel_gather_program_planes_bf16;
+    case SLI_GATHER_PROGRAM_PACKED_F32:
+        return (const void *)sli_kernel_gather_program_packed_f32;
+    case SLI_GATHER_PROGRAM_PACKED_F16:
+        return (const void *)sli_kernel_gather_program_packed_f16;
+    case SLI_GATHER_PROGRAM_PACKED_BF16:
+        return (const void *)sli_kernel_gather_program_packed_bf16;
     default:
         return (const void *)sli_kernel_gather_any;
     }

@@ -11,6 +11,8 @@
 #define SLUICE_GETNEXT_GATHER_H
 
 #include "gather_access.h"
+#include "gather_programs.h"
+#include "gather_values.h"
 #include "getnext_int.h"
 
 /* ---- unchanged columns ----------------------------------------------------------------------- */
@@ -44,97 +46,6 @@ SLI_KERNEL_FN void gather_column(const sli_gather_copy *copy, const uint8_t *slo
 
 /* ---- the image column ------------------------------------------------------------------------ */
 
-/* The position of a thread: unit `unit` of image `row`. The strides replace a division per unit by
- * additions. */
-typedef struct gather_walk {
-    uint32_t row;
-    uint32_t unit;
-    uint32_t rows_each;
-    uint32_t units_each;
-} gather_walk;
-
-SLI_KERNEL_FN gather_walk gather_walk_begin(uint32_t units, uint32_t t, uint32_t n)
-{
-    gather_walk walk;
-
-    walk.row = t / units;
-    walk.unit = t % units;
-    walk.rows_each = n / units;
-    walk.units_each = n % units;
-    return walk;
-}
-
-SLI_KERNEL_FN void gather_walk_next(gather_walk *walk, uint32_t units)
-{
-    const uint32_t rest = units - walk->unit;
-
-    walk->row += walk->rows_each;
-    if (walk->units_each >= rest) {
-        walk->row++;
-        walk->unit = walk->units_each - rest;
-    } else {
-        walk->unit += walk->units_each;
-    }
-}
-
-/* The unit that a flip moves to this position; lines have `line` units. */
-SLI_KERNEL_FN uint32_t gather_flipped(uint32_t unit, uint32_t line)
-{
-    return unit + line - 1 - 2 * (unit % line);
-}
-
-SLI_KERNEL_FN float gather_load(uint32_t dtype, const uint8_t *in, uint32_t index)
-{
-    switch (dtype) {
-    case SLUICE_U8:
-        return gather_load_8(in + index);
-    case SLUICE_U16:
-        return gather_load_16(in + 2 * (uint64_t)index);
-    case SLUICE_F16:
-        return sli_f32_of_f16(gather_load_16(in + 2 * (uint64_t)index));
-    case SLUICE_BF16:
-        return sli_f32_of_bf16(gather_load_16(in + 2 * (uint64_t)index));
-    default:
-        return gather_load_f32(in + 4 * (uint64_t)index);
-    }
-}
-
-SLI_KERNEL_FN void gather_store(uint32_t dtype, uint8_t *out, uint32_t index, float value)
-{
-    switch (dtype) {
-    case SLUICE_U8:
-        out[index] = (uint8_t)value;
-        break;
-    case SLUICE_U16:
-        ((uint16_t *)out)[index] = (uint16_t)value;
-        break;
-    case SLUICE_F16:
-        ((uint16_t *)out)[index] = sli_f16_of_f32(value);
-        break;
-    case SLUICE_BF16:
-        ((uint16_t *)out)[index] = sli_bf16_of_f32(value);
-        break;
-    default:
-        ((float *)out)[index] = value;
-        break;
-    }
-}
-
-/*
- * scale and bias are finite. The bits of NaN results differ between processors, so they are set
- * here as on x86-64: a NaN input is passed through as a quiet NaN; infinity times 0 is the negative
- * quiet NaN.
- */
-SLI_KERNEL_FN float gather_affine(float value, float scale, float bias)
-{
-    const float result = gather_fma(value, scale, bias);
-
-    if (result == result) {
-        return result;
-    }
-    return sli_f32_of_bits(value != value ? sli_f32_bits(value) | 0x400000 : 0xFFC00000);
-}
-
 /* Converts any types, layouts and widths, pixel by pixel. */
 SLI_KERNEL_FN void gather_any(const sli_gather *g, const uint8_t *slot, uint32_t t, uint32_t n)
 {
@@ -167,20 +78,6 @@ SLI_KERNEL_FN void gather_any(const sli_gather *g, const uint8_t *slot, uint32_t
     }
 }
 
-/* Converts a unit of values to dtype and stores it: 16 bytes. */
-SLI_KERNEL_FN void gather_store_unit(sluice_dtype dtype, uint8_t *to, const float *v)
-{
-    uint32_t words[4];
-
-    SLI_UNROLL
-    for (int i = 0; i < 4; i++) {
-        words[i] = dtype == SLUICE_F32   ? sli_f32_bits(v[i])
-                   : dtype == SLUICE_F16 ? gather_pair_f16(v[2 * i], v[2 * i + 1])
-                                         : gather_pair_bf16(v[2 * i], v[2 * i + 1]);
-    }
-    gather_store_128(to, words);
-}
-
 /* Byte `at` of `words`, as a float. */
 SLI_KERNEL_FN float gather_byte(const uint32_t *words, uint32_t at)
 {
@@ -201,19 +98,6 @@ SLI_KERNEL_FN void gather_channel(const uint32_t *words, uint32_t unit, uint32_t
 
         v[i] = flipped ? v[unit - 1 - i] : left;
         v[unit - 1 - i] = flipped ? left : v[unit - 1 - i];
-    }
-}
-
-/* Loads a unit of pixels: 12 or 24 bytes. */
-SLI_KERNEL_FN void gather_load_pixels(const uint8_t *from, uint32_t unit, uint32_t *words)
-{
-    SLI_UNROLL
-    for (uint32_t i = 0; i < 3; i++) {
-        if (unit == 4) {
-            words[i] = gather_load_32(from + 4 * i);
-        } else {
-            gather_load_64(from + 8 * i, words + 2 * i);
-        }
     }
 }
 
@@ -499,6 +383,27 @@ SLI_KERNEL_FN void gather_thread(const sli_gather *g, const uint8_t *slot, uint3
         break;
     case SLI_GATHER_PACKED_BF16:
         gather_packed(g, slot, t, n, sli_gather_unit(path), SLUICE_BF16);
+        break;
+    case SLI_GATHER_PROGRAM:
+        gather_program_any(g, slot, t, n);
+        break;
+    case SLI_GATHER_PROGRAM_PLANES_F32:
+        gather_program_units(g, slot, t, n, sli_gather_unit(path), SLUICE_F32, true);
+        break;
+    case SLI_GATHER_PROGRAM_PLANES_F16:
+        gather_program_units(g, slot, t, n, sli_gather_unit(path), SLUICE_F16, true);
+        break;
+    case SLI_GATHER_PROGRAM_PLANES_BF16:
+        gather_program_units(g, slot, t, n, sli_gather_unit(path), SLUICE_BF16, true);
+        break;
+    case SLI_GATHER_PROGRAM_PACKED_F32:
+        gather_program_units(g, slot, t, n, sli_gather_unit(path), SLUICE_F32, false);
+        break;
+    case SLI_GATHER_PROGRAM_PACKED_F16:
+        gather_program_units(g, slot, t, n, sli_gather_unit(path), SLUICE_F16, false);
+        break;
+    case SLI_GATHER_PROGRAM_PACKED_BF16:
+        gather_program_units(g, slot, t, n, sli_gather_unit(path), SLUICE_BF16, false);
         break;
     default:
         gather_any(g, slot, t, n);

@@ -17,6 +17,7 @@
 #include "layout_int.h"
 #include "output_int.h"
 #include "ring_int.h"
+#include "row_program_int.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -108,7 +109,17 @@ typedef enum sli_gather_path {
     SLI_GATHER_PACKED_F32, /* (H, W, 3) u8 to (H, W, 3), one unit of values at a time */
     SLI_GATHER_PACKED_F16,
     SLI_GATHER_PACKED_BF16,
-    SLI_GATHER_WINDOWS /* windows of plain columns, widened; no image is converted */
+    SLI_GATHER_WINDOWS, /* windows of plain columns, widened; no image is converted */
+    SLI_GATHER_PROGRAM, /* row programs (row_program_int.h), then any conversion, pixel by pixel */
+    SLI_GATHER_PROGRAM_PLANES_F32, /* the same, (H, W, 3) to (3, H, W), one unit of pixels at a time
+                                    */
+    SLI_GATHER_PROGRAM_PLANES_F16,
+    SLI_GATHER_PROGRAM_PLANES_BF16,
+    SLI_GATHER_PROGRAM_PACKED_F32, /* the same, (H, W, 3) to (H, W, 3), one unit of pixels at a
+                                      time */
+    SLI_GATHER_PROGRAM_PACKED_F16,
+    SLI_GATHER_PROGRAM_PACKED_BF16,
+    SLI_GATHER_PATHS
 } sli_gather_path;
 
 /*
@@ -120,11 +131,17 @@ SLI_DEVICE_FN uint32_t sli_gather_unit(sli_gather_path path)
     switch (path) {
     case SLI_GATHER_PLANES_F32:
     case SLI_GATHER_PACKED_F32:
+    case SLI_GATHER_PROGRAM_PLANES_F32:
+    case SLI_GATHER_PROGRAM_PACKED_F32:
         return 4;
     case SLI_GATHER_PLANES_F16:
     case SLI_GATHER_PLANES_BF16:
     case SLI_GATHER_PACKED_F16:
     case SLI_GATHER_PACKED_BF16:
+    case SLI_GATHER_PROGRAM_PLANES_F16:
+    case SLI_GATHER_PROGRAM_PLANES_BF16:
+    case SLI_GATHER_PROGRAM_PACKED_F16:
+    case SLI_GATHER_PROGRAM_PACKED_BF16:
         return 8;
     default:
         return 1;
@@ -143,6 +160,7 @@ typedef struct sli_gather_image {
     uint64_t from; /* byte offset in the slot */
     uint64_t from_bytes;
     uint64_t to_bytes;
+    uint64_t programs; /* for paths PROGRAM: byte offset in the slot of the (batch_size) programs */
     uint8_t *to;
     uint32_t pixels; /* pixels of one image; pixels * channels is below 2^32 */
     uint32_t width;
@@ -188,12 +206,12 @@ enum { SLI_GATHER_THREADS = 256 }; /* threads per block */
 
 /*
  * Plans the gather of a layout. conversion, which must be prepared, applies to `column`; NULL: no
- * conversion. outputs are the step's tensors, in column order; header, in the same memory, is where
- * the batch's header is written for the step. Returns E_INVALID for an image of 2^32 values or
- * more.
+ * conversion. programs: the last column has the programs of its rows, and is no output. outputs are
+ * the step's tensors, in column order; header, in the same memory, is where the batch's header is
+ * written for the step. Returns E_INVALID for an image of 2^32 values or more.
  */
 sluice_status sli_gather_plan(const sli_layout *layout, const sli_conversion *conversion,
-                              uint32_t column, const sluice_tensor *outputs,
+                              uint32_t column, bool programs, const sluice_tensor *outputs,
                               sli_batch_header *header, sli_gather *gather_out);
 
 /*

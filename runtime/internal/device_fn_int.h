@@ -10,10 +10,12 @@
 #define SLI_DEVICE_FN __host__ __device__ static __forceinline__ /* callable on host and device */
 #define SLI_KERNEL_FN __device__ static __forceinline__          /* part of a kernel */
 #define SLI_UNROLL    _Pragma("unroll")                          /* keeps arrays in registers */
+#define SLI_NO_UNROLL _Pragma("unroll 1")                        /* keeps code small */
 #else
 #define SLI_DEVICE_FN static inline
 #define SLI_KERNEL_FN static inline
 #define SLI_UNROLL
+#define SLI_NO_UNROLL
 #endif
 
 #endif

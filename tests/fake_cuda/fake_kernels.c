@@ -86,6 +86,13 @@ GATHER_BODY(gather_packed_f32, SLI_GATHER_PACKED_F32)
 GATHER_BODY(gather_packed_f16, SLI_GATHER_PACKED_F16)
 GATHER_BODY(gather_packed_bf16, SLI_GATHER_PACKED_BF16)
 GATHER_BODY(gather_windows_grid, SLI_GATHER_WINDOWS)
+GATHER_BODY(gather_program_grid, SLI_GATHER_PROGRAM)
+GATHER_BODY(gather_program_planes_f32_grid, SLI_GATHER_PROGRAM_PLANES_F32)
+GATHER_BODY(gather_program_planes_f16_grid, SLI_GATHER_PROGRAM_PLANES_F16)
+GATHER_BODY(gather_program_planes_bf16_grid, SLI_GATHER_PROGRAM_PLANES_BF16)
+GATHER_BODY(gather_program_packed_f32_grid, SLI_GATHER_PROGRAM_PACKED_F32)
+GATHER_BODY(gather_program_packed_f16_grid, SLI_GATHER_PROGRAM_PACKED_F16)
+GATHER_BODY(gather_program_packed_bf16_grid, SLI_GATHER_PROGRAM_PACKED_BF16)
 
 /* Names as in getnext.cu. */
 static const fake_kernel begin_kernel = {"sli_kernel_begin", begin_body, 1, {sizeof(sli_getnext)}};
@@ -108,7 +115,20 @@ static const fake_kernel gather_kernels[] = {
     [SLI_GATHER_PACKED_F32] = GATHER_KERNEL("sli_kernel_gather_packed_f32", gather_packed_f32),
     [SLI_GATHER_PACKED_F16] = GATHER_KERNEL("sli_kernel_gather_packed_f16", gather_packed_f16),
     [SLI_GATHER_PACKED_BF16] = GATHER_KERNEL("sli_kernel_gather_packed_bf16", gather_packed_bf16),
-    [SLI_GATHER_WINDOWS] = GATHER_KERNEL("sli_kernel_gather_windows", gather_windows_grid)};
+    [SLI_GATHER_WINDOWS] = GATHER_KERNEL("sli_kernel_gather_windows", gather_windows_grid),
+    [SLI_GATHER_PROGRAM] = GATHER_KERNEL("sli_kernel_gather_program", gather_program_grid),
+    [SLI_GATHER_PROGRAM_PLANES_F32] =
+        GATHER_KERNEL("sli_kernel_gather_program_planes_f32", gather_program_planes_f32_grid),
+    [SLI_GATHER_PROGRAM_PLANES_F16] =
+        GATHER_KERNEL("sli_kernel_gather_program_planes_f16", gather_program_planes_f16_grid),
+    [SLI_GATHER_PROGRAM_PLANES_BF16] =
+        GATHER_KERNEL("sli_kernel_gather_program_planes_bf16", gather_program_planes_bf16_grid),
+    [SLI_GATHER_PROGRAM_PACKED_F32] =
+        GATHER_KERNEL("sli_kernel_gather_program_packed_f32", gather_program_packed_f32_grid),
+    [SLI_GATHER_PROGRAM_PACKED_F16] =
+        GATHER_KERNEL("sli_kernel_gather_program_packed_f16", gather_program_packed_f16_grid),
+    [SLI_GATHER_PROGRAM_PACKED_BF16] =
+        GATHER_KERNEL("sli_kernel_gather_program_packed_bf16", gather_program_packed_bf16_grid)};
 
 static void describe(const fake_kernel *kernel, uint32_t blocks, uint32_t threads, void *first,
                      void *second, sli_kernel_launch *launch)

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The program of a row: colour operations that GetNext applies to the image of one row of a batch,
+ * before the conversion (conversion_int.h). A worker draws it with the sample; it is a column of
+ * the slot, which steps do not see. The operations change one pixel at a time and have the bits of
+ * the workers' kernels (dataset/colors).
+ *
+ * A pixel is a word with one channel in each byte, the first one in the lowest byte.
+ */
+#ifndef SLUICE_ROW_PROGRAM_INT_H
+#define SLUICE_ROW_PROGRAM_INT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "color_pixel_int.h"
+#include "conversion_int.h"
+#include "float16_int.h"
+
+enum {
+    SLI_ROW_OPERATORS = 8,       /* most operators of a program */
+    SLI_ROW_PROGRAM_SIDE = 65535 /* largest width and height of images with programs */
+};
+
+typedef enum sli_row_operator_kind {
+    SLI_ROW_BITS,       /* (v & keep) ^ flip: inverts, posterizes */
+    SLI_ROW_SOLARIZE,   /* 255 - v if v is at least the threshold */
+    SLI_ROW_BRIGHTNESS, /* v * factor */
+    SLI_ROW_SATURATION, /* blends with the luma; images of 3 channels only, like hue and gray */
+    SLI_ROW_HUE,
+    SLI_ROW_GRAY,
+    SLI_ROW_ERASE /* sets a rectangle to a value */
+} sli_row_operator_kind;
+
+typedef struct sli_row_operator {
+    uint32_t kind;  /* an sli_row_operator_kind */
+    uint32_t value; /* BITS: keep, in each byte; SOLARIZE: threshold, 0 to 256; ERASE: the pixel */
+    uint32_t a;     /* BITS: flip, in each byte; BRIGHTNESS, SATURATION, HUE: bits of the f32 factor
+                       or shift; ERASE: x | y << 16 of the rectangle */
+    uint32_t b;     /* SATURATION: bits of the f32 1 - factor; ERASE: width | height << 16 */
+} sli_row_operator;
+
+/* Coordinates are those of the slot's image, before the flip of the row's flags. */
+typedef struct sli_row_program {
+    uint32_t count; /* operators, at most SLI_ROW_OPERATORS */
+    uint32_t padding[3];
+    sli_row_operator operators[SLI_ROW_OPERATORS];
+} sli_row_program;
+
+SLI_DEVICE_FN uint32_t sli_pixel_channel(uint32_t pixel, uint32_t c)
+{
+    return pixel >> 8 * c & 0xFF;
+}
+
+SLI_DEVICE_FN sli_rgb sli_rgb_of(uint32_t pixel)
+{
+    sli_rgb rgb;
+
+    rgb.red = (float)(int32_t)sli_pixel_channel(pixel, 0);
+    rgb.green = (float)(int32_t)sli_pixel_channel(pixel, 1);
+    rgb.blue = (float)(int32_t)sli_pixel_channel(pixel, 2);
+    return rgb;
+}
+
+/* Truncates values from 0 to below 256. */
+SLI_DEVICE_FN uint32_t sli_pixel_of(sli_rgb rgb)
+{
+    return (uint32_t)(int32_t)rgb.red | (uint32_t)(int32_t)rgb.green << 8 |
+           (uint32_t)(int32_t)rgb.blue << 16;
+}
+
+SLI_DEVICE_FN uint32_t sli_pixel_brighter(uint32_t pixel, float factor)
+{
+    uint32_t result = 0;
+
+    SLI_UNROLL
+    for (uint32_t c = 0; c < SLI_MAX_CHANNELS; c++) {
+        result |= (uint32_t)sli_color_byte((float)(int32_t)sli_pixel_channel(pixel, c) * factor)
+                  << 8 * c;
+    }
+    return result;
+}
+
+SLI_DEVICE_FN uint32_t sli_pixel_solarized(uint32_t pixel, uint32_t threshold)
+{
+    uint32_t flip = 0;
+
+    SLI_UNROLL
+    for (uint32_t c = 0; c < SLI_MAX_CHANNELS; c++) {
+        flip |= sli_pixel_channel(pixel, c) >= threshold ? UINT32_C(0xFF) << 8 * c : 0;
+    }
+    return pixel ^ flip;
+}
+
+/* Applies an operator to pixel (x, y). */
+SLI_DEVICE_FN uint32_t sli_row_operate(const sli_row_operator *op, uint32_t channels,
+                                       uint32_t pixel, uint32_t x, uint32_t y)
+{
+    const float factor = sli_f32_of_bits(op->a);
+    sli_rgb rgb;
+
+    switch (op->kind) {
+    case SLI_ROW_BITS:
+        return (pixel & op->value) ^ op->a;
+    case SLI_ROW_SOLARIZE:
+        return sli_pixel_solarized(pixel, op->value);
+    case SLI_ROW_BRIGHTNESS:
+        return sli_pixel_brighter(pixel, factor);
+    case SLI_ROW_ERASE:
+        return x - (op->a & 0xFFFF) < (op->b & 0xFFFF) && y - (op->a >> 16) < op->b >> 16
+                   ? op->value
+                   : pixel;
+    default:
+        break;
+    }
+    if (channels != 3) {
+        return pixel;
+    }
+    rgb = sli_rgb_of(pixel);
+    if (op->kind == SLI_ROW_SATURATION) {
+        rgb = sli_saturate(rgb, factor, sli_f32_of_bits(op->b));
+    } else if (op->kind == SLI_ROW_HUE) {
+        rgb = sli_shift_hue(rgb, factor);
+    } else {
+        rgb.red = sli_luma(rgb);
+        rgb.green = rgb.red;
+        rgb.blue = rgb.red;
+    }
+    return sli_pixel_of(rgb);
+}
+
+/*
+ * Applies the program to an image of the conversion's shape, (H, W, C) u8, and converts it. flags:
+ * as in sli_convert_image().
+ */
+void sli_row_program_run(const sli_row_program *program, const sli_conversion *conversion,
+                         const uint8_t *in, void *out, uint8_t flags);
+
+#endif
