@@ -7,9 +7,11 @@
 #include "color_chain.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "color_kernels.h"
+#include "color_pixel_int.h"
 #include "cpu_int.h"
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -83,17 +85,25 @@ static void add_table(color_chain *chain, const uint8_t values[COLOR_VALUES])
     find_bitwise(last);
 }
 
-static uint8_t to_byte(float value)
+/* Adds (v & keep) ^ flip. */
+static void add_bits(color_chain *chain, uint8_t keep, uint8_t flip)
 {
-    return (uint8_t)(value <= 0 ? 0 : value >= 255 ? 255 : (int32_t)value);
+    color_operation *operation = add(chain, COLOR_BITS, 0);
+
+    operation->keep = keep;
+    operation->flip = flip;
 }
 
 void color_add_brightness(color_chain *chain, double factor)
 {
     uint8_t values[COLOR_VALUES];
 
+    if (chain->numbers) {
+        add(chain, COLOR_BRIGHTNESS, factor);
+        return;
+    }
     for (int v = 0; v < COLOR_VALUES; v++) {
-        values[v] = to_byte((float)v * (float)factor);
+        values[v] = sli_color_byte((float)v * (float)factor);
     }
     add_table(chain, values);
 }
@@ -102,6 +112,10 @@ void color_add_invert(color_chain *chain)
 {
     uint8_t values[COLOR_VALUES];
 
+    if (chain->numbers) {
+        add_bits(chain, 0xFF, 0xFF);
+        return;
+    }
     for (int v = 0; v < COLOR_VALUES; v++) {
         values[v] = (uint8_t)(255 - v);
     }
@@ -112,6 +126,10 @@ void color_add_posterize(color_chain *chain, uint32_t bits)
 {
     uint8_t values[COLOR_VALUES];
 
+    if (chain->numbers) {
+        add_bits(chain, (uint8_t) ~(0xFF >> bits), 0);
+        return;
+    }
     for (int v = 0; v < COLOR_VALUES; v++) {
         values[v] = (uint8_t)(v & ~(0xFF >> bits));
     }
@@ -122,6 +140,10 @@ void color_add_solarize(color_chain *chain, double threshold)
 {
     uint8_t values[COLOR_VALUES];
 
+    if (chain->numbers) {
+        add(chain, COLOR_SOLARIZE, threshold <= 0 ? 0 : threshold > 255 ? 256 : ceil(threshold));
+        return;
+    }
     for (int v = 0; v < COLOR_VALUES; v++) {
         values[v] = (uint8_t)(v >= threshold ? 255 - v : v);
     }
@@ -373,7 +395,7 @@ static void settle_contrast(color_operation *operation, const color_statistics *
     const float rest = mean * operation->rest;
 
     for (int v = 0; v < COLOR_VALUES; v++) {
-        operation->table[0][v] = to_byte((float)v * operation->factor + rest);
+        operation->table[0][v] = sli_color_byte((float)v * operation->factor + rest);
     }
     memcpy(operation->table[1], operation->table[0], COLOR_VALUES);
     memcpy(operation->table[2], operation->table[0], COLOR_VALUES);
@@ -396,7 +418,7 @@ static void settle_autocontrast(uint8_t table[COLOR_VALUES], const uint32_t coun
     }
     scale = (float)(high - low) * (float)(1.0 / 255);
     for (int v = 0; v < COLOR_VALUES; v++) {
-        table[v] = to_byte((float)(v - low) / scale);
+        table[v] = sli_color_byte((float)(v - low) / scale);
     }
 }
 

@@ -27,6 +27,9 @@ typedef enum color_kind {
     COLOR_HUE,
     COLOR_GRAY,
     COLOR_ERASE,
+    COLOR_BITS, /* this and the next two: in place of tables, if color_chain.numbers */
+    COLOR_SOLARIZE,
+    COLOR_BRIGHTNESS,
     /* those from here on need statistics of the whole image */
     COLOR_CONTRAST,
     COLOR_AUTOCONTRAST,
@@ -48,9 +51,11 @@ typedef struct color_rectangle {
 
 typedef struct color_operation {
     color_kind kind;
-    float factor; /* of COLOR_SATURATION, COLOR_HUE, COLOR_CONTRAST and COLOR_SHARPEN */
+    float factor; /* of COLOR_SATURATION, COLOR_HUE, COLOR_CONTRAST, COLOR_SHARPEN and
+                     COLOR_BRIGHTNESS; of COLOR_SOLARIZE the threshold, a whole number to 256 */
     float rest;   /* 1 - factor */
-    bool bitwise; /* COLOR_TABLE whose entries are (v & keep) ^ flip in every channel */
+    bool bitwise; /* COLOR_TABLE whose entries are (v & keep) ^ flip in every channel, as those of
+                     COLOR_BITS */
     uint8_t keep;
     uint8_t flip;
     union {
@@ -72,6 +77,8 @@ typedef struct color_chain {
     uint32_t width; /* of the image */
     uint32_t height;
     bool flipped; /* stages so far flip the image, which is done after all operations */
+    bool numbers; /* operations on values keep their numbers, for row programs (row_program_int.h);
+                     such a chain cannot be applied to lines */
     uint32_t count;
     color_operation operations[COLOR_MAX_OPERATIONS];
 } color_chain;

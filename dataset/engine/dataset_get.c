@@ -6,6 +6,7 @@
 #include "alloc_int.h"
 #include "dataset_state.h"
 #include "plan.h"
+#include "row_program_int.h"
 #include "sample_filters.h"
 #include "sample_loader.h"
 
@@ -27,6 +28,11 @@ static void copy_out(const sli_plan *plan, const row_buffers *buffers, void *con
         }
         if (plan->device_widens) {
             sli_output_make(&plan->outputs[i], &buffers->layout, from, columns[i]);
+        } else if (plan->program_column >= 0 && (int)i == plan->image_column) {
+            const uint8_t *program = buffers->row + buffers->layout.offsets[plan->program_column];
+
+            sli_row_program_run((const sli_row_program *)(const void *)program,
+                                &plan->device_conversion, from, columns[i], buffers->flags);
         } else if (plan->device_converts && (int)i == plan->image_column) {
             sli_convert_image(&plan->device_conversion, from, columns[i], buffers->flags);
         } else {

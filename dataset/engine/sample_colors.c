@@ -20,22 +20,34 @@ static bool is_flipped(const struct plan_details *details, const dataset_stage *
     return flipped;
 }
 
+static void begin_chain(const sli_plan *plan, color_chain *chain)
+{
+    chain->width = plan->host_conversion.width;
+    chain->height = plan->host_conversion.height;
+    chain->count = 0;
+}
+
 void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, uint64_t pass,
                  uint32_t column)
 {
     const struct plan_details *details = plan->details;
+    const bool is_first = (int)column == details->image;
 
-    colors->chain.width = plan->host_conversion.width;
-    colors->chain.height = plan->host_conversion.height;
-    colors->chain.count = 0;
+    begin_chain(plan, &colors->chain);
+    if (is_first && details->host_colors < details->color_count) {
+        begin_chain(plan, &colors->device);
+        colors->device.numbers = true;
+    }
     for (uint32_t i = 0; i < details->color_count; i++) {
         const plan_stage *color = &details->colors[i];
         const sli_draws draws = {color->key, sample, pass};
+        color_chain *chain =
+            is_first && i >= details->host_colors ? &colors->device : &colors->chain;
 
         if ((color->images >> column & 1) != 0) {
-            colors->chain.flipped =
+            chain->flipped =
                 color->stage->def->places && is_flipped(details, color->stage, sample, pass);
-            color->stage->def->colors(color->stage->args.bytes, &draws, &colors->chain);
+            color->stage->def->colors(color->stage->args.bytes, &draws, chain);
         }
     }
 }

@@ -12,8 +12,9 @@
 
 /* The colour state of a worker; zero-initialise. */
 typedef struct sample_colors {
-    color_chain chain; /* the operations of the current image */
-    uint32_t whole;    /* the first of them that needs the whole image; chain.count: none */
+    color_chain chain;  /* the operations of the current image that the worker applies */
+    color_chain device; /* those of the first image of the sample that GetNext applies */
+    uint32_t whole;     /* the first of them that needs the whole image; chain.count: none */
     color_statistics statistics;
     image_buffer pixels; /* (height, width, channels), or one line if no operation needs the whole
                             image */

@@ -15,6 +15,7 @@
 #include "sample_indexes.h"
 #include "sample_maps.h"
 #include "sample_pixels.h"
+#include "sample_programs.h"
 #include "sample_steps.h"
 
 sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
@@ -239,7 +240,11 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
     if (plan->details->image < 0) {
         return SLUICE_OK;
     }
-    return process_images(loader, sample, pass, &data, row->flags, buffers, now);
+    st = process_images(loader, sample, pass, &data, row->flags, buffers, now);
+    if (plan->program_column >= 0 && st == SLUICE_OK) {
+        program_of_chain(&loader->colors.device, row->columns[plan->program_column]);
+    }
+    return st;
 }
 
 /* Drops the sample's pages from the page cache, even if decoding has failed. */

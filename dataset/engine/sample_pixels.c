@@ -151,7 +151,7 @@ static sluice_status choose_sink(sample_loader *loader, uint32_t number,
             return size_mismatch(plan, conversion, window, channels);
         }
         *sink = (line_sink){convert_line, row, NULL};
-        if (plan->details->color_count > 0) {
+        if (plan->details->color_count > 0 && loader->colors.chain.count > 0) {
             return colors_start(&loader->colors, conversion, sink);
         }
         if (sli_conversion_is_identity(conversion) ||

@@ -58,7 +58,8 @@ typedef struct sli_plan {
     sli_position begin;        /* where the run begins */
     uint64_t begin_batches;    /* batches in the rest of the first pass, at least 1 */
     uint32_t column_count;
-    uint32_t wire_count; /* number of wire columns: column_count, unless device_widens */
+    uint32_t wire_count; /* number of wire columns: column_count, unless device_widens; one more if
+                            there are row programs */
     sluice_column wire[SLUICE_MAX_COLUMNS]; /* (wire_count) columns as workers write them */
     sluice_column seen[SLUICE_MAX_COLUMNS]; /* (column_count) columns as a step receives them */
     int image_column;                       /* index of the image column; -1: no image */
@@ -68,6 +69,10 @@ typedef struct sli_plan {
     sli_output outputs[SLUICE_MAX_COLUMNS]; /* (column_count) valid if device_widens */
     bool device_converts;
     sli_conversion device_conversion;
+    bool device_colors; /* GetNext applies colour stages before device_conversion; then
+                           device_converts is true */
+    int program_column; /* index in wire of their row programs, the last one; not a column of
+                           steps; -1: none */
     sli_conversion host_conversion;
     uint32_t stage_count;        /* number of profile stages that run in workers */
     const char *stage_names[12]; /* "": unused entry */

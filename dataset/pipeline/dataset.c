@@ -178,6 +178,7 @@ static sluice_status infer_conversion(const dataset_stage *stage, stage_schema *
 static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schema)
 {
     const stage_kind kind = stage->def->kind;
+    const stage_schema before = *schema;
     sluice_status st = SLUICE_OK;
 
     if (schema->is_packed && schema->batch_size == 0 && kind != STAGE_COLUMNS &&
@@ -199,6 +200,9 @@ static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schem
     }
     if (kind == STAGE_CONVERSION && st == SLUICE_OK) {
         st = infer_conversion(stage, schema);
+    }
+    if (before.is_on_device && st == SLUICE_OK) {
+        st = schema_want_device(stage->def, stage->args.bytes, &before, schema);
     }
     if (!schema->is_mapped) {
         schema_size_followers(schema);

@@ -11,6 +11,7 @@
  *   decode         turns a file's bytes into an image; at most one per pipeline
  *   a column stage chooses, orders and names columns without copying them
  *   cache          keeps samples as the stages before it leave them, for later passes
+ *   device         has GetNext run all later stages of the image, on the device
  *   a geometry     returns the box to cut out of an image, and the size to resize it to; the
  *                  planner fuses adjacent ones with each other and with decode
  *   a colour stage changes the values of the image's pixels, line by line as geometry writes them,
@@ -85,7 +86,9 @@ typedef struct stage_schema {
     bool is_colored;           /* an earlier stage is a colour stage, so no geometry may follow */
     bool is_bent;              /* an earlier stage is a warp that is not affine */
     uint32_t color_operations; /* most operations that the colour stages so far add for one image */
-    bool maps_followers;       /* an earlier map reads or writes masks, boxes or further images */
+    bool is_on_device;         /* an earlier stage is device */
+    uint32_t device_operations; /* most operations that the colour stages after device add */
+    bool maps_followers;        /* an earlier map reads or writes masks, boxes or further images */
     bool is_mapped;     /* an earlier stage is a map, or a filter that is called after geometry */
     uint32_t map_count; /* number of maps, filters and batch maps */
     uint32_t filter_count;
@@ -116,6 +119,13 @@ sluice_status schema_want_pixels(const stage_schema *schema, const char *stage);
 /* Adds the most operations that a colour stage has for one image. E_INVALID: more than
  * COLOR_MAX_OPERATIONS. */
 sluice_status schema_add_operations(stage_schema *schema, const char *stage, uint32_t operations);
+
+/*
+ * Checks a stage after device, with the columns before it (`before`) and after it. E_INVALID: the
+ * device cannot run it, or the colour stages there have too many operations.
+ */
+sluice_status schema_want_device(const struct stage_def *def, const void *args,
+                                 const stage_schema *before, stage_schema *schema);
 
 /* True if a column of this role follows the geometry of the first image. */
 bool schema_follows(column_role role);
@@ -258,6 +268,7 @@ typedef enum stage_kind {
     STAGE_INDEX,
     STAGE_COLUMNS,
     STAGE_CACHE,
+    STAGE_DEVICE,
     STAGE_DECODE,
     STAGE_GEOMETRY,
     STAGE_COLOR,
@@ -369,6 +380,9 @@ typedef struct stage_def {
     /* STAGE_COLOR: adds the stage's operations for one image. infer() adds their maximum number to
      * stage_schema.color_operations. */
     void (*colors)(const void *args, const sli_draws *draws, color_chain *chain);
+    /* STAGE_COLOR, optional: true if each pixel of the result depends on one pixel of the image, so
+     * that GetNext can run the stage. */
+    bool (*is_by_pixel)(const void *args);
     bool warps;  /* colors() may warp the image: masks and boxes follow */
     bool places; /* its operations have positions in the image, so it matters whether the image is
                     flipped before or after them; true if `warps` */

@@ -41,10 +41,16 @@ static uint64_t mix_tables(const sluice_dataset *dataset, uint64_t hash)
     return hash;
 }
 
+/* True if the stage changes no result. */
+static bool is_neutral(const dataset_stage *stage)
+{
+    return stage->def->kind == STAGE_CACHE || stage->def->kind == STAGE_DEVICE;
+}
+
 /* True if stages [1, end) have a part in the identity. */
 static bool has_more(const sluice_dataset *dataset, uint32_t end)
 {
-    return end > 2 || (end == 2 && dataset->stages[1].def->kind != STAGE_CACHE);
+    return end > 2 || (end == 2 && !is_neutral(&dataset->stages[1]));
 }
 
 sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *identity_out)
@@ -65,7 +71,7 @@ sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *iden
     }
     begin = text.length;
     for (uint32_t i = 1; i < end; i++) {
-        if (dataset->stages[i].def->kind != STAGE_CACHE) { /* it changes no result */
+        if (!is_neutral(&dataset->stages[i])) {
             sli_text_add(&text, "%s", text.length > begin ? " | " : "");
             dataset_print(dataset, i, i + 1, &text);
         }

@@ -163,11 +163,11 @@ static void explain_colors(const sli_plan *plan, sli_text *text)
 {
     const struct plan_details *details = plan->details;
 
-    for (uint32_t i = 0; i < details->color_count; i++) {
+    for (uint32_t i = 0; i < details->host_colors; i++) {
         sli_text_add(text, "%s%s", i == 0 ? "colours: " : " + ",
                      details->colors[i].stage->def->name);
     }
-    if (details->color_count > 0) {
+    if (details->host_colors > 0) {
         sli_text_add(text,
                      ": on each line after the resampler; %scontrast, autocontrast and "
                      "equalize wait for the whole image of the batch's size\n",

@@ -262,10 +262,13 @@ static sluice_status plan_geometry(sli_plan *plan)
                 (plan_stage){stage, plan_stage_key(plan->dataset, i, plan->settings.seed), 0};
         } else if (stage->def->kind == STAGE_COLOR) {
             st = add_color(plan, i);
+            details->host_colors += details->device == 0;
             details->warps = details->warps || stage->def->warps;
         } else if (stage->def->kind == STAGE_CACHE) {
             details->cache.stage = i;
             before_cache = details->geometry_count;
+        } else if (stage->def->kind == STAGE_DEVICE) {
+            details->device = i;
         }
     }
     make_groups(details, before_cache);
@@ -285,11 +288,11 @@ static void plan_names(sli_plan *plan)
     bool converts = !sli_conversion_is_identity(&plan->host_conversion);
 
     snprintf(details->pixels_name, sizeof(details->pixels_name), "%s%s%s%s", geometry,
-             details->color_count == 0 ? ""
+             details->host_colors == 0 ? ""
              : geometry[0] != '\0'     ? "+color"
                                        : "color",
-             (geometry[0] != '\0' || details->color_count > 0) && converts ? "+" : "",
-             converts || (geometry[0] == '\0' && details->color_count == 0) ? "convert" : "");
+             (geometry[0] != '\0' || details->host_colors > 0) && converts ? "+" : "",
+             converts || (geometry[0] == '\0' && details->host_colors == 0) ? "convert" : "");
     plan->stage_count = PLAN_PROFILED;
     for (uint32_t i = 0; i < PLAN_PROFILED; i++) {
         plan->stage_names[i] = "";
@@ -344,6 +347,9 @@ static sluice_status run_passes(sli_plan *plan)
     }
     if (st == SLUICE_OK) {
         st = plan_windows(plan);
+    }
+    if (st == SLUICE_OK) {
+        st = plan_programs(plan);
     }
     if (st == SLUICE_OK) {
         st = plan_cached(plan);

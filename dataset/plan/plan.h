@@ -162,7 +162,10 @@ struct plan_details {
     uint32_t flip_count;
     plan_stage colors[DATASET_MAX_STAGES];
     uint32_t color_count;
-    bool warps; /* a colour stage may warp the image */
+    uint32_t host_colors; /* the first image: number of those before the stage device; GetNext
+                             applies the others. Workers apply all of them to further images */
+    uint32_t device;      /* index of the stage device; 0: there is none */
+    bool warps;           /* a colour stage may warp the image */
     uint64_t replace_key;
     uint32_t segment_count;
     plan_segment segments[SCHEMA_MAX_BUFFERS];
@@ -235,6 +238,7 @@ sluice_status plan_steps(sli_plan *plan);
 sluice_status plan_buffers(sli_plan *plan);
 sluice_status plan_conversions(sli_plan *plan);
 sluice_status plan_windows(sli_plan *plan);
+sluice_status plan_programs(sli_plan *plan);
 sluice_status plan_partners(sli_plan *plan);
 sluice_status plan_cached(sli_plan *plan);
 void plan_note(sli_plan *plan, const char *text);

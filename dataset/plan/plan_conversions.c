@@ -32,31 +32,55 @@ static bool splits_affine(const sluice_dataset *dataset, const plan_segment *c, 
     return affine[0] && affine[1];
 }
 
+static uint32_t offload_of(const dataset_stage *stage)
+{
+    return ((const conversion_args *)(const void *)stage->args.bytes)->offload;
+}
+
+/* Fails because conversion k is to run on the host, and `before`, whose conversion runs earlier, on
+ * the device. */
+static sluice_status comes_back(const sli_plan *plan, const plan_segment *c, uint32_t k,
+                                const char *before)
+{
+    const char *name = plan->dataset->stages[c->stages[k]].def->name;
+
+    if (plan->device_colors && c->stages[k] < plan->details->device) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s offload=host comes before device, but conversions follow the colour "
+                        "stages, which device moves to the device; leave offload out",
+                        name);
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "%s offload=host comes after %s; what is on the device does not come back",
+                    name, before);
+}
+
 /*
  * Determines how many conversions the workers run; the device runs the others. As many as possible
- * are on the preferred side, as far as the stages' `offload` permits.
+ * are on the preferred side, as far as the stage device and the stages' `offload` permit.
  */
 static sluice_status choose_split(const sli_plan *plan, const plan_segment *c, uint32_t *split_out)
 {
+    const uint32_t device = plan->details->device;
     uint32_t least = 0;
-    uint32_t most = c->count;
-    const char *on_device = "";
+    uint32_t most = plan->device_colors ? 0 : c->count;
+    char on_device[64] = "device";
 
     for (uint32_t k = 0; k < c->count; k++) {
         const dataset_stage *stage = &plan->dataset->stages[c->stages[k]];
-        const uint32_t target = ((const conversion_args *)(const void *)stage->args.bytes)->offload;
+        const uint32_t target = offload_of(stage);
 
+        if (device > 0 && c->stages[k] > device && k < most) {
+            most = k;
+        }
         if (target == OFFLOAD_HOST) {
             least = k + 1;
             if (least > most) {
-                return sli_fail(SLUICE_E_INVALID,
-                                "%s offload=host comes after %s offload=device; what is on the "
-                                "device does not come back",
-                                stage->def->name, on_device);
+                return comes_back(plan, c, k, on_device);
             }
         } else if (target == OFFLOAD_DEVICE && k < most) {
             most = k;
-            on_device = stage->def->name;
+            snprintf(on_device, sizeof(on_device), "%s offload=device", stage->def->name);
         }
     }
     for (uint32_t k = 0; k <= most - least; k++) {
@@ -156,21 +180,32 @@ static void find_flips(sli_plan *plan, const plan_segment *c, uint32_t split)
 static sluice_status plan_hidden_image(sli_plan *plan, plan_segment *segment)
 {
     find_flips(plan, segment, segment->count);
+    plan->details->host_colors = plan->details->color_count;
     segment->end = segment->count > 0 ? segment->stages[0] : segment->end;
     segment->count = 0;
     return fold_conversions(plan, segment, 0, 0, &plan->host_conversion);
 }
 
-/*
- * Checks that no conversion before a map is requested on the device: all of them run on the
- * workers.
- */
+/* Checks that no colour stage or conversion before a map is requested on the device: all of them
+ * run on the workers. */
 static sluice_status want_host(const sli_plan *plan, const plan_segment *segment)
 {
+    const struct plan_details *details = plan->details;
+    const uint32_t device = details->device;
+    bool is_after = segment == &details->segments[0] && details->host_colors < details->color_count;
+
+    for (uint32_t k = 0; k < segment->count; k++) {
+        is_after = is_after || (device > 0 && segment->stages[k] > device);
+    }
+    if (is_after) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "device comes before stages of an image that a map uses, which runs on the "
+                        "host; put device after the map, or leave it out");
+    }
     for (uint32_t k = 0; k < segment->count; k++) {
         const dataset_stage *stage = &plan->dataset->stages[segment->stages[k]];
 
-        if (((const conversion_args *)(const void *)stage->args.bytes)->offload == OFFLOAD_DEVICE) {
+        if (offload_of(stage) == OFFLOAD_DEVICE) {
             return sli_fail(SLUICE_E_INVALID,
                             "%s offload=device comes before a map, which runs on the host; put it "
                             "after the map, or leave offload out",
@@ -212,8 +247,11 @@ static sluice_status plan_last_segment(sli_plan *plan, const plan_segment *segme
     sluice_column *column = &plan->wire[plan->image_column];
     uint32_t split = 0;
     stage_schema wire;
-    sluice_status st = choose_split(plan, segment, &split);
+    sluice_status st;
 
+    plan->device_colors = segment == &plan->details->segments[0] &&
+                          plan->details->host_colors < plan->details->color_count;
+    st = choose_split(plan, segment, &split);
     if (st == SLUICE_OK) {
         st = fold_conversions(plan, segment, 0, split, program);
     }
@@ -229,7 +267,8 @@ static sluice_status plan_last_segment(sli_plan *plan, const plan_segment *segme
     }
     *column = wire.columns[wire.image];
     memcpy(column->name, plan->seen[plan->image_column].name, sizeof(column->name));
-    plan->device_converts = !sli_conversion_is_identity(&plan->device_conversion);
+    plan->device_converts =
+        plan->device_colors || !sli_conversion_is_identity(&plan->device_conversion);
     find_flips(plan, segment, split);
     note_conversions(plan, segment, split);
     return SLUICE_OK;

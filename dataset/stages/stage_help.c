@@ -95,6 +95,7 @@ static const struct {
     {"Decoding and geometry of images", KIND(STAGE_DECODE) | KIND(STAGE_GEOMETRY)},
     {"Colours and warps of images", KIND(STAGE_COLOR)},
     {"Conversion of images", KIND(STAGE_CONVERSION)},
+    {"Device", KIND(STAGE_DEVICE)},
     {"Batches", KIND(STAGE_PACK) | KIND(STAGE_BUCKET) | KIND(STAGE_BATCH)},
     {"Your functions", KIND(STAGE_MAP) | KIND(STAGE_BATCH_MAP)},
 };

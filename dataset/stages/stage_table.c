@@ -59,6 +59,7 @@
     X(random_affine)          \
     X(perspective)            \
     X(random_perspective)     \
+    X(device)                 \
     X(random_horizontal_flip) \
     X(normalize)              \
     X(to_dtype)               \

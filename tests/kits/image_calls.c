@@ -249,6 +249,11 @@ static sluice_status call_random_equalize(sluice_dataset *d)
     return st == SLUICE_OK ? sluice_dataset_random_equalize(d, 0.25) : st;
 }
 
+static sluice_status call_device(sluice_dataset *d)
+{
+    return sluice_dataset_device(d);
+}
+
 static sluice_status call_random_horizontal_flip(sluice_dataset *d)
 {
     const sluice_status st = sluice_dataset_random_horizontal_flip(d, 0.75);
@@ -358,6 +363,7 @@ const stage_call image_calls[] = {
     {SOURCE, "random_solarize 100 0.25 columns=image", call_random_solarize, NULL, "batch 4"},
     {SOURCE, "random_autocontrast 0.25 columns=image", call_random_autocontrast, NULL, "batch 4"},
     {SOURCE, "random_equalize 0.25 columns=image", call_random_equalize, NULL, "batch 4"},
+    {SOURCE, "device", call_device, NULL, "random_invert | batch 4"},
     {SOURCE, "random_horizontal_flip 0.75 offload=host", call_random_horizontal_flip, NULL,
      "batch 4"},
     {SOURCE, "normalize 1,2,3 40,50,60 range=255 dtype=f16 offload=device columns=image",

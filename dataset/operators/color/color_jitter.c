@@ -114,6 +114,14 @@ static void jitter_colors(const void *args, const sli_draws *draws, color_chain 
     }
 }
 
+/* Contrast needs the mean of the image. */
+static bool jitter_is_by_pixel(const void *args)
+{
+    const double *ends = ((const jitter_args *)args)->contrast.values;
+
+    return ends[0] == 1 && ends[1] == 1;
+}
+
 #define AMOUNT(field, words) PARAM_(jitter_args, field, PARAM_REALS, "0", 0, 0, NULL, words)
 
 static const stage_param jitter_params[] = {
@@ -136,6 +144,7 @@ const stage_def stage_color_jitter = {
     .selects = true,
     .infer = jitter_infer,
     .colors = jitter_colors,
+    .is_by_pixel = jitter_is_by_pixel,
 };
 
 sluice_status sluice_dataset_color_jitter(sluice_dataset *dataset, double brightness,

@@ -21,3 +21,9 @@ bool color_chance(double p, const sli_draws *draws)
     sli_draw(draws, 0, bits);
     return sli_unit(bits[0]) < p;
 }
+
+bool color_is_by_pixel(const void *args)
+{
+    (void)args;
+    return true;
+}

@@ -27,6 +27,9 @@ sluice_status color_infer(const char *stage, const void *args, uint32_t operatio
 /* True with probability p, by the first random number of the stage. */
 bool color_chance(double p, const sli_draws *draws);
 
+/* stage_def.is_by_pixel of stages that work on single pixels whatever their arguments are. */
+bool color_is_by_pixel(const void *args);
+
 #define CHANCE_PARAM(args_type, text)                                                              \
     PARAM_(args_type, p, PARAM_REAL, text, 0, 1, NULL, "the probability")
 

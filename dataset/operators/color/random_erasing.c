@@ -143,6 +143,7 @@ const stage_def stage_random_erasing = {
     .check = erasing_check,
     .infer = erasing_infer,
     .colors = erasing_colors,
+    .is_by_pixel = color_is_by_pixel,
     .places = true,
 };
 

@@ -30,6 +30,7 @@ const stage_def stage_random_grayscale = {
     .selects = true,
     .infer = random_grayscale_infer,
     .colors = random_grayscale_colors,
+    .is_by_pixel = color_is_by_pixel,
 };
 
 sluice_status sluice_dataset_random_grayscale(sluice_dataset *dataset, double p)

@@ -30,6 +30,7 @@ const stage_def stage_random_invert = {
     .selects = true,
     .infer = random_invert_infer,
     .colors = random_invert_colors,
+    .is_by_pixel = color_is_by_pixel,
 };
 
 sluice_status sluice_dataset_random_invert(sluice_dataset *dataset, double p)

@@ -39,6 +39,7 @@ const stage_def stage_random_posterize = {
     .selects = true,
     .infer = random_posterize_infer,
     .colors = random_posterize_colors,
+    .is_by_pixel = color_is_by_pixel,
 };
 
 sluice_status sluice_dataset_random_posterize(sluice_dataset *dataset, uint32_t bits, double p)

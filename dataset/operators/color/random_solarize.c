@@ -40,6 +40,7 @@ const stage_def stage_random_solarize = {
     .selects = true,
     .infer = random_solarize_infer,
     .colors = random_solarize_colors,
+    .is_by_pixel = color_is_by_pixel,
 };
 
 sluice_status sluice_dataset_random_solarize(sluice_dataset *dataset, double threshold, double p)

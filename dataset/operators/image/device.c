@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The device stage: what later stages do to the image, GetNext does on the device. The planner does
+ * the work (plan_conversions.c, plan_programs.c). */
+#include "stage.h"
+#include "status_int.h"
+
+static sluice_status device_infer(const void *args, stage_schema *schema)
+{
+    (void)args;
+    if (schema->is_on_device) {
+        return sli_fail(SLUICE_E_INVALID, "device: a pipeline has one device, this is the second");
+    }
+    if (schema->image < 0 || schema->columns[schema->image].dtype == SLUICE_ENCODED) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "device: there is no decoded image; put decode before it");
+    }
+    schema->is_on_device = true;
+    return SLUICE_OK;
+}
+
+const stage_def stage_device = {
+    .name = "device",
+    .summary = "All later stages of the image run on the device, in GetNext.",
+    .gives = "the same columns",
+    .kind = STAGE_DEVICE,
+    .infer = device_infer,
+};
+
+sluice_status sluice_dataset_device(sluice_dataset *dataset)
+{
+    return dataset_append(dataset, &stage_device, "");
+}

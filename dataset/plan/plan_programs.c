@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The planner's pass over colour stages after the stage device: GetNext runs them, by a program of
+ * each row, which is the last column of the slot. */
+#include <stdio.h>
+
+#include "plan.h"
+#include "row_program_int.h"
+#include "status_int.h"
+
+/* Adds the column of the row programs, which steps do not see. */
+static sluice_status add_column(sli_plan *plan)
+{
+    static const sluice_column programs = {
+        .name = "row programs", .dtype = SLUICE_U8, .rank = 1, .shape = {sizeof(sli_row_program)}};
+    const sli_conversion *image = &plan->device_conversion;
+
+    if (image->width > SLI_ROW_PROGRAM_SIDE || image->height > SLI_ROW_PROGRAM_SIDE) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "device: images of %ux%u; colour stages on the device take images of at "
+                        "most %d pixels in a line or column; put device after them",
+                        image->width, image->height, SLI_ROW_PROGRAM_SIDE);
+    }
+    if (plan->wire_count == SLUICE_MAX_COLUMNS) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "device: no room for a column of row programs; drop a column, or put "
+                        "device after the colour stages");
+    }
+    plan->program_column = (int)plan->wire_count;
+    plan->wire[plan->wire_count++] = programs;
+    return SLUICE_OK;
+}
+
+sluice_status plan_programs(sli_plan *plan)
+{
+    const struct plan_details *details = plan->details;
+
+    plan->program_column = -1;
+    if (!plan->device_colors) {
+        return SLUICE_OK;
+    }
+    for (uint32_t i = details->host_colors; i < details->color_count; i++) {
+        char text[200];
+
+        snprintf(text, sizeof(text), "%s: in the device's GetNext, by a program of each row",
+                 details->colors[i].stage->def->name);
+        plan_note(plan, text);
+    }
+    return add_column(plan);
+}

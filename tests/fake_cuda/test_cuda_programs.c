@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stage device on the CUDA device, on the fake of CUDA: the kernels' bodies give the bits of
+ * the workers of host:0. */
+#include "channel_kit.h"
+#include "cuda_kit.h"
+#include "fake_kit.h"
+#include "testing.h"
+
+/* Checks that channels of `early | device | late` have the batches of `early | late` on host:0. */
+static void check_programs(const char *source, const char *early, const char *late)
+{
+    for (int i = 0; i < CHANNEL_KIT_TRANSPORTS; i++) {
+        char with[500];
+        char without[500];
+        channel_kit k;
+
+        snprintf(with, sizeof(with), "%s | %s | device | %s | batch 5 drop_remainder=false", source,
+                 early, late);
+        snprintf(without, sizeof(without), "%s | %s | %s | batch 5 drop_remainder=false", source,
+                 early, late);
+        fake_cuda_start(&channel_kit_machine);
+        channel_kit_open(&k, channel_kit_transports[i], with, 6);
+        for (int n = 0; n < 6; n++) {
+            T_OK(channel_kit_fetch(&k, NULL, NULL, 0));
+        }
+        T_STATUS(channel_kit_fetch(&k, NULL, NULL, 0), SLUICE_END_OF_DATA);
+        channel_kit_check(&k, without);
+        channel_kit_close(&k);
+        cuda_kit_nothing_is_live();
+    }
+}
+
+/* 12 samples are batches of 5, 5 and 2, whose last rows are zeros. */
+static void batches_of_channels_are_the_hosts(void)
+{
+    static const char *const ends[] = {
+        "normalize imagenet | to_chw",
+        "normalize imagenet dtype=f16 | to_chw",
+        "to_dtype bf16 scale=true | to_chw",
+        "normalize imagenet",
+        "normalize imagenet dtype=f16",
+        "to_dtype bf16",
+        "to_chw",
+        "random_invert",
+    };
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        char late[300];
+
+        snprintf(late, sizeof(late),
+                 "color_jitter 0.6 saturation=0.6 hue=0.3 | random_erasing 1 value=1,2,3 | "
+                 "random_horizontal_flip | %s",
+                 ends[i]);
+        check_programs("synthetic 12 8,16,3", "shuffle | random_horizontal_flip", late);
+    }
+    check_programs("synthetic 12 7,9,3", "shuffle", "random_solarize 99 | normalize imagenet");
+    check_programs("synthetic 12 7,9,1", "shuffle", "random_posterize 3 | random_erasing | to_chw");
+    check_programs("synthetic 12 7,9,4", "shuffle",
+                   "random_erasing 1 value=1,2,3,4 | to_dtype f32");
+}
+
+const t_test cuda_programs_tests[] = {
+    T_TEST(batches_of_channels_are_the_hosts),
+    T_END,
+};
