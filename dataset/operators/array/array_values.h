@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sluice/status.h>
 #include <sluice/tensor.h>
 
 static inline bool array_is_integer(sluice_dtype dtype)
@@ -33,6 +34,13 @@ static inline int64_t array_integer(sluice_dtype dtype, const void *array, size_
         return ((const int64_t *)array)[i];
     }
 }
+
+/*
+ * Writes the vector (classes) of a class number, with label smoothing: 1 - smoothing + smoothing /
+ * classes at its class, smoothing / classes elsewhere. E_CORRUPT: it is not in [0, classes).
+ */
+sluice_status array_one_hot(const sluice_column *type, const void *number, uint64_t classes,
+                            double smoothing, float *vector);
 
 /* Returns element i of an array of f32, f16 or bf16. */
 float array_load_float(sluice_dtype dtype, const void *array, size_t i);

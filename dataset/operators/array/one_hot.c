@@ -3,8 +3,6 @@
  * The one_hot stage: converts a class number to a vector, with the label smoothing of torch's
  * CrossEntropyLoss.
  */
-#include <inttypes.h>
-
 #include <sluice/columns.h>
 
 #include "array_values.h"
@@ -45,20 +43,9 @@ static sluice_status one_hot_array(const void *opaque, const sluice_column *from
                                    const void *from, const sluice_column *to_type, void *to)
 {
     const one_hot_args *args = opaque;
-    const int64_t number = array_integer(from_type->dtype, from, 0);
-    const double off = args->smoothing / (double)args->classes;
-    float *vector = to;
 
     (void)to_type;
-    if (number < 0 || (uint64_t)number >= args->classes) {
-        return sli_fail(SLUICE_E_CORRUPT, "%s is %" PRId64 ", want 0 to %" PRIu64, from_type->name,
-                        number, args->classes - 1);
-    }
-    for (uint64_t i = 0; i < args->classes; i++) {
-        vector[i] = (float)off;
-    }
-    vector[number] = (float)(1 - args->smoothing + off);
-    return SLUICE_OK;
+    return array_one_hot(from_type, from, args->classes, args->smoothing, to);
 }
 
 static const stage_param one_hot_params[] = {
