@@ -28,6 +28,42 @@ static row_padding padding_of(const plan_pack *pack, int column)
     return padding;
 }
 
+/* Creates the worker's state of a map of user code. */
+static sluice_status begin_user_map(sample_loader *loader, const sli_layout *layout,
+                                    uint32_t number)
+{
+    const struct plan_details *details = loader->plan->details;
+    const plan_batch_map *map = &details->batch_maps[number];
+    sluice_column types[SLUICE_MAX_COLUMNS];
+    row_padding paddings[SLUICE_MAX_COLUMNS];
+
+    for (uint32_t k = 0; k < map->map->column_count; k++) {
+        const uint32_t column = column_of(details, map, k);
+
+        types[k] = layout->columns[column];
+        paddings[k] = padding_of(&details->pack, (int)column);
+    }
+    return host_batch_begin(map->map, types, paddings, layout->batch_size,
+                            &loader->batch_maps[number]);
+}
+
+/* Reserves the worker's memory for the library's maps, once. */
+static sluice_status begin_library_map(sample_loader *loader, const sli_layout *layout)
+{
+    size_t most = 1;
+
+    for (uint32_t i = 0; i < layout->column_count; i++) {
+        most = layout->row_bytes[i] > most ? layout->row_bytes[i] : most;
+    }
+    if (loader->batch_rows == NULL) {
+        loader->batch_rows = sli_calloc(layout->batch_size, sizeof(*loader->batch_rows));
+        loader->saved_row = sli_aligned_alloc(64, most);
+    }
+    return loader->batch_rows != NULL && loader->saved_row != NULL
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_NO_MEMORY, "a row of a batch");
+}
+
 /* Creates the worker's states of all maps, in order. */
 static sluice_status begin_maps(sample_loader *loader, const sli_layout *layout)
 {
@@ -39,19 +75,12 @@ static sluice_status begin_maps(sample_loader *loader, const sli_layout *layout)
         return sli_fail(SLUICE_E_NO_MEMORY, "the maps of a worker");
     }
     for (uint32_t i = 0; i < details->batch_map_count && st == SLUICE_OK; i++) {
-        const plan_batch_map *map = &details->batch_maps[i];
-        sluice_column types[SLUICE_MAX_COLUMNS];
-        row_padding paddings[SLUICE_MAX_COLUMNS];
-
-        for (uint32_t k = 0; k < map->map->column_count; k++) {
-            const uint32_t column = column_of(details, map, k);
-
-            types[k] = layout->columns[column];
-            paddings[k] = padding_of(&details->pack, (int)column);
-        }
-        loader->stage = map->map->name;
-        st =
-            host_batch_begin(map->map, types, paddings, layout->batch_size, &loader->batch_maps[i]);
+        loader->stage = details->batch_maps[i].name;
+        st = details->batch_maps[i].map != NULL ? begin_user_map(loader, layout, i)
+                                                : begin_library_map(loader, layout);
+    }
+    if (st != SLUICE_OK) {
+        batch_maps_end(loader); /* this worker may yet complete another batch */
     }
     return st;
 }
@@ -63,7 +92,51 @@ void batch_maps_end(sample_loader *loader)
         host_batch_end(&loader->batch_maps[i]);
     }
     sli_free(loader->batch_maps);
+    sli_free(loader->batch_rows);
+    sli_free(loader->saved_row);
     loader->batch_maps = NULL;
+    loader->batch_rows = NULL;
+    loader->saved_row = NULL;
+}
+
+/* Calls a map of user code. */
+static sluice_status run_user_map(sample_loader *loader, uint32_t number, const sli_layout *layout,
+                                  const sli_batch *batch, const sli_draws *draws)
+{
+    const struct plan_details *details = loader->plan->details;
+    const plan_batch_map *map = &details->batch_maps[number];
+    uint8_t *columns[SLUICE_MAX_COLUMNS];
+
+    for (uint32_t k = 0; k < map->map->column_count; k++) {
+        columns[k] = batch->data + layout->offsets[column_of(details, map, k)];
+    }
+    return host_batch_call(&loader->batch_maps[number], columns, batch->row_flags, batch->samples,
+                           batch->header->valid_rows, draws);
+}
+
+/* Calls a map of the library on the rows with a sample, if there are any. */
+static void run_library_map(sample_loader *loader, const dataset_stage *stage,
+                            const sli_layout *layout, const sli_batch *batch,
+                            const sli_draws *draws)
+{
+    uint8_t *columns[SLUICE_MAX_COLUMNS];
+    batch_view view = {.schema = &loader->plan->dataset->opened_schema,
+                       .columns = columns,
+                       .rows = loader->batch_rows,
+                       .saved = loader->saved_row,
+                       .draws = *draws};
+
+    for (uint32_t i = 0; i < layout->column_count; i++) {
+        columns[i] = batch->data + layout->offsets[i];
+    }
+    for (uint32_t row = 0; row < layout->batch_size; row++) {
+        if ((batch->row_flags[row] & SLI_ROW_ZERO) == 0) {
+            loader->batch_rows[view.count++] = row;
+        }
+    }
+    if (view.count > 0) {
+        stage->def->batch(stage->args.bytes, &view);
+    }
 }
 
 /* Calls one map. */
@@ -78,14 +151,13 @@ static sluice_status run_map(sample_loader *loader, uint32_t number, const sli_l
                              header->pass};
     sli_counters *counters = loader->counters[PLAN_MAPS + map->profiled];
     const uint64_t start = enter_stage(loader, PLAN_MAPS + map->profiled);
-    uint8_t *columns[SLUICE_MAX_COLUMNS];
-    sluice_status st;
+    sluice_status st = SLUICE_OK;
 
-    for (uint32_t k = 0; k < map->map->column_count; k++) {
-        columns[k] = batch->data + layout->offsets[column_of(details, map, k)];
+    if (map->map != NULL) {
+        st = run_user_map(loader, number, layout, batch, &draws);
+    } else {
+        run_library_map(loader, map->stage, layout, batch, &draws);
     }
-    st = host_batch_call(&loader->batch_maps[number], columns, batch->row_flags, batch->samples,
-                         header->valid_rows, &draws);
     leave_stage(loader);
     sli_counters_item(counters, sli_ticks() - start, 0);
     sli_counter_add(&counters->samples, header->valid_rows - 1); /* one was counted above */

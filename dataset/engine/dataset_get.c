@@ -213,7 +213,7 @@ static sluice_status check_rows(const sli_plan *plan)
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "sluice_dataset_get: %s works on whole batches; read them by a run or a "
                         "channel, or leave it out",
-                        details->batch_maps[0].map->name);
+                        details->batch_maps[0].name);
     }
     return SLUICE_OK;
 }

@@ -48,10 +48,13 @@ typedef struct sample_loader {
     image_buffer between[2]; /* images between two groups of geometry stages, used alternately */
     sluice_sample *maps;     /* map states, indexed by step of the plan; NULL: not created yet */
     sluice_host_batch *batch_maps; /* states of the maps of batches; NULL: not created yet */
-    uint8_t *scratch;              /* memory of columns that are not in the row (plan_buffer) */
-    uint8_t *own_rows; /* the worker's private rows (plan_details.own_rows); NULL: there is no
-                          filter, pack or bucket */
-    image_way way;     /* geometry of the last image, for its masks and boxes */
+    uint32_t *batch_rows; /* (batch_size) for batch_view.rows; NULL: the library's maps are not
+                             used, as `saved_row` */
+    uint8_t *saved_row;   /* for batch_view.saved */
+    uint8_t *scratch;     /* memory of columns that are not in the row (plan_buffer) */
+    uint8_t *own_rows;    /* the worker's private rows (plan_details.own_rows); NULL: there is no
+                             filter, pack or bucket */
+    image_way way;        /* geometry of the last image, for its masks and boxes */
     fused_geometry groups[DATASET_MAX_STAGES + 1]; /* storage for way.groups */
     const char *stage;   /* name of the stage at which the last sample failed */
     sli_fault fault;     /* machine fault of the last read; NONE: no fault */

@@ -24,7 +24,7 @@
  *   a map          calls a user function, after all geometry; a filter is a map that drops samples,
  *                  and is called as soon as its inputs are available
  *   batch          forms batches; only batch maps may follow
- *   a batch map    calls a user function for each batch
+ *   a batch map    calls a user function for each batch, or mixes the samples of the batch
  */
 #ifndef SLUICE_STAGE_H
 #define SLUICE_STAGE_H
@@ -261,6 +261,16 @@ typedef struct conversion_state {
     bool chw;
 } conversion_state;
 
+/* A batch, for the batch maps of the library. */
+typedef struct batch_view {
+    const stage_schema *schema; /* the columns of the batch */
+    uint8_t *const *columns;    /* (schema->column_count) */
+    const uint32_t *rows;       /* (count) indices of the rows with a sample, ascending */
+    uint32_t count;             /* at least 1 */
+    uint8_t *saved;             /* memory of one row of the largest column */
+    sli_draws draws;            /* `sample` is the position of the batch */
+} batch_view;
+
 /* ---- the definition --------------------------------------------------------------------- */
 
 typedef enum stage_kind {
@@ -404,6 +414,10 @@ typedef struct stage_def {
      */
     sluice_status (*array_rows)(const void *args, const sluice_column *from_type, const void *from,
                                 const sluice_column *to_type, void *to, uint64_t *rows);
+
+    /* STAGE_BATCH_MAP of the library: changes the rows of a batch in place. With array_column and
+     * array it also recomputes a column of each sample, if infer() has given it a new buffer. */
+    void (*batch)(const void *args, const batch_view *batch);
 
     /* STAGE_CONVERSION: updates the column of one image that the stage works on; infer() is NULL.
      * The image is decoded. */

@@ -310,7 +310,7 @@ static void plan_names(sli_plan *plan)
     for (uint32_t i = 0; i < details->batch_map_count; i++) {
         const plan_batch_map *map = &details->batch_maps[i];
 
-        plan->stage_names[PLAN_MAPS + map->profiled] = map->map->name;
+        plan->stage_names[PLAN_MAPS + map->profiled] = map->name;
     }
     plan->stage_names[PLAN_BATCH] = "batch";
 }

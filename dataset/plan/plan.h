@@ -68,10 +68,12 @@ typedef struct plan_step {
 
 /* A map of whole batches. */
 typedef struct plan_batch_map {
-    custom_batch *map;
+    const char *name;
+    const dataset_stage *stage;           /* of the library (stage_def.batch), if `map` is NULL */
+    custom_batch *map;                    /* of user code */
     uint64_t key;                         /* key of its random numbers */
     uint32_t profiled;                    /* its index among the maps of the profile */
-    uint32_t buffers[SLUICE_MAX_COLUMNS]; /* buffer of each of its columns */
+    uint32_t buffers[SLUICE_MAX_COLUMNS]; /* buffer of each of the columns of `map` */
 } plan_batch_map;
 
 /* A further image of a sample. Workers run all of its conversions, also those that the device runs

@@ -124,27 +124,54 @@ static size_t count_steps(const sluice_dataset *dataset)
     return count;
 }
 
-/* Adds a map of whole batches. before, after: the schema before and after it. */
-static void add_batch_map(sli_plan *plan, custom_batch *map, const stage_schema *before,
-                          const stage_schema *after)
+/* Sets the user's map of whole batches. after: the schema after it. */
+static void set_user_batch_map(const sli_plan *plan, custom_batch *map, const stage_schema *after,
+                               plan_batch_map *added)
 {
-    struct plan_details *details = plan->details;
-    plan_batch_map *added = &details->batch_maps[details->batch_map_count];
     uint32_t occurrence = 0;
-    char note[200];
 
-    for (uint32_t i = 0; i < details->batch_map_count; i++) {
-        occurrence += strcmp(details->batch_maps[i].map->name, map->name) == 0;
+    for (const plan_batch_map *before = plan->details->batch_maps; before < added; before++) {
+        occurrence += strcmp(before->name, map->name) == 0;
     }
+    added->name = map->name;
     added->map = map;
     added->key = map_key("map_batch", map->name, plan->settings.seed, occurrence);
-    added->profiled = before->map_count;
     for (uint32_t i = 0; i < map->column_count; i++) {
         added->buffers[i] = after->infos[schema_find(after, map->columns[i].name)].buffer;
     }
-    details->batch_map_count++;
+}
+
+/* Adds a batch map of the library, and the step that recomputes its column of each sample. */
+static void set_batch_stage(sli_plan *plan, uint32_t number, const stage_schema *before,
+                            const stage_schema *after, plan_batch_map *added)
+{
+    const dataset_stage *stage = &plan->dataset->stages[number];
+
+    added->name = stage->def->name;
+    added->stage = stage;
+    added->key = plan_stage_key(plan->dataset, number, plan->settings.seed);
+    if (after->buffer_count > before->buffer_count) {
+        add_array(plan->details, stage, before, after);
+    }
+}
+
+/* Adds stage `number`, a map of whole batches. before, after: the schema before and after it. */
+static void add_batch_map(sli_plan *plan, uint32_t number, const stage_schema *before,
+                          const stage_schema *after)
+{
+    const dataset_stage *stage = &plan->dataset->stages[number];
+    plan_batch_map *added = &plan->details->batch_maps[plan->details->batch_map_count++];
+    char note[200];
+
+    if (stage->def->batch != NULL) {
+        set_batch_stage(plan, number, before, after, added);
+    } else {
+        set_user_batch_map(plan, ((const batch_map_args *)(const void *)stage->args.bytes)->map,
+                           after, added);
+    }
+    added->profiled = before->map_count;
     snprintf(note, sizeof(note), "%s: on whole batches, by the worker that writes the last row",
-             map->name);
+             added->name);
     plan_note(plan, note);
 }
 
@@ -252,8 +279,7 @@ sluice_status plan_steps(sli_plan *plan)
         if (stage->def->kind == STAGE_MAP) {
             add_map(plan, ((const map_args *)(const void *)stage->args.bytes)->map, &before);
         } else if (stage->def->kind == STAGE_BATCH_MAP) {
-            add_batch_map(plan, ((const batch_map_args *)(const void *)stage->args.bytes)->map,
-                          &before, &after);
+            add_batch_map(plan, i, &before, &after);
         } else if (stage->def->kind == STAGE_ARRAY) {
             add_array(details, stage, &before, &after);
         } else if (stage->def->kind == STAGE_CONVERSION) {

@@ -43,9 +43,9 @@ static const char *reader_of(const struct plan_details *details, uint32_t buffer
     for (uint32_t i = 0; i < details->batch_map_count; i++) {
         const plan_batch_map *map = &details->batch_maps[i];
 
-        for (uint32_t k = 0; k < map->map->column_count; k++) {
+        for (uint32_t k = 0; map->map != NULL && k < map->map->column_count; k++) {
             if (map->buffers[k] == buffer) {
-                return map->map->name;
+                return map->name;
             }
         }
     }

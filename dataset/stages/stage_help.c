@@ -100,6 +100,12 @@ static const struct {
     {"Your functions", KIND(STAGE_MAP) | KIND(STAGE_BATCH_MAP)},
 };
 
+/* The kind by which help lists a stage: batch maps of the library are under Batches. */
+static stage_kind listed_kind(const stage_def *def)
+{
+    return def->batch != NULL ? STAGE_BATCH : def->kind;
+}
+
 /* Appends the stages of these kinds under a heading, if there are any. */
 static void help_heading(const stage_def *const *table, const char *title, uint32_t kinds,
                          sli_text *text)
@@ -107,7 +113,7 @@ static void help_heading(const stage_def *const *table, const char *title, uint3
     bool is_first = true;
 
     for (size_t i = 0; table[i] != NULL; i++) {
-        if ((kinds & KIND(table[i]->kind)) == 0) {
+        if ((kinds & KIND(listed_kind(table[i]))) == 0) {
             continue;
         }
         if (is_first) {

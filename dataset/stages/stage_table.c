@@ -66,7 +66,9 @@
     X(to_chw)                 \
     X(pack)                   \
     X(bucket)                 \
-    X(batch)
+    X(batch)                  \
+    X(mixup)                  \
+    X(cutmix)
 /* Stages that only function calls can add, not pipeline texts. */
 #define CALLS(X) X(source) X(map) X(filter) X(map_batch)
 /* clang-format on */

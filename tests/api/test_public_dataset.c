@@ -62,6 +62,8 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_to_chw(dataset));
     T_OK(sluice_dataset_offload(dataset, "host"));
     T_OK(sluice_dataset_batch(dataset, 8, true));
+    T_OK(sluice_dataset_mixup(dataset, 10, 0.2, NULL));
+    T_OK(sluice_dataset_cutmix(dataset, 10, 1, "label"));
     return dataset;
 }
 

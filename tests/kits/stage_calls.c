@@ -4,6 +4,7 @@
 #include <sluice/assembly.h>
 #include <sluice/cache.h>
 #include <sluice/columns.h>
+#include <sluice/mixes.h>
 #include <sluice/sampling.h>
 
 static sluice_status call_shuffle(sluice_dataset *d)
@@ -132,6 +133,26 @@ static sluice_status call_pack_defaults(sluice_dataset *d)
     return sluice_dataset_pack(d, NULL, 16, true, 0);
 }
 
+static sluice_status call_mixup(sluice_dataset *d)
+{
+    return sluice_dataset_mixup(d, 7, 0.25, "y");
+}
+
+static sluice_status call_cutmix(sluice_dataset *d)
+{
+    return sluice_dataset_cutmix(d, 7, 0.25, "y");
+}
+
+static sluice_status call_mixup_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_mixup(d, 7, 1, NULL);
+}
+
+static sluice_status call_cutmix_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_cutmix(d, 7, 1, NULL);
+}
+
 static sluice_status call_geometry(sluice_dataset *d)
 {
     return sluice_dataset_geometry(d, "where");
@@ -187,6 +208,10 @@ static const stage_call stage_calls[] = {
     {SOURCE, "geometry where", call_geometry, NULL, "batch 4"},
     {SOURCE, "geometry", call_geometry_defaults, NULL, "batch 4"},
     {SOURCE, "batch 7 drop_remainder=true", call_batch, NULL, NULL},
+    {SOURCE " | rename label y | batch 4", "mixup 7 0.25 label=y", call_mixup, NULL, NULL},
+    {SOURCE " | rename label y | batch 4", "cutmix 7 0.25 label=y", call_cutmix, NULL, NULL},
+    {SOURCE " | batch 4", "mixup 7", call_mixup_defaults, NULL, NULL},
+    {SOURCE " | batch 4", "cutmix 7", call_cutmix_defaults, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

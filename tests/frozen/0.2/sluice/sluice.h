@@ -17,6 +17,7 @@
 #include <sluice/dlpack.h>
 #include <sluice/llmc.h>
 #include <sluice/log.h>
+#include <sluice/mixes.h>
 #include <sluice/pack.h>
 #include <sluice/plugin.h>
 #include <sluice/ranks.h>

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cutmix stage: torchvision's CutMix, of Yun et al., "CutMix: Regularization Strategy to Train
+ * Strong Classifiers with Localizable Features" (ICCV 2019). */
+#include "mix_stage.h"
+
+/* Draws the box. */
+static mix_box draw_box(const sli_draws *draws, double lambda, uint32_t width, uint32_t height)
+{
+    uint32_t bits[4];
+
+    sli_draw(draws, 0, bits);
+    return mix_box_around(sli_below(bits[0], width), sli_below(bits[1], height), lambda, width,
+                          height);
+}
+
+static void cutmix_batch(const void *args, const batch_view *batch)
+{
+    const stage_schema *schema = batch->schema;
+    double lambda = mix_draw_lambda(args, batch);
+    mix_box box = {0, 0, 0, 0};
+    bool drawn = false;
+
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        const bool is_chw = schema->infos[i].is_chw;
+        const uint64_t *size = &schema->columns[i].shape[is_chw ? 1 : 0];
+
+        if (schema_is_image(schema, i)) {
+            const mix_rows rows = mix_rows_of(batch, i);
+
+            if (!drawn) {
+                box = draw_box(&batch->draws, lambda, (uint32_t)size[1], (uint32_t)size[0]);
+                lambda =
+                    1 - (double)(box.x1 - box.x0) * (box.y1 - box.y0) / (double)(size[0] * size[1]);
+                drawn = true;
+            }
+            mix_paste(&rows, is_chw, &box);
+        }
+    }
+    mix_labels(args, batch, lambda);
+}
+
+static sluice_status cutmix_infer(const void *args, stage_schema *schema)
+{
+    return mix_infer("cutmix", args, schema);
+}
+
+static const stage_param cutmix_params[] = {MIX_PARAMS};
+
+const stage_def stage_cutmix = {
+    .name = "cutmix",
+    .summary = "Pastes a box of the sample before it into each sample of a batch: CutMix.",
+    .gives = "image the same; the label as f32 (classes)",
+    .kind = STAGE_BATCH_MAP,
+    STAGE_PARAMS(cutmix_params),
+    .args_size = sizeof(mix_args),
+    .infer = cutmix_infer,
+    .array_column = mix_label,
+    .array = mix_array,
+    .batch = cutmix_batch,
+    .draws = true,
+};
+
+sluice_status sluice_dataset_cutmix(sluice_dataset *dataset, uint64_t classes, double alpha,
+                                    const char *label)
+{
+    return mix_append(dataset, &stage_cutmix, classes, alpha, label);
+}

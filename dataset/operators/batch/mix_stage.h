@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What mixup and cutmix share: their arguments, their effect on the columns, their labels. */
+#ifndef SLUICE_MIX_STAGE_H
+#define SLUICE_MIX_STAGE_H
+
+#include <sluice/mixes.h>
+
+#include "row_mix.h"
+#include "stage.h"
+
+typedef struct mix_args {
+    uint64_t classes; /* 0: the label is a vector already */
+    double alpha;
+    const char *label;
+} mix_args;
+
+#define MIX_PARAMS                                                                                 \
+    PARAM_(mix_args, classes, PARAM_COUNT, "0", 0, 1048576, NULL,                                  \
+           "how many there are; 0: label is a vector, by one_hot"),                                \
+        PARAM_(mix_args, alpha, PARAM_REAL, "1", 1e-6, 1e6, NULL,                                  \
+               "both parameters of the beta distribution"),                                        \
+        PARAM_(mix_args, label, PARAM_TEXT, "label", 0, 0, NULL,                                   \
+               "the column of class numbers or vectors")
+
+/*
+ * Updates the columns to those after the stage: the label is f32 (classes). E_INVALID: there is no
+ * decoded image of a type that can be blended, there are masks or boxes, or the label is neither a
+ * class number nor a vector of `classes` values.
+ */
+sluice_status mix_infer(const char *stage, const mix_args *args, stage_schema *schema);
+
+/* stage_def.array_column and .array: a class number becomes a vector. args: mix_args */
+const char *mix_label(const void *args);
+sluice_status mix_array(const void *args, const sluice_column *from_type, const void *from,
+                        const sluice_column *to_type, void *to);
+
+/* The block of the stage's random numbers from which lambda is drawn; those before it are free. */
+enum { MIX_LAMBDA_BLOCK = 1 };
+
+/* Draws lambda for a batch. */
+double mix_draw_lambda(const mix_args *args, const batch_view *batch);
+
+/* Blends the vectors of the label with those of the partners. */
+void mix_labels(const mix_args *args, const batch_view *batch, double lambda);
+
+/* The rows of a column that have a sample. */
+mix_rows mix_rows_of(const batch_view *batch, uint32_t column);
+
+/* Appends the stage for the public functions. */
+sluice_status mix_append(sluice_dataset *dataset, const stage_def *def, uint64_t classes,
+                         double alpha, const char *label);
+
+#endif
