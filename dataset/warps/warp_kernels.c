@@ -12,9 +12,6 @@
 
 enum { BLOCK = 64, MOST_CHANNELS = 4 };
 
-/* 1.5 * 2^23: (value + ROUND) - ROUND is the nearest integer, halves to even, of a small float. */
-#define ROUND 12582912.0F
-
 /* The points of a block of pixels. */
 typedef struct warp_block {
     float x[BLOCK];
@@ -25,37 +22,23 @@ typedef struct warp_block {
     float weights[4][BLOCK];
 } warp_block;
 
-/* Clamps a coordinate to [-2, most], so that it fits an int32; a NaN becomes -2. */
-static inline float limit(float value, float most)
+/* Computes the points of pixels [first, first + BLOCK). */
+static inline void place(const sli_warp_row *row, bool divides, uint32_t first, warp_block *block)
 {
-    value = value > -2 ? value : -2;
-    return value < most ? value : most;
+    for (int i = 0; i < BLOCK; i++) {
+        const sli_warp_point point = sli_warp_place(row, divides, first + (uint32_t)i);
+
+        block->x[i] = point.x;
+        block->y[i] = point.y;
+    }
 }
 
-/* Computes the points of pixels [first, first + BLOCK); `shift` is subtracted from both
- * coordinates. */
-static inline void place(const warp_row *row, uint32_t first, float shift, float width,
-                         float height, warp_block *block)
+/* Subtracts `shift` from the points' coordinates, and limits them. */
+static inline void limit(float shift, float width, float height, warp_block *block)
 {
-    if (row->divides) {
-        for (int i = 0; i < BLOCK; i++) {
-            const float at = (float)(int32_t)(first + (uint32_t)i);
-            const float divisor = at * row->step[2] + row->start[2];
-
-            block->x[i] = (at * row->step[0] + row->start[0]) / divisor;
-            block->y[i] = (at * row->step[1] + row->start[1]) / divisor;
-        }
-    } else {
-        for (int i = 0; i < BLOCK; i++) {
-            const float at = (float)(int32_t)(first + (uint32_t)i);
-
-            block->x[i] = at * row->step[0] + row->start[0];
-            block->y[i] = at * row->step[1] + row->start[1];
-        }
-    }
     for (int i = 0; i < BLOCK; i++) {
-        block->x[i] = limit(block->x[i] - shift, width + 1);
-        block->y[i] = limit(block->y[i] - shift, height + 1);
+        block->x[i] = sli_warp_limit(block->x[i] - shift, width);
+        block->y[i] = sli_warp_limit(block->y[i] - shift, height);
     }
 }
 
@@ -64,11 +47,9 @@ static inline void place(const warp_row *row, uint32_t first, float shift, float
 static inline void find_samples(int32_t width, int32_t height, int32_t reach, warp_block *block)
 {
     for (int i = 0; i < BLOCK; i++) {
-        int32_t column = (int32_t)block->x[i];
-        int32_t line = (int32_t)block->y[i];
+        const int32_t column = sli_warp_floor(block->x[i]);
+        const int32_t line = sli_warp_floor(block->y[i]);
 
-        column -= (float)column > block->x[i];
-        line -= (float)line > block->y[i];
         block->column[i] = column;
         block->line[i] = line;
         block->inside[i] =
@@ -76,18 +57,29 @@ static inline void find_samples(int32_t width, int32_t height, int32_t reach, wa
     }
 }
 
+/* Finds the samples of pixels [first, first + BLOCK) of a line. */
+static inline void find_block(const warp_row *row, const image_view *from, uint32_t first,
+                              float shift, int32_t reach, warp_block *block)
+{
+    if (row->points.divides) {
+        place(&row->points, true, first, block);
+    } else {
+        place(&row->points, false, first, block);
+    }
+    limit(shift, (float)from->width, (float)from->height, block);
+    find_samples((int32_t)from->width, (int32_t)from->height, reach, block);
+}
+
 static inline void weigh(warp_block *block)
 {
     for (int i = 0; i < BLOCK; i++) {
-        const float right = block->x[i] - (float)block->column[i];
-        const float below = block->y[i] - (float)block->line[i];
-        const float left = 1 - right;
-        const float above = 1 - below;
+        const sli_warp_point point = {block->x[i], block->y[i]};
+        const sli_warp_weights weights = sli_warp_weigh(point, block->column[i], block->line[i]);
 
-        block->weights[0][i] = left * above;
-        block->weights[1][i] = right * above;
-        block->weights[2][i] = left * below;
-        block->weights[3][i] = right * below;
+        block->weights[0][i] = weights.upper_left;
+        block->weights[1][i] = weights.upper_right;
+        block->weights[2][i] = weights.lower_left;
+        block->weights[3][i] = weights.lower_right;
     }
 }
 
@@ -115,9 +107,7 @@ static void sample_border(const warp_row *row, const image_view *from, const war
         }
     }
     for (uint32_t c = 0; c < from->channels; c++) {
-        const float fill = row->fill[c];
-
-        to[c] = (uint8_t)(int32_t)((sums[c] - fill) * weight + fill + ROUND - ROUND);
+        to[c] = (uint8_t)sli_warp_blend_fill(sums[c], weight, row->fill[c]);
     }
 }
 
@@ -162,13 +152,14 @@ static inline float byte_of(uint32_t word, int shift)
 static inline void blend_channel(const warp_block *block, int shift, sample_block *samples)
 {
     for (int i = 0; i < BLOCK; i++) {
-        const float value = block->weights[0][i] * byte_of(samples->samples[0][i], shift) +
-                            block->weights[1][i] * byte_of(samples->samples[1][i], shift) +
-                            block->weights[2][i] * byte_of(samples->samples[2][i], shift) +
-                            block->weights[3][i] * byte_of(samples->samples[3][i], shift);
-        const float rounded = value + ROUND - ROUND;
+        const sli_warp_weights weights = {block->weights[0][i], block->weights[1][i],
+                                          block->weights[2][i], block->weights[3][i]};
 
-        samples->result[i] |= (uint32_t)(int32_t)rounded << shift;
+        samples->result[i] |= sli_warp_blend(weights, byte_of(samples->samples[0][i], shift),
+                                             byte_of(samples->samples[1][i], shift),
+                                             byte_of(samples->samples[2][i], shift),
+                                             byte_of(samples->samples[3][i], shift))
+                              << shift;
     }
 }
 
@@ -182,8 +173,7 @@ static inline void bilinear_line(const warp_row *row, const image_view *from, ui
     for (uint32_t first = 0; first < from->width; first += BLOCK) {
         const int count = from->width - first < BLOCK ? (int)(from->width - first) : BLOCK;
 
-        place(row, first, 0.5F, (float)from->width, (float)from->height, &block);
-        find_samples((int32_t)from->width, (int32_t)from->height, 1, &block);
+        find_block(row, from, first, 0.5F, 1, &block);
         weigh(&block);
         read_samples(from, &block, count, channels, &samples);
         memset(samples.result, 0, sizeof(samples.result));
@@ -208,8 +198,7 @@ static inline void nearest_line(const warp_row *row, const image_view *from, uin
     for (uint32_t first = 0; first < from->width; first += BLOCK) {
         const int count = from->width - first < BLOCK ? (int)(from->width - first) : BLOCK;
 
-        place(row, first, 0, (float)from->width, (float)from->height, &block);
-        find_samples((int32_t)from->width, (int32_t)from->height, 0, &block);
+        find_block(row, from, first, 0, 0, &block);
         for (int i = 0; i < count; i++, to += channels) {
             const uint8_t *pixel = block.inside[i]
                                        ? from->pixels + (size_t)block.line[i] * from->stride +

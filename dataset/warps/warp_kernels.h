@@ -6,15 +6,11 @@
 #define SLUICE_WARP_KERNELS_H
 
 #include "image.h"
+#include "warp_pixel_int.h"
 
-/*
- * The points at which one line of a result is sampled: pixel x at (start[0] + x step[0], start[1] +
- * x step[1]), divided by start[2] + x step[2] if `divides`.
- */
+/* One line of a result. */
 typedef struct warp_row {
-    float start[3];
-    float step[3];
-    bool divides;
+    sli_warp_row points;
     const uint8_t *fill; /* (4): value of each channel outside the image */
 } warp_row;
 

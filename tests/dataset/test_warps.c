@@ -339,9 +339,9 @@ static void kernels_of_all_levels_give_the_same_bytes(void)
             const warp_kernels *kernels = levels[level - SLI_CPU_V3];
 
             for (int k = 0; k < 40; k++) {
-                const warp_row row = {{(float)k * 3.3F - 20, (float)k * 2.1F - 9, 1.5F},
-                                      {1.5F - (float)k * 0.07F, 0.3F, 0.001F * (float)k},
-                                      k % 2 == 0,
+                const warp_row row = {{{(float)k * 3.3F - 20, (float)k * 2.1F - 9, 1.5F},
+                                       {1.5F - (float)k * 0.07F, 0.3F, 0.001F * (float)k},
+                                       k % 2 == 0},
                                       fill};
 
                 sli_warp_kernels_portable.nearest(&row, &view, want.pixels);
