@@ -39,26 +39,62 @@ static void store_pixel(const sli_conversion *conversion, uint32_t pixel, size_t
     }
 }
 
+/* Applies operators [first, end) to a pixel. */
+static uint32_t operate(const sli_row_program *program, uint32_t first, uint32_t end,
+                        uint32_t channels, uint32_t pixel, uint32_t x, uint32_t y)
+{
+    for (uint32_t i = first; i < end; i++) {
+        pixel = sli_row_operate(&program->operators[i], channels, pixel, x, y);
+    }
+    return pixel;
+}
+
+/* Makes pixel x of a line of the warp, from pixels that the operators before it have changed. */
+static uint32_t warp_pixel(const sli_row_program *program, const sli_warp_row *row,
+                           const sli_row_image *image, uint32_t x)
+{
+    const sli_row_samples samples = sli_row_find(row, program->warp, x, image);
+    const uint32_t count = program->warp == SLI_ROW_BILINEAR ? 4 : 1;
+    uint32_t pixels[4] = {program->fill, 0, 0, 0};
+
+    for (uint32_t k = 0; k < count; k++) {
+        const uint32_t column = (uint32_t)samples.column + (k & 1);
+        const uint32_t line = (uint32_t)samples.line + (k >> 1);
+        const uint8_t *from =
+            image->pixels + ((size_t)line * image->width + column) * image->channels;
+
+        if (sli_row_is_inside(&samples, k, image)) {
+            pixels[k] = operate(program, 0, program->before, image->channels,
+                                load_pixel(from, image->channels), column, line);
+        }
+    }
+    return count == 1 ? pixels[0] : sli_row_blend(&samples, pixels, program->fill, image);
+}
+
 void sli_row_program_run(const sli_row_program *program, const sli_conversion *conversion,
                          const uint8_t *in, void *out, uint8_t flags)
 {
     const bool flips = conversion->flip && (flags & SLI_ROW_FLIP) != 0;
     const uint32_t channels = conversion->channels;
     const uint32_t width = conversion->width;
+    const sli_row_image image = {in, width, conversion->height, channels};
 
     if ((flags & SLI_ROW_ZERO) != 0) {
         memset(out, 0, sli_conversion_out_bytes(conversion));
         return;
     }
     for (uint32_t y = 0; y < conversion->height; y++) {
-        for (uint32_t x = 0; x < width; x++) {
-            const size_t line = (size_t)y * width;
-            uint32_t pixel = load_pixel(in + (line + x) * channels, channels);
+        const size_t line = (size_t)y * width;
+        const sli_warp_row row = sli_warp_row_of(program->matrix, y);
 
-            for (uint32_t i = 0; i < program->count; i++) {
-                pixel = sli_row_operate(&program->operators[i], channels, pixel, x, y);
-            }
-            store_pixel(conversion, pixel, line + (flips ? width - 1 - x : x), out);
+        for (uint32_t x = 0; x < width; x++) {
+            const uint32_t pixel = program->warp == SLI_ROW_NO_WARP
+                                       ? load_pixel(in + (line + x) * channels, channels)
+                                       : warp_pixel(program, &row, &image, x);
+
+            store_pixel(conversion,
+                        operate(program, program->before, program->count, channels, pixel, x, y),
+                        line + (flips ? width - 1 - x : x), out);
         }
     }
 }

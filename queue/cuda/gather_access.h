@@ -39,6 +39,11 @@ SLI_KERNEL_FN float gather_load_f32(const uint8_t *from)
     return __ldg((const float *)from);
 }
 
+SLI_KERNEL_FN double gather_load_f64(const uint8_t *from)
+{
+    return __ldg((const double *)from);
+}
+
 SLI_KERNEL_FN uint32_t gather_load_32(const uint8_t *from)
 {
     return __ldg((const uint32_t *)from);
@@ -91,6 +96,14 @@ SLI_KERNEL_FN uint16_t gather_load_16(const uint8_t *from)
 SLI_KERNEL_FN float gather_load_f32(const uint8_t *from)
 {
     float value;
+
+    gather_move(&value, from, sizeof(value), from);
+    return value;
+}
+
+SLI_KERNEL_FN double gather_load_f64(const uint8_t *from)
+{
+    double value;
 
     gather_move(&value, from, sizeof(value), from);
     return value;

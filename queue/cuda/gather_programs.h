@@ -24,35 +24,129 @@ SLI_KERNEL_FN sli_row_operator gather_load_operator(const sli_row_program *progr
     return op;
 }
 
-/* The number of operators; at most SLI_ROW_OPERATORS, whatever the slot has. */
-SLI_KERNEL_FN uint32_t gather_operator_count(const sli_row_program *program)
-{
-    const uint32_t count = gather_load_32((const uint8_t *)&program->count);
+/* The head of a program, and the line of its warp. */
+typedef struct gather_program {
+    const sli_row_program *program;
+    uint32_t count; /* operators, and those before the warp, within bounds whatever the slot has */
+    uint32_t before;
+    uint32_t warp;
+    uint32_t fill;
+    sli_warp_row row; /* if there is a warp */
+} gather_program;
 
-    return count < SLI_ROW_OPERATORS ? count : SLI_ROW_OPERATORS;
+/* Loads the head of a program; `y` is the line that the thread makes. */
+SLI_KERNEL_FN gather_program gather_load_program(const sli_row_program *from, bool zero, uint32_t y)
+{
+    gather_program program;
+    uint32_t words[4];
+
+    gather_load_128((const uint8_t *)from, words);
+    program.program = from;
+    program.count = zero ? 0 : words[0] < SLI_ROW_OPERATORS ? words[0] : SLI_ROW_OPERATORS;
+    program.warp = zero ? (uint32_t)SLI_ROW_NO_WARP : words[1];
+    program.before = words[2] < program.count ? words[2] : program.count;
+    program.fill = words[3];
+    if (program.warp != SLI_ROW_NO_WARP) {
+        double matrix[9];
+
+        SLI_UNROLL
+        for (int i = 0; i < 9; i++) {
+            matrix[i] = gather_load_f64((const uint8_t *)&from->matrix[i]);
+        }
+        program.row = sli_warp_row_of(matrix, y);
+    }
+    return program;
+}
+
+/* Shifts an array by one: its second value becomes the first, and `last` the last one. */
+SLI_KERNEL_FN void gather_rotate_in(uint32_t count, uint32_t *values, uint32_t last)
+{
+    SLI_UNROLL
+    for (uint32_t i = 0; i + 1 < count; i++) {
+        values[i] = values[i + 1];
+    }
+    values[count - 1] = last;
 }
 
 /*
- * Applies the program to a unit of pixels of one line, (x + i, y) in pixels[i]. The pixels rotate
- * through pixels[0], so that they stay in registers and the code of the operators exists once.
+ * Applies operators [first, end) to `unit` pixels: pixels[i] is (x + i % line, y + i / line). They
+ * rotate through pixels[0], so that they stay in registers and the code of the operators exists
+ * once.
  */
-SLI_KERNEL_FN void gather_operate(const sli_row_program *program, uint32_t count, uint32_t channels,
-                                  uint32_t x, uint32_t y, uint32_t unit, uint32_t *pixels)
+SLI_KERNEL_FN void gather_operate(const sli_row_program *program, uint32_t first, uint32_t end,
+                                  uint32_t channels, uint32_t x, uint32_t y, uint32_t line,
+                                  uint32_t unit, uint32_t *pixels)
 {
-    for (uint32_t k = 0; k < count; k++) {
+    for (uint32_t k = first; k < end; k++) {
         const sli_row_operator op = gather_load_operator(program, k);
 
         SLI_NO_UNROLL
         for (uint32_t i = 0; i < unit; i++) {
-            const uint32_t pixel = sli_row_operate(&op, channels, pixels[0], x + i, y);
-
-            SLI_UNROLL
-            for (uint32_t j = 0; j + 1 < unit; j++) {
-                pixels[j] = pixels[j + 1];
-            }
-            pixels[unit - 1] = pixel;
+            gather_rotate_in(unit, pixels,
+                             sli_row_operate(&op, channels, pixels[0], x + i % line, y + i / line));
         }
     }
+}
+
+SLI_KERNEL_FN uint32_t gather_load_pixel(const uint8_t *from, uint32_t channels)
+{
+    uint32_t pixel = 0;
+
+    SLI_UNROLL
+    for (uint32_t c = 0; c < SLI_MAX_CHANNELS; c++) {
+        pixel |= c < channels ? (uint32_t)gather_load_8(from + c) << 8 * c : 0;
+    }
+    return pixel;
+}
+
+/* Makes pixel x of the line of a warp, from pixels that the operators before it have changed. */
+SLI_KERNEL_FN uint32_t gather_warp_pixel(const gather_program *program, const sli_row_image *image,
+                                         uint32_t x)
+{
+    const sli_row_samples samples = sli_row_find(&program->row, program->warp, x, image);
+    const bool blends = program->warp == SLI_ROW_BILINEAR;
+    const bool inside = sli_row_is_inside(&samples, 0, image);
+    uint32_t pixels[4];
+
+    SLI_UNROLL
+    for (uint32_t k = 0; k < 4; k++) {
+        const uint32_t column = (uint32_t)samples.column + (k & 1);
+        const uint32_t line = (uint32_t)samples.line + (k >> 1);
+
+        pixels[k] = 0;
+        if ((k == 0 || blends) && sli_row_is_inside(&samples, k, image)) {
+            pixels[k] = gather_load_pixel(image->pixels + ((uint64_t)line * image->width + column) *
+                                                              image->channels,
+                                          image->channels);
+        }
+    }
+    gather_operate(program->program, 0, program->before, image->channels, (uint32_t)samples.column,
+                   (uint32_t)samples.line, 2, 4, pixels);
+    return blends   ? sli_row_blend(&samples, pixels, program->fill, image)
+           : inside ? pixels[0]
+                    : program->fill;
+}
+
+/* Makes a unit of pixels of a warp, from pixel x of its line on. */
+SLI_KERNEL_FN void gather_warp_unit(const gather_program *program, const sli_row_image *image,
+                                    uint32_t x, uint32_t unit, uint32_t *pixels)
+{
+    SLI_NO_UNROLL
+    for (uint32_t i = 0; i < unit; i++) {
+        gather_rotate_in(unit, pixels, gather_warp_pixel(program, image, x + i));
+    }
+}
+
+SLI_KERNEL_FN sli_row_image gather_row_image(const sli_gather_image *image, const uint8_t *in,
+                                             uint32_t channels)
+{
+    sli_row_image result;
+
+    result.pixels = in;
+    result.width = image->width;
+    result.height = image->pixels / image->width;
+    result.channels = channels;
+    return result;
 }
 
 /* Converts any type, layout, width and number of channels, pixel by pixel. */
@@ -67,22 +161,22 @@ SLI_KERNEL_FN void gather_program_any(const sli_gather *g, const uint8_t *slot, 
 
     for (; walk.row < g->batch_size; gather_walk_next(&walk, pixels)) {
         const uint8_t *in = slot + image->from + walk.row * image->from_bytes;
+        const sli_row_image from = gather_row_image(image, in, channels);
         uint8_t *out = image->to + walk.row * image->to_bytes;
         const uint8_t flags = gather_load_8(slot + g->row_flags + walk.row);
         const bool zero = (flags & SLI_ROW_ZERO) != 0;
-        const uint32_t from = image->flip != 0 && (flags & SLI_ROW_FLIP) != 0
-                                  ? gather_flipped(walk.unit, image->width)
-                                  : walk.unit;
-        uint32_t pixel = 0;
+        const uint32_t at = image->flip != 0 && (flags & SLI_ROW_FLIP) != 0
+                                ? gather_flipped(walk.unit, image->width)
+                                : walk.unit;
+        const uint32_t x = at % image->width;
+        const uint32_t y = at / image->width;
+        const gather_program program = gather_load_program(&programs[walk.row], zero, y);
+        uint32_t pixel = program.warp != SLI_ROW_NO_WARP
+                             ? gather_warp_pixel(&program, &from, x)
+                             : gather_load_pixel(in + (uint64_t)at * channels, channels);
 
-        SLI_UNROLL
-        for (uint32_t c = 0; c < SLI_MAX_CHANNELS; c++) {
-            pixel |= c < channels ? (uint32_t)gather_load_8(in + from * channels + c) << 8 * c : 0;
-        }
-        if (!zero) {
-            gather_operate(&programs[walk.row], gather_operator_count(&programs[walk.row]),
-                           channels, from % image->width, from / image->width, 1, &pixel);
-        }
+        gather_operate(program.program, program.before, program.count, channels, x, y, 1, 1,
+                       &pixel);
         SLI_UNROLL
         for (uint32_t c = 0; c < SLI_MAX_CHANNELS; c++) {
             const uint32_t to =
@@ -156,13 +250,21 @@ SLI_KERNEL_FN void gather_program_units(const sli_gather *g, const uint8_t *slot
         const bool zero = (flags & SLI_ROW_ZERO) != 0;
         const bool flipped = image->flip != 0 && (flags & SLI_ROW_FLIP) != 0;
         const uint32_t from = flipped ? gather_flipped(walk.unit, line) : walk.unit;
-        uint32_t words[6];
+        const sli_row_image view = gather_row_image(image, in, 3);
+        const uint32_t x = from % line * unit;
+        const uint32_t y = from / line;
+        const gather_program program = gather_load_program(&programs[walk.row], zero, y);
         uint32_t pixels[8];
 
-        gather_load_pixels(in + 3 * unit * (uint64_t)from, unit, words);
-        gather_split_pixels(words, unit, pixels);
-        gather_operate(&programs[walk.row], zero ? 0 : gather_operator_count(&programs[walk.row]),
-                       3, from % line * unit, from / line, unit, pixels);
+        if (program.warp != SLI_ROW_NO_WARP) {
+            gather_warp_unit(&program, &view, x, unit, pixels);
+        } else {
+            uint32_t words[6];
+
+            gather_load_pixels(in + 3 * unit * (uint64_t)from, unit, words);
+            gather_split_pixels(words, unit, pixels);
+        }
+        gather_operate(program.program, program.before, program.count, 3, x, y, unit, unit, pixels);
         gather_flip_unit(unit, flipped, pixels);
         SLI_UNROLL
         for (uint32_t part = 0; part < 3; part++) {

@@ -50,12 +50,16 @@ static __device__ __forceinline__ void gather_grid(const sli_getnext *getnext,
     }
 }
 
-#define GATHER_KERNEL(name, path)                                                                  \
-    extern "C" __global__ void __launch_bounds__(SLI_GATHER_THREADS, 4)                            \
+/* `blocks` of a multiprocessor leave a thread 65536 / blocks / SLI_GATHER_THREADS registers. */
+#define GATHER_KERNEL_OF(name, path, blocks)                                                       \
+    extern "C" __global__ void __launch_bounds__(SLI_GATHER_THREADS, blocks)                       \
         name(const __grid_constant__ sli_getnext getnext, const __grid_constant__ sli_gather g)    \
     {                                                                                              \
         gather_grid<path>(&getnext, &g);                                                           \
     }
+
+#define GATHER_KERNEL(name, path)  GATHER_KERNEL_OF(name, path, 4)
+#define PROGRAM_KERNEL(name, path) GATHER_KERNEL_OF(name, path, 3)
 
 GATHER_KERNEL(sli_kernel_gather_copy, SLI_GATHER_COPY)
 GATHER_KERNEL(sli_kernel_gather_any, SLI_GATHER_ANY)
@@ -66,13 +70,13 @@ GATHER_KERNEL(sli_kernel_gather_packed_f32, SLI_GATHER_PACKED_F32)
 GATHER_KERNEL(sli_kernel_gather_packed_f16, SLI_GATHER_PACKED_F16)
 GATHER_KERNEL(sli_kernel_gather_packed_bf16, SLI_GATHER_PACKED_BF16)
 GATHER_KERNEL(sli_kernel_gather_windows, SLI_GATHER_WINDOWS)
-GATHER_KERNEL(sli_kernel_gather_program, SLI_GATHER_PROGRAM)
-GATHER_KERNEL(sli_kernel_gather_program_planes_f32, SLI_GATHER_PROGRAM_PLANES_F32)
-GATHER_KERNEL(sli_kernel_gather_program_planes_f16, SLI_GATHER_PROGRAM_PLANES_F16)
-GATHER_KERNEL(sli_kernel_gather_program_planes_bf16, SLI_GATHER_PROGRAM_PLANES_BF16)
-GATHER_KERNEL(sli_kernel_gather_program_packed_f32, SLI_GATHER_PROGRAM_PACKED_F32)
-GATHER_KERNEL(sli_kernel_gather_program_packed_f16, SLI_GATHER_PROGRAM_PACKED_F16)
-GATHER_KERNEL(sli_kernel_gather_program_packed_bf16, SLI_GATHER_PROGRAM_PACKED_BF16)
+PROGRAM_KERNEL(sli_kernel_gather_program, SLI_GATHER_PROGRAM)
+PROGRAM_KERNEL(sli_kernel_gather_program_planes_f32, SLI_GATHER_PROGRAM_PLANES_F32)
+PROGRAM_KERNEL(sli_kernel_gather_program_planes_f16, SLI_GATHER_PROGRAM_PLANES_F16)
+PROGRAM_KERNEL(sli_kernel_gather_program_planes_bf16, SLI_GATHER_PROGRAM_PLANES_BF16)
+PROGRAM_KERNEL(sli_kernel_gather_program_packed_f32, SLI_GATHER_PROGRAM_PACKED_F32)
+PROGRAM_KERNEL(sli_kernel_gather_program_packed_f16, SLI_GATHER_PROGRAM_PACKED_F16)
+PROGRAM_KERNEL(sli_kernel_gather_program_packed_bf16, SLI_GATHER_PROGRAM_PACKED_BF16)
 
 static void fill_launch(const void *function, uint32_t blocks, uint32_t threads, void *first,
                         void *second, sli_kernel_launch *launch)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program of a row: colour operations that GetNext applies to the image of one row of a batch,
- * before the conversion (conversion_int.h). A worker draws it with the sample; it is a column of
- * the slot, which steps do not see. The operations change one pixel at a time and have the bits of
- * the workers' kernels (dataset/colors).
+ * The program of a row: colour operations and a warp that GetNext applies to the image of one row
+ * of a batch, before the conversion (conversion_int.h). A worker draws it with the sample; it is a
+ * column of the slot, which steps do not see. The operations change one pixel at a time, so those
+ * before the warp are applied to its samples. All have the bits of the workers' kernels
+ * (dataset/colors, dataset/warps).
  *
  * A pixel is a word with one channel in each byte, the first one in the lowest byte.
  */
@@ -16,6 +17,7 @@
 #include "color_pixel_int.h"
 #include "conversion_int.h"
 #include "float16_int.h"
+#include "warp_pixel_int.h"
 
 enum {
     SLI_ROW_OPERATORS = 8,       /* most operators of a program */
@@ -40,11 +42,17 @@ typedef struct sli_row_operator {
     uint32_t b;     /* SATURATION: bits of the f32 1 - factor; ERASE: width | height << 16 */
 } sli_row_operator;
 
+typedef enum sli_row_warp { SLI_ROW_NO_WARP, SLI_ROW_NEAREST, SLI_ROW_BILINEAR } sli_row_warp;
+
 /* Coordinates are those of the slot's image, before the flip of the row's flags. */
 typedef struct sli_row_program {
-    uint32_t count; /* operators, at most SLI_ROW_OPERATORS */
-    uint32_t padding[3];
+    uint32_t count;  /* operators, at most SLI_ROW_OPERATORS */
+    uint32_t warp;   /* an sli_row_warp */
+    uint32_t before; /* the operators before the warp; 0 if there is none */
+    uint32_t fill;   /* the pixel outside the image */
     sli_row_operator operators[SLI_ROW_OPERATORS];
+    double matrix[9]; /* of the warp: from its result to its input (warp_pixel_int.h) */
+    double padding;
 } sli_row_program;
 
 SLI_DEVICE_FN uint32_t sli_pixel_channel(uint32_t pixel, uint32_t c)
@@ -127,6 +135,80 @@ SLI_DEVICE_FN uint32_t sli_row_operate(const sli_row_operator *op, uint32_t chan
         rgb.blue = rgb.red;
     }
     return sli_pixel_of(rgb);
+}
+
+/* An image (height, width, channels) u8 of a slot. */
+typedef struct sli_row_image {
+    const uint8_t *pixels;
+    uint32_t width;
+    uint32_t height;
+    uint32_t channels;
+} sli_row_image;
+
+/* The samples of one pixel of a warp: one with SLI_ROW_NEAREST, else four, in the order of
+ * sli_warp_weights. */
+typedef struct sli_row_samples {
+    sli_warp_point point;
+    int32_t column; /* of the first sample */
+    int32_t line;
+} sli_row_samples;
+
+/* Finds the samples of pixel x of a line. */
+SLI_DEVICE_FN sli_row_samples sli_row_find(const sli_warp_row *row, uint32_t warp, uint32_t x,
+                                           const sli_row_image *image)
+{
+    const float shift = warp == SLI_ROW_BILINEAR ? 0.5F : 0;
+    sli_row_samples samples;
+
+    samples.point = sli_warp_place(row, row->divides, x);
+    samples.point.x = sli_warp_limit(samples.point.x - shift, (float)image->width);
+    samples.point.y = sli_warp_limit(samples.point.y - shift, (float)image->height);
+    samples.column = sli_warp_floor(samples.point.x);
+    samples.line = sli_warp_floor(samples.point.y);
+    return samples;
+}
+
+/* True if sample k is inside the image. */
+SLI_DEVICE_FN bool sli_row_is_inside(const sli_row_samples *samples, uint32_t k,
+                                     const sli_row_image *image)
+{
+    return (uint32_t)(samples->column + (int32_t)(k & 1)) < image->width &&
+           (uint32_t)(samples->line + (int32_t)(k >> 1)) < image->height;
+}
+
+/* Interpolates four samples; those outside the image do not matter. */
+SLI_DEVICE_FN uint32_t sli_row_blend(const sli_row_samples *samples, const uint32_t *pixels,
+                                     uint32_t fill, const sli_row_image *image)
+{
+    const sli_warp_weights w = sli_warp_weigh(samples->point, samples->column, samples->line);
+    const float weights[4] = {w.upper_left, w.upper_right, w.lower_left, w.lower_right};
+    uint32_t inside = 0;
+    uint32_t result = 0;
+    float weight = 0;
+
+    SLI_UNROLL
+    for (uint32_t k = 0; k < 4; k++) {
+        inside |= sli_row_is_inside(samples, k, image) ? 1U << k : 0;
+        weight += (inside >> k & 1) != 0 ? weights[k] : 0;
+    }
+    SLI_UNROLL
+    for (uint32_t c = 0; c < SLI_MAX_CHANNELS; c++) {
+        float sum = 0;
+
+        SLI_UNROLL
+        for (uint32_t k = 0; k < 4; k++) {
+            const float part = weights[k] * (float)(int32_t)sli_pixel_channel(pixels[k], c);
+
+            sum += (inside >> k & 1) != 0 ? part : 0;
+        }
+        if (c < image->channels) {
+            const float value = (float)(int32_t)sli_pixel_channel(fill, c);
+
+            result |= (inside == 15 ? sli_warp_round(sum) : sli_warp_blend_fill(sum, weight, value))
+                      << 8 * c;
+        }
+    }
+    return result;
 }
 
 /*

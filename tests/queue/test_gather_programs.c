@@ -55,7 +55,23 @@ static sli_row_operator operator_of(uint32_t kind, uint32_t width, uint32_t heig
     return op;
 }
 
-/* Rows have 0, 2, 4, 8 operators and no sample. */
+/* A projective map to points inside the image and outside. */
+static void set_warp(sli_row_program *program, uint32_t row, uint32_t *state)
+{
+    program->warp = row % 3;
+    program->before = row == 3 ? 5 : row % 2;
+    program->fill = next_random(state) * 259;
+    for (int i = 0; i < 9; i++) {
+        program->matrix[i] = (double)(next_random(state) % 2001) / 1000 - 1;
+    }
+    program->matrix[6] /= 50;
+    program->matrix[7] = row == 1 ? 0 : program->matrix[7] / 50;
+    program->matrix[8] = 1;
+    program->matrix[0] += 0.7;
+    program->matrix[4] += 0.7;
+}
+
+/* Rows have 0, 2, 4, 8 operators and no sample; warps of both filters, and none. */
 static void fill_slot(batch *b)
 {
     sli_row_program *programs =
@@ -69,6 +85,7 @@ static void fill_slot(batch *b)
         static const uint32_t counts[BATCH] = {0, 2, 4, SLI_ROW_OPERATORS, UINT32_MAX};
 
         programs[row].count = counts[row];
+        set_warp(&programs[row], row, &state);
         for (uint32_t i = 0; i < SLI_ROW_OPERATORS; i++) {
             programs[row].operators[i] = operator_of(
                 (row + i) % (SLI_ROW_ERASE + 1), b->conversion.width, b->conversion.height, &state);
