@@ -358,7 +358,9 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
                            current.image.height,
                            loader->groups,
                            plan->details->group_count,
-                           plan->details->warps ? &loader->colors.chain : NULL,
+                           !plan->details->warps         ? NULL
+                           : plan->details->device_warps ? &loader->colors.device
+                                                         : &loader->colors.chain,
                            ((sink.flags ^ *flags) & SLI_ROW_FLIP) != 0};
     } else if (st == SLUICE_OK) {
         st = check_size(way, &current.image);

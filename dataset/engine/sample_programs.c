@@ -10,12 +10,26 @@ static uint32_t in_all(uint8_t value)
     return value * UINT32_C(0x01010101);
 }
 
+static uint32_t pixel_of(const uint8_t value[4])
+{
+    return value[0] | (uint32_t)value[1] << 8 | (uint32_t)value[2] << 16 | (uint32_t)value[3] << 24;
+}
+
+/* Sets the only warp of a program, after the operators that it has so far. */
+static void set_warp(const image_warp *warp, sli_row_program *program)
+{
+    assert(program->warp == SLI_ROW_NO_WARP);
+    program->warp = warp->nearest ? SLI_ROW_NEAREST : SLI_ROW_BILINEAR;
+    program->before = program->count;
+    program->fill = pixel_of(warp->fill);
+    memcpy(program->matrix, warp->matrix.m, sizeof(program->matrix));
+}
+
 static sli_row_operator operator_of_erase(const color_rectangle *erased)
 {
     return (sli_row_operator){
         .kind = SLI_ROW_ERASE,
-        .value = erased->value[0] | (uint32_t)erased->value[1] << 8 |
-                 (uint32_t)erased->value[2] << 16 | (uint32_t)erased->value[3] << 24,
+        .value = pixel_of(erased->value),
         .a = erased->x | erased->y << 16,
         .b = erased->width | erased->height << 16,
     };
@@ -53,10 +67,15 @@ static sli_row_operator operator_of(const color_operation *operation)
 
 void program_of_chain(const color_chain *chain, sli_row_program *program_out)
 {
-    assert(chain->count <= SLI_ROW_OPERATORS);
     memset(program_out, 0, sizeof(*program_out));
-    program_out->count = chain->count;
     for (uint32_t i = 0; i < chain->count; i++) {
-        program_out->operators[i] = operator_of(&chain->operations[i]);
+        const color_operation *operation = &chain->operations[i];
+
+        if (operation->kind == COLOR_WARP) {
+            set_warp(&operation->warp, program_out);
+        } else {
+            assert(program_out->count < SLI_ROW_OPERATORS);
+            program_out->operators[program_out->count++] = operator_of(operation);
+        }
     }
 }

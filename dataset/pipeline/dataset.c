@@ -209,6 +209,7 @@ static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schem
     }
     schema->is_converted = schema->is_converted || kind == STAGE_CONVERSION;
     schema->is_colored = schema->is_colored || kind == STAGE_COLOR;
+    schema->is_warped = schema->is_warped || stage->def->warps;
     if (schema->changes == NULL && (stage->def->draws || kind == STAGE_COLOR ||
                                     kind == STAGE_CONVERSION || schema->is_mapped)) {
         schema->changes = stage->def;

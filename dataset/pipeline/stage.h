@@ -86,9 +86,13 @@ typedef struct stage_schema {
     bool is_colored;           /* an earlier stage is a colour stage, so no geometry may follow */
     bool is_bent;              /* an earlier stage is a warp that is not affine */
     uint32_t color_operations; /* most operations that the colour stages so far add for one image */
+    bool is_warped;            /* an earlier stage may warp the image */
     bool is_on_device;         /* an earlier stage is device */
     uint32_t device_operations; /* most operations that the colour stages after device add */
-    bool maps_followers;        /* an earlier map reads or writes masks, boxes or further images */
+    uint64_t
+        device_sampling;    /* hash of how a warp after device samples; 0: there is no such warp */
+    bool device_warp_ended; /* another colour stage follows that warp, so no warp may */
+    bool maps_followers;    /* an earlier map reads or writes masks, boxes or further images */
     bool is_mapped;     /* an earlier stage is a map, or a filter that is called after geometry */
     uint32_t map_count; /* number of maps, filters and batch maps */
     uint32_t filter_count;
@@ -390,7 +394,7 @@ typedef struct stage_def {
     /* STAGE_COLOR: adds the stage's operations for one image. infer() adds their maximum number to
      * stage_schema.color_operations. */
     void (*colors)(const void *args, const sli_draws *draws, color_chain *chain);
-    /* STAGE_COLOR, optional: true if each pixel of the result depends on one pixel of the image, so
+    /* STAGE_COLOR, optional: true if each pixel of the result depends on one point of the image, so
      * that GetNext can run the stage. */
     bool (*is_by_pixel)(const void *args);
     bool warps;  /* colors() may warp the image: masks and boxes follow */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "stage.h"
-#include "row_program_int.h"
 #include "status_int.h"
 
 void schema_of_files(stage_schema *schema, bool labelled)
@@ -87,34 +86,6 @@ sluice_status schema_add_operations(stage_schema *schema, const char *stage, uin
                           "%s: the colour stages and warps have more than %d operations; a "
                           "color_jitter has 4, a rand_augment num_ops, the others 1",
                           stage, COLOR_MAX_OPERATIONS);
-}
-
-sluice_status schema_want_device(const stage_def *def, const void *args, const stage_schema *before,
-                                 stage_schema *schema)
-{
-    if (def->kind == STAGE_DECODE || def->kind == STAGE_GEOMETRY) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s comes after device; decoding, crops and resizes run on the workers, so "
-                        "put it before device",
-                        def->name);
-    }
-    if (def->kind != STAGE_COLOR) {
-        return SLUICE_OK;
-    }
-    if (def->is_by_pixel == NULL || !def->is_by_pixel(args)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s comes after device, where each pixel of a result depends on one pixel "
-                        "of the image; contrast, autocontrast, equalize, blurring, sharpening and "
-                        "warps need the whole image, so put it before device",
-                        def->name);
-    }
-    schema->device_operations += schema->color_operations - before->color_operations;
-    return schema->device_operations <= SLI_ROW_OPERATORS
-               ? SLUICE_OK
-               : sli_fail(SLUICE_E_INVALID,
-                          "%s: the colour stages after device have more than %d operations; a "
-                          "color_jitter has 4, the others 1; put device after some of them",
-                          def->name, SLI_ROW_OPERATORS);
 }
 
 bool schema_follows(column_role role)

@@ -264,6 +264,8 @@ static sluice_status plan_geometry(sli_plan *plan)
             st = add_color(plan, i);
             details->host_colors += details->device == 0;
             details->warps = details->warps || stage->def->warps;
+            details->device_warps =
+                details->device_warps || (details->device > 0 && stage->def->warps);
         } else if (stage->def->kind == STAGE_CACHE) {
             details->cache.stage = i;
             before_cache = details->geometry_count;

@@ -168,6 +168,7 @@ struct plan_details {
                              applies the others. Workers apply all of them to further images */
     uint32_t device;      /* index of the stage device; 0: there is none */
     bool warps;           /* a colour stage may warp the image */
+    bool device_warps;    /* a stage after the stage device may; then none before it does */
     uint64_t replace_key;
     uint32_t segment_count;
     plan_segment segments[SCHEMA_MAX_BUFFERS];

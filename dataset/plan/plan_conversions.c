@@ -181,6 +181,7 @@ static sluice_status plan_hidden_image(sli_plan *plan, plan_segment *segment)
 {
     find_flips(plan, segment, segment->count);
     plan->details->host_colors = plan->details->color_count;
+    plan->details->device_warps = false;
     segment->end = segment->count > 0 ? segment->stages[0] : segment->end;
     segment->count = 0;
     return fold_conversions(plan, segment, 0, 0, &plan->host_conversion);

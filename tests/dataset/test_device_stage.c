@@ -47,6 +47,13 @@ static void each_stage_has_the_bits_of_the_workers(void)
         "normalize imagenet | to_chw",
         "random_horizontal_flip | to_chw",
         "random_invert 0",
+        "rotate 30",
+        "rotate -120 bilinear 1,2,3",
+        "random_rotation 180 | to_chw",
+        "affine 10 3,-2 1.2 5,3 bilinear",
+        "random_affine 20 0.2,0.1 0.7,1.3 10 filter=bilinear | normalize imagenet | to_chw",
+        "random_perspective 0.6 1 | normalize imagenet dtype=f16",
+        "random_perspective 0.9 0.5 nearest 7",
     };
 
     for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
@@ -60,6 +67,29 @@ static void workers_and_device_share_the_colours(void)
     check_device(SOURCE, "gaussian_blur 3 | random_equalize | color_jitter 0.4 0.4",
                  "random_erasing 1 value=200 | color_jitter 0.4 hue=0.4 | normalize 0.5 0.5");
     check_device(SOURCE, "rotate 30 bilinear | random_invert", "random_solarize 100");
+}
+
+/* Operations before a warp change its samples, those after it its result. */
+static void colours_and_warps_keep_their_order(void)
+{
+    check_device(SOURCE, "shuffle",
+                 "color_jitter 0.5 saturation=0.5 | random_erasing 1 value=200 | random_affine 40 "
+                 "filter=bilinear fill=9 | random_solarize 90 1 | random_erasing 1 value=3");
+    check_device(SOURCE, "shuffle", "random_erasing 1 value=200 | rotate 20 | random_invert 1");
+    check_device("synthetic 12 9,7,1", "shuffle",
+                 "random_posterize 4 1 | random_perspective | random_erasing 1 | to_chw");
+    check_device("synthetic 12 9,7,4", "shuffle",
+                 "random_erasing 1 value=9 | random_affine 90 filter=bilinear | to_dtype f32");
+    check_device("synthetic 4 1,1,3", "shuffle", "rotate 45 bilinear 200 | rotate 5 bilinear 200");
+}
+
+/* Adjacent warps are one on both sides, also with flips between them. */
+static void warps_are_composed_and_follow_flips(void)
+{
+    check_device(SOURCE, "random_horizontal_flip",
+                 "rotate 30 bilinear | random_horizontal_flip | random_affine 10 filter=bilinear | "
+                 "random_erasing 1 | to_chw");
+    check_device(SOURCE, "random_horizontal_flip", "random_rotation 20 | affine 0 5,3");
 }
 
 /* Flips are conversions, which follow the colours wherever they are written. */
@@ -156,7 +186,8 @@ static void followers_stay_on_the_workers(void)
         for (int k = 0; k < 2; k++) {
             snprintf(text[k], sizeof(text[k]),
                      "| decode | random_crop 20 | random_horizontal_flip %s| random_solarize 99 1 "
-                     "columns=right | random_erasing 1 value=9 | random_invert %s | batch 1",
+                     "columns=right | random_erasing 1 value=9 | random_rotation 90 | "
+                     "random_invert %s | batch 1",
                      k == 0 ? "| device " : "", ends[i]);
         }
         check_same(recorded(list_dataset(folder, list, text[0])),
@@ -254,13 +285,16 @@ static void what_the_device_cannot_run_is_refused(void)
 {
     static const char *const cases[][2] = {
         {"device | color_jitter 0.4 0.4", "color_jitter comes after device"},
-        {"device | random_equalize", "equalize, blurring, sharpening and warps need the whole"},
+        {"device | random_equalize", "equalize, blurring and sharpening need the whole image"},
+        {"device | trivial_augment", "trivial_augment comes after device"},
         {"device | gaussian_blur 3", "gaussian_blur comes after device"},
-        {"device | rotate 30", "rotate comes after device"},
+        {"rotate 30 | device | affine 10", "affine comes after device, and another warp before"},
+        {"device | rotate 30 | random_invert | affine 10", "affine is a second warp after device"},
+        {"device | rotate 30 | affine 10 filter=bilinear", "affine is a second warp after device"},
         {"device | center_crop 4", "crops and resizes run on the workers"},
         {"device | device", "this is the second"},
         {"device | color_jitter 0.4 | color_jitter 0.4 | random_erasing",
-         "random_erasing: the colour stages after device have more than 8 operations"},
+         "random_erasing: the colour stages and warps after device have more than 8 operations"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -274,6 +308,8 @@ static void what_the_device_cannot_run_is_refused(void)
 const t_test device_stage_tests[] = {
     T_TEST(each_stage_has_the_bits_of_the_workers),
     T_TEST(workers_and_device_share_the_colours),
+    T_TEST(colours_and_warps_keep_their_order),
+    T_TEST(warps_are_composed_and_follow_flips),
     T_TEST(rectangles_follow_flips),
     T_TEST(images_of_any_channels_are_changed),
     T_TEST(workers_devices_and_types_do_not_matter),

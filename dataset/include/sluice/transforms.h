@@ -356,13 +356,14 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_for_columns(sluice_dataset *data
 SLUICE_API_CHECKED sluice_status sluice_dataset_offload(sluice_dataset *dataset, const char *place);
 
 /**
- * Has GetNext run all later stages of the image, on the device and in one pass over it: colours,
- * erasing, flips, normalisation, type and layout. Workers draw the random numbers, and send the
- * numbers of up to 8 operations with each row. The bits are those of the workers.
+ * Has GetNext run all later stages of the image, on the device and in one pass over it: warps,
+ * colours, erasing, flips, normalisation, type and layout. Workers draw the random numbers, and
+ * send the numbers of up to 8 operations with each row. The bits are those of the workers.
  *
- * Crops, resizes, warps, contrast, autocontrast, equalize, blurring and sharpening need more than
- * one pixel, so they run on the workers and come before this stage. Masks, boxes and further images
- * stay on the workers. The image may have at most 65535 pixels in a line or column.
+ * Crops, resizes, contrast, autocontrast, equalize, blurring and sharpening run on the workers, and
+ * come before this stage. Warps after it must be adjacent, with equal filters and fills, and none
+ * may come before it. Masks, boxes and further images stay on the workers. The image may have at
+ * most 65535 pixels in a line or column.
  *
  * Returns: E_INVALID: there is no decoded image, or the pipeline has this stage already. Later
  *          calls return E_INVALID for a stage that the device cannot run; opening the dataset does

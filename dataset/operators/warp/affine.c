@@ -97,6 +97,7 @@ const stage_def stage_affine = {
     .check = affine_check,
     .infer = affine_infer,
     .colors = affine_colors,
+    .is_by_pixel = warp_is_by_pixel,
     .warps = true,
     .places = true,
 };
@@ -209,6 +210,7 @@ const stage_def stage_random_affine = {
     .check = random_affine_check,
     .infer = random_affine_infer,
     .colors = random_affine_colors,
+    .is_by_pixel = warp_is_by_pixel,
     .warps = true,
     .places = true,
 };

@@ -130,6 +130,7 @@ const stage_def stage_perspective = {
     .check = corners_check,
     .infer = corners_infer,
     .colors = corners_colors,
+    .is_by_pixel = warp_is_by_pixel,
     .warps = true,
     .places = true,
 };
@@ -215,6 +216,7 @@ const stage_def stage_random_perspective = {
     .check = distortion_check,
     .infer = distortion_infer,
     .colors = distortion_colors,
+    .is_by_pixel = warp_is_by_pixel,
     .warps = true,
     .places = true,
 };

@@ -60,6 +60,7 @@ const stage_def stage_rotate = {
     .check = rotate_check,
     .infer = rotate_infer,
     .colors = rotate_colors,
+    .is_by_pixel = warp_is_by_pixel,
     .warps = true,
     .places = true,
 };
@@ -123,6 +124,7 @@ const stage_def stage_random_rotation = {
     .check = rotation_check,
     .infer = rotation_infer,
     .colors = rotation_colors,
+    .is_by_pixel = warp_is_by_pixel,
     .warps = true,
     .places = true,
 };

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What may follow the stage device: GetNext makes one pass over an image, by a program with one
+ * warp and few operators (row_program_int.h). */
+#include <string.h>
+
+#include "row_program_int.h"
+#include "stage.h"
+#include "status_int.h"
+
+/* The parameters of a warp that say how it samples. Adjacent warps with the same ones are one. */
+static const char *const sampling_params[] = {"filter", "fill", "mask_fill"};
+
+/* Sets *hash_out to a hash of how a warp samples, which is not 0. */
+static sluice_status hash_sampling(const stage_def *def, const void *args, uint64_t *hash_out)
+{
+    sli_text text = {0};
+
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        for (size_t k = 0; k < sizeof(sampling_params) / sizeof(sampling_params[0]); k++) {
+            if (strcmp(def->params[i].name, sampling_params[k]) == 0) {
+                stage_arg_print(&def->params[i], args, &text);
+                sli_text_add(&text, " ");
+            }
+        }
+    }
+    if (text.failed || text.data == NULL) {
+        sli_text_free(&text);
+        return sli_fail(SLUICE_E_NO_MEMORY, "arguments of %s", def->name);
+    }
+    *hash_out = sli_hash_text(text.data) | 1;
+    sli_text_free(&text);
+    return SLUICE_OK;
+}
+
+/* Checks that all warps of the image are after device, and are one. */
+static sluice_status want_one_warp(const stage_def *def, const void *args,
+                                   const stage_schema *before, stage_schema *schema)
+{
+    uint64_t sampling = 0;
+    sluice_status st;
+
+    if (before->is_warped && before->device_sampling == 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s comes after device, and another warp before device; put device before "
+                        "both, or after both",
+                        def->name);
+    }
+    st = hash_sampling(def, args, &sampling);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (before->device_sampling != 0 &&
+        (before->device_warp_ended || before->device_sampling != sampling)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s is a second warp after device, which samples an image once; warps are "
+                        "one if they are adjacent, with the same filter, fill and mask_fill; else "
+                        "put device after the warps",
+                        def->name);
+    }
+    schema->device_sampling = sampling;
+    return SLUICE_OK;
+}
+
+sluice_status schema_want_device(const stage_def *def, const void *args, const stage_schema *before,
+                                 stage_schema *schema)
+{
+    if (def->kind == STAGE_DECODE || def->kind == STAGE_GEOMETRY) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s comes after device; decoding, crops and resizes run on the workers, so "
+                        "put it before device",
+                        def->name);
+    }
+    if (def->kind != STAGE_COLOR) {
+        return SLUICE_OK;
+    }
+    if (def->is_by_pixel == NULL || !def->is_by_pixel(args)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s comes after device, where each pixel of a result depends on one point "
+                        "of the image; contrast, autocontrast, equalize, blurring and sharpening "
+                        "need the whole image, so put it before device",
+                        def->name);
+    }
+    schema->device_operations += schema->color_operations - before->color_operations;
+    if (schema->device_operations > SLI_ROW_OPERATORS) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: the colour stages and warps after device have more than %d "
+                        "operations; a color_jitter has 4, the others 1; put device after some of "
+                        "them",
+                        def->name, SLI_ROW_OPERATORS);
+    }
+    if (def->warps) {
+        return want_one_warp(def, args, before, schema);
+    }
+    schema->device_warp_ended = before->device_sampling != 0;
+    return SLUICE_OK;
+}
