@@ -149,7 +149,7 @@ for kernel in $programs; do
 done
 check "sli_kernel_gather_windows has 2 stores of 16 bytes" \
     counts sli_kernel_gather_windows 'st[.]global[.]v4' 2
-for layout in planes packed; do
+for layout in planes packed program_planes program_packed; do
     check "f16 is rounded by the instruction, $layout" has sli_kernel_gather_${layout}_f16 cvt.rn.f16x2.f32
     check "bf16 is rounded by the instruction, $layout" has sli_kernel_gather_${layout}_bf16 cvt.rn.bf16x2.f32
 done

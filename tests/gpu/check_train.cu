@@ -85,6 +85,13 @@ gpu_verdict check_conversions(char *text)
         "synthetic 40 shape=24,36,3 | random_horizontal_flip 0.5 | normalize imagenet | batch 16",
         "synthetic 40 shape=32,32,1 | to_dtype f32 scale=true | batch 16",
         "synthetic 40 shape=32,32,3 | normalize imagenet offload=host | to_chw | batch 16",
+        "synthetic 40 shape=32,32,3 | random_horizontal_flip | device | random_affine 30 "
+        "filter=bilinear | color_jitter 0.5 saturation=0.5 hue=0.4 | random_erasing 1 value=9 | "
+        "normalize imagenet dtype=f16 | to_chw | batch 16",
+        "synthetic 40 shape=32,32,3 | device | random_solarize 99 | random_perspective | "
+        "random_grayscale | normalize imagenet | batch 7",
+        "synthetic 40 shape=31,33,3 | device | random_posterize 3 | random_rotation 180 | to_chw | "
+        "batch 7",
     };
     const int count = sizeof(pipelines) / sizeof(pipelines[0]);
 

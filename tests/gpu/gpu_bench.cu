@@ -153,10 +153,21 @@ static void print_memory(void)
     }
 }
 
-/* Single kernels; the gather beside the device copy, which is its limit. */
+/* The gather beside the device copy, which is its limit. */
+static void print_gathers(gpu_verdict verdict, gpu_rate *gathers, int count)
+{
+    print_rates(verdict, gathers, count, "GB/s read and written");
+    for (int i = 0; i < count; i++) {
+        gathers[i].value = gpu_share(gathers[i].value, bench.device_copy);
+    }
+    print_rates(verdict, gathers, count, "of the device copy");
+}
+
+/* Single kernels. */
 static void print_kernels(void)
 {
     gpu_rate gathers[GPU_GATHERS] = {{"gather", 0.0}};
+    gpu_rate programs[GPU_PROGRAMS] = {{"program", 0.0}};
     gpu_rate releases[GPU_RELEASES] = {{"release", 0.0}};
     gpu_rate looks[GPU_LOOKS] = {{"look", 0.0}};
     double us = 0.0;
@@ -164,11 +175,9 @@ static void print_kernels(void)
 
     print_rate(verdict, "convnet_step_of_128_images", us, "us");
     verdict = gpu_measure_gathers(gathers, bench.text);
-    print_rates(verdict, gathers, GPU_GATHERS, "GB/s read and written");
-    for (int i = 0; i < GPU_GATHERS; i++) {
-        gathers[i].value = gpu_share(gathers[i].value, bench.device_copy);
-    }
-    print_rates(verdict, gathers, GPU_GATHERS, "of the device copy");
+    print_gathers(verdict, gathers, GPU_GATHERS);
+    verdict = gpu_measure_programs(programs, bench.text);
+    print_gathers(verdict, programs, GPU_PROGRAMS);
     verdict = gpu_measure_releases(releases, bench.text);
     print_rates(verdict, releases, GPU_RELEASES, "ns a step");
     verdict = gpu_measure_looks(looks, bench.text);

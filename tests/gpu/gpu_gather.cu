@@ -13,26 +13,55 @@ extern "C" {
 
 enum { ROWS = 512, SIDE = 224, TOKENS = 75264, REPEATS = 20 }; /* one column is 77 MB or 154 MB */
 
+/* The program of each row; the kernels' time does not depend on the numbers. */
+enum program_case {
+    NO_PROGRAM,
+    NO_OPERATORS,
+    INVERT,
+    JITTER, /* brightness, saturation and hue */
+    ERASE,
+    NEAREST,
+    BILINEAR,
+    ALL_OPERATORS /* JITTER after BILINEAR, then ERASE */
+};
+
 struct gather_case {
     const char *name;
     sluice_dtype from, to; /* i32: tokens, as they are; u16 and u32: windows of tokens */
     bool to_chw, flip;
+    program_case program;
 };
 
 static const gather_case cases[GPU_GATHERS] = {
-    {"gather_u8_hwc_to_f16_chw", SLUICE_U8, SLUICE_F16, true, false},
-    {"gather_u8_hwc_to_f16_chw_flipped", SLUICE_U8, SLUICE_F16, true, true},
-    {"gather_u8_hwc_to_bf16_chw", SLUICE_U8, SLUICE_BF16, true, false},
-    {"gather_u8_hwc_to_bf16_chw_flipped", SLUICE_U8, SLUICE_BF16, true, true},
-    {"gather_u8_hwc_to_f32_chw", SLUICE_U8, SLUICE_F32, true, false},
-    {"gather_u8_hwc_to_f32_chw_flipped", SLUICE_U8, SLUICE_F32, true, true},
-    {"gather_u8_hwc_to_f16_hwc", SLUICE_U8, SLUICE_F16, false, false},
-    {"gather_u8_hwc_to_f16_hwc_flipped", SLUICE_U8, SLUICE_F16, false, true},
-    {"gather_u8_hwc_to_f32_hwc", SLUICE_U8, SLUICE_F32, false, false},
-    {"gather_u8_hwc_copied", SLUICE_U8, SLUICE_U8, false, false},
-    {"gather_i32_tokens_copied", SLUICE_I32, SLUICE_I32, false, false},
-    {"gather_u16_windows_to_i32", SLUICE_U16, SLUICE_I32, false, false},
-    {"gather_u32_windows_to_i32", SLUICE_U32, SLUICE_I32, false, false},
+    {"gather_u8_hwc_to_f16_chw", SLUICE_U8, SLUICE_F16, true, false, NO_PROGRAM},
+    {"gather_u8_hwc_to_f16_chw_flipped", SLUICE_U8, SLUICE_F16, true, true, NO_PROGRAM},
+    {"gather_u8_hwc_to_bf16_chw", SLUICE_U8, SLUICE_BF16, true, false, NO_PROGRAM},
+    {"gather_u8_hwc_to_bf16_chw_flipped", SLUICE_U8, SLUICE_BF16, true, true, NO_PROGRAM},
+    {"gather_u8_hwc_to_f32_chw", SLUICE_U8, SLUICE_F32, true, false, NO_PROGRAM},
+    {"gather_u8_hwc_to_f32_chw_flipped", SLUICE_U8, SLUICE_F32, true, true, NO_PROGRAM},
+    {"gather_u8_hwc_to_f16_hwc", SLUICE_U8, SLUICE_F16, false, false, NO_PROGRAM},
+    {"gather_u8_hwc_to_f16_hwc_flipped", SLUICE_U8, SLUICE_F16, false, true, NO_PROGRAM},
+    {"gather_u8_hwc_to_f32_hwc", SLUICE_U8, SLUICE_F32, false, false, NO_PROGRAM},
+    {"gather_u8_hwc_copied", SLUICE_U8, SLUICE_U8, false, false, NO_PROGRAM},
+    {"gather_i32_tokens_copied", SLUICE_I32, SLUICE_I32, false, false, NO_PROGRAM},
+    {"gather_u16_windows_to_i32", SLUICE_U16, SLUICE_I32, false, false, NO_PROGRAM},
+    {"gather_u32_windows_to_i32", SLUICE_U32, SLUICE_I32, false, false, NO_PROGRAM},
+};
+
+static const gather_case programs[GPU_PROGRAMS] = {
+    {"program_f16_chw_no_operators", SLUICE_U8, SLUICE_F16, true, true, NO_OPERATORS},
+    {"program_f16_chw_invert", SLUICE_U8, SLUICE_F16, true, true, INVERT},
+    {"program_f16_chw_jitter", SLUICE_U8, SLUICE_F16, true, true, JITTER},
+    {"program_f16_chw_erase", SLUICE_U8, SLUICE_F16, true, true, ERASE},
+    {"program_f16_chw_nearest", SLUICE_U8, SLUICE_F16, true, true, NEAREST},
+    {"program_f16_chw_bilinear", SLUICE_U8, SLUICE_F16, true, true, BILINEAR},
+    {"program_f16_chw_all", SLUICE_U8, SLUICE_F16, true, true, ALL_OPERATORS},
+    {"program_bf16_chw_all", SLUICE_U8, SLUICE_BF16, true, true, ALL_OPERATORS},
+    {"program_f32_chw_all", SLUICE_U8, SLUICE_F32, true, true, ALL_OPERATORS},
+    {"program_f16_hwc_all", SLUICE_U8, SLUICE_F16, false, true, ALL_OPERATORS},
+    {"program_bf16_hwc_all", SLUICE_U8, SLUICE_BF16, false, true, ALL_OPERATORS},
+    {"program_f32_hwc_all", SLUICE_U8, SLUICE_F32, false, true, ALL_OPERATORS},
+    {"program_u8_chw_all", SLUICE_U8, SLUICE_U8, true, true, ALL_OPERATORS},
 };
 
 /* A slot, the tensor and all that the kernel is given. */
@@ -96,18 +125,24 @@ static sluice_status plan_windows(bed *b, const gather_case *c)
 
 static sluice_status plan(bed *b, const gather_case *c)
 {
-    const sluice_column column = column_of(c);
-    const bool converts = c->from != c->to;
+    const bool has_programs = c->program != NO_PROGRAM;
+    const bool converts = c->from != c->to || has_programs;
+    sluice_column columns[2] = {column_of(c), {}};
     sluice_tensor output = {};
-    sluice_status st = sli_layout_make(&column, 1, ROWS, &b->layout);
+    sluice_status st;
 
+    strcpy(columns[1].name, "row programs");
+    columns[1].dtype = SLUICE_U8;
+    columns[1].rank = 1;
+    columns[1].shape[0] = sizeof(sli_row_program);
+    st = sli_layout_make(columns, has_programs ? 2 : 1, ROWS, &b->layout);
     b->conversion.height = b->conversion.width = SIDE;
     b->conversion.channels = 3;
     b->conversion.from = c->from;
     b->conversion.to = c->to;
     b->conversion.to_chw = c->to_chw;
     b->conversion.flip = c->flip;
-    b->conversion.affine = true;
+    b->conversion.affine = c->to != SLUICE_U8;
     for (int i = 0; i < 3; i++) {
         b->conversion.scale[i] = 1.0f / 64.0f;
         b->conversion.bias[i] = -1.5f;
@@ -121,8 +156,54 @@ static sluice_status plan(bed *b, const gather_case *c)
         b->bytes = (b->layout.row_bytes[0] + sli_conversion_out_bytes(&b->conversion)) * ROWS;
     }
     return st == SLUICE_OK ? sli_gather_plan(&b->layout, converts ? &b->conversion : NULL, 0,
-                                             false, &output, b->header, &b->gather)
+                                             has_programs, &output, b->header, &b->gather)
                            : st;
+}
+
+static void add_operator(sli_row_program *program, sli_row_operator_kind kind, uint32_t value,
+                         uint32_t a, uint32_t b)
+{
+    sli_row_operator *op = &program->operators[program->count++];
+
+    op->kind = kind;
+    op->value = value;
+    op->a = a;
+    op->b = b;
+}
+
+static sli_row_program program_of(program_case which)
+{
+    static const double matrix[9] = {0.9, -0.2, 30, 0.2, 0.9, -10, 0, 0, 1};
+    const bool all = which == ALL_OPERATORS;
+    sli_row_program program = {};
+
+    if (which == NEAREST || which == BILINEAR || all) {
+        program.warp = which == NEAREST ? SLI_ROW_NEAREST : SLI_ROW_BILINEAR;
+        memcpy(program.matrix, matrix, sizeof(matrix));
+    }
+    if (which == INVERT) {
+        add_operator(&program, SLI_ROW_BITS, UINT32_MAX, UINT32_MAX, 0);
+    }
+    if (which == JITTER || all) {
+        add_operator(&program, SLI_ROW_BRIGHTNESS, 0, sli_f32_bits(1.25f), 0);
+        add_operator(&program, SLI_ROW_SATURATION, 0, sli_f32_bits(0.75f), sli_f32_bits(0.25f));
+        add_operator(&program, SLI_ROW_HUE, 0, sli_f32_bits(0.125f), 0);
+    }
+    if (which == ERASE || all) {
+        add_operator(&program, SLI_ROW_ERASE, 0, 40 | 50 << 16, 100 | 90 << 16);
+    }
+    return program;
+}
+
+static gpu_verdict fill_programs(bed *b, program_case which, char *text)
+{
+    const sli_row_program program = program_of(which);
+
+    for (int row = 0; row < ROWS; row++) {
+        NEED_CUDA(gpu_upload(b->slot + b->layout.offsets[1] + row * sizeof(program), &program,
+                             sizeof(program)));
+    }
+    return GPU_PASS;
 }
 
 /* A batch is found and stays so; every other row is to be mirrored. */
@@ -160,7 +241,8 @@ static gpu_verdict make(bed *b, const gather_case *c, char *text)
     NEED_CUDA(cudaMalloc(&b->header, sizeof(*b->header)));
     NEED((is_windows(c) ? plan_windows(b, c) : plan(b, c)) == SLUICE_OK, "%s: %s", c->name,
          sluice_last_error());
-    if (fill(b, text) != GPU_PASS) {
+    if (fill(b, text) != GPU_PASS ||
+        (c->program != NO_PROGRAM && fill_programs(b, c->program, text) != GPU_PASS)) {
         return GPU_FAIL;
     }
     sli_getnext_gather_launch(&b->getnext, &b->gather, (uint32_t)multiprocessors, &b->launch);
@@ -227,13 +309,23 @@ static gpu_verdict measure(const gather_case *c, double *gb_s, char *text)
     return destroy(&b, text);
 }
 
-gpu_verdict gpu_measure_gathers(gpu_rate rates[GPU_GATHERS], char *text)
+static gpu_verdict measure_all(const gather_case *all, int count, gpu_rate *rates, char *text)
 {
-    for (int i = 0; i < GPU_GATHERS; i++) {
-        rates[i].name = cases[i].name;
-        if (measure(&cases[i], &rates[i].value, text) != GPU_PASS) {
+    for (int i = 0; i < count; i++) {
+        rates[i].name = all[i].name;
+        if (measure(&all[i], &rates[i].value, text) != GPU_PASS) {
             return GPU_FAIL;
         }
     }
     return GPU_PASS;
+}
+
+gpu_verdict gpu_measure_gathers(gpu_rate rates[GPU_GATHERS], char *text)
+{
+    return measure_all(cases, GPU_GATHERS, rates, text);
+}
+
+gpu_verdict gpu_measure_programs(gpu_rate rates[GPU_PROGRAMS], char *text)
+{
+    return measure_all(programs, GPU_PROGRAMS, rates, text);
 }

@@ -54,6 +54,11 @@ enum { GPU_GATHERS = 13 };
 /* The library's gather by itself, bytes read and written: GB/s. */
 gpu_verdict gpu_measure_gathers(gpu_rate rates[GPU_GATHERS], char *text);
 
+enum { GPU_PROGRAMS = 13 };
+
+/* The same where rows have programs, of which each kind of operation is a case, and each kernel. */
+gpu_verdict gpu_measure_programs(gpu_rate rates[GPU_PROGRAMS], char *text);
+
 /* ---- gpu_ring_costs.cu ----------------------------------------------------------------------- */
 
 enum { GPU_RELEASES = 4 };
