@@ -387,8 +387,11 @@ sluice_status sluice_dataset_offload(sluice_dataset *dataset, const char *place)
         st = sli_fail(
             SLUICE_E_INVALID,
             "sluice_dataset_offload must come after random_horizontal_flip, normalize, to_dtype or "
-            "to_chw, not after %s",
-            last->def->name);
+            "to_chw, not after %s%s",
+            last->def->name,
+            last->def->is_by_pixel != NULL
+                ? "; call sluice_dataset_device() before it to run it on the device"
+                : "");
     }
     return dataset_keep(dataset, last->def, st);
 }

@@ -200,8 +200,8 @@ static sluice_status want_host(const sli_plan *plan, const plan_segment *segment
     }
     if (is_after) {
         return sli_fail(SLUICE_E_INVALID,
-                        "device comes before stages of an image that a map uses, which runs on the "
-                        "host; put device after the map, or leave it out");
+                        "device comes before stages of an image that a map, mixup or cutmix uses, "
+                        "which runs on the host; put device after the map, or leave it out");
     }
     for (uint32_t k = 0; k < segment->count; k++) {
         const dataset_stage *stage = &plan->dataset->stages[segment->stages[k]];
