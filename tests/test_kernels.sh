@@ -144,6 +144,7 @@ for kernel in $programs; do
     check "$kernel has 4 stores of 16 bytes" counts $kernel 'st[.]global[.]v4' 4
     check "$kernel has none of 2, 4 or 8 bytes but its clock's" counts $kernel 'st[.]global[.](v2|.16|.32)' 0
     check "$kernel has 4 loads of 16 bytes" counts $kernel 'ld[.]global[.]nc[.]v4' 4
+    check "$kernel loads single bytes of flags and of copies only" counts $kernel 'ld[.]global[.]nc[.]u8' 2
     check "$kernel divides as IEEE 754 requires" lacks $kernel 'div.approx'
     check "$kernel keeps subnormal numbers" lacks $kernel .ftz
 done

@@ -88,10 +88,22 @@ SLI_KERNEL_FN void gather_operate(const sli_row_program *program, uint32_t first
     }
 }
 
+/*
+ * Loads a pixel from any address. Three bytes are loaded by the one or two aligned words that
+ * contain them, which are in the slot, since its size is a multiple of the word size.
+ */
 SLI_KERNEL_FN uint32_t gather_load_pixel(const uint8_t *from, uint32_t channels)
 {
     uint32_t pixel = 0;
 
+    if (channels == 3) {
+        const uint32_t odd = (uint32_t)((uintptr_t)from & 3);
+        const uint8_t *words = from - odd;
+
+        return gather_funnel(gather_load_32(words), gather_load_32(words + (odd > 1 ? 4 : 0)),
+                             8 * odd) &
+               0xFFFFFF;
+    }
     SLI_UNROLL
     for (uint32_t c = 0; c < SLI_MAX_CHANNELS; c++) {
         pixel |= c < channels ? (uint32_t)gather_load_8(from + c) << 8 * c : 0;
