@@ -212,6 +212,36 @@ static void filtered_rows_keep_their_programs(void)
     check_same(tapes[0], tapes[1], "filter");
 }
 
+/* A bad sample's row has the program of its replacement, or is zero. */
+static void bad_samples_are_replaced_and_zeroed(void)
+{
+    static const char *const stages[] = {
+        "random_horizontal_flip | random_erasing 1 value=77 | random_invert | to_dtype f32",
+        "random_horizontal_flip | device | random_erasing 1 value=77 | random_invert | "
+        "to_dtype f32"};
+
+    for (int policy = SLI_ON_ERROR_REPLACE; policy <= SLI_ON_ERROR_ZERO; policy++) {
+        const run_options options = {.settings.on_error = (sli_error_policy)policy, .workers = 2};
+        tape tapes[2];
+
+        for (int k = 0; k < 2; k++) {
+            sluice_dataset *dataset = NULL;
+
+            script_reset(40, GOOD);
+            for (uint32_t i = 0; i < 40; i += 3) {
+                script.behaviours[i] = BAD;
+            }
+            T_OK(dataset_begin(&stage_script, "", &dataset));
+            T_OK(sluice_dataset_add(dataset, stages[k]));
+            T_OK(sluice_dataset_batch(dataset, 4, false));
+            tapes[k] = record(dataset, &options);
+            sluice_dataset_destroy(dataset);
+            T_STATUS(tapes[k].end, SLUICE_END_OF_DATA);
+        }
+        check_same(tapes[1], tapes[0], policy == SLI_ON_ERROR_ZERO ? "zero" : "replace");
+    }
+}
+
 /* A run may be resumed with the stage, or without it. */
 static void it_does_not_identify_a_run(void)
 {
@@ -337,6 +367,7 @@ const t_test device_stage_tests[] = {
     T_TEST(single_samples_are_the_batches),
     T_TEST(followers_stay_on_the_workers),
     T_TEST(filtered_rows_keep_their_programs),
+    T_TEST(bad_samples_are_replaced_and_zeroed),
     T_TEST(it_does_not_identify_a_run),
     T_TEST(the_plan_has_a_column_for_programs_and_explains_it),
     T_TEST(conversions_on_the_host_are_refused_after_it),

@@ -64,7 +64,44 @@ static void batches_of_channels_are_the_hosts(void)
                    "random_erasing 1 value=1,2,3,4 | to_dtype f32");
 }
 
+#define SOURCE "synthetic 60 8,16,3 | shuffle | random_horizontal_flip"
+#define STAGES                                                                                     \
+    "random_affine 30 filter=bilinear | color_jitter 0.4 hue=0.2 | random_erasing 1 value=9 | "    \
+    "normalize imagenet dtype=f16 | to_chw | batch 4"
+
+static void steps_are_the_hosts_in_every_mode(void)
+{
+    static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
+                                        SLUICE_MODE_LOOP};
+
+    for (uint32_t i = 0; i < 4; i++) {
+        kit expected;
+        kit k;
+
+        fake_cuda_start(&cuda_kit_machine);
+        cuda_kit_init(&k);
+        k.pipeline = SOURCE " | device | " STAGES;
+        k.config.mode = modes[i];
+        k.config.sink_size = 5;
+        k.config.epochs = 4;
+        T_OK(kit_run(&k));
+        kit_check(&k);
+        kit_init(&expected);
+        expected.pipeline = SOURCE " | " STAGES;
+        expected.config = k.config;
+        expected.config.mode = SLUICE_MODE_AUTO;
+        T_OK(kit_run(&expected));
+        T_EQ(k.count, 20);
+        T_EQ(expected.count, 20);
+        kit_check_same(&expected, &k, 0, 20);
+        kit_fini(&expected);
+        kit_fini(&k);
+        cuda_kit_nothing_is_live();
+    }
+}
+
 const t_test cuda_programs_tests[] = {
+    T_TEST(steps_are_the_hosts_in_every_mode),
     T_TEST(batches_of_channels_are_the_hosts),
     T_END,
 };
