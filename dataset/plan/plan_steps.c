@@ -149,7 +149,8 @@ static void set_batch_stage(sli_plan *plan, uint32_t number, const stage_schema 
 
     added->name = stage->def->name;
     added->stage = stage;
-    added->key = plan_stage_key(plan->dataset, number, plan->settings.seed);
+    added->key = sli_mix_in(plan_stage_key(plan->dataset, number, plan->settings.seed),
+                            sli_hash_text("batch")); /* draws of samples have others */
     if (after->buffer_count > before->buffer_count) {
         add_array(plan->details, stage, before, after);
     }
