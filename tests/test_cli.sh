@@ -116,6 +116,10 @@ sed '/^$/q' "$tmp/out" >"$tmp/written"
 expect "what it writes is a pipeline" 0 explain "$(cat "$tmp/written")"
 sed '/^$/q' "$tmp/out" >"$tmp/again"
 check "... the same" same_lines "$tmp/written" "$tmp/again"
+expect "explain of nested stages" 0 explain \
+    "synthetic 9 8,8,3 | random_apply 0.8 (random_order (random_invert) (random_equalize | rotate 5)) | batch 3"
+check "... keeps them on the lines of their stage" out_has '^  | batch n=3'
+check "... and writes no line for what is in parentheses" sh -c '! grep -q "^  | rotate" "$1"' - "$tmp/out"
 expect "explain --json" 0 explain "$small" --json
 check "... has it in one object" json 'j["samples"] == 100 and j["batches"] == 20 and "pass" in j["plan"] and j["pipeline"].startswith("synthetic")'
 expect "explain of what is no pipeline" 2 explain 'synthetic | nonsense | batch 5' --json

@@ -93,6 +93,10 @@ if [ -n "$python" ]; then
         "$tmp/long" "$tmp/one"
     expect "... from the second pass on" 0 show "$random" --npy "$tmp/second" --sample 7 --times 1 --start-step 1 --seed 3
     check "... is its tail" values 'load(f[0], "image")[1][75:] == load(f[1], "image")[1]' "$tmp/one" "$tmp/second"
+    expect "one sample before it is mixed" 0 \
+        show "${random% | batch 4} | random_choice 0.5:(random_invert | rotate 9) 0.5:(rotate 3) | batch 4 | mixup 50" \
+        --npy "$tmp/nested" --sample 7 --times 2 --seed 3
+    check "... has its class number" values 'load(f[0], "label") == ((2,), [7, 7])' "$tmp/nested"
     run "$sluice" show "$random" --npy "$tmp/rank0" --steps 1 --seed 5
     check "files are replaced" values 'load(f[0], "label")[0] == (4,)' "$tmp/rank0"
 

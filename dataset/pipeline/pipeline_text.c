@@ -7,6 +7,7 @@
 
 #include "alloc_int.h"
 #include "dataset_parts.h"
+#include "nested_stages.h"
 #include "pipeline_words.h"
 #include "stage_names.h"
 
@@ -17,6 +18,7 @@ typedef struct text_parser {
     bool is_addition;      /* the stages are appended to a dataset, which has a source */
     uint32_t depth;        /* nesting of groups around the text; above 0, ')' ends the text */
     size_t opened_at;      /* above 0: offset of the '(' before the text */
+    bool is_branch;        /* the stages are nested in another one, in parentheses */
     dataset_stage *stages; /* output of pipeline_parse_stages(); NULL: stages are appended to the
                               dataset */
     uint32_t stage_count;
@@ -98,6 +100,10 @@ static sluice_status which_param(text_parser *p, uint32_t *param, const char **v
         return unknown_key(p, key);
     }
     *param = p->positional++;
+    if (*param < p->stage.def->param_count &&
+        p->stage.def->params[*param].type == PARAM_STAGES) { /* they are in parentheses */
+        *param = p->positional++;
+    }
     p->words.may_be_split_path = p->stage.def->kind == STAGE_SOURCE && p->positional > 1 &&
                                  p->stage.def->param_count > 0 &&
                                  p->stage.def->params[0].type == PARAM_TEXT;
@@ -161,6 +167,14 @@ static sluice_status add_stage(text_parser *p)
 /* Appends the parsed stage to the list; ownership of its arguments is transferred. */
 static sluice_status list_stage(text_parser *p)
 {
+    if (p->is_branch) {
+        const sluice_status st = stage_args_check(p->stage.def, p->stage.args.bytes);
+
+        if (st != SLUICE_OK) {
+            stage_args_free(p->stage.def, p->stage.args.bytes);
+            return error_at(&p->words, p->stage_at, "%s", sluice_last_error());
+        }
+    }
     if (p->stage_count == DATASET_MAX_STAGES) {
         stage_args_free(p->stage.def, p->stage.args.bytes);
         return sli_fail(SLUICE_E_INVALID, "more than %d stages", DATASET_MAX_STAGES);
@@ -182,6 +196,9 @@ static sluice_status end_stage(text_parser *p)
         }
     }
     if (st == SLUICE_OK) {
+        if (def->variant != NULL) {
+            p->stage.def = def->variant(p->stage.args.bytes);
+        }
         st = p->stages != NULL ? list_stage(p) : add_stage(p);
         p->stage.def = NULL;
         p->words.may_be_split_path = false;
@@ -330,6 +347,89 @@ static sluice_status read_part(text_parser *p, bool prefixed)
     return st;
 }
 
+/* ---- nested stages --------------------------------------------------------------------------- */
+
+/* The weight before a branch, such as "0.7:". */
+static sluice_status read_weight(const text_parser *p, uint64_t *weight)
+{
+    const text_word *word = &p->words.word;
+
+    return word->length > 1 && word->text[word->length - 1] == ':' &&
+                   dataset_parts_weight(word->text, word->length - 1, weight) && *weight > 0
+               ? SLUICE_OK
+               : error_at(
+                     &p->words, word->at,
+                     "want WEIGHT:(STAGES), such as 0.7:(random_invert), with a weight above 0, "
+                     "at most 1000000 and with 9 digits after the point");
+}
+
+/* Adds a branch to the arguments of the current stage. */
+static sluice_status add_branch(text_parser *p, uint64_t weight, const text_parser *inner)
+{
+    nested_stages **nested = nested_of(p->stage.def, p->stage.args.bytes);
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < p->stage.def->param_count; i++) {
+        p->given |= (uint64_t)(p->stage.def->params[i].type == PARAM_STAGES) << i;
+    }
+    if (*nested == NULL) {
+        st = nested_create(nested);
+    }
+    if (st == SLUICE_OK) {
+        st = nested_add(p->stage.def, *nested, weight, inner->stages, inner->stage_count);
+    }
+    return st == SLUICE_E_INVALID ? error_at(&p->words, p->words.at, "%s", sluice_last_error())
+                                  : st;
+}
+
+/* Parses a branch of the current stage, from the '(' at p->words.at on. */
+static sluice_status read_branch(text_parser *p, bool weighted)
+{
+    uint64_t weight = 0;
+    text_parser *inner = NULL;
+    sluice_status st = weighted ? read_weight(p, &weight) : SLUICE_OK;
+
+    if (st == SLUICE_OK && p->depth == PARTS_DEPTH) {
+        st = error_at(&p->words, p->words.at, "more than %d parentheses inside one another",
+                      PARTS_DEPTH);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    inner = make_inner(p);
+    if (inner == NULL) {
+        return SLUICE_E_NO_MEMORY;
+    }
+    inner->is_branch = true;
+    inner->stages = sli_calloc(DATASET_MAX_STAGES, sizeof(*inner->stages));
+    st = inner->stages != NULL ? parse_all(inner) : sli_fail(SLUICE_E_NO_MEMORY, "a pipeline text");
+    if (st == SLUICE_OK) {
+        st = add_branch(p, weight, inner);
+    }
+    for (uint32_t i = 0; i < inner->stage_count && st != SLUICE_OK; i++) {
+        stage_args_free(inner->stages[i].def, inner->stages[i].args.bytes);
+    }
+    p->words.at = inner->words.at + 1; /* after ')'; not used after an error */
+    sli_free(inner->stages);
+    sli_free(inner);
+    return st;
+}
+
+/* True if parentheses may follow the name of this stage. */
+static bool takes_parentheses(const stage_def *def, void *args)
+{
+    return def != NULL && (def->group != GROUP_NONE || nested_of(def, args) != NULL);
+}
+
+/* Parses what is in the parentheses that begin at p->words.at. `prefixed`: a word is before them.
+ */
+static sluice_status read_parentheses(text_parser *p, bool prefixed)
+{
+    return p->stage.def != NULL && nested_of(p->stage.def, p->stage.args.bytes) != NULL
+               ? read_branch(p, prefixed)
+               : read_part(p, prefixed);
+}
+
 /* ---- all stages ------------------------------------------------------------------------------ */
 
 /* Uses the word that was read: as a stage's name, an argument, or the prefix of a part. */
@@ -343,11 +443,11 @@ static sluice_status use_word(text_parser *p)
     if (p->stage.def == NULL) {
         const stage_def *named = stage_find(p->table, p->words.word.text);
 
-        return next == '(' && (named == NULL || named->group == GROUP_NONE)
+        return next == '(' && !takes_parentheses(named, p->stage.args.bytes)
                    ? reserved_parenthesis(p)
                    : begin_stage(p);
     }
-    return next == '(' ? read_part(p, true) : read_argument(p);
+    return next == '(' ? read_parentheses(p, true) : read_argument(p);
 }
 
 /* Completes a stage at '|', or at the end of the text or part. */
@@ -357,9 +457,11 @@ static sluice_status complete_stage(text_parser *p)
         return error_at(&p->words, p->opened_at, "this parenthesis has no end");
     }
     if (p->stage.def == NULL) {
+        const bool wants_source = p->dataset == NULL && !p->is_branch;
+
         return error_at(&p->words, p->words.at, "want the name of a %s here%s",
-                        p->dataset == NULL ? "source" : "stage",
-                        p->dataset == NULL ? ", such as image_folder" : "");
+                        wants_source ? "source" : "stage",
+                        wants_source ? ", such as image_folder" : "");
     }
     return end_stage(p);
 }
@@ -382,7 +484,7 @@ static sluice_status read_stages(text_parser *p)
             continue;
         }
         if (c == '(' || c == ')') {
-            st = c == '(' ? read_part(p, false) : reserved_parenthesis(p);
+            st = c == '(' ? read_parentheses(p, false) : reserved_parenthesis(p);
         } else {
             st = words_read(&p->words);
             st = st == SLUICE_OK ? use_word(p) : st;

@@ -340,6 +340,9 @@ typedef struct stage_def {
      */
     sluice_status (*make)(const struct stage_def *def, void *args);
 
+    /* Optional: the definition that these arguments select, of the same name and parameters. */
+    const struct stage_def *(*variant)(const void *args);
+
     /* Optional: frees resources of the arguments, except for texts. */
     void (*release)(void *args);
 

@@ -9,6 +9,7 @@
 
 #include "alloc_int.h"
 #include "dataset_parts.h"
+#include "nested_stages.h"
 #include "stage.h"
 #include "status_int.h"
 #include "tensor_int.h"
@@ -270,7 +271,8 @@ static bool parse_value(const stage_param *param, const char *text, void *to, co
         *want = "a whole number, run or none";
         return parse_rank(text, to);
     case PARAM_PARTS:
-        *want = "parts in parentheses";
+    case PARAM_STAGES:
+        *want = "what is in parentheses";
         break;
     case PARAM_TEXT:
     case PARAM_CHOICE:
@@ -362,17 +364,9 @@ sluice_status stage_arg_check(const stage_def *def, const stage_param *param, co
         return *(const char *const *)from != NULL
                    ? SLUICE_OK
                    : sli_fail(SLUICE_E_INVALID, "%s: %s is missing", def->name, param->name);
-    case PARAM_BOOL:
-    case PARAM_SHAPE:
-    case PARAM_EDGES:
-    case PARAM_CHOICE:
-    case PARAM_DTYPE:
-    case PARAM_SEED:
-    case PARAM_RANK:
-    case PARAM_PARTS:
-        break;
+    default: /* without bounds */
+        return SLUICE_OK;
     }
-    return SLUICE_OK;
 }
 
 sluice_status stage_args_check(const stage_def *def, void *args)
@@ -466,10 +460,14 @@ static void print_rank(sli_text *text, uint32_t rank)
     }
 }
 
-static void print_parts(sli_text *text, const dataset_parts *parts)
+/* Prints what is in parentheses, if anything is yet. */
+static void print_parentheses(sli_text *text, const dataset_parts *parts,
+                              const nested_stages *nested)
 {
     if (parts != NULL) {
         parts->print(parts, false, text);
+    } else if (nested != NULL) {
+        nested->print(nested, text);
     }
 }
 
@@ -523,7 +521,10 @@ static void print_value(const stage_param *param, const void *from, sli_text *te
         print_rank(text, *(const uint32_t *)from);
         break;
     case PARAM_PARTS:
-        print_parts(text, *(const dataset_parts *const *)from);
+        print_parentheses(text, *(const dataset_parts *const *)from, NULL);
+        break;
+    case PARAM_STAGES:
+        print_parentheses(text, NULL, *(const nested_stages *const *)from);
         break;
     }
 }
@@ -568,7 +569,7 @@ void stage_args_print(const stage_def *def, const void *args, sli_text *text)
         if (is_nothing(param, from)) {
             continue;
         }
-        if (param->type == PARAM_PARTS) {
+        if (param->type == PARAM_PARTS || param->type == PARAM_STAGES) {
             sli_text_add(text, " ");
         } else {
             sli_text_add(text, " %s=", param->name);

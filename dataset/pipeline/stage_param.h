@@ -28,7 +28,8 @@ typedef enum param_type {
     PARAM_DTYPE,  /* sluice_dtype */
     PARAM_SEED,   /* uint64_t; "run" is SLUICE_SEED_OF_RUN */
     PARAM_RANK,   /* uint32_t; "run" is SLUICE_OF_RUN, "none" is PARAM_RANK_NONE */
-    PARAM_PARTS   /* dataset_parts *; "(image_folder A) (image_folder B)" */
+    PARAM_PARTS,  /* dataset_parts *; "(image_folder A) (image_folder B)" */
+    PARAM_STAGES  /* nested_stages *; "(color_jitter 0.4 | gaussian_blur 5) (random_invert)" */
 } param_type;
 
 enum { PARAM_MAX_REALS = 4 };
@@ -74,6 +75,12 @@ enum { STAGE_ARGS_SIZE = 320 };
  * parts yet.
  */
 typedef struct dataset_parts dataset_parts;
+
+/*
+ * The stages in the parentheses of a stage (nested_stages.h), the value of a parameter of type
+ * PARAM_STAGES. NULL: none yet.
+ */
+typedef struct nested_stages nested_stages;
 
 /* An entry of a parameter table. */
 #define PARAM_(struct_type, field, param_type, text, least, most, list, words)                     \

@@ -53,6 +53,9 @@
     X(gaussian_blur)          \
     X(trivial_augment)        \
     X(rand_augment)           \
+    X(random_apply)           \
+    X(random_choice)          \
+    X(random_order)           \
     X(rotate)                 \
     X(random_rotation)        \
     X(affine)                 \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "described_text.h"
 
 typedef struct explain {
     cli_source source;
@@ -71,25 +72,19 @@ static void print_stage(const char *stage)
     printf("\n");
 }
 
-/* Prints the stages one by one. Bars within quotes do not separate stages. */
+/* Prints the stages one by one. */
 static void print_pipeline(char *text)
 {
-    char *stage = text;
-    char quote = '\0';
+    while (text != NULL) {
+        size_t length;
+        const char *next = text_next_stage(text, &length);
+        char *rest = next != NULL ? text + length + 1 : NULL; /* "| STAGE" */
 
-    for (char *c = text; *c != '\0'; c++) {
-        if (quote != '\0') {
-            quote = *c == quote ? '\0' : quote;
-        } else if (*c == '\'' || *c == '"') {
-            quote = *c;
-        } else if (strncmp(c, " | ", 3) == 0) {
-            *c = '\0';
-            print_stage(stage);
-            printf("  ");
-            stage = c + 1;
-        }
+        text[length] = '\0';
+        print_stage(text);
+        printf("%s", rest != NULL ? "  " : "");
+        text = rest;
     }
-    print_stage(stage);
 }
 
 static void print_text(const explain *e)

@@ -130,12 +130,11 @@ static int parse(show *s, int argc, char **argv)
 
 /* ---- the dataset of --sample ----------------------------------------------------------------- */
 
-/* True if the stage determines the order of samples, or is `batch`. Such stages do not apply to one
- * sample. */
+/* True if the stage determines the order of samples. Such stages do not apply to one sample. */
 static bool is_order(const char *stage)
 {
     static const char *const names[] = {"shuffle", "shard",  "split", "take",
-                                        "skip",    "repeat", "batch", NULL};
+                                        "skip",    "repeat", NULL};
     int i = 0;
 
     while (names[i] != NULL && !text_stage_is(stage, names[i])) {
@@ -144,12 +143,13 @@ static bool is_order(const char *stage)
     return names[i] != NULL;
 }
 
-/* Writes the pipeline; stages that select the sample replace the stages that order samples. */
+/* Writes the pipeline up to batch; stages that select the sample replace the stages that order
+ * samples. */
 static void write_single(FILE *file, const char *text, uint64_t sample)
 {
     bool is_source = true;
 
-    while (text != NULL) {
+    while (text != NULL && !text_stage_is(text, "batch")) {
         const char *stage = text;
         size_t length;
 

@@ -6,13 +6,17 @@
 const char *text_next_stage(const char *text, size_t *length_out)
 {
     char quote = '\0';
+    unsigned depth = 0;
     const char *c = text;
 
-    while (*c != '\0' && (quote != '\0' || strncmp(c, " | ", 3) != 0)) {
+    while (*c != '\0' && (quote != '\0' || depth > 0 || strncmp(c, " | ", 3) != 0)) {
         if (quote != '\0') {
             quote = *c == quote ? '\0' : quote;
         } else if (*c == '\'' || *c == '"') {
             quote = *c;
+        } else {
+            depth += *c == '(';
+            depth -= *c == ')' && depth > 0;
         }
         c++;
     }

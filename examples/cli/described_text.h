@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /*
- * Finds the end of the stage at the beginning of `text`; bars within quotes do not end a stage.
- * Returns the next stage; NULL after the last one.
+ * Finds the end of the stage at the beginning of `text`; bars within quotes and parentheses do not
+ * end a stage. Returns the next stage; NULL after the last one.
  */
 const char *text_next_stage(const char *text, size_t *length_out);
 

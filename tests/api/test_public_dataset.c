@@ -15,6 +15,7 @@ static sluice_dataset *build_by_calls(void)
     sluice_letterbox_config letterbox;
     sluice_warp_config warp;
     const double degrees[] = {-10, 10};
+    const char *const nested[] = {"rotate 3", "random_solarize 200 | gaussian_blur 3"};
     const double corners[] = {1, 1, 22, 0, 23, 19, 0, 18};
     sluice_dataset *dataset = NULL;
 
@@ -52,6 +53,9 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_random_erasing(dataset, 0.5, NULL, NULL, NULL, 0));
     T_OK(sluice_dataset_trivial_augment(dataset, 31, &warp));
     T_OK(sluice_dataset_rand_augment(dataset, 2, 9, 31, NULL));
+    T_OK(sluice_dataset_random_apply(dataset, 0.5, "random_invert"));
+    T_OK(sluice_dataset_random_choice(dataset, nested, NULL, 2));
+    T_OK(sluice_dataset_random_order(dataset, nested, 2));
     T_OK(sluice_dataset_random_rotation(dataset, -10, 10, NULL));
     T_OK(sluice_dataset_affine(dataset, 5, NULL, 0.9, NULL, NULL));
     T_OK(sluice_dataset_random_affine(dataset, degrees, NULL, NULL, NULL, NULL));

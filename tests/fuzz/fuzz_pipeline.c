@@ -145,6 +145,9 @@ static const char *const texts[] = {
     "webdataset x.tar fields=image:jpg,seg:png@mask,y:cls,v:npy,t:txt[512] | batch 2",
     "cifar100 d train label=both | random_horizontal_flip",
     "synthetic | color_jitter 0.4 0.1,2 hue=.1 | random_posterize 3 | random_solarize 9 p=1",
+    "synthetic | random_apply .5 (rotate 3 | random_choice 2:(random_invert) 1:(gaussian_blur 3))",
+    "synthetic | random_order (random_invert) (rotate 9) columns=image | batch 2 | random_choice "
+    "(mixup 3) (cutmix 3)",
     "synthetic | batch 4 | mixup 10 0.2 | cutmix alpha=.5 label=label",
     "synthetic | device | random_affine 9 .1,.1 fill=1,2,3 | color_jitter .1 0 .1 | to_chw | batch "
     "2",

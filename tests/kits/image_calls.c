@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stage_calls.h"
 
+#include <sluice/nested.h>
 #include <sluice/transforms.h>
 #include <sluice/warps.h>
 
@@ -313,6 +314,46 @@ static sluice_status call_random_resized_crop_defaults(sluice_dataset *d)
     return sluice_dataset_random_resized_crop(d, 9, 7, NULL);
 }
 
+static sluice_status call_random_apply(sluice_dataset *d)
+{
+    sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK
+               ? sluice_dataset_random_apply(d, 0.75, "color_jitter 0.4 | random_invert 0.5")
+               : st;
+}
+
+static sluice_status call_random_apply_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_random_apply(d, 0.5, "rotate 20");
+}
+
+static const char *const branches[] = {"color_jitter 0.4 | rotate 30", "random_invert"};
+
+static sluice_status call_random_choice(sluice_dataset *d)
+{
+    return sluice_dataset_random_choice(d, branches, (const double[]){0.25, 2}, 2);
+}
+
+static sluice_status call_random_order(sluice_dataset *d)
+{
+    return sluice_dataset_random_order(d, branches, 2);
+}
+
+static sluice_status call_random_choice_columns(sluice_dataset *d)
+{
+    sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_random_choice(d, &branches[1], NULL, 1) : st;
+}
+
+static sluice_status call_random_order_columns(sluice_dataset *d)
+{
+    sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_random_order(d, &branches[1], 1) : st;
+}
+
 /* ---- the cases ------------------------------------------------------------------------------- */
 
 #define SOURCE "synthetic 100 24,20,3 7"
@@ -343,6 +384,17 @@ const stage_call image_calls[] = {
     {SOURCE, "trivial_augment", call_trivial_augment_defaults, NULL, "batch 4"},
     {SOURCE, "rand_augment 3 5 11 bilinear 1,2,3 9", call_rand_augment, NULL, "batch 4"},
     {SOURCE, "rand_augment", call_rand_augment_defaults, NULL, "batch 4"},
+    {SOURCE, "random_apply 0.75 (color_jitter 0.4 | random_invert 0.5) columns=image",
+     call_random_apply, NULL, "batch 4"},
+    {SOURCE, "random_apply (rotate 20)", call_random_apply_defaults, NULL, "batch 4"},
+    {SOURCE, "random_choice 0.25:(color_jitter 0.4 | rotate 30) 2:(random_invert)",
+     call_random_choice, NULL, "batch 4"},
+    {SOURCE, "random_choice (random_invert) columns=image", call_random_choice_columns, NULL,
+     "batch 4"},
+    {SOURCE, "random_order (color_jitter 0.4 | rotate 30) (random_invert)", call_random_order, NULL,
+     "batch 4"},
+    {SOURCE, "random_order (random_invert) columns=image", call_random_order_columns, NULL,
+     "batch 4"},
     {SOURCE, "rotate 30 bilinear 1,2,3 9", call_rotate, NULL, "batch 4"},
     {SOURCE, "random_rotation 30", call_random_rotation, NULL, "batch 4"},
     {SOURCE, "random_rotation 10,20 bilinear 1,2,3 9", call_random_rotation_filled, NULL,

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What random_apply, random_choice and random_order share. Each has two definitions of one name: of
+ * a colour stage, and of a batch map, for branches of batch maps.
+ */
+#ifndef SLUICE_NESTED_STAGE_H
+#define SLUICE_NESTED_STAGE_H
+
+#include <sluice/nested.h>
+
+#include "nested_stages.h"
+#include "operators/color/color_stage.h"
+
+typedef struct nested_args {
+    color_args common;
+    nested_stages *nested;
+    double p; /* of random_apply */
+} nested_args;
+
+/*
+ * Chooses the branches to apply, in order, by the first blocks of the stage's random numbers.
+ * Returns their number.
+ */
+typedef uint32_t nested_choice(const nested_args *args, const sli_draws *draws,
+                               uint32_t order[NESTED_BRANCHES]);
+
+/* stage_def.retain and .release */
+void nested_args_retain(void *args);
+void nested_args_release(void *args);
+
+/* Checks that there are at most `most` branches. weighted: they may have weights, then all of them;
+ * and that nested stages have no `columns`. */
+sluice_status nested_check(const char *stage, bool weighted, uint32_t most,
+                           const nested_args *args);
+
+/* stage_def.infer: updates the columns to those after all branches. one_of: one branch is applied
+ * to an image, else all may be. */
+sluice_status nested_infer(const char *stage, bool one_of, const nested_args *args,
+                           stage_schema *schema);
+
+/* stage_def.is_by_pixel: true if it holds for all nested stages. args: nested_args */
+bool nested_is_by_pixel(const void *args);
+
+/* stage_def.colors and .batch: applies the branches that are chosen. */
+void nested_colors(nested_choice *choose, const nested_args *args, const sli_draws *draws,
+                   color_chain *chain);
+void nested_batch(nested_choice *choose, const nested_args *args, const batch_view *batch);
+
+/* stage_def.array_column and .array of batch maps: those of the first nested stage. */
+const char *nested_array_column(const void *args);
+sluice_status nested_array(const void *args, const sluice_column *from_type, const void *from,
+                           const sluice_column *to_type, void *to);
+
+#define NESTED_PARAM                                                                               \
+    {                                                                                              \
+        .name = "stages", .type = PARAM_STAGES, .offset = offsetof(nested_args, nested),           \
+        .help = "in parentheses: stages of colours and warps, or mixup and cutmix"                 \
+    }
+
+/* The fields that all definitions have. `prefix`: of the functions of the file. */
+#define NESTED_FIELDS(prefix)                                                                      \
+    .name = #prefix, STAGE_PARAMS(prefix##_params), .args_size = sizeof(nested_args),              \
+    .check = prefix##_check, .retain = nested_args_retain, .release = nested_args_release,         \
+    .infer = prefix##_infer, .selects = true, .draws = true
+
+/* Defines the functions and the definition of the batch map. */
+#define NESTED_VARIANTS(prefix, is_weighted, is_one_of, most)                                      \
+    static sluice_status prefix##_check(void *args)                                                \
+    {                                                                                              \
+        return nested_check(#prefix, is_weighted, most, args);                                     \
+    }                                                                                              \
+                                                                                                   \
+    static sluice_status prefix##_infer(const void *args, stage_schema *schema)                    \
+    {                                                                                              \
+        return nested_infer(#prefix, is_one_of, args, schema);                                     \
+    }                                                                                              \
+                                                                                                   \
+    static void prefix##_colors(const void *args, const sli_draws *draws, color_chain *chain)      \
+    {                                                                                              \
+        nested_colors(prefix##_choice, args, draws, chain);                                        \
+    }                                                                                              \
+                                                                                                   \
+    static void prefix##_batch(const void *args, const batch_view *batch)                          \
+    {                                                                                              \
+        nested_batch(prefix##_choice, args, batch);                                                \
+    }                                                                                              \
+                                                                                                   \
+    static const stage_def prefix##_of_batches = {                                                 \
+        NESTED_FIELDS(prefix),                                                                     \
+        .summary = "",                                                                             \
+        .gives = "",                                                                               \
+        .kind = STAGE_BATCH_MAP,                                                                   \
+        .array_column = nested_array_column,                                                       \
+        .array = nested_array,                                                                     \
+        .batch = prefix##_batch,                                                                   \
+    };                                                                                             \
+                                                                                                   \
+    static const stage_def *prefix##_variant(const void *args)                                     \
+    {                                                                                              \
+        return nested_are_batch_maps(((const nested_args *)args)->nested) ? &prefix##_of_batches   \
+                                                                          : &stage_##prefix;       \
+    }
+
+/* The fields of the definition of the colour stage, besides texts. */
+#define NESTED_COLOR_FIELDS(prefix)                                                                \
+    NESTED_FIELDS(prefix), .kind = STAGE_COLOR, .colors = prefix##_colors, .warps = true,          \
+                           .places = true, .is_by_pixel = nested_is_by_pixel,                      \
+                           .variant = prefix##_variant
+
+#endif

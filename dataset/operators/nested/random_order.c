@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The random_order stage: torchvision's RandomOrder. */
+#include "nested_stage.h"
+
+extern const stage_def stage_random_order;
+
+/* Draws a permutation: the Fisher-Yates shuffle. */
+static uint32_t random_order_choice(const nested_args *args, const sli_draws *draws,
+                                    uint32_t order[NESTED_BRANCHES])
+{
+    const uint32_t count = args->nested->branch_count;
+    uint32_t bits[4];
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t k;
+
+        if (i % 4 == 0) {
+            sli_draw(draws, i / 4, bits);
+        }
+        k = sli_below(bits[i % 4], i + 1);
+        order[i] = order[k];
+        order[k] = i;
+    }
+    return count;
+}
+
+static const stage_param random_order_params[] = {
+    NESTED_PARAM,
+    COLUMNS_PARAM(nested_args, common.columns),
+};
+
+NESTED_VARIANTS(random_order, false, false, NESTED_BRANCHES)
+
+const stage_def stage_random_order = {
+    NESTED_COLOR_FIELDS(random_order),
+    .summary = "Applies the stages of each pair of parentheses, in random order.",
+    .gives = "what these stages give",
+};
