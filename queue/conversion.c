@@ -116,19 +116,23 @@ static float load_value(sluice_dtype from, const void *in, size_t index)
     }
 }
 
-static void convert_any(const sli_conversion *conversion, const void *in, void *out, bool flipped)
+static void convert_any(const sli_conversion *conversion, const void *in, void *out, uint8_t flags)
 {
+    const bool flipped = conversion->flip && (flags & SLI_ROW_FLIP) != 0;
+    const bool reversed = (flags & SLI_ROW_FLIP_LINES) != 0;
     const size_t height = conversion->height;
     const size_t width = conversion->width;
     const size_t channels = conversion->channels;
 
     for (size_t y = 0; y < height; y++) {
+        const size_t from_y = reversed ? height - 1 - y : y;
+
         for (size_t x = 0; x < width; x++) {
             size_t from_x = flipped ? width - 1 - x : x;
 
             for (size_t c = 0; c < channels; c++) {
-                size_t from = conversion->from_chw ? (c * height + y) * width + from_x
-                                                   : (y * width + from_x) * channels + c;
+                size_t from = conversion->from_chw ? (c * height + from_y) * width + from_x
+                                                   : (from_y * width + from_x) * channels + c;
                 size_t to = conversion->to_chw ? (c * height + y) * width + x
                                                : (y * width + x) * channels + c;
 
@@ -247,6 +251,7 @@ void sli_convert_line(const sli_conversion *conversion, uint32_t y, const uint8_
     bool flipped = conversion->flip && (flags & SLI_ROW_FLIP) != 0;
     uint8_t flipped_line[FLIP_BYTES];
 
+    y = (flags & SLI_ROW_FLIP_LINES) != 0 ? conversion->height - 1 - y : y;
     if (!has_kernels(conversion)) {
         convert_line_any(conversion, y, in, out, flipped);
         return;
@@ -272,12 +277,12 @@ void sli_convert_image(const sli_conversion *conversion, const void *in, void *o
         memset(out, 0, sli_conversion_out_bytes(conversion));
         return;
     }
-    if (sli_conversion_is_identity(conversion)) {
+    if (sli_conversion_is_identity(conversion) && (flags & SLI_ROW_FLIP_LINES) == 0) {
         memcpy(out, in, sli_conversion_out_bytes(conversion));
         return;
     }
     if (!has_kernels(conversion)) {
-        convert_any(conversion, in, out, conversion->flip && (flags & SLI_ROW_FLIP) != 0);
+        convert_any(conversion, in, out, flags);
         return;
     }
     for (uint32_t y = 0; y < conversion->height; y++) {

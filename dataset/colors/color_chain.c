@@ -185,8 +185,9 @@ void color_add_warp(color_chain *chain, const image_warp *warp)
     const image_warp *last = chain->count > 0 ? &chain->operations[chain->count - 1].warp : NULL;
     image_warp next = *warp;
 
-    if (chain->flipped) {
-        next.matrix = warp_mirror(&warp->matrix, chain->width);
+    if (chain->flipped_x || chain->flipped_y) {
+        next.matrix = warp_mirror(&warp->matrix, chain->flipped_x ? chain->width : 0,
+                                  chain->flipped_y ? chain->height : 0);
     }
     if (last != NULL && chain->operations[chain->count - 1].kind == COLOR_WARP &&
         last->nearest == next.nearest && last->mask_fill == next.mask_fill &&
@@ -203,8 +204,11 @@ void color_add_erase(color_chain *chain, const color_rectangle *erased)
     color_rectangle *own = &add(chain, COLOR_ERASE, 0)->erased;
 
     *own = *erased;
-    if (chain->flipped) {
+    if (chain->flipped_x) {
         own->x = chain->width - erased->x - erased->width;
+    }
+    if (chain->flipped_y) {
+        own->y = chain->height - erased->y - erased->height;
     }
 }
 

@@ -76,7 +76,9 @@ typedef struct color_statistics {
 typedef struct color_chain {
     uint32_t width; /* of the image */
     uint32_t height;
-    bool flipped; /* stages so far flip the image, which is done after all operations */
+    bool flipped_x; /* stages so far flip the image horizontally, which is done after all operations
+                     */
+    bool flipped_y; /* the same, vertically */
     bool numbers; /* operations on values keep their numbers, for row programs (row_program_int.h);
                      such a chain cannot be applied to lines */
     uint32_t count;

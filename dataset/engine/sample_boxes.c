@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "layout_int.h"
 #include "status_int.h"
 #include "tensor_int.h"
 
@@ -85,12 +86,21 @@ static bool follow_warps(const color_chain *colors, double x[2], double y[2])
     return true;
 }
 
-/* Transforms a box by all groups, the warps and the flip. False: nothing is left of it. */
+static void flip_axis(double range[2], uint32_t length)
+{
+    const double low = range[0];
+
+    range[0] = length - range[1];
+    range[1] = length - low;
+}
+
+/* Transforms a box by all groups, the warps and the flips. False: nothing is left of it. */
 static bool follow(const image_way *way, const box *from, box *to)
 {
     double x[2] = {(double)from->x0, (double)from->x1};
     double y[2] = {(double)from->y0, (double)from->y1};
     uint32_t width = way->width;
+    uint32_t height = way->height;
 
     for (uint32_t i = 0; i < way->group_count; i++) {
         const fused_geometry *g = &way->groups[i];
@@ -102,13 +112,18 @@ static bool follow(const image_way *way, const box *from, box *to)
             return false;
         }
         width = g->window_width;
+        height = g->window_height;
     }
     if (way->colors != NULL && !follow_warps(way->colors, x, y)) {
         return false;
     }
-    *to = way->flipped
-              ? (box){(float)(width - x[1]), (float)y[0], (float)(width - x[0]), (float)y[1]}
-              : (box){(float)x[0], (float)y[0], (float)x[1], (float)y[1]};
+    if ((way->flips & SLI_ROW_FLIP) != 0) {
+        flip_axis(x, width);
+    }
+    if ((way->flips & SLI_ROW_FLIP_LINES) != 0) {
+        flip_axis(y, height);
+    }
+    *to = (box){(float)x[0], (float)y[0], (float)x[1], (float)y[1]};
     return to->x0 < to->x1 && to->y0 < to->y1;
 }
 
@@ -129,9 +144,15 @@ void way_back(const image_way *way, float map[6])
 {
     warp_matrix all = {{1, 0, 0, 0, 1, 0, 0, 0, 1}};
 
-    if (way->flipped) {
+    const fused_geometry *last = &way->groups[way->group_count - 1];
+
+    if ((way->flips & SLI_ROW_FLIP) != 0) {
         all.m[0] = -1;
-        all.m[2] = way->group_count > 0 ? way->groups[way->group_count - 1].window_width : 0;
+        all.m[2] = last->window_width;
+    }
+    if ((way->flips & SLI_ROW_FLIP_LINES) != 0) {
+        all.m[4] = -1;
+        all.m[5] = last->window_height;
     }
     for (uint32_t i = way->colors != NULL ? way->colors->count : 0; i-- > 0;) {
         const color_operation *operation = &way->colors->operations[i];

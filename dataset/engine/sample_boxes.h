@@ -12,7 +12,8 @@ typedef struct image_way {
     const fused_geometry *groups; /* groups of geometry stages, in order */
     uint32_t group_count;
     const color_chain *colors; /* its warps come after the groups; NULL: there are none */
-    bool flipped; /* the image is flipped after all geometry, by the workers or by the device */
+    uint8_t flips; /* SLI_ROW_FLIP, SLI_ROW_FLIP_LINES: flips after all geometry, by the workers or
+                      by the device */
 } image_way;
 
 /*

@@ -3,21 +3,23 @@
 
 #include <string.h>
 
-/* True if the flip stages before `stage` flip the image. */
-static bool is_flipped(const struct plan_details *details, const dataset_stage *stage,
-                       uint64_t sample, uint64_t pass)
+#include "layout_int.h"
+
+/* The flips of the image by the stages before `stage`, as row flags. */
+static uint8_t flips_before(const struct plan_details *details, const dataset_stage *stage,
+                            uint64_t sample, uint64_t pass)
 {
-    bool flipped = false;
+    uint8_t flips = 0;
 
     for (uint32_t i = 0; i < details->flip_count; i++) {
         const plan_flip *flip = &details->flips[i];
         const sli_draws draws = {flip->key, sample, pass};
 
         if (flip->stage < stage && flip->stage->def->flips(flip->stage->args.bytes, &draws)) {
-            flipped = !flipped;
+            flips ^= flip->stage->def->row_flag;
         }
     }
-    return flipped;
+    return flips;
 }
 
 static void begin_chain(const sli_plan *plan, color_chain *chain)
@@ -45,8 +47,11 @@ void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, u
             is_first && i >= details->host_colors ? &colors->device : &colors->chain;
 
         if ((color->images >> column & 1) != 0) {
-            chain->flipped =
-                color->stage->def->places && is_flipped(details, color->stage, sample, pass);
+            const uint8_t flips =
+                color->stage->def->places ? flips_before(details, color->stage, sample, pass) : 0;
+
+            chain->flipped_x = (flips & SLI_ROW_FLIP) != 0;
+            chain->flipped_y = (flips & SLI_ROW_FLIP_LINES) != 0;
             color->stage->def->colors(color->stage->args.bytes, &draws, chain);
         }
     }

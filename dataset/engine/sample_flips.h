@@ -7,7 +7,7 @@
 
 /*
  * Makes the random decisions of all flip stages in a segment of conversions. Each flip toggles
- * SLI_ROW_FLIP, so two flips cancel each other: in *here, which starts at 0, if the worker flips,
+ * its row flag, so two flips cancel each other: in *here, which starts at 0, if the worker flips,
  * or in *on_device.
  */
 static inline void draw_flips(const struct plan_details *details, uint32_t segment, uint64_t sample,
@@ -19,7 +19,7 @@ static inline void draw_flips(const struct plan_details *details, uint32_t segme
         const sli_draws draws = {flip->key, sample, pass};
 
         if (flip->segment == segment && flip->stage->def->flips(flip->stage->args.bytes, &draws)) {
-            *(flip->on_device ? on_device : here) ^= SLI_ROW_FLIP;
+            *(flip->on_device ? on_device : here) ^= flip->stage->def->row_flag;
         }
     }
 }

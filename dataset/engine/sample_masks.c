@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "layout_int.h"
 #include "status_int.h"
 
 /* Checks that the size of a mask is that of its image; opens the mask if it is encoded. */
@@ -30,17 +31,25 @@ static sluice_status open_mask(const sli_plan *plan, const image_way *way, const
     return st;
 }
 
-/* The destination of flip_line(), which writes a line flipped. */
+/* The destination of flip_line(). */
 typedef struct mask_line {
     uint8_t *row;
     uint32_t width;
+    uint32_t height;
+    uint8_t flips; /* image_way.flips */
 } mask_line;
 
+/* Writes a line at its position after the flips, flipped horizontally or not. */
 static void flip_line(void *arg, uint32_t y, const uint8_t *pixels)
 {
     const mask_line *line = arg;
-    uint8_t *to = line->row + (size_t)y * line->width;
+    const uint32_t to_y = (line->flips & SLI_ROW_FLIP_LINES) != 0 ? line->height - 1 - y : y;
+    uint8_t *to = line->row + (size_t)to_y * line->width;
 
+    if ((line->flips & SLI_ROW_FLIP) == 0) {
+        memcpy(to, pixels, line->width);
+        return;
+    }
     for (uint32_t x = 0; x < line->width; x++) {
         to[x] = pixels[line->width - 1 - x];
     }
@@ -73,7 +82,7 @@ static sluice_status run_group(const image_way *way, uint32_t number, const mask
         g->window_x, g->window_y, g->window_width, g->window_height, {FILTER_NEAREST, false},
         g->mask_fill};
     const bool is_last = number + 1 == way->group_count && row != NULL;
-    mask_line line = {row, g->window_width};
+    mask_line line = {row, g->window_width, g->window_height, way->flips};
     image_buffer *between = &tools->between[number % 2];
     image_view pixels = {NULL, 0, 0, 0, 1};
     line_sink sink = {NULL, NULL, row};
@@ -83,7 +92,7 @@ static sluice_status run_group(const image_way *way, uint32_t number, const mask
     if (st == SLUICE_OK && !is_last) {
         st = image_buffer_reserve(between, (size_t)g->window_width * g->window_height);
         sink.direct = between->data;
-    } else if (way->flipped) {
+    } else if (way->flips != 0) {
         sink = (line_sink){flip_line, &line, NULL};
     }
     needed.x += (uint32_t)g->x;
@@ -127,13 +136,9 @@ static sluice_status run_warps(const image_way *way, const image_warp *warp, uin
     }
     for (uint32_t y = 0; y < current->height; y++) {
         const uint8_t *from = current->pixels + y * current->stride;
-        mask_line line = {row, current->width};
+        mask_line line = {row, current->width, current->height, way->flips};
 
-        if (way->flipped) {
-            flip_line(&line, y, from);
-        } else {
-            memcpy(row + y * current->stride, from, current->stride);
-        }
+        flip_line(&line, y, from);
     }
     return SLUICE_OK;
 }

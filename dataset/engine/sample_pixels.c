@@ -154,7 +154,7 @@ static sluice_status choose_sink(sample_loader *loader, uint32_t number,
         if (plan->details->color_count > 0 && loader->colors.chain.count > 0) {
             return colors_start(&loader->colors, conversion, sink);
         }
-        if (sli_conversion_is_identity(conversion) ||
+        if ((sli_conversion_is_identity(conversion) && (row->flags & SLI_ROW_FLIP_LINES) == 0) ||
             (conversion->to == SLUICE_U8 && !conversion->to_chw && row->flags == 0)) {
             sink->direct = row->row;
         }
@@ -345,7 +345,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     current.follows = partner != NULL;
     if (partner != NULL) {
         sink.conversion = &partner->conversion;
-        sink.flags = way->flipped ? SLI_ROW_FLIP : 0;
+        sink.flags = way->flips;
     } else {
         draw_flips(plan->details, 0, sample, pass, &sink.flags, flags);
     }
@@ -361,7 +361,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
                            !plan->details->warps         ? NULL
                            : plan->details->device_warps ? &loader->colors.device
                                                          : &loader->colors.chain,
-                           ((sink.flags ^ *flags) & SLI_ROW_FLIP) != 0};
+                           (uint8_t)((sink.flags ^ *flags) & ~SLI_ROW_ZERO)};
     } else if (st == SLUICE_OK) {
         st = check_size(way, &current.image);
     }

@@ -5,6 +5,7 @@
 
 #include "alloc_int.h"
 #include "dataset_parts.h"
+#include "layout_int.h"
 
 static const char **text_argument(const stage_def *def, uint32_t i, void *args)
 {
@@ -380,7 +381,7 @@ sluice_status sluice_dataset_offload(sluice_dataset *dataset, const char *place)
         return st;
     }
     last = &dataset->stages[dataset->stage_count - 1];
-    if (last->def->kind == STAGE_CONVERSION) {
+    if (last->def->kind == STAGE_CONVERSION && last->def->row_flag != SLI_ROW_FLIP_LINES) {
         st = stage_arg_choose(last->def, "offload", place,
                               &((conversion_args *)(void *)last->args.bytes)->offload);
     } else {

@@ -442,6 +442,7 @@ typedef struct stage_def {
 
     /* For a conversion that flips some rows: returns whether this row is flipped. */
     bool (*flips)(const void *args, const sli_draws *draws);
+    uint8_t row_flag; /* with flips: the row flag of the flip, SLI_ROW_FLIP or SLI_ROW_FLIP_LINES */
 } stage_def;
 
 /* A stage of a dataset, with its arguments. */

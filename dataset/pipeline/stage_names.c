@@ -22,6 +22,7 @@ static const struct {
     {"RandomResizedCrop", "random_resized_crop H,W"},
     {"RandomSizedCrop", "random_resized_crop H,W"},
     {"RandomHorizontalFlip", "random_horizontal_flip P"},
+    {"RandomVerticalFlip", "random_vertical_flip P"},
     {"ColorJitter", "color_jitter BRIGHTNESS CONTRAST SATURATION HUE"},
     {"RandomColorAdjust", "color_jitter BRIGHTNESS CONTRAST SATURATION HUE"},
     {"RandomGrayscale", "random_grayscale P"},

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "layout_int.h"
 #include "plan.h"
 
 static bool is_affine(const sluice_dataset *dataset, uint32_t i, const stage_schema *before)
@@ -168,7 +169,7 @@ static void find_flips(sli_plan *plan, const plan_segment *c, uint32_t split)
             flip->stage = stage;
             flip->segment = (uint32_t)(c - details->segments);
             flip->key = plan_stage_key(plan->dataset, c->stages[k], plan->settings.seed);
-            flip->on_device = k >= split;
+            flip->on_device = k >= split && stage->def->row_flag == SLI_ROW_FLIP;
         }
     }
 }
@@ -232,11 +233,12 @@ static sluice_status plan_host_segment(sli_plan *plan, const plan_segment *segme
 static void note_conversions(sli_plan *plan, const plan_segment *segment, uint32_t split)
 {
     for (uint32_t k = 0; k < segment->count; k++) {
+        const stage_def *def = plan->dataset->stages[segment->stages[k]].def;
         char text[200];
 
-        snprintf(text, sizeof(text), "%s: in the %s",
-                 plan->dataset->stages[segment->stages[k]].def->name,
-                 k < split ? "workers' write to the row" : "device's GetNext");
+        snprintf(text, sizeof(text), "%s: in the %s", def->name,
+                 k < split || def->row_flag == SLI_ROW_FLIP_LINES ? "workers' write to the row"
+                                                                  : "device's GetNext");
         plan_note(plan, text);
     }
 }

@@ -3,6 +3,7 @@
  * each row, which is the last column of the slot. */
 #include <stdio.h>
 
+#include "layout_int.h"
 #include "plan.h"
 #include "row_program_int.h"
 #include "status_int.h"
@@ -30,13 +31,38 @@ static sluice_status add_column(sli_plan *plan)
     return SLUICE_OK;
 }
 
+/* A vertical flip runs on the workers, so before all that runs on the device. */
+static sluice_status check_flips(const struct plan_details *details)
+{
+    for (uint32_t i = details->host_colors; i < details->color_count; i++) {
+        const stage_def *color = details->colors[i].stage->def;
+
+        for (uint32_t k = 0; k < details->flip_count && color->places; k++) {
+            const stage_def *flip = details->flips[k].stage->def;
+
+            if (flip->row_flag == SLI_ROW_FLIP_LINES) {
+                return sli_fail(SLUICE_E_INVALID,
+                                "%s comes after device, in a pipeline with %s, which runs on the "
+                                "workers; put device after %s",
+                                color->name, flip->name, color->name);
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
 sluice_status plan_programs(sli_plan *plan)
 {
     const struct plan_details *details = plan->details;
+    sluice_status st;
 
     plan->program_column = -1;
     if (!plan->device_colors) {
         return SLUICE_OK;
+    }
+    st = check_flips(details);
+    if (st != SLUICE_OK) {
+        return st;
     }
     for (uint32_t i = details->host_colors; i < details->color_count; i++) {
         char text[200];

@@ -64,6 +64,7 @@
     X(random_perspective)     \
     X(device)                 \
     X(random_horizontal_flip) \
+    X(random_vertical_flip)   \
     X(normalize)              \
     X(to_dtype)               \
     X(to_chw)                 \

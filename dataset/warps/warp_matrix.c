@@ -147,9 +147,10 @@ warp_matrix warp_compose(const warp_matrix *first, const warp_matrix *second)
     return product;
 }
 
-warp_matrix warp_mirror(const warp_matrix *matrix, uint32_t width)
+warp_matrix warp_mirror(const warp_matrix *matrix, uint32_t width, uint32_t height)
 {
-    const warp_matrix mirror = {{-1, 0, width, 0, 1, 0, 0, 0, 1}};
+    const warp_matrix mirror = {
+        {width > 0 ? -1 : 1, 0, width, 0, height > 0 ? -1 : 1, height, 0, 0, 1}};
     const warp_matrix half = warp_compose(&mirror, matrix);
 
     return warp_compose(&half, &mirror);

@@ -43,8 +43,11 @@ bool warp_of_corners(const double corners[8], uint32_t width, uint32_t height,
 /* The map of warp `first` followed by warp `second`. */
 warp_matrix warp_compose(const warp_matrix *first, const warp_matrix *second);
 
-/* The map of the same warp if both its input and its result are flipped horizontally. */
-warp_matrix warp_mirror(const warp_matrix *matrix, uint32_t width);
+/*
+ * The map of the same warp if both its input and its result are flipped: horizontally in an image
+ * of this width, vertically in one of this height; 0: not.
+ */
+warp_matrix warp_mirror(const warp_matrix *matrix, uint32_t width, uint32_t height);
 
 /* The map in the other direction, from the input to the result. False: there is none. */
 bool warp_invert(const warp_matrix *matrix, warp_matrix *inverse_out);

@@ -49,12 +49,16 @@ size_t sli_conversion_out_bytes(const sli_conversion *conversion);
 
 /*
  * Converts line y of one image: in is (W, C) uint8, out the start of the converted image. Only for
- * programs from u8 HWC. flags: as in a batch's row flags, without SLI_ROW_ZERO.
+ * programs from u8 HWC. flags: as in a batch's row flags, without SLI_ROW_ZERO. With
+ * SLI_ROW_FLIP_LINES, line y is written as line height - 1 - y, also by an identity.
  */
 void sli_convert_line(const sli_conversion *conversion, uint32_t y, const uint8_t *in, void *out,
                       uint8_t flags);
 
-/* Converts one image of the program's shape and type; with SLI_ROW_ZERO the output is zeros. */
+/*
+ * Converts one image of the program's shape and type; with SLI_ROW_ZERO the output is zeros, with
+ * SLI_ROW_FLIP_LINES the lines are in reverse order.
+ */
 void sli_convert_image(const sli_conversion *conversion, const void *in, void *out, uint8_t flags);
 
 #endif

@@ -20,10 +20,11 @@ enum { SLI_COLUMN_ALIGNMENT = 256 };
  */
 #define SLI_MAX_SLOT_BYTES (UINT64_C(1) << 48)
 
-/* Row flags that GetNext applies. */
+/* Row flags. GetNext applies all but SLI_ROW_FLIP_LINES, which is never in a batch. */
 enum {
-    SLI_ROW_FLIP = 1, /* flip horizontally */
-    SLI_ROW_ZERO = 2  /* the row has no sample: output zeros, regardless of the conversion */
+    SLI_ROW_FLIP = 1,      /* flip horizontally */
+    SLI_ROW_ZERO = 2,      /* the row has no sample: output zeros, regardless of the conversion */
+    SLI_ROW_FLIP_LINES = 4 /* flip vertically: workers write the lines in reverse order */
 };
 
 /* The header of a slot, written by the producer and copied with the batch. */

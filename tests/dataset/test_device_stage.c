@@ -67,6 +67,7 @@ static void workers_and_device_share_the_colours(void)
     check_device(SOURCE, "gaussian_blur 3 | random_equalize | color_jitter 0.4 0.4",
                  "random_erasing 1 value=200 | color_jitter 0.4 hue=0.4 | normalize 0.5 0.5");
     check_device(SOURCE, "rotate 30 bilinear | random_invert", "random_solarize 100");
+    check_device(SOURCE, "random_erasing 1", "random_invert | random_vertical_flip | to_chw");
 }
 
 /* Operations before a warp change its samples, those after it its result. */
@@ -296,6 +297,9 @@ static void conversions_on_the_host_are_refused_after_it(void)
          "normalize offload=host comes after device; what is on the device does not come back"},
         {"random_horizontal_flip offload=host | device | random_invert",
          "conversions follow the colour stages, which device moves"},
+        {"device | random_erasing | random_vertical_flip",
+         "random_erasing comes after device, in a pipeline with random_vertical_flip"},
+        {"random_vertical_flip | device | rotate 30", "put device after rotate"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

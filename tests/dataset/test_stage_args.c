@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "alloc_int.h"
+#include "layout_int.h"
 #include "stage_names.h"
 #include "stage_table.h"
 #include "status_int.h"
@@ -352,7 +353,8 @@ static void tables_of_stages_are_sound(void)
                 T_TRUE(p->default_text != NULL || stage->params[j].default_text == NULL);
             }
         }
-        if (stage->kind == STAGE_CONVERSION) {
+        /* A vertical flip runs on the workers always. */
+        if (stage->kind == STAGE_CONVERSION && stage->row_flag != SLI_ROW_FLIP_LINES) {
             T_STR(stage->params[stage->param_count - (stage->selects ? 2 : 1)].name, "offload");
         }
         if (stage->selects) {

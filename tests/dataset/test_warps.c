@@ -267,7 +267,7 @@ static void a_mirrored_warp_is_that_of_flipped_images(void)
 {
     const warp_affine affine = {0, {7, 2}, 1, {0, 0}};
     const warp_matrix matrix = warp_of_affine(&affine, 40, 20);
-    const warp_matrix mirrored = warp_mirror(&matrix, 40);
+    const warp_matrix mirrored = warp_mirror(&matrix, 40, 0);
     double point[2];
 
     T_TRUE(warp_point(&matrix, 10, 5, point) == 1 && point[0] == 3 && point[1] == 3);

@@ -255,6 +255,11 @@ static sluice_status call_device(sluice_dataset *d)
     return sluice_dataset_device(d);
 }
 
+static sluice_status call_random_vertical_flip(sluice_dataset *d)
+{
+    return sluice_dataset_random_vertical_flip(d, 0.25);
+}
+
 static sluice_status call_random_horizontal_flip(sluice_dataset *d)
 {
     const sluice_status st = sluice_dataset_random_horizontal_flip(d, 0.75);
@@ -418,6 +423,7 @@ const stage_call image_calls[] = {
     {SOURCE, "device", call_device, NULL, "random_invert | batch 4"},
     {SOURCE, "random_horizontal_flip 0.75 offload=host", call_random_horizontal_flip, NULL,
      "batch 4"},
+    {SOURCE, "random_vertical_flip 0.25", call_random_vertical_flip, NULL, "batch 4"},
     {SOURCE, "normalize 1,2,3 40,50,60 range=255 dtype=f16 offload=device columns=image",
      call_normalize, NULL, "batch 4"},
     {SOURCE, "to_dtype bf16 scale=true offload=device columns=image", call_to_dtype, NULL,

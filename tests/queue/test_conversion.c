@@ -97,7 +97,9 @@ static void reference(const sli_conversion *c, const void *in, void *out, uint8_
     for (size_t y = 0; y < c->height; y++) {
         for (size_t x = 0; x < c->width; x++) {
             for (size_t ch = 0; ch < c->channels; ch++) {
-                const size_t from = index_at(c, c->from_chw, y, flipped ? c->width - 1 - x : x, ch);
+                const size_t from_y = (flags & SLI_ROW_FLIP_LINES) != 0 ? c->height - 1 - y : y;
+                const size_t from =
+                    index_at(c, c->from_chw, from_y, flipped ? c->width - 1 - x : x, ch);
                 const size_t to = index_at(c, c->to_chw, y, x, ch);
                 const float value = value_at(c, in, from);
                 const float result = c->affine ? fmaf(value, c->scale[ch], c->bias[ch]) : value;
@@ -197,9 +199,10 @@ static void check_program(sli_conversion *c, uint8_t flags, guarded *from, guard
 static void check_variants(sluice_dtype from, sluice_dtype to, uint32_t channels, uint32_t width,
                            guarded *source, guarded *destination, uint8_t *want)
 {
-    for (unsigned variant = 0; variant < 32; variant++) {
+    for (unsigned variant = 0; variant < 64; variant++) {
         sli_conversion c = program(from, to, channels, width);
-        const uint8_t flags = (variant & 16) != 0 ? SLI_ROW_FLIP : 0;
+        const uint8_t flags = (uint8_t)(((variant & 16) != 0 ? SLI_ROW_FLIP : 0) |
+                                        ((variant & 32) != 0 ? SLI_ROW_FLIP_LINES : 0));
 
         c.to_chw = (variant & 1) != 0;
         c.from_chw = (variant & 2) != 0;

@@ -8,8 +8,9 @@
  *
  * After decode, images are uint8 (H, W, C); crops and resizes keep that format. Colour stages
  * (color_jitter to random_equalize) change the values of gray or RGB images: after all crops and
- * resizes, before normalize, to_dtype and to_chw. These three and random_horizontal_flip come after
- * crops and resizes, in any order, and run in one pass over the pixels.
+ * resizes, before normalize, to_dtype and to_chw. These three, random_horizontal_flip and
+ * random_vertical_flip come after crops and resizes, in any order, and run in one pass over the
+ * pixels.
  *
  * Returns: E_INVALID invalid arguments, or a position where the stage is not allowed; the sticky
  *          error of building; E_NO_MEMORY.
@@ -300,6 +301,15 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_gaussian_blur(sluice_dataset *da
 /** Flips left to right with probability p. Threads: the one that builds the dataset. */
 SLUICE_API_CHECKED sluice_status sluice_dataset_random_horizontal_flip(sluice_dataset *dataset,
                                                                        double p);
+
+/**
+ * Flips upside down with probability p. Workers do it for any offload, since they write the lines
+ * of a row in any order.
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_random_vertical_flip(sluice_dataset *dataset,
+                                                                     double p);
 
 /**
  * Computes (value - mean) / std for each channel, as fmaf(x, scale, bias) with one rounding.
