@@ -88,7 +88,7 @@ sluice_status schema_want_device(const stage_def *def, const void *args, const s
                         "them",
                         def->name, SLI_ROW_OPERATORS);
     }
-    if (def->warps) {
+    if (stage_warps(def, args)) {
         return want_one_warp(def, args, before, schema);
     }
     schema->device_warp_ended = before->device_sampling != 0;

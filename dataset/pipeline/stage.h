@@ -400,7 +400,9 @@ typedef struct stage_def {
     /* STAGE_COLOR, optional: true if each pixel of the result depends on one point of the image, so
      * that GetNext can run the stage. */
     bool (*is_by_pixel)(const void *args);
-    bool warps;  /* colors() may warp the image: masks and boxes follow */
+    bool warps; /* colors() may warp the image: masks and boxes follow */
+    /* With `warps`, optional: false if it does not warp with these arguments; see stage_warps(). */
+    bool (*warps_with)(const void *args);
     bool places; /* its operations have positions in the image, so it matters whether the image is
                     flipped before or after them; true if `warps` */
 
@@ -444,6 +446,12 @@ typedef struct stage_def {
     bool (*flips)(const void *args, const sli_draws *draws);
     uint8_t row_flag; /* with flips: the row flag of the flip, SLI_ROW_FLIP or SLI_ROW_FLIP_LINES */
 } stage_def;
+
+/* True if a stage of colours may warp the image. */
+static inline bool stage_warps(const stage_def *def, const void *args)
+{
+    return def->warps && (def->warps_with == NULL || def->warps_with(args));
+}
 
 /* A stage of a dataset, with its arguments. */
 typedef struct dataset_stage {

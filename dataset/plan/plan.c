@@ -261,11 +261,12 @@ static sluice_status plan_geometry(sli_plan *plan)
             details->geometry[details->geometry_count++] =
                 (plan_stage){stage, plan_stage_key(plan->dataset, i, plan->settings.seed), 0};
         } else if (stage->def->kind == STAGE_COLOR) {
+            const bool warps = stage_warps(stage->def, stage->args.bytes);
+
             st = add_color(plan, i);
             details->host_colors += details->device == 0;
-            details->warps = details->warps || stage->def->warps;
-            details->device_warps =
-                details->device_warps || (details->device > 0 && stage->def->warps);
+            details->warps = details->warps || warps;
+            details->device_warps = details->device_warps || (details->device > 0 && warps);
         } else if (stage->def->kind == STAGE_CACHE) {
             details->cache.stage = i;
             before_cache = details->geometry_count;

@@ -122,6 +122,18 @@ sluice_status nested_infer(const char *stage, bool one_of, const nested_args *ar
     return st;
 }
 
+bool nested_warps(const void *args)
+{
+    const nested_stages *nested = ((const nested_args *)args)->nested;
+
+    for (uint32_t i = 0; i < nested->stage_count; i++) {
+        if (stage_warps(nested->stages[i].def, nested->stages[i].args.bytes)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool nested_is_by_pixel(const void *args)
 {
     const nested_stages *nested = ((const nested_args *)args)->nested;
@@ -133,7 +145,7 @@ bool nested_is_by_pixel(const void *args)
             return false;
         }
     }
-    return true;
+    return !nested_warps(args); /* the device runs one warp, with numbers known beforehand */
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

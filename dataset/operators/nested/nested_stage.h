@@ -41,6 +41,9 @@ sluice_status nested_infer(const char *stage, bool one_of, const nested_args *ar
 /* stage_def.is_by_pixel: true if it holds for all nested stages. args: nested_args */
 bool nested_is_by_pixel(const void *args);
 
+/* stage_def.warps_with: true if a nested stage may warp the image. */
+bool nested_warps(const void *args);
+
 /* stage_def.colors and .batch: applies the branches that are chosen. */
 void nested_colors(nested_choice *choose, const nested_args *args, const sli_draws *draws,
                    color_chain *chain);
@@ -104,7 +107,7 @@ sluice_status nested_array(const void *args, const sluice_column *from_type, con
 /* The fields of the definition of the colour stage, besides texts. */
 #define NESTED_COLOR_FIELDS(prefix)                                                                \
     NESTED_FIELDS(prefix), .kind = STAGE_COLOR, .colors = prefix##_colors, .warps = true,          \
-                           .places = true, .is_by_pixel = nested_is_by_pixel,                      \
-                           .variant = prefix##_variant
+                           .warps_with = nested_warps, .places = true,                             \
+                           .is_by_pixel = nested_is_by_pixel, .variant = prefix##_variant
 
 #endif
