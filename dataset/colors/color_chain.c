@@ -222,6 +222,25 @@ void color_add_sharpness(color_chain *chain, double factor)
     add(chain, COLOR_SHARPEN, factor);
 }
 
+color_mix *color_add_mix(color_chain *chain)
+{
+    color_mix *mix = &chain->mixes[chain->mix_count];
+
+    add(chain, COLOR_MIX, 0)->mix = chain->mix_count++;
+    mix->count = 0;
+    for (uint32_t i = 0; i < COLOR_MIX_CHAINS; i++) {
+        color_chain *own = &mix->chains[i];
+
+        own->width = chain->width;
+        own->height = chain->height;
+        own->flipped_x = chain->flipped_x;
+        own->flipped_y = chain->flipped_y;
+        own->count = 0;
+        own->mix_count = 0;
+    }
+    return mix;
+}
+
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 uint32_t color_next_whole(const color_chain *chain, uint32_t first)

@@ -37,7 +37,8 @@ typedef enum color_kind {
     /* those from here on need the pixels of the whole image */
     COLOR_WARP,
     COLOR_BLUR,
-    COLOR_SHARPEN
+    COLOR_SHARPEN,
+    COLOR_MIX /* of the image and its copies by other chains: mix_run() */
 } color_kind;
 
 /* A rectangle of the image, [x, x + width) by [y, y + height), that is set to a value. */
@@ -63,6 +64,7 @@ typedef struct color_operation {
         image_warp warp;        /* of COLOR_WARP */
         image_blur blur;        /* of COLOR_BLUR */
         color_rectangle erased; /* of COLOR_ERASE */
+        uint32_t mix;           /* of COLOR_MIX: index in color_chain.mixes */
     };
 } color_operation;
 
@@ -82,8 +84,21 @@ typedef struct color_chain {
     bool numbers; /* operations on values keep their numbers, for row programs (row_program_int.h);
                      such a chain cannot be applied to lines */
     uint32_t count;
+    uint32_t mix_count;
+    struct color_mix
+        *mixes; /* memory of the stages' COLOR_MIX, of the caller; NULL: there are none */
     color_operation operations[COLOR_MAX_OPERATIONS];
 } color_chain;
+
+/* The weighted sum of an image and its copies, each by a chain of its own. */
+enum { COLOR_MIX_CHAINS = 8, COLOR_MAX_MIXES = 4 };
+
+typedef struct color_mix {
+    float share; /* weight of the image */
+    uint32_t count;
+    float weights[COLOR_MIX_CHAINS]; /* (count) of the copies */
+    color_chain chains[COLOR_MIX_CHAINS];
+} color_mix;
 
 /* ---- building; operations of an image of one channel that need colours have no effect ----------
  */
@@ -130,6 +145,12 @@ void color_add_blur(color_chain *chain, uint32_t taps, double sigma);
 
 /* Blends the image with its smoothed copy. `factor` 0 smooths, 1 changes nothing, 2 sharpens. */
 void color_add_sharpness(color_chain *chain, double factor);
+
+/*
+ * Adds a mix, without copies, for the caller to fill: it returns chain->mixes[...], of which all
+ * chains are empty, for an image as the stages so far would have it. There must be room for it.
+ */
+color_mix *color_add_mix(color_chain *chain);
 
 /* ---- running -----------------------------------------------------------------------------------
  */

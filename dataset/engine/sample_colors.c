@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "alloc_int.h"
 #include "layout_int.h"
+#include "status_int.h"
 
 /* The flips of the image by the stages before `stage`, as row flags. */
 static uint8_t flips_before(const struct plan_details *details, const dataset_stage *stage,
@@ -22,11 +24,24 @@ static uint8_t flips_before(const struct plan_details *details, const dataset_st
     return flips;
 }
 
+sluice_status colors_init(sample_colors *colors, const sli_plan *plan)
+{
+    const uint32_t mixes = plan->dataset->opened_schema.color_mixes;
+
+    if (mixes == 0) {
+        return SLUICE_OK;
+    }
+    colors->mixes = sli_calloc(mixes, sizeof(*colors->mixes));
+    return colors->mixes != NULL ? SLUICE_OK
+                                 : sli_fail(SLUICE_E_NO_MEMORY, "the mixes of an image");
+}
+
 static void begin_chain(const sli_plan *plan, color_chain *chain)
 {
     chain->width = plan->host_conversion.width;
     chain->height = plan->host_conversion.height;
     chain->count = 0;
+    chain->mix_count = 0;
 }
 
 void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, uint64_t pass,
@@ -36,6 +51,7 @@ void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, u
     const bool is_first = (int)column == details->image;
 
     begin_chain(plan, &colors->chain);
+    colors->chain.mixes = colors->mixes;
     if (is_first && details->host_colors < details->color_count) {
         begin_chain(plan, &colors->device);
         colors->device.numbers = true;
@@ -124,6 +140,9 @@ sluice_status colors_start(sample_colors *colors, const sli_conversion *conversi
             st = image_buffer_reserve(&colors->memory,
                                       color_line_bytes(&colors->chain, colors->channels));
         }
+        if (st == SLUICE_OK) {
+            st = mix_reserve(&colors->mixing, &colors->chain, colors->channels);
+        }
     }
     return st;
 }
@@ -145,12 +164,20 @@ static void warp_lines(sample_colors *colors, uint32_t number)
                              colors->channels};
     const uint32_t end = color_next_whole(&colors->chain, number + 1);
     const size_t step = end < colors->chain.count ? stride : 0;
+    const color_operation *operation = &colors->chain.operations[number];
 
+    if (operation->kind == COLOR_MIX) {
+        mix_run(&colors->mixing, &colors->mixes[operation->mix], &from);
+    }
     colors->whole = end;
     for (uint32_t y = 0; y < colors->height; y++) {
         uint8_t *line = colors->warped.data + y * step;
 
-        color_line(&colors->chain.operations[number], &from, y, colors->memory.data, line);
+        if (operation->kind == COLOR_MIX) {
+            mix_line(&colors->mixing, &from, y, line);
+        } else {
+            color_line(operation, &from, y, colors->memory.data, line);
+        }
         color_apply(&colors->chain, number + 1, end, y, line, line, colors->width,
                     colors->channels);
         pass_on(colors, y, line);
@@ -188,4 +215,6 @@ void colors_free(sample_colors *colors)
     image_buffer_free(&colors->pixels);
     image_buffer_free(&colors->warped);
     image_buffer_free(&colors->memory);
+    mix_free(&colors->mixing);
+    sli_free(colors->mixes);
 }

@@ -7,6 +7,7 @@
 #ifndef SLUICE_SAMPLE_COLORS_H
 #define SLUICE_SAMPLE_COLORS_H
 
+#include "image_mix.h"
 #include "plan.h"
 #include "resample.h"
 
@@ -21,11 +22,17 @@ typedef struct sample_colors {
     image_buffer warped; /* the result of an operation that needs the pixels: (height, width,
                             channels) if a later operation needs the whole image, else one line */
     image_buffer memory; /* of color_line() */
+    color_mix *mixes;    /* for chain.mixes; NULL: no stage mixes copies of an image */
+    mix_buffers mixing;
     uint32_t width;
     uint32_t height;
     uint32_t channels;
     line_sink target; /* where the lines go */
 } sample_colors;
+
+/* Allocates what depends on the plan. Returns E_NO_MEMORY on failure; call colors_free() also then.
+ */
+sluice_status colors_init(sample_colors *colors, const sli_plan *plan);
 
 /*
  * Draws the operations of an image: for all images of a sample the same, except for stages that do

@@ -21,6 +21,7 @@
 sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
 {
     const source_ops *source = dataset_source(plan->dataset);
+    sluice_status st;
 
     memset(loader, 0, sizeof(*loader));
     loader->plan = plan;
@@ -47,7 +48,9 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
         }
         memset(loader->own_rows, 0, bytes);
     }
-    return plan->details->decode != NULL ? image_decoder_create(&loader->decoder) : SLUICE_OK;
+    st = colors_init(&loader->colors, plan);
+    return st == SLUICE_OK && plan->details->decode != NULL ? image_decoder_create(&loader->decoder)
+                                                            : st;
 }
 
 void sample_loader_end(sample_loader *loader)

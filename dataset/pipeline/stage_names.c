@@ -36,6 +36,7 @@ static const struct {
     {"RandomAdjustSharpness", "random_adjust_sharpness FACTOR P"},
     {"TrivialAugmentWide", "trivial_augment"},
     {"RandAugment", "rand_augment"},
+    {"AugMix", "aug_mix"},
     {"MixUp", "mixup CLASSES, after batch"},
     {"CutMix", "cutmix CLASSES, after batch"},
     {"num_classes", "classes"},

@@ -53,6 +53,7 @@
     X(gaussian_blur)          \
     X(trivial_augment)        \
     X(rand_augment)           \
+    X(aug_mix)                \
     X(random_apply)           \
     X(random_choice)          \
     X(random_order)           \

@@ -53,6 +53,7 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_random_erasing(dataset, 0.5, NULL, NULL, NULL, 0));
     T_OK(sluice_dataset_trivial_augment(dataset, 31, &warp));
     T_OK(sluice_dataset_rand_augment(dataset, 2, 9, 31, NULL));
+    T_OK(sluice_dataset_aug_mix(dataset, 3, 3, -1, 1, true, &warp));
     T_OK(sluice_dataset_random_apply(dataset, 0.5, "random_invert"));
     T_OK(sluice_dataset_random_choice(dataset, nested, NULL, 2));
     T_OK(sluice_dataset_random_order(dataset, nested, 2));

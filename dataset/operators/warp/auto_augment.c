@@ -3,43 +3,13 @@
  * The trivial_augment and rand_augment stages: torchvision's TrivialAugmentWide and RandAugment,
  * with its tables of operations and magnitudes.
  */
-#include <math.h>
-
+#include "augment_table.h"
 #include "status_int.h"
-#include "warp_stage.h"
 
 enum { MOST_OPERATIONS = 16 };
 
-/* In torchvision's order. */
-typedef enum augment_kind {
-    AUGMENT_NOTHING,
-    AUGMENT_SHEAR_X,
-    AUGMENT_SHEAR_Y,
-    AUGMENT_TRANSLATE_X,
-    AUGMENT_TRANSLATE_Y,
-    AUGMENT_ROTATE,
-    AUGMENT_BRIGHTNESS,
-    AUGMENT_SATURATION,
-    AUGMENT_CONTRAST,
-    AUGMENT_SHARPNESS,
-    AUGMENT_POSTERIZE,
-    AUGMENT_SOLARIZE,
-    AUGMENT_AUTOCONTRAST,
-    AUGMENT_EQUALIZE,
-    AUGMENTS
-} augment_kind;
-
-/* The amounts at magnitude 1. */
-typedef struct augment_table {
-    double shear;
-    double degrees;
-    double factor;
-    double bits;
-    double pixels; /* largest translation; 0: 150/331 of the width or height */
-} augment_table;
-
-static const augment_table trivial_table = {0.99, 135, 0.99, 6, 32};
-static const augment_table rand_table = {0.3, 30, 0.9, 4, 0};
+static const augment_table trivial_table = {0.99, 135, 0.99, 8, 6, 32, 0};
+static const augment_table rand_table = {0.3, 30, 0.9, 8, 4, 0, 150.0 / 331.0};
 
 typedef struct trivial_args {
     uint64_t num_magnitude_bins;
@@ -69,76 +39,6 @@ static sluice_status augment_infer(const char *stage, const warp_options *option
     return st;
 }
 
-static void add_warp_kind(const augment_table *table, augment_kind kind, double signed_magnitude,
-                          const warp_options *options, color_chain *chain)
-{
-    const uint32_t side = kind == AUGMENT_TRANSLATE_X ? chain->width : chain->height;
-    const double pixels =
-        trunc(signed_magnitude * (table->pixels > 0 ? table->pixels : 150.0 / 331.0 * side));
-    warp_affine affine = {0, {0, 0}, 1, {0, 0}};
-    warp_matrix matrix = {{1, 0, 0, 0, 1, 0, 0, 0, 1}};
-
-    switch (kind) {
-    case AUGMENT_SHEAR_X:
-        matrix.m[1] = table->shear * signed_magnitude;
-        break;
-    case AUGMENT_SHEAR_Y:
-        matrix.m[3] = table->shear * signed_magnitude;
-        break;
-    case AUGMENT_TRANSLATE_X:
-        matrix.m[2] = -pixels;
-        break;
-    case AUGMENT_TRANSLATE_Y:
-        matrix.m[5] = -pixels;
-        break;
-    default:
-        affine.degrees = -table->degrees * signed_magnitude;
-        matrix = warp_of_affine(&affine, chain->width, chain->height);
-        break;
-    }
-    warp_add(options, &matrix, chain);
-}
-
-/* Adds an operation with a magnitude from 0 to 1. */
-static void add_kind(const augment_table *table, augment_kind kind, double magnitude, bool negative,
-                     const warp_options *options, color_chain *chain)
-{
-    const double signed_magnitude = negative ? -magnitude : magnitude;
-    const double factor = 1 + table->factor * signed_magnitude;
-
-    switch (kind) {
-    case AUGMENT_BRIGHTNESS:
-        color_add_brightness(chain, factor);
-        break;
-    case AUGMENT_SATURATION:
-        color_add_saturation(chain, factor);
-        break;
-    case AUGMENT_CONTRAST:
-        color_add_contrast(chain, factor);
-        break;
-    case AUGMENT_SHARPNESS:
-        color_add_sharpness(chain, factor);
-        break;
-    case AUGMENT_POSTERIZE:
-        color_add_posterize(chain, (uint32_t)rint(8 - table->bits * magnitude));
-        break;
-    case AUGMENT_SOLARIZE:
-        color_add_solarize(chain, 255 * (1 - magnitude));
-        break;
-    case AUGMENT_AUTOCONTRAST:
-        color_add_autocontrast(chain);
-        break;
-    case AUGMENT_EQUALIZE:
-        color_add_equalize(chain);
-        break;
-    case AUGMENT_NOTHING:
-        break;
-    default:
-        add_warp_kind(table, kind, signed_magnitude, options, chain);
-        break;
-    }
-}
-
 /* ---- trivial_augment ---------------------------------------------------------------------------
  */
 
@@ -159,8 +59,9 @@ static void trivial_colors(const void *opaque, const sli_draws *draws, color_cha
     uint32_t bits[4];
 
     sli_draw(draws, 0, bits);
-    add_kind(&trivial_table, (augment_kind)sli_below(bits[0], AUGMENTS),
-             (double)sli_below(bits[1], bins) / (bins - 1), bits[2] >> 31, &args->options, chain);
+    augment_add(&trivial_table, (augment_kind)sli_below(bits[0], AUGMENTS),
+                (double)sli_below(bits[1], bins) / (bins - 1), bits[2] >> 31, &args->options,
+                chain);
 }
 
 #define BINS_PARAM(struct_type)                                                                    \
@@ -229,8 +130,8 @@ static void rand_colors(const void *opaque, const sli_draws *draws, color_chain 
         uint32_t bits[4];
 
         sli_draw(draws, i, bits);
-        add_kind(&rand_table, (augment_kind)sli_below(bits[0], AUGMENTS), magnitude, bits[1] >> 31,
-                 &args->options, chain);
+        augment_add(&rand_table, (augment_kind)sli_below(bits[0], AUGMENTS), magnitude,
+                    bits[1] >> 31, &args->options, chain);
     }
 }
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operations of torchvision's TrivialAugmentWide, RandAugment and AugMix, and their amounts. */
+#ifndef SLUICE_AUGMENT_TABLE_H
+#define SLUICE_AUGMENT_TABLE_H
+
+#include "warp_stage.h"
+
+/* In torchvision's order. */
+typedef enum augment_kind {
+    AUGMENT_NOTHING,
+    AUGMENT_SHEAR_X,
+    AUGMENT_SHEAR_Y,
+    AUGMENT_TRANSLATE_X,
+    AUGMENT_TRANSLATE_Y,
+    AUGMENT_ROTATE,
+    AUGMENT_BRIGHTNESS,
+    AUGMENT_SATURATION,
+    AUGMENT_CONTRAST,
+    AUGMENT_SHARPNESS,
+    AUGMENT_POSTERIZE,
+    AUGMENT_SOLARIZE,
+    AUGMENT_AUTOCONTRAST,
+    AUGMENT_EQUALIZE,
+    AUGMENTS
+} augment_kind;
+
+/* The amounts at magnitude 1. */
+typedef struct augment_table {
+    double shear;
+    double degrees;
+    double factor;
+    uint32_t bits; /* posterize: at magnitude 0 */
+    double lost_bits;
+    double pixels; /* largest translation; 0: `part` of the width or height */
+    double part;
+} augment_table;
+
+/* Adds an operation with a magnitude from 0 to 1. */
+void augment_add(const augment_table *table, augment_kind kind, double magnitude, bool negative,
+                 const warp_options *options, color_chain *chain);
+
+#endif
