@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "rank_runs.h"
+#include "rng_int.h"
 #include "testing.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -423,6 +424,23 @@ static void other_check(kit *k)
     k->config.check = true;
 }
 
+/* Sends what a library of another version sends: it differs in the hash of its version. */
+static sluice_status agree_of_other_version(int64_t value, int64_t *most_out, void *user)
+{
+    const int64_t version = (int64_t)(sli_hash_text(sluice_version()) >> 2);
+
+    rank_own_outcome(user)->agreed++;
+    return ranks_agree(value == version    ? version + 1
+                       : value == -version ? -version - 1
+                                           : value,
+                       most_out, user);
+}
+
+static void other_version(kit *k)
+{
+    k->config.agree = agree_of_other_version;
+}
+
 static void ranks_that_differ_are_told_in_what(void)
 {
     static const struct {
@@ -438,6 +456,7 @@ static void ranks_that_differ_are_told_in_what(void)
         {NULL, other_seed, "the same seed"},
         {NULL, other_epochs, "differ in their last step"},
         {NULL, other_check, "differ in their check mode"},
+        {NULL, other_version, "the same version of the library"},
     };
 
     mode = SLUICE_MODE_LOOP;
