@@ -70,6 +70,16 @@ bool sli_memory_policy_permits(const sli_memory_policy *policy, uint32_t node)
     return policy->mode != SLI_POLICY_BIND || policy->relative || has_node(policy, node);
 }
 
+bool sli_memory_policy_leaves(const sli_memory_policy *policy, uint32_t node)
+{
+    for (uint32_t other = 0; other < SLI_MAX_NODES; other++) {
+        if (other != node && has_node(policy, other)) {
+            return policy->mode != SLI_POLICY_DEFAULT && !policy->relative;
+        }
+    }
+    return false;
+}
+
 char *sli_memory_policy_format(const sli_memory_policy *policy, char *text, size_t size)
 {
     static const char *const names[] = {"default", "preferred", "bind", "interleave"};

@@ -115,7 +115,7 @@ static uint32_t workers_on(const sli_placement *placement, const sli_node *node)
     return count;
 }
 
-/* Adds a note about workers that are not on the device's node, with the reason. */
+/* Warns of workers that are not on the device's node, with the reason. */
 static void note_distance(const sli_node *node, sli_placement *placement)
 {
     const uint32_t near = workers_on(placement, node);
@@ -124,7 +124,9 @@ static void note_distance(const sli_node *node, sli_placement *placement)
         return;
     }
     if (near > 0) {
-        note(placement, "%u of %u workers are not on node %u, the device's; workers=%u would be",
+        warn(placement,
+             "%u of %u workers are not on node %u, the device's: their batches come from another "
+             "node; workers=%u would all be on it",
              placement->worker_count - near, placement->worker_count, node->id, near);
     } else if (!node->has_cpus) {
         warn(placement, "node %u, the device's, has no CPUs: every batch comes from another node",
@@ -168,7 +170,7 @@ static void note_device_node(const sli_topology *topology, sli_placement *placem
     const sli_node *node = sli_topology_find_node(topology, placement->device_node);
 
     if (node == NULL) {
-        note(placement,
+        warn(placement,
              "this machine has no node %d for the device; it has %u, of numbers %u to %u",
              placement->device_node, topology->node_count,
              topology->node_count > 0 ? topology->nodes[0].id : 0,
@@ -196,8 +198,16 @@ static void note_worker_node(const sli_topology *topology, sli_placement *placem
 
 static void note_policy(const sli_topology *topology, sli_placement *placement)
 {
+    const int32_t device = placement->device_node;
     char policy[128];
 
+    if (device >= 0 && sli_memory_policy_leaves(&topology->policy, (uint32_t)device)) {
+        warn(placement,
+             "the memory policy of the process, %s, puts buffers on other nodes than node %d, the "
+             "device's; the device option node=%d puts them on it",
+             sli_memory_policy_format(&topology->policy, policy, sizeof(policy)), device, device);
+        return;
+    }
     note(placement,
          "the buffers follow the memory policy of the process, %s; the device option node= sets "
          "another one for them",
