@@ -20,7 +20,7 @@
 #include "status_int.h"
 
 /* LOCK_TRIES: attempts, 1 ms apart, to lock the allocation of shared memory. */
-enum { LINE = 64, VERSION = 1, LOCK_TRIES = 50 };
+enum { LINE = 64, VERSION = 2, LOCK_TRIES = 50 };
 
 static const uint64_t MAGIC = UINT64_C(0x4548434143534C53);
 
@@ -33,13 +33,13 @@ typedef struct cache_head {
     uint64_t magic;
     uint64_t version;
     cache_key key;
-    uint64_t unused[3];
+    uint64_t unused[2];
     _Atomic uint64_t used;      /* bytes reserved, from the beginning of the memory on */
     _Atomic uint64_t allocated; /* of a memfd: allocated bytes, from the beginning on */
-    _Atomic uint64_t entries;
+    _Atomic uint64_t entries;   /* of first parts */
     _Atomic uint64_t is_full;
     uint64_t unused_too[4];
-    _Atomic uint64_t table[]; /* (samples) offset of the entry; 0: none */
+    _Atomic uint64_t table[]; /* (parts * samples) offset of the entry; 0: none */
 } cache_head;
 
 /* The beginning of an entry. */
@@ -67,10 +67,20 @@ static uint64_t whole_lines(uint64_t bytes)
     return (bytes + LINE - 1) / LINE * LINE;
 }
 
-/* Bytes of the head and the table; UINT64_MAX: too many samples. */
-static uint64_t begin_of_entries(uint64_t samples)
+/* Number of entries that the table has; UINT64_MAX: too many. */
+static uint64_t entries_of(const cache_key *key)
 {
-    return samples < UINT64_MAX / 16 ? whole_lines(sizeof(cache_head) + samples * sizeof(uint64_t))
+    uint64_t entries;
+
+    return __builtin_mul_overflow(key->samples, key->parts, &entries) ? UINT64_MAX : entries;
+}
+
+/* Bytes of the head and the table; UINT64_MAX: too many samples. */
+static uint64_t begin_of_entries(const cache_key *key)
+{
+    const uint64_t entries = entries_of(key);
+
+    return entries < UINT64_MAX / 16 ? whole_lines(sizeof(cache_head) + entries * sizeof(uint64_t))
                                      : UINT64_MAX;
 }
 
@@ -83,7 +93,7 @@ static uint64_t bytes_of_entry(uint64_t bytes)
 
 sluice_status sample_cache_check(const cache_key *key)
 {
-    const uint64_t least = begin_of_entries(key->samples);
+    const uint64_t least = begin_of_entries(key);
 
     if (key->bytes <= least || key->bytes > SIZE_MAX / 2) {
         return sli_fail(SLUICE_E_INVALID,
@@ -126,7 +136,7 @@ static void write_head(sample_cache *cache, uint64_t allocated)
     head->magic = MAGIC;
     head->version = VERSION;
     head->key = cache->key;
-    atomic_store_explicit(&head->used, begin_of_entries(cache->key.samples), memory_order_relaxed);
+    atomic_store_explicit(&head->used, begin_of_entries(&cache->key), memory_order_relaxed);
     atomic_store_explicit(&head->allocated, allocated, memory_order_relaxed);
 }
 
@@ -217,7 +227,7 @@ static sluice_status make_memfd(sample_cache *cache, uint64_t begin)
 
 sluice_status sample_cache_create_shared(const cache_key *key, sample_cache **cache_out)
 {
-    const uint64_t begin = begin_of_entries(key->samples);
+    const uint64_t begin = begin_of_entries(key);
     sample_cache *cache;
     sluice_status st = sample_cache_check(key);
 
@@ -332,7 +342,7 @@ const void *sample_cache_find(const sample_cache *cache, uint64_t sample, size_t
     const entry_head *entry;
     uint64_t offset;
 
-    if (sample >= cache->key.samples) {
+    if (sample >= entries_of(&cache->key)) {
         return NULL;
     }
     /* Pairs with the release in sample_cache_publish(). */
@@ -442,7 +452,7 @@ void *sample_cache_reserve(sample_cache *cache, uint64_t sample, size_t bytes)
     entry_head *entry;
     uint64_t offset;
 
-    if (sample >= cache->key.samples ||
+    if (sample >= entries_of(&cache->key) ||
         atomic_load_explicit(&cache->head->table[sample], memory_order_relaxed) != 0 ||
         atomic_load_explicit(&cache->is_short, memory_order_relaxed)) {
         return NULL;
@@ -469,7 +479,8 @@ bool sample_cache_publish(sample_cache *cache, uint64_t sample, const void *room
                                                  memory_order_release, memory_order_relaxed)) {
         return false;
     }
-    atomic_fetch_add_explicit(&cache->head->entries, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&cache->head->entries, sample < cache->key.samples,
+                              memory_order_relaxed);
     return true;
 }
 

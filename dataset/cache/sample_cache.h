@@ -28,6 +28,7 @@ typedef struct sample_cache sample_cache;
 typedef struct cache_key {
     uint64_t bytes;    /* size of the memory, with head and table */
     uint64_t samples;  /* sample numbers are below this */
+    uint64_t parts;    /* entries of a sample: part p of sample s has number s + p * samples */
     uint64_t identity; /* hash of what the entries hold */
 } cache_key;
 

@@ -60,10 +60,17 @@ static uint32_t length_of(const void *column, size_t bytes)
     return (uint32_t)bytes;
 }
 
+/* Number of the columns that an entry may have. buffers is NULL: the entry is of a further image.
+ */
+static uint32_t count_columns(const sample_loader *loader, void *const *buffers)
+{
+    return buffers != NULL ? loader->plan->dataset->source_schema.column_count : 0;
+}
+
 /* Bytes of the columns in an entry. */
 static uint64_t columns_bytes(const sample_loader *loader, void *const *buffers)
 {
-    const uint32_t count = loader->plan->dataset->source_schema.column_count;
+    const uint32_t count = count_columns(loader, buffers);
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < count; i++) {
@@ -78,7 +85,7 @@ static uint64_t columns_bytes(const sample_loader *loader, void *const *buffers)
 
 static void write_columns(const sample_loader *loader, void *const *buffers, uint8_t *to)
 {
-    const uint32_t count = loader->plan->dataset->source_schema.column_count;
+    const uint32_t count = count_columns(loader, buffers);
 
     for (uint32_t i = 0; i < count; i++) {
         size_t bytes = 0;
@@ -140,10 +147,10 @@ static bool is_sound(const cached_head *head, uint64_t size)
             head->image_bytes == (uint64_t)head->width * head->height * head->channels);
 }
 
-static const cached_head *find_entry(const sample_loader *loader, uint64_t sample)
+static const cached_head *find_entry(const sample_loader *loader, uint64_t number)
 {
     size_t size = 0;
-    const cached_head *head = sample_cache_find(loader->cache, sample, &size);
+    const cached_head *head = sample_cache_find(loader->cache, number, &size);
 
     return head != NULL && is_sound(head, size) ? head : NULL;
 }
@@ -168,8 +175,6 @@ static void lend_image(sample_loader *loader, const cached_head *head, sample_da
         data->image = (image_view){entry + head->image_at, (size_t)head->width * head->channels,
                                    head->width, head->height, head->channels};
     }
-    loader->cached_width = head->file_width;
-    loader->cached_height = head->file_height;
 }
 
 bool sample_cached_find(sample_loader *loader, uint64_t sample, void *const *buffers,
@@ -184,6 +189,8 @@ bool sample_cached_find(sample_loader *loader, uint64_t sample, void *const *buf
         return false;
     }
     lend_image(loader, head, data_out);
+    loader->cached_width = head->file_width;
+    loader->cached_height = head->file_height;
     sli_counter_add(&loader->cache_hits, 1);
     return true;
 }
@@ -194,6 +201,33 @@ bool sample_cached_columns(const sample_loader *loader, uint64_t sample, void *c
 
     return head != NULL && read_columns(loader, (const uint8_t *)(head + 1),
                                         head->columns_end - sizeof(*head), buffers);
+}
+
+/* The number of the entry of a mask or further image: its part of the sample is its place among
+ * these columns of the source, so that it is the same on ranks that need other columns. */
+static uint64_t number_of_other(const sample_loader *loader, uint64_t sample, uint32_t column)
+{
+    const sluice_dataset *dataset = loader->plan->dataset;
+    uint64_t part = 1;
+
+    for (uint32_t i = 0; i < column; i++) {
+        const column_role role = dataset->source_schema.infos[i].role;
+
+        part += role == ROLE_MASK || role == ROLE_IMAGE;
+    }
+    return sample + part * dataset->source_count;
+}
+
+bool sample_cached_find_other(sample_loader *loader, uint64_t sample, uint32_t column,
+                              sample_data *data_out)
+{
+    const cached_head *head = find_entry(loader, number_of_other(loader, sample, column));
+
+    if (head == NULL || head->image == NO_IMAGE) {
+        return false;
+    }
+    lend_image(loader, head, data_out);
+    return true;
 }
 
 /* ---- adding ---------------------------------------------------------------------------------- */
@@ -212,7 +246,7 @@ static sluice_status check_draws(sample_loader *loader)
 }
 
 /* Reserves an entry of this head and these columns. NULL: there is no room. */
-static uint8_t *begin_entry(sample_loader *loader, uint64_t sample, cached_head *head,
+static uint8_t *begin_entry(sample_loader *loader, uint64_t number, cached_head *head,
                             void *const *buffers)
 {
     uint8_t *room;
@@ -220,7 +254,7 @@ static uint8_t *begin_entry(sample_loader *loader, uint64_t sample, cached_head 
     head->columns_end = sizeof(*head) + columns_bytes(loader, buffers);
     head->image_at = whole_lines(head->columns_end);
     head->index_at = whole_lines(head->image_at + head->image_bytes + IMAGE_SLACK);
-    room = sample_cache_reserve(loader->cache, sample,
+    room = sample_cache_reserve(loader->cache, number,
                                 (size_t)(head->image == NO_IMAGE ? head->columns_end
                                          : head->index_bytes == 0
                                              ? head->image_at + head->image_bytes
@@ -239,8 +273,8 @@ static uint8_t *begin_entry(sample_loader *loader, uint64_t sample, cached_head 
     return room;
 }
 
-sluice_status sample_cached_keep(sample_loader *loader, uint64_t sample, const sample_data *data,
-                                 void *const *buffers)
+static sluice_status keep_bytes(sample_loader *loader, uint64_t number, const sample_data *data,
+                                void *const *buffers)
 {
     cached_head head = {.image = NO_IMAGE};
     const sluice_status st = check_draws(loader);
@@ -256,7 +290,7 @@ sluice_status sample_cached_keep(sample_loader *loader, uint64_t sample, const s
         head.image_bytes = data->size;
         head.index_bytes = data->index != NULL && !data->index->is_wrong ? data->index->size : 0;
     }
-    room = begin_entry(loader, sample, &head, buffers);
+    room = begin_entry(loader, number, &head, buffers);
     if (room != NULL && data != NULL) {
         memcpy(room + head.image_at, data->bytes, data->size);
         if (head.index_bytes > 0) {
@@ -264,9 +298,15 @@ sluice_status sample_cached_keep(sample_loader *loader, uint64_t sample, const s
         }
     }
     if (room != NULL) {
-        (void)sample_cache_publish(loader->cache, sample, room);
+        (void)sample_cache_publish(loader->cache, number, room);
     }
     return SLUICE_OK;
+}
+
+sluice_status sample_cached_keep(sample_loader *loader, uint64_t sample, const sample_data *data,
+                                 void *const *buffers)
+{
+    return keep_bytes(loader, sample, data, buffers);
 }
 
 bool sample_cached_takes(const sample_loader *loader, uint32_t width, uint32_t height,
@@ -275,9 +315,8 @@ bool sample_cached_takes(const sample_loader *loader, uint32_t width, uint32_t h
     return sample_cache_has_room(loader->cache, (size_t)width * height * channels);
 }
 
-sluice_status sample_cached_keep_pixels(sample_loader *loader, uint64_t sample,
-                                        const image_view *image, uint32_t file_width,
-                                        uint32_t file_height, void *const *buffers)
+static sluice_status keep_pixels(sample_loader *loader, uint64_t number, const image_view *image,
+                                 uint32_t file_width, uint32_t file_height, void *const *buffers)
 {
     const size_t line = (size_t)image->width * image->channels;
     cached_head head = {.image = PIXELS,
@@ -288,7 +327,7 @@ sluice_status sample_cached_keep_pixels(sample_loader *loader, uint64_t sample,
                         .file_height = file_height,
                         .image_bytes = line * image->height};
     const sluice_status st = check_draws(loader);
-    uint8_t *room = st == SLUICE_OK ? begin_entry(loader, sample, &head, buffers) : NULL;
+    uint8_t *room = st == SLUICE_OK ? begin_entry(loader, number, &head, buffers) : NULL;
 
     if (room == NULL) {
         return st;
@@ -296,8 +335,25 @@ sluice_status sample_cached_keep_pixels(sample_loader *loader, uint64_t sample,
     for (uint32_t y = 0; y < image->height; y++) {
         memcpy(room + head.image_at + y * line, image->pixels + y * image->stride, line);
     }
-    (void)sample_cache_publish(loader->cache, sample, room);
+    (void)sample_cache_publish(loader->cache, number, room);
     return SLUICE_OK;
+}
+
+sluice_status sample_cached_keep_pixels(sample_loader *loader, uint64_t sample,
+                                        const image_view *image, uint32_t file_width,
+                                        uint32_t file_height, void *const *buffers)
+{
+    return keep_pixels(loader, sample, image, file_width, file_height, buffers);
+}
+
+sluice_status sample_cached_keep_other(sample_loader *loader, uint64_t sample, uint32_t column,
+                                       const sample_data *data)
+{
+    const uint64_t number = number_of_other(loader, sample, column);
+
+    return data->bytes != NULL ? keep_bytes(loader, number, data, NULL)
+                               : keep_pixels(loader, number, &data->image, data->image.width,
+                                             data->image.height, NULL);
 }
 
 void sample_add_cached(const sample_loader *loader, uint64_t *hits, uint64_t *misses)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Samples in the cache (sample_cache.h). An entry has the columns that the source writes into the
- * row, and the first image: the bytes of its file, or its pixels at the stage cache.
+ * row, and the first image: the bytes of its file, or its pixels at the stage cache. Each mask and
+ * each further image has an entry of its own, with the bytes of its file.
  */
 #ifndef SLUICE_SAMPLE_CACHED_H
 #define SLUICE_SAMPLE_CACHED_H
@@ -35,6 +36,15 @@ sluice_status sample_cached_keep(sample_loader *loader, uint64_t sample, const s
 sluice_status sample_cached_keep_pixels(sample_loader *loader, uint64_t sample,
                                         const image_view *image, uint32_t file_width,
                                         uint32_t file_height, void *const *buffers);
+
+/* Does what source->read_other() does for a mask or further image, if it is in the cache. */
+bool sample_cached_find_other(sample_loader *loader, uint64_t sample, uint32_t column,
+                              sample_data *data_out);
+
+/* Adds a mask or further image as the source has read it, with all bytes of its file. If the cache
+ * is full, or the image is in it, does nothing. E_INVALID: as sample_cached_keep(). */
+sluice_status sample_cached_keep_other(sample_loader *loader, uint64_t sample, uint32_t column,
+                                       const sample_data *data);
 
 /* Adds this worker's counts of the cache. Callable from any thread. */
 void sample_add_cached(const sample_loader *loader, uint64_t *hits, uint64_t *misses);

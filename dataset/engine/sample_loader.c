@@ -83,14 +83,22 @@ static void name_column_of_error(const char *column, sluice_status status)
     sli_fail(status, "%s: %.900s", column, error.text);
 }
 
-/* Reads a mask or further image of a sample, by its column. */
+/* Reads a mask or further image of a sample, by its column, from the cache or the source. */
 static sluice_status read_other(sample_loader *loader, uint64_t sample, uint32_t column,
                                 sample_data *data)
 {
     const sluice_dataset *dataset = loader->plan->dataset;
+    const bool whole = loader->io.whole;
+    sluice_status st;
 
     *data = (sample_data){0};
-    return dataset_source(dataset)->read_other(dataset->source, sample, column, &loader->io, data);
+    if (loader->cache != NULL && sample_cached_find_other(loader, sample, column, data)) {
+        return SLUICE_OK;
+    }
+    loader->io.whole = loader->cache != NULL;
+    st = dataset_source(dataset)->read_other(dataset->source, sample, column, &loader->io, data);
+    loader->io.whole = whole;
+    return st;
 }
 
 /* Processes the masks from *column on, up to the next further image. Reads that image's bytes, and
@@ -111,6 +119,9 @@ static sluice_status follow_to_next(sample_loader *loader, uint64_t sample, void
         st = read_other(loader, sample, *column, data);
         if (st == SLUICE_OK && role == ROLE_MASK) {
             st = mask_follow(loader->plan, &loader->way, data, &tools, buffers[*column]);
+            if (st == SLUICE_OK && loader->cache != NULL) {
+                st = sample_cached_keep_other(loader, sample, *column, data);
+            }
         }
         if (st != SLUICE_OK) {
             name_column_of_error(schema->columns[*column].name, st);
@@ -167,6 +178,9 @@ static sluice_status process_images(sample_loader *loader, uint64_t sample, uint
         st = sample_process_image(loader, sample, pass, data, partner, buffers, flags, ticks);
         if (data->index != NULL) {
             sample_count_index(loader, sample, data, st);
+        }
+        if (partner != NULL && st == SLUICE_OK && loader->cache != NULL) {
+            st = sample_cached_keep_other(loader, sample, column, data);
         }
         if (partner != NULL && st != SLUICE_OK) {
             name_column_of_error(loader->plan->dataset->source_schema.columns[column].name, st);

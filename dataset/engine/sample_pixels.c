@@ -312,7 +312,7 @@ static sluice_status process_groups(sample_loader *loader, uint64_t sample, uint
     uint32_t keep_before = UINT32_MAX; /* add the image to the cache before this group */
     sluice_status st = SLUICE_OK;
 
-    if (loader->cache != NULL && details->cache.is_decoded) {
+    if (loader->cache != NULL && details->cache.is_decoded && !current->follows) {
         if (loader->hit) {
             first = details->cache.groups;
             st = find_way_to_cache(loader, sample, pass);
@@ -368,7 +368,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     if (st == SLUICE_OK) {
         st = process_groups(loader, sample, pass, buffers, &sink, &current, &ticks);
     }
-    if (st == SLUICE_OK && loader->cache != NULL && data->bytes != NULL &&
+    if (st == SLUICE_OK && loader->cache != NULL && partner == NULL && data->bytes != NULL &&
         !plan->details->cache.is_decoded && !loader->hit) {
         st = sample_cached_keep(loader, sample, data, buffers);
     }

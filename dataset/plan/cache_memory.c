@@ -39,9 +39,23 @@ static uint64_t identity_of(const sli_plan *plan)
     return hash;
 }
 
+/* An entry for the columns and the first image of a sample, and one for each of its other files. */
+static uint64_t parts_of(const stage_schema *source)
+{
+    uint64_t parts = 1;
+
+    for (uint32_t i = 0; i < source->column_count; i++) {
+        parts += source->infos[i].role == ROLE_MASK || source->infos[i].role == ROLE_IMAGE;
+    }
+    return parts;
+}
+
 static cache_key key_of(const sli_plan *plan)
 {
-    return (cache_key){plan->details->cache.bytes, plan->dataset->source_count, identity_of(plan)};
+    const sluice_dataset *dataset = plan->dataset;
+
+    return (cache_key){plan->details->cache.bytes, dataset->source_count,
+                       parts_of(&dataset->source_schema), identity_of(plan)};
 }
 
 static sluice_status create_private(sluice_dataset *dataset, const cache_key *key)
@@ -154,7 +168,7 @@ static sluice_status share(const cache_key *key, const sluice_ranks *ranks, int6
 /* Creates a private cache of this rank's part of the bytes. */
 static void fall_back(sluice_dataset *dataset, const cache_key *key, uint32_t ranks)
 {
-    const cache_key part = {key->bytes / ranks, key->samples, key->identity};
+    const cache_key part = {key->bytes / ranks, key->samples, key->parts, key->identity};
     char why[400];
 
     snprintf(why, sizeof(why), "%s", sluice_last_error());

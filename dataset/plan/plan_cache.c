@@ -19,25 +19,6 @@ static sluice_status check_source(const sli_plan *plan)
     return SLUICE_OK;
 }
 
-/* Refuses masks and further images, which are files of their own. */
-static sluice_status check_columns(const sli_plan *plan)
-{
-    const stage_schema *source = &plan->dataset->source_schema;
-
-    for (uint32_t i = 0; i < source->column_count; i++) {
-        const column_role role = source->infos[i].role;
-
-        if ((role == ROLE_MASK || role == ROLE_IMAGE) && plan->details->buffers[i].needed) {
-            return sli_fail(SLUICE_E_UNSUPPORTED,
-                            "cache: %s is a %s, and only the first image of a sample is kept; "
-                            "leave cache out, or drop %s",
-                            source->columns[i].name, role == ROLE_MASK ? "mask" : "further image",
-                            source->columns[i].name);
-        }
-    }
-    return SLUICE_OK;
-}
-
 /*
  * Refuses decode with fast_scale=true if the cache comes before the resize: that resize determines
  * the scale at which images are decoded.
@@ -97,9 +78,6 @@ sluice_status plan_cached(sli_plan *plan)
         cache->is_decoded =
             before.image >= 0 && before.columns[before.image].dtype != SLUICE_ENCODED;
         st = check_source(plan);
-    }
-    if (st == SLUICE_OK) {
-        st = check_columns(plan);
     }
     if (st == SLUICE_OK) {
         st = check_fast_scale(plan);

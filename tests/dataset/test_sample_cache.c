@@ -61,7 +61,7 @@ static bool is_right(const sample_cache *cache, uint64_t sample)
 
 static sample_cache *make(uint64_t bytes, uint64_t samples)
 {
-    const cache_key key = {bytes, samples, 7};
+    const cache_key key = {bytes, samples, 1, 7};
     sample_cache *cache = NULL;
 
     T_OK(sample_cache_create(&key, &cache));
@@ -142,7 +142,7 @@ static void too_small_a_cache_is_refused(void)
     sample_cache *cache = NULL;
 
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-        const cache_key key = {8192, counts[i], 7};
+        const cache_key key = {8192, counts[i], 1, 7};
 
         T_STATUS(sample_cache_create(&key, &cache), SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), "allow more bytes");
@@ -206,7 +206,7 @@ static void threads_find_whole_entries_only(void)
 
 static sample_cache *make_shared(uint64_t bytes, uint64_t samples)
 {
-    const cache_key key = {bytes, samples, 7};
+    const cache_key key = {bytes, samples, 1, 7};
     sample_cache *cache = NULL;
 
     T_OK(sample_cache_create_shared(&key, &cache));
@@ -216,7 +216,7 @@ static sample_cache *make_shared(uint64_t bytes, uint64_t samples)
 /* Attaches to the cache, in a child. */
 static sample_cache *attached(const sample_cache *cache, uint64_t bytes)
 {
-    const cache_key key = {bytes, SAMPLES, 7};
+    const cache_key key = {bytes, SAMPLES, 1, 7};
     sample_cache *own = NULL;
 
     return sample_cache_attach(dup(sample_cache_descriptor(cache)), &key, &own) == SLUICE_OK ? own
@@ -325,8 +325,11 @@ static void the_size_of_shared_memory_is_sealed(void)
 
 static void only_the_memory_of_this_cache_is_attached(void)
 {
-    const cache_key keys[] = {{1 << 20, SAMPLES, 8}, {1 << 20, 100, 7}, {2 << 20, SAMPLES, 7}};
-    const cache_key right = {1 << 20, SAMPLES, 7};
+    const cache_key keys[] = {{1 << 20, SAMPLES, 1, 8},
+                              {1 << 20, 100, 1, 7},
+                              {2 << 20, SAMPLES, 1, 7},
+                              {1 << 20, SAMPLES, 2, 7}};
+    const cache_key right = {1 << 20, SAMPLES, 1, 7};
     sample_cache *cache = make_shared(1 << 20, SAMPLES);
     sample_cache *own = NULL;
     int fd;
@@ -370,7 +373,7 @@ static void damaged_memory_is_not_read(void)
 
 static void a_limit_of_files_is_an_error_and_no_signal(void)
 {
-    const cache_key key = {1 << 20, SAMPLES, 7};
+    const cache_key key = {1 << 20, SAMPLES, 1, 7};
     struct rlimit before;
     struct rlimit low;
     sample_cache *cache = NULL;

@@ -20,15 +20,15 @@ SLUICE_BEGIN_DECLS
  *
  * The first run or channel on the dataset creates the cache; later ones, and validations, use it,
  * too. Encoded images take the bytes of their files, decoded ones height * width * channels. The
- * table takes 8 bytes for each sample of the dataset, and each entry about 300 bytes more.
+ * table takes 8 bytes for each sample of the dataset, and each entry about 300 bytes more. Masks
+ * and further images are kept as the bytes of their files, as entries of their own.
  *
  * @param bytes  bound on the memory, 4096 to 2^40
  *
  * Returns: E_INVALID the stage comes after a random stage, a conversion, a map or bucket, there is
  *          a cache already, or bytes is out of bounds; the sticky error of building; E_NO_MEMORY. A
  *          run fails with E_INVALID if bytes are too few for a table of the samples, or more than
- *          the process may use; with E_UNSUPPORTED if the source is a stream, or if masks or
- *          further images of a sample are used.
+ *          the process may use; with E_UNSUPPORTED if the source is a stream.
  *
  * Threads: the one that builds the dataset.
  */
