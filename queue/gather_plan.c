@@ -122,6 +122,28 @@ static void add_copy(sli_gather *gather, uint64_t from, uint64_t bytes, void *to
     gather->copies[gather->copy_count++] = (sli_gather_copy){from, bytes, to};
 }
 
+/* Adds ragged column i. Rows of the slot are aligned to 16 bytes; those of the tensor may not be.
+ */
+static sluice_status add_ragged(const sli_layout *layout, uint32_t i, void *to, sli_gather *gather)
+{
+    const size_t bytes = layout->row_bytes[i];
+    const uint32_t unit = bytes % COPY_BYTES == 0 && is_aligned(to, COPY_BYTES) ? COPY_BYTES
+                          : bytes % 4 == 0 && is_aligned(to, 4)                 ? 4
+                                                                                : 1;
+
+    if (bytes / unit > UINT32_MAX) {
+        return sli_fail(SLUICE_E_INVALID, "GetNext makes no rows of %zu bytes on this device",
+                        bytes);
+    }
+    gather->ragged[gather->ragged_count++] =
+        (sli_gather_ragged){.before = layout->entry_before[i],
+                            .entry_bytes = layout->entry_bytes[i],
+                            .to = to,
+                            .units = (uint32_t)(bytes / unit),
+                            .unit = unit};
+    return SLUICE_OK;
+}
+
 sluice_status sli_gather_plan(const sli_layout *layout, const sli_conversion *conversion,
                               uint32_t column, bool programs, const sluice_tensor *outputs,
                               sli_batch_header *header, sli_gather *gather_out)
@@ -134,10 +156,14 @@ sluice_status sli_gather_plan(const sli_layout *layout, const sli_conversion *co
     gather.batch_size = layout->batch_size;
     gather.row_flags = layout->row_flags_offset;
     gather.path = SLI_GATHER_COPY;
+    gather.ragged_offset = layout->ragged_offset;
     for (uint32_t i = 0; i < columns && st == SLUICE_OK; i++) {
         if (conversion != NULL && i == column) {
             st = plan_image(conversion, layout->offsets[i], layout->row_bytes[i],
                             programs ? layout->offsets[columns] : 0, outputs[i].data, &gather);
+        } else if (layout->entry_bytes[i] > 0) {
+            st = add_ragged(layout, i, outputs[i].data, &gather);
+            gather.path = SLI_GATHER_RAGGED;
         } else {
             add_copy(&gather, layout->offsets[i], layout->row_bytes[i] * layout->batch_size,
                      outputs[i].data);
@@ -266,11 +292,16 @@ uint32_t sli_gather_blocks(const sli_gather *gather, uint32_t multiprocessors)
 
     if (gather->path == SLI_GATHER_WINDOWS) {
         work = units_of_windows(gather) * gather->batch_size;
-    } else if (gather->path != SLI_GATHER_COPY) {
+    } else if (gather->path != SLI_GATHER_COPY && gather->path != SLI_GATHER_RAGGED) {
         work = (uint64_t)units_of(gather) * gather->batch_size;
     }
     for (uint32_t i = 0; i < gather->copy_count; i++) {
         const uint64_t units = gather->copies[i].bytes / COPY_BYTES;
+
+        work = units > work ? units : work;
+    }
+    for (uint32_t i = 0; i < gather->ragged_count; i++) {
+        const uint64_t units = (uint64_t)gather->ragged[i].units * gather->batch_size;
 
         work = units > work ? units : work;
     }

@@ -39,6 +39,7 @@ static sluice_status check_programs(const sli_queue_config *config)
 {
     sluice_status st = SLUICE_OK;
 
+    assert((config->outputs == NULL && config->conversion == NULL) || config->layout->extent == 0);
     if (!conversion_fits(config) || (config->conversion != NULL && config->outputs != NULL)) {
         return sli_fail(SLUICE_E_INVALID, "the conversion does not fit column %u of the batch",
                         config->conversion_column);
@@ -54,7 +55,8 @@ static sluice_status check_programs(const sli_queue_config *config)
 /* Copies the config's conversion or output descriptions into the queue. */
 static sluice_status take_programs(sli_queue *queue, const sli_queue_config *config)
 {
-    queue->converts = config->conversion != NULL || config->outputs != NULL;
+    queue->converts =
+        config->conversion != NULL || config->outputs != NULL || config->layout->extent > 0;
     queue->conversion_column = UINT32_MAX;
     queue->has_row_programs = config->programs;
     queue->output_count = config->layout->column_count - (config->programs ? 1 : 0);
@@ -173,6 +175,7 @@ void sli_queue_stats_get(const sli_queue *queue, sli_queue_stats *stats_out)
                               ? sli_ring_load_acquire(queue->back->words.consumed)
                               : atomic_load_explicit(&queue->consumed_count, memory_order_relaxed);
     stats_out->bytes_copied = atomic_load_explicit(&queue->bytes_copied, memory_order_relaxed);
+    stats_out->batches_copied = atomic_load_explicit(&queue->batches_copied, memory_order_relaxed);
     stats_out->copies = atomic_load_explicit(&queue->copies, memory_order_relaxed);
     stats_out->publishes = atomic_load_explicit(&queue->publishes, memory_order_relaxed);
     stats_out->has_staging = queue->back != &queue->front;

@@ -176,6 +176,10 @@ static void convert_batch(sli_queue *queue, const uint8_t *slot, const sluice_te
         uint8_t *to = outputs[i].data;
         size_t out_bytes = outputs[i].bytes / layout->batch_size;
 
+        if (layout->entry_bytes[i] > 0) {
+            sli_layout_widen(layout, i, slot, to);
+            continue;
+        }
         if (i != queue->conversion_column) {
             memcpy(to, from, outputs[i].bytes);
             continue;

@@ -40,6 +40,7 @@ static void account_copied(sli_queue *queue)
 {
     queue_copier *c = &queue->copier;
     const uint64_t copied = sli_ring_load_acquire(&queue->copied); /* stored by the stream */
+    uint64_t bytes = 0;
     uint64_t last;
     uint64_t ticks;
 
@@ -53,12 +54,16 @@ static void account_copied(sli_queue *queue)
     }
     ticks = sli_ticks() - c->since_ticks;
     c->since_ticks += ticks;
-    for (uint64_t i = c->noticed; i < last && queue->copy_counters != NULL; i++) {
-        sli_counters_item(queue->copy_counters, ticks / (last - c->noticed),
-                          queue->layout.slot_bytes);
+    for (uint64_t i = c->noticed; i < last; i++) {
+        const size_t used = queue_batch_bytes(queue, i + 1);
+
+        if (queue->copy_counters != NULL) {
+            sli_counters_item(queue->copy_counters, ticks / (last - c->noticed), used);
+        }
+        bytes += used;
     }
-    atomic_fetch_add_explicit(&queue->bytes_copied, (last - c->noticed) * queue->layout.slot_bytes,
-                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&queue->bytes_copied, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&queue->batches_copied, last - c->noticed, memory_order_relaxed);
     c->noticed = last;
 }
 
@@ -67,7 +72,7 @@ static void account_copied(sli_queue *queue)
 /*
  * The number of batches, starting at `next`, to submit as one copy. Batches are combined to save
  * calls, and only if the consumer is a kernel: a kernel can consume faster than single calls
- * submit.
+ * submit. A batch that does not use its whole slot is the last one of its copy.
  */
 static uint32_t count_neighbours(const sli_queue *queue)
 {
@@ -77,6 +82,7 @@ static uint32_t count_neighbours(const sli_queue *queue)
 
     while (queue->kernels && count < MOST_BATCHES && slot + count < queue->slots &&
            (count + 1) * queue->layout.slot_bytes <= MOST_BYTES &&
+           queue_batch_bytes(queue, first + count - 1) == queue->layout.slot_bytes &&
            sli_ring_peek(&queue->front.words, first + count) == SLI_RING_BATCH &&
            sli_ring_may_fill(&queue->device_ring.words, first + count)) {
         count++;
@@ -157,7 +163,8 @@ static sluice_status submit_next(sli_queue *queue)
         sli_range_begin("copy");
         st = sli_stream_copy(&queue->copy_stream, queue_slot(queue, &queue->device_ring, c->next),
                              queue_slot(queue, &queue->front, c->next),
-                             count * queue->layout.slot_bytes);
+                             (count - 1) * queue->layout.slot_bytes +
+                                 queue_batch_bytes(queue, c->next + count - 1));
         sli_range_end();
         if (st == SLUICE_OK) {
             sli_counter_add(&queue->copies, 1);

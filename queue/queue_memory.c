@@ -98,7 +98,8 @@ static size_t set_size(const sli_queue_config *config)
 {
     size_t bytes = has_kernels(config) ? align_up(sizeof(sli_batch_header)) : 0;
 
-    if (config->conversion == NULL && config->outputs == NULL && !has_kernels(config)) {
+    if (config->conversion == NULL && config->outputs == NULL && config->layout->extent == 0 &&
+        !has_kernels(config)) {
         return 0;
     }
     for (uint32_t i = 0; i < outputs_of(config); i++) {
@@ -377,7 +378,8 @@ sluice_status sli_queue_gather(const sli_queue *queue, uint32_t set, sli_gather 
         return sli_gather_plan_outputs(&queue->layout, queue->programs, columns, outputs,
                                        device_header(queue, set), gather_out);
     }
-    return sli_gather_plan(&queue->layout, queue->converts ? &queue->conversion : NULL,
+    return sli_gather_plan(&queue->layout,
+                           queue->conversion_column != UINT32_MAX ? &queue->conversion : NULL,
                            queue->conversion_column, queue->has_row_programs, outputs,
                            device_header(queue, set), gather_out);
 }

@@ -130,6 +130,7 @@ sluice_status sli_queue_acquire(sli_queue *queue, uint64_t seq, int64_t timeout_
     batch_out->row_flags = slot + queue->layout.row_flags_offset;
     batch_out->data = slot;
     batch_out->samples = queue_samples(queue, seq);
+    batch_out->extent = 0;
     return SLUICE_OK;
 }
 

@@ -100,6 +100,7 @@ struct sli_queue {
     _Atomic uint64_t produced;
     _Atomic uint64_t consumed_count;
     _Atomic uint64_t bytes_copied;
+    _Atomic uint64_t batches_copied;
     _Atomic uint64_t copies;
     _Atomic uint64_t publishes;
     _Atomic uint64_t room_at;    /* workers that wait for a slot are woken once `consumed`
@@ -142,6 +143,12 @@ static inline uint64_t *queue_samples(const sli_queue *queue, uint64_t seq)
 static inline sli_batch_header *queue_header(const sli_queue *queue, uint64_t seq)
 {
     return &queue->headers[seq % queue->sample_rows];
+}
+
+/* The bytes that a batch uses of its slot. It is published, and its header not overwritten yet. */
+static inline size_t queue_batch_bytes(const sli_queue *queue, uint64_t seq)
+{
+    return sli_layout_used(&queue->layout, queue_header(queue, seq)->extent);
 }
 
 static inline bool queue_closed(const sli_queue *queue)

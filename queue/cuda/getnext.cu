@@ -70,6 +70,7 @@ GATHER_KERNEL(sli_kernel_gather_packed_f32, SLI_GATHER_PACKED_F32)
 GATHER_KERNEL(sli_kernel_gather_packed_f16, SLI_GATHER_PACKED_F16)
 GATHER_KERNEL(sli_kernel_gather_packed_bf16, SLI_GATHER_PACKED_BF16)
 GATHER_KERNEL(sli_kernel_gather_windows, SLI_GATHER_WINDOWS)
+GATHER_KERNEL(sli_kernel_gather_ragged, SLI_GATHER_RAGGED)
 PROGRAM_KERNEL(sli_kernel_gather_program, SLI_GATHER_PROGRAM)
 PROGRAM_KERNEL(sli_kernel_gather_program_planes_f32, SLI_GATHER_PROGRAM_PLANES_F32)
 PROGRAM_KERNEL(sli_kernel_gather_program_planes_f16, SLI_GATHER_PROGRAM_PLANES_F16)
@@ -117,6 +118,8 @@ static const void *gather_kernel(uint32_t path)
         return (const void *)sli_kernel_gather_packed_bf16;
     case SLI_GATHER_WINDOWS:
         return (const void *)sli_kernel_gather_windows;
+    case SLI_GATHER_RAGGED:
+        return (const void *)sli_kernel_gather_ragged;
     case SLI_GATHER_PROGRAM:
         return (const void *)sli_kernel_gather_program;
     case SLI_GATHER_PROGRAM_PLANES_F32:

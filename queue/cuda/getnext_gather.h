@@ -336,6 +336,47 @@ SLI_KERNEL_FN void gather_windows(const sli_gather *g, const uint8_t *slot, uint
     }
 }
 
+/* ---- ragged columns -------------------------------------------------------------------------- */
+
+/* Stores a unit: bytes of the slot if `in` is not NULL, else zeros. */
+SLI_KERNEL_FN void gather_ragged_unit(uint8_t *to, const uint8_t *in, uint32_t unit)
+{
+    if (unit == 16) {
+        uint32_t words[4] = {0, 0, 0, 0};
+
+        if (in != NULL) {
+            gather_load_128(in, words);
+        }
+        gather_store_128(to, words);
+    } else if (unit == 4) {
+        *(uint32_t *)to = in != NULL ? gather_load_32(in) : 0;
+    } else {
+        *to = in != NULL ? gather_load_8(in) : 0;
+    }
+}
+
+/* Makes the tensors of ragged columns. The extent is a multiple of 16, so the entries of a row in
+ * the slot are whole units. */
+SLI_KERNEL_FN void gather_ragged(const sli_gather *g, const uint8_t *slot, uint32_t t, uint32_t n)
+{
+    const uint64_t extent = gather_load_32(slot + offsetof(sli_batch_header, extent));
+
+    for (uint32_t i = 0; i < g->ragged_count; i++) {
+        const sli_gather_ragged *column = &g->ragged[i];
+        const uint64_t row_bytes = (uint64_t)column->units * column->unit;
+        const uint64_t stride = extent * column->entry_bytes;
+        const uint8_t *first = slot + g->ragged_offset + extent * column->before;
+        gather_walk walk = gather_walk_begin(column->units, t, n);
+
+        for (; walk.row < g->batch_size; gather_walk_next(&walk, column->units)) {
+            const uint64_t at = (uint64_t)walk.unit * column->unit;
+
+            gather_ragged_unit(column->to + walk.row * row_bytes + at,
+                               at < stride ? first + walk.row * stride + at : NULL, column->unit);
+        }
+    }
+}
+
 /* ---- a batch --------------------------------------------------------------------------------- */
 
 /* The slot to gather. NULL: the launch has already ended, but its graph still runs this kernel (a
@@ -365,6 +406,9 @@ SLI_KERNEL_FN void gather_thread(const sli_gather *g, const uint8_t *slot, uint3
         break;
     case SLI_GATHER_WINDOWS:
         gather_windows(g, slot, t, n);
+        break;
+    case SLI_GATHER_RAGGED:
+        gather_ragged(g, slot, t, n);
         break;
     case SLI_GATHER_PLANES_F32:
         gather_planes(g, slot, t, n, sli_gather_unit(path), SLUICE_F32);

@@ -110,6 +110,7 @@ typedef enum sli_gather_path {
     SLI_GATHER_PACKED_F16,
     SLI_GATHER_PACKED_BF16,
     SLI_GATHER_WINDOWS, /* windows of plain columns, widened; no image is converted */
+    SLI_GATHER_RAGGED,  /* some columns are ragged; no image is converted */
     SLI_GATHER_PROGRAM, /* row programs (row_program_int.h), then any conversion, pixel by pixel */
     SLI_GATHER_PROGRAM_PLANES_F32, /* the same, (H, W, 3) to (3, H, W), one unit of pixels at a time
                                     */
@@ -190,6 +191,16 @@ typedef struct sli_gather_window {
     uint16_t padding;
 } sli_gather_window;
 
+/* The tensor of a ragged column (layout_int.h): entries of the batch's extent, and zeros. A thread
+ * stores `unit` bytes at once. */
+typedef struct sli_gather_ragged {
+    uint64_t before;      /* entry_before of the layout */
+    uint64_t entry_bytes; /* the same */
+    uint8_t *to;
+    uint32_t units; /* of a row of the tensor */
+    uint32_t unit;  /* 1, 4 or 16 */
+} sli_gather_ragged;
+
 /* Gather plan: the copies and conversions that make the step's tensors from a slot. */
 typedef struct sli_gather {
     sli_gather_image image;
@@ -198,17 +209,22 @@ typedef struct sli_gather {
     uint32_t path; /* an sli_gather_path */
     uint32_t copy_count;
     uint32_t window_count;
+    uint32_t ragged_count;
+    uint32_t padding;
+    uint64_t ragged_offset; /* byte offset in the slot of the first ragged column */
     sli_gather_copy copies[SLUICE_MAX_COLUMNS + 1]; /* the last one copies the batch header */
     sli_gather_window windows[SLUICE_MAX_COLUMNS];  /* for path WINDOWS */
+    sli_gather_ragged ragged[SLUICE_MAX_COLUMNS];   /* for path RAGGED */
 } sli_gather;
 
 enum { SLI_GATHER_THREADS = 256 }; /* threads per block */
 
 /*
  * Plans the gather of a layout. conversion, which must be prepared, applies to `column`; NULL: no
- * conversion. programs: the last column has the programs of its rows, and is no output. outputs are
- * the step's tensors, in column order; header, in the same memory, is where the batch's header is
- * written for the step. Returns E_INVALID for an image of 2^32 values or more.
+ * conversion; it is NULL if a column is ragged. programs: the last column has the programs of its
+ * rows, and is no output. outputs are the step's tensors, in column order; header, in the same
+ * memory, is where the batch's header is written for the step. Returns E_INVALID for an image of
+ * 2^32 values or more, and for rows of a ragged column of 2^32 units or more.
  */
 sluice_status sli_gather_plan(const sli_layout *layout, const sli_conversion *conversion,
                               uint32_t column, bool programs, const sluice_tensor *outputs,

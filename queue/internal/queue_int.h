@@ -44,7 +44,8 @@ enum { SLI_MAX_SLOTS = 1024 };
 
 typedef struct sli_queue_config {
     sluice_device *device;
-    const sli_layout *layout;         /* layout of the rows that workers write; copied */
+    const sli_layout *layout;         /* layout of the rows that workers write; copied. With ragged
+                                         columns GetNext widens them */
     const sli_conversion *conversion; /* conversion that GetNext applies, copied; NULL: no
                                          conversion */
     uint32_t conversion_column;
@@ -52,7 +53,7 @@ typedef struct sli_queue_config {
                       row of the converted column; it is no tensor. Requires `conversion`, from u8
                       (H, W, C) */
     /* (output_count) descriptions of the tensors that GetNext makes, copied; NULL: one tensor per
-     * column of the layout. Must be NULL if `conversion` is set. */
+     * column of the layout. Must be NULL if `conversion` is set, or a column is ragged. */
     const sli_output *outputs;
     uint32_t output_count;
     uint32_t slots;              /* 2 to SLI_MAX_SLOTS; at least 3 if GetNext lends the slot to
@@ -100,6 +101,7 @@ typedef struct sli_batch {
     uint8_t *row_flags; /* (batch_size) */
     uint8_t *data;      /* the slot; columns at the layout's offsets */
     uint64_t *samples;  /* (batch_size) sample indices, host memory only */
+    uint32_t extent;    /* 0; set by the producer if columns are ragged: that of the batch */
 } sli_batch;
 
 /*
@@ -240,6 +242,7 @@ typedef struct sli_queue_stats {
     uint64_t produced; /* batches published by the workers */
     uint64_t consumed; /* batches released by the consumer */
     uint64_t bytes_copied;
+    uint64_t batches_copied;
     uint64_t copies;       /* copies submitted to the copy stream, of one or more batches each */
     uint64_t publishes;    /* stores of ready words in device memory, of one or more batches each */
     const char *transport; /* "none": workers write into the slots; "push"; "pull" */

@@ -51,7 +51,7 @@ static void collect_queues(const report_run *run, sluice_report *report)
     report->consumed = stats.consumed;
     report->bytes_h2d = stats.bytes_copied;
     report->transport = stats.transport;
-    report->h2d_batches = stats.bytes_copied / run->feed->layout.slot_bytes;
+    report->h2d_batches = stats.batches_copied;
     report->h2d_copies = stats.copies;
     report->publishes = stats.publishes;
     if (stats.has_staging) {

@@ -86,6 +86,7 @@ GATHER_BODY(gather_packed_f32, SLI_GATHER_PACKED_F32)
 GATHER_BODY(gather_packed_f16, SLI_GATHER_PACKED_F16)
 GATHER_BODY(gather_packed_bf16, SLI_GATHER_PACKED_BF16)
 GATHER_BODY(gather_windows_grid, SLI_GATHER_WINDOWS)
+GATHER_BODY(gather_ragged_grid, SLI_GATHER_RAGGED)
 GATHER_BODY(gather_program_grid, SLI_GATHER_PROGRAM)
 GATHER_BODY(gather_program_planes_f32_grid, SLI_GATHER_PROGRAM_PLANES_F32)
 GATHER_BODY(gather_program_planes_f16_grid, SLI_GATHER_PROGRAM_PLANES_F16)
@@ -116,6 +117,7 @@ static const fake_kernel gather_kernels[] = {
     [SLI_GATHER_PACKED_F16] = GATHER_KERNEL("sli_kernel_gather_packed_f16", gather_packed_f16),
     [SLI_GATHER_PACKED_BF16] = GATHER_KERNEL("sli_kernel_gather_packed_bf16", gather_packed_bf16),
     [SLI_GATHER_WINDOWS] = GATHER_KERNEL("sli_kernel_gather_windows", gather_windows_grid),
+    [SLI_GATHER_RAGGED] = GATHER_KERNEL("sli_kernel_gather_ragged", gather_ragged_grid),
     [SLI_GATHER_PROGRAM] = GATHER_KERNEL("sli_kernel_gather_program", gather_program_grid),
     [SLI_GATHER_PROGRAM_PLANES_F32] =
         GATHER_KERNEL("sli_kernel_gather_program_planes_f32", gather_program_planes_f32_grid),

@@ -545,15 +545,15 @@ static void images_of_2_to_the_32_values_are_refused(void)
 static void each_part_has_a_kernel_of_its_own(void)
 {
 #if defined(SLI_HAVE_KERNELS)
-    sli_kernel_launch launches[2 + SLI_GATHER_WINDOWS + 1];
+    sli_kernel_launch launches[2 + SLI_GATHER_PATHS];
     const size_t count = sizeof(launches) / sizeof(launches[0]);
     sli_getnext getnext;
-    sli_gather gathers[SLI_GATHER_WINDOWS + 1];
+    sli_gather gathers[SLI_GATHER_PATHS];
 
     memset(gathers, 0, sizeof(gathers));
     sli_getnext_begin_launch(&getnext, &launches[0]);
     sli_getnext_next_launch(&getnext, &launches[1]);
-    for (uint32_t path = 0; path <= SLI_GATHER_WINDOWS; path++) {
+    for (uint32_t path = 0; path < SLI_GATHER_PATHS; path++) {
         gathers[path].path = path;
         gathers[path].batch_size = 1;
         gathers[path].image.pixels = 8192;

@@ -29,7 +29,7 @@ static void every_batch_arrives_once_in_order_and_whole(void)
 static void a_full_queue_times_out_the_producer(void)
 {
     for (int i = 0; i < BACKENDS; i++) {
-        sli_batch batch = {NULL, NULL, NULL, NULL};
+        sli_batch batch = {.data = NULL};
         fixture f;
 
         open_queue(&f, backends[i], false);

@@ -92,7 +92,7 @@ static void a_failed_copy_arrives_after_the_good_batches(void)
 static void a_closed_queue_gives_nothing_more(void)
 {
     for (int i = 0; i < BACKENDS; i++) {
-        sli_batch batch = {NULL, NULL, NULL, NULL};
+        sli_batch batch = {.data = NULL};
         fixture f;
 
         open_queue(&f, backends[i], false);
