@@ -276,6 +276,8 @@ static void set_info(const making *m, const custom_column *column)
     } else if (column->boxes >= 0) {
         info->role = ROLE_OF_BOX;
         info->boxes = m->made->columns[column->boxes].column;
+    } else if (column->ragged) {
+        info->rows = (uint32_t)column->length + 1;
     }
 }
 

@@ -234,6 +234,9 @@ static sluice_status put_column(const custom_map *map, const stage_schema *own, 
     }
     schema->columns[column] = own->columns[i];
     schema->infos[column] = (column_info){.buffer = buffer}; /* later stages do not move it */
+    if (own->infos[i].rows > 0) { /* the buffers of outputs are consecutive */
+        schema->infos[column].rows = buffer - i + own->infos[i].rows;
+    }
     if (schema_is_image(own, i)) {
         schema->infos[column].is_fixed = true;
         schema->infos[column].white = 255;

@@ -145,8 +145,7 @@ sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **eng
     atomic_store_explicit(&engine->stop_at, UINT64_MAX, memory_order_relaxed);
     atomic_store_explicit(&engine->limit, engine->round, memory_order_relaxed);
     row_claims_init(&engine->claims, engine->batches, config->plan->batch_size);
-    st = sli_layout_make(config->plan->wire, config->plan->wire_count, config->plan->batch_size,
-                         &engine->layout);
+    st = sli_plan_layout(config->plan, &engine->layout);
     if (st == SLUICE_OK) {
         st = plan_cache_open(config->plan);
     }

@@ -30,6 +30,7 @@ static void fill_header(const sli_engine *engine, const sli_batch *batch, uint64
     batch->header->pass = span.pass;
     batch->header->first_sample = batch->samples[0];
     batch->header->valid_rows = (uint32_t)rows;
+    batch->header->extent = batch->extent;
 }
 
 /*
@@ -70,7 +71,8 @@ void engine_publish_batch(sli_engine *engine, sample_loader *loader, const sli_b
     sli_range_begin(plan->stage_names[PLAN_BATCH]);
     sli_queue_publish(engine->queue, seq);
     sli_range_end();
-    sli_counters_item(loader->counters[PLAN_BATCH], sli_ticks() - start, engine->layout.slot_bytes);
+    sli_counters_item(loader->counters[PLAN_BATCH], sli_ticks() - start,
+                      sli_layout_used(&engine->layout, batch->extent));
 }
 
 /* Argument of is_resumed() and may_claim(): the batch that a sleeping worker waits for. */

@@ -149,6 +149,7 @@ static void own_row(const kept_worker *w, uint32_t number, sample_row *row_out)
         row_out->columns[i] = row + w->own.offsets[i];
     }
     row_out->flags = row + w->own.row_flags_offset;
+    row_out->extent = w->own.extent;
 }
 
 /*
@@ -401,6 +402,44 @@ static bool work_on_candidates(kept_worker *w, kept_claim *claim)
     return true;
 }
 
+/*
+ * A sample is loaded with the declared shape of its columns, so its ragged columns are loaded into
+ * the worker's private row first, and the entries of the batch's extent are copied.
+ */
+static void use_own_ragged(const kept_worker *w, sample_row *row)
+{
+    sample_row own;
+
+    own_row(w, 0, &own);
+    for (uint32_t i = 0; i < w->own.column_count; i++) {
+        row->columns[i] = w->own.entry_bytes[i] > 0 ? own.columns[i] : row->columns[i];
+    }
+}
+
+/* Copies the ragged columns of a loaded sample from the private row. */
+static void copy_ragged(kept_worker *w, const row_task *task)
+{
+    const sli_layout *layout = &w->engine->layout;
+    const int64_t length = sample_bucket_length(w->loader, &task->row);
+    sample_row to;
+    sluice_status st;
+
+    if (*task->row.flags != SLI_ROW_ZERO && length > (int64_t)w->batch.extent) {
+        st =
+            sli_fail(SLUICE_E_CORRUPT,
+                     "bucket: sample %llu has the length %lld, and had at most %u when it was read "
+                     "for its length; a sample must be the same each time",
+                     (unsigned long long)task->sample, (long long)length, w->batch.extent);
+        engine_fail_row(w->engine, task, st, sluice_last_error());
+    }
+    engine_row_of(w->engine, &w->batch, task->number, &to);
+    for (uint32_t i = 0; i < layout->column_count; i++) {
+        if (layout->entry_bytes[i] > 0) {
+            memcpy(to.columns[i], task->row.columns[i], sli_layout_row(layout, i, w->batch.extent));
+        }
+    }
+}
+
 /* Loads a sample of a bucket into its row. */
 static void load_row(kept_worker *w, const bucket_row *from, uint32_t number)
 {
@@ -415,10 +454,16 @@ static void load_row(kept_worker *w, const bucket_row *from, uint32_t number)
 
     order_at(all, task.pass, task.global_position, &task.sample, &sample_pass);
     engine_row_of(w->engine, &w->batch, number, &task.row);
+    if (w->own.extent > 0) {
+        use_own_ragged(w, &task.row);
+    }
     st = sample_load(w->loader, task.sample, sample_pass, &task.row);
     if (st != SLUICE_OK) {
         w->loader->wanted_bucket = from->bucket;
         engine_bad_sample(w->engine, w->loader, &task, st);
+    }
+    if (w->own.extent > 0) {
+        copy_ragged(w, &task);
     }
     w->batch.samples[number] = task.sample;
 }
@@ -431,6 +476,7 @@ static bool work_on_rows(kept_worker *w, const kept_claim *claim)
         return false;
     }
     atomic_store_explicit(&w->loader->state.seq, w->seq, memory_order_relaxed);
+    w->batch.extent = w->engine->plan->details->bucket.extents[claim->bucket_rows[0].bucket];
     for (uint32_t i = 0; i < claim->count; i++) {
         if (claim->bucket_rows[i].candidate == KEPT_NO_CANDIDATE) {
             write_empty(w, claim->row + i);
@@ -492,7 +538,8 @@ void engine_work_kept(sli_engine *engine, sample_loader *loader)
     kept_worker w = {.engine = engine, .loader = loader};
 
     /* Cannot fail: the layout of whole batches was made from the same columns. */
-    (void)sli_layout_make(engine->plan->wire, engine->plan->wire_count, 1, &w.own);
+    (void)sli_layout_make_ragged(engine->plan->wire, engine->plan->wire_count, 1,
+                                 engine->plan->wire_ragged, &w.own);
     while (work_once(&w, ticks)) {
     }
 }

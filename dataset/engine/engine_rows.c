@@ -13,17 +13,20 @@ enum { REPLACE_TRIES = 8 };
 void engine_row_of(const sli_engine *engine, const sli_batch *batch, uint32_t row,
                    sample_row *row_out)
 {
-    for (uint32_t i = 0; i < engine->layout.column_count; i++) {
-        row_out->columns[i] =
-            batch->data + engine->layout.offsets[i] + row * engine->layout.row_bytes[i];
+    const sli_layout *layout = &engine->layout;
+
+    for (uint32_t i = 0; i < layout->column_count; i++) {
+        row_out->columns[i] = batch->data + sli_layout_offset(layout, i, batch->extent) +
+                              row * sli_layout_row(layout, i, batch->extent);
     }
     row_out->flags = &batch->row_flags[row];
+    row_out->extent = batch->extent;
 }
 
 void engine_zero_row(const sli_engine *engine, const sample_row *row)
 {
     for (uint32_t i = 0; i < engine->layout.column_count; i++) {
-        memset(row->columns[i], 0, engine->layout.row_bytes[i]);
+        memset(row->columns[i], 0, sli_layout_row(&engine->layout, i, row->extent));
     }
     *row->flags = SLI_ROW_ZERO;
 }

@@ -37,14 +37,21 @@ static sluice_status measure_document(sample_loader *loader)
     return SLUICE_OK;
 }
 
-/* Finds the bucket of the sample by its length. */
-static void find_bucket(sample_loader *loader, const sample_row *row)
+int64_t sample_bucket_length(const sample_loader *loader, const sample_row *row)
 {
     const plan_bucket *bucket = &loader->plan->details->bucket;
     const plan_buffer *buffer = &loader->plan->details->buffers[bucket->length];
     const void *value =
         buffer->column >= 0 ? row->columns[buffer->column] : loader->scratch + buffer->offset;
-    const int64_t length = array_integer(bucket->dtype, value, 0);
+
+    return array_integer(bucket->dtype, value, 0);
+}
+
+/* Finds the bucket of the sample by its length. */
+static void find_bucket(sample_loader *loader, const sample_row *row)
+{
+    const plan_bucket *bucket = &loader->plan->details->bucket;
+    const int64_t length = sample_bucket_length(loader, row);
 
     loader->bucket = 0;
     while (loader->bucket + 1 < bucket->count && length > (int64_t)bucket->edges[loader->bucket]) {

@@ -21,4 +21,7 @@ sluice_status sample_load_filtered(sample_loader *loader, uint64_t sample, uint6
 sluice_status sample_test(sample_loader *loader, uint64_t sample, uint64_t pass,
                           const sample_row *row);
 
+/* With bucket: the length of the sample that was loaded last, into this row. */
+int64_t sample_bucket_length(const sample_loader *loader, const sample_row *row);
+
 #endif

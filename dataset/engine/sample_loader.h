@@ -83,6 +83,7 @@ typedef struct sample_loader {
 typedef struct sample_row {
     void *columns[SLUICE_MAX_COLUMNS];
     uint8_t *flags;
+    uint32_t extent; /* entries in its rows of ragged columns (layout_int.h); 0: none is ragged */
 } sample_row;
 
 sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan);

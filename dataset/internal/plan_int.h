@@ -37,6 +37,7 @@ typedef struct sli_run_settings {
     uint32_t world;
     sli_error_policy on_error;
     bool prefer_device; /* offload=auto selects the device, since a bus transfers the batches */
+    bool copies;        /* batches are copied to memory of the device, or read across a bus */
 } sli_run_settings;
 
 /* A position in a run, between two batches. */
@@ -62,6 +63,7 @@ typedef struct sli_plan {
                             there are row programs */
     sluice_column wire[SLUICE_MAX_COLUMNS]; /* (wire_count) columns as workers write them */
     sluice_column seen[SLUICE_MAX_COLUMNS]; /* (column_count) columns as a step receives them */
+    uint32_t wire_ragged;                   /* bit i: column i of wire is ragged (layout_int.h) */
     int image_column;                       /* index of the image column; -1: no image */
     int label_column;                       /* index of the label column; -1: no label */
     int mask_column;    /* index in wire of the column that SLI_ON_ERROR_ZERO adds; else -1 */
@@ -86,6 +88,9 @@ typedef struct sli_plan {
 sluice_status sli_plan_open(sluice_dataset *dataset, const sli_run_settings *settings,
                             sli_plan **plan_out);
 void sli_plan_close(sli_plan *plan);
+
+/* Makes the layout of the batches that workers write. Returns E_INVALID as sli_layout_make(). */
+sluice_status sli_plan_layout(const sli_plan *plan, sli_layout *layout_out);
 
 /*
  * Sets the position at which the run begins, and the number of batches per step. The batches of a

@@ -228,6 +228,7 @@ static bool add_columns(list_columns *columns, const header_words *words, list_c
             info->boxes = (uint32_t)columns->fields[field->boxes].column;
             return true;
         }
+        info->rows = schema->column_count + 1;
         return add_length(columns, field, words->name);
     }
     return false;

@@ -74,6 +74,7 @@ sluice_status parts_schema_join(const char *part, const stage_schema *columns, s
         }
         group->columns[at] = columns->columns[i];
         group->infos[at] = columns->infos[i];
+        group->infos[at].rows = 0; /* the other parts' columns may not be ragged */
         st = follow(part, columns, i, base, &group->infos[at]);
         if (st != SLUICE_OK) {
             return st;

@@ -71,6 +71,8 @@ typedef struct column_info {
     bool is_fixed; /* images: a map has read or written the image, so the next conversion must write
                       to another buffer */
     double white;  /* images: the value of white, 255 for bytes; 0: unknown */
+    uint32_t rows; /* ragged plain columns: 1 + the buffer of the number of rows, NAME_length; the
+                      rows after them are zero. 0: all rows may have values */
 } column_info;
 
 enum { SCHEMA_MAX_BUFFERS = 64, SCHEMA_MAX_MAPS = 8 };

@@ -297,6 +297,7 @@ sluice_status schema_array_column(stage_schema *schema, const char *stage, const
         return sli_fail(SLUICE_E_INVALID, "%s: too many stages that compute columns", stage);
     }
     schema->infos[column].buffer = schema->buffer_count++; /* of boxes: it still has their length */
+    schema->infos[column].rows = 0; /* the stage decides what the rows after the last one are */
     *column_out = &schema->columns[column];
     return SLUICE_OK;
 }

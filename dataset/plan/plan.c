@@ -77,7 +77,7 @@ static sluice_status plan_tests(sli_plan *plan)
         (details->bucket.count > 0
              ? details->bucket.is_early
              : dataset_source(plan->dataset)->read_plain != NULL || plan->settings.world > 1);
-    st = sli_layout_make(plan->wire, plan->wire_count, 1, &row);
+    st = sli_layout_make_ragged(plan->wire, plan->wire_count, 1, plan->wire_ragged, &row);
     if (st == SLUICE_OK) {
         const size_t document =
             PLAN_DOCUMENT_HEAD + details->pack.most * details->pack.element_bytes;
@@ -353,6 +353,9 @@ static sluice_status run_passes(sli_plan *plan)
     }
     if (st == SLUICE_OK) {
         st = plan_programs(plan);
+    }
+    if (st == SLUICE_OK) {
+        st = plan_extents(plan);
     }
     if (st == SLUICE_OK) {
         st = plan_cached(plan);

@@ -109,6 +109,8 @@ typedef struct plan_bucket {
     uint32_t length;                  /* buffer of a sample's length */
     sluice_dtype dtype;               /* its type */
     bool is_early;                    /* a plain column of the source: known before decoding */
+    uint32_t extents[SLUICE_MAX_EDGES + 1]; /* (count) extent of each bucket's batches; 0: no column
+                                               is ragged */
 } plan_bucket;
 
 /* The stage cache. The image that it keeps is encoded, or its pixels after some geometry. */
@@ -242,6 +244,7 @@ sluice_status plan_buffers(sli_plan *plan);
 sluice_status plan_conversions(sli_plan *plan);
 sluice_status plan_windows(sli_plan *plan);
 sluice_status plan_programs(sli_plan *plan);
+sluice_status plan_extents(sli_plan *plan);
 sluice_status plan_partners(sli_plan *plan);
 sluice_status plan_cached(sli_plan *plan);
 void plan_note(sli_plan *plan, const char *text);

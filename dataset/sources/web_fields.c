@@ -172,6 +172,7 @@ static sluice_status add_columns(const web_field *field, const sluice_column *ty
     case WEB_BYTES:
         *column = (sluice_column){.dtype = SLUICE_U8, .rank = 1, .shape = {field->most}};
         column[1] = (sluice_column){.dtype = SLUICE_I32};
+        info->rows = field->column + 2;
         if (snprintf(column[1].name, sizeof(column[1].name), "%s_length", field->name) >=
             (int)sizeof(column[1].name)) {
             return sli_fail(SLUICE_E_INVALID, "webdataset: fields: with _length %s is too long",

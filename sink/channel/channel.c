@@ -156,8 +156,8 @@ static sluice_status open_data(sluice_device *device, sluice_dataset *dataset,
     if (st != SLUICE_OK) {
         return st;
     }
-    own.settings = (sli_run_settings){config->seed, ranks.rank, ranks.world,
-                                      (sli_error_policy)config->on_error, false};
+    own.settings = (sli_run_settings){
+        config->seed, ranks.rank, ranks.world, (sli_error_policy)config->on_error, false, false};
     own.ranks = ranks;
     st = overrides_of_channel(&own.workers, &own.slots, &own.memory_bytes, &own.cores, overridden);
     return st == SLUICE_OK ? overrides_explain(feed_open(&own, data_out), overridden) : st;

@@ -285,9 +285,10 @@ sluice_status feed_open(const feed_config *config, data_feed *f)
     f->config = *config;
     f->held = config->held > 0 ? config->held : 1;
     f->config.settings.prefer_device = config->device->caps.kernels;
+    f->config.settings.copies = !config->device->caps.host_memory;
     st = sli_plan_open(config->dataset, &f->config.settings, &f->plan);
     if (st == SLUICE_OK) {
-        st = sli_layout_make(f->plan->wire, f->plan->wire_count, f->plan->batch_size, &f->layout);
+        st = sli_plan_layout(f->plan, &f->layout);
     }
     if (st == SLUICE_OK) {
         st = plan_placement(f);

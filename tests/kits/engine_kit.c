@@ -290,11 +290,10 @@ sluice_status start_run(engine_run *run, sluice_dataset *dataset, const run_opti
     memset(run, 0, sizeof(*run));
     settings.world = settings.world > 0 ? settings.world : 1;
     st = sluice_device_open(options->device != NULL ? options->device : "host:0", &run->device);
+    settings.copies = st == SLUICE_OK && !run->device->caps.host_memory;
     st = st == SLUICE_OK ? sli_plan_open(dataset, &settings, &run->plan) : st;
     st = st == SLUICE_OK ? begin(run->plan, options->first_step) : st;
-    st = st == SLUICE_OK ? sli_layout_make(run->plan->wire, run->plan->wire_count,
-                                           run->plan->batch_size, &run->layout)
-                         : st;
+    st = st == SLUICE_OK ? sli_plan_layout(run->plan, &run->layout) : st;
     st = st == SLUICE_OK ? sli_topology_open(NULL, &run->topology) : st;
     st = st == SLUICE_OK ? sli_placement_plan(run->topology, &request, &run->placement) : st;
     st = st == SLUICE_OK ? sli_profile_init(&run->profile, run->plan->stage_names,

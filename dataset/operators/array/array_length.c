@@ -123,6 +123,7 @@ static sluice_status truncate_infer(const void *opaque, stage_schema *schema)
 {
     const length_args *args = opaque;
     const int at = schema_find(schema, args->column);
+    const uint32_t ragged = at >= 0 ? schema->infos[at].rows : 0;
     sluice_column *column;
     int length = -1;
     int length_column_at;
@@ -140,6 +141,8 @@ static sluice_status truncate_infer(const void *opaque, stage_schema *schema)
     length_column_at = length >= 0 ? schema_find_buffer(schema, (uint32_t)length) : -1;
     if (length_column_at >= 0) {
         schema->infos[length_column_at].buffer = schema->buffer_count++;
+        schema->infos[at].rows =
+            ragged == (uint32_t)length + 1 ? schema->infos[length_column_at].buffer + 1 : 0;
     }
     column->shape[0] = args->to < column->shape[0] ? args->to : column->shape[0];
     return SLUICE_OK;

@@ -21,6 +21,8 @@ static const char *cast_column(const void *args)
 static sluice_status cast_infer(const void *opaque, stage_schema *schema)
 {
     const cast_args *args = opaque;
+    const int at = schema_find(schema, args->column);
+    const uint32_t rows = at >= 0 ? schema->infos[at].rows : 0;
     sluice_column *column;
     const sluice_status st = schema_array_column(schema, "cast", args->column, &column);
 
@@ -31,6 +33,7 @@ static sluice_status cast_infer(const void *opaque, stage_schema *schema)
         return sli_fail(SLUICE_E_INVALID, "cast: dtype %d is none of batches", (int)args->dtype);
     }
     column->dtype = args->dtype;
+    schema->infos[at].rows = rows; /* zeros stay zeros */
     return SLUICE_OK;
 }
 
