@@ -22,7 +22,32 @@ typedef struct concat_worker {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Checks that part k and the first part have no different names for a class. */
+/* Refuses a JSON file of COCO with more or fewer categories than another part: the class numbers of
+ * later parts would depend on which part comes first. */
+static sluice_status check_class_counts(const group_source *group, uint32_t k)
+{
+    const group_member *one = &group->parts[0];
+    const group_member *other = &group->parts[k];
+    const uint32_t count = one->ops->classes(one->source);
+    const uint32_t others = other->ops->classes(other->source);
+    const group_member *longer = count > others ? one : other;
+    char name[256];
+
+    if (count == others) {
+        return SLUICE_OK;
+    }
+    longer->ops->class_name(longer->source, count < others ? count : others, name, sizeof(name));
+    return group_name_part(
+        group, k,
+        sli_fail(SLUICE_E_INVALID,
+                 "it has %u categories, and part 1 has %u: %s lacks class %u, %.200s; give the "
+                 "JSON files the same categories",
+                 others, count, count > others ? "it" : "part 1", count < others ? count : others,
+                 name));
+}
+
+/* Checks that part k and the first part have the same names of classes, as far as both have some;
+ * folders may lack the last classes of other parts. */
 static sluice_status check_classes(const group_source *group, uint32_t k)
 {
     const group_member *one = &group->parts[0];
@@ -49,7 +74,7 @@ static sluice_status check_classes(const group_source *group, uint32_t k)
                                    : "give the JSON files the same categories"));
         }
     }
-    return SLUICE_OK;
+    return named && !has_label ? check_class_counts(group, k) : SLUICE_OK;
 }
 
 static sluice_status concat_open_as(const char *name, const void *args, void **source_out)

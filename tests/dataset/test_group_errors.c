@@ -163,7 +163,11 @@ static void classes_of_parts_have_the_same_names(void)
 }
 
 #ifdef SLI_HAVE_JANSSON
-/* COCO's classes are numbered in the order of their ids. */
+static const char ONLY_ANT[] =
+    "{\"images\": [{\"id\": 1, \"file_name\": \"a.ppm\"}], \"annotations\": [], "
+    "\"categories\": [{\"id\": 3, \"name\": \"ant\"}]}";
+
+/* COCO's classes are numbered in the order of their ids; all parts have all of them. */
 static void categories_of_parts_are_the_same(void)
 {
     static const char *const names[] = {"cat", "dog", "cat"};
@@ -190,6 +194,11 @@ static void categories_of_parts_are_the_same(void)
     check_opening("concat (coco ${D}/a.json) (coco ${D}/c.json)", folder, SLUICE_OK, "");
     check_opening("concat (coco ${D}/a.json | drop classes) (coco ${D}/b.json | drop classes)",
                   folder, SLUICE_OK, "");
+    t_write_file(t_path(folder, "d.json"), ONLY_ANT, strlen(ONLY_ANT));
+    check_opening("concat (coco ${D}/a.json) (coco ${D}/d.json)", folder, SLUICE_E_INVALID,
+                  "concat: part 2: it has 1 categories, and part 1 has 2: it lacks class 1, cat");
+    check_opening("mix (coco ${D}/d.json) (coco ${D}/b.json)", folder, SLUICE_E_INVALID,
+                  "mix: part 2: it has 2 categories, and part 1 has 1: part 1 lacks class 1, dog");
 }
 #else
 static void categories_of_parts_are_the_same(void)
