@@ -130,7 +130,7 @@ static void steps_get_the_tensors_of_batches_that_are_not_copied(void)
         "shuffle | truncate points to=90 | bucket points_length 50 | batch 4",
         "shuffle | bucket points_length 50 | truncate points to=90 | batch 4",
         "shuffle | pad points to=210 value=7 | bucket points_length 50 | batch 4",
-        "shuffle | rename points image | bucket points_length 50 | drop points_length | batch 4",
+        "shuffle | rename points image | bucket image_length 50 | drop image_length | batch 4",
         "shuffle | bucket label 20 | batch 4",
     };
 

@@ -33,6 +33,7 @@ static void columns_are_chosen_ordered_and_named(void)
         {"| drop mask,boxes | decode", "image,label,boxes_length,c"},
         {"| rename image photo | decode | rename label y", "photo,y,mask,boxes,boxes_length,c"},
         {"| decode | rename label y | project y | rename y z", "z"},
+        {"| decode | rename boxes b | rename c b_c", "image,label,mask,b,b_length,b_c"},
     };
     const char *folder = t_folder();
 
@@ -139,6 +140,49 @@ static void an_image_that_is_dropped_is_not_decoded(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* A ragged column that was renamed still has its length: pad refuses fewer rows only without one.
+ */
+static void a_renamed_column_keeps_its_length(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    engine_run run;
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    dataset =
+        list_dataset(folder, "image\tv:i32[5]\na.ppm\t4,6\n",
+                     "| decode | rename v w | truncate w to=1 | pad w to=3 value=9 | batch 1");
+    T_STR(columns_of(dataset), "image,w,w_length");
+    open_run(&run, dataset, &(run_options){.workers = 1});
+    T_OK(next_batch(&run));
+    T_EQ(*(const int32_t *)column_row(&run, "w_length", 0), 1);
+    T_EQ(((const int32_t *)column_row(&run, "w", 0))[0], 4);
+    T_EQ(((const int32_t *)column_row(&run, "w", 0))[1], 9);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+static void lengths_that_cannot_be_renamed_are_refused(void)
+{
+    static const struct {
+        const char *stages;
+        const char *words;
+    } bad[] = {
+        {"rename boxes a2345678901234567890123456", "want a name of at most 24 bytes"},
+        {"rename c b_length | rename boxes b", "there is a column b_length already"},
+    };
+    const char *folder = t_folder();
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        sluice_dataset *dataset = list_dataset(folder, LIST_OF_BOXES, "| decode");
+
+        T_STATUS(sluice_dataset_add(dataset, bad[i].stages), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), bad[i].words);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 static void bad_names_are_refused(void)
 {
     static const struct {
@@ -186,6 +230,8 @@ const t_test column_stages_tests[] = {
     T_TEST(columns_are_chosen_ordered_and_named),
     T_TEST(columns_keep_their_bytes_whatever_is_dropped),
     T_TEST(conversions_follow_a_renamed_image),
+    T_TEST(a_renamed_column_keeps_its_length),
+    T_TEST(lengths_that_cannot_be_renamed_are_refused),
     T_TEST(an_image_that_is_dropped_is_not_decoded),
     T_TEST(bad_names_are_refused),
     T_TEST(masks_have_the_size_of_an_image_that_is_dropped),

@@ -47,14 +47,14 @@ static void steps_are_the_hosts_in_every_mode(void)
     kit expected;
 
     kit_init(&expected);
-    train(&expected, "tokens_length", SLUICE_MODE_AUTO);
+    train(&expected, "image_length", SLUICE_MODE_AUTO);
     for (uint32_t i = 0; i < 8; i++) {
         kit k;
 
         fake_cuda_start(&cuda_kit_machine);
         cuda_kit_init(&k);
         k.device = transports[i / 4];
-        train(&k, "tokens_length", modes[i % 4]);
+        train(&k, "image_length", modes[i % 4]);
         kit_check(&k);
         kit_check_same(&expected, &k, 0, STEPS);
         done(&k);
@@ -74,7 +74,7 @@ static void fewer_bytes_are_copied(void)
         fake_cuda_start(&cuda_kit_machine);
         cuda_kit_init(&k);
         k.device = "cuda:0,transport=push";
-        train(&k, i == 0 ? "tokens_length" : "label", SLUICE_MODE_LOOP);
+        train(&k, i == 0 ? "image_length" : "label", SLUICE_MODE_LOOP);
         bytes[i] = k.report->bytes_h2d;
         done(&k);
         cuda_kit_nothing_is_live();

@@ -451,7 +451,7 @@ static void a_stop_ends_a_rewind(void)
 static void a_stream_of_user_code_is_rewound_at_any_batch(void)
 {
     static const char stages[] =
-        "rename words image | rename words_length label | shuffle buffer=5 | batch 4";
+        "rename words image | rename image_length label | shuffle buffer=5 | batch 4";
     generator g = {.samples = 23, .varies_by = 2};
     kit k;
 

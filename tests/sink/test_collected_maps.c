@@ -55,13 +55,13 @@ static sluice_dataset *packed(void)
 
 static sluice_dataset *bucketed(void)
 {
-    return documents("shuffle | rename tokens image | bucket tokens_length 6,13 | batch 4");
+    return documents("shuffle | rename tokens image | bucket image_length 6,13 | batch 4");
 }
 
 static sluice_dataset *streamed(void)
 {
     shared = (generator){.samples = 23, .varies_by = 2};
-    return generator_dataset(&shared, "rename words image | rename words_length label | batch 4");
+    return generator_dataset(&shared, "rename words image | rename image_length label | batch 4");
 }
 
 static sluice_dataset *(*const makers[])(void) = {packed, bucketed, streamed};

@@ -10,7 +10,7 @@ static generator shared;
 static sluice_dataset *make_shared(const char *stages)
 {
     sluice_dataset *dataset =
-        generator_dataset(&shared, "rename words image | rename words_length label");
+        generator_dataset(&shared, "rename words image | rename image_length label");
 
     T_OK(sluice_dataset_add(dataset, stages));
     return dataset;
@@ -111,7 +111,7 @@ static void a_check_needs_open_pass(void)
     source.open_pass = NULL;
     source.close_pass = NULL;
     kit_init(&k);
-    k.dataset = custom_dataset(&source, "rename words image | rename words_length label | batch 4");
+    k.dataset = custom_dataset(&source, "rename words image | rename image_length label | batch 4");
     k.config.check = true;
     k.config.max_steps = 3;
     k.config.epochs = 0;

@@ -13,6 +13,39 @@ typedef struct rename_args {
     const char *name;
 } rename_args;
 
+/*
+ * Renames NAME_length with its ragged column, since stages find the length by that name. E_INVALID:
+ * the new name is too long, or another column has it.
+ */
+static sluice_status rename_length(const rename_args *args, uint32_t column, stage_schema *schema)
+{
+    char name[SLUICE_NAME_SIZE + 8];
+    int length;
+    int other;
+
+    snprintf(name, sizeof(name), "%.31s_length", args->column);
+    length = schema_find(schema, name);
+    if (length < 0 || schema_length_buffer(schema, column) != (int)schema->infos[length].buffer) {
+        return SLUICE_OK;
+    }
+    snprintf(name, sizeof(name), "%.31s_length", args->name);
+    if (strlen(name) >= SLUICE_NAME_SIZE) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "rename: %s is ragged, and %s is longer than %d bytes; want a name of at "
+                        "most %d bytes",
+                        args->column, name, SLUICE_NAME_SIZE - 1, SLUICE_NAME_SIZE - 8);
+    }
+    other = schema_find(schema, name);
+    if (other >= 0 && other != length) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "rename: %s is ragged, and there is a column %s already; rename or drop "
+                        "that one first",
+                        args->column, name);
+    }
+    memcpy(schema->columns[length].name, name, strlen(name) + 1);
+    return SLUICE_OK;
+}
+
 static sluice_status rename_infer(const void *opaque, stage_schema *schema)
 {
     const rename_args *args = opaque;
@@ -28,8 +61,11 @@ static sluice_status rename_infer(const void *opaque, stage_schema *schema)
     if (strcmp(args->column, args->name) != 0 && schema_find(schema, args->name) >= 0) {
         return sli_fail(SLUICE_E_INVALID, "rename: there is a column %s already", args->name);
     }
-    snprintf(schema->columns[column].name, SLUICE_NAME_SIZE, "%s", args->name);
-    return SLUICE_OK;
+    st = rename_length(args, (uint32_t)column, schema);
+    if (st == SLUICE_OK) {
+        snprintf(schema->columns[column].name, SLUICE_NAME_SIZE, "%s", args->name);
+    }
+    return st;
 }
 
 static const stage_param rename_params[] = {
@@ -39,7 +75,7 @@ static const stage_param rename_params[] = {
 
 const stage_def stage_rename = {
     .name = "rename",
-    .summary = "Gives a column another name.",
+    .summary = "Gives a column another name, and NAME_length of a ragged column with it.",
     .gives = "the same columns",
     .kind = STAGE_COLUMNS,
     STAGE_PARAMS(rename_params),
