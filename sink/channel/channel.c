@@ -170,7 +170,8 @@ static sluice_status prepare_channel(sluice_channel *channel, const sluice_chann
     const sli_plan *plan = channel->data.plan;
     const sluice_batch shape = {
         .struct_size = sizeof(shape), .input_count = plan->column_count, .rows = plan->batch_size};
-    sluice_status st = expected_inputs_check(plan, config->inputs, config->input_count, "config");
+    sluice_status st = expected_inputs_check(plan->seen, plan->column_count, config->inputs,
+                                             config->input_count, "config");
 
     channel->data.config.rewinds = !sli_plan_reads_once(plan);
     if (st == SLUICE_OK) {

@@ -34,7 +34,8 @@ static sluice_status column_differs(const sluice_column *want, const sluice_colu
     return st;
 }
 
-static sluice_status check_input(const sli_plan *plan, const sluice_column *want, const char *owner)
+static sluice_status check_input(const sluice_column *columns, uint32_t column_count,
+                                 const sluice_column *want, const char *owner)
 {
     if (want->rank > SLUICE_MAX_RANK || memchr(want->name, '\0', sizeof(want->name)) == NULL) {
         return sli_fail(SLUICE_E_INVALID,
@@ -42,8 +43,8 @@ static sluice_status check_input(const sli_plan *plan, const sluice_column *want
                         "and at most %d dimensions",
                         owner, SLUICE_NAME_SIZE - 1, SLUICE_MAX_RANK);
     }
-    for (uint32_t i = 0; i < plan->column_count; i++) {
-        const sluice_column *got = &plan->seen[i];
+    for (uint32_t i = 0; i < column_count; i++) {
+        const sluice_column *got = &columns[i];
 
         if (strcmp(got->name, want->name) == 0) {
             bool same = got->dtype == want->dtype && got->rank == want->rank &&
@@ -56,13 +57,13 @@ static sluice_status check_input(const sli_plan *plan, const sluice_column *want
                     owner, want->name);
 }
 
-sluice_status expected_inputs_check(const sli_plan *plan, const sluice_column *inputs,
-                                    uint32_t count, const char *owner)
+sluice_status expected_inputs_check(const sluice_column *columns, uint32_t column_count,
+                                    const sluice_column *inputs, uint32_t count, const char *owner)
 {
     sluice_status st = SLUICE_OK;
 
     for (uint32_t i = 0; st == SLUICE_OK && inputs != NULL && i < count; i++) {
-        st = check_input(plan, &inputs[i], owner);
+        st = check_input(columns, column_count, &inputs[i], owner);
     }
     return st;
 }

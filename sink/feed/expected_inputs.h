@@ -5,11 +5,10 @@
 
 #include <sluice/dataset.h>
 
-#include "plan_int.h"
-
-/* Returns E_INVALID if the columns differ. inputs: if NULL, nothing is checked. owner: name of the
- * struct that contains `inputs`, "model" or "config", for the error text. */
-sluice_status expected_inputs_check(const sli_plan *plan, const sluice_column *inputs,
-                                    uint32_t count, const char *owner);
+/* columns: (column_count) of a batch. Returns E_INVALID if the columns differ. inputs: if NULL,
+ * nothing is checked. owner: name of the struct that contains `inputs`, "model" or "config", for
+ * the error text. */
+sluice_status expected_inputs_check(const sluice_column *columns, uint32_t column_count,
+                                    const sluice_column *inputs, uint32_t count, const char *owner);
 
 #endif

@@ -17,7 +17,7 @@ sluice_status train_find_ranks(train_run *run);
 
 /* Checks the settings and fills in their defaults. */
 sluice_status train_check_settings(train_run *run);
-sluice_status train_check_columns(const train_run *run);
+sluice_status train_check_columns(train_run *run);
 
 /* Checks the settings for a stream, and sets the number of its passes. */
 sluice_status train_check_stream(train_run *run);

@@ -174,9 +174,10 @@ sluice_status train_make_program(train_run *run)
     const program_ops *ops = device_programs(run->device);
     const bool several = train_ranks_wait(run); /* a single rank must not end the run by itself:
                                                    ranks agree at boundaries (run_agreement.c) */
+    sluice_model model = run->model;
     const program_config config = {
         .feed = &run->feed,
-        .model = &run->model,
+        .model = &model,
         .plan = &run->plan.sinks,
         .outcome = &run->outcome,
         .micro_batches = run->config.micro_batches,
@@ -191,8 +192,16 @@ sluice_status train_make_program(train_run *run)
         .learning_rate = run->learning_rate,
         .seed = run->config.seed};
 
-    const sluice_status st = ops->create(&config, &run->program);
+    sluice_status st = SLUICE_OK;
 
+    if (run->device_maps.count > 0) {
+        st = device_maps_open(&run->device_maps, run->device, &run->model);
+        model.step = device_maps_step;
+        model.user = &run->device_maps;
+    }
+    if (st == SLUICE_OK) {
+        st = ops->create(&config, &run->program);
+    }
     run->config.output_capacity = config.capacity;
     if (st == SLUICE_OK && run->program->mode != run->plan.mode) {
         run->plan.mode = run->program->mode;
@@ -393,6 +402,7 @@ void train_close(train_run *run)
     if (run->program != NULL) {
         run->program->ops->destroy(run->program);
     }
+    device_maps_close(&run->device_maps);
     if (run->feed.plan != NULL) {
         feed_close(&run->feed);
     }

@@ -4,6 +4,7 @@
 #define SLUICE_TRAIN_RUN_H
 
 #include "agree.h"
+#include "device_maps.h"
 #include "overrides.h"
 #include "program.h"
 #include "report_file.h"
@@ -63,6 +64,7 @@ typedef struct train_run {
     run_origin origin;
     rank_group ranks;
     data_feed feed;
+    device_maps device_maps;
     sink_program *program;
     run_progress progress;
     run_outcome outcome;

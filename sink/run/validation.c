@@ -53,6 +53,8 @@ static void describe_nested_run(const train_run *run, sluice_model *model, sluic
     own->rank = config->rank;
     own->world = config->world;
     own->on_error = config->on_error;
+    own->device_maps = config->device_maps;
+    own->device_map_count = config->device_map_count;
     own->nan_guard = SLUICE_NAN_IGNORE; /* a non-finite result is a result, and is reported */
 }
 

@@ -130,6 +130,7 @@ typedef struct sized {
     X(dataset_info, sluice_dataset_info_init_size)                                                 \
     X(coco_config, sluice_coco_config_init_size)                                                   \
     X(decode_config, sluice_decode_config_init_size)                                               \
+    X(device_map, sluice_device_map_init_size)                                                     \
     X(image_folder_config, sluice_image_folder_config_init_size)                                   \
     X(image_info, sluice_image_info_init_size)                                                     \
     X(letterbox_config, sluice_letterbox_config_init_size)                                         \

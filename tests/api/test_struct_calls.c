@@ -119,6 +119,24 @@ static sluice_status train_callback(void *any)
     return train_nested(NULL, NULL, NULL, any);
 }
 
+static void fill_device_map(void *any, size_t size)
+{
+    sluice_device_map_init_size((sluice_device_map *)any, size);
+}
+
+static sluice_status train_device_map(void *any)
+{
+    const sluice_device_map *const maps[] = {(const sluice_device_map *)any};
+    sluice_train_config config;
+    sluice_model model;
+
+    fill_config(&config, sizeof(config));
+    fill_model(&model, sizeof(model));
+    config.device_maps = maps;
+    config.device_map_count = 1;
+    return train(&model, &config);
+}
+
 static void fill_channel(void *any, size_t size)
 {
     sluice_channel_config_init_size((sluice_channel_config *)any, size);
@@ -445,6 +463,8 @@ const sized_call calls[] = {
      NULL},
     {"sluice_validating", sizeof(sluice_validating), fill_validating, train_validating, NULL},
     {"sluice_callback", sizeof(sluice_callback), fill_callback, train_callback, NULL},
+    {"sluice_device_map", sizeof(sluice_device_map), fill_device_map, train_device_map,
+     "device_maps[0].name is NULL"},
     {"sluice_channel_config", sizeof(sluice_channel_config), fill_channel, open_channel, NULL},
     {"sluice_pack_config", sizeof(sluice_pack_config), fill_pack, pack_config, "folder is not set"},
     {"sluice_verify_config", sizeof(sluice_verify_config), fill_verify, verify_config,

@@ -100,6 +100,8 @@ using checkpointing = initialized<sluice_checkpointing, sluice_checkpointing_ini
 using dataset_info = initialized<sluice_dataset_info, sluice_dataset_info_init_size>;
 /** A model of C functions. */
 using model_struct = initialized<sluice_model, sluice_model_init_size>;
+/** For train_config::device_maps. */
+using device_map = initialized<sluice_device_map, sluice_device_map_init_size>;
 /** For report::stats(). */
 using report_stats = initialized<sluice_report_stats, sluice_report_stats_init_size>;
 /** For train_config::learning_rate. */

@@ -203,7 +203,8 @@ typedef struct sluice_step_record {
     uint64_t pass;           /**< of the dataset, from 0 */
     uint64_t first_sample;   /**< index of row 0's sample; UINT64_MAX: none */
     uint32_t valid_rows;     /**< rows with samples, of all micro-batches */
-    uint64_t digest;         /**< of the batch as the step saw it; 0 unless config.digest */
+    uint64_t digest;         /**< of the batch, before config.device_maps; 0 unless
+                                  config.digest */
     const float *outputs;    /**< (output_count) */
     const uint64_t *samples; /**< in the hook `records`: (micro_batches, batch_size) indices in the
                                   source, see sluice_dataset_sample_name(); UINT64_MAX for
@@ -347,6 +348,47 @@ typedef sluice_status (*sluice_agree_fn)(int64_t value, int64_t *most_out, void 
  */
 typedef void (*sluice_abort_fn)(sluice_status status, const char *text, void *user);
 
+/**
+ * The user's operator between GetNext and the step: reads step->inputs and writes `outputs`, which
+ * the library owns, in memory of the device. Called before each call of the step or eval, in the
+ * same way: on a host device the bytes are read and written in the call; on a CUDA device it
+ * enqueues kernels on step->stream, and is captured with the step in modes `graph` and `loop`. The
+ * other fields are those of the step that follows, but step->outputs is NULL. For random numbers,
+ * make a key of step->random_key, step->micro and the row.
+ *
+ * outputs: (output_count) tensors in the order of sluice_device_map.outputs, at the same addresses
+ * for the whole run. The map writes all rows, also those past *valid_rows. Their bytes are
+ * unspecified before.
+ *
+ * Returns: a negative status ends the run with it, with the name of the map and the text of
+ *          sluice_fail(). Other statuses count as OK.
+ */
+typedef sluice_status (*sluice_device_map_fn)(const sluice_step *step, const sluice_tensor *outputs,
+                                              void *user);
+
+/** An operator of the user's for config.device_maps, initialized by sluice_device_map_init(). */
+typedef struct sluice_device_map {
+    size_t struct_size;           /**< bytes; set by sluice_device_map_init() */
+    const char *name;             /**< for errors and profilers; no default. Borrowed */
+    uint64_t version;             /**< change it with what the map computes: with config.agree all
+                                       ranks must have maps of the same names and versions */
+    sluice_device_map_fn map;     /**< no default */
+    void *user;                   /**< handed to map; borrowed */
+    const sluice_column *outputs; /**< columns of one sample; later maps and the step have them as
+                                       inputs, in place of a column of the same name, or after
+                                       the other columns. Borrowed */
+    uint64_t output_count;        /**< entries in outputs, 1 to 16 */
+} sluice_device_map;
+
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_device_map_init_size(sluice_device_map *map, size_t size);
+
+/** sluice_device_map_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_device_map_init(sluice_device_map *map)
+{
+    sluice_device_map_init_size(map, sizeof(*map));
+}
+
 /** Settings of a run, initialized by sluice_train_config_init(). Zero is the default of each. */
 typedef struct sluice_train_config {
     size_t struct_size;       /**< bytes; set by sluice_train_config_init() */
@@ -421,6 +463,10 @@ typedef struct sluice_train_config {
     const char *cores; /**< the cores of this rank: "auto" (or NULL), its part of the machine if
                           several ranks run on it; "all", every core that the process may use;
                           or a list of CPUs, "0-7,16": this rank's part of these CPUs. Borrowed */
+    const sluice_device_map *const *device_maps; /**< (device_map_count) pointers: operators of the
+                                                      user's between GetNext and the step, in this
+                                                      order; also before eval. Copied */
+    uint64_t device_map_count;                   /**< entries of device_maps, at most 16 */
 } sluice_train_config;
 
 /**
