@@ -97,8 +97,10 @@ static sluice_status open_feed(train_run *run)
     const feed_config feed = {
         .device = run->device,
         .dataset = run->feed.config.dataset,
-        .settings = {config->seed, config->rank, config->world, (sli_error_policy)config->on_error,
-                     false},
+        .settings = {.seed = config->seed,
+                     .rank = config->rank,
+                     .world = config->world,
+                     .on_error = (sli_error_policy)config->on_error},
         .workers = config->workers,
         .slots = config->slots,
         .memory_bytes = config->memory_bytes,
