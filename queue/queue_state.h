@@ -145,7 +145,8 @@ static inline sli_batch_header *queue_header(const sli_queue *queue, uint64_t se
     return &queue->headers[seq % queue->sample_rows];
 }
 
-/* The bytes that a batch uses of its slot. It is published, and its header not overwritten yet. */
+/* The bytes that a batch uses of its slot. The batch must be published, and its header not reused
+ * for a later batch yet. */
 static inline size_t queue_batch_bytes(const sli_queue *queue, uint64_t seq)
 {
     return sli_layout_used(&queue->layout, queue_header(queue, seq)->extent);

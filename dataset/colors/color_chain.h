@@ -27,7 +27,7 @@ typedef enum color_kind {
     COLOR_HUE,
     COLOR_GRAY,
     COLOR_ERASE,
-    COLOR_BITS, /* this and the next two: in place of tables, if color_chain.numbers */
+    COLOR_BITS, /* this and the next two replace COLOR_TABLE if color_chain.numbers is true */
     COLOR_SOLARIZE,
     COLOR_BRIGHTNESS,
     /* those from here on need statistics of the whole image */
@@ -38,7 +38,7 @@ typedef enum color_kind {
     COLOR_WARP,
     COLOR_BLUR,
     COLOR_SHARPEN,
-    COLOR_MIX /* of the image and its copies by other chains: mix_run() */
+    COLOR_MIX /* of the image and copies that other chains changed: mix_run() */
 } color_kind;
 
 /* A rectangle of the image, [x, x + width) by [y, y + height), that is set to a value. */
@@ -53,10 +53,10 @@ typedef struct color_rectangle {
 typedef struct color_operation {
     color_kind kind;
     float factor; /* of COLOR_SATURATION, COLOR_HUE, COLOR_CONTRAST, COLOR_SHARPEN and
-                     COLOR_BRIGHTNESS; of COLOR_SOLARIZE the threshold, a whole number to 256 */
+                     COLOR_BRIGHTNESS; of COLOR_SOLARIZE the threshold, a whole number, 0 to 256 */
     float rest;   /* 1 - factor */
-    bool bitwise; /* COLOR_TABLE whose entries are (v & keep) ^ flip in every channel, as those of
-                     COLOR_BITS */
+    bool bitwise; /* COLOR_TABLE whose entries are (v & keep) ^ flip in every channel; COLOR_BITS
+                     has the same formula */
     uint8_t keep;
     uint8_t flip;
     union {
@@ -78,11 +78,10 @@ typedef struct color_statistics {
 typedef struct color_chain {
     uint32_t width; /* of the image */
     uint32_t height;
-    bool flipped_x; /* stages so far flip the image horizontally, which is done after all operations
-                     */
+    bool flipped_x; /* earlier stages flip the image horizontally; flips run after all operations */
     bool flipped_y; /* the same, vertically */
-    bool numbers; /* operations on values keep their numbers, for row programs (row_program_int.h);
-                     such a chain cannot be applied to lines */
+    bool numbers;   /* for row programs (row_program_int.h): operations keep parameters, not tables;
+                       such a chain cannot be applied to lines */
     uint32_t count;
     uint32_t mix_count;
     struct color_mix
@@ -147,8 +146,8 @@ void color_add_blur(color_chain *chain, uint32_t taps, double sigma);
 void color_add_sharpness(color_chain *chain, double factor);
 
 /*
- * Adds a mix, without copies, for the caller to fill: it returns chain->mixes[...], of which all
- * chains are empty, for an image as the stages so far would have it. There must be room for it.
+ * Adds a mix without copies, which the caller fills. Returns the mix, an entry of chain->mixes; its
+ * chains are empty, with the size and flips of `chain`. There must be room for it.
  */
 color_mix *color_add_mix(color_chain *chain);
 

@@ -21,7 +21,8 @@ void mix_free(mix_buffers *buffers);
 
 /*
  * Computes share * image + weights[0] * copy 0 + weights[1] * copy 1 ..., in this order, into
- * buffers->sums. Products and sums are rounded to single precision.
+ * buffers->sums. Products and sums are rounded to single precision. Operations of the mix's chains
+ * that need statistics become tables.
  */
 void mix_run(mix_buffers *buffers, color_mix *mix, const image_view *image);
 

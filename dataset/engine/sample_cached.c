@@ -203,8 +203,8 @@ bool sample_cached_columns(const sample_loader *loader, uint64_t sample, void *c
                                         head->columns_end - sizeof(*head), buffers);
 }
 
-/* The number of the entry of a mask or further image: its part of the sample is its place among
- * these columns of the source, so that it is the same on ranks that need other columns. */
+/* The number of the entry of a mask or further image. The part is 1 + the index of the column among
+ * such columns of the source, so it is the same on ranks that use other columns. */
 static uint64_t number_of_other(const sample_loader *loader, uint64_t sample, uint32_t column)
 {
     const sluice_dataset *dataset = loader->plan->dataset;

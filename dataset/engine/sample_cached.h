@@ -37,7 +37,8 @@ sluice_status sample_cached_keep_pixels(sample_loader *loader, uint64_t sample,
                                         const image_view *image, uint32_t file_width,
                                         uint32_t file_height, void *const *buffers);
 
-/* Does what source->read_other() does for a mask or further image, if it is in the cache. */
+/* Finds a mask or further image in the cache; sets *data_out as source->read_other() does. False:
+ * it is not in the cache. */
 bool sample_cached_find_other(sample_loader *loader, uint64_t sample, uint32_t column,
                               sample_data *data_out);
 

@@ -15,7 +15,7 @@
 typedef struct sample_colors {
     color_chain chain;  /* the operations of the current image that the worker applies */
     color_chain device; /* those of the first image of the sample that GetNext applies */
-    uint32_t whole;     /* the first of them that needs the whole image; chain.count: none */
+    uint32_t whole;     /* the first of chain that needs the whole image; chain.count: none */
     color_statistics statistics;
     image_buffer pixels; /* (height, width, channels), or one line if no operation needs the whole
                             image */
@@ -30,8 +30,7 @@ typedef struct sample_colors {
     line_sink target; /* where the lines go */
 } sample_colors;
 
-/* Allocates what depends on the plan. Returns E_NO_MEMORY on failure; call colors_free() also then.
- */
+/* Allocates the mixes of the plan's stages. After E_NO_MEMORY call colors_free(), too. */
 sluice_status colors_init(sample_colors *colors, const sli_plan *plan);
 
 /*

@@ -48,8 +48,8 @@ typedef struct sample_loader {
     image_buffer between[2]; /* images between two groups of geometry stages, used alternately */
     sluice_sample *maps;     /* map states, indexed by step of the plan; NULL: not created yet */
     sluice_host_batch *batch_maps; /* states of the maps of batches; NULL: not created yet */
-    uint32_t *batch_rows; /* (batch_size) for batch_view.rows; NULL: the library's maps are not
-                             used, as `saved_row` */
+    uint32_t *batch_rows; /* (batch_size) for batch_view.rows; this and `saved_row` are NULL before
+                             the first batch map of the library */
     uint8_t *saved_row;   /* for batch_view.saved */
     uint8_t *scratch;     /* memory of columns that are not in the row (plan_buffer) */
     uint8_t *own_rows;    /* the worker's private rows (plan_details.own_rows); NULL: there is no

@@ -75,7 +75,7 @@ static void mix_pair(const pair_mix *mix, uint8_t *own, const uint8_t *other)
     }
 }
 
-/* Mixes from the last row on, so that each row's partner is unchanged yet. */
+/* Mixes from the last row to the first, so that each row's partner is not mixed yet. */
 static void mix_pairs(const mix_rows *rows, const pair_mix *mix)
 {
     uint32_t i = rows->count - 1;

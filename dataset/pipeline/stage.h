@@ -11,7 +11,7 @@
  *   decode         turns a file's bytes into an image; at most one per pipeline
  *   a column stage chooses, orders and names columns without copying them
  *   cache          keeps samples as the stages before it leave them, for later passes
- *   device         has GetNext run all later stages of the image, on the device
+ *   device         moves all later stages of the image to GetNext, which runs on the device
  *   a geometry     returns the box to cut out of an image, and the size to resize it to; the
  *                  planner fuses adjacent ones with each other and with decode
  *   a colour stage changes the values of the image's pixels, line by line as geometry writes them,
@@ -71,8 +71,8 @@ typedef struct column_info {
     bool is_fixed; /* images: a map has read or written the image, so the next conversion must write
                       to another buffer */
     double white;  /* images: the value of white, 255 for bytes; 0: unknown */
-    uint32_t rows; /* ragged plain columns: 1 + the buffer of the number of rows, NAME_length; the
-                      rows after them are zero. 0: all rows may have values */
+    uint32_t rows; /* ragged plain columns: 1 + the buffer of NAME_length, the number of rows; the
+                      rows from there on are zero. 0: all rows may have values */
 } column_info;
 
 enum { SCHEMA_MAX_BUFFERS = 64, SCHEMA_MAX_MAPS = 8 };

@@ -166,8 +166,9 @@ struct plan_details {
     uint32_t flip_count;
     plan_stage colors[DATASET_MAX_STAGES];
     uint32_t color_count;
-    uint32_t host_colors; /* the first image: number of those before the stage device; GetNext
-                             applies the others. Workers apply all of them to further images */
+    uint32_t host_colors; /* number of colour stages that workers apply to the first image, those
+                             before the stage device; GetNext applies the others. Workers apply all
+                             of them to further images */
     uint32_t device;      /* index of the stage device; 0: there is none */
     bool warps;           /* a colour stage may warp the image */
     bool device_warps;    /* a stage after the stage device may; then none before it does */

@@ -38,8 +38,8 @@ static uint32_t offload_of(const dataset_stage *stage)
     return ((const conversion_args *)(const void *)stage->args.bytes)->offload;
 }
 
-/* Fails because conversion k is to run on the host, and `before`, whose conversion runs earlier, on
- * the device. */
+/* Returns E_INVALID: conversion k is requested on the host, after `before`, which is on the device.
+ */
 static sluice_status comes_back(const sli_plan *plan, const plan_segment *c, uint32_t k,
                                 const char *before)
 {

@@ -24,7 +24,7 @@ static bool is_mapped(const struct plan_details *details, uint32_t buffer)
     return false;
 }
 
-/* The columns of which no sample of a bucket has more rows than the edge of the bucket. */
+/* The columns whose number of rows is the length of bucket, so at most the edge of the bucket. */
 static uint32_t ragged_columns(const sli_plan *plan)
 {
     const stage_schema *schema = &plan->dataset->opened_schema;

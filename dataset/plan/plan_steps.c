@@ -150,7 +150,7 @@ static void set_batch_stage(sli_plan *plan, uint32_t number, const stage_schema 
     added->name = stage->def->name;
     added->stage = stage;
     added->key = sli_mix_in(plan_stage_key(plan->dataset, number, plan->settings.seed),
-                            sli_hash_text("batch")); /* draws of samples have others */
+                            sli_hash_text("batch")); /* differs from the key of samples */
     if (after->buffer_count > before->buffer_count) {
         add_array(plan->details, stage, before, after);
     }

@@ -35,8 +35,8 @@ void sli_memory_policy_read(sli_memory_policy *policy_out);
 /* True if the policy permits allocations on the node: it is not bound to other nodes. */
 bool sli_memory_policy_permits(const sli_memory_policy *policy, uint32_t node);
 
-/* True if the policy names a node other than `node`. False if its numbers are those of the cpuset.
- */
+/* True if the policy names a node other than `node`. False for the default policy, and for relative
+ * node numbers, which count the nodes of the cpuset. */
 bool sli_memory_policy_leaves(const sli_memory_policy *policy, uint32_t node);
 
 /* Writes "default", "preferred 1", "bind 0-1" or "interleave 0,2", and returns text. */

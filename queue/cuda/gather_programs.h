@@ -58,7 +58,7 @@ SLI_KERNEL_FN gather_program gather_load_program(const sli_row_program *from, bo
     return program;
 }
 
-/* Shifts an array by one: its second value becomes the first, and `last` the last one. */
+/* Drops values[0], moves the others down by one, and appends `last`. */
 SLI_KERNEL_FN void gather_rotate_in(uint32_t count, uint32_t *values, uint32_t last)
 {
     SLI_UNROLL
@@ -206,7 +206,7 @@ SLI_KERNEL_FN void gather_program_any(const sli_gather *g, const uint8_t *slot, 
     }
 }
 
-/* Swaps the pixels of a unit, if `flipped`. */
+/* Reverses the order of the pixels of a unit, if `flipped`. */
 SLI_KERNEL_FN void gather_flip_unit(uint32_t unit, bool flipped, uint32_t *pixels)
 {
     SLI_UNROLL

@@ -191,7 +191,7 @@ typedef struct sli_gather_window {
     uint16_t padding;
 } sli_gather_window;
 
-/* The tensor of a ragged column (layout_int.h): entries of the batch's extent, and zeros. A thread
+/* The tensor of a ragged column (layout_int.h): the entries in the slot, then zeros. A thread
  * stores `unit` bytes at once. */
 typedef struct sli_gather_ragged {
     uint64_t before;      /* entry_before of the layout */

@@ -2,8 +2,8 @@
 /*
  * The layout of a batch in a slot: a header, one flag byte per row, then one column after another.
  *
- * A batch may have an extent: its rows of some columns, the *ragged* ones, have so many entries (of
- * the first dimension), and those that the declared shape has beyond are zeros, which are not in
+ * Rows of *ragged* columns have a number of entries along the first dimension that differs between
+ * batches: the extent of the batch. Further entries of the declared shape are zeros and are not in
  * the slot. Ragged columns come after the others, so a batch is the first sli_layout_used() bytes
  * of its slot:
  *

@@ -34,7 +34,7 @@ sluice_status device_maps_read(const sluice_train_config *config, const sluice_c
 /* Allocates the outputs in memory of the device. The model is copied. */
 sluice_status device_maps_open(device_maps *maps, sluice_device *device, const sluice_model *model);
 
-/* Call after the programs that call the maps are destroyed. All zero is fine. */
+/* Call after the programs that call the maps are destroyed. Zero-initialised maps are permitted. */
 void device_maps_close(device_maps *maps);
 
 /* A step: calls the maps, then the step of the model. user: a device_maps. */

@@ -13,7 +13,7 @@
 
 enum { MOST = 200 };
 
-/* Lengths that differ from one read to the next, if a test wants so. */
+/* If `grows`, samples are longer from the second read on. */
 static bool grows;
 static uint32_t reads;
 

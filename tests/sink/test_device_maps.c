@@ -110,7 +110,7 @@ typedef struct two_maps {
     _Atomic uint64_t wrong;
 } two_maps;
 
-/* The step's look at what the maps wrote. */
+/* The step: checks what the maps wrote. */
 static void look(kit *k, const sluice_step *step)
 {
     two_maps *maps = k->user;

@@ -19,9 +19,10 @@ SLUICE_BEGIN_DECLS
  * each pass. Bad samples are not cached. The memory is freed with the dataset.
  *
  * The first run or channel on the dataset creates the cache; later ones, and validations, use it,
- * too. Encoded images take the bytes of their files, decoded ones height * width * channels. The
- * table takes 8 bytes for each sample of the dataset, and each entry about 300 bytes more. Masks
- * and further images are kept as the bytes of their files, as entries of their own.
+ * too. Encoded images take the bytes of their files, decoded ones height * width * channels. Each
+ * mask and each further image has an entry of its own, with the bytes of its file. The table takes
+ * 8 bytes for each entry that the samples of the dataset can have; an entry takes about 300 bytes
+ * more.
  *
  * @param bytes  bound on the memory, 4096 to 2^40
  *

@@ -34,7 +34,7 @@ const char *mix_label(const void *args);
 sluice_status mix_array(const void *args, const sluice_column *from_type, const void *from,
                         const sluice_column *to_type, void *to);
 
-/* The block of the stage's random numbers from which lambda is drawn; those before it are free. */
+/* The first block of the stage's random numbers that lambda uses; those before are the stage's. */
 enum { MIX_LAMBDA_BLOCK = 1 };
 
 /* Draws lambda for a batch. */

@@ -145,7 +145,7 @@ bool nested_is_by_pixel(const void *args)
             return false;
         }
     }
-    return !nested_warps(args); /* the device runs one warp, with numbers known beforehand */
+    return !nested_warps(args); /* GetNext runs one warp, whose sampling must be known beforehand */
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

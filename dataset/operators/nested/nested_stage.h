@@ -28,13 +28,13 @@ typedef uint32_t nested_choice(const nested_args *args, const sli_draws *draws,
 void nested_args_retain(void *args);
 void nested_args_release(void *args);
 
-/* Checks that there are at most `most` branches. weighted: they may have weights, then all of them;
- * and that nested stages have no `columns`. */
+/* Checks that there are 1 to `most` branches, that all or none have weights (none unless
+ * `weighted`), and that nested stages have no `columns`. */
 sluice_status nested_check(const char *stage, bool weighted, uint32_t most,
                            const nested_args *args);
 
-/* stage_def.infer: updates the columns to those after all branches. one_of: one branch is applied
- * to an image, else all may be. */
+/* stage_def.infer: updates the columns to those after all branches. one_of: at most one branch is
+ * applied to an image; else all branches may be. */
 sluice_status nested_infer(const char *stage, bool one_of, const nested_args *args,
                            stage_schema *schema);
 

@@ -14,7 +14,7 @@ enum {
     WEIGHTS_BLOCK = DEPTH_BLOCK + COLOR_MIX_CHAINS
 };
 
-/* The magnitudes are 0, 1/9, 2/9, ...; a severity of 10 has all up to 1. */
+/* The magnitudes are 0, 1/9, 2/9, ..., 1; `severity` is the number of those to draw from. */
 enum { MAGNITUDES = 10 };
 
 static const augment_table mix_table = {0.3, 30, 0.9, 4, 4, 0, 1.0 / 3.0};

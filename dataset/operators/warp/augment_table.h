@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operations of torchvision's TrivialAugmentWide, RandAugment and AugMix, and their amounts. */
+/* The operations of torchvision's TrivialAugmentWide, RandAugment and AugMix, and their ranges. */
 #ifndef SLUICE_AUGMENT_TABLE_H
 #define SLUICE_AUGMENT_TABLE_H
 
@@ -24,14 +24,14 @@ typedef enum augment_kind {
     AUGMENTS
 } augment_kind;
 
-/* The amounts at magnitude 1. */
+/* The ranges of the operations: values at magnitude 1, except for `bits`. */
 typedef struct augment_table {
-    double shear;
-    double degrees;
-    double factor;
-    uint32_t bits; /* posterize: at magnitude 0 */
+    double shear;   /* shift of x per pixel of y, or of y per pixel of x */
+    double degrees; /* of rotation */
+    double factor;  /* of brightness, saturation, contrast and sharpness: difference from 1 */
+    uint32_t bits;  /* posterize: at magnitude 0 */
     double lost_bits;
-    double pixels; /* largest translation; 0: `part` of the width or height */
+    double pixels; /* translation; 0: `part` of the width or height */
     double part;
 } augment_table;
 

@@ -35,11 +35,11 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_drop(sluice_dataset *dataset, co
 
 /**
  * Renames a column. Its role does not change: the image is still the one that transforms process.
- * The NAME_length of a ragged column or of boxes is renamed with it.
+ * The NAME_length of a ragged column or of boxes is renamed, too.
  *
  * @param column  its present name
- * @param name    letters, digits and _, no digit first, at most 31 bytes, or 24 of a ragged column;
- *                E_INVALID: another column has this name, or that of the length
+ * @param name    letters, digits and _, no digit first, at most 31 bytes, or 24 if there is a
+ *                NAME_length; E_INVALID: another column has this name, or that of the length
  *
  * Threads: the one that builds the dataset.
  */

@@ -5,22 +5,23 @@
  *
  * The partner of row i is row i - 1, that of row 0 the last row, as torchvision rolls the batch by
  * one. Rows without a sample (padding, and bad samples under policy zero) are not partners, and
- * stay zeros. One lambda is drawn for each batch, of the beta distribution with both parameters
- * `alpha` (Marsaglia and Tsang 2000). It depends on the seed, the pass and the position of the
- * batch only, so it is the same for any number of workers and in a resumed run; ranks draw
- * different numbers.
+ * stay zero. One lambda is drawn for each batch, from the beta distribution with both parameters
+ * equal to `alpha` (Marsaglia and Tsang 2000). It depends only on the seed, the pass and the
+ * position of the batch, so it is the same for any number of workers and in a resumed run. Ranks
+ * draw different numbers.
  *
  * All images of a sample are mixed; they may be u8, f32, f16 or bf16, (H, W, C) or (C, H, W). The
  * worker that writes the last row of a batch mixes it, so conversions of the images run on workers.
  * Masks and boxes are refused, and other columns do not change.
  *
- * The label becomes f32 (classes): a vector of weights, for a loss with soft labels, such as
- * torch's CrossEntropyLoss. A class number becomes 1 at its class and 0 elsewhere before it is
- * mixed; a class number that is not in [0, classes) makes a bad sample. For label smoothing put
+ * The label becomes f32 (classes): a soft label, for a loss that takes class probabilities, such
+ * as torch's CrossEntropyLoss. Class numbers are one-hot encoded before they are mixed. A class
+ * number that is not in [0, classes) makes a bad sample. For label smoothing put
  * sluice_dataset_one_hot() before batch.
  *
- * Returns: E_INVALID before batch, without an image or the label, with masks or boxes, or arguments
- *          out of range; the sticky error of building; E_NO_MEMORY.
+ * Returns: E_INVALID the stage comes before batch, there is no image or no such label, there are
+ *          masks or boxes, or an argument is out of range; the sticky error of building;
+ *          E_NO_MEMORY.
  */
 #ifndef SLUICE_MIXES_H
 #define SLUICE_MIXES_H
@@ -31,12 +32,12 @@ SLUICE_BEGIN_DECLS
 
 /**
  * Blends each sample with its partner: row * lambda + partner * (1 - lambda), images and labels.
- * The products are in single precision, as in torchvision for float32 images; f16, bf16 and u8 are
- * rounded once, to nearest, halves to even. torchvision refuses integer images.
+ * Computed in single precision, as in torchvision for float32 images; results of type f16, bf16
+ * and u8 are rounded once, to nearest, halves to even. torchvision refuses integer images.
  *
  * @param classes  number of classes, up to 1 048 576; 0: the label is f32 (classes) already
  * @param alpha    1e-6 to 1e6; torchvision's default is 1
- * @param label    name of the label: one integer, or a vector of f32; NULL: "label"
+ * @param label    name of the label column: one integer, or f32 (classes); NULL: "label"
  *
  * Source: torchvision.transforms.v2.MixUp; Zhang et al., "mixup: Beyond Empirical Risk
  * Minimization" (ICLR 2018).
@@ -54,7 +55,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_mixup(sluice_dataset *dataset, u
  *
  * @param classes  number of classes, up to 1 048 576; 0: the label is f32 (classes) already
  * @param alpha    1e-6 to 1e6; torchvision's default is 1
- * @param label    name of the label: one integer, or a vector of f32; NULL: "label"
+ * @param label    name of the label column: one integer, or f32 (classes); NULL: "label"
  *
  * Source: torchvision.transforms.v2.CutMix; Yun et al., "CutMix: Regularization Strategy to Train
  * Strong Classifiers with Localizable Features" (ICCV 2019).

@@ -349,16 +349,16 @@ typedef sluice_status (*sluice_agree_fn)(int64_t value, int64_t *most_out, void 
 typedef void (*sluice_abort_fn)(sluice_status status, const char *text, void *user);
 
 /**
- * The user's operator between GetNext and the step: reads step->inputs and writes `outputs`, which
- * the library owns, in memory of the device. Called before each call of the step or eval, in the
- * same way: on a host device the bytes are read and written in the call; on a CUDA device it
- * enqueues kernels on step->stream, and is captured with the step in modes `graph` and `loop`. The
- * other fields are those of the step that follows, but step->outputs is NULL. For random numbers,
- * make a key of step->random_key, step->micro and the row.
+ * A user-defined operator between GetNext and the step: reads step->inputs and writes `outputs`.
+ * Called before each call of the step or eval, on the same thread and in the same way: on a host
+ * device it reads and writes the bytes during the call; on a CUDA device it enqueues kernels on
+ * step->stream, and is captured with the step in modes `graph` and `loop`. The other fields are
+ * those of the call that follows, but step->outputs is NULL. Seed random numbers by
+ * step->random_key, step->micro and the row.
  *
- * outputs: (output_count) tensors in the order of sluice_device_map.outputs, at the same addresses
- * for the whole run. The map writes all rows, also those past *valid_rows. Their bytes are
- * unspecified before.
+ * outputs: (output_count) tensors (batch_size, ...) in the order of sluice_device_map.outputs, in
+ * memory of the device that the library owns, at the same addresses for the whole run. The map must
+ * write all rows, also those from *valid_rows on: their bytes are unspecified before the call.
  *
  * Returns: a negative status ends the run with it, with the name of the map and the text of
  *          sluice_fail(). Other statuses count as OK.
@@ -366,17 +366,18 @@ typedef void (*sluice_abort_fn)(sluice_status status, const char *text, void *us
 typedef sluice_status (*sluice_device_map_fn)(const sluice_step *step, const sluice_tensor *outputs,
                                               void *user);
 
-/** An operator of the user's for config.device_maps, initialized by sluice_device_map_init(). */
+/** A user-defined operator for config.device_maps, initialized by sluice_device_map_init(). */
 typedef struct sluice_device_map {
     size_t struct_size;           /**< bytes; set by sluice_device_map_init() */
     const char *name;             /**< for errors and profilers; no default. Borrowed */
-    uint64_t version;             /**< change it with what the map computes: with config.agree all
-                                       ranks must have maps of the same names and versions */
+    uint64_t version;             /**< change it whenever the map computes something else: with
+                                       config.agree the maps of all ranks must have the same names
+                                       and versions */
     sluice_device_map_fn map;     /**< no default */
     void *user;                   /**< handed to map; borrowed */
-    const sluice_column *outputs; /**< columns of one sample; later maps and the step have them as
-                                       inputs, in place of a column of the same name, or after
-                                       the other columns. Borrowed */
+    const sluice_column *outputs; /**< (output_count) columns of one sample, inputs of later maps
+                                       and of the step: each replaces the column of the same name,
+                                       or comes after the other columns. Borrowed */
     uint64_t output_count;        /**< entries in outputs, 1 to 16 */
 } sluice_device_map;
 
@@ -463,9 +464,9 @@ typedef struct sluice_train_config {
     const char *cores; /**< the cores of this rank: "auto" (or NULL), its part of the machine if
                           several ranks run on it; "all", every core that the process may use;
                           or a list of CPUs, "0-7,16": this rank's part of these CPUs. Borrowed */
-    const sluice_device_map *const *device_maps; /**< (device_map_count) pointers: operators of the
-                                                      user's between GetNext and the step, in this
-                                                      order; also before eval. Copied */
+    const sluice_device_map *const *device_maps; /**< (device_map_count) pointers: user-defined
+                                                      operators between GetNext and the step or
+                                                      eval, in this order. Copied */
     uint64_t device_map_count;                   /**< entries of device_maps, at most 16 */
 } sluice_train_config;
 

@@ -8,9 +8,9 @@
  *
  * After decode, images are uint8 (H, W, C); crops and resizes keep that format. Colour stages
  * (color_jitter to random_equalize) change the values of gray or RGB images: after all crops and
- * resizes, before normalize, to_dtype and to_chw. These three, random_horizontal_flip and
- * random_vertical_flip come after crops and resizes, in any order, and run in one pass over the
- * pixels.
+ * resizes, before normalize, to_dtype and to_chw. Conversions (normalize, to_dtype, to_chw,
+ * random_horizontal_flip and random_vertical_flip) come after crops and resizes, in any order, and
+ * run in one pass over the pixels.
  *
  * Returns: E_INVALID invalid arguments, or a position where the stage is not allowed; the sticky
  *          error of building; E_NO_MEMORY.
@@ -303,8 +303,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_horizontal_flip(sluice_da
                                                                        double p);
 
 /**
- * Flips upside down with probability p. Workers do it for any offload, since they write the lines
- * of a row in any order.
+ * Flips upside down with probability p. Always runs on the workers, which write the lines of a
+ * flipped image in reverse order: sluice_dataset_offload() must not follow it.
  *
  * Threads: the one that builds the dataset.
  */
@@ -366,18 +366,22 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_for_columns(sluice_dataset *data
 SLUICE_API_CHECKED sluice_status sluice_dataset_offload(sluice_dataset *dataset, const char *place);
 
 /**
- * Has GetNext run all later stages of the image, on the device and in one pass over it: warps,
- * colours, erasing, flips, normalisation, type and layout. Workers draw the random numbers, and
- * send the numbers of up to 8 operations with each row. The bits are those of the workers.
+ * Moves all later stages of the image from the workers to GetNext, which runs them on the device in
+ * one pass over the image: warps, colours, erasing, horizontal flips, normalisation, type and
+ * layout. Workers draw the random numbers, and send the parameters of up to 8 operations with each
+ * row. The results are bit-identical to those of the workers.
  *
  * Crops, resizes, contrast, autocontrast, equalize, blurring and sharpening run on the workers, and
- * come before this stage. Warps after it must be adjacent, with equal filters and fills, and none
- * may come before it. Masks, boxes and further images stay on the workers. The image may have at
- * most 65535 pixels in a line or column.
+ * must come before this stage. Warps after it must be adjacent, with equal filters and fills; then
+ * no warp may come before it. random_vertical_flip runs on the workers: in a pipeline with it,
+ * random_erasing and warps must come before this stage. Masks, boxes and further images stay on the
+ * workers. With colour stages or warps after this stage, width and height are at most 65535.
  *
- * Returns: E_INVALID: there is no decoded image, or the pipeline has this stage already. Later
- *          calls return E_INVALID for a stage that the device cannot run; opening the dataset does
- *          for a later stage with offload=host, and for a later map that uses the image.
+ * Returns: E_INVALID there is no decoded image, or the pipeline has this stage already. Later calls
+ *          return E_INVALID for a stage that the device cannot run. Opening the dataset returns
+ *          E_INVALID for a later stage with offload=host, for a later map that uses the image, for
+ *          random_vertical_flip as above, and for too large images.
+ *
  * Threads: the one that builds the dataset.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_device(sluice_dataset *dataset);

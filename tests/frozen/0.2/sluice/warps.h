@@ -185,25 +185,33 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_rand_augment(sluice_dataset *dat
 
 /**
  * Mixes each image with copies of it, each changed by random colour operations and warps:
- * torchvision's AugMix. With (m0, m1) and w of Dirichlet distributions the result is
+ * torchvision's AugMix. The result is
  *
  *     m0 * image + m1 * (w[0] * copy 0 + w[1] * copy 1 + ...)
  *
- * in single precision, truncated. The operations of a copy are drawn from shears and translations
- * in x and y, rotation, posterize, solarize, autocontrast, equalize and those of `all_ops`. Masks,
- * boxes and stage geometry are refused, as by torchvision, since the copies are moved in different
- * ways.
+ * in single precision, truncated. (m0, m1) and w (mixture_width) are drawn from Dirichlet
+ * distributions. The operations of a copy are drawn from shear and translation along x or y,
+ * rotation, posterize, solarize, autocontrast, equalize and those of `all_ops`. They have the
+ * ranges of sluice_dataset_rand_augment(), except for
  *
- * @param severity       1 to 10: magnitudes are drawn from the first so many of 10;
+ * - translation by s * m / 3 of the width or height
+ * - posterize to 4 - 4 * m bits
+ *
+ * Masks, boxes and stage geometry are refused, as by torchvision, since each copy is warped
+ * differently.
+ *
+ * @param severity       1 to 10: m is drawn from the first `severity` of 0, 1/9, 2/9, ..., 1;
  *                       torchvision's default is 3
  * @param mixture_width  number of copies, 1 to 8; torchvision's default is 3
- * @param chain_depth    operations of each copy, at most 8; -1 or 0: 1 to 3, at random,
- * torchvision's default
- * @param alpha          parameter of the distributions, 1e-6 to 1e6; torchvision's default is 1
- * @param all_ops        with brightness, saturation, contrast and sharpness, torchvision's default
- * @param config         its filter NULL: "bilinear"; mask_fill is not used; NULL: all defaults
+ * @param chain_depth    operations of each copy, at most 8; 0 or torchvision's default, -1: 1 to 3,
+ *                       at random
+ * @param alpha          all parameters of both distributions, 1e-6 to 1e6; torchvision's default is
+ *                       1
+ * @param all_ops        also brightness, saturation, contrast and sharpness; torchvision's default
+ *                       is true
+ * @param config         a NULL filter is "bilinear"; mask_fill is not used; NULL: all defaults
  *
- * Returns: E_INVALID also for more than 4 of these stages.
+ * Returns: E_INVALID also for masks, boxes and stage geometry, and for more than 4 of these stages.
  *
  * Source: torchvision.transforms.v2.AugMix; Hendrycks et al., "AugMix: A Simple Data Processing
  * Method to Improve Robustness and Uncertainty" (ICLR 2020).
