@@ -508,6 +508,40 @@ static void masks_are_refused(void)
                   "cutmix: column area is a mask, which cannot be mixed; drop it before batch");
 }
 
+static sluice_status give_nothing(sluice_sample *sample, void *user)
+{
+    (void)sample;
+    (void)user;
+    return SLUICE_OK;
+}
+
+/* One box would not fit into both. */
+static void cutmix_wants_images_of_one_size(void)
+{
+    static const char *const inputs[] = {"image"};
+    static const sluice_column_spec small[] = {{.name = "small",
+                                                .dtype = SLUICE_U8,
+                                                .rank = 3,
+                                                .shape = {4, 2, 3},
+                                                .role = SLUICE_ROLE_IMAGE}};
+    sluice_dataset *dataset = parsed("synthetic 8 4,4,3");
+    sluice_map map;
+
+    sluice_map_init(&map);
+    map.name = "thumbnail";
+    map.inputs = inputs;
+    map.input_count = 1;
+    map.outputs = small;
+    map.output_count = 1;
+    map.map = give_nothing;
+    T_OK(sluice_dataset_map(dataset, &map));
+    T_OK(sluice_dataset_add(dataset, "batch 4"));
+    T_STATUS(sluice_dataset_cutmix(dataset, 10, 1, NULL), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(),
+               "cutmix: image small has 2x4 pixels, and an earlier one 4x4; want one size");
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test mixes_tests[] = {
     T_TEST(mixup_blends_each_row_with_the_row_before),
     T_TEST(blending_gives_equal_bits_for_every_length),
@@ -521,5 +555,6 @@ const t_test mixes_tests[] = {
     T_TEST(explain_says_where_they_run),
     T_TEST(wrong_positions_and_arguments_are_refused),
     T_TEST(masks_are_refused),
+    T_TEST(cutmix_wants_images_of_one_size),
     T_END,
 };

@@ -2,6 +2,13 @@
 /* The cutmix stage: torchvision's CutMix, of Yun et al., "CutMix: Regularization Strategy to Train
  * Strong Classifiers with Localizable Features" (ICCV 2019). */
 #include "mix_stage.h"
+#include "status_int.h"
+
+/* Height and width of an image column. */
+static const uint64_t *size_of(const stage_schema *schema, uint32_t i)
+{
+    return &schema->columns[i].shape[schema->infos[i].is_chw ? 1 : 0];
+}
 
 /* Draws the box. */
 static mix_box draw_box(const sli_draws *draws, double lambda, uint32_t width, uint32_t height)
@@ -21,8 +28,7 @@ static void cutmix_batch(const void *args, const batch_view *batch)
     bool drawn = false;
 
     for (uint32_t i = 0; i < schema->column_count; i++) {
-        const bool is_chw = schema->infos[i].is_chw;
-        const uint64_t *size = &schema->columns[i].shape[is_chw ? 1 : 0];
+        const uint64_t *size = size_of(schema, i);
 
         if (schema_is_image(schema, i)) {
             const mix_rows rows = mix_rows_of(batch, i);
@@ -33,15 +39,41 @@ static void cutmix_batch(const void *args, const batch_view *batch)
                     1 - (double)(box.x1 - box.x0) * (box.y1 - box.y0) / (double)(size[0] * size[1]);
                 drawn = true;
             }
-            mix_paste(&rows, is_chw, &box);
+            mix_paste(&rows, schema->infos[i].is_chw, &box);
         }
     }
     mix_labels(args, batch, lambda);
 }
 
+/* One box serves all images. Those that a map writes may have another size. */
+static sluice_status check_sizes(const stage_schema *schema)
+{
+    const uint64_t *first = NULL;
+
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        const uint64_t *size = size_of(schema, i);
+
+        if (!schema_is_image(schema, i)) {
+            continue;
+        }
+        if (first != NULL && (size[0] != first[0] || size[1] != first[1])) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "cutmix: image %s has %llux%llu pixels, and an earlier one %llux%llu; "
+                            "want one size, or drop it before batch",
+                            schema->columns[i].name, (unsigned long long)size[1],
+                            (unsigned long long)size[0], (unsigned long long)first[1],
+                            (unsigned long long)first[0]);
+        }
+        first = first != NULL ? first : size;
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status cutmix_infer(const void *args, stage_schema *schema)
 {
-    return mix_infer("cutmix", args, schema);
+    const sluice_status st = mix_infer("cutmix", args, schema);
+
+    return st == SLUICE_OK ? check_sizes(schema) : st;
 }
 
 static const stage_param cutmix_params[] = {MIX_PARAMS};
