@@ -6,39 +6,13 @@
 
 #include "testing.h"
 
-/* Every call that adds a stage, in an order in which they can stand. */
-static sluice_dataset *build_by_calls(void)
+static void add_colors_and_warps(sluice_dataset *dataset)
 {
-    const double mean[] = {0.5, 0.4, 0.3};
-    const double std[] = {0.25, 0.2, 0.2};
-    sluice_random_resized_crop_config crop;
-    sluice_letterbox_config letterbox;
     sluice_warp_config warp;
     const double degrees[] = {-10, 10};
     const char *const nested[] = {"rotate 3", "random_solarize 200 | gaussian_blur 3"};
     const double corners[] = {1, 1, 22, 0, 23, 19, 0, 18};
-    sluice_dataset *dataset = NULL;
 
-    sluice_letterbox_config_init(&letterbox);
-    letterbox.mask_fill = 255;
-    sluice_random_resized_crop_config_init(&crop);
-    crop.scale[0] = 0.5;
-    crop.scale[1] = 1;
-    T_OK(sluice_dataset_synthetic(1000, 40, 30, 3, 7, &dataset));
-    T_OK(sluice_dataset_split(dataset, "val", 0.5, 3, 0.1));
-    T_OK(sluice_dataset_shuffle(dataset, SLUICE_SEED_OF_RUN, 0));
-    T_OK(sluice_dataset_skip(dataset, 5));
-    T_OK(sluice_dataset_take(dataset, 200));
-    T_OK(sluice_dataset_repeat(dataset, 2));
-    T_OK(sluice_dataset_shard(dataset, SLUICE_OF_RUN, SLUICE_OF_RUN));
-    T_OK(sluice_dataset_center_crop(dataset, 36, 28));
-    T_OK(sluice_dataset_cache(dataset, 1 << 20));
-    T_OK(sluice_dataset_random_crop(dataset, 36, 28, 2));
-    T_OK(sluice_dataset_resize(dataset, 20, 0, NULL, true));
-    T_OK(sluice_dataset_random_resized_crop(dataset, 16, 12, &crop));
-    T_OK(sluice_dataset_letterbox(dataset, 20, 24, &letterbox));
-    T_OK(sluice_dataset_geometry(dataset, NULL));
-    T_OK(sluice_dataset_drop(dataset, "geometry"));
     T_OK(sluice_dataset_color_jitter(dataset, 0.4, 0.3, 0.2, 0.1));
     T_OK(sluice_dataset_random_grayscale(dataset, 0.2));
     T_OK(sluice_dataset_random_invert(dataset, 0.3));
@@ -62,7 +36,40 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_random_affine(dataset, degrees, NULL, NULL, NULL, NULL));
     T_OK(sluice_dataset_perspective(dataset, corners, NULL));
     T_OK(sluice_dataset_random_perspective(dataset, 0.5, 0.5, &warp));
+}
+
+/* Every call that adds a stage, in an order in which they can stand. */
+static sluice_dataset *build_by_calls(void)
+{
+    const double mean[] = {0.5, 0.4, 0.3};
+    const double std[] = {0.25, 0.2, 0.2};
+    sluice_random_resized_crop_config crop;
+    sluice_letterbox_config letterbox;
+    sluice_dataset *dataset = NULL;
+
+    sluice_letterbox_config_init(&letterbox);
+    letterbox.mask_fill = 255;
+    sluice_random_resized_crop_config_init(&crop);
+    crop.scale[0] = 0.5;
+    crop.scale[1] = 1;
+    T_OK(sluice_dataset_synthetic(1000, 40, 30, 3, 7, &dataset));
+    T_OK(sluice_dataset_split(dataset, "val", 0.5, 3, 0.1));
+    T_OK(sluice_dataset_shuffle(dataset, SLUICE_SEED_OF_RUN, 0));
+    T_OK(sluice_dataset_skip(dataset, 5));
+    T_OK(sluice_dataset_take(dataset, 200));
+    T_OK(sluice_dataset_repeat(dataset, 2));
+    T_OK(sluice_dataset_shard(dataset, SLUICE_OF_RUN, SLUICE_OF_RUN));
+    T_OK(sluice_dataset_center_crop(dataset, 36, 28));
+    T_OK(sluice_dataset_cache(dataset, 1 << 20));
+    T_OK(sluice_dataset_random_crop(dataset, 36, 28, 2));
+    T_OK(sluice_dataset_resize(dataset, 20, 0, NULL, true));
+    T_OK(sluice_dataset_random_resized_crop(dataset, 16, 12, &crop));
+    T_OK(sluice_dataset_letterbox(dataset, 20, 24, &letterbox));
+    T_OK(sluice_dataset_geometry(dataset, NULL));
+    T_OK(sluice_dataset_drop(dataset, "geometry"));
+    add_colors_and_warps(dataset);
     T_OK(sluice_dataset_random_horizontal_flip(dataset, 0.25));
+    T_OK(sluice_dataset_random_vertical_flip(dataset, 0.25));
     T_OK(sluice_dataset_normalize(dataset, mean, std, 3, 1, SLUICE_F32));
     T_OK(sluice_dataset_to_chw(dataset));
     T_OK(sluice_dataset_offload(dataset, "host"));
@@ -70,6 +77,22 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_mixup(dataset, 10, 0.2, NULL));
     T_OK(sluice_dataset_cutmix(dataset, 10, 1, "label"));
     return dataset;
+}
+
+/* random_vertical_flip and warps do not go together with device. */
+static void device_is_a_stage(void)
+{
+    sluice_dataset *dataset = NULL;
+    char *described = NULL;
+
+    T_OK(sluice_dataset_synthetic(100, 8, 8, 3, 7, &dataset));
+    T_OK(sluice_dataset_device(dataset));
+    T_OK(sluice_dataset_random_invert(dataset, 0.5));
+    T_OK(sluice_dataset_batch(dataset, 4, true));
+    T_OK(sluice_dataset_describe(dataset, &described));
+    T_CONTAINS(described, "| device | random_invert");
+    sluice_string_free(described);
+    sluice_dataset_destroy(dataset);
 }
 
 static void calls_and_text_build_the_same_thing(void)
@@ -469,6 +492,7 @@ static void buckets_are_added_by_calls(void)
 
 const t_test public_dataset_tests[] = {
     T_TEST(calls_and_text_build_the_same_thing),
+    T_TEST(device_is_a_stage),
     T_TEST(a_dataset_tells_what_it_holds_and_what_will_run),
     T_TEST(texts_take_arguments_and_further_stages),
     T_TEST(an_error_of_building_is_kept),
