@@ -49,7 +49,7 @@ static sluice_status check_output(const sluice_device_map *map, uint32_t index, 
 static sluice_status check_map(const sluice_device_map *map, uint32_t index)
 {
     if (map->name == NULL || map->name[0] == '\0') {
-        return sli_fail(SLUICE_E_INVALID, "device_maps[%u].name is %s", index,
+        return sli_fail(SLUICE_E_INVALID, "device_maps[%u].name is %s; give each map a name", index,
                         map->name == NULL ? "NULL" : "empty");
     }
     if (map->map == NULL) {

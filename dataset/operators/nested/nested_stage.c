@@ -51,7 +51,9 @@ sluice_status nested_check(const char *stage, bool weighted, uint32_t most, cons
         weights += nested->branches[i].weight > 0;
     }
     if (weights > 0 && !weighted) {
-        return sli_fail(SLUICE_E_INVALID, "%s: it has no weights; random_choice has", stage);
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: weights are not allowed here; remove them, or use random_choice",
+                        stage);
     }
     if (weights > 0 && weights < nested->branch_count) {
         return sli_fail(SLUICE_E_INVALID,
