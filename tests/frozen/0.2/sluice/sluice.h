@@ -18,6 +18,7 @@
 #include <sluice/llmc.h>
 #include <sluice/log.h>
 #include <sluice/mixes.h>
+#include <sluice/model.h>
 #include <sluice/nested.h>
 #include <sluice/pack.h>
 #include <sluice/plugin.h>
