@@ -6,9 +6,9 @@
 #include "plan.h"
 
 /*
- * Makes the random decisions of all flip stages in a segment of conversions. Each flip toggles
- * its row flag, so two flips cancel each other: in *here, which starts at 0, if the worker flips,
- * or in *on_device.
+ * Draws all flip stages in a segment of conversions. Each flip toggles its row flag, so two equal
+ * flips cancel each other. Flips of the worker are returned in *here, and those of GetNext are
+ * toggled in *on_device.
  */
 static inline void draw_flips(const struct plan_details *details, uint32_t segment, uint64_t sample,
                               uint64_t pass, uint8_t *here, uint8_t *on_device)

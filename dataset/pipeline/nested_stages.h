@@ -34,8 +34,8 @@ struct nested_stages {
 sluice_status nested_create(nested_stages **nested_out);
 
 /*
- * Adds a branch of `def`. On success `nested` owns the arguments of the stages. weight: 0: none was
- * given. E_INVALID: there are no stages, too many, or one that `def` cannot hold.
+ * Adds a branch of `def`. On success `nested` owns the arguments of the stages. weight: 0 if the
+ * text has none. E_INVALID: no stages, too many, or a stage that cannot be nested in `def`.
  */
 sluice_status nested_add(const stage_def *def, nested_stages *nested, uint64_t weight,
                          const dataset_stage *stages, uint32_t count);

@@ -47,8 +47,8 @@ static sluice_status comes_back(const sli_plan *plan, const plan_segment *c, uin
 
     if (plan->device_colors && c->stages[k] < plan->details->device) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s offload=host comes before device, but conversions follow the colour "
-                        "stages, which device moves to the device; leave offload out",
+                        "%s offload=host comes before device, but colour stages run on the device, "
+                        "and conversions after them; leave offload out",
                         name);
     }
     return sli_fail(SLUICE_E_INVALID,
@@ -57,8 +57,8 @@ static sluice_status comes_back(const sli_plan *plan, const plan_segment *c, uin
 }
 
 /*
- * Determines how many conversions the workers run; the device runs the others. As many as possible
- * are on the preferred side, as far as the stage device and the stages' `offload` permit.
+ * Determines how many conversions the workers run; the device runs the others. The stage device and
+ * the argument `offload` of the stages take precedence over the preferred side.
  */
 static sluice_status choose_split(const sli_plan *plan, const plan_segment *c, uint32_t *split_out)
 {

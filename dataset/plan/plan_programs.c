@@ -18,7 +18,7 @@ static sluice_status add_column(sli_plan *plan)
     if (image->width > SLI_ROW_PROGRAM_SIDE || image->height > SLI_ROW_PROGRAM_SIDE) {
         return sli_fail(SLUICE_E_INVALID,
                         "device: images of %ux%u; colour stages on the device take images of at "
-                        "most %d pixels in a line or column; put device after them",
+                        "most %d pixels in width and height; put device after them",
                         image->width, image->height, SLI_ROW_PROGRAM_SIDE);
     }
     if (plan->wire_count == SLUICE_MAX_COLUMNS) {

@@ -41,7 +41,7 @@ SLI_KERNEL_FN void gather_walk_next(gather_walk *walk, uint32_t units)
     }
 }
 
-/* The unit that a flip moves to this position; lines have `line` units. */
+/* Returns the source of a unit if its line is flipped. line: units of a line */
 SLI_KERNEL_FN uint32_t gather_flipped(uint32_t unit, uint32_t line)
 {
     return unit + line - 1 - 2 * (unit % line);

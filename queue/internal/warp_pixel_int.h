@@ -117,8 +117,8 @@ SLI_DEVICE_FN uint32_t sli_warp_blend(sli_warp_weights weights, float upper_left
                           weights.lower_left * lower_left + weights.lower_right * lower_right);
 }
 
-/* Interpolates where some of the samples are outside: `sum` and `weight` are those of the samples
- * inside. */
+/* Interpolates at the edge of the image, where the samples outside are `fill`. sum, weight: of the
+ * samples inside */
 SLI_DEVICE_FN uint32_t sli_warp_blend_fill(float sum, float weight, float fill)
 {
     return sli_warp_round((sum - fill) * weight + fill);

@@ -296,7 +296,7 @@ static void conversions_on_the_host_are_refused_after_it(void)
         {"device | normalize imagenet offload=host",
          "normalize offload=host comes after device; what is on the device does not come back"},
         {"random_horizontal_flip offload=host | device | random_invert",
-         "conversions follow the colour stages, which device moves"},
+         "colour stages run on the device, and conversions after them"},
         {"device | random_erasing | random_vertical_flip",
          "random_erasing comes after device, in a pipeline with random_vertical_flip"},
         {"random_vertical_flip | device | rotate 30", "put device after rotate"},

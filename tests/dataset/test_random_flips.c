@@ -84,7 +84,8 @@ static void images_of_any_channels_and_of_one_pixel_are_flipped(void)
     check_pass("synthetic 3 9,8,4", "random_vertical_flip", 1);
 }
 
-/* The pixels of the image encode their positions: mask, boxes and geometry must show the same. */
+/* The pixels of the image encode their positions, which mask, boxes and geometry must agree with.
+ */
 static void check_followers(const char *stages)
 {
     const char *folder = t_folder();

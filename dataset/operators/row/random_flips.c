@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The random_horizontal_flip and random_vertical_flip stages: torchvision's RandomHorizontalFlip
- * and RandomVerticalFlip. They are conversions: a horizontal flip leaves pixels in their line; for
- * a vertical one workers write the lines in reverse order, so it needs no work of the device.
+ * and RandomVerticalFlip. They are conversions. A horizontal flip leaves pixels in their line. For
+ * a vertical flip, workers write the lines in reverse order, so the device has no part in it.
  */
 #include "layout_int.h"
 #include "stage.h"
