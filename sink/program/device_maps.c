@@ -206,21 +206,37 @@ void device_maps_close(device_maps *maps)
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-/* Makes the inputs after a map, of those before it. Returns their number. */
-static uint32_t take_outputs(const sluice_step *before, const sluice_tensor *outputs,
-                             uint32_t output_count, sluice_tensor *inputs_out)
+/* The column `name` among inputs, or count. */
+static uint32_t find_input(const sluice_tensor *inputs, uint32_t count, const char *name)
 {
+    uint32_t at = 0;
+
+    while (at < count && strcmp(inputs[at].name, name) != 0) {
+        at++;
+    }
+    return at;
+}
+
+/* Writes the inputs after a map, of those before it, where they have moved. In the modes that call
+ * the step for each batch, kernels of earlier steps may still read the array; the device's inputs
+ * do not move then. Returns their number. device_maps_read() has checked that they have room. */
+static uint32_t take_outputs(const sluice_step *before, const sluice_tensor *outputs,
+                             uint32_t output_count, sluice_tensor *inputs)
+{
+    sluice_tensor after[SLUICE_MAX_COLUMNS];
     uint32_t count = before->input_count;
 
-    memcpy(inputs_out, before->inputs, count * sizeof(inputs_out[0]));
+    memcpy(after, before->inputs, count * sizeof(after[0]));
     for (uint32_t i = 0; i < output_count; i++) {
-        uint32_t at = 0;
+        const uint32_t at = find_input(after, count, outputs[i].name);
 
-        while (at < count && strcmp(inputs_out[at].name, outputs[i].name) != 0) {
-            at++;
-        }
-        inputs_out[at] = outputs[i]; /* device_maps_read() has checked the number of columns */
+        after[at] = outputs[i];
         count += at == count;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (inputs[i].data != after[i].data) {
+            inputs[i] = after[i];
+        }
     }
     return count;
 }
@@ -234,7 +250,7 @@ sluice_status device_maps_step(const sluice_step *step, void *user)
     view.outputs = NULL;
     for (uint32_t i = 0; i < m->count; i++) {
         const sluice_device_map *map = &m->maps[i];
-        /* Each map has an array of its own: work that the map enqueued may look at its inputs. */
+        /* Each map has an array of its own: work that the map enqueued may read its inputs. */
         sluice_tensor *after = m->inputs + (size_t)i * SLUICE_MAX_COLUMNS;
         const uint64_t failures = sli_fail_count();
         sluice_status st;
