@@ -33,20 +33,74 @@ static void fill_header(const sli_engine *engine, const sli_batch *batch, uint64
     batch->header->extent = batch->extent;
 }
 
+/* Finds the next row of a batch, cyclically, that is not zeroed. False: all rows are. */
+static bool find_good_row(const sli_batch *batch, uint32_t row, uint32_t *good_out)
+{
+    const uint32_t rows = batch->header->valid_rows;
+
+    for (uint32_t i = 1; i < rows; i++) {
+        *good_out = (row + i) % rows;
+        if ((batch->row_flags[*good_out] & SLI_ROW_ZERO) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void copy_row(const sli_engine *engine, const sli_batch *batch, uint32_t from, uint32_t to)
+{
+    sample_row source;
+    sample_row target;
+
+    engine_row_of(engine, batch, from, &source);
+    engine_row_of(engine, batch, to, &target);
+    for (uint32_t i = 0; i < engine->layout.column_count; i++) {
+        memcpy(target.columns[i], source.columns[i],
+               sli_layout_row(&engine->layout, i, batch->extent));
+    }
+    *target.flags = *source.flags;
+    batch->samples[to] = batch->samples[from];
+}
+
 /*
- * Calls the maps of batches, unless the batch is abandoned or has failed already. An error fails
- * the batch under every error policy.
+ * Replaces the bad rows of a batch of a stream, which engine_bad_sample() has zeroed, by the next
+ * good row, cyclically. The samples of a stream cannot be read again, so one of the same batch is
+ * taken: the result depends on the batch alone, neither on the workers nor on where the run ends.
+ * If no row is good, all remain zero.
  */
+static void replace_bad_rows(sli_engine *engine, const sli_batch *batch)
+{
+    error_samples *errors = &engine->errors;
+    uint32_t good;
+
+    for (uint32_t row = 0; row < batch->header->valid_rows; row++) {
+        if ((batch->row_flags[row] & SLI_ROW_ZERO) == 0) {
+            continue;
+        }
+        if (find_good_row(batch, row, &good)) {
+            copy_row(engine, batch, good, row);
+            atomic_fetch_add_explicit(&errors->replaced, 1, memory_order_relaxed);
+        } else {
+            atomic_fetch_add_explicit(&errors->zeroed, 1, memory_order_relaxed);
+        }
+    }
+    batch->header->first_sample = batch->samples[0];
+}
+
+/* False: the batch is abandoned, or has failed already. */
+static bool has_samples(const sli_engine *engine, const sli_batch *batch, uint64_t seq)
+{
+    return batch->header->valid_rows > 0 &&
+           seq < atomic_load_explicit(&engine->stop_at, memory_order_relaxed);
+}
+
+/* Calls the maps of batches. An error fails the batch under every error policy. */
 static void map_batch(sli_engine *engine, sample_loader *loader, const sli_batch *batch,
                       uint64_t seq)
 {
     const row_task task = {.seq = seq};
     sluice_status st;
 
-    if (batch->header->valid_rows == 0 ||
-        seq >= atomic_load_explicit(&engine->stop_at, memory_order_relaxed)) {
-        return;
-    }
     st = batch_maps_run(loader, &engine->layout, batch);
     if (st != SLUICE_OK) {
         st = sli_fail(st, "%s: the batch at position %llu of pass %llu: %.700s", loader->stage,
@@ -64,8 +118,13 @@ void engine_publish_batch(sli_engine *engine, sample_loader *loader, const sli_b
 
     memset(batch->header, 0, sizeof(*batch->header));
     fill_header(engine, batch, seq);
-    if (plan->details->batch_map_count > 0) {
-        map_batch(engine, loader, batch, seq);
+    if (has_samples(engine, batch, seq)) {
+        if (plan->details->is_stream && plan->settings.on_error == SLI_ON_ERROR_REPLACE) {
+            replace_bad_rows(engine, batch);
+        }
+        if (plan->details->batch_map_count > 0) {
+            map_batch(engine, loader, batch, seq);
+        }
     }
     start = sli_ticks();
     sli_range_begin(plan->stage_names[PLAN_BATCH]);

@@ -183,6 +183,10 @@ void engine_bad_sample(sli_engine *engine, sample_loader *loader, row_task *task
     sample_failure_text(loader, task->sample, text, sizeof(text));
     if (!ends_run(loader, status)) {
         engine_note_failure(engine, loader, task->sample);
+        if (policy == SLI_ON_ERROR_REPLACE && engine->plan->details->is_stream) {
+            engine_zero_row(engine, &task->row); /* replaced once its batch is complete */
+            return;
+        }
         if (policy == SLI_ON_ERROR_REPLACE) {
             status = replace_sample(engine, loader, task);
             if (status == SLUICE_OK) {

@@ -71,7 +71,8 @@ static inline bool engine_is_closed(void *arg)
 
 /* ---- batches (engine_batches.c) -------------------------------------------------------------- */
 
-/* Publishes a batch, all rows of which are done. */
+/* Publishes a batch, all rows of which are done. With a stream and policy replace, replaces its bad
+ * rows. */
 void engine_publish_batch(sli_engine *engine, sample_loader *loader, const sli_batch *batch,
                           uint64_t seq);
 

@@ -20,10 +20,12 @@ static sluice_status plan_stream(sli_plan *plan)
 {
     plan->details->is_stream = dataset_is_stream(plan->dataset);
     atomic_init(&plan->details->stream_memory, 0);
-    if (plan->details->is_stream && plan->settings.on_error == SLI_ON_ERROR_REPLACE) {
+    if (plan->details->is_stream && plan->settings.on_error == SLI_ON_ERROR_REPLACE &&
+        plan->batch_size == 1) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "policy replace draws from all samples, which a stream does not have; use "
-                        "policy zero or fail");
+                        "policy replace takes another sample of the same batch if the source is a "
+                        "stream, and `batch 1` has no other; use a larger batch, or policy zero "
+                        "or fail");
     }
     return plan->details->is_stream ? stream_order_check(plan->dataset) : SLUICE_OK;
 }

@@ -213,9 +213,6 @@ static void what_a_stream_cannot_do_is_refused(void)
         sluice_dataset_destroy(dataset);
     }
     dataset = stream_dataset("@ access=stream", path, "2");
-    T_STATUS(
-        start_run(&run, dataset, &(run_options){.settings = {.on_error = SLI_ON_ERROR_REPLACE}}),
-        SLUICE_E_UNSUPPORTED);
     T_STATUS(sluice_dataset_get(dataset, 0, 0, 0, NULL, NULL), SLUICE_E_UNSUPPORTED);
     T_OK(sluice_dataset_inspect(dataset, &info));
     T_EQ(info.samples, 0);

@@ -78,7 +78,7 @@ static sluice_status give(sluice_sample *sample, const generator_pass *pass, boo
 static sluice_status make_fault(sluice_sample *sample, const generator *g,
                                 const generator_pass *pass)
 {
-    switch (g->fault) {
+    switch (g->is_bad != NULL ? FAILS : g->fault) {
     case FAILS:
         return sluice_fail(SLUICE_E_IO, "the server %s is down", "x");
     case FAILS_SILENTLY:
@@ -107,7 +107,8 @@ static sluice_status next(sluice_sample *sample, void *opaque, void *user)
     atomic_fetch_add(&g->calls, 1);
     if (g->samples > 0 && pass->next >= samples) {
         st = g->waits ? wait_for_stop(sample) : SLUICE_END_OF_DATA;
-    } else if (g->fails_always || (g->fault != NO_FAULT && pass->next == GENERATOR_FAULTY)) {
+    } else if (g->fails_always || (g->fault != NO_FAULT && pass->next == GENERATOR_FAULTY) ||
+               (g->is_bad != NULL && g->is_bad(pass->next))) {
         st = make_fault(sample, g, pass);
         pass->next++;
     } else {

@@ -18,8 +18,9 @@ enum { GENERATOR_WORDS = 9, GENERATOR_FAULTY = 7 };
 typedef struct generator {
     uint64_t samples;   /* of a pass; 0: without end */
     uint64_t varies_by; /* pass p has p * this many more */
-    custom_fault fault; /* of the sample GENERATOR_FAULTY of each pass; FAILS_ALWAYS: of all */
+    custom_fault fault; /* of the sample GENERATOR_FAULTY of each pass */
     bool fails_always;
+    bool (*is_bad)(uint64_t sample); /* samples with the fault FAILS; NULL: none */
     bool waits; /* polls the stop descriptor after its last sample */
     sluice_status open_status;
     atomic_int open;   /* passes that are open */

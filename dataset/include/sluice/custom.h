@@ -265,9 +265,9 @@ static inline void sluice_source_init(sluice_source *source)
  *
  * A stream has no known number of samples; it may be endless. A run then has a number of steps, or
  * one epoch, which is one pass. Of the stages of order, shuffle has a buffer; shard, repeat,
- * subset, weights and balance are refused. Functions that take samples by their numbers, and error
- * policy replace, are refused, too. A resumed run calls next() for the samples of the pass that
- * were done, and logs at level info how long that took.
+ * subset, weights and balance are refused, and so are functions that take samples by their
+ * numbers. Error policy replace takes another sample of the same batch. A resumed run calls next()
+ * for the samples of the pass that were done, and logs at level info how long that took.
  *
  * @param source       copied
  * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()

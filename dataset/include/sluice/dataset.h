@@ -44,7 +44,8 @@ typedef struct sluice_dataset sluice_dataset;
 /** What happens to a sample that cannot be read or decoded. */
 typedef enum sluice_on_error {
     SLUICE_ON_ERROR_FAIL = 0,    /**< the run ends with the error, after all earlier batches */
-    SLUICE_ON_ERROR_REPLACE = 1, /**< another sample, drawn at random, replaces it */
+    SLUICE_ON_ERROR_REPLACE = 1, /**< another sample, drawn at random, replaces it; in a batch of a
+                                      stream, the next good sample of the batch, cyclically */
     SLUICE_ON_ERROR_ZERO = 2     /**< its row is zeros with label 0. The batch has a column `mask`
                                       (u8; `valid` if that name is used), which is 0 for such rows
                                       and 1 for others */
