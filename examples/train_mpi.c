@@ -5,10 +5,11 @@
  *     mpirun -n 4 train_mpi PICTURES RUN [STEPS [RATE]]
  *
  * PICTURES contains one folder of pictures for each class. Each rank computes the gradients of its
- * part of each batch, MPI_Allreduce adds them up, and all ranks make the same update. The run ends
- * after STEPS (200) steps of the whole training, on Ctrl-C or on SIGTERM. RUN contains checkpoints
- * and log.jsonl with the loss of each step. When it is started again, it resumes, also with another
- * number of ranks: the global batch size stays the same.
+ * part of each batch, the ranks add them up, and all make the same update. The run ends after STEPS
+ * (200) steps of the whole training, on Ctrl-C or on SIGTERM. RUN contains checkpoints and
+ * log.jsonl with the loss of each step. When it is started again, it resumes, also with another
+ * number of ranks: the global batch size stays the same. The losses and the network are the same,
+ * bit for bit, on 1, 2, 4, 8 and 16 ranks.
  *
  * Sluice itself does not use MPI: the program passes two functions to it, `agree` and `end_all`.
  */
@@ -34,6 +35,7 @@ typedef struct trainer {
     MPI_Comm agreeing;  /* for agree: a rank that fails calls agree while the others may be in a
                            collective of their step */
     convnet *net;
+    float *received; /* gradient of another rank, as large as the network's */
 } trainer;
 
 static sluice_stop *stop;
@@ -68,25 +70,55 @@ static void end_all(sluice_status status, const char *text, void *user)
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
+/* What the ranks add up besides the gradient. */
+typedef struct totals {
+    double loss, correct, rows;
+} totals;
+
+/*
+ * Adds up gradient and totals over all ranks. MPI_Allreduce(MPI_IN_PLACE, gradient, count,
+ * MPI_FLOAT, MPI_SUM, ...) does that, too, and is faster with many ranks; but the order of its
+ * sums, and so their last bits, depend on the number of ranks. This is the order that
+ * convnet_train_gradient() documents: ranks r and r + world / 2 exchange and add their sums, then r
+ * and r + world / 4, and so on. All ranks have the same bits in the end, as a + b = b + a.
+ */
+static void add_over_ranks(const trainer *t, float *gradient, size_t count, totals *sums)
+{
+    for (int half = t->world / 2; half > 0; half /= 2) {
+        const int other = t->rank ^ half; /* the world is a power of two */
+        totals theirs;
+
+        MPI_Sendrecv(sums, 3, MPI_DOUBLE, other, 0, &theirs, 3, MPI_DOUBLE, other, 0, t->gradients,
+                     MPI_STATUS_IGNORE);
+        MPI_Sendrecv(gradient, (int)count, MPI_FLOAT, other, 0, t->received, (int)count, MPI_FLOAT,
+                     other, 0, t->gradients, MPI_STATUS_IGNORE);
+        sums->loss += theirs.loss;
+        sums->correct += theirs.correct;
+        sums->rows += theirs.rows;
+        for (size_t i = 0; i < count; i++) {
+            gradient[i] += t->received[i];
+        }
+    }
+}
+
 /* Runs on another thread than main(), but not while main() calls MPI: agree is called between
  * steps. So MPI_THREAD_SERIALIZED is sufficient, except after a stall of the step. */
 static sluice_status step(const sluice_step *s, void *user)
 {
     const trainer *t = user;
-    const uint32_t rows = *s->valid_rows;
-    double sums[3] = {0, 0, rows}; /* loss, correct, rows */
-    uint64_t correct = 0;
+    const int chunks = CONVNET_MAX_CHUNKS / t->world;
+    totals sums = {.rows = *s->valid_rows};
+    uint64_t correct;
     size_t count;
-    float *gradient = convnet_train_gradient(t->net, sluice_step_input(s, "image")->data,
-                                             sluice_step_input(s, "label")->data, rows, &sums[0],
-                                             &correct, &count);
+    float *gradient = convnet_train_gradient(
+        t->net, sluice_step_input(s, "image")->data, sluice_step_input(s, "label")->data,
+        *s->valid_rows, (uint32_t)(chunks > 0 ? chunks : 1), &sums.loss, &correct, &count);
 
-    sums[1] = (double)correct;
-    MPI_Allreduce(MPI_IN_PLACE, sums, 3, MPI_DOUBLE, MPI_SUM, t->gradients);
-    MPI_Allreduce(MPI_IN_PLACE, gradient, (int)count, MPI_FLOAT, MPI_SUM, t->gradients);
-    convnet_train_update(t->net, (float)(1 / sums[2]));
-    s->outputs[0] = (float)(sums[0] / sums[2]); /* of all ranks, and so equal on all */
-    s->outputs[1] = (float)(sums[1] / sums[2]);
+    sums.correct = (double)correct;
+    add_over_ranks(t, gradient, count, &sums);
+    convnet_train_update(t->net, (float)(1 / sums.rows));
+    s->outputs[0] = (float)(sums.loss / sums.rows); /* of all ranks, and so equal on all */
+    s->outputs[1] = (float)(sums.correct / sums.rows);
     return SLUICE_OK;
 }
 
@@ -157,6 +189,7 @@ static sluice_status open_pictures(const trainer *t, sluice_dataset **pictures_o
 static sluice_status make_network(trainer *t, const char *pictures, float rate)
 {
     class_names classes;
+    size_t count;
     convnet_config config = {.batch = (uint32_t)(BATCH / t->world),
                              .height = SIZE,
                              .width = SIZE,
@@ -170,7 +203,11 @@ static sluice_status make_network(trainer *t, const char *pictures, float rate)
     config.classes = classes.count;
     class_names_free(&classes);
     t->net = convnet_create(&config);
-    return t->net != NULL ? SLUICE_OK : sluice_fail(SLUICE_E_NO_MEMORY, "the network");
+    if (t->net != NULL) {
+        (void)convnet_weights(t->net, &count);
+        t->received = malloc(count * sizeof(float));
+    }
+    return t->received != NULL ? SLUICE_OK : sluice_fail(SLUICE_E_NO_MEMORY, "the network");
 }
 
 static sluice_status train(trainer *t, sluice_device *device, sluice_dataset *pictures,
@@ -246,6 +283,7 @@ static sluice_status run(trainer *t, const char *folder, uint64_t steps, float r
         signal(SIGTERM, SIG_DFL);
     }
     sluice_stop_destroy(stop);
+    free(t->received);
     convnet_destroy(t->net);
     sluice_dataset_destroy(pictures);
     sluice_device_close(device);

@@ -10,7 +10,7 @@
  * adjacent in memory and fill the vector registers.
  *
  * The batch is divided into a fixed number of chunks, each with its own gradient. The gradients are
- * added in the order of the chunks, so no result depends on the number of threads.
+ * added in a fixed order, so no result depends on the number of threads.
  */
 
 #include "convnet.h"
@@ -24,8 +24,8 @@
 #include "matrix_product.h"
 
 #define LANES  16 /* outputs in a panel */
-#define CHUNKS 16 /* parts of a batch; also the largest useful number of threads */
-#define LAYERS 4  /* three convolutions and, last, the linear layer */
+#define CHUNKS CONVNET_MAX_CHUNKS
+#define LAYERS 4 /* three convolutions and, last, the linear layer */
 #define LAST   (LAYERS - 1)
 
 /* ThreadSanitizer reports barriers of OpenMP as races, so OpenMP is not used with it. */
@@ -265,17 +265,17 @@ static void backward(const convnet *net, chunk *part)
     }
 }
 
-/* Runs the rows of a batch; adds the loss and the correct answers to *loss_sum and *correct and, if
- * scale is not 0, computes the gradients of the loss times scale. */
+/* Runs the rows of a batch in chunks: row i in chunk i % chunks. If scale is not 0, computes the
+ * gradients of the loss times scale. */
 static void run_batch(convnet *net, const float *images, const int32_t *labels, size_t valid_rows,
-                      float scale, double *loss_sum, uint64_t *correct)
+                      size_t chunks, float scale)
 {
     const bool train = scale > 0.0f;
     const size_t image_size = 3 * (size_t)net->config.height * net->config.width;
 
-    assert(valid_rows <= net->config.batch);
+    assert(valid_rows <= net->config.batch && chunks <= CHUNKS);
     OMP(omp parallel for schedule(dynamic))
-    for (size_t i = 0; i < CHUNKS; i++) {
+    for (size_t i = 0; i < chunks; i++) {
         chunk *part = &net->chunks[i];
 
         part->loss = 0.0;
@@ -283,7 +283,7 @@ static void run_batch(convnet *net, const float *images, const int32_t *labels, 
         if (train) {
             memset(part->gradient, 0, net->weight_count * sizeof(float));
         }
-        for (size_t row = i * valid_rows / CHUNKS; row < (i + 1) * valid_rows / CHUNKS; row++) {
+        for (size_t row = i; row < valid_rows; row += chunks) {
             forward(net, images + row * image_size, part->scratch);
             judge(net, part, (size_t)labels[row], scale);
             if (train) {
@@ -291,6 +291,11 @@ static void run_batch(convnet *net, const float *images, const int32_t *labels, 
             }
         }
     }
+}
+
+/* Adds the losses and the correct answers of all chunks to *loss_sum and *correct. */
+static void add_results(const convnet *net, double *loss_sum, uint64_t *correct)
+{
     for (size_t i = 0; i < CHUNKS; i++) {
         *loss_sum += net->chunks[i].loss;
         *correct += net->chunks[i].correct;
@@ -356,28 +361,45 @@ void convnet_train_step(convnet *net, const float *images, const int32_t *labels
 
     if (valid_rows > 0) {
         flip_all_weights(net);
-        run_batch(net, images, labels, valid_rows, 1.0f / (float)valid_rows, &loss, &correct);
+        run_batch(net, images, labels, valid_rows, CHUNKS, 1.0f / (float)valid_rows);
+        add_results(net, &loss, &correct);
         update_weights(net, CHUNKS, 1.0f);
     }
     *loss_out = (float)(loss / rows);
     *accuracy_out = (float)((double)correct / rows);
 }
 
-float *convnet_train_gradient(convnet *net, const float *images, const int32_t *labels,
-                              uint32_t valid_rows, double *loss_sum, uint64_t *correct,
-                              size_t *count_out)
+/* Adds the gradients and results of the upper half of the chunks to those of the lower half. */
+static void halve_chunks(convnet *net, size_t half)
 {
-    float *sum = net->chunks[0].gradient;
+    OMP(omp parallel for schedule(static))
+    for (size_t i = 0; i < half; i++) {
+        chunk *lower = &net->chunks[i];
+        const chunk *upper = &net->chunks[half + i];
 
-    flip_all_weights(net);
-    run_batch(net, images, labels, valid_rows, 1.0f, loss_sum, correct);
-    for (size_t i = 1; i < CHUNKS; i++) {
+        lower->loss += upper->loss;
+        lower->correct += upper->correct;
         for (size_t n = 0; n < net->weight_count; n++) {
-            sum[n] += net->chunks[i].gradient[n];
+            lower->gradient[n] += upper->gradient[n];
         }
     }
+}
+
+float *convnet_train_gradient(convnet *net, const float *images, const int32_t *labels,
+                              uint32_t valid_rows, uint32_t chunks, double *loss_out,
+                              uint64_t *correct_out, size_t *count_out)
+{
+    const chunk *sum = &net->chunks[0];
+
+    flip_all_weights(net);
+    run_batch(net, images, labels, valid_rows, chunks, 1.0f);
+    for (size_t half = chunks / 2; half > 0; half /= 2) {
+        halve_chunks(net, half);
+    }
+    *loss_out = sum->loss;
+    *correct_out = sum->correct;
     *count_out = net->weight_count;
-    return sum;
+    return sum->gradient;
 }
 
 void convnet_train_update(convnet *net, float scale)
@@ -388,7 +410,8 @@ void convnet_train_update(convnet *net, float scale)
 void convnet_evaluate(convnet *net, const float *images, const int32_t *labels, uint32_t valid_rows,
                       double *loss_sum, uint64_t *correct)
 {
-    run_batch(net, images, labels, valid_rows, 0.0f, loss_sum, correct);
+    run_batch(net, images, labels, valid_rows, CHUNKS, 0.0f);
+    add_results(net, loss_sum, correct);
 }
 
 void convnet_classify(convnet *net, const float *image, float *probabilities_out)

@@ -62,20 +62,31 @@ void convnet_set_learning_rate(convnet *net, float learning_rate);
 void convnet_train_step(convnet *net, const float *images, const int32_t *labels,
                         uint32_t valid_rows, float *loss_out, float *accuracy_out);
 
+/** Largest number of chunks of a batch; also the largest useful number of threads. */
+enum { CONVNET_MAX_CHUNKS = 16 };
+
 /**
  * The first half of a training step, for a batch that several processes share: computes the sum of
  * the gradients of the first valid_rows rows, without changing the weights.
  *
- * @param loss_sum   the losses of the rows are added to it
- * @param correct    the number of correctly classified rows is added to it
- * @param count_out  number of floats in the gradient
+ * Floating-point sums depend on their order. This one is a binary tree over chunks of rows: row i
+ * belongs to chunk i % chunks. First chunk i + chunks / 2 is added to chunk i, for the lower half
+ * of the chunks, then the same with half as many chunks, until one is left. If process r of n (a
+ * power of two) has the rows r, r + n, r + 2 n, ... of the whole batch and chunks / n chunks, and
+ * the processes then add up their sums in the same way, r and r + n / 2 first, the result has the
+ * same bits as that of one process.
+ *
+ * @param chunks       a power of two, at most CONVNET_MAX_CHUNKS
+ * @param loss_out     sum of the losses of the rows
+ * @param correct_out  number of correctly classified rows
+ * @param count_out    number of floats in the gradient
  *
  * Returns: (count) the gradient, owned by the network and valid until its next call other than
  *          convnet_train_update(). The caller replaces it by the sum over all processes.
  */
 float *convnet_train_gradient(convnet *net, const float *images, const int32_t *labels,
-                              uint32_t valid_rows, double *loss_sum, uint64_t *correct,
-                              size_t *count_out);
+                              uint32_t valid_rows, uint32_t chunks, double *loss_out,
+                              uint64_t *correct_out, size_t *count_out);
 
 /** The second half: updates the weights by the gradient times scale, 1 / the rows of all ranks. */
 void convnet_train_update(convnet *net, float scale);

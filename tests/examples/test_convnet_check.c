@@ -193,43 +193,82 @@ static void gradients_add_up_over_the_rows(void)
     tear_down(&f);
 }
 
-/* Two processes share a batch: each computes the gradient of its rows, and both add them up. */
-static void halves_of_a_batch_update_as_the_whole(void)
+/* The gradient of a batch that `ranks` processes share, each with every ranks-th row; updates the
+ * weights by it. Returns the loss. */
+static double shared_step(fixture *f, size_t ranks)
 {
-    enum { FIRST = 7 };
+    float *images = need(malloc(BATCH * f->image_size * sizeof(float)));
+    int32_t labels[BATCH] = {0};
+    double losses[CONVNET_MAX_CHUNKS] = {0};
+    float *sums[CONVNET_MAX_CHUNKS] = {NULL};
+    float *gradient = NULL;
+    uint64_t correct;
+    size_t count = 0;
+
+    for (size_t rank = 0; rank < ranks; rank++) {
+        uint32_t rows = 0;
+
+        for (size_t row = rank; row < BATCH; row += ranks) {
+            memcpy(images + rows * f->image_size, f->images + row * f->image_size,
+                   f->image_size * sizeof(float));
+            labels[rows++] = f->labels[row];
+        }
+        gradient = convnet_train_gradient(f->net, images, labels, rows,
+                                          (uint32_t)(CONVNET_MAX_CHUNKS / ranks), &losses[rank],
+                                          &correct, &count);
+        sums[rank] = need(malloc(count * sizeof(float)));
+        memcpy(sums[rank], gradient, count * sizeof(float));
+    }
+    for (size_t half = ranks / 2; half > 0; half /= 2) {
+        for (size_t rank = 0; rank < half; rank++) {
+            losses[rank] += losses[half + rank];
+            for (size_t i = 0; i < count; i++) {
+                sums[rank][i] += sums[half + rank][i];
+            }
+        }
+    }
+    memcpy(need(gradient), need(sums[0]), count * sizeof(float));
+    convnet_train_update(f->net, 1.0f / BATCH);
+    for (size_t rank = 0; rank < ranks; rank++) {
+        free(sums[rank]);
+    }
+    free(images);
+    return losses[0] / BATCH;
+}
+
+static void processes_that_share_a_batch_update_as_one(void)
+{
     const convnet_config config = config_of(8, 8);
     fixture whole = set_up(&config);
-    fixture half = set_up(&config);
+    fixture one = set_up(&config);
     const float *expected;
     const float *weights;
-    double loss = 0.0;
-    uint64_t correct = 0;
     float worst = 0.0f;
-    float *kept;
-    float *gradient;
+    double loss;
+    uint64_t digest;
+    bool same = true;
     size_t count;
 
-    memcpy(half.images, whole.images, BATCH * whole.image_size * sizeof(float));
-    gradient =
-        convnet_train_gradient(half.net, half.images, half.labels, FIRST, &loss, &correct, &count);
-    kept = need(malloc(count * sizeof(float)));
-    memcpy(kept, gradient, count * sizeof(float));
-    gradient = convnet_train_gradient(half.net, half.images + FIRST * half.image_size,
-                                      half.labels + FIRST, BATCH - FIRST, &loss, &correct, &count);
-    for (size_t i = 0; i < count; i++) {
-        gradient[i] += kept[i];
+    loss = shared_step(&one, 1);
+    digest = convnet_digest(one.net);
+    for (size_t ranks = 2; ranks <= CONVNET_MAX_CHUNKS; ranks *= 2) {
+        fixture many = set_up(&config);
+
+        memcpy(many.images, one.images, BATCH * one.image_size * sizeof(float));
+        same = memcmp(&loss, &(double){shared_step(&many, ranks)}, sizeof(loss)) == 0 && same;
+        same = convnet_digest(many.net) == digest && same;
+        tear_down(&many);
     }
-    convnet_train_update(half.net, 1.0f / BATCH);
-    check(fabs(loss / BATCH - (double)train(&whole, BATCH)) < 1e-6,
-          "the losses of halves of a batch add up to that of the whole");
+    check(same, "2, 4, 8 and 16 processes that share a batch have the bits of one");
+    memcpy(whole.images, one.images, BATCH * one.image_size * sizeof(float));
+    check(fabs(loss - (double)train(&whole, BATCH)) < 1e-6, "... with the loss of a whole step");
     expected = convnet_weights(whole.net, &count);
-    weights = convnet_weights(half.net, &count);
+    weights = convnet_weights(one.net, &count);
     for (size_t i = 0; i < 2 * count; i++) { /* with the momentum, which follows the weights */
         worst = fmaxf(worst, fabsf(weights[i] - expected[i]));
     }
-    check(worst < 1e-6f, "halves of a batch update as the whole");
-    free(kept);
-    tear_down(&half);
+    check(worst < 1e-6f, "... and its update");
+    tear_down(&one);
     tear_down(&whole);
 }
 
@@ -388,7 +427,7 @@ int main(void)
     set_threads(1); /* the networks are too small for more to pay */
     gradients_match_differences_of_the_loss();
     gradients_add_up_over_the_rows();
-    halves_of_a_batch_update_as_the_whole();
+    processes_that_share_a_batch_update_as_one();
     a_step_reports_the_loss_before_it();
     threads_leave_no_trace_in_the_weights();
     rows_that_are_not_valid_are_not_read();
