@@ -20,19 +20,41 @@ static double clip(double value, double low, double high)
     return value < low ? low : value > high ? high : value;
 }
 
-/*
- * Transforms a range of one axis by a group: clips it to the crop [at, at + length), which is
- * scaled to [0, grown), and then to the window [window, window + shown). False: nothing is left of
- * it.
- */
-static bool follow_axis(double *low, double *high, int64_t at, uint32_t length, uint32_t grown,
-                        int64_t window, uint32_t shown)
-{
-    const double scale = length > 0 ? (double)grown / length : 0;
+/* A group of geometry on one axis. */
+typedef struct group_axis {
+    int64_t at; /* the crop */
+    uint32_t length;
+    uint32_t margin; /* before the crop */
+    uint32_t full;   /* length of the crop with its margins */
+    uint32_t grown;  /* that after the resize */
+    int64_t window;  /* in it */
+    uint32_t shown;  /* length of the window */
+} group_axis;
 
-    *low = clip((clip(*low - (double)at, 0, length) * scale) - (double)window, 0, shown);
-    *high = clip((clip(*high - (double)at, 0, length) * scale) - (double)window, 0, shown);
-    return *low < *high;
+static group_axis axis_x(const fused_geometry *g)
+{
+    return (group_axis){g->x,         g->width,    g->margins.left, fused_full_width(g),
+                        g->new_width, g->window_x, g->window_width};
+}
+
+static group_axis axis_y(const fused_geometry *g)
+{
+    return (group_axis){g->y,          g->height,   g->margins.top,  fused_full_height(g),
+                        g->new_height, g->window_y, g->window_height};
+}
+
+/* Transforms a range by a group, and clips it to the crop and to the window. False: nothing is left
+ * of it. */
+static bool follow_axis(double range[2], const group_axis *a)
+{
+    const double scale = a->full > 0 ? (double)a->grown / a->full : 0;
+
+    for (int i = 0; i < 2; i++) {
+        const double kept = clip(range[i] - (double)a->at, 0, a->length) + a->margin;
+
+        range[i] = clip((kept * scale) - (double)a->window, 0, a->shown);
+    }
+    return range[0] < range[1];
 }
 
 /*
@@ -103,16 +125,14 @@ static bool follow(const image_way *way, const box *from, box *to)
     uint32_t height = way->height;
 
     for (uint32_t i = 0; i < way->group_count; i++) {
-        const fused_geometry *g = &way->groups[i];
+        const group_axis across = axis_x(&way->groups[i]);
+        const group_axis down = axis_y(&way->groups[i]);
 
-        if (!follow_axis(&x[0], &x[1], g->x, g->width, g->new_width, g->window_x,
-                         g->window_width) ||
-            !follow_axis(&y[0], &y[1], g->y, g->height, g->new_height, g->window_y,
-                         g->window_height)) {
+        if (!follow_axis(x, &across) || !follow_axis(y, &down)) {
             return false;
         }
-        width = g->window_width;
-        height = g->window_height;
+        width = across.shown;
+        height = down.shown;
     }
     if (way->colors != NULL && !follow_warps(way->colors, x, y)) {
         return false;
@@ -131,11 +151,12 @@ static bool follow(const image_way *way, const box *from, box *to)
  * Extends the map of one axis, offset + across * x + down * y, back over a group: composes it with
  * the inverse of the group's crop, resize and window.
  */
-static void back_axis(double map[3], int64_t at, uint32_t length, uint32_t grown, int64_t window)
+static void back_axis(double map[3], const group_axis *a)
 {
-    const double step = grown > 0 ? (double)length / grown : 0;
+    /* The window of a group without a resize may show nothing of the image. */
+    const double step = a->grown > 0 ? (double)a->full / a->grown : 1;
 
-    map[2] = (double)at + (map[2] + (double)window) * step;
+    map[2] = (double)a->at - a->margin + (map[2] + (double)a->window) * step;
     map[0] *= step;
     map[1] *= step;
 }
@@ -162,10 +183,11 @@ void way_back(const image_way *way, float map[6])
         }
     }
     for (uint32_t i = way->group_count; i-- > 0;) {
-        const fused_geometry *g = &way->groups[i];
+        const group_axis across = axis_x(&way->groups[i]);
+        const group_axis down = axis_y(&way->groups[i]);
 
-        back_axis(&all.m[0], g->x, g->width, g->new_width, g->window_x);
-        back_axis(&all.m[3], g->y, g->height, g->new_height, g->window_y);
+        back_axis(&all.m[0], &across);
+        back_axis(&all.m[3], &down);
     }
     for (int i = 0; i < 6; i++) {
         map[i] = (float)all.m[i];

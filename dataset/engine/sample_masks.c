@@ -78,9 +78,20 @@ static sluice_status run_group(const image_way *way, uint32_t number, const mask
 {
     const fused_geometry *g = &way->groups[number];
     const resample_job job = {
-        1,           g->width,    g->height,       g->new_width,     g->new_height,
-        g->window_x, g->window_y, g->window_width, g->window_height, {FILTER_NEAREST, false},
-        g->mask_fill};
+        .channels = 1,
+        .in_width = g->width,
+        .in_height = g->height,
+        .margins = g->margins,
+        .margin_fill = {g->margin_padding.mask_fill},
+        .out_width = g->new_width,
+        .out_height = g->new_height,
+        .window_x = g->window_x,
+        .window_y = g->window_y,
+        .window_width = g->window_width,
+        .window_height = g->window_height,
+        .filter = {FILTER_NEAREST, false},
+        .fill = {g->padding.mask_fill},
+    };
     const bool is_last = number + 1 == way->group_count && row != NULL;
     mask_line line = {row, g->window_width, g->window_height, way->flips};
     image_buffer *between = &tools->between[number % 2];

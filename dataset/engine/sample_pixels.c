@@ -2,6 +2,8 @@
 /* The pixels of an image of a sample: decoding, geometry, the cache, colours, conversion. */
 #include "sample_pixels.h"
 
+#include <string.h>
+
 #include "layout_int.h"
 #include "loader_stage.h"
 #include "sample_cached.h"
@@ -77,16 +79,21 @@ static void scale_axis(int64_t *at, uint32_t *length, uint32_t divisor, uint32_t
  */
 static void scale_down(const sample_loader *loader, fused_geometry *window, current_image *current)
 {
+    image_margins *margins = &window->margins;
     uint32_t divisor = 1;
 
-    while (divisor < 8 && window->width / (divisor * 2) >= window->new_width &&
-           window->height / (divisor * 2) >= window->new_height) {
+    while (divisor < 8 && fused_full_width(window) / (divisor * 2) >= window->new_width &&
+           fused_full_height(window) / (divisor * 2) >= window->new_height) {
         divisor *= 2;
     }
     if (divisor > 1 && image_decoder_scale(loader->decoder, divisor, &current->image.width,
                                            &current->image.height)) {
         scale_axis(&window->x, &window->width, divisor, current->image.width);
         scale_axis(&window->y, &window->height, divisor, current->image.height);
+        margins->left = (margins->left + divisor / 2) / divisor;
+        margins->top = (margins->top + divisor / 2) / divisor;
+        margins->right = (margins->right + divisor / 2) / divisor;
+        margins->bottom = (margins->bottom + divisor / 2) / divisor;
     }
 }
 
@@ -189,6 +196,25 @@ static void count_decoded(sample_loader *loader, const current_image *current,
     *ticks = now;
 }
 
+static resample_job job_of(const fused_geometry *g, uint32_t channels)
+{
+    resample_job job = {.channels = channels,
+                        .in_width = g->width,
+                        .in_height = g->height,
+                        .margins = g->margins,
+                        .out_width = g->new_width,
+                        .out_height = g->new_height,
+                        .window_x = g->window_x,
+                        .window_y = g->window_y,
+                        .window_width = g->window_width,
+                        .window_height = g->window_height,
+                        .filter = g->filter};
+
+    memcpy(job.margin_fill, g->margin_padding.fill, sizeof(job.margin_fill));
+    memcpy(job.fill, g->padding.fill, sizeof(job.fill));
+    return job;
+}
+
 /* Runs one geometry group: from the current image to the next image or the row. */
 static sluice_status process_group(sample_loader *loader, uint32_t number, uint64_t sample,
                                    uint64_t pass, row_sink *row, current_image *current,
@@ -211,10 +237,7 @@ static sluice_status process_group(sample_loader *loader, uint32_t number, uint6
         scale_down(loader, &window, current);
     }
     if (st == SLUICE_OK) {
-        const resample_job job = {channels,         window.width,        window.height,
-                                  window.new_width, window.new_height,   window.window_x,
-                                  window.window_y,  window.window_width, window.window_height,
-                                  window.filter,    window.fill};
+        const resample_job job = job_of(&window, channels);
 
         st = resample_prepare(&loader->resampler, &job, &needed);
     }

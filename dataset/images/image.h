@@ -48,6 +48,16 @@ typedef struct image_box {
     uint32_t height;
 } image_box;
 
+/* Numbers of pixels beside an image. */
+typedef struct image_margins {
+    uint32_t left;
+    uint32_t top;
+    uint32_t right;
+    uint32_t bottom;
+} image_margins;
+
+enum { IMAGE_CHANNELS = 4 }; /* most channels of an image */
+
 /*
  * Number of bytes that are read first of an encoded image that need not be read completely. They
  * must contain its whole header.

@@ -164,9 +164,14 @@ static sluice_status shrink_image(pack_worker *worker, image_view *image)
     const uint32_t longer = image->width > image->height ? image->width : image->height;
     const uint32_t width = scaled_side(image->width, longer, worker->settings->max_side);
     const uint32_t height = scaled_side(image->height, longer, worker->settings->max_side);
-    const resample_job job = {
-        image->channels, image->width, image->height,           width, height, 0, 0,
-        width,           height,       {FILTER_BILINEAR, true}, 0};
+    const resample_job job = {.channels = image->channels,
+                              .in_width = image->width,
+                              .in_height = image->height,
+                              .out_width = width,
+                              .out_height = height,
+                              .window_width = width,
+                              .window_height = height,
+                              .filter = {FILTER_BILINEAR, true}};
     image_box needed;
     line_sink sink = {.line = NULL};
     sluice_status st = resample_prepare(&worker->resampler, &job, &needed);

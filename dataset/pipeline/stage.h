@@ -37,6 +37,7 @@
 
 #include "color_chain.h"
 #include "conversion_int.h"
+#include "image.h"
 #include "resize_filter.h"
 #include "rng_int.h"
 #include "source.h"
@@ -223,9 +224,16 @@ sluice_status schema_check_names(const stage_schema *schema, const char *stage);
 sluice_status schema_of_arrays(const sluice_column *columns, uint32_t count, const char *stage,
                                stage_schema *schema);
 
+/* What is outside an image: pixels of one value. */
+typedef struct stage_padding {
+    uint8_t fill[IMAGE_CHANNELS]; /* value of each channel */
+    uint8_t mask_fill;            /* value in masks */
+} stage_padding;
+
 /*
  * The geometry of a stage for an image of a given size: crops the image to a box, resizes the box,
- * and takes a window of the result. Parts of the box outside the image are zeros.
+ * and takes a window of the result. A stage with a padding may have a box or a window that extends
+ * beyond the image.
  */
 typedef struct stage_window {
     bool crops;
@@ -238,12 +246,10 @@ typedef struct stage_window {
     uint32_t new_height;
     resize_filter filter; /* valid if `resizes` */
     bool frames;          /* take the window below from the resized box; requires `resizes` */
-    int64_t window_x;     /* the window may extend beyond the resized box; the rest is padding */
+    int64_t window_x;
     int64_t window_y;
     uint32_t window_width;
     uint32_t window_height;
-    uint8_t fill;      /* value of that padding */
-    uint8_t mask_fill; /* value of that padding in masks */
 } stage_window;
 
 /* Where a conversion runs. The argument struct of every conversion begins with conversion_args. */
@@ -393,9 +399,12 @@ typedef struct stage_def {
     sluice_status (*geometry)(const void *args, const sli_draws *draws, uint32_t width,
                               uint32_t height, stage_window *geometry_out);
     bool resizes; /* geometry() may set `resizes` */
-    bool pads;    /* its crop may extend beyond the image */
-    bool fills;   /* its padding may be other than zeros */
     bool squares; /* a size of one number means a square */
+    /*
+     * STAGE_GEOMETRY, optional: returns whether the result of geometry() may extend beyond the
+     * image, and sets the padding, which is zeros at first.
+     */
+    bool (*padding)(const void *args, stage_padding *padding_out);
 
     /* STAGE_COLOR: adds the stage's operations for one image. infer() adds their maximum number to
      * stage_schema.color_operations. */

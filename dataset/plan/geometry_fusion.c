@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuses the geometry stages of a group, crops and up to one resize, into one resampling. */
+/* Fuses the geometry stages of a group, crops, paddings and up to one resize, into one resampling.
+ */
 #include "plan.h"
+
+/* Longest side of a padded image. */
+enum { MOST_SIDE = 1 << 20 };
 
 /*
  * Applies a crop to one axis of the current window, before any resize. Pixels outside the crop are
- * lost: where a later crop extends beyond it, zeros must appear. The result may be empty.
+ * lost: where a later crop extends beyond it, padding must appear. The result may be empty.
  */
 static void narrow_axis(int64_t *at, uint32_t *length, int64_t *window, int64_t start,
                         uint32_t want)
@@ -19,8 +23,12 @@ static void narrow_axis(int64_t *at, uint32_t *length, int64_t *window, int64_t 
 }
 
 /* Fuses a crop. Its coordinates are relative to the current window. */
-static void fuse_crop(fused_geometry *w, bool resized, const stage_window *g)
+static void fuse_crop(fused_geometry *w, bool resized, const plan_stage *planned,
+                      const stage_window *g)
 {
+    if (planned->pads) {
+        w->padding = planned->padding;
+    }
     if (resized) {
         w->window_x += g->x;
         w->window_y += g->y;
@@ -34,8 +42,22 @@ static void fuse_crop(fused_geometry *w, bool resized, const stage_window *g)
     w->window_height = g->height;
 }
 
-static void fuse_resize(fused_geometry *w, const stage_window *g)
+/* The pixels of a window beside the crop, which is all before a resize, become its margins. */
+static void keep_margins(int64_t window, uint32_t shown, uint32_t length, uint32_t *before,
+                         uint32_t *after)
 {
+    const uint64_t most = window < 0 ? (uint64_t)-window : 0;
+
+    *before = most < shown ? (uint32_t)most : shown;
+    *after = shown - *before - length;
+}
+
+static void fuse_resize(fused_geometry *w, const plan_stage *planned, const stage_window *g)
+{
+    keep_margins(w->window_x, w->window_width, w->width, &w->margins.left, &w->margins.right);
+    keep_margins(w->window_y, w->window_height, w->height, &w->margins.top, &w->margins.bottom);
+    w->margin_padding = w->padding;
+    w->padding = (stage_padding){0};
     w->new_width = g->new_width;
     w->new_height = g->new_height;
     w->filter = g->filter;
@@ -48,16 +70,35 @@ static void fuse_resize(fused_geometry *w, const stage_window *g)
         w->window_y = g->window_y;
         w->window_width = g->window_width;
         w->window_height = g->window_height;
-        w->fill = g->fill;
-        w->mask_fill = g->mask_fill;
+        w->padding = planned->padding;
     }
+}
+
+static sluice_status check_sides(const fused_geometry *w, const stage_window *g)
+{
+    if (g->resizes && (g->new_width == 0 || g->new_width > 65535 || g->new_height == 0 ||
+                       g->new_height > 65535)) {
+        return sli_fail(SLUICE_E_INVALID, "resizing %ux%u gives %ux%u, want sides from 1 to 65535",
+                        w->window_width, w->window_height, g->new_width, g->new_height);
+    }
+    if (g->crops &&
+        (g->width == 0 || g->width > MOST_SIDE || g->height == 0 || g->height > MOST_SIDE)) {
+        return sli_fail(SLUICE_E_INVALID, "padding %ux%u gives %ux%u, want sides from 1 to %d",
+                        w->window_width, w->window_height, g->width, g->height, MOST_SIDE);
+    }
+    return SLUICE_OK;
 }
 
 sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_group *group,
                                  uint64_t sample, uint64_t pass, uint32_t width, uint32_t height,
                                  fused_geometry *fused_out, const char **stage_out)
 {
-    fused_geometry w = {0, 0, width, height, width, height, 0, 0, width, height, {0}, 0, 0};
+    fused_geometry w = {.width = width,
+                        .height = height,
+                        .new_width = width,
+                        .new_height = height,
+                        .window_width = width,
+                        .window_height = height};
     bool resized = false;
 
     for (uint32_t i = group->first; i < group->first + group->count; i++) {
@@ -68,22 +109,18 @@ sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_
         sluice_status st =
             def->geometry(planned->stage->args.bytes, &draws, w.window_width, w.window_height, &g);
 
-        if (st == SLUICE_OK && g.resizes &&
-            (g.new_width == 0 || g.new_width > 65535 || g.new_height == 0 ||
-             g.new_height > 65535)) {
-            st =
-                sli_fail(SLUICE_E_INVALID, "resizing %ux%u gives %ux%u, want sides from 1 to 65535",
-                         w.window_width, w.window_height, g.new_width, g.new_height);
+        if (st == SLUICE_OK) {
+            st = check_sides(&w, &g);
         }
         if (st != SLUICE_OK) {
             *stage_out = def->name;
             return st;
         }
         if (g.crops) {
-            fuse_crop(&w, resized, &g);
+            fuse_crop(&w, resized, planned, &g);
         }
         if (g.resizes) {
-            fuse_resize(&w, &g);
+            fuse_resize(&w, planned, &g);
             resized = true;
         }
     }

@@ -186,22 +186,40 @@ static sluice_status plan_columns(sli_plan *plan)
 /* ---- pass 3: geometry ---------------------------------------------------------------------- */
 
 /*
- * True if stage b can join the group of stages [first, b). A group resizes at most once, does not
- * resize padding, and has only one padding value.
+ * True if stage b can join the group of stages [first, b). A group resizes at most once, and has
+ * one padding before the resize and one after it. A stage that resizes pads after its resize.
  */
 static bool joins_group(const struct plan_details *details, uint32_t first, uint32_t b)
 {
-    for (uint32_t i = first; i < b; i++) {
-        const stage_def *def = details->geometry[i].stage->def;
+    const plan_stage *stage = &details->geometry[b];
+    const bool resizes = stage->stage->def->resizes;
 
-        if (details->geometry[b].stage->def->resizes && (def->resizes || def->pads)) {
+    for (uint32_t i = b; i-- > first;) {
+        const plan_stage *before = &details->geometry[i];
+
+        if (!resizes && stage->pads && before->pads &&
+            memcmp(&stage->padding, &before->padding, sizeof(stage->padding)) != 0) {
             return false;
         }
-        if (details->geometry[b].stage->def->pads && def->fills) {
-            return false;
+        if (before->stage->def->resizes) {
+            return !resizes;
         }
     }
     return true;
+}
+
+/* The plan of a geometry stage. */
+static plan_stage plan_geometry_stage(const sli_plan *plan, uint32_t i)
+{
+    const dataset_stage *stage = &plan->dataset->stages[i];
+    plan_stage planned = {
+        .stage = stage,
+        .key = plan_stage_key(plan->dataset, i, plan->settings.seed),
+    };
+
+    planned.pads =
+        stage->def->padding != NULL && stage->def->padding(stage->args.bytes, &planned.padding);
+    return planned;
 }
 
 /* Adds a colour stage, with the columns of the source that it works on: no map comes before it. */
@@ -219,7 +237,8 @@ static sluice_status add_color(sli_plan *plan, uint32_t i)
         st = schema_select_images(&before, stage->def->name,
                                   stage->def->selects ? args->columns : "", &images);
     }
-    *color = (plan_stage){stage, plan_stage_key(plan->dataset, i, plan->settings.seed), 0};
+    *color =
+        (plan_stage){.stage = stage, .key = plan_stage_key(plan->dataset, i, plan->settings.seed)};
     for (uint32_t k = 0; k < SLUICE_MAX_COLUMNS; k++) {
         if ((images >> k & 1) != 0) {
             color->images |= (column_set)1 << before.infos[k].buffer;
@@ -260,8 +279,7 @@ static sluice_status plan_geometry(sli_plan *plan)
         if (stage->def->kind == STAGE_DECODE) {
             details->decode = stage;
         } else if (stage->def->kind == STAGE_GEOMETRY) {
-            details->geometry[details->geometry_count++] =
-                (plan_stage){stage, plan_stage_key(plan->dataset, i, plan->settings.seed), 0};
+            details->geometry[details->geometry_count++] = plan_geometry_stage(plan, i);
         } else if (stage->def->kind == STAGE_COLOR) {
             const bool warps = stage_warps(stage->def, stage->args.bytes);
 

@@ -16,7 +16,9 @@
 typedef struct plan_stage {
     const dataset_stage *stage;
     uint64_t key;
-    column_set images; /* colour stages: the columns of the source that it works on */
+    column_set images;     /* colour stages: the columns of the source that it works on */
+    bool pads;             /* geometry: its result may extend beyond the image */
+    stage_padding padding; /* geometry: what is there */
 } plan_stage;
 
 /* A flip stage, with the key of its random numbers. */
@@ -208,24 +210,36 @@ struct plan_details {
 };
 
 /*
- * The geometry stages of a group, fused, for an image of one size: a crop, the size it is resized
- * to, and a window of the result. The crop is also the region to decode.
+ * The geometry stages of a group, fused, for an image of one size: a crop, margins around it, the
+ * size that both are resized to, and a window of the result. The crop is also the region to decode.
  */
 typedef struct fused_geometry {
     int64_t x; /* the crop; it is within the image */
     int64_t y;
     uint32_t width;
     uint32_t height;
-    uint32_t new_width;
+    image_margins margins; /* of padding before the resize */
+    stage_padding margin_padding;
+    uint32_t new_width; /* of the crop with its margins after the resize */
     uint32_t new_height;
-    int64_t window_x; /* window in the resized crop; may extend beyond it */
+    int64_t window_x; /* window in the result of the resize; may extend beyond it */
     int64_t window_y;
     uint32_t window_width;
     uint32_t window_height;
     resize_filter filter;
-    uint8_t fill;      /* value of the image's padding, outside (new_width, new_height) */
-    uint8_t mask_fill; /* value of the masks' padding */
+    stage_padding padding; /* of the window, outside (new_width, new_height) */
 } fused_geometry;
+
+/* The size of the crop with its margins. */
+static inline uint32_t fused_full_width(const fused_geometry *g)
+{
+    return g->margins.left + g->width + g->margins.right;
+}
+
+static inline uint32_t fused_full_height(const fused_geometry *g)
+{
+    return g->margins.top + g->height + g->margins.bottom;
+}
 
 /*
  * The position of a batch in a run. Row i of the batch is at position first + i of the order, which

@@ -23,8 +23,41 @@ static void visible_range(int64_t start, uint32_t length, uint32_t out, uint32_t
     *count = low < high ? (uint32_t)(high - low) : 0;
 }
 
+/*
+ * Intersects the span [from, from + count) of a side with the crop, which begins after `margin`
+ * pixels and has `length`. The result is [*at, *at + *needed) of the crop, after *lead pixels of
+ * the span. If it is empty, *lead is the whole span.
+ */
+static void needed_range(uint32_t from, uint32_t count, uint32_t margin, uint32_t length,
+                         uint32_t *at, uint32_t *needed, uint32_t *lead)
+{
+    const int64_t start = (int64_t)from - margin;
+
+    visible_range(start, count, length, at, needed);
+    *lead = *needed > 0 ? (uint32_t)(*at - start) : count;
+}
+
+/* Determines the part of the crop within the span. */
+static void find_needed(image_resampler *r)
+{
+    const resample_job *job = &r->job;
+    image_box *needed = &r->needed;
+
+    needed_range(r->span.x, r->span.width, job->margins.left, job->in_width, &needed->x,
+                 &needed->width, &r->lead_x);
+    needed_range(r->span.y, r->span.height, job->margins.top, job->in_height, &needed->y,
+                 &needed->height, &r->lead_y);
+    if (needed->width == 0 || needed->height == 0) {
+        *needed = (image_box){0, 0, 0, 0};
+        r->lead_x = r->span.width;
+        r->lead_y = r->span.height;
+    }
+}
+
 sluice_status resample_prepare(image_resampler *r, const resample_job *job, image_box *needed_out)
 {
+    const uint32_t full_width = job->margins.left + job->in_width + job->margins.right;
+    const uint32_t full_height = job->margins.top + job->in_height + job->margins.bottom;
     uint32_t from_x, from_y, count_x, count_y, to_x, to_y;
     sluice_status st = SLUICE_OK;
 
@@ -33,20 +66,22 @@ sluice_status resample_prepare(image_resampler *r, const resample_job *job, imag
     visible_range(job->window_x, job->window_width, job->out_width, &from_x, &count_x);
     visible_range(job->window_y, job->window_height, job->out_height, &from_y, &count_y);
     r->empty = count_x == 0 || count_y == 0;
-    r->copies = job->in_width == job->out_width && job->in_height == job->out_height;
+    r->copies = job->in_width == job->out_width && job->in_height == job->out_height &&
+                full_width == job->in_width && full_height == job->in_height;
     if (!r->empty && r->copies) {
         r->needed = (image_box){from_x, from_y, count_x, count_y};
     } else if (!r->empty) {
-        st = resample_axis_prepare(&r->x, &job->filter, job->in_width, job->out_width, from_x,
-                                   count_x);
+        st =
+            resample_axis_prepare(&r->x, &job->filter, full_width, job->out_width, from_x, count_x);
         if (st == SLUICE_OK) {
-            st = resample_axis_prepare(&r->y, &job->filter, job->in_height, job->out_height, from_y,
+            st = resample_axis_prepare(&r->y, &job->filter, full_height, job->out_height, from_y,
                                        count_y);
         }
         if (st == SLUICE_OK) {
             resample_axis_span(&r->x, &from_x, &to_x);
             resample_axis_span(&r->y, &from_y, &to_y);
-            r->needed = (image_box){from_x, from_y, to_x - from_x, to_y - from_y};
+            r->span = (image_box){from_x, from_y, to_x - from_x, to_y - from_y};
+            find_needed(r);
         }
     }
     *needed_out = r->needed;
@@ -76,22 +111,30 @@ static uint32_t taps_of(const image_resampler *r, uint32_t i, const int16_t **we
     return taps;
 }
 
-/* Returns the row of the needed pixels to which weight k of output line i applies. */
+/* Returns the line of the span to which weight k of output line i applies. */
 static uint32_t row_of(const image_resampler *r, uint32_t i, uint32_t k)
 {
-    const uint32_t row = (uint32_t)r->y.first[i] - r->needed.y + k;
+    const uint32_t row = (uint32_t)r->y.first[i] - r->span.y + k;
 
-    /* Weights past the end of the crop are zero, so any row can be used for them. */
-    return row < r->needed.height ? row : r->needed.height - 1;
+    /* Weights past the end of the span are zero, so any row can be used for them. */
+    return row < r->span.height ? row : r->span.height - 1;
+}
+
+/* Returns the needed pixels of a line of the span; NULL: the line is in the margins. */
+static const uint8_t *line_of(const image_resampler *r, const image_view *needed, uint32_t row)
+{
+    const uint32_t line = row - r->lead_y; /* wraps around above `needed` */
+
+    return line < needed->height ? needed->pixels + line * needed->stride : NULL;
 }
 
 /*
- * Returns the number of elements in one line of the intermediate buffer: the needed pixels, then
- * zeros for padding weights.
+ * Returns the number of elements in one line of the intermediate buffer: the span, then zeros for
+ * padding weights.
  */
 static size_t middle_line(const image_resampler *r)
 {
-    size_t elements = ((size_t)r->needed.width + r->x.taps) * r->job.channels + MIDDLE_SLACK;
+    size_t elements = ((size_t)r->span.width + r->x.taps) * r->job.channels + MIDDLE_SLACK;
 
     return (elements + 31) / 32 * 32;
 }
@@ -102,6 +145,17 @@ static int16_t *middle_of(const image_resampler *r, uint32_t l)
     return (int16_t *)(void *)r->middle.data + l * middle_line(r);
 }
 
+/* Sets columns [from, to) of a line of the intermediate buffer to the value of the margins. */
+static void fill_middle(const image_resampler *r, int16_t *line, uint32_t from, uint32_t to,
+                        int shift)
+{
+    const uint32_t channels = r->job.channels;
+
+    for (size_t i = (size_t)from * channels; i < (size_t)to * channels; i++) {
+        line[i] = (int16_t)(r->job.margin_fill[i % channels] << shift);
+    }
+}
+
 /* ---- vertical pass first --------------------------------------------------------------------- */
 
 /* Vertical pass: computes output line i of the y axis, into one line of the intermediate buffer. */
@@ -109,15 +163,21 @@ static void vertical_line(const image_resampler *r, const image_view *needed, ui
                           int16_t *out)
 {
     const uint8_t **rows = (const uint8_t **)(void *)r->rows.data;
+    const uint32_t end = r->lead_x + needed->width;
     const size_t n = (size_t)needed->width * needed->channels;
     const int16_t *weights;
     const uint32_t taps = taps_of(r, i, &weights);
 
     for (uint32_t k = 0; k < taps; k++) {
-        rows[k] = needed->pixels + row_of(r, i, k) * needed->stride;
+        const uint8_t *line = line_of(r, needed, row_of(r, i, k));
+
+        rows[k] = line != NULL ? line : r->margin.data;
     }
-    SLI_CHOOSE(sli_resample_kernels)->vertical(rows, weights, taps, out, n);
-    memset(out + n, 0, MIDDLE_SLACK * sizeof(*out));
+    fill_middle(r, out, 0, r->lead_x, RESAMPLE_MID_BITS);
+    SLI_CHOOSE(sli_resample_kernels)
+        ->vertical(rows, weights, taps, out + (size_t)r->lead_x * needed->channels, n);
+    fill_middle(r, out, end, r->span.width, RESAMPLE_MID_BITS);
+    memset(out + (size_t)r->span.width * needed->channels, 0, MIDDLE_SLACK * sizeof(*out));
 }
 
 /*
@@ -134,11 +194,11 @@ static void resample_strip(image_resampler *r, const image_view *needed, uint32_
         in[l] = middle_of(r, l);
     }
     if (lines == STRIP && r->job.channels == 3) {
-        SLI_CHOOSE(sli_resample_kernels)->horizontal_rgb(&r->x, (int32_t)r->needed.x, in, out);
+        SLI_CHOOSE(sli_resample_kernels)->horizontal_rgb(&r->x, (int32_t)r->span.x, in, out);
         return;
     }
     for (uint32_t l = 0; l < lines; l++) {
-        resample_horizontal(&r->x, (int32_t)r->needed.x, in[l], out[l], r->job.channels);
+        resample_horizontal(&r->x, (int32_t)r->span.x, in[l], out[l], r->job.channels);
     }
 }
 
@@ -151,22 +211,39 @@ static size_t across_line(const image_resampler *r)
 }
 
 /*
- * Returns the line of the `across` buffer that holds needed line `row` after the horizontal pass.
- * The buffer is a ring. Its size is the number of lines that one output line needs, plus one strip,
- * since lines are added a strip at a time.
+ * Returns the line of the `across` buffer that holds line `row` of the span after the horizontal
+ * pass. The buffer is a ring. Its size is the number of lines that one output line needs, plus one
+ * strip, since lines are added a strip at a time.
  */
 static int16_t *across_of(const image_resampler *r, uint32_t row)
 {
     return (int16_t *)(void *)r->across.data + row % (r->y.taps + STRIP) * across_line(r);
 }
 
-/* Runs the horizontal pass on the needed lines [across_lines, end), a strip at a time. */
+/* Writes line `row` of the span to the intermediate buffer, without fractional bits. */
+static void widen_line(const image_resampler *r, const image_view *needed, uint32_t row,
+                       int16_t *out)
+{
+    const uint8_t *line = line_of(r, needed, row);
+    const uint32_t lead = line != NULL ? r->lead_x : r->span.width;
+    const uint32_t end = line != NULL ? lead + needed->width : lead;
+
+    fill_middle(r, out, 0, lead, 0);
+    if (line != NULL) {
+        SLI_CHOOSE(sli_resample_kernels)
+            ->widen(line, out + (size_t)lead * needed->channels,
+                    (size_t)needed->width * needed->channels);
+    }
+    fill_middle(r, out, end, r->span.width, 0);
+}
+
+/* Runs the horizontal pass on lines [across_lines, end) of the span, a strip at a time. */
 static void across_until(image_resampler *r, const image_view *needed, uint32_t end)
 {
     const resample_kernels *kernels = SLI_CHOOSE(sli_resample_kernels);
 
     while (r->across_lines < end) {
-        const uint32_t left = needed->height - r->across_lines;
+        const uint32_t left = r->span.height - r->across_lines;
         const uint32_t lines = left < STRIP ? left : STRIP;
         const int16_t *in[STRIP];
         int16_t *out[STRIP];
@@ -174,17 +251,15 @@ static void across_until(image_resampler *r, const image_view *needed, uint32_t 
         for (uint32_t l = 0; l < lines; l++) {
             const uint32_t row = r->across_lines + l;
 
-            kernels->widen(needed->pixels + row * needed->stride, middle_of(r, l),
-                           (size_t)needed->width * needed->channels);
+            widen_line(r, needed, row, middle_of(r, l));
             in[l] = middle_of(r, l);
             out[l] = across_of(r, row);
         }
         if (lines == STRIP && r->job.channels == 3) {
-            kernels->horizontal_wide(&r->x, (int32_t)r->needed.x, in, out);
+            kernels->horizontal_wide(&r->x, (int32_t)r->span.x, in, out);
         } else {
             for (uint32_t l = 0; l < lines; l++) {
-                resample_horizontal_wide(&r->x, (int32_t)r->needed.x, in[l], out[l],
-                                         r->job.channels);
+                resample_horizontal_wide(&r->x, (int32_t)r->span.x, in[l], out[l], r->job.channels);
             }
         }
         r->across_lines += lines;
@@ -217,7 +292,6 @@ typedef struct window_line {
     size_t bytes;   /* length of the whole line */
     size_t before;  /* length of the left padding */
     size_t visible; /* length of the visible part */
-    uint8_t fill;   /* value of the padding */
 } window_line;
 
 static window_line window_of(const image_resampler *r)
@@ -230,7 +304,6 @@ static window_line window_of(const image_resampler *r)
     line.bytes = (size_t)r->job.window_width * r->job.channels;
     line.before = count > 0 ? (size_t)((int64_t)from - r->job.window_x) * r->job.channels : 0;
     line.visible = (size_t)count * r->job.channels;
-    line.fill = r->job.fill;
     return line;
 }
 
@@ -245,14 +318,27 @@ static uint8_t *line_at(image_resampler *r, const line_sink *sink, const window_
                                 : r->line.data + y % STRIP * line->bytes;
 }
 
-static void fill_sides(uint8_t *to, const window_line *line)
+/* Writes pixels of one value. */
+static void fill_pixels(uint8_t *to, size_t bytes, const uint8_t *value, uint32_t channels)
 {
+    if (channels == 1 || memcmp(value, value + 1, channels - 1) == 0) {
+        memset(to, value[0], bytes);
+        return;
+    }
+    for (size_t i = 0; i < bytes; i += channels) {
+        memcpy(to + i, value, channels);
+    }
+}
+
+static void fill_sides(const image_resampler *r, uint8_t *to, const window_line *line)
+{
+    const size_t end = line->before + line->visible;
+
     if (line->visible == line->bytes) {
         return;
     }
-    memset(to, line->fill, line->before);
-    memset(to + line->before + line->visible, line->fill,
-           line->bytes - line->before - line->visible);
+    fill_pixels(to, line->before, r->job.fill, r->job.channels);
+    fill_pixels(to + end, line->bytes - end, r->job.fill, r->job.channels);
 }
 
 static void emit_line(const line_sink *sink, uint32_t y, const uint8_t *line)
@@ -268,7 +354,7 @@ static void emit_padding(image_resampler *r, const line_sink *sink, const window
     for (uint32_t y = from; y < to; y++) {
         uint8_t *at = line_at(r, sink, line, y);
 
-        memset(at, line->fill, line->bytes);
+        fill_pixels(at, line->bytes, r->job.fill, r->job.channels);
         emit_line(sink, y, at);
     }
 }
@@ -285,7 +371,7 @@ static void copy_lines(image_resampler *r, const image_view *needed, const line_
         } else {
             uint8_t *at = line_at(r, sink, line, from + i);
 
-            fill_sides(at, line);
+            fill_sides(r, at, line);
             memcpy(at + line->before, pixels, line->visible);
             emit_line(sink, from + i, at);
         }
@@ -304,7 +390,7 @@ static void resize_lines(image_resampler *r, const image_view *needed, const lin
         for (uint32_t l = 0; l < lines; l++) {
             uint8_t *at = line_at(r, sink, line, from + i + l);
 
-            fill_sides(at, line);
+            fill_sides(r, at, line);
             out[l] = at + line->before;
         }
         if (has_negative_weights(r)) {
@@ -327,6 +413,14 @@ static sluice_status reserve_middle(image_resampler *r)
     if (st == SLUICE_OK) {
         memset(r->middle.data, 0, bytes);
         st = image_buffer_reserve(&r->rows, r->y.taps * sizeof(void *));
+    }
+    if (st == SLUICE_OK && r->span.height > r->needed.height) {
+        const size_t line = (size_t)r->needed.width * r->job.channels;
+
+        st = image_buffer_reserve(&r->margin, line);
+        if (st == SLUICE_OK) {
+            fill_pixels(r->margin.data, line, r->job.margin_fill, r->job.channels);
+        }
     }
     if (st == SLUICE_OK && has_negative_weights(r)) {
         st = image_buffer_reserve(&r->across,
@@ -372,6 +466,7 @@ void resampler_free(image_resampler *r)
     image_buffer_free(&r->middle);
     image_buffer_free(&r->across);
     image_buffer_free(&r->rows);
+    image_buffer_free(&r->margin);
     image_buffer_free(&r->line);
     memset(r, 0, sizeof(*r));
 }

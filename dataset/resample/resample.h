@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Resizes a crop of an image and takes a window of the result. Resize, all crops, and their
- * combinations are this one operation.
+ * Resizes a crop of an image, with margins around it, and takes a window of the result. Resize, all
+ * crops and paddings, and their combinations are this one operation.
  *
- *     crop (in_width, in_height) --resize--> (out_width, out_height) --window--> lines
+ *     crop (in_width, in_height) + margins --resize--> (out_width, out_height) --window--> lines
+ *
+ * The margins are not stored: the result is that of an image with them, and takes the memory and
+ * about the time of one without them.
  *
  * The filters are Pillow's (resample_axis.h). The results equal Pillow's for nearest, and differ by
  * up to 1 for the other filters. Arithmetic is in integers: weights sum to 2^14, the image between
@@ -20,19 +23,21 @@
 #include "image.h"
 #include "resample_axis.h"
 
-/* A resize. Where the window is outside the resized crop, all bytes are `fill`. */
+/* A resize. Where the window is outside the result of the resize, pixels are `fill`. */
 typedef struct resample_job {
     uint32_t channels;
     uint32_t in_width;
     uint32_t in_height;
-    uint32_t out_width;
+    image_margins margins; /* beside the crop, of pixels with the value margin_fill */
+    uint8_t margin_fill[IMAGE_CHANNELS];
+    uint32_t out_width; /* of the crop with its margins after the resize */
     uint32_t out_height;
     int64_t window_x;
     int64_t window_y;
     uint32_t window_width;
     uint32_t window_height;
     resize_filter filter;
-    uint8_t fill;
+    uint8_t fill[IMAGE_CHANNELS];
 } resample_job;
 
 /* The state of a resampler, one per worker; zero-initialise. */
@@ -40,14 +45,18 @@ typedef struct image_resampler {
     resample_job job;
     resample_axis x;
     resample_axis y;
+    image_box span;      /* the part of the crop with its margins that the weights apply to */
     image_box needed;    /* the part of the crop that must be decoded */
+    uint32_t lead_x;     /* columns of the span before those of `needed` */
+    uint32_t lead_y;     /* lines of the span before those of `needed` */
     bool empty;          /* the window contains no part of the image */
     bool copies;         /* no resizing is needed: lines are copied */
     image_buffer middle; /* output of the first pass, (4, needed.width * channels + slack) int16 */
     image_buffer across; /* for filters with negative weights: output of the horizontal pass, a ring
                             of (y.taps + 4, x.count * channels + slack) int16 */
-    uint32_t across_lines; /* needed lines [0, across_lines) have been written to `across` */
+    uint32_t across_lines; /* lines [0, across_lines) of the span have been written to `across` */
     image_buffer rows;     /* (y.taps) line pointers */
+    image_buffer margin;   /* a line of the margins above and below, as long as one of `needed` */
     image_buffer line;     /* (4, window_width * channels + slack) uint8 */
 } image_resampler;
 

@@ -40,8 +40,14 @@ static void resize(work *w, uint32_t i)
 {
     const uint32_t width = w->in_size + i % 7;
     const uint32_t height = w->in_size + i % 5;
-    const resample_job job = {
-        3, width, height, w->out_size, w->out_size, 0, 0, w->out_size, w->out_size, w->filter, 0};
+    const resample_job job = {.channels = 3,
+                              .in_width = width,
+                              .in_height = height,
+                              .out_width = w->out_size,
+                              .out_height = w->out_size,
+                              .window_width = w->out_size,
+                              .window_height = w->out_size,
+                              .filter = w->filter};
     const line_sink sink = {NULL, NULL, w->out};
     image_box needed;
     image_view view;

@@ -9,8 +9,8 @@
 
 /* ---- plain geometry -------------------------------------------------------------------------- */
 
-/* A box of the picture, zeros where it reaches beyond; frees the picture. */
-static picture cropped(picture in, const stage_window *g)
+/* A box of the picture, padded where it reaches beyond; frees the picture. */
+static picture cropped(picture in, const stage_window *g, const stage_padding *padding)
 {
     picture out = picture_zero(g->width, g->height, in.channels);
 
@@ -19,6 +19,8 @@ static picture cropped(picture in, const stage_window *g)
             int64_t from_x = g->x + x;
             int64_t from_y = g->y + y;
 
+            memcpy(out.pixels + ((size_t)y * g->width + x) * in.channels, padding->fill,
+                   in.channels);
             if (from_x >= 0 && from_x < in.width && from_y >= 0 && from_y < in.height) {
                 memcpy(out.pixels + ((size_t)y * g->width + x) * in.channels,
                        in.pixels + ((size_t)from_y * in.width + (size_t)from_x) * in.channels,
@@ -35,8 +37,14 @@ static picture resized(picture in, const stage_window *g)
 {
     const uint32_t width = g->new_width;
     const uint32_t height = g->new_height;
-    const resample_job job = {in.channels, in.width, in.height, width,     height, 0,
-                              0,           width,    height,    g->filter, 0};
+    const resample_job job = {.channels = in.channels,
+                              .in_width = in.width,
+                              .in_height = in.height,
+                              .out_width = width,
+                              .out_height = height,
+                              .window_width = width,
+                              .window_height = height,
+                              .filter = g->filter};
     picture out = picture_zero(width, height, in.channels);
     const line_sink sink = {NULL, NULL, out.pixels};
     image_resampler resampler = {0};
@@ -111,14 +119,18 @@ static picture one_by_one(const pipeline *p, picture image, uint64_t sample, uin
     for (uint32_t i = 0; i < p->dataset->stage_count; i++) {
         const dataset_stage *stage = &p->dataset->stages[i];
         const sli_draws draws = {plan_stage_key(p->dataset, i, SEED), sample, pass};
+        stage_padding padding = {0};
         stage_window g = {0};
 
         if (stage->def->kind != STAGE_GEOMETRY) {
             continue;
         }
+        if (stage->def->padding != NULL) {
+            (void)stage->def->padding(stage->args.bytes, &padding);
+        }
         T_OK(stage->def->geometry(stage->args.bytes, &draws, image.width, image.height, &g));
         if (g.crops) {
-            image = cropped(image, &g);
+            image = cropped(image, &g, &padding);
         }
         if (g.resizes) {
             image = resized(image, &g);

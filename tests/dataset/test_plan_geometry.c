@@ -24,12 +24,16 @@ static void neighbours_are_grouped_into_one_resampling(void)
         {"random_resized_crop 10 | center_crop 5", "2"},
         {"random_resized_crop 10 | random_resized_crop 5", "1 1"},
         {"random_resized_crop 10 | resize 5 | resize 6", "1 1 1"},
-        {"center_crop 10 | resize 5", "1 1"},    /* it may have padded: that is resized as it is */
+        {"center_crop 10 | resize 5", "2"},
         {"letterbox 10 | center_crop 5", "1 1"}, /* each with its padding */
+        {"letterbox 10 fill=0 | center_crop 5", "2"},
+        {"letterbox 10 fill=0 mask_fill=1 | center_crop 5", "1 1"},
+        {"letterbox 10 | random_crop 5", "2"},
+        {"center_crop 10 | letterbox 5", "2"}, /* one padding before the resize, one after it */
         {"resize 10 | letterbox 5", "1 1"},
         {"letterbox 10", "1"},
-        {"random_crop 10 padding=2 | random_resized_crop 5", "1 1"},
-        {"random_crop 10 | center_crop 8 | resize 5 | random_crop 4", "2 2"},
+        {"random_crop 10 padding=2 | random_resized_crop 5", "2"},
+        {"random_crop 10 | center_crop 8 | resize 5 | random_crop 4", "4"},
         {"shuffle | resize 10 | take 5 | center_crop 5 | repeat 2", "2"},
     };
 

@@ -68,7 +68,14 @@ static uint32_t level_count(void)
 static const resample_axis *axis_of(image_resampler *resampler, uint32_t in, uint32_t out,
                                     const resize_filter *filter)
 {
-    const resample_job job = {3, in, in, out, out + 1, 0, 0, out, out + 1, *filter, 0};
+    const resample_job job = {.channels = 3,
+                              .in_width = in,
+                              .in_height = in,
+                              .out_width = out,
+                              .out_height = out + 1,
+                              .window_width = out,
+                              .window_height = out + 1,
+                              .filter = *filter};
     image_box needed;
 
     T_OK(resample_prepare(resampler, &job, &needed));

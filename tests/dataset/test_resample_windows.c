@@ -69,6 +69,69 @@ static void a_window_is_a_part_of_the_whole(void)
     }
 }
 
+/* The picture with margins of a value for each channel. */
+static picture with_margins(const picture *in, const resample_job *job)
+{
+    const image_margins *m = &job->margins;
+    picture out = picture_empty(m->left + in->width + m->right, m->top + in->height + m->bottom,
+                                in->channels);
+
+    for (uint32_t y = 0; y < out.height; y++) {
+        for (uint32_t x = 0; x < out.width; x++) {
+            const uint32_t from_x = x - m->left; /* wraps around */
+            const uint32_t from_y = y - m->top;
+            const bool inside = from_x < in->width && from_y < in->height;
+
+            memcpy(out.pixels + ((size_t)y * out.width + x) * in->channels,
+                   inside ? in->pixels + ((size_t)from_y * in->width + from_x) * in->channels
+                          : job->margin_fill,
+                   in->channels);
+        }
+    }
+    return out;
+}
+
+/* A resize with margins, in windows that begin anywhere, is the resize of a padded picture. */
+static void margins_are_resized_as_pixels_are(void)
+{
+    uint32_t state = 12;
+
+    for (uint32_t i = 0; i < 300; i++) {
+        const resize_filter *filter = &ways[i % WAYS];
+        picture in = picture_make(1 + test_below(&state, 30), 1 + test_below(&state, 30),
+                                  i % 4 == 0 ? 1 : 3, i);
+        resample_job job =
+            whole_job(&in, 1 + test_below(&state, 40), 1 + test_below(&state, 40), filter);
+        image_resampler resampler = {0};
+        picture padded;
+        picture want;
+        picture out;
+
+        job.margins = (image_margins){test_below(&state, 60), test_below(&state, 9),
+                                      test_below(&state, 9), test_below(&state, 60)};
+        memcpy(job.margin_fill, (uint8_t[]){200, 7, 255, 0}, sizeof(job.margin_fill));
+        memcpy(job.fill, (uint8_t[]){9, 8, 7, 6}, sizeof(job.fill));
+        job.window_width = 1 + test_below(&state, job.out_width + 6);
+        job.window_height = 1 + test_below(&state, job.out_height + 6);
+        job.window_x = some_start(&state, job.out_width, job.window_width);
+        job.window_y = some_start(&state, job.out_height, job.window_height);
+        padded = with_margins(&in, &job);
+        want = picture_empty(job.window_width, job.window_height, in.channels);
+        out = picture_empty(job.window_width, job.window_height, in.channels);
+        run_job(&resampler, &job, &in, i % 3 == 0, out.pixels);
+        job.margins = (image_margins){0};
+        job.in_width = padded.width;
+        job.in_height = padded.height;
+        run_job(&resampler, &job, &padded, true, want.pixels);
+        T_TRUE(memcmp(out.pixels, want.pixels, picture_size(&want)) == 0);
+        resampler_free(&resampler);
+        free(in.pixels);
+        free(padded.pixels);
+        free(want.pixels);
+        free(out.pixels);
+    }
+}
+
 /* A resampler that did other sizes before gives what a fresh one does. */
 static void a_used_resampler_is_as_good_as_a_new_one(void)
 {
@@ -157,6 +220,7 @@ static void running_out_of_memory_is_said(void)
 
 const t_test resample_windows_tests[] = {
     T_TEST(a_window_is_a_part_of_the_whole),
+    T_TEST(margins_are_resized_as_pixels_are),
     T_TEST(a_used_resampler_is_as_good_as_a_new_one),
     T_TEST(another_filter_of_the_same_size_is_that_filter),
     T_TEST(running_out_of_memory_is_said),

@@ -57,8 +57,14 @@ const char *way_name(const resize_filter *filter)
 resample_job whole_job(const picture *in, uint32_t width, uint32_t height,
                        const resize_filter *filter)
 {
-    return (resample_job){in->channels, in->width, in->height, width, height, 0, 0,
-                          width,        height,    *filter,    0};
+    return (resample_job){.channels = in->channels,
+                          .in_width = in->width,
+                          .in_height = in->height,
+                          .out_width = width,
+                          .out_height = height,
+                          .window_width = width,
+                          .window_height = height,
+                          .filter = *filter};
 }
 
 picture resized(const picture *in, uint32_t width, uint32_t height, const resize_filter *filter)

@@ -49,6 +49,14 @@ static sluice_status center_crop_geometry(const void *opaque, const sli_draws *d
     return SLUICE_OK;
 }
 
+/* Zeros. */
+static bool center_crop_padding(const void *args, stage_padding *padding_out)
+{
+    (void)args;
+    (void)padding_out;
+    return true;
+}
+
 static const stage_param center_crop_params[] = {
     PARAM_(center_crop_args, size, PARAM_SIZE, NULL, 1, 65535, NULL,
            "HEIGHT,WIDTH; one number is a square"),
@@ -63,7 +71,7 @@ const stage_def stage_center_crop = {
     .args_size = sizeof(center_crop_args),
     .infer = center_crop_infer,
     .geometry = center_crop_geometry,
-    .pads = true,
+    .padding = center_crop_padding,
     .squares = true,
 };
 

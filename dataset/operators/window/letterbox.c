@@ -4,6 +4,8 @@
  * size. Redmon et al., "You only look once" (2016), as in Ultralytics' LetterBox: the padding is
  * split evenly between both sides, and an odd pixel goes to the right or to the bottom.
  */
+#include <string.h>
+
 #include "crop.h"
 #include "status_int.h"
 #include "struct_size_int.h"
@@ -54,9 +56,16 @@ static sluice_status letterbox_geometry(const void *opaque, const sli_draws *dra
     out->window_y = -(int64_t)((to_height - out->new_height) / 2);
     out->window_width = to_width;
     out->window_height = to_height;
-    out->fill = (uint8_t)args->fill;
-    out->mask_fill = (uint8_t)args->mask_fill;
     return SLUICE_OK;
+}
+
+static bool letterbox_padding(const void *opaque, stage_padding *padding_out)
+{
+    const letterbox_args *args = opaque;
+
+    memset(padding_out->fill, (int)args->fill, sizeof(padding_out->fill));
+    padding_out->mask_fill = (uint8_t)args->mask_fill;
+    return true;
 }
 
 static const stage_param letterbox_params[] = {
@@ -78,8 +87,7 @@ const stage_def stage_letterbox = {
     .infer = letterbox_infer,
     .geometry = letterbox_geometry,
     .resizes = true,
-    .pads = true,
-    .fills = true,
+    .padding = letterbox_padding,
     .squares = true,
 };
 

@@ -57,6 +57,13 @@ static sluice_status random_crop_geometry(const void *opaque, const sli_draws *d
     return SLUICE_OK;
 }
 
+/* Zeros. */
+static bool random_crop_padding(const void *args, stage_padding *padding_out)
+{
+    (void)padding_out;
+    return ((const random_crop_args *)args)->padding > 0;
+}
+
 static const stage_param random_crop_params[] = {
     PARAM_(random_crop_args, size, PARAM_SIZE, NULL, 1, 65535, NULL,
            "HEIGHT,WIDTH; one number is a square"),
@@ -73,7 +80,7 @@ const stage_def stage_random_crop = {
     .args_size = sizeof(random_crop_args),
     .infer = random_crop_infer,
     .geometry = random_crop_geometry,
-    .pads = true,
+    .padding = random_crop_padding,
     .squares = true,
 };
 
