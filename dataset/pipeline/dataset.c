@@ -208,6 +208,9 @@ static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schem
     if (!schema->is_mapped) {
         schema_size_followers(schema);
     }
+    if (!schema_lacks_size(schema)) {
+        schema->random_size = NULL;
+    }
     schema->is_converted = schema->is_converted || kind == STAGE_CONVERSION;
     schema->is_colored = schema->is_colored || kind == STAGE_COLOR;
     schema->is_warped = schema->is_warped || stage_warps(stage->def, stage->args.bytes);

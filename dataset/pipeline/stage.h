@@ -87,6 +87,8 @@ typedef struct stage_schema {
     int image;                 /* index of the first image, which transforms change; -1: no image */
     bool is_converted;         /* an earlier stage is a conversion, so no geometry may follow */
     bool is_colored;           /* an earlier stage is a colour stage, so no geometry may follow */
+    const char *random_size;   /* the stage that gives images of random sizes, unless a later stage
+                                  sets the size; NULL: there is none */
     bool is_bent;              /* an earlier stage is a warp that is not affine */
     uint32_t color_operations; /* most operations that the colour stages so far add for one image */
     uint32_t color_mixes;      /* most of them that are COLOR_MIX */
@@ -203,6 +205,9 @@ sluice_status schema_check_name(const char *name, const char *stage);
 
 /* True if the height or width of the image is still unknown. */
 bool schema_lacks_size(const stage_schema *schema);
+
+/* Makes the height and width of the image unknown: `stage` draws them for each image. */
+void schema_lose_size(stage_schema *schema, const char *stage);
 
 /* Sets the height and width of the image, if they are unknown. */
 void schema_set_size(stage_schema *schema, uint32_t width, uint32_t height);

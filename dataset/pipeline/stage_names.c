@@ -49,6 +49,7 @@ static const struct {
     {"RandomPerspective", "random_perspective SCALE P"},
     {"Rotate", "rotate DEGREES"},
     {"RandomCrop", "random_crop H,W"},
+    {"RandomZoomOut", "random_zoom_out FILL LOW,HIGH P"},
     {"CenterCrop", "center_crop H,W"},
     {"Resize", "resize H,W"},
     {"Normalize", "normalize MEAN STD"},

@@ -256,6 +256,13 @@ bool schema_lacks_size(const stage_schema *schema)
            (column->shape[at] == 0 || column->shape[at + 1] == 0);
 }
 
+void schema_lose_size(stage_schema *schema, const char *stage)
+{
+    schema->columns[schema->image].shape[SCHEMA_H] = 0;
+    schema->columns[schema->image].shape[SCHEMA_W] = 0;
+    schema->random_size = stage;
+}
+
 void schema_set_size(stage_schema *schema, uint32_t width, uint32_t height)
 {
     if (schema_lacks_size(schema)) {

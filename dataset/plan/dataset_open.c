@@ -72,13 +72,17 @@ static const decode_args *find_decode(const sluice_dataset *dataset)
     return NULL;
 }
 
-/* True if the size of the image must be read from the files. */
-static bool lacks_size(const sluice_dataset *dataset)
+/* True if the size of the image must be read from the files. *random_out: the stage that draws a
+ * size for each image; NULL: there is none. */
+static bool lacks_size(const sluice_dataset *dataset, const char **random_out)
 {
     stage_schema schema;
+    const bool lacks =
+        dataset_schema_after(dataset, dataset_geometry_end(dataset), &schema) == SLUICE_OK &&
+        schema_lacks_size(&schema);
 
-    return dataset_schema_after(dataset, dataset_geometry_end(dataset), &schema) == SLUICE_OK &&
-           schema_lacks_size(&schema);
+    *random_out = lacks ? schema.random_size : NULL;
+    return lacks;
 }
 
 void dataset_advise_size(const sluice_dataset *dataset, char *text, size_t size)
@@ -138,7 +142,7 @@ static sluice_status probe_sample(sluice_dataset *dataset, uint64_t *sample_out,
  * Reads the size of one sample's image and uses it for all samples, since images in a batch have
  * the same size.
  */
-static sluice_status probe_size(sluice_dataset *dataset)
+static sluice_status probe_size(sluice_dataset *dataset, const char *random_size)
 {
     uint32_t width = 0;
     uint32_t height = 0;
@@ -147,6 +151,12 @@ static sluice_status probe_size(sluice_dataset *dataset)
     char name[256];
     sluice_status st;
 
+    if (random_size != NULL) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s gives images of random sizes, and those of a batch have one size; add "
+                        "resize H,W or a crop after it",
+                        random_size);
+    }
     if (dataset_is_stream(dataset)) {
         dataset_advise_size(dataset, name, sizeof(name));
         return sli_fail(SLUICE_E_UNSUPPORTED,
@@ -198,6 +208,7 @@ static sluice_status open_parts(sluice_dataset *dataset)
 
 static sluice_status open_locked(sluice_dataset *dataset)
 {
+    const char *random_size;
     sluice_status st = open_parts(dataset);
 
     if (st == SLUICE_OK) {
@@ -212,8 +223,8 @@ static sluice_status open_locked(sluice_dataset *dataset)
     if (!dataset_is_stream(dataset)) {
         st = index_tables_make(dataset);
     }
-    if (st == SLUICE_OK && lacks_size(dataset)) {
-        st = probe_size(dataset);
+    if (st == SLUICE_OK && lacks_size(dataset, &random_size)) {
+        st = probe_size(dataset, random_size);
     }
     if (st == SLUICE_OK) {
         st = dataset_schema_after(dataset, dataset->stage_count, &dataset->opened_schema);

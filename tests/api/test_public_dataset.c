@@ -64,6 +64,7 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_random_crop(dataset, 36, 28, 2));
     T_OK(sluice_dataset_resize(dataset, 20, 0, NULL, true));
     T_OK(sluice_dataset_random_resized_crop(dataset, 16, 12, &crop));
+    T_OK(sluice_dataset_random_zoom_out(dataset, NULL, 0.5, NULL));
     T_OK(sluice_dataset_letterbox(dataset, 20, 24, &letterbox));
     T_OK(sluice_dataset_geometry(dataset, NULL));
     T_OK(sluice_dataset_drop(dataset, "geometry"));

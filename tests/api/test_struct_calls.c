@@ -315,6 +315,23 @@ static sluice_status add_letterbox(void *any)
     return st;
 }
 
+static void fill_padding(void *any, size_t size)
+{
+    sluice_padding_config_init_size((sluice_padding_config *)any, size);
+}
+
+static sluice_status add_zoom(void *any)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_status st = sluice_dataset_synthetic(1, 4, 4, 3, 1, &dataset);
+
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_random_zoom_out(dataset, NULL, 0.5, (const sluice_padding_config *)any);
+    }
+    sluice_dataset_destroy(dataset);
+    return st;
+}
+
 static void fill_warp(void *any, size_t size)
 {
     sluice_warp_config_init_size((sluice_warp_config *)any, size);
@@ -484,6 +501,7 @@ const sized_call calls[] = {
      add_crop, NULL},
     {"sluice_letterbox_config", sizeof(sluice_letterbox_config), fill_letterbox, add_letterbox,
      NULL},
+    {"sluice_padding_config", sizeof(sluice_padding_config), fill_padding, add_zoom, NULL},
     {"sluice_warp_config", sizeof(sluice_warp_config), fill_warp, add_warp, NULL},
     {"sluice_source", sizeof(sluice_source), fill_source, make_source, "name is NULL"},
     {"sluice_filter", sizeof(sluice_filter), fill_filter, add_filter, "name is NULL"},

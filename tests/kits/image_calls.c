@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stage_calls.h"
 
+#include <sluice/crops.h>
 #include <sluice/nested.h>
 #include <sluice/transforms.h>
 #include <sluice/warps.h>
@@ -64,6 +65,32 @@ static sluice_status call_letterbox_defaults(sluice_dataset *d)
 }
 
 /* Fills 1, 2 and 3 of the channels, and 9 of masks. */
+static sluice_padding_config filled_padding(void)
+{
+    static const uint8_t fill[] = {1, 2, 3};
+    sluice_padding_config config;
+
+    sluice_padding_config_init(&config);
+    config.fill = fill;
+    config.fill_count = 3;
+    config.mask_fill = 9;
+    return config;
+}
+
+static sluice_status call_random_zoom_out(sluice_dataset *d)
+{
+    const double side_range[] = {1.5, 2};
+    const sluice_padding_config config = filled_padding();
+
+    return sluice_dataset_random_zoom_out(d, side_range, 0.75, &config);
+}
+
+static sluice_status call_random_zoom_out_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_random_zoom_out(d, NULL, 0.5, NULL);
+}
+
+/* The same of a warp. */
 static sluice_warp_config filled_warp(const char *filter)
 {
     static const uint8_t fill[] = {1, 2, 3};
@@ -391,6 +418,9 @@ const stage_call image_calls[] = {
     {SOURCE, "letterbox 9,7 fill=0 mask_fill=255 filter=nearest antialias=false", call_letterbox,
      NULL, "batch 4"},
     {SOURCE, "letterbox 9", call_letterbox_defaults, NULL, "batch 4"},
+    {SOURCE, "random_zoom_out 1,2,3 1.5,2 0.75 9", call_random_zoom_out, NULL,
+     "resize 8,8 | batch 4"},
+    {SOURCE, "random_zoom_out", call_random_zoom_out_defaults, NULL, "resize 8,8 | batch 4"},
     {SOURCE, "random_adjust_sharpness 2 0.25 columns=image", call_random_adjust_sharpness, NULL,
      "batch 4"},
     {SOURCE, "gaussian_blur 5 0.5,1 columns=image", call_gaussian_blur, NULL, "batch 4"},

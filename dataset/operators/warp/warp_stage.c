@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "warp_stage.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "status_int.h"
@@ -11,19 +10,7 @@ const char *const warp_filters[] = {"nearest", "bilinear", NULL};
 
 sluice_status warp_check(const char *stage, const warp_options *options)
 {
-    const param_reals *fill = &options->fill;
-
-    for (uint32_t i = 0; i < fill->count; i++) {
-        if (!(fill->values[i] >= 0 && fill->values[i] <= 255) ||
-            fill->values[i] != rint(fill->values[i])) {
-            return sli_fail(SLUICE_E_INVALID, "%s: fill=%g: want whole numbers from 0 to 255",
-                            stage, fill->values[i]);
-        }
-    }
-    return fill->count > 0 && fill->name[0] == '\0'
-               ? SLUICE_OK
-               : sli_fail(SLUICE_E_INVALID,
-                          "%s: fill: want one number, or one for each channel of the image", stage);
+    return fill_check(stage, &options->outside);
 }
 
 /* Refuses a warp that is not affine if a column of stage geometry has the map of the image. */
@@ -49,17 +36,8 @@ sluice_status warp_infer(const char *stage, const warp_options *options, uint32_
     if (st == SLUICE_OK) {
         st = schema_want_bytes(schema, stage, images, false);
     }
-    for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
-        const uint64_t channels = schema->columns[i].shape[SCHEMA_C];
-
-        if (((int)i == schema->image || schema->infos[i].role == ROLE_IMAGE) &&
-            options->fill.count != 1 && options->fill.count != channels) {
-            st = sli_fail(SLUICE_E_INVALID,
-                          "%s: fill has %u values and column %s %llu channels; want one value, or "
-                          "one for each channel",
-                          stage, options->fill.count, schema->columns[i].name,
-                          (unsigned long long)channels);
-        }
+    if (st == SLUICE_OK) {
+        st = fill_infer(stage, &options->outside, schema);
     }
     if (st == SLUICE_OK && bends) {
         schema->is_bent = true;
@@ -70,13 +48,12 @@ sluice_status warp_infer(const char *stage, const warp_options *options, uint32_
 
 void warp_add(const warp_options *options, const warp_matrix *matrix, color_chain *chain)
 {
-    image_warp warp = {.matrix = *matrix,
-                       .nearest = options->filter == 0,
-                       .mask_fill = (uint8_t)options->mask_fill};
+    image_warp warp = {.matrix = *matrix, .nearest = options->filter == 0};
+    stage_padding padding;
 
-    for (uint32_t i = 0; i < WARP_CHANNELS; i++) {
-        warp.fill[i] = (uint8_t)options->fill.values[i < options->fill.count ? i : 0];
-    }
+    fill_set(&options->outside, &padding);
+    memcpy(warp.fill, padding.fill, sizeof(warp.fill));
+    warp.mask_fill = padding.mask_fill;
     color_add_warp(chain, &warp);
 }
 
@@ -93,22 +70,13 @@ sluice_status warp_read(const stage_def *def, const char *function,
     sluice_warp_config own;
     sluice_status st = sli_struct_read_optional(&config_struct, function, config, &own);
 
-    *options_out = (warp_options){.fill = {.count = 1}};
-    if (st != SLUICE_OK) {
-        return st;
+    *options_out = (warp_options){.outside.fill.count = 1};
+    if (st == SLUICE_OK) {
+        st = fill_read(function, own.fill, own.fill_count, own.mask_fill, &options_out->outside);
     }
-    if (own.fill != NULL) {
-        if (own.fill_count == 0 || own.fill_count > PARAM_MAX_REALS) {
-            return sli_fail(SLUICE_E_INVALID, "%s: fill_count is %u; want 1 to %d", function,
-                            own.fill_count, PARAM_MAX_REALS);
-        }
-        options_out->fill.count = own.fill_count;
-        for (uint32_t i = 0; i < own.fill_count; i++) {
-            options_out->fill.values[i] = own.fill[i];
-        }
-    }
-    options_out->mask_fill = own.mask_fill;
-    return stage_arg_choose_or_default(def, "filter", own.filter, &options_out->filter);
+    return st == SLUICE_OK
+               ? stage_arg_choose_or_default(def, "filter", own.filter, &options_out->filter)
+               : st;
 }
 
 sluice_status warp_check_range(const char *stage, const char *name, double least, double most,

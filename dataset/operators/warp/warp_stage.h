@@ -5,13 +5,13 @@
 
 #include <sluice/warps.h>
 
+#include "operators/window/fill_args.h"
 #include "stage.h"
 
 /* How a warp samples. */
 typedef struct warp_options {
     uint32_t filter; /* index in warp_filters */
-    uint64_t mask_fill;
-    param_reals fill; /* one value, or one for each channel */
+    fill_args outside;
 } warp_options;
 
 extern const char *const warp_filters[];
@@ -24,16 +24,7 @@ extern const char *const warp_filters[];
      .default_text = (text),                                                                       \
      .choices = warp_filters,                                                                      \
      .help = "how a point is sampled"},                                                            \
-        {.name = "fill",                                                                           \
-         .type = PARAM_REALS,                                                                      \
-         .offset = offsetof(struct_type, field.fill),                                              \
-         .default_text = "0",                                                                      \
-         .help = "value outside the image, 0 to 255, or one for each channel"},                    \
-    {                                                                                              \
-        .name = "mask_fill", .type = PARAM_COUNT,                                                  \
-        .offset = offsetof(struct_type, field.mask_fill), .default_text = "0", .low = 0,           \
-        .high = 255, .help = "class outside of masks"                                              \
-    }
+        FILL_PARAM(struct_type, field.outside), MASK_FILL_PARAM(struct_type, field.outside)
 
 /* Checks the fill. */
 sluice_status warp_check(const char *stage, const warp_options *options);

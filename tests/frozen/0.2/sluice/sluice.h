@@ -11,6 +11,7 @@
 #include <sluice/channel.h>
 #include <sluice/coco.h>
 #include <sluice/columns.h>
+#include <sluice/crops.h>
 #include <sluice/custom.h>
 #include <sluice/dataset.h>
 #include <sluice/device.h>

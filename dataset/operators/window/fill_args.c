@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fill_args.h"
+
+#include <math.h>
+
+#include "status_int.h"
+
+sluice_status fill_check(const char *stage, const fill_args *args)
+{
+    const param_reals *fill = &args->fill;
+
+    for (uint32_t i = 0; i < fill->count; i++) {
+        if (!(fill->values[i] >= 0 && fill->values[i] <= 255) ||
+            fill->values[i] != rint(fill->values[i])) {
+            return sli_fail(SLUICE_E_INVALID, "%s: fill=%g: want whole numbers from 0 to 255",
+                            stage, fill->values[i]);
+        }
+    }
+    return fill->count > 0 && fill->name[0] == '\0'
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID,
+                          "%s: fill: want one number, or one for each channel of the image", stage);
+}
+
+sluice_status fill_infer(const char *stage, const fill_args *args, const stage_schema *schema)
+{
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        const uint64_t channels = schema->columns[i].shape[SCHEMA_C];
+
+        if (schema_is_image(schema, i) && args->fill.count != 1 && args->fill.count != channels) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s: fill has %u values and column %s %llu channels; want one value, "
+                            "or one for each channel",
+                            stage, args->fill.count, schema->columns[i].name,
+                            (unsigned long long)channels);
+        }
+    }
+    return SLUICE_OK;
+}
+
+void fill_set(const fill_args *args, stage_padding *padding_out)
+{
+    for (uint32_t i = 0; i < IMAGE_CHANNELS; i++) {
+        padding_out->fill[i] = (uint8_t)args->fill.values[i < args->fill.count ? i : 0];
+    }
+    padding_out->mask_fill = (uint8_t)args->mask_fill;
+}
+
+sluice_status fill_read(const char *function, const uint8_t *fill, uint32_t count,
+                        uint32_t mask_fill, fill_args *args_out)
+{
+    *args_out = (fill_args){.fill = {.count = 1}, .mask_fill = mask_fill};
+    if (fill != NULL && (count == 0 || count > IMAGE_CHANNELS)) {
+        return sli_fail(SLUICE_E_INVALID, "%s: fill_count is %u; want 1 to %d", function, count,
+                        IMAGE_CHANNELS);
+    }
+    for (uint32_t i = 0; fill != NULL && i < count; i++) {
+        args_out->fill.count = count;
+        args_out->fill.values[i] = fill[i];
+    }
+    return SLUICE_OK;
+}

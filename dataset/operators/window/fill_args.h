@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parameters fill and mask_fill of stages: the value of what is outside the image. */
+#ifndef SLUICE_FILL_ARGS_H
+#define SLUICE_FILL_ARGS_H
+
+#include "stage.h"
+
+typedef struct fill_args {
+    param_reals fill; /* one value, or one for each channel */
+    uint64_t mask_fill;
+} fill_args;
+
+/* The parameter fill of an argument struct with fill_args in `field`. */
+#define FILL_PARAM(struct_type, field)                                                             \
+    {                                                                                              \
+        .name = "fill", .type = PARAM_REALS, .offset = offsetof(struct_type, field.fill),          \
+        .default_text = "0", .help = "value outside the image, 0 to 255, or one for each channel"  \
+    }
+
+#define MASK_FILL_PARAM(struct_type, field)                                                        \
+    {                                                                                              \
+        .name = "mask_fill", .type = PARAM_COUNT,                                                  \
+        .offset = offsetof(struct_type, field.mask_fill), .default_text = "0", .low = 0,           \
+        .high = 255, .help = "class outside of masks"                                              \
+    }
+
+/* Checks the values of the fill. */
+sluice_status fill_check(const char *stage, const fill_args *args);
+
+/* Checks that the fill has one value, or as many as all images of a sample have channels. */
+sluice_status fill_infer(const char *stage, const fill_args *args, const stage_schema *schema);
+
+void fill_set(const fill_args *args, stage_padding *padding_out);
+
+/* Reads the values of a call: (count) values of `fill`; NULL: 0. E_INVALID: the count is not 1 to
+ * 4. */
+sluice_status fill_read(const char *function, const uint8_t *fill, uint32_t count,
+                        uint32_t mask_fill, fill_args *args_out);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The random_zoom_out stage: torchvision's RandomZoomOut. Liu et al., "SSD: Single Shot MultiBox
+ * Detector" (2016).
+ */
+#include <math.h>
+
+#include <sluice/crops.h>
+
+#include "fill_args.h"
+#include "status_int.h"
+#include "struct_size_int.h"
+
+#define LEAST_SIDE 1.0
+#define MOST_SIDE  16.0
+
+typedef struct zoom_args {
+    fill_args outside;
+    param_reals side_range; /* LOW,HIGH */
+    double p;
+} zoom_args;
+
+static sluice_status zoom_check(void *opaque)
+{
+    const zoom_args *args = opaque;
+    const double *ends = args->side_range.values;
+
+    if (args->side_range.name[0] != '\0' || args->side_range.count != 2 ||
+        !(ends[0] >= LEAST_SIDE && ends[0] <= ends[1] && ends[1] <= MOST_SIDE)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "random_zoom_out: side_range: want LOW,HIGH with %g <= LOW <= HIGH <= %g",
+                        LEAST_SIDE, MOST_SIDE);
+    }
+    return fill_check("random_zoom_out", &args->outside);
+}
+
+static sluice_status zoom_infer(const void *opaque, stage_schema *schema)
+{
+    const zoom_args *args = opaque;
+    sluice_status st = schema_want_pixels(schema, "random_zoom_out");
+
+    if (st == SLUICE_OK) {
+        st = fill_infer("random_zoom_out", &args->outside, schema);
+    }
+    if (st == SLUICE_OK && args->p > 0) {
+        schema_lose_size(schema, "random_zoom_out");
+    }
+    return st;
+}
+
+static bool zoom_padding(const void *args, stage_padding *padding_out)
+{
+    fill_set(&((const zoom_args *)args)->outside, padding_out);
+    return true;
+}
+
+/* Places `length` at a random position of a side of `length * r`. */
+static void draw_side(uint32_t length, double r, uint32_t bits, int64_t *start, uint32_t *side)
+{
+    *side = (uint32_t)floor(length * r);
+    *start = -(int64_t)floor((double)(*side - length) * sli_unit(bits));
+}
+
+static sluice_status zoom_geometry(const void *opaque, const sli_draws *draws, uint32_t width,
+                                   uint32_t height, stage_window *out)
+{
+    const zoom_args *args = opaque;
+    const double *ends = args->side_range.values;
+    uint32_t bits[4];
+    double r;
+
+    sli_draw(draws, 0, bits);
+    if (!(sli_unit(bits[0]) < args->p)) {
+        return SLUICE_OK;
+    }
+    r = ends[0] + sli_unit(bits[1]) * (ends[1] - ends[0]);
+    out->crops = true;
+    draw_side(width, r, bits[2], &out->x, &out->width);
+    draw_side(height, r, bits[3], &out->y, &out->height);
+    return SLUICE_OK;
+}
+
+static const stage_param zoom_params[] = {
+    FILL_PARAM(zoom_args, outside),
+    PARAM_(zoom_args, side_range, PARAM_REALS, "1,4", 0, 0, NULL,
+           "LOW,HIGH: new width and height, as multiples of the old ones, from 1 to 16"),
+    PARAM_(zoom_args, p, PARAM_REAL, "0.5", 0, 1, NULL, "the probability"),
+    MASK_FILL_PARAM(zoom_args, outside),
+};
+
+const stage_def stage_random_zoom_out = {
+    .name = "random_zoom_out",
+    .summary = "Pads to a larger image, at a random position of it, with probability p.",
+    .gives = "image u8, larger or the same shape",
+    .kind = STAGE_GEOMETRY,
+    .draws = true,
+    STAGE_PARAMS(zoom_params),
+    .args_size = sizeof(zoom_args),
+    .check = zoom_check,
+    .infer = zoom_infer,
+    .geometry = zoom_geometry,
+    .padding = zoom_padding,
+};
+
+static const sli_struct config_struct = SLI_STRUCT(sluice_padding_config, mask_fill);
+
+void sluice_padding_config_init_size(sluice_padding_config *config, size_t size)
+{
+    sli_struct_init(config, size);
+}
+
+sluice_status sluice_dataset_random_zoom_out(sluice_dataset *dataset, const double *side_range,
+                                             double p, const sluice_padding_config *config)
+{
+    const stage_def *def = &stage_random_zoom_out;
+    const char *function = "sluice_dataset_random_zoom_out";
+    sluice_padding_config own;
+    zoom_args args = {.p = p, .side_range = {2, {1, 4}, ""}};
+    sluice_status st = sli_struct_read_optional(&config_struct, function, config, &own);
+
+    if (st == SLUICE_OK) {
+        st = fill_read(function, own.fill, own.fill_count, own.mask_fill, &args.outside);
+    }
+    if (side_range != NULL) {
+        args.side_range.values[0] = side_range[0];
+        args.side_range.values[1] = side_range[1];
+    }
+    return st == SLUICE_OK ? dataset_append(dataset, def, &args) : dataset_keep(dataset, def, st);
+}

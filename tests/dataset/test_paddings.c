@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stages that pad images, by images whose pixels say where they are. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "custom_kit.h"
+#include "dataset_kit.h"
+#include "list_kit.h"
+#include "plan_kit.h"
+#include "stage_runs.h"
+#include "testing.h"
+
+/* A run of one batch of LIST_OF_BOXES, with the map of stage geometry. */
+static void open_list(engine_run *run, sluice_dataset **dataset, const char *folder,
+                      const char *stages, uint64_t seed)
+{
+    char text[400];
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    snprintf(text, sizeof(text), "| decode | geometry | %s | batch 1", stages);
+    *dataset = list_dataset(folder, LIST_OF_BOXES, text);
+    open_run(run, *dataset,
+             &(run_options){.workers = 1, .device = devices[seed % 2], .settings = {.seed = seed}});
+    T_OK(next_batch(run));
+}
+
+static void close_list(engine_run *run, sluice_dataset *dataset)
+{
+    close_run(run);
+    sluice_dataset_destroy(dataset);
+}
+
+/* What is outside the image of the file. */
+typedef struct outside {
+    uint8_t fill[3];
+    uint8_t mask_fill;
+} outside;
+
+/* Checks pixels and classes of an image that is moved but not resized. */
+static void check_pixels(const engine_run *run, uint32_t width, uint32_t height, const outside *out)
+{
+    const uint8_t *image = column_row(run, "image", 0);
+    const uint8_t *mask = column_row(run, "mask", 0);
+    const float *m = column_row(run, "geometry", 0);
+
+    T_TRUE(m[0] == 1 && m[1] == 0 && m[3] == 0 && m[4] == 1);
+    for (uint32_t i = 0; i < width * height; i++) {
+        const int x = (int)(i % width) + (int)m[2];
+        const int y = (int)(i / width) + (int)m[5];
+        const uint8_t shown[] = {(uint8_t)x, (uint8_t)y, 200};
+        const bool inside = x >= 0 && x < LIST_WIDTH && y >= 0 && y < LIST_HEIGHT;
+
+        T_TRUE(memcmp(image + (size_t)3 * i, inside ? shown : out->fill, 3) == 0);
+        T_EQ(mask[i], inside ? class_of((uint32_t)x, (uint32_t)y) : out->mask_fill);
+    }
+}
+
+static float clipped(float value, float low, float high)
+{
+    return fminf(fmaxf(value, low), high);
+}
+
+/* Checks that boxes are those of the file, moved and clipped as the map says. */
+static void check_boxes(const engine_run *run, float width, float height)
+{
+    static const float file[3][4] = {{0, 0, 4, 30}, {10, 5, 30, 25}, {36, 0, 40, 3}};
+    const float *m = column_row(run, "geometry", 0);
+    const float *boxes = column_row(run, "boxes", 0);
+    const int32_t *classes = column_row(run, "c", 0);
+    int32_t kept = 0;
+
+    for (int i = 0; i < 3; i++) {
+        const float x0 = clipped((file[i][0] - m[2]) / m[0], 0, width);
+        const float y0 = clipped((file[i][1] - m[5]) / m[4], 0, height);
+        const float x1 = clipped((file[i][2] - m[2]) / m[0], 0, width);
+        const float y1 = clipped((file[i][3] - m[5]) / m[4], 0, height);
+        const float *box = boxes + (size_t)4 * (size_t)kept;
+
+        if (x0 >= x1 || y0 >= y1) {
+            continue;
+        }
+        T_TRUE(fabsf(box[0] - x0) < 1e-4F && fabsf(box[1] - y0) < 1e-4F);
+        T_TRUE(fabsf(box[2] - x1) < 1e-4F && fabsf(box[3] - y1) < 1e-4F);
+        T_EQ(classes[kept], i + 1);
+        kept++;
+    }
+    T_EQ(*(const int32_t *)column_row(run, "boxes_length", 0), kept);
+}
+
+/* ---- random_zoom_out ------------------------------------------------------------------------- */
+
+static void the_image_is_somewhere_in_a_larger_one(void)
+{
+    static const outside gray = {{9, 8, 7}, 255};
+    const char *folder = t_folder();
+
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        sluice_dataset *dataset;
+        engine_run run;
+
+        open_list(&run, &dataset, folder,
+                  "random_zoom_out 9,8,7 1.5,3 1 mask_fill=255 | random_crop 30,50", seed);
+        check_pixels(&run, 50, 30, &gray);
+        check_boxes(&run, 50, 30);
+        close_list(&run, dataset);
+    }
+}
+
+/* The place of the image, by the formulas of torchvision's RandomZoomOut.make_params(). */
+static void the_place_is_drawn_as_in_torchvision(void)
+{
+    static const uint32_t sizes[][2] = {{640, 427}, {1, 1}, {3, 500}};
+    sluice_dataset *dataset = parsed("synthetic 10 9,9,3 2 | random_zoom_out 0 1.25,3.5 0.5 | "
+                                     "resize 8,8 | batch 2");
+    const dataset_stage *stage = &dataset->stages[1];
+    uint32_t padded = 0;
+
+    for (uint64_t sample = 0; sample < 600; sample++) {
+        const uint32_t width = sizes[sample % 3][0];
+        const uint32_t height = sizes[sample % 3][1];
+        const sli_draws draws = {.key = 77, .sample = sample};
+        stage_window g = {0};
+        uint32_t bits[4];
+        double r;
+
+        sli_draw(&draws, 0, bits);
+        r = 1.25 + sli_unit(bits[1]) * 2.25;
+        T_OK(stage->def->geometry(stage->args.bytes, &draws, width, height, &g));
+        T_EQ(g.crops, sli_unit(bits[0]) < 0.5);
+        T_TRUE(!g.resizes);
+        if (g.crops) {
+            T_EQ(g.width, (uint32_t)(width * r));
+            T_EQ(g.height, (uint32_t)(height * r));
+            T_EQ(g.x, -(int64_t)((g.width - width) * sli_unit(bits[2])));
+            T_EQ(g.y, -(int64_t)((g.height - height) * sli_unit(bits[3])));
+            padded++;
+        }
+    }
+    T_TRUE(padded > 230 && padded < 370);
+    sluice_dataset_destroy(dataset);
+}
+
+static void a_zoom_is_resized_in_one_pass(void)
+{
+    sluice_dataset *dataset;
+    sli_plan *plan = plan_stages("random_zoom_out 114 | random_crop 9 | random_zoom_out 114 | "
+                                 "resize 10 | center_crop 8",
+                                 false, &dataset);
+
+    T_EQ(plan->details->group_count, 1);
+    close_plan(plan, dataset);
+    plan = plan_stages("random_zoom_out 1 | random_zoom_out 2 | resize 10,10", false, &dataset);
+    T_EQ(plan->details->group_count, 2); /* with different paddings the first one is stored */
+    close_plan(plan, dataset);
+}
+
+/* Each pixel that shows the image says the place that the map gives for its centre. */
+static void resized_pixels_are_where_the_map_says(void)
+{
+    const char *folder = t_folder();
+
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        sluice_dataset *dataset;
+        engine_run run;
+        const uint8_t *image;
+        const uint8_t *mask;
+        const float *m;
+        uint32_t shown = 0;
+
+        open_list(&run, &dataset, folder,
+                  "random_zoom_out 9 1,4 1 | resize 40,60 filter=nearest | random_crop 36,50",
+                  seed);
+        image = column_row(&run, "image", 0);
+        mask = column_row(&run, "mask", 0);
+        m = column_row(&run, "geometry", 0);
+        for (uint32_t i = 0; i < 36 * 50; i++) {
+            const float x = m[0] * ((float)(i % 50) + 0.5F) + m[2] - 0.5F;
+            const float y = m[4] * ((float)(i / 50) + 0.5F) + m[5] - 0.5F;
+            const uint8_t *pixel = image + (size_t)3 * i;
+
+            if (pixel[2] == 200) {
+                T_TRUE(fabsf(x - (float)pixel[0]) < 0.501F && fabsf(y - (float)pixel[1]) < 0.501F);
+                T_EQ(mask[i], class_of(pixel[0], pixel[1]));
+                shown++;
+            } else {
+                T_TRUE(pixel[2] == 9 && mask[i] == 0);
+                T_TRUE(x < -0.499F || x > LIST_WIDTH - 0.501F || y < -0.499F ||
+                       y > LIST_HEIGHT - 0.501F);
+            }
+        }
+        T_TRUE(shown > 0);
+        check_boxes(&run, 50, 36);
+        close_list(&run, dataset);
+    }
+}
+
+static void bad_arguments_of_a_zoom_are_refused(void)
+{
+    static const struct {
+        const char *stages;
+        const char *words;
+    } cases[] = {
+        {"random_zoom_out 0 0.5,2", "side_range: want LOW,HIGH with 1 <= LOW <= HIGH <= 16"},
+        {"random_zoom_out 0 3,2", "side_range"},
+        {"random_zoom_out 0 1,17", "side_range"},
+        {"random_zoom_out 0 2", "side_range"},
+        {"random_zoom_out p=1.5", "p=1.5: want 0 to 1"},
+        {"random_zoom_out 256", "random_zoom_out: fill=256: want whole numbers from 0 to 255"},
+        {"random_zoom_out 1,2", "fill has 2 values and column image 3 channels"},
+        {"random_zoom_out mask_fill=256", "mask_fill"},
+        {"random_invert | random_zoom_out", "random_zoom_out changes the geometry of the image"},
+    };
+    char text[200];
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        snprintf(text, sizeof(text), "synthetic 10 8,8,3 2 | %s | batch 1", cases[i].stages);
+        check_refused(text, cases[i].words);
+    }
+}
+
+static void images_of_random_sizes_are_refused_before_the_run(void)
+{
+    static const char *const stages[] = {"random_zoom_out", "random_zoom_out | resize 9"};
+    const sli_run_settings settings = {.seed = 1, .world = 1};
+    char text[200];
+
+    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+        sluice_dataset *dataset;
+        sli_plan *plan = NULL;
+
+        snprintf(text, sizeof(text), "synthetic 10 8,8,3 2 | %s | batch 1", stages[i]);
+        dataset = parsed(text);
+        T_STATUS(sli_plan_open(dataset, &settings, &plan), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(),
+                   "random_zoom_out gives images of random sizes, and those of "
+                   "a batch have one size; add resize H,W");
+        sluice_dataset_destroy(dataset);
+    }
+    check_pass("synthetic 20 8,8,3", "random_zoom_out p=0", 5);
+    check_pass("synthetic 20 8,8,3", "random_zoom_out p=0 | random_zoom_out | resize 8,9", 5);
+}
+
+static void workers_and_devices_do_not_matter(void)
+{
+    check_workers_and_devices("synthetic 20 12,12,3",
+                              "shuffle | random_zoom_out 1,2,3 | random_resized_crop 10 | "
+                              "random_horizontal_flip | normalize 0.5 0.5");
+}
+
+const t_test paddings_tests[] = {
+    T_TEST(the_image_is_somewhere_in_a_larger_one),
+    T_TEST(the_place_is_drawn_as_in_torchvision),
+    T_TEST(a_zoom_is_resized_in_one_pass),
+    T_TEST(resized_pixels_are_where_the_map_says),
+    T_TEST(bad_arguments_of_a_zoom_are_refused),
+    T_TEST(images_of_random_sizes_are_refused_before_the_run),
+    T_TEST(workers_and_devices_do_not_matter),
+    T_END,
+};

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Stages that pad images, or crop them by their boxes. Names, defaults, draws and meaning are those
+ * of torchvision's v2 transforms.
+ *
+ * They come after decode, among crops and resizes, before stages that change colours or warp.
+ * Adjacent crops, paddings and resizes are fused: each image is decoded where it is needed,
+ * resampled once and written once. The pixels of a padding are not stored before a resize.
+ *
+ * Masks, boxes, further images and the column of stage geometry follow. A box is moved and clipped;
+ * boxes without remaining area are dropped.
+ *
+ * Returns: E_INVALID invalid arguments, or a position where the stage is not allowed; the sticky
+ *          error of building; E_NO_MEMORY.
+ */
+#ifndef SLUICE_CROPS_H
+#define SLUICE_CROPS_H
+
+#include <sluice/dataset.h>
+
+SLUICE_BEGIN_DECLS
+
+/** The values of a padding; initialized by sluice_padding_config_init(). */
+typedef struct sluice_padding_config {
+    size_t struct_size;  /**< bytes; set by sluice_padding_config_init() */
+    const uint8_t *fill; /**< (fill_count) values of the padding; copied; NULL: 0 */
+    uint32_t fill_count; /**< 1, or the number of channels of the image; not used if fill is NULL */
+    uint32_t mask_fill;  /**< class number of the padding in masks, 0 to 255 */
+} sluice_padding_config;
+
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_padding_config_init_size(sluice_padding_config *config, size_t size);
+
+/** sluice_padding_config_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_padding_config_init(sluice_padding_config *config)
+{
+    sluice_padding_config_init_size(config, sizeof(*config));
+}
+
+/**
+ * Pads the image with probability p, so that it is at a random position of a larger image. With r
+ * uniform in the side range, the new width and height are r times the old ones, rounded down. The
+ * padding on the left is u times the padding of both sides, and that above v times, rounded down,
+ * with u and v uniform in [0, 1).
+ *
+ * @param side_range  (2) least and largest r, from 1 to 16; NULL: 1 and 4
+ * @param p           0 to 1; torchvision's default is 0.5
+ * @param config      NULL: zeros, also in masks
+ *
+ * Source: torchvision.transforms.v2.RandomZoomOut; Liu et al., "SSD: Single Shot MultiBox Detector"
+ * (2016).
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status
+sluice_dataset_random_zoom_out(sluice_dataset *dataset, const double *side_range, double p,
+                               const sluice_padding_config *config);
+
+SLUICE_END_DECLS
+
+#endif
