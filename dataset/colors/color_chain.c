@@ -190,7 +190,8 @@ void color_add_warp(color_chain *chain, const image_warp *warp)
                                   chain->flipped_y ? chain->height : 0);
     }
     if (last != NULL && chain->operations[chain->count - 1].kind == COLOR_WARP &&
-        last->nearest == next.nearest && last->mask_fill == next.mask_fill &&
+        last->shifts == NULL && last->nearest == next.nearest &&
+        last->mask_fill == next.mask_fill &&
         memcmp(last->fill, next.fill, sizeof(next.fill)) == 0) {
         next.matrix = warp_compose(&last->matrix, &next.matrix);
         chain->operations[chain->count - 1].warp = next;
@@ -237,6 +238,7 @@ color_mix *color_add_mix(color_chain *chain)
         own->flipped_y = chain->flipped_y;
         own->count = 0;
         own->mix_count = 0;
+        own->field_count = 0;
     }
     return mix;
 }

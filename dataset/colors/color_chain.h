@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "elastic_field.h"
 #include "image_blur.h"
 #include "image_warp.h"
 
@@ -86,6 +87,9 @@ typedef struct color_chain {
     uint32_t mix_count;
     struct color_mix
         *mixes; /* memory of the stages' COLOR_MIX, of the caller; NULL: there are none */
+    uint32_t field_count;
+    elastic_field *fields; /* (field_count) for color_add_elastic(), of the caller: at least as many
+                              as the chain has of these; NULL: there are none */
     color_operation operations[COLOR_MAX_OPERATIONS];
 } color_chain;
 

@@ -7,27 +7,34 @@
 #include "cpu_int.h"
 #include "rng_int.h"
 
-void blur_make(image_blur *blur, uint32_t taps, double sigma)
+/* The weight of tap i before the division by the sum of all. */
+static double gaussian(uint32_t i, uint32_t taps, double sigma)
 {
-    double weights[BLUR_TAPS];
+    const double x = ((double)i - (taps - 1) * 0.5) / sigma;
+    const double exponent = -0.5 * x * x;
+
+    return exponent < -200 ? 0 : sli_exp(exponent); /* exp(-200) is 0 in single precision */
+}
+
+void gaussian_weights(uint32_t taps, double sigma, float *weights)
+{
     double sum = 0;
 
-    blur->taps = taps;
     for (uint32_t i = 0; i < taps; i++) {
-        const double x = ((double)i - (taps - 1) * 0.5) / sigma;
-        const double exponent = -0.5 * x * x;
-
-        /* exp(-200) is 0 in single precision. */
-        weights[i] = exponent < -200 ? 0 : sli_exp(exponent);
-        sum += weights[i];
+        sum += gaussian(i, taps, sigma);
     }
     for (uint32_t i = 0; i < taps; i++) {
-        blur->weights[i] = (float)(weights[i] / sum);
+        weights[i] = (float)(gaussian(i, taps, sigma) / sum);
     }
 }
 
-/* Reflects a position at the first and the last one until it is in [0, length). */
-static uint32_t reflect(int64_t at, uint32_t length)
+void blur_make(image_blur *blur, uint32_t taps, double sigma)
+{
+    blur->taps = taps;
+    gaussian_weights(taps, sigma, blur->weights);
+}
+
+uint32_t blur_reflect(int64_t at, uint32_t length)
 {
     const int64_t period = length > 1 ? 2 * (int64_t)(length - 1) : 1;
     const int64_t rest = (at % period + period) % period;
@@ -51,15 +58,15 @@ void blur_line(const image_blur *blur, const image_view *from, uint32_t y, float
     float *sums = memory + (size_t)half * channels; /* after the reflection on the left */
 
     for (uint32_t j = 0; j < blur->taps; j++) {
-        lines[j] = from->pixels + reflect((int64_t)y + j - half, from->height) * from->stride;
+        lines[j] = from->pixels + blur_reflect((int64_t)y + j - half, from->height) * from->stride;
     }
     kernels->sum_lines(lines, blur->weights, blur->taps, sums, count);
     for (uint32_t j = 1; j <= half; j++) {
         memcpy(sums - (size_t)j * channels,
-               sums + (size_t)reflect(-(int64_t)j, from->width) * channels,
+               sums + (size_t)blur_reflect(-(int64_t)j, from->width) * channels,
                channels * sizeof(*sums));
         memcpy(sums + count + (size_t)(j - 1) * channels,
-               sums + (size_t)reflect((int64_t)from->width - 1 + j, from->width) * channels,
+               sums + (size_t)blur_reflect((int64_t)from->width - 1 + j, from->width) * channels,
                channels * sizeof(*sums));
     }
     kernels->sum_values(memory, blur->weights, blur->taps, channels, to, count);

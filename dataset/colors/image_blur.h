@@ -15,7 +15,13 @@ typedef struct image_blur {
     float weights[BLUR_TAPS];
 } image_blur;
 
-/* The weights exp(-x^2 / (2 sigma^2)), x from -(taps - 1) / 2 on, divided by their sum. */
+/* Writes the weights exp(-x^2 / (2 sigma^2)), x from -(taps - 1) / 2 on, divided by their sum. */
+void gaussian_weights(uint32_t taps, double sigma, float *weights);
+
+/* Reflects a position at the first and the last one until it is in [0, length). */
+uint32_t blur_reflect(int64_t at, uint32_t length);
+
+/* Sets the weights of gaussian_weights(). */
 void blur_make(image_blur *blur, uint32_t taps, double sigma);
 
 /* Bytes of memory that blur_line() needs. */

@@ -57,12 +57,31 @@ static bool follow_axis(double range[2], const group_axis *a)
     return range[0] < range[1];
 }
 
+/* The pixel whose displacement a corner at `value` gets, as in torchvision. */
+static uint32_t pixel_of_corner(double value, uint32_t length)
+{
+    const double last = (double)length - 1;
+
+    return (uint32_t)(value > 0 ? value < last ? ceil(value) : last : 0); /* also if it is NaN */
+}
+
+/* Subtracts the displacement of a point, an approximation of the inverse of its addition. */
+static void shift_back(const warp_shifts *shifts, uint32_t width, uint32_t height, double point[2])
+{
+    const uint32_t x = pixel_of_corner(point[0], width);
+    const uint32_t y = pixel_of_corner(point[1], height);
+    const float *line = shifts->lines + 2 * (size_t)y * shifts->stride;
+
+    point[0] -= (double)line[x];
+    point[1] -= (double)line[shifts->stride + x];
+}
+
 /*
  * Replaces a box by the bounding box of its four warped corners, clipped to an image of this size.
  * Corners on both sides of the horizon of a perspective give the whole image. False: nothing is
  * left.
  */
-static bool follow_warp(const warp_matrix *matrix, uint32_t width, uint32_t height, double x[2],
+static bool follow_warp(const image_warp *warp, uint32_t width, uint32_t height, double x[2],
                         double y[2])
 {
     double low[2] = {HUGE_VAL, HUGE_VAL};
@@ -70,13 +89,16 @@ static bool follow_warp(const warp_matrix *matrix, uint32_t width, uint32_t heig
     uint32_t positive = 0;
     warp_matrix forward;
 
-    if (!warp_invert(matrix, &forward)) {
+    if (!warp_invert(&warp->matrix, &forward)) {
         return false;
     }
     for (int i = 0; i < 4; i++) {
         double point[2];
 
         positive += warp_point(&forward, x[i & 1], y[i >> 1], point) > 0;
+        if (warp->shifts != NULL) {
+            shift_back(warp->shifts, width, height, point);
+        }
         for (int axis = 0; axis < 2; axis++) {
             low[axis] = point[axis] < low[axis] ? point[axis] : low[axis];
             high[axis] = point[axis] > high[axis] ? point[axis] : high[axis];
@@ -101,7 +123,7 @@ static bool follow_warps(const color_chain *colors, double x[2], double y[2])
         const color_operation *operation = &colors->operations[i];
 
         if (operation->kind == COLOR_WARP &&
-            !follow_warp(&operation->warp.matrix, colors->width, colors->height, x, y)) {
+            !follow_warp(&operation->warp, colors->width, colors->height, x, y)) {
             return false;
         }
     }

@@ -27,13 +27,22 @@ static uint8_t flips_before(const struct plan_details *details, const dataset_st
 sluice_status colors_init(sample_colors *colors, const sli_plan *plan)
 {
     const uint32_t mixes = plan->dataset->opened_schema.color_mixes;
+    const uint32_t fields = plan->dataset->opened_schema.color_fields;
 
-    if (mixes == 0) {
-        return SLUICE_OK;
+    if (mixes > 0) {
+        colors->mixes = sli_calloc(mixes, sizeof(*colors->mixes));
+        if (colors->mixes == NULL) {
+            return sli_fail(SLUICE_E_NO_MEMORY, "the mixes of an image");
+        }
     }
-    colors->mixes = sli_calloc(mixes, sizeof(*colors->mixes));
-    return colors->mixes != NULL ? SLUICE_OK
-                                 : sli_fail(SLUICE_E_NO_MEMORY, "the mixes of an image");
+    if (fields > 0) {
+        colors->fields = sli_calloc(fields, sizeof(*colors->fields));
+        if (colors->fields == NULL) {
+            return sli_fail(SLUICE_E_NO_MEMORY, "the displacements of an image");
+        }
+        colors->field_count = fields;
+    }
+    return SLUICE_OK;
 }
 
 static void begin_chain(const sli_plan *plan, color_chain *chain)
@@ -42,6 +51,7 @@ static void begin_chain(const sli_plan *plan, color_chain *chain)
     chain->height = plan->host_conversion.height;
     chain->count = 0;
     chain->mix_count = 0;
+    chain->field_count = 0;
 }
 
 void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, uint64_t pass,
@@ -52,6 +62,8 @@ void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, u
 
     begin_chain(plan, &colors->chain);
     colors->chain.mixes = colors->mixes;
+    colors->chain.fields = colors->fields;
+    colors->chain.field_count = colors->field_count;
     if (is_first && details->host_colors < details->color_count) {
         begin_chain(plan, &colors->device);
         colors->device.numbers = true;
@@ -143,6 +155,9 @@ sluice_status colors_start(sample_colors *colors, const sli_conversion *conversi
         if (st == SLUICE_OK) {
             st = mix_reserve(&colors->mixing, &colors->chain, colors->channels);
         }
+        if (st == SLUICE_OK) {
+            st = color_make_fields(&colors->chain);
+        }
     }
     return st;
 }
@@ -217,4 +232,8 @@ void colors_free(sample_colors *colors)
     image_buffer_free(&colors->memory);
     mix_free(&colors->mixing);
     sli_free(colors->mixes);
+    for (uint32_t i = 0; i < colors->field_count; i++) {
+        elastic_free(&colors->fields[i]);
+    }
+    sli_free(colors->fields);
 }

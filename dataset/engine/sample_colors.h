@@ -7,6 +7,7 @@
 #ifndef SLUICE_SAMPLE_COLORS_H
 #define SLUICE_SAMPLE_COLORS_H
 
+#include "color_fields.h"
 #include "image_mix.h"
 #include "plan.h"
 #include "resample.h"
@@ -24,13 +25,16 @@ typedef struct sample_colors {
     image_buffer memory; /* of color_line() */
     color_mix *mixes;    /* for chain.mixes; NULL: no stage mixes copies of an image */
     mix_buffers mixing;
+    elastic_field *fields; /* (field_count) for chain.fields; NULL: no stage is elastic */
+    uint32_t field_count;
     uint32_t width;
     uint32_t height;
     uint32_t channels;
     line_sink target; /* where the lines go */
 } sample_colors;
 
-/* Allocates the mixes of the plan's stages. After E_NO_MEMORY call colors_free(), too. */
+/* Allocates the mixes and fields of the plan's stages. After E_NO_MEMORY call colors_free(), too.
+ */
 sluice_status colors_init(sample_colors *colors, const sli_plan *plan);
 
 /*

@@ -401,6 +401,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     }
     if (partner != NULL && plan->details->warps) { /* masks follow those of the first image */
         colors_draw(&loader->colors, plan, sample, pass, (uint32_t)plan->details->image);
+        st = st == SLUICE_OK ? color_make_fields(&loader->colors.chain) : st;
     }
     return st;
 }

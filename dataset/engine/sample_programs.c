@@ -18,7 +18,7 @@ static uint32_t pixel_of(const uint8_t value[4])
 /* Sets the only warp of a program, after the operators that it has so far. */
 static void set_warp(const image_warp *warp, sli_row_program *program)
 {
-    assert(program->warp == SLI_ROW_NO_WARP);
+    assert(program->warp == SLI_ROW_NO_WARP && warp->shifts == NULL);
     program->warp = warp->nearest ? SLI_ROW_NEAREST : SLI_ROW_BILINEAR;
     program->before = program->count;
     program->fill = pixel_of(warp->fill);

@@ -76,8 +76,8 @@ sluice_status schema_want_device(const stage_def *def, const void *args, const s
     if (def->is_by_pixel == NULL || !def->is_by_pixel(args)) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s comes after device, where each pixel of a result depends on one point "
-                        "of the image; contrast, autocontrast, equalize, blurring and sharpening "
-                        "need the whole image, so put it before device",
+                        "of the image; contrast, autocontrast, equalize, blurring, sharpening "
+                        "and elastic need the whole image, so put it before device",
                         def->name);
     }
     schema->device_operations += schema->color_operations - before->color_operations;

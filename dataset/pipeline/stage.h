@@ -92,6 +92,7 @@ typedef struct stage_schema {
     bool is_bent;              /* an earlier stage is a warp that is not affine */
     uint32_t color_operations; /* most operations that the colour stages so far add for one image */
     uint32_t color_mixes;      /* most of them that are COLOR_MIX */
+    uint32_t color_fields;     /* most elastic warps that they add for one image */
     bool is_warped;            /* an earlier stage may warp the image */
     bool is_on_device;         /* an earlier stage is device */
     uint32_t device_operations; /* most operations that the colour stages after device add */

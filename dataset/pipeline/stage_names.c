@@ -47,6 +47,7 @@ static const struct {
     {"RandomRotation", "random_rotation DEGREES"},
     {"RandomAffine", "random_affine DEGREES"},
     {"RandomPerspective", "random_perspective SCALE P"},
+    {"ElasticTransform", "elastic ALPHA SIGMA"},
     {"Rotate", "rotate DEGREES"},
     {"RandomCrop", "random_crop H,W"},
     {"RandomZoomOut", "random_zoom_out FILL LOW,HIGH P"},

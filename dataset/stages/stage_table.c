@@ -64,6 +64,7 @@
     X(random_affine)          \
     X(perspective)            \
     X(random_perspective)     \
+    X(elastic)                \
     X(device)                 \
     X(random_horizontal_flip) \
     X(random_vertical_flip)   \

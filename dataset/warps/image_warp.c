@@ -4,13 +4,19 @@
 #include <string.h>
 
 #include "cpu_int.h"
-#include "warp_kernels.h"
 
 void warp_line(const image_warp *warp, const image_view *from, uint32_t y, uint8_t *to)
 {
-    const warp_row row = {.points = sli_warp_row_of(warp->matrix.m, y), .fill = warp->fill};
+    warp_row row = {.points = sli_warp_row_of(warp->matrix.m, y), .fill = warp->fill};
     const warp_kernels *kernels = SLI_CHOOSE(sli_warp_kernels);
 
+    if (warp->shifts != NULL) {
+        row.shifts = warp->shifts->lines + 2 * (size_t)y * warp->shifts->stride;
+        row.shift_stride = warp->shifts->stride;
+        for (int i = 0; i < 3; i++) {
+            row.across[i] = (float)warp->matrix.m[3 * i + 1];
+        }
+    }
     (warp->nearest ? kernels->nearest : kernels->bilinear)(&row, from, to);
 }
 

@@ -10,13 +10,25 @@
 #define SLUICE_IMAGE_WARP_H
 
 #include "image.h"
+#include "warp_kernels.h"
 #include "warp_matrix.h"
 
 enum { WARP_CHANNELS = 4 };
 
+/*
+ * A displacement of each pixel of a result, in pixels. lines is (height, 2, stride): along x, then
+ * along y. The stride is the width, rounded up to a multiple of WARP_BLOCK.
+ */
+typedef struct warp_shifts {
+    const float *lines;
+    size_t stride;
+} warp_shifts;
+
 typedef struct image_warp {
     warp_matrix matrix;
-    bool nearest; /* the pixel that contains the point; false: bilinear */
+    const warp_shifts *shifts; /* added to the pixels' centres before the matrix is applied; NULL:
+                                  none; set before warp_line(), of the size of the image */
+    bool nearest;              /* the pixel that contains the point; false: bilinear */
     uint8_t fill[WARP_CHANNELS];
     uint8_t mask_fill; /* fill of masks, which are always sampled by nearest neighbour */
 } image_warp;

@@ -10,7 +10,7 @@
 
 #include "cpu_int.h"
 
-enum { BLOCK = 64, MOST_CHANNELS = 4 };
+enum { BLOCK = WARP_BLOCK, MOST_CHANNELS = 4 };
 
 /* The points of a block of pixels. */
 typedef struct warp_block {
@@ -30,6 +30,24 @@ static inline void place(const sli_warp_row *row, bool divides, uint32_t first, 
 
         block->x[i] = point.x;
         block->y[i] = point.y;
+    }
+}
+
+/* The same, with displacements of the pixels. */
+static inline void place_shifted(const warp_row *row, uint32_t first, warp_block *block)
+{
+    const float *along_x = row->shifts + first;
+    const float *along_y = along_x + row->shift_stride;
+
+    for (int i = 0; i < BLOCK; i++) {
+        const float x = (float)(int32_t)(first + (uint32_t)i) + along_x[i];
+        const float y = along_y[i];
+        const float divisor = x * row->points.step[2] + (y * row->across[2] + row->points.start[2]);
+
+        block->x[i] =
+            (x * row->points.step[0] + (y * row->across[0] + row->points.start[0])) / divisor;
+        block->y[i] =
+            (x * row->points.step[1] + (y * row->across[1] + row->points.start[1])) / divisor;
     }
 }
 
@@ -61,7 +79,9 @@ static inline void find_samples(int32_t width, int32_t height, int32_t reach, wa
 static inline void find_block(const warp_row *row, const image_view *from, uint32_t first,
                               float shift, int32_t reach, warp_block *block)
 {
-    if (row->points.divides) {
+    if (row->shifts != NULL) {
+        place_shifted(row, first, block);
+    } else if (row->points.divides) {
         place(&row->points, true, first, block);
     } else {
         place(&row->points, false, first, block);

@@ -8,10 +8,17 @@
 #include "image.h"
 #include "warp_pixel_int.h"
 
+/* Pixels of a line that the kernels compute at once. */
+enum { WARP_BLOCK = 64 };
+
 /* One line of a result. */
 typedef struct warp_row {
     sli_warp_row points;
     const uint8_t *fill; /* (4): value of each channel outside the image */
+    const float *shifts; /* displacements of the pixels along x; NULL: none. Those along y follow,
+                            shift_stride after them. Whole blocks are read. */
+    size_t shift_stride;
+    float across[3]; /* with shifts: of each sum of the map (sli_warp_row_of()), its factor of y */
 } warp_row;
 
 /* Writes a line of `from->width` pixels; up to 3 bytes after the line are overwritten. */

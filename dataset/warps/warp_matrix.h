@@ -18,6 +18,8 @@ typedef struct warp_matrix {
     double m[9];
 } warp_matrix;
 
+extern const warp_matrix warp_identity;
+
 /* An affine warp about the centre of the image. */
 typedef struct warp_affine {
     double degrees;      /* clockwise */

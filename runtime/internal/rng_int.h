@@ -12,32 +12,54 @@
 
 #include "device_fn_int.h"
 
+enum { SLI_PHILOX_ROUNDS = 10 };
+
+/* The four words of a counter, or four random numbers. */
+typedef struct sli_philox_words {
+    uint32_t x0;
+    uint32_t x1;
+    uint32_t x2;
+    uint32_t x3;
+} sli_philox_words;
+
+/* One round of Philox. */
+static inline sli_philox_words sli_philox_round(uint32_t key0, uint32_t key1, sli_philox_words in)
+{
+    const uint64_t p0 = UINT64_C(0xD2511F53) * in.x0;
+    const uint64_t p1 = UINT64_C(0xCD9E8D57) * in.x2;
+    sli_philox_words out;
+
+    out.x0 = (uint32_t)(p1 >> 32) ^ in.x1 ^ key0;
+    out.x1 = (uint32_t)p1;
+    out.x2 = (uint32_t)(p0 >> 32) ^ in.x3 ^ key1;
+    out.x3 = (uint32_t)p0;
+    return out;
+}
+
+/* Advances the key to the next round. */
+static inline void sli_philox_next_key(uint32_t *key0, uint32_t *key1)
+{
+    *key0 += UINT32_C(0x9E3779B9);
+    *key1 += UINT32_C(0xBB67AE85);
+}
+
 /* Four independent uniform 32-bit numbers from a 64-bit key and a 128-bit counter. */
 static inline void sli_philox(uint64_t key, uint64_t counter_low, uint64_t counter_high,
                               uint32_t out[4])
 {
-    uint32_t x0 = (uint32_t)counter_low;
-    uint32_t x1 = (uint32_t)(counter_low >> 32);
-    uint32_t x2 = (uint32_t)counter_high;
-    uint32_t x3 = (uint32_t)(counter_high >> 32);
-    uint32_t k0 = (uint32_t)key;
-    uint32_t k1 = (uint32_t)(key >> 32);
+    sli_philox_words words = {(uint32_t)counter_low, (uint32_t)(counter_low >> 32),
+                              (uint32_t)counter_high, (uint32_t)(counter_high >> 32)};
+    uint32_t key0 = (uint32_t)key;
+    uint32_t key1 = (uint32_t)(key >> 32);
 
-    for (int round = 0; round < 10; round++) {
-        uint64_t p0 = UINT64_C(0xD2511F53) * x0;
-        uint64_t p1 = UINT64_C(0xCD9E8D57) * x2;
-
-        x0 = (uint32_t)(p1 >> 32) ^ x1 ^ k0;
-        x2 = (uint32_t)(p0 >> 32) ^ x3 ^ k1;
-        x1 = (uint32_t)p1;
-        x3 = (uint32_t)p0;
-        k0 += UINT32_C(0x9E3779B9);
-        k1 += UINT32_C(0xBB67AE85);
+    for (int round = 0; round < SLI_PHILOX_ROUNDS; round++) {
+        words = sli_philox_round(key0, key1, words);
+        sli_philox_next_key(&key0, &key1);
     }
-    out[0] = x0;
-    out[1] = x1;
-    out[2] = x2;
-    out[3] = x3;
+    out[0] = words.x0;
+    out[1] = words.x1;
+    out[2] = words.x2;
+    out[3] = words.x3;
 }
 
 /* The finaliser of splitmix64 (Steele, Lea and Flood 2014): a bijection that mixes every bit. */

@@ -27,6 +27,7 @@ static void add_colors_and_warps(sluice_dataset *dataset)
     T_OK(sluice_dataset_random_erasing(dataset, 0.5, NULL, NULL, NULL, 0));
     T_OK(sluice_dataset_trivial_augment(dataset, 31, &warp));
     T_OK(sluice_dataset_rand_augment(dataset, 2, 9, 31, NULL));
+    T_OK(sluice_dataset_elastic(dataset, NULL, NULL, &warp));
     T_OK(sluice_dataset_aug_mix(dataset, 3, 3, -1, 1, true, &warp));
     T_OK(sluice_dataset_random_apply(dataset, 0.5, "random_invert"));
     T_OK(sluice_dataset_random_choice(dataset, nested, NULL, 2));

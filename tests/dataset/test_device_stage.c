@@ -340,7 +340,7 @@ static void what_the_device_cannot_run_is_refused(void)
 {
     static const char *const cases[][2] = {
         {"device | color_jitter 0.4 0.4", "color_jitter comes after device"},
-        {"device | random_equalize", "equalize, blurring and sharpening need the whole image"},
+        {"device | random_equalize", "blurring, sharpening and elastic need the whole image"},
         {"device | trivial_augment", "trivial_augment comes after device"},
         {"device | gaussian_blur 3", "gaussian_blur comes after device"},
         {"rotate 30 | device | affine 10", "affine comes after device, and another warp before"},

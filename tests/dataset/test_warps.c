@@ -327,8 +327,13 @@ static void kernels_of_all_levels_give_the_same_bytes(void)
 {
 #if defined(__x86_64__)
     static const warp_kernels *const levels[] = {&sli_warp_kernels_v3, &sli_warp_kernels_v4};
+    enum { SHIFTS = 8 * WARP_BLOCK };
+    static float shifts[SHIFTS];
     const uint8_t fill[4] = {1, 2, 3, 4};
 
+    for (int i = 0; i < SHIFTS; i++) {
+        shifts[i] = (float)(i * 37 % 101) * 0.21F - 10;
+    }
     for (uint32_t channels = 1; channels <= 4; channels++) {
         picture from = picture_make(203, 90, channels, 3);
         const image_view view = view_of(&from);
@@ -339,11 +344,18 @@ static void kernels_of_all_levels_give_the_same_bytes(void)
             const warp_kernels *kernels = levels[level - SLI_CPU_V3];
 
             for (int k = 0; k < 40; k++) {
-                const warp_row row = {{{(float)k * 3.3F - 20, (float)k * 2.1F - 9, 1.5F},
-                                       {1.5F - (float)k * 0.07F, 0.3F, 0.001F * (float)k},
-                                       k % 2 == 0},
-                                      fill};
+                warp_row row = {.points = {{(float)k * 3.3F - 20, (float)k * 2.1F - 9, 1.5F},
+                                           {1.5F - (float)k * 0.07F, 0.3F, 0.001F * (float)k},
+                                           k % 2 == 0},
+                                .fill = fill};
 
+                if (k % 4 == 3) {
+                    row.shifts = shifts;
+                    row.shift_stride = SHIFTS / 2;
+                    row.across[0] = 0.1F * (float)k;
+                    row.across[1] = 1;
+                    row.across[2] = 0.01F;
+                }
                 sli_warp_kernels_portable.nearest(&row, &view, want.pixels);
                 kernels->nearest(&row, &view, got.pixels);
                 T_TRUE(same(&got, &want));

@@ -221,6 +221,20 @@ static sluice_status call_aug_mix_defaults(sluice_dataset *d)
     return sluice_dataset_aug_mix(d, 3, 3, -1, 1, true, NULL);
 }
 
+static sluice_status call_elastic(sluice_dataset *d)
+{
+    static const double alpha[2] = {30, 40};
+    static const double sigma[2] = {2, 3};
+    const sluice_warp_config config = filled_warp("nearest");
+
+    return sluice_dataset_elastic(d, alpha, sigma, &config);
+}
+
+static sluice_status call_elastic_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_elastic(d, NULL, NULL, NULL);
+}
+
 static sluice_status call_rand_augment_defaults(sluice_dataset *d)
 {
     return sluice_dataset_rand_augment(d, 2, 9, 31, NULL);
@@ -432,6 +446,8 @@ const stage_call image_calls[] = {
     {SOURCE, "rand_augment 3 5 11 bilinear 1,2,3 9", call_rand_augment, NULL, "batch 4"},
     {SOURCE, "aug_mix 5 2 4 0.5 false nearest 1,2,3 9", call_aug_mix, NULL, "batch 4"},
     {SOURCE, "aug_mix", call_aug_mix_defaults, NULL, "batch 4"},
+    {SOURCE, "elastic 30,40 2,3 nearest 1,2,3 9", call_elastic, NULL, "batch 4"},
+    {SOURCE, "elastic", call_elastic_defaults, NULL, "batch 4"},
     {SOURCE, "rand_augment", call_rand_augment_defaults, NULL, "batch 4"},
     {SOURCE, "random_apply 0.75 (color_jitter 0.4 | random_invert 0.5) columns=image",
      call_random_apply, NULL, "batch 4"},

@@ -46,7 +46,7 @@ sluice_status warp_infer(const char *stage, const warp_options *options, uint32_
     return st == SLUICE_OK ? schema_add_operations(schema, stage, operations) : st;
 }
 
-void warp_add(const warp_options *options, const warp_matrix *matrix, color_chain *chain)
+image_warp warp_by(const warp_options *options, const warp_matrix *matrix)
 {
     image_warp warp = {.matrix = *matrix, .nearest = options->filter == 0};
     stage_padding padding;
@@ -54,6 +54,13 @@ void warp_add(const warp_options *options, const warp_matrix *matrix, color_chai
     fill_set(&options->outside, &padding);
     memcpy(warp.fill, padding.fill, sizeof(warp.fill));
     warp.mask_fill = padding.mask_fill;
+    return warp;
+}
+
+void warp_add(const warp_options *options, const warp_matrix *matrix, color_chain *chain)
+{
+    const image_warp warp = warp_by(options, matrix);
+
     color_add_warp(chain, &warp);
 }
 

@@ -37,6 +37,9 @@ sluice_status warp_check(const char *stage, const warp_options *options);
 sluice_status warp_infer(const char *stage, const warp_options *options, uint32_t operations,
                          bool bends, stage_schema *schema);
 
+/* The warp by a matrix with these options. */
+image_warp warp_by(const warp_options *options, const warp_matrix *matrix);
+
 void warp_add(const warp_options *options, const warp_matrix *matrix, color_chain *chain);
 
 /* Reads the options of a call; `config` may be NULL. */

@@ -6,6 +6,7 @@ Needs torch and torchvision (made with 0.29.2). Run it in this folder; the files
 repository, so that tests need neither. rgb-70x12.ppm is the input, NAME.ppm an output.
 """
 import torch
+from torchvision import tv_tensors
 from torchvision.transforms.v2 import functional as F
 
 WIDTH, HEIGHT = 70, 12
@@ -58,3 +59,21 @@ save("affine", F.affine(image, 12, [5, -2], 0.8, [20, -10], interpolation="bilin
 save("affine-large", F.affine(image, -5, [0, 1], 1.6, [0, 5], interpolation="nearest", fill=0))
 save("perspective", F.perspective(image, [[0, 0], [69, 0], [69, 11], [0, 11]],
                                   [[3, 2], [60, 0], [66, 9], [10, 11]], fill=fills))
+
+# elastic: the same noise in both, since its random numbers are others there.
+def noise(axis):
+    return torch.tensor([[[[(2 * ((x * 40503 + y * 30011 + axis * 17 + x * y * 977) & 0xFFFF) - 65535)
+                            / 65536 for x in range(WIDTH)] for y in range(HEIGHT)]]])
+
+
+ALPHA, SIGMA = [9.0, 40.0], [1.2, 0.9]
+parts = []
+for axis in 0, 1:
+    taps = int(8 * SIGMA[axis] + 1) | 1
+    parts.append(F.gaussian_blur(noise(axis), [taps, taps], SIGMA) * ALPHA[axis] / [HEIGHT, WIDTH][axis])
+displacement = torch.concat(parts, 1).permute([0, 2, 3, 1])
+save("elastic", F.elastic(image, displacement, interpolation="bilinear", fill=fills))
+save("elastic-nearest", F.elastic(image, displacement, interpolation="nearest", fill=7))
+boxes = tv_tensors.BoundingBoxes([[10.0, 2, 40, 9], [0, 0, 69, 11], [60, 4, 66, 11]], format="XYXY",
+                                 canvas_size=(HEIGHT, WIDTH))
+print("boxes of test_elastic.c:", F.elastic(boxes, displacement).tolist())

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Warps: stages that rotate, shear, scale, translate or tilt each image without changing its size.
+ * Warps: stages that rotate, shear, scale, translate, tilt or distort each image without changing
+ * its size.
  *
  * They come after all crops and resizes, before normalize, to_dtype and to_chw, among colour stages
  * and flips in any order. Names, defaults, draws and formulas are those of torchvision's v2
@@ -14,7 +15,8 @@
  * same draws.
  *
  * Returns: E_INVALID invalid arguments, a position where the stage is not allowed, or a perspective
- *          in a pipeline with the stage geometry; the sticky error of building; E_NO_MEMORY.
+ *          or elastic warp in a pipeline with the stage geometry; the sticky error of building;
+ * E_NO_MEMORY.
  */
 #ifndef SLUICE_WARPS_H
 #define SLUICE_WARPS_H
@@ -28,7 +30,8 @@ typedef struct sluice_warp_config {
     size_t struct_size;  /**< bytes; set by sluice_warp_config_init() */
     const char *filter;  /**< "nearest": the pixel that contains the point; "bilinear": the four
                               pixels around it, rounded once, halves to even; NULL: torchvision's
-                              default, "bilinear" for a perspective, else "nearest" */
+                              default, "bilinear" for a perspective and
+                              sluice_dataset_elastic(), else "nearest" */
     const uint8_t *fill; /**< (fill_count) values outside the image; copied; NULL: 0 */
     uint32_t fill_count; /**< 1, or the number of channels of the image; not used if fill is NULL */
     uint32_t mask_fill;  /**< class number for masks outside the image, 0 to 255 */
@@ -137,6 +140,37 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_perspective(sluice_dataset *data
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_random_perspective(
     sluice_dataset *dataset, double distortion_scale, double p, const sluice_warp_config *config);
+
+/**
+ * Moves pixels by smooth random displacements: torchvision's ElasticTransform. Pixel (x, y) of the
+ * result is sampled at (x + dx, y + dy), where
+ *
+ *     dx = alpha[0] / height * width / 2 * G(noise)    dy = alpha[1] / width * height / 2 *
+ * G(noise)
+ *
+ * The noise is uniform in (-1, 1), a number for each pixel and axis, in steps of 2^-15. G is a
+ * Gaussian filter with standard deviations sigma[0] along x and sigma[1] along y, and 8 * sigma[0]
+ * + 1 taps for dx, 8 * sigma[1] + 1 for dy, truncated and made odd. The image is reflected at its
+ * edges. With an affine or perspective warp before it, the image is sampled once.
+ *
+ * A corner of a box moves by the negative displacement of its pixel (coordinates rounded up), as in
+ * torchvision: an approximation for small displacements.
+ *
+ * @param alpha   (2) along x and along y, 0 to 1e6; NULL: 50
+ * @param sigma   (2) along x and along y, 0 to 64; both 0: no filter; NULL: 5
+ * @param config  NULL: all defaults, "bilinear" and 0
+ *
+ * Returns: E_INVALID also in a pipeline with the stage geometry, and for images of more than 2^26
+ *          pixels.
+ *
+ * Source: torchvision.transforms.v2.ElasticTransform; Simard et al., "Best practices for
+ * convolutional neural networks applied to visual document analysis" (ICDAR 2003).
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_elastic(sluice_dataset *dataset,
+                                                        const double *alpha, const double *sigma,
+                                                        const sluice_warp_config *config);
 
 /**
  * Applies one of 14 operations, chosen at random, with a random magnitude: torchvision's
