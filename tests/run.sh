@@ -98,7 +98,7 @@ else
         step valgrind sh tests/valgrind.sh build/gcc &&
         step faults sh tests/faults.sh build/gcc
     # These do not depend on the compiler, or test what is installed, as above.
-    left_out="-LE model -E ^(layers|deps|package|copied|pack_tool|suspend|mpi)$"
+    left_out="-LE model -E ^(layers|deps|package|copied|pack_tool|suspend|mpi|nccl)$"
     CC=clang CXX=clang++ build_and_test clang --preset ci $few
     left_out="-E ^(layers|deps|pack_tool)$" # layers reads objects without sanitizers
     CC=gcc CXX=g++ build_and_test asan --preset asan $few

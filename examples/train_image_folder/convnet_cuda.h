@@ -49,6 +49,21 @@ void convnet_cuda_destroy(convnet_cuda *net);
 const char *convnet_cuda_train_step(convnet_cuda *net, const convnet_cuda_batch *batch,
                                     void *stream);
 
+/**
+ * The first half of a training step, for a batch that several devices share: enqueues the
+ * computation of the sums of this device's valid rows, of gradient, losses, correct rows and
+ * number.
+ *
+ * @param sums_out   (*count_out) floats in device memory, owned by the network. The caller enqueues
+ *                   what replaces them by the sums over all devices, in the same stream
+ */
+const char *convnet_cuda_train_gradient(convnet_cuda *net, const convnet_cuda_batch *batch,
+                                        void *stream, float **sums_out, size_t *count_out);
+
+/** The second half: enqueues the update by these sums. The outputs are means over all devices. */
+const char *convnet_cuda_train_update(convnet_cuda *net, const convnet_cuda_batch *batch,
+                                      void *stream);
+
 /** Enqueues an evaluation; weights stay as they are. */
 const char *convnet_cuda_evaluate(convnet_cuda *net, const convnet_cuda_batch *batch, void *stream);
 

@@ -22,6 +22,9 @@ enum {
     CONVNET_CLOSED = 4      /* `winner` if the ReLU is inactive */
 };
 
+/* What follows the gradient in `sums`. */
+enum { CONVNET_LOSS, CONVNET_CORRECT, CONVNET_ROWS, CONVNET_TOTALS };
+
 /* A convolution with bias, ReLU and max-pool. (H, W) is the size of its input. */
 typedef struct convnet_block {
     uint32_t height, width, in, out;
@@ -46,6 +49,7 @@ typedef struct convnet_job {
     float *weights;      /* (weight_count) */
     float *velocity;     /* (weight_count), after the weights */
     float *gradients;    /* (parts, linear), of the convolutions */
+    float *sums;         /* (weight_count + CONVNET_TOTALS), of all rows, then of all devices */
     float *logit_parts;  /* (batch, panels, 64, 16) */
     float *logits;       /* (batch, panels * 16), later replaced by their gradients */
     float *losses;       /* (batch) */
@@ -58,7 +62,7 @@ typedef struct convnet_job {
     const float *learning_rate;
     float *loss_out;
     float *correct_out;
-    bool means; /* the two outputs above are means over the rows, not sums */
+    bool means; /* the gradients and the two outputs above are means over the rows, not sums */
 } convnet_job;
 
 /* Reserves memory for count elements, aligned to 256 bytes; NULL if memory is NULL. */
@@ -126,6 +130,7 @@ static inline size_t convnet_lay_out(convnet_job *job, const convnet_config *con
     job->weights = convnet_take_floats(memory, &total, 2 * job->weight_count);
     job->velocity = memory == NULL ? NULL : job->weights + job->weight_count;
     job->gradients = convnet_take_floats(memory, &total, job->parts * job->linear);
+    job->sums = convnet_take_floats(memory, &total, job->weight_count + CONVNET_TOTALS);
     logits = (size_t)config->batch * job->panels * CONVNET_LANES;
     job->logit_parts = convnet_take_floats(memory, &total, logits * CONVNET_SLICES);
     job->logits = convnet_take_floats(memory, &total, logits);

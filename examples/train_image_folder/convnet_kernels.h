@@ -3,8 +3,8 @@
 /*
  * The arithmetic of convnet.h for many threads: one function per kernel, with the work of its
  * thread t, and the order of the kernels. nvcc compiles these functions to kernels
- * (convnet_cuda.cu). A C compiler can run the same functions in loops, which is how they are tested
- * without a GPU (tests/examples/test_convnet_kernels.c).
+ * (convnet_launch.cu). A C compiler can run the same functions in loops, which is how they are
+ * tested without a GPU (tests/examples/test_convnet_kernels.c).
  *
  * Activations are (batch, H, W, C) without borders. Neighbouring threads process neighbouring
  * channels, so they read adjacent weights, whose layout is that of convnet.c, and the same pixels.
@@ -51,9 +51,16 @@
     X(input_slope, 2)                                                                              \
     X(gradient, 1)                                                                                 \
     X(input_slope, 1)                                                                              \
-    X(gradient, 0)                                                                                 \
+    X(gradient, 0)
+#define CONVNET_UPDATE(X)                                                                          \
     X(update_blocks, 0)                                                                            \
     X(update_linear, 0)
+/* Instead of CONVNET_UPDATE, if several devices share a batch: the sums of one device, and the
+ * update by the sums of all. */
+#define CONVNET_SUMS(X)                                                                            \
+    X(sum_blocks, 0)                                                                               \
+    X(sum_linear, 0)
+#define CONVNET_SUMS_UPDATE(X) X(update_by_sums, 0)
 #define CONVNET_EACH(X)                                                                            \
     X(convolve)                                                                                    \
     X(logit_part)                                                                                  \
@@ -65,7 +72,10 @@
     X(gradient)                                                                                    \
     X(input_slope)                                                                                 \
     X(update_blocks)                                                                               \
-    X(update_linear)
+    X(update_linear)                                                                               \
+    X(sum_blocks)                                                                                  \
+    X(sum_linear)                                                                                  \
+    X(update_by_sums)
 
 /* ---- the forward pass --------------------------------------------------------------------- */
 
@@ -222,11 +232,13 @@ CONVNET_FN uint64_t convnet_judge_threads(const convnet_job *job, uint32_t block
 
 /*
  * Computes the loss and the correctness of a row. Replaces its logits by the gradients of the mean
- * loss: probability minus truth for softmax cross-entropy. An invalid label makes the loss NaN.
+ * loss, or of the sum of the losses: probability minus truth for softmax cross-entropy. An invalid
+ * label makes the loss NaN.
  */
 CONVNET_FN void convnet_judge(const convnet_job *job, uint32_t block, uint32_t row)
 {
     const uint32_t valid_rows = *job->valid_rows;
+    const float divisor = job->means ? (float)valid_rows : 1.0f;
     float *logits = job->logits + (size_t)row * job->panels * CONVNET_LANES;
     uint32_t label = 0;
     uint32_t best = 0;
@@ -249,7 +261,7 @@ CONVNET_FN void convnet_judge(const convnet_job *job, uint32_t block, uint32_t r
         sum += logits[i];
     }
     for (uint32_t i = 0; i < job->classes; i++) {
-        logits[i] = (logits[i] / sum - (i == label ? 1.0f : 0.0f)) / (float)valid_rows;
+        logits[i] = (logits[i] / sum - (i == label ? 1.0f : 0.0f)) / divisor;
     }
     job->losses[row] = most - own + logf(sum);
     job->correct[row] = best == label;
@@ -440,45 +452,31 @@ CONVNET_FN void convnet_input_slope(const convnet_job *job, uint32_t block, uint
     b->input_slope[t] = sum;
 }
 
-/* SGD with momentum. A no-op without valid rows. */
+/* SGD with momentum. */
 CONVNET_FN void convnet_move(const convnet_job *job, size_t weight, float gradient)
 {
     const float velocity = job->momentum * job->velocity[weight] + gradient;
 
-    if (*job->valid_rows > 0) {
-        job->velocity[weight] = velocity;
-        job->weights[weight] -= *job->learning_rate * velocity;
-    }
+    job->velocity[weight] = velocity;
+    job->weights[weight] -= *job->learning_rate * velocity;
 }
 
-CONVNET_FN uint64_t convnet_update_blocks_threads(const convnet_job *job, uint32_t block)
-{
-    (void)block;
-    return job->linear;
-}
-
-CONVNET_FN void convnet_update_blocks(const convnet_job *job, uint32_t block, uint32_t t)
+/* Returns the gradient of weight or bias t of the convolutions: the sum over the parts. */
+CONVNET_FN float convnet_block_sum(const convnet_job *job, uint32_t t)
 {
     float sum = 0.0f;
 
-    (void)block;
     for (uint32_t part = 0; part < job->parts; part++) {
         sum += job->gradients[part * job->linear + t];
     }
-    convnet_move(job, t, sum);
-}
-
-CONVNET_FN uint64_t convnet_update_linear_threads(const convnet_job *job, uint32_t block)
-{
-    (void)block;
-    return job->weight_count - job->linear;
+    return sum;
 }
 
 /*
- * Updates a weight or bias of the linear layer. Its gradient is a sum over the rows. The threads of
- * biases follow the threads of weights.
+ * Returns the gradient of weight or bias t of the linear layer: a sum over the rows, 0 in the
+ * padding of a panel. The biases follow the weights.
  */
-CONVNET_FN void convnet_update_linear(const convnet_job *job, uint32_t block, uint32_t t)
+CONVNET_FN float convnet_linear_sum(const convnet_job *job, uint32_t t)
 {
     const uint32_t padded = job->panels * CONVNET_LANES;
     const bool is_bias = t >= job->features * padded;
@@ -489,16 +487,92 @@ CONVNET_FN void convnet_update_linear(const convnet_job *job, uint32_t block, ui
     const float *features = job->blocks[CONVNET_BLOCKS - 1].output;
     float sum = 0.0f;
 
-    (void)block;
-    if (k >= job->classes) {
-        return; /* padding of a panel */
-    }
-    for (uint32_t row = 0; row < *job->valid_rows; row++) {
+    for (uint32_t row = 0; k < job->classes && row < *job->valid_rows; row++) {
         const float input = is_bias ? 1.0f : features[(size_t)row * job->features + feature];
 
         sum = fmaf(job->logits[(size_t)row * padded + k], input, sum);
     }
-    convnet_move(job, job->linear + t, sum);
+    return sum;
+}
+
+CONVNET_FN uint64_t convnet_update_blocks_threads(const convnet_job *job, uint32_t block)
+{
+    (void)block;
+    return job->linear;
+}
+
+/* Updates a weight or bias of the convolutions. A no-op without valid rows. */
+CONVNET_FN void convnet_update_blocks(const convnet_job *job, uint32_t block, uint32_t t)
+{
+    (void)block;
+    if (*job->valid_rows > 0) {
+        convnet_move(job, t, convnet_block_sum(job, t));
+    }
+}
+
+CONVNET_FN uint64_t convnet_update_linear_threads(const convnet_job *job, uint32_t block)
+{
+    (void)block;
+    return job->weight_count - job->linear;
+}
+
+/* Updates a weight or bias of the linear layer. A no-op without valid rows. */
+CONVNET_FN void convnet_update_linear(const convnet_job *job, uint32_t block, uint32_t t)
+{
+    (void)block;
+    if (*job->valid_rows > 0) {
+        convnet_move(job, job->linear + t, convnet_linear_sum(job, t));
+    }
+}
+
+/* ---- a batch that several devices share ---------------------------------------------------- */
+
+CONVNET_FN uint64_t convnet_sum_blocks_threads(const convnet_job *job, uint32_t block)
+{
+    return convnet_update_blocks_threads(job, block);
+}
+
+CONVNET_FN void convnet_sum_blocks(const convnet_job *job, uint32_t block, uint32_t t)
+{
+    (void)block;
+    job->sums[t] = convnet_block_sum(job, t);
+}
+
+CONVNET_FN uint64_t convnet_sum_linear_threads(const convnet_job *job, uint32_t block)
+{
+    return convnet_update_linear_threads(job, block);
+}
+
+/* Loss and correct rows are written by `total`. */
+CONVNET_FN void convnet_sum_linear(const convnet_job *job, uint32_t block, uint32_t t)
+{
+    (void)block;
+    job->sums[job->linear + t] = convnet_linear_sum(job, t);
+    if (t == 0) {
+        job->sums[job->weight_count + CONVNET_ROWS] = (float)*job->valid_rows;
+    }
+}
+
+CONVNET_FN uint64_t convnet_update_by_sums_threads(const convnet_job *job, uint32_t block)
+{
+    (void)block;
+    return job->weight_count;
+}
+
+/* Updates a weight or bias by the sums of all devices. A no-op if they had no valid rows. */
+CONVNET_FN void convnet_update_by_sums(const convnet_job *job, uint32_t block, uint32_t t)
+{
+    const float *totals = job->sums + job->weight_count;
+    const float rows = totals[CONVNET_ROWS];
+
+    (void)block;
+    if (rows > 0.0f) {
+        convnet_move(job, t, job->sums[t] / rows);
+    }
+    if (t == 0) {
+        *job->loss_out = rows > 0.0f ? totals[CONVNET_LOSS] / rows : 0.0f;
+        *job->correct_out = rows > 0.0f ? totals[CONVNET_CORRECT] / rows : 0.0f;
+    }
 }
 
 #endif

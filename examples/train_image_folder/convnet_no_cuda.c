@@ -28,6 +28,20 @@ const char *convnet_cuda_train_step(convnet_cuda *net, const convnet_cuda_batch 
     return missing;
 }
 
+const char *convnet_cuda_train_gradient(convnet_cuda *net, const convnet_cuda_batch *batch,
+                                        void *stream, float **sums_out, size_t *count_out)
+{
+    (void)sums_out;
+    (void)count_out;
+    return convnet_cuda_train_step(net, batch, stream);
+}
+
+const char *convnet_cuda_train_update(convnet_cuda *net, const convnet_cuda_batch *batch,
+                                      void *stream)
+{
+    return convnet_cuda_train_step(net, batch, stream);
+}
+
 const char *convnet_cuda_evaluate(convnet_cuda *net, const convnet_cuda_batch *batch, void *stream)
 {
     return convnet_cuda_train_step(net, batch, stream);

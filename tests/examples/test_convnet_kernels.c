@@ -103,6 +103,26 @@ static void run_step(fixture *f)
 {
     CONVNET_FORWARD(RUN)
     CONVNET_BACKWARD(RUN)
+    CONVNET_UPDATE(RUN)
+}
+
+/* The first half of a step that devices share: afterwards job.sums has the sums of these rows. */
+static void run_sums(fixture *f)
+{
+    const convnet_job job = f->job;
+
+    f->job.means = false;
+    f->job.loss_out = &job.sums[job.weight_count + CONVNET_LOSS];
+    f->job.correct_out = &job.sums[job.weight_count + CONVNET_CORRECT];
+    CONVNET_FORWARD(RUN)
+    CONVNET_BACKWARD(RUN)
+    CONVNET_SUMS(RUN)
+    f->job = job;
+}
+
+static void run_sums_update(fixture *f)
+{
+    CONVNET_SUMS_UPDATE(RUN)
 }
 
 static double difference(const float *a, const float *b, size_t count)
@@ -218,6 +238,60 @@ static void a_step_on_no_rows_changes_nothing(void)
     tear_down(&f);
 }
 
+/* Two devices share a batch of 20 rows, 7 and 13, or 20 and none. */
+static void devices_that_share_a_batch_update_as_one(uint32_t first)
+{
+    enum { BATCH = 20 };
+    const size_t bytes = 3 * 8 * 16 * sizeof(float);
+    float *sums;
+    size_t count;
+    fixture f;
+    float loss;
+    float accuracy;
+    double worst;
+
+    set_up(&f, BATCH, 8, 16, 18);
+    count = f.job.weight_count + CONVNET_TOTALS;
+    sums = need(malloc(count * sizeof(float)));
+    convnet_train_step(f.net, f.images, f.labels, BATCH, &loss, &accuracy);
+    f.valid_rows = first;
+    run_sums(&f);
+    memcpy(sums, f.job.sums, count * sizeof(float));
+    f.valid_rows = BATCH - first;
+    memmove(f.images, (char *)f.images + first * bytes, f.valid_rows * bytes);
+    memmove(f.labels, f.labels + first, f.valid_rows * sizeof(int32_t));
+    run_sums(&f);
+    for (size_t i = 0; i < count; i++) {
+        f.job.sums[i] += sums[i];
+    }
+    run_sums_update(&f);
+    worst = difference(f.job.weights, convnet_weights(f.net, &count), 2 * f.job.weight_count);
+    worst = fmax(worst, fabs((double)f.loss - (double)loss));
+    worst = fmax(worst, fabs((double)f.correct - (double)accuracy));
+    check(worst < TOLERANCE, "devices that share a batch update as one");
+    free(sums);
+    tear_down(&f);
+}
+
+static void an_update_by_no_rows_changes_nothing(void)
+{
+    float *before;
+    fixture f;
+
+    set_up(&f, 4, 8, 8, 5);
+    run_step(&f);
+    before = need(malloc(2 * f.job.weight_count * sizeof(float)));
+    memcpy(before, f.job.weights, 2 * f.job.weight_count * sizeof(float));
+    f.valid_rows = 0;
+    run_sums(&f);
+    run_sums_update(&f);
+    check(memcmp(before, f.job.weights, 2 * f.job.weight_count * sizeof(float)) == 0 &&
+              fabsf(f.loss) + fabsf(f.correct) <= 0.0f,
+          "an update by no rows changes nothing");
+    free(before);
+    tear_down(&f);
+}
+
 static void a_label_that_is_no_class_makes_the_loss_no_number(void)
 {
     fixture f;
@@ -256,6 +330,9 @@ int main(void)
     of_equal_pixels_the_first_wins();
     rows_that_are_not_valid_are_not_touched();
     a_step_on_no_rows_changes_nothing();
+    devices_that_share_a_batch_update_as_one(7);
+    devices_that_share_a_batch_update_as_one(20);
+    an_update_by_no_rows_changes_nothing();
     a_label_that_is_no_class_makes_the_loss_no_number();
     an_evaluation_gives_sums();
     return end_of_checks("convnet_kernels");

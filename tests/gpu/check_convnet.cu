@@ -31,6 +31,7 @@ struct fixture {
     convnet_cuda_batch batch;
     float *weights; /* copied from the device */
     size_t count;   /* weights and momentum */
+    bool in_halves; /* steps are a gradient and an update, as of devices that share a batch */
     cudaStream_t stream;
 };
 
@@ -74,6 +75,16 @@ static gpu_verdict set_up(fixture *f, char *text)
     return GPU_PASS;
 }
 
+/* A step whose sums are those of one device. */
+static const char *train_in_halves(fixture *f)
+{
+    float *sums;
+    size_t count;
+    const char *why = convnet_cuda_train_gradient(f->gpu, &f->batch, f->stream, &sums, &count);
+
+    return why == NULL ? convnet_cuda_train_update(f->gpu, &f->batch, f->stream) : why;
+}
+
 /* One step by launches, or of a graph; the results are in f->host and f->weights then. */
 static gpu_verdict step(fixture *f, cudaGraphExec_t graph, char *text)
 {
@@ -83,7 +94,8 @@ static gpu_verdict step(fixture *f, cudaGraphExec_t graph, char *text)
     if (graph != NULL) {
         NEED_CUDA(cudaGraphLaunch(graph, f->stream));
     } else {
-        why = convnet_cuda_train_step(f->gpu, &f->batch, f->stream);
+        why = f->in_halves ? train_in_halves(f)
+                           : convnet_cuda_train_step(f->gpu, &f->batch, f->stream);
     }
     NEED(why == NULL, "step: %s", why);
     NEED_CUDA(cudaStreamSynchronize(f->stream));
@@ -93,7 +105,7 @@ static gpu_verdict step(fixture *f, cudaGraphExec_t graph, char *text)
     return GPU_PASS;
 }
 
-/* Three steps: the second has momentum, and rows that do not count. */
+/* Three steps: the second has momentum, and rows that do not count; the third is in halves. */
 gpu_verdict check_convnet_step(char *text)
 {
     static fixture f;
@@ -110,6 +122,7 @@ gpu_verdict check_convnet_step(char *text)
 
         f.host->valid_rows = n == 1 ? BATCH - 5 : BATCH;
         f.host->learning_rate = 0.05f / (float)(n + 1);
+        f.in_halves = n == 2;
         convnet_set_learning_rate(f.cpu, f.host->learning_rate);
         convnet_train_step(f.cpu, f.host->images, f.host->labels, f.host->valid_rows, &loss,
                            &accuracy);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks that are other programs: NVIDIA's sanitizers over this one, and an example. */
+/* Checks that are other programs: NVIDIA's sanitizers over this one, and examples. */
 #include "gpu_checks.h"
 
 #include <stdio.h>
@@ -91,4 +91,27 @@ gpu_verdict check_shared_library(char *text)
     code = run_command(command, last);
     NEED(code == 0, "own_kernels ends with %d: %s", code, last);
     return gpu_say(text, GPU_PASS, "own_kernels, linked with libsluice.so: %s", last);
+}
+
+/* One rank: NCCL's collective in a captured step. */
+gpu_verdict check_train_nccl(char *text)
+{
+    char folder[400];
+    char command[1500];
+    char last[LINE];
+    int code;
+
+    gpu_own_folder(folder, sizeof(folder));
+    snprintf(command, sizeof(command), "%s/train_nccl", folder);
+    if (access(command, X_OK) != 0) {
+        return gpu_say(text, GPU_SKIP, "the example train_nccl was not built: no NCCL");
+    }
+    snprintf(command, sizeof(command),
+             "{ d=$(mktemp -d) && cd '%s' && ./sluice synth $d/p --classes 4 --per-class 40 "
+             "--size 32 >/dev/null && ./train_nccl $d/p/train $d/run 100; c=$?; rm -rf $d; "
+             "exit $c; } 2>&1",
+             folder);
+    code = run_command(command, last);
+    NEED(code == 0, "train_nccl ends with %d: %s", code, last);
+    return gpu_say(text, GPU_PASS, "train_nccl on one rank: %s", last);
 }

@@ -15,8 +15,11 @@ gpu_check_fn check_modes, check_conversions, check_launches, check_sinks_of_one,
     check_patient, check_stop, check_stop_starved, check_trainer_sleeps, check_ptx;
 
 /* check_content.cu */
-gpu_check_fn check_content_brief, check_content_small, check_content_medium, check_content_large,
-    check_memcheck, check_racecheck, check_synccheck, check_shared_library;
+gpu_check_fn check_content_brief, check_content_small, check_content_medium, check_content_large;
+
+/* check_programs.cu */
+gpu_check_fn check_memcheck, check_racecheck, check_synccheck, check_shared_library,
+    check_train_nccl;
 
 /* check_publish.cu */
 gpu_check_fn check_publish_order;

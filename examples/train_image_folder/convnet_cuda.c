@@ -1,35 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The kernels of convnet_cuda.h: a grid around each function of convnet_kernels.h. The kernels have
- * not run on a GPU yet; the functions have run on a CPU.
- */
+/* The network of convnet_cuda.h: its memory, and the order of its kernels (convnet_launch.h). */
+#include "convnet_cuda.h"
+
 #include <stdlib.h>
 
-#include <cuda_runtime.h>
+#include <cuda_runtime_api.h>
 
-#include "convnet_cuda.h"
-#include "convnet_kernels.h"
-
-enum { THREADS = 128 };
+#include "convnet_launch.h"
 
 struct convnet_cuda {
     convnet_job job; /* arguments of the kernels; the fields of a single step are unset */
     int device;
     void *memory;
 };
-
-#define KERNEL(name)                                                                               \
-    static __global__ void __launch_bounds__(THREADS)                                              \
-        kernel_##name(const __grid_constant__ convnet_job job, uint32_t block, uint32_t threads)   \
-    {                                                                                              \
-        const uint32_t t = blockIdx.x * THREADS + threadIdx.x;                                     \
-                                                                                                   \
-        if (t < threads) {                                                                         \
-            convnet_##name(&job, block, t);                                                        \
-        }                                                                                          \
-    }
-CONVNET_EACH(KERNEL)
 
 static const char *text_of(cudaError_t error)
 {
@@ -50,18 +34,6 @@ static bool fits(const convnet_job *job)
     return most <= INT32_MAX;
 }
 
-/* Loads all kernels now, since CUDA may not load kernels while a step is captured or runs. */
-static cudaError_t load_kernels(void)
-{
-    cudaFuncAttributes attributes;
-    cudaError_t error = cudaSuccess;
-
-#define LOAD(name)                                                                                 \
-    error = error == cudaSuccess ? cudaFuncGetAttributes(&attributes, kernel_##name) : error;
-    CONVNET_EACH(LOAD)
-    return error;
-}
-
 /* Allocates device memory and copies the initial weights, which the CPU network generates. */
 static const char *fill(convnet_cuda *net, const convnet_config *config)
 {
@@ -79,10 +51,10 @@ static const char *fill(convnet_cuda *net, const convnet_config *config)
     if (!fits(&net->job)) {
         why = "the batch is too large";
     }
-    why = why == NULL ? text_of(load_kernels()) : why;
+    why = why == NULL ? convnet_launch_load() : why;
     why = why == NULL ? text_of(cudaMalloc(&net->memory, bytes)) : why;
     if (why == NULL) {
-        (void)convnet_lay_out(&net->job, config, static_cast<char *>(net->memory));
+        (void)convnet_lay_out(&net->job, config, net->memory);
         why = convnet_cuda_set(net, convnet_weights(initial, &count));
     }
     convnet_destroy(initial);
@@ -91,7 +63,7 @@ static const char *fill(convnet_cuda *net, const convnet_config *config)
 
 convnet_cuda *convnet_cuda_create(const convnet_config *config, int device, const char **why_out)
 {
-    convnet_cuda *net = static_cast<convnet_cuda *>(calloc(1, sizeof(*net)));
+    convnet_cuda *net = calloc(1, sizeof(*net));
     int before = 0;
     const char *why = "no memory";
 
@@ -120,6 +92,8 @@ void convnet_cuda_destroy(convnet_cuda *net)
     }
 }
 
+/* ---- steps -------------------------------------------------------------------------------- */
+
 static convnet_job job_of(const convnet_cuda *net, const convnet_cuda_batch *batch, bool means)
 {
     convnet_job job = net->job;
@@ -134,14 +108,9 @@ static convnet_job job_of(const convnet_cuda *net, const convnet_cuda_batch *bat
     return job;
 }
 
-/* CUDA keeps the error of the first launch that fails. */
 #define LAUNCH(name, block)                                                                        \
-    {                                                                                              \
-        const uint32_t threads = (uint32_t)convnet_##name##_threads(&job, block);                  \
-                                                                                                   \
-        kernel_##name<<<(threads + THREADS - 1) / THREADS, THREADS, 0,                             \
-                        static_cast<cudaStream_t>(stream)>>>(job, block, threads);                 \
-    }
+    convnet_launch(CONVNET_KERNEL_##name, &job, block,                                             \
+                   (uint32_t)convnet_##name##_threads(&job, block), stream);
 
 const char *convnet_cuda_train_step(convnet_cuda *net, const convnet_cuda_batch *batch,
                                     void *stream)
@@ -150,6 +119,31 @@ const char *convnet_cuda_train_step(convnet_cuda *net, const convnet_cuda_batch 
 
     CONVNET_FORWARD(LAUNCH)
     CONVNET_BACKWARD(LAUNCH)
+    CONVNET_UPDATE(LAUNCH)
+    return text_of(cudaGetLastError());
+}
+
+const char *convnet_cuda_train_gradient(convnet_cuda *net, const convnet_cuda_batch *batch,
+                                        void *stream, float **sums_out, size_t *count_out)
+{
+    convnet_job job = job_of(net, batch, false);
+
+    job.loss_out = &job.sums[job.weight_count + CONVNET_LOSS];
+    job.correct_out = &job.sums[job.weight_count + CONVNET_CORRECT];
+    CONVNET_FORWARD(LAUNCH)
+    CONVNET_BACKWARD(LAUNCH)
+    CONVNET_SUMS(LAUNCH)
+    *sums_out = job.sums;
+    *count_out = job.weight_count + CONVNET_TOTALS;
+    return text_of(cudaGetLastError());
+}
+
+const char *convnet_cuda_train_update(convnet_cuda *net, const convnet_cuda_batch *batch,
+                                      void *stream)
+{
+    const convnet_job job = job_of(net, batch, true);
+
+    CONVNET_SUMS_UPDATE(LAUNCH)
     return text_of(cudaGetLastError());
 }
 
@@ -161,8 +155,11 @@ const char *convnet_cuda_evaluate(convnet_cuda *net, const convnet_cuda_batch *b
     return text_of(cudaGetLastError());
 }
 
+/* ---- weights ------------------------------------------------------------------------------ */
+
 /* Copies and synchronizes, since non-blocking streams are not ordered after cudaMemcpy(). */
-static const char *copy(const convnet_cuda *net, void *to, const void *from, cudaMemcpyKind kind)
+static const char *copy(const convnet_cuda *net, void *to, const void *from,
+                        enum cudaMemcpyKind kind)
 {
     const size_t bytes = 2 * net->job.weight_count * sizeof(float);
     int before = 0;
