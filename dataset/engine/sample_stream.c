@@ -1,33 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sample_stream.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "alloc_int.h"
 #include "clock_int.h"
 #include "event_int.h"
 #include "log_int.h"
-#include "stream_hold.h"
-#include "stream_order.h"
+#include "stream_passes.h"
 
 struct sample_stream {
     const sli_plan *plan;
     uint64_t batches;
-    uint64_t passes;
-    int stop_fd; /* becomes readable when a stop is requested */
     _Atomic bool stopped;
     _Atomic uint64_t dropping; /* batch to drop once all its rows are done; 0: no batch */
     sli_event changed;         /* notified when stopped or dropping changes */
     pthread_mutex_t lock;      /* guards the fields below */
-    stream_hold hold;          /* budget for the workers' samples; needs no lock */
-    stream_order *order;       /* order of the current or next pass */
-    uint64_t pass_number;
-    uint64_t passes_ended;
-    uint64_t length;   /* samples of the last pass that has ended; UINT64_MAX: none has */
-    uint64_t taken;    /* samples taken of the pass, over all ranks */
+    stream_passes passes;
     uint64_t row;      /* next row to claim, counted through all batches */
     uint64_t pass_row; /* first row of the current pass */
     uint64_t base;     /* batches up to this one are abandoned */
@@ -36,70 +25,23 @@ struct sample_stream {
     stream_kind rest;  /* kind of the batch's remaining rows; STREAM_SAMPLE: not determined yet */
     bool failed;
     bool over;
-    stream_item others; /* receives the skipped samples and those of other ranks */
 };
 
 /* ---- passes -------------------------------------------------------------------------------- */
-
-/* Reads the next sample of the pass. */
-static sluice_status next_sample(sample_stream *stream, stream_item *item)
-{
-    sluice_status st = stream_order_next(stream->order, item);
-
-    stream->taken += st == SLUICE_OK;
-    return st;
-}
-
-/* Reads the next sample and discards it. */
-static sluice_status skip_sample(sample_stream *stream)
-{
-    sluice_status st = next_sample(stream, &stream->others);
-
-    stream_hold_give_back(&stream->hold, &stream->others);
-    return st;
-}
-
-/* Reads the next sample for this rank, and charges it to the budget before more is read. */
-static sluice_status take_own(sample_stream *stream, stream_item *item)
-{
-    sluice_status st = next_sample(stream, item);
-
-    if (st == SLUICE_OK) {
-        stream_hold_take(&stream->hold, item);
-    }
-    return st;
-}
-
-static void note_memory(sample_stream *stream)
-{
-    _Atomic uint64_t *most = &stream->plan->details->stream_memory;
-    const uint64_t bytes = stream_order_memory(stream->order);
-
-    if (bytes > atomic_load_explicit(most, memory_order_relaxed)) {
-        atomic_store_explicit(most, bytes, memory_order_relaxed);
-    }
-}
 
 /* Ends the pass, whose length is known now. */
 static sluice_status end_pass(sample_stream *stream)
 {
     const sli_plan *plan = stream->plan;
-    const uint64_t pass = stream->passes_ended++;
+    const uint64_t pass = stream->passes.ended;
     const uint64_t done = pass == 0 ? plan->begin.done : 0;
-    const uint64_t turns = stream->taken > done ? stream->taken - done : 0;
-    const uint64_t known = stream->length;
+    const uint64_t taken = stream->passes.taken;
+    const uint64_t turns = taken > done ? taken - done : 0;
+    sluice_status st = stream_passes_end(&stream->passes);
 
-    stream_order_end(stream->order);
-    if (known != UINT64_MAX && known != stream->taken &&
-        !dataset_source(plan->dataset)->passes_vary) {
-        return sli_fail(SLUICE_E_CORRUPT,
-                        "pass %llu of the stream has %llu samples, those before had %llu: the "
-                        "shards have changed",
-                        (unsigned long long)stream->pass_number, (unsigned long long)stream->taken,
-                        (unsigned long long)known);
-    }
-    stream->length = stream->taken;
-    return pass_lengths_add(&plan->details->kept, pass, turns, plan_batches_in(plan, turns));
+    return st == SLUICE_OK
+               ? pass_lengths_add(&plan->details->kept, pass, turns, plan_batches_in(plan, turns))
+               : st;
 }
 
 /* Skips the samples of the first pass that were done before this run. */
@@ -113,39 +55,30 @@ static sluice_status skip_done(sample_stream *stream, uint64_t samples)
     }
     sli_log(SLUICE_LOG_INFO, "the stream is read from its beginning: %llu samples are skipped",
             (unsigned long long)samples);
-    while (st == SLUICE_OK && stream->taken < samples) {
-        st = skip_sample(stream);
+    while (st == SLUICE_OK && stream->passes.taken < samples) {
+        st = stream_passes_skip(&stream->passes);
     }
     if (st == SLUICE_OK || st == SLUICE_END_OF_DATA) {
         sli_log(SLUICE_LOG_INFO, "the stream: %llu samples were skipped in %.1f s",
-                (unsigned long long)stream->taken, (double)(sli_now_ns() - start) / 1e9);
+                (unsigned long long)stream->passes.taken, (double)(sli_now_ns() - start) / 1e9);
     }
     return st == SLUICE_END_OF_DATA ? end_pass(stream) : st;
-}
-
-static bool may_begin(const sample_stream *stream)
-{
-    const sluice_dataset *dataset = stream->plan->dataset;
-
-    return stream->passes_ended == 0 ||
-           (!dataset_source(dataset)->once(dataset->source) &&
-            (stream->passes == 0 || stream->passes_ended < stream->passes));
 }
 
 /* Checks that the pass that has just ended had at least one batch. */
 static sluice_status check_pass(const sample_stream *stream)
 {
     const sli_plan *plan = stream->plan;
-    const bool resumed = stream->passes_ended == 1 && plan->begin.done > 0;
+    const bool resumed = stream->passes.ended == 1 && plan->begin.done > 0;
 
-    if (stream->passes_ended == 0 || stream->row > stream->pass_row || resumed) {
+    if (stream->passes.ended == 0 || stream->row > stream->pass_row || resumed) {
         return SLUICE_OK;
     }
     return sli_fail(SLUICE_E_INVALID,
                     "no valid data in the dataset: a pass of the stream has %llu samples and no "
                     "batch of %u%s",
-                    (unsigned long long)stream->taken, plan->batch_size,
-                    stream->taken > 0 ? "; drop_remainder=false keeps what is left" : "");
+                    (unsigned long long)stream->passes.taken, plan->batch_size,
+                    stream->passes.taken > 0 ? "; drop_remainder=false keeps what is left" : "");
 }
 
 /* Begins a pass. END_OF_DATA: there are no more passes. */
@@ -153,17 +86,14 @@ static sluice_status begin_pass(sample_stream *stream)
 {
     sluice_status st = check_pass(stream);
 
-    if (st != SLUICE_OK || !may_begin(stream)) {
-        return st != SLUICE_OK ? st : SLUICE_END_OF_DATA;
+    if (st == SLUICE_OK) {
+        st = stream_passes_begin(&stream->passes);
     }
-    stream->pass_number = stream->plan->begin.pass + stream->passes_ended;
-    stream->taken = 0;
+    if (st != SLUICE_OK) {
+        return st;
+    }
     stream->pass_row = stream->row;
-    st = stream_order_begin(
-        stream->order, &(stream_start){.pass = stream->pass_number, .stop_fd = stream->stop_fd});
-    return st == SLUICE_OK && stream->passes_ended == 0
-               ? skip_done(stream, stream->plan->begin.done)
-               : st;
+    return stream->passes.ended == 0 ? skip_done(stream, stream->plan->begin.done) : SLUICE_OK;
 }
 
 /* ---- rows ---------------------------------------------------------------------------------- */
@@ -179,7 +109,8 @@ static sluice_status take_round(sample_stream *stream, stream_item *item, uint32
     uint32_t count = 0;
 
     while (count < settings->world) {
-        st = count == settings->rank ? take_own(stream, item) : skip_sample(stream);
+        st = count == settings->rank ? stream_passes_take(&stream->passes, item)
+                                     : stream_passes_skip(&stream->passes);
         if (st != SLUICE_OK) {
             break;
         }
@@ -201,40 +132,30 @@ static sluice_status take_row(sample_stream *stream, stream_item *item, stream_c
 
     do {
         while (st == SLUICE_OK &&
-               !stream_order_in_pass(stream->order)) { /* repeats if a resumed pass was at its end
-                                                          already */
+               !stream_passes_is_open(&stream->passes)) { /* repeats if a resumed pass was at its
+                                                          end already */
             st = begin_pass(stream);
         }
         if (st != SLUICE_OK) {
             return st;
         }
-        claim->pass = stream->pass_number;
-        claim->position = stream->taken + plan->settings.rank;
+        claim->pass = stream->passes.number;
+        claim->position = stream->passes.taken + plan->settings.rank;
         st = take_round(stream, item, &count);
         claim->sample = item->number;
         if (st == SLUICE_END_OF_DATA) {
             st = end_pass(stream);
         }
         /* If the pass ends between two batches, no padding is needed. */
-    } while (st == SLUICE_OK && !stream_order_in_pass(stream->order) && claim->row == 0 &&
+    } while (st == SLUICE_OK && !stream_passes_is_open(&stream->passes) && claim->row == 0 &&
              count == 0);
-    note_memory(stream);
-    if (st == SLUICE_OK && !stream_order_in_pass(stream->order)) {
+    stream_passes_note_memory(&stream->passes);
+    if (st == SLUICE_OK && !stream_passes_is_open(&stream->passes)) {
         stream->rest = plan->drop_remainder ? STREAM_LEFT_OUT : STREAM_PADDING;
         claim->kind =
             !plan->drop_remainder && plan->settings.rank < count ? STREAM_SAMPLE : stream->rest;
     }
     return st;
-}
-
-/* Restarts the plan with the first batch after base: ends the open pass. */
-static void begin_anew(sample_stream *stream)
-{
-    if (stream_order_in_pass(stream->order)) {
-        stream_order_end(stream->order);
-    }
-    stream->passes_ended = 0;
-    stream->rewound = false;
 }
 
 static void fill_claim(sample_stream *stream, stream_item *item, stream_claim *claim)
@@ -260,7 +181,8 @@ static void fill_claim(sample_stream *stream, stream_item *item, stream_claim *c
         return;
     }
     if (stream->rewound) {
-        begin_anew(stream);
+        stream_passes_restart(&stream->passes);
+        stream->rewound = false;
     }
     claim->kind = stream->rest;
     if (claim->row == 0 && claim->seq > stream->batches) {
@@ -297,7 +219,7 @@ void sample_stream_take(sample_stream *stream, stream_item *item, stream_claim *
     const uint64_t start = sli_ticks();
     stream_claim claim = {.kind = STREAM_NOTHING};
 
-    stream_hold_give_back(&stream->hold, item);
+    stream_passes_done(&stream->passes, item);
     pthread_mutex_lock(&stream->lock);
     while (!may_take(stream)) {
         pthread_mutex_unlock(&stream->lock);
@@ -330,7 +252,7 @@ void sample_stream_rewind(sample_stream *stream, uint64_t base, uint64_t limit)
 
 void sample_stream_done(sample_stream *stream, stream_item *item)
 {
-    stream_hold_give_back(&stream->hold, item);
+    stream_passes_done(&stream->passes, item);
 }
 
 bool sample_stream_drops(const sample_stream *stream, uint64_t seq)
@@ -362,24 +284,15 @@ sluice_status sample_stream_create(const sli_plan *plan, uint64_t batches, uint6
     if (stream == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a stream");
     }
-    st = stream_order_create(plan->dataset, plan->settings.seed, &stream->order);
-    if (st == SLUICE_OK) {
-        stream->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        st = stream->stop_fd >= 0 ? SLUICE_OK
-                                  : sli_fail_errno(SLUICE_E_IO, errno, "no event for a stream");
-    }
+    st = stream_passes_init(&stream->passes, plan, passes);
     if (st != SLUICE_OK) {
-        stream_order_destroy(stream->order);
         sli_free(stream);
         return st;
     }
     pthread_mutex_init(&stream->lock, NULL);
-    stream_hold_init(&stream->hold, dataset_source(plan->dataset)->largest(plan->dataset->source));
     stream->plan = plan;
     stream->batches = batches;
-    stream->passes = passes;
     stream->limit = UINT64_MAX;
-    stream->length = UINT64_MAX;
     *stream_out = stream;
     return SLUICE_OK;
 }
@@ -389,17 +302,14 @@ void sample_stream_destroy(sample_stream *stream)
     if (stream == NULL) {
         return;
     }
-    stream_order_destroy(stream->order);
-    image_buffer_free(&stream->others.bytes);
+    stream_passes_free(&stream->passes);
     pthread_mutex_destroy(&stream->lock);
-    close(stream->stop_fd);
     sli_free(stream);
 }
 
 void sample_stream_stop(sample_stream *stream)
 {
     atomic_store_explicit(&stream->stopped, true, memory_order_relaxed);
-    stream_hold_stop(&stream->hold);
-    eventfd_write(stream->stop_fd, 1);
+    stream_passes_stop(&stream->passes);
     sli_event_notify(&stream->changed);
 }
