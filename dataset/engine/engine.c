@@ -126,6 +126,7 @@ static sluice_status create_loaders(sli_engine *engine)
 
 sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **engine_out)
 {
+    const struct plan_details *details = config->plan->details;
     sli_engine *engine = sli_aligned_alloc(64, sizeof(*engine));
     sluice_status st;
 
@@ -152,17 +153,17 @@ sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **eng
     if (st == SLUICE_OK) {
         st = create_loaders(engine);
     }
-    if (st == SLUICE_OK && sli_plan_is_stream(config->plan)) {
+    if (st == SLUICE_OK && details->is_stream && !details->is_collected) {
         st = sample_stream_create(config->plan, engine->batches, config->passes, &engine->stream);
     }
     if (st == SLUICE_OK && engine->stream != NULL && config->rewinds) {
         (void)sample_stream_freeze(engine->stream);
         sample_stream_rewind(engine->stream, 0, engine->round);
     }
-    if (st == SLUICE_OK && config->plan->details->is_collected) {
+    if (st == SLUICE_OK && details->is_collected) {
         st = kept_rows_create(config->plan, engine->batches, config->passes, &engine->kept);
     }
-    if (st == SLUICE_OK && config->plan->details->pack.seq > 0) {
+    if (st == SLUICE_OK && details->pack.seq > 0) {
         st = packed_rows_create(config->plan, sli_queue_depth(engine->queue), &engine->packed);
     }
     if (st == SLUICE_OK && engine->kept != NULL && config->rewinds) {

@@ -119,7 +119,7 @@ void engine_publish_batch(sli_engine *engine, sample_loader *loader, const sli_b
     memset(batch->header, 0, sizeof(*batch->header));
     fill_header(engine, batch, seq);
     if (has_samples(engine, batch, seq)) {
-        if (plan->details->is_stream && plan->settings.on_error == SLI_ON_ERROR_REPLACE) {
+        if (plan->details->replaces_in_batch) {
             replace_bad_rows(engine, batch);
         }
         if (plan->details->batch_map_count > 0) {

@@ -183,7 +183,7 @@ void engine_bad_sample(sli_engine *engine, sample_loader *loader, row_task *task
     sample_failure_text(loader, task->sample, text, sizeof(text));
     if (!ends_run(loader, status)) {
         engine_note_failure(engine, loader, task->sample);
-        if (policy == SLI_ON_ERROR_REPLACE && engine->plan->details->is_stream) {
+        if (engine->plan->details->replaces_in_batch) {
             engine_zero_row(engine, &task->row); /* replaced once its batch is complete */
             return;
         }
@@ -221,6 +221,11 @@ sluice_status engine_bad_document(sli_engine *engine, sample_loader *loader, row
     *is_left_out = false;
     if (!ends_run(loader, status)) {
         engine_note_failure(engine, loader, task->sample);
+        if (policy == SLI_ON_ERROR_REPLACE && engine->plan->details->is_stream) {
+            *is_left_out = true; /* the next document of the stream takes its place */
+            atomic_fetch_add_explicit(&engine->errors.replaced, 1, memory_order_relaxed);
+            return SLUICE_OK;
+        }
         if (policy == SLI_ON_ERROR_REPLACE) {
             status = replace_by_next(engine, loader, task);
             if (status == SLUICE_OK) {

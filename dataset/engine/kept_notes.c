@@ -36,9 +36,8 @@ static sluice_status fail_fewer(const sli_plan *plan, uint64_t turns, uint64_t d
                     (unsigned long long)turns, (unsigned long long)done);
 }
 
-static sluice_status fail_empty(const sli_plan *plan, uint64_t turns)
+static sluice_status fail_empty(const sli_plan *plan, uint64_t samples, uint64_t turns)
 {
-    const uint64_t samples = plan->details->all_ranks.length;
     const char *advice = turns > 0 ? "; drop_remainder=false keeps what is left" : "";
 
     switch (stage_of(plan)) {
@@ -64,12 +63,13 @@ static sluice_status fail_empty(const sli_plan *plan, uint64_t turns)
                     advice);
 }
 
-sluice_status kept_check_pass(const sli_plan *plan, uint64_t turns, uint64_t done, uint64_t batches)
+sluice_status kept_check_pass(const sli_plan *plan, const kept_pass_result *pass)
 {
-    if (turns < done) {
-        return fail_fewer(plan, turns, done);
+    if (pass->turns < pass->done) {
+        return fail_fewer(plan, pass->turns, pass->done);
     }
-    return batches == 0 && done == 0 ? fail_empty(plan, turns) : SLUICE_OK;
+    return pass->batches == 0 && pass->done == 0 ? fail_empty(plan, pass->candidates, pass->turns)
+                                                 : SLUICE_OK;
 }
 
 void kept_note_repeat(const sli_plan *plan, uint64_t done)

@@ -5,13 +5,16 @@
 
 #include "plan.h"
 
-/*
- * Checks a pass that has ended with `turns` rows over all ranks, of which `done` were done before
- * the run, and which makes `batches` batches. E_INVALID: fewer rows than were done, or no batch
- * although none was done.
- */
-sluice_status kept_check_pass(const sli_plan *plan, uint64_t turns, uint64_t done,
-                              uint64_t batches);
+/* A pass that has ended. */
+typedef struct kept_pass_result {
+    uint64_t candidates; /* samples before filtering */
+    uint64_t turns;      /* rows over all ranks */
+    uint64_t done;       /* those of them that were done before the run */
+    uint64_t batches;    /* batches that the run makes of the others, on each rank */
+} kept_pass_result;
+
+/* E_INVALID: the pass has fewer rows than were done, or no batch although none was done. */
+sluice_status kept_check_pass(const sli_plan *plan, const kept_pass_result *pass);
 
 /* Log at level info that the work on samples of an earlier run is repeated, and its duration. */
 void kept_note_repeat(const sli_plan *plan, uint64_t done);

@@ -34,22 +34,65 @@ static void give_empty(kept_rows *rows, kept_kind kind, uint64_t end, kept_claim
     rows->row += claim->count;
 }
 
-static void give_candidates(kept_rows *rows, uint32_t most, kept_claim *claim)
+/* Begins a claim of candidates, and logs that those of an earlier run are processed again. */
+static void begin_candidates(kept_rows *rows, kept_claim *claim)
 {
     const uint64_t next = atomic_load_explicit(&rows->next, memory_order_relaxed);
-    const uint64_t left = rows->candidates - next % rows->candidates;
 
-    if (next == 0 && kept_turns_done(rows, 0) > 0) {
-        kept_note_repeat(rows->plan, kept_turns_done(rows, 0));
+    if (next == 0 && kept_turns_done(rows, rows->pass) > 0) {
+        kept_note_repeat(rows->plan, kept_turns_done(rows, rows->pass));
         rows->begin_ns = sli_now_ns();
     }
     claim->kind = KEPT_CANDIDATES;
     claim->first = next;
-    claim->count = left < most ? (uint32_t)left : most;
-    claim->pass = rows->plan->begin.pass + kept_pass_index(rows, next);
-    claim->position = next % rows->candidates;
+    claim->pass = rows->plan->begin.pass + rows->pass;
+    claim->position = rows->position;
     claim->round = rows->round;
-    atomic_store_explicit(&rows->next, next + claim->count, memory_order_relaxed);
+}
+
+/* Completes a claim of candidates, whose number is known now. */
+static void end_candidates(kept_rows *rows, const kept_claim *claim)
+{
+    atomic_store_explicit(&rows->next, claim->first + claim->count, memory_order_relaxed);
+    rows->position += claim->count;
+    if (claim->ends_pass) {
+        rows->pass++;
+        rows->position = 0;
+    }
+}
+
+/* Claims candidates by their positions. */
+static void give_candidates(kept_rows *rows, uint32_t most, kept_claim *claim)
+{
+    const uint64_t left = rows->candidates - rows->position;
+
+    begin_candidates(rows, claim);
+    claim->count = left < most ? (uint32_t)left : most;
+    claim->ends_pass = claim->count == left;
+    end_candidates(rows, claim);
+}
+
+/* True if no candidates are left to take. */
+static bool is_exhausted(const kept_rows *rows)
+{
+    return rows->stream != NULL ? rows->exhausted
+                                : rows->most_passes > 0 && rows->pass == rows->most_passes;
+}
+
+/* Makes a claim of candidates if possible; for a stream only its beginning, since the caller reads
+ * them without the lock. False: the caller must wait for other workers. */
+static bool try_candidates(kept_rows *rows, uint32_t most, kept_claim *claim)
+{
+    if (is_exhausted(rows) || rows->reading || rows->frozen || rows->failed) {
+        return false;
+    }
+    if (rows->stream == NULL) {
+        give_candidates(rows, most, claim);
+    } else {
+        begin_candidates(rows, claim);
+        rows->reading = true;
+    }
+    return true;
 }
 
 /* Claims rows of full buckets. */
@@ -72,7 +115,6 @@ static void give_bucket_rows(kept_rows *rows, kept_claim *claim)
 static bool try_take(kept_rows *rows, uint32_t most, kept_claim *claim)
 {
     const uint32_t size = rows->plan->batch_size;
-    const uint64_t next = atomic_load_explicit(&rows->next, memory_order_relaxed);
 
     if (rows->over || rows->stopped) {
         return true; /* the claim remains KEPT_NOTHING */
@@ -104,17 +146,13 @@ static bool try_take(kept_rows *rows, uint32_t most, kept_claim *claim)
         rows->over = true;
         return true;
     }
-    if (kept_is_full(rows) || (next == rows->end && rows->chosen == rows->end)) {
+    if (kept_is_full(rows) || (is_exhausted(rows) && rows->ended == rows->pass)) {
         claim->seq = rows->row / size + 1;
-        rows->over = claim->seq > rows->batches || next == rows->end;
+        rows->over = claim->seq > rows->batches || is_exhausted(rows);
         claim->kind = rows->over ? KEPT_END : KEPT_LIMIT;
         return true;
     }
-    if (next < rows->end) {
-        give_candidates(rows, most, claim);
-        return true;
-    }
-    return false;
+    return try_candidates(rows, most, claim);
 }
 
 /* The arguments of a call that may have to wait for other workers. */
@@ -160,15 +198,79 @@ static bool call_take(kept_rows *rows, kept_call *arg)
     return try_take(rows, arg->most, arg->claim);
 }
 
-void kept_rows_take(kept_rows *rows, uint32_t most, kept_claim *claim_out)
+/* Reads the candidate of a claim from the stream. Returns the status of the stream; *exhausted_out:
+ * it has no further pass. */
+static sluice_status read_stream(kept_rows *rows, stream_item *item, kept_claim *claim,
+                                 bool *exhausted_out)
+{
+    stream_passes *stream = rows->stream;
+    sluice_status st = SLUICE_OK;
+
+    if (rows->rewound) {
+        stream_passes_restart(stream);
+        rows->rewound = false;
+    }
+    if (!stream_passes_is_open(stream)) {
+        st = stream_passes_begin(stream);
+    }
+    *exhausted_out = st == SLUICE_END_OF_DATA;
+    if (st == SLUICE_OK) {
+        st = stream_passes_take(stream, item);
+        claim->count = st == SLUICE_OK;
+    }
+    if (st == SLUICE_END_OF_DATA && !*exhausted_out) {
+        st = stream_passes_end(stream);
+        claim->ends_pass = st == SLUICE_OK;
+    }
+    stream_passes_note_memory(stream);
+    return st;
+}
+
+/* Completes a claim of a candidate of a stream. False: the stream is exhausted, so take again. */
+static bool take_from_stream(kept_rows *rows, stream_item *item, kept_claim *claim)
+{
+    const uint64_t start = sli_ticks();
+    bool exhausted;
+    const sluice_status st = read_stream(rows, item, claim, &exhausted);
+
+    if (st < 0) {
+        claim->status = st;
+    } else if (st == SLUICE_CLOSED) {
+        claim->kind = KEPT_NOTHING;
+    }
+    claim->read_ticks = sli_ticks() - start;
+    pthread_mutex_lock(&rows->lock);
+    rows->exhausted = exhausted;
+    rows->failed = st < 0 || st == SLUICE_CLOSED;
+    end_candidates(rows, claim);
+    rows->reading = false;
+    pthread_mutex_unlock(&rows->lock);
+    sli_event_notify(&rows->changed);
+    return !exhausted;
+}
+
+void kept_rows_take(kept_rows *rows, uint32_t most, stream_item *item, kept_claim *claim_out)
 {
     kept_call call = {.most = most, .claim = claim_out};
+    uint64_t waited = 0;
 
-    *claim_out = (kept_claim){.kind = KEPT_NOTHING, .open_row = KEPT_NO_ROW};
-    claim_out->waited_ticks = call_until(rows, call_take, &call);
+    if (rows->stream != NULL) {
+        stream_passes_done(rows->stream, item);
+    }
+    do {
+        *claim_out = (kept_claim){.kind = KEPT_NOTHING, .open_row = KEPT_NO_ROW};
+        waited += call_until(rows, call_take, &call);
+    } while (rows->stream != NULL && claim_out->kind == KEPT_CANDIDATES &&
+             !take_from_stream(rows, item, claim_out));
+    claim_out->waited_ticks = waited;
     if (claim_out->kind == KEPT_END || claim_out->kind == KEPT_FAILED) {
         sli_event_notify(&rows->changed);
     }
+}
+
+void kept_rows_done(kept_rows *rows, stream_item *item)
+{
+    stream_passes_done(rows->stream, item);
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -177,8 +279,7 @@ void kept_rows_take(kept_rows *rows, uint32_t most, kept_claim *claim_out)
 static void note_walk(kept_rows *rows, uint64_t done)
 {
     if (rows->begin_ns != 0 && rows->turn >= done) {
-        kept_note_repeated(rows->plan, rows->chosen % rows->candidates,
-                           sli_now_ns() - rows->begin_ns);
+        kept_note_repeated(rows->plan, rows->chosen, sli_now_ns() - rows->begin_ns);
         rows->begin_ns = 0;
     }
 }
@@ -193,7 +294,7 @@ static bool is_useless(const kept_rows *rows, const kept_claim *claim)
 static bool call_choose(kept_rows *rows, kept_call *arg)
 {
     const kept_claim *claim = arg->of;
-    const uint64_t pass = kept_pass_index(rows, claim->first);
+    const uint64_t pass = claim->pass - rows->plan->begin.pass;
     const uint64_t done = kept_turns_done(rows, pass);
     kept_choice *choice = arg->choice;
 
@@ -201,7 +302,7 @@ static bool call_choose(kept_rows *rows, kept_call *arg)
     if (is_useless(rows, claim)) {
         return true;
     }
-    if (rows->chosen != claim->first || rows->dropping != 0) {
+    if (rows->chosen != claim->first || rows->ended != pass || rows->dropping != 0) {
         return false;
     }
     arg->result = true;
@@ -215,8 +316,8 @@ static bool call_choose(kept_rows *rows, kept_call *arg)
     }
     rows->chosen += claim->count;
     note_walk(rows, done);
-    if (rows->chosen % rows->candidates == 0) {
-        kept_end_pass(rows, pass, choice);
+    if (claim->ends_pass) {
+        kept_end_pass(rows, choice);
     }
     return true;
 }
@@ -289,10 +390,19 @@ bool kept_rows_is_old(kept_rows *rows, const kept_claim *claim)
     return old;
 }
 
+/* Argument of call_until(): waits for the worker that reads from the stream. */
+static bool call_freeze(kept_rows *rows, kept_call *arg)
+{
+    (void)arg;
+    rows->frozen = true;
+    return !rows->reading;
+}
+
 uint64_t kept_rows_freeze(kept_rows *rows)
 {
     const uint32_t size = rows->plan->batch_size;
 
+    (void)call_until(rows, call_freeze, NULL);
     pthread_mutex_lock(&rows->lock);
     return (rows->row + size - 1) / size;
 }
@@ -303,7 +413,14 @@ void kept_rows_rewind(kept_rows *rows, uint64_t base, uint64_t limit)
     rows->limit = limit;
     if (base > 0) {
         rows->round++;
+        rows->rewound = true;
+        rows->exhausted = false;
+        rows->failed = false;
+        rows->pass = 0;
+        rows->position = 0;
         rows->chosen = 0;
+        rows->ended = 0;
+        rows->pass_chosen = 0;
         rows->turn = 0;
         rows->pass_row = base * rows->plan->batch_size;
         rows->begin_ns = 0;
@@ -316,6 +433,7 @@ void kept_rows_rewind(kept_rows *rows, uint64_t base, uint64_t limit)
         kept_release_held(rows, &rows->whole);
         atomic_store_explicit(&rows->next, 0, memory_order_relaxed);
     }
+    rows->frozen = false;
     pthread_mutex_unlock(&rows->lock);
     sli_event_notify(&rows->changed);
 }
@@ -325,7 +443,27 @@ void kept_rows_stop(kept_rows *rows)
     pthread_mutex_lock(&rows->lock);
     rows->stopped = true;
     pthread_mutex_unlock(&rows->lock);
+    if (rows->stream != NULL) {
+        stream_passes_stop(rows->stream);
+    }
     sli_event_notify(&rows->changed);
+}
+
+static sluice_status open_stream(kept_rows *rows, uint64_t passes)
+{
+    stream_passes *stream = sli_calloc(1, sizeof(*stream));
+    sluice_status st;
+
+    if (stream == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a stream");
+    }
+    st = stream_passes_init(stream, rows->plan, passes);
+    if (st != SLUICE_OK) {
+        sli_free(stream);
+        return st;
+    }
+    rows->stream = stream;
+    return SLUICE_OK;
 }
 
 sluice_status kept_rows_create(const sli_plan *plan, uint64_t batches, uint64_t passes,
@@ -341,11 +479,14 @@ sluice_status kept_rows_create(const sli_plan *plan, uint64_t batches, uint64_t 
     rows->plan = plan;
     rows->batches = batches;
     rows->candidates = plan->details->all_ranks.length;
-    rows->end = passes > 0 ? passes * rows->candidates : UINT64_MAX;
+    rows->most_passes = passes;
     rows->limit = UINT64_MAX;
     rows->open_row = KEPT_NO_ROW;
     rows->abandoned_row = KEPT_NO_ROW;
-    if (plan->details->bucket.count > 0) {
+    if (plan->details->is_stream) {
+        st = open_stream(rows, passes);
+    }
+    if (st == SLUICE_OK && plan->details->bucket.count > 0) {
         st = kept_buckets_create(plan, &rows->buckets);
     }
     if (st != SLUICE_OK) {
@@ -361,6 +502,10 @@ void kept_rows_destroy(kept_rows *rows)
     if (rows != NULL) {
         pthread_mutex_destroy(&rows->lock);
         kept_buckets_destroy(rows->buckets);
+        if (rows->stream != NULL) {
+            stream_passes_free(rows->stream);
+            sli_free(rows->stream);
+        }
         sli_free(rows);
     }
 }

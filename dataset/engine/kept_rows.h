@@ -4,7 +4,7 @@
  * filtering are candidates, numbered from the first pass of the run on. Workers take candidates in
  * order, call the filters concurrently, and report their choices in the order of the candidates:
  *
- *     kept_rows_take(rows, most, &claim)          takes candidates, or rows without samples
+ *     kept_rows_take(rows, most, item, &claim)    takes candidates, or rows without samples
  *     call the filters for the candidates
  *     kept_rows_choose(rows, &claim, &choice)     waits for all earlier choices; assigns rows
  *     write those rows
@@ -12,6 +12,10 @@
  * So the p-th kept sample is turn p of the pass, whichever worker finds it. Turns are dealt to the
  * ranks round-robin; each rank processes all candidates. A run that begins within a pass processes
  * that pass from its first candidate.
+ *
+ * A candidate of a stream is read when it is taken, by one worker at a time. Where a pass ends is
+ * known only once the worker that reads finds no further sample. A claim has one candidate, so that
+ * a sample never waits for a later one that has yet to arrive.
  *
  * With pack a row is a window of tokens, and the candidates are documents: a kept document is
  * assigned the rest of the window that the documents before it have begun, and then as many windows
@@ -31,7 +35,8 @@
 enum { KEPT_MOST = 64, KEPT_ROWS_MOST = 8 };
 
 typedef enum kept_kind {
-    KEPT_CANDIDATES, /* candidates: sets first, count, pass, position and round */
+    KEPT_CANDIDATES, /* candidates: sets first, count, pass, position, ends_pass, round and status
+                      */
     KEPT_ROWS,       /* rows of bucket: sets seq, row, count, bucket_rows and round */
     KEPT_PADDING,    /* rows without samples, to be zeroed: sets seq, row and count */
     KEPT_LEFT_OUT,   /* as KEPT_PADDING, but the rows need not be written */
@@ -44,13 +49,16 @@ typedef enum kept_kind {
 typedef struct kept_claim {
     kept_kind kind;
     uint64_t first; /* number of the first candidate */
-    uint32_t count; /* number of candidates or rows */
+    uint32_t count; /* number of candidates or rows; 0: a stream has ended or failed */
     uint64_t pass;
     uint64_t position; /* position of the first candidate in the pass */
+    bool ends_pass;    /* the pass has no candidates after these */
     uint64_t round;    /* number of rewinds before this claim */
     uint64_t seq;
     uint32_t row;
-    sluice_status status;
+    sluice_status status;  /* KEPT_FAILED; with candidates of a stream: an error of the stream after
+                              them, the thread's last error, which the caller chooses in order */
+    uint64_t read_ticks;   /* time spent reading a candidate of a stream */
     uint64_t waited_ticks; /* time spent waiting for other workers */
     uint64_t open_row;     /* pack: row whose window is to be padded before the claim's rows, from
                               token open_at on; KEPT_NO_ROW: none */
@@ -79,8 +87,8 @@ typedef struct kept_choice {
     uint64_t rows[KEPT_MOST]; /* row, counted over all batches; KEPT_NO_ROW: no row on this rank */
     uint8_t buckets[KEPT_MOST]; /* with bucket, set by the caller: bucket of a kept candidate */
     kept_document documents[KEPT_MOST]; /* instead of keeps and rows, with pack */
-    const sli_error *error; /* with pack, set by the caller: error of the claim's last document,
-                               which ends the run at its row; NULL: none */
+    const sli_error *error; /* set by the caller: an error after the claim's candidates, or with
+                               pack of its last document, which ends the run; NULL: none */
     uint64_t whole;  /* batch whose last row was written earlier and must be counted now; 0: none */
     kept_claim rest; /* PADDING or LEFT_OUT rows to write after these; NOTHING: no such rows */
     uint64_t waited_ticks;
@@ -105,8 +113,14 @@ void kept_rows_stop(kept_rows *rows);
 /* Points to the number of the next candidate to take; readahead polls it. */
 const _Atomic uint64_t *kept_rows_next(const kept_rows *rows);
 
-/* Takes up to `most` candidates of one pass, or rows without samples. Callable by any worker. */
-void kept_rows_take(kept_rows *rows, uint32_t most, kept_claim *claim_out);
+/*
+ * Takes up to `most` candidates of one pass, or rows without samples. item: receives the candidate
+ * of a stream; its last sample is released. Callable by any worker.
+ */
+void kept_rows_take(kept_rows *rows, uint32_t most, stream_item *item, kept_claim *claim_out);
+
+/* Releases the bytes of a candidate of a stream. Callable from any worker. */
+void kept_rows_done(kept_rows *rows, stream_item *item);
 
 /*
  * Waits until the choices for all earlier candidates are made, then assigns rows to the claim's

@@ -168,7 +168,7 @@ bool kept_give_rows(kept_rows *rows, uint64_t done, const kept_claim *claim, kep
 
     if (rows->buckets != NULL) {
         return fill_buckets(rows, done, claim, choice) &&
-               ((rows->chosen + claim->count) % rows->candidates != 0 || end_buckets(rows, done));
+               (!claim->ends_pass || end_buckets(rows, done));
     }
     for (uint32_t i = 0; i < claim->count; i++) {
         if (packs ? !give_windows(rows, done, &choice->documents[i], &choice->whole)
@@ -204,14 +204,17 @@ static void end_batch(kept_rows *rows, uint64_t end, kept_claim *rest)
     }
 }
 
-void kept_end_pass(kept_rows *rows, uint64_t pass, kept_choice *choice)
+void kept_end_pass(kept_rows *rows, kept_choice *choice)
 {
     const sli_plan *plan = rows->plan;
+    const uint64_t pass = rows->ended++;
+    const uint64_t candidates = rows->chosen - rows->pass_chosen;
     const uint64_t done = kept_turns_done(rows, pass);
     const uint64_t turns = rows->turn > done ? rows->turn - done : 0;
     const uint64_t batches = plan_batches_in(plan, turns);
     const uint64_t end = rows->pass_row + batches * plan->batch_size;
-    sluice_status st = kept_check_pass(plan, rows->turn, done, batches);
+    sluice_status st =
+        kept_check_pass(plan, &(kept_pass_result){candidates, rows->turn, done, batches});
 
     if (st == SLUICE_OK) {
         st = pass_lengths_add(&plan->details->kept, pass, turns, batches);
@@ -223,5 +226,6 @@ void kept_end_pass(kept_rows *rows, uint64_t pass, kept_choice *choice)
     }
     kept_release_held(rows, &choice->whole);
     rows->pass_row = end;
+    rows->pass_chosen = rows->chosen;
     rows->turn = 0;
 }

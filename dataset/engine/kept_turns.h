@@ -10,25 +10,37 @@
 
 #include "event_int.h"
 #include "kept_rows.h"
+#include "stream_passes.h"
 
 struct kept_rows {
     const sli_plan *plan;
     uint64_t batches;
-    uint64_t candidates;   /* candidates per pass */
-    uint64_t end;          /* candidates of all passes of the run; UINT64_MAX: unlimited */
+    uint64_t candidates;   /* candidates per pass; unused with a stream */
+    uint64_t most_passes;  /* limit on the passes of the run; 0: unlimited */
     _Atomic uint64_t next; /* the next candidate; written under the lock */
     sli_event changed;     /* signals a change of the fields below */
     pthread_mutex_t lock;  /* guards the fields below */
-    uint64_t chosen;       /* number of candidates whose choice is made */
-    uint64_t turn;         /* samples kept in this pass so far, over all ranks */
-    uint64_t row;          /* the next row of this rank, counted over all batches */
-    uint64_t pass_row;     /* the first row of the pass, counted over all batches */
-    uint64_t round;        /* number of rewinds */
-    uint64_t base;         /* batches up to this one are abandoned */
-    uint64_t limit;        /* rows of later batches are not assigned until a rewind */
-    uint64_t dropping;     /* batch to drop once its rows are done; 0: no batch */
-    uint64_t held;         /* batch whose last row does not count yet, since the batch is dropped if
-                              the pass ends before every rank has a turn for it; 0: no batch */
+    stream_passes
+        *stream;          /* NULL: the source is not a stream; else used by the worker that reads */
+    bool reading;         /* a worker reads candidates */
+    bool frozen;          /* no worker may begin to read */
+    bool rewound;         /* the stream must be read from its first pass again */
+    bool exhausted;       /* the stream has no more passes */
+    bool failed;          /* the stream has failed; a choice will have its error */
+    uint64_t pass;        /* pass of the next candidate, counted from 0 in the run */
+    uint64_t position;    /* its position in that pass */
+    uint64_t chosen;      /* number of candidates whose choice is made */
+    uint64_t ended;       /* number of passes that have ended with a choice */
+    uint64_t pass_chosen; /* `chosen` at the beginning of that pass */
+    uint64_t turn;        /* samples kept in this pass so far, over all ranks */
+    uint64_t row;         /* the next row of this rank, counted over all batches */
+    uint64_t pass_row;    /* the first row of the pass, counted over all batches */
+    uint64_t round;       /* number of rewinds */
+    uint64_t base;        /* batches up to this one are abandoned */
+    uint64_t limit;       /* rows of later batches are not assigned until a rewind */
+    uint64_t dropping;    /* batch to drop once its rows are done; 0: no batch */
+    uint64_t held;        /* batch whose last row does not count yet, since the batch is dropped if
+                             the pass ends before every rank has a turn for it; 0: no batch */
     bool held_is_written;
     uint64_t whole; /* batch whose written last row must be counted after a rewind; 0: no batch */
     uint64_t open_row;   /* pack: row of the window that the next document continues; KEPT_NO_ROW:
@@ -45,12 +57,7 @@ struct kept_rows {
                          in progress */
 };
 
-static inline uint64_t kept_pass_index(const kept_rows *rows, uint64_t candidate)
-{
-    return candidate / rows->candidates;
-}
-
-/* Returns the number of turns of a pass that were done before this run. */
+/* Returns the number of turns that were done before this run, of a pass of the run. */
 static inline uint64_t kept_turns_done(const kept_rows *rows, uint64_t pass)
 {
     return pass == 0 ? rows->plan->begin.done : 0;
@@ -69,7 +76,7 @@ void kept_abandon_window(kept_rows *rows);
 /* Assigns rows to the candidates of a claim. False: this rank has no row left. */
 bool kept_give_rows(kept_rows *rows, uint64_t done, const kept_claim *claim, kept_choice *choice);
 
-/* Ends a pass after the choice for its last candidate. */
-void kept_end_pass(kept_rows *rows, uint64_t pass, kept_choice *choice);
+/* Ends the pass after the choice for its last candidate. */
+void kept_end_pass(kept_rows *rows, kept_choice *choice);
 
 #endif

@@ -211,10 +211,10 @@ const char *sli_plan_uncounted(const sli_plan *plan)
 
 const char *sli_plan_rows(const sli_plan *plan)
 {
-    return plan->details->is_stream          ? "in sequence"
-           : plan->details->pack.seq > 0     ? "windows of documents"
+    return plan->details->pack.seq > 0       ? "windows of documents"
            : plan->details->bucket.count > 0 ? "samples of similar length"
-                                             : "that filters keep";
+           : plan->details->is_collected     ? "that filters keep"
+                                             : "in sequence";
 }
 
 bool sli_plan_is_stream(const sli_plan *plan)

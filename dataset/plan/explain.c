@@ -48,13 +48,26 @@ static void explain_stream_order(const sli_plan *plan, sli_text *text)
                  plan->batch_size, last_batch(plan));
 }
 
+/* Adds the candidates of a pass: "800 samples a pass", or the samples of a stream. */
+static void add_candidates(const sli_plan *plan, sli_text *text)
+{
+    if (plan->details->is_stream) {
+        sli_text_add(text, "the samples of a stream (");
+        stream_order_explain(plan->dataset, text);
+        sli_text_add(text, ")");
+    } else {
+        sli_text_add(text, "%llu samples a pass",
+                     (unsigned long long)plan->details->all_ranks.length);
+    }
+}
+
 static void explain_pack_order(const sli_plan *plan, sli_text *text)
 {
+    sli_text_add(text, "order: windows of %u tokens of the documents of ", plan->details->pack.seq);
+    add_candidates(plan, text);
     sli_text_add(text,
-                 "order: windows of %u tokens of the documents of %llu samples a pass%s; every "
-                 "rank reads all documents and takes windows in turns: batches of %u rows, %s; "
-                 "how many there are is not known beforehand\n",
-                 plan->details->pack.seq, (unsigned long long)plan->details->all_ranks.length,
+                 "%s; every rank reads all documents and takes windows in turns: batches of %u "
+                 "rows, %s; how many there are is not known beforehand\n",
                  of_filtered(plan), plan->batch_size, last_batch(plan));
 }
 
@@ -62,11 +75,12 @@ static void explain_bucket_order(const sli_plan *plan, sli_text *text)
 {
     const struct plan_details *details = plan->details;
 
+    sli_text_add(text, "order: %u buckets by length of ", details->bucket.count);
+    add_candidates(plan, text);
     sli_text_add(text,
-                 "order: %u buckets by length of %llu samples a pass%s; a bucket with a batch "
-                 "of %u rows for every rank is the next batch, what is left in them %s; every "
-                 "rank looks at the length of all samples, and loads those of its rows%s\n",
-                 details->bucket.count, (unsigned long long)details->all_ranks.length,
+                 "%s; a bucket with a batch of %u rows for every rank is the next batch, what is "
+                 "left in them %s; every rank looks at the length of all samples, and loads those "
+                 "of its rows%s\n",
                  of_filtered(plan), plan->batch_size, plan->drop_remainder ? "dropped" : "padded",
                  details->tests_first ? ""
                                       : "; the length is known once a sample is loaded, so "
@@ -77,11 +91,12 @@ static void explain_filtered_order(const sli_plan *plan, sli_text *text)
 {
     const struct plan_details *details = plan->details;
 
+    sli_text_add(text, "order: those of ");
+    add_candidates(plan, text);
     sli_text_add(text,
-                 "order: those of %llu samples a pass that filters keep; every rank calls the "
-                 "filters for all and takes its turns: batches of %u rows, %s; how many there "
-                 "are is not known beforehand\n",
-                 (unsigned long long)details->all_ranks.length, plan->batch_size, last_batch(plan));
+                 " that filters keep; every rank calls the filters for all and takes its turns: "
+                 "batches of %u rows, %s; how many there are is not known beforehand\n",
+                 plan->batch_size, last_batch(plan));
     sli_text_add(text, "filters: called %s\n",
                  details->tests_first ? "for plain columns, before a sample is loaded"
                  : details->has_late_filters
@@ -121,14 +136,14 @@ static void explain_order(const sli_plan *plan, sli_text *text)
 {
     const struct plan_details *details = plan->details;
 
-    if (details->is_stream) {
-        explain_stream_order(plan, text);
-    } else if (details->pack.seq > 0) {
+    if (details->pack.seq > 0) {
         explain_pack_order(plan, text);
     } else if (details->bucket.count > 0) {
         explain_bucket_order(plan, text);
     } else if (details->is_collected) {
         explain_filtered_order(plan, text);
+    } else if (details->is_stream) {
+        explain_stream_order(plan, text);
     } else {
         explain_direct_order(plan, text);
     }

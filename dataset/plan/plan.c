@@ -18,16 +18,20 @@ enum { OWN_ROWS_BYTES = 256 << 10, OWN_ROWS_MOST = 64 };
 /* Refuses stages and settings that a stream does not support. */
 static sluice_status plan_stream(sli_plan *plan)
 {
-    plan->details->is_stream = dataset_is_stream(plan->dataset);
-    atomic_init(&plan->details->stream_memory, 0);
-    if (plan->details->is_stream && plan->settings.on_error == SLI_ON_ERROR_REPLACE &&
-        plan->batch_size == 1) {
+    struct plan_details *details = plan->details;
+
+    details->is_stream = dataset_is_stream(plan->dataset);
+    details->replaces_in_batch = details->is_stream &&
+                                 plan->settings.on_error == SLI_ON_ERROR_REPLACE &&
+                                 !plan->dataset->opened_schema.is_packed;
+    atomic_init(&details->stream_memory, 0);
+    if (details->replaces_in_batch && plan->batch_size == 1) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "policy replace takes another sample of the same batch if the source is a "
                         "stream, and `batch 1` has no other; use a larger batch, or policy zero "
                         "or fail");
     }
-    return plan->details->is_stream ? stream_order_check(plan->dataset) : SLUICE_OK;
+    return details->is_stream ? stream_order_check(plan->dataset) : SLUICE_OK;
 }
 
 static sluice_status plan_filters(sli_plan *plan)
@@ -38,11 +42,10 @@ static sluice_status plan_filters(sli_plan *plan)
 
     plan->details->is_collected =
         schema->filter_count > 0 || schema->is_packed || schema->is_bucketed;
-    if (plan->details->is_collected && plan->details->is_stream) {
+    if (schema->is_bucketed && plan->details->is_stream) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "%s: the samples of a stream come once, in sequence, and %s%s calls them "
-                        "by their numbers; %s",
-                        stage, is_filter ? "a " : "", stage,
+                        "bucket: the samples of a stream come once, in sequence, and bucket calls "
+                        "them by their numbers; %s",
                         dataset_source(plan->dataset)->instead);
     }
     if (plan->details->is_collected && plan->settings.world > 1 &&
@@ -60,10 +63,11 @@ static sluice_status plan_filters(sli_plan *plan)
 
 /*
  * If all filters read only plain columns of the source, they are called before a sample is loaded,
- * provided that the source can read these columns alone, or that it saves loading samples of other
- * ranks; with bucket, provided instead that the length is also such a column. Otherwise a sample
- * is loaded into a private row of the worker until the choice is made. A worker has several private
- * rows if samples are small; with bucket it has one. With pack a private row contains a document.
+ * provided that the source can read these columns alone or is a stream, or that it saves loading
+ * samples of other ranks; with bucket, provided instead that the length is also such a column.
+ * Otherwise a sample is loaded into a private row of the worker until the choice is made. A worker
+ * has several private rows if samples are small; with bucket it has one. With pack a private row
+ * contains a document.
  */
 static sluice_status plan_tests(sli_plan *plan)
 {
@@ -76,9 +80,9 @@ static sluice_status plan_tests(sli_plan *plan)
     }
     details->tests_first =
         !details->has_late_filters && details->pack.seq == 0 &&
-        (details->bucket.count > 0
-             ? details->bucket.is_early
-             : dataset_source(plan->dataset)->read_plain != NULL || plan->settings.world > 1);
+        (details->bucket.count > 0 ? details->bucket.is_early
+                                   : details->is_stream || plan->settings.world > 1 ||
+                                         dataset_source(plan->dataset)->read_plain != NULL);
     st = sli_layout_make_ragged(plan->wire, plan->wire_count, 1, plan->wire_ragged, &row);
     if (st == SLUICE_OK) {
         const size_t document =
@@ -87,9 +91,10 @@ static sluice_status plan_tests(sli_plan *plan)
         const size_t fit = OWN_ROWS_BYTES / bytes;
 
         details->own_row_bytes = bytes;
-        details->own_rows = details->tests_first || details->bucket.count > 0 || fit <= 1 ? 1
-                            : fit < OWN_ROWS_MOST ? (uint32_t)fit
-                                                  : OWN_ROWS_MOST;
+        details->own_rows =
+            details->tests_first || details->bucket.count > 0 || details->is_stream || fit <= 1 ? 1
+            : fit < OWN_ROWS_MOST ? (uint32_t)fit
+                                  : OWN_ROWS_MOST;
     }
     return st;
 }

@@ -193,6 +193,7 @@ struct plan_details {
     uint32_t partner_count;
     plan_partner *partners; /* NULL: there are no further images */
     bool is_stream;
+    bool replaces_in_batch; /* a bad sample is replaced by another one of its batch */
     bool is_collected; /* rows are assigned to samples in sequence (kept_rows.h): there are filters,
                           pack or bucket */
     plan_pack pack;

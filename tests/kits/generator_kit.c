@@ -57,7 +57,7 @@ static sluice_status give_words(sluice_sample *sample, uint64_t i, bool too_many
     return st;
 }
 
-static sluice_status give(sluice_sample *sample, const generator_pass *pass, bool too_many)
+static sluice_status give(sluice_sample *sample, int64_t value, bool too_many)
 {
     const uint64_t i = sluice_sample_number(sample);
     void *number = NULL;
@@ -68,15 +68,14 @@ static sluice_status give(sluice_sample *sample, const generator_pass *pass, boo
         st = sluice_sample_room(sample, "noise", NULL, &noise);
     }
     if (st == SLUICE_OK) {
-        *(int64_t *)number = (int64_t)(pass->number * 1000 + i);
+        *(int64_t *)number = value;
         *(int64_t *)noise = (int64_t)sluice_sample_random(sample, 3);
         st = give_words(sample, i, too_many);
     }
     return st;
 }
 
-static sluice_status make_fault(sluice_sample *sample, const generator *g,
-                                const generator_pass *pass)
+static sluice_status make_fault(sluice_sample *sample, const generator *g, int64_t number)
 {
     switch (g->is_bad != NULL ? FAILS : g->fault) {
     case FAILS:
@@ -90,7 +89,7 @@ static sluice_status make_fault(sluice_sample *sample, const generator *g,
     case LEAVES_ONE_OUT:
         return SLUICE_OK;
     default:
-        return give(sample, pass, g->fault == WRONG_SHAPE);
+        return give(sample, number, g->fault == WRONG_SHAPE);
     }
 }
 
@@ -99,6 +98,7 @@ static sluice_status next(sluice_sample *sample, void *opaque, void *user)
     generator *g = user;
     generator_pass *pass = opaque;
     const uint64_t samples = g->samples + pass->number * g->varies_by;
+    const int64_t number = (int64_t)(pass->next + (g->repeats ? 0 : pass->number * 1000));
     sluice_status st;
 
     T_TRUE(opaque == sluice_sample_worker(sample));
@@ -109,10 +109,10 @@ static sluice_status next(sluice_sample *sample, void *opaque, void *user)
         st = g->waits ? wait_for_stop(sample) : SLUICE_END_OF_DATA;
     } else if (g->fails_always || (g->fault != NO_FAULT && pass->next == GENERATOR_FAULTY) ||
                (g->is_bad != NULL && g->is_bad(pass->next))) {
-        st = make_fault(sample, g, pass);
+        st = make_fault(sample, g, number);
         pass->next++;
     } else {
-        st = give(sample, pass, false);
+        st = give(sample, number, false);
         pass->next++;
     }
     atomic_fetch_sub(&g->inside, 1);
@@ -151,5 +151,29 @@ sluice_dataset *generator_dataset(generator *g, const char *stages)
 {
     const sluice_source source = generator_source(g);
 
+    return custom_dataset(&source, stages);
+}
+
+/* ---- the same samples by their numbers ------------------------------------------------------- */
+
+static sluice_status read_sample(sluice_sample *sample, uint64_t index, void *user)
+{
+    const generator *g = user;
+
+    return g->is_bad != NULL && g->is_bad(index)
+               ? sluice_fail(SLUICE_E_IO, "the server %s is down", "x")
+               : give(sample, (int64_t)index, false);
+}
+
+sluice_dataset *generator_twin(generator *g, const char *stages)
+{
+    sluice_source source = generator_source(g);
+
+    T_TRUE(g->repeats);
+    source.next = NULL;
+    source.open_pass = NULL;
+    source.close_pass = NULL;
+    source.count = g->samples;
+    source.read = read_sample;
     return custom_dataset(&source, stages);
 }

@@ -18,10 +18,11 @@ enum { GENERATOR_WORDS = 9, GENERATOR_FAULTY = 7 };
 typedef struct generator {
     uint64_t samples;   /* of a pass; 0: without end */
     uint64_t varies_by; /* pass p has p * this many more */
+    bool repeats;       /* number does not depend on the pass */
     custom_fault fault; /* of the sample GENERATOR_FAULTY of each pass */
     bool fails_always;
     bool (*is_bad)(uint64_t sample); /* samples with the fault FAILS; NULL: none */
-    bool waits; /* polls the stop descriptor after its last sample */
+    bool waits;                      /* polls the stop descriptor after its last sample */
     sluice_status open_status;
     atomic_int open;   /* passes that are open */
     atomic_int passes; /* passes that were opened */
@@ -34,5 +35,8 @@ typedef struct generator {
 /* The source "my_stream", version 1. */
 sluice_source generator_source(generator *g);
 sluice_dataset *generator_dataset(generator *g, const char *stages);
+
+/* A source of the same samples that reads them by their numbers; `repeats` must be set. */
+sluice_dataset *generator_twin(generator *g, const char *stages);
 
 #endif

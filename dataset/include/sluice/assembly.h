@@ -30,8 +30,8 @@ SLUICE_BEGIN_DECLS
  * does not fit into. Windows are dealt to ranks in turns; each rank reads all documents. A resumed
  * run reads the pass's documents from the first one again, and logs at level info how long that
  * took. Empty documents are in no window. A document that cannot be read ends the run (policy
- * fail), is replaced by the next sample of the pass (replace), or is left out (zero). The sample
- * number of a row is that of the document of its first token.
+ * fail), is replaced by the next sample of the pass (replace), or is left out (zero; replace, if
+ * the source is a stream). The sample number of a row is that of the document of its first token.
  *
  * Of the later stages only project, drop, rename and batch are allowed.
  *
@@ -45,7 +45,7 @@ SLUICE_BEGIN_DECLS
  *
  * Returns: E_INVALID also for a column of another kind, a pad outside the range of the column's
  *          type, an earlier stage `bucket`, or a source with an order of its own. A run fails with
- *          E_UNSUPPORTED if the source is a stream, or with several ranks after a stage `shard`.
+ *          E_UNSUPPORTED with several ranks after a stage `shard`.
  *
  * Threads: the one that builds the dataset.
  */

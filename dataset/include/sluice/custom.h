@@ -425,7 +425,8 @@ static inline void sluice_filter_init(sluice_filter *filter)
  * Their number is not known beforehand, so a run whose epochs are whole passes has only one epoch;
  * other runs count steps. Each rank calls the filter for all samples, and takes every world-th kept
  * sample. A resumed run repeats the calls for the samples of the pass that were already done, and
- * logs their duration at level info. Error policy replace takes the next kept sample.
+ * logs their duration at level info. Error policy replace takes the next kept sample; if the source
+ * is a stream, the next good sample of the batch, cyclically.
  *
  * A filter that reads only plain columns of the source may come before decode; it is called before
  * the image is decoded, wherever it is in the pipeline. Other filters must come after decode, crops
@@ -436,8 +437,8 @@ static inline void sluice_filter_init(sluice_filter *filter)
  *
  * Returns: E_INVALID a NULL, no name, an input that is not a column, a source with an order of its
  *          own, more than 8 maps and filters; the sticky error of building; E_NO_MEMORY. The
- *          message has the name of the filter. A run fails with E_UNSUPPORTED if the source is read
- *          as a stream, or with several ranks after a stage `shard`.
+ *          message has the name of the filter. A run fails with E_UNSUPPORTED with several ranks
+ *          after a stage `shard`.
  *
  * sluice_dataset_describe() writes it as `filter`, with name and version, which
  * sluice_dataset_parse() refuses.

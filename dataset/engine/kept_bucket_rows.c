@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kept_bucket_rows.h"
+
+#include <string.h>
+
+#include "error_int.h"
+#include "sample_filters.h"
+
+/*
+ * A sample is loaded with the declared shape of its columns, so its ragged columns are loaded into
+ * the worker's private row first, and the entries of the batch's extent are copied.
+ */
+static void use_own_ragged(const kept_worker *w, sample_row *row)
+{
+    sample_row own;
+
+    kept_own_row(w, 0, &own);
+    for (uint32_t i = 0; i < w->own.column_count; i++) {
+        row->columns[i] = w->own.entry_bytes[i] > 0 ? own.columns[i] : row->columns[i];
+    }
+}
+
+/* Copies the ragged columns of a loaded sample from the private row. */
+static void copy_ragged(kept_worker *w, const row_task *task)
+{
+    const sli_layout *layout = &w->engine->layout;
+    const int64_t length = sample_bucket_length(w->loader, &task->row);
+    sample_row to;
+    sluice_status st;
+
+    if (*task->row.flags != SLI_ROW_ZERO && length > (int64_t)w->batch.extent) {
+        st =
+            sli_fail(SLUICE_E_CORRUPT,
+                     "bucket: sample %llu has the length %lld, and had at most %u when it was read "
+                     "for its length; a sample must be the same each time",
+                     (unsigned long long)task->sample, (long long)length, w->batch.extent);
+        engine_fail_row(w->engine, task, st, sluice_last_error());
+    }
+    engine_row_of(w->engine, &w->batch, task->number, &to);
+    for (uint32_t i = 0; i < layout->column_count; i++) {
+        if (layout->entry_bytes[i] > 0) {
+            memcpy(to.columns[i], task->row.columns[i], sli_layout_row(layout, i, w->batch.extent));
+        }
+    }
+}
+
+/* Loads a sample of a bucket into its row. */
+static void load_row(kept_worker *w, const bucket_row *from, uint32_t number)
+{
+    const sli_plan *plan = w->engine->plan;
+    const sample_order *all = &plan->details->all_ranks;
+    row_task task = {.seq = w->seq,
+                     .number = number,
+                     .pass = plan->begin.pass + from->candidate / all->length,
+                     .global_position = from->candidate % all->length};
+    uint64_t sample_pass;
+    sluice_status st;
+
+    order_at(all, task.pass, task.global_position, &task.sample, &sample_pass);
+    engine_row_of(w->engine, &w->batch, number, &task.row);
+    if (w->own.extent > 0) {
+        use_own_ragged(w, &task.row);
+    }
+    st = sample_load(w->loader, task.sample, sample_pass, &task.row);
+    if (st != SLUICE_OK) {
+        w->loader->wanted_bucket = from->bucket;
+        engine_bad_sample(w->engine, w->loader, &task, st);
+    }
+    if (w->own.extent > 0) {
+        copy_ragged(w, &task);
+    }
+    w->batch.samples[number] = task.sample;
+}
+
+bool kept_write_bucket_rows(kept_worker *w, const kept_claim *claim)
+{
+    kept_wait_while_paused(w->engine, claim);
+    if (!kept_go_to_batch(w, claim->seq)) {
+        return false;
+    }
+    atomic_store_explicit(&w->loader->state.seq, w->seq, memory_order_relaxed);
+    w->batch.extent = w->engine->plan->details->bucket.extents[claim->bucket_rows[0].bucket];
+    for (uint32_t i = 0; i < claim->count; i++) {
+        if (claim->bucket_rows[i].candidate == KEPT_NO_CANDIDATE) {
+            kept_write_empty(w, claim->row + i);
+        } else {
+            load_row(w, &claim->bucket_rows[i], claim->row + i);
+        }
+    }
+    w->done += claim->count;
+    kept_count_rows(w);
+    return true;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kept_documents.h"
+
+#include "error_int.h"
+#include "sample_filters.h"
+
+/* Returns the memory of one of the worker's private documents. */
+static uint8_t *own_document(const kept_worker *w, uint32_t number)
+{
+    return w->loader->own_rows + number * w->engine->plan->details->own_row_bytes;
+}
+
+/*
+ * Loads a document. If that fails, the error policy replaces it, leaves it out, or ends the run
+ * with the returned error.
+ */
+static sluice_status load_document(kept_worker *w, const kept_claim *claim, uint32_t i)
+{
+    sample_loader *loader = w->loader;
+    void *document = own_document(w, i);
+    row_task task = {.pass = claim->pass, .global_position = claim->position + i};
+    bool is_left_out = false;
+    sluice_status st;
+
+    kept_find_candidate(w, claim, i);
+    task.sample = w->samples[i];
+    packed_document_row(w->engine->plan, document, &task.row);
+    packed_document_clear(document);
+    st = sample_load_filtered(loader, task.sample, w->passes[i], &task.row);
+    readahead_was_read(w->engine->ahead, loader->read_ticks, loader->read_bytes);
+    if (st != SLUICE_OK) {
+        st = engine_bad_document(w->engine, loader, &task, st, &is_left_out);
+    }
+    if (st == SLUICE_OK && !loader->dropped && !is_left_out) {
+        packed_document_keep(loader, document);
+    }
+    w->samples[i] = task.sample;
+    w->choice.documents[i].length = packed_document_length(document);
+    return st;
+}
+
+uint32_t kept_load_documents(kept_worker *w, const kept_claim *claim)
+{
+    const uint64_t start = sli_ticks();
+    uint32_t count = 0;
+
+    while (count < claim->count && w->choice.error == NULL) {
+        const sluice_status st = load_document(w, claim, count++);
+
+        if (st != SLUICE_OK) {
+            sli_error_take(st, &w->error);
+            w->choice.error = &w->error;
+        }
+    }
+    if (count > 0) {
+        row_pace_note(&w->pace, sli_ticks() - start, count);
+    }
+    return count;
+}
+
+bool kept_place_document(kept_worker *w, uint32_t i)
+{
+    const sli_plan *plan = w->engine->plan;
+    const kept_document *to = &w->choice.documents[i];
+    const uint32_t seq = plan->details->pack.seq;
+
+    if (!kept_pad_window(w, to->open_row, to->open_at)) {
+        return false;
+    }
+    for (uint64_t k = 0; k < to->rows; k++) {
+        packed_piece piece = {.row = to->row + k, .from = to->from};
+        uint64_t left;
+
+        if (k == 0) {
+            piece.at = to->at;
+            piece.document = to->document;
+        } else {
+            piece.from += k * plan->settings.world * seq - to->at;
+        }
+        left = to->length - piece.from;
+        piece.count = left < seq - piece.at ? (uint32_t)left : seq - piece.at;
+        if (!kept_write_piece(w, &piece, own_document(w, i), w->samples[i])) {
+            return false;
+        }
+    }
+    return true;
+}

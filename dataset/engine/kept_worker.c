@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kept_worker.h"
+
+#include <string.h>
+
+#include "error_int.h"
+
+void kept_find_candidate(kept_worker *w, const kept_claim *claim, uint32_t i)
+{
+    if (w->engine->plan->details->is_stream) { /* the claim has one candidate */
+        w->samples[i] = w->loader->io.item.number;
+        w->passes[i] = claim->pass;
+    } else {
+        order_at(&w->engine->plan->details->all_ranks, claim->pass, claim->position + i,
+                 &w->samples[i], &w->passes[i]);
+    }
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+void kept_count_rows(kept_worker *w)
+{
+    sli_engine *engine = w->engine;
+    const uint64_t seq = w->seq;
+    const uint32_t done = w->done;
+
+    w->done = 0;
+    if (done == 0 || !sli_queue_add_rows(engine->queue, seq, done)) {
+        return;
+    }
+    w->seq = 0; /* the batch is complete: once published, its slot belongs to the consumer */
+    if (kept_rows_drops(engine->kept, seq) && sli_queue_begin_again(engine->queue, seq)) {
+        kept_rows_again(engine->kept, seq);
+    } else {
+        engine_publish_batch(engine, w->loader, &w->batch, seq);
+    }
+}
+
+bool kept_go_to_batch(kept_worker *w, uint64_t seq)
+{
+    if (w->seq == seq) {
+        return true;
+    }
+    kept_count_rows(w); /* before the worker sleeps: the consumer may wait for the previous batch */
+    w->seq = 0;
+    if (seq > atomic_load_explicit(&w->engine->stop_at, memory_order_relaxed) ||
+        engine_acquire_batch(w->engine, w->loader, seq, &w->batch) != SLUICE_OK) {
+        return false;
+    }
+    w->seq = seq;
+    return true;
+}
+
+bool kept_write_piece(kept_worker *w, const packed_piece *piece, const void *document,
+                      uint64_t sample)
+{
+    const uint32_t size = w->engine->plan->batch_size;
+    const uint32_t number = (uint32_t)(piece->row % size);
+    sample_row row;
+
+    if (!kept_go_to_batch(w, piece->row / size + 1)) {
+        return false;
+    }
+    atomic_store_explicit(&w->loader->state.seq, w->seq, memory_order_relaxed);
+    engine_row_of(w->engine, &w->batch, number, &row);
+    if (piece->at == 0) {
+        w->batch.samples[number] = sample;
+    }
+    if (packed_rows_write(w->engine->packed, piece, document, &row)) {
+        w->done += kept_rows_counts(w->engine->kept, w->seq, number);
+    }
+    return true;
+}
+
+bool kept_pad_window(kept_worker *w, uint64_t open_row, uint32_t open_at)
+{
+    const packed_piece piece = {
+        .row = open_row, .at = open_at, .count = w->engine->plan->details->pack.seq - open_at};
+
+    return open_row == KEPT_NO_ROW || kept_write_piece(w, &piece, NULL, 0);
+}
+
+void kept_write_empty(kept_worker *w, uint32_t number)
+{
+    sample_row row;
+
+    engine_row_of(w->engine, &w->batch, number, &row);
+    if (w->engine->packed != NULL) {
+        packed_rows_pad(w->engine->packed, &row);
+    } else {
+        engine_zero_row(w->engine, &row);
+    }
+    w->batch.samples[number] = ENGINE_NO_SAMPLE;
+}
+
+bool kept_fill_empty(kept_worker *w, const kept_claim *claim)
+{
+    const row_task task = {.seq = claim->seq, .number = claim->row};
+    sli_error error = {SLUICE_OK, 0, ""};
+
+    if (claim->kind == KEPT_FAILED) {
+        sli_error_take(claim->status, &error);
+        if (!kept_go_to_batch(w, claim->seq)) {
+            return false;
+        }
+        engine_fail_row(w->engine, &task, error.status, error.text);
+    }
+    if (!kept_pad_window(w, claim->open_row, claim->open_at) ||
+        (claim->count > 0 && !kept_go_to_batch(w, claim->seq))) {
+        return false;
+    }
+    for (uint32_t i = 0; i < claim->count && claim->kind != KEPT_LEFT_OUT; i++) {
+        kept_write_empty(w, claim->row + i);
+    }
+    w->done += claim->count;
+    kept_count_rows(w);
+    return true;
+}
+
+void kept_own_row(const kept_worker *w, uint32_t number, sample_row *row_out)
+{
+    uint8_t *row = w->loader->own_rows + number * w->own.slot_bytes;
+
+    for (uint32_t i = 0; i < w->own.column_count; i++) {
+        row_out->columns[i] = row + w->own.offsets[i];
+    }
+    row_out->flags = row + w->own.row_flags_offset;
+    row_out->extent = w->own.extent;
+}
+
+/* Argument of is_resumed(): a worker that sleeps while it holds candidates. */
+typedef struct kept_sleep {
+    sli_engine *engine;
+    const kept_claim *claim;
+} kept_sleep;
+
+static bool is_resumed(void *arg)
+{
+    const kept_sleep *sleep = arg;
+
+    return !atomic_load_explicit(&sleep->engine->paused, memory_order_relaxed) ||
+           engine_is_closed(sleep->engine) || kept_rows_is_old(sleep->engine->kept, sleep->claim);
+}
+
+void kept_wait_while_paused(sli_engine *engine, const kept_claim *claim)
+{
+    kept_sleep sleep = {engine, claim};
+
+    if (atomic_load_explicit(&engine->paused, memory_order_relaxed)) {
+        sli_event_await(&engine->resumed, is_resumed, &sleep, -1);
+    }
+}

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Filters, pack and bucket on streams: the batches are those of the same samples of a source that
+ * reads them by their numbers.
+ */
+#include <stdlib.h>
+
+#include <sluice/assembly.h>
+
+#include "dataset_kit.h"
+#include "engine_kit.h"
+#include "filter_kit.h"
+#include "generator_kit.h"
+#include "map_kit.h"
+#include "shard_kit.h"
+#include "stream_kit.h"
+#include "testing.h"
+
+enum { MANY = 100 };
+
+/* ---- pipelines ------------------------------------------------------------------------------- */
+
+static sluice_status keep_by_number(sluice_sample *sample, uint32_t *keep_out, void *user)
+{
+    sluice_sample_view number;
+    const sluice_status st = sluice_sample_get(sample, "number", &number);
+
+    (void)user;
+    if (st == SLUICE_OK) {
+        *keep_out = *(const int64_t *)number.data % 3 != 0;
+    }
+    return st;
+}
+
+static sluice_status keep_by_sum(sluice_sample *sample, uint32_t *keep_out, void *user)
+{
+    sluice_sample_view sum;
+    const sluice_status st = sluice_sample_get(sample, "sum", &sum);
+
+    (void)user;
+    if (st == SLUICE_OK) {
+        *keep_out = *(const int64_t *)sum.data % 4 != 1;
+    }
+    return st;
+}
+
+static sluice_status add_words(sluice_sample *sample, void *user)
+{
+    sluice_sample_view words;
+    int64_t sum = 0;
+    sluice_status st = sluice_sample_get(sample, "words", &words);
+
+    (void)user;
+    for (uint64_t i = 0; st == SLUICE_OK && i < words.shape[0]; i++) {
+        sum += ((const uint16_t *)words.data)[i];
+    }
+    return st == SLUICE_OK ? give_i64(sample, "sum", sum) : st;
+}
+
+typedef enum collected_stage {
+    EARLY,
+    LATE,
+    PACK,
+    PACK_WHOLE,
+    PACK_FILTERED,
+    STAGES
+} collected_stage;
+
+static const char *const stage_names[STAGES] = {"filter", "filter after a map", "pack",
+                                                "pack split=false", "filter and pack"};
+
+static void add_stage(sluice_dataset *dataset, collected_stage stage)
+{
+    static const sluice_column_spec sum = {.name = "sum", .dtype = SLUICE_I64};
+    static const char *const words[] = {"words"};
+
+    if (stage == EARLY || stage == PACK_FILTERED) {
+        add_filter(dataset, "third", keep_by_number, "number", NULL);
+    } else if (stage == LATE) {
+        add_map(dataset, "add", add_words, words, 1, &sum, 1, NULL);
+        add_filter(dataset, "by_sum", keep_by_sum, "sum", NULL);
+    }
+    if (stage == PACK || stage == PACK_FILTERED) {
+        T_OK(sluice_dataset_add(dataset, "pack words 8"));
+    } else if (stage == PACK_WHOLE) {
+        T_OK(sluice_dataset_add(dataset, "pack words 10 split=false"));
+    }
+}
+
+static sluice_dataset *collected(generator *g, bool is_stream, collected_stage stage,
+                                 const char *first, const char *batch)
+{
+    sluice_dataset *dataset = is_stream ? generator_dataset(g, first) : generator_twin(g, first);
+
+    add_stage(dataset, stage);
+    T_OK(sluice_dataset_add(dataset, batch));
+    return dataset;
+}
+
+static tape record_one(bool is_stream, collected_stage stage, const char *batch,
+                       bool (*is_bad)(uint64_t sample), const run_options *options)
+{
+    generator g = {.samples = MANY, .repeats = true, .is_bad = is_bad};
+    sluice_dataset *dataset = collected(&g, is_stream, stage, "skip 2", batch);
+    const tape t = record(dataset, options);
+
+    sluice_dataset_destroy(dataset);
+    T_EQ(atomic_load(&g.open), 0);
+    T_EQ(atomic_load(&g.overlaps), 0);
+    return t;
+}
+
+/* ---- the same batches ------------------------------------------------------------------------ */
+
+static void check_same(collected_stage stage, const char *batch, run_options *options)
+{
+    tape want;
+
+    options->workers = 1;
+    options->device = devices[0];
+    want = record_one(false, stage, batch, NULL, options);
+    T_EQ(want.end, SLUICE_END_OF_DATA);
+    T_TRUE(want.batches > 3);
+    for (uint32_t i = 0; i < 4; i++) {
+        tape got;
+
+        options->workers = i + 1;
+        options->device = devices[i % 2];
+        got = record_one(true, stage, batch, NULL, options);
+        check_equal_tapes(&got, &want, stage_names[stage]);
+        free(got.bytes);
+    }
+    free(want.bytes);
+}
+
+static void batches_are_those_of_samples_by_their_numbers(void)
+{
+    for (collected_stage stage = 0; stage < STAGES; stage++) {
+        for (int drop = 0; drop < 2; drop++) {
+            run_options options = {
+                .passes = 3, .batches = UINT64_MAX, .settings = {.world = 1, .seed = 5}};
+
+            check_same(stage, drop ? "batch 4 drop_remainder=true" : "batch 4", &options);
+        }
+    }
+}
+
+static void ranks_take_turns(void)
+{
+    for (collected_stage stage = 0; stage < STAGES; stage++) {
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            run_options options = {.passes = 2,
+                                   .batches = UINT64_MAX,
+                                   .settings = {.world = 3, .rank = rank, .seed = 5}};
+
+            check_same(stage, rank == 1 ? "batch 2 drop_remainder=true" : "batch 2", &options);
+        }
+    }
+}
+
+/* Pass p of the generator has 2 * p samples more. */
+static void passes_may_differ_in_length(void)
+{
+    for (uint32_t workers = 1; workers < 4; workers++) {
+        generator g = {.samples = 20, .varies_by = 2};
+        sluice_dataset *dataset = collected(&g, true, EARLY, "skip 1", "batch 4");
+        engine_run run;
+
+        open_run(&run, dataset,
+                 &(run_options){.workers = workers, .passes = 5, .batches = UINT64_MAX});
+        for (uint64_t pass = 0; pass < 5; pass++) {
+            uint32_t row = 4;
+
+            for (uint64_t i = 1; i < 20 + 2 * pass; i++) {
+                if ((pass * 1000 + i) % 3 == 0) {
+                    continue;
+                }
+                if (row == 4) {
+                    T_OK(next_batch(&run));
+                    T_EQ(run.input.header->pass, pass);
+                    row = 0;
+                }
+                T_EQ(*(const int64_t *)row_of(&run, 0, row), pass * 1000 + i);
+                T_EQ(run.input.samples[row++], i);
+            }
+            T_EQ(run.input.header->valid_rows, row);
+        }
+        T_EQ(next_batch(&run), SLUICE_END_OF_DATA);
+        close_run(&run);
+        sluice_dataset_destroy(dataset);
+        T_EQ(atomic_load(&g.passes), 5);
+    }
+}
+
+static void an_endless_stream_gives_as_many_batches_as_are_asked_for(void)
+{
+    for (collected_stage stage = 0; stage < STAGES; stage++) {
+        generator g = {.samples = 0};
+        sluice_dataset *dataset = collected(&g, true, stage, "skip 1", "batch 4");
+        tape t = record(dataset, &(run_options){.workers = 3, .batches = 50});
+
+        T_EQ(t.end, SLUICE_END_OF_DATA);
+        T_EQ(t.batches, 50);
+        free(t.bytes);
+        sluice_dataset_destroy(dataset);
+        T_EQ(atomic_load(&g.open), 0);
+    }
+}
+
+/* From any batch on. */
+static void a_run_may_begin_within_a_pass(void)
+{
+    for (collected_stage stage = 0; stage < STAGES; stage++) {
+        run_options options = {.workers = 2, .passes = 2, .batches = UINT64_MAX};
+        const tape want = record_one(true, stage, "batch 4", NULL, &options);
+        for (uint64_t first = 1; first < 10; first++) {
+            tape got;
+
+            options.first_step = first;
+            options.workers = (uint32_t)first % 4 + 1;
+            got = record_one(true, stage, "batch 4", NULL, &options);
+            T_TRUE(got.size > 0 && got.size < want.size);
+            T_EQ(got.batches, want.batches - first);
+            T_EQ(memcmp(got.bytes, want.bytes + (want.size - got.size), got.size), 0);
+            free(got.bytes);
+        }
+        free(want.bytes);
+    }
+}
+
+static sluice_status keep_third(sluice_sample *sample, uint32_t *keep_out, void *user)
+{
+    (void)user;
+    *keep_out = third_keeps(sluice_sample_number(sample));
+    return SLUICE_OK;
+}
+
+/* Shards that are read in sequence, and by an index. */
+static void shards_in_sequence_give_what_their_index_gives(void)
+{
+    const char *path = t_path(t_folder(), "x.tar");
+
+    make_image_shard(path, 0, 40);
+    for (int late = 0; late < 2; late++) {
+        tape want = {0};
+
+        for (uint32_t i = 0; i < 5; i++) {
+            sluice_dataset *dataset =
+                web_dataset(i == 0 ? "webdataset @ index=none | decode | center_crop 2"
+                                   : "webdataset @ access=stream | decode | center_crop 2",
+                            path);
+            tape got;
+
+            add_filter(dataset, "third", keep_third, late ? "image" : "label", NULL);
+            T_OK(sluice_dataset_add(dataset, "batch 4"));
+            got = record(dataset, &(run_options){.workers = i, .passes = 2, .batches = UINT64_MAX});
+            sluice_dataset_destroy(dataset);
+            if (i == 0) {
+                want = got;
+                T_EQ(want.batches, 14);
+                continue;
+            }
+            check_equal_tapes(&got, &want, late ? "by pixels" : "by label");
+            free(got.bytes);
+        }
+        free(want.bytes);
+    }
+}
+
+/* ---- bad samples ----------------------------------------------------------------------------- */
+
+static bool is_bad(uint64_t sample)
+{
+    return sample % 10 == 4 || sample == 25 || sample == MANY - 2;
+}
+
+static void bad_samples_are_those_of_samples_by_their_numbers(void)
+{
+    for (collected_stage stage = 0; stage < STAGES; stage++) {
+        for (int policy = SLI_ON_ERROR_FAIL; policy <= SLI_ON_ERROR_ZERO; policy += 2) {
+            run_options options = {.passes = 2,
+                                   .batches = UINT64_MAX,
+                                   .settings = {.world = 1, .on_error = (sli_error_policy)policy}};
+            const tape want = record_one(false, stage, "batch 4", is_bad, &options);
+
+            for (options.workers = 1; options.workers < 4; options.workers++) {
+                tape got = record_one(true, stage, "batch 4", is_bad, &options);
+
+                T_EQ(got.end, want.end);
+                T_EQ(got.batches, want.batches);
+                T_EQ(got.errors.zeroed, want.errors.zeroed);
+                T_EQ(got.size, want.size);
+                T_EQ(memcmp(got.bytes, want.bytes, got.size), 0);
+                if (policy == SLI_ON_ERROR_FAIL) {
+                    T_STATUS(got.end, SLUICE_E_IO);
+                    T_CONTAINS(got.error, "my_stream/4: my_stream: next() returned E_IO");
+                }
+                free(got.bytes);
+            }
+            free(want.bytes);
+        }
+    }
+}
+
+/* The next good row of the batch; with pack the next document takes the place. */
+static void policy_replace_needs_no_sample_by_its_number(void)
+{
+    for (collected_stage stage = 0; stage < STAGES; stage++) {
+        run_options options = {.workers = 1,
+                               .settings = {.world = 1, .on_error = SLI_ON_ERROR_REPLACE}};
+        const tape want = record_one(true, stage, "batch 4", is_bad, &options);
+
+        T_EQ(want.end, SLUICE_END_OF_DATA);
+        T_EQ(want.errors.replaced, 12);
+        T_EQ(want.errors.zeroed, 0);
+        for (options.workers = 2; options.workers < 5; options.workers++) {
+            tape got = record_one(true, stage, "batch 4", is_bad, &options);
+
+            check_equal_tapes(&got, &want, stage_names[stage]);
+            T_EQ(got.errors.replaced, 12);
+            free(got.bytes);
+        }
+        free(want.bytes);
+    }
+}
+
+/* ---- errors and stops ------------------------------------------------------------------------ */
+
+static sluice_status keep_none(sluice_sample *sample, uint32_t *keep_out, void *user)
+{
+    (void)sample;
+    (void)user;
+    *keep_out = 0;
+    return SLUICE_OK;
+}
+
+static void a_pass_without_a_kept_sample_is_an_error(void)
+{
+    generator g = {.samples = 50};
+    sluice_dataset *dataset = generator_dataset(&g, "skip 2");
+    tape t;
+
+    add_filter(dataset, "none", keep_none, NULL, NULL);
+    T_OK(sluice_dataset_add(dataset, "batch 4"));
+    t = record(dataset, &(run_options){.workers = 2, .batches = UINT64_MAX});
+    T_STATUS(t.end, SLUICE_E_INVALID);
+    T_CONTAINS(t.error, "filters keep 0 of the 48 samples of a pass, and make no batch of 4");
+    free(t.bytes);
+    sluice_dataset_destroy(dataset);
+}
+
+static void an_error_of_the_stream_ends_the_run_after_the_samples_before(void)
+{
+    for (collected_stage stage = 0; stage < STAGES; stage++) {
+        uint64_t batches = 0;
+
+        for (uint32_t workers = 1; workers < 4; workers++) {
+            generator g = {.samples = 50, .fault = OUT_OF_MEMORY};
+            sluice_dataset *dataset = collected(&g, true, stage, "skip 0", "batch 2");
+            tape t = record(dataset, &(run_options){.workers = workers,
+                                                    .batches = UINT64_MAX,
+                                                    .settings.on_error = SLI_ON_ERROR_ZERO});
+
+            T_STATUS(t.end, SLUICE_E_NO_MEMORY);
+            T_CONTAINS(t.error, "read: ");
+            T_CONTAINS(t.error, "no room for anything");
+            T_TRUE((t.batches > 0 || stage == PACK_FILTERED) &&
+                   (workers == 1 || t.batches == batches));
+            batches = t.batches;
+            free(t.bytes);
+            sluice_dataset_destroy(dataset);
+            T_EQ(atomic_load(&g.open), 0);
+        }
+    }
+}
+
+static void a_pass_that_cannot_be_opened_ends_the_run(void)
+{
+    generator g = {.samples = 50, .open_status = SLUICE_E_IO};
+    sluice_dataset *dataset = collected(&g, true, PACK, "skip 0", "batch 2");
+    tape t = record(dataset, &(run_options){.workers = 3, .batches = UINT64_MAX});
+
+    T_STATUS(t.end, SLUICE_E_IO);
+    T_CONTAINS(t.error, "my_stream: open_pass() returned E_IO: the log is gone");
+    T_EQ(t.batches, 0);
+    free(t.bytes);
+    sluice_dataset_destroy(dataset);
+}
+
+static void a_stop_wakes_a_function_that_waits_for_data(void)
+{
+    for (collected_stage stage = 0; stage < STAGES; stage++) {
+        generator g = {.samples = 20, .waits = true};
+        sluice_dataset *dataset = collected(&g, true, stage, "skip 0", "batch 2");
+        engine_run run;
+
+        open_run(&run, dataset, &(run_options){.workers = 3, .batches = UINT64_MAX});
+        T_OK(next_batch(&run));
+        T_OK(next_batch(&run));
+        sli_engine_stop(run.engine);
+        close_run(&run);
+        sluice_dataset_destroy(dataset);
+        T_EQ(atomic_load(&g.open), 0);
+    }
+}
+
+/* Such a sample is larger than what workers take at once, and than what they hold unbounded. */
+static sluice_status give_large(sluice_sample *sample, void *pass, void *user)
+{
+    const uint64_t bytes = UINT64_C(9) << 20;
+    uint64_t *next = user;
+    void *room = NULL;
+    sluice_status st;
+
+    (void)pass;
+    if (*next == 12) {
+        return SLUICE_END_OF_DATA;
+    }
+    st = sluice_sample_room(sample, "blob", &bytes, &room);
+    if (st == SLUICE_OK) {
+        memset(room, (int)*next, 100);
+        st = give_i64(sample, "number", (int64_t)(*next)++);
+    }
+    return st;
+}
+
+static void large_samples_share_their_budget(void)
+{
+    static const sluice_column_spec columns[] = {
+        {.name = "blob", .dtype = SLUICE_U8, .rank = 1, .shape = {10 << 20}, .ragged = 1},
+        {.name = "number", .dtype = SLUICE_I64}};
+    uint64_t next = 0;
+    sluice_source source;
+    sluice_dataset *dataset;
+    tape t;
+
+    sluice_source_init(&source);
+    source.name = "large";
+    source.columns = columns;
+    source.column_count = 2;
+    source.next = give_large;
+    source.user = &next;
+    dataset = custom_dataset(&source, "skip 0");
+    add_filter(dataset, "third", keep_by_number, "number", NULL);
+    T_OK(sluice_dataset_add(dataset, "project number | batch 2"));
+    t = record(dataset, &(run_options){.workers = 4, .batches = UINT64_MAX});
+    T_EQ(t.end, SLUICE_END_OF_DATA);
+    T_EQ(t.batches, 4);
+    free(t.bytes);
+    sluice_dataset_destroy(dataset);
+}
+
+const t_test stream_collected_tests[] = {
+    T_TEST(batches_are_those_of_samples_by_their_numbers),
+    T_TEST(ranks_take_turns),
+    T_TEST(passes_may_differ_in_length),
+    T_TEST(an_endless_stream_gives_as_many_batches_as_are_asked_for),
+    T_TEST(a_run_may_begin_within_a_pass),
+    T_TEST(shards_in_sequence_give_what_their_index_gives),
+    T_TEST(bad_samples_are_those_of_samples_by_their_numbers),
+    T_TEST(policy_replace_needs_no_sample_by_its_number),
+    T_TEST(a_pass_without_a_kept_sample_is_an_error),
+    T_TEST(an_error_of_the_stream_ends_the_run_after_the_samples_before),
+    T_TEST(a_pass_that_cannot_be_opened_ends_the_run),
+    T_TEST(a_stop_wakes_a_function_that_waits_for_data),
+    T_TEST(large_samples_share_their_budget),
+    T_END,
+};
