@@ -144,10 +144,15 @@ static bool place_all(kept_worker *w, const kept_claim *claim)
  */
 static bool work_on_part(kept_worker *w, kept_claim *claim)
 {
+    const struct plan_details *details = w->engine->plan->details;
     kept_claim part = *claim;
 
     kept_wait_while_paused(w->engine, claim);
-    part.count = w->engine->packed != NULL ? kept_load_documents(w, &part) : call_filters(w, &part);
+    if (details->is_stream && details->bucket.count > 0) {
+        kept_load_held(w, &part);
+    } else {
+        part.count = details->pack.seq > 0 ? kept_load_documents(w, &part) : call_filters(w, &part);
+    }
     part.ends_pass = claim->ends_pass && part.count == claim->count;
     if (!kept_rows_choose(w->engine->kept, &part, &w->choice)) {
         claim->count = 0; /* the next kept_rows_take() returns the reason */

@@ -211,22 +211,45 @@ void engine_bad_sample(sli_engine *engine, sample_loader *loader, row_task *task
     }
 }
 
+/* Returns the error that ends the run because of a bad sample. OK: the error policy goes on. */
+static sluice_status end_or_go_on(sli_engine *engine, const sample_loader *loader,
+                                  sluice_status status, char *text, size_t size)
+{
+    if (ends_run(loader, status)) {
+        return sli_fail(status, "%s", text);
+    }
+    if (engine->plan->settings.on_error != SLI_ON_ERROR_FAIL) {
+        return SLUICE_OK;
+    }
+    add_policy_advice(text, size);
+    atomic_store_explicit(&engine->errors.failed, 1, memory_order_relaxed);
+    return sli_fail(status, "%s", text);
+}
+
+sluice_status engine_bad_item(sli_engine *engine, sample_loader *loader, const row_task *task,
+                              sluice_status status)
+{
+    char text[SLI_ERROR_SIZE];
+
+    sample_failure_text(loader, task->sample, text, sizeof(text));
+    if (!ends_run(loader, status)) {
+        engine_note_failure(engine, loader, task->sample);
+    }
+    return end_or_go_on(engine, loader, status, text, sizeof(text));
+}
+
 sluice_status engine_bad_document(sli_engine *engine, sample_loader *loader, row_task *task,
                                   sluice_status status, bool *is_left_out)
 {
-    const sli_error_policy policy = engine->plan->settings.on_error;
+    const bool replaces = engine->plan->settings.on_error == SLI_ON_ERROR_REPLACE;
+    const bool is_stream = engine->plan->details->is_stream;
     char text[SLI_ERROR_SIZE];
 
     sample_failure_text(loader, task->sample, text, sizeof(text));
     *is_left_out = false;
     if (!ends_run(loader, status)) {
         engine_note_failure(engine, loader, task->sample);
-        if (policy == SLI_ON_ERROR_REPLACE && engine->plan->details->is_stream) {
-            *is_left_out = true; /* the next document of the stream takes its place */
-            atomic_fetch_add_explicit(&engine->errors.replaced, 1, memory_order_relaxed);
-            return SLUICE_OK;
-        }
-        if (policy == SLI_ON_ERROR_REPLACE) {
+        if (replaces && !is_stream) {
             status = replace_by_next(engine, loader, task);
             if (status == SLUICE_OK) {
                 atomic_fetch_add_explicit(&engine->errors.replaced, 1, memory_order_relaxed);
@@ -235,17 +258,15 @@ sluice_status engine_bad_document(sli_engine *engine, sample_loader *loader, row
             sample_failure_text(loader, task->sample, text, sizeof(text));
         }
     }
-    if (ends_run(loader, status)) {
-        return sli_fail(status, "%s", text);
+    status = end_or_go_on(engine, loader, status, text, sizeof(text));
+    if (status == SLUICE_OK) {
+        /* Of a stream the next document takes its place. */
+        atomic_fetch_add_explicit(replaces && is_stream ? &engine->errors.replaced
+                                                        : &engine->errors.zeroed,
+                                  1, memory_order_relaxed);
+        *is_left_out = true;
     }
-    if (policy == SLI_ON_ERROR_FAIL) {
-        add_policy_advice(text, sizeof(text));
-        atomic_store_explicit(&engine->errors.failed, 1, memory_order_relaxed);
-        return sli_fail(status, "%s", text);
-    }
-    *is_left_out = true;
-    atomic_fetch_add_explicit(&engine->errors.zeroed, 1, memory_order_relaxed);
-    return SLUICE_OK;
+    return status;
 }
 
 /*

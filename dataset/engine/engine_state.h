@@ -138,6 +138,13 @@ sluice_status engine_bad_document(sli_engine *engine, sample_loader *loader, row
                                   sluice_status status, bool *is_left_out);
 
 /*
+ * Applies the error policy to a sample of a stream with bucket that has just failed to load. OK: it
+ * is a zeroed row. Otherwise returns the error that ends the run.
+ */
+sluice_status engine_bad_item(sli_engine *engine, sample_loader *loader, const row_task *task,
+                              sluice_status status);
+
+/*
  * Fill a row of a batch: the row with the given number, or the row of a stream's claim. If the
  * sample fails, it is replaced, its row is zeroed, or the run ends, according to the error policy
  * (engine_rows.c).

@@ -72,6 +72,71 @@ static void load_row(kept_worker *w, const bucket_row *from, uint32_t number)
     w->batch.samples[number] = task.sample;
 }
 
+/* ---- samples of a stream --------------------------------------------------------------------- */
+
+/* Loads a candidate into the worker's private row, or applies the error policy. */
+static sluice_status load_held(kept_worker *w, const kept_claim *claim)
+{
+    sample_loader *loader = w->loader;
+    row_task task = {.pass = claim->pass, .global_position = claim->position};
+    bool is_zero = false;
+    sluice_status st;
+
+    if (w->choice.held == NULL) {
+        w->choice.held = kept_rows_hold(w->engine->kept);
+    }
+    if (w->choice.held == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the samples of the buckets");
+    }
+    kept_find_candidate(w, claim, 0);
+    kept_own_row(w, 0, &task.row);
+    task.sample = w->choice.held->sample = w->samples[0];
+    st = sample_load_filtered(loader, task.sample, w->passes[0], &task.row);
+    if (st != SLUICE_OK) {
+        st = engine_bad_item(w->engine, loader, &task, st);
+        is_zero = true;
+    }
+    if (is_zero) {
+        engine_zero_row(w->engine, &task.row);
+    }
+    w->choice.keeps[0] = is_zero || !loader->dropped;
+    w->choice.buckets[0] = is_zero ? 0 : (uint8_t)loader->bucket;
+    return st;
+}
+
+void kept_load_held(kept_worker *w, const kept_claim *claim)
+{
+    if (claim->count > 0) {
+        const sluice_status st = load_held(w, claim);
+
+        if (st != SLUICE_OK) {
+            sli_error_take(st, &w->error);
+            w->choice.error = &w->error;
+        }
+    }
+}
+
+/* Copies a sample that has waited in its bucket into a row. */
+static void copy_held(kept_worker *w, held_row *held, uint32_t number)
+{
+    const sli_layout *layout = &w->engine->layout;
+    sample_row to;
+
+    engine_row_of(w->engine, &w->batch, number, &to);
+    for (uint32_t i = 0; i < layout->column_count; i++) {
+        memcpy(to.columns[i], held->bytes + w->own.offsets[i],
+               sli_layout_row(layout, i, w->batch.extent));
+    }
+    *to.flags = held->bytes[w->own.row_flags_offset];
+    if ((*to.flags & SLI_ROW_ZERO) != 0 && !w->engine->plan->details->replaces_in_batch) {
+        atomic_fetch_add_explicit(&w->engine->errors.zeroed, 1, memory_order_relaxed);
+    }
+    w->batch.samples[number] = held->sample;
+    kept_rows_release(w->engine->kept, held);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
 bool kept_write_bucket_rows(kept_worker *w, const kept_claim *claim)
 {
     kept_wait_while_paused(w->engine, claim);
@@ -83,6 +148,8 @@ bool kept_write_bucket_rows(kept_worker *w, const kept_claim *claim)
     for (uint32_t i = 0; i < claim->count; i++) {
         if (claim->bucket_rows[i].candidate == KEPT_NO_CANDIDATE) {
             kept_write_empty(w, claim->row + i);
+        } else if (claim->bucket_rows[i].held != NULL) {
+            copy_held(w, claim->bucket_rows[i].held, claim->row + i);
         } else {
             load_row(w, &claim->bucket_rows[i], claim->row + i);
         }

@@ -8,12 +8,14 @@
 
 struct kept_buckets {
     const sli_plan *plan;
-    uint32_t count;    /* number of buckets */
-    uint64_t *filled;  /* (count) samples in each bucket, over all ranks */
-    uint64_t *waiting; /* (count, batch_size) this rank's candidates in each bucket */
-    bucket_row *rows;  /* (capacity) rows of full buckets */
-    size_t capacity;   /* number of entries in rows */
-    size_t first;      /* the rows to take are [first, end) */
+    uint32_t count;      /* number of buckets */
+    uint64_t *filled;    /* (count) samples in each bucket, over all ranks */
+    bucket_row *waiting; /* (count, batch_size) this rank's candidates in each bucket */
+    bucket_row *rows;    /* (capacity) rows of full buckets */
+    held_row *free;      /* rows for samples of a stream that are free, and all of them */
+    held_row *all;
+    size_t capacity; /* number of entries in rows */
+    size_t first;    /* the rows to take are [first, end) */
     size_t end;
 };
 
@@ -39,6 +41,12 @@ sluice_status kept_buckets_create(const sli_plan *plan, kept_buckets **buckets_o
 void kept_buckets_destroy(kept_buckets *buckets)
 {
     if (buckets != NULL) {
+        while (buckets->all != NULL) {
+            held_row *held = buckets->all;
+
+            buckets->all = held->next_all;
+            sli_free(held);
+        }
         sli_free(buckets->filled);
         sli_free(buckets->waiting);
         sli_free(buckets->rows);
@@ -46,14 +54,51 @@ void kept_buckets_destroy(kept_buckets *buckets)
     }
 }
 
-bool kept_buckets_add(kept_buckets *buckets, uint32_t bucket, uint64_t candidate)
+held_row *kept_buckets_hold(kept_buckets *buckets)
+{
+    const size_t bytes = buckets->plan->details->own_row_bytes;
+    held_row *held = buckets->free;
+
+    if (held != NULL) {
+        buckets->free = held->next;
+        return held;
+    }
+    held = sli_aligned_alloc(64, sizeof(*held) + bytes);
+    if (held != NULL) {
+        memset(held, 0, sizeof(*held) + bytes);
+        held->next_all = buckets->all;
+        buckets->all = held;
+    }
+    return held;
+}
+
+void kept_buckets_release(kept_buckets *buckets, held_row *held)
+{
+    if (held != NULL) {
+        held->next = buckets->free;
+        buckets->free = held;
+    }
+}
+
+/* The number of this rank's samples in a bucket. */
+static uint64_t own_samples(const kept_buckets *buckets, uint32_t bucket)
+{
+    const sli_run_settings *settings = &buckets->plan->settings;
+    const uint64_t filled = buckets->filled[bucket];
+
+    return filled / settings->world + (filled % settings->world > settings->rank);
+}
+
+bool kept_buckets_add(kept_buckets *buckets, uint32_t bucket, uint64_t candidate, held_row **held)
 {
     const sli_run_settings *settings = &buckets->plan->settings;
     const uint32_t size = buckets->plan->batch_size;
     const uint64_t turn = buckets->filled[bucket]++;
 
     if (turn % settings->world == settings->rank) {
-        buckets->waiting[(size_t)bucket * size + turn / settings->world] = candidate;
+        buckets->waiting[(size_t)bucket * size + turn / settings->world] =
+            (bucket_row){candidate, bucket, *held};
+        *held = NULL;
     }
     return turn + 1 == (uint64_t)size * settings->world;
 }
@@ -68,10 +113,8 @@ bool kept_buckets_next(const kept_buckets *buckets, uint32_t *bucket)
 
 sluice_status kept_buckets_emit(kept_buckets *buckets, uint32_t bucket)
 {
-    const sli_run_settings *settings = &buckets->plan->settings;
     const uint32_t size = buckets->plan->batch_size;
-    const uint64_t filled = buckets->filled[bucket];
-    const uint64_t own = filled / settings->world + (filled % settings->world > settings->rank);
+    const uint64_t own = own_samples(buckets, bucket);
     bucket_row *rows;
 
     if (buckets->first == buckets->end) {
@@ -83,15 +126,21 @@ sluice_status kept_buckets_emit(kept_buckets *buckets, uint32_t bucket)
     }
     buckets->rows = rows;
     for (uint64_t i = 0; i < size; i++) {
-        rows[buckets->end++] = (bucket_row){
-            i < own ? buckets->waiting[(size_t)bucket * size + i] : KEPT_NO_CANDIDATE, bucket};
+        rows[buckets->end++] = i < own ? buckets->waiting[(size_t)bucket * size + i]
+                                       : (bucket_row){KEPT_NO_CANDIDATE, bucket, NULL};
     }
-    kept_buckets_empty(buckets, bucket);
+    buckets->filled[bucket] = 0;
     return SLUICE_OK;
 }
 
 void kept_buckets_empty(kept_buckets *buckets, uint32_t bucket)
 {
+    const bucket_row *waiting = &buckets->waiting[(size_t)bucket * buckets->plan->batch_size];
+    const uint64_t own = own_samples(buckets, bucket);
+
+    for (uint64_t i = 0; i < own; i++) {
+        kept_buckets_release(buckets, waiting[i].held);
+    }
     buckets->filled[bucket] = 0;
 }
 
@@ -108,6 +157,10 @@ void kept_buckets_take(kept_buckets *buckets, uint32_t count, bucket_row *rows_o
 
 void kept_buckets_clear(kept_buckets *buckets)
 {
-    memset(buckets->filled, 0, buckets->count * sizeof(*buckets->filled));
-    buckets->first = buckets->end;
+    for (uint32_t i = 0; i < buckets->count; i++) {
+        kept_buckets_empty(buckets, i);
+    }
+    for (; buckets->first < buckets->end; buckets->first++) {
+        kept_buckets_release(buckets, buckets->rows[buckets->first].held);
+    }
 }

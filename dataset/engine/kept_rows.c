@@ -338,6 +338,23 @@ bool kept_rows_choose(kept_rows *rows, const kept_claim *claim, kept_choice *cho
     return call.result;
 }
 
+held_row *kept_rows_hold(kept_rows *rows)
+{
+    held_row *held;
+
+    pthread_mutex_lock(&rows->lock);
+    held = kept_buckets_hold(rows->buckets);
+    pthread_mutex_unlock(&rows->lock);
+    return held;
+}
+
+void kept_rows_release(kept_rows *rows, held_row *held)
+{
+    pthread_mutex_lock(&rows->lock);
+    kept_buckets_release(rows->buckets, held);
+    pthread_mutex_unlock(&rows->lock);
+}
+
 /* ---- written rows ---------------------------------------------------------------------------- */
 
 bool kept_rows_counts(kept_rows *rows, uint64_t seq, uint32_t row)

@@ -21,8 +21,9 @@
  * assigned the rest of the window that the documents before it have begun, and then as many windows
  * as it needs. A window gets its turn with its first token.
  *
- * With bucket a kept candidate waits in its bucket. When a bucket has a batch for each rank, its
- * rows get the next turns, and workers take them as KEPT_ROWS, before further candidates.
+ * With bucket a kept candidate waits in its bucket: its number, or a sample of a stream with its
+ * bytes. When a bucket has a batch for each rank, its rows get the next turns, and workers take
+ * them as KEPT_ROWS, before further candidates.
  */
 #ifndef SLUICE_KEPT_ROWS_H
 #define SLUICE_KEPT_ROWS_H
@@ -86,6 +87,8 @@ typedef struct kept_choice {
     bool keeps[KEPT_MOST];    /* set by the caller: the filters keep it, or it is a bad sample */
     uint64_t rows[KEPT_MOST]; /* row, counted over all batches; KEPT_NO_ROW: no row on this rank */
     uint8_t buckets[KEPT_MOST]; /* with bucket, set by the caller: bucket of a kept candidate */
+    held_row *held; /* with bucket and a stream, set by the caller: the candidate; NULL afterwards
+                       if it waits in its bucket; else NULL */
     kept_document documents[KEPT_MOST]; /* instead of keeps and rows, with pack */
     const sli_error *error; /* set by the caller: an error after the claim's candidates, or with
                                pack of its last document, which ends the run; NULL: none */
@@ -128,6 +131,11 @@ void kept_rows_done(kept_rows *rows, stream_item *item);
  * was rewound, or has no rows left until a rewind.
  */
 bool kept_rows_choose(kept_rows *rows, const kept_claim *claim, kept_choice *choice);
+
+/* With bucket and a stream: returns a row for a sample, NULL if out of memory; or makes it free
+ * again. Callable by any worker. */
+held_row *kept_rows_hold(kept_rows *rows);
+void kept_rows_release(kept_rows *rows, held_row *held);
 
 /* True if the claim was made before the last rewind. */
 bool kept_rows_is_old(kept_rows *rows, const kept_claim *claim);

@@ -148,11 +148,11 @@ static bool end_buckets(kept_rows *rows, uint64_t done)
 
 /* Puts the kept candidates of a claim into their buckets. False: this rank has no row left. */
 static bool fill_buckets(kept_rows *rows, uint64_t done, const kept_claim *claim,
-                         const kept_choice *choice)
+                         kept_choice *choice)
 {
     for (uint32_t i = 0; i < claim->count; i++) {
         if (choice->keeps[i] &&
-            kept_buckets_add(rows->buckets, choice->buckets[i], claim->first + i) &&
+            kept_buckets_add(rows->buckets, choice->buckets[i], claim->first + i, &choice->held) &&
             !give_batch(rows, done, choice->buckets[i])) {
             return false;
         }

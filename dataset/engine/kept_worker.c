@@ -119,7 +119,8 @@ bool kept_fill_empty(kept_worker *w, const kept_claim *claim)
 
 void kept_own_row(const kept_worker *w, uint32_t number, sample_row *row_out)
 {
-    uint8_t *row = w->loader->own_rows + number * w->own.slot_bytes;
+    uint8_t *row = w->choice.held != NULL ? w->choice.held->bytes
+                                          : w->loader->own_rows + number * w->own.slot_bytes;
 
     for (uint32_t i = 0; i < w->own.column_count; i++) {
         row_out->columns[i] = row + w->own.offsets[i];

@@ -11,7 +11,7 @@ typedef struct kept_worker {
     sli_layout own; /* layout of the worker's private rows, which hold candidates until they are
                        copied into a batch */
     row_pace pace;
-    kept_choice choice;
+    kept_choice choice; /* with bucket and a stream, choice.held is the worker's private row */
     uint64_t samples[KEPT_MOST]; /* sample of each candidate */
     uint64_t passes[KEPT_MOST];  /* pass that keys its random numbers */
     uint32_t bad;                /* index of the failed candidate; KEPT_MOST: no failure */

@@ -79,12 +79,16 @@ static void explain_bucket_order(const sli_plan *plan, sli_text *text)
     add_candidates(plan, text);
     sli_text_add(text,
                  "%s; a bucket with a batch of %u rows for every rank is the next batch, what is "
-                 "left in them %s; every rank looks at the length of all samples, and loads those "
-                 "of its rows%s\n",
+                 "left in them %s; %s\n",
                  of_filtered(plan), plan->batch_size, plan->drop_remainder ? "dropped" : "padded",
-                 details->tests_first ? ""
-                                      : "; the length is known once a sample is loaded, so "
-                                        "samples are loaded twice");
+                 details->is_stream ? "every rank loads all samples, and keeps those of its "
+                                      "batches until their bucket is full"
+                 : details->tests_first
+                     ? "every rank looks at the length of all samples, and loads "
+                       "those of its rows"
+                     : "every rank looks at the length of all samples, and loads "
+                       "those of its rows; the length is known once a sample is "
+                       "loaded, so samples are loaded twice");
 }
 
 static void explain_filtered_order(const sli_plan *plan, sli_text *text)
@@ -254,8 +258,11 @@ void sli_plan_explain(const sli_plan *plan, sli_text *text)
                      ? "collected; documents are joined in order, and each worker writes the "
                        "tokens of its documents into their windows"
                  : details->bucket.count > 0
-                     ? "collected; samples wait in buckets by number, and each worker writes whole "
-                       "samples into their rows"
+                     ? details->is_stream
+                           ? "collected; loaded samples wait in buckets, and are copied into their "
+                             "rows"
+                           : "collected; samples wait in buckets by number, and each worker writes "
+                             "whole samples into their rows"
                  : details->is_collected
                      ? "collected; each worker writes the samples that are kept into their rows"
                      : "direct; each worker writes whole samples into their rows");

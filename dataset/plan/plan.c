@@ -12,6 +12,9 @@
 /* Limits on a worker's private rows, which hold samples until the filters' choice is known. */
 enum { OWN_ROWS_BYTES = 256 << 10, OWN_ROWS_MOST = 64 };
 
+/* Rows that a worker holds beside those in buckets: it copies up to 8 (KEPT_ROWS_MOST). */
+enum { HELD_OF_WORKER = 10 };
+
 /* ---- streams, filters and pack ------------------------------------------------------------------
  */
 
@@ -42,12 +45,6 @@ static sluice_status plan_filters(sli_plan *plan)
 
     plan->details->is_collected =
         schema->filter_count > 0 || schema->is_packed || schema->is_bucketed;
-    if (schema->is_bucketed && plan->details->is_stream) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "bucket: the samples of a stream come once, in sequence, and bucket calls "
-                        "them by their numbers; %s",
-                        dataset_source(plan->dataset)->instead);
-    }
     if (plan->details->is_collected && plan->settings.world > 1 &&
         dataset_has_shard(plan->dataset)) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
@@ -464,9 +461,25 @@ uint64_t sli_plan_source_memory(const sli_plan *plan)
     return bytes;
 }
 
+/*
+ * An upper bound on the memory of samples of a stream that wait in buckets: a batch in each bucket,
+ * and for each worker the row that it loads, one whose bucket has just become full, and those that
+ * it copies.
+ */
+static uint64_t held_memory(const sli_plan *plan, uint32_t workers)
+{
+    const struct plan_details *details = plan->details;
+    const uint64_t rows =
+        (uint64_t)details->bucket.count * plan->batch_size + (uint64_t)workers * HELD_OF_WORKER;
+
+    return details->bucket.count > 0 ? rows * details->own_row_bytes : 0;
+}
+
 uint64_t sli_plan_stream_memory(const sli_plan *plan, uint32_t workers)
 {
-    return plan->details->is_stream ? stream_order_most_memory(plan->dataset, workers) : 0;
+    return plan->details->is_stream
+               ? stream_order_most_memory(plan->dataset, workers) + held_memory(plan, workers)
+               : 0;
 }
 
 const char *sli_plan_source(const sli_plan *plan)

@@ -129,8 +129,8 @@ static sluice_status find_bound(data_feed *f, uint64_t *bound_out)
     if (bound > 0 && f->stream_bytes >= bound) {
         return sli_fail(SLUICE_E_INVALID,
                         "samples of the stream take up to %.6g MB with %u workers, more than the "
-                        "bound of %.6g MB; lower max_sample= or the buffer= of shuffle, or allow "
-                        "more memory",
+                        "bound of %.6g MB; lower max_sample=, the buffer= of shuffle or the "
+                        "number of edges of bucket, or allow more memory",
                         (double)f->stream_bytes / 1e6, f->placement->worker_count,
                         (double)bound / 1e6);
     }

@@ -48,13 +48,25 @@ static sluice_dataset *packed(const char *batch)
     return dataset;
 }
 
+static sluice_dataset *bucketed(const char *batch)
+{
+    sluice_dataset *dataset;
+
+    shared = (generator){.samples = 43, .varies_by = 2};
+    dataset = generator_dataset(&shared, "rename words image | rename image_length label");
+    add_filter(dataset, "third", keep_by_number, "number", NULL);
+    T_OK(sluice_dataset_add(dataset, "bucket label edges=4"));
+    T_OK(sluice_dataset_add(dataset, batch));
+    return dataset;
+}
+
 typedef sluice_dataset *(*make_dataset)(const char *batch);
-static const make_dataset makers[] = {filtered, packed};
+static const make_dataset makers[] = {filtered, packed, bucketed};
 enum { MAKERS = sizeof(makers) / sizeof(makers[0]) };
 
 static void an_epoch_is_a_pass_in_every_mode(void)
 {
-    static const uint64_t batches[MAKERS] = {4, 3}; /* 15 samples, 12 windows */
+    static const uint64_t batches[MAKERS] = {4, 3, 8}; /* 15, 12 windows, 15 and 13 */
 
     for (size_t m = 0; m < MAKERS; m++) {
         kit first;
