@@ -91,6 +91,7 @@ static sluice_status run_group(const image_way *way, uint32_t number, const mask
         .window_height = g->window_height,
         .filter = {FILTER_NEAREST, false},
         .fill = {g->padding.mask_fill},
+        .edge = g->padding.edge,
     };
     const bool is_last = number + 1 == way->group_count && row != NULL;
     mask_line line = {row, g->window_width, g->window_height, way->flips};

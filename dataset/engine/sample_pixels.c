@@ -208,7 +208,8 @@ static resample_job job_of(const fused_geometry *g, uint32_t channels)
                         .window_y = g->window_y,
                         .window_width = g->window_width,
                         .window_height = g->window_height,
-                        .filter = g->filter};
+                        .filter = g->filter,
+                        .edge = g->padding.edge};
 
     memcpy(job.margin_fill, g->margin_padding.fill, sizeof(job.margin_fill));
     memcpy(job.fill, g->padding.fill, sizeof(job.fill));

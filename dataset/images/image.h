@@ -56,6 +56,14 @@ typedef struct image_margins {
     uint32_t bottom;
 } image_margins;
 
+/* What is outside an image: a value, or its pixels, continued beyond its edges. Of a line abcd: */
+typedef enum image_edge {
+    EDGE_CONSTANT,
+    EDGE_REPEAT,   /* aaa|abcd|ddd */
+    EDGE_REFLECT,  /* dcb|abcd|cba; of a line of one pixel that pixel */
+    EDGE_SYMMETRIC /* cba|abcd|dcb */
+} image_edge;
+
 enum { IMAGE_CHANNELS = 4 }; /* most channels of an image */
 
 /*

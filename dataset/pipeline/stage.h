@@ -230,8 +230,9 @@ sluice_status schema_check_names(const stage_schema *schema, const char *stage);
 sluice_status schema_of_arrays(const sluice_column *columns, uint32_t count, const char *stage,
                                stage_schema *schema);
 
-/* What is outside an image: pixels of one value. */
+/* What is outside an image. */
 typedef struct stage_padding {
+    image_edge edge;              /* if it is not EDGE_CONSTANT, the next two are not used */
     uint8_t fill[IMAGE_CHANNELS]; /* value of each channel */
     uint8_t mask_fill;            /* value in masks */
 } stage_padding;

@@ -50,6 +50,8 @@ static const struct {
     {"ElasticTransform", "elastic ALPHA SIGMA"},
     {"Rotate", "rotate DEGREES"},
     {"RandomCrop", "random_crop H,W"},
+    {"Pad", "pad_image PADDING"},
+    {"padding_mode", "mode"},
     {"RandomZoomOut", "random_zoom_out FILL LOW,HIGH P"},
     {"CenterCrop", "center_crop H,W"},
     {"Resize", "resize H,W"},

@@ -22,14 +22,19 @@ static void narrow_axis(int64_t *at, uint32_t *length, int64_t *window, int64_t 
     *window = from - low;
 }
 
-/* Fuses a crop. Its coordinates are relative to the current window. */
+/*
+ * Fuses a crop. Its coordinates are relative to the current window. After a resize, and in an image
+ * that is continued beyond its edges, pixels outside the crop are kept, as the window shows them.
+ */
 static void fuse_crop(fused_geometry *w, bool resized, const plan_stage *planned,
                       const stage_window *g)
 {
+    const bool keeps = resized || w->padding.edge != EDGE_CONSTANT;
+
     if (planned->pads) {
         w->padding = planned->padding;
     }
-    if (resized) {
+    if (keeps) {
         w->window_x += g->x;
         w->window_y += g->y;
     } else {

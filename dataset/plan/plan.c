@@ -187,9 +187,18 @@ static sluice_status plan_columns(sli_plan *plan)
 
 /* ---- pass 3: geometry ---------------------------------------------------------------------- */
 
+/* True if two stages that pad in the same group have the same padding. */
+static bool have_one_padding(const stage_padding *a, const stage_padding *b)
+{
+    return a->edge == EDGE_CONSTANT && b->edge == EDGE_CONSTANT &&
+           memcmp(a->fill, b->fill, sizeof(a->fill)) == 0 && a->mask_fill == b->mask_fill;
+}
+
 /*
  * True if stage b can join the group of stages [first, b). A group resizes at most once, and has
- * one padding before the resize and one after it. A stage that resizes pads after its resize.
+ * one padding before the resize and one after it. A stage that resizes pads after its resize. After
+ * a resize and a crop no stage pads, since the window would show pixels outside the crop again. An
+ * image is continued beyond its edges once, in a group that does not resize.
  */
 static bool joins_group(const struct plan_details *details, uint32_t first, uint32_t b)
 {
@@ -200,11 +209,15 @@ static bool joins_group(const struct plan_details *details, uint32_t first, uint
         const plan_stage *before = &details->geometry[i];
 
         if (!resizes && stage->pads && before->pads &&
-            memcmp(&stage->padding, &before->padding, sizeof(stage->padding)) != 0) {
+            !have_one_padding(&stage->padding, &before->padding)) {
+            return false;
+        }
+        if ((before->stage->def->resizes && stage->padding.edge != EDGE_CONSTANT) ||
+            (resizes && before->padding.edge != EDGE_CONSTANT)) {
             return false;
         }
         if (before->stage->def->resizes) {
-            return !resizes;
+            return !resizes && !(stage->pads && i + 1 < b);
         }
     }
     return true;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "resample.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "alloc_int.h"
 #include "cpu_int.h"
+#include "edge_copy.h"
 #include "resample_kernels.h"
 #include "resample_scalar.h"
 #include "status_int.h"
@@ -68,7 +70,13 @@ sluice_status resample_prepare(image_resampler *r, const resample_job *job, imag
     r->empty = count_x == 0 || count_y == 0;
     r->copies = job->in_width == job->out_width && job->in_height == job->out_height &&
                 full_width == job->in_width && full_height == job->in_height;
-    if (!r->empty && r->copies) {
+    if (job->edge != EDGE_CONSTANT) {
+        assert(r->copies);
+        edge_range(job->edge, job->window_x, job->window_width, job->in_width, &r->needed.x,
+                   &r->needed.width);
+        edge_range(job->edge, job->window_y, job->window_height, job->in_height, &r->needed.y,
+                   &r->needed.height);
+    } else if (!r->empty && r->copies) {
         r->needed = (image_box){from_x, from_y, count_x, count_y};
     } else if (!r->empty) {
         st =
@@ -378,6 +386,23 @@ static void copy_lines(image_resampler *r, const image_view *needed, const line_
     }
 }
 
+/* Copies all lines of a window of an image that is continued beyond its edges. */
+static void copy_edges(image_resampler *r, const image_view *needed, const line_sink *sink,
+                       const window_line *line)
+{
+    const resample_job *job = &r->job;
+
+    for (uint32_t y = 0; y < job->window_height; y++) {
+        const uint32_t from =
+            edge_index(job->edge, job->window_y + y, job->in_height) - r->needed.y;
+        uint8_t *at = line_at(r, sink, line, y);
+
+        edge_line(job->edge, job->window_x, job->window_width, job->in_width,
+                  needed->pixels + from * needed->stride, r->needed.x, job->channels, at);
+        emit_line(sink, y, at);
+    }
+}
+
 /* Resizes lines [from, from + count) of the window. */
 static void resize_lines(image_resampler *r, const image_view *needed, const line_sink *sink,
                          const window_line *line, uint32_t from, uint32_t count)
@@ -448,6 +473,10 @@ sluice_status resample_run(image_resampler *r, const image_view *needed, const l
     }
     if (st != SLUICE_OK) {
         return st;
+    }
+    if (r->job.edge != EDGE_CONSTANT) {
+        copy_edges(r, needed, sink, &line);
+        return SLUICE_OK;
     }
     emit_padding(r, sink, &line, 0, above);
     if (r->copies) {

@@ -23,7 +23,11 @@
 #include "image.h"
 #include "resample_axis.h"
 
-/* A resize. Where the window is outside the result of the resize, pixels are `fill`. */
+/*
+ * A resize. Where the window is outside the result of the resize, pixels are `fill`, or those of
+ * the image, continued beyond its edges. The latter is possible without margins and a new size
+ * only.
+ */
 typedef struct resample_job {
     uint32_t channels;
     uint32_t in_width;
@@ -38,6 +42,7 @@ typedef struct resample_job {
     uint32_t window_height;
     resize_filter filter;
     uint8_t fill[IMAGE_CHANNELS];
+    image_edge edge;
 } resample_job;
 
 /* The state of a resampler, one per worker; zero-initialise. */

@@ -41,6 +41,7 @@
     X(random_crop)            \
     X(random_resized_crop)    \
     X(letterbox)              \
+    X(pad_image)              \
     X(random_zoom_out)        \
     X(color_jitter)           \
     X(random_grayscale)       \

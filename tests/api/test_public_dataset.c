@@ -44,6 +44,7 @@ static sluice_dataset *build_by_calls(void)
 {
     const double mean[] = {0.5, 0.4, 0.3};
     const double std[] = {0.25, 0.2, 0.2};
+    const uint32_t padding[] = {1, 2, 3, 4};
     sluice_random_resized_crop_config crop;
     sluice_letterbox_config letterbox;
     sluice_dataset *dataset = NULL;
@@ -65,6 +66,7 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_random_crop(dataset, 36, 28, 2));
     T_OK(sluice_dataset_resize(dataset, 20, 0, NULL, true));
     T_OK(sluice_dataset_random_resized_crop(dataset, 16, 12, &crop));
+    T_OK(sluice_dataset_pad_image(dataset, padding, "symmetric", NULL));
     T_OK(sluice_dataset_random_zoom_out(dataset, NULL, 0.5, NULL));
     T_OK(sluice_dataset_letterbox(dataset, 20, 24, &letterbox));
     T_OK(sluice_dataset_geometry(dataset, NULL));

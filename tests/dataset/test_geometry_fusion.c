@@ -9,6 +9,20 @@
 
 /* ---- plain geometry -------------------------------------------------------------------------- */
 
+/* The position in a line of `length` pixels that is shown at position i; -1: the fill. */
+static int64_t shown_at(int64_t i, int64_t length, image_edge edge)
+{
+    while ((i < 0 || i >= length) && edge > EDGE_REPEAT) {
+        const int64_t skipped = edge == EDGE_SYMMETRIC ? 1 : 0;
+
+        i = i < 0 ? -i - skipped : 2 * (length - 1) + skipped - i;
+    }
+    if (edge == EDGE_REPEAT) {
+        return i < 0 ? 0 : i >= length ? length - 1 : i;
+    }
+    return i >= 0 && i < length ? i : -1;
+}
+
 /* A box of the picture, padded where it reaches beyond; frees the picture. */
 static picture cropped(picture in, const stage_window *g, const stage_padding *padding)
 {
@@ -16,16 +30,14 @@ static picture cropped(picture in, const stage_window *g, const stage_padding *p
 
     for (uint32_t y = 0; y < g->height; y++) {
         for (uint32_t x = 0; x < g->width; x++) {
-            int64_t from_x = g->x + x;
-            int64_t from_y = g->y + y;
+            const int64_t from_x = shown_at(g->x + x, in.width, padding->edge);
+            const int64_t from_y = shown_at(g->y + y, in.height, padding->edge);
+            const uint8_t *from =
+                from_x < 0 || from_y < 0
+                    ? padding->fill
+                    : in.pixels + ((size_t)from_y * in.width + (size_t)from_x) * in.channels;
 
-            memcpy(out.pixels + ((size_t)y * g->width + x) * in.channels, padding->fill,
-                   in.channels);
-            if (from_x >= 0 && from_x < in.width && from_y >= 0 && from_y < in.height) {
-                memcpy(out.pixels + ((size_t)y * g->width + x) * in.channels,
-                       in.pixels + ((size_t)from_y * in.width + (size_t)from_x) * in.channels,
-                       in.channels);
-            }
+            memcpy(out.pixels + ((size_t)y * g->width + x) * in.channels, from, in.channels);
         }
     }
     free(in.pixels);
@@ -164,17 +176,18 @@ typedef struct writer {
     char text[600];
     uint32_t width; /* of the image so far */
     uint32_t height;
-    bool resized;  /* a resize stands before */
-    bool narrowed; /* and a crop after it: crops that follow stay within that */
 } writer;
+
+static const char *const edges[] = {"constant", "edge", "reflect", "symmetric"};
 
 /* Adds a random stage of geometry and keeps track of the size. */
 static void add_stage(writer *w, uint32_t *state)
 {
     uint32_t height = 1 + test_below(state, 40);
     uint32_t width = 1 + test_below(state, 40);
-    uint32_t padding = w->narrowed ? 0 : test_below(state, 6);
-    uint32_t kind = test_below(state, w->narrowed ? 5 : 6);
+    uint32_t padding = test_below(state, 6);
+    uint32_t kind = test_below(state, 8);
+    uint32_t mode;
     size_t used = strlen(w->text);
     char *to = w->text + used;
     size_t room = sizeof(w->text) - used;
@@ -194,6 +207,14 @@ static void add_stage(writer *w, uint32_t *state)
     case 5:
         snprintf(to, room, " | center_crop %u,%u", height, width);
         break;
+    case 6: /* often with the padding of crops, so that they are fused */
+        mode = test_below(state, 8);
+        mode = mode > EDGE_SYMMETRIC || w->width < 6 || w->height < 6 ? EDGE_CONSTANT : mode;
+        snprintf(to, room, " | pad_image %u,%u fill=%s mode=%s", padding, padding / 2,
+                 test_below(state, 2) == 0 ? "0" : "200", edges[mode]);
+        width = w->width + 2 * padding;
+        height = w->height + 2 * (padding / 2);
+        break;
     default:
         height = 1 + test_below(state, w->height + 2 * padding);
         width = 1 + test_below(state, w->width + 2 * padding);
@@ -208,8 +229,6 @@ static void add_stage(writer *w, uint32_t *state)
     }
     w->width = width;
     w->height = height;
-    w->narrowed = kind > 2 && w->resized;
-    w->resized = kind <= 2 || w->resized;
 }
 
 static void fused_stages_give_what_single_ones_do(void)
@@ -259,6 +278,11 @@ static void fused_stages_decode_what_they_need(void)
         "random_resized_crop 30 | random_crop 32 padding=4 | resize 11,12",
         "random_crop 60 padding=30 | random_resized_crop 20",
         "resize 40 | resize 30 | center_crop 30",
+        "pad_image 9,8,7,6 fill=1,2,3 | random_crop 20 | pad_image 2 fill=1,2,3 | resize 17,15",
+        "center_crop 20 | pad_image 9,5,19,0 mode=reflect | random_crop 22,14",
+        "random_zoom_out 9,8,7 | random_resized_crop 24 filter=bicubic",
+        "pad_image 30 mode=edge | random_crop 31",
+        "random_crop 29 | pad_image 20 mode=symmetric | pad_image 1 mode=edge | resize 9,8",
     };
     static const uint8_t samplings[] = {0x11, 0x22, 0x21, 0x12};
     const char *folder = t_folder();

@@ -2,11 +2,13 @@
 /* Stages that pad images, by images whose pixels say where they are. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "custom_kit.h"
 #include "dataset_kit.h"
 #include "list_kit.h"
+#include "picture_kit.h"
 #include "plan_kit.h"
 #include "stage_runs.h"
 #include "testing.h"
@@ -86,6 +88,174 @@ static void check_boxes(const engine_run *run, float width, float height)
         kept++;
     }
     T_EQ(*(const int32_t *)column_row(run, "boxes_length", 0), kept);
+}
+
+/* ---- pad_image ------------------------------------------------------------------------------- */
+
+/* The first 12 columns of the input of the fixtures, as a file. */
+static void write_input(const char *folder)
+{
+    picture all = picture_read("torchvision", "rgb-70x12.ppm");
+    char bytes[20 + 12 * 12 * 3];
+    size_t at = (size_t)snprintf(bytes, sizeof(bytes), "P6 12 12 255\n");
+
+    for (uint32_t y = 0; y < 12; y++, at += 36) {
+        memcpy(bytes + at, all.pixels + (size_t)y * all.width * 3, 36);
+    }
+    t_write_file(t_path(folder, "a.ppm"), bytes, at);
+    free(all.pixels);
+}
+
+static void paddings_are_those_of_torchvision(void)
+{
+    static const char *const modes[] = {"constant", "edge", "reflect", "symmetric"};
+    const char *folder = t_folder();
+
+    write_input(folder);
+    for (int i = 0; i < 4; i++) {
+        char text[200];
+        picture want;
+        sluice_dataset *dataset;
+        engine_run run;
+
+        snprintf(text, sizeof(text), "pad-%s.ppm", modes[i]);
+        want = picture_read("torchvision", text);
+        snprintf(text, sizeof(text), "| decode | pad_image 5,3,2,7 10,200,90 %s | batch 1",
+                 modes[i]);
+        dataset = list_dataset(folder, "image\na.ppm\n", text);
+        open_run(&run, dataset, &(run_options){.workers = 1});
+        T_OK(next_batch(&run));
+        T_EQ(row_bytes(&run, 0), picture_size(&want));
+        T_TRUE(memcmp(column_row(&run, "image", 0), want.pixels, picture_size(&want)) == 0);
+        close_list(&run, dataset);
+        free(want.pixels);
+    }
+}
+
+static void masks_and_boxes_follow_a_padding(void)
+{
+    static const outside gray = {{9, 8, 7}, 255};
+    static const struct {
+        const char *stages;
+        uint32_t width;
+        uint32_t height;
+    } cases[] = {
+        {"pad_image 3 9,8,7 mask_fill=255", 46, 36},
+        {"pad_image 3,2 9,8,7 mask_fill=255", 46, 34},
+        {"pad_image 1,2,3,4 9,8,7 mask_fill=255", 44, 36},
+        {"pad_image 30,0 9,8,7 mask_fill=255 | random_crop 20", 20, 20},
+        {"pad_image 0,0,500,0 9,8,7 mask_fill=255 | pad_image 0,5 9,8,7 mask_fill=255 | "
+         "random_crop 12,500",
+         500, 12},
+    };
+    const char *folder = t_folder();
+
+    for (uint64_t seed = 0; seed < 5 * sizeof(cases) / sizeof(cases[0]); seed++) {
+        const size_t i = seed / 5;
+        sluice_dataset *dataset;
+        engine_run run;
+
+        open_list(&run, &dataset, folder, cases[i].stages, seed);
+        T_EQ(row_bytes(&run, 0), (size_t)cases[i].width * cases[i].height * 3);
+        check_pixels(&run, cases[i].width, cases[i].height, &gray);
+        check_boxes(&run, (float)cases[i].width, (float)cases[i].height);
+        close_list(&run, dataset);
+    }
+}
+
+static void masks_are_reflected_as_the_image_is(void)
+{
+    static const char *const modes[] = {"edge", "reflect", "symmetric"};
+    const char *folder = t_folder();
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    for (int i = 0; i < 6; i++) {
+        char text[200];
+        sluice_dataset *dataset;
+        engine_run run;
+        const uint8_t *image;
+        const uint8_t *mask;
+
+        snprintf(text, sizeof(text), "| decode | random_crop 25 | pad_image 20,19 mode=%s%s%s",
+                 modes[i % 3], i < 3 ? "" : " | random_crop 63,65",
+                 " | random_horizontal_flip | batch 1");
+        dataset = list_dataset(folder, "image\tmask:mask\na.ppm\tm.pgm\n", text);
+        open_run(&run, dataset, &(run_options){.workers = 1, .settings = {.seed = (uint64_t)i}});
+        T_OK(next_batch(&run));
+        image = column_row(&run, "image", 0);
+        mask = column_row(&run, "mask", 0);
+        for (size_t k = 0; k < 63 * 65; k++) {
+            T_EQ(mask[k], class_of(image[3 * k], image[3 * k + 1]));
+        }
+        close_list(&run, dataset);
+    }
+}
+
+static void bad_arguments_of_a_padding_are_refused(void)
+{
+    static const struct {
+        const char *stages;
+        const char *words;
+    } cases[] = {
+        {"pad_image -1", "pad_image: padding=-1: want whole numbers from 0 to 65535"},
+        {"pad_image 65536", "want whole numbers from 0 to 65535"},
+        {"pad_image 1.5", "want whole numbers"},
+        {"pad_image 1,2,3", "want one number, LEFT_RIGHT,TOP_BOTTOM, or LEFT,TOP,RIGHT,BOTTOM"},
+        {"pad_image 1 300", "fill=300"},
+        {"pad_image 1 1,2", "fill has 2 values and column image 3 channels"},
+        {"pad_image 1 mode=wrap", "constant"},
+        {"pad_image 0,8 mode=reflect", "pad_image: mode=reflect with padding=0,8,0,8 needs images "
+                                       "of at least 1x9, and this one is 8x8"},
+        {"pad_image 9,0 mode=symmetric", "needs images of at least 9x0"},
+        {"normalize 0 1 | pad_image 3", "pad_image works on the decoded image"},
+        {"pad 3 3", "pad_image is for images"},
+        {"Pad 3", "pad_image PADDING"},
+    };
+    const char *folder = t_folder();
+    char text[300];
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        snprintf(text, sizeof(text), "synthetic 10 8,8,3 2 | %s | batch 1", cases[i].stages);
+        check_refused(text, cases[i].words);
+    }
+    check_pass("synthetic 20 8,8,3", "pad_image 8 mode=symmetric | pad_image 23 mode=reflect", 5);
+    write_pair(folder, "a.ppm", "m.pgm");
+    write_list(folder, "list.tsv", LIST_OF_BOXES);
+    snprintf(text, sizeof(text), "image_list %s/list.tsv | decode | pad_image 3 mode=edge", folder);
+    check_refused(text, "pad_image: mode=edge repeats parts of the image, and column boxes has "
+                        "boxes; use mode=constant, or drop boxes");
+}
+
+/* An image of one pixel: it has no reflection, but it can be repeated. */
+static void images_of_one_pixel_are_bad_samples(void)
+{
+    static const char *const modes[] = {"reflect", "edge", "symmetric", "constant"};
+    const char *folder = t_folder();
+
+    t_write_file(t_path(folder, "a.ppm"), "P6 1 1 255\n\7\10\11", 14);
+    for (int i = 0; i < 4; i++) {
+        char text[200];
+        sluice_dataset *dataset;
+        engine_run run;
+
+        snprintf(text, sizeof(text), "| decode | pad_image 1 7,8,9 mode=%s | resize 4,4 | batch 1",
+                 modes[i]);
+        dataset = list_dataset(folder, "image\na.ppm\n", text);
+        open_run(&run, dataset, &(run_options){.workers = 1});
+        T_STATUS(next_batch(&run), i == 0 ? SLUICE_E_INVALID : SLUICE_OK);
+        if (i == 0) {
+            T_CONTAINS(sluice_last_error(), "pad_image: sample 0, a.ppm: ");
+            T_CONTAINS(sluice_last_error(), "needs images of at least 2x2, and this one is 1x1; "
+                                            "use less padding, mode=edge, or resize before it");
+        } else {
+            const uint8_t *image = column_row(&run, "image", 0);
+
+            for (int k = 0; k < 48; k++) {
+                T_EQ(image[k], 7 + k % 3);
+            }
+        }
+        close_list(&run, dataset);
+    }
 }
 
 /* ---- random_zoom_out ------------------------------------------------------------------------- */
@@ -244,11 +414,17 @@ static void images_of_random_sizes_are_refused_before_the_run(void)
 static void workers_and_devices_do_not_matter(void)
 {
     check_workers_and_devices("synthetic 20 12,12,3",
-                              "shuffle | random_zoom_out 1,2,3 | random_resized_crop 10 | "
+                              "shuffle | pad_image 3 mode=reflect | random_zoom_out 1,2,3 | "
+                              "random_resized_crop 10 | "
                               "random_horizontal_flip | normalize 0.5 0.5");
 }
 
 const t_test paddings_tests[] = {
+    T_TEST(paddings_are_those_of_torchvision),
+    T_TEST(masks_and_boxes_follow_a_padding),
+    T_TEST(masks_are_reflected_as_the_image_is),
+    T_TEST(bad_arguments_of_a_padding_are_refused),
+    T_TEST(images_of_one_pixel_are_bad_samples),
     T_TEST(the_image_is_somewhere_in_a_larger_one),
     T_TEST(the_place_is_drawn_as_in_torchvision),
     T_TEST(a_zoom_is_resized_in_one_pass),

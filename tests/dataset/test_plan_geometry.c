@@ -31,6 +31,14 @@ static void neighbours_are_grouped_into_one_resampling(void)
         {"letterbox 10 | random_crop 5", "2"},
         {"center_crop 10 | letterbox 5", "2"}, /* one padding before the resize, one after it */
         {"resize 10 | letterbox 5", "1 1"},
+        {"pad_image 3 | random_crop 9 | pad_image 1 | resize 10 | center_crop 5", "5"},
+        {"pad_image 3 7 | pad_image 2 7 | center_crop 9", "2 1"},
+        {"pad_image 0 7 | center_crop 9", "2"}, /* pads nothing */
+        {"pad_image 1 7 | resize 9,9 | pad_image 1 8 | random_crop 5", "4"},
+        {"resize 10 | random_crop 8 | center_crop 9", "2 1"}, /* zeros around the crop */
+        {"center_crop 9 | pad_image 2 mode=edge | random_crop 9 | random_crop 8", "1 3"},
+        {"random_crop 9 | pad_image 2 mode=edge | resize 9,9", "2 1"},
+        {"resize 9 | pad_image 2 mode=reflect | pad_image 2 mode=reflect", "1 1 1"},
         {"letterbox 10", "1"},
         {"random_crop 10 padding=2 | random_resized_crop 5", "2"},
         {"random_crop 10 | center_crop 8 | resize 5 | random_crop 4", "4"},

@@ -154,6 +154,7 @@ static const char *const texts[] = {
     "synthetic | aug_mix 3 2 -1 .5 false nearest 9 | random_apply (aug_mix)",
     "synthetic | random_zoom_out 1,2,3 1,2 .5 mask_fill=9 | center_crop 9 | resize 7,7 | batch 2",
     "synthetic | elastic 3,4 2 nearest 9 | random_apply (elastic)",
+    "synthetic | pad_image 1,2,3 | pad_image 1,2,3,4 9 reflect 8 | pad_image 2 mode=edge | batch 2",
     "synthetic | rand_augment 3 5 11 | gaussian_blur 5 .1,2 | random_erasing 1 0,1",
     "synthetic | random_affine 10 .1,.2 .8,1.2 5 bilinear 1,2,3 9 | perspective 1,2 | rotate 9",
     "synthetic | resize 7 | center_crop 3,4 | normalize 1,2,3 4,5,6 255 f16 offload=device | "

@@ -77,6 +77,21 @@ static sluice_padding_config filled_padding(void)
     return config;
 }
 
+static sluice_status call_pad_image(sluice_dataset *d)
+{
+    const uint32_t padding[] = {1, 2, 3, 4};
+    const sluice_padding_config config = filled_padding();
+
+    return sluice_dataset_pad_image(d, padding, "reflect", &config);
+}
+
+static sluice_status call_pad_image_defaults(sluice_dataset *d)
+{
+    const uint32_t padding[] = {2, 3, 2, 3};
+
+    return sluice_dataset_pad_image(d, padding, NULL, NULL);
+}
+
 static sluice_status call_random_zoom_out(sluice_dataset *d)
 {
     const double side_range[] = {1.5, 2};
@@ -432,6 +447,8 @@ const stage_call image_calls[] = {
     {SOURCE, "letterbox 9,7 fill=0 mask_fill=255 filter=nearest antialias=false", call_letterbox,
      NULL, "batch 4"},
     {SOURCE, "letterbox 9", call_letterbox_defaults, NULL, "batch 4"},
+    {SOURCE, "pad_image 1,2,3,4 1,2,3 reflect 9", call_pad_image, NULL, "batch 4"},
+    {SOURCE, "pad_image 2,3", call_pad_image_defaults, NULL, "batch 4"},
     {SOURCE, "random_zoom_out 1,2,3 1.5,2 0.75 9", call_random_zoom_out, NULL,
      "resize 8,8 | batch 4"},
     {SOURCE, "random_zoom_out", call_random_zoom_out_defaults, NULL, "resize 8,8 | batch 4"},

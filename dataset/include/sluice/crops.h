@@ -38,6 +38,27 @@ static inline void sluice_padding_config_init(sluice_padding_config *config)
 }
 
 /**
+ * Pads the image. (sluice_dataset_pad_array() pads plain arrays.)
+ *
+ * @param padding  pixels on the left, above, on the right and below, each up to 65535
+ * @param mode     "constant": the values of config; the other modes repeat the image, shown for a
+ *                 line abcd and 2 pixels: "edge" aa|abcd|dd, "reflect" cb|abcd|cb, "symmetric"
+ *                 ba|abcd|dc; NULL: "constant"
+ * @param config   NULL: zeros, also in masks; the other modes do not use it
+ *
+ * Returns: E_INVALID also if there are boxes and mode is not "constant". An image that has not more
+ *          pixels than the padding ("reflect"), or fewer ("symmetric"), makes a bad sample.
+ *
+ * Source: torchvision.transforms.v2.Pad
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_pad_image(sluice_dataset *dataset,
+                                                          const uint32_t padding[4],
+                                                          const char *mode,
+                                                          const sluice_padding_config *config);
+
+/**
  * Pads the image with probability p, so that it is at a random position of a larger image. With r
  * uniform in the side range, the new width and height are r times the old ones, rounded down. The
  * padding on the left is u times the padding of both sides, and that above v times, rounded down,

@@ -50,8 +50,9 @@ static sluice_status find_column(const char *stage, const length_args *args, sta
 
     if (isdigit((unsigned char)args->column[0])) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s %s: want the name of a column first, such as `%s tokens to=512`", stage,
-                        args->column, stage);
+                        "%s %s: want the name of a column first, such as `%s tokens to=512`; "
+                        "pad_image is for images",
+                        stage, args->column, stage);
     }
     *length_out = at >= 0 ? schema_length_buffer(schema, (uint32_t)at) : -1;
     if (at >= 0 && schema->columns[at].dtype != SLUICE_ENCODED && schema->columns[at].rank == 0) {

@@ -9,7 +9,6 @@
 
 #include "fill_args.h"
 #include "status_int.h"
-#include "struct_size_int.h"
 
 #define LEAST_SIDE 1.0
 #define MOST_SIDE  16.0
@@ -102,25 +101,14 @@ const stage_def stage_random_zoom_out = {
     .padding = zoom_padding,
 };
 
-static const sli_struct config_struct = SLI_STRUCT(sluice_padding_config, mask_fill);
-
-void sluice_padding_config_init_size(sluice_padding_config *config, size_t size)
-{
-    sli_struct_init(config, size);
-}
-
 sluice_status sluice_dataset_random_zoom_out(sluice_dataset *dataset, const double *side_range,
                                              double p, const sluice_padding_config *config)
 {
     const stage_def *def = &stage_random_zoom_out;
-    const char *function = "sluice_dataset_random_zoom_out";
-    sluice_padding_config own;
     zoom_args args = {.p = p, .side_range = {2, {1, 4}, ""}};
-    sluice_status st = sli_struct_read_optional(&config_struct, function, config, &own);
+    const sluice_status st =
+        fill_read_config("sluice_dataset_random_zoom_out", config, &args.outside);
 
-    if (st == SLUICE_OK) {
-        st = fill_read(function, own.fill, own.fill_count, own.mask_fill, &args.outside);
-    }
     if (side_range != NULL) {
         args.side_range.values[0] = side_range[0];
         args.side_range.values[1] = side_range[1];

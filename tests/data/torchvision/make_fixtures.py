@@ -77,3 +77,6 @@ save("elastic-nearest", F.elastic(image, displacement, interpolation="nearest", 
 boxes = tv_tensors.BoundingBoxes([[10.0, 2, 40, 9], [0, 0, 69, 11], [60, 4, 66, 11]], format="XYXY",
                                  canvas_size=(HEIGHT, WIDTH))
 print("boxes of test_elastic.c:", F.elastic(boxes, displacement).tolist())
+for mode in "constant", "edge", "reflect", "symmetric":
+    save("pad-" + mode, F.pad(image[:, :, :12], [5, 3, 2, 7], padding_mode=mode,
+                              fill=fills if mode == "constant" else 0))

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pad_image stage: torchvision's Pad. (The stage pad is for plain arrays.) */
+#include <math.h>
+
+#include <sluice/crops.h>
+
+#include "fill_args.h"
+#include "status_int.h"
+#include "struct_size_int.h"
+
+enum { MOST_PADDING = 65535 };
+
+typedef struct pad_args {
+    param_reals padding; /* after check(): left, top, right, bottom */
+    fill_args outside;
+    uint32_t mode; /* a value of image_edge */
+} pad_args;
+
+static const char *const modes[] = {"constant", "edge", "reflect", "symmetric", NULL};
+
+static sluice_status pad_check(void *opaque)
+{
+    pad_args *args = opaque;
+    double *sides = args->padding.values;
+
+    if (args->padding.name[0] != '\0' || args->padding.count == 0 || args->padding.count == 3) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "pad_image: padding: want one number, LEFT_RIGHT,TOP_BOTTOM, or "
+                        "LEFT,TOP,RIGHT,BOTTOM");
+    }
+    for (uint32_t i = 0; i < args->padding.count; i++) {
+        if (!(sides[i] >= 0 && sides[i] <= MOST_PADDING) || sides[i] != rint(sides[i])) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "pad_image: padding=%g: want whole numbers from 0 to %d", sides[i],
+                            MOST_PADDING);
+        }
+    }
+    for (uint32_t i = args->padding.count; i < 4; i++) {
+        sides[i] = sides[i % args->padding.count];
+    }
+    args->padding.count = 4;
+    return fill_check("pad_image", &args->outside);
+}
+
+static image_margins margins_of(const pad_args *args)
+{
+    const double *sides = args->padding.values;
+
+    return (image_margins){(uint32_t)sides[0], (uint32_t)sides[1], (uint32_t)sides[2],
+                           (uint32_t)sides[3]};
+}
+
+/* Checks that an image has enough pixels for its reflection. */
+static sluice_status check_reflection(const pad_args *args, uint64_t width, uint64_t height)
+{
+    const image_margins m = margins_of(args);
+    const uint64_t most_x = m.left > m.right ? m.left : m.right;
+    const uint64_t most_y = m.top > m.bottom ? m.top : m.bottom;
+    const bool reflects = args->mode == EDGE_REFLECT;
+    const uint64_t least = reflects ? 1 : 0;
+
+    if ((reflects || args->mode == EDGE_SYMMETRIC) &&
+        (most_x + least > width || most_y + least > height)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "pad_image: mode=%s with padding=%u,%u,%u,%u needs images of at least "
+                        "%llux%llu, and this one is %llux%llu; use less padding, mode=edge, or "
+                        "resize before it",
+                        modes[args->mode], m.left, m.top, m.right, m.bottom,
+                        (unsigned long long)(most_x + least), (unsigned long long)(most_y + least),
+                        (unsigned long long)width, (unsigned long long)height);
+    }
+    return SLUICE_OK;
+}
+
+/* Refuses boxes beside an image whose parts are shown several times. */
+static sluice_status check_boxes(const pad_args *args, const stage_schema *schema)
+{
+    for (uint32_t i = 0; i < schema->column_count && args->mode != EDGE_CONSTANT; i++) {
+        if (schema->infos[i].role == ROLE_BOXES) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "pad_image: mode=%s repeats parts of the image, and column %s has "
+                            "boxes; use mode=constant, or drop %s",
+                            modes[args->mode], schema->columns[i].name, schema->columns[i].name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status pad_infer(const void *opaque, stage_schema *schema)
+{
+    const pad_args *args = opaque;
+    const image_margins m = margins_of(args);
+    sluice_status st = schema_want_pixels(schema, "pad_image");
+    uint64_t *shape;
+
+    if (st == SLUICE_OK) {
+        st = fill_infer("pad_image", &args->outside, schema);
+    }
+    if (st == SLUICE_OK) {
+        st = check_boxes(args, schema);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    shape = schema->columns[schema->image].shape;
+    if (shape[SCHEMA_H] == 0 || shape[SCHEMA_W] == 0) {
+        return SLUICE_OK;
+    }
+    st = check_reflection(args, shape[SCHEMA_W], shape[SCHEMA_H]);
+    shape[SCHEMA_H] += (uint64_t)m.top + m.bottom;
+    shape[SCHEMA_W] += (uint64_t)m.left + m.right;
+    return st;
+}
+
+static bool pad_padding(const void *opaque, stage_padding *padding_out)
+{
+    const pad_args *args = opaque;
+    const image_margins m = margins_of(args);
+
+    padding_out->edge = (image_edge)args->mode;
+    fill_set(&args->outside, padding_out);
+    return m.left > 0 || m.top > 0 || m.right > 0 || m.bottom > 0;
+}
+
+static sluice_status pad_geometry(const void *opaque, const sli_draws *draws, uint32_t width,
+                                  uint32_t height, stage_window *out)
+{
+    const pad_args *args = opaque;
+    const image_margins m = margins_of(args);
+
+    (void)draws;
+    out->crops = true;
+    out->x = -(int64_t)m.left;
+    out->y = -(int64_t)m.top;
+    out->width = m.left + width + m.right;
+    out->height = m.top + height + m.bottom;
+    return check_reflection(args, width, height);
+}
+
+static const stage_param pad_params[] = {
+    PARAM_(pad_args, padding, PARAM_REALS, NULL, 0, 0, NULL,
+           "pixels on each side; LEFT_RIGHT,TOP_BOTTOM; or LEFT,TOP,RIGHT,BOTTOM; 0 to 65535"),
+    FILL_PARAM(pad_args, outside),
+    PARAM_(pad_args, mode, PARAM_CHOICE, "constant", 0, 0, modes,
+           "constant: the fill; else the image, continued beyond its edges"),
+    MASK_FILL_PARAM(pad_args, outside),
+};
+
+const stage_def stage_pad_image = {
+    .name = "pad_image",
+    .summary = "Pads the image on all sides.",
+    .gives = "image u8, larger by the padding",
+    .kind = STAGE_GEOMETRY,
+    STAGE_PARAMS(pad_params),
+    .args_size = sizeof(pad_args),
+    .check = pad_check,
+    .infer = pad_infer,
+    .geometry = pad_geometry,
+    .padding = pad_padding,
+};
+
+sluice_status sluice_dataset_pad_image(sluice_dataset *dataset, const uint32_t padding[4],
+                                       const char *mode, const sluice_padding_config *config)
+{
+    const stage_def *def = &stage_pad_image;
+    pad_args args = {.padding = {.count = 4}};
+    sluice_status st = fill_read_config("sluice_dataset_pad_image", config, &args.outside);
+
+    for (uint32_t i = 0; i < 4; i++) {
+        args.padding.values[i] = padding[i];
+    }
+    if (st == SLUICE_OK) {
+        st = stage_arg_choose_or_default(def, "mode", mode, &args.mode);
+    }
+    return st == SLUICE_OK ? dataset_append(dataset, def, &args) : dataset_keep(dataset, def, st);
+}
