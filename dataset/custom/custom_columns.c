@@ -190,25 +190,49 @@ static sluice_status check_boxes(const making *m, custom_column *column)
     return check_follows(m, column);
 }
 
-/* Finds the boxes column that the column belongs to. */
+static sluice_status check_points(const making *m, const custom_column *column)
+{
+    const sluice_column *spec = &column->spec;
+    size_t bytes;
+
+    if (spec->dtype != SLUICE_F32 || spec->rank < 2 || spec->rank > 3 ||
+        spec->shape[spec->rank - 1] != 2 || spec->shape[0] > INT32_MAX ||
+        !sli_column_bytes(spec, &bytes) || bytes == 0) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %s: want points f32 (most, 2) or (most, k, 2)",
+                        m->owner, spec->name);
+    }
+    return check_follows(m, column);
+}
+
+/* Finds the column of boxes or points that the column belongs to. */
 static sluice_status find_boxes(const making *m, const char *boxes, custom_column *column)
 {
     const int at = custom_columns_find(m->made, boxes);
     const sluice_column *spec = &column->spec;
+    const custom_column *owner;
 
-    if (at < 0 || m->made->columns[at].role != SLUICE_ROLE_BOXES) {
-        return sli_fail(SLUICE_E_INVALID, "%s: %s: there is no column %.100s of boxes before it",
-                        m->owner, spec->name, boxes);
-    }
-    if (column->role != SLUICE_ROLE_PLAIN || spec->rank == 0 ||
-        spec->shape[0] != m->made->columns[at].spec.shape[0]) {
+    if (at < 0 || (m->made->columns[at].role != SLUICE_ROLE_BOXES &&
+                   m->made->columns[at].role != SLUICE_ROLE_POINTS)) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: %s belongs to the boxes of %s: want a plain column whose first "
-                        "dimension is %llu, as theirs",
-                        m->owner, spec->name, boxes,
-                        (unsigned long long)m->made->columns[at].spec.shape[0]);
+                        "%s: %s: there is no column %.100s of boxes or points before it", m->owner,
+                        spec->name, boxes);
     }
-    column->ragged = true;
+    owner = &m->made->columns[at];
+    if ((column->role != SLUICE_ROLE_PLAIN &&
+         (column->role != SLUICE_ROLE_POINTS || owner->role != SLUICE_ROLE_BOXES)) ||
+        spec->rank == 0 || spec->shape[0] != owner->spec.shape[0]) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: %s belongs to %s: want a plain column, or points of boxes, whose "
+                        "first dimension is %llu, as that of %s",
+                        m->owner, spec->name, boxes, (unsigned long long)owner->spec.shape[0],
+                        boxes);
+    }
+    if (column->role == SLUICE_ROLE_POINTS && spec->rank != 3) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: %s: points of boxes are f32 (most, k, 2), k points of each box",
+                        m->owner, spec->name);
+    }
+    column->ragged = owner->ragged;
     column->boxes = at;
     return SLUICE_OK;
 }
@@ -249,6 +273,8 @@ static sluice_status check_role(const making *m, custom_column *column)
         return check_mask(m, column);
     case SLUICE_ROLE_BOXES:
         return check_boxes(m, column);
+    case SLUICE_ROLE_POINTS:
+        return check_points(m, column);
     default:
         return sli_fail(SLUICE_E_INVALID, "%s: %s: role %d is none of sluice_column_role", m->owner,
                         column->spec.name, (int)column->role);
@@ -256,6 +282,18 @@ static sluice_status check_role(const making *m, custom_column *column)
 }
 
 /* ---- all columns ----------------------------------------------------------------------------- */
+
+/* The column NAME_length of a column, or of the boxes or points that it belongs to, in the schema.
+ */
+static uint32_t length_of(const making *m, const custom_column *column)
+{
+    const custom_column *owner = column;
+
+    while (owner->boxes >= 0) {
+        owner = &m->made->columns[owner->boxes];
+    }
+    return owner->length >= 0 ? (uint32_t)owner->length : SCHEMA_NO_LENGTH;
+}
 
 /*
  * Sets the column's role in the schema, from which the planner determines what the column follows.
@@ -273,9 +311,14 @@ static void set_info(const making *m, const custom_column *column)
     } else if (column->role == SLUICE_ROLE_BOXES) {
         info->role = ROLE_BOXES;
         info->length = (uint32_t)column->length;
+    } else if (column->role == SLUICE_ROLE_POINTS) {
+        info->role = ROLE_POINTS;
+        info->length = length_of(m, column);
+        info->is_tied = column->boxes >= 0;
+        info->tied_to = info->is_tied ? m->made->columns[column->boxes].column : 0;
     } else if (column->boxes >= 0) {
-        info->role = ROLE_OF_BOX;
-        info->boxes = m->made->columns[column->boxes].column;
+        info->role = ROLE_TIED;
+        info->tied_to = m->made->columns[column->boxes].column;
     } else if (column->ragged) {
         info->rows = (uint32_t)column->length + 1;
     }

@@ -18,7 +18,7 @@ typedef struct custom_column {
     bool ragged;        /* shape[0] is a maximum; the actual length varies between samples */
     bool varies;        /* height and width vary between samples */
     int length;         /* ragged columns: index of NAME_length in the schema; otherwise -1 */
-    int boxes;          /* index of the declared boxes that it belongs to; -1: no boxes */
+    int boxes;          /* index of the declared boxes or points that it belongs to; -1: none */
     size_t bytes; /* bytes of the declared shape; 0 if the size varies or the column is encoded */
 } custom_column;
 

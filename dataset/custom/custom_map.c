@@ -295,8 +295,8 @@ sluice_status custom_map_infer(const custom_map *map, stage_schema *schema)
     for (uint32_t i = 0; i < outputs.count; i++) {
         const sluice_column_role role = outputs.columns[i].role;
 
-        schema->maps_followers =
-            schema->maps_followers || role == SLUICE_ROLE_MASK || role == SLUICE_ROLE_BOXES;
+        schema->maps_followers = schema->maps_followers || role == SLUICE_ROLE_MASK ||
+                                 role == SLUICE_ROLE_BOXES || role == SLUICE_ROLE_POINTS;
     }
     for (uint32_t i = 0; i < own->column_count && st == SLUICE_OK; i++) {
         st = put_column(map, own, i, first + i, schema);

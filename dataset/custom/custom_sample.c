@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "log_int.h"
+#include "point_range.h"
 #include "status_int.h"
 #include "tensor_int.h"
 
@@ -382,7 +383,28 @@ static sluice_status check_boxes(const sluice_sample *sample, const custom_colum
     return SLUICE_OK;
 }
 
-/* Checks that the column has one row for each of its boxes. */
+/* Checks that all coordinates are finite. Points may be outside the image. */
+static sluice_status check_points(const sluice_sample *sample, const custom_column *column,
+                                  const custom_output *output)
+{
+    const uint64_t count = output->size / (2 * sizeof(float));
+
+    for (uint64_t i = 0; i < count; i++) {
+        float point[2];
+
+        memcpy(point, output->bytes + i * sizeof(point), sizeof(point));
+        if (!point_is_valid(point)) {
+            return sli_fail(SLUICE_E_CORRUPT,
+                            "%s: %s: point %" PRIu64 ", %g,%g, is not x,y with numbers from -1e6 "
+                            "to 1e6",
+                            sample->owner, column->spec.name, i + 1, (double)point[0],
+                            (double)point[1]);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Checks that the column has one row for each of its boxes or points. */
 static sluice_status check_rows(const sluice_sample *sample, const custom_column *column,
                                 const custom_output *output)
 {
@@ -390,8 +412,11 @@ static sluice_status check_rows(const sluice_sample *sample, const custom_column
 
     return output->shape[0] == boxes->shape[0]
                ? SLUICE_OK
-               : sli_fail(SLUICE_E_CORRUPT, "%s: %s has %" PRIu64 " rows for %" PRIu64 " boxes",
-                          sample->owner, column->spec.name, output->shape[0], boxes->shape[0]);
+               : sli_fail(SLUICE_E_CORRUPT, "%s: %s has %" PRIu64 " rows for %" PRIu64 " %s",
+                          sample->owner, column->spec.name, output->shape[0], boxes->shape[0],
+                          sample->columns->columns[column->boxes].role == SLUICE_ROLE_BOXES
+                              ? "boxes"
+                              : "points");
 }
 
 static sluice_status check_output(const sluice_sample *sample, const custom_column *column,
@@ -400,7 +425,14 @@ static sluice_status check_output(const sluice_sample *sample, const custom_colu
     if (column->role == SLUICE_ROLE_BOXES) {
         return check_boxes(sample, column, output);
     }
-    return column->boxes >= 0 ? check_rows(sample, column, output) : SLUICE_OK;
+    if (column->boxes >= 0) {
+        const sluice_status st = check_rows(sample, column, output);
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+    }
+    return column->role == SLUICE_ROLE_POINTS ? check_points(sample, column, output) : SLUICE_OK;
 }
 
 static sluice_status take_outputs(sluice_sample *sample, const char *callback, uint64_t before)

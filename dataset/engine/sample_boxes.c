@@ -57,25 +57,6 @@ static bool follow_axis(double range[2], const group_axis *a)
     return range[0] < range[1];
 }
 
-/* The pixel whose displacement a corner at `value` gets, as in torchvision. */
-static uint32_t pixel_of_corner(double value, uint32_t length)
-{
-    const double last = (double)length - 1;
-
-    return (uint32_t)(value > 0 ? value < last ? ceil(value) : last : 0); /* also if it is NaN */
-}
-
-/* Subtracts the displacement of a point, an approximation of the inverse of its addition. */
-static void shift_back(const warp_shifts *shifts, uint32_t width, uint32_t height, double point[2])
-{
-    const uint32_t x = pixel_of_corner(point[0], width);
-    const uint32_t y = pixel_of_corner(point[1], height);
-    const float *line = shifts->lines + 2 * (size_t)y * shifts->stride;
-
-    point[0] -= (double)line[x];
-    point[1] -= (double)line[shifts->stride + x];
-}
-
 /*
  * Replaces a box by the bounding box of its four warped corners, clipped to an image of this size.
  * Corners on both sides of the horizon of a perspective give the whole image. False: nothing is
@@ -97,7 +78,7 @@ static bool follow_warp(const image_warp *warp, uint32_t width, uint32_t height,
 
         positive += warp_point(&forward, x[i & 1], y[i >> 1], point) > 0;
         if (warp->shifts != NULL) {
-            shift_back(warp->shifts, width, height, point);
+            way_shift_back(warp->shifts, width, height, point);
         }
         for (int axis = 0; axis < 2; axis++) {
             low[axis] = point[axis] < low[axis] ? point[axis] : low[axis];
@@ -169,53 +150,6 @@ static bool follow(const image_way *way, const box *from, box *to)
     return to->x0 < to->x1 && to->y0 < to->y1;
 }
 
-/*
- * Extends the map of one axis, offset + across * x + down * y, back over a group: composes it with
- * the inverse of the group's crop, resize and window.
- */
-static void back_axis(double map[3], const group_axis *a)
-{
-    /* The window of a group without a resize may show nothing of the image. */
-    const double step = a->grown > 0 ? (double)a->full / a->grown : 1;
-
-    map[2] = (double)a->at - a->margin + (map[2] + (double)a->window) * step;
-    map[0] *= step;
-    map[1] *= step;
-}
-
-void way_back(const image_way *way, float map[6])
-{
-    warp_matrix all = {{1, 0, 0, 0, 1, 0, 0, 0, 1}};
-
-    const fused_geometry *last = &way->groups[way->group_count - 1];
-
-    if ((way->flips & SLI_ROW_FLIP) != 0) {
-        all.m[0] = -1;
-        all.m[2] = last->window_width;
-    }
-    if ((way->flips & SLI_ROW_FLIP_LINES) != 0) {
-        all.m[4] = -1;
-        all.m[5] = last->window_height;
-    }
-    for (uint32_t i = way->colors != NULL ? way->colors->count : 0; i-- > 0;) {
-        const color_operation *operation = &way->colors->operations[i];
-
-        if (operation->kind == COLOR_WARP) {
-            all = warp_compose(&operation->warp.matrix, &all);
-        }
-    }
-    for (uint32_t i = way->group_count; i-- > 0;) {
-        const group_axis across = axis_x(&way->groups[i]);
-        const group_axis down = axis_y(&way->groups[i]);
-
-        back_axis(&all.m[0], &across);
-        back_axis(&all.m[3], &down);
-    }
-    for (int i = 0; i < 6; i++) {
-        map[i] = (float)all.m[i];
-    }
-}
-
 /* Bytes of one element of a column's first dimension. */
 static size_t element_bytes(const sluice_column *column)
 {
@@ -242,11 +176,17 @@ static void zero_tail(const sluice_column *column, void *row, uint32_t from)
     memset((uint8_t *)row + from * size, 0, ((size_t)column->shape[0] - from) * size);
 }
 
-/* True if column i is needed and its elements belong to these boxes. */
+/* True if column i is needed and its rows belong to these boxes, or to points that do. */
 static bool is_of(const stage_schema *schema, uint32_t i, uint32_t boxes, void *const *buffers)
 {
-    return schema->infos[i].role == ROLE_OF_BOX && schema->infos[i].boxes == boxes &&
-           buffers[i] != NULL;
+    const column_info *info = &schema->infos[i];
+
+    if (!schema_is_tied(info) || buffers[i] == NULL) {
+        return false;
+    }
+    return info->tied_to == boxes ||
+           (info->role == ROLE_TIED && schema_is_tied(&schema->infos[info->tied_to]) &&
+            schema->infos[info->tied_to].tied_to == boxes);
 }
 
 /* Converts a box of the source to pixels. in_parts: its coordinates are fractions of the image. */

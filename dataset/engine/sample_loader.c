@@ -11,10 +11,12 @@
 #include "loader_stage.h"
 #include "page_cache.h"
 #include "printable_int.h"
+#include "sample_boxes.h"
 #include "sample_cached.h"
 #include "sample_indexes.h"
 #include "sample_maps.h"
 #include "sample_pixels.h"
+#include "sample_points.h"
 #include "sample_programs.h"
 #include "sample_steps.h"
 
@@ -134,20 +136,27 @@ static sluice_status follow_to_next(sample_loader *loader, uint64_t sample, void
 }
 
 /*
- * Continues a sample after one of its images. After the first image, transforms the boxes and
- * writes the geometry column. Then processes masks up to the next further image, and reads that
+ * Continues a sample after one of its images. After the first image, transforms points and boxes
+ * and writes the geometry column. Then processes masks up to the next further image, and reads that
  * image's bytes. *partner: in, the image just processed, NULL for the first one; out, the next
  * image, NULL if there is none.
  */
-static sluice_status follow_image(sample_loader *loader, uint64_t sample, void *const *buffers,
-                                  const plan_partner **partner, sample_data *data)
+static sluice_status follow_image(sample_loader *loader, uint64_t sample, uint64_t pass,
+                                  void *const *buffers, const plan_partner **partner,
+                                  sample_data *data)
 {
     const stage_schema *schema = &loader->plan->dataset->source_schema;
     const uint64_t start = change_stage(loader, PLAN_DECODE);
     uint32_t column = *partner != NULL ? (*partner)->column + 1 : 0;
     const int map = loader->plan->details->map;
-    sluice_status st = *partner == NULL ? boxes_follow(schema, &loader->way, buffers) : SLUICE_OK;
+    sluice_status st = SLUICE_OK;
 
+    if (*partner == NULL && loader->plan->details->has_points) { /* before boxes are dropped */
+        st = points_follow(loader->plan, &loader->way, sample, pass, buffers);
+    }
+    if (*partner == NULL && st == SLUICE_OK) {
+        st = boxes_follow(schema, &loader->way, buffers);
+    }
     if (*partner == NULL && map >= 0 && buffers[map] != NULL) {
         way_back(&loader->way, buffers[map]);
     }
@@ -186,7 +195,7 @@ static sluice_status process_images(sample_loader *loader, uint64_t sample, uint
             name_column_of_error(loader->plan->dataset->source_schema.columns[column].name, st);
         }
         if (st == SLUICE_OK && details->has_followers) {
-            st = follow_image(loader, sample, buffers, &partner, data);
+            st = follow_image(loader, sample, pass, buffers, &partner, data);
             if (st == SLUICE_OK && partner != NULL) {
                 column = partner->column;
                 ticks = change_stage(loader, PLAN_DECODE);

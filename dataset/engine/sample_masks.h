@@ -7,8 +7,8 @@
 #define SLUICE_SAMPLE_MASKS_H
 
 #include "image_decoder.h"
+#include "image_way.h"
 #include "resample.h"
-#include "sample_boxes.h"
 
 /*
  * The worker's decoder, resampler and buffers, for use by masks. Masks are processed after their

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sluice_reader: the columns of a source's samples, on the caller's thread. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <sluice/reader.h>
@@ -154,18 +153,6 @@ uint32_t sluice_reader_columns(const sluice_reader *reader)
     return reader != NULL ? reader->dataset->source_schema.column_count : 0;
 }
 
-/* True if a column has a companion NAME_length. */
-static bool is_ragged(const stage_schema *schema, uint32_t column)
-{
-    char name[SLUICE_NAME_SIZE + 8];
-    int length;
-
-    snprintf(name, sizeof(name), "%s_length", schema->columns[column].name);
-    length = schema_find(schema, name);
-    return length >= 0 && schema->columns[length].dtype == SLUICE_I32 &&
-           schema->columns[length].rank == 0 && schema->columns[column].rank > 0;
-}
-
 static sluice_status check_column(const sluice_reader *reader, uint32_t column, const void *out,
                                   const char *function)
 {
@@ -185,6 +172,7 @@ sluice_status sluice_reader_column(const sluice_reader *reader, uint32_t column,
     const stage_schema *schema;
     const sluice_column *from;
     const column_info *info;
+    int owner;
 
     if (st != SLUICE_OK) {
         return st;
@@ -194,16 +182,14 @@ sluice_status sluice_reader_column(const sluice_reader *reader, uint32_t column,
     info = &schema->infos[column];
     *spec_out = (sluice_column_spec){.name = from->name, .dtype = from->dtype, .rank = from->rank};
     memcpy(spec_out->shape, from->shape, sizeof(spec_out->shape));
-    spec_out->role = info->role == ROLE_MASK    ? SLUICE_ROLE_MASK
-                     : info->role == ROLE_BOXES ? SLUICE_ROLE_BOXES
-                     : is_image(schema, column) ? SLUICE_ROLE_IMAGE
-                                                : SLUICE_ROLE_PLAIN;
-    spec_out->ragged = is_ragged(schema, column) || info->role == ROLE_OF_BOX;
-    for (uint32_t i = 0; info->role == ROLE_OF_BOX && i < schema->column_count; i++) {
-        if (schema->infos[i].role == ROLE_BOXES && schema->infos[i].buffer == info->boxes) {
-            spec_out->boxes = schema->columns[i].name;
-        }
-    }
+    owner = schema_owner(schema, column);
+    spec_out->role = info->role == ROLE_MASK     ? SLUICE_ROLE_MASK
+                     : info->role == ROLE_BOXES  ? SLUICE_ROLE_BOXES
+                     : info->role == ROLE_POINTS ? SLUICE_ROLE_POINTS
+                     : is_image(schema, column)  ? SLUICE_ROLE_IMAGE
+                                                 : SLUICE_ROLE_PLAIN;
+    spec_out->ragged = schema_length_buffer(schema, column) >= 0;
+    spec_out->boxes = owner >= 0 ? schema->columns[owner].name : NULL;
     return SLUICE_OK;
 }
 

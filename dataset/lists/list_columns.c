@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "point_range.h"
 #include "status_int.h"
 #include "tensor_int.h"
 #include "text_int.h"
@@ -29,9 +30,8 @@ static sluice_status bad_field(const char *text)
     return sli_fail(
         SLUICE_E_INVALID,
         "'%.100s' is no column: want image, label, or NAME:KIND, where KIND is image, mask, "
-        "boxes[N], coco[N], voc[N], darknet[N], text[N], or a type such as f32, f32[N] or "
-        "i32[N]@BOXES, and N is at "
-        "most %d",
+        "boxes[N], coco[N], voc[N], darknet[N], points[N], text[N], or a type such as f32, "
+        "f32[N] or i32[N]@BOXES, and N is at most %d",
         text, MOST_ELEMENTS);
 }
 
@@ -127,13 +127,13 @@ static bool add_length(list_columns *columns, list_column *field, const char *na
            add_to_schema(&columns->schema, text, SLUICE_I32) != NULL;
 }
 
-/* Returns the index of the boxes field with this name, or -1 if there is no such field. */
+/* Returns the index of the field of boxes or points with this name, or -1 if there is none. */
 static int find_boxes(const list_columns *columns, const char *name)
 {
     for (uint32_t i = 0; i < columns->count; i++) {
         const list_column *field = &columns->fields[i];
 
-        if (field->kind == LIST_BOXES &&
+        if ((field->kind == LIST_BOXES || field->kind == LIST_POINTS) &&
             strcmp(columns->schema.columns[field->column].name, name) == 0) {
             return (int)i;
         }
@@ -166,9 +166,12 @@ static sluice_status choose_kind(const list_columns *columns, const header_words
         field->dtype = SLUICE_ENCODED;
         return words->has_most || has_boxes ? bad_field(text) : SLUICE_OK;
     }
-    if (find_form(words->word, &field->form) || strcmp(words->word, "text") == 0) {
-        field->kind = strcmp(words->word, "text") != 0 ? LIST_BOXES : LIST_TEXT;
-        field->dtype = field->kind == LIST_BOXES ? SLUICE_F32 : SLUICE_U8;
+    if (find_form(words->word, &field->form) || strcmp(words->word, "text") == 0 ||
+        strcmp(words->word, "points") == 0) {
+        field->kind = words->word[0] == 't'   ? LIST_TEXT
+                      : words->word[0] == 'p' ? LIST_POINTS
+                                              : LIST_BOXES;
+        field->dtype = field->kind == LIST_TEXT ? SLUICE_U8 : SLUICE_F32;
         return words->has_most && !has_boxes ? SLUICE_OK : bad_field(text);
     }
     if (!sli_dtype_parse(words->word, &field->dtype) || field->dtype == SLUICE_F16 ||
@@ -179,8 +182,9 @@ static sluice_status choose_kind(const list_columns *columns, const header_words
     if (has_boxes) {
         field->boxes = find_boxes(columns, words->boxes);
         if (field->boxes < 0) {
-            return sli_fail(SLUICE_E_INVALID, "%s: there is no column %s of boxes before it",
-                            words->name, words->boxes);
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s: there is no column %s of boxes or points before it", words->name,
+                            words->boxes);
         }
         if (columns->fields[field->boxes].most != field->most) {
             return sli_fail(SLUICE_E_INVALID, "%s: want [%u], as many as %s", words->name,
@@ -217,6 +221,13 @@ static bool add_columns(list_columns *columns, const header_words *words, list_c
         info->length = schema->column_count;
         info->in_parts = field->form == BOX_DARKNET;
         return add_length(columns, field, words->name);
+    case LIST_POINTS:
+        column->rank = 2;
+        column->shape[0] = field->most;
+        column->shape[1] = 2;
+        info->role = ROLE_POINTS;
+        info->length = schema->column_count;
+        return add_length(columns, field, words->name);
     case LIST_NUMBER:
         return true;
     case LIST_NUMBERS:
@@ -224,8 +235,8 @@ static bool add_columns(list_columns *columns, const header_words *words, list_c
         column->rank = 1;
         column->shape[0] = field->most;
         if (field->boxes >= 0) {
-            info->role = ROLE_OF_BOX;
-            info->boxes = (uint32_t)columns->fields[field->boxes].column;
+            info->role = ROLE_TIED;
+            info->tied_to = (uint32_t)columns->fields[field->boxes].column;
             return true;
         }
         info->rows = schema->column_count + 1;
@@ -400,9 +411,30 @@ static sluice_status write_box(box_form form, const char *text, uint32_t number,
                : sli_fail(SLUICE_E_CORRUPT, "box %u is not %s", number, box_forms[form].box);
 }
 
+/* Parses a point. `number`, from 1, is for the error text. */
+static sluice_status write_point(const char *text, uint32_t number, float *point)
+{
+    elements from = {text, text + strlen(text)};
+    bool good = true;
+
+    for (int i = 0; i < 2 && good; i++) {
+        char word[64];
+
+        good = from.at != NULL && take_element(&from, ',', word, sizeof(word)) &&
+               write_number(word, SLUICE_F32, &point[i]);
+    }
+    return good && from.at == NULL && point_is_valid(point)
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_CORRUPT, "point %u is not x,y with numbers from -1e6 to 1e6",
+                          number);
+}
+
+/* Parses boxes or points, which are separated by semicolons, and stores them. */
 static sluice_status write_boxes(const list_column *field, const list_field *text, uint8_t *to,
                                  uint32_t *count_out)
 {
+    const bool are_boxes = field->kind == LIST_BOXES;
+    const size_t size = (are_boxes ? 4 : 2) * sizeof(float);
     elements from = {text->text, text->text + text->length};
     uint32_t count = 0;
 
@@ -412,18 +444,19 @@ static sluice_status write_boxes(const list_column *field, const list_field *tex
         sluice_status st;
 
         if (count == field->most) {
-            return sli_fail(SLUICE_E_CORRUPT, "more than %u boxes", field->most);
+            return sli_fail(SLUICE_E_CORRUPT, "more than %u %s", field->most,
+                            are_boxes ? "boxes" : "points");
         }
         if (!take_element(&from, ';', word, sizeof(word))) {
-            return sli_fail(SLUICE_E_CORRUPT, "box %u is not %s", count + 1,
-                            box_forms[field->form].box);
+            word[0] = '\0'; /* too long: neither a box nor a point */
         }
-        st = write_box(field->form, word, count + 1, box);
+        st = are_boxes ? write_box(field->form, word, count + 1, box)
+                       : write_point(word, count + 1, box);
         if (st != SLUICE_OK) {
             return st;
         }
         if (to != NULL) {
-            memcpy(to + count * sizeof(box), box, sizeof(box));
+            memcpy(to + count * size, box, size);
         }
     }
     *count_out = count;
@@ -453,6 +486,7 @@ sluice_status list_write_field(const list_columns *columns, uint32_t field, cons
                                void *const *row, uint32_t *count_out)
 {
     const list_column *at = &columns->fields[field];
+    const uint32_t numbers = at->kind == LIST_BOXES ? 4 : at->kind == LIST_POINTS ? 2 : 1;
     uint8_t *to = row[at->column];
     char word[64];
     sluice_status st;
@@ -473,9 +507,9 @@ sluice_status list_write_field(const list_columns *columns, uint32_t field, cons
         return SLUICE_OK;
     }
     if (to != NULL) {
-        memset(to, 0, at->most * sluice_dtype_size(at->dtype) * (at->kind == LIST_BOXES ? 4 : 1));
+        memset(to, 0, at->most * sluice_dtype_size(at->dtype) * numbers);
     }
-    st = at->kind == LIST_BOXES  ? write_boxes(at, text, to, count_out)
+    st = numbers > 1             ? write_boxes(at, text, to, count_out)
          : at->kind == LIST_TEXT ? write_text(at, text, to, count_out)
                                  : write_numbers(at, text, to, count_out);
     if (st == SLUICE_OK && at->length >= 0 && row[at->length] != NULL) {

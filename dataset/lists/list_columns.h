@@ -11,9 +11,11 @@
  *                  inclusive
  *     darknet[N]   up to N boxes as in darknet: x,y of the centre, width, height, as fractions of
  *                  the image's width and height
+ *     points[N]    up to N points, x,y;..., in pixels of the image; they may be outside it
  *     T            one number of type T: u8, i8, u16, i32, u32, i64, f32
  *     T[N]         up to N numbers, separated by commas
- *     T[N]@BOXES   one number per box of the column BOXES, dropped with its box
+ *     T[N]@BOXES   one number per box or point of the column BOXES, dropped with its box or
+ *                  exchanged with its point
  *     text[N]      up to N bytes
  */
 #ifndef SLUICE_LIST_COLUMNS_H
@@ -27,6 +29,7 @@ typedef enum list_kind {
     LIST_IMAGE,
     LIST_MASK,
     LIST_BOXES,
+    LIST_POINTS,
     LIST_NUMBER,
     LIST_NUMBERS,
     LIST_TEXT
@@ -37,10 +40,10 @@ typedef struct list_column {
     list_kind kind;
     int column;    /* index of its column in the batch */
     int length;    /* index of the column with its length; -1: none */
-    int boxes;     /* for T[N]@BOXES: index of the field with the boxes; -1: none */
+    int boxes;     /* for T[N]@BOXES: index of the field with the boxes or points; -1: none */
     box_form form; /* LIST_BOXES: format of its boxes */
     sluice_dtype dtype;
-    uint32_t most; /* maximum number of elements: boxes, numbers or bytes */
+    uint32_t most; /* maximum number of elements: boxes, points, numbers or bytes */
 } list_column;
 
 typedef struct list_columns {

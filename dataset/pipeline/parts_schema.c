@@ -19,28 +19,39 @@ static bool find_buffer(const stage_schema *schema, uint32_t buffer, uint32_t *c
 }
 
 /*
- * Renumbers the buffer in `info` of the column on which boxes (their length) or columns of boxes
- * (the boxes) depend, for the group. base: number of columns of the group before the part.
+ * Renumbers a buffer on which column `name` depends, for the group. base: number of columns of the
+ * group before the part. `what`: what is in that buffer, for messages.
  */
-static sluice_status follow(const char *part, const stage_schema *columns, uint32_t i,
-                            uint32_t base, column_info *info)
+static sluice_status renumber(const char *part, const stage_schema *columns, const char *name,
+                              const char *what, uint32_t base, uint32_t *buffer)
 {
-    const column_role role = info->role;
-    uint32_t *buffer = role == ROLE_BOXES ? &info->length : &info->boxes;
     uint32_t column;
 
-    if (role != ROLE_BOXES && role != ROLE_OF_BOX) {
-        return SLUICE_OK;
-    }
     if (!find_buffer(columns, *buffer, &column)) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: column %s lacks %s; keep it, and drop it after the "
-                        "group",
-                        part, columns->columns[i].name,
-                        role == ROLE_BOXES ? "the column of its length" : "its column of boxes");
+                        "%s: column %s lacks %s; keep it, and drop it after the group", part, name,
+                        what);
     }
     *buffer = base + column;
     return SLUICE_OK;
+}
+
+/* Renumbers the buffers on which a column depends: the length of boxes and points, and the boxes or
+ * points that the column belongs to. */
+static sluice_status follow(const char *part, const stage_schema *columns, uint32_t i,
+                            uint32_t base, column_info *info)
+{
+    const char *name = columns->columns[i].name;
+    sluice_status st = SLUICE_OK;
+
+    if ((info->role == ROLE_BOXES || info->role == ROLE_POINTS) &&
+        info->length != SCHEMA_NO_LENGTH) {
+        st = renumber(part, columns, name, "the column of its length", base, &info->length);
+    }
+    return st == SLUICE_OK && schema_is_tied(info)
+               ? renumber(part, columns, name, "its column of boxes or points", base,
+                          &info->tied_to)
+               : st;
 }
 
 /* Makes the image of a part the image of the group or, if that has one, a further image. */
@@ -90,8 +101,13 @@ sluice_status parts_schema_join(const char *part, const stage_schema *columns, s
 /* Describes a column for messages: "image u8 (32, 32, 3)". */
 static void describe(const stage_schema *schema, uint32_t i, char *text, size_t size)
 {
-    static const char *const roles[] = {
-        "", " (mask)", " (boxes)", " (of boxes)", " (further image)", " (geometry)"};
+    static const char *const roles[] = {[ROLE_PLAIN] = "",
+                                        [ROLE_MASK] = " (mask)",
+                                        [ROLE_BOXES] = " (boxes)",
+                                        [ROLE_TIED] = " (of boxes or points)",
+                                        [ROLE_IMAGE] = " (further image)",
+                                        [ROLE_GEOMETRY] = " (geometry)",
+                                        [ROLE_POINTS] = " (points)"};
     const sluice_column *column = &schema->columns[i];
     size_t used = (size_t)snprintf(
         text, size, "%s %s", column->name,
@@ -118,7 +134,8 @@ static bool is_same(const stage_schema *a, const stage_schema *b, uint32_t i)
     return strcmp(left->name, right->name) == 0 && left->dtype == right->dtype &&
            left->rank == right->rank &&
            memcmp(left->shape, right->shape, left->rank * sizeof(left->shape[0])) == 0 &&
-           one->role == other->role && one->boxes == other->boxes && one->length == other->length &&
+           one->role == other->role && one->tied_to == other->tied_to &&
+           one->is_tied == other->is_tied && one->length == other->length &&
            one->in_parts == other->in_parts && (a->image == (int)i) == (b->image == (int)i);
 }
 

@@ -38,6 +38,7 @@
 #include "color_chain.h"
 #include "conversion_int.h"
 #include "image.h"
+#include "point_pairs.h"
 #include "resize_filter.h"
 #include "rng_int.h"
 #include "source.h"
@@ -48,15 +49,21 @@
 
 /* How geometry stages affect a column. */
 typedef enum column_role {
-    ROLE_PLAIN,   /* not affected; also the role of the first image, stage_schema.image */
-    ROLE_MASK,    /* class numbers: resampled like the image, by nearest neighbour */
-    ROLE_BOXES,   /* f32 (n, 4), x0 y0 x1 y1 in pixels of the image: boxes are moved, clipped and
-                     dropped */
-    ROLE_OF_BOX,  /* one element per box, dropped with its box */
-    ROLE_IMAGE,   /* a further image: every stage transforms it like the first image */
-    ROLE_GEOMETRY /* f32 (2, 3), the affine map from the batch's image to the source's image; only
-                     stage geometry adds it */
+    ROLE_PLAIN,    /* not affected; also the role of the first image, stage_schema.image */
+    ROLE_MASK,     /* class numbers: resampled like the image, by nearest neighbour */
+    ROLE_BOXES,    /* f32 (n, 4), x0 y0 x1 y1 in pixels of the image: boxes are moved, clipped and
+                      dropped */
+    ROLE_TIED,     /* a row for each box or point of another column: dropped with its box, exchanged
+                      with its point */
+    ROLE_IMAGE,    /* a further image: every stage transforms it like the first image */
+    ROLE_GEOMETRY, /* f32 (2, 3), the affine map from the batch's image to the source's image; only
+                      stage geometry adds it */
+    ROLE_POINTS /* f32 (n, 2) or (n, k, 2), x y in pixels of the image: points are moved, and keep
+                   their order and number. In a row of k points each has a meaning */
 } column_role;
+
+/* column_info.length of points without NAME_length: all rows are real. */
+#define SCHEMA_NO_LENGTH UINT32_MAX
 
 /*
  * A buffer holds the bytes of a column from the stage that writes them to the last stage that reads
@@ -65,10 +72,12 @@ typedef enum column_role {
 typedef struct column_info {
     column_role role;
     uint32_t buffer;
-    uint32_t boxes;  /* ROLE_OF_BOX: buffer of the boxes */
-    uint32_t length; /* ROLE_BOXES: buffer of the number of boxes, i32 */
-    bool in_parts;   /* ROLE_BOXES: the source has fractions of the image's width and height */
-    bool is_chw;     /* images: (C, H, W) */
+    uint32_t tied_to; /* ROLE_TIED, and points with `is_tied`: buffer of the boxes or points */
+    bool is_tied;     /* ROLE_POINTS: each row of points belongs to a box, and is dropped with it */
+    uint32_t length;  /* ROLE_BOXES, ROLE_POINTS: buffer of the number of rows, i32; or
+                         SCHEMA_NO_LENGTH */
+    bool in_parts;    /* ROLE_BOXES: the source has fractions of the image's width and height */
+    bool is_chw;      /* images: (C, H, W) */
     bool is_fixed; /* images: a map has read or written the image, so the next conversion must write
                       to another buffer */
     double white;  /* images: the value of white, 255 for bytes; 0: unknown */
@@ -99,7 +108,8 @@ typedef struct stage_schema {
     uint64_t
         device_sampling;    /* hash of how a warp after device samples; 0: there is no such warp */
     bool device_warp_ended; /* another colour stage follows that warp, so no warp may */
-    bool maps_followers;    /* an earlier map reads or writes masks, boxes or further images */
+    bool maps_followers;    /* an earlier map reads or writes masks, boxes, points or further
+                               images */
     bool is_mapped;     /* an earlier stage is a map, or a filter that is called after geometry */
     uint32_t map_count; /* number of maps, filters and batch maps */
     uint32_t filter_count;
@@ -186,6 +196,13 @@ int schema_find_buffer(const stage_schema *schema, uint32_t buffer);
 
 /* The buffer that holds the length of a ragged column; -1: the column is not ragged. */
 int schema_length_buffer(const stage_schema *schema, uint32_t column);
+
+/* True if each row of the column belongs to a box or a point of another column. */
+bool schema_is_tied(const column_info *info);
+
+/* The boxes or points that the rows of a column belong to; -1: it has none, or they were dropped.
+ */
+int schema_owner(const stage_schema *schema, uint32_t column);
 
 /*
  * Fails with E_INVALID because `stage` needs a column that does not exist. The message has the
@@ -419,7 +436,7 @@ typedef struct stage_def {
     /* STAGE_COLOR, optional: true if each pixel of the result depends on one point of the image, so
      * that GetNext can run the stage. */
     bool (*is_by_pixel)(const void *args);
-    bool warps; /* colors() may warp the image: masks and boxes follow */
+    bool warps; /* colors() may warp the image: masks, boxes and points follow */
     /* With `warps`, optional: false if it does not warp with these arguments; see stage_warps(). */
     bool (*warps_with)(const void *args);
     bool places; /* its operations have positions in the image, so it matters whether the image is
@@ -464,6 +481,10 @@ typedef struct stage_def {
     /* For a conversion that flips some rows: returns whether this row is flipped. */
     bool (*flips)(const void *args, const sli_draws *draws);
     uint8_t row_flag; /* with flips: the row flag of the flip, SLI_ROW_FLIP or SLI_ROW_FLIP_LINES */
+    /* With flips, optional: the points that the flip exchanges, and in which columns; NULL: none.
+     * `before`: the columns before the stage. */
+    const point_pairs *(*pairs)(const void *args, const stage_schema *before,
+                                column_set *points_out);
 } stage_def;
 
 /* True if a stage of colours may warp the image. */

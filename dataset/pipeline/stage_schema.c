@@ -90,14 +90,18 @@ sluice_status schema_add_operations(stage_schema *schema, const char *stage, uin
 
 bool schema_follows(column_role role)
 {
-    return role == ROLE_MASK || role == ROLE_BOXES || role == ROLE_IMAGE;
+    return role == ROLE_MASK || role == ROLE_BOXES || role == ROLE_POINTS || role == ROLE_IMAGE;
 }
 
 const char *schema_role_words(const stage_schema *schema, uint32_t i)
 {
-    static const char *const words[] = {"a plain column",  "a mask",
-                                        "boxes",           "a column of boxes",
-                                        "a further image", "the map of geometry"};
+    static const char *const words[] = {[ROLE_PLAIN] = "a plain column",
+                                        [ROLE_MASK] = "a mask",
+                                        [ROLE_BOXES] = "boxes",
+                                        [ROLE_TIED] = "a column of boxes or points",
+                                        [ROLE_IMAGE] = "a further image",
+                                        [ROLE_GEOMETRY] = "the map of geometry",
+                                        [ROLE_POINTS] = "a column of points"};
 
     return (int)i == schema->image ? "the image" : words[schema->infos[i].role];
 }
@@ -212,19 +216,36 @@ int schema_find_buffer(const stage_schema *schema, uint32_t buffer)
     return -1;
 }
 
-int schema_length_buffer(const stage_schema *schema, uint32_t column)
+bool schema_is_tied(const column_info *info)
+{
+    return info->role == ROLE_TIED || (info->role == ROLE_POINTS && info->is_tied);
+}
+
+int schema_owner(const stage_schema *schema, uint32_t column)
 {
     const column_info *info = &schema->infos[column];
+
+    for (uint32_t i = 0; i < schema->column_count && schema_is_tied(info); i++) {
+        const column_role role = schema->infos[i].role;
+
+        if ((role == ROLE_BOXES || role == ROLE_POINTS) &&
+            schema->infos[i].buffer == info->tied_to) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+int schema_length_buffer(const stage_schema *schema, uint32_t column)
+{
+    const int owner =
+        schema->infos[column].role == ROLE_TIED ? schema_owner(schema, column) : (int)column;
+    const column_info *info = &schema->infos[owner >= 0 ? (uint32_t)owner : column];
     char name[SLUICE_NAME_SIZE + 8];
     int length;
 
-    if (info->role == ROLE_BOXES) {
-        return (int)info->length;
-    }
-    for (uint32_t i = 0; i < schema->column_count && info->role == ROLE_OF_BOX; i++) {
-        if (schema->infos[i].role == ROLE_BOXES && schema->infos[i].buffer == info->boxes) {
-            return (int)schema->infos[i].length;
-        }
+    if (info->role == ROLE_BOXES || info->role == ROLE_POINTS) {
+        return info->length != SCHEMA_NO_LENGTH ? (int)info->length : -1;
     }
     snprintf(name, sizeof(name), "%s_length", schema->columns[column].name);
     length = schema_find(schema, name);

@@ -109,24 +109,38 @@ static void need_inputs_of_steps(struct plan_details *details)
     }
 }
 
+/* Marks the boxes or points as needed that columns of this role belong to. */
+static void need_owners(sli_plan *plan, column_role role)
+{
+    const stage_schema *source = &plan->dataset->source_schema;
+    plan_buffer *buffers = plan->details->buffers;
+
+    for (uint32_t i = 0; i < source->column_count; i++) {
+        const column_info *info = &source->infos[i];
+
+        if (info->role == role && schema_is_tied(info) && buffers[i].needed) {
+            buffers[info->tied_to].needed = true;
+        }
+    }
+}
+
 /*
- * Marks boxes and their number as needed if a column belongs to them, since its elements are
- * dropped with the boxes.
+ * Marks boxes and points and their number as needed if a column belongs to them, since its rows are
+ * dropped with the boxes and exchanged with the points.
  */
 static void need_boxes(sli_plan *plan)
 {
     const stage_schema *source = &plan->dataset->source_schema;
     plan_buffer *buffers = plan->details->buffers;
 
+    need_owners(plan, ROLE_TIED);
+    need_owners(plan, ROLE_POINTS);
     for (uint32_t i = 0; i < source->column_count; i++) {
-        if (source->infos[i].role == ROLE_OF_BOX && buffers[i].needed) {
-            buffers[source->infos[i].boxes].needed = true;
-        }
-    }
-    for (uint32_t i = 0; i < source->column_count; i++) {
+        const column_role role = source->infos[i].role;
         const uint32_t length = source->infos[i].length;
 
-        if (source->infos[i].role == ROLE_BOXES && (buffers[i].needed || buffers[length].needed)) {
+        if ((role == ROLE_BOXES && (buffers[i].needed || buffers[length].needed)) ||
+            (role == ROLE_POINTS && buffers[i].needed && length != SCHEMA_NO_LENGTH)) {
             buffers[i].needed = true;
             buffers[length].needed = true;
         }
@@ -134,8 +148,8 @@ static void need_boxes(sli_plan *plan)
 }
 
 /*
- * Marks the first image as needed if masks, boxes or further images are, since the geometry depends
- * on its size.
+ * Marks the first image as needed if masks, boxes, points or further images are, since the geometry
+ * depends on its size.
  */
 static void need_image_of_followers(sli_plan *plan)
 {
@@ -148,6 +162,7 @@ static void need_image_of_followers(sli_plan *plan)
 
         if (schema_follows(role) && details->buffers[i].needed) {
             details->has_followers = true;
+            details->has_points = details->has_points || role == ROLE_POINTS;
             snprintf(note, sizeof(note), "%s: follows %s, by the same draws%s",
                      source->columns[i].name,
                      role == ROLE_IMAGE ? source->columns[source->image].name : "the image",

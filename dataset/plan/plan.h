@@ -26,7 +26,9 @@ typedef struct plan_flip {
     const dataset_stage *stage;
     uint64_t key;
     uint32_t segment;
-    bool on_device; /* true: GetNext flips the row if the row's flags request it */
+    bool on_device;           /* true: GetNext flips the row if the row's flags request it */
+    const point_pairs *pairs; /* points that it exchanges; NULL: none */
+    column_set points;        /* with pairs: the columns of the source with these points */
 } plan_flip;
 
 /*
@@ -136,8 +138,8 @@ typedef struct plan_buffer {
     bool needed;
     int column;    /* index in the batch, whose row holds it; -1: it is in scratch memory */
     size_t offset; /* offset in scratch memory */
-    bool read;     /* a column of the batch or a step reads it; false: only needed for masks or
-                      boxes */
+    bool read;     /* a column of the batch or a step reads it; false: only needed for masks,
+                      boxes or points */
 } plan_buffer;
 
 /*
@@ -187,8 +189,9 @@ struct plan_details {
     bool rows_only;       /* buffer i is column i of the row, for all i */
     int image;            /* buffer into which the source's image is written; -1: not needed */
     int stored_column;  /* index in wire of the source's stored array (source_windows); -1: none */
-    bool has_followers; /* there are masks, boxes or further images, which follow the geometry of
-                           the first image */
+    bool has_followers; /* there are masks, boxes, points or further images, which follow the
+                           geometry of the first image */
+    bool has_points;    /* points are among them */
     int map;            /* buffer of the ROLE_GEOMETRY column; -1: no such column */
     uint32_t partner_count;
     plan_partner *partners; /* NULL: there are no further images */

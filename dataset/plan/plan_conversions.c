@@ -156,6 +156,24 @@ static sluice_status fold_conversions(sli_plan *plan, const plan_segment *c, uin
     return st == SLUICE_OK ? sli_conversion_prepare(out) : st;
 }
 
+/* Finds the points that a flip exchanges, in columns of the source: no map comes before it. */
+static void find_pairs(const sluice_dataset *dataset, uint32_t stage, plan_flip *flip)
+{
+    stage_schema before;
+    column_set points = 0;
+
+    if (flip->stage->def->pairs == NULL ||
+        dataset_schema_after(dataset, stage, &before) != SLUICE_OK) {
+        return;
+    }
+    flip->pairs = flip->stage->def->pairs(flip->stage->args.bytes, &before, &points);
+    for (uint32_t i = 0; i < before.column_count; i++) {
+        if ((points >> i & 1) != 0) {
+            flip->points |= (column_set)1 << before.infos[i].buffer;
+        }
+    }
+}
+
 static void find_flips(sli_plan *plan, const plan_segment *c, uint32_t split)
 {
     struct plan_details *details = plan->details;
@@ -170,6 +188,7 @@ static void find_flips(sli_plan *plan, const plan_segment *c, uint32_t split)
             flip->segment = (uint32_t)(c - details->segments);
             flip->key = plan_stage_key(plan->dataset, c->stages[k], plan->settings.seed);
             flip->on_device = k >= split && stage->def->row_flag == SLI_ROW_FLIP;
+            find_pairs(plan->dataset, c->stages[k], flip);
         }
     }
 }

@@ -359,7 +359,7 @@ static sluice_status custom_stream_read(const void *source, uint64_t index, samp
     for (uint32_t i = 0; i < columns->count; i++) {
         const custom_column *column = &columns->columns[i];
 
-        if (column->role == SLUICE_ROLE_PLAIN || column->role == SLUICE_ROLE_BOXES) {
+        if (column->role != SLUICE_ROLE_IMAGE && column->role != SLUICE_ROLE_MASK) {
             copy_column(column, io, i, row);
         }
     }

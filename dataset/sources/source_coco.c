@@ -246,8 +246,8 @@ static sluice_status coco_infer(const void *opaque, stage_schema *schema)
     schema->columns[CROWD] =
         (sluice_column){.name = "iscrowd", .dtype = SLUICE_U8, .rank = 1, .shape = {most}};
     schema->infos[BOXES] = (column_info){.role = ROLE_BOXES, .length = LENGTH};
-    schema->infos[CLASSES] = (column_info){.role = ROLE_OF_BOX, .boxes = BOXES};
-    schema->infos[CROWD] = (column_info){.role = ROLE_OF_BOX, .boxes = BOXES};
+    schema->infos[CLASSES] = (column_info){.role = ROLE_TIED, .tied_to = BOXES};
+    schema->infos[CROWD] = (column_info){.role = ROLE_TIED, .tied_to = BOXES};
     return SLUICE_OK;
 }
 

@@ -95,7 +95,7 @@ static sluice_status custom_read(const void *source, uint64_t index, sample_io *
     for (uint32_t i = 0; i < columns->count; i++) {
         const custom_column *column = &columns->columns[i];
 
-        if (column->role == SLUICE_ROLE_PLAIN || column->role == SLUICE_ROLE_BOXES) {
+        if (column->role != SLUICE_ROLE_IMAGE && column->role != SLUICE_ROLE_MASK) {
             sample->outputs[i].row = row[column->column];
         }
         if (column->length >= 0) {

@@ -170,8 +170,8 @@ static sluice_status check_field(const image_list *list, uint32_t i, const list_
     }
     st = list_write_field(&list->columns, i, field, nowhere, &counts[i]);
     if (st == SLUICE_OK && column->boxes >= 0 && counts[i] != counts[column->boxes]) {
-        st =
-            sli_fail(SLUICE_E_CORRUPT, "%u numbers for %u boxes", counts[i], counts[column->boxes]);
+        st = sli_fail(SLUICE_E_CORRUPT, "%u numbers for %u %s", counts[i], counts[column->boxes],
+                      list->columns.fields[column->boxes].kind == LIST_BOXES ? "boxes" : "points");
     }
     return st;
 }
@@ -471,12 +471,11 @@ static const stage_param list_params[] = {
 const stage_def stage_image_list = {
     .name = "image_list",
     .summary = "Samples from a list: a header names the columns, image, label and NAME:KIND with "
-               "KIND image, mask, boxes[N], coco[N], voc[N], darknet[N], text[N], a type, T[N] or "
-               "T[N]@BOXES; without a header the fields are image and label. Or the images of a "
-               "folder, with "
-               "their masks.",
+               "KIND image, mask, boxes[N], coco[N], voc[N], darknet[N], points[N], text[N], a "
+               "type, T[N] or T[N]@BOXES; without a header the fields are image and label. Or the "
+               "images of a folder, with their masks.",
     .gives = "image (encoded), label i32, and a column per field; NAME_length i32 for boxes[N], "
-             "text[N] and T[N]",
+             "points[N], text[N] and T[N]",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(list_params),
     .args_size = sizeof(image_list_args),

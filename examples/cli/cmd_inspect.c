@@ -153,10 +153,11 @@ static percentiles sort_values(uint64_t *values, uint64_t count)
 
 static const char *role_name(const sluice_column_spec *spec)
 {
-    return spec->role == SLUICE_ROLE_IMAGE   ? "image"
-           : spec->role == SLUICE_ROLE_MASK  ? "mask"
-           : spec->role == SLUICE_ROLE_BOXES ? "boxes"
-                                             : "plain";
+    return spec->role == SLUICE_ROLE_IMAGE    ? "image"
+           : spec->role == SLUICE_ROLE_MASK   ? "mask"
+           : spec->role == SLUICE_ROLE_BOXES  ? "boxes"
+           : spec->role == SLUICE_ROLE_POINTS ? "points"
+                                              : "plain";
 }
 
 static const char *type_name(sluice_dtype dtype)
@@ -208,7 +209,7 @@ static void print_columns(const data_survey *s)
             printf("%s", role_name(spec));
         }
         if (spec->boxes != NULL) {
-            printf("of each of %s", spec->boxes);
+            printf("%sof each of %s", spec->role != SLUICE_ROLE_PLAIN ? " " : "", spec->boxes);
         }
         if (column->is_counted && column->low <= column->high) {
             printf("%" PRId64 " to %" PRId64, column->low, column->high);

@@ -330,6 +330,17 @@ static void add_up(data_survey *survey, survey_worker *workers, uint32_t count)
 
 /* ---- the survey ------------------------------------------------------------------------------ */
 
+/* True if the rows of a column belong to boxes, as classes do, and not to points. */
+static bool is_of_boxes(const data_survey *survey, const sluice_column_spec *spec)
+{
+    for (uint32_t i = 0; spec->boxes != NULL && i < survey->column_count; i++) {
+        if (strcmp(survey->columns[i].spec.name, spec->boxes) == 0) {
+            return survey->columns[i].spec.role == SLUICE_ROLE_BOXES;
+        }
+    }
+    return false;
+}
+
 /* Describes the columns, and chooses which of them are the image and the labels. */
 static sluice_status find_columns(data_survey *survey, const sluice_reader *reader)
 {
@@ -356,7 +367,7 @@ static sluice_status find_columns(data_survey *survey, const sluice_reader *read
     for (uint32_t i = 0; i < survey->column_count && survey->label < 0; i++) {
         const sluice_column_spec *spec = &survey->columns[i].spec;
 
-        for (uint32_t l = 0; spec->boxes != NULL && l < survey->column_count; l++) {
+        for (uint32_t l = 0; is_of_boxes(survey, spec) && l < survey->column_count; l++) {
             const char *name = survey->columns[l].spec.name;
             const size_t length = strlen(spec->boxes);
 

@@ -161,7 +161,7 @@ static void columns_of_images_are_refused(void)
         {"pad c 4 value=3e9", "cannot be represented as i32"},
         {"cast c u8 | pad c 4 value=-1", "cannot be represented as u8"},
         {"one_hot label 5 | pad label 4", "pad: label has 5 rows, more than to=4; truncate it"},
-        {"drop boxes | pad c 4", "pad: c belongs to boxes that were dropped"},
+        {"drop boxes | pad c 4", "pad: c belongs to boxes or points that were dropped"},
         {"truncate c 2", "truncate: c has one row for each box"},
         {"truncate image 2", "truncate: image is an image, or follows it"},
         {"truncate label 2", "truncate: label is one number; want an array"},

@@ -88,7 +88,7 @@ static void headers_name_columns(void)
     T_TRUE(columns.count == 9 && columns.schema.column_count == 12);
     T_STR(columns.schema.columns[4].name, "boxes_length");
     T_TRUE(columns.schema.image == 0 && columns.schema.infos[11].role == ROLE_IMAGE);
-    T_TRUE(columns.schema.infos[5].role == ROLE_OF_BOX && columns.schema.infos[5].boxes == 3);
+    T_TRUE(columns.schema.infos[5].role == ROLE_TIED && columns.schema.infos[5].tied_to == 3);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         list_columns before = columns;
 

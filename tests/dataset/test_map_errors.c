@@ -129,7 +129,7 @@ static void maps_stand_behind_geometry(void)
         {"decode", "center_crop 8", "center_crop comes after a map"},
         {"decode", "random_invert 1", "random_invert comes after a map"},
         {"decode", "random_horizontal_flip",
-         "random_horizontal_flip comes after a map; put it before, since masks and boxes"},
+         "random_horizontal_flip comes after a map; put it before, since masks, boxes"},
         {"decode | normalize 0.5 0.5 offload=device", "to_chw | batch 1",
          "normalize offload=device comes before a map, which runs on the host"},
         {"decode | device | random_invert", "batch 1",

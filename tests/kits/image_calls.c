@@ -328,6 +328,16 @@ static sluice_status call_random_vertical_flip(sluice_dataset *d)
     return sluice_dataset_random_vertical_flip(d, 0.25);
 }
 
+static sluice_status call_horizontal_flip_points(sluice_dataset *d)
+{
+    return sluice_dataset_random_horizontal_flip_points(d, 0.25, "0:1,3:2", "points");
+}
+
+static sluice_status call_vertical_flip_points(sluice_dataset *d)
+{
+    return sluice_dataset_random_vertical_flip_points(d, 0.25, "0:1,3:2", "points");
+}
+
 static sluice_status call_random_horizontal_flip(sluice_dataset *d)
 {
     const sluice_status st = sluice_dataset_random_horizontal_flip(d, 0.75);
@@ -430,6 +440,7 @@ static sluice_status call_random_order_columns(sluice_dataset *d)
 /* ---- the cases ------------------------------------------------------------------------------- */
 
 #define SOURCE "synthetic 100 24,20,3 7"
+#define POINTS "image_list ${FOLDER}/points.tsv | decode"
 #define JPEGS  "image_folder ${FOLDER} extensions=jpg"
 
 const stage_call image_calls[] = {
@@ -501,6 +512,10 @@ const stage_call image_calls[] = {
     {SOURCE, "random_horizontal_flip 0.75 offload=host", call_random_horizontal_flip, NULL,
      "batch 4"},
     {SOURCE, "random_vertical_flip 0.25", call_random_vertical_flip, NULL, "batch 4"},
+    {POINTS, "random_horizontal_flip 0.25 swap=0:1,3:2 points=points", call_horizontal_flip_points,
+     NULL, "batch 1"},
+    {POINTS, "random_vertical_flip 0.25 swap=0:1,3:2 points=points", call_vertical_flip_points,
+     NULL, "batch 1"},
     {SOURCE, "normalize 1,2,3 40,50,60 range=255 dtype=f16 offload=device columns=image",
      call_normalize, NULL, "batch 4"},
     {SOURCE, "to_dtype bf16 scale=true offload=device columns=image", call_to_dtype, NULL,

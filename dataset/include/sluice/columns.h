@@ -15,7 +15,7 @@ SLUICE_BEGIN_DECLS
 
 /**
  * Keeps these columns, in this order, and drops the others. An image that is dropped before decode
- * is not decoded, unless masks, boxes or further images follow it.
+ * is not decoded, unless masks, boxes, points or further images follow it.
  *
  * @param columns  comma-separated names, each at most once
  *
@@ -35,7 +35,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_drop(sluice_dataset *dataset, co
 
 /**
  * Renames a column. Its role does not change: the image is still the one that transforms process.
- * The NAME_length of a ragged column or of boxes is renamed, too.
+ * The NAME_length of a ragged column, of boxes or of points is renamed, too.
  *
  * @param column  its present name
  * @param name    letters, digits and _, no digit first, at most 31 bytes, or 24 if there is a
@@ -66,7 +66,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_one_hot(sluice_dataset *dataset,
  * f16 and bf16 by way of f32. Floats are truncated to integers. A value that the integer type
  * cannot represent, such as NaN, makes a bad sample. For images use sluice_dataset_to_dtype().
  *
- * @param column  a column that is not the image, a mask or boxes
+ * @param column  a column that is not an image, a mask, boxes or points
  * @param dtype   not SLUICE_ENCODED
  *
  * Returns: E_INVALID also for a column of another kind, or an invalid type.
@@ -81,7 +81,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_cast(sluice_dataset *dataset, co
  * `value` are added after those of the sample. A ragged column keeps its NAME_length, the number of
  * rows before the padding; a sample with more than `to` rows is bad.
  *
- * @param column  a column with at least one dimension; not an image, a mask or boxes
+ * @param column  a column with at least one dimension; not an image, a mask, boxes or
+ *                points
  * @param to      rows after the stage, 1 to 67 108 864; not less than those of a column that is not
  *                ragged
  * @param value   value of each added element; the column's type must represent it
@@ -98,8 +99,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_pad_array(sluice_dataset *datase
  * Keeps the first `to` rows of an array: the stage `truncate` of pipeline texts. The NAME_length of
  * a ragged column is the number of rows that are left.
  *
- * @param column  a column with at least one dimension; not an image, a mask, boxes, or a column
- *                with a row for each box
+ * @param column  a column with at least one dimension; not an image, a mask, boxes, points, or a
+ * column with a row for each box
  * @param to      1 to 67 108 864; nothing changes if the column has fewer rows
  *
  * Returns: E_INVALID also for a column of another kind, or arguments out of range.

@@ -7,8 +7,8 @@
  * Adjacent crops, paddings and resizes are fused: each image is decoded where it is needed,
  * resampled once and written once. The pixels of a padding are not stored before a resize.
  *
- * Masks, boxes, further images and the column of stage geometry follow. A box is moved and clipped;
- * boxes without remaining area are dropped.
+ * Masks, boxes, points, further images and the column of stage geometry follow. A box is moved and
+ * clipped; boxes without remaining area are dropped.
  *
  * Returns: E_INVALID invalid arguments, or a position where the stage is not allowed; the sticky
  *          error of building; E_NO_MEMORY.

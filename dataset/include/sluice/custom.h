@@ -39,9 +39,17 @@ typedef enum sluice_column_role {
                                 the image by nearest neighbour. The image must be declared before
                                 it. u8 (height, width), with the size of the image; or
                                 SLUICE_ENCODED, if the image is */
-    SLUICE_ROLE_BOXES = 3  /**< boxes, which follow crops, resizes and flips of the image: f32
+    SLUICE_ROLE_BOXES = 3, /**< boxes, which follow crops, resizes and flips of the image: f32
                                 (most, 4), x0 y0 x1 y1 in pixels of the image, with 0 <= x0 < x1 and
                                 0 <= y0 < y1; always ragged */
+    SLUICE_ROLE_POINTS = 4 /**< points, such as key points of a body, which follow crops, resizes,
+                                flips and warps of the image: f32 (n, 2), x y in pixels of the image
+                                from -1e6 to 1e6; pixel i of a line covers [i, i + 1). They keep
+                                their order and number: points that leave the image are neither
+                                clipped nor dropped. Or f32 (n, k, 2), k points of each of n
+                                objects, which may belong to boxes (sluice_column_spec.boxes) and
+                                are then dropped with them. A point that a perspective moves farther
+                                than 1e6 pixels away becomes -1e6, -1e6 */
 } sluice_column_role;
 
 /**
@@ -61,9 +69,12 @@ typedef struct sluice_column_spec {
     uint32_t ragged;                 /**< not 0: shape[0] differs between samples, up to the
                                           declared one. The batch then has a column NAME_length
                                           (i32), and rows after that length are zero */
-    const char *boxes;               /**< NULL, or the name of a column of boxes declared before it:
-                                          row i belongs to box i and is dropped with it. The column
-                                          is ragged, with the length of the boxes */
+    const char *boxes;               /**< NULL, or the name of a column of boxes or points that is
+                                          declared before it: row i belongs to box i and is dropped
+                                          with it, or to point i and is exchanged with it by flips
+                                          (swap=). The column is ragged if the boxes or points are,
+                                          with their length. For points f32 (n, k, 2), elements
+                                          [i][j] of a column (n, k, ...) belong to point [i][j] */
 } sluice_column_spec;
 
 /* ---- samples --------------------------------------------------------------------------------- */

@@ -252,7 +252,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_equalize(sluice_dataset *
  * in scale times the area of the image; the logarithm of its ratio R is uniform. Its height is
  * sqrt(A R) and its width sqrt(A / R), rounded, at a random position. A rectangle that is not
  * smaller than the image is drawn again, up to 10 times in all; then the image does not change.
- * Masks and boxes do not change.
+ * Masks, boxes and points do not change.
  *
  * @param p            the probability
  * @param scale        (2) lowest and highest fraction of the area, 0 to 1; NULL: 0.02 and 0.33
@@ -312,6 +312,34 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_vertical_flip(sluice_data
                                                                      double p);
 
 /**
+ * Flips left to right or upside down with probability p, and exchanges points that change their
+ * meaning by a flip: the left eye of a flipped face is the right one. In columns of points
+ * (SLUICE_ROLE_POINTS), points i and j change places, together with the rows that belong to them.
+ *
+ * @param swap    pairs of indexes of points, from 0, such as "1:2,3:4"; at most 64 pairs, each
+ *                point in one of them. NULL or "": none. A pair of which a sample has neither point
+ *                is ignored; a sample with only one of the two is a bad sample (E_CORRUPT)
+ * @param points  names of the columns of points, separated by commas; NULL or "": all
+ *
+ * Returns: E_INVALID p is not within 0 to 1, another form of swap, no column of points, or one with
+ *          fewer points, the sticky error of building; E_NO_MEMORY.
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_random_horizontal_flip_points(
+    sluice_dataset *dataset, double p, const char *swap, const char *points);
+
+/**
+ * The same for a flip upside down (sluice_dataset_random_vertical_flip()).
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_random_vertical_flip_points(sluice_dataset *dataset,
+                                                                            double p,
+                                                                            const char *swap,
+                                                                            const char *points);
+
+/**
  * Computes (value - mean) / std for each channel, as fmaf(x, scale, bias) with one rounding.
  *
  * @param mean      (channels)
@@ -343,7 +371,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_to_chw(sluice_dataset *dataset);
  * Chooses the images that the next stage works on, in samples with several images: the argument
  * `columns` of pipeline texts. Without it a stage works on all images. The next stage must be
  * color_jitter, another stage that changes colours, normalize, to_dtype or to_chw. Stages that move
- * pixels take no columns: all images, masks and boxes of a sample have the same geometry.
+ * pixels take no columns: all images, masks, boxes and points of a sample have the same geometry.
  *
  * @param columns  comma-separated names of columns, each at most once
  *
@@ -374,8 +402,9 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_offload(sluice_dataset *dataset,
  * Crops, resizes, contrast, autocontrast, equalize, blurring and sharpening run on the workers, and
  * must come before this stage. Warps after it must be adjacent, with equal filters and fills; then
  * no warp may come before it. random_vertical_flip runs on the workers: in a pipeline with it,
- * random_erasing and warps must come before this stage. Masks, boxes and further images stay on the
- * workers. With colour stages or warps after this stage, width and height are at most 65535.
+ * random_erasing and warps must come before this stage. Masks, boxes, points and further images
+ * stay on the workers. With colour stages or warps after this stage, width and height are at most
+ * 65535.
  *
  * Returns: E_INVALID there is no decoded image, or the pipeline has this stage already. Later calls
  *          return E_INVALID for a stage that the device cannot run. Opening the dataset returns

@@ -59,10 +59,10 @@ static sluice_status find_column(const char *stage, const length_args *args, sta
         return sli_fail(SLUICE_E_INVALID, "%s: %s is one number; want an array", stage,
                         args->column);
     }
-    if (at >= 0 && schema->infos[at].role == ROLE_OF_BOX && *length_out < 0) {
+    if (at >= 0 && schema->infos[at].role == ROLE_TIED && schema_owner(schema, (uint32_t)at) < 0) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: %s belongs to boxes that were dropped; put %s before that", stage,
-                        args->column, stage);
+                        "%s: %s belongs to boxes or points that were dropped; put %s before that",
+                        stage, args->column, stage);
     }
     return schema_array_column(schema, stage, args->column, column_out);
 }
@@ -130,9 +130,9 @@ static sluice_status truncate_infer(const void *opaque, stage_schema *schema)
     int length_column_at;
     sluice_status st;
 
-    if (at >= 0 && schema->infos[at].role == ROLE_OF_BOX) {
+    if (at >= 0 && schema->infos[at].role == ROLE_TIED) {
         return sli_fail(SLUICE_E_INVALID,
-                        "truncate: %s has one row for each box; bound the boxes in the source",
+                        "truncate: %s has one row for each box or point; bound these in the source",
                         args->column);
     }
     st = find_column("truncate", args, schema, &column, &length);

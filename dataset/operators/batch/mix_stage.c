@@ -13,7 +13,7 @@ static sluice_status check_column(const char *stage, const stage_schema *schema,
     const sluice_column *column = &schema->columns[i];
     const column_role role = schema->infos[i].role;
 
-    if (role == ROLE_MASK || role == ROLE_BOXES || role == ROLE_OF_BOX) {
+    if (role == ROLE_MASK || role == ROLE_BOXES || role == ROLE_POINTS || role == ROLE_TIED) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s: column %s is %s, which cannot be mixed; drop it before batch", stage,
                         column->name, schema_role_words(schema, i));

@@ -11,10 +11,67 @@
 typedef struct flip_args {
     conversion_args common;
     double p;
+    const char *swap;
+    const char *points;
+    point_pairs pairs; /* parsed from `swap` */
 } flip_args;
 
-static sluice_status infer(const char *stage, const stage_schema *schema)
+/* Checks that a column of points has those that the flip exchanges. */
+static sluice_status check_points(const char *stage, const flip_args *args,
+                                  const sluice_column *column)
 {
+    for (uint32_t k = 0; k < 2 * args->pairs.count; k++) {
+        const uint16_t point = args->pairs.pairs[k / 2][k % 2];
+
+        if (point >= column->shape[column->rank - 2]) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s: swap=%s: column %s has points 0 to %llu; points= names the "
+                            "columns that swap works on",
+                            stage, args->swap, column->name,
+                            (unsigned long long)column->shape[column->rank - 2] - 1);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Finds the columns of points that the flip exchanges: those that `points` has, or all. */
+static sluice_status find_points(const char *stage, const flip_args *args,
+                                 const stage_schema *schema, column_set *points_out)
+{
+    const char *list = args->points[0] != '\0' ? args->points : NULL;
+    column_set points = 0;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < schema->column_count && list == NULL; i++) {
+        points |= (column_set)(schema->infos[i].role == ROLE_POINTS) << i;
+    }
+    while (list != NULL && st == SLUICE_OK) {
+        uint32_t column = 0;
+
+        st = schema_next_column(&list, schema, stage, &column);
+        if (st == SLUICE_OK && schema->infos[column].role != ROLE_POINTS) {
+            st = sli_fail(SLUICE_E_INVALID, "%s: points=%s: want columns of points, and %s is %s",
+                          stage, args->points, schema->columns[column].name,
+                          schema_role_words(schema, column));
+        }
+        points |= (column_set)1 << column;
+    }
+    for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
+        st = (points >> i & 1) != 0 ? check_points(stage, args, &schema->columns[i]) : SLUICE_OK;
+    }
+    if (st == SLUICE_OK && points == 0) {
+        st = sli_fail(SLUICE_E_INVALID,
+                      "%s: swap=%s exchanges points, and there is no column of points", stage,
+                      args->swap);
+    }
+    *points_out = points;
+    return st;
+}
+
+static sluice_status infer(const char *stage, const flip_args *args, const stage_schema *schema)
+{
+    column_set points;
+
     if (schema->image < 0 || schema->columns[schema->image].dtype == SLUICE_ENCODED) {
         return sli_fail(SLUICE_E_INVALID, "%s: there is no decoded image; put decode before it",
                         stage);
@@ -24,24 +81,49 @@ static sluice_status infer(const char *stage, const stage_schema *schema)
 
         if (schema->maps_followers || schema_follows(role) || role == ROLE_GEOMETRY) {
             return sli_fail(SLUICE_E_INVALID,
-                            "%s comes after a map; put it before, since masks and boxes do not "
-                            "follow the image any more",
+                            "%s comes after a map; put it before, since masks, boxes and points "
+                            "do not follow the image any more",
                             stage);
         }
     }
-    return SLUICE_OK;
+    if (args->pairs.count == 0 && args->points[0] != '\0') {
+        return sli_fail(SLUICE_E_INVALID, "%s: points=%s is for swap=", stage, args->points);
+    }
+    return args->pairs.count > 0 ? find_points(stage, args, schema, &points) : SLUICE_OK;
 }
 
 static sluice_status horizontal_infer(const void *args, stage_schema *schema)
 {
-    (void)args;
-    return infer("random_horizontal_flip", schema);
+    return infer("random_horizontal_flip", args, schema);
 }
 
 static sluice_status vertical_infer(const void *args, stage_schema *schema)
 {
-    (void)args;
-    return infer("random_vertical_flip", schema);
+    return infer("random_vertical_flip", args, schema);
+}
+
+static sluice_status horizontal_check(void *opaque)
+{
+    flip_args *args = opaque;
+
+    return point_pairs_parse(args->swap, "random_horizontal_flip", &args->pairs);
+}
+
+static sluice_status vertical_check(void *opaque)
+{
+    flip_args *args = opaque;
+
+    return point_pairs_parse(args->swap, "random_vertical_flip", &args->pairs);
+}
+
+static const point_pairs *flip_pairs(const void *opaque, const stage_schema *before,
+                                     column_set *points_out)
+{
+    const flip_args *args = opaque;
+
+    return args->pairs.count > 0 && find_points("flip", args, before, points_out) == SLUICE_OK
+               ? &args->pairs
+               : NULL;
 }
 
 static void horizontal_convert(const void *args, const column_info *before, conversion_state *state)
@@ -67,9 +149,16 @@ static bool flip_draws(const void *args, const sli_draws *draws)
     return sli_unit(bits[0]) < ((const flip_args *)args)->p;
 }
 
+#define SWAP_PARAMS                                                                                \
+    PARAM_(flip_args, swap, PARAM_TEXT, "", 0, 0, NULL,                                            \
+           "points that a flip exchanges, such as left and right eyes: 1:2,3:4, indexes from 0"),  \
+        PARAM_(flip_args, points, PARAM_TEXT, "", 0, 0, NULL,                                      \
+               "the columns of points that swap works on, with commas; else all")
+
 static const stage_param horizontal_params[] = {
     PARAM_(flip_args, p, PARAM_REAL, "0.5", 0, 1, NULL, "the probability"),
     OFFLOAD_PARAM,
+    SWAP_PARAMS,
 };
 
 const stage_def stage_random_horizontal_flip = {
@@ -80,16 +169,25 @@ const stage_def stage_random_horizontal_flip = {
     .draws = true,
     STAGE_PARAMS(horizontal_params),
     .args_size = sizeof(flip_args),
+    .check = horizontal_check,
     .infer = horizontal_infer,
     .convert = horizontal_convert,
     .moves = true,
     .flips = flip_draws,
     .row_flag = SLI_ROW_FLIP,
+    .pairs = flip_pairs,
 };
 
 sluice_status sluice_dataset_random_horizontal_flip(sluice_dataset *dataset, double p)
 {
-    const flip_args args = {.p = p};
+    return sluice_dataset_random_horizontal_flip_points(dataset, p, NULL, NULL);
+}
+
+sluice_status sluice_dataset_random_horizontal_flip_points(sluice_dataset *dataset, double p,
+                                                           const char *swap, const char *points)
+{
+    const flip_args args = {
+        .p = p, .swap = swap != NULL ? swap : "", .points = points != NULL ? points : ""};
 
     return dataset_append(dataset, &stage_random_horizontal_flip, &args);
 }
@@ -97,6 +195,7 @@ sluice_status sluice_dataset_random_horizontal_flip(sluice_dataset *dataset, dou
 /* Without OFFLOAD_PARAM: workers do it. */
 static const stage_param vertical_params[] = {
     PARAM_(flip_args, p, PARAM_REAL, "0.5", 0, 1, NULL, "the probability"),
+    SWAP_PARAMS,
 };
 
 const stage_def stage_random_vertical_flip = {
@@ -107,16 +206,25 @@ const stage_def stage_random_vertical_flip = {
     .draws = true,
     STAGE_PARAMS(vertical_params),
     .args_size = sizeof(flip_args),
+    .check = vertical_check,
     .infer = vertical_infer,
     .convert = vertical_convert,
     .moves = true,
     .flips = flip_draws,
     .row_flag = SLI_ROW_FLIP_LINES,
+    .pairs = flip_pairs,
 };
 
 sluice_status sluice_dataset_random_vertical_flip(sluice_dataset *dataset, double p)
 {
-    const flip_args args = {.p = p};
+    return sluice_dataset_random_vertical_flip_points(dataset, p, NULL, NULL);
+}
+
+sluice_status sluice_dataset_random_vertical_flip_points(sluice_dataset *dataset, double p,
+                                                         const char *swap, const char *points)
+{
+    const flip_args args = {
+        .p = p, .swap = swap != NULL ? swap : "", .points = points != NULL ? points : ""};
 
     return dataset_append(dataset, &stage_random_vertical_flip, &args);
 }

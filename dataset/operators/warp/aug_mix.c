@@ -53,7 +53,8 @@ static sluice_status aug_mix_infer(const void *opaque, stage_schema *schema)
     for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
         const column_role role = schema->infos[i].role;
 
-        if (role == ROLE_MASK || role == ROLE_BOXES || role == ROLE_GEOMETRY) {
+        if (role == ROLE_MASK || role == ROLE_BOXES || role == ROLE_POINTS ||
+            role == ROLE_GEOMETRY) {
             st = sli_fail(
                 SLUICE_E_INVALID,
                 "aug_mix: column %s is %s, and a mix of copies that are moved in different "

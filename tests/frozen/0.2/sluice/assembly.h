@@ -30,8 +30,8 @@ SLUICE_BEGIN_DECLS
  * does not fit into. Windows are dealt to ranks in turns; each rank reads all documents. A resumed
  * run reads the pass's documents from the first one again, and logs at level info how long that
  * took. Empty documents are in no window. A document that cannot be read ends the run (policy
- * fail), is replaced by the next sample of the pass (replace), or is left out (zero). The sample
- * number of a row is that of the document of its first token.
+ * fail), is replaced by the next sample of the pass (replace), or is left out (zero; replace, if
+ * the source is a stream). The sample number of a row is that of the document of its first token.
  *
  * Of the later stages only project, drop, rename and batch are allowed.
  *
@@ -45,7 +45,7 @@ SLUICE_BEGIN_DECLS
  *
  * Returns: E_INVALID also for a column of another kind, a pad outside the range of the column's
  *          type, an earlier stage `bucket`, or a source with an order of its own. A run fails with
- *          E_UNSUPPORTED if the source is a stream, or with several ranks after a stage `shard`.
+ *          E_UNSUPPORTED with several ranks after a stage `shard`.
  *
  * Threads: the one that builds the dataset.
  */
@@ -67,6 +67,11 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_pack(sluice_dataset *dataset, co
  * listed in the report even if it is dropped at the end of the pass. With error policy replace the
  * next sample of its bucket replaces a bad sample.
  *
+ * The samples of a stream are loaded once, by every rank, and those of this rank wait in memory
+ * until their bucket is full: up to a batch for each bucket, at the declared shapes. A bad sample
+ * ends the run when it is loaded (policy fail), or the next good sample of its batch, cyclically,
+ * replaces it (replace).
+ *
  * @param length  a plain scalar of an integer type, such as the column NAME_length of a ragged
  *                column NAME
  * @param edges   (count) the largest length in each bucket, ascending; longer samples are in one
@@ -74,8 +79,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_pack(sluice_dataset *dataset, co
  * @param count   1 to SLUICE_MAX_EDGES
  *
  * Returns: E_INVALID also for a column of another kind, edges that do not ascend, a second bucket,
- *          or a source with an order of its own. A run fails with E_UNSUPPORTED if the source is a
- *          stream, or with several ranks after a stage `shard`.
+ *          or a source with an order of its own. A run fails with E_UNSUPPORTED with several
+ *          ranks after a stage `shard`.
  *
  * Threads: the one that builds the dataset.
  */

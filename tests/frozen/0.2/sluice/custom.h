@@ -39,9 +39,17 @@ typedef enum sluice_column_role {
                                 the image by nearest neighbour. The image must be declared before
                                 it. u8 (height, width), with the size of the image; or
                                 SLUICE_ENCODED, if the image is */
-    SLUICE_ROLE_BOXES = 3  /**< boxes, which follow crops, resizes and flips of the image: f32
+    SLUICE_ROLE_BOXES = 3, /**< boxes, which follow crops, resizes and flips of the image: f32
                                 (most, 4), x0 y0 x1 y1 in pixels of the image, with 0 <= x0 < x1 and
                                 0 <= y0 < y1; always ragged */
+    SLUICE_ROLE_POINTS = 4 /**< points, such as key points of a body, which follow crops, resizes,
+                                flips and warps of the image: f32 (n, 2), x y in pixels of the image
+                                from -1e6 to 1e6; pixel i of a line covers [i, i + 1). They keep
+                                their order and number: points that leave the image are neither
+                                clipped nor dropped. Or f32 (n, k, 2), k points of each of n
+                                objects, which may belong to boxes (sluice_column_spec.boxes) and
+                                are then dropped with them. A point that a perspective moves farther
+                                than 1e6 pixels away becomes -1e6, -1e6 */
 } sluice_column_role;
 
 /**
@@ -61,9 +69,12 @@ typedef struct sluice_column_spec {
     uint32_t ragged;                 /**< not 0: shape[0] differs between samples, up to the
                                           declared one. The batch then has a column NAME_length
                                           (i32), and rows after that length are zero */
-    const char *boxes;               /**< NULL, or the name of a column of boxes declared before it:
-                                          row i belongs to box i and is dropped with it. The column
-                                          is ragged, with the length of the boxes */
+    const char *boxes;               /**< NULL, or the name of a column of boxes or points that is
+                                          declared before it: row i belongs to box i and is dropped
+                                          with it, or to point i and is exchanged with it by flips
+                                          (swap=). The column is ragged if the boxes or points are,
+                                          with their length. For points f32 (n, k, 2), elements
+                                          [i][j] of a column (n, k, ...) belong to point [i][j] */
 } sluice_column_spec;
 
 /* ---- samples --------------------------------------------------------------------------------- */
@@ -265,9 +276,9 @@ static inline void sluice_source_init(sluice_source *source)
  *
  * A stream has no known number of samples; it may be endless. A run then has a number of steps, or
  * one epoch, which is one pass. Of the stages of order, shuffle has a buffer; shard, repeat,
- * subset, weights and balance are refused. Functions that take samples by their numbers, and error
- * policy replace, are refused, too. A resumed run calls next() for the samples of the pass that
- * were done, and logs at level info how long that took.
+ * subset, weights and balance are refused, and so are functions that take samples by their
+ * numbers. Error policy replace takes another sample of the same batch. A resumed run calls next()
+ * for the samples of the pass that were done, and logs at level info how long that took.
  *
  * @param source       copied
  * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
@@ -425,7 +436,8 @@ static inline void sluice_filter_init(sluice_filter *filter)
  * Their number is not known beforehand, so a run whose epochs are whole passes has only one epoch;
  * other runs count steps. Each rank calls the filter for all samples, and takes every world-th kept
  * sample. A resumed run repeats the calls for the samples of the pass that were already done, and
- * logs their duration at level info. Error policy replace takes the next kept sample.
+ * logs their duration at level info. Error policy replace takes the next kept sample; if the source
+ * is a stream, the next good sample of the batch, cyclically.
  *
  * A filter that reads only plain columns of the source may come before decode; it is called before
  * the image is decoded, wherever it is in the pipeline. Other filters must come after decode, crops
@@ -436,8 +448,8 @@ static inline void sluice_filter_init(sluice_filter *filter)
  *
  * Returns: E_INVALID a NULL, no name, an input that is not a column, a source with an order of its
  *          own, more than 8 maps and filters; the sticky error of building; E_NO_MEMORY. The
- *          message has the name of the filter. A run fails with E_UNSUPPORTED if the source is read
- *          as a stream, or with several ranks after a stage `shard`.
+ *          message has the name of the filter. A run fails with E_UNSUPPORTED with several ranks
+ *          after a stage `shard`.
  *
  * sluice_dataset_describe() writes it as `filter`, with name and version, which
  * sluice_dataset_parse() refuses.

@@ -44,7 +44,8 @@ typedef struct sluice_dataset sluice_dataset;
 /** What happens to a sample that cannot be read or decoded. */
 typedef enum sluice_on_error {
     SLUICE_ON_ERROR_FAIL = 0,    /**< the run ends with the error, after all earlier batches */
-    SLUICE_ON_ERROR_REPLACE = 1, /**< another sample, drawn at random, replaces it */
+    SLUICE_ON_ERROR_REPLACE = 1, /**< another sample, drawn at random, replaces it; in a batch of a
+                                      stream, the next good sample of the batch, cyclically */
     SLUICE_ON_ERROR_ZERO = 2     /**< its row is zeros with label 0. The batch has a column `mask`
                                       (u8; `valid` if that name is used), which is 0 for such rows
                                       and 1 for others */
@@ -391,9 +392,13 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_webdataset(const char *shards,
  *     voc[N]       boxes as in PASCAL VOC: x0,y0,x1,y1, pixel indices from 1, x1 and y1 inclusive
  *     darknet[N]   boxes as in darknet and YOLO: x,y of the centre, width, height, as fractions of
  *                  the image's size. Edges up to 1e-4 outside it, by rounding, are clamped
+ *     points[N]    at most N points, x,y;... in pixels of the image, from -1e6 to 1e6. They follow
+ *                  the image and keep their order and number: points outside the image are
+ *                  neither clipped nor dropped. f32 (N, 2), and NAME_length i32
  *     T            one number: u8, i8, u16, i32, u32, i64 or f32
  *     T[N]         at most N comma-separated numbers, and NAME_length i32
- *     T[N]@BOXES   one number for each box of the column BOXES, dropped with its box
+ *     T[N]@BOXES   one number for each box or point of the column BOXES, dropped with its box or
+ *                  exchanged with its point
  *     text[N]      at most N bytes, u8, and NAME_length i32
  *
  * Without such a line the fields are image, or image and label. Unused elements are zero. This call

@@ -12,7 +12,7 @@
  *
  * All images of a sample are mixed; they may be u8, f32, f16 or bf16, (H, W, C) or (C, H, W). The
  * worker that writes the last row of a batch mixes it, so conversions of the images run on workers.
- * Masks and boxes are refused, and other columns do not change.
+ * Masks, boxes and points are refused, and other columns do not change.
  *
  * The label becomes f32 (classes): a soft label, for a loss that takes class probabilities, such
  * as torch's CrossEntropyLoss. Class numbers are one-hot encoded before they are mixed. A class
@@ -20,7 +20,7 @@
  * sluice_dataset_one_hot() before batch.
  *
  * Returns: E_INVALID the stage comes before batch, there is no image or no such label, there are
- *          masks or boxes, or an argument is out of range; the sticky error of building;
+ *          masks, boxes or points, or an argument is out of range; the sticky error of building;
  *          E_NO_MEMORY.
  */
 #ifndef SLUICE_MIXES_H

@@ -11,8 +11,8 @@
  * pixels that the first one would move out of the image are not lost.
  *
  * Masks are warped by nearest neighbour. A box becomes the bounding box of its four warped corners,
- * clipped to the image; boxes without remaining area are dropped. All images of a sample get the
- * same draws.
+ * clipped to the image; boxes without remaining area are dropped. Points move with the image. All
+ * images of a sample get the same draws.
  *
  * Returns: E_INVALID invalid arguments, a position where the stage is not allowed, or a perspective
  *          or elastic warp in a pipeline with the stage geometry; the sticky error of building;
@@ -153,8 +153,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_perspective(
  * + 1 taps for dx, 8 * sigma[1] + 1 for dy, truncated and made odd. The image is reflected at its
  * edges. With an affine or perspective warp before it, the image is sampled once.
  *
- * A corner of a box moves by the negative displacement of its pixel (coordinates rounded up), as in
- * torchvision: an approximation for small displacements.
+ * A point, and a corner of a box, moves by the negative displacement of its pixel (coordinates
+ * rounded up), as in torchvision: an approximation for small displacements.
  *
  * @param alpha   (2) along x and along y, 0 to 1e6; NULL: 50
  * @param sigma   (2) along x and along y, 0 to 64; both 0: no filter; NULL: 5
@@ -231,7 +231,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_rand_augment(sluice_dataset *dat
  * - translation by s * m / 3 of the width or height
  * - posterize to 4 - 4 * m bits
  *
- * Masks, boxes and stage geometry are refused, as by torchvision, since each copy is warped
+ * Masks, boxes, points and stage geometry are refused, as by torchvision, since each copy is warped
  * differently.
  *
  * @param severity       1 to 10: m is drawn from the first `severity` of 0, 1/9, 2/9, ..., 1;
@@ -245,7 +245,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_rand_augment(sluice_dataset *dat
  *                       is true
  * @param config         a NULL filter is "bilinear"; mask_fill is not used; NULL: all defaults
  *
- * Returns: E_INVALID also for masks, boxes and stage geometry, and for more than 4 of these stages.
+ * Returns: E_INVALID also for masks, boxes, points and stage geometry, and for more than 4 of these
+ * stages.
  *
  * Source: torchvision.transforms.v2.AugMix; Hendrycks et al., "AugMix: A Simple Data Processing
  * Method to Improve Robustness and Uncertainty" (ICLR 2020).

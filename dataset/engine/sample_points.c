@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sample_points.h"
+
+#include <string.h>
+
+#include "point_range.h"
+#include "status_int.h"
+
+/* The points of a column of a sample: `rows` rows of `count` points that have meanings. */
+typedef struct point_rows {
+    uint64_t rows;
+    uint64_t count;
+} point_rows;
+
+/* True if the first dimension counts points, each with a meaning; false: it counts rows of points.
+ */
+static bool is_one_row(const sluice_column *column)
+{
+    return column->rank == 2;
+}
+
+static point_rows find_rows(const stage_schema *schema, uint32_t column, void *const *buffers)
+{
+    const sluice_column *type = &schema->columns[column];
+    const uint32_t length = schema->infos[column].length;
+    const uint64_t first =
+        length == SCHEMA_NO_LENGTH ? type->shape[0] : (uint64_t) * (const int32_t *)buffers[length];
+
+    return is_one_row(type) ? (point_rows){1, first} : (point_rows){first, type->shape[1]};
+}
+
+/* True for a point that has no position in the image: move_points() has set it so. */
+static bool is_nowhere(const float *point)
+{
+    return point[0] == -POINT_FARTHEST && point[1] == -POINT_FARTHEST;
+}
+
+/*
+ * Moves points over a part of the way. One that a perspective moves to infinity, or farther than
+ * POINT_FARTHEST, is set to (-POINT_FARTHEST, -POINT_FARTHEST).
+ */
+static void move_points(const image_way *way, const way_leg *leg, float *points, uint64_t count)
+{
+    const bool is_affine = warp_is_affine(&leg->map);
+
+    for (uint64_t i = 0; i < count; i++) {
+        float *point = &points[2 * i];
+        double to[2];
+
+        if (is_nowhere(point)) {
+            continue;
+        }
+        (void)warp_point(&leg->map, (double)point[0], (double)point[1], to);
+        if (leg->shifts != NULL) {
+            way_shift_back(leg->shifts, way->colors->width, way->colors->height, to);
+        }
+        point[0] = (float)to[0];
+        point[1] = (float)to[1];
+        if (!is_affine && !point_is_valid(point)) {
+            point[0] = -POINT_FARTHEST;
+            point[1] = -POINT_FARTHEST;
+        }
+    }
+}
+
+/* Exchanges pairs of elements of `size` bytes in a row that has `count` of them. */
+static void exchange_row(const point_pairs *pairs, uint8_t *row, uint64_t count, size_t size)
+{
+    for (uint32_t i = 0; i < pairs->count; i++) {
+        uint8_t *a = row + pairs->pairs[i][0] * size;
+        uint8_t *b = row + pairs->pairs[i][1] * size;
+
+        if (pairs->pairs[i][0] >= count || pairs->pairs[i][1] >= count) {
+            continue;
+        }
+        for (size_t at = 0; at < size; at++) {
+            const uint8_t byte = a[at];
+
+            a[at] = b[at];
+            b[at] = byte;
+        }
+    }
+}
+
+/* Checks that a sample has both points of each pair, or none of them. */
+static sluice_status check_pairs(const point_pairs *pairs, const char *column, uint64_t count)
+{
+    for (uint32_t i = 0; i < pairs->count; i++) {
+        const uint32_t a = pairs->pairs[i][0];
+        const uint32_t b = pairs->pairs[i][1];
+
+        if ((a < count) != (b < count)) {
+            return sli_fail(SLUICE_E_CORRUPT,
+                            "%s has %llu points, and the flip exchanges points %u and %u (swap=)",
+                            column, (unsigned long long)count, a, b);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Exchanges the points of a column, and the rows of columns that belong to them. */
+static sluice_status exchange_column(const stage_schema *schema, uint32_t column,
+                                     const point_pairs *pairs, void *const *buffers)
+{
+    const point_rows points = find_rows(schema, column, buffers);
+    const bool one_row = is_one_row(&schema->columns[column]);
+    const sluice_status st = check_pairs(pairs, schema->columns[column].name, points.count);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        const sluice_column *type = &schema->columns[i];
+        const bool is_of = schema->infos[i].role == ROLE_TIED && schema->infos[i].tied_to == column;
+        /* Rows of k points: a column of them has an element for each point if it is (n, k, ...). */
+        const bool has_points = one_row || (type->rank >= 2 && type->shape[1] == points.count);
+        size_t size = sluice_dtype_size(type->dtype);
+
+        if (buffers[i] == NULL || (i != column && (!is_of || !has_points))) {
+            continue;
+        }
+        for (uint32_t d = one_row ? 1 : 2; d < type->rank; d++) {
+            size *= (size_t)type->shape[d];
+        }
+        for (uint64_t row = 0; row < points.rows; row++) {
+            exchange_row(pairs, (uint8_t *)buffers[i] + row * points.count * size, points.count,
+                         size);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Exchanges the points of a column for each flip that this sample has. */
+static sluice_status exchange_points(const sli_plan *plan, uint32_t column, uint64_t sample,
+                                     uint64_t pass, void *const *buffers)
+{
+    const struct plan_details *details = plan->details;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < details->flip_count && st == SLUICE_OK; i++) {
+        const plan_flip *flip = &details->flips[i];
+        const sli_draws draws = {flip->key, sample, pass};
+
+        if (flip->pairs != NULL && (flip->points >> column & 1) != 0 &&
+            flip->stage->def->flips(flip->stage->args.bytes, &draws)) {
+            st = exchange_column(&plan->dataset->source_schema, column, flip->pairs, buffers);
+        }
+    }
+    return st;
+}
+
+/* Moves the points of all columns over a part of the way. */
+static void move_columns(const stage_schema *schema, const image_way *way, const way_leg *leg,
+                         void *const *buffers)
+{
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        if (schema->infos[i].role == ROLE_POINTS && buffers[i] != NULL) {
+            const point_rows points = find_rows(schema, i, buffers);
+
+            move_points(way, leg, buffers[i], points.rows * points.count);
+        }
+    }
+}
+
+sluice_status points_follow(const sli_plan *plan, const image_way *way, uint64_t sample,
+                            uint64_t pass, void *const *buffers)
+{
+    const stage_schema *schema = &plan->dataset->source_schema;
+    uint32_t next = 0;
+    sluice_status st = SLUICE_OK;
+
+    while (next != WAY_END) {
+        way_leg leg;
+
+        if (!way_ahead(way, &next, &leg)) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "a warp maps the image to a line, where points have no position");
+        }
+        move_columns(schema, way, &leg, buffers);
+    }
+    for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
+        if (schema->infos[i].role == ROLE_POINTS && buffers[i] != NULL) {
+            st = exchange_points(plan, i, sample, pass, buffers);
+        }
+    }
+    return st;
+}
