@@ -165,6 +165,35 @@ void color_add_hue(color_chain *chain, double shift)
     add(chain, COLOR_HUE, shift);
 }
 
+void color_add_twist(color_chain *chain, const color_twist *twist)
+{
+    /* DALI's constants; the second matrix is the inverse of the first. */
+    static const double to_yiq[3][3] = {
+        {0.299, 0.587, 0.114}, {0.596, -0.274, -0.321}, {0.211, -0.523, 0.311}};
+    static const double to_rgb[3][3] = {
+        {0.9996643205124055, 0.95654118965208534, 0.62086170205757296},
+        {0.99962482323189594, -0.27227450319254148, -0.64745127129659796},
+        {1.0028122537690161, -1.1068480906311551, 1.7054056783849885}};
+    const double scale = twist->brightness * twist->contrast;
+    color_operation *operation = add(chain, COLOR_TWIST, 0);
+    double sine;
+    double cosine;
+
+    warp_turn(twist->hue, &sine, &cosine);
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            const double turned_i = cosine * to_yiq[1][j] + sine * to_yiq[2][j];
+            const double turned_q = cosine * to_yiq[2][j] - sine * to_yiq[1][j];
+
+            operation->matrix[i][j] =
+                (float)(scale *
+                        (to_rgb[i][0] * to_yiq[0][j] +
+                         twist->saturation * (to_rgb[i][1] * turned_i + to_rgb[i][2] * turned_q)));
+        }
+        operation->matrix[i][3] = (float)(128 * (1 - twist->contrast) * twist->brightness);
+    }
+}
+
 void color_add_gray(color_chain *chain)
 {
     add(chain, COLOR_GRAY, 0);
@@ -297,6 +326,9 @@ static bool apply_one(const color_operation *operation, const uint8_t *from, uin
         break;
     case COLOR_HUE:
         kernels->shift_hue(from, to, pixels, operation->factor);
+        break;
+    case COLOR_TWIST:
+        kernels->twist(from, to, pixels, operation->matrix[0]);
         break;
     default:
         assert(operation->kind == COLOR_GRAY);

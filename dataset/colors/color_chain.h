@@ -27,6 +27,7 @@ typedef enum color_kind {
     COLOR_SATURATION,
     COLOR_HUE,
     COLOR_GRAY,
+    COLOR_TWIST,
     COLOR_ERASE,
     COLOR_BITS, /* this and the next two replace COLOR_TABLE if color_chain.numbers is true */
     COLOR_SOLARIZE,
@@ -62,10 +63,11 @@ typedef struct color_operation {
     uint8_t flip;
     union {
         uint8_t table[COLOR_CHANNELS][COLOR_VALUES];
-        image_warp warp;        /* of COLOR_WARP */
-        image_blur blur;        /* of COLOR_BLUR */
-        color_rectangle erased; /* of COLOR_ERASE */
-        uint32_t mix;           /* of COLOR_MIX: index in color_chain.mixes */
+        float matrix[3][COLOR_CHANNELS + 1]; /* of COLOR_TWIST: the last column is added */
+        image_warp warp;                     /* of COLOR_WARP */
+        image_blur blur;                     /* of COLOR_BLUR */
+        color_rectangle erased;              /* of COLOR_ERASE */
+        uint32_t mix;                        /* of COLOR_MIX: index in color_chain.mixes */
     };
 } color_operation;
 
@@ -118,6 +120,17 @@ void color_add_saturation(color_chain *chain, double factor);
 
 /* Adds `shift` turns, -0.5 to 0.5, to the hue. */
 void color_add_hue(color_chain *chain, double shift);
+
+/* The changes of color_add_twist(), DALI's. */
+typedef struct color_twist {
+    double brightness; /* factor */
+    double contrast;   /* factor of the distance from 128 */
+    double saturation; /* factor of I and Q of YIQ */
+    double hue;        /* degrees by which I and Q are rotated */
+} color_twist;
+
+/* Multiplies each pixel by a matrix, which makes all four changes, and rounds once. */
+void color_add_twist(color_chain *chain, const color_twist *twist);
 
 void color_add_gray(color_chain *chain);
 void color_add_invert(color_chain *chain);

@@ -74,6 +74,17 @@ static inline void shift_block(color_block *block, float shift)
     }
 }
 
+static inline void twist_block(color_block *block, const float *matrix)
+{
+    for (int i = 0; i < BLOCK; i++) {
+        const sli_rgb in = pixel_of(block, i);
+        const sli_rgb out = {sli_twist(in, matrix), sli_twist(in, matrix + 4),
+                             sli_twist(in, matrix + 8)};
+
+        set_pixel(block, i, out);
+    }
+}
+
 /* Calls `work` for each block of a line. */
 #define FOR_BLOCKS(work)                                                                           \
     for (uint32_t at = 0; at < pixels; at += BLOCK) {                                              \
@@ -103,6 +114,11 @@ static void shift_hue(const uint8_t *from, uint8_t *to, uint32_t pixels, float s
     FOR_BLOCKS(shift_block(&block, shift))
 }
 
+static void twist(const uint8_t *from, uint8_t *to, uint32_t pixels, const float *matrix)
+{
+    FOR_BLOCKS(twist_block(&block, matrix))
+}
+
 static void gray(const uint8_t *from, uint8_t *to, uint32_t pixels)
 {
     FOR_BLOCKS(gray_block(&block))
@@ -123,6 +139,7 @@ static uint64_t sum_gray(const uint8_t *from, uint32_t pixels)
 const color_kernels SLI_AT_LEVEL(sli_color_kernels) = {
     .saturate = saturate,
     .shift_hue = shift_hue,
+    .twist = twist,
     .gray = gray,
     .sum_gray = sum_gray,
 };

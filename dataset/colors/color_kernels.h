@@ -16,6 +16,10 @@ typedef struct color_kernels {
     /* Adds `shift` turns, -0.5 to 0.5, to the hue. */
     void (*shift_hue)(const uint8_t *from, uint8_t *to, uint32_t pixels, float shift);
 
+    /* Multiplies each pixel by a matrix (3, 4), the fourth column of which is added; the result is
+     * clamped to 0..255 and rounded to nearest. */
+    void (*twist)(const uint8_t *from, uint8_t *to, uint32_t pixels, const float *matrix);
+
     /* Sets the three channels to the luma. */
     void (*gray)(const uint8_t *from, uint8_t *to, uint32_t pixels);
 

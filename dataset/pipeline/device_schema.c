@@ -74,11 +74,12 @@ sluice_status schema_want_device(const stage_def *def, const void *args, const s
         return SLUICE_OK;
     }
     if (def->is_by_pixel == NULL || !def->is_by_pixel(args)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s comes after device, where each pixel of a result depends on one point "
-                        "of the image; contrast, autocontrast, equalize, blurring, sharpening "
-                        "and elastic need the whole image, so put it before device",
-                        def->name);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "%s comes after device, where each pixel of a result depends on one point "
+            "of the image; contrast, autocontrast, equalize, blurring, sharpening "
+            "and elastic need the whole image, color_twist a matrix, so put it before device",
+            def->name);
     }
     schema->device_operations += schema->color_operations - before->color_operations;
     if (schema->device_operations > SLI_ROW_OPERATORS) {

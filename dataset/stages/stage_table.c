@@ -44,6 +44,7 @@
     X(pad_image)              \
     X(random_zoom_out)        \
     X(color_jitter)           \
+    X(color_twist)            \
     X(random_grayscale)       \
     X(random_invert)          \
     X(random_posterize)       \
@@ -63,6 +64,7 @@
     X(random_rotation)        \
     X(affine)                 \
     X(random_affine)          \
+    X(warp_affine)            \
     X(perspective)            \
     X(random_perspective)     \
     X(elastic)                \

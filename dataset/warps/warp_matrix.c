@@ -23,8 +23,7 @@ static double series(double degrees, bool odd)
     return sum;
 }
 
-/* Sine and cosine, exact for multiples of 90 degrees. */
-static void turn(double degrees, double *sine, double *cosine)
+void warp_turn(double degrees, double *sine, double *cosine)
 {
     const double rest = remainder(degrees, 90);
     const double quarters = remainder((degrees - rest) / 90, 4);
@@ -54,10 +53,10 @@ warp_matrix warp_of_affine(const warp_affine *affine, uint32_t width, uint32_t h
     double c;
     double d;
 
-    turn(affine->degrees, &rotation[0], &rotation[1]);
-    turn(affine->degrees - affine->shear[1], &sheared[0], &sheared[1]);
-    turn(affine->shear[0], &shear_x[0], &shear_x[1]);
-    turn(affine->shear[1], &shear_y[0], &shear_y[1]);
+    warp_turn(affine->degrees, &rotation[0], &rotation[1]);
+    warp_turn(affine->degrees - affine->shear[1], &sheared[0], &sheared[1]);
+    warp_turn(affine->shear[0], &shear_x[0], &shear_x[1]);
+    warp_turn(affine->shear[1], &shear_y[0], &shear_y[1]);
     a = sheared[1] / shear_y[1];
     b = -(a * (shear_x[0] / shear_x[1]) + rotation[0]);
     c = sheared[0] / shear_y[1];

@@ -20,6 +20,9 @@ typedef struct warp_matrix {
 
 extern const warp_matrix warp_identity;
 
+/* Sine and cosine of an angle, exact for multiples of 90 degrees. */
+void warp_turn(double degrees, double *sine, double *cosine);
+
 /* An affine warp about the centre of the image. */
 typedef struct warp_affine {
     double degrees;      /* clockwise */

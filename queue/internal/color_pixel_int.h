@@ -49,6 +49,14 @@ SLI_DEVICE_FN sli_rgb sli_saturate(sli_rgb in, float factor, float rest)
     return out;
 }
 
+/* Row `row` of a matrix (3, 4) applied to a pixel, rounded to nearest, from 0 to 255. */
+SLI_DEVICE_FN float sli_twist(sli_rgb in, const float row[4])
+{
+    const float value = in.red * row[0] + in.green * row[1] + in.blue * row[2] + row[3];
+
+    return sli_color_clamp(value + 0.5F, 255);
+}
+
 /* Returns `one` or `other`, without a branch: gcc does not vectorize loops with nested branches.
  * Exact, since one of the products is 0. */
 SLI_DEVICE_FN float sli_color_choose(int32_t condition, float one, float other)

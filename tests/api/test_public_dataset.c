@@ -12,6 +12,7 @@ static void add_colors_and_warps(sluice_dataset *dataset)
     const double degrees[] = {-10, 10};
     const char *const nested[] = {"rotate 3", "random_solarize 200 | gaussian_blur 3"};
     const double corners[] = {1, 1, 22, 0, 23, 19, 0, 18};
+    const double matrix[] = {1, 0, 3, 0, 1, -2};
 
     T_OK(sluice_dataset_color_jitter(dataset, 0.4, 0.3, 0.2, 0.1));
     T_OK(sluice_dataset_random_grayscale(dataset, 0.2));
@@ -27,6 +28,8 @@ static void add_colors_and_warps(sluice_dataset *dataset)
     T_OK(sluice_dataset_random_erasing(dataset, 0.5, NULL, NULL, NULL, 0));
     T_OK(sluice_dataset_trivial_augment(dataset, 31, &warp));
     T_OK(sluice_dataset_rand_augment(dataset, 2, 9, 31, NULL));
+    T_OK(sluice_dataset_color_twist(dataset, NULL, NULL, NULL, NULL));
+    T_OK(sluice_dataset_warp_affine(dataset, matrix, true, NULL));
     T_OK(sluice_dataset_elastic(dataset, NULL, NULL, &warp));
     T_OK(sluice_dataset_aug_mix(dataset, 3, 3, -1, 1, true, &warp));
     T_OK(sluice_dataset_random_apply(dataset, 0.5, "random_invert"));

@@ -406,7 +406,7 @@ static void misplaced_stages_and_bad_arguments_are_refused(void)
         {"elastic fill=1,2", "fill has 2 values and column image 3 channels"},
         {"geometry | elastic", "column geometry of stage geometry can show affine maps"},
         {"elastic | geometry", "leave geometry or them out"},
-        {"device | elastic", "elastic need the whole image, so put it before device"},
+        {"device | elastic", "elastic need the whole image"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -269,6 +269,38 @@ static sluice_status call_gaussian_blur(sluice_dataset *d)
     return st == SLUICE_OK ? sluice_dataset_gaussian_blur(d, 5, 0.5, 1) : st;
 }
 
+static sluice_status call_color_twist(sluice_dataset *d)
+{
+    static const double brightness[2] = {0.5, 1.5};
+    static const double contrast[2] = {0.75, 1.25};
+    static const double saturation[2] = {0, 2};
+    static const double hue[2] = {-30, 30};
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_color_twist(d, brightness, contrast, saturation, hue)
+                           : st;
+}
+
+static sluice_status call_color_twist_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_color_twist(d, NULL, NULL, NULL, NULL);
+}
+
+static sluice_status call_warp_affine(sluice_dataset *d)
+{
+    static const double matrix[6] = {0.5, 0.25, 3, -0.25, 1, -2};
+    const sluice_warp_config config = filled_warp("nearest");
+
+    return sluice_dataset_warp_affine(d, matrix, false, &config);
+}
+
+static sluice_status call_warp_affine_defaults(sluice_dataset *d)
+{
+    static const double matrix[6] = {1, 0, 3, 0, 1, -2};
+
+    return sluice_dataset_warp_affine(d, matrix, true, NULL);
+}
+
 static sluice_status call_color_jitter(sluice_dataset *d)
 {
     const sluice_status st = sluice_dataset_for_columns(d, "image");
@@ -473,6 +505,12 @@ const stage_call image_calls[] = {
     {SOURCE, "trivial_augment", call_trivial_augment_defaults, NULL, "batch 4"},
     {SOURCE, "rand_augment 3 5 11 bilinear 1,2,3 9", call_rand_augment, NULL, "batch 4"},
     {SOURCE, "aug_mix 5 2 4 0.5 false nearest 1,2,3 9", call_aug_mix, NULL, "batch 4"},
+    {SOURCE, "color_twist 0.5,1.5 0.75,1.25 0,2 -30,30 columns=image", call_color_twist, NULL,
+     "batch 4"},
+    {SOURCE, "color_twist", call_color_twist_defaults, NULL, "batch 4"},
+    {SOURCE, "warp_affine 0.5,0.25,3 -0.25,1,-2 false nearest 1,2,3 9", call_warp_affine, NULL,
+     "batch 4"},
+    {SOURCE, "warp_affine 1,0,3 0,1,-2", call_warp_affine_defaults, NULL, "batch 4"},
     {SOURCE, "aug_mix", call_aug_mix_defaults, NULL, "batch 4"},
     {SOURCE, "elastic 30,40 2,3 nearest 1,2,3 9", call_elastic, NULL, "batch 4"},
     {SOURCE, "elastic", call_elastic_defaults, NULL, "batch 4"},

@@ -198,6 +198,32 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_color_jitter(sluice_dataset *dat
                                                              double saturation, double hue);
 
 /**
+ * Changes brightness, contrast, saturation and hue of each image by one matrix, with one rounding:
+ * DALI's color_twist for uint8. Each amount is drawn uniformly in its range. With b, c, s and h for
+ * brightness, contrast, saturation and hue a pixel p = (R, G, B) becomes
+ *
+ *     b c A H S B p + 128 b (1 - c)
+ *
+ * clamped and rounded to nearest. B converts to YIQ (rows .299 .587 .114, .596 -.274 -.321,
+ * .211 -.523 .311), S multiplies I and Q by s, H rotates (I, Q) by h (I' = I cos h + Q sin h),
+ * and A is the inverse of B.
+ *
+ * @param brightness, contrast, saturation  (2) lowest and highest factor, 0 to 1000; NULL: 1
+ * @param hue                               (2) lowest and highest angle in degrees; NULL: 0
+ *
+ * Returns: E_INVALID also if an image does not have three channels.
+ *
+ * Source: NVIDIA DALI, dali/operators/image/color/color_twist.h.
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_color_twist(sluice_dataset *dataset,
+                                                            const double *brightness,
+                                                            const double *contrast,
+                                                            const double *saturation,
+                                                            const double *hue);
+
+/**
  * Sets the three channels to the luma with probability p: torchvision's RandomGrayscale. Images of
  * one channel do not change.
  *

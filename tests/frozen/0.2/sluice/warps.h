@@ -5,10 +5,10 @@
  *
  * They come after all crops and resizes, before normalize, to_dtype and to_chw, among colour stages
  * and flips in any order. Names, defaults, draws and formulas are those of torchvision's v2
- * transforms on uint8 tensors: each pixel of the result is sampled at one point of the image, by
- * nearest neighbour or bilinear interpolation, without antialiasing. Consecutive warps with the
- * same filter and fills, also with flips between them, are fused: their matrices are multiplied, so
- * pixels that the first one would move out of the image are not lost.
+ * transforms on uint8 tensors (warp_affine: DALI's): each pixel of the result is sampled at one
+ * point of the image, by nearest neighbour or bilinear interpolation, without antialiasing.
+ * Consecutive warps with the same filter and fills, also with flips between them, are fused: their
+ * matrices are multiplied, so pixels that the first one would move out of the image are not lost.
  *
  * Masks are warped by nearest neighbour. A box becomes the bounding box of its four warped corners,
  * clipped to the image; boxes without remaining area are dropped. Points move with the image. All
@@ -30,8 +30,9 @@ typedef struct sluice_warp_config {
     size_t struct_size;  /**< bytes; set by sluice_warp_config_init() */
     const char *filter;  /**< "nearest": the pixel that contains the point; "bilinear": the four
                               pixels around it, rounded once, halves to even; NULL: torchvision's
-                              default, "bilinear" for a perspective and
-                              sluice_dataset_elastic(), else "nearest" */
+                              default, "bilinear" for a perspective,
+                              sluice_dataset_elastic() and sluice_dataset_warp_affine(), else
+                              "nearest" */
     const uint8_t *fill; /**< (fill_count) values outside the image; copied; NULL: 0 */
     uint32_t fill_count; /**< 1, or the number of channels of the image; not used if fill is NULL */
     uint32_t mask_fill;  /**< class number for masks outside the image, 0 to 255 */
@@ -108,6 +109,30 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_affine(sluice_dataset *dataset, 
 SLUICE_API_CHECKED sluice_status sluice_dataset_random_affine(
     sluice_dataset *dataset, const double *degrees, const double *translate, const double *scale,
     const double *shear, const sluice_warp_config *config);
+
+/**
+ * Warps by a matrix M: DALI's warp_affine. Pixel (x, y) of the result is sampled at
+ *
+ *     (M11 x + M12 y + M13, M21 x + M22 y + M23)
+ *
+ * where (0, 0) is the corner of the first pixel, so its centre is at (0.5, 0.5). The image keeps
+ * its size. Points outside have the fill; DALI without fill_value repeats the pixels at the edge.
+ *
+ * @param matrix       (6) M11, M12, M13, M21, M22, M23, each within -1e6 and 1e6
+ * @param inverse_map  DALI's default, true: as above; false: M maps points of the image to points
+ * of the result, and is inverted first
+ * @param config       its filter NULL: "bilinear"; NULL: all defaults
+ *
+ * Returns: E_INVALID also if the matrix is singular.
+ *
+ * Source: NVIDIA DALI, dali/operators/image/remap/warp_affine.cc; values at the edge are
+ * torchvision's.
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_warp_affine(sluice_dataset *dataset,
+                                                            const double *matrix, bool inverse_map,
+                                                            const sluice_warp_config *config);
 
 /**
  * Moves the corners of the image: torchvision's perspective, with the corners of the image as its

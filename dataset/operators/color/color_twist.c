@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The color_twist stage: DALI's operator of that name, which makes four changes by one matrix. */
+#include <string.h>
+
+#include "color_stage.h"
+#include "status_int.h"
+
+enum { CHANGES = 4 };
+
+typedef struct twist_args {
+    color_args common;
+    param_reals brightness; /* these four after check(): LOW,HIGH */
+    param_reals contrast;
+    param_reals saturation;
+    param_reals hue;
+} twist_args;
+
+#define MOST_FACTOR  1e3
+#define MOST_DEGREES 1e6
+
+static const struct {
+    const char *name;
+    size_t offset;
+    double least;
+    double most;
+} changes[CHANGES] = {
+    {"brightness", offsetof(twist_args, brightness), 0, MOST_FACTOR},
+    {"contrast", offsetof(twist_args, contrast), 0, MOST_FACTOR},
+    {"saturation", offsetof(twist_args, saturation), 0, MOST_FACTOR},
+    {"hue", offsetof(twist_args, hue), -MOST_DEGREES, MOST_DEGREES},
+};
+
+static param_reals *change_of(void *args, int i)
+{
+    return (param_reals *)(void *)((char *)args + changes[i].offset);
+}
+
+static sluice_status twist_check(void *args)
+{
+    for (int i = 0; i < CHANGES; i++) {
+        param_reals *range = change_of(args, i);
+        double *values = range->values;
+
+        if (range->name[0] != '\0' || range->count == 0 || range->count > 2) {
+            return sli_fail(SLUICE_E_INVALID, "color_twist: %s: want one number, or LOW,HIGH",
+                            changes[i].name);
+        }
+        values[1] = values[range->count - 1];
+        range->count = 2;
+        if (!(values[0] >= changes[i].least && values[0] <= values[1] &&
+              values[1] <= changes[i].most)) {
+            return sli_fail(
+                SLUICE_E_INVALID, "color_twist: %s from %g to %g: want %g <= LOW <= HIGH <= %g",
+                changes[i].name, values[0], values[1], changes[i].least, changes[i].most);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status twist_infer(const void *args, stage_schema *schema)
+{
+    column_set images;
+    sluice_status st =
+        schema_select_images(schema, "color_twist", ((const color_args *)args)->columns, &images);
+
+    for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
+        const sluice_column *column = &schema->columns[i];
+
+        if ((images >> i & 1) != 0 && column->dtype == SLUICE_U8 && !schema->infos[i].is_chw &&
+            column->shape[SCHEMA_C] != COLOR_CHANNELS) {
+            st = sli_fail(SLUICE_E_INVALID,
+                          "color_twist: column %s has %llu channels; want 3 (RGB), such as of "
+                          "decode mode=rgb",
+                          column->name, (unsigned long long)column->shape[SCHEMA_C]);
+        }
+    }
+    return st == SLUICE_OK ? color_infer("color_twist", args, 1, schema) : st;
+}
+
+static void twist_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
+{
+    const twist_args *args = opaque;
+    const param_reals *const ranges[CHANGES] = {&args->brightness, &args->contrast,
+                                                &args->saturation, &args->hue};
+    double amounts[CHANGES];
+    uint32_t bits[4];
+
+    sli_draw(draws, 0, bits);
+    for (int i = 0; i < CHANGES; i++) {
+        const double *ends = ranges[i]->values;
+
+        amounts[i] = ends[0] + sli_unit(bits[i]) * (ends[1] - ends[0]);
+    }
+    color_add_twist(chain, &(color_twist){amounts[0], amounts[1], amounts[2], amounts[3]});
+}
+
+#define CHANGE(field, text, words) PARAM_(twist_args, field, PARAM_REALS, text, 0, 0, NULL, words)
+
+static const stage_param twist_params[] = {
+    CHANGE(brightness, "1", "factor, or LOW,HIGH: a random factor"),
+    CHANGE(contrast, "1", "factor of the distance from 128, or LOW,HIGH"),
+    CHANGE(saturation, "1", "factor of the colour, or LOW,HIGH"),
+    CHANGE(hue, "0", "turn in degrees, or LOW,HIGH"),
+    COLUMNS_PARAM(twist_args, common.columns),
+};
+
+const stage_def stage_color_twist = {
+    .name = "color_twist",
+    .summary = "Changes brightness, contrast, saturation and hue by one matrix, as DALI.",
+    .gives = "image u8, the same shape",
+    .kind = STAGE_COLOR,
+    .draws = true,
+    STAGE_PARAMS(twist_params),
+    .args_size = sizeof(twist_args),
+    .check = twist_check,
+    .selects = true,
+    .infer = twist_infer,
+    .colors = twist_colors,
+};
+
+sluice_status sluice_dataset_color_twist(sluice_dataset *dataset, const double *brightness,
+                                         const double *contrast, const double *saturation,
+                                         const double *hue)
+{
+    const double *const given[CHANGES] = {brightness, contrast, saturation, hue};
+    twist_args args = {.brightness = {2, {1, 1}, ""},
+                       .contrast = {2, {1, 1}, ""},
+                       .saturation = {2, {1, 1}, ""},
+                       .hue = {2, {0, 0}, ""}};
+
+    for (int i = 0; i < CHANGES; i++) {
+        if (given[i] != NULL) {
+            memcpy(change_of(&args, i)->values, given[i], 2 * sizeof(double));
+        }
+    }
+    return dataset_append(dataset, &stage_color_twist, &args);
+}
