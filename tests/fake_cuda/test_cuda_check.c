@@ -276,7 +276,7 @@ static void every_call_may_fail(void)
     int64_t all = 0;
 
     sluice_log_set_level(SLUICE_LOG_OFF);
-    for (int64_t good = -1; good < all; good += good < 0 ? 1 : 5) {
+    for (int64_t good = -1; good < all; good += good < 0 ? 1 : 5 * T_FAULT_STEP) {
         kit k;
 
         start(&k, cuda_kit_step);
