@@ -4,9 +4,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "alloc_int.h"
 #include "log_int.h"
+#include "rank_board_int.h"
 #include "rank_exchange_int.h"
 #include "status_int.h"
 
@@ -183,12 +185,14 @@ static void keep_peers(const record *records, uint32_t count)
     }
 }
 
-/* Exchanges the records and divides the cores. */
+/* Exchanges the records, opens the board of the ranks, and divides the cores. */
 static sluice_status exchange(const sli_topology *topology, const sluice_ranks *ranks,
                               const record *own, int64_t timeout_ms, sli_rank_part *part_out)
 {
     char key[SLI_JOB_KEY_SIZE];
     record *records;
+    int received = -1;
+    int board;
     sluice_status st;
 
     if (timeout_ms == 0) {
@@ -198,14 +202,21 @@ static sluice_status exchange(const sli_topology *topology, const sluice_ranks *
     if (records == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "records of %u ranks", ranks->local_world);
     }
-    st = sli_rank_exchange(sli_rank_job_key(ranks, key), ranks->local_rank, ranks->local_world,
-                           timeout_ms, own, sizeof(*own), records);
+    board = ranks->local_rank == 0 ? sli_rank_board_make(ranks->local_world) : -1;
+    st = sli_rank_exchange_descriptor(sli_rank_job_key(ranks, key), ranks->local_rank,
+                                      ranks->local_world, timeout_ms, own, sizeof(*own), records,
+                                      board, &received);
+    board = ranks->local_rank == 0 ? board : received;
     if (st == SLUICE_OK) {
+        (void)sli_rank_board_open(board, ranks->local_rank, ranks->local_world);
         keep_peers(records, ranks->local_world);
         st = check_machines(records, ranks->local_world);
     }
     if (st == SLUICE_OK) {
         st = divide(topology, records, ranks->local_world, ranks->local_rank, part_out);
+    }
+    if (board >= 0) {
+        close(board);
     }
     sli_free(records);
     return st;
@@ -294,5 +305,6 @@ void sli_rank_cores_forget(void)
     sli_free(known.peers);
     known.peers = NULL;
     known.peer_count = 0;
+    sli_rank_board_close();
     pthread_mutex_unlock(&known.lock);
 }

@@ -52,7 +52,9 @@ failure() {
             check "$what: rank 0 hears of it" err_has "^rank 0 ended with E_RANK .*rank 1 failed with $3, .*$4"
             check "$what: rank 2 hears of it" err_has "^rank 2 ended with E_RANK .*rank 1 failed with $3, .*$4"
         else
-            check "$what: it names those that wait" err_has 'no answer from ranks 0, 2 within 0.5 s'
+            place="(process [0-9]* on $(hostname), last boundary after step [0-9]*)"
+            check "$what: it names those that wait" err_has \
+                "no answer within 0.5 s of the failure of rank 1 from rank 0 $place, rank 2 $place: they wait in a"
             check "$what: it ends with its own error" err_has "^rank 1 ended with $3 .*$4"
         fi
     done

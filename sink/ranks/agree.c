@@ -8,6 +8,7 @@
 #include "last_call.h"
 #include "log_int.h"
 #include "peer_states.h"
+#include "rank_board_int.h"
 #include "status_int.h"
 #include "text_int.h"
 
@@ -26,7 +27,7 @@ static void warn_of_agree(uint64_t detail, double seconds)
     uint32_t lasts;
     uint32_t meetings;
 
-    peer_states_describe(ranks->own.rank, &who);
+    peer_states_describe_late(ranks->own.rank, &who);
     if (rank_waits_noted(&ranks->waits, &rank, &lasts, &meetings)) {
         sli_text_add(
             &who,
@@ -42,6 +43,9 @@ static void warn_of_agree(uint64_t detail, double seconds)
 static void enter_agree(rank_group *ranks)
 {
     atomic_store_explicit(&ranks->told_step, *ranks->step, memory_order_relaxed);
+    if (ranks->on_board) {
+        sli_rank_board_count(*ranks->step);
+    }
     watchdog_enter(&ranks->watch->callbacks, warn_of_agree, (uint64_t)(uintptr_t)ranks);
 }
 
@@ -148,20 +152,22 @@ static void name_others(const sluice_ranks *own, sli_text *text)
     }
 }
 
-/* Logs that not all of the other ranks have called agree. It is unknown which have: a max-allreduce
- * returns only after all have called it. */
+/* Logs that not all of the other ranks have called agree. Which have is known only of those on this
+ * machine: a max-allreduce returns only after all have called it. */
 static void warn_of_silence(const rank_group *ranks, const rank_failure *own)
 {
     sli_text others = {0};
 
-    name_others(&ranks->own, &others);
+    if (!ranks->on_board || !peer_states_list_late(&ranks->own, &others)) {
+        name_others(&ranks->own, &others);
+    }
     sli_log(SLUICE_LOG_WARN,
-            "no answer from %s within %.1f s of the failure of rank %u: they wait in a collective "
+            "no answer within %.1f s of the failure of rank %u from %s: they wait in a collective "
             "of their step, or are gone. This rank ends alone; config.abort can end all of them. "
             "The failure is %s: %s",
+            (double)ranks->timeout_ms / 1e3, ranks->own.rank,
             others.failed || others.data == NULL ? "the other ranks" : others.data,
-            (double)ranks->timeout_ms / 1e3, ranks->own.rank, sluice_status_name(own->status),
-            own->text);
+            sluice_status_name(own->status), own->text);
     sli_text_free(&others);
 }
 
@@ -172,6 +178,9 @@ void agree_part(rank_group *ranks, const sli_error *error)
         bool heard;
 
         rank_failure_set(ranks->own.rank, error, &own);
+        if (ranks->on_board) {
+            sli_rank_board_fail();
+        }
         enter_agree(ranks);
         heard = last_call_make(&own, ranks->agree, ranks->agree_user, ranks->timeout_ms);
         watchdog_leave(&ranks->watch->callbacks);

@@ -25,6 +25,7 @@ typedef struct rank_group {
     bool parted;        /* agree must not be called again */
     bool has_others;    /* agree reaches other processes, although world is 1 */
     bool others_know;   /* all ranks end: another rank has failed, or all have together */
+    bool on_board;      /* calls of agree are counted on the board of this machine's ranks */
     run_watch *watch;   /* the run's monitors: agree is a user callback */
     const uint64_t *step;       /* the run's next step, for messages */
     rank_waits waits;           /* which rank the others waited for */

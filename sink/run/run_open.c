@@ -8,6 +8,7 @@
 #include "argument_checks.h"
 #include "devices.h"
 #include "log_int.h"
+#include "rank_board_int.h"
 #include "rank_identity.h"
 #include "run_agreement.h"
 #include "step_threads.h"
@@ -358,6 +359,7 @@ sluice_status train_open_feed(train_run *run)
         st = train_check_stream(run);
     }
     if (st == SLUICE_OK && !run->nested && agree_asks(&run->ranks)) {
+        run->ranks.on_board = sli_rank_board_enter_run();
         st = rank_waits_open(&run->ranks.waits, run->ranks.own.rank, run->ranks.own.world);
     }
     if (st == SLUICE_OK) {
@@ -410,6 +412,9 @@ void train_close(train_run *run)
     }
     train_state_free(&run->progress.state);
     rank_waits_close(&run->ranks.waits);
+    if (run->ranks.on_board) {
+        sli_rank_board_leave_run();
+    }
     step_history_free(&run->history);
     sli_free(run->callbacks);
     sli_free(run);

@@ -47,6 +47,7 @@ static job_state *job;
 static failure_kind kind;
 static sluice_mode mode;
 static bool has_abort;
+static bool exchanges; /* the ranks exchange their cores, and so see each other */
 static const char *folder;
 static uint32_t failing_ranks; /* a bit each */
 static ranks_member *self;
@@ -71,7 +72,7 @@ static void keep_log(sluice_log_level level, const char *message, void *user)
     if (level == SLUICE_LOG_ERROR) {
         note('L');
         snprintf(job->logged[self->rank], sizeof(job->logged[0]), "%s", message);
-    } else if (strstr(message, "no answer from") != NULL) {
+    } else if (strstr(message, "no answer within") != NULL) {
         snprintf(job->warned[self->rank], sizeof(job->warned[0]), "%s", message);
     }
 }
@@ -150,6 +151,13 @@ static void prepare(kit *k, ranks_member *me)
     static kit_source source;
 
     self = me;
+    if (exchanges) {
+        char name[40];
+
+        snprintf(name, sizeof(name), "failure-%d", (int)getppid());
+        setenv("SLUICE_JOB", name, 1);
+        setenv("SLUICE_EXCHANGE_MS", "60000", 1);
+    }
     setenv("SLUICE_REPORT", t_path(folder, "report.%r.json"), 1);
     sluice_log_set_callback(keep_log, NULL);
     kit_source_init(&source, 1000);
@@ -235,8 +243,8 @@ static void expect_stuck(sluice_status status, const char *text)
         expect_told(&ranks, FAILING, status, text, has_abort ? "LRARG" : "LRG");
         T_EQ(outcome_of(&ranks, FAILING)->steps, FAIL_STEP + (kind == STEP_FAILS));
         if (!has_abort) {
-            T_CONTAINS(job->warned[FAILING], "no answer from ranks 0, 2 within 0.1 s of the "
-                                             "failure of rank 1: they wait in a collective");
+            T_CONTAINS(job->warned[FAILING], "no answer within 0.1 s of the failure of rank 1 from "
+                                             "ranks 0, 2: they wait in a collective");
             T_CONTAINS(job->warned[FAILING], text);
             T_TRUE(!atomic_load(&job->is_over));
             atomic_store(&job->is_over, true); /* what the user does by hand */
@@ -297,6 +305,37 @@ static void a_failing_step_is_told_while_the_others_wait_in_theirs(void)
                            "step 13: the step function returned E_CALLBACK");
 }
 
+/* One mode with short sinks, one with long ones. */
+static void ranks_of_this_machine_that_wait_in_their_step_are_named_with_their_process(void)
+{
+    kind = SAMPLE_FAILS;
+    failing_ranks = 1U << FAILING;
+    has_abort = false;
+    exchanges = true;
+    for (size_t m = 0; m < COUNT(modes); m += COUNT(modes) - 1) {
+        ranks_kit ranks;
+        char host[100] = "";
+        char words[300];
+
+        mode = modes[m];
+        (void)gethostname(host, sizeof(host) - 1);
+        start(&ranks);
+        T_TRUE(ranks_await(&ranks, FAILING));
+        snprintf(words, sizeof(words),
+                 "no answer within 0.1 s of the failure of rank 1 from rank 0 (process %d on %s, "
+                 "last boundary after step %d), rank 2 (process %d on %s, last boundary after step "
+                 "%d): they wait in a collective of their step",
+                 (int)ranks.pids[0], host, m == 0 ? 13 : 10, (int)ranks.pids[2], host,
+                 m == 0 ? 13 : 10);
+        T_CONTAINS(job->warned[FAILING], words);
+        T_CONTAINS(job->warned[FAILING], "kit/79");
+        atomic_store(&job->is_over, true);
+        T_TRUE(ranks_join(&ranks));
+        end(&ranks);
+    }
+    exchanges = false;
+}
+
 static void a_failing_hook_reaches_the_other_ranks_with_its_text(void)
 {
     with_and_without_abort(HOOK_FAILS, false, SLUICE_E_IO,
@@ -342,6 +381,7 @@ static void of_two_ranks_that_fail_the_others_hear_the_lower(void)
 const t_test ranks_failure_tests[] = {
     T_TEST(a_bad_sample_is_told_while_the_others_wait_in_their_step),
     T_TEST(a_failing_step_is_told_while_the_others_wait_in_theirs),
+    T_TEST(ranks_of_this_machine_that_wait_in_their_step_are_named_with_their_process),
     T_TEST(a_failing_hook_reaches_the_other_ranks_with_its_text),
     T_TEST(a_failing_save_reaches_the_other_ranks_with_its_text),
     T_TEST(a_dataset_that_cannot_be_opened_reaches_the_other_ranks_with_its_text),
