@@ -12,6 +12,8 @@ typedef struct image_way {
     const fused_geometry *groups; /* groups of geometry stages, in order */
     uint32_t group_count;
     const color_chain *colors; /* its warps come after the groups; NULL: there are none */
+    const plan_boxes *boxes;   /* those that stages of geometry have dropped; NULL: no stage drops
+                                  boxes */
     uint8_t flips; /* SLI_ROW_FLIP, SLI_ROW_FLIP_LINES: flips after all geometry, by the workers or
                       by the device */
 } image_way;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "fused_boxes.h"
 #include "layout_int.h"
 #include "status_int.h"
 #include "tensor_int.h"
@@ -18,43 +19,6 @@ typedef struct box {
 static double clip(double value, double low, double high)
 {
     return value < low ? low : value > high ? high : value;
-}
-
-/* A group of geometry on one axis. */
-typedef struct group_axis {
-    int64_t at; /* the crop */
-    uint32_t length;
-    uint32_t margin; /* before the crop */
-    uint32_t full;   /* length of the crop with its margins */
-    uint32_t grown;  /* that after the resize */
-    int64_t window;  /* in it */
-    uint32_t shown;  /* length of the window */
-} group_axis;
-
-static group_axis axis_x(const fused_geometry *g)
-{
-    return (group_axis){g->x,         g->width,    g->margins.left, fused_full_width(g),
-                        g->new_width, g->window_x, g->window_width};
-}
-
-static group_axis axis_y(const fused_geometry *g)
-{
-    return (group_axis){g->y,          g->height,   g->margins.top,  fused_full_height(g),
-                        g->new_height, g->window_y, g->window_height};
-}
-
-/* Transforms a range by a group, and clips it to the crop and to the window. False: nothing is left
- * of it. */
-static bool follow_axis(double range[2], const group_axis *a)
-{
-    const double scale = a->full > 0 ? (double)a->grown / a->full : 0;
-
-    for (int i = 0; i < 2; i++) {
-        const double kept = clip(range[i] - (double)a->at, 0, a->length) + a->margin;
-
-        range[i] = clip((kept * scale) - (double)a->window, 0, a->shown);
-    }
-    return range[0] < range[1];
 }
 
 /*
@@ -128,14 +92,11 @@ static bool follow(const image_way *way, const box *from, box *to)
     uint32_t height = way->height;
 
     for (uint32_t i = 0; i < way->group_count; i++) {
-        const group_axis across = axis_x(&way->groups[i]);
-        const group_axis down = axis_y(&way->groups[i]);
-
-        if (!follow_axis(x, &across) || !follow_axis(y, &down)) {
+        if (!fused_follow(&way->groups[i], x, y)) {
             return false;
         }
-        width = across.shown;
-        height = down.shown;
+        width = way->groups[i].window_width;
+        height = way->groups[i].window_height;
     }
     if (way->colors != NULL && !follow_warps(way->colors, x, y)) {
         return false;
@@ -199,6 +160,33 @@ static box in_pixels(bool in_parts, const image_way *way, const box *from)
                  (float)((double)from->x1 * width), (float)((double)from->y1 * height)};
 }
 
+/* True if a stage of geometry has dropped box i. */
+static bool is_dropped(const image_way *way, uint32_t column, uint32_t i)
+{
+    return way->boxes != NULL && way->boxes->column == column && i < way->boxes->count &&
+           way->boxes->dropped[i] != 0;
+}
+
+void boxes_begin(const stage_schema *schema, const image_way *way, void *const *buffers,
+                 plan_boxes *boxes)
+{
+    const column_info *info = &schema->infos[boxes->column];
+    const int32_t length = *(const int32_t *)buffers[info->length];
+    const uint32_t most = (uint32_t)schema->columns[boxes->column].shape[0];
+    const box *from = buffers[boxes->column];
+
+    boxes->count = length < 0 ? 0 : (uint32_t)length < most ? (uint32_t)length : most;
+    for (uint32_t i = 0; i < boxes->count; i++) {
+        const box b = in_pixels(info->in_parts, way, &from[i]);
+
+        boxes->corners[i][0] = (double)b.x0;
+        boxes->corners[i][1] = (double)b.y0;
+        boxes->corners[i][2] = (double)b.x1;
+        boxes->corners[i][3] = (double)b.y1;
+        boxes->dropped[i] = 0;
+    }
+}
+
 /* Transforms the boxes of one column. Columns that belong to them are compacted in the same way. */
 static sluice_status follow_column(const stage_schema *schema, const image_way *way,
                                    uint32_t column, void *const *buffers)
@@ -216,7 +204,7 @@ static sluice_status follow_column(const stage_schema *schema, const image_way *
                             schema->columns[column].name, i + 1, (double)from.x0, (double)from.y0,
                             (double)from.x1, (double)from.y1, way->width, way->height);
         }
-        if (!follow(way, &from, &boxes[kept])) {
+        if (is_dropped(way, column, i) || !follow(way, &from, &boxes[kept])) {
             continue;
         }
         for (uint32_t c = 0; c < schema->column_count; c++) {

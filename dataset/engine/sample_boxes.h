@@ -6,10 +6,18 @@
 #include "image_way.h"
 
 /*
- * Moves and clips the boxes of a sample. Boxes without remaining area are dropped; the others keep
- * their order. Elements that belong to a dropped box are also dropped. Rows after the last box are
- * zeroed, and the length is updated. `buffers` has one entry for each column of `schema`, the
- * columns of the source; NULL: the column is not needed. E_CORRUPT: a box extends beyond its image.
+ * Stores the boxes of a sample, in pixels of its image, for stages of geometry that depend on them.
+ * `buffers` as for boxes_follow(), with the boxes as the source has them.
+ */
+void boxes_begin(const stage_schema *schema, const image_way *way, void *const *buffers,
+                 plan_boxes *boxes);
+
+/*
+ * Moves and clips the boxes of a sample. Boxes without remaining area, and those that a stage
+ * has dropped, are dropped; the others keep their order. Elements that belong to a dropped box are
+ * also dropped. Rows after the last box are zeroed, and the length is updated. `buffers` has one
+ * entry for each column of `schema`, the columns of the source; NULL: the column is not needed.
+ * E_CORRUPT: a box extends beyond its image.
  */
 sluice_status boxes_follow(const stage_schema *schema, const image_way *way, void *const *buffers);
 

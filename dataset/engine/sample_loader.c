@@ -20,6 +20,23 @@
 #include "sample_programs.h"
 #include "sample_steps.h"
 
+/* Allocates the memory of the boxes that stages of geometry depend on. */
+static sluice_status reserve_boxes(sample_loader *loader)
+{
+    const sli_plan *plan = loader->plan;
+    plan_boxes *boxes = &loader->boxes;
+    uint64_t most;
+
+    boxes->column = (uint32_t)plan->details->boxes;
+    most = plan->dataset->source_schema.columns[boxes->column].shape[0];
+    boxes->corners = sli_calloc(most, sizeof(*boxes->corners));
+    boxes->moved = sli_calloc(most, sizeof(*boxes->moved));
+    boxes->dropped = sli_calloc(most, 1);
+    return boxes->corners != NULL && boxes->moved != NULL && boxes->dropped != NULL
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_NO_MEMORY, "the boxes of a sample");
+}
+
 sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
 {
     const source_ops *source = dataset_source(plan->dataset);
@@ -50,7 +67,10 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
         }
         memset(loader->own_rows, 0, bytes);
     }
-    st = colors_init(&loader->colors, plan);
+    st = plan->details->boxes >= 0 ? reserve_boxes(loader) : SLUICE_OK;
+    if (st == SLUICE_OK) {
+        st = colors_init(&loader->colors, plan);
+    }
     return st == SLUICE_OK && plan->details->decode != NULL ? image_decoder_create(&loader->decoder)
                                                             : st;
 }
@@ -69,6 +89,9 @@ void sample_loader_fini(sample_loader *loader)
     batch_maps_end(loader);
     sli_free(loader->scratch);
     sli_free(loader->own_rows);
+    sli_free(loader->boxes.corners);
+    sli_free(loader->boxes.moved);
+    sli_free(loader->boxes.dropped);
     resampler_free(&loader->resampler);
     colors_free(&loader->colors);
     sample_io_free(&loader->io);

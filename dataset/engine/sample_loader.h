@@ -55,6 +55,7 @@ typedef struct sample_loader {
     uint8_t *own_rows;    /* the worker's private rows (plan_details.own_rows); NULL: there is no
                              filter, pack or bucket */
     image_way way;        /* geometry of the last image, for its masks and boxes */
+    plan_boxes boxes;     /* of the last sample; `corners` NULL: no stage of geometry needs them */
     fused_geometry groups[DATASET_MAX_STAGES + 1]; /* storage for way.groups */
     const char *stage;   /* name of the stage at which the last sample failed */
     sli_fault fault;     /* machine fault of the last read; NONE: no fault */

@@ -6,6 +6,7 @@
 
 #include "layout_int.h"
 #include "loader_stage.h"
+#include "sample_boxes.h"
 #include "sample_cached.h"
 #include "sample_flips.h"
 
@@ -196,6 +197,12 @@ static void count_decoded(sample_loader *loader, const current_image *current,
     *ticks = now;
 }
 
+/* The boxes that stages of geometry depend on; NULL: none does. */
+static plan_boxes *loader_boxes(sample_loader *loader)
+{
+    return loader->boxes.corners != NULL ? &loader->boxes : NULL;
+}
+
 static resample_job job_of(const fused_geometry *g, uint32_t channels)
 {
     resample_job job = {.channels = channels,
@@ -227,13 +234,14 @@ static sluice_status process_group(sample_loader *loader, uint32_t number, uint6
     image_box needed;
     line_sink sink;
     image_view pixels;
-    sluice_status st =
-        plan_fuse_geometry(details, &details->groups[number], sample, pass, current->image.width,
-                           current->image.height, &window, &loader->stage);
+    sluice_status st = SLUICE_OK;
 
-    if (st == SLUICE_OK) {
-        loader->groups[number] = window;
+    if (!current->follows) { /* a further image has the geometry of the first one */
+        st = plan_fuse_geometry(details, &details->groups[number], sample, pass,
+                                current->image.width, current->image.height, loader_boxes(loader),
+                                &loader->groups[number], &loader->stage);
     }
+    window = loader->groups[number];
     if (st == SLUICE_OK && current->encoded && scales_fast(details)) {
         scale_down(loader, &window, current);
     }
@@ -288,13 +296,11 @@ static sluice_status find_way_to_cache(sample_loader *loader, uint64_t sample, u
     uint32_t height = loader->cached_height;
     sluice_status st = SLUICE_OK;
 
-    loader->way.width = width;
-    loader->way.height = height;
     for (uint32_t i = 0; i < details->cache.groups && st == SLUICE_OK; i++) {
         fused_geometry *group = &loader->groups[i];
 
-        st = plan_fuse_geometry(details, &details->groups[i], sample, pass, width, height, group,
-                                &loader->stage);
+        st = plan_fuse_geometry(details, &details->groups[i], sample, pass, width, height,
+                                loader_boxes(loader), group, &loader->stage);
         width = group->window_width;
         height = group->window_height;
     }
@@ -339,10 +345,17 @@ static sluice_status process_groups(sample_loader *loader, uint64_t sample, uint
     if (loader->cache != NULL && details->cache.is_decoded && !current->follows) {
         if (loader->hit) {
             first = details->cache.groups;
-            st = find_way_to_cache(loader, sample, pass);
+            loader->way.width = loader->cached_width;
+            loader->way.height = loader->cached_height;
         } else {
             keep_before = details->cache.groups;
         }
+    }
+    if (loader->boxes.corners != NULL && !current->follows) {
+        boxes_begin(&loader->plan->dataset->source_schema, &loader->way, buffers, &loader->boxes);
+    }
+    if (first > 0) {
+        st = find_way_to_cache(loader, sample, pass);
     }
     for (uint32_t i = first; i < details->group_count && st == SLUICE_OK; i++) {
         if (i == keep_before) {
@@ -385,6 +398,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
                            !plan->details->warps         ? NULL
                            : plan->details->device_warps ? &loader->colors.device
                                                          : &loader->colors.chain,
+                           loader_boxes(loader),
                            (uint8_t)((sink.flags ^ *flags) & ~SLI_ROW_ZERO)};
     } else if (st == SLUICE_OK) {
         st = check_size(way, &current.image);

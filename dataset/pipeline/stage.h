@@ -151,6 +151,9 @@ sluice_status schema_want_device(const struct stage_def *def, const void *args,
 /* True if a column of this role follows the geometry of the first image. */
 bool schema_follows(column_role role);
 
+/* The column of boxes; -1: there is none, -2: there are several. */
+int schema_find_boxes(const stage_schema *schema);
+
 /* True if column i is the first image or a further one. */
 bool schema_is_image(const stage_schema *schema, uint32_t i);
 
@@ -275,6 +278,13 @@ typedef struct stage_window {
     uint32_t window_width;
     uint32_t window_height;
 } stage_window;
+
+/* The boxes of a sample at a stage of geometry, in pixels of the image before the stage. */
+typedef struct stage_boxes {
+    uint32_t count;
+    const double (*corners)[4]; /* (count, 4) x0 y0 x1 y1 */
+    uint8_t *dropped;           /* (count) 1: no box any more; the stage may drop more */
+} stage_boxes;
 
 /* Where a conversion runs. The argument struct of every conversion begins with conversion_args. */
 typedef enum offload_target {
@@ -422,6 +432,11 @@ typedef struct stage_def {
      */
     sluice_status (*geometry)(const void *args, const sli_draws *draws, uint32_t width,
                               uint32_t height, stage_window *geometry_out);
+    /* STAGE_GEOMETRY, instead of geometry(): also depends on the boxes of the sample, which has one
+     * column of them, as infer() checks. */
+    sluice_status (*geometry_of_boxes)(const void *args, const sli_draws *draws,
+                                       const stage_boxes *boxes, uint32_t width, uint32_t height,
+                                       stage_window *geometry_out);
     bool resizes; /* geometry() may set `resizes` */
     bool squares; /* a size of one number means a square */
     /*

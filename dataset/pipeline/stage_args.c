@@ -114,7 +114,7 @@ static bool parse_counts(const char *text, uint64_t *values, uint32_t most, uint
     return *count > 0;
 }
 
-static bool parse_reals(const char *text, param_reals *reals)
+static bool parse_reals(const char *text, uint32_t most, param_reals *reals)
 {
     char item[64];
 
@@ -124,7 +124,7 @@ static bool parse_reals(const char *text, param_reals *reals)
         return true;
     }
     for (; *text != '\0'; reals->count++) {
-        if (reals->count == PARAM_MAX_REALS || !next_item(&text, item, sizeof(item)) ||
+        if (reals->count == most || !next_item(&text, item, sizeof(item)) ||
             !sli_parse_real(item, &reals->values[reals->count])) {
             return false;
         }
@@ -253,8 +253,9 @@ static bool parse_value(const stage_param *param, const char *text, void *to, co
         *want = "HEIGHT or HEIGHT,WIDTH";
         return parse_size(text, to);
     case PARAM_REALS:
-        *want = "numbers with commas, at most 4";
-        return parse_reals(text, to);
+        *want = param->most == PARAM_MAX_REALS ? "numbers with commas, at most 8"
+                                               : "numbers with commas, at most 4";
+        return parse_reals(text, param->most > 0 ? param->most : PARAM_USUAL_REALS, to);
     case PARAM_SHAPE:
         *want = "whole numbers with commas";
         return parse_counts(text, shape->dims, SLUICE_MAX_RANK, &shape->rank);

@@ -54,6 +54,7 @@ static const struct {
     {"RandomCrop", "random_crop H,W"},
     {"Pad", "pad_image PADDING"},
     {"padding_mode", "mode"},
+    {"RandomIoUCrop", "random_iou_crop"},
     {"RandomZoomOut", "random_zoom_out FILL LOW,HIGH P"},
     {"CenterCrop", "center_crop H,W"},
     {"Resize", "resize H,W"},

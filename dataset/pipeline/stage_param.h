@@ -32,7 +32,7 @@ typedef enum param_type {
     PARAM_STAGES  /* nested_stages *; "(color_jitter 0.4 | gaussian_blur 5) (random_invert)" */
 } param_type;
 
-enum { PARAM_MAX_REALS = 4 };
+enum { PARAM_MAX_REALS = 8, PARAM_USUAL_REALS = 4 };
 #define PARAM_RANK_NONE (UINT32_MAX - 1)
 
 typedef struct param_size {
@@ -64,11 +64,12 @@ typedef struct stage_param {
     double low;               /* inclusive bounds of numbers; both 0: no bounds */
     double high;
     const char *const *choices; /* PARAM_CHOICE: NULL-terminated list of choices */
+    uint32_t most;              /* PARAM_REALS: how many numbers; 0: PARAM_USUAL_REALS */
     const char *help;
 } stage_param;
 
 /* Maximum size of an argument struct in bytes. */
-enum { STAGE_ARGS_SIZE = 320 };
+enum { STAGE_ARGS_SIZE = 512 };
 
 /*
  * The parts of a group (dataset_parts.h), the value of a parameter of type PARAM_PARTS. NULL: no

@@ -93,6 +93,18 @@ bool schema_follows(column_role role)
     return role == ROLE_MASK || role == ROLE_BOXES || role == ROLE_POINTS || role == ROLE_IMAGE;
 }
 
+int schema_find_boxes(const stage_schema *schema)
+{
+    int found = -1;
+
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        if (schema->infos[i].role == ROLE_BOXES) {
+            found = found == -1 ? (int)i : -2;
+        }
+    }
+    return found;
+}
+
 const char *schema_role_words(const stage_schema *schema, uint32_t i)
 {
     static const char *const words[] = {[ROLE_PLAIN] = "a plain column",

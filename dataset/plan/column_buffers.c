@@ -178,6 +178,10 @@ static void need_image_of_followers(sli_plan *plan)
     if (details->has_followers) {
         details->buffers[source->image].needed = true;
     }
+    if (details->boxes >= 0 && details->buffers[source->image].needed) {
+        details->buffers[details->boxes].needed = true;
+        details->buffers[source->infos[details->boxes].length].needed = true;
+    }
 }
 
 /* Assigns scratch memory to the needed buffers that are not columns of the batch. */

@@ -44,7 +44,7 @@ static sluice_status through_geometry(const sluice_dataset *dataset, uint32_t *w
         stage_window g = {0};
         sluice_status st;
 
-        if (def->kind != STAGE_GEOMETRY) {
+        if (def->geometry == NULL) {
             continue;
         }
         st = def->geometry(dataset->stages[i].args.bytes, &draws, *width, *height, &g);

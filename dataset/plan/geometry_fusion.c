@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuses the geometry stages of a group, crops, paddings and up to one resize, into one resampling.
  */
-#include "plan.h"
+#include "fused_boxes.h"
 
 /* Longest side of a padded image. */
 enum { MOST_SIDE = 1 << 20 };
@@ -94,9 +94,26 @@ static sluice_status check_sides(const fused_geometry *w, const stage_window *g)
     return SLUICE_OK;
 }
 
+/* Draws the geometry of a stage for the current window. */
+static sluice_status draw_stage(const plan_stage *planned, const sli_draws *draws,
+                                const fused_geometry *w, plan_boxes *boxes, stage_window *out)
+{
+    const stage_def *def = planned->stage->def;
+    const void *args = planned->stage->args.bytes;
+    stage_boxes at_stage;
+
+    if (def->geometry_of_boxes == NULL) {
+        return def->geometry(args, draws, w->window_width, w->window_height, out);
+    }
+    fused_follow_all(w, boxes, boxes->moved);
+    at_stage = (stage_boxes){boxes->count, (const double(*)[4])boxes->moved, boxes->dropped};
+    return def->geometry_of_boxes(args, draws, &at_stage, w->window_width, w->window_height, out);
+}
+
 sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_group *group,
                                  uint64_t sample, uint64_t pass, uint32_t width, uint32_t height,
-                                 fused_geometry *fused_out, const char **stage_out)
+                                 plan_boxes *boxes, fused_geometry *fused_out,
+                                 const char **stage_out)
 {
     fused_geometry w = {.width = width,
                         .height = height,
@@ -111,8 +128,7 @@ sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_
         const stage_def *def = planned->stage->def;
         const sli_draws draws = {planned->key, sample, pass};
         stage_window g = {0};
-        sluice_status st =
-            def->geometry(planned->stage->args.bytes, &draws, w.window_width, w.window_height, &g);
+        sluice_status st = draw_stage(planned, &draws, &w, boxes, &g);
 
         if (st == SLUICE_OK) {
             st = check_sides(&w, &g);
@@ -128,6 +144,9 @@ sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_
             fuse_resize(&w, planned, &g);
             resized = true;
         }
+    }
+    if (boxes != NULL) {
+        fused_follow_all(&w, boxes, boxes->corners);
     }
     *fused_out = w;
     return SLUICE_OK;

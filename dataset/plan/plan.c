@@ -223,6 +223,18 @@ static bool joins_group(const struct plan_details *details, uint32_t first, uint
     return true;
 }
 
+/* Finds the boxes that stage i depends on. */
+static sluice_status find_boxes(sli_plan *plan, uint32_t i)
+{
+    stage_schema before;
+    const sluice_status st = dataset_schema_after(plan->dataset, i, &before);
+
+    if (st == SLUICE_OK) {
+        plan->details->boxes = (int)before.infos[schema_find_boxes(&before)].buffer;
+    }
+    return st;
+}
+
 /* The plan of a geometry stage. */
 static plan_stage plan_geometry_stage(const sli_plan *plan, uint32_t i)
 {
@@ -288,6 +300,7 @@ static sluice_status plan_geometry(sli_plan *plan)
     uint32_t before_cache = 0;
     sluice_status st = SLUICE_OK;
 
+    details->boxes = -1;
     for (uint32_t i = 0; i < plan->dataset->stage_count && st == SLUICE_OK; i++) {
         const dataset_stage *stage = &plan->dataset->stages[i];
 
@@ -295,6 +308,7 @@ static sluice_status plan_geometry(sli_plan *plan)
             details->decode = stage;
         } else if (stage->def->kind == STAGE_GEOMETRY) {
             details->geometry[details->geometry_count++] = plan_geometry_stage(plan, i);
+            st = stage->def->geometry_of_boxes != NULL ? find_boxes(plan, i) : SLUICE_OK;
         } else if (stage->def->kind == STAGE_COLOR) {
             const bool warps = stage_warps(stage->def, stage->args.bytes);
 

@@ -21,6 +21,16 @@ typedef struct plan_stage {
     stage_padding padding; /* geometry: what is there */
 } plan_stage;
 
+/* The boxes of a sample while its geometry is drawn, for stages that depend on them. */
+typedef struct plan_boxes {
+    uint32_t column; /* of the source */
+    uint32_t count;
+    double (
+        *corners)[4];   /* (count, 4) x0 y0 x1 y1 in pixels of the image before the current group */
+    double (*moved)[4]; /* (count, 4) memory for plan_fuse_geometry() */
+    uint8_t *dropped;   /* (count) 1: nothing is left of the box, or a stage has dropped it */
+} plan_boxes;
+
 /* A flip stage, with the key of its random numbers. */
 typedef struct plan_flip {
     const dataset_stage *stage;
@@ -192,7 +202,9 @@ struct plan_details {
     bool has_followers; /* there are masks, boxes, points or further images, which follow the
                            geometry of the first image */
     bool has_points;    /* points are among them */
-    int map;            /* buffer of the ROLE_GEOMETRY column; -1: no such column */
+    int boxes; /* column of the source with the boxes that a stage of geometry depends on; -1: none
+                  does */
+    int map;   /* buffer of the ROLE_GEOMETRY column; -1: no such column */
     uint32_t partner_count;
     plan_partner *partners; /* NULL: there are no further images */
     bool is_stream;
@@ -280,12 +292,14 @@ void plan_locate(const sli_plan *plan, uint64_t batch, batch_span *span_out);
 uint64_t plan_batches_of(const sli_plan *plan, const sample_order *order);
 
 /*
- * Fuses the stages of a group for one sample and image size. E_INVALID: a stage does not fit the
- * image; *stage_out is its name.
+ * Fuses the stages of a group for one sample and image size. `boxes` are those of the sample, and
+ * are moved to the image after the group; NULL if no stage depends on boxes. E_INVALID: a stage
+ * does not fit the image; *stage_out is its name.
  */
 sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_group *group,
                                  uint64_t sample, uint64_t pass, uint32_t width, uint32_t height,
-                                 fused_geometry *fused_out, const char **stage_out);
+                                 plan_boxes *boxes, fused_geometry *fused_out,
+                                 const char **stage_out);
 
 /* Makes the source's own order, if it has one. */
 sluice_status plan_own_order(sli_plan *plan);

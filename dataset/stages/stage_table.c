@@ -43,6 +43,7 @@
     X(letterbox)              \
     X(pad_image)              \
     X(random_zoom_out)        \
+    X(random_iou_crop)        \
     X(color_jitter)           \
     X(color_twist)            \
     X(random_grayscale)       \

@@ -139,6 +139,7 @@ typedef struct sized {
     X(pack_config, sluice_pack_config_init_size)                                                   \
     X(pack_stats, sluice_pack_stats_init_size)                                                     \
     X(padding_config, sluice_padding_config_init_size)                                             \
+    X(random_iou_crop_config, sluice_random_iou_crop_config_init_size)                             \
     X(random_resized_crop_config, sluice_random_resized_crop_config_init_size)                     \
     X(ranks, sluice_ranks_init_size)                                                               \
     X(report_stats, sluice_report_stats_init_size)                                                 \

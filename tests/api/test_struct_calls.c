@@ -332,6 +332,23 @@ static sluice_status add_zoom(void *any)
     return st;
 }
 
+static void fill_iou_crop(void *any, size_t size)
+{
+    sluice_random_iou_crop_config_init_size((sluice_random_iou_crop_config *)any, size);
+}
+
+static sluice_status add_iou_crop(void *any)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_status st = sluice_dataset_synthetic(1, 4, 4, 3, 1, &dataset);
+
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_random_iou_crop(dataset, (const sluice_random_iou_crop_config *)any);
+    }
+    sluice_dataset_destroy(dataset);
+    return st;
+}
+
 static void fill_warp(void *any, size_t size)
 {
     sluice_warp_config_init_size((sluice_warp_config *)any, size);
@@ -502,6 +519,8 @@ const sized_call calls[] = {
     {"sluice_letterbox_config", sizeof(sluice_letterbox_config), fill_letterbox, add_letterbox,
      NULL},
     {"sluice_padding_config", sizeof(sluice_padding_config), fill_padding, add_zoom, NULL},
+    {"sluice_random_iou_crop_config", sizeof(sluice_random_iou_crop_config), fill_iou_crop,
+     add_iou_crop, "there is no column of boxes"},
     {"sluice_warp_config", sizeof(sluice_warp_config), fill_warp, add_warp, NULL},
     {"sluice_source", sizeof(sluice_source), fill_source, make_source, "name is NULL"},
     {"sluice_filter", sizeof(sluice_filter), fill_filter, add_filter, "name is NULL"},

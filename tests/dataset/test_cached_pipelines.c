@@ -95,6 +95,8 @@ static void boxes_follow_cached_images(void)
         "decode | @ random_resized_crop 20 | random_horizontal_flip | batch 3",
         "decode | resize 40,44 | center_crop 36 | @ random_crop 30 | geometry | batch 3",
         "decode | letterbox 48 | @ random_crop 30 padding=3 | batch 3",
+        "decode | letterbox 48 | @ random_iou_crop | resize 30,30 | batch 3",
+        "@ decode | random_iou_crop | resize 30,30 | batch 3",
     };
     char folder[300];
 

@@ -163,6 +163,39 @@ static void masks_and_boxes_follow_a_padding(void)
     }
 }
 
+static void points_follow_a_padding(void)
+{
+    static const char *const stages[] = {"pad_image 3,5 | random_crop 34,40",
+                                         "random_zoom_out 0 1,2 1 | resize 20,30"};
+    static const float file[2][2] = {{4, 5}, {40, 30}};
+    const char *folder = t_folder();
+    char refused[300];
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        char text[200];
+        sluice_dataset *dataset;
+        engine_run run;
+        const float *points;
+        const float *m;
+
+        snprintf(text, sizeof(text), "| decode | geometry | %s | batch 1", stages[seed % 2]);
+        dataset = list_dataset(folder, "image\tp:points[2]\na.ppm\t4,5;40,30\n", text);
+        open_run(&run, dataset, &(run_options){.workers = 1, .settings = {.seed = seed}});
+        T_OK(next_batch(&run));
+        points = column_row(&run, "p", 0);
+        m = column_row(&run, "geometry", 0);
+        for (int i = 0; i < 2; i++) {
+            T_TRUE(fabsf(points[2 * i] * m[0] + m[2] - file[i][0]) < 1e-3F);
+            T_TRUE(fabsf(points[2 * i + 1] * m[4] + m[5] - file[i][1]) < 1e-3F);
+        }
+        close_list(&run, dataset);
+    }
+    snprintf(refused, sizeof(refused), "image_list %s/list.tsv | decode | pad_image 3 mode=edge",
+             folder);
+    check_refused(refused, "column p has points; use mode=constant, or drop p");
+}
+
 static void masks_are_reflected_as_the_image_is(void)
 {
     static const char *const modes[] = {"edge", "reflect", "symmetric"};
@@ -422,6 +455,7 @@ static void workers_and_devices_do_not_matter(void)
 const t_test paddings_tests[] = {
     T_TEST(paddings_are_those_of_torchvision),
     T_TEST(masks_and_boxes_follow_a_padding),
+    T_TEST(points_follow_a_padding),
     T_TEST(masks_are_reflected_as_the_image_is),
     T_TEST(bad_arguments_of_a_padding_are_refused),
     T_TEST(images_of_one_pixel_are_bad_samples),

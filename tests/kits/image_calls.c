@@ -100,6 +100,27 @@ static sluice_status call_random_zoom_out(sluice_dataset *d)
     return sluice_dataset_random_zoom_out(d, side_range, 0.75, &config);
 }
 
+static sluice_status call_random_iou_crop(sluice_dataset *d)
+{
+    static const double options[] = {0.25, 0.75};
+    sluice_random_iou_crop_config config;
+
+    sluice_random_iou_crop_config_init(&config);
+    config.min_scale = 0.5;
+    config.max_scale = 0.75;
+    config.min_aspect_ratio = 0.25;
+    config.max_aspect_ratio = 4;
+    config.sampler_options = options;
+    config.option_count = 2;
+    config.trials = 3;
+    return sluice_dataset_random_iou_crop(d, &config);
+}
+
+static sluice_status call_random_iou_crop_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_random_iou_crop(d, NULL);
+}
+
 static sluice_status call_random_zoom_out_defaults(sluice_dataset *d)
 {
     return sluice_dataset_random_zoom_out(d, NULL, 0.5, NULL);
@@ -474,6 +495,7 @@ static sluice_status call_random_order_columns(sluice_dataset *d)
 #define SOURCE "synthetic 100 24,20,3 7"
 #define POINTS "image_list ${FOLDER}/points.tsv | decode"
 #define JPEGS  "image_folder ${FOLDER} extensions=jpg"
+#define BOXES  "coco ${FOLDER}/x.json root=${FOLDER} | decode"
 
 const stage_call image_calls[] = {
     {JPEGS, "decode gray max_pixels=1000000 fast_scale=true", call_decode, NULL,
@@ -494,6 +516,9 @@ const stage_call image_calls[] = {
     {SOURCE, "pad_image 2,3", call_pad_image_defaults, NULL, "batch 4"},
     {SOURCE, "random_zoom_out 1,2,3 1.5,2 0.75 9", call_random_zoom_out, NULL,
      "resize 8,8 | batch 4"},
+    {BOXES, "random_iou_crop 0.5 0.75 0.25 4 0.25,0.75 3", call_random_iou_crop, NULL,
+     "resize 8,8 | batch 4"},
+    {BOXES, "random_iou_crop", call_random_iou_crop_defaults, NULL, "resize 8,8 | batch 4"},
     {SOURCE, "random_zoom_out", call_random_zoom_out_defaults, NULL, "resize 8,8 | batch 4"},
     {SOURCE, "random_adjust_sharpness 2 0.25 columns=image", call_random_adjust_sharpness, NULL,
      "batch 4"},

@@ -46,7 +46,7 @@ static inline void sluice_padding_config_init(sluice_padding_config *config)
  *                 ba|abcd|dc; NULL: "constant"
  * @param config   NULL: zeros, also in masks; the other modes do not use it
  *
- * Returns: E_INVALID also if there are boxes and mode is not "constant". An image that has not more
+ * Returns: E_INVALID also if there are boxes or points and mode is not "constant". An image that has not more
  *          pixels than the padding ("reflect"), or fewer ("symmetric"), makes a bad sample.
  *
  * Source: torchvision.transforms.v2.Pad
@@ -76,6 +76,56 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_pad_image(sluice_dataset *datase
 SLUICE_API_CHECKED sluice_status
 sluice_dataset_random_zoom_out(sluice_dataset *dataset, const double *side_range, double p,
                                const sluice_padding_config *config);
+
+/** Optional arguments of sluice_dataset_random_iou_crop(), initialized by
+ * sluice_random_iou_crop_config_init(). */
+typedef struct sluice_random_iou_crop_config {
+    size_t struct_size;            /**< bytes; set by sluice_random_iou_crop_config_init() */
+    double min_scale;              /**< smallest part of the width and of the height, from 0.001;
+                                        0: 0.3 */
+    double max_scale;              /**< largest part, up to 1; 0: 1 */
+    double min_aspect_ratio;       /**< smallest width / height, from 0.001; 0: 0.5 */
+    double max_aspect_ratio;       /**< largest width / height, up to 1000; 0: 2 */
+    const double *sampler_options; /**< (option_count) least overlaps, 0 to 1; 1: no crop; copied;
+                                        NULL: 0, 0.1, 0.3, 0.5, 0.7, 0.9 and 1 */
+    uint32_t option_count;         /**< 1 to 8; not used if sampler_options is NULL */
+    uint32_t trials;               /**< up to 1000; 0: 40 */
+} sluice_random_iou_crop_config;
+
+/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
+SLUICE_API void sluice_random_iou_crop_config_init_size(sluice_random_iou_crop_config *config,
+                                                        size_t size);
+
+/** sluice_random_iou_crop_config_init_size() with the size of the caller's struct. Threads: any. */
+static inline void sluice_random_iou_crop_config_init(sluice_random_iou_crop_config *config)
+{
+    sluice_random_iou_crop_config_init_size(config, sizeof(*config));
+}
+
+/**
+ * Crops a random part of the image that overlaps a box. Boxes whose centre is not inside the crop
+ * are dropped, with the elements of the columns that belong to them; the others are clipped.
+ *
+ * An option is drawn. If it is 1, the image does not change. Else up to `trials` crops are drawn:
+ * width and height are the image's times numbers uniform in the range of scales, rounded down, and
+ * the position is uniform. A crop is taken if its aspect ratio is in the range, and if of the boxes
+ * whose centre is inside it the largest intersection over union with the crop is at least the
+ * option. If no crop is taken, another option is drawn, up to 100 times; then the image does not
+ * change, nor does an image without boxes. (torchvision has no limit. It drops boxes in
+ * SanitizeBoundingBoxes, which must follow there, and with its defaults also boxes of less than a
+ * pixel.)
+ *
+ * @param config  NULL: all defaults
+ *
+ * Returns: E_INVALID also if the sample has not exactly one column of boxes.
+ *
+ * Source: torchvision.transforms.v2.RandomIoUCrop; Liu et al., "SSD: Single Shot MultiBox Detector"
+ * (2016).
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_random_iou_crop(
+    sluice_dataset *dataset, const sluice_random_iou_crop_config *config);
 
 SLUICE_END_DECLS
 

@@ -157,12 +157,12 @@ sluice_status sluice_dataset_random_erasing(sluice_dataset *dataset, double p, c
                          .ratio = {2, {0.3, 3.3}, ""},
                          .value = {1, {0}, ""}};
 
-    if (value != NULL && (value_count == 0 || value_count > PARAM_MAX_REALS)) {
+    if (value != NULL && (value_count == 0 || value_count > IMAGE_CHANNELS)) {
         return dataset_keep(
             dataset, def,
             sli_fail(SLUICE_E_INVALID,
                      "sluice_dataset_random_erasing: value_count is %u; want 1 to %d", value_count,
-                     PARAM_MAX_REALS));
+                     IMAGE_CHANNELS));
     }
     if (scale != NULL) {
         memcpy(args.scale.values, scale, 2 * sizeof(*scale));

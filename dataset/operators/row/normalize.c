@@ -171,9 +171,9 @@ sluice_status sluice_dataset_normalize(sluice_dataset *dataset, const double *me
 {
     normalize_args args = {.range = range, .dtype = dtype};
 
-    if (channels > PARAM_MAX_REALS || mean == NULL || std == NULL) {
+    if (channels > SLI_MAX_CHANNELS || mean == NULL || std == NULL) {
         sluice_status st = sli_fail(
-            SLUICE_E_INVALID, "normalize: want mean and std of 1 to %d channels", PARAM_MAX_REALS);
+            SLUICE_E_INVALID, "normalize: want mean and std of 1 to %d channels", SLI_MAX_CHANNELS);
 
         return dataset_keep(dataset, &stage_normalize, st);
     }

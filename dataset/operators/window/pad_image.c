@@ -72,15 +72,18 @@ static sluice_status check_reflection(const pad_args *args, uint64_t width, uint
     return SLUICE_OK;
 }
 
-/* Refuses boxes beside an image whose parts are shown several times. */
-static sluice_status check_boxes(const pad_args *args, const stage_schema *schema)
+/* Refuses boxes and points beside an image whose parts are shown several times. */
+static sluice_status check_followers(const pad_args *args, const stage_schema *schema)
 {
     for (uint32_t i = 0; i < schema->column_count && args->mode != EDGE_CONSTANT; i++) {
-        if (schema->infos[i].role == ROLE_BOXES) {
+        const column_role role = schema->infos[i].role;
+
+        if (role == ROLE_BOXES || role == ROLE_POINTS) {
             return sli_fail(SLUICE_E_INVALID,
                             "pad_image: mode=%s repeats parts of the image, and column %s has "
-                            "boxes; use mode=constant, or drop %s",
-                            modes[args->mode], schema->columns[i].name, schema->columns[i].name);
+                            "%s; use mode=constant, or drop %s",
+                            modes[args->mode], schema->columns[i].name,
+                            role == ROLE_BOXES ? "boxes" : "points", schema->columns[i].name);
         }
     }
     return SLUICE_OK;
@@ -97,7 +100,7 @@ static sluice_status pad_infer(const void *opaque, stage_schema *schema)
         st = fill_infer("pad_image", &args->outside, schema);
     }
     if (st == SLUICE_OK) {
-        st = check_boxes(args, schema);
+        st = check_followers(args, schema);
     }
     if (st != SLUICE_OK) {
         return st;

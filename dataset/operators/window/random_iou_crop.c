@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The random_iou_crop stage: torchvision's RandomIoUCrop. Liu et al., "SSD: Single Shot MultiBox
+ * Detector" (2016).
+ */
+#include <math.h>
+
+#include <sluice/crops.h>
+
+#include "stage.h"
+#include "status_int.h"
+#include "struct_size_int.h"
+
+#define LEAST_SCALE 0.001
+#define LEAST_RATIO 0.001
+#define MOST_RATIO  1000.0
+
+enum {
+    MOST_TRIALS = 1000,
+    MOST_ROUNDS = 100 /* options that are drawn; torchvision has no limit */
+};
+
+typedef struct iou_args {
+    double min_scale;
+    double max_scale;
+    double min_aspect_ratio;
+    double max_aspect_ratio;
+    param_reals sampler_options;
+    uint64_t trials;
+} iou_args;
+
+static sluice_status iou_check(void *opaque)
+{
+    const iou_args *args = opaque;
+    const param_reals *options = &args->sampler_options;
+
+    if (!(args->min_scale <= args->max_scale)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "random_iou_crop: min_scale=%g is larger than max_scale=%g",
+                        args->min_scale, args->max_scale);
+    }
+    if (!(args->min_aspect_ratio <= args->max_aspect_ratio)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "random_iou_crop: min_aspect_ratio=%g is larger than max_aspect_ratio=%g",
+                        args->min_aspect_ratio, args->max_aspect_ratio);
+    }
+    for (uint32_t i = 0; i < options->count; i++) {
+        if (!(options->values[i] >= 0 && options->values[i] <= 1)) {
+            return sli_fail(SLUICE_E_INVALID, "random_iou_crop: sampler_options=%g: want 0 to 1",
+                            options->values[i]);
+        }
+    }
+    return options->count > 0 && options->name[0] == '\0'
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID,
+                          "random_iou_crop: sampler_options: want 1 to %d numbers from 0 to 1",
+                          PARAM_MAX_REALS);
+}
+
+static sluice_status iou_infer(const void *args, stage_schema *schema)
+{
+    const int boxes = schema_find_boxes(schema);
+    sluice_status st = schema_want_pixels(schema, "random_iou_crop");
+
+    (void)args;
+    if (st == SLUICE_OK && boxes < 0) {
+        st = sli_fail(SLUICE_E_INVALID, "random_iou_crop: %s",
+                      boxes == -1 ? "there is no column of boxes, as coco and image_list have"
+                                  : "there are several columns of boxes; drop all but one");
+    }
+    if (st == SLUICE_OK) {
+        schema_lose_size(schema, "random_iou_crop");
+    }
+    return st;
+}
+
+static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static double most(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static bool has_centre_of(const double crop[4], const double box[4])
+{
+    const double x = 0.5 * (box[0] + box[2]);
+    const double y = 0.5 * (box[1] + box[3]);
+
+    return crop[0] < x && x < crop[2] && crop[1] < y && y < crop[3];
+}
+
+/* Intersection over union. */
+static double overlap(const double a[4], const double b[4])
+{
+    const double width = most(least(a[2], b[2]) - most(a[0], b[0]), 0);
+    const double height = most(least(a[3], b[3]) - most(a[1], b[1]), 0);
+    const double shared = width * height;
+
+    return shared / ((a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - shared);
+}
+
+/* The largest overlap of the crop with a box whose centre is in it; below 0: there is no such box.
+ */
+static double largest_overlap(const double crop[4], const stage_boxes *boxes)
+{
+    double largest = -1;
+
+    for (uint32_t i = 0; i < boxes->count; i++) {
+        if (boxes->dropped[i] == 0 && has_centre_of(crop, boxes->corners[i])) {
+            largest = most(largest, overlap(crop, boxes->corners[i]));
+        }
+    }
+    return largest;
+}
+
+/* Draws a crop. False: it has no area, or its aspect ratio is not allowed. */
+static bool draw_crop(const iou_args *args, const uint32_t bits[4], uint32_t width, uint32_t height,
+                      double crop[4])
+{
+    const double range = args->max_scale - args->min_scale;
+    const double w = floor(width * (args->min_scale + range * sli_unit(bits[0])));
+    const double h = floor(height * (args->min_scale + range * sli_unit(bits[1])));
+
+    if (w < 1 || h < 1 || !(w / h >= args->min_aspect_ratio && w / h <= args->max_aspect_ratio)) {
+        return false;
+    }
+    crop[0] = floor((width - w) * sli_unit(bits[2]));
+    crop[1] = floor((height - h) * sli_unit(bits[3]));
+    crop[2] = crop[0] + w;
+    crop[3] = crop[1] + h;
+    return true;
+}
+
+/* Draws crops until one has the overlap. False: none of the trials has. */
+static bool find_crop(const iou_args *args, const sli_draws *draws, uint32_t block, double option,
+                      const stage_boxes *boxes, uint32_t width, uint32_t height, double crop[4])
+{
+    for (uint32_t i = 0; i < args->trials; i++) {
+        uint32_t bits[4];
+
+        sli_draw(draws, block + i, bits);
+        if (draw_crop(args, bits, width, height, crop)) {
+            const double largest = largest_overlap(crop, boxes);
+
+            if (largest >= 0 && largest >= option) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static uint32_t count_boxes(const stage_boxes *boxes)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < boxes->count; i++) {
+        count += boxes->dropped[i] == 0;
+    }
+    return count;
+}
+
+static sluice_status iou_geometry(const void *opaque, const sli_draws *draws,
+                                  const stage_boxes *boxes, uint32_t width, uint32_t height,
+                                  stage_window *out)
+{
+    const iou_args *args = opaque;
+    const uint32_t rounds = count_boxes(boxes) > 0 ? MOST_ROUNDS : 0;
+
+    for (uint32_t round = 0; round < rounds; round++) {
+        const uint32_t block = round * (1 + (uint32_t)args->trials);
+        double crop[4];
+        double option;
+        uint32_t bits[4];
+
+        sli_draw(draws, block, bits);
+        option = args->sampler_options.values[sli_below(bits[0], args->sampler_options.count)];
+        if (option >= 1) {
+            return SLUICE_OK;
+        }
+        if (find_crop(args, draws, block + 1, option, boxes, width, height, crop)) {
+            for (uint32_t i = 0; i < boxes->count; i++) {
+                boxes->dropped[i] |= !has_centre_of(crop, boxes->corners[i]);
+            }
+            out->crops = true;
+            out->x = (int64_t)crop[0];
+            out->y = (int64_t)crop[1];
+            out->width = (uint32_t)(crop[2] - crop[0]);
+            out->height = (uint32_t)(crop[3] - crop[1]);
+            return SLUICE_OK;
+        }
+    }
+    return SLUICE_OK;
+}
+
+static const stage_param iou_params[] = {
+    PARAM_(iou_args, min_scale, PARAM_REAL, "0.3", LEAST_SCALE, 1, NULL,
+           "smallest part of the width and of the height"),
+    PARAM_(iou_args, max_scale, PARAM_REAL, "1", LEAST_SCALE, 1, NULL, "largest part of them"),
+    PARAM_(iou_args, min_aspect_ratio, PARAM_REAL, "0.5", LEAST_RATIO, MOST_RATIO, NULL,
+           "smallest width / height"),
+    PARAM_(iou_args, max_aspect_ratio, PARAM_REAL, "2", LEAST_RATIO, MOST_RATIO, NULL,
+           "largest width / height"),
+    {.name = "sampler_options",
+     .type = PARAM_REALS,
+     .offset = offsetof(iou_args, sampler_options),
+     .default_text = "0,0.1,0.3,0.5,0.7,0.9,1",
+     .most = PARAM_MAX_REALS,
+     .help = "least IoU with a box, drawn from these, at most 8, 0 to 1; 1: no crop"},
+    PARAM_(iou_args, trials, PARAM_COUNT, "40", 1, MOST_TRIALS, NULL,
+           "crops that are tried before another option is drawn"),
+};
+
+const stage_def stage_random_iou_crop = {
+    .name = "random_iou_crop",
+    .summary = "Crops a random part that overlaps a box, and drops boxes whose centre is outside.",
+    .gives = "image u8, of random size",
+    .kind = STAGE_GEOMETRY,
+    .draws = true,
+    STAGE_PARAMS(iou_params),
+    .args_size = sizeof(iou_args),
+    .check = iou_check,
+    .infer = iou_infer,
+    .geometry_of_boxes = iou_geometry,
+};
+
+static const sli_struct config_struct = SLI_STRUCT(sluice_random_iou_crop_config, trials);
+
+void sluice_random_iou_crop_config_init_size(sluice_random_iou_crop_config *config, size_t size)
+{
+    sli_struct_init(config, size);
+}
+
+sluice_status sluice_dataset_random_iou_crop(sluice_dataset *dataset,
+                                             const sluice_random_iou_crop_config *config)
+{
+    const stage_def *def = &stage_random_iou_crop;
+    sluice_random_iou_crop_config own;
+    iou_args args = {.sampler_options = {7, {0, 0.1, 0.3, 0.5, 0.7, 0.9, 1}, ""}};
+    sluice_status st =
+        sli_struct_read_optional(&config_struct, "sluice_dataset_random_iou_crop", config, &own);
+
+    if (st == SLUICE_OK && own.sampler_options != NULL &&
+        (own.option_count == 0 || own.option_count > PARAM_MAX_REALS)) {
+        st = sli_fail(SLUICE_E_INVALID,
+                      "sluice_dataset_random_iou_crop: option_count is %u; want 1 to %d",
+                      own.option_count, PARAM_MAX_REALS);
+    }
+    if (st != SLUICE_OK) {
+        return dataset_keep(dataset, def, st);
+    }
+    args.min_scale = own.min_scale != 0 ? own.min_scale : 0.3;
+    args.max_scale = own.max_scale != 0 ? own.max_scale : 1;
+    args.min_aspect_ratio = own.min_aspect_ratio != 0 ? own.min_aspect_ratio : 0.5;
+    args.max_aspect_ratio = own.max_aspect_ratio != 0 ? own.max_aspect_ratio : 2;
+    args.trials = own.trials != 0 ? own.trials : 40;
+    for (uint32_t i = 0; own.sampler_options != NULL && i < own.option_count; i++) {
+        args.sampler_options.count = own.option_count;
+        args.sampler_options.values[i] = own.sampler_options[i];
+    }
+    return dataset_append(dataset, def, &args);
+}
