@@ -364,9 +364,9 @@ static sli_batch_header *device_header(const sli_queue *queue, uint32_t set)
     return (sli_batch_header *)(void *)(end - align_up(sizeof(sli_batch_header)));
 }
 
-const sli_batch_header *sli_queue_device_header(const sli_queue *queue)
+const sli_batch_header *sli_queue_device_header(const sli_queue *queue, uint32_t set)
 {
-    return device_header(queue, 0);
+    return device_header(queue, set);
 }
 
 sluice_status sli_queue_gather(const sli_queue *queue, uint32_t set, sli_gather *gather_out)

@@ -22,7 +22,7 @@ units="queue/cuda/getnext.cu sink/cuda/step_kernels.cu"
 kernels_of() {
     case $1 in
     queue/*) echo "sli_kernel_begin sli_kernel_next $gathers" ;;
-    sink/*) echo "step_kernel_begin step_kernel_inner step_kernel_next step_kernel_digest" ;;
+    sink/*) echo "step_kernel_begin step_kernel_inner step_kernel_next step_kernel_mark step_kernel_batch step_kernel_digest" ;;
     esac
 }
 # object UNIT: what the build made of it.

@@ -227,7 +227,7 @@ void sli_queue_getnext(const sli_queue *queue, sli_getnext *getnext);
 sluice_status sli_queue_gather(const sli_queue *queue, uint32_t set, sli_gather *gather_out);
 
 /* Device address of the header of the batch that was last gathered into set 0. */
-const sli_batch_header *sli_queue_device_header(const sli_queue *queue);
+const sli_batch_header *sli_queue_device_header(const sli_queue *queue, uint32_t set);
 
 /* Occupancy of a ring, sampled by its consumer before each batch. */
 typedef struct sli_ring_stats {

@@ -140,13 +140,15 @@ static sluice_status begin_plan(sluice_channel *channel, const sluice_channel_co
 }
 
 static sluice_status open_data(sluice_device *device, sluice_dataset *dataset,
-                               const sluice_channel_config *config, data_feed *data_out)
+                               const sluice_channel_config *config, device_maps *maps,
+                               data_feed *data_out)
 {
     feed_config own = {.device = device,
                        .dataset = dataset,
                        .workers = config->workers,
                        .slots = config->slots,
                        .memory_bytes = config->memory_bytes,
+                       .maps = maps,
                        .held = config->held};
     char overridden[OVERRIDES_USED_SIZE];
     const sluice_ranks set = {.rank = config->rank, .world = config->world};
@@ -168,9 +170,10 @@ static sluice_status open_data(sluice_device *device, sluice_dataset *dataset,
 static sluice_status prepare_channel(sluice_channel *channel, const sluice_channel_config *config)
 {
     const sli_plan *plan = channel->data.plan;
+    const device_maps *maps = &channel->maps;
     const sluice_batch shape = {
-        .struct_size = sizeof(shape), .input_count = plan->column_count, .rows = plan->batch_size};
-    sluice_status st = expected_inputs_check(plan->seen, plan->column_count, config->inputs,
+        .struct_size = sizeof(shape), .input_count = maps->column_count, .rows = plan->batch_size};
+    sluice_status st = expected_inputs_check(maps->columns, maps->column_count, config->inputs,
                                              config->input_count, "config");
 
     channel->data.config.rewinds = !sli_plan_reads_once(plan);
@@ -200,15 +203,20 @@ sluice_status sluice_channel_open(sluice_device *device, sluice_dataset *dataset
     if (channel == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a channel");
     }
-    st = open_data(device, dataset, &own, &channel->data);
-    if (st != SLUICE_OK) {
-        sli_free(channel);
-        return st;
+    st = device_maps_read(own.device_maps, own.device_map_count, "sluice_channel_open",
+                          &channel->maps);
+    if (st == SLUICE_OK) {
+        st = open_data(device, dataset, &own, &channel->maps, &channel->data);
     }
-    st = prepare_channel(channel, &own);
+    if (st == SLUICE_OK) {
+        st = prepare_channel(channel, &own);
+        if (st != SLUICE_OK) {
+            held_batches_fini(&channel->held);
+            feed_close(&channel->data);
+        }
+    }
     if (st != SLUICE_OK) {
-        held_batches_fini(&channel->held);
-        feed_close(&channel->data);
+        device_maps_close(&channel->maps);
         sli_free(channel);
         return st;
     }
@@ -279,6 +287,7 @@ void sluice_channel_close(sluice_channel *channel)
     feed_stop(&channel->data);
     channel->lender->ops->destroy(channel->lender); /* before its buffers are freed */
     feed_close(&channel->data);
+    device_maps_close(&channel->maps);
     held_batches_fini(&channel->held);
     pthread_mutex_destroy(&channel->lock);
     sli_log_leave_rank();
@@ -324,10 +333,11 @@ sluice_status sluice_channel_inspect(const sluice_channel *channel, sluice_chann
     known.batch_size = plan->batch_size;
     known.workers = channel->data.placement->worker_count;
     known.slots = channel->data.slots;
-    known.column_count = plan->column_count;
+    known.column_count = channel->maps.column_count;
     known.staging_bytes = channel->data.memory.staging_bytes;
     known.slot_bytes = channel->data.memory.slot_bytes;
-    memcpy(known.columns, plan->seen, plan->column_count * sizeof(known.columns[0]));
+    known.device_map_bytes = channel->data.map_bytes;
+    memcpy(known.columns, channel->maps.columns, known.column_count * sizeof(known.columns[0]));
     return sli_struct_write(&info_struct, "sluice_channel_inspect", &known, info);
 }
 

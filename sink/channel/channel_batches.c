@@ -156,20 +156,37 @@ static sluice_status await_batch(sluice_channel *channel, uint64_t seq, int64_t 
     return st;
 }
 
+/* Counts the call that lends a batch, which began at `start`. The loop's step begins. */
+static void count_get_next(sluice_channel *channel, uint64_t start)
+{
+    const uint64_t maps = channel->lender->map_ticks;
+
+    channel->lent_ticks = sli_ticks();
+    sli_counters_item(feed_counters(&channel->data, FEED_GET_NEXT),
+                      channel->lent_ticks - start - channel->waited_ticks - maps,
+                      channel->data.layout.slot_bytes);
+    if (maps > 0) {
+        sli_counters_item(feed_counters(&channel->data, FEED_MAPS), maps, 0);
+    }
+}
+
 /* Lends batch seq in a call that began at `start`. */
 static sluice_status lend_batch(sluice_channel *channel, uint64_t seq, uint64_t start, void *stream,
                                 const sluice_batch **batch_out)
 {
-    const uint32_t set = held_batches_next_set(&channel->held);
+    const lend_request request = {.seq = seq,
+                                  .number = channel->first_batch + run_batch(channel, seq),
+                                  .set = held_batches_next_set(&channel->held),
+                                  .stream = stream};
     sluice_batch *batch;
     sli_inputs inputs;
-    sluice_status st = channel->lender->ops->lend(channel->lender, seq, set, stream, &inputs);
+    sluice_status st = channel->lender->ops->lend(channel->lender, &request, &inputs);
 
     if (st != SLUICE_OK) {
         return st;
     }
     batch = &held_batches_add(&channel->held, seq)->batch;
-    batch->number = channel->first_batch + run_batch(channel, seq);
+    batch->number = request.number;
     batch->pass = inputs.header->pass;
     batch->inputs = inputs.tensors;
     batch->valid_rows = inputs.header->valid_rows;
@@ -179,10 +196,7 @@ static sluice_status lend_batch(sluice_channel *channel, uint64_t seq, uint64_t 
     sli_counter_add(&channel->samples, batch->valid_rows);
     sli_counter_add(&channel->given, 1);
     sli_counter_add(&channel->seq, 1);
-    channel->lent_ticks = sli_ticks();
-    sli_counters_item(feed_counters(&channel->data, FEED_GET_NEXT),
-                      channel->lent_ticks - start - channel->waited_ticks,
-                      channel->data.layout.slot_bytes);
+    count_get_next(channel, start);
     *batch_out = batch;
     return SLUICE_OK;
 }

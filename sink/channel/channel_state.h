@@ -13,6 +13,7 @@
 #include "status_int.h"
 
 struct sluice_channel {
+    device_maps maps;
     data_feed data;
     batch_lender *lender;
     uint64_t first_batch;

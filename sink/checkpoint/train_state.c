@@ -19,9 +19,21 @@ sluice_status train_state_make(const sli_plan *plan, train_state *state_out)
     return sli_plan_identity(plan, &state_out->data);
 }
 
+sluice_status train_state_add_maps(train_state *state, const device_maps *maps)
+{
+    sli_text text = {0};
+
+    if (maps->count == 0) {
+        return SLUICE_OK;
+    }
+    device_maps_print(maps, &text);
+    return sli_text_take(&text, &state->maps);
+}
+
 void train_state_free(train_state *state)
 {
     sluice_string_free(state->data.stages);
+    sluice_string_free(state->maps);
     memset(state, 0, sizeof(*state));
 }
 
@@ -31,10 +43,14 @@ void train_state_print(const train_state *state, sli_text *text)
                  "sluice_state %d\nstep %" PRIu64 "\npass %" PRIu64 "\ndone %" PRIu64
                  "\nseed %" PRIu64 "\nbatch %" PRIu64 "\nworld %" PRIu64 "\nbest_name %" PRIu64
                  "\nbest_step %" PRIu64 "\nbest_value %" PRIu64 "\nsamples %" PRIu64
-                 "\nnames %" PRIu64 "\nstages %s\n",
+                 "\nnames %" PRIu64 "\n",
                  TRAIN_STATE_VERSION, state->step, state->position.pass, state->position.done,
                  state->seed, state->batch_size, state->world, state->best_name, state->best_step,
-                 state->best_value, state->data.samples, state->data.names, state->data.stages);
+                 state->best_value, state->data.samples, state->data.names);
+    if (state->maps != NULL) {
+        sli_text_add(text, "device_maps %s\n", state->maps);
+    }
+    sli_text_add(text, "stages %s\n", state->data.stages);
 }
 
 /* Parses "NAME NUMBER\n" and advances the text after it; false if the text does not begin in this
@@ -63,19 +79,34 @@ static bool take_number(const char **text, const char *name, uint64_t *number_ou
     return true;
 }
 
-/* Parses "stages TEXT\n", which must be the last line. */
-static sluice_status take_stages(const char *text, char **stages_out)
+/* Parses "NAME TEXT\n" and advances the text after it. *line_out stays NULL if the text does not
+ * begin in this form. */
+static sluice_status take_line(const char **text, const char *name, char **line_out)
 {
-    const char *const name = "stages ";
-    const char *end = strchr(text, '\n');
-    sli_text stages = {0};
+    const size_t length = strlen(name);
+    const char *end = strchr(*text, '\n');
+    sli_text line = {0};
 
-    if (strncmp(text, name, strlen(name)) != 0 || end == NULL || end[1] != '\0') {
-        return sli_fail(SLUICE_E_CORRUPT, "the state has no line of stages at its end");
+    if (strncmp(*text, name, length) != 0 || (*text)[length] != ' ' || end == NULL) {
+        return SLUICE_OK;
     }
-    text += strlen(name);
-    sli_text_add(&stages, "%.*s", (int)(end - text), text);
-    return sli_text_take(&stages, stages_out);
+    sli_text_add(&line, "%.*s", (int)(end - (*text + length + 1)), *text + length + 1);
+    *text = end + 1;
+    return sli_text_take(&line, line_out);
+}
+
+/* Parses the lines of text at the end: the device maps, which may be missing, and the stages. */
+static sluice_status take_lines(const char *text, train_state *state)
+{
+    sluice_status st = take_line(&text, "device_maps", &state->maps);
+
+    if (st == SLUICE_OK) {
+        st = take_line(&text, "stages", &state->data.stages);
+    }
+    if (st == SLUICE_OK && (state->data.stages == NULL || *text != '\0')) {
+        st = sli_fail(SLUICE_E_CORRUPT, "the state has no line of stages at its end");
+    }
+    return st;
 }
 
 sluice_status train_state_parse(const char *text, train_state *state_out)
@@ -107,11 +138,13 @@ sluice_status train_state_parse(const char *text, train_state *state_out)
         !take_number(&text, "names", &state.data.names)) {
         return sli_fail(SLUICE_E_CORRUPT, "the state is damaged, at \"%.20s\"", text);
     }
-    st = take_stages(text, &state.data.stages);
-    if (st == SLUICE_OK) {
-        *state_out = state;
+    st = take_lines(text, &state);
+    if (st != SLUICE_OK) {
+        train_state_free(&state);
+        return st;
     }
-    return st;
+    *state_out = state;
+    return SLUICE_OK;
 }
 
 void train_state_take(train_state *mine, const train_state *kept)
@@ -128,6 +161,18 @@ void train_state_take(train_state *mine, const train_state *kept)
 static sluice_status number_differs(const char *what, uint64_t was, uint64_t is)
 {
     return sli_fail(SLUICE_E_INVALID, "%s was %" PRIu64 " and is %" PRIu64 " now", what, was, is);
+}
+
+/* Compares the device maps by name and version. */
+static sluice_status compare_maps(const char *kept, const char *mine)
+{
+    kept = kept != NULL ? kept : "none";
+    mine = mine != NULL ? mine : "none";
+    if (strcmp(kept, mine) != 0) {
+        return sli_fail(SLUICE_E_INVALID, "the device maps differ: they were %.300s, now %.300s",
+                        kept, mine);
+    }
+    return SLUICE_OK;
 }
 
 sluice_status train_state_compare(const train_state *kept, const train_state *mine)
@@ -161,6 +206,9 @@ sluice_status train_state_compare(const train_state *kept, const train_state *mi
     if (kept->data.names != mine->data.names) {
         return sli_fail(SLUICE_E_INVALID, "the samples have other names than they had");
     }
-    sli_stages_warn_unversioned(mine->data.stages);
-    return SLUICE_OK;
+    st = compare_maps(kept->maps, mine->maps);
+    if (st == SLUICE_OK) {
+        sli_stages_warn_unversioned(mine->data.stages);
+    }
+    return st;
 }

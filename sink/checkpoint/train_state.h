@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "device_maps.h"
 #include "plan_int.h"
 #include "text_int.h"
 
@@ -28,12 +29,17 @@ typedef struct train_state {
     bool bound;          /* the source's own order depends on batch size and world; not stored */
     bool deals;          /* a stage of the pipeline assigns samples to ranks; not stored */
     sli_dataset_identity data;
+    char *maps; /* names and versions of the device maps, as device_maps_print() writes them; NULL:
+                   no maps */
 } train_state;
 
 /* Creates the initial state of a run with this plan; freed by train_state_free(). Returns
  * E_NO_MEMORY if an allocation fails. */
 sluice_status train_state_make(const sli_plan *plan, train_state *state_out);
 void train_state_free(train_state *state);
+
+/* Adds the device maps of the run to its initial state. Returns E_NO_MEMORY. */
+sluice_status train_state_add_maps(train_state *state, const device_maps *maps);
 
 void train_state_print(const train_state *state, sli_text *text);
 

@@ -21,6 +21,7 @@
 #include "cuda_error_int.h"
 #include "cuda_ops.h"
 #include "error_int.h"
+#include "lender_maps.h"
 #include "shared_memory.h"
 #include "status_int.h"
 #include "step_capture.h"
@@ -61,6 +62,7 @@ typedef struct cuda_lender {
     sli_getnext getnext; /* argument of the kernels */
     sli_kernel_launch begin;
     sli_kernel_launch next;
+    lender_maps maps;
 } cuda_lender;
 
 static cuda_lender *lender_of(batch_lender *lender)
@@ -181,12 +183,18 @@ static sluice_status launch_kernels(cuda_lender *l, uint32_t set, cudaStream_t s
     return st;
 }
 
-static sluice_status enqueue_batch(cuda_lender *l, uint32_t set, cudaStream_t stream)
+/* Enqueues a batch and, unless it is discarded, its device maps. */
+static sluice_status enqueue_batch(cuda_lender *l, const lend_request *request, bool discards)
 {
+    const cudaStream_t stream = request->stream != NULL ? request->stream : l->own;
+    const uint32_t set = request->set;
     sluice_status st = order_streams(l, set, stream);
 
     if (st == SLUICE_OK) {
         st = launch_kernels(l, set, stream);
+    }
+    if (st == SLUICE_OK && !discards) {
+        st = lender_maps_call(&l->maps, request, stream);
     }
     if (st == SLUICE_OK) {
         const cudaError_t error = cudaEventRecord(l->event, stream);
@@ -251,26 +259,28 @@ static sluice_status wait_for_gather(const cuda_lender *l)
     return all_gathered(l) ? SLUICE_OK : fail_for_slot(l);
 }
 
-static sluice_status cuda_lend(batch_lender *lender, uint64_t seq, uint32_t set, void *stream,
+static sluice_status cuda_lend(batch_lender *lender, const lend_request *request,
                                sli_inputs *inputs_out)
 {
+    const sli_queue *queue = lender_of(lender)->data->queue;
     cuda_lender *l = lender_of(lender);
     sluice_status st = sli_cuda_enter(l->device);
 
     if (st != SLUICE_OK) {
         return st;
     }
-    st = enqueue_batch(l, set, stream != NULL ? stream : l->own);
-    if (st == SLUICE_OK && stream == NULL) {
+    st = enqueue_batch(l, request, false);
+    if (st == SLUICE_OK && request->stream == NULL) {
         st = wait_for_gather(l);
     }
     sli_cuda_leave(l->device);
     if (st != SLUICE_OK) {
         return keep_error(l, st);
     }
-    inputs_out->tensors = sli_queue_outputs(l->data->queue, set, &inputs_out->count);
-    inputs_out->header = sli_queue_header(l->data->queue, seq);
-    inputs_out->samples = sli_queue_samples(l->data->queue, seq);
+    inputs_out->tensors = sli_queue_outputs(queue, request->set, &inputs_out->count);
+    inputs_out->header = sli_queue_header(queue, request->seq);
+    inputs_out->samples = sli_queue_samples(queue, request->seq);
+    lender_maps_take(&l->maps, request->set, inputs_out);
     return SLUICE_OK;
 }
 
@@ -317,14 +327,14 @@ static void cuda_free_slot(batch_lender *lender, uint64_t seq)
 /* Runs the batch's kernels, which free the slot. */
 static sluice_status cuda_discard(batch_lender *lender, uint64_t seq, uint32_t set)
 {
+    const lend_request request = {.seq = seq, .set = set};
     cuda_lender *l = lender_of(lender);
     sluice_status st = sli_cuda_enter(l->device);
 
-    (void)seq;
     if (st != SLUICE_OK) {
         return st;
     }
-    st = enqueue_batch(l, set, l->own);
+    st = enqueue_batch(l, &request, true);
     sli_cuda_leave(l->device);
     l->sets[set].released = st == SLUICE_OK; /* a discarded batch has no readers */
     return st == SLUICE_OK ? st : keep_error(l, st);
@@ -482,6 +492,9 @@ static sluice_status open_lender(cuda_lender *l)
     if (st == SLUICE_OK) {
         st = begin_state(l);
     }
+    if (st == SLUICE_OK) {
+        st = lender_maps_open(&l->maps, l->data);
+    }
     sli_cuda_leave(l->device);
     return st;
 }
@@ -534,6 +547,7 @@ static void cuda_destroy(batch_lender *lender)
     if (entered) {
         sli_cuda_leave(l->device);
     }
+    lender_maps_close(&l->maps);
     sli_device_free(l->data->config.device, l->state, sizeof(*l->state));
     shared_memory_close(&l->memory);
     sli_free(l->sets);

@@ -73,10 +73,14 @@ static void count_waits(cuda_program *p)
 static void count_step(cuda_program *p, const step_trace *trace)
 {
     const uint64_t gather = ticks_of(p, trace->gather_ns / p->micro_batches);
+    const uint64_t maps = ticks_of(p, trace->map_ns / p->micro_batches);
     const uint64_t step = ticks_of(p, trace->step_ns / p->micro_batches);
 
     for (uint32_t i = 0; i < p->micro_batches; i++) {
         sli_counters_item(p->get_next_counters, gather, p->feed->layout.slot_bytes);
+        if (p->marks_maps) {
+            sli_counters_item(p->map_counters, maps, 0);
+        }
         sli_counters_item(p->step_counters, step, 0);
     }
 }
@@ -264,7 +268,13 @@ static sluice_status cuda_create(const program_config *config, sink_program **pr
     p->outcome = config->outcome;
     p->learning_rate = config->learning_rate;
     p->get_next_counters = feed_counters(config->feed, FEED_GET_NEXT);
+    p->map_counters = feed_counters(config->feed, FEED_MAPS);
     p->step_counters = feed_counters(config->feed, FEED_STEP);
+    p->mapped = config->mapped != NULL;
+    if (p->mapped) {
+        config->mapped->mark = cuda_program_mark_maps;
+        config->mapped->program = p;
+    }
     p->next_seq = 1;
     p->step = config->plan->first_step;
     p->pending = PROGRAM_DONE;

@@ -44,7 +44,10 @@ typedef struct cuda_program {
     run_outcome *outcome;
     sluice_schedule learning_rate;
     sli_counters *get_next_counters;
+    sli_counters *map_counters;
     sli_counters *step_counters;
+    bool mapped;     /* the step calls device maps */
+    bool marks_maps; /* the maps' end is marked in the stream; false while a step is captured */
 
     sli_stream stream;
     cudaStream_t handle; /* the CUDA stream of `stream` */
@@ -104,6 +107,10 @@ void cuda_program_fail_with(cuda_program *p, sluice_status status);
 /* See program_ops. */
 sluice_status cuda_program_launch(sink_program *program, uint64_t steps);
 sluice_status cuda_program_await_room(sink_program *program, int64_t timeout_ns);
+
+/* Called between the device maps and the step of a batch: in the modes that call the step for each
+ * batch, enqueues the kernel that measures the time of the maps. */
+sluice_status cuda_program_mark_maps(void *program);
 
 /* Chooses a mode that the step supports, and creates its graph (cuda_program_mode.c). */
 sluice_status cuda_program_choose_mode(cuda_program *p, const program_config *config);

@@ -165,6 +165,13 @@ static sluice_status launch_front(void *arg)
     return st;
 }
 
+sluice_status cuda_program_mark_maps(void *program)
+{
+    cuda_program *p = program;
+
+    return p->marks_maps ? step_graph_launch_kernel(&p->chain.mark, p->handle) : SLUICE_OK;
+}
+
 /* Calls the step. A step that fails is counted as one that ran. */
 static sluice_status call_step(void *arg)
 {

@@ -159,8 +159,8 @@ static sluice_status load_kernels(void *arg)
 {
     const step_chain *chain = &((cuda_program *)arg)->chain;
     const sli_kernel_launch *kernels[] = {&chain->begin, &chain->gather, &chain->next,
-                                          &chain->inner, &chain->digest};
-    const size_t count = chain->digest.function != NULL ? 5 : 4;
+                                          &chain->inner, &chain->mark,   &chain->digest};
+    const size_t count = chain->digest.function != NULL ? 6 : 5;
     sluice_status st = SLUICE_OK;
 
     for (size_t i = 0; i < count && st == SLUICE_OK; i++) {
@@ -248,5 +248,6 @@ sluice_status cuda_program_choose_mode(cuda_program *p, const program_config *co
     }
     p->base.by_batch = p->base.mode != SLUICE_MODE_LOOP;
     p->control.one_batch = p->base.by_batch;
+    p->marks_maps = p->mapped && p->graph.exec == NULL;
     return st;
 }

@@ -132,6 +132,7 @@ static sluice_status describe_kernels(cuda_program *p, const program_config *con
     step_begin_launch(c, &p->chain.begin);
     step_inner_launch(c, &p->chain.inner);
     step_next_launch(c, &p->chain.next);
+    step_mark_launch(c, &p->chain.mark);
     sli_getnext_gather_launch(&c->getnext, &p->gather, p->multiprocessors, &p->chain.gather);
     if (config->digest) {
         describe_digest(p);
@@ -148,7 +149,7 @@ static void describe_view(cuda_program *p)
 
     view->struct_size = sizeof(*view);
     view->inputs = sli_queue_outputs(p->feed->queue, 0, &view->input_count);
-    view->valid_rows = &sli_queue_device_header(p->feed->queue)->valid_rows;
+    view->valid_rows = &sli_queue_device_header(p->feed->queue, 0)->valid_rows;
     view->step = &frame->step;
     view->epoch = &frame->epoch;
     view->outputs = frame->outputs;

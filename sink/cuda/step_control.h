@@ -38,6 +38,7 @@ SLI_KERNEL_FN void step_enter_first(const step_control *c, uint64_t step)
     c->state->current.valid_rows = 0;
     c->state->current.digest = 0;
     c->state->current.gather_ns = 0;
+    c->state->current.map_ns = 0;
     c->state->current.step_ns = 0;
 }
 
@@ -66,6 +67,16 @@ SLI_KERNEL_FN void step_enter(const step_control *c)
     for (uint32_t i = 0; i < c->column_count; i++) {
         c->state->digests[i] = 0;
     }
+}
+
+/* Writes the frame of a batch of a channel, which has no learning rate and no outputs. */
+SLI_KERNEL_FN void step_enter_batch(const batch_frame *b)
+{
+    b->frame->step = b->number;
+    b->frame->epoch = b->header->pass;
+    b->frame->random_key = b->random_key;
+    b->frame->micro = 0;
+    b->frame->learning_rate = 0;
 }
 
 /* ---- after a step ---------------------------------------------------------------------------- */
@@ -101,6 +112,7 @@ SLI_KERNEL_FN bool step_keep(const step_control *c)
     trace->digest = c->state->current.digest;
     trace->valid_rows = c->state->current.valid_rows;
     trace->gather_ns = c->state->current.gather_ns;
+    trace->map_ns = c->state->current.map_ns;
     trace->step_ns = c->state->current.step_ns;
     if (finite || c->nan_guard == SLUICE_NAN_IGNORE) {
         return true;
@@ -118,10 +130,14 @@ SLI_KERNEL_FN bool step_leave(const step_control *c)
     const sli_getnext *g = &c->getnext;
     const uint64_t now = getnext_now_ns();
     const uint64_t seq = g->state->seq;
+    const uint64_t gathered = g->state->gathered_ns;
+    const uint64_t mapped = c->state->mapped_ns != 0 ? c->state->mapped_ns : gathered;
     bool good = true;
 
-    c->state->current.gather_ns += g->state->gathered_ns - g->state->found_ns;
-    c->state->current.step_ns += now - g->state->gathered_ns;
+    c->state->current.gather_ns += gathered - g->state->found_ns;
+    c->state->current.map_ns += mapped - gathered;
+    c->state->current.step_ns += now - mapped;
+    c->state->mapped_ns = 0;
     c->state->ended_ns = now;
     if (c->column_count > 0) {
         step_fold_digest(c);
@@ -207,6 +223,12 @@ SLI_KERNEL_FN bool step_next(const step_control *c)
     }
     step_enter(c);
     return true;
+}
+
+/* Runs after the device maps of a batch, before its step. */
+SLI_KERNEL_FN void step_mark(const step_control *c)
+{
+    c->state->mapped_ns = getnext_now_ns();
 }
 
 /* ---- the digest ------------------------------------------------------------------------------ */

@@ -31,6 +31,7 @@ typedef struct step_chain {
     sli_kernel_launch digest; /* its function is NULL if no digest is requested */
     sli_kernel_launch inner; /* runs in place of next, except after the last step of an iteration */
     sli_kernel_launch next;
+    sli_kernel_launch mark; /* runs between device maps and step, where these are not captured */
 } step_chain;
 
 typedef struct step_graph {

@@ -37,6 +37,18 @@ extern "C" __global__ void __launch_bounds__(1)
     step_inner(&c);
 }
 
+extern "C" __global__ void __launch_bounds__(1)
+    step_kernel_mark(const __grid_constant__ step_control c)
+{
+    step_mark(&c);
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+    step_kernel_batch(const __grid_constant__ batch_frame b)
+{
+    step_enter_batch(&b);
+}
+
 extern "C" __global__ void __launch_bounds__(DIGEST_THREADS)
     step_kernel_digest(const __grid_constant__ step_digest d)
 {
@@ -78,6 +90,16 @@ void step_inner_launch(step_control *control, sli_kernel_launch *launch_out)
 void step_next_launch(step_control *control, sli_kernel_launch *launch_out)
 {
     fill_launch((const void *)step_kernel_next, 1, 1, control, launch_out);
+}
+
+void step_mark_launch(step_control *control, sli_kernel_launch *launch_out)
+{
+    fill_launch((const void *)step_kernel_mark, 1, 1, control, launch_out);
+}
+
+void step_batch_launch(batch_frame *batch, sli_kernel_launch *launch_out)
+{
+    fill_launch((const void *)step_kernel_batch, 1, 1, batch, launch_out);
 }
 
 void step_digest_launch(step_digest *digest, uint32_t multiprocessors,

@@ -8,7 +8,8 @@
  * or, unrolled, (gather -> [digest] -> step -> inner)* before the last step of an iteration.
  *
  * begin and next wait for a batch and write the step's frame, to which the step's view points; next
- * first stores the step's outputs (its trace) and checks them (the NaN guard). The bodies are in
+ * first stores the step's outputs (its trace) and checks them (the NaN guard). mark stores the time
+ * at which device maps end, in modes that call the step for each batch. The bodies are in
  * step_control.h, for nvcc and for a C compiler; the kernels are in step_kernels.cu.
  */
 #ifndef SLUICE_STEP_KERNELS_H
@@ -40,7 +41,8 @@ typedef struct step_trace {
     uint64_t digest;
     uint32_t valid_rows;
     uint32_t padding;
-    uint64_t gather_ns; /* gather_ns, step_ns: sums over the step's batches */
+    uint64_t gather_ns; /* gather_ns, map_ns, step_ns: sums over the step's batches */
+    uint64_t map_ns;
     uint64_t step_ns;
     float outputs[SLUICE_MAX_OUTPUTS];
 } step_trace;
@@ -51,9 +53,10 @@ typedef struct step_state {
     uint32_t valid_rows; /* number of rows with samples in the current batch */
     uint32_t padding;
     uint64_t nan_steps;
-    uint64_t idle_ns;  /* idle time between launches, from the end of a step to the arrival of the
-                          next batch */
-    uint64_t ended_ns; /* when the last step ended; 0: no step has ended yet */
+    uint64_t idle_ns;   /* idle time between launches, from the end of a step to the arrival of the
+                           next batch */
+    uint64_t mapped_ns; /* when the device maps of the current batch ended; 0: not measured */
+    uint64_t ended_ns;  /* when the last step ended; 0: no step has ended yet */
     uint64_t digests[SLUICE_MAX_COLUMNS]; /* sums over the current batch, one per column */
 } step_state;
 
@@ -87,6 +90,14 @@ typedef struct step_control {
     uint8_t one_batch;     /* each launch is one batch and is ordered after its arrival */
 } step_control;
 
+/* Arguments of the kernel that writes the frame of a batch of a channel, for its device maps. */
+typedef struct batch_frame {
+    const sli_batch_header *header; /* of the batch, after its gather */
+    step_frame *frame;
+    uint64_t number; /* of the batch; its step */
+    uint64_t random_key;
+} batch_frame;
+
 /* The tensors of the step, for the digest. */
 typedef struct step_digest {
     const uint8_t *columns[SLUICE_MAX_COLUMNS]; /* aligned for 8-byte words */
@@ -100,6 +111,8 @@ typedef struct step_digest {
 void step_begin_launch(step_control *control, sli_kernel_launch *launch_out);
 void step_inner_launch(step_control *control, sli_kernel_launch *launch_out);
 void step_next_launch(step_control *control, sli_kernel_launch *launch_out);
+void step_mark_launch(step_control *control, sli_kernel_launch *launch_out);
+void step_batch_launch(batch_frame *batch, sli_kernel_launch *launch_out);
 void step_digest_launch(step_digest *digest, uint32_t multiprocessors,
                         sli_kernel_launch *launch_out);
 

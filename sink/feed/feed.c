@@ -116,6 +116,20 @@ static sluice_status wanted_slots(const data_feed *f, uint32_t *slots_out)
     return st;
 }
 
+/* Subtracts the outputs of device maps from the memory bound. */
+static sluice_status bound_maps(const data_feed *f, uint64_t *bound)
+{
+    if (f->map_bytes > 0 && f->map_bytes >= *bound) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "outputs of device maps take %.6g MB for batches of %u, more than the "
+                        "bound of %.6g MB; use a smaller batch, smaller outputs, or allow more "
+                        "memory",
+                        (double)f->map_bytes / 1e6, f->plan->batch_size, (double)*bound / 1e6);
+    }
+    *bound -= f->map_bytes;
+    return SLUICE_OK;
+}
+
 /*
  * Computes the part of the memory bound that is available for slots. The memory for a stream's
  * samples counts against a bound that the user has set, but not against the default bound, which
@@ -125,6 +139,7 @@ static sluice_status find_bound(data_feed *f, uint64_t *bound_out)
 {
     const uint64_t bound = f->config.memory_bytes;
 
+    f->map_bytes = device_maps_bytes(f->config.maps, f->plan->batch_size, f->held);
     f->stream_bytes = sli_plan_stream_memory(f->plan, f->placement->worker_count);
     if (bound > 0 && f->stream_bytes >= bound) {
         return sli_fail(SLUICE_E_INVALID,
@@ -135,25 +150,32 @@ static sluice_status find_bound(data_feed *f, uint64_t *bound_out)
                         (double)bound / 1e6);
     }
     *bound_out = bound > 0 ? bound - f->stream_bytes : f->memory_limit / MEMORY_SHARE;
-    return SLUICE_OK;
+    return bound_maps(f, bound_out);
 }
 
 /* bound: the part of the memory bound that was available for slots. */
 static sluice_status refuse_slots(const data_feed *f, uint32_t slots, uint64_t bytes,
                                   uint64_t bound, bool may_be_fewer)
 {
-    const uint64_t beside = f->config.memory_bytes > 0 ? f->stream_bytes : 0;
-    char samples[80] = "";
+    const uint64_t samples = f->config.memory_bytes > 0 ? f->stream_bytes : 0;
+    const uint64_t beside = samples + f->map_bytes;
+    char what[120] = "";
 
-    if (beside > 0) {
-        snprintf(samples, sizeof(samples), " beside %.6g MB for samples of the stream",
-                 (double)beside / 1e6);
+    if (samples > 0) {
+        snprintf(what, sizeof(what), " beside %.6g MB for samples of the stream",
+                 (double)samples / 1e6);
+    }
+    if (f->map_bytes > 0) {
+        const size_t at = strlen(what);
+
+        snprintf(what + at, sizeof(what) - at, "%s %.6g MB for outputs of device maps",
+                 at > 0 ? " and" : " beside", (double)f->map_bytes / 1e6);
     }
     return sli_fail(
         SLUICE_E_INVALID,
         "%u slots take %.6g MB%s, more than the bound of %.6g MB; use a smaller batch%s, "
         "or allow more memory",
-        slots, (double)bytes / 1e6, samples, (double)(bound + beside) / 1e6,
+        slots, (double)bytes / 1e6, what, (double)(bound + beside) / 1e6,
         may_be_fewer ? ", fewer slots" : "");
 }
 
@@ -267,7 +289,7 @@ static sluice_status check_cache(const data_feed *f)
 
 static sluice_status make_profile(data_feed *f)
 {
-    static const char *const names[FEED_STAGES] = {"copy", "get_next", "step"};
+    static const char *const names[FEED_STAGES] = {"copy", "get_next", "device_maps", "step"};
 
     memcpy(f->stage_names, f->plan->stage_names, f->plan->stage_count * sizeof(char *));
     memcpy(f->stage_names + f->plan->stage_count, names, sizeof(names));
@@ -291,6 +313,9 @@ sluice_status feed_open(const feed_config *config, data_feed *f)
         st = sli_plan_layout(f->plan, &f->layout);
     }
     if (st == SLUICE_OK) {
+        st = device_maps_plan(f->config.maps, f->plan->seen, f->plan->column_count);
+    }
+    if (st == SLUICE_OK) {
         st = plan_placement(f);
     }
     if (st == SLUICE_OK) {
@@ -309,6 +334,9 @@ sluice_status feed_open(const feed_config *config, data_feed *f)
         queue_config(f, f->slots, &queue);
         queue.copy_counters = feed_counters(f, FEED_COPY);
         st = sli_queue_create(&queue, &f->queue);
+    }
+    if (st == SLUICE_OK) {
+        st = device_maps_open(f->config.maps, config->device, f->plan->batch_size, f->held);
     }
     if (st != SLUICE_OK) {
         feed_close(f);

@@ -8,13 +8,14 @@
 
 #include <sluice/ranks.h>
 
+#include "device_maps.h"
 #include "engine_int.h"
 #include "placement_int.h"
 #include "plan_int.h"
 #include "queue_int.h"
 
 /* Stages that the feed adds to the profile, after the plan's stages. */
-enum { FEED_COPY, FEED_GET_NEXT, FEED_STEP, FEED_STAGES };
+enum { FEED_COPY, FEED_GET_NEXT, FEED_MAPS, FEED_STEP, FEED_STAGES };
 
 typedef struct feed_config {
     sluice_device *device;
@@ -22,8 +23,11 @@ typedef struct feed_config {
     sli_run_settings settings;
     uint32_t workers;      /* number of workers; 0: chosen by the placement */
     uint32_t slots;        /* number of slots; 0: slot_count(), reduced to fit the memory bound */
-    uint64_t memory_bytes; /* bound, including samples of a stream; 0: a quarter of the memory that
-                              the process may use, excluding samples of a stream */
+    uint64_t memory_bytes; /* bound, including outputs of maps and samples of a stream; 0: a quarter
+                              of the memory that the process may use, excluding samples of a
+                              stream */
+    device_maps *maps;     /* from device_maps_read(); feed_open() plans and opens them, with a set
+                              for each held batch. Closed by the caller */
     uint64_t history; /* number of latest batches whose sample lists outlive the release of their
                          slots */
     uint32_t held; /* maximum number of batches that the consumer holds at once, each in its own set
@@ -44,6 +48,7 @@ typedef struct data_feed {
     sli_queue_memory memory;
     uint64_t memory_limit; /* this rank's part of the memory that the process may use */
     uint64_t stream_bytes; /* upper bound of the memory for samples of a stream */
+    uint64_t map_bytes;    /* outputs of device maps */
     uint32_t held;         /* at least 1 */
     uint32_t slots;
     uint64_t passes;     /* passes of a stream to produce; 0: no limit. Set before the start */
@@ -69,7 +74,8 @@ sluice_status feed_start(data_feed *feed, uint64_t batches);
 void feed_stop(data_feed *feed);
 void feed_close(data_feed *feed);
 
-/* The device-side counters of a stage FEED_*. */
+/* The device-side counters of a stage FEED_*. FEED_MAPS counts the maps of batches whose time is
+ * known. */
 sli_counters *feed_counters(const data_feed *feed, uint32_t stage);
 
 #endif

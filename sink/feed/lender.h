@@ -10,6 +10,14 @@
 
 typedef struct batch_lender batch_lender;
 
+/* The next batch, which has arrived. */
+typedef struct lend_request {
+    uint64_t seq;
+    uint64_t number; /* of the whole training, from 0 */
+    uint32_t set;    /* set of tensors that the batch gets */
+    void *stream;    /* of the caller; NULL: none */
+} lend_request;
+
 typedef struct lender_ops {
     sluice_status (*create)(const data_feed *data, batch_lender **lender_out);
 
@@ -24,9 +32,9 @@ typedef struct lender_ops {
      */
     sluice_status (*check)(batch_lender *lender, uint32_t set, void *stream);
 
-    /* Lends batch seq, which has arrived, in a set of tensors. If the set's previous batch was not
-     * released by release(), its readers are in the stream that was passed to the previous call. */
-    sluice_status (*lend)(batch_lender *lender, uint64_t seq, uint32_t set, void *stream,
+    /* Lends a batch, after its device maps. If the set's previous batch was not released by
+     * release(), its readers are in the stream that was passed to the previous call. */
+    sluice_status (*lend)(batch_lender *lender, const lend_request *request,
                           sli_inputs *inputs_out);
 
     /*
@@ -51,6 +59,8 @@ typedef struct lender_ops {
 /* First member of every lender. */
 struct batch_lender {
     const lender_ops *ops;
+    uint64_t map_ticks; /* time of the device maps in the last lend(), of a lender that calls them
+                           on the host; else 0 */
 };
 
 #endif

@@ -46,6 +46,7 @@ struct host_program {
     sluice_schedule learning_rate;
     uint64_t seed;
     sli_counters *get_next_counters;
+    sli_counters *map_counters;
     sli_counters *step_counters;
     sli_stream stream;
     host_launch launches[MAX_LAUNCHES];
@@ -71,6 +72,7 @@ struct host_program {
     uint64_t *current_samples; /* (micro_batches, batch_size), or NULL */
     uint64_t nan_steps;
     uint64_t first_nan_step;
+    uint64_t began_ticks; /* when the maps or the step of the current batch began */
     bool stop_requested;  /* the current step has requested a stop */
     uint64_t step_number; /* the step's view points to micro and to the fields up to random_key */
     uint64_t epoch_number;
@@ -254,11 +256,22 @@ static void take_answer(host_program *p, sluice_status answer, uint64_t failures
     }
 }
 
+/* Called after the device maps of a batch, before its step. */
+static sluice_status mark_maps(void *program)
+{
+    host_program *p = program;
+    const uint64_t now = sli_ticks();
+
+    sli_counters_item(p->map_counters, now - p->began_ticks, 0);
+    p->began_ticks = now;
+    return SLUICE_OK;
+}
+
 /* Runs GetNext and the step for batch p->seq, which has arrived. */
 static void run_batch(host_program *p)
 {
     const uint64_t failures = sli_fail_count();
-    uint64_t start = sli_ticks();
+    const uint64_t start = sli_ticks();
     uint64_t now;
     sli_inputs inputs;
     sluice_status st;
@@ -276,12 +289,12 @@ static void run_batch(host_program *p)
     add_batch(p, &inputs);
     now = sli_ticks();
     sli_counters_item(p->get_next_counters, now - start, p->feed->layout.slot_bytes);
-    start = now;
+    p->began_ticks = now;
     sli_range_begin("step");
     st = p->model.step(&p->view, p->model.user);
     sli_range_end();
     now = sli_ticks();
-    sli_counters_item(p->step_counters, now - start, 0);
+    sli_counters_item(p->step_counters, now - p->began_ticks, 0);
     sli_queue_step_done(p->feed->queue, p->seq);
     atomic_store_explicit(&p->idle_since_ticks, now, memory_order_relaxed);
     /* Pairs with the acquire load in host_progress(): a reader of the count also sees
@@ -432,7 +445,12 @@ static sluice_status host_create(const program_config *config, sink_program **pr
     p->seed = config->seed;
     p->first_nan_step = UINT64_MAX;
     p->get_next_counters = feed_counters(feed, FEED_GET_NEXT);
+    p->map_counters = feed_counters(feed, FEED_MAPS);
     p->step_counters = feed_counters(feed, FEED_STEP);
+    if (config->mapped != NULL) {
+        config->mapped->mark = mark_maps;
+        config->mapped->program = p;
+    }
     p->seq = 1;
     p->view.struct_size = sizeof(p->view);
     p->view.input_count = feed->plan->column_count;

@@ -11,6 +11,7 @@
 
 #include "error_int.h"
 #include "feed.h"
+#include "mapped_step.h"
 #include "outcome.h"
 #include "sink_plan.h"
 #include "status_int.h"
@@ -26,6 +27,7 @@ typedef enum program_end {
 typedef struct program_config {
     const data_feed *feed;
     const sluice_model *model; /* output_count is set */
+    mapped_step *mapped;       /* the model's step, if it calls device maps; else NULL */
     const sink_plan *plan;
     run_outcome *outcome;   /* raised by steps and failures, polled before each step */
     uint32_t micro_batches; /* batches per step */

@@ -5,7 +5,8 @@
  * If the rank is in agree for RANKS_SHARE of the time or more, and at least as long as its steps
  * wait for data, other ranks are the limit: `ranks`.
  *
- * If steps wait for data less than FED_SHARE of the time, the step is the bottleneck. It is also
+ * If steps wait for data less than FED_SHARE of the time, the step is the bottleneck, or the device
+ * maps if they take longer. It is also
  * the bottleneck if it waits less than UNEVEN_SHARE and is busier than the workers: such short
  * waits come from the start of a run, single slow samples and other processes. Otherwise the
  * bottleneck is an earlier stage. If copies are busy for more than BUSY_SHARE of the time, it is
@@ -45,9 +46,18 @@ static void blame_ranks(sluice_report *report)
     report_advise_ranks(report);
 }
 
+/* True if device maps take longer than the steps. */
+static bool maps_are_slower(const sluice_report *report)
+{
+    const sli_stage_summary *step = report_find_stage(report, "step");
+    const sli_stage_summary *maps = report_find_stage(report, "device_maps");
+
+    return maps != NULL && step != NULL && maps->busy_ns > step->busy_ns;
+}
+
 static void blame_step(sluice_report *report)
 {
-    report->bottleneck = "step";
+    report->bottleneck = maps_are_slower(report) ? "device_maps" : "step";
     report->bottleneck_share = 1 - report->stats.data_wait_share;
     snprintf(report->bottleneck_why, sizeof(report->bottleneck_why),
              "steps wait for data %.1f %% of the time: the pipeline keeps up",

@@ -42,6 +42,16 @@ static void collect_stages(const report_run *run, sluice_report *report)
         report->stats.seconds > 0 ? report->wait_ns / 1e9 / report->stats.seconds : 0;
 }
 
+static void collect_maps(const report_run *run, sluice_report *report)
+{
+    const device_maps *maps = run->feed->config.maps;
+
+    report->stats.device_map_bytes = run->feed->map_bytes;
+    device_maps_names(maps, report->maps, sizeof(report->maps));
+    report->maps_untimed =
+        maps->count > 0 && report->has_kernels && report_find_stage(report, "device_maps") == NULL;
+}
+
 static void collect_queues(const report_run *run, sluice_report *report)
 {
     sli_queue_stats stats;
@@ -191,6 +201,7 @@ sluice_status report_make(const report_run *run, sluice_status status, const cha
     collect_stages(run, report);
     collect_queues(run, report);
     collect_environment(run, report);
+    collect_maps(run, report);
     report_collect_waits(run, report);
     st = collect_errors(run, report);
     if (st == SLUICE_OK) {

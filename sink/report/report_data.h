@@ -66,6 +66,9 @@ struct sluice_report {
     bool has_digest;
     int64_t cpu_ns; /* CPU time of the whole process so far, from getrusage() */
     int64_t peak_rss_bytes;
+    char maps[400];        /* names of the device maps: "blur, warp"; "": none */
+    bool maps_untimed;     /* the time of the maps is not known: they are enqueued with the step, or
+                              in the stream of a channel's loop */
     uint64_t source_bytes; /* memory that the source uses: sample list, splits, and a stream's
                               shuffle buffer */
 
@@ -127,7 +130,8 @@ struct sluice_report {
  */
 double report_sustained(const sluice_report *report, const sli_stage_summary *stage);
 
-/* True if workers run this stage once per sample. False for batch, copy, get_next and step. */
+/* True if workers run this stage once per sample. False for batch, copy, get_next, device_maps and
+ * step. */
 bool report_is_worker_stage(const sli_stage_summary *stage);
 
 /* The stage called `name`; NULL if the report has no such stage, since it processed no samples. */
@@ -136,7 +140,7 @@ const sli_stage_summary *report_find_stage(const sluice_report *report, const ch
 /* Total busy time of the workers in ns, over all workers and their stages. */
 double report_workers_ns(const sluice_report *report);
 
-/* Fraction of the run's time in which the device ran steps. */
+/* Fraction of the run's time in which the device ran steps and device maps. */
 double report_step_share(const sluice_report *report);
 
 /* Mean rate of the run in samples per second. */

@@ -101,10 +101,22 @@ static void add_memory(const sluice_report *report, sli_text *text)
 {
     sli_text_add(text, ",\"memory\":{\"staging_bytes\":%" PRIu64, report->stats.staging_bytes);
     add_count(text, "slot_bytes", report->stats.slot_bytes);
+    add_count(text, "device_map_bytes", report->stats.device_map_bytes);
     add_count(text, "cache_bytes", report->has_cache ? report->cache.bytes : 0);
     add_count(text, "source_bytes", report->source_bytes);
     add_count(text, "peak_rss_bytes", (uint64_t)report->peak_rss_bytes);
     sli_text_add(text, "}");
+}
+
+static void add_maps(const sluice_report *report, sli_text *text)
+{
+    if (report->maps[0] == '\0') {
+        sli_text_add(text, ",\"device_maps\":null");
+        return;
+    }
+    sli_text_add(text, ",\"device_maps\":{\"names\":");
+    sli_text_add_json(text, report->maps);
+    sli_text_add(text, ",\"timed\":%s}", report->maps_untimed ? "false" : "true");
 }
 
 static void add_cache(const sluice_report *report, sli_text *text)
@@ -318,6 +330,7 @@ sluice_status sluice_report_json(const sluice_report *report, char **json_out)
     add_errors(report, &text);
     add_memory(report, &text);
     add_cache(report, &text);
+    add_maps(report, &text);
     add_stages(report, &text);
     add_queues(report, &text);
     add_verdict(report, &text);

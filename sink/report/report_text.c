@@ -173,14 +173,31 @@ static void add_cache(const sluice_report *report, sli_text *text)
     }
 }
 
+/* Adds the names of the device maps. */
+static void add_maps(const sluice_report *report, sli_text *text)
+{
+    if (report->maps[0] != '\0') {
+        sli_text_add_line(text, "device maps: %s%s", report->maps,
+                          !report->maps_untimed  ? ""
+                          : report->mode != NULL ? "; captured with the step, whose time includes "
+                                                   "theirs"
+                                                 : "; enqueued, their time is not measured");
+    }
+}
+
 static void add_memory(const sluice_report *report, sli_text *text)
 {
     const sluice_report_stats *stats = &report->stats;
+    char maps[40] = "";
 
+    if (stats->device_map_bytes > 0) {
+        snprintf(maps, sizeof(maps), " %.1f MB device maps,",
+                 (double)stats->device_map_bytes / 1e6);
+    }
     sli_text_add_line(text,
-                      "memory: %.1f MB staging, %.1f MB slots, %.1f MB source, %.1f MB peak "
+                      "memory: %.1f MB staging, %.1f MB slots,%s %.1f MB source, %.1f MB peak "
                       "resident",
-                      (double)stats->staging_bytes / 1e6, (double)stats->slot_bytes / 1e6,
+                      (double)stats->staging_bytes / 1e6, (double)stats->slot_bytes / 1e6, maps,
                       (double)report->source_bytes / 1e6, (double)report->peak_rss_bytes / 1e6);
 }
 
@@ -257,6 +274,7 @@ static void add_run(const sluice_report *report, sli_text *text)
     add_cache(report, text);
     add_transport(report, text);
     add_errors(report, text);
+    add_maps(report, text);
     add_memory(report, text);
     add_device(report, text);
     if (report->ranks.world > 1 || strcmp(report->policy, "default") != 0) {

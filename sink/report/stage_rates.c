@@ -6,7 +6,7 @@
 
 bool report_is_worker_stage(const sli_stage_summary *stage)
 {
-    static const char *const others[] = {"batch", "copy", "get_next", "step"};
+    static const char *const others[] = {"batch", "copy", "get_next", "device_maps", "step"};
 
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         if (strcmp(stage->name, others[i]) == 0) {
@@ -30,7 +30,8 @@ const sli_stage_summary *report_find_stage(const sluice_report *report, const ch
  * whole batches has several samples. */
 static double samples_per_item(const sluice_report *report, const sli_stage_summary *stage)
 {
-    const uint64_t items = strcmp(stage->name, "step") == 0 ? stage->samples : report->batches;
+    const bool ran = strcmp(stage->name, "step") == 0 || strcmp(stage->name, "device_maps") == 0;
+    const uint64_t items = ran ? stage->samples : report->batches;
 
     if (report_is_worker_stage(stage)) {
         return 1;
@@ -63,7 +64,8 @@ double report_rate(const sluice_report *report)
 double report_step_share(const sluice_report *report)
 {
     const sli_stage_summary *step = report_find_stage(report, "step");
+    const sli_stage_summary *maps = report_find_stage(report, "device_maps");
+    const double busy_ns = (step != NULL ? step->busy_ns : 0) + (maps != NULL ? maps->busy_ns : 0);
 
-    return step != NULL && report->stats.seconds > 0 ? step->busy_ns / 1e9 / report->stats.seconds
-                                                     : 0;
+    return report->stats.seconds > 0 ? busy_ns / 1e9 / report->stats.seconds : 0;
 }

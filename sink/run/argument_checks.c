@@ -370,13 +370,9 @@ sluice_status train_check_settings(train_run *run)
 sluice_status train_check_columns(train_run *run)
 {
     const sli_plan *plan = run->feed.plan;
-    sluice_status st = device_maps_read(&run->config, plan->seen, plan->column_count,
-                                        plan->batch_size, &run->device_maps);
-
-    if (st == SLUICE_OK) {
-        st = expected_inputs_check(run->device_maps.columns, run->device_maps.column_count,
-                                   run->model.inputs, run->model.input_count, "model");
-    }
+    const sluice_status st =
+        expected_inputs_check(run->device_maps.columns, run->device_maps.column_count,
+                              run->model.inputs, run->model.input_count, "model");
 
     if (st == SLUICE_OK && plan->settings.on_error == SLI_ON_ERROR_ZERO && !run->model.reads_mask) {
         return sli_fail(SLUICE_E_INVALID,

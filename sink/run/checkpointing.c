@@ -35,6 +35,7 @@ static void take_resumed_state(train_run *run)
     const bool regroups =
         state->batch_size != plan->batch_size || state->world != run->config.world;
 
+    device_maps_warn_unversioned(&run->device_maps);
     sli_log(level, "resumes at step %llu, sample %llu of pass %llu, from %s",
             (unsigned long long)state->step, (unsigned long long)state->position.done,
             (unsigned long long)state->position.pass, run->checkpoint.folder);
@@ -72,6 +73,9 @@ sluice_status checkpointing_resume(train_run *run)
                         checkpoint->folder);
     }
     st = train_state_make(run->feed.plan, &run->progress.state);
+    if (st == SLUICE_OK) {
+        st = train_state_add_maps(&run->progress.state, &run->device_maps);
+    }
     if (st != SLUICE_OK || !checkpoint->resume) {
         return st;
     }

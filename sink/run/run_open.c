@@ -105,6 +105,7 @@ static sluice_status open_feed(train_run *run)
         .workers = config->workers,
         .slots = config->slots,
         .memory_bytes = config->memory_bytes,
+        .maps = &run->device_maps,
         .history = config->record_samples && run->device->caps.kernels
                        ? (uint64_t)config->output_capacity * config->micro_batches
                        : 0,
@@ -181,6 +182,7 @@ sluice_status train_make_program(train_run *run)
     const program_config config = {
         .feed = &run->feed,
         .model = &model,
+        .mapped = run->device_maps.count > 0 ? &run->mapped : NULL,
         .plan = &run->plan.sinks,
         .outcome = &run->outcome,
         .micro_batches = run->config.micro_batches,
@@ -194,17 +196,15 @@ sluice_status train_make_program(train_run *run)
                                                                          : run->config.nan_guard,
         .learning_rate = run->learning_rate,
         .seed = run->config.seed};
+    sluice_status st;
 
-    sluice_status st = SLUICE_OK;
-
-    if (run->device_maps.count > 0) {
-        st = device_maps_open(&run->device_maps, run->device, &run->model);
-        model.step = device_maps_step;
-        model.user = &run->device_maps;
+    if (config.mapped != NULL) {
+        run->mapped =
+            (mapped_step){.maps = &run->device_maps, .step = model.step, .user = model.user};
+        model.step = mapped_step_call;
+        model.user = &run->mapped;
     }
-    if (st == SLUICE_OK) {
-        st = ops->create(&config, &run->program);
-    }
+    st = ops->create(&config, &run->program);
     run->config.output_capacity = config.capacity;
     if (st == SLUICE_OK && run->program->mode != run->plan.mode) {
         run->plan.mode = run->program->mode;
@@ -296,8 +296,12 @@ static void write_plan_line(train_run *run)
     char length[320];
     char pass[120];
     char sinks[60] = "one sink";
+    char maps[40] = "";
     char samples[60] = "";
 
+    if (run->feed.map_bytes > 0) {
+        snprintf(maps, sizeof(maps), " + %.1f MB device maps", (double)run->feed.map_bytes / mb);
+    }
     if (run->feed.stream_bytes > 0) {
         snprintf(samples, sizeof(samples), " + up to %.1f MB of the stream's samples",
                  (double)run->feed.stream_bytes / mb);
@@ -310,12 +314,13 @@ static void write_plan_line(train_run *run)
     write_pass(run->feed.plan, pass, sizeof(pass));
     snprintf(run->plan.line, sizeof(run->plan.line),
              "plan: %s of %s, mode %s%s%s%s, %s, %u workers, %u slots, memory %.1f MB staging + "
-             "%.1f MB slots%s on %s",
+             "%.1f MB slots%s%s on %s",
              length, pass, sluice_mode_name(run->plan.mode),
              run->plan.mode_reason[0] != '\0' ? " (" : "", run->plan.mode_reason,
              run->plan.mode_reason[0] != '\0' ? ")" : "", sinks, run->feed.placement->worker_count,
              run->feed.slots, (double)run->feed.memory.staging_bytes / mb,
-             (double)run->feed.memory.slot_bytes / mb, samples, sluice_device_name(run->device));
+             (double)run->feed.memory.slot_bytes / mb, maps, samples,
+             sluice_device_name(run->device));
     if (!run->nested && run->config.rank == 0) { /* the line is the same on all ranks */
         sli_log(SLUICE_LOG_INFO, "%s", run->plan.line);
     }
@@ -342,6 +347,10 @@ sluice_status train_open_feed(train_run *run)
     }
     if (st == SLUICE_OK) {
         st = train_check_settings(run);
+    }
+    if (st == SLUICE_OK) {
+        st = device_maps_read(run->config.device_maps, run->config.device_map_count, "sluice_train",
+                              &run->device_maps);
     }
     if (st == SLUICE_OK) {
         run->outcome.token = run->config.stop;
@@ -406,10 +415,10 @@ void train_close(train_run *run)
     if (run->program != NULL) {
         run->program->ops->destroy(run->program);
     }
-    device_maps_close(&run->device_maps);
     if (run->feed.plan != NULL) {
         feed_close(&run->feed);
     }
+    device_maps_close(&run->device_maps);
     train_state_free(&run->progress.state);
     rank_waits_close(&run->ranks.waits);
     if (run->ranks.on_board) {

@@ -65,6 +65,7 @@ typedef struct train_run {
     rank_group ranks;
     data_feed feed;
     device_maps device_maps;
+    mapped_step mapped;
     sink_program *program;
     run_progress progress;
     run_outcome outcome;

@@ -56,6 +56,20 @@ static void inner_body(void *const *args, unsigned blocks, unsigned threads)
     step_inner(args[0]);
 }
 
+static void mark_body(void *const *args, unsigned blocks, unsigned threads)
+{
+    (void)blocks;
+    (void)threads;
+    step_mark(args[0]);
+}
+
+static void batch_body(void *const *args, unsigned blocks, unsigned threads)
+{
+    (void)blocks;
+    (void)threads;
+    step_enter_batch(args[0]);
+}
+
 static void digest_body(void *const *args, unsigned blocks, unsigned threads)
 {
     const step_digest *d = args[0];
@@ -71,6 +85,8 @@ static void digest_body(void *const *args, unsigned blocks, unsigned threads)
 static const fake_kernel begin_kernel = {"step_begin", begin_body, 1, {sizeof(step_control)}};
 static const fake_kernel next_kernel = {"step_next", next_body, 1, {sizeof(step_control)}};
 static const fake_kernel inner_kernel = {"step_inner", inner_body, 1, {sizeof(step_control)}};
+static const fake_kernel mark_kernel = {"step_mark", mark_body, 1, {sizeof(step_control)}};
+static const fake_kernel batch_kernel = {"step_batch", batch_body, 1, {sizeof(batch_frame)}};
 static const fake_kernel digest_kernel = {"step_digest", digest_body, 1, {sizeof(step_digest)}};
 
 static void describe(const fake_kernel *kernel, uint32_t blocks, uint32_t threads, void *arg,
@@ -92,6 +108,16 @@ void step_inner_launch(step_control *control, sli_kernel_launch *launch_out)
 void step_next_launch(step_control *control, sli_kernel_launch *launch_out)
 {
     describe(&next_kernel, 1, 1, control, launch_out);
+}
+
+void step_mark_launch(step_control *control, sli_kernel_launch *launch_out)
+{
+    describe(&mark_kernel, 1, 1, control, launch_out);
+}
+
+void step_batch_launch(batch_frame *batch, sli_kernel_launch *launch_out)
+{
+    describe(&batch_kernel, 1, 1, batch, launch_out);
 }
 
 void step_digest_launch(step_digest *digest, uint32_t multiprocessors,

@@ -446,6 +446,7 @@ static void running_out_of_memory_is_an_error(void)
 typedef struct lent {
     sluice_device *device;
     sluice_dataset *dataset;
+    device_maps maps; /* none */
     data_feed data;
     batch_lender *lender;
 } lent;
@@ -463,6 +464,7 @@ static void open_spoilt(lent *l)
     T_OK(sluice_dataset_parse(plain, &l->dataset));
     config.device = l->device;
     config.dataset = l->dataset;
+    config.maps = &l->maps;
     T_OK(feed_open(&config, &l->data));
     T_OK(device_lender(l->device)->create(&l->data, &l->lender));
     T_OK(feed_start(&l->data, UINT64_MAX));
@@ -485,20 +487,18 @@ static void close_spoilt(lent *l)
 static void a_slot_that_is_wrong_is_noticed(void)
 {
     for (int waits = 0; waits < 2; waits++) {
-        sluice_status st = SLUICE_OK;
+        lend_request request = {.seq = 1};
         cudaStream_t stream;
+        sluice_status st;
         sli_inputs inputs;
         lent l;
 
         fake_cuda_start(&channel_kit_machine);
         stream = channel_kit_stream(0);
         open_spoilt(&l);
-        if (waits == 1) {
-            st = l.lender->ops->lend(l.lender, 1, 0, NULL, &inputs);
-            T_EQ(st, SLUICE_E_CORRUPT);
-        } else {
-            T_OK(l.lender->ops->lend(l.lender, 1, 0, stream, &inputs));
-        }
+        request.stream = waits == 1 ? NULL : stream;
+        st = l.lender->ops->lend(l.lender, &request, &inputs);
+        T_EQ(st, waits == 1 ? SLUICE_E_CORRUPT : SLUICE_OK);
         while (st == SLUICE_OK) {
             st = l.lender->ops->poll_device(l.lender);
         }

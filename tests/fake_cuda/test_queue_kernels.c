@@ -368,7 +368,7 @@ static void a_gather_goes_from_slots_to_outputs(void)
         f.config.conversion = i / 2 == 0 ? &f.conversion : NULL;
         T_OK(sli_queue_create(&f.config, &f.queue));
         tensors = sli_queue_outputs(f.queue, 0, &count);
-        header = (const uint8_t *)sli_queue_device_header(f.queue);
+        header = (const uint8_t *)sli_queue_device_header(f.queue, 0);
         T_OK(sli_queue_gather(f.queue, 0, &gather));
         T_EQ(count, 2);
         T_TRUE((const uint8_t *)tensors[1].data - (uint8_t *)tensors[0].data >=

@@ -1,106 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* config.device_maps: operators of the user's between GetNext and the step, in every mode; on the
  * fake of CUDA they are enqueued as kernels. */
+#include "device_map_kit.h"
 #include "testing.h"
 #include "train_kit.h"
-#if defined(SLI_KIT_ON_CUDA)
-#include "cuda_kit.h"
-#endif
 
 enum { PIXELS = 48 };
 
-/* New column `sum`: the sum of the image's bytes. */
-static sluice_status sum_rows(const sluice_step *step, const sluice_tensor *outputs, void *user)
+static bool maps_are_captured(sluice_mode mode)
 {
-    const sluice_tensor *image = sluice_step_input(step, "image");
-
-    (void)user;
-    for (uint64_t row = 0; row < image->shape[0]; row++) {
-        int32_t sum = 0;
-
-        for (int i = 0; i < PIXELS; i++) {
-            sum += ((const uint8_t *)image->data)[row * PIXELS + (uint64_t)i];
-        }
-        ((int32_t *)outputs[0].data)[row] = sum;
-    }
-    return SLUICE_OK;
-}
-
-/* Replaces `label` by two numbers: the label plus 1000, and twice the sum of the map before. */
-static sluice_status pair_rows(const sluice_step *step, const sluice_tensor *outputs, void *user)
-{
-    const int32_t *label = sluice_step_input(step, "label")->data;
-    const int32_t *sum = sluice_step_input(step, "sum")->data;
-
-    (void)user;
-    for (uint64_t row = 0; row < outputs[0].shape[0]; row++) {
-        ((int32_t *)outputs[0].data)[2 * row] = label[row] + 1000;
-        ((int32_t *)outputs[0].data)[2 * row + 1] = 2 * sum[row];
-    }
-    return SLUICE_OK;
-}
-
-#if defined(SLI_KIT_ON_CUDA)
-static void map_body(void *const *args, unsigned blocks, unsigned threads)
-{
-    sluice_device_map_fn function;
-    const sluice_tensor *outputs;
-
-    (void)blocks;
-    (void)threads;
-    memcpy(&function, args[0], sizeof(function));
-    memcpy(&outputs, args[2], sizeof(outputs));
-    (void)function(args[1], outputs, NULL);
-}
-
-static const fake_kernel map_kernel = {
-    "kit_map",
-    map_body,
-    3,
-    {sizeof(sluice_device_map_fn), sizeof(sluice_step), sizeof(const sluice_tensor *)}};
-
-static sluice_status run_map(sluice_device_map_fn map, const sluice_step *step,
-                             const sluice_tensor *outputs)
-{
-    const dim3 one = {1, 1, 1};
-    sluice_step view = *step;
-    void *args[] = {&map, &view, &outputs};
-
-    return cudaLaunchKernel(&map_kernel, one, one, args, 0, step->stream) == cudaSuccess
-               ? SLUICE_OK
-               : sluice_fail(SLUICE_E_DEVICE, "cudaLaunchKernel fails");
-}
+#if defined(SLI_FAKE_CUDA)
+    return mode == SLUICE_MODE_GRAPH || mode == SLUICE_MODE_LOOP;
 #else
-static sluice_status run_map(sluice_device_map_fn map, const sluice_step *step,
-                             const sluice_tensor *outputs)
-{
-    return map(step, outputs, NULL);
-}
+    (void)mode;
+    return false;
 #endif
-
-static sluice_status sum_map(const sluice_step *step, const sluice_tensor *outputs, void *user)
-{
-    (void)user;
-    return run_map(sum_rows, step, outputs);
 }
-
-static sluice_status pair_map(const sluice_step *step, const sluice_tensor *outputs, void *user)
-{
-    (void)user;
-    return run_map(pair_rows, step, outputs);
-}
-
-static sluice_status failing_map(const sluice_step *step, const sluice_tensor *outputs, void *user)
-{
-    (void)step;
-    (void)outputs;
-    (void)user;
-    return sluice_fail(SLUICE_E_IO, "no table of weights");
-}
-
-static const sluice_column sum_column = {.name = "sum", .dtype = SLUICE_I32};
-static const sluice_column pair_column = {
-    .name = "label", .dtype = SLUICE_I32, .rank = 1, .shape = {2}};
 
 typedef struct two_maps {
     sluice_device_map sum;
@@ -135,15 +50,8 @@ static void look(kit *k, const sluice_step *step)
 static void init(kit *k, two_maps *maps)
 {
     memset((void *)maps, 0, sizeof(*maps));
-    sluice_device_map_init(&maps->sum);
-    maps->sum.name = "row sums";
-    maps->sum.map = sum_map;
-    maps->sum.outputs = &sum_column;
-    maps->sum.output_count = 1;
-    maps->pair = maps->sum;
-    maps->pair.name = "pairs";
-    maps->pair.map = pair_map;
-    maps->pair.outputs = &pair_column;
+    device_map_init(&maps->sum, "row sums", device_map_sum, &device_map_sum_column);
+    device_map_init(&maps->pair, "pairs", device_map_pair, &device_map_pair_column);
     maps->list[0] = &maps->sum;
     maps->list[1] = &maps->pair;
     kit_init(k);
@@ -159,7 +67,7 @@ static void the_step_reads_what_the_maps_wrote_in_every_mode(void)
     static const char *const devices[] = {"host:0", "host:0,copy=1"};
 
     for (size_t i = 0; i < 8; i++) {
-        const sluice_column expected[] = {sum_column, pair_column};
+        const sluice_column expected[] = {device_map_sum_column, device_map_pair_column};
         two_maps maps;
         kit k;
 
@@ -184,7 +92,7 @@ static void an_error_of_a_map_ends_the_run_with_its_name(void)
     kit k;
 
     init(&k, &maps);
-    maps.pair.map = failing_map;
+    maps.pair.map = device_map_fail;
     T_STATUS(kit_run(&k), SLUICE_E_IO);
     T_CONTAINS(k.error, "device map pairs returned");
     T_CONTAINS(k.error, "no table of weights");
@@ -199,7 +107,7 @@ static void refuse(kit *k, const char *text)
 
 static void wrong_maps_are_refused(void)
 {
-    sluice_column column = sum_column;
+    sluice_column column = device_map_sum_column;
     two_maps maps;
     kit k;
 
@@ -208,6 +116,8 @@ static void wrong_maps_are_refused(void)
     column.rank = 1;
     refuse(&k, "device map row sums: output sum");
     column.shape[0] = UINT64_MAX / 4;
+    refuse(&k, "outputs of device maps take 1.84467e+13 MB for batches of 2");
+    column.shape[0] = UINT64_MAX;
     refuse(&k, "device map row sums: output sum");
     column.rank = SLUICE_MAX_RANK + 1;
     refuse(&k, "device map row sums: outputs[0] is not a column");
@@ -215,6 +125,8 @@ static void wrong_maps_are_refused(void)
     refuse(&k, "device map row sums: 0 outputs");
     maps.sum.map = NULL;
     refuse(&k, "device map row sums: map is NULL");
+    maps.sum.name = "row\nsums";
+    refuse(&k, "device_maps[0].name has a control character");
     maps.sum.name = NULL;
     refuse(&k, "device_maps[0].name is NULL");
     maps.list[0] = NULL;
@@ -237,10 +149,133 @@ static void the_model_is_checked_against_the_outputs(void)
     kit_fini(&k);
 }
 
+/* The time of the maps is in the report, except where they are captured with the step. */
+static void the_report_has_a_row_for_the_maps(void)
+{
+    static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
+                                        SLUICE_MODE_LOOP};
+
+    for (size_t i = 0; i < 4; i++) {
+        const sli_stage_summary *row;
+        char *text = NULL;
+        two_maps maps;
+        kit k;
+
+        init(&k, &maps);
+        k.config.mode = modes[i];
+        k.in_step = look;
+        T_OK(kit_run(&k));
+        row = report_find_stage(k.report, "device_maps");
+        T_OK(sluice_report_text(k.report, &text));
+        if (maps_are_captured(modes[i])) {
+            CU_ASSERT_PTR_NULL(row);
+            T_CONTAINS(text, "device maps: row sums, pairs; captured with the step");
+        } else {
+            T_EQ(row != NULL ? row->samples : 0, 100);
+            T_TRUE(row != NULL && row->busy_ns > 0 && row->busy_ns < k.report->stats.seconds * 1e9);
+            T_CONTAINS(text, "device maps: row sums, pairs\n");
+        }
+        sluice_string_free(text);
+        T_OK(sluice_report_json(k.report, &text));
+        T_CONTAINS(text, "\"device_maps\":{\"names\":\"row sums, pairs\",\"timed\":");
+        T_CONTAINS(text, "\"device_map_bytes\":512");
+        sluice_string_free(text);
+        kit_fini(&k);
+    }
+}
+
+/* Each output takes a multiple of 256 bytes, beside the slots. */
+static void outputs_count_in_the_memory_bound(void)
+{
+    two_maps maps;
+    kit k;
+
+    init(&k, &maps);
+    T_OK(kit_run(&k));
+    T_EQ(k.report->stats.device_map_bytes, 512);
+    T_CONTAINS(k.plan, " slots + 0.0 MB device maps on ");
+    k.config.memory_bytes = k.report->stats.staging_bytes + k.report->stats.slot_bytes + 512;
+    k.config.slots = (uint32_t)k.report->queues[k.report->queue_count - 1].capacity;
+    T_OK(kit_run(&k));
+    k.config.memory_bytes--;
+    refuse(&k, "MB beside 0.000512 MB for outputs of device maps, more than the bound of");
+    kit_fini(&k);
+}
+
+static sluice_status save(void *user, const char *folder, uint32_t rank, uint32_t world)
+{
+    (void)rank;
+    (void)world;
+    return kit_save_state(user, folder);
+}
+
+static sluice_status load(void *user, const char *folder, uint32_t rank, uint32_t world)
+{
+    (void)rank;
+    (void)world;
+    return kit_load_state(user, folder);
+}
+
+/* Runs 10 more steps from the newest checkpoint in `folder`. */
+static sluice_status resume(kit *k, const char *folder)
+{
+    k->model.save = save;
+    k->model.load = load;
+    k->checkpoint.folder = folder;
+    k->checkpoint.resume = true;
+    k->config.max_steps = 10;
+    return kit_run(k);
+}
+
+static void a_resumed_run_compares_names_and_versions(void)
+{
+    char folder[300];
+    two_maps maps;
+    kit k;
+
+    snprintf(folder, sizeof(folder), "%s/run", t_folder());
+    init(&k, &maps);
+    maps.sum.version = 3;
+    maps.sum.name = "row \"sums\"";
+    maps.pair.version = 1;
+    T_OK(resume(&k, folder));
+    T_OK(resume(&k, folder));
+    maps.pair.version = 2;
+    refuse(&k, "the device maps differ: they were \"row \\\"sums\\\"\" version=3, \"pairs\" "
+               "version=1, now \"row \\\"sums\\\"\" version=3, \"pairs\" version=2");
+    k.config.device_map_count = 0;
+    k.in_step = NULL;
+    refuse(&k, "now none");
+    kit_fini(&k);
+}
+
+static void a_resumed_run_warns_of_maps_without_a_version(void)
+{
+    const char *log;
+    char folder[300];
+    two_maps maps;
+    kit k;
+
+    snprintf(folder, sizeof(folder), "%s/run", t_folder());
+    init(&k, &maps);
+    maps.pair.version = 1;
+    T_OK(resume(&k, folder));
+    kit_log_start(NULL, NULL);
+    T_OK(resume(&k, folder));
+    log = kit_log_stop();
+    T_CONTAINS(log, "device map row sums has no version");
+    CU_ASSERT_PTR_NULL(strstr(log, "device map pairs has no version"));
+    kit_fini(&k);
+}
+
 const t_test device_maps_tests[] = {
     T_TEST(the_step_reads_what_the_maps_wrote_in_every_mode),
     T_TEST(an_error_of_a_map_ends_the_run_with_its_name),
     T_TEST(wrong_maps_are_refused),
     T_TEST(the_model_is_checked_against_the_outputs),
+    T_TEST(the_report_has_a_row_for_the_maps),
+    T_TEST(outputs_count_in_the_memory_bound),
+    T_TEST(a_resumed_run_compares_names_and_versions),
+    T_TEST(a_resumed_run_warns_of_maps_without_a_version),
     T_END,
 };

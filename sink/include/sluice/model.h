@@ -118,7 +118,8 @@ static inline void sluice_model_init(sluice_model *model)
 }
 
 /**
- * A user-defined operator between GetNext and the step: reads step->inputs and writes `outputs`.
+ * A user-defined operator between GetNext and the step, or the loop of a channel (see
+ * sluice_channel_get_next()): reads step->inputs and writes `outputs`.
  * Called before each call of the step or eval, on the same thread and in the same way: on a host
  * device it reads and writes the bytes during the call; on a CUDA device it enqueues kernels on
  * step->stream, and is captured with the step in modes `graph` and `loop`. The other fields are
@@ -126,7 +127,8 @@ static inline void sluice_model_init(sluice_model *model)
  * step->random_key, step->micro and the row.
  *
  * outputs: (output_count) tensors (batch_size, ...) in the order of sluice_device_map.outputs, in
- * memory of the device that the library owns, at the same addresses for the whole run. The map must
+ * memory of the device that the library owns, at the same addresses for the whole run (of a channel
+ * for each set of tensors). They count in config.memory_bytes. The map must
  * write all rows, also those from *valid_rows on: their bytes are unspecified before the call.
  *
  * Returns: a negative status ends the run with it, with the name of the map and the text of
@@ -135,13 +137,16 @@ static inline void sluice_model_init(sluice_model *model)
 typedef sluice_status (*sluice_device_map_fn)(const sluice_step *step, const sluice_tensor *outputs,
                                               void *user);
 
-/** A user-defined operator for config.device_maps, initialized by sluice_device_map_init(). */
+/** A user-defined operator for device_maps of sluice_train_config and of sluice_channel_config,
+ * initialized by sluice_device_map_init(). */
 typedef struct sluice_device_map {
     size_t struct_size;           /**< bytes; set by sluice_device_map_init() */
-    const char *name;             /**< for errors and profilers; no default. Borrowed */
-    uint64_t version;             /**< change it whenever the map computes something else: with
-                                       config.agree the maps of all ranks must have the same names
-                                       and versions */
+    const char *name;             /**< for errors, reports, checkpoints and profilers; UTF-8
+                                       without control characters; no default. Borrowed */
+    uint64_t version;             /**< change it whenever the map computes something else: names
+                                       and versions must be those of the checkpoint that a run
+                                       resumes from and, with config.agree, those of all ranks. 0:
+                                       none, a warning when a run resumes */
     sluice_device_map_fn map;     /**< no default */
     void *user;                   /**< handed to map; borrowed */
     const sluice_column *outputs; /**< (output_count) columns of one sample, inputs of later maps

@@ -42,6 +42,7 @@ typedef struct sluice_report_stats {
     uint32_t regrouped_world;        /**< its number of ranks; both are 0 unless it is regrouped */
     double validation_seconds;       /**< time in validations, part of `seconds` */
     uint64_t validation_bad_samples; /**< samples of validations that were replaced or zeroed */
+    uint64_t device_map_bytes;       /**< device memory of the outputs of device maps */
 } sluice_report_stats;
 
 /** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */

@@ -18,6 +18,7 @@
 
 #include <sluice/dataset.h>
 #include <sluice/device.h>
+#include <sluice/model.h>
 #include <sluice/report.h>
 
 SLUICE_BEGIN_DECLS
@@ -65,7 +66,8 @@ typedef struct sluice_channel_config {
     uint32_t slots;           /**< batches in the queue, held ones included: held + 1 to 1024 (held
                                    + 2 to 1024 where batches are lent from their slots); 0: as
                                    sluice_train_config.slots, but enough for `held` */
-    uint64_t memory_bytes;    /**< upper bound for staging, slots and the samples of a stream; 0: a
+    uint64_t memory_bytes;    /**< upper bound for staging, slots, outputs of device maps and the
+                                   samples of a stream; 0: a
                                    quarter of the memory that the process may use, for staging
                                    and slots */
     sluice_on_error on_error; /**< fail */
@@ -77,10 +79,15 @@ typedef struct sluice_channel_config {
                         or more, each is released by sluice_channel_release(). Where
                         batches are not lent from their slots, as on `cuda:N`, there
                         are this many sets of tensors, which count in memory */
-    const sluice_channel_position *position; /**< resumes a loop at its saved position, with the
-                                      same bits if seed, dataset, batch size and world are the
-                                      same; first_batch must be 0. NULL: begins at first_batch.
-                                      Read only by sluice_channel_open() */
+    const sluice_channel_position *position;     /**< resumes a loop at its saved position, with the
+                                          same bits if seed, dataset, batch size and world are the
+                                          same; first_batch must be 0. NULL: begins at first_batch.
+                                          Read only by sluice_channel_open() */
+    const sluice_device_map *const *device_maps; /**< (device_map_count) pointers: functions that
+                                      sluice_channel_get_next() calls for each batch, in this order;
+                                      their outputs, a set for each held batch, count in memory.
+                                      Copied by sluice_channel_open() */
+    uint64_t device_map_count;                   /**< entries of device_maps, at most 16 */
 } sluice_channel_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -125,6 +132,7 @@ typedef struct sluice_channel_info {
     uint64_t slot_bytes;                       /**< device memory of all slots */
     sluice_column columns[SLUICE_MAX_COLUMNS]; /**< of one sample, in the order of a batch's
                                                   inputs */
+    uint64_t device_map_bytes;                 /**< device memory of the outputs of device maps */
 } sluice_channel_info;
 
 /** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
@@ -158,9 +166,10 @@ typedef struct sluice_batch {
     size_t struct_size;          /**< bytes; set by the library */
     uint64_t number;             /**< of the whole training, from 0 */
     uint64_t pass;               /**< of the dataset, from 0 */
-    const sluice_tensor *inputs; /**< in the dataset's column order, in memory of the device; see
+    const sluice_tensor *inputs; /**< in the dataset's column order, new columns of device maps
+                                      after them, in memory of the device; see
                                       sluice_batch_input() */
-    uint32_t input_count;        /**< columns of the dataset */
+    uint32_t input_count;        /**< columns of the dataset, and those of device maps */
     uint32_t rows;               /**< of each input: the batch size */
     uint32_t valid_rows;         /**< rows [0, valid_rows) hold samples, the rest is zero: it pads
                                       the last batch of a pass */
@@ -194,6 +203,12 @@ SLUICE_API const sluice_tensor *sluice_batch_input(const sluice_batch *batch, co
  * With stream NULL the kernels go into a stream of the library, and the call returns when they are
  * done: the tensors are ready for every stream. Readers of a batch that this call releases, in
  * streams that no call was given, must have finished.
+ *
+ * config.device_maps are called after GetNext, on the calling thread and, on `cuda:N`, with the
+ * device's context current; they enqueue in the stream of the kernels. In their sluice_step, step
+ * is the batch's number, epoch its pass, micro 0 of 1 and learning_rate 0; random_key is that of
+ * sluice_train() for a step of this number. The outputs of a map are at the addresses of the
+ * batch's set. An error of a map is returned, and again by each later call.
  *
  * @param stream      NULL on a host device; on `cuda:N` a cudaStream_t of that device that is not
  *                    being captured, or NULL, which does not mean CUDA's default stream (pass
