@@ -104,6 +104,20 @@ sluice_status sli_plan_begin(sli_plan *plan, const sli_position *position, uint3
 /* Returns the run's position after `batches` batches. */
 sli_position sli_plan_position(const sli_plan *plan, uint64_t batches);
 
+/*
+ * If the number of samples per pass is unknown: returns the number of batches of the run up to the
+ * end of a pass; UINT64_MAX: that is not known yet. A batch that has been published, while this is
+ * not known, is in the pass or an earlier one. Callable from any thread.
+ */
+uint64_t sli_plan_pass_end(const sli_plan *plan, uint64_t pass);
+
+/*
+ * If the number of samples per pass is unknown: returns the run's position after `batches` batches,
+ * as one in this pass, also at its end, where sli_plan_position() gives the next pass. All earlier
+ * passes must have ended.
+ */
+sli_position sli_plan_position_in(const sli_plan *plan, uint64_t pass, uint64_t batches);
+
 /* Returns the number of passes that the first `batches` batches of the run span. */
 uint64_t sli_plan_passes(const sli_plan *plan, uint64_t batches);
 

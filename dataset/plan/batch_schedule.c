@@ -182,6 +182,30 @@ sli_position sli_plan_position(const sli_plan *plan, uint64_t batches)
     return (sli_position){span.pass, span.done + span.first * plan->settings.world};
 }
 
+uint64_t sli_plan_pass_end(const sli_plan *plan, uint64_t pass)
+{
+    uint64_t samples;
+
+    return pass_lengths_end(&plan->details->kept, pass - plan->begin.pass, &samples);
+}
+
+sli_position sli_plan_position_in(const sli_plan *plan, uint64_t pass, uint64_t batches)
+{
+    pass_lengths *lengths = &plan->details->kept;
+    const uint64_t number = pass - plan->begin.pass;
+    const uint64_t rows = (uint64_t)plan->batch_size * plan->settings.world;
+    uint64_t samples = UINT64_MAX;
+    uint64_t done = batches * rows;
+
+    if (number > 0) {
+        done -= pass_lengths_end(lengths, number - 1, &samples) * rows;
+    }
+    if (pass_lengths_end(lengths, number, &samples) != UINT64_MAX && done > samples) {
+        done = samples; /* without the padding of the last batch */
+    }
+    return (sli_position){pass, done + (number == 0 ? plan->begin.done : 0)};
+}
+
 uint64_t sli_plan_passes(const sli_plan *plan, uint64_t batches)
 {
     batch_span last;

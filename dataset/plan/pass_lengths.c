@@ -107,3 +107,18 @@ kept_pass pass_lengths_find(pass_lengths *lengths, uint64_t batch)
     pthread_mutex_unlock(&lengths->lock);
     return pass;
 }
+
+uint64_t pass_lengths_end(pass_lengths *lengths, uint64_t number, uint64_t *samples_out)
+{
+    const pass_run *run;
+    uint64_t end = UINT64_MAX;
+
+    pthread_mutex_lock(&lengths->lock);
+    run = find_pass(lengths, number);
+    if (run != NULL) {
+        end = run->first_batch + (number - run->first + 1) * run->batches;
+        *samples_out = run->samples;
+    }
+    pthread_mutex_unlock(&lengths->lock);
+    return end;
+}

@@ -43,4 +43,10 @@ sluice_status pass_lengths_add(pass_lengths *lengths, uint64_t number, uint64_t 
  */
 kept_pass pass_lengths_find(pass_lengths *lengths, uint64_t batch);
 
+/*
+ * Returns the number of batches of the run up to the end of pass `number`, and the samples of that
+ * pass; UINT64_MAX: the pass has not ended. Callable from any thread.
+ */
+uint64_t pass_lengths_end(pass_lengths *lengths, uint64_t number, uint64_t *samples_out);
+
 #endif

@@ -121,6 +121,7 @@ static sluice_status describe_kernels(cuda_program *p, const program_config *con
     c->epoch_step = p->plan->epoch_step;
     c->epoch = p->plan->epoch;
     c->steps_per_epoch = p->plan->steps_per_epoch;
+    c->epoch_is_pass = p->plan->unknown;
     c->seed = sli_mix64(config->seed);
     c->output_count = p->model.output_count;
     c->nan_guard = (uint8_t)config->nan_guard;

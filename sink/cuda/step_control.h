@@ -18,19 +18,22 @@
 
 /* ---- the frame of a step --------------------------------------------------------------------- */
 
-SLI_KERNEL_FN uint64_t step_epoch(const step_control *c, uint64_t step)
+SLI_KERNEL_FN uint64_t step_epoch(const step_control *c, uint64_t step, uint64_t pass)
 {
+    if (c->epoch_is_pass) {
+        return pass;
+    }
     return step < c->epoch_step ? c->epoch - 1
                                 : c->epoch + (step - c->epoch_step) / c->steps_per_epoch;
 }
 
 /* Initializes frame and trace of the step that begins with the current batch. */
-SLI_KERNEL_FN void step_enter_first(const step_control *c, uint64_t step)
+SLI_KERNEL_FN void step_enter_first(const step_control *c, uint64_t step, uint64_t pass)
 {
     step_frame *frame = c->frame;
 
     frame->step = step;
-    frame->epoch = step_epoch(c, step);
+    frame->epoch = step_epoch(c, step, pass);
     frame->learning_rate = c->rates != NULL ? c->rates[c->getnext.state->steps] : 0;
     for (uint32_t i = 0; i < SLUICE_MAX_OUTPUTS; i++) {
         frame->outputs[i] = 0;
@@ -56,8 +59,8 @@ SLI_KERNEL_FN void step_enter(const step_control *c)
     const uint64_t key = sli_mix_in(c->seed, step);
 
     if (s->micro == 0) {
-        step_enter_first(c, step);
         c->state->current.pass = header->pass;
+        step_enter_first(c, step, c->state->current.pass);
         c->state->current.first_sample = header->first_sample;
     }
     c->state->valid_rows = header->valid_rows;

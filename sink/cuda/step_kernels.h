@@ -87,6 +87,7 @@ typedef struct step_control {
     uint32_t output_count;
     uint32_t column_count; /* number of columns to digest; 0: no digest */
     uint8_t nan_guard;     /* a sluice_nan_guard */
+    uint8_t epoch_is_pass; /* sink_plan.unknown: the epoch of a step is the pass of its batch */
     uint8_t one_batch;     /* each launch is one batch and is ordered after its arrival */
 } step_control;
 

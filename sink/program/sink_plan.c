@@ -16,6 +16,12 @@ static bool find_epochs(const sink_request *request, sink_plan *plan)
     plan->steps_per_epoch = epochs_are_passes(request)
                                 ? request->batches_per_pass / request->micro_batches
                                 : (uint64_t)request->sink_size;
+    if (request->unknown) {
+        plan->unknown = true;
+        plan->epoch = request->pass;
+        plan->epoch_step = request->within ? 0 : request->start_step;
+        return true;
+    }
     if (request->resumed && epochs_are_passes(request)) {
         plan->epoch = request->pass + 1;
         return !__builtin_add_overflow(
@@ -35,7 +41,9 @@ static bool find_ends(const sink_request *request, sink_plan *plan)
         __builtin_add_overflow(done, request->start_step, &plan->first_step)) {
         return false;
     }
-    if (request->epochs > 0 && request->epochs < plan->epoch) {
+    if (request->unknown) {
+        plan->end_step = request->epochs > plan->epoch ? UINT64_MAX : plan->first_step;
+    } else if (request->epochs > 0 && request->epochs < plan->epoch) {
         plan->end_step = plan->first_step;
     } else if (request->epochs > 0 &&
                (__builtin_mul_overflow(request->epochs - plan->epoch, per_epoch, &done) ||
@@ -77,6 +85,7 @@ sluice_status sink_plan_make(const sink_request *request, sink_plan *plan_out)
     } else if (plan.first_step >= plan.end_step) {
         return nothing_left(request, &plan);
     }
+    plan.first_epoch = sink_plan_epoch(&plan, plan.first_step);
     if (request->max_steps > 0 && request->max_steps < plan.end_step - plan.first_step) {
         plan.end_step = plan.first_step + request->max_steps;
     }
@@ -87,6 +96,9 @@ sluice_status sink_plan_make(const sink_request *request, sink_plan *plan_out)
 /* Steps from `step` to the end of its epoch. */
 static uint64_t left_of_epoch(const sink_plan *plan, uint64_t step)
 {
+    if (plan->unknown) {
+        return UINT64_MAX;
+    }
     return step < plan->epoch_step
                ? plan->epoch_step - step
                : plan->steps_per_epoch - (step - plan->epoch_step) % plan->steps_per_epoch;
@@ -119,14 +131,17 @@ bool sink_plan_is_boundary(const sink_plan *plan, sink_boundary boundary, uint64
 
 bool sink_plan_begins_epoch(const sink_plan *plan, uint64_t step)
 {
-    return left_of_epoch(plan, step) == plan->steps_per_epoch;
+    return plan->unknown ? step == plan->epoch_step
+                         : left_of_epoch(plan, step) == plan->steps_per_epoch;
 }
 
 uint64_t sink_plan_epoch(const sink_plan *plan, uint64_t step)
 {
-    return step < plan->epoch_step
-               ? plan->epoch - 1
-               : plan->epoch + (step - plan->epoch_step) / plan->steps_per_epoch;
+    if (step < plan->epoch_step) {
+        return plan->epoch - 1;
+    }
+    return plan->unknown ? plan->epoch
+                         : plan->epoch + (step - plan->epoch_step) / plan->steps_per_epoch;
 }
 
 uint64_t sink_plan_epoch_before(const sink_plan *plan, uint64_t step)
@@ -136,9 +151,14 @@ uint64_t sink_plan_epoch_before(const sink_plan *plan, uint64_t step)
     return epoch > 0 && sink_plan_begins_epoch(plan, step) ? epoch - 1 : epoch;
 }
 
-void sink_plan_end(sink_plan *plan, uint64_t step)
+void sink_plan_end_epoch(sink_plan *plan, uint64_t step)
 {
     plan->epoch = sink_plan_epoch(plan, step) + 1;
     plan->epoch_step = step;
+}
+
+void sink_plan_end(sink_plan *plan, uint64_t step)
+{
+    sink_plan_end_epoch(plan, step);
     plan->end_step = step;
 }

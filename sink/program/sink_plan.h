@@ -6,6 +6,9 @@
  * whose epochs are passes, epochs are counted from the end of the pass in which the run begins. A
  * sink is the rest of an epoch: a run that begins within an epoch ends its first sink at the end of
  * that epoch.
+ *
+ * If epochs are passes whose lengths are unknown, the run reports the end of each epoch
+ * (sink_plan_end_epoch()), and the number of an epoch is that of its pass.
  */
 #ifndef SLUICE_SINK_PLAN_H
 #define SLUICE_SINK_PLAN_H
@@ -44,6 +47,8 @@ typedef struct sink_request {
     bool resumed;     /* a resumed run that is already complete is not an error, but has no steps */
     uint64_t pass;    /* pass in which a resumed run begins */
     uint64_t batches; /* batches left in that pass */
+    bool unknown;     /* epochs are passes whose lengths are unknown */
+    bool within;      /* if `unknown`: the run begins within a pass, not at its first sample */
     boundary_request boundaries[SINK_BOUNDARIES];
 } sink_request;
 
@@ -51,8 +56,11 @@ typedef struct sink_plan {
     uint64_t steps_per_epoch;
     uint64_t first_step;
     uint64_t end_step;   /* one past the last step; UINT64_MAX: no limit */
-    uint64_t epoch_step; /* first step of `epoch` */
+    uint64_t epoch_step; /* first step of `epoch`; if `unknown`, 0 if it is before first_step */
     uint64_t epoch;
+    uint64_t first_epoch; /* epoch of first_step */
+    bool unknown; /* epochs are passes whose lengths are unknown; `epoch` is the current one,
+                     or the next one after sink_plan_end_epoch() */
     boundary_request boundaries[SINK_BOUNDARIES]; /* sinks also end at these boundaries */
 } sink_plan;
 
@@ -62,6 +70,9 @@ sluice_status sink_plan_make(const sink_request *request, sink_plan *plan_out);
 
 /* Ends the epoch and the run after `step` steps, because the data ended there. */
 void sink_plan_end(sink_plan *plan, uint64_t step);
+
+/* If `unknown`: ends the epoch after `step` steps. No program may be running. */
+void sink_plan_end_epoch(sink_plan *plan, uint64_t step);
 
 /* Number of steps of the sink that begins at `step`. The sink ends at the next boundary with an
  * action, at the end of the epoch, or at the end of the run. */

@@ -126,7 +126,7 @@ static void collect_environment(const report_run *run, sluice_report *report)
 /* Number of epochs and the first step of the run. */
 static void collect_plan(const sink_plan *plan, uint64_t step, sluice_report_stats *stats)
 {
-    stats->epochs = sink_plan_epoch(plan, step) - sink_plan_epoch(plan, plan->first_step);
+    stats->epochs = sink_plan_epoch(plan, step) - plan->first_epoch;
     stats->first_step = plan->first_step;
 }
 

@@ -383,22 +383,36 @@ sluice_status train_check_columns(train_run *run)
     return st;
 }
 
-sluice_status train_check_stream(train_run *run)
+sluice_status train_check_epochs(train_run *run)
 {
     const sluice_train_config *config = &run->config;
+    const sli_plan *plan = run->feed.plan;
     const bool passes = !config->dataset_sink_mode || config->sink_size < 0;
+    const char *what = sli_plan_uncounted(plan);
 
-    if (sli_plan_uncounted(run->feed.plan) == NULL || !passes || config->epochs == 0) {
+    if (what == NULL || !passes || config->epochs == 0) {
         return SLUICE_OK;
     }
-    if (config->epochs > 1 || config->initial_epoch > 0) {
-        return sli_fail(
-            SLUICE_E_UNSUPPORTED,
-            "epochs=%llu of %s, whose passes have no known length: use "
-            "epochs=1, or epochs of a fixed length by sink_size=N, or total_steps alone",
-            (unsigned long long)config->epochs, sli_plan_uncounted(run->feed.plan));
+    if (config->initial_epoch > 0) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "initial_epoch=%llu of %s, whose passes have no known length: resume from "
+                        "a checkpoint, or set start_step, or the length of an epoch by sink_size=N",
+                        (unsigned long long)config->initial_epoch, what);
     }
-    run->feed.passes = 1;
+    if (config->epochs > 1 && config->micro_batches > 1) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "epochs=%llu of %s, whose passes have no known length, in steps of %u "
+                        "micro-batches: a pass may end within a step; use epochs=1, or epochs of "
+                        "a fixed length by sink_size=N",
+                        (unsigned long long)config->epochs, what, config->micro_batches);
+    }
+    if (config->epochs > 1 && sli_plan_reads_once(plan)) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "epochs=%llu of a stream that can be read but once, a pipe or a stream "
+                        "without open_pass(); use epochs=1",
+                        (unsigned long long)config->epochs);
+    }
+    run->passes.unknown = true;
     return SLUICE_OK;
 }
 

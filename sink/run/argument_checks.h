@@ -19,8 +19,8 @@ sluice_status train_find_ranks(train_run *run);
 sluice_status train_check_settings(train_run *run);
 sluice_status train_check_columns(train_run *run);
 
-/* Checks the settings for a stream, and sets the number of its passes. */
-sluice_status train_check_stream(train_run *run);
+/* Checks epochs that are passes whose lengths are unknown, and marks a run that has them. */
+sluice_status train_check_epochs(train_run *run);
 
 /* Checks the padding of the last batch. Call after sli_plan_begin(), because the check depends on
  * the run's start position. */

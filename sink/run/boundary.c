@@ -3,6 +3,8 @@
 
 #include "checkpointing.h"
 #include "epoch.h"
+#include "pass_epochs.h"
+#include "sink_modes.h"
 #include "validation.h"
 
 sluice_status boundary_validate(train_run *run, bool always)
@@ -46,6 +48,25 @@ sluice_status boundary_finish(train_run *run)
         st = epoch_end_before(run);
     }
     return st == SLUICE_OK ? checkpointing_write(run, true) : st;
+}
+
+sluice_status boundary_resumed_pass(train_run *run)
+{
+    sluice_status st;
+
+    if (!run->passes.unknown || !run->origin.resumed || run->feed.plan->begin.done == 0 ||
+        run->progress.step >= run->plan.sinks.end_step) {
+        return SLUICE_OK;
+    }
+    run->passes.limits = true; /* also of the last epoch */
+    st = train_await_pass(run);
+    if (st != SLUICE_END_OF_PASS) {
+        pass_epochs_begin(run);
+        return st;
+    }
+    pass_epochs_end(run);
+    st = run->validation.every_epochs > 0 ? boundary_validate(run, false) : SLUICE_OK;
+    return st == SLUICE_OK ? checkpointing_write(run, false) : st;
 }
 
 sluice_status boundary_at_end(train_run *run)

@@ -16,6 +16,13 @@ sluice_status boundary_validate(train_run *run, bool always);
  * earlier run had not reached. */
 sluice_status boundary_finish(train_run *run);
 
+/*
+ * First call of a run that resumes within a pass of unknown length. If an earlier run was ended
+ * after the last step of that pass, it has called the hook epoch_end, but did not know that the
+ * pass was complete: ends the epoch, validates and writes a checkpoint if these are due.
+ */
+sluice_status boundary_resumed_pass(train_run *run);
+
 /* Performs the last actions of a run that ends without an error: the validation at_end and a
  * checkpoint. */
 sluice_status boundary_at_end(train_run *run);

@@ -7,6 +7,7 @@
 #include "checkpoint.h"
 #include "log_int.h"
 #include "nvtx_ranges_int.h"
+#include "pass_epochs.h"
 #include "rng_int.h"
 #include "watched_model.h"
 
@@ -99,9 +100,7 @@ static sluice_status write_checkpoint(train_run *run, checkpoint_kind kind)
     sluice_status st;
 
     state->step = run->progress.step;
-    state->position =
-        sli_plan_position(run->feed.plan, (run->progress.step - run->plan.sinks.first_step) *
-                                              run->config.micro_batches);
+    state->position = pass_epochs_position(run);
     sli_range_begin("checkpoint");
     st = checkpoint_write(&store, kind, state);
     sli_range_end();

@@ -4,6 +4,7 @@
 #include "error_int.h"
 #include "hooks.h"
 #include "nvtx_ranges_int.h"
+#include "pass_epochs.h"
 #include "run_agreement.h"
 #include "run_failure.h"
 #include "sink_modes.h"
@@ -82,9 +83,17 @@ static sluice_status run_sink(train_run *run, uint64_t steps)
     sluice_status st = SLUICE_OK;
 
     while (st == SLUICE_OK && run->progress.step < end && outcome_goes_on(&run->outcome)) {
-        st = run_steps(run, per_sink ? end - run->progress.step : 1);
+        st = train_await_pass(run); /* so that step_begin is not called after the last step */
+        if (st == SLUICE_OK) {
+            st = run_steps(run, per_sink ? end - run->progress.step : 1);
+        }
     }
-    return st == SLUICE_OK ? train_end_sink(run) : st;
+    if (st == SLUICE_OK || st == SLUICE_END_OF_PASS) {
+        const sluice_status ended = train_end_sink(run);
+
+        st = ended != SLUICE_OK ? ended : st;
+    }
+    return st;
 }
 
 sluice_status epoch_run_sink(train_run *run)
@@ -94,8 +103,8 @@ sluice_status epoch_run_sink(train_run *run)
     sli_range_begin("sink");
     st = run_sink(run, sink_plan_length(&run->plan.sinks, run->progress.step));
     sli_range_end();
-    if (st == SLUICE_END_OF_DATA && run->feed.passes > 0) {
-        sink_plan_end(&run->plan.sinks, run->progress.step); /* the epoch is the whole stream */
+    if (st == SLUICE_END_OF_PASS || (st == SLUICE_END_OF_DATA && run->passes.unknown)) {
+        pass_epochs_end(run);
         st = SLUICE_OK;
     }
     return st;

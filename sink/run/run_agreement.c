@@ -42,6 +42,7 @@ static sluice_status agree_on_settings(train_run *run, const sli_dataset_identit
          true},
         {"best_is_larger", run->checkpoint.best_is_larger, false},
         {"check mode", c->check, false},
+        {"epochs", run->passes.unknown ? c->epochs : 0, false},
         {"device maps", device_maps_identity(&run->device_maps), true},
     };
 

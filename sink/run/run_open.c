@@ -8,6 +8,7 @@
 #include "argument_checks.h"
 #include "devices.h"
 #include "log_int.h"
+#include "pass_epochs.h"
 #include "rank_board_int.h"
 #include "rank_identity.h"
 #include "run_agreement.h"
@@ -133,6 +134,8 @@ static sluice_status plan_sinks(train_run *run)
         .resumed = run->origin.resumed,
         .pass = plan->begin.pass,
         .batches = plan->begin_batches,
+        .unknown = run->passes.unknown,
+        .within = plan->begin.done > 0 || (!run->origin.resumed && run->config.start_step > 0),
         .boundaries = {{validation->every_steps, validation->every_epochs},
                        {run->checkpoint.every_steps, run->checkpoint.every_epochs}}};
 
@@ -158,6 +161,7 @@ static sluice_status make_plan(train_run *run)
 
         st = sli_plan_begin(plan, &begin, group);
     }
+    pass_epochs_begin(run);
     return st;
 }
 
@@ -252,7 +256,10 @@ static void write_length(const train_run *run, char *text, size_t size)
     if (run->config.micro_batches > 1) {
         snprintf(micro, sizeof(micro), " of %u micro-batches", run->config.micro_batches);
     }
-    if (run->feed.passes > 0) {
+    if (run->feed.passes > 1) {
+        snprintf(text, size, "steps%s until %llu passes end", micro,
+                 (unsigned long long)run->feed.passes);
+    } else if (run->feed.passes > 0) {
         snprintf(text, size, "steps%s until %s ends", micro,
                  sli_plan_is_stream(plan) ? "the stream" : "the pass");
     } else if (run->plan.sinks.end_step == UINT64_MAX) {
@@ -306,7 +313,9 @@ static void write_plan_line(train_run *run)
         snprintf(samples, sizeof(samples), " + up to %.1f MB of the stream's samples",
                  (double)run->feed.stream_bytes / mb);
     }
-    if (run->plan.sinks.steps_per_epoch < UINT32_MAX) {
+    if (run->feed.passes > 1) {
+        snprintf(sinks, sizeof(sinks), "one sink for each pass");
+    } else if (run->plan.sinks.steps_per_epoch < UINT32_MAX) {
         snprintf(sinks, sizeof(sinks), "%u steps a sink at most",
                  (unsigned)run->plan.sinks.steps_per_epoch);
     }
@@ -365,7 +374,7 @@ sluice_status train_open_feed(train_run *run)
         st = train_check_columns(run);
     }
     if (st == SLUICE_OK) {
-        st = train_check_stream(run);
+        st = train_check_epochs(run);
     }
     if (st == SLUICE_OK && !run->nested && agree_asks(&run->ranks)) {
         run->ranks.on_board = sli_rank_board_enter_run();

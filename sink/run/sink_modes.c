@@ -19,6 +19,7 @@
 #include "hooks.h"
 #include "log_int.h"
 #include "nvtx_ranges_int.h"
+#include "pass_epochs.h"
 #include "stall_monitor.h"
 
 /* Polls the run's monitors. Returns whether another step may begin; after an error, which is stored
@@ -91,10 +92,17 @@ static sluice_status wait_in_queue(const train_run *run, uint64_t seq)
                                   : sli_queue_wait(queue, seq, TRAIN_POLL_NS, false);
 }
 
+/* True if the epoch's pass is known to end before batch `seq`. */
+static bool pass_ends_before(const train_run *run, uint64_t seq)
+{
+    return run->passes.limits && pass_epochs_left(run, seq) == 0;
+}
+
 /*
  * Waits on the host for batch `seq`. `beside`: launches are in flight meanwhile. Returns true if
  * the queue has a batch or an end or error marker with that sequence number; *found_out is its
- * status. Returns false if no step may be launched; *found_out is then an error or OK.
+ * status. Returns false if no step may be launched; *found_out is then an error, OK, or END_OF_PASS
+ * if the epoch's pass has ended.
  */
 static bool wait_for_data(train_run *run, uint64_t seq, bool beside, sluice_status *found_out)
 {
@@ -110,7 +118,11 @@ static bool wait_for_data(train_run *run, uint64_t seq, bool beside, sluice_stat
     sli_range_begin("wait for data");
     while (waits && (st = wait_in_queue(run, seq)) == SLUICE_TIMEOUT) {
         st = SLUICE_OK;
-        waits = !launches_have_ended(run) && goes_on(run, &st);
+        waits = !launches_have_ended(run) && !pass_ends_before(run, seq) && goes_on(run, &st);
+    }
+    if (st >= 0 && pass_ends_before(run, seq)) { /* also if the batch of another pass has arrived */
+        st = SLUICE_END_OF_PASS;
+        waits = false;
     }
     sli_range_end();
     run->progress.awaited_seq = 0;
@@ -191,12 +203,58 @@ static uint64_t chunk(const train_run *run, uint64_t steps)
     return steps < run->config.output_capacity ? steps : run->config.output_capacity;
 }
 
+sluice_status train_await_pass(train_run *run)
+{
+    sluice_status st = SLUICE_OK;
+
+    return !run->passes.limits || wait_for_data(run, next_batch(run), false, &st) ? SLUICE_OK : st;
+}
+
+/* The number of batches from `seq` on that have arrived, at most `most`; 1 if `seq` is an end or
+ * error marker. */
+static uint64_t arrived(const train_run *run, uint64_t seq, uint64_t most)
+{
+    uint64_t count = 1;
+
+    while (count < most && sli_queue_wait(run->feed.queue, seq + count, 0, false) == SLUICE_OK) {
+        count++;
+    }
+    return count;
+}
+
+/*
+ * Returns how many of `steps` steps may be launched at once: those known to be of the epoch's pass.
+ * Waits until there is one. 0: there is none; *st is then a status as of wait_for_data(). Steps
+ * that end with a pass of unknown length have one batch each.
+ */
+static uint64_t steps_of_pass(train_run *run, uint64_t steps, sluice_status *st)
+{
+    const uint64_t seq = next_batch(run);
+    sluice_status found;
+    uint64_t here;
+    uint64_t left;
+
+    if (!run->passes.limits) {
+        return steps;
+    }
+    if (!wait_for_data(run, seq, false, &found)) {
+        *st = found;
+        return 0;
+    }
+    here = found == SLUICE_OK ? arrived(run, seq, steps) : 1;
+    left = pass_epochs_left(run, seq); /* after the look at what has arrived, which is of the pass
+                                          if its end is not known now */
+    here = left == UINT64_MAX ? here : left;
+    return here < steps ? here : steps;
+}
+
 /* Runs the steps in loop mode, or in direct mode, where each launch is one step. */
 static sluice_status run_loop(train_run *run, uint64_t steps)
 {
     const uint64_t end = run->progress.step + steps;
     program_end how = PROGRAM_DONE;
     sluice_status st = SLUICE_OK;
+    uint64_t next;
 
     while (run->progress.step < end && goes_on(run, &st)) {
         if (how == PROGRAM_YIELD) {
@@ -207,7 +265,11 @@ static sluice_status run_loop(train_run *run, uint64_t steps)
             /* An end or error marker is left to the launch, which handles it after the earlier
              * steps. */
         }
-        st = launch(run, chunk(run, end - run->progress.step));
+        next = steps_of_pass(run, chunk(run, end - run->progress.step), &st);
+        if (next == 0) {
+            return st;
+        }
+        st = launch(run, next);
         st = settle(run, st, &how);
     }
     return st;

@@ -6,10 +6,17 @@
 #include "train_run.h"
 
 /*
- * Runs the next `steps` steps, or fewer if the run's outcome is raised. Returns OK, END_OF_DATA or
- * the first error. The records of all steps before the error are processed.
+ * Runs the next `steps` steps, or fewer if the run's outcome is raised. Returns OK, END_OF_DATA,
+ * END_OF_PASS if the epoch's pass has ended (run->passes.limits), or the first error. The records
+ * of all steps before the error are processed.
  */
 sluice_status train_run_steps(train_run *run, uint64_t steps);
+
+/*
+ * If run->passes.limits is set: waits until the next batch has arrived, or the epoch's pass has
+ * ended. Returns OK, also if the run ends, END_OF_PASS, or an error.
+ */
+sluice_status train_await_pass(train_run *run);
 
 /* Waits until work that the sink's steps have left in flight on the device is done. */
 sluice_status train_end_sink(train_run *run);

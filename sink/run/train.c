@@ -6,22 +6,34 @@
 #include "epoch.h"
 #include "error_int.h"
 #include "mode_check.h"
+#include "pass_epochs.h"
 #include "run_failure.h"
 #include "run_open.h"
 #include "run_report.h"
+#include "sink_modes.h"
 #include "stall_monitor.h"
 #include "validation.h"
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
+/* Writes a checkpoint between two sinks of an epoch, if due. END_OF_PASS: the epoch has ended. */
+static sluice_status write_between(train_run *run)
+{
+    const sluice_status st = train_await_pass(run);
+
+    return st == SLUICE_OK ? checkpointing_write(run, false) : st;
+}
+
 /* Runs one sink of an epoch: writes a checkpoint if due, runs the sink, validates if due. */
 static sluice_status run_sink(train_run *run, const step_span *epoch)
 {
-    sluice_status st =
-        run->progress.step > epoch->first ? checkpointing_write(run, false) : SLUICE_OK;
+    sluice_status st = run->progress.step > epoch->first ? write_between(run) : SLUICE_OK;
 
     if (st == SLUICE_OK) {
         st = epoch_run_sink(run);
+    } else if (st == SLUICE_END_OF_PASS) {
+        pass_epochs_end(run);
+        st = SLUICE_OK;
     }
     if (st == SLUICE_OK && run->progress.step > epoch->first) {
         st = boundary_validate(run, false);
@@ -50,6 +62,9 @@ static sluice_status run_start(train_run *run)
 
     if (st == SLUICE_OK && !outcome_is_stop(&run->outcome) && run->origin.early) {
         st = boundary_finish(run);
+    }
+    if (st == SLUICE_OK && !outcome_is_stop(&run->outcome)) {
+        st = boundary_resumed_pass(run);
     }
     if (st == SLUICE_OK && !outcome_is_stop(&run->outcome) && run->validation.at_start) {
         st = boundary_validate(run, true);

@@ -48,6 +48,13 @@ typedef struct run_progress {
     train_state state;        /* state that checkpoints store; all zero without checkpoints */
 } run_progress;
 
+/* Epochs that are passes whose lengths are unknown (pass_epochs.h). */
+typedef struct run_passes {
+    bool unknown;
+    bool limits;   /* no step may run after the end of the pass */
+    uint64_t pass; /* pass of the current epoch */
+} run_passes;
+
 typedef struct train_run {
     sluice_device *device;
     sluice_model model;              /* with defaults filled in */
@@ -62,6 +69,7 @@ typedef struct train_run {
     run_environment environment;
     run_plan plan;
     run_origin origin;
+    run_passes passes;
     rank_group ranks;
     data_feed feed;
     device_maps device_maps;

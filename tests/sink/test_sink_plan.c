@@ -287,6 +287,48 @@ static void what_64_bits_cannot_count_is_refused(void)
     }
 }
 
+/* Epochs that are passes of unknown length: the run says where they end. */
+static void epochs_of_unknown_length_end_when_they_are_ended(void)
+{
+    sink_request request = {.batches_per_pass = UINT64_C(1) << 61,
+                            .micro_batches = 1,
+                            .sink_mode = true,
+                            .sink_size = -1,
+                            .epochs = 3,
+                            .unknown = true,
+                            .boundaries = {{0, 2}, {4, 0}}};
+    sink_plan plan;
+
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(plan.end_step, UINT64_MAX);
+    T_EQ(sink_plan_length(&plan, 0), 4);
+    T_EQ(sink_plan_epoch(&plan, 7), 0);
+    T_TRUE(!sink_plan_begins_epoch(&plan, 7));
+    sink_plan_end_epoch(&plan, 7);
+    T_EQ(sink_plan_epoch(&plan, 6), 0);
+    T_EQ(sink_plan_epoch(&plan, 7), 1);
+    T_EQ(sink_plan_epoch_before(&plan, 7), 0);
+    T_TRUE(sink_plan_begins_epoch(&plan, 7));
+    T_TRUE(!sink_plan_is_boundary(&plan, BOUNDARY_VALIDATION, 7));
+    sink_plan_end_epoch(&plan, 9);
+    T_TRUE(sink_plan_is_boundary(&plan, BOUNDARY_VALIDATION, 9));
+    sink_plan_end(&plan, 12);
+    T_EQ(plan.end_step, 12);
+    T_EQ(sink_plan_epoch(&plan, 12) - plan.first_epoch, 3);
+
+    request.resumed = true; /* within its second pass */
+    request.pass = 1;
+    request.within = true;
+    request.start_step = 8;
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(sink_plan_epoch(&plan, 8), 1);
+    T_TRUE(!sink_plan_begins_epoch(&plan, 8));
+    request.pass = 3; /* complete */
+    request.within = false;
+    T_OK(sink_plan_make(&request, &plan));
+    T_EQ(plan.end_step, 8);
+}
+
 const t_test sink_plan_tests[] = {
     T_TEST(the_case_table_holds),
     T_TEST(a_resumed_run_counts_epochs_from_the_end_of_its_pass),
@@ -298,5 +340,6 @@ const t_test sink_plan_tests[] = {
     T_TEST(total_steps_end_the_whole_training),
     T_TEST(counts_reach_to_the_end_of_64_bits),
     T_TEST(what_64_bits_cannot_count_is_refused),
+    T_TEST(epochs_of_unknown_length_end_when_they_are_ended),
     T_END,
 };

@@ -2,67 +2,14 @@
 /* Trainings and channels on streams with filters, pack and bucket. */
 #include <stdio.h>
 
-#include <sluice/assembly.h>
-
 #include "collected_kit.h"
-#include "filter_kit.h"
-#include "generator_kit.h"
+#include "collected_sets.h"
 #include "loop_kit.h"
 #include "testing.h"
 
-static generator shared;
-
-static sluice_status keep_by_number(sluice_sample *sample, uint32_t *keep_out, void *user)
-{
-    sluice_sample_view number;
-    const sluice_status st = sluice_sample_get(sample, "number", &number);
-
-    (void)user;
-    if (st == SLUICE_OK) {
-        *keep_out = *(const int64_t *)number.data % 3 != 0;
-    }
-    return st;
-}
-
-/* Passes of 23 samples, 25, 27, ...; the names of the columns are those that the kit's step reads.
- */
-static sluice_dataset *filtered(const char *batch)
-{
-    sluice_dataset *dataset;
-
-    shared = (generator){.samples = 23, .varies_by = 2};
-    dataset = generator_dataset(&shared, "rename words image | rename image_length label");
-    add_filter(dataset, "third", keep_by_number, "number", NULL);
-    T_OK(sluice_dataset_add(dataset, batch));
-    return dataset;
-}
-
-static sluice_dataset *packed(const char *batch)
-{
-    sluice_dataset *dataset;
-
-    shared = (generator){.samples = 23, .varies_by = 2};
-    dataset = generator_dataset(
-        &shared, "shuffle buffer=5 | pack words 8 | rename words image | rename position label");
-    T_OK(sluice_dataset_add(dataset, batch));
-    return dataset;
-}
-
-static sluice_dataset *bucketed(const char *batch)
-{
-    sluice_dataset *dataset;
-
-    shared = (generator){.samples = 43, .varies_by = 2};
-    dataset = generator_dataset(&shared, "rename words image | rename image_length label");
-    add_filter(dataset, "third", keep_by_number, "number", NULL);
-    T_OK(sluice_dataset_add(dataset, "bucket label edges=4"));
-    T_OK(sluice_dataset_add(dataset, batch));
-    return dataset;
-}
-
-typedef sluice_dataset *(*make_dataset)(const char *batch);
-static const make_dataset makers[] = {filtered, packed, bucketed};
-enum { MAKERS = sizeof(makers) / sizeof(makers[0]) };
+/* The first maker is of a plain stream (test_custom_stream_train.c). */
+static const collected_maker *const makers = &collected_makers[1];
+enum { MAKERS = COLLECTED_MAKERS - 1 };
 
 static void an_epoch_is_a_pass_in_every_mode(void)
 {
@@ -80,7 +27,7 @@ static void an_epoch_is_a_pass_in_every_mode(void)
             T_EQ(k.count, first.count);
             kit_check_same(&first, &k, 0, first.count);
             collected_done(&k);
-            T_EQ(atomic_load(&shared.open), 0);
+            T_EQ(atomic_load(&collected_generator.open), 0);
         }
         collected_done(&first);
     }
@@ -125,7 +72,7 @@ static void a_channel_is_rewound(void)
                 T_OK(sluice_channel_rewind(loop.channel));
             }
             loop_kit_close(&loop);
-            T_EQ(atomic_load(&shared.open), 0);
+            T_EQ(atomic_load(&collected_generator.open), 0);
         }
         sluice_dataset_destroy(dataset);
     }

@@ -176,13 +176,18 @@ static void a_pipe_cannot_be_checked_with(void)
     }
 }
 
-static void epochs_of_unknown_length_are_refused(void)
+static void an_epoch_is_a_pass_of_the_shards(void)
 {
     kit k;
 
     run_epochs(&k, "@ access=stream", 2);
-    T_STATUS(k.status, SLUICE_E_UNSUPPORTED);
-    T_CONTAINS(k.error, "epochs=2 of a stream");
+    T_STATUS(k.status, SLUICE_OK);
+    T_EQ(k.count, 2 * 6);
+    T_EQ(k.hook_calls[KIT_EPOCH_END], 2);
+    T_EQ(k.steps[5].epoch, 0);
+    T_EQ(k.steps[6].epoch, 1);
+    T_CONTAINS(k.plan, "steps until 2 passes end of batches of 4");
+    T_CONTAINS(k.plan, "one sink for each pass");
     done_with(&k);
 }
 
@@ -192,6 +197,6 @@ const t_test stream_train_tests[] = {
     T_TEST(the_samples_of_a_stream_are_printed_and_count_as_memory),
     T_TEST(the_plan_of_a_stream_names_no_length),
     T_TEST(a_pipe_cannot_be_checked_with),
-    T_TEST(epochs_of_unknown_length_are_refused),
+    T_TEST(an_epoch_is_a_pass_of_the_shards),
     T_END,
 };
