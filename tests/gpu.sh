@@ -68,7 +68,7 @@ build() {
     choose_generator
     cmake -S . -B "$folder" -DCMAKE_BUILD_TYPE=Release -DSLUICE_CUDA=ON "$@" &&
         cmake --build "$folder" -j "$(nproc)" --target sluice_gpu_check sluice_gpu_bench own_kernels \
-            train_image_folder sluice_tool
+            device_warp train_image_folder sluice_tool
 }
 
 # The benchmark's cells by torch: rows to compare with, and no part of the verdict.

@@ -28,7 +28,7 @@ pictures="$tmp/it's here"
 "$prefix/bin/sluice" synth "$tmp/set" --classes 3 --per-class 20 --size 40 >"$tmp/out" || finish
 mv "$tmp/set/train" "$pictures"
 echo "no picture" >"$pictures/000-disc-stripes/bad.jpg"
-for name in overnight train_image_folder custom_batch.c custom_filter.c custom_map.c custom_source.c custom_stream.c double_buffer.c plugin_map.c plugin_source.c own_kernels.cu train_mpi.c train_nccl.c rank_training.c rank_training.h tcp_group.c tcp_group.h; do
+for name in overnight train_image_folder custom_batch.c custom_filter.c custom_map.c custom_source.c custom_stream.c double_buffer.c plugin_map.c plugin_source.c own_kernels.cu device_warp.cu train_mpi.c train_nccl.c rank_training.c rank_training.h tcp_group.c tcp_group.h; do
     check "$name is installed" diff -r "$(find "$prefix/share/doc" -path "*/examples/$name")" examples/$name
 done
 rm examples # copies are made of what is installed, and of the tool's source
@@ -124,8 +124,11 @@ else
 fi
 if command -v nvcc >/dev/null; then
     copied own_kernels own_kernels
+    if copied device_warp device_warp; then
+        ends "device_warp runs" 0 ./device_warp host:0
+    fi
 else
-    skip "own_kernels" "no nvcc"
+    skip "own_kernels, device_warp" "no nvcc"
 fi
 if [ -x "$build/bin/train_nccl" ]; then
     copied train_nccl train_nccl

@@ -278,6 +278,21 @@ check "... with shares of labels that add up to 1" \
     [ "$(awk '{s = $1 + $2 + $3 + $4} s < 0.99999 || s > 1.00001' "$tmp/out" | wc -l)" -eq 0 ]
 check "... some of them mixed" grep -q '0\.[0-9].* 0\.[0-9]' "$tmp/out"
 
+# ---- device_warp, where nvcc built it -------------------------------------------------------------
+
+if [ -x "$bin/device_warp" ]; then
+    ends "device_warp runs on the host" 0 "$bin/device_warp" host:0
+    check "... its map and the stage agree" out_has '^[0-9]* of 1572864 values differ, by at most 1$'
+    run "$bin/device_warp" cuda:0
+    if [ "$code" -eq 77 ]; then
+        check "device_warp says why it does nothing on cuda:0" err_has '^device cuda:0: .*; use host:0'
+    else
+        check "device_warp agrees on cuda:0" [ "$code" -eq 0 ]
+    fi
+else
+    skip "device_warp" "there is no nvcc"
+fi
+
 # ---- own_kernels, where nvcc built it -------------------------------------------------------------
 
 if [ -x "$bin/own_kernels" ]; then

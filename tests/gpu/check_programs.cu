@@ -93,6 +93,25 @@ gpu_verdict check_shared_library(char *text)
     return gpu_say(text, GPU_PASS, "own_kernels, linked with libsluice.so: %s", last);
 }
 
+/* A user's kernel in a device map, compared with the stage affine after the stage device. */
+gpu_verdict check_device_warp(char *text)
+{
+    char folder[400];
+    char command[500];
+    char last[LINE];
+    int code;
+
+    gpu_own_folder(folder, sizeof(folder));
+    snprintf(command, sizeof(command), "%s/device_warp", folder);
+    if (access(command, X_OK) != 0) {
+        return gpu_say(text, GPU_SKIP, "the example device_warp was not built");
+    }
+    snprintf(command, sizeof(command), "'%s/device_warp' cuda:0 2>&1", folder);
+    code = run_command(command, last);
+    NEED(code == 0, "device_warp ends with %d: %s", code, last);
+    return gpu_say(text, GPU_PASS, "device_warp: %s", last);
+}
+
 /* One rank: NCCL's collective in a captured step. */
 gpu_verdict check_train_nccl(char *text)
 {

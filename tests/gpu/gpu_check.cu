@@ -44,6 +44,7 @@ static const gpu_check checks[] = {
     {"starved", "", 60, check_starved},
     {"starved_and_patient", "", 60, check_patient},
     {"shared_library", "", 30, check_shared_library},
+    {"device_warp", "", 30, check_device_warp},
     {"train_nccl", "", 60, check_train_nccl},
     {"channel", "", 60, check_channel},
     {"channel_beside_a_capture", "", 30, check_capture_beside},
