@@ -22,59 +22,83 @@ typedef struct concat_worker {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Refuses a JSON file of COCO with more or fewer categories than another part: the class numbers of
- * later parts would depend on which part comes first. */
-static sluice_status check_class_counts(const group_source *group, uint32_t k)
+/* Returns the number of classes of a part that have names. */
+static uint32_t named_classes(const group_member *part)
 {
-    const group_member *one = &group->parts[0];
+    return part->ops->class_name != NULL ? part->ops->classes(part->source) : 0;
+}
+
+/* Finds the part before part k that names the most classes. The names of all others are the first
+ * ones of these. */
+static uint32_t most_classes(const group_source *group, uint32_t k)
+{
+    uint32_t most = 0;
+
+    for (uint32_t i = 1; i < k; i++) {
+        if (named_classes(&group->parts[i]) > named_classes(&group->parts[most])) {
+            most = i;
+        }
+    }
+    return most;
+}
+
+/* Refuses a JSON file of COCO with more or fewer categories than part `first`: the class numbers of
+ * later parts would depend on which part comes first. */
+static sluice_status check_class_counts(const group_source *group, uint32_t first, uint32_t k)
+{
+    const group_member *one = &group->parts[first];
     const group_member *other = &group->parts[k];
-    const uint32_t count = one->ops->classes(one->source);
-    const uint32_t others = other->ops->classes(other->source);
+    const uint32_t count = named_classes(one);
+    const uint32_t others = named_classes(other);
     const group_member *longer = count > others ? one : other;
+    char part[20] = "it";
     char name[256];
 
     if (count == others) {
         return SLUICE_OK;
     }
+    if (count < others) {
+        snprintf(part, sizeof(part), "part %u", first + 1);
+    }
     longer->ops->class_name(longer->source, count < others ? count : others, name, sizeof(name));
     return group_name_part(
         group, k,
         sli_fail(SLUICE_E_INVALID,
-                 "it has %u categories, and part 1 has %u: %s lacks class %u, %.200s; give the "
+                 "it has %u categories, and part %u has %u: %s lacks class %u, %.200s; give the "
                  "JSON files the same categories",
-                 others, count, count > others ? "it" : "part 1", count < others ? count : others,
-                 name));
+                 others, first + 1, count, part, count < others ? count : others, name));
 }
 
-/* Checks that part k and the first part have the same names of classes, as far as both have some;
- * folders may lack the last classes of other parts. */
+/* Checks that part k and the parts before it have the same names of classes, as far as they have
+ * some; folders may lack the last classes of other parts. */
 static sluice_status check_classes(const group_source *group, uint32_t k)
 {
-    const group_member *one = &group->parts[0];
+    const uint32_t first = most_classes(group, k);
+    const group_member *one = &group->parts[first];
     const group_member *other = &group->parts[k];
     const bool has_label = schema_find(&one->dataset->schema, "label") >= 0;
     const bool named = one->ops->class_name != NULL && other->ops->class_name != NULL &&
                        (has_label || schema_find(&one->dataset->schema, "classes") >= 0);
-    const uint32_t count = named ? one->ops->classes(one->source) : 0;
     char want[256];
     char have[256];
 
-    for (uint32_t i = 0; named && i < count && i < other->ops->classes(other->source); i++) {
+    for (uint32_t i = 0; named && i < named_classes(one) && i < named_classes(other); i++) {
         one->ops->class_name(one->source, i, want, sizeof(want));
         other->ops->class_name(other->source, i, have, sizeof(have));
         if (strcmp(want, have) != 0) {
             return group_name_part(
                 group, k,
                 sli_fail(SLUICE_E_INVALID,
-                         "%s %u is %.200s, and %.200s in part 1: classes are numbered in the order "
-                         "of their %s, so parts need the same ones; %s",
-                         has_label ? "label" : "class", i, have, want, has_label ? "names" : "ids",
+                         "%s %u is %.200s, and %.200s in part %u: classes are numbered in the "
+                         "order of their %s, so parts need the same ones; %s",
+                         has_label ? "label" : "class", i, have, want, first + 1,
+                         has_label ? "names" : "ids",
                          has_label ? "make empty folders for those that a part lacks, or give an "
                                      "image_list with numbers"
                                    : "give the JSON files the same categories"));
         }
     }
-    return named && !has_label ? check_class_counts(group, k) : SLUICE_OK;
+    return named && !has_label ? check_class_counts(group, first, k) : SLUICE_OK;
 }
 
 static sluice_status concat_open_as(const char *name, const void *args, void **source_out)
@@ -306,15 +330,8 @@ static bool concat_keep_index(const void *source, uint64_t index, const sample_i
 static uint32_t concat_classes(const void *source)
 {
     const group_source *group = source;
-    uint32_t most = 0;
 
-    for (uint32_t k = 0; k < group->part_count; k++) {
-        const group_member *part = &group->parts[k];
-        const uint32_t count = part->ops->class_name != NULL ? part->ops->classes(part->source) : 0;
-
-        most = count > most ? count : most;
-    }
-    return most;
+    return named_classes(&group->parts[most_classes(group, group->part_count)]);
 }
 
 static void concat_class_name(const void *source, uint32_t label, char *text, size_t size)
@@ -324,7 +341,7 @@ static void concat_class_name(const void *source, uint32_t label, char *text, si
     for (uint32_t k = 0; k < group->part_count; k++) {
         const group_member *part = &group->parts[k];
 
-        if (part->ops->class_name != NULL && label < part->ops->classes(part->source)) {
+        if (label < named_classes(part)) {
             part->ops->class_name(part->source, label, text, size);
             return;
         }

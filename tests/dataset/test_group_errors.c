@@ -158,6 +158,14 @@ static void classes_of_parts_have_the_same_names(void)
     check_opening("concat (image_folder ${D}/a) (image_folder ${D}/b)", folder, SLUICE_E_INVALID,
                   "concat: part 2: label 1 is eel, and dog in part 1");
     check_opening("mix (image_folder ${D}/a) (image_folder ${D}/a)", folder, SLUICE_OK, "");
+    /* Each part is compared with the one before it that names the most classes. */
+    make_jpeg(folder, "c/cat/1.jpg", 8, 8, 1);
+    check_opening("concat (image_folder ${D}/c) (image_folder ${D}/a) (image_folder ${D}/b)",
+                  folder, SLUICE_E_INVALID, "concat: part 3: label 1 is eel, and dog in part 2");
+    check_opening("mix (image_folder ${D}/a) (image_folder ${D}/c) (image_folder ${D}/b)", folder,
+                  SLUICE_E_INVALID, "mix: part 3: label 1 is eel, and dog in part 1");
+    check_opening("concat (image_folder ${D}/c) (image_folder ${D}/b) (image_folder ${D}/c)",
+                  folder, SLUICE_OK, "");
     check_opening("concat (image_folder ${D}/a | drop label) (image_folder ${D}/b | drop label)",
                   folder, SLUICE_OK, "");
 }
