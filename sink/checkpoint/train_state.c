@@ -206,9 +206,5 @@ sluice_status train_state_compare(const train_state *kept, const train_state *mi
     if (kept->data.names != mine->data.names) {
         return sli_fail(SLUICE_E_INVALID, "the samples have other names than they had");
     }
-    st = compare_maps(kept->maps, mine->maps);
-    if (st == SLUICE_OK) {
-        sli_stages_warn_unversioned(mine->data.stages);
-    }
-    return st;
+    return compare_maps(kept->maps, mine->maps);
 }

@@ -36,7 +36,10 @@ static void take_resumed_state(train_run *run)
     const bool regroups =
         state->batch_size != plan->batch_size || state->world != run->config.world;
 
-    device_maps_warn_unversioned(&run->device_maps);
+    if (run->config.rank == 0) {
+        sli_stages_warn_unversioned(state->data.stages);
+        device_maps_warn_unversioned(&run->device_maps);
+    }
     sli_log(level, "resumes at step %llu, sample %llu of pass %llu, from %s",
             (unsigned long long)state->step, (unsigned long long)state->position.done,
             (unsigned long long)state->position.pass, run->checkpoint.folder);

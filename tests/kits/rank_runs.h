@@ -23,6 +23,7 @@ typedef struct rank_outcome {
     uint64_t regrouped_world;
     uint64_t late_rank; /* as of the last records */
     double late_seconds;
+    uint64_t messages;    /* that the test counts */
     report_waits waits;   /* of the report */
     char ranks_json[400]; /* the key "ranks" of its JSON */
     char report[4000];    /* its text, of which lines are joined */

@@ -384,6 +384,55 @@ static void ranks_resume_where_validation_failed(void)
     sluice_dataset_destroy(judged);
 }
 
+/* ---- warnings -------------------------------------------------------------------------------- */
+
+static sluice_status keep_all(sluice_sample *sample, uint32_t *keep_out, void *user)
+{
+    (void)sample;
+    (void)user;
+    *keep_out = 1;
+    return SLUICE_OK;
+}
+
+static void count_unversioned(const char *message, void *user)
+{
+    rank_outcome *o = user;
+
+    o->messages += strstr(message, "filter mine has no version") != NULL;
+}
+
+/* A filter without a version. */
+static void init_unversioned(kit *k, ranks_member *me)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_filter filter;
+
+    init(k, me);
+    sluice_filter_init(&filter);
+    filter.name = "mine";
+    filter.filter = keep_all;
+    if (sluice_dataset_parse("synthetic samples=203 shape=4,4,3", &dataset) == SLUICE_OK &&
+        sluice_dataset_filter(dataset, &filter) == SLUICE_OK &&
+        sluice_dataset_add(dataset, "batch 8") == SLUICE_OK) {
+        k->dataset = dataset;
+    }
+    kit_log_start(count_unversioned, rank_own_outcome(me));
+}
+
+static void one_rank_warns_of_functions_without_a_version(void)
+{
+    begin("8", 5);
+    for (uint64_t round = 0; round < 2; round++) {
+        ranks_kit ranks;
+
+        rank_runs(&ranks, 2, init_unversioned);
+        rank_runs_expect(&ranks, SLUICE_OK);
+        T_EQ(outcome_of(&ranks, 0)->messages, round);
+        T_EQ(outcome_of(&ranks, 1)->messages, 0);
+        ranks_end(&ranks);
+    }
+}
+
 const t_test ranks_checkpoint_tests[] = {
     T_TEST(a_training_goes_on_with_other_ranks),
     T_TEST(the_same_ranks_go_on_exactly),
@@ -396,5 +445,6 @@ const t_test ranks_checkpoint_tests[] = {
     T_TEST(a_pass_that_the_pipeline_deals_is_ended_by_as_many_ranks),
     T_TEST(validation_counts_every_sample_once_over_all_ranks),
     T_TEST(ranks_resume_where_validation_failed),
+    T_TEST(one_rank_warns_of_functions_without_a_version),
     T_END,
 };
