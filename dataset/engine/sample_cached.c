@@ -39,13 +39,15 @@ static uint64_t whole_lines(uint64_t bytes)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* True if the source writes this column into the row; *bytes_out: its bytes there. */
+/* True if the source writes this column into the row; *bytes_out: its bytes there. The rows of masks
+ * and images are of the size that geometry gives them. */
 static bool is_kept(const sample_loader *loader, uint32_t column, void *const *buffers,
                     size_t *bytes_out)
 {
     const stage_schema *schema = &loader->plan->dataset->source_schema;
 
-    return buffers[column] != NULL && (int)column != schema->image &&
+    return buffers[column] != NULL && !schema_is_image(schema, column) &&
+           schema->infos[column].role != ROLE_MASK &&
            sli_column_bytes(&schema->columns[column], bytes_out);
 }
 

@@ -293,6 +293,42 @@ sluice_status sluice_dataset_for_columns(sluice_dataset *dataset, const char *co
     return SLUICE_OK;
 }
 
+/* Checks that a stage that changes the columns of the source comes right after it. */
+static sluice_status check_declares(const sluice_dataset *dataset, const stage_def *def)
+{
+    for (uint32_t i = 1; i < dataset->stage_count; i++) {
+        const stage_def *before = dataset->stages[i].def;
+
+        if (before->kind != STAGE_INDEX && !before->declares) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s comes after %s; put it right after the source, where the columns "
+                            "are those of the source",
+                            def->name, before->name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Changes the columns of the source by a stage, and keeps those that the source gives. */
+static sluice_status declare(sluice_dataset *dataset, const dataset_stage *stage)
+{
+    stage_schema declared = dataset->source_schema;
+    sluice_status st = infer_stage(stage, &declared);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (dataset->given_schema == NULL) {
+        dataset->given_schema = sli_calloc(1, sizeof(*dataset->given_schema));
+        if (dataset->given_schema == NULL) {
+            return sli_fail(SLUICE_E_NO_MEMORY, "the columns of a dataset");
+        }
+        *dataset->given_schema = dataset->source_schema;
+    }
+    dataset->source_schema = declared;
+    return SLUICE_OK;
+}
+
 sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const void *args)
 {
     dataset_stage added = {.def = def};
@@ -301,6 +337,9 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
 
     if (st == SLUICE_OK) {
         st = check_index_order(dataset, def);
+    }
+    if (st == SLUICE_OK && def->declares) {
+        st = check_declares(dataset, def);
     }
     if (st != SLUICE_OK) {
         return st;
@@ -322,6 +361,9 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
     }
     if (st == SLUICE_OK) {
         st = infer_stage(&added, &after);
+    }
+    if (st == SLUICE_OK && def->declares) {
+        st = declare(dataset, &added);
     }
     if (st != SLUICE_OK) {
         stage_args_free(def, added.args.bytes);
@@ -444,6 +486,7 @@ void sluice_dataset_destroy(sluice_dataset *dataset)
         stage_args_free(dataset->stages[i].def, dataset->stages[i].args.bytes);
     }
     pthread_mutex_destroy(&dataset->lock);
+    sli_free(dataset->given_schema);
     sli_free(dataset);
 }
 

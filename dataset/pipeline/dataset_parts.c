@@ -173,6 +173,11 @@ sluice_status dataset_parts_allow(const stage_def *stage)
                         "%s must come after the group, where it works on the samples of all parts",
                         stage->name);
     }
+    if (stage->declares) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s must come after the group, where it names columns of all parts",
+                        stage->name);
+    }
     if (stage->index == INDEX_SHARD) {
         return sli_fail(SLUICE_E_INVALID,
                         "shard must come after the group: its samples are dealt to the ranks");

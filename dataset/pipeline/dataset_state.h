@@ -42,7 +42,9 @@ struct sluice_dataset {
     char next_columns[SLUICE_MAX_COLUMNS * SLUICE_NAME_SIZE]; /* columns of the next stage; "": not
                                                                  chosen */
     stage_schema schema;                                      /* columns after the last stage */
-    stage_schema source_schema; /* columns of the source: the input of the first stage after it */
+    stage_schema source_schema; /* columns of the source, with the roles of the stages `column`: the
+                                   input of the first stage after it */
+    stage_schema *given_schema; /* the same without these stages; NULL: there are none */
 
     pthread_mutex_t lock; /* guards the fields below while the dataset is being opened; once it is
                              open, they are read-only */

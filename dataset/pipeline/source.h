@@ -68,7 +68,11 @@ typedef struct sample_io {
     bool ends_run; /* the last read failed with an error that ends the run, not an error of its
                       sample */
     bool drew;     /* set by a read() that has drawn random numbers */
-    void *state;   /* the source's own state for this worker; NULL: no state */
+    image_buffer declared; /* rows of declared_source.c, and which sample and columns they are */
+    uint64_t declared_index;
+    uint64_t declared_pass;
+    uint32_t declared_columns; /* bit i: column i */
+    void *state;               /* the source's own state for this worker; NULL: no state */
     void (*state_free)(void *state);
 } sample_io;
 
@@ -95,6 +99,7 @@ static inline void sample_io_free(sample_io *io)
     sample_io_end(io);
     sample_io_give_back(io);
     image_buffer_free(&io->bytes);
+    image_buffer_free(&io->declared);
     image_buffer_free(&io->item.bytes);
     image_buffer_free(&io->index.bytes);
 }

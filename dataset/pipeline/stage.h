@@ -395,9 +395,11 @@ typedef struct stage_def {
      */
     sluice_status (*infer)(const void *args, stage_schema *schema);
 
-    bool filters; /* STAGE_MAP: the stage is a filter, which drops samples */
-    bool selects; /* its parameter `columns` names the images that it works on */
-    bool draws;   /* its results depend on random numbers, so they differ between passes */
+    bool declares; /* infer() changes the columns of the source: it comes right after the source,
+                      and after stages of order */
+    bool filters;  /* STAGE_MAP: the stage is a filter, which drops samples */
+    bool selects;  /* its parameter `columns` names the images that it works on */
+    bool draws;    /* its results depend on random numbers, so they differ between passes */
 
     const source_ops *source; /* STAGE_SOURCE only */
     group_kind group; /* STAGE_SOURCE: the source is a group; its arguments begin with its parts */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dataset_parts.h"
+#include "declared_source.h"
 #include "image_decoder.h"
 #include "index_tables.h"
 #include "plan.h"
@@ -214,7 +215,9 @@ static sluice_status open_locked(sluice_dataset *dataset)
     if (st == SLUICE_OK) {
         st = dataset_source_open(dataset);
     }
-
+    if (st == SLUICE_OK) {
+        st = declared_source_wrap(dataset);
+    }
     if (st != SLUICE_OK) {
         return st;
     }

@@ -26,6 +26,7 @@
     X(take)                   \
     X(skip)                   \
     X(repeat)                 \
+    X(column)                 \
     X(project)                \
     X(drop)                   \
     X(rename)                 \

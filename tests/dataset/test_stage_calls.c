@@ -27,6 +27,7 @@ static void write_sources(const char *folder)
         " \"category_id\": 0, \"bbox\": [0, 0, 1, 1], \"iscrowd\": 1}], "
         "\"categories\": [{\"id\": 0, \"name\": \"x\"}]}";
     static const char points[] = "image\tpoints:points[4]\nx.ppm\t0,0;1,1;0,1;1,0\n";
+    static const float coordinates[4][2][2] = {{{1, 2}, {3, 4}}};
     tar_maker tar = {0};
     uint8_t record[3074];
 
@@ -57,6 +58,9 @@ static void write_sources(const char *folder)
     t_write_file(t_path(folder, "x.json"), coco, strlen(coco));
     idx_write_pair(folder, "t10k-", 6, 3);
     npy_write(folder, "x.npy", "|u1", "(100, 5)", record, 500);
+    npy_write(folder, "arrays/image.npy", "|u1", "(4, 5, 6, 3)", record, 360);
+    npy_write(folder, "arrays/points.npy", "<f4", "(4, 2, 2)", coordinates, sizeof(coordinates));
+    npy_write(folder, "arrays/seen.npy", "|u1", "(4, 2)", record, 8);
 }
 
 static sluice_dataset *parse_case(const stage_call *c, const char *folder)

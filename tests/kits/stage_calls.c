@@ -153,6 +153,16 @@ static sluice_status call_cutmix_defaults(sluice_dataset *d)
     return sluice_dataset_cutmix(d, 7, 1, NULL);
 }
 
+static sluice_status call_column(sluice_dataset *d)
+{
+    return sluice_dataset_column(d, "seen", NULL, "points");
+}
+
+static sluice_status call_column_role(sluice_dataset *d)
+{
+    return sluice_dataset_column(d, "points", "points", NULL);
+}
+
 static sluice_status call_geometry(sluice_dataset *d)
 {
     return sluice_dataset_geometry(d, "where");
@@ -176,6 +186,7 @@ static sluice_status call_shard_by_run(sluice_dataset *d)
 /* ---- the cases ------------------------------------------------------------------------------- */
 
 #define SOURCE    "synthetic 100 24,20,3 7"
+#define ARRAYS "npy ${FOLDER}/arrays"
 #define DOCUMENTS SOURCE " | one_hot label 7 | cast label i32"
 
 static const stage_call stage_calls[] = {
@@ -205,6 +216,9 @@ static const stage_call stage_calls[] = {
     {DOCUMENTS " | rename label tokens", "pack tokens 16", call_pack_defaults, NULL, "batch 4"},
     {SOURCE, "cache 3M", call_cache, NULL, "batch 4"},
     {SOURCE, "cache 3M shared=true", call_cache_shared, NULL, "batch 4"},
+    {ARRAYS, "column points points", call_column_role, NULL, "batch 1"},
+    {ARRAYS " | column points points", "column seen of=points", call_column, NULL,
+     "random_horizontal_flip swap=0:1 | batch 1"},
     {SOURCE, "geometry where", call_geometry, NULL, "batch 4"},
     {SOURCE, "geometry", call_geometry_defaults, NULL, "batch 4"},
     {SOURCE, "batch 7 drop_remainder=true", call_batch, NULL, NULL},

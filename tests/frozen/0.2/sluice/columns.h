@@ -2,7 +2,7 @@
 /** @file
  * Stages for the columns of a batch. Selecting, ordering and renaming columns costs nothing: no
  * bytes are copied, and a column that no later stage needs is not written. These stages may be
- * anywhere between source and batch.
+ * anywhere between source and batch, except for sluice_dataset_column().
  *
  * Returns: E_INVALID a NULL, or no column of that name; the sticky error of building; E_NO_MEMORY.
  */
@@ -12,6 +12,37 @@
 #include <sluice/dataset.h>
 
 SLUICE_BEGIN_DECLS
+
+/**
+ * Gives a column of the source another role than the source declares (sluice_column_role), so that
+ * arrays of numbers follow the image, or are images. It must come right after the source; only
+ * stages of order and other calls of this kind may be between them. After a group of datasets it
+ * names columns of all parts.
+ *
+ *     "boxes"   f32 (N, 4), x0 y0 x1 y1 in pixels. If there is a column NAME_length, i32, it has the
+ *               number of boxes of each sample; otherwise it is added, and rows of zeros at the end
+ *               are padding
+ *     "points"  f32 (N, 2) or (N, K, 2). Without a column NAME_length all rows are points
+ *     "mask"    u8 (height, width) of the image's size, or an encoded image
+ *     "image"   u8 (height, width) or (height, width, channels), or an encoded mask. The first image
+ *               if there is none, otherwise a further image, of the size of the first one
+ *     "plain"   no stage moves it. An image or mask must not be encoded, nor vary in size, and
+ *               nothing may follow the first image
+ *
+ * @param column  its name
+ * @param role    one of these; NULL: "plain"
+ * @param of      with "plain" and "points": the name of a column of boxes, or with "plain" of
+ *                points, of as many rows: rows are dropped with their box and exchanged with their
+ *                point. NULL or "": none
+ *
+ * Returns: E_INVALID also for a column whose type or shape does not fit the role, and after another
+ *          stage. NaN, a box that is not x0 y0 x1 y1 with 0 <= x0 < x1, and a NAME_length out of
+ *          range are bad samples (E_CORRUPT).
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_column(sluice_dataset *dataset, const char *column,
+                                                       const char *role, const char *of);
 
 /**
  * Keeps these columns, in this order, and drops the others. An image that is dropped before decode

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The column stage: gives a column of the source another role than the source declares. It changes
+ * the columns of the source (stage_def.declares), and declared_source.c reads them so.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <sluice/columns.h>
+
+#include "stage.h"
+#include "status_int.h"
+#include "tensor_int.h"
+
+enum { LARGEST_SIDE = 65535 };
+
+/* The choices of `role`. */
+static const char *const roles[] = {"plain", "image", "mask", "boxes", "points", NULL};
+enum { TO_PLAIN, TO_IMAGE, TO_MASK, TO_BOXES, TO_POINTS };
+
+typedef struct column_args {
+    const char *column;
+    uint32_t role;
+    const char *of;
+} column_args;
+
+/* Describes the type of a column for messages: "f32 (5, 4)". */
+static const char *type_text(const sluice_column *column, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(
+        text, size, "%s",
+        column->dtype == SLUICE_ENCODED ? "an encoded image" : sluice_dtype_name(column->dtype));
+
+    for (uint32_t d = 0; d < column->rank && used < size; d++) {
+        used += (size_t)snprintf(text + used, size - used, "%s%llu%s", d == 0 ? " (" : ", ",
+                                 (unsigned long long)column->shape[d],
+                                 d + 1 == column->rank ? ")" : "");
+    }
+    return text;
+}
+
+/* Fails because the type of a column does not fit its role. */
+static sluice_status wrong_type(const column_args *args, const sluice_column *column,
+                                const char *want)
+{
+    char text[120];
+
+    return sli_fail(SLUICE_E_INVALID, "column %s: role=%s wants %s, and it is %s", args->column,
+                    roles[args->role], want, type_text(column, text, sizeof(text)));
+}
+
+/* Fails because a column of another role than plain cannot get this role. */
+static sluice_status wrong_role(const column_args *args, const stage_schema *schema, uint32_t i)
+{
+    return sli_fail(SLUICE_E_INVALID, "column %s: it is %s, which cannot be role=%s", args->column,
+                    schema_role_words(schema, i), roles[args->role]);
+}
+
+/* Checks that there is an image for a column that follows it. */
+static sluice_status want_image(const column_args *args, const stage_schema *schema)
+{
+    return schema->image >= 0
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID,
+                          "column %s: role=%s follows the image, and there is none; a column u8 "
+                          "(height, width, channels) becomes one by `column NAME role=image`",
+                          args->column, roles[args->role]);
+}
+
+/* ---- boxes and points ------------------------------------------------------------------------ */
+
+/* Finds the column NAME_length. E_INVALID: it is not of a length. -1: there is none. */
+static sluice_status find_length(const column_args *args, const stage_schema *schema,
+                                 int *length_out)
+{
+    char name[SLUICE_NAME_SIZE + 8];
+    char text[120];
+
+    snprintf(name, sizeof(name), "%.31s_length", args->column);
+    *length_out = schema_find(schema, name);
+    if (*length_out < 0 || (schema->columns[*length_out].dtype == SLUICE_I32 &&
+                            schema->columns[*length_out].rank == 0)) {
+        return SLUICE_OK;
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "column %s: %s is the number of its rows, which is i32 for each sample, not %s",
+                    args->column, name,
+                    type_text(&schema->columns[*length_out], text, sizeof(text)));
+}
+
+/* Adds the column NAME_length, which the source does not have. */
+static sluice_status add_length(const column_args *args, stage_schema *schema, int *length_out)
+{
+    sluice_column column = {.dtype = SLUICE_I32};
+    const int size = snprintf(column.name, sizeof(column.name), "%s_length", args->column);
+
+    if ((size_t)size >= sizeof(column.name) || schema->column_count == SLUICE_MAX_COLUMNS) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "column %s: there is no room for %s_length: want a name of at most %d "
+                        "bytes, and at most %d columns",
+                        args->column, args->column, SLUICE_NAME_SIZE - 8, SLUICE_MAX_COLUMNS);
+    }
+    *length_out = (int)schema->column_count;
+    schema->infos[schema->column_count] =
+        (column_info){.buffer = schema->buffer_count++, .white = 255};
+    schema->columns[schema->column_count++] = column;
+    schema->source_buffers = schema->buffer_count;
+    return SLUICE_OK;
+}
+
+static sluice_status to_boxes(const column_args *args, stage_schema *schema, uint32_t i)
+{
+    const sluice_column *column = &schema->columns[i];
+    int length = -1;
+    sluice_status st = want_image(args, schema);
+
+    if (st == SLUICE_OK && schema->infos[i].role != ROLE_PLAIN) {
+        return wrong_role(args, schema, i);
+    }
+    if (st == SLUICE_OK && (column->dtype != SLUICE_F32 || column->rank != 2 ||
+                            column->shape[1] != 4 || column->shape[0] > INT32_MAX)) {
+        return wrong_type(args, column, "f32 (N, 4)");
+    }
+    if (st == SLUICE_OK) {
+        st = find_length(args, schema, &length);
+    }
+    if (st == SLUICE_OK && length < 0) {
+        st = add_length(args, schema, &length);
+    }
+    if (st == SLUICE_OK) {
+        schema->infos[i].role = ROLE_BOXES;
+        schema->infos[i].length = schema->infos[length].buffer;
+        schema->infos[i].rows = 0;
+    }
+    return st;
+}
+
+static sluice_status to_points(const column_args *args, stage_schema *schema, uint32_t i)
+{
+    const sluice_column *column = &schema->columns[i];
+    int length = -1;
+    sluice_status st = want_image(args, schema);
+
+    if (st == SLUICE_OK && schema->infos[i].role != ROLE_PLAIN) {
+        return wrong_role(args, schema, i);
+    }
+    if (st == SLUICE_OK && (column->dtype != SLUICE_F32 || column->rank < 2 || column->rank > 3 ||
+                            column->shape[column->rank - 1] != 2 || column->shape[0] > INT32_MAX)) {
+        return wrong_type(args, column, "f32 (N, 2) or (N, K, 2)");
+    }
+    if (st == SLUICE_OK) {
+        st = find_length(args, schema, &length);
+    }
+    if (st == SLUICE_OK) {
+        schema->infos[i].role = ROLE_POINTS;
+        schema->infos[i].length = length >= 0 ? schema->infos[length].buffer : SCHEMA_NO_LENGTH;
+        schema->infos[i].rows = 0;
+    }
+    return st;
+}
+
+/* ---- images and masks ------------------------------------------------------------------------ */
+
+/* Checks the size of an image or mask of fixed size, and sets it to that of the first image, which
+ * is 0 if it varies or is not known before decode. */
+static sluice_status fit_size(const column_args *args, stage_schema *schema, sluice_column *column)
+{
+    const sluice_column *image = &schema->columns[schema->image];
+    const uint64_t sides[2] = {image->dtype == SLUICE_ENCODED ? 0 : image->shape[SCHEMA_H],
+                               image->dtype == SLUICE_ENCODED ? 0 : image->shape[SCHEMA_W]};
+
+    if (sides[0] != 0 && (sides[0] != column->shape[0] || sides[1] != column->shape[1])) {
+        char text[120];
+
+        return sli_fail(SLUICE_E_INVALID,
+                        "column %s: it is %s, and the image %s is %llux%llu (height, width); they "
+                        "must have the same size",
+                        args->column, type_text(column, text, sizeof(text)), image->name,
+                        (unsigned long long)sides[0], (unsigned long long)sides[1]);
+    }
+    memcpy(column->shape, sides, sizeof(sides));
+    return SLUICE_OK;
+}
+
+/* True for the bytes of pixels: u8 (height, width), or with channels if `channels`. */
+static bool has_pixels(const sluice_column *column, bool channels)
+{
+    const uint64_t *shape = column->shape;
+
+    return column->dtype == SLUICE_U8 && shape[SCHEMA_H] <= LARGEST_SIDE &&
+           shape[SCHEMA_W] <= LARGEST_SIDE &&
+           (column->rank == 2 ||
+            (channels && column->rank == 3 && shape[SCHEMA_C] <= SLI_MAX_CHANNELS));
+}
+
+static sluice_status to_mask(const column_args *args, stage_schema *schema, uint32_t i)
+{
+    sluice_column *column = &schema->columns[i];
+    const column_role role = schema->infos[i].role;
+    sluice_status st = want_image(args, schema);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if ((int)i == schema->image || (role != ROLE_PLAIN && role != ROLE_IMAGE)) {
+        return wrong_role(args, schema, i);
+    }
+    if (column->dtype == SLUICE_ENCODED) {
+        schema->infos[i].role = ROLE_MASK;
+        return SLUICE_OK;
+    }
+    if (role != ROLE_PLAIN || !has_pixels(column, false)) {
+        return wrong_type(args, column, "u8 (height, width), or an encoded image");
+    }
+    st = fit_size(args, schema, column);
+    if (st == SLUICE_OK) {
+        schema->infos[i].role = ROLE_MASK;
+    }
+    return st;
+}
+
+static sluice_status to_image(const column_args *args, stage_schema *schema, uint32_t i)
+{
+    sluice_column *column = &schema->columns[i];
+    const column_role role = schema->infos[i].role;
+    sluice_status st = SLUICE_OK;
+
+    if (role != ROLE_PLAIN && role != ROLE_MASK) {
+        return wrong_role(args, schema, i);
+    }
+    if (column->dtype == SLUICE_ENCODED) {
+        schema->infos[i].role = ROLE_IMAGE;
+        return SLUICE_OK;
+    }
+    if (role != ROLE_PLAIN || !has_pixels(column, true)) {
+        return wrong_type(args, column,
+                          "u8 (height, width) or (height, width, channels) with 1 to 4 channels");
+    }
+    if (schema->image >= 0) {
+        st = fit_size(args, schema, column);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (column->rank == 2) {
+        column->rank = 3;
+        column->shape[SCHEMA_C] = 1;
+    }
+    if (schema->image < 0) {
+        schema->image = (int)i;
+    } else {
+        schema->infos[i].role = ROLE_IMAGE;
+    }
+    return SLUICE_OK;
+}
+
+/* ---- plain columns --------------------------------------------------------------------------- */
+
+/* Makes the columns plain that belong to these boxes or points, which become plain. */
+static void release_tied(stage_schema *schema, uint32_t owner, uint32_t rows)
+{
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        column_info *info = &schema->infos[i];
+
+        if (schema_is_tied(info) && info->tied_to == schema->infos[owner].buffer) {
+            info->is_tied = false;
+            if (info->role == ROLE_TIED) {
+                info->role = ROLE_PLAIN;
+                info->rows = rows;
+            }
+        }
+    }
+}
+
+/* Checks that an image or mask has bytes of a fixed size, and that nothing follows the image. */
+static sluice_status check_plain_image(const column_args *args, const stage_schema *schema,
+                                       uint32_t i)
+{
+    const sluice_column *column = &schema->columns[i];
+
+    if (column->dtype == SLUICE_ENCODED || column->shape[SCHEMA_H] == 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "column %s: role=plain wants values of a fixed size, and it is %s",
+                        args->column,
+                        column->dtype == SLUICE_ENCODED ? "an encoded image; decode it"
+                                                        : "of a size that varies");
+    }
+    for (uint32_t k = 0; k < schema->column_count && (int)i == schema->image; k++) {
+        if (schema_follows(schema->infos[k].role)) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "column %s: role=plain of the first image, which %s follows; make that "
+                            "one plain before",
+                            args->column, schema->columns[k].name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status to_plain(const column_args *args, stage_schema *schema, uint32_t i)
+{
+    column_info *info = &schema->infos[i];
+    const bool is_array = info->role == ROLE_BOXES || info->role == ROLE_POINTS;
+    const uint32_t rows = is_array && info->length != SCHEMA_NO_LENGTH ? info->length + 1 : 0;
+    sluice_status st = SLUICE_OK;
+
+    if (info->role == ROLE_MASK || schema_is_image(schema, i)) {
+        st = check_plain_image(args, schema, i);
+    }
+    if (st != SLUICE_OK || (info->role == ROLE_PLAIN && (int)i != schema->image)) {
+        return st;
+    }
+    if (is_array) {
+        release_tied(schema, i, rows);
+    }
+    schema->image = (int)i == schema->image ? -1 : schema->image;
+    info->role = ROLE_PLAIN;
+    info->is_tied = false;
+    info->rows = rows;
+    return SLUICE_OK;
+}
+
+/* Ties the rows of a column to the boxes or points of another one. */
+static sluice_status tie(const column_args *args, stage_schema *schema, uint32_t i)
+{
+    const sluice_column *column = &schema->columns[i];
+    column_info *info = &schema->infos[i];
+    const int owner = schema_find(schema, args->of);
+    const bool are_points = args->role == TO_POINTS;
+    column_role role;
+    int length;
+    sluice_status st;
+
+    if (owner < 0) {
+        return schema_no_column(schema, "column", args->of);
+    }
+    role = schema->infos[owner].role;
+    if (owner == (int)i || (role != ROLE_BOXES && (role != ROLE_POINTS || are_points))) {
+        return sli_fail(SLUICE_E_INVALID, "column %s: of=%s: want %s, and %s is %s", args->column,
+                        args->of, are_points ? "boxes" : "boxes or points", args->of,
+                        schema_role_words(schema, (uint32_t)owner));
+    }
+    if (!are_points && args->role != TO_PLAIN) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "column %s: of= is for role=plain and role=points, not for role=%s",
+                        args->column, roles[args->role]);
+    }
+    if (column->rank < (are_points ? 3 : 1) ||
+        column->shape[0] != schema->columns[owner].shape[0]) {
+        char text[120];
+
+        return sli_fail(SLUICE_E_INVALID, "column %s: it is %s; of=%s wants %llu rows%s",
+                        args->column, type_text(column, text, sizeof(text)), args->of,
+                        (unsigned long long)schema->columns[owner].shape[0],
+                        are_points ? " of points, f32 (N, K, 2)" : "");
+    }
+    if (!are_points && info->role != ROLE_PLAIN && info->role != ROLE_TIED) {
+        return wrong_role(args, schema, i);
+    }
+    st = find_length(args, schema, &length);
+    if (st == SLUICE_OK && length >= 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "column %s: its number of rows is that of %s, so the column %s would be "
+                        "wrong; leave that out",
+                        args->column, args->of, schema->columns[length].name);
+    }
+    if (st == SLUICE_OK) {
+        info->role = are_points ? ROLE_POINTS : ROLE_TIED;
+        info->is_tied = are_points;
+        info->tied_to = schema->infos[owner].buffer;
+        info->length = schema->infos[owner].length;
+        info->rows = 0;
+    }
+    return st;
+}
+
+/* True if the column has the role already: the stages are inferred again from the columns of the
+ * source that they have changed. */
+static bool has_role(const stage_schema *schema, uint32_t i, uint32_t role)
+{
+    static const column_role wanted[] = {[TO_IMAGE] = ROLE_IMAGE,
+                                         [TO_MASK] = ROLE_MASK,
+                                         [TO_BOXES] = ROLE_BOXES,
+                                         [TO_POINTS] = ROLE_POINTS};
+
+    return role == TO_IMAGE ? schema_is_image(schema, i)
+                            : role != TO_PLAIN && schema->infos[i].role == wanted[role];
+}
+
+static sluice_status column_infer(const void *opaque, stage_schema *schema)
+{
+    static sluice_status (*const change[])(const column_args *, stage_schema *,
+                                           uint32_t) = {[TO_PLAIN] = to_plain,
+                                                        [TO_IMAGE] = to_image,
+                                                        [TO_MASK] = to_mask,
+                                                        [TO_BOXES] = to_boxes,
+                                                        [TO_POINTS] = to_points};
+    const column_args *args = opaque;
+    const int column = schema_find(schema, args->column);
+    sluice_status st = SLUICE_OK;
+
+    if (column < 0) {
+        return schema_no_column(schema, "column", args->column);
+    }
+    if (!has_role(schema, (uint32_t)column, args->role) &&
+        (args->role != TO_PLAIN || args->of[0] == '\0')) {
+        st = change[args->role](args, schema, (uint32_t)column);
+    }
+    return st == SLUICE_OK && args->of[0] != '\0' ? tie(args, schema, (uint32_t)column) : st;
+}
+
+static const stage_param column_params[] = {
+    PARAM_(column_args, column, PARAM_TEXT, NULL, 0, 0, NULL, "a column of the source"),
+    PARAM_(
+        column_args, role, PARAM_CHOICE, "plain", 0, 0, roles,
+        "what stages do to it: boxes f32 (N, 4), points f32 (N, 2), mask u8 (H, W), image u8 (H, "
+        "W, C)"),
+    PARAM_(column_args, of, PARAM_TEXT, "", 0, 0, NULL, "boxes or points to which its rows belong"),
+};
+
+const stage_def stage_column = {
+    .name = "column",
+    .summary = "Gives a column of the source another role; right after the source.",
+    .gives = "the same columns, and NAME_length i32 of boxes",
+    .kind = STAGE_COLUMNS,
+    STAGE_PARAMS(column_params),
+    .args_size = sizeof(column_args),
+    .infer = column_infer,
+    .declares = true,
+};
+
+sluice_status sluice_dataset_column(sluice_dataset *dataset, const char *column, const char *role,
+                                    const char *of)
+{
+    column_args args = {.column = column, .of = of != NULL ? of : ""};
+    sluice_status st = column != NULL
+                           ? stage_arg_choose_or_default(&stage_column, "role", role, &args.role)
+                           : sli_fail(SLUICE_E_INVALID, "sluice_dataset_column: column is NULL");
+
+    return st == SLUICE_OK ? dataset_append(dataset, &stage_column, &args)
+                           : dataset_keep(dataset, &stage_column, st);
+}

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "declared_source.h"
+
+#include <string.h>
+
+#include "alloc_int.h"
+#include "box_form.h"
+#include "point_range.h"
+#include "status_int.h"
+#include "tensor_int.h"
+
+/* How a source gives a column. */
+typedef enum given_as {
+    AS_ROW,         /* read() and read_plain() write it to its row */
+    AS_FIRST_IMAGE, /* read() returns it */
+    AS_OTHER_IMAGE  /* read_other() returns it */
+} given_as;
+
+typedef struct declared_column {
+    given_as from; /* how the original source gives it */
+    given_as to;
+    sluice_column type; /* of the original source */
+    size_t bytes;       /* of its row there; 0: it has none, or one of varying size */
+    size_t offset;      /* of that row in sample_io.declared */
+    column_role checks; /* ROLE_BOXES, ROLE_POINTS: its rows must be checked; else ROLE_PLAIN */
+    int length;         /* with checks: the column of its length; -1: none */
+    bool counts;        /* with checks: this source has added that column, and counts its rows */
+    size_t length_at;   /* with checks: offset of the length in sample_io.declared */
+} declared_column;
+
+typedef struct declared_source {
+    source_ops ops;       /* those of the original source, with what this one does itself */
+    const source_ops *of; /* the original source */
+    void *source;
+    uint32_t count; /* number of its columns */
+    int image;      /* the first image; -1: there is none */
+    size_t room;    /* bytes of sample_io.declared */
+    declared_column columns[SLUICE_MAX_COLUMNS];
+} declared_source;
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static bool is_checked(const declared_column *column)
+{
+    return column->checks != ROLE_PLAIN;
+}
+
+static uint8_t *room_of(const declared_source *d, sample_io *io, uint32_t column)
+{
+    return io->declared.data + d->columns[column].offset;
+}
+
+static image_view view_of(const declared_source *d, sample_io *io, uint32_t column)
+{
+    const uint64_t *shape = d->columns[column].type.shape;
+    const uint32_t channels = d->columns[column].type.rank == 3 ? (uint32_t)shape[SCHEMA_C] : 1;
+
+    return (image_view){room_of(d, io, column), (size_t)shape[SCHEMA_W] * channels,
+                        (uint32_t)shape[SCHEMA_W], (uint32_t)shape[SCHEMA_H], channels};
+}
+
+/* Reads rows without an image, if the source can. */
+static sluice_status read_rows(const declared_source *d, uint64_t index, sample_io *io,
+                               void *const *rows)
+{
+    sample_data none = {0};
+
+    return d->of->read_plain != NULL ? d->of->read_plain(d->source, index, io, rows)
+                                     : d->of->read(d->source, index, io, rows, &none);
+}
+
+/* Reads an image or mask that the original source does not give as a row. */
+static sluice_status read_image(const declared_source *d, uint64_t index, uint32_t column,
+                                sample_io *io, sample_data *data_out)
+{
+    void *const nowhere[SLUICE_MAX_COLUMNS] = {NULL};
+
+    *data_out = (sample_data){0};
+    return d->columns[column].from == AS_FIRST_IMAGE
+               ? d->of->read(d->source, index, io, nowhere, data_out)
+               : d->of->read_other(d->source, index, column, io, data_out);
+}
+
+/* Writes an image or mask into the row of a plain column. */
+static sluice_status copy_image(const declared_source *d, uint64_t index, uint32_t column,
+                                sample_io *io, uint8_t *row)
+{
+    const declared_column *c = &d->columns[column];
+    sample_data data;
+    size_t line;
+    sluice_status st = read_image(d, index, column, io, &data);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    line = (size_t)data.image.width * data.image.channels;
+    if (data.bytes != NULL || line * data.image.height != c->bytes) {
+        return sli_fail(SLUICE_E_CORRUPT, "%s: it is %ux%ux%u, and the plain column has %zu bytes",
+                        c->type.name, data.image.width, data.image.height, data.image.channels,
+                        c->bytes);
+    }
+    for (uint32_t y = 0; y < data.image.height; y++) {
+        memcpy(row + y * line, data.image.pixels + y * data.image.stride, line);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status copy_images(const declared_source *d, uint64_t index, sample_io *io,
+                                 void *const *row)
+{
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < d->count && st == SLUICE_OK; i++) {
+        if (d->columns[i].from != AS_ROW && d->columns[i].to == AS_ROW && row[i] != NULL) {
+            st = copy_image(d, index, i, io, row[i]);
+        }
+    }
+    return st;
+}
+
+/*
+ * Finds where the original source writes its rows: images and masks into memory of the worker, the
+ * others into the row, unless they are not needed there but for their check.
+ */
+static void place_rows(const declared_source *d, sample_io *io, void *const *row, bool with_image,
+                       void **rows)
+{
+    memcpy(rows, row, d->count * sizeof(rows[0]));
+    io->declared_columns = 0;
+    for (uint32_t i = 0; i < d->count; i++) {
+        const declared_column *c = &d->columns[i];
+        const bool is_needed = row[i] != NULL || (with_image && (int)i == d->image);
+
+        if (c->from == AS_ROW && c->to != AS_ROW) {
+            rows[i] = is_needed ? room_of(d, io, i) : NULL;
+            io->declared_columns |= (uint32_t)is_needed << i;
+        } else if (c->from != AS_ROW) {
+            rows[i] = NULL;
+        }
+        if (!is_checked(c) || c->length < 0) {
+            continue;
+        }
+        if (rows[i] == NULL && row[c->length] != NULL && c->counts) {
+            rows[i] = room_of(d, io, i);
+        }
+        if (rows[i] != NULL && !c->counts && row[c->length] == NULL) {
+            rows[c->length] = io->declared.data + c->length_at;
+        }
+    }
+}
+
+/* ---- boxes and points ------------------------------------------------------------------------ */
+
+/* The number of rows up to the last one that is not zero: rows of zeros at the end are padding. */
+static uint64_t count_rows(const uint8_t *rows, uint64_t most, size_t size)
+{
+    for (uint64_t count = most; count > 0; count--) {
+        for (size_t i = 0; i < size; i++) {
+            if (rows[(count - 1) * size + i] != 0) {
+                return count;
+            }
+        }
+    }
+    return 0;
+}
+
+static sluice_status bad_row(const declared_column *c, uint64_t number, const float *at)
+{
+    return c->checks == ROLE_BOXES
+               ? sli_fail(SLUICE_E_CORRUPT,
+                          "%s: box %llu, %g,%g,%g,%g, is not x0,y0,x1,y1 with 0 <= x0 < x1 and 0 "
+                          "<= y0 < y1",
+                          c->type.name, (unsigned long long)number, (double)at[0], (double)at[1],
+                          (double)at[2], (double)at[3])
+               : sli_fail(SLUICE_E_CORRUPT,
+                          "%s: point %llu, %g,%g, is not x,y with numbers from -1e6 to 1e6",
+                          c->type.name, (unsigned long long)number, (double)at[0], (double)at[1]);
+}
+
+/* Checks the boxes or points of a column, writes or checks its length, and sets the rows after it
+ * to zero. */
+static sluice_status check_rows(const declared_column *c, void *const *row, uint8_t *rows,
+                                const int32_t *given)
+{
+    const uint64_t most = c->type.shape[0];
+    const size_t size = c->bytes / most;
+    const size_t step = c->checks == ROLE_BOXES ? 4 : 2;
+    uint64_t count = c->counts ? count_rows(rows, most, size) : most;
+
+    if (given != NULL && (*given < 0 || (uint64_t)*given > most)) {
+        return sli_fail(SLUICE_E_CORRUPT, "%s_length is %d, want 0 to %llu", c->type.name, *given,
+                        (unsigned long long)most);
+    }
+    count = given != NULL ? (uint64_t)*given : count;
+    for (uint64_t i = 0; i < count * size / (step * sizeof(float)); i++) {
+        float numbers[4] = {0};
+
+        memcpy(numbers, rows + i * step * sizeof(float), step * sizeof(float));
+        if (c->checks == ROLE_BOXES ? !box_is_valid(BOX_CORNERS, numbers)
+                                    : !point_is_valid(numbers)) {
+            return bad_row(c, i + 1, numbers);
+        }
+    }
+    memset(rows + count * size, 0, (size_t)(most - count) * size);
+    if (c->counts && row[c->length] != NULL) {
+        *(int32_t *)row[c->length] = (int32_t)count;
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_columns(const declared_source *d, void *const *row, void *const *rows)
+{
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < d->count && st == SLUICE_OK; i++) {
+        const declared_column *c = &d->columns[i];
+
+        if (is_checked(c) && rows[i] != NULL) {
+            st = check_rows(c, row, rows[i], c->length >= 0 && !c->counts ? rows[c->length] : NULL);
+        }
+    }
+    return st;
+}
+
+/* ---- the operations of a source -------------------------------------------------------------- */
+
+/* Reads a sample. data_out NULL: its plain columns only. */
+static sluice_status read_sample(const declared_source *d, uint64_t index, sample_io *io,
+                                 void *const *row, sample_data *data_out)
+{
+    const given_as image = d->image >= 0 ? d->columns[d->image].from : AS_ROW;
+    void *rows[SLUICE_MAX_COLUMNS];
+    sluice_status st = image_buffer_reserve(&io->declared, d->room);
+
+    if (st == SLUICE_OK) {
+        st = copy_images(d, index, io, row);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    place_rows(d, io, row, data_out != NULL, rows);
+    io->declared_index = index;
+    io->declared_pass = io->pass;
+    st = data_out != NULL && image == AS_FIRST_IMAGE
+             ? d->of->read(d->source, index, io, rows, data_out)
+             : read_rows(d, index, io, rows);
+    if (st == SLUICE_OK) {
+        st = check_columns(d, row, rows);
+    }
+    if (st != SLUICE_OK) {
+        io->declared_columns = 0;
+        return st;
+    }
+    if (data_out != NULL && d->image >= 0 && image == AS_ROW) {
+        data_out->image = view_of(d, io, (uint32_t)d->image);
+    } else if (data_out != NULL && image == AS_OTHER_IMAGE) {
+        st = read_image(d, index, (uint32_t)d->image, io, data_out);
+    }
+    return st;
+}
+
+static sluice_status declared_read(const void *source, uint64_t index, sample_io *io,
+                                   void *const *row, sample_data *data_out)
+{
+    return read_sample(source, index, io, row, data_out);
+}
+
+static sluice_status declared_read_plain(const void *source, uint64_t index, sample_io *io,
+                                         void *const *row)
+{
+    return read_sample(source, index, io, row, NULL);
+}
+
+/* A mask or further image. One that is a row of the original source is in the worker's memory since
+ * read(), unless the sample was found in a cache. */
+static sluice_status declared_read_other(const void *source, uint64_t index, uint32_t column,
+                                         sample_io *io, sample_data *data_out)
+{
+    const declared_source *d = source;
+    sluice_status st = SLUICE_OK;
+
+    if (d->columns[column].from != AS_ROW) {
+        return read_image(d, index, column, io, data_out);
+    }
+    if ((io->declared_columns >> column & 1) == 0 || io->declared_index != index ||
+        io->declared_pass != io->pass) {
+        void *rows[SLUICE_MAX_COLUMNS] = {NULL};
+
+        st = image_buffer_reserve(&io->declared, d->room);
+        if (st == SLUICE_OK) {
+            rows[column] = room_of(d, io, column);
+            io->declared_columns = 0;
+            st = read_rows(d, index, io, rows);
+        }
+    }
+    if (st == SLUICE_OK) {
+        *data_out = (sample_data){.image = view_of(d, io, column)};
+    }
+    return st;
+}
+
+static void declared_close(void *source)
+{
+    declared_source *d = source;
+
+    d->of->close(d->source);
+    sli_free(d);
+}
+
+/* What the original source does. */
+#define ORIGINAL(source) ((const declared_source *)(source))->source
+
+static uint64_t declared_count(const void *source)
+{
+    return ((const declared_source *)source)->of->count(ORIGINAL(source));
+}
+
+static void declared_name(const void *source, uint64_t index, char *text, size_t size)
+{
+    ((const declared_source *)source)->of->name(ORIGINAL(source), index, text, size);
+}
+
+static bool declared_windows(const void *source, source_windows *windows_out)
+{
+    return ((const declared_source *)source)->of->windows(ORIGINAL(source), windows_out);
+}
+
+static bool declared_locate(const void *source, uint64_t index, sample_location *location_out)
+{
+    return ((const declared_source *)source)->of->locate(ORIGINAL(source), index, location_out);
+}
+
+static bool declared_drops(const void *source)
+{
+    return ((const declared_source *)source)->of->drops(ORIGINAL(source));
+}
+
+static bool declared_keep_index(const void *source, uint64_t index, const sample_io *io,
+                                const sample_data *data)
+{
+    return ((const declared_source *)source)->of->keep_index(ORIGINAL(source), index, io, data);
+}
+
+static sluice_status declared_make_order(const void *source, const source_order_bounds *bounds,
+                                         source_order **order_out)
+{
+    return ((const declared_source *)source)->of->make_order(ORIGINAL(source), bounds, order_out);
+}
+
+static uint64_t declared_memory(const void *source)
+{
+    return sizeof(declared_source) +
+           ((const declared_source *)source)->of->memory(ORIGINAL(source));
+}
+
+static bool declared_once(const void *source)
+{
+    return ((const declared_source *)source)->of->once(ORIGINAL(source));
+}
+
+static sluice_status declared_begin(void *source, const stream_start *start, void **pass_out)
+{
+    declared_source *d = source;
+
+    return d->of->begin(d->source, start, pass_out);
+}
+
+static uint64_t declared_largest(const void *source)
+{
+    return ((const declared_source *)source)->of->largest(ORIGINAL(source));
+}
+
+static uint32_t declared_classes(const void *source)
+{
+    return ((const declared_source *)source)->of->classes(ORIGINAL(source));
+}
+
+static void declared_class_name(const void *source, uint32_t label, char *text, size_t size)
+{
+    ((const declared_source *)source)->of->class_name(ORIGINAL(source), label, text, size);
+}
+
+/* Replaces the operations that take the source; those of a pass (next, end) stay. Optional ones
+ * that the original does not have stay NULL. */
+static source_ops make_ops(const source_ops *of)
+{
+    source_ops ops = *of;
+
+#define REPLACE(name) ops.name = of->name != NULL ? declared_##name : NULL
+    REPLACE(count);
+    REPLACE(name);
+    REPLACE(read_plain);
+    REPLACE(windows);
+    REPLACE(locate);
+    REPLACE(drops);
+    REPLACE(keep_index);
+    REPLACE(make_order);
+    REPLACE(memory);
+    REPLACE(once);
+    REPLACE(begin);
+    REPLACE(largest);
+    REPLACE(classes);
+    REPLACE(class_name);
+#undef REPLACE
+    ops.open = NULL;
+    ops.close = declared_close;
+    ops.read = declared_read;
+    ops.read_other = declared_read_other;
+    return ops;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static given_as find_way(const stage_schema *schema, uint32_t column)
+{
+    const column_role role = schema->infos[column].role;
+
+    return (int)column == schema->image              ? AS_FIRST_IMAGE
+           : role == ROLE_MASK || role == ROLE_IMAGE ? AS_OTHER_IMAGE
+                                                     : AS_ROW;
+}
+
+/* Describes a column, and assigns memory in sample_io.declared to it. */
+static void describe_column(declared_source *d, const stage_schema *given, const stage_schema *now,
+                            uint32_t i)
+{
+    declared_column *c = &d->columns[i];
+    const column_role role = now->infos[i].role;
+
+    c->type = given->columns[i];
+    c->from = find_way(given, i);
+    c->to = find_way(now, i);
+    c->checks = given->infos[i].role == ROLE_PLAIN && (role == ROLE_BOXES || role == ROLE_POINTS)
+                    ? role
+                    : ROLE_PLAIN;
+    c->length = -1;
+    if (c->type.dtype == SLUICE_ENCODED || !sli_column_bytes(&c->type, &c->bytes)) {
+        c->bytes = 0;
+    }
+    if (is_checked(c) && !schema_is_tied(&now->infos[i]) &&
+        now->infos[i].length != SCHEMA_NO_LENGTH) {
+        c->length = (int)now->infos[i].length;
+        c->counts = now->infos[i].length >= given->column_count;
+    }
+    if ((c->from == AS_ROW && c->to != AS_ROW) || is_checked(c)) {
+        c->offset = d->room;
+        c->length_at = c->offset + (c->bytes + IMAGE_SLACK + 63) / 64 * 64;
+        d->room = c->length_at + 64;
+    }
+}
+
+sluice_status declared_source_wrap(sluice_dataset *dataset)
+{
+    declared_source *d;
+
+    if (dataset->given_schema == NULL || dataset->ops->close == declared_close) {
+        return SLUICE_OK;
+    }
+    d = sli_calloc(1, sizeof(*d));
+    if (d == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a source with stages column");
+    }
+    d->of = dataset->ops;
+    d->source = dataset->source;
+    d->ops = make_ops(d->of);
+    d->count = dataset->given_schema->column_count;
+    d->image = dataset->source_schema.image;
+    for (uint32_t i = 0; i < d->count; i++) {
+        describe_column(d, dataset->given_schema, &dataset->source_schema, i);
+    }
+    dataset->ops = &d->ops;
+    dataset->source = d;
+    return SLUICE_OK;
+}
