@@ -69,7 +69,7 @@ typedef struct stage_param {
 } stage_param;
 
 /* Maximum size of an argument struct in bytes. */
-enum { STAGE_ARGS_SIZE = 512 };
+enum { STAGE_ARGS_SIZE = 640 };
 
 /*
  * The parts of a group (dataset_parts.h), the value of a parameter of type PARAM_PARTS. NULL: no

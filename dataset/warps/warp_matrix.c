@@ -37,12 +37,10 @@ void warp_turn(double degrees, double *sine, double *cosine)
 /* ---- maps --------------------------------------------------------------------------------------
  */
 
-warp_matrix warp_of_affine(const warp_affine *affine, uint32_t width, uint32_t height)
+warp_matrix warp_about(const warp_affine *affine, const double from[2], const double to[2])
 {
-    const double x = width * 0.5;
-    const double y = height * 0.5;
-    const double to_x = x + affine->translate[0];
-    const double to_y = y + affine->translate[1];
+    const double to_x = to[0] + affine->translate[0];
+    const double to_y = to[1] + affine->translate[1];
     warp_matrix r = {{0, 0, 0, 0, 0, 0, 0, 0, 1}};
     double rotation[2];
     double sheared[2]; /* sine and cosine of degrees - shear[1] */
@@ -65,9 +63,16 @@ warp_matrix warp_of_affine(const warp_affine *affine, uint32_t width, uint32_t h
     r.m[1] = -b / affine->scale;
     r.m[3] = -c / affine->scale;
     r.m[4] = a / affine->scale;
-    r.m[2] = x - r.m[0] * to_x - r.m[1] * to_y;
-    r.m[5] = y - r.m[3] * to_x - r.m[4] * to_y;
+    r.m[2] = from[0] - r.m[0] * to_x - r.m[1] * to_y;
+    r.m[5] = from[1] - r.m[3] * to_x - r.m[4] * to_y;
     return r;
+}
+
+warp_matrix warp_of_affine(const warp_affine *affine, uint32_t width, uint32_t height)
+{
+    const double centre[2] = {width * 0.5, height * 0.5};
+
+    return warp_about(affine, centre, centre);
 }
 
 enum { UNKNOWNS = 8 };

@@ -38,6 +38,12 @@ typedef struct warp_affine {
 warp_matrix warp_of_affine(const warp_affine *affine, uint32_t width, uint32_t height);
 
 /*
+ * The same about another point: the point `from` of the image goes to the point `to` of the result,
+ * before the translation.
+ */
+warp_matrix warp_about(const warp_affine *affine, const double from[2], const double to[2]);
+
+/*
  * torchvision's perspective (_get_perspective_coeffs): maps the corners (0, 0), (width - 1, 0),
  * (width - 1, height - 1), (0, height - 1) of the image to the four points x, y of `corners`.
  * False: there is no such map, for example since three of the points are on one line.

@@ -78,6 +78,19 @@ static void warps_that_draw_nothing_change_nothing(void)
                  true);
 }
 
+static void warps_have_another_fixed_point(void)
+{
+    check_stages(SOURCE, "rotate 90 center=8,8", "rotate 90 center=image", true);
+    check_stages(SOURCE, "rotate 90 center=8,8", "rotate 90 center=8,7", false);
+    check_stages(SOURCE, "rotate 180 center=4,7", "rotate 180 | affine translate=-8,-2", true);
+    check_stages(SOURCE, "affine 180 center=4,7", "rotate 180 center=4,7", true);
+    check_stages(SOURCE, "random_rotation 30,30 center=3,-9", "rotate 30 center=3,-9", true);
+    check_stages(SOURCE, "random_affine 30,30 0,0 0.5,0.5 4,4,5,5 center=1,2",
+                 "affine 30 scale=0.5 shear=4,5 center=1,2", true);
+    check_stages(SOURCE, "random_horizontal_flip 1 | rotate 90 center=4,7",
+                 "rotate 270 center=12,7 | random_horizontal_flip 1", true);
+}
+
 static void images_of_any_channels_and_of_one_pixel_are_warped(void)
 {
     check_pass("synthetic 3 1,1,3", "rotate 45 | random_perspective p=1 | random_affine 9", 1);
@@ -253,6 +266,10 @@ static void misplaced_warps_and_bad_arguments_are_refused(void)
         {"rotate 1 fill=0.5", "want whole numbers from 0 to 255"},
         {"rotate 1 fill=1,2", "fill has 2 values and column image 3 channels"},
         {"rotate 1 mask_fill=256", "mask_fill"},
+        {"rotate 1 center=3", "rotate: center: want X,Y or image"},
+        {"random_affine 1 center=middle", "random_affine: center: want X,Y or image"},
+        {"affine center=1,1e7", "center=1e+07: want -1e+06 to 1e+06"},
+        {"random_rotation 1 center=nan,1", "center"},
         {"random_perspective 1.5", "distortion_scale"},
         {"random_perspective p=2", "p"},
         {"perspective 1", "a corner is X,Y in pixels"},
@@ -293,6 +310,7 @@ const t_test warp_stages_tests[] = {
     T_TEST(warps_side_by_side_are_one),
     T_TEST(flips_keep_their_position_among_warps),
     T_TEST(warps_that_draw_nothing_change_nothing),
+    T_TEST(warps_have_another_fixed_point),
     T_TEST(images_of_any_channels_and_of_one_pixel_are_warped),
     T_TEST(masks_and_geometry_show_the_same_pixels),
     T_TEST(warps_of_different_mask_fills_are_not_fused),

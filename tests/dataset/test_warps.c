@@ -77,37 +77,68 @@ static picture left_of(const picture *from, uint32_t width)
     return p;
 }
 
-/* Points are computed in single precision there, too, but in another order: a pixel between two
- * others may be sampled at the other one, and a value may be rounded to its neighbour. */
+/*
+ * Compares a warp with that of torchvision. Points are computed in single precision there, too, but
+ * in another order: a pixel between two others may be sampled at the other one, and a value may be
+ * rounded to its neighbour.
+ */
+static void check_output(const char *output, const image_warp *warp, const picture *from)
+{
+    picture want = picture_read("torchvision", output);
+    picture got = warped(from, warp);
+    size_t other = 0;
+
+    for (size_t k = 0; k < picture_size(&want); k++) {
+        T_TRUE(warp->nearest || abs(got.pixels[k] - want.pixels[k]) <= 1);
+        other += got.pixels[k] != want.pixels[k];
+    }
+    if (other * 200 > picture_size(&want)) {
+        fprintf(stderr, "%s: %zu of %zu values differ\n", output, other, picture_size(&want));
+    }
+    T_TRUE(other * 200 <= picture_size(&want));
+    free(want.pixels);
+    free(got.pixels);
+}
+
 static void warps_give_what_torchvision_gives(void)
 {
     picture all = picture_read("torchvision", "rgb-70x12.ppm");
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         picture from = left_of(&all, cases[i].width);
-        picture want = picture_read("torchvision", cases[i].output);
         image_warp warp = {.nearest = cases[i].nearest};
-        picture got;
-        size_t other = 0;
 
         warp.matrix = warp_of_affine(&cases[i].affine, from.width, from.height);
         if (cases[i].affine.scale == 0) {
             T_TRUE(warp_of_corners(cases[i].corners, from.width, from.height, &warp.matrix));
         }
         memcpy(warp.fill, cases[i].fill, sizeof(warp.fill));
-        got = warped(&from, &warp);
-        for (size_t k = 0; k < picture_size(&want); k++) {
-            T_TRUE(warp.nearest || abs(got.pixels[k] - want.pixels[k]) <= 1);
-            other += got.pixels[k] != want.pixels[k];
-        }
-        if (other * 200 > picture_size(&want)) {
-            fprintf(stderr, "%s: %zu of %zu values differ\n", cases[i].output, other,
-                    picture_size(&want));
-        }
-        T_TRUE(other * 200 <= picture_size(&want));
+        check_output(cases[i].output, &warp, &from);
         free(from.pixels);
-        free(want.pixels);
-        free(got.pixels);
+    }
+    free(all.pixels);
+}
+
+static void warps_about_a_point_give_what_torchvision_gives(void)
+{
+    static const struct {
+        const char *output;
+        warp_affine affine;
+        double centre[2];
+        bool nearest;
+    } points[] = {
+        {"rotate-center.ppm", {-25, {0, 0}, 1, {0, 0}}, {20, 3}, true},
+        {"affine-center.ppm", {12, {5, -2}, 0.8, {20, -10}}, {60, -4}, false},
+    };
+    picture all = picture_read("torchvision", "rgb-70x12.ppm");
+
+    for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
+        const image_warp warp = {
+            .nearest = points[i].nearest,
+            .fill = {10, 200, 90},
+            .matrix = warp_about(&points[i].affine, points[i].centre, points[i].centre)};
+
+        check_output(points[i].output, &warp, &all);
     }
     free(all.pixels);
 }
@@ -373,6 +404,7 @@ static void kernels_of_all_levels_give_the_same_bytes(void)
 
 const t_test warps_tests[] = {
     T_TEST(warps_give_what_torchvision_gives),
+    T_TEST(warps_about_a_point_give_what_torchvision_gives),
     T_TEST(every_pixel_is_that_of_a_plain_reference),
     T_TEST(quarter_turns_are_exact),
     T_TEST(a_warp_after_its_inverse_is_none),

@@ -140,9 +140,19 @@ static sluice_warp_config filled_warp(const char *filter)
     return config;
 }
 
+/* About the point 3,4. */
+static sluice_warp_config centered_warp(void)
+{
+    static const double center[] = {3, 4};
+    sluice_warp_config config = filled_warp("bilinear");
+
+    config.center = center;
+    return config;
+}
+
 static sluice_status call_rotate(sluice_dataset *d)
 {
-    const sluice_warp_config config = filled_warp("bilinear");
+    const sluice_warp_config config = centered_warp();
 
     return sluice_dataset_rotate(d, 30, &config);
 }
@@ -154,14 +164,14 @@ static sluice_status call_random_rotation(sluice_dataset *d)
 
 static sluice_status call_random_rotation_filled(sluice_dataset *d)
 {
-    const sluice_warp_config config = filled_warp("bilinear");
+    const sluice_warp_config config = centered_warp();
 
     return sluice_dataset_random_rotation(d, 10, 20, &config);
 }
 
 static sluice_status call_affine(sluice_dataset *d)
 {
-    const sluice_warp_config config = filled_warp("bilinear");
+    const sluice_warp_config config = centered_warp();
     const double translate[] = {3, -2};
     const double shear[] = {5, 6};
 
@@ -175,7 +185,7 @@ static sluice_status call_affine_defaults(sluice_dataset *d)
 
 static sluice_status call_random_affine(sluice_dataset *d)
 {
-    const sluice_warp_config config = filled_warp("bilinear");
+    const sluice_warp_config config = centered_warp();
     const double degrees[] = {-10, 20};
     const double translate[] = {0.25, 0.5};
     const double scale[] = {0.5, 2};
@@ -551,14 +561,14 @@ const stage_call image_calls[] = {
      "batch 4"},
     {SOURCE, "random_order (random_invert) columns=image", call_random_order_columns, NULL,
      "batch 4"},
-    {SOURCE, "rotate 30 bilinear 1,2,3 9", call_rotate, NULL, "batch 4"},
+    {SOURCE, "rotate 30 bilinear 1,2,3 9 3,4", call_rotate, NULL, "batch 4"},
     {SOURCE, "random_rotation 30", call_random_rotation, NULL, "batch 4"},
-    {SOURCE, "random_rotation 10,20 bilinear 1,2,3 9", call_random_rotation_filled, NULL,
+    {SOURCE, "random_rotation 10,20 bilinear 1,2,3 9 3,4", call_random_rotation_filled, NULL,
      "batch 4"},
-    {SOURCE, "affine 30 3,-2 0.5 5,6 bilinear 1,2,3 9", call_affine, NULL, "batch 4"},
+    {SOURCE, "affine 30 3,-2 0.5 5,6 bilinear 1,2,3 9 3,4", call_affine, NULL, "batch 4"},
     {SOURCE, "affine", call_affine_defaults, NULL, "batch 4"},
-    {SOURCE, "random_affine -10,20 0.25,0.5 0.5,2 -5,5,-6,7 bilinear 1,2,3 9", call_random_affine,
-     NULL, "batch 4"},
+    {SOURCE, "random_affine -10,20 0.25,0.5 0.5,2 -5,5,-6,7 bilinear 1,2,3 9 3,4",
+     call_random_affine, NULL, "batch 4"},
     {SOURCE, "random_affine 10", call_random_affine_defaults, NULL, "batch 4"},
     {SOURCE, "perspective 1,2 9,3 8,7 0,9 nearest 1,2,3 9", call_perspective, NULL, "batch 4"},
     {SOURCE, "random_perspective 0.25 0.75 nearest 1,2,3 9", call_random_perspective, NULL,

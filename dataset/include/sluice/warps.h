@@ -36,6 +36,9 @@ typedef struct sluice_warp_config {
     const uint8_t *fill; /**< (fill_count) values outside the image; copied; NULL: 0 */
     uint32_t fill_count; /**< 1, or the number of channels of the image; not used if fill is NULL */
     uint32_t mask_fill;  /**< class number for masks outside the image, 0 to 255 */
+    const double *center; /**< (2) x and y of the fixed point, in pixels, -1e6 to 1e6; (0, 0) is the
+                               corner of the first pixel; copied; NULL: the centre of the image. For
+                               rotations and affine warps only; else it must be NULL */
 } sluice_warp_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -48,8 +51,8 @@ static inline void sluice_warp_config_init(sluice_warp_config *config)
 }
 
 /**
- * Rotates about the centre: torchvision's rotate with expand=False. Parts that leave the image are
- * lost.
+ * Rotates about the centre, or about config.center: torchvision's rotate with expand=False. Parts
+ * that leave the image are lost.
  *
  * @param degrees  counter-clockwise
  * @param config   NULL: all defaults
@@ -72,7 +75,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_rotation(sluice_dataset *
                                                                 const sluice_warp_config *config);
 
 /**
- * Scales, shears and rotates about the centre, then translates: torchvision's affine. With R the
+ * Scales, shears and rotates about the centre, or about config.center, then translates:
+ * torchvision's affine. With R the
  * rotation by `degrees`, X and Y the shears, S the scale and T the translation, a point p relative
  * to the centre goes to T(R Y X S p), where R Y X is
  *

@@ -18,6 +18,7 @@ typedef struct affine_args {
     param_reals translate; /* x, y */
     param_reals shear;     /* x, y */
     warp_options options;
+    param_reals center;
 } affine_args;
 
 typedef struct random_affine_args {
@@ -26,6 +27,7 @@ typedef struct random_affine_args {
     param_reals scale;     /* LOW,HIGH */
     param_reals shear;     /* after check(): LOW,HIGH along x, and possibly LOW,HIGH along y */
     warp_options options;
+    param_reals center;
 } random_affine_args;
 
 /* Checks that there are two numbers within [least, most]. */
@@ -53,6 +55,9 @@ static sluice_status affine_check(void *opaque)
     sluice_status st = warp_check("affine", &args->options);
 
     if (st == SLUICE_OK) {
+        st = warp_check_center("affine", &args->center);
+    }
+    if (st == SLUICE_OK) {
         st = check_pair("affine", "translate", -MOST_PIXELS, MOST_PIXELS, &args->translate);
     }
     return st == SLUICE_OK ? check_pair("affine", "shear", -MOST_SHEAR, MOST_SHEAR, &args->shear)
@@ -71,7 +76,7 @@ static void affine_colors(const void *opaque, const sli_draws *draws, color_chai
                                 {args->translate.values[0], args->translate.values[1]},
                                 args->scale,
                                 {args->shear.values[0], args->shear.values[1]}};
-    const warp_matrix matrix = warp_of_affine(&affine, chain->width, chain->height);
+    const warp_matrix matrix = warp_about_center(&affine, &args->center, chain);
 
     (void)draws;
     warp_add(&args->options, &matrix, chain);
@@ -85,6 +90,7 @@ static const stage_param affine_params[] = {
     PARAM_(affine_args, shear, PARAM_REALS, "0,0", 0, 0, NULL,
            "degrees along x, and along y, between -90 and 90"),
     WARP_PARAMS(affine_args, options, "nearest"),
+    CENTER_PARAM(affine_args, center),
 };
 
 const stage_def stage_affine = {
@@ -117,8 +123,8 @@ sluice_status sluice_dataset_affine(sluice_dataset *dataset, double degrees,
 {
     affine_args args = {
         .degrees = degrees, .scale = scale, .translate = {2, {0, 0}, ""}, .shear = {2, {0, 0}, ""}};
-    const sluice_status st =
-        warp_read(&stage_affine, "sluice_dataset_affine", config, &args.options);
+    const sluice_status st = warp_read_center(&stage_affine, "sluice_dataset_affine", config,
+                                              &args.options, &args.center);
 
     copy_numbers(translate, 2, &args.translate);
     copy_numbers(shear, 2, &args.shear);
@@ -134,6 +140,9 @@ static sluice_status random_affine_check(void *opaque)
     random_affine_args *args = opaque;
     sluice_status st = warp_check("random_affine", &args->options);
 
+    if (st == SLUICE_OK) {
+        st = warp_check_center("random_affine", &args->center);
+    }
     if (st == SLUICE_OK) {
         st = check_pair("random_affine", "translate", 0, 1, &args->translate);
     }
@@ -183,7 +192,7 @@ static void random_affine_colors(const void *opaque, const sli_draws *draws, col
     sli_draw(draws, 1, bits);
     affine.shear[0] = warp_uniform(&args->shear, 0, bits[0]);
     affine.shear[1] = args->shear.count > 2 ? warp_uniform(&args->shear, 1, bits[1]) : 0;
-    matrix = warp_of_affine(&affine, chain->width, chain->height);
+    matrix = warp_about_center(&affine, &args->center, chain);
     warp_add(&args->options, &matrix, chain);
 }
 
@@ -197,6 +206,7 @@ static const stage_param random_affine_params[] = {
     PARAM_(random_affine_args, shear, PARAM_REALS, "0", 0, 0, NULL,
            "largest shear along x in degrees, or LOW,HIGH, or LOW,HIGH,LOW,HIGH along x and y"),
     WARP_PARAMS(random_affine_args, options, "nearest"),
+    CENTER_PARAM(random_affine_args, center),
 };
 
 const stage_def stage_random_affine = {
@@ -221,8 +231,8 @@ sluice_status sluice_dataset_random_affine(sluice_dataset *dataset, const double
 {
     random_affine_args args = {
         .translate = {2, {0, 0}, ""}, .scale = {2, {1, 1}, ""}, .shear = {2, {0, 0}, ""}};
-    sluice_status st =
-        warp_read(&stage_random_affine, "sluice_dataset_random_affine", config, &args.options);
+    sluice_status st = warp_read_center(&stage_random_affine, "sluice_dataset_random_affine",
+                                        config, &args.options, &args.center);
 
     if (st == SLUICE_OK && degrees == NULL) {
         st = sli_fail(SLUICE_E_INVALID, "sluice_dataset_random_affine: degrees is NULL");

@@ -7,18 +7,21 @@
 typedef struct rotate_args {
     double degrees;
     warp_options options;
+    param_reals center;
 } rotate_args;
 
 typedef struct rotation_args {
     param_reals degrees; /* after check(): LOW,HIGH */
     warp_options options;
+    param_reals center;
 } rotation_args;
 
 /* Unlike affine, rotate turns counter-clockwise. */
-static void add_rotation(double degrees, const warp_options *options, color_chain *chain)
+static void add_rotation(double degrees, const warp_options *options, const param_reals *center,
+                         color_chain *chain)
 {
     const warp_affine affine = {.degrees = -degrees, .scale = 1};
-    const warp_matrix matrix = warp_of_affine(&affine, chain->width, chain->height);
+    const warp_matrix matrix = warp_about_center(&affine, center, chain);
 
     warp_add(options, &matrix, chain);
 }
@@ -28,7 +31,10 @@ static void add_rotation(double degrees, const warp_options *options, color_chai
 
 static sluice_status rotate_check(void *opaque)
 {
-    return warp_check("rotate", &((const rotate_args *)opaque)->options);
+    const rotate_args *args = opaque;
+    const sluice_status st = warp_check("rotate", &args->options);
+
+    return st == SLUICE_OK ? warp_check_center("rotate", &args->center) : st;
 }
 
 static sluice_status rotate_infer(const void *opaque, stage_schema *schema)
@@ -41,13 +47,14 @@ static void rotate_colors(const void *opaque, const sli_draws *draws, color_chai
     const rotate_args *args = opaque;
 
     (void)draws;
-    add_rotation(args->degrees, &args->options, chain);
+    add_rotation(args->degrees, &args->options, &args->center, chain);
 }
 
 static const stage_param rotate_params[] = {
     PARAM_(rotate_args, degrees, PARAM_REAL, NULL, -MOST_DEGREES, MOST_DEGREES, NULL,
            "the angle, counter-clockwise"),
     WARP_PARAMS(rotate_args, options, "nearest"),
+    CENTER_PARAM(rotate_args, center),
 };
 
 const stage_def stage_rotate = {
@@ -69,8 +76,8 @@ sluice_status sluice_dataset_rotate(sluice_dataset *dataset, double degrees,
                                     const sluice_warp_config *config)
 {
     rotate_args args = {.degrees = degrees};
-    const sluice_status st =
-        warp_read(&stage_rotate, "sluice_dataset_rotate", config, &args.options);
+    const sluice_status st = warp_read_center(&stage_rotate, "sluice_dataset_rotate", config,
+                                              &args.options, &args.center);
 
     return st == SLUICE_OK ? dataset_append(dataset, &stage_rotate, &args)
                            : dataset_keep(dataset, &stage_rotate, st);
@@ -82,7 +89,11 @@ sluice_status sluice_dataset_rotate(sluice_dataset *dataset, double degrees,
 static sluice_status rotation_check(void *opaque)
 {
     rotation_args *args = opaque;
-    const sluice_status st = warp_check("random_rotation", &args->options);
+    sluice_status st = warp_check("random_rotation", &args->options);
+
+    if (st == SLUICE_OK) {
+        st = warp_check_center("random_rotation", &args->center);
+    }
 
     if (st == SLUICE_OK && args->degrees.count > 2) {
         args->degrees.count = 3; /* refused */
@@ -104,13 +115,14 @@ static void rotation_colors(const void *opaque, const sli_draws *draws, color_ch
     uint32_t bits[4];
 
     sli_draw(draws, 0, bits);
-    add_rotation(warp_uniform(&args->degrees, 0, bits[0]), &args->options, chain);
+    add_rotation(warp_uniform(&args->degrees, 0, bits[0]), &args->options, &args->center, chain);
 }
 
 static const stage_param rotation_params[] = {
     PARAM_(rotation_args, degrees, PARAM_REALS, NULL, 0, 0, NULL,
            "largest angle in either direction, or LOW,HIGH, counter-clockwise"),
     WARP_PARAMS(rotation_args, options, "nearest"),
+    CENTER_PARAM(rotation_args, center),
 };
 
 const stage_def stage_random_rotation = {
@@ -134,7 +146,8 @@ sluice_status sluice_dataset_random_rotation(sluice_dataset *dataset, double low
 {
     rotation_args args = {.degrees = {2, {low, high}, ""}};
     const sluice_status st =
-        warp_read(&stage_random_rotation, "sluice_dataset_random_rotation", config, &args.options);
+        warp_read_center(&stage_random_rotation, "sluice_dataset_random_rotation", config,
+                         &args.options, &args.center);
 
     return st == SLUICE_OK ? dataset_append(dataset, &stage_random_rotation, &args)
                            : dataset_keep(dataset, &stage_random_rotation, st);

@@ -26,6 +26,21 @@ extern const char *const warp_filters[];
      .help = "how a point is sampled"},                                                            \
         FILL_PARAM(struct_type, field.outside), MASK_FILL_PARAM(struct_type, field.outside)
 
+/* A parameter `center`: two numbers, or the name `image`. */
+#define CENTER_PARAM(struct_type, field)                                                           \
+    {                                                                                              \
+        .name = "center", .type = PARAM_REALS, .offset = offsetof(struct_type, field),             \
+        .default_text = "image",                                                                   \
+        .help = "X,Y of the fixed point, in pixels; image: the centre of the image"                \
+    }
+
+/* Checks a center. */
+sluice_status warp_check_center(const char *stage, const param_reals *center);
+
+/* The affine warp about this center, of an image of the size of the chain. */
+warp_matrix warp_about_center(const warp_affine *affine, const param_reals *center,
+                              const color_chain *chain);
+
 /* Checks the fill. */
 sluice_status warp_check(const char *stage, const warp_options *options);
 
@@ -42,9 +57,14 @@ image_warp warp_by(const warp_options *options, const warp_matrix *matrix);
 
 void warp_add(const warp_options *options, const warp_matrix *matrix, color_chain *chain);
 
-/* Reads the options of a call; `config` may be NULL. */
+/* Reads the options of a call; `config` may be NULL. E_INVALID: it has a center. */
 sluice_status warp_read(const stage_def *def, const char *function,
                         const sluice_warp_config *config, warp_options *options_out);
+
+/* The same for a stage with the parameter `center`. */
+sluice_status warp_read_center(const stage_def *def, const char *function,
+                               const sluice_warp_config *config, warp_options *options_out,
+                               param_reals *center_out);
 
 /*
  * Replaces one number x, at least 0, of a range by -x,x; checks that a range LOW,HIGH is within

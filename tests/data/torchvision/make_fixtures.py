@@ -80,3 +80,5 @@ print("boxes of test_elastic.c:", F.elastic(boxes, displacement).tolist())
 for mode in "constant", "edge", "reflect", "symmetric":
     save("pad-" + mode, F.pad(image[:, :, :12], [5, 3, 2, 7], padding_mode=mode,
                               fill=fills if mode == "constant" else 0))
+save("rotate-center", F.rotate(image, 25, interpolation="nearest", fill=fills, center=[20, 3]))
+save("affine-center", F.affine(image, 12, [5, -2], 0.8, [20, -10], interpolation="bilinear", fill=fills, center=[60, -4]))
