@@ -437,7 +437,8 @@ sluice_status sluice_dataset_offload(sluice_dataset *dataset, const char *place)
             last->def->name,
             last->def->is_by_pixel != NULL
                 ? "; call sluice_dataset_device() before it to run it on the device"
-                : "");
+            : last->def->row_flag == SLI_ROW_FLIP_LINES ? ", which runs on the workers"
+                                                        : "");
     }
     return dataset_keep(dataset, last->def, st);
 }

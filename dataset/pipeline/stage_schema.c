@@ -27,7 +27,7 @@ sluice_status schema_want_pixels(const stage_schema *schema, const char *stage)
     if (schema->is_converted) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s works on the decoded image; put it before random_horizontal_flip, "
-                        "normalize, to_dtype and to_chw",
+                        "random_vertical_flip, normalize, to_dtype and to_chw",
                         stage);
     }
     if (schema->is_colored) {

@@ -334,6 +334,10 @@ static void offload_says_how_colours_get_to_the_device(void)
     T_STATUS(sluice_dataset_offload(dataset, "device"), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "not after rotate; call sluice_dataset_device() before it");
     sluice_dataset_destroy(dataset);
+    dataset = parsed("synthetic 8 8,8,3 | random_vertical_flip");
+    T_STATUS(sluice_dataset_offload(dataset, "device"), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "not after random_vertical_flip, which runs on the workers");
+    sluice_dataset_destroy(dataset);
 }
 
 static void what_the_device_cannot_run_is_refused(void)
