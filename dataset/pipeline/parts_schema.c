@@ -48,6 +48,12 @@ static sluice_status follow(const char *part, const stage_schema *columns, uint3
         info->length != SCHEMA_NO_LENGTH) {
         st = renumber(part, columns, name, "the column of its length", base, &info->length);
     }
+    if (st == SLUICE_OK && info->counted > 0) {
+        uint32_t length = info->counted - 1;
+
+        st = renumber(part, columns, name, "the column of its length", base, &length);
+        info->counted = length + 1;
+    }
     return st == SLUICE_OK && schema_is_tied(info)
                ? renumber(part, columns, name, "its column of boxes or points", base,
                           &info->tied_to)
@@ -119,7 +125,8 @@ static void describe(const stage_schema *schema, uint32_t i, char *text, size_t 
                                  d + 1 == column->rank ? ")" : "");
     }
     if (used < size) {
-        snprintf(text + used, size - used, "%s", roles[schema->infos[i].role]);
+        snprintf(text + used, size - used, "%s%s", roles[schema->infos[i].role],
+                 schema->infos[i].counted > 0 ? " (ragged)" : "");
     }
 }
 
@@ -136,7 +143,8 @@ static bool is_same(const stage_schema *a, const stage_schema *b, uint32_t i)
            memcmp(left->shape, right->shape, left->rank * sizeof(left->shape[0])) == 0 &&
            one->role == other->role && one->tied_to == other->tied_to &&
            one->is_tied == other->is_tied && one->length == other->length &&
-           one->in_parts == other->in_parts && (a->image == (int)i) == (b->image == (int)i);
+           one->counted == other->counted && one->in_parts == other->in_parts &&
+           (a->image == (int)i) == (b->image == (int)i);
 }
 
 sluice_status parts_schema_agree(const char *part, const stage_schema *columns,

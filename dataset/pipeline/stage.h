@@ -83,6 +83,8 @@ typedef struct column_info {
     double white;  /* images: the value of white, 255 for bytes; 0: unknown */
     uint32_t rows; /* ragged plain columns: 1 + the buffer of NAME_length, the number of rows; the
                       rows from there on are zero. 0: all rows may have values */
+    uint32_t counted; /* plain columns: 1 + the buffer of the number of rows, if the column of that
+                         number has another name or value than it had; 0: NAME_length has it */
 } column_info;
 
 enum { SCHEMA_MAX_BUFFERS = 64, SCHEMA_MAX_MAPS = 8 };
@@ -199,6 +201,10 @@ int schema_find_buffer(const stage_schema *schema, uint32_t buffer);
 
 /* The buffer that holds the length of a ragged column; -1: the column is not ragged. */
 int schema_length_buffer(const stage_schema *schema, uint32_t column);
+
+/* Call before a stage renames or changes a column: if it is the length of a ragged column, that
+ * column keeps it (column_info.counted). */
+void schema_keep_length(stage_schema *schema, uint32_t length);
 
 /* True if each row of the column belongs to a box or a point of another column. */
 bool schema_is_tied(const column_info *info);

@@ -259,12 +259,29 @@ int schema_length_buffer(const stage_schema *schema, uint32_t column)
     if (info->role == ROLE_BOXES || info->role == ROLE_POINTS) {
         return info->length != SCHEMA_NO_LENGTH ? (int)info->length : -1;
     }
+    if (info->counted > 0) {
+        return (int)info->counted - 1;
+    }
     snprintf(name, sizeof(name), "%s_length", schema->columns[column].name);
     length = schema_find(schema, name);
     return length >= 0 && schema->columns[length].dtype == SLUICE_I32 &&
                    schema->columns[length].rank == 0 && schema->columns[column].rank > 0
                ? (int)schema->infos[length].buffer
                : -1;
+}
+
+void schema_keep_length(stage_schema *schema, uint32_t length)
+{
+    const uint32_t buffer = schema->infos[length].buffer;
+
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        column_info *info = &schema->infos[i];
+
+        if (i != length && info->role == ROLE_PLAIN &&
+            schema_length_buffer(schema, i) == (int)buffer) {
+            info->counted = buffer + 1;
+        }
+    }
 }
 
 sluice_status schema_no_column(const stage_schema *schema, const char *stage, const char *name)
@@ -336,6 +353,7 @@ sluice_status schema_array_column(stage_schema *schema, const char *stage, const
     if (schema->buffer_count + SCHEMA_MAX_MAPS >= SCHEMA_MAX_BUFFERS) {
         return sli_fail(SLUICE_E_INVALID, "%s: too many stages that compute columns", stage);
     }
+    schema_keep_length(schema, (uint32_t)column);
     schema->infos[column].buffer = schema->buffer_count++; /* of boxes: it still has their length */
     schema->infos[column].rows = 0; /* the stage decides what the rows after the last one are */
     *column_out = &schema->columns[column];

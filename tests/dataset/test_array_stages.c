@@ -5,6 +5,7 @@
 
 #include <sluice/arrays.h>
 #include <sluice/columns.h>
+#include <sluice/sampling.h>
 
 #include "dataset_kit.h"
 #include "document_kit.h"
@@ -239,6 +240,93 @@ static void ragged_arrays_are_padded_and_truncated(void)
     check_documents("pad tokens 40 value=3 | truncate tokens 30", 30, DOCUMENT_MOST, 3);
 }
 
+/* The same batches, whatever became of the length's column, which is renamed back at the end. */
+static void a_length_of_another_name_or_type_still_counts(void)
+{
+    check_documents("rename tokens_length n | pad tokens 30 value=9 | rename n tokens_length", 30,
+                    DOCUMENT_MOST, 9);
+    check_documents("rename tokens_length n | truncate tokens 7 | pad tokens 9 value=5 | rename n "
+                    "tokens_length",
+                    9, 7, 5);
+    check_documents("cast tokens_length i64 | pad tokens 30 value=9 | cast tokens_length i32", 30,
+                    DOCUMENT_MOST, 9);
+    check_documents("rename tokens_length n | rename tokens t | rename n m | pad t 30 value=9 | "
+                    "rename t tokens | rename m tokens_length",
+                    30, DOCUMENT_MOST, 9);
+}
+
+/* The windows of a pass with these stages before pack. */
+static tape windows_after(const char *stages)
+{
+    sluice_dataset *dataset = document_dataset();
+    tape t;
+
+    T_OK(sluice_dataset_add(dataset, stages));
+    T_OK(sluice_dataset_add(dataset, "pack tokens 9 | batch 2"));
+    t = record(dataset, &(run_options){.workers = 2, .passes = 1, .batches = UINT64_MAX});
+    T_EQ(t.end, SLUICE_END_OF_DATA);
+    sluice_dataset_destroy(dataset);
+    return t;
+}
+
+static void pack_takes_no_padding_for_tokens(void)
+{
+    static const char *const stages[] = {"rename tokens_length n", "cast tokens_length i64",
+                                         "rename tokens_length n | rename label tokens_length"};
+    const tape want = windows_after("skip 0");
+
+    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+        tape got = windows_after(stages[i]);
+
+        check_equal_tapes(&got, &want, stages[i]);
+        free(got.bytes);
+    }
+    free(want.bytes);
+}
+
+/* Windows of two parts of a concat. */
+static tape windows_of_parts(const char *stages)
+{
+    sluice_dataset *parts[] = {document_dataset(), document_dataset()};
+    sluice_dataset *dataset = NULL;
+    tape t;
+
+    for (int i = 0; i < 2; i++) {
+        T_OK(sluice_dataset_add(parts[i], stages));
+    }
+    T_OK(sluice_dataset_concat(parts, 2, &dataset));
+    T_OK(sluice_dataset_add(dataset, "pack tokens 9 | batch 2"));
+    t = record(dataset, &(run_options){.workers = 2, .passes = 1, .batches = UINT64_MAX});
+    T_EQ(t.end, SLUICE_END_OF_DATA);
+    sluice_dataset_destroy(dataset);
+    return t;
+}
+
+static void parts_of_a_group_keep_their_lengths(void)
+{
+    const tape want = windows_of_parts("skip 1");
+    tape got = windows_of_parts("skip 1 | rename tokens_length n | project n,label,tokens");
+
+    check_equal_tapes(&got, &want, "concat");
+    free(got.bytes);
+    free(want.bytes);
+}
+
+static void a_length_that_was_changed_is_not_truncated(void)
+{
+    static const char *const stages[] = {"cast tokens_length i64 | truncate tokens 7",
+                                         "rename tokens_length n | drop n | truncate tokens 7"};
+
+    for (size_t i = 0; i < 2; i++) {
+        sluice_dataset *dataset = document_dataset();
+
+        T_STATUS(sluice_dataset_add(dataset, stages[i]), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), "truncate: the column of the length of tokens was changed "
+                                        "or dropped by an earlier stage; put truncate before it");
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 static void a_length_is_truncated_without_its_column(void)
 {
     sluice_dataset *dataset = document_dataset();
@@ -337,6 +425,10 @@ const t_test array_stages_tests[] = {
     T_TEST(columns_of_images_are_refused),
     T_TEST(other_columns_do_not_change),
     T_TEST(ragged_arrays_are_padded_and_truncated),
+    T_TEST(a_length_of_another_name_or_type_still_counts),
+    T_TEST(pack_takes_no_padding_for_tokens),
+    T_TEST(parts_of_a_group_keep_their_lengths),
+    T_TEST(a_length_that_was_changed_is_not_truncated),
     T_TEST(a_length_is_truncated_without_its_column),
     T_TEST(documents_are_truncated_before_pack),
     T_TEST(more_rows_than_pad_allows_are_a_bad_sample),

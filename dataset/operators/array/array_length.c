@@ -140,8 +140,17 @@ static sluice_status truncate_infer(const void *opaque, stage_schema *schema)
         return st;
     }
     length_column_at = length >= 0 ? schema_find_buffer(schema, (uint32_t)length) : -1;
+    if (length >= 0 && length_column_at < 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "truncate: the column of the length of %s was changed or dropped by an "
+                        "earlier stage; put truncate before it",
+                        args->column);
+    }
     if (length_column_at >= 0) {
         schema->infos[length_column_at].buffer = schema->buffer_count++;
+        if (schema->infos[at].counted > 0) {
+            schema->infos[at].counted = schema->infos[length_column_at].buffer + 1;
+        }
         schema->infos[at].rows =
             ragged == (uint32_t)length + 1 ? schema->infos[length_column_at].buffer + 1 : 0;
     }

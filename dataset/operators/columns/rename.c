@@ -14,7 +14,8 @@ typedef struct rename_args {
 } rename_args;
 
 /*
- * Renames NAME_length with its ragged column, since stages find the length by that name. E_INVALID:
+ * Renames NAME_length with its ragged column, since stages find the length by that name. If
+ * NAME_length is renamed alone, the ragged column keeps it (schema_keep_length()). E_INVALID:
  * the new name is too long, or another column has it.
  */
 static sluice_status rename_length(const rename_args *args, uint32_t column, stage_schema *schema)
@@ -63,6 +64,7 @@ static sluice_status rename_infer(const void *opaque, stage_schema *schema)
     }
     st = rename_length(args, (uint32_t)column, schema);
     if (st == SLUICE_OK) {
+        schema_keep_length(schema, (uint32_t)column);
         snprintf(schema->columns[column].name, SLUICE_NAME_SIZE, "%s", args->name);
     }
     return st;
