@@ -30,14 +30,14 @@ static void convert_line(void *arg, uint32_t y, const uint8_t *pixels)
 typedef struct current_image {
     bool encoded;
     bool from_pack;
-    bool follows;     /* true for a further image of a sample: the profile does not count it */
-    image_view image; /* while encoded, only the size and the channels are valid */
+    bool follows; /* true for a further image of a sample: the profile does not count it */
+    const decode_args *decode; /* valid while encoded */
+    image_view image;          /* while encoded, only the size and the channels are valid */
 } current_image;
 
 static sluice_status open_image(sample_loader *loader, const sample_data *data,
-                                current_image *current)
+                                const dataset_stage *decode, current_image *current)
 {
-    const dataset_stage *decode = loader->plan->details->decode;
     const decode_args *args;
     sluice_status st;
 
@@ -48,6 +48,7 @@ static sluice_status open_image(sample_loader *loader, const sample_data *data,
         return SLUICE_OK;
     }
     args = (const decode_args *)(const void *)decode->args.bytes;
+    current->decode = args;
     current->image.channels = args->mode == DECODE_RGB ? 3 : 1;
     st = image_decoder_open_head(loader->decoder, data->bytes, data->size, &data->rest,
                                  args->max_pixels, args->mode != DECODE_RGB, &current->image.width,
@@ -59,11 +60,6 @@ static sluice_status open_image(sample_loader *loader, const sample_data *data,
         image_decoder_use_index(loader->decoder, data->index);
     }
     return st;
-}
-
-static bool scales_fast(const struct plan_details *details)
-{
-    return ((const decode_args *)(const void *)details->decode->args.bytes)->fast_scale;
 }
 
 /* Converts one axis of a box to scaled-image pixels, rounded to the nearest pixel. */
@@ -242,7 +238,7 @@ static sluice_status process_group(sample_loader *loader, uint32_t number, uint6
                                 &loader->groups[number], &loader->stage);
     }
     window = loader->groups[number];
-    if (st == SLUICE_OK && current->encoded && scales_fast(details)) {
+    if (st == SLUICE_OK && current->encoded && current->decode->fast_scale) {
         scale_down(loader, &window, current);
     }
     if (st == SLUICE_OK) {
@@ -389,7 +385,8 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     if (plan->details->color_count > 0) {
         colors_draw(&loader->colors, plan, sample, pass, (uint32_t)column);
     }
-    st = open_image(loader, data, &current);
+    st = open_image(loader, data, partner != NULL ? partner->decode : plan->details->decode,
+                    &current);
     if (partner == NULL) {
         *way = (image_way){current.image.width,
                            current.image.height,

@@ -221,6 +221,44 @@ static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schem
     return st;
 }
 
+/* True if stage i decodes the column of the source. */
+static bool decodes_column(const sluice_dataset *dataset, uint32_t i, uint32_t column)
+{
+    bool was_encoded = false;
+    bool is_encoded = false;
+
+    for (uint32_t k = 0; k < 2; k++) {
+        stage_schema schema;
+        int at;
+
+        if (dataset_schema_after(dataset, i + k, &schema) != SLUICE_OK) {
+            return false;
+        }
+        at = schema_find_buffer(&schema, column);
+        *(k == 0 ? &was_encoded : &is_encoded) =
+            at >= 0 && schema.columns[at].dtype == SLUICE_ENCODED;
+    }
+    return was_encoded && !is_encoded;
+}
+
+const dataset_stage *dataset_decode_of(const sluice_dataset *dataset, uint32_t column)
+{
+    const dataset_stage *first = NULL;
+
+    for (uint32_t i = 0; i < dataset->stage_count; i++) {
+        const dataset_stage *stage = &dataset->stages[i];
+
+        if (stage->def->kind != STAGE_DECODE) {
+            continue;
+        }
+        if (decodes_column(dataset, i, column)) {
+            return stage;
+        }
+        first = first == NULL ? stage : first;
+    }
+    return first;
+}
+
 uint32_t dataset_geometry_end(const sluice_dataset *dataset)
 {
     uint32_t end = 1;

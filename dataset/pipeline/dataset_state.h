@@ -137,11 +137,18 @@ uint64_t dataset_names_hash(const sluice_dataset *dataset);
  */
 uint32_t dataset_occurrence(const sluice_dataset *dataset, uint32_t i);
 
+/*
+ * Returns the stage that decodes a column of the source, or the first stage decode if none does:
+ * masks are decoded by that one. NULL: there is no stage decode.
+ */
+const dataset_stage *dataset_decode_of(const sluice_dataset *dataset, uint32_t column);
+
 /* The modes of the decode stage. */
 enum { DECODE_RGB, DECODE_GRAY, DECODE_INDEX };
 
 /* The arguments of the decode stage. */
 typedef struct decode_args {
+    const char *columns;
     uint32_t mode; /* DECODE_RGB, DECODE_GRAY or DECODE_INDEX */
     uint64_t max_pixels;
     bool fast_scale;

@@ -15,6 +15,20 @@ void schema_of_files(stage_schema *schema, bool labelled)
     schema->image = 0;
 }
 
+/* Refuses a further image that is still encoded: it gets the geometry of the first one. */
+static sluice_status check_further(const stage_schema *schema, const char *stage)
+{
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        if (schema->infos[i].role == ROLE_IMAGE && schema->columns[i].dtype == SLUICE_ENCODED) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s: %s is still encoded, and all images of a sample get the same "
+                            "geometry; put its decode before it",
+                            stage, schema->columns[i].name);
+        }
+    }
+    return SLUICE_OK;
+}
+
 sluice_status schema_want_pixels(const stage_schema *schema, const char *stage)
 {
     if (schema->image < 0) {
@@ -36,7 +50,7 @@ sluice_status schema_want_pixels(const stage_schema *schema, const char *stage)
                         "change colours or warp",
                         stage);
     }
-    return SLUICE_OK;
+    return check_further(schema, stage);
 }
 
 static sluice_status check_bytes(const stage_schema *schema, uint32_t i, const char *stage,

@@ -63,14 +63,13 @@ static sluice_status through_geometry(const sluice_dataset *dataset, uint32_t *w
     return SLUICE_OK;
 }
 
+/* The arguments of the stage that decodes the first image; NULL: there is none. */
 static const decode_args *find_decode(const sluice_dataset *dataset)
 {
-    for (uint32_t i = 0; i < dataset->stage_count; i++) {
-        if (dataset->stages[i].def->kind == STAGE_DECODE) {
-            return (const decode_args *)(const void *)dataset->stages[i].args.bytes;
-        }
-    }
-    return NULL;
+    const dataset_stage *decode =
+        dataset_decode_of(dataset, (uint32_t)dataset->source_schema.image);
+
+    return decode != NULL ? (const decode_args *)(const void *)decode->args.bytes : NULL;
 }
 
 /* True if the size of the image must be read from the files. *random_out: the stage that draws a

@@ -301,12 +301,12 @@ static sluice_status plan_geometry(sli_plan *plan)
     sluice_status st = SLUICE_OK;
 
     details->boxes = -1;
+    details->decode =
+        dataset_decode_of(plan->dataset, (uint32_t)plan->dataset->source_schema.image);
     for (uint32_t i = 0; i < plan->dataset->stage_count && st == SLUICE_OK; i++) {
         const dataset_stage *stage = &plan->dataset->stages[i];
 
-        if (stage->def->kind == STAGE_DECODE) {
-            details->decode = stage;
-        } else if (stage->def->kind == STAGE_GEOMETRY) {
+        if (stage->def->kind == STAGE_GEOMETRY) {
             details->geometry[details->geometry_count++] = plan_geometry_stage(plan, i);
             st = stage->def->geometry_of_boxes != NULL ? find_boxes(plan, i) : SLUICE_OK;
         } else if (stage->def->kind == STAGE_COLOR) {

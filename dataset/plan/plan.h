@@ -93,8 +93,9 @@ typedef struct plan_batch_map {
 /* A further image of a sample. Workers run all of its conversions, also those that the device runs
  * for the first image. */
 typedef struct plan_partner {
-    uint32_t column;           /* its column in the source, which is also its buffer */
-    sli_conversion conversion; /* of its first segment */
+    uint32_t column;             /* its column in the source, which is also its buffer */
+    const dataset_stage *decode; /* NULL: no image is encoded */
+    sli_conversion conversion;   /* of its first segment */
 } plan_partner;
 
 /* Bytes before the tokens of a document in a private row (packed_rows.h). */
@@ -171,7 +172,7 @@ struct plan_details {
     sample_order all_ranks;  /* order over all ranks, from which replacements are drawn */
     source_order *own_order; /* the source's own order; NULL: the source has no order of its own */
     group_order *group;      /* the order of the parts of concat or mix; NULL: it is neither */
-    const dataset_stage *decode; /* NULL: the source returns pixels */
+    const dataset_stage *decode; /* of the first image and of masks; NULL: no image is encoded */
     plan_stage geometry[DATASET_MAX_STAGES];
     uint32_t geometry_count;
     plan_group groups[DATASET_MAX_STAGES + 1];

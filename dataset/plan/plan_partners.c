@@ -30,7 +30,10 @@ sluice_status plan_partners(sli_plan *plan)
     }
     for (uint32_t i = 0; i < columns; i++) {
         if (is_partner(plan, i)) {
-            details->partners[details->partner_count++].column = i;
+            plan_partner *partner = &details->partners[details->partner_count++];
+
+            partner->column = i;
+            partner->decode = dataset_decode_of(plan->dataset, i);
         }
     }
     return SLUICE_OK;

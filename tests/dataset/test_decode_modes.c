@@ -101,6 +101,120 @@ static void files_of_colours_have_no_indices(void)
     }
 }
 
+/* Checks that column `name` of a list with several images is column `image` of a list of one. */
+static void check_image(const engine_run *run, const char *folder, const char *name,
+                        const char *file, const char *stages)
+{
+    char list[100];
+    sluice_dataset *dataset;
+    engine_run alone;
+    uint32_t column;
+
+    snprintf(list, sizeof(list), "image\n%s\n", file);
+    dataset = list_dataset(folder, list, stages);
+    open_run(&alone, dataset, &(run_options){.settings = {.seed = 5}});
+    T_OK(next_batch(&alone));
+    column = (uint32_t)sli_layout_find(&run->layout, name);
+    T_EQ(row_bytes(run, column), row_bytes(&alone, 0));
+    T_EQ(memcmp(row_of(run, column, 0), row_of(&alone, 0, 0), row_bytes(run, column)), 0);
+    close_run(&alone);
+    sluice_dataset_destroy(dataset);
+}
+
+/* Each image of a sample has the options of its own decode; the geometry of all is the same. */
+static void images_of_a_sample_have_modes_of_their_own(void)
+{
+    static const char list[] = "photo:image\tgray:image\tdepth:image\tm:mask\n"
+                               "j.jpg\tj.jpg\tm.pgm\tm.pgm\n";
+    static const char geometry[] = "random_crop 20 | random_horizontal_flip 0.5 | batch 1";
+    static const char *const decodes[] = {
+        "decode columns=photo | decode mode=gray columns=gray | decode mode=index",
+        "decode mode=index columns=depth | decode mode=gray columns=gray | decode",
+        "decode mode=gray columns=gray | decode columns=photo | color_jitter 0 columns=photo | "
+        "decode mode=index columns=depth",
+    };
+    const char *folder = t_folder();
+    char text[300];
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    make_jpeg(folder, "j.jpg", LIST_WIDTH, LIST_HEIGHT, 1);
+    for (int i = 0; i < 2; i++) {
+        static const char *const modes[] = {"", "mode=gray", "mode=index"};
+        static const char *const names[] = {"photo", "gray", "depth"};
+        static const char *const files[] = {"j.jpg", "j.jpg", "m.pgm"};
+        sluice_dataset *dataset;
+        engine_run run;
+
+        snprintf(text, sizeof(text), "| %s | %s", decodes[i], geometry);
+        dataset = list_dataset(folder, list, text);
+        open_run(&run, dataset, &(run_options){.settings = {.seed = 5}});
+        T_OK(next_batch(&run));
+        for (int k = 0; k < 3; k++) {
+            snprintf(text, sizeof(text), "| decode %s | %s", modes[k], geometry);
+            check_image(&run, folder, names[k], files[k], text);
+        }
+        T_EQ(memcmp(column_row(&run, "m", 0), column_row(&run, "depth", 0), 400), 0);
+        close_run(&run);
+        sluice_dataset_destroy(dataset);
+    }
+    snprintf(text, sizeof(text), "| %s | batch 1", decodes[2]); /* colours before another decode */
+    sluice_dataset_destroy(list_dataset(folder, list, text));
+}
+
+/* Limits and fast_scale are those of the column, too. */
+static void images_of_a_sample_have_limits_of_their_own(void)
+{
+    static const char list[] = "a:image\tb:image\nj.jpg\tj.jpg\n";
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    engine_run run;
+    tape got;
+
+    make_jpeg(folder, "j.jpg", 320, 200, 1);
+    dataset = list_dataset(folder, list,
+                           "| decode columns=a | decode max_pixels=1000 columns=b | resize 8,8 | "
+                           "batch 1");
+    got = record(dataset, &(run_options){.workers = 1});
+    T_TRUE(got.end < 0);
+    T_CONTAINS(got.error, "b: ");
+    T_CONTAINS(got.error, "max_pixels");
+    free(got.bytes);
+    sluice_dataset_destroy(dataset);
+    dataset = list_dataset(folder, list,
+                           "| decode fast_scale=true columns=b | decode columns=a | resize 25,40 | "
+                           "batch 1");
+    open_run(&run, dataset, &(run_options){.workers = 1});
+    T_OK(next_batch(&run));
+    check_image(&run, folder, "a", "j.jpg", "| decode | resize 25,40 | batch 1");
+    check_image(&run, folder, "b", "j.jpg", "| decode fast_scale=true | resize 25,40 | batch 1");
+    T_TRUE(memcmp(column_row(&run, "a", 0), column_row(&run, "b", 0), 3000) != 0);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+static void columns_of_decode_are_checked(void)
+{
+    static const char *const bad[][2] = {
+        {"decode columns=a | resize 8,8", "resize: b is still encoded, and all images of a sample"},
+        {"decode columns=a | batch 1", "column b is still encoded"},
+        {"decode columns=b | resize 8,8", "the image is still encoded; put decode before it"},
+        {"decode columns=a | decode columns=a", "columns=a: a is not encoded"},
+        {"decode columns=m", "want images, and m is a mask"},
+        {"decode columns=x", "there is no column 'x'"},
+        {"decode columns=a | color_jitter 0.5", "still encoded"},
+    };
+    const char *folder = t_folder();
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    write_list(folder, "list.tsv", "a:image\tb:image\tm:mask\na.ppm\ta.ppm\tm.pgm\n");
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        char text[600];
+
+        snprintf(text, sizeof(text), "image_list %s/list.tsv | %s", folder, bad[i][0]);
+        check_refused(text, bad[i][1]);
+    }
+}
+
 static void modes_are_checked(void)
 {
     sluice_decode_config config;
@@ -117,6 +231,9 @@ const t_test decode_modes_tests[] = {
     T_TEST(indices_are_the_stored_numbers),
     T_TEST(indices_take_geometry),
     T_TEST(files_of_colours_have_no_indices),
+    T_TEST(images_of_a_sample_have_modes_of_their_own),
+    T_TEST(images_of_a_sample_have_limits_of_their_own),
+    T_TEST(columns_of_decode_are_checked),
     T_TEST(modes_are_checked),
     T_END,
 };

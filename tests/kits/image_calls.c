@@ -17,6 +17,13 @@ static sluice_status call_decode(sluice_dataset *d)
     return sluice_dataset_decode(d, &config);
 }
 
+static sluice_status call_decode_columns(sluice_dataset *d)
+{
+    const sluice_status st = sluice_dataset_for_columns(d, "image");
+
+    return st == SLUICE_OK ? sluice_dataset_decode(d, NULL) : st;
+}
+
 static sluice_status call_resize(sluice_dataset *d)
 {
     return sluice_dataset_resize(d, 9, 7, "bicubic", false);
@@ -511,6 +518,8 @@ const stage_call image_calls[] = {
     {JPEGS, "decode gray max_pixels=1000000 fast_scale=true", call_decode, NULL,
      "resize 8,8 | batch 4"},
     {JPEGS, "decode", call_decode_defaults, NULL, "resize 8,8 | batch 4"},
+    {"image_list ${FOLDER}/points.tsv", "decode columns=image", call_decode_columns, NULL,
+     "batch 1"},
     {SOURCE, "resize 9,7 filter=bicubic antialias=false", call_resize, NULL, "batch 4"},
     {SOURCE, "resize 9", call_resize_shorter_side, NULL, "batch 4"},
     {SOURCE, "resize 9,7 filter=area", call_resize_area, NULL, "batch 4"},

@@ -56,6 +56,11 @@ static inline void sluice_decode_config_init(sluice_decode_config *config)
  * Grayscale, CMYK and YCCK files become RGB (or gray); transparent pixels are blended onto black. A
  * file that is corrupt or not an image makes a bad sample.
  *
+ * Decodes all images of a sample that are still encoded, or those of sluice_dataset_for_columns()
+ * before it, so that each may have a mode of its own. All images must be decoded before a stage
+ * that changes the geometry. Masks are decoded by the first stage of this kind, as by "index", with
+ * the max_pixels of the first image.
+ *
  * @param config  NULL: all defaults
  *
  * Threads: the one that builds the dataset.

@@ -5,31 +5,54 @@
 
 static const char *const modes[] = {"rgb", "gray", "index", NULL};
 
+/* Finds the images to decode: those that `columns` names, or all that are still encoded. */
+static sluice_status find_images(const decode_args *args, const stage_schema *schema,
+                                 column_set *images_out)
+{
+    column_set images;
+    sluice_status st = schema_select_images(schema, "decode", args->columns, &images);
+
+    for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
+        if ((images >> i & 1) == 0 || schema->columns[i].dtype == SLUICE_ENCODED) {
+            continue;
+        }
+        images &= ~((column_set)1 << i);
+        if (args->columns[0] != '\0') {
+            st = sli_fail(SLUICE_E_INVALID,
+                          "decode: columns=%s: %s is not encoded; the source gives pixels, or an "
+                          "earlier decode has decoded it",
+                          args->columns, schema->columns[i].name);
+        }
+    }
+    if (st == SLUICE_OK && images == 0) {
+        st = sli_fail(SLUICE_E_INVALID,
+                      "decode: there is no encoded image; the source gives pixels already, or "
+                      "this is the second decode");
+    }
+    *images_out = images;
+    return st;
+}
+
 static sluice_status decode_infer(const void *opaque, stage_schema *schema)
 {
     const decode_args *args = opaque;
-    sluice_column *column = schema->image >= 0 ? &schema->columns[schema->image] : NULL;
+    column_set images;
+    sluice_status st = find_images(args, schema, &images);
 
-    if (column == NULL || column->dtype != SLUICE_ENCODED) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "decode: there is no encoded image; the source gives pixels already, or "
-                        "this is the second decode");
-    }
-    column->dtype = SLUICE_U8;
-    column->rank = 3;
-    column->shape[SCHEMA_C] = args->mode == DECODE_RGB ? 3 : 1;
-    for (uint32_t i = 0; i < schema->column_count; i++) {
+    for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
+        sluice_column *column = &schema->columns[i];
+
         if (schema->infos[i].role == ROLE_MASK) {
-            schema->columns[i].dtype = SLUICE_U8;
-            schema->columns[i].rank = 2;
+            column->dtype = SLUICE_U8;
+            column->rank = 2;
         }
-        if (schema->infos[i].role == ROLE_IMAGE && schema->columns[i].dtype == SLUICE_ENCODED) {
-            schema->columns[i].dtype = SLUICE_U8;
-            schema->columns[i].rank = 3;
-            schema->columns[i].shape[SCHEMA_C] = column->shape[SCHEMA_C];
+        if ((images >> i & 1) != 0) {
+            column->dtype = SLUICE_U8;
+            column->rank = 3;
+            column->shape[SCHEMA_C] = args->mode == DECODE_RGB ? 3 : 1;
         }
     }
-    return SLUICE_OK;
+    return st;
 }
 
 static const stage_param decode_params[] = {
@@ -39,6 +62,7 @@ static const stage_param decode_params[] = {
            "an image whose header gives more is an error"),
     PARAM_(decode_args, fast_scale, PARAM_BOOL, "false", 0, 0, NULL,
            "decode JPEG at 1/2, 1/4 or 1/8 if a resize to less follows; changes pixels slightly"),
+    COLUMNS_PARAM(decode_args, columns),
 };
 
 const stage_def stage_decode = {
@@ -50,6 +74,7 @@ const stage_def stage_decode = {
     STAGE_PARAMS(decode_params),
     .args_size = sizeof(decode_args),
     .infer = decode_infer,
+    .selects = true,
 };
 
 static const sli_struct config_struct = SLI_STRUCT(sluice_decode_config, max_pixels);
@@ -62,7 +87,7 @@ void sluice_decode_config_init_size(sluice_decode_config *config, size_t size)
 sluice_status sluice_dataset_decode(sluice_dataset *dataset, const sluice_decode_config *config)
 {
     sluice_decode_config own;
-    decode_args args = {.mode = DECODE_RGB};
+    decode_args args = {.columns = "", .mode = DECODE_RGB};
     sluice_status st =
         sli_struct_read_optional(&config_struct, "sluice_dataset_decode", config, &own);
 

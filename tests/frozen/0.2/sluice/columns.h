@@ -19,15 +19,14 @@ SLUICE_BEGIN_DECLS
  * stages of order and other calls of this kind may be between them. After a group of datasets it
  * names columns of all parts.
  *
- *     "boxes"   f32 (N, 4), x0 y0 x1 y1 in pixels. If there is a column NAME_length, i32, it has the
- *               number of boxes of each sample; otherwise it is added, and rows of zeros at the end
- *               are padding
- *     "points"  f32 (N, 2) or (N, K, 2). Without a column NAME_length all rows are points
+ *     "boxes"   f32 (N, 4), x0 y0 x1 y1 in pixels. If there is a column NAME_length, i32, it has
+ * the number of boxes of each sample; otherwise it is added, and rows of zeros at the end are
+ * padding "points"  f32 (N, 2) or (N, K, 2). Without a column NAME_length all rows are points
  *     "mask"    u8 (height, width) of the image's size, or an encoded image
- *     "image"   u8 (height, width) or (height, width, channels), or an encoded mask. The first image
- *               if there is none, otherwise a further image, of the size of the first one
- *     "plain"   no stage moves it. An image or mask must not be encoded, nor vary in size, and
- *               nothing may follow the first image
+ *     "image"   u8 (height, width) or (height, width, channels), or an encoded mask. The first
+ * image if there is none, otherwise a further image, of the size of the first one "plain"   no
+ * stage moves it. An image or mask must not be encoded, nor vary in size, and nothing may follow
+ * the first image
  *
  * @param column  its name
  * @param role    one of these; NULL: "plain"
@@ -149,10 +148,11 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_truncate_array(sluice_dataset *d
  *     x = m[0][0] * X + m[0][1] * Y + m[0][2]
  *     y = m[1][0] * X + m[1][1] * Y + m[1][2]
  *
- * The map includes all crops, resizes, paddings and flips of the pipeline, also those after this
- * stage. Coordinates are as for boxes: pixel i of a line covers [i, i + 1), and its centre is
- * i + 0.5. For pixel indices i, whose centres are integers as in OpenCV, use X = i + 0.5 and
- * subtract 0.5 from the result. The map is computed in f64 and rounded once to f32.
+ * All images of a sample have the same map. It includes all crops, resizes, paddings and flips of
+ * the pipeline, also those after this stage. Coordinates are as for boxes: pixel i of a line covers
+ * [i, i + 1), and its centre is i + 0.5. For pixel indices i, whose centres are integers as in
+ * OpenCV, use X = i + 0.5 and subtract 0.5 from the result. The map is computed in f64 and rounded
+ * once to f32.
  *
  * @param column  name of the new column; NULL: "geometry"
  *

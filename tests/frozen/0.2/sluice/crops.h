@@ -46,8 +46,8 @@ static inline void sluice_padding_config_init(sluice_padding_config *config)
  *                 ba|abcd|dc; NULL: "constant"
  * @param config   NULL: zeros, also in masks; the other modes do not use it
  *
- * Returns: E_INVALID also if there are boxes or points and mode is not "constant". An image that has not more
- *          pixels than the padding ("reflect"), or fewer ("symmetric"), makes a bad sample.
+ * Returns: E_INVALID also if there are boxes or points and mode is not "constant". An image that
+ * has not more pixels than the padding ("reflect"), or fewer ("symmetric"), makes a bad sample.
  *
  * Source: torchvision.transforms.v2.Pad
  *

@@ -274,11 +274,12 @@ static inline void sluice_source_init(sluice_source *source)
 /**
  * Makes a dataset from a user-defined source.
  *
- * A stream has no known number of samples; it may be endless. A run then has a number of steps, or
- * one epoch, which is one pass. Of the stages of order, shuffle has a buffer; shard, repeat,
- * subset, weights and balance are refused, and so are functions that take samples by their
- * numbers. Error policy replace takes another sample of the same batch. A resumed run calls next()
- * for the samples of the pass that were done, and logs at level info how long that took.
+ * A stream has no known number of samples; it may be endless. A run then has a number of steps. An
+ * epoch of a run may be a pass of the stream, which ends it. Of the stages of order, shuffle has a
+ * buffer; shard, repeat, subset, weights and balance are refused, and so are functions that take
+ * samples by their numbers. Error policy replace takes another sample of the same batch. A resumed
+ * run calls next() for the samples of the pass that were done, and logs at level info how long that
+ * took.
  *
  * @param source       copied
  * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
@@ -433,11 +434,11 @@ static inline void sluice_filter_init(sluice_filter *filter)
 
 /**
  * Adds a filter: batches hold the samples that it keeps, in the order of the stages before it.
- * Their number is not known beforehand, so a run whose epochs are whole passes has only one epoch;
- * other runs count steps. Each rank calls the filter for all samples, and takes every world-th kept
- * sample. A resumed run repeats the calls for the samples of the pass that were already done, and
- * logs their duration at level info. Error policy replace takes the next kept sample; if the source
- * is a stream, the next good sample of the batch, cyclically.
+ * Their number is not known beforehand: an epoch that is a pass ends when the pass does. Each rank
+ * calls the filter for all samples, and takes every world-th kept sample. A resumed run repeats the
+ * calls for the samples of the pass that were already done, and logs their duration at level info.
+ * Error policy replace takes the next kept sample; if the source is a stream, the next good sample
+ * of the batch, cyclically.
  *
  * A filter that reads only plain columns of the source may come before decode; it is called before
  * the image is decoded, wherever it is in the pipeline. Other filters must come after decode, crops
