@@ -6,6 +6,7 @@
 #include "cpu_int.h"
 #include "elastic_kernels.h"
 #include "image_blur.h"
+#include "noise_kernels.h"
 
 /* ---- memory: the displacements, the noise of one axis, and one line with its reflections ----- */
 
@@ -17,7 +18,7 @@ static uint64_t stride_of(uint64_t width)
 /* Groups of noise of one axis. */
 static uint64_t groups_of(uint64_t width, uint64_t height)
 {
-    return (stride_of(width) * height + NOISE_GROUP - 1) / NOISE_GROUP;
+    return (stride_of(width) * height + NOISE_UNIFORMS - 1) / NOISE_UNIFORMS;
 }
 
 bool elastic_fits(uint64_t width, uint64_t height)
@@ -36,7 +37,7 @@ sluice_status elastic_reserve(elastic_field *field)
 {
     const size_t stride = stride_of(field->width);
     const size_t floats = 2 * stride * field->height +
-                          NOISE_GROUP * groups_of(field->width, field->height) + stride +
+                          NOISE_UNIFORMS * groups_of(field->width, field->height) + stride +
                           ELASTIC_TAPS;
     const sluice_status st = image_buffer_reserve(&field->memory, floats * sizeof(float));
 
@@ -59,7 +60,7 @@ float *elastic_noise(const elastic_field *field, uint32_t y)
 /* Memory of a line with its reflections, after the noise. */
 static float *reflected_line(const elastic_field *field)
 {
-    return elastic_noise(field, 0) + NOISE_GROUP * groups_of(field->width, field->height);
+    return elastic_noise(field, 0) + NOISE_UNIFORMS * groups_of(field->width, field->height);
 }
 
 void elastic_free(elastic_field *field)
@@ -105,8 +106,8 @@ static void draw_noise(const elastic_field *field, uint32_t axis)
 {
     const uint32_t groups = (uint32_t)groups_of(field->width, field->height);
 
-    SLI_CHOOSE(sli_elastic_kernels)
-        ->noise(&field->draws, axis * groups * NOISE_BLOCKS, groups, elastic_noise(field, 0));
+    SLI_CHOOSE(sli_noise_kernels)
+        ->uniform(&field->draws, axis * groups * NOISE_BLOCKS, groups, elastic_noise(field, 0));
     flip_noise(field, axis);
 }
 

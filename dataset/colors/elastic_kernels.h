@@ -8,22 +8,10 @@
 
 #include <stdint.h>
 
-#include "rng_int.h"
-
-/* Numbers of one group of noise, from NOISE_BLOCKS blocks of the random numbers. */
-enum { NOISE_BLOCKS = 64, NOISE_GROUP = 8 * NOISE_BLOCKS };
-
 /* Numbers that smooth() writes at once. */
 enum { SMOOTH_BLOCK = 64 };
 
 typedef struct elastic_kernels {
-    /*
-     * Writes `groups` groups of uniform random numbers, odd multiples of 2^-16 above -1 and below
-     * 1. Number NOISE_BLOCKS * k + i of a group is the k-th 16 bits of block first_block + i of
-     * `draws`, the lower ones of a word before the upper ones.
-     */
-    void (*noise)(const sli_draws *draws, uint32_t first_block, uint32_t groups, float *to);
-
     /*
      * Writes weighted sums of `taps` lines, an odd number; the weights are symmetric. The middle
      * line is added first, then pairs of lines, from the outer one on. count is a multiple of

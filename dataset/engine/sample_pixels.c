@@ -8,6 +8,7 @@
 #include "loader_stage.h"
 #include "sample_boxes.h"
 #include "sample_cached.h"
+#include "sample_erasing.h"
 #include "sample_flips.h"
 
 /* The destination of the last geometry group: lines are converted and stored in the row. */
@@ -402,6 +403,10 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     }
     if (st == SLUICE_OK) {
         st = process_groups(loader, sample, pass, buffers, &sink, &current, &ticks);
+    }
+    if (st == SLUICE_OK && plan->details->erases) {
+        erase_converted(plan, partner != NULL ? partner->segment : 0, sink.conversion, sample, pass,
+                        sink.row);
     }
     if (st == SLUICE_OK && loader->cache != NULL && partner == NULL && data->bytes != NULL &&
         !plan->details->cache.is_decoded && !loader->hit) {

@@ -2,6 +2,7 @@
 #include "sample_steps.h"
 
 #include "loader_stage.h"
+#include "sample_erasing.h"
 #include "sample_flips.h"
 #include "sample_maps.h"
 
@@ -28,6 +29,10 @@ static void convert_buffer(sample_loader *loader, const plan_step *step, uint64_
 
     draw_flips(loader->plan->details, step->segment, sample, pass, &here, flags);
     sli_convert_image(&step->conversion, buffers[segment->from], buffers[segment->to], here);
+    if (loader->plan->details->erases) {
+        erase_converted(loader->plan, step->segment, &step->conversion, sample, pass,
+                        buffers[segment->to]);
+    }
     sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);
 }
 

@@ -129,6 +129,15 @@ static sluice_status convert_column(const dataset_stage *stage, stage_schema *sc
     column_info *info = &schema->infos[i];
     sluice_status st = SLUICE_OK;
 
+    if (info->is_fixed) {
+        info->is_erased = false;
+    }
+    if (info->is_erased && !stage->def->moves && stage->def->erases == NULL) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s comes after random_erasing, whose values it would change; put "
+                        "random_erasing after it",
+                        stage->def->name);
+    }
     if (stage->def->infer_image != NULL) {
         st = stage->def->infer_image(stage->args.bytes, &schema->columns[i], info);
     }
@@ -367,6 +376,23 @@ static sluice_status declare(sluice_dataset *dataset, const dataset_stage *stage
     return SLUICE_OK;
 }
 
+/* Replaces the definition of a stage by that for converted images, if there are some. */
+static sluice_status choose_definition(const sluice_dataset *dataset, dataset_stage *stage)
+{
+    const stage_def *def = stage->def;
+    column_set images = 0;
+    sluice_status st = SLUICE_OK;
+
+    if (def->when_converted != NULL) {
+        st = schema_select_images(&dataset->schema, def->name,
+                                  *stage_args_columns(def, stage->args.bytes), &images);
+    }
+    if (st == SLUICE_OK && schema_are_converted(&dataset->schema, images)) {
+        stage->def = def->when_converted;
+    }
+    return st;
+}
+
 sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const void *args)
 {
     dataset_stage added = {.def = def};
@@ -387,6 +413,10 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
         def->retain(added.args.bytes);
     }
     st = choose_columns(dataset, def, added.args.bytes);
+    if (st == SLUICE_OK) {
+        st = choose_definition(dataset, &added);
+        def = added.def;
+    }
     if (st == SLUICE_OK) {
         st = copy_texts(def, added.args.bytes);
     }
@@ -464,7 +494,8 @@ sluice_status sluice_dataset_offload(sluice_dataset *dataset, const char *place)
         return st;
     }
     last = &dataset->stages[dataset->stage_count - 1];
-    if (last->def->kind == STAGE_CONVERSION && last->def->row_flag != SLI_ROW_FLIP_LINES) {
+    if (last->def->kind == STAGE_CONVERSION && last->def->row_flag != SLI_ROW_FLIP_LINES &&
+        last->def->erases == NULL) {
         st = stage_arg_choose(last->def, "offload", place,
                               &((conversion_args *)(void *)last->args.bytes)->offload);
     } else {

@@ -80,9 +80,11 @@ typedef struct column_info {
     bool is_chw;      /* images: (C, H, W) */
     bool is_fixed; /* images: a map has read or written the image, so the next conversion must write
                       to another buffer */
-    double white;  /* images: the value of white, 255 for bytes; 0: unknown */
-    uint32_t rows; /* ragged plain columns: 1 + the buffer of NAME_length, the number of rows; the
-                      rows from there on are zero. 0: all rows may have values */
+    bool is_erased; /* images: random_erasing has set converted values, which later conversions must
+                       not change */
+    double white;   /* images: the value of white, 255 for bytes; 0: unknown */
+    uint32_t rows;  /* ragged plain columns: 1 + the buffer of NAME_length, the number of rows; the
+                       rows from there on are zero. 0: all rows may have values */
     uint32_t counted; /* plain columns: 1 + the buffer of the number of rows, if the column of that
                          number has another name or value than it had; 0: NAME_length has it */
 } column_info;
@@ -179,6 +181,9 @@ typedef uint32_t column_set;
  */
 sluice_status schema_select_images(const stage_schema *schema, const char *stage, const char *names,
                                    column_set *images_out);
+
+/* True if one of these images is decoded, and is not uint8 (H, W, C). */
+bool schema_are_converted(const stage_schema *schema, column_set images);
 
 /*
  * Checks that these images are decoded, uint8 and (H, W, C); gray_or_rgb: of 1 or 3 channels.
@@ -314,6 +319,17 @@ typedef struct conversion_state {
     bool chw;
 } conversion_state;
 
+/* A rectangle of a converted image that is set to values of its type. */
+typedef struct stage_erasing {
+    uint32_t x;
+    uint32_t y;
+    uint32_t width;
+    uint32_t height;
+    bool is_normal;                 /* random values of the normal distribution, not `values` */
+    uint32_t block;                 /* is_normal: the first block of the stage's random numbers */
+    float values[SLI_MAX_CHANNELS]; /* of each channel */
+} stage_erasing;
+
 /* A batch, for the batch maps of the library. */
 typedef struct batch_view {
     const stage_schema *schema; /* the columns of the batch */
@@ -391,6 +407,12 @@ typedef struct stage_def {
 
     /* Optional: the definition that these arguments select, of the same name and parameters. */
     const struct stage_def *(*variant)(const void *args);
+
+    /*
+     * Optional, STAGE_COLOR: the definition, of the same name and parameters, that replaces this
+     * one if an image that the stage works on is not uint8 (H, W, C) any more: a conversion.
+     */
+    const struct stage_def *when_converted;
 
     /* Optional: frees resources of the arguments, except for texts. */
     void (*release)(void *args);
@@ -500,6 +522,14 @@ typedef struct stage_def {
      * conversions does not matter.
      */
     bool moves;
+
+    /*
+     * For a conversion that erases a rectangle, after all conversions of the workers: draws the
+     * rectangle for an image of this size. False: there is none. Earlier conversions run on the
+     * workers, and later ones only move pixels.
+     */
+    bool (*erases)(const void *args, const sli_draws *draws, uint32_t width, uint32_t height,
+                   stage_erasing *erasing_out);
 
     /* For a conversion that flips some rows: returns whether this row is flipped. */
     bool (*flips)(const void *args, const sli_draws *draws);

@@ -77,6 +77,19 @@ static sluice_status check_bytes(const stage_schema *schema, uint32_t i, const c
     return SLUICE_OK;
 }
 
+bool schema_are_converted(const stage_schema *schema, column_set images)
+{
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        const sluice_dtype dtype = schema->columns[i].dtype;
+
+        if ((images >> i & 1) != 0 && dtype != SLUICE_ENCODED &&
+            (dtype != SLUICE_U8 || schema->infos[i].is_chw)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 sluice_status schema_want_bytes(const stage_schema *schema, const char *stage, column_set images,
                                 bool gray_or_rgb)
 {

@@ -94,8 +94,9 @@ typedef struct plan_batch_map {
  * for the first image. */
 typedef struct plan_partner {
     uint32_t column;             /* its column in the source, which is also its buffer */
+    uint32_t segment;            /* index of its first segment */
     const dataset_stage *decode; /* NULL: no image is encoded */
-    sli_conversion conversion;   /* of its first segment */
+    sli_conversion conversion;   /* of that segment */
 } plan_partner;
 
 /* Bytes before the tokens of a document in a private row (packed_rows.h). */
@@ -179,6 +180,8 @@ struct plan_details {
     uint32_t group_count; /* at least 1 if there is an image */
     plan_flip flips[DATASET_MAX_STAGES];
     uint32_t flip_count;
+    bool erases; /* a stage erases converted values (stage_def.erases) */
+    uint64_t erasing_keys[DATASET_MAX_STAGES]; /* their keys, by the indexes of the stages */
     plan_stage colors[DATASET_MAX_STAGES];
     uint32_t color_count;
     uint32_t host_colors; /* number of colour stages that workers apply to the first image, those

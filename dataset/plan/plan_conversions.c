@@ -56,6 +56,15 @@ static sluice_status comes_back(const sli_plan *plan, const plan_segment *c, uin
                     name, before);
 }
 
+/* Returns E_INVALID: a stage erases converted values, after `before`, which is on the device. */
+static sluice_status erases_late(const stage_def *def, const char *before)
+{
+    return sli_fail(SLUICE_E_INVALID,
+                    "%s comes after conversions, so it runs on the workers, and after %s; put it "
+                    "before normalize, to_dtype and to_chw, where the device can run it",
+                    def->name, before);
+}
+
 /*
  * Determines how many conversions the workers run; the device runs the others. The stage device and
  * the argument `offload` of the stages take precedence over the preferred side.
@@ -74,10 +83,11 @@ static sluice_status choose_split(const sli_plan *plan, const plan_segment *c, u
         if (device > 0 && c->stages[k] > device && k < most) {
             most = k;
         }
-        if (target == OFFLOAD_HOST) {
+        if (target == OFFLOAD_HOST || stage->def->erases != NULL) {
             least = k + 1;
             if (least > most) {
-                return comes_back(plan, c, k, on_device);
+                return stage->def->erases != NULL ? erases_late(stage->def, on_device)
+                                                  : comes_back(plan, c, k, on_device);
             }
         } else if (target == OFFLOAD_DEVICE && k < most) {
             most = k;
@@ -331,17 +341,33 @@ static plan_segment *plan_first_segment(struct plan_details *details, uint32_t c
     return segment;
 }
 
+/* Finds the keys of the stages that erase converted values. */
+static void find_erasings(sli_plan *plan)
+{
+    const sluice_dataset *dataset = plan->dataset;
+
+    for (uint32_t i = 0; i < dataset->stage_count; i++) {
+        if (dataset->stages[i].def->erases != NULL) {
+            plan->details->erasing_keys[i] = plan_stage_key(dataset, i, plan->settings.seed);
+            plan->details->erases = true;
+        }
+    }
+}
+
 sluice_status plan_conversions(sli_plan *plan)
 {
     struct plan_details *details = plan->details;
     sluice_status st = SLUICE_OK;
 
+    find_erasings(plan);
     if (details->image >= 0) {
         st = plan_segment_program(plan, &details->segments[0], &plan->host_conversion);
     }
     for (uint32_t i = 0; i < details->partner_count && st == SLUICE_OK; i++) {
         plan_partner *partner = &details->partners[i];
 
+        partner->segment =
+            (uint32_t)(plan_first_segment(details, partner->column) - details->segments);
         st = plan_segment_program(plan, plan_first_segment(details, partner->column),
                                   &partner->conversion);
     }

@@ -67,11 +67,27 @@ static void sort_stages(stage_list *list)
     }
 }
 
+/* Replaces definitions by those for converted images, as when the stages are added. */
+static void choose_definitions(stage_list *list)
+{
+    bool is_converted = false;
+
+    for (uint32_t i = 0; i < list->count; i++) {
+        const stage_def *def = list->stages[i].def;
+
+        is_converted = is_converted || (def->kind == STAGE_CONVERSION && def->flips == NULL);
+        if (is_converted && def->when_converted != NULL) {
+            list->stages[i].def = def->when_converted;
+        }
+    }
+}
+
 static sluice_status read_list(const char *text, stage_list *list)
 {
     sluice_status st =
         pipeline_parse_stages(registry_stages_with_calls(), text, list->stages, &list->count);
 
+    choose_definitions(list);
     sort_stages(list);
     return st;
 }

@@ -176,31 +176,8 @@ static void displacements_are_those_of_a_plain_reference(void)
     }
 }
 
-/* ---- noise and kernels -------------------------------------------------------------------------
+/* ---- kernels -----------------------------------------------------------------------------------
  */
-
-static void noise_is_uniform_and_from_the_draws(void)
-{
-    enum { GROUPS = 40, COUNT = GROUPS * NOISE_GROUP };
-    static float noise[COUNT];
-    const sli_draws draws = {77, 5, 3};
-    double sum = 0;
-    double squares = 0;
-
-    sli_elastic_kernels_portable.noise(&draws, 100, GROUPS, noise);
-    for (uint32_t i = 0; i < COUNT; i++) {
-        const uint32_t k = i % NOISE_GROUP / NOISE_BLOCKS;
-        uint32_t bits[4];
-
-        sli_draw(&draws, 100 + i / NOISE_GROUP * NOISE_BLOCKS + i % NOISE_BLOCKS, bits);
-        T_TRUE(noise[i] * 65536 ==
-               (float)(int32_t)(2 * (bits[k / 2] >> 16 * (k % 2) & 0xFFFF)) - 65535);
-        sum += (double)noise[i];
-        squares += (double)(noise[i] * noise[i]);
-    }
-    T_TRUE(fabs(sum / COUNT) < 0.02);
-    T_TRUE(fabs(squares / COUNT - 1.0 / 3) < 0.02);
-}
 
 static void kernels_of_all_levels_give_the_same_bits(void)
 {
@@ -208,23 +185,20 @@ static void kernels_of_all_levels_give_the_same_bits(void)
     enum { TAPS = 7, COUNT = 3 * SMOOTH_BLOCK };
     static const elastic_kernels *const levels[] = {&sli_elastic_kernels_v3,
                                                     &sli_elastic_kernels_v4};
-    static float noise[2][2 * NOISE_GROUP];
+    static float from[2 * COUNT];
     static float sums[2][COUNT];
-    const sli_draws draws = {UINT64_C(0x123456789ABCDEF), UINT64_C(1) << 33 | 9, 1 << 20};
     const float weights[TAPS] = {0.03F, 0.07F, 0.15F, 0.5F, 0.15F, 0.07F, 0.03F};
     const float *lines[TAPS];
 
-    sli_elastic_kernels_portable.noise(&draws, 3, 2, noise[0]);
+    for (uint32_t i = 0; i < 2 * COUNT; i++) {
+        from[i] = fixture_noise(i, 3, 1);
+    }
     for (int i = 0; i < TAPS; i++) {
-        lines[i] = noise[0] + 5 * i;
+        lines[i] = from + 5 * i;
     }
     sli_elastic_kernels_portable.smooth(lines, weights, TAPS, sums[0], COUNT);
     for (int level = SLI_CPU_V3; level <= (int)sli_cpu_best(); level++) {
-        const elastic_kernels *kernels = levels[level - SLI_CPU_V3];
-
-        kernels->noise(&draws, 3, 2, noise[1]);
-        T_TRUE(memcmp(noise[0], noise[1], sizeof(noise[0])) == 0);
-        kernels->smooth(lines, weights, TAPS, sums[1], COUNT);
+        levels[level - SLI_CPU_V3]->smooth(lines, weights, TAPS, sums[1], COUNT);
         T_TRUE(memcmp(sums[0], sums[1], sizeof(sums[0])) == 0);
     }
 #endif
@@ -423,7 +397,6 @@ const t_test elastic_tests[] = {
     T_TEST(results_are_those_of_torchvision),
     T_TEST(boxes_are_those_of_torchvision),
     T_TEST(displacements_are_those_of_a_plain_reference),
-    T_TEST(noise_is_uniform_and_from_the_draws),
     T_TEST(kernels_of_all_levels_give_the_same_bits),
     T_TEST(workers_and_devices_do_not_matter),
     T_TEST(without_displacements_nothing_changes),

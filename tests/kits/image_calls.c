@@ -230,12 +230,22 @@ static sluice_status call_random_perspective_defaults(sluice_dataset *d)
 
 static sluice_status call_random_erasing(sluice_dataset *d)
 {
-    static const uint8_t value[] = {1, 2, 3};
+    static const double value[] = {1, 2, 3};
     const double scale[] = {0.125, 0.5};
     const double ratio[] = {0.5, 2};
     const sluice_status st = sluice_dataset_for_columns(d, "image");
 
     return st == SLUICE_OK ? sluice_dataset_random_erasing(d, 0.75, scale, ratio, value, 3) : st;
+}
+
+static sluice_status call_random_erasing_normal(sluice_dataset *d)
+{
+    static const double mean[] = {0.5};
+    const double scale[] = {0.125, 0.5};
+    const double ratio[] = {0.5, 2};
+    const sluice_status st = sluice_dataset_normalize(d, mean, mean, 1, 1, SLUICE_F32);
+
+    return st == SLUICE_OK ? sluice_dataset_random_erasing_normal(d, 0.75, scale, ratio) : st;
 }
 
 static sluice_status call_random_erasing_defaults(sluice_dataset *d)
@@ -545,6 +555,8 @@ const stage_call image_calls[] = {
     {SOURCE, "random_erasing 0.75 0.125,0.5 0.5,2 1,2,3 columns=image", call_random_erasing, NULL,
      "batch 4"},
     {SOURCE, "random_erasing", call_random_erasing_defaults, NULL, "batch 4"},
+    {SOURCE, "normalize 0.5 0.5 | random_erasing 0.75 0.125,0.5 0.5,2 random",
+     call_random_erasing_normal, NULL, "batch 4"},
     {SOURCE, "trivial_augment 11 bilinear 1,2,3 9", call_trivial_augment, NULL, "batch 4"},
     {SOURCE, "trivial_augment", call_trivial_augment_defaults, NULL, "batch 4"},
     {SOURCE, "rand_augment 3 5 11 bilinear 1,2,3 9", call_rand_augment, NULL, "batch 4"},

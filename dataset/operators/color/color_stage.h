@@ -5,10 +5,9 @@
 
 #include "stage.h"
 
-/* The argument struct of every colour stage begins with this one. */
-typedef struct color_args {
-    const char *columns; /* the images that it works on; "": all */
-} color_args;
+/* The argument struct of every colour stage begins with this one, as that of a conversion does,
+ * which it may become (stage_def.when_converted). `offload` is not used. */
+typedef conversion_args color_args;
 
 /* The arguments of a stage that is applied to an image with probability p. */
 typedef struct chance_args {

@@ -278,18 +278,22 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_autocontrast(sluice_datas
 SLUICE_API_CHECKED sluice_status sluice_dataset_random_equalize(sluice_dataset *dataset, double p);
 
 /**
- * Sets a random rectangle to a value with probability p: torchvision's RandomErasing on bytes.
- * Zhong et al., "Random erasing data augmentation" (2017). The area A of the rectangle is uniform
- * in scale times the area of the image; the logarithm of its ratio R is uniform. Its height is
- * sqrt(A R) and its width sqrt(A / R), rounded, at a random position. A rectangle that is not
- * smaller than the image is drawn again, up to 10 times in all; then the image does not change.
- * Masks, boxes and points do not change.
+ * Sets a random rectangle to a value with probability p: torchvision's RandomErasing. Zhong et al.,
+ * "Random erasing data augmentation" (2017). The area A of the rectangle is uniform in scale times
+ * the area of the image; the logarithm of its ratio R is uniform. Its height is sqrt(A R) and its
+ * width sqrt(A / R), rounded, at a random position. A rectangle that is not smaller than the image
+ * is drawn again, up to 10 times in all; then the image does not change. Masks, boxes and points do
+ * not change.
+ *
+ * Before normalize, to_dtype and to_chw the image has bytes. After one of these, which is
+ * torchvision's usual place, the value is one of the converted image: 0 is the mean. There it runs
+ * on the workers, and so do the conversions before it; only flips and to_chw may follow.
  *
  * @param p            the probability
  * @param scale        (2) lowest and highest fraction of the area, 0 to 1; NULL: 0.02 and 0.33
  * @param ratio        (2) lowest and highest height / width, 0.001 to 1000; NULL: 0.3 and 3.3
- * @param value        (value_count) values of the rectangle, before normalize: the byte of the mean
- *                     becomes about 0; NULL: 0
+ * @param value        (value_count) values of the rectangle: whole numbers from 0 to 255 for bytes,
+ *                     else -65504 to 65504; NULL: 0
  * @param value_count  1, or the number of channels of the image; not used if value is NULL
  *
  * Threads: the one that builds the dataset.
@@ -297,8 +301,22 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_equalize(sluice_dataset *
 SLUICE_API_CHECKED sluice_status sluice_dataset_random_erasing(sluice_dataset *dataset, double p,
                                                                const double *scale,
                                                                const double *ratio,
-                                                               const uint8_t *value,
+                                                               const double *value,
                                                                uint32_t value_count);
+
+/**
+ * The same with a random value for each pixel and channel: torchvision's value="random". Values
+ * have the normal distribution with mean 0 and standard deviation 1, by the Box-Muller transform.
+ * It must come after normalize or to_dtype.
+ *
+ * @param p             the probability
+ * @param scale, ratio  as in sluice_dataset_random_erasing()
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_random_erasing_normal(sluice_dataset *dataset,
+                                                                      double p, const double *scale,
+                                                                      const double *ratio);
 
 /**
  * Changes the sharpness with probability p: torchvision's RandomAdjustSharpness. With m the

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Erases rectangles of converted images: random_erasing after normalize. */
+#ifndef SLUICE_SAMPLE_ERASING_H
+#define SLUICE_SAMPLE_ERASING_H
+
+#include "plan.h"
+
+/*
+ * Applies the stages of a segment that erase converted values to its result `row`, which the
+ * program `conversion` has written. Called if plan->details->erases.
+ */
+void erase_converted(const sli_plan *plan, uint32_t segment, const sli_conversion *conversion,
+                     uint64_t sample, uint64_t pass, void *row);
+
+#endif
