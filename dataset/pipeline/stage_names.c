@@ -47,7 +47,7 @@ static const struct {
     {"RandomOrder", "random_order (STAGES) (STAGES)"},
     {"RandomRotation", "random_rotation DEGREES"},
     {"RandomAffine", "random_affine DEGREES"},
-    {"WarpAffine", "warp_affine M11,M12,M13 M21,M22,M23"},
+    {"WarpAffine", "warp_affine M11,M12,M13,M21,M22,M23"},
     {"RandomPerspective", "random_perspective SCALE P"},
     {"ElasticTransform", "elastic ALPHA SIGMA"},
     {"Rotate", "rotate DEGREES"},

@@ -76,8 +76,8 @@ static void results_are_those_of_dali(void)
     } cases[] = {
         {"color_twist 1.3 0.7 1.6 40", "color-twist.ppm", 1},
         {"color_twist 0.8 1.5 0 -100", "color-twist-gray.ppm", 1},
-        {"warp_affine 0.9,0.2,-3.5 -0.1,1.1,2.25 fill=90", "warp-affine.ppm", 1},
-        {"warp_affine 0.9,0.2,-3.5 -0.1,1.1,2.25 false nearest fill=90", "warp-affine-nearest.ppm",
+        {"warp_affine 0.9,0.2,-3.5,-0.1,1.1,2.25 fill=90", "warp-affine.ppm", 1},
+        {"warp_affine 0.9,0.2,-3.5,-0.1,1.1,2.25 false nearest fill=90", "warp-affine-nearest.ppm",
          255},
     };
 
@@ -168,17 +168,17 @@ static void amounts_are_drawn_in_their_ranges(void)
 
 static void amounts_that_change_nothing_change_nothing(void)
 {
-    check_stages(SOURCE, "warp_affine 1,0,0 0,1,0", "take 12", true);
-    check_stages(SOURCE, "warp_affine 1,0,3 0,1,-2 filter=nearest", "affine translate=-3,2", true);
-    check_stages(SOURCE, "warp_affine 1,0,3 0,1,-2 false nearest", "affine translate=3,-2", true);
-    check_stages(SOURCE, "random_horizontal_flip 1 | warp_affine 1,0,3 0,1,0 filter=nearest",
-                 "warp_affine 1,0,-3 0,1,0 filter=nearest | random_horizontal_flip 1", true);
+    check_stages(SOURCE, "warp_affine 1,0,0,0,1,0", "take 12", true);
+    check_stages(SOURCE, "warp_affine 1,0,3,0,1,-2 filter=nearest", "affine translate=-3,2", true);
+    check_stages(SOURCE, "warp_affine 1,0,3,0,1,-2 false nearest", "affine translate=3,-2", true);
+    check_stages(SOURCE, "random_horizontal_flip 1 | warp_affine 1,0,3,0,1,0 filter=nearest",
+                 "warp_affine 1,0,-3,0,1,0 filter=nearest | random_horizontal_flip 1", true);
     check_stages(SOURCE, "color_twist 0", "color_twist 0 3 2 90", true);
     check_stages(SOURCE, "color_twist 1,1.2", "color_twist 1.1,1.2", false);
     check_workers_and_devices(SOURCE, "shuffle | color_twist 0.5,1.5 0.5,1.5 0,2 -50,50 | "
-                                      "warp_affine 1.1,0,0 0.1,1,0 | normalize 0.5 0.5");
+                                      "warp_affine 1.1,0,0,0.1,1,0 | normalize 0.5 0.5");
     check_workers_and_devices(SOURCE,
-                              "device | warp_affine 1.1,0,0 0.1,1,0 fill=3 | normalize 0.5 0.5");
+                              "device | warp_affine 1.1,0,0,0.1,1,0 fill=3 | normalize 0.5 0.5");
 }
 
 static void bad_arguments_are_refused(void)
@@ -190,12 +190,13 @@ static void bad_arguments_are_refused(void)
         {"color_twist nan", "brightness"},
         {"to_chw | color_twist", "put it before normalize, to_dtype and to_chw"},
         {"device | color_twist", "color_twist a matrix"},
-        {"warp_affine 1,0,0", "y"},
-        {"warp_affine 1,0 0,1,0", "x: want three numbers, a row of the matrix"},
-        {"warp_affine 1,2,3 2,4,9", "the matrix 1,2 2,4 is singular"},
-        {"warp_affine 1e7,0,0 0,1,0", "x=1e+07: want -1e+06 to 1e+06"},
-        {"warp_affine 1,0,nan 0,1,0", "x"},
-        {"warp_affine 1,0,0 0,1,0 fill=1,2", "fill"},
+        {"warp_affine", "matrix"},
+        {"warp_affine 1,0,0", "matrix: want six numbers, M11,M12,M13,M21,M22,M23"},
+        {"warp_affine 1,2,3,4,5,6,7", "matrix"},
+        {"warp_affine 1,2,3,2,4,9", "the matrix 1,2 2,4 is singular"},
+        {"warp_affine 1e7,0,0,0,1,0", "matrix=1e+07: want -1e+06 to 1e+06"},
+        {"warp_affine 1,0,nan,0,1,0", "matrix"},
+        {"warp_affine 1,0,0,0,1,0 fill=1,2", "fill"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

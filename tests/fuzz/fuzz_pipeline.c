@@ -153,7 +153,7 @@ static const char *const texts[] = {
     "2",
     "synthetic | aug_mix 3 2 -1 .5 false nearest 9 | random_apply (aug_mix)",
     "synthetic | random_zoom_out 1,2,3 1,2 .5 mask_fill=9 | center_crop 9 | resize 7,7 | batch 2",
-    "synthetic | color_twist .5,2 1.5 hue=-9,9 | warp_affine 1,.2,3 y=0,1,2 inverse_map=false "
+    "synthetic | color_twist .5,2 1.5 hue=-9,9 | warp_affine 1,.2,3,0,1,2 inverse_map=false "
     "fill=9",
     "synthetic | elastic 3,4 2 nearest 9 | random_apply (elastic)",
     "coco a.json b | decode | random_iou_crop .1 .9 1 1 0,.5,1,1,1,1,1,1 3 | resize 3,3 | batch 2",
