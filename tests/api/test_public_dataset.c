@@ -78,6 +78,7 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_random_horizontal_flip(dataset, 0.25));
     T_OK(sluice_dataset_random_vertical_flip(dataset, 0.25));
     T_OK(sluice_dataset_normalize(dataset, mean, std, 3, 1, SLUICE_F32));
+    T_OK(sluice_dataset_random_erasing_normal(dataset, 0.1, NULL, NULL));
     T_OK(sluice_dataset_to_chw(dataset));
     T_OK(sluice_dataset_offload(dataset, "host"));
     T_OK(sluice_dataset_batch(dataset, 8, true));
@@ -431,6 +432,10 @@ static void stages_work_on_chosen_columns(void)
     T_CONTAINS(text, "offload=auto columns=image | to_chw offload=auto");
     sluice_string_free(text);
     T_STATUS(sluice_dataset_for_columns(dataset, ""), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_random_horizontal_flip_points(dataset, 0.5, "0-1", "image"),
+             SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_random_vertical_flip_points(dataset, 0.5, "0-1", "image"),
+             SLUICE_E_INVALID);
     sluice_dataset_destroy(dataset);
 }
 
