@@ -130,8 +130,8 @@ static void images_of_a_sample_have_modes_of_their_own(void)
     static const char *const decodes[] = {
         "decode columns=photo | decode mode=gray columns=gray | decode mode=index",
         "decode mode=index columns=depth | decode mode=gray columns=gray | decode",
-        "decode mode=gray columns=gray | decode columns=photo | color_jitter 0 columns=photo | "
-        "decode mode=index columns=depth",
+        ("decode mode=gray columns=gray | decode columns=photo | color_jitter 0 columns=photo | "
+         "decode mode=index columns=depth"),
     };
     const char *folder = t_folder();
     char text[300];

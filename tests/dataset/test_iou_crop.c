@@ -106,7 +106,7 @@ static void crops_are_drawn_as_in_torchvision(void)
             const sli_draws draws = {.key = 11, .sample = sample};
             uint8_t dropped[BOXES] = {0};
             const stage_boxes boxes = {BOXES, corners, dropped};
-            double want[4];
+            double want[4] = {0};
             stage_window g = {0};
 
             T_OK(stage->def->geometry_of_boxes(stage->args.bytes, &draws, &boxes, WIDTH, HEIGHT,

@@ -123,8 +123,8 @@ static void points_stay_at_their_pixels(void)
         "random_horizontal_flip 1 | perspective 4,3 33,1 36,25 2,27 bilinear",
         "resize 30,40 | rotate 10 | perspective 4,3 33,1 36,25 2,27",
         "elastic 40 5",
-        "rotate 10 bilinear | elastic 30 6 | perspective 4,3 33,1 36,25 2,27 | elastic 30 6 | "
-        "random_horizontal_flip 1",
+        ("rotate 10 bilinear | elastic 30 6 | perspective 4,3 33,1 36,25 2,27 | elastic 30 6 | "
+         "random_horizontal_flip 1"),
     };
 
     for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
