@@ -218,6 +218,8 @@ save("image", "|u1", (2, 5, 6, 3), [40] * 180)
 save("mask", "|u1", (2, 5, 6), [2 if i == 8 else 0 for i in range(60)])
 save("boxes", "<f4", (2, 2, 4), [1, 1, 4, 3, 0, 0, 2, 2] * 2)
 save("boxes_length", "<i4", (2,), [1, 2])
+save("right", "|u1", (2, 5, 6, 3), [90] * 180)
+save("points", "<f4", (2, 2, 2), [2.5, 4.5, 6.5, 2, -1, 2, 0.5, 0.5])
 PYTHON
     "$python" "$tmp/make.py" "$tmp/in"
     expect "columns of every type" 0 show "npy $tmp/in/u1.npy,$tmp/in/i1.npy,$tmp/in/u2.npy,$tmp/in/u4.npy,$tmp/in/i4.npy,$tmp/in/i8.npy,$tmp/in/f2.npy,$tmp/in/f4.npy | batch 5" --npy "$tmp/types"
@@ -232,7 +234,7 @@ PYTHON
     check "... makes no sheet" absent "$tmp/batch.png"
     if "$sluice" --version | grep -q 'png on'; then
         expect "no column image and -o" 2 show "npy $tmp/in/u1.npy | batch 5" -o "$tmp/sheet.png"
-        check "... is refused" err_has 'has no column image'
+        check "... is refused" err_has 'has no image, nor a column of that name'
         expect "floats of an unknown range" 0 show "npy $tmp/in/floats.npy names=image | batch 2" -o "$tmp/sheet.png"
         check "... are scaled, and that is said" out_has '^values are scaled by minimum and maximum of each batch$'
         decoded "$tmp/sheet.png" >"$tmp/log"
@@ -243,6 +245,13 @@ PYTHON
         # A pixel is 16 x 16; the second box belongs to the second image alone.
         check "... are drawn over the images" values \
             '(lambda s, v: (lambda at: at(0, 72, 72) == [40] * 3 and at(0, 40, 24) == [50, 120, 60] and at(0, 16, 16) == at(0, 63, 47) == [230, 60, 60] and at(0, 64, 47) == at(0, 0, 0) == [40] * 3 and at(1, 0, 0) == at(1, 31, 31) == [60, 200, 80])(lambda n, x, y: v[((4 + y) * s[2] + 4 + 100 * n + x) * 3:][:3]))(*load(f[0], "image"))' \
+            "$tmp/decoded"
+        # Two images, a mask and boxes of other names, and points: the second one of the first image is outside.
+        expect "roles of other names, and two images" 0 show "npy $tmp/in/image.npy,$tmp/in/mask.npy,$tmp/in/boxes.npy,$tmp/in/right.npy,$tmp/in/points.npy names=left,seg,b,right,p | column left image | column right image | column seg mask | column b boxes | column p points | batch 2" -o "$tmp/sheet.png"
+        check "... are counted" out_has 'sheet.png: 2 tiles of 2 images of 96 x 80 pixels$'
+        decoded "$tmp/sheet.png" >"$tmp/log"
+        check "... are drawn: the mask, a box, a cross, none outside, and the second image without them" values \
+            '(lambda s, v: (lambda at: at(0, 40, 24) == [50, 120, 60] and at(0, 16, 16) == [230, 60, 60] and at(0, 40, 72) == at(0, 37, 72) == at(0, 40, 75) == [230, 60, 60] and at(0, 38, 73) == [40] * 3 and at(0, 100 + 40, 72) == at(0, 100 + 16, 16) == [90] * 3 and at(1, 8, 8) == [60, 200, 80])(lambda n, x, y: v[((4 + y) * s[2] + 4 + 200 * n + x) * 3:][:3]))(*load(f[0], "image"))' \
             "$tmp/decoded"
     fi
 else

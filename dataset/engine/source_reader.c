@@ -165,24 +165,16 @@ static sluice_status check_column(const sluice_reader *reader, uint32_t column, 
                           reader->dataset->source_schema.column_count);
 }
 
-sluice_status sluice_reader_column(const sluice_reader *reader, uint32_t column,
-                                   sluice_column_spec *spec_out)
+/* Describes a column of a schema. */
+static void describe_column(const stage_schema *schema, uint32_t column,
+                            sluice_column_spec *spec_out)
 {
-    sluice_status st = check_column(reader, column, spec_out, "sluice_reader_column");
-    const stage_schema *schema;
-    const sluice_column *from;
-    const column_info *info;
-    int owner;
+    const sluice_column *from = &schema->columns[column];
+    const column_info *info = &schema->infos[column];
+    const int owner = schema_owner(schema, column);
 
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    schema = &reader->dataset->source_schema;
-    from = &schema->columns[column];
-    info = &schema->infos[column];
     *spec_out = (sluice_column_spec){.name = from->name, .dtype = from->dtype, .rank = from->rank};
     memcpy(spec_out->shape, from->shape, sizeof(spec_out->shape));
-    owner = schema_owner(schema, column);
     spec_out->role = info->role == ROLE_MASK     ? SLUICE_ROLE_MASK
                      : info->role == ROLE_BOXES  ? SLUICE_ROLE_BOXES
                      : info->role == ROLE_POINTS ? SLUICE_ROLE_POINTS
@@ -190,7 +182,41 @@ sluice_status sluice_reader_column(const sluice_reader *reader, uint32_t column,
                                                  : SLUICE_ROLE_PLAIN;
     spec_out->ragged = schema_length_buffer(schema, column) >= 0;
     spec_out->boxes = owner >= 0 ? schema->columns[owner].name : NULL;
+}
+
+sluice_status sluice_dataset_column_spec(sluice_dataset *dataset, const char *column,
+                                         sluice_column_spec *spec_out)
+{
+    static const char function[] = "sluice_dataset_column_spec";
+    sluice_status st = dataset_status(dataset, function);
+    int found;
+
+    if (st == SLUICE_OK && (column == NULL || spec_out == NULL)) {
+        st = sli_fail(SLUICE_E_INVALID, "%s: an argument is NULL", function);
+    }
+    if (st == SLUICE_OK) {
+        st = dataset_open(dataset);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    found = schema_find(&dataset->opened_schema, column);
+    if (found < 0) {
+        return schema_no_column(&dataset->opened_schema, function, column);
+    }
+    describe_column(&dataset->opened_schema, (uint32_t)found, spec_out);
     return SLUICE_OK;
+}
+
+sluice_status sluice_reader_column(const sluice_reader *reader, uint32_t column,
+                                   sluice_column_spec *spec_out)
+{
+    const sluice_status st = check_column(reader, column, spec_out, "sluice_reader_column");
+
+    if (st == SLUICE_OK) {
+        describe_column(&reader->dataset->source_schema, column, spec_out);
+    }
+    return st;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -113,10 +113,10 @@ const cli_command cli_commands[] = {
     {"show", "show {PIPELINE | -f FILE} [OPTIONS]",
      "Shows the batches of a pipeline as a step gets them.",
      "Makes batches on the CPU, prints dtype, shape, minimum, maximum and mean of each column "
-     "without the rows of padding, and writes a contact sheet of the column image: normalize is "
-     "undone, the columns mask and boxes are drawn over the images, and below each are label, "
-     "class "
-     "name, sample number and file. --seed, --rank, "
+     "without the rows of padding, and writes a contact sheet of the images, those of a sample "
+     "side "
+     "by side: normalize is undone, masks, boxes and points are drawn over the first image, and "
+     "below each sample are label, class name, sample number and file. --seed, --rank, "
      "--world and --start-step select the batches that a run with these options would train on.\n"
      "\n"
      "--sample I shows one sample as it is in the first passes of a run, each with other random "

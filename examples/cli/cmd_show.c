@@ -228,26 +228,13 @@ static bool next_batch(const show *s, sluice_channel *channel, uint64_t done,
     return st == SLUICE_OK;
 }
 
-/* Returns the column to draw on the sheet; NULL if there is no image column. */
-static const sluice_column *find_image(const show *s)
-{
-    for (uint32_t i = 0; i < s->info.column_count; i++) {
-        if (strcmp(s->info.columns[i].name, "image") == 0) {
-            return &s->info.columns[i];
-        }
-    }
-    return NULL;
-}
-
 /* Creates the outputs; false after printing an error. */
-static bool create_outputs(show *s, sluice_dataset *dataset)
+static bool create_outputs(show *s)
 {
     const uint64_t rows = s->steps * s->info.batch_size;
-    const sluice_column *image = find_image(s);
 
-    s->sheet = image != NULL ? s->sheet : NULL;
-    return (s->sheet == NULL ||
-            contact_sheet_create(&s->tiles, dataset, image, rows, s->has_sample)) &&
+    s->sheet = s->tiles.image_count > 0 ? s->sheet : NULL;
+    return (s->sheet == NULL || contact_sheet_create(&s->tiles, &s->info, rows, s->has_sample)) &&
            (s->npy == NULL || npy_folder_create(&s->folder, s->npy, &s->info, rows));
 }
 
@@ -286,11 +273,13 @@ static int show_channel(show *s, sluice_dataset *dataset, sluice_channel *channe
     if (st != SLUICE_OK) {
         return cli_refused(st);
     }
-    if (s->wants_sheet && find_image(s) == NULL) {
-        cli_error("show: -o %s: the pipeline has no column image; use --npy DIR", s->sheet);
+    if (!contact_sheet_find(&s->tiles, dataset, &s->info) && s->wants_sheet) {
+        cli_error(
+            "show: -o %s: the pipeline has no image, nor a column of that name; use --npy DIR",
+            s->sheet);
         return EXIT_USAGE;
     }
-    is_done = create_outputs(s, dataset);
+    is_done = create_outputs(s);
     st = is_done ? sluice_channel_start(channel) : SLUICE_OK;
     if (st != SLUICE_OK) {
         cli_error("%s", sluice_last_error());

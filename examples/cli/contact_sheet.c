@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sluice/reader.h>
+
 #include "cli.h"
 #include "png_writer.h"
 #include "safe_file.h"
@@ -16,8 +18,8 @@
 #include "tiny_font.h"
 
 /*
- * A cell is an image, enlarged to about LEAST_SIDE, with two lines of text below it. GAP pixels
- * separate and surround the cells.
+ * A cell has the images of a sample, enlarged to about LEAST_SIDE, with two lines of text below
+ * them. GAP pixels separate and surround images and cells.
  */
 enum { GAP = 4, LEAST_SIDE = 96, LINE_HEIGHT = FONT_HEIGHT + 2, LINES = 2, CAPTION_SIZE = 128 };
 
@@ -47,13 +49,19 @@ static uint32_t count_lines(const contact_sheet *sheet, uint64_t tiles)
     return (uint32_t)((tiles + sheet->across - 1) / sheet->across);
 }
 
+/* Pixels between the left edges of two images of a cell. */
+static uint32_t find_step(const contact_sheet *sheet)
+{
+    return sheet->images[0].view.width * sheet->scale + GAP;
+}
+
 static void lay_out(contact_sheet *sheet, uint64_t samples)
 {
-    const pixel_view *view = &sheet->view;
+    const pixel_view *view = &sheet->images[0].view;
     uint64_t room;
 
     sheet->scale = larger(LEAST_SIDE / larger(view->width, view->height), 1);
-    sheet->cell_width = larger(view->width * sheet->scale, LEAST_SIDE) + GAP;
+    sheet->cell_width = larger(sheet->image_count * find_step(sheet), LEAST_SIDE + GAP);
     sheet->cell_height = view->height * sheet->scale + LINES * LINE_HEIGHT + 2 * GAP;
     room = MOST_PIXELS / ((uint64_t)sheet->cell_width * sheet->cell_height);
     sheet->most = samples < MOST_TILES ? samples : MOST_TILES;
@@ -63,23 +71,85 @@ static void lay_out(contact_sheet *sheet, uint64_t samples)
     sheet->height = GAP + count_lines(sheet, sheet->most) * sheet->cell_height;
 }
 
-bool contact_sheet_create(contact_sheet *sheet, sluice_dataset *dataset,
-                          const sluice_column *column, uint64_t samples, bool has_passes)
+bool contact_sheet_find(contact_sheet *sheet, sluice_dataset *dataset,
+                        const sluice_channel_info *info)
+{
+    const char *named_image = NULL;
+
+    *sheet = (contact_sheet){.dataset = dataset};
+    for (uint32_t i = 0; i < info->column_count; i++) {
+        const char *name = info->columns[i].name;
+        sluice_column_spec spec = {.name = NULL};
+
+        if (sluice_dataset_column_spec(dataset, name, &spec) != SLUICE_OK) {
+            continue; /* a column of the error policy */
+        }
+        if (spec.role == SLUICE_ROLE_IMAGE) {
+            sheet->images[sheet->image_count++].column = spec.name;
+        } else if (tile_is_marked(&spec)) {
+            sheet->marks[sheet->mark_count++] = spec;
+        } else if (strcmp(name, "image") == 0) {
+            named_image = spec.name;
+        }
+    }
+    if (sheet->image_count == 0 && named_image != NULL) {
+        sheet->images[sheet->image_count++].column = named_image;
+    }
+    return sheet->image_count > 0;
+}
+
+static const sluice_column *find_column(const sluice_channel_info *info, const char *name)
+{
+    uint32_t i = 0;
+
+    while (strcmp(info->columns[i].name, name) != 0) {
+        i++;
+    }
+    return &info->columns[i];
+}
+
+/* Prepares the view of each image. Drops further images that cannot be drawn beside the first one.
+ * False: the first image cannot be drawn. */
+static bool prepare_views(contact_sheet *sheet, const sluice_channel_info *info,
+                          const char *described)
+{
+    const uint32_t count = sheet->image_count;
+
+    sheet->image_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const pixel_view *first = &sheet->images[0].view;
+        sheet_image image = {.column = sheet->images[i].column};
+        const bool is_drawn =
+            pixel_view_init(&image.view, find_column(info, image.column), described) &&
+            (i == 0 || (image.view.width == first->width && image.view.height == first->height));
+
+        if (is_drawn) {
+            sheet->images[sheet->image_count++] = image;
+        } else if (i == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool contact_sheet_create(contact_sheet *sheet, const sluice_channel_info *info, uint64_t samples,
+                          bool has_passes)
 {
     char *described = NULL;
     size_t bytes;
     bool is_image;
 
-    *sheet = (contact_sheet){.dataset = dataset, .has_passes = has_passes};
-    if (sluice_dataset_describe(dataset, &described) != SLUICE_OK) {
+    sheet->has_passes = has_passes;
+    if (sluice_dataset_describe(sheet->dataset, &described) != SLUICE_OK) {
         cli_error("%s", sluice_last_error());
         return false;
     }
-    is_image = pixel_view_init(&sheet->view, column, described);
+    is_image = prepare_views(sheet, info, described);
     sluice_string_free(described);
     if (!is_image) {
         cli_error("show: a sheet wants images of 1 to 4 channels and at most 32768 x 32768 pixels; "
-                  "the column image has another shape");
+                  "the column %s has another shape",
+                  sheet->images[0].column);
         return false;
     }
     lay_out(sheet, samples);
@@ -101,11 +171,9 @@ static uint8_t *find_pixel(const contact_sheet *sheet, uint32_t x, uint32_t y)
     return sheet->pixels + ((size_t)y * sheet->width + x) * 3;
 }
 
-static void draw_image(contact_sheet *sheet, const sluice_tensor *image, uint32_t row,
-                       uint32_t left, uint32_t top)
+static void draw_image(contact_sheet *sheet, const pixel_view *view, const sluice_tensor *image,
+                       uint32_t row, uint32_t left, uint32_t top)
 {
-    const pixel_view *view = &sheet->view;
-
     for (uint32_t y = 0; y < view->height * sheet->scale; y++) {
         for (uint32_t x = 0; x < view->width * sheet->scale; x++) {
             pixel_view_get(view, image, row, y / sheet->scale, x / sheet->scale,
@@ -178,19 +246,24 @@ static void write_sample(const contact_sheet *sheet, uint64_t sample, uint64_t p
     sluice_string_free(name);
 }
 
-static void add_tile(contact_sheet *sheet, const sluice_batch *batch, const sluice_tensor *image,
-                     uint32_t row)
+static void add_tile(contact_sheet *sheet, const sluice_batch *batch, uint32_t row)
 {
+    const pixel_view *first = &sheet->images[0].view;
     const uint32_t left = GAP + (uint32_t)(sheet->tiles % sheet->across) * sheet->cell_width;
     const uint32_t top = GAP + (uint32_t)(sheet->tiles / sheet->across) * sheet->cell_height;
-    const uint32_t below = top + sheet->view.height * sheet->scale + GAP;
-    const sheet_tile place = {find_pixel(sheet, left, top), (size_t)sheet->width * 3,
-                              sheet->view.height, sheet->view.width, sheet->scale};
+    const uint32_t below = top + first->height * sheet->scale + GAP;
+    const sheet_tile place = {find_pixel(sheet, left, top), (size_t)sheet->width * 3, first->height,
+                              first->width, sheet->scale};
     char text[CAPTION_SIZE];
 
-    draw_image(sheet, image, row, left, top);
-    tile_mark_mask(&place, batch, row);
-    tile_mark_boxes(&place, batch, row);
+    for (uint32_t i = 0; i < sheet->image_count; i++) {
+        draw_image(sheet, &sheet->images[i].view,
+                   sluice_batch_input(batch, sheet->images[i].column), row,
+                   left + i * find_step(sheet), top);
+    }
+    for (uint32_t i = 0; i < sheet->mark_count; i++) {
+        tile_mark(&place, batch, &sheet->marks[i], row);
+    }
     write_label(sheet, batch, row, text);
     draw_text(sheet, text, left, below);
     write_sample(sheet, batch->samples[row], batch->pass, text);
@@ -200,7 +273,6 @@ static void add_tile(contact_sheet *sheet, const sluice_batch *batch, const slui
 
 void contact_sheet_add(contact_sheet *sheet, const sluice_batch *batch)
 {
-    const sluice_tensor *image = sluice_batch_input(batch, "image");
     const uint64_t room = sheet->most - sheet->tiles;
     const uint32_t rows = batch->valid_rows < room ? batch->valid_rows : (uint32_t)room;
 
@@ -208,9 +280,12 @@ void contact_sheet_add(contact_sheet *sheet, const sluice_batch *batch)
     if (rows == 0) {
         return;
     }
-    pixel_view_fit(&sheet->view, image, batch->valid_rows);
+    for (uint32_t i = 0; i < sheet->image_count; i++) {
+        pixel_view_fit(&sheet->images[i].view, sluice_batch_input(batch, sheet->images[i].column),
+                       batch->valid_rows);
+    }
     for (uint32_t row = 0; row < rows; row++) {
-        add_tile(sheet, batch, image, row);
+        add_tile(sheet, batch, row);
     }
 }
 
@@ -218,17 +293,27 @@ void contact_sheet_add(contact_sheet *sheet, const sluice_batch *batch)
 
 static void print_summary(const contact_sheet *sheet, const char *path)
 {
-    const pixel_view *view = &sheet->view;
+    const pixel_view *first = &sheet->images[0].view;
+    bool is_stretched = false;
+    bool is_undone = false;
 
+    for (uint32_t i = 0; i < sheet->image_count; i++) {
+        is_stretched = is_stretched || sheet->images[i].view.is_stretched;
+        is_undone = is_undone || sheet->images[i].view.is_undone;
+    }
     cli_print_name(path);
-    printf(": %" PRIu64 " tiles of %" PRIu32 " x %" PRIu32 " pixels", sheet->tiles,
-           view->width * sheet->scale, view->height * sheet->scale);
+    printf(": %" PRIu64 " tiles of ", sheet->tiles);
+    if (sheet->image_count > 1) {
+        printf("%" PRIu32 " images of ", sheet->image_count);
+    }
+    printf("%" PRIu32 " x %" PRIu32 " pixels", first->width * sheet->scale,
+           first->height * sheet->scale);
     if (sheet->left > 0) {
         printf(", %" PRIu64 " samples left out", sheet->left);
     }
-    printf("\n%s", view->is_stretched ? "values are scaled by minimum and maximum of each batch\n"
-                   : view->is_undone  ? "values are those before normalize and to_dtype\n"
-                                      : "");
+    printf("\n%s", is_stretched ? "values are scaled by minimum and maximum of each batch\n"
+                   : is_undone  ? "values are those before normalize and to_dtype\n"
+                                : "");
 }
 
 bool contact_sheet_write(const contact_sheet *sheet, const char *path)

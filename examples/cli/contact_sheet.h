@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A contact sheet: one picture of the images of batches, with class and sample number below each.
- */
+/* A contact sheet: one picture of the images of batches, with class and sample number below those
+ * of each sample. */
 #ifndef SLUICE_CONTACT_SHEET_H
 #define SLUICE_CONTACT_SHEET_H
 
@@ -8,14 +8,24 @@
 #include <stdint.h>
 
 #include <sluice/channel.h>
+#include <sluice/custom.h>
 
 #include "pixel_view.h"
+
+/* An image of each sample. */
+typedef struct sheet_image {
+    const char *column;
+    pixel_view view;
+} sheet_image;
 
 /* A zeroed struct is an empty sheet. Functions that return false have printed an error. */
 typedef struct contact_sheet {
     sluice_dataset *dataset; /* borrowed, for names */
     bool has_passes;         /* captions have the pass instead of the file */
-    pixel_view view;
+    uint32_t image_count;
+    sheet_image images[SLUICE_MAX_COLUMNS]; /* side by side; all have the size of the first one */
+    uint32_t mark_count;
+    sluice_column_spec marks[SLUICE_MAX_COLUMNS]; /* drawn over the first image */
     uint32_t scale; /* pixels of the sheet, in each direction, per pixel of an image */
     uint32_t cell_width, cell_height;
     uint32_t across; /* tiles in a row */
@@ -27,11 +37,18 @@ typedef struct contact_sheet {
 } contact_sheet;
 
 /*
- * Creates a sheet for `samples` images of the column `image`. Up to 256 samples, or 64 million
- * pixels, get tiles.
+ * Finds the images of the batches of a channel, and what is drawn over the first one: by the roles
+ * of columns; without images, the column `image` is one. False: there is no image.
  */
-bool contact_sheet_create(contact_sheet *sheet, sluice_dataset *dataset,
-                          const sluice_column *column, uint64_t samples, bool has_passes);
+bool contact_sheet_find(contact_sheet *sheet, sluice_dataset *dataset,
+                        const sluice_channel_info *info);
+
+/*
+ * Creates the sheet, for the images of `samples` samples. Up to 256 samples, or 64 million pixels,
+ * get tiles. `info`: as for contact_sheet_find(), which has found an image.
+ */
+bool contact_sheet_create(contact_sheet *sheet, const sluice_channel_info *info, uint64_t samples,
+                          bool has_passes);
 
 /* Adds the samples of a batch. */
 void contact_sheet_add(contact_sheet *sheet, const sluice_batch *batch);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tile_marks.h"
 
-#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "show_columns.h"
@@ -33,12 +33,11 @@ static bool is_mask(const sheet_tile *tile, const sluice_tensor *mask)
     return shape[0] == tile->height && shape[1] == tile->width;
 }
 
-void tile_mark_mask(const sheet_tile *tile, const sluice_batch *batch, uint32_t row)
+static void mark_mask(const sheet_tile *tile, const sluice_tensor *mask, uint32_t row)
 {
-    const sluice_tensor *mask = sluice_batch_input(batch, "mask");
     const uint32_t scale = tile->scale;
 
-    if (mask == NULL || !is_mask(tile, mask)) {
+    if (!is_mask(tile, mask)) {
         return;
     }
     for (uint32_t y = 0; y < tile->height * scale; y++) {
@@ -85,23 +84,107 @@ static void draw_frame(const sheet_tile *tile, const float box[4], const uint8_t
     }
 }
 
-void tile_mark_boxes(const sheet_tile *tile, const sluice_batch *batch, uint32_t row)
+static void mark_boxes(const sheet_tile *tile, const sluice_tensor *boxes, uint32_t row,
+                       uint64_t count)
 {
-    const sluice_tensor *boxes = sluice_batch_input(batch, "boxes");
-    const sluice_tensor *length = sluice_batch_input(batch, "boxes_length");
-    uint64_t count;
-
-    if (boxes == NULL || boxes->dtype != SLUICE_F32 || boxes->rank != 3 || boxes->shape[2] != 4) {
+    if (boxes->dtype != SLUICE_F32 || boxes->rank != 3 || boxes->shape[2] != 4) {
         return;
-    }
-    count = boxes->shape[1];
-    if (length != NULL && length->rank == 1 && show_is_integer(length->dtype)) {
-        const int64_t given = show_integer(length->dtype, length->data, row);
-
-        count = given < 0 ? 0 : (uint64_t)given < count ? (uint64_t)given : count;
     }
     for (uint64_t i = 0; i < count; i++) {
         draw_frame(tile, (const float *)boxes->data + (row * boxes->shape[1] + i) * 4,
                    colours[i % COLOURS]);
+    }
+}
+
+/* ---- points ---------------------------------------------------------------------------------- */
+
+enum { ARM = 3 }; /* pixels of a cross on each side of its centre */
+
+static void draw_dot(const sheet_tile *tile, int64_t x, int64_t y, const uint8_t colour[3])
+{
+    if (x >= 0 && y >= 0 && x < (int64_t)tile->width * tile->scale &&
+        y < (int64_t)tile->height * tile->scale) {
+        memcpy(find_pixel(tile, (uint32_t)x, (uint32_t)y), colour, 3);
+    }
+}
+
+static void draw_cross(const sheet_tile *tile, const float point[2], const uint8_t colour[3])
+{
+    int64_t x, y;
+
+    if (!(point[0] >= 0 && point[0] < (float)tile->width && point[1] >= 0 &&
+          point[1] < (float)tile->height)) {
+        return;
+    }
+    x = (int64_t)(point[0] * (float)tile->scale);
+    y = (int64_t)(point[1] * (float)tile->scale);
+    for (int64_t i = -ARM; i <= ARM; i++) {
+        draw_dot(tile, x + i, y, colour);
+        draw_dot(tile, x, y + i, colour);
+    }
+}
+
+static void mark_points(const sheet_tile *tile, const sluice_tensor *points, uint32_t row,
+                        uint64_t count)
+{
+    const bool is_flat = points->rank == 3;
+    uint64_t in_row;
+
+    if (points->dtype != SLUICE_F32 || points->rank < 3 || points->rank > 4 ||
+        points->shape[points->rank - 1] != 2) {
+        return;
+    }
+    in_row = is_flat ? 1 : points->shape[2];
+    for (uint64_t i = 0; i < count * in_row; i++) {
+        draw_cross(tile, (const float *)points->data + (row * points->shape[1] * in_row + i) * 2,
+                   colours[(is_flat ? i : i % in_row) % COLOURS]);
+    }
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* The number of rows of a sample in a column. */
+static uint64_t count_rows(const sluice_batch *batch, const sluice_column_spec *spec,
+                           const sluice_tensor *tensor, uint32_t row)
+{
+    const uint64_t most = tensor->rank > 1 ? tensor->shape[1] : 0;
+    const sluice_tensor *length;
+    char name[SLUICE_NAME_SIZE + 8];
+    int64_t given;
+
+    snprintf(name, sizeof(name), "%s_length", spec->boxes != NULL ? spec->boxes : spec->name);
+    length = sluice_batch_input(batch, name);
+    if (length == NULL || length->rank != 1 || !show_is_integer(length->dtype)) {
+        return most;
+    }
+    given = show_integer(length->dtype, length->data, row);
+    return given < 0 ? 0 : (uint64_t)given < most ? (uint64_t)given : most;
+}
+
+bool tile_is_marked(sluice_column_spec *spec)
+{
+    if (spec->role == SLUICE_ROLE_PLAIN) {
+        spec->role = strcmp(spec->name, "mask") == 0    ? SLUICE_ROLE_MASK
+                     : strcmp(spec->name, "boxes") == 0 ? SLUICE_ROLE_BOXES
+                                                        : SLUICE_ROLE_PLAIN;
+    }
+    return spec->role == SLUICE_ROLE_MASK || spec->role == SLUICE_ROLE_BOXES ||
+           spec->role == SLUICE_ROLE_POINTS;
+}
+
+void tile_mark(const sheet_tile *tile, const sluice_batch *batch, const sluice_column_spec *spec,
+               uint32_t row)
+{
+    const sluice_tensor *tensor = sluice_batch_input(batch, spec->name);
+
+    if (tensor == NULL) {
+        return;
+    }
+    if (spec->role == SLUICE_ROLE_MASK) {
+        mark_mask(tile, tensor, row);
+    } else if (spec->role == SLUICE_ROLE_BOXES) {
+        mark_boxes(tile, tensor, row, count_rows(batch, spec, tensor, row));
+    } else {
+        mark_points(tile, tensor, row, count_rows(batch, spec, tensor, row));
     }
 }

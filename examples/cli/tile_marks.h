@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Draws the masks and boxes of a sample over its image. */
+/* Draws the masks, boxes and points of a sample over its image. */
 #ifndef SLUICE_TILE_MARKS_H
 #define SLUICE_TILE_MARKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <sluice/channel.h>
+#include <sluice/custom.h>
 
 /* The area that an image occupies in a picture, an array (..., 3) of bytes. */
 typedef struct sheet_tile {
@@ -17,14 +19,23 @@ typedef struct sheet_tile {
 } sheet_tile;
 
 /*
- * Tints the pixels whose value in the column `mask` is not 0, with one colour per value. A mask has
- * an integer type and the size of the image; other columns of that name are ignored.
+ * Sets the role of a plain column by its name: `mask` and `boxes` are drawn, too. Returns whether
+ * the column is drawn.
  */
-void tile_mark_mask(const sheet_tile *tile, const sluice_batch *batch, uint32_t row);
+bool tile_is_marked(sluice_column_spec *spec);
 
-/* Draws the frames of the column `boxes`, f32 (n, 4), x0 y0 x1 y1 in pixels. The column
- * `boxes_length`, if it exists, has the number of boxes. Boxes without area are not drawn.
+/*
+ * Draws a column of a sample, if its type and shape are those of its role:
+ *
+ *   mask    an integer type, of the size of the image: pixels whose value is not 0 are tinted, with
+ *           a colour for each value
+ *   boxes   f32 (n, 4), x0 y0 x1 y1 in pixels: frames. Boxes without area are not drawn
+ *   points  f32 (n, 2) or (n, k, 2), x y in pixels: crosses, with a colour for each index (of k).
+ *           Points outside the image are not drawn
+ *
+ * The column NAME_length, or that of the boxes to which points belong, has the number of rows.
  */
-void tile_mark_boxes(const sheet_tile *tile, const sluice_batch *batch, uint32_t row);
+void tile_mark(const sheet_tile *tile, const sluice_batch *batch, const sluice_column_spec *spec,
+               uint32_t row);
 
 #endif

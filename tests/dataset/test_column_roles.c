@@ -409,6 +409,32 @@ static void readers_see_the_roles(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* The columns of batches, by their present names. */
+static void columns_of_batches_are_described(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    sluice_column_spec spec = {.name = NULL};
+
+    write_scenes(folder);
+    dataset = npy_dataset(folder, "| " ROLES " | rename b frames | center_crop 20 | batch 1");
+    T_OK(sluice_dataset_column_spec(dataset, "frames", &spec));
+    T_STR(spec.name, "frames");
+    T_TRUE(spec.role == SLUICE_ROLE_BOXES && spec.ragged != 0 && spec.boxes == NULL);
+    T_OK(sluice_dataset_column_spec(dataset, "c", &spec));
+    T_STR(spec.boxes, "frames");
+    T_OK(sluice_dataset_column_spec(dataset, "m", &spec));
+    T_TRUE(spec.role == SLUICE_ROLE_MASK && spec.rank == 2 && spec.shape[0] == 20);
+    T_OK(sluice_dataset_column_spec(dataset, "other", &spec));
+    T_EQ(spec.role, SLUICE_ROLE_IMAGE);
+    T_STATUS(sluice_dataset_column_spec(dataset, "b", &spec), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "there is no column 'b'; there are frames, c, m");
+    T_STATUS(sluice_dataset_column_spec(dataset, NULL, &spec), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_column_spec(dataset, "c", NULL), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_column_spec(NULL, "c", &spec), SLUICE_E_INVALID);
+    sluice_dataset_destroy(dataset);
+}
+
 static void bad_rows_are_bad_samples(void)
 {
     static const struct {
@@ -523,6 +549,7 @@ const t_test column_roles_tests[] = {
     T_TEST(an_image_may_be_a_plain_column),
     T_TEST(encoded_images_and_masks_change_places),
     T_TEST(readers_see_the_roles),
+    T_TEST(columns_of_batches_are_described),
     T_TEST(bad_rows_are_bad_samples),
     T_TEST(columns_that_do_not_fit_are_refused),
     T_END,

@@ -105,6 +105,22 @@ SLUICE_API_CHECKED sluice_status sluice_reader_column(const sluice_reader *reade
                                                       sluice_column_spec *spec_out);
 
 /**
+ * Describes a column of the batches of a dataset, after all its stages: type, shape of one row,
+ * role, and the boxes or points that its rows belong to. Opens the dataset.
+ *
+ * @param column    its name
+ * @param spec_out  its texts are borrowed from the dataset
+ *
+ * Returns: E_INVALID a NULL, or no such column; the message lists the columns; the sticky error of
+ *          building; errors of opening.
+ *
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_column_spec(sluice_dataset *dataset,
+                                                            const char *column,
+                                                            sluice_column_spec *spec_out);
+
+/**
  * Reads one column of a sample. An encoded image or mask is SLUICE_ENCODED with rank 1: the bytes
  * of its file. Other images and masks are u8 (height, width, channels). Ragged columns are
  * padded with zeros to their declared shape.

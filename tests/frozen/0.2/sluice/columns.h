@@ -65,7 +65,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_drop(sluice_dataset *dataset, co
 
 /**
  * Renames a column. Its role does not change: the image is still the one that transforms process.
- * The NAME_length of a ragged column, of boxes or of points is renamed, too.
+ * The NAME_length of a ragged column, of boxes or of points is renamed, too. If NAME_length itself
+ * is renamed, it remains the length of its column.
  *
  * @param column  its present name
  * @param name    letters, digits and _, no digit first, at most 31 bytes, or 24 if there is a

@@ -435,6 +435,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_for_columns(sluice_dataset *data
 
 /**
  * Sets where the last stage runs; it must be random_horizontal_flip, normalize, to_dtype or to_chw.
+ * random_vertical_flip runs on the workers.
  *
  * @param place  "auto", "host" (by the workers) or "device" (by GetNext); the pixels are the same
  *
