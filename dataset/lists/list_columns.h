@@ -54,7 +54,7 @@ typedef struct list_columns {
 
 /*
  * Adds the column that a header field declares. E_INVALID: the declaration is invalid; the message
- * says why and lists the valid forms.
+ * says why and lists the valid forms. The caller checks that no two columns have one name.
  */
 sluice_status list_add_column(list_columns *columns, const char *text);
 

@@ -113,9 +113,10 @@ static list_cursor cursor_at(const image_list *list, uint64_t offset)
 
 /*
  * Parses the first record if it is a header, that is, if its first field declares a column and is
- * not a path. Without a header, the default columns are added.
+ * not a path. Without a header, the default columns are added. On failure, *at_out is the position
+ * of the error.
  */
-static sluice_status read_header(image_list *list, list_cursor *cursor)
+static sluice_status read_header(image_list *list, list_cursor *cursor, const char **at_out)
 {
     const char *const begin = cursor->at;
     uint32_t fields = 0;
@@ -127,6 +128,7 @@ static sluice_status read_header(image_list *list, list_cursor *cursor)
         list_field field;
         char text[128];
 
+        *at_out = cursor->at;
         st = list_next_field(cursor, &field, &last);
         if (st == SLUICE_OK && fields++ == 0) {
             is_header = (field.length == 5 && memcmp(field.text, "image", 5) == 0) ||
@@ -135,8 +137,10 @@ static sluice_status read_header(image_list *list, list_cursor *cursor)
         if (st == SLUICE_OK && is_header) {
             st = list_copy_field(&field, text, sizeof(text));
             st = st == SLUICE_OK ? list_add_column(&list->columns, text) : st;
+            st = st == SLUICE_OK ? schema_check_names(&list->columns.schema, "the header") : st;
         }
     }
+    *at_out = st == SLUICE_OK ? begin : *at_out;
     if (st == SLUICE_OK && is_header && list->columns.schema.image < 0) {
         st = sli_fail(SLUICE_E_INVALID, "the header has no column image, nor NAME:image");
     }
@@ -212,7 +216,7 @@ static sluice_status find_records(image_list *list, const char *path)
     sli_error error;
     sluice_status st =
         list_begin_record(&cursor)
-            ? read_header(list, &cursor)
+            ? read_header(list, &cursor, &at)
             : sli_fail(SLUICE_E_INVALID, "no valid data in the dataset: the list is empty");
 
     while (st == SLUICE_OK && list_begin_record(&cursor)) {

@@ -71,7 +71,7 @@ static void bad_lists_say_where(void)
     } bad[] = {
         {"", "the list is empty"},
         {"image\tlabel\n", "header only"},
-        {"image\tx:f33\na\t1\n", "list.tsv:1:1: 'x:f33' is no column"},
+        {"image\tx:f33\na\t1\n", "list.tsv:1:7: 'x:f33' is no column"},
         {"label:i32\n3\n", "no column image"},
         {"a.ppm\t3\t4\n", "3 fields without a header"},
         {"image\tlabel\na.ppm\t3\nb.ppm\tx\n", "list.tsv:3:7: this is no number of type i32"},
@@ -89,6 +89,11 @@ static void bad_lists_say_where(void)
         {"image\tb:darknet[2]\na\t0.5,0.5,1\n", "box 1 is not x,y,width,height of"},
         {"image\tb:darknet[1]\na\t0.5,0.5,1,1;.5,.5,1,1\n", "more than 1 boxes"},
         {"image\tb:voc\na\t1,1,2,2\n", "'b:voc' is no column"},
+        {"image\tx:f32\tx:i32\na\t1\t2\n",
+         "list.tsv:1:13: the header: two columns have the name x"},
+        {"image\timage:mask\na\tm\n", "two columns have the name image"},
+        {"image\tb:boxes[2]\tb_length:i32\na\t\t1\n", "two columns have the name b_length"},
+        {"image\t1x:f32\na\t1\n", "'1x' is no name of a column"},
     };
     const char *folder = t_folder();
 
