@@ -97,6 +97,8 @@ if [ -n "$python" ]; then
         show "${random% | batch 4} | random_choice 0.5:(random_invert | rotate 9) 0.5:(rotate 3) | batch 4 | mixup 50" \
         --npy "$tmp/nested" --sample 7 --times 2 --seed 3
     check "... has its class number" values 'load(f[0], "label") == ((2,), [7, 7])' "$tmp/nested"
+    expect "one sample of a mosaic" 1 show 'synthetic samples=50 shape=9,8,3 classes=50 | mosaic 9 | batch 4' --sample 7 --npy "$tmp/no"
+    check "... is refused with the reason" err_has 'mosaic others of its pass, too; use --steps'
     run "$sluice" show "$random" --npy "$tmp/rank0" --steps 1 --seed 5
     check "files are replaced" values 'load(f[0], "label")[0] == (4,)' "$tmp/rank0"
 

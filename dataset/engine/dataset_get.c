@@ -184,6 +184,7 @@ static sluice_status get_sample(const sli_plan *plan, uint64_t pass, uint64_t in
     }
     st = open_one(plan, &one);
     if (st == SLUICE_OK) {
+        sample_set_pass(&one.loader, pass);
         st = load_one(&one, sample, sample_pass, columns);
         close_one(&one);
     }

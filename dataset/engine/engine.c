@@ -26,6 +26,14 @@ static bool is_cached(const sli_engine *engine, uint64_t sample)
     return cache != NULL && sample_cache_find(cache, sample, &bytes) != NULL;
 }
 
+/* Number of samples that are read for a row. */
+static uint32_t row_samples(const sli_engine *engine)
+{
+    const plan_mosaic *mosaic = &engine->plan->details->mosaic;
+
+    return mosaic->tiles > 0 && engine->plan->details->image >= 0 ? mosaic->tiles : 1;
+}
+
 /* row_ahead() for a run with filters: readahead is by candidates, not by rows. */
 static readahead_row candidate_ahead(const sli_engine *engine, uint64_t candidate,
                                      uint64_t *sample_out)
@@ -44,10 +52,12 @@ static readahead_row candidate_ahead(const sli_engine *engine, uint64_t candidat
     return is_cached(engine, *sample_out) ? READAHEAD_NOTHING : READAHEAD_SAMPLE;
 }
 
-/* The callback readahead_config.row: determines the readahead action for a row. */
-static readahead_row row_ahead(void *arg, uint64_t row, uint64_t *sample_out)
+/* The callback readahead_config.row: determines the readahead action for a sample of a row. */
+static readahead_row row_ahead(void *arg, uint64_t number, uint64_t *sample_out)
 {
     const sli_engine *engine = arg;
+    const uint32_t samples = row_samples(engine);
+    const uint64_t row = number / samples;
     const uint64_t seq = row / engine->plan->batch_size + 1;
 
     if (engine->kept != NULL) {
@@ -61,7 +71,8 @@ static readahead_row row_ahead(void *arg, uint64_t row, uint64_t *sample_out)
         seq > atomic_load_explicit(&engine->limit, memory_order_relaxed)) {
         return READAHEAD_WAIT;
     }
-    return engine_sample_at(engine, seq, (uint32_t)(row % engine->plan->batch_size), sample_out) &&
+    return engine_sample_at(engine, seq, (uint32_t)(row % engine->plan->batch_size),
+                            (uint32_t)(number % samples), sample_out) &&
                    !is_cached(engine, *sample_out)
                ? READAHEAD_SAMPLE
                : READAHEAD_NOTHING;
@@ -92,6 +103,7 @@ static void start_readahead(sli_engine *engine, const sli_placement *placement)
                                      .claimed = engine->kept != NULL ? kept_rows_next(engine->kept)
                                                                      : &engine->claims.next,
                                      .row = row_ahead,
+                                     .row_samples = row_samples(engine),
                                      .arg = engine,
                                      .fetch = page_cache_fetch};
 
@@ -117,6 +129,7 @@ static sluice_status create_loaders(sli_engine *engine)
             return st;
         }
         engine->loaders[i].io.interrupt = &engine->closed;
+        engine->loaders[i].errors = &engine->errors;
         for (uint32_t stage = 0; stage < PLAN_PROFILED; stage++) {
             engine->loaders[i].counters[stage] = sli_profile_cell(engine->profile, stage, i);
         }

@@ -5,6 +5,7 @@
 
 #include "engine_state.h"
 #include "sample_filters.h"
+#include "sample_reading.h"
 #include "status_int.h"
 
 /* Limit on the draws of replacements for one row; then the row is zeroed. */
@@ -43,20 +44,14 @@ void engine_fail_row(sli_engine *engine, const row_task *task, sluice_status sta
     }
 }
 
-/*
- * True if the error ends the run whatever the policy is: it is a fault of the machine (out of
- * memory or file descriptors), or an error of user code that concerns the whole run.
- */
-static bool ends_run(const sample_loader *loader, sluice_status status)
-{
-    return status == SLUICE_E_NO_MEMORY || sli_fault_is_of_process(loader->fault) ||
-           loader->io.ends_run;
-}
-
 void engine_note_failure(sli_engine *engine, sample_loader *loader, uint64_t sample)
 {
     char name[256];
 
+    if (loader->is_noted) {
+        loader->is_noted = false;
+        return;
+    }
     sample_name(loader, sample, name, sizeof(name));
     error_samples_note(&engine->errors, sample, name, loader->stage, sluice_last_error());
 }
@@ -101,7 +96,7 @@ static sluice_status replace_by_next(sli_engine *engine, sample_loader *loader, 
         if (st == SLUICE_OK && loader->dropped) {
             continue;
         }
-        if (st == SLUICE_OK || ends_run(loader, st)) {
+        if (st == SLUICE_OK || sample_ends_run(loader, st)) {
             return st;
         }
         engine_note_failure(engine, loader, task->sample);
@@ -132,7 +127,7 @@ static sluice_status replace_sample(sli_engine *engine, sample_loader *loader, r
         order_at(all, task->pass, ((uint64_t)bits[0] << 32 | bits[1]) % all->length, &task->sample,
                  &sample_pass);
         st = sample_load(loader, task->sample, sample_pass, &task->row);
-        if (st == SLUICE_OK || ends_run(loader, st)) {
+        if (st == SLUICE_OK || sample_ends_run(loader, st)) {
             break;
         }
         engine_note_failure(engine, loader, task->sample);
@@ -181,7 +176,7 @@ void engine_bad_sample(sli_engine *engine, sample_loader *loader, row_task *task
     char text[SLI_ERROR_SIZE];
 
     sample_failure_text(loader, task->sample, text, sizeof(text));
-    if (!ends_run(loader, status)) {
+    if (!sample_ends_run(loader, status)) {
         engine_note_failure(engine, loader, task->sample);
         if (engine->plan->details->replaces_in_batch) {
             engine_zero_row(engine, &task->row); /* replaced once its batch is complete */
@@ -197,7 +192,7 @@ void engine_bad_sample(sli_engine *engine, sample_loader *loader, row_task *task
             task->sample = own_sample;
         }
     }
-    if (ends_run(loader, status)) {
+    if (sample_ends_run(loader, status)) {
         status = sli_fail(status, "%s", text);
         engine_fail_row(engine, task, status, sluice_last_error());
     } else if (policy == SLI_ON_ERROR_FAIL) {
@@ -215,7 +210,7 @@ void engine_bad_sample(sli_engine *engine, sample_loader *loader, row_task *task
 static sluice_status end_or_go_on(sli_engine *engine, const sample_loader *loader,
                                   sluice_status status, char *text, size_t size)
 {
-    if (ends_run(loader, status)) {
+    if (sample_ends_run(loader, status)) {
         return sli_fail(status, "%s", text);
     }
     if (engine->plan->settings.on_error != SLI_ON_ERROR_FAIL) {
@@ -232,7 +227,7 @@ sluice_status engine_bad_item(sli_engine *engine, sample_loader *loader, const r
     char text[SLI_ERROR_SIZE];
 
     sample_failure_text(loader, task->sample, text, sizeof(text));
-    if (!ends_run(loader, status)) {
+    if (!sample_ends_run(loader, status)) {
         engine_note_failure(engine, loader, task->sample);
     }
     return end_or_go_on(engine, loader, status, text, sizeof(text));
@@ -247,7 +242,7 @@ sluice_status engine_bad_document(sli_engine *engine, sample_loader *loader, row
 
     sample_failure_text(loader, task->sample, text, sizeof(text));
     *is_left_out = false;
-    if (!ends_run(loader, status)) {
+    if (!sample_ends_run(loader, status)) {
         engine_note_failure(engine, loader, task->sample);
         if (replaces && !is_stream) {
             status = replace_by_next(engine, loader, task);
@@ -295,12 +290,22 @@ static uint64_t locate_row(const sli_engine *engine, uint64_t seq, uint32_t row,
     return sample_pass;
 }
 
-bool engine_sample_at(const sli_engine *engine, uint64_t seq, uint32_t row, uint64_t *sample_out)
+bool engine_sample_at(const sli_engine *engine, uint64_t seq, uint32_t row, uint32_t tile,
+                      uint64_t *sample_out)
 {
+    const plan_mosaic *mosaic = &engine->plan->details->mosaic;
     row_task task;
+    const uint64_t sample_pass = locate_row(engine, seq, row, &task);
 
-    (void)locate_row(engine, seq, row, &task);
     *sample_out = task.sample;
+    if (tile > 0 && task.sample != ENGINE_NO_SAMPLE) {
+        const dataset_stage *stage = mosaic->planned->stage;
+        const sli_draws draws = {mosaic->planned->key, task.sample, sample_pass};
+        uint64_t pass;
+
+        plan_draw_tile(engine->plan, &draws, task.pass, tile, 0, sample_out, &pass);
+        return stage->def->shows(stage->args.bytes, &draws, tile);
+    }
     return task.sample != ENGINE_NO_SAMPLE;
 }
 
@@ -315,6 +320,7 @@ void engine_fill_row(sli_engine *engine, sample_loader *loader, const sli_batch 
     if (task.sample == ENGINE_NO_SAMPLE) {
         engine_zero_row(engine, &task.row);
     } else {
+        sample_set_pass(loader, task.pass);
         st = sample_load(loader, task.sample, sample_pass, &task.row);
         readahead_was_read(engine->ahead, loader->read_ticks, loader->read_bytes);
         if (st != SLUICE_OK) {

@@ -154,7 +154,9 @@ void engine_fill_row(sli_engine *engine, sample_loader *loader, const sli_batch 
 void engine_fill_claimed(sli_engine *engine, sample_loader *loader, const sli_batch *batch,
                          const stream_claim *claim);
 
-/* Finds the sample of a row. False: the row is padding. */
-bool engine_sample_at(const sli_engine *engine, uint64_t seq, uint32_t row, uint64_t *sample_out);
+/* Finds the sample of a row, or that of a tile with mosaic (tile 0: the row's). False: the row is
+ * padding, or the tile is not shown. */
+bool engine_sample_at(const sli_engine *engine, uint64_t seq, uint32_t row, uint32_t tile,
+                      uint64_t *sample_out);
 
 #endif

@@ -16,6 +16,7 @@ typedef struct image_way {
                                   boxes */
     uint8_t flips; /* SLI_ROW_FLIP, SLI_ROW_FLIP_LINES: flips after all geometry, by the workers or
                       by the device */
+    bool are_pixels; /* boxes are in pixels of the image, also if the source has fractions of it */
 } image_way;
 
 /*

@@ -150,9 +150,10 @@ static bool is_of(const stage_schema *schema, uint32_t i, uint32_t boxes, void *
             schema->infos[info->tied_to].tied_to == boxes);
 }
 
-/* Converts a box of the source to pixels. in_parts: its coordinates are fractions of the image. */
-static box in_pixels(bool in_parts, const image_way *way, const box *from)
+/* Converts a box to pixels. */
+static box in_pixels(const column_info *info, const image_way *way, const box *from)
 {
+    const bool in_parts = info->in_parts && !way->are_pixels;
     const double width = in_parts ? way->width : 1;
     const double height = in_parts ? way->height : 1;
 
@@ -177,7 +178,7 @@ void boxes_begin(const stage_schema *schema, const image_way *way, void *const *
 
     boxes->count = length < 0 ? 0 : (uint32_t)length < most ? (uint32_t)length : most;
     for (uint32_t i = 0; i < boxes->count; i++) {
-        const box b = in_pixels(info->in_parts, way, &from[i]);
+        const box b = in_pixels(info, way, &from[i]);
 
         boxes->corners[i][0] = (double)b.x0;
         boxes->corners[i][1] = (double)b.y0;
@@ -196,7 +197,7 @@ static sluice_status follow_column(const stage_schema *schema, const image_way *
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < (uint32_t)*length; i++) {
-        const box from = in_pixels(schema->infos[column].in_parts, way, &boxes[i]);
+        const box from = in_pixels(&schema->infos[column], way, &boxes[i]);
 
         if (from.x1 > (float)way->width || from.y1 > (float)way->height) {
             return sli_fail(SLUICE_E_CORRUPT,
@@ -233,4 +234,98 @@ sluice_status boxes_follow(const stage_schema *schema, const image_way *way, voi
         }
     }
     return st;
+}
+
+/* ---- joining --------------------------------------------------------------------------------- */
+
+static double area_of(const box *b)
+{
+    return ((double)b->x1 - (double)b->x0) * ((double)b->y1 - (double)b->y0);
+}
+
+/* The index of the smallest of these boxes, the last one of several. */
+static uint32_t smallest_of(const box *boxes, uint32_t count)
+{
+    uint32_t smallest = 0;
+
+    for (uint32_t i = 1; i < count; i++) {
+        if (area_of(&boxes[i]) <= area_of(&boxes[smallest])) {
+            smallest = i;
+        }
+    }
+    return smallest;
+}
+
+/* Removes element `at` of `count` elements. */
+static void remove_element(const sluice_column *column, void *row, uint32_t at, uint32_t count)
+{
+    const size_t size = element_bytes(column);
+
+    memmove((uint8_t *)row + at * size, (const uint8_t *)row + (at + 1) * size,
+            (count - 1 - at) * size);
+}
+
+static void copy_element(const sluice_column *column, const void *from_row, uint32_t from,
+                         void *to_row, uint32_t to)
+{
+    const size_t size = element_bytes(column);
+
+    memcpy((uint8_t *)to_row + to * size, (const uint8_t *)from_row + from * size, size);
+}
+
+/* Adds box i of `from`, with all that belongs to it, at the end. If there is no room, the smallest
+ * of all boxes is left out. */
+static void join_box(const stage_schema *schema, uint32_t column, void *const *from, uint32_t i,
+                     void *const *to)
+{
+    const uint32_t most = (uint32_t)schema->columns[column].shape[0];
+    int32_t *length = to[schema->infos[column].length];
+    const box *added = (const box *)from[column] + i;
+    const box *boxes = to[column];
+    uint32_t smallest = most;
+
+    if ((uint32_t)*length == most) {
+        smallest = smallest_of(boxes, most);
+        if (most == 0 || area_of(added) <= area_of(&boxes[smallest])) {
+            return;
+        }
+        --*length;
+    }
+    for (uint32_t c = 0; c < schema->column_count; c++) {
+        if (c == column || is_of(schema, c, column, to)) {
+            if (smallest < most) {
+                remove_element(&schema->columns[c], to[c], smallest, most);
+            }
+            copy_element(&schema->columns[c], from[c], i, to[c], (uint32_t)*length);
+        }
+    }
+    ++*length;
+}
+
+void boxes_join(const stage_schema *schema, void *const *from, void *const *to)
+{
+    for (uint32_t c = 0; c < schema->column_count; c++) {
+        if (schema->infos[c].role == ROLE_BOXES && to[c] != NULL) {
+            const uint32_t count = (uint32_t) * (const int32_t *)from[schema->infos[c].length];
+
+            for (uint32_t i = 0; i < count; i++) {
+                join_box(schema, c, from, i, to);
+            }
+        }
+    }
+}
+
+void boxes_drop_all(const stage_schema *schema, void *const *buffers)
+{
+    for (uint32_t c = 0; c < schema->column_count; c++) {
+        if (schema->infos[c].role != ROLE_BOXES || buffers[c] == NULL) {
+            continue;
+        }
+        for (uint32_t i = 0; i < schema->column_count; i++) {
+            if (i == c || is_of(schema, i, c, buffers)) {
+                zero_tail(&schema->columns[i], buffers[i], 0);
+            }
+        }
+        *(int32_t *)buffers[schema->infos[c].length] = 0;
+    }
 }

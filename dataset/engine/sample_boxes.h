@@ -21,4 +21,14 @@ void boxes_begin(const stage_schema *schema, const image_way *way, void *const *
  */
 sluice_status boxes_follow(const stage_schema *schema, const image_way *way, void *const *buffers);
 
+/*
+ * Adds the boxes of the columns `from`, and what belongs to them, after those of the columns `to`.
+ * If a column has no room for all of them, the largest are kept, of equal ones the earlier; the
+ * order stays.
+ */
+void boxes_join(const stage_schema *schema, void *const *from, void *const *to);
+
+/* Removes all boxes of a sample, and what belongs to them. */
+void boxes_drop_all(const stage_schema *schema, void *const *buffers);
+
 #endif

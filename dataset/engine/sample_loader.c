@@ -9,15 +9,16 @@
 #include "error_int.h"
 #include "layout_int.h"
 #include "loader_stage.h"
-#include "page_cache.h"
 #include "printable_int.h"
 #include "sample_boxes.h"
 #include "sample_cached.h"
 #include "sample_indexes.h"
 #include "sample_maps.h"
+#include "sample_mosaic.h"
 #include "sample_pixels.h"
 #include "sample_points.h"
 #include "sample_programs.h"
+#include "sample_reading.h"
 #include "sample_steps.h"
 
 /* Allocates the memory of the boxes that stages of geometry depend on. */
@@ -67,6 +68,12 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
         }
         memset(loader->own_rows, 0, bytes);
     }
+    if (plan->details->mosaic.tiles > 0 && plan->details->image >= 0) {
+        st = sample_mosaic_create(plan, &loader->mosaic);
+        if (st != SLUICE_OK) {
+            return st;
+        }
+    }
     st = plan->details->boxes >= 0 ? reserve_boxes(loader) : SLUICE_OK;
     if (st == SLUICE_OK) {
         st = colors_init(&loader->colors, plan);
@@ -94,36 +101,30 @@ void sample_loader_fini(sample_loader *loader)
     sli_free(loader->boxes.dropped);
     resampler_free(&loader->resampler);
     colors_free(&loader->colors);
+    sample_mosaic_destroy(loader->mosaic);
     sample_io_free(&loader->io);
     image_buffer_free(&loader->between[0]);
     image_buffer_free(&loader->between[1]);
 }
 
-/* Prepends the name of a column to the last error. */
-static void name_column_of_error(const char *column, sluice_status status)
-{
-    sli_error error;
-
-    sli_error_take(status, &error);
-    sli_fail(status, "%s: %.900s", column, error.text);
-}
-
-/* Reads a mask or further image of a sample, by its column, from the cache or the source. */
+/* Finds a mask or further image: that of the sample, or of the mosaic that it is in. */
 static sluice_status read_other(sample_loader *loader, uint64_t sample, uint32_t column,
                                 sample_data *data)
 {
-    const sluice_dataset *dataset = loader->plan->dataset;
-    const bool whole = loader->io.whole;
-    sluice_status st;
-
-    *data = (sample_data){0};
-    if (loader->cache != NULL && sample_cached_find_other(loader, sample, column, data)) {
+    if (loader->mosaic != NULL) {
+        sample_mosaic_other(loader, column, data);
         return SLUICE_OK;
     }
-    loader->io.whole = loader->cache != NULL;
-    st = dataset_source(dataset)->read_other(dataset->source, sample, column, &loader->io, data);
-    loader->io.whole = whole;
-    return st;
+    return sample_read_other(loader, sample, column, data);
+}
+
+/* Adds a mask or further image to the cache, if there is one. That of a mosaic is not kept. */
+static sluice_status keep_other(sample_loader *loader, uint64_t sample, uint32_t column,
+                                const sample_data *data)
+{
+    return loader->cache != NULL && loader->mosaic == NULL
+               ? sample_cached_keep_other(loader, sample, column, data)
+               : SLUICE_OK;
 }
 
 /* Processes the masks from *column on, up to the next further image. Reads that image's bytes, and
@@ -143,13 +144,14 @@ static sluice_status follow_to_next(sample_loader *loader, uint64_t sample, void
         }
         st = read_other(loader, sample, *column, data);
         if (st == SLUICE_OK && role == ROLE_MASK) {
-            st = mask_follow(loader->plan, &loader->way, data, &tools, buffers[*column]);
-            if (st == SLUICE_OK && loader->cache != NULL) {
-                st = sample_cached_keep_other(loader, sample, *column, data);
+            st = mask_follow(loader->plan, &loader->way, data, &tools, buffers[*column],
+                             loader->plan->host_conversion.width);
+            if (st == SLUICE_OK) {
+                st = keep_other(loader, sample, *column, data);
             }
         }
         if (st != SLUICE_OK) {
-            name_column_of_error(schema->columns[*column].name, st);
+            sample_name_column(schema->columns[*column].name, st);
         }
         if (st != SLUICE_OK || role == ROLE_IMAGE) {
             return st;
@@ -211,11 +213,11 @@ static sluice_status process_images(sample_loader *loader, uint64_t sample, uint
         if (data->index != NULL) {
             sample_count_index(loader, sample, data, st);
         }
-        if (partner != NULL && st == SLUICE_OK && loader->cache != NULL) {
-            st = sample_cached_keep_other(loader, sample, column, data);
+        if (partner != NULL && st == SLUICE_OK) {
+            st = keep_other(loader, sample, column, data);
         }
         if (partner != NULL && st != SLUICE_OK) {
-            name_column_of_error(loader->plan->dataset->source_schema.columns[column].name, st);
+            sample_name_column(loader->plan->dataset->source_schema.columns[column].name, st);
         }
         if (st == SLUICE_OK && details->has_followers) {
             st = follow_image(loader, sample, pass, buffers, &partner, data);
@@ -229,24 +231,6 @@ static sluice_status process_images(sample_loader *loader, uint64_t sample, uint
     }
     /* Decoding a region may have read more bytes of the file. */
     sli_counter_add(&loader->counters[PLAN_READ]->bytes, loader->io.bytes_read - before);
-    return st;
-}
-
-/* Reads a sample from the cache or the source. Without an image it is also added to the cache. */
-static sluice_status read_source(sample_loader *loader, uint64_t sample, void *const *buffers,
-                                 sample_data *data)
-{
-    const sluice_dataset *dataset = loader->plan->dataset;
-    sluice_status st;
-
-    if (loader->cache != NULL && sample_cached_find(loader, sample, buffers, data)) {
-        return SLUICE_OK;
-    }
-    loader->io.drew = false;
-    st = dataset_source(dataset)->read(dataset->source, sample, &loader->io, buffers, data);
-    if (loader->cache != NULL && st == SLUICE_OK && loader->plan->details->image < 0) {
-        st = sample_cached_keep(loader, sample, NULL, buffers);
-    }
     return st;
 }
 
@@ -264,7 +248,7 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
     loader->io.pass = pass;
     loader->io.stored =
         plan->details->stored_column >= 0 ? row->columns[plan->details->stored_column] : NULL;
-    st = read_source(loader, sample, buffers, &data);
+    st = sample_read(loader, sample, buffers, &data);
     loader->read_ticks = 0;
     loader->fault = SLI_FAULT_NONE;
     if (st != SLUICE_OK) {
@@ -289,22 +273,18 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
     if (plan->details->image < 0) {
         return SLUICE_OK;
     }
+    if (loader->mosaic != NULL) {
+        st = sample_mosaic_compose(loader, sample, pass, buffers, &data);
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        now = change_stage(loader, PLAN_PIXELS);
+    }
     st = process_images(loader, sample, pass, &data, row->flags, buffers, now);
     if (plan->program_column >= 0 && st == SLUICE_OK) {
         program_of_chain(&loader->colors.device, row->columns[plan->program_column]);
     }
     return st;
-}
-
-/* Drops the sample's pages from the page cache, even if decoding has failed. */
-static void drop_pages(const sample_loader *loader, uint64_t sample)
-{
-    const sluice_dataset *dataset = loader->plan->dataset;
-    sample_location location = {0};
-
-    if (dataset_source(dataset)->locate(dataset->source, sample, &location) && !location.keeps) {
-        page_cache_drop(&location);
-    }
 }
 
 sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
@@ -325,22 +305,10 @@ sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
         }
     }
     if (loader->drops && !loader->hit) {
-        drop_pages(loader, sample);
+        sample_drop_pages(loader, sample);
     }
     leave_stage(loader);
     return st;
-}
-
-void sample_name(sample_loader *loader, uint64_t sample, char *text, size_t size)
-{
-    const sluice_dataset *dataset = loader->plan->dataset;
-
-    if (dataset_is_stream(dataset)) {
-        snprintf(text, size, "%s",
-                 source_item_name(dataset_source(dataset), dataset->source, &loader->io.item));
-    } else {
-        dataset_source(dataset)->name(dataset->source, sample, text, size);
-    }
 }
 
 void sample_failure_text(sample_loader *loader, uint64_t sample, char *text, size_t size)

@@ -64,10 +64,14 @@ typedef struct sample_loader {
     uint64_t document_length; /* with pack: tokens of the last sample (sample_load_filtered()) */
     uint32_t bucket;          /* with bucket: bucket of the last sample (sample_load_filtered()) */
     uint32_t wanted_bucket;   /* with bucket: bucket of the row to fill */
-    sample_cache *cache;      /* of the dataset; NULL: there is none */
-    image_index cached_index; /* of the encoded image of a cached sample */
-    uint32_t cached_width;    /* of decoded pixels of a cached sample: the size of the image in the
-                                 file */
+    struct sample_mosaic *mosaic; /* NULL: there is no mosaic */
+    struct error_samples *errors; /* for bad partners of mosaics; NULL: no list */
+    uint64_t run_pass;            /* the pass of the row; that of a sample's draws may be another */
+    bool is_noted;                /* the last failure is already in `errors` */
+    sample_cache *cache;          /* of the dataset; NULL: there is none */
+    image_index cached_index;     /* of the encoded image of a cached sample */
+    uint32_t cached_width; /* of decoded pixels of a cached sample: the size of the image in the
+                              file */
     uint32_t cached_height;
     _Atomic uint64_t cache_hits;
     _Atomic uint64_t cache_misses;
@@ -100,14 +104,27 @@ void sample_loader_fini(sample_loader *loader);
 sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
                           const sample_row *row);
 
+/* The run's pass of the rows that follow, for mosaics. */
+static inline void sample_set_pass(sample_loader *loader, uint64_t pass)
+{
+    loader->run_pass = pass;
+}
+
+/*
+ * True if an error ends the run whatever the policy is: it is a fault of the machine (out of memory
+ * or file descriptors), or an error of user code that concerns the whole run.
+ */
+static inline bool sample_ends_run(const sample_loader *loader, sluice_status status)
+{
+    return status == SLUICE_E_NO_MEMORY || sli_fault_is_of_process(loader->fault) ||
+           loader->io.ends_run;
+}
+
 /* Claims a row of a stream and reads its sample, which sample_load() then writes into the row. */
 void sample_claim(sample_loader *loader, sample_stream *stream, stream_claim *claim_out);
 
 /* Adds this worker's index statistics to *counts. Callable from any thread. */
 void sample_add_indexes(const sample_loader *loader, sli_index_counts *counts);
-
-/* Writes the name of a sample; for a stream, the name of the sample that was claimed last. */
-void sample_name(sample_loader *loader, uint64_t sample, char *text, size_t size);
 
 /*
  * Writes the message for a sample that the loader failed on, such as "decode: sample 7, cat/7.jpg:

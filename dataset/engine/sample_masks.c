@@ -34,6 +34,7 @@ static sluice_status open_mask(const sli_plan *plan, const image_way *way, const
 /* The destination of flip_line(). */
 typedef struct mask_line {
     uint8_t *row;
+    size_t stride;
     uint32_t width;
     uint32_t height;
     uint8_t flips; /* image_way.flips */
@@ -44,7 +45,7 @@ static void flip_line(void *arg, uint32_t y, const uint8_t *pixels)
 {
     const mask_line *line = arg;
     const uint32_t to_y = (line->flips & SLI_ROW_FLIP_LINES) != 0 ? line->height - 1 - y : y;
-    uint8_t *to = line->row + (size_t)to_y * line->width;
+    uint8_t *to = line->row + to_y * line->stride;
 
     if ((line->flips & SLI_ROW_FLIP) == 0) {
         memcpy(to, pixels, line->width);
@@ -70,11 +71,11 @@ static const image_warp *next_warp(const image_way *way, uint32_t *number)
 
 /*
  * Applies one group of the image's geometry to the mask. `current` is the mask between two groups;
- * its pixels are NULL while it is encoded. `row`: the destination of the last group; NULL: it is
- * followed by warps.
+ * its pixels are NULL while it is encoded. `row`: the destination of the last group, lines of
+ * `stride` bytes; NULL: it is followed by warps.
  */
 static sluice_status run_group(const image_way *way, uint32_t number, const mask_tools *tools,
-                               image_view *current, uint8_t *row)
+                               image_view *current, uint8_t *row, size_t stride)
 {
     const fused_geometry *g = &way->groups[number];
     const resample_job job = {
@@ -94,7 +95,7 @@ static sluice_status run_group(const image_way *way, uint32_t number, const mask
         .edge = g->padding.edge,
     };
     const bool is_last = number + 1 == way->group_count && row != NULL;
-    mask_line line = {row, g->window_width, g->window_height, way->flips};
+    mask_line line = {row, stride, g->window_width, g->window_height, way->flips};
     image_buffer *between = &tools->between[number % 2];
     image_view pixels = {NULL, 0, 0, 0, 1};
     line_sink sink = {NULL, NULL, row};
@@ -104,7 +105,7 @@ static sluice_status run_group(const image_way *way, uint32_t number, const mask
     if (st == SLUICE_OK && !is_last) {
         st = image_buffer_reserve(between, (size_t)g->window_width * g->window_height);
         sink.direct = between->data;
-    } else if (way->flips != 0) {
+    } else if (way->flips != 0 || stride != g->window_width) {
         sink = (line_sink){flip_line, &line, NULL};
     }
     needed.x += (uint32_t)g->x;
@@ -148,7 +149,7 @@ static sluice_status run_warps(const image_way *way, const image_warp *warp, uin
     }
     for (uint32_t y = 0; y < current->height; y++) {
         const uint8_t *from = current->pixels + y * current->stride;
-        mask_line line = {row, current->width, current->height, way->flips};
+        mask_line line = {row, current->width, current->width, current->height, way->flips};
 
         flip_line(&line, y, from);
     }
@@ -156,7 +157,7 @@ static sluice_status run_warps(const image_way *way, const image_warp *warp, uin
 }
 
 sluice_status mask_follow(const sli_plan *plan, const image_way *way, const sample_data *data,
-                          const mask_tools *tools, uint8_t *row)
+                          const mask_tools *tools, uint8_t *row, size_t stride)
 {
     uint32_t next = 0;
     const image_warp *warp = next_warp(way, &next);
@@ -164,7 +165,7 @@ sluice_status mask_follow(const sli_plan *plan, const image_way *way, const samp
     sluice_status st = open_mask(plan, way, data, tools->decoder);
 
     for (uint32_t i = 0; i < way->group_count && st == SLUICE_OK; i++) {
-        st = run_group(way, i, tools, &current, warp == NULL ? row : NULL);
+        st = run_group(way, i, tools, &current, warp == NULL ? row : NULL, stride);
     }
     return st == SLUICE_OK && warp != NULL ? run_warps(way, warp, next, tools, &current, row) : st;
 }

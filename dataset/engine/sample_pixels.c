@@ -11,6 +11,10 @@
 #include "sample_erasing.h"
 #include "sample_flips.h"
 
+/* The steps of an image have two callers, for images and for tiles of mosaics. Inlined, they cost
+ * an image no calls. */
+#define INLINED static inline __attribute__((always_inline))
+
 /* The destination of the last geometry group: lines are converted and stored in the row. */
 typedef struct row_sink {
     const sli_conversion *conversion;
@@ -31,13 +35,21 @@ static void convert_line(void *arg, uint32_t y, const uint8_t *pixels)
 typedef struct current_image {
     bool encoded;
     bool from_pack;
-    bool follows; /* true for a further image of a sample: the profile does not count it */
+    bool follows;  /* a further image of a sample: it has the geometry of the first one */
+    bool is_extra; /* a further image, or an image of a partner: the profile does not count it */
     const decode_args *decode; /* valid while encoded */
     image_view image;          /* while encoded, only the size and the channels are valid */
 } current_image;
 
-static sluice_status open_image(sample_loader *loader, const sample_data *data,
-                                const dataset_stage *decode, current_image *current)
+/* Geometry groups to run on an image. */
+typedef struct group_list {
+    const plan_group *groups;
+    uint32_t count;
+    bool is_cached; /* the image is read from the cache, or added to it, between two groups */
+} group_list;
+
+INLINED sluice_status open_image(sample_loader *loader, const sample_data *data,
+                                 const dataset_stage *decode, current_image *current)
 {
     const decode_args *args;
     sluice_status st;
@@ -96,13 +108,13 @@ static void scale_down(const sample_loader *loader, fused_geometry *window, curr
 }
 
 /* Decodes a box of the image, and counts the pixels that an index would have avoided decoding. */
-static sluice_status decode_box(sample_loader *loader, const current_image *current,
-                                const image_box *box, image_view *pixels_out)
+INLINED sluice_status decode_box(sample_loader *loader, const current_image *current,
+                                 const image_box *box, image_view *pixels_out)
 {
     worker_indexes *counts = &loader->indexes;
     sluice_status st = image_decoder_region(loader->decoder, box, pixels_out);
 
-    if (st == SLUICE_OK && !current->from_pack && !current->follows &&
+    if (st == SLUICE_OK && !current->from_pack && !current->is_extra &&
         image_decoder_lacks_index(loader->decoder)) {
         sli_counter_add(&counts->lacking, 1);
         sli_counter_add(&counts->above, (uint64_t)current->image.width * (box->y + box->height));
@@ -112,8 +124,8 @@ static sluice_status decode_box(sample_loader *loader, const current_image *curr
 }
 
 /* Returns the pixels of a box, and decodes them if the image is still encoded. */
-static sluice_status find_pixels(sample_loader *loader, const current_image *current,
-                                 const image_box *box, image_view *pixels_out)
+INLINED sluice_status find_pixels(sample_loader *loader, const current_image *current,
+                                  const image_box *box, image_view *pixels_out)
 {
     if (box->width == 0 || box->height == 0) {
         *pixels_out = (image_view){NULL, 0, 0, 0, current->image.channels};
@@ -140,17 +152,19 @@ static sluice_status size_mismatch(const sli_plan *plan, const sli_conversion *w
                     want->height, want->channels, advice);
 }
 
-/* Determines the destination of group `number`: the row, or the image for the next group. */
+/* Determines the destination of group `number`: the row, or the image for the next group if row is
+ * NULL. */
 static sluice_status choose_sink(sample_loader *loader, uint32_t number,
                                  const fused_geometry *window, uint32_t channels, row_sink *row,
                                  line_sink *sink)
 {
     const sli_plan *plan = loader->plan;
-    const sli_conversion *conversion = row->conversion;
     image_buffer *between = &loader->between[number % 2];
     sluice_status st;
 
-    if (number + 1 == plan->details->group_count) {
+    if (row != NULL) {
+        const sli_conversion *conversion = row->conversion;
+
         if (window->window_width != conversion->width ||
             window->window_height != conversion->height || channels != conversion->channels) {
             return size_mismatch(plan, conversion, window, channels);
@@ -171,11 +185,11 @@ static sluice_status choose_sink(sample_loader *loader, uint32_t number,
     return st;
 }
 
-/* Counts the work on an image. A further image of a sample is not counted as a sample. */
+/* Counts the work on an image. An extra image is not counted as a sample. */
 static inline void count_image(sli_counters *counters, const current_image *current, uint64_t ticks,
                                uint64_t bytes)
 {
-    if (!current->follows) {
+    if (!current->is_extra) {
         sli_counters_item(counters, ticks, bytes);
         return;
     }
@@ -220,22 +234,41 @@ static resample_job job_of(const fused_geometry *g, uint32_t channels)
     return job;
 }
 
-/* Runs one geometry group: from the current image to the next image or the row. */
-static sluice_status process_group(sample_loader *loader, uint32_t number, uint64_t sample,
-                                   uint64_t pass, row_sink *row, current_image *current,
-                                   uint64_t *ticks)
+/* Prepares the resampler for a window, and returns the pixels that it needs. */
+INLINED sluice_status prepare_window(sample_loader *loader, const fused_geometry *window,
+                                     current_image *current, uint64_t *ticks, image_view *pixels)
+{
+    const resample_job job = job_of(window, current->image.channels);
+    image_box needed;
+    sluice_status st = resample_prepare(&loader->resampler, &job, &needed);
+
+    if (st == SLUICE_OK) {
+        needed.x += (uint32_t)window->x;
+        needed.y += (uint32_t)window->y;
+        st = find_pixels(loader, current, &needed, pixels);
+    }
+    if (st == SLUICE_OK && current->encoded) {
+        count_decoded(loader, current, pixels, ticks);
+    }
+    return st;
+}
+
+/* Runs one geometry group: from the current image to the next image, or to the row if it is not
+ * NULL. */
+INLINED sluice_status process_group(sample_loader *loader, const plan_group *group, uint32_t number,
+                                    uint64_t sample, uint64_t pass, row_sink *row,
+                                    current_image *current, uint64_t *ticks)
 {
     const struct plan_details *details = loader->plan->details;
     const uint32_t channels = current->image.channels;
     fused_geometry window;
-    image_box needed;
     line_sink sink;
     image_view pixels;
     sluice_status st = SLUICE_OK;
 
     if (!current->follows) { /* a further image has the geometry of the first one */
-        st = plan_fuse_geometry(details, &details->groups[number], sample, pass,
-                                current->image.width, current->image.height, loader_boxes(loader),
+        st = plan_fuse_geometry(details, group, sample, pass, current->image.width,
+                                current->image.height, loader_boxes(loader),
                                 &loader->groups[number], &loader->stage);
     }
     window = loader->groups[number];
@@ -243,17 +276,7 @@ static sluice_status process_group(sample_loader *loader, uint32_t number, uint6
         scale_down(loader, &window, current);
     }
     if (st == SLUICE_OK) {
-        const resample_job job = job_of(&window, channels);
-
-        st = resample_prepare(&loader->resampler, &job, &needed);
-    }
-    if (st == SLUICE_OK) {
-        needed.x += (uint32_t)window.x;
-        needed.y += (uint32_t)window.y;
-        st = find_pixels(loader, current, &needed, &pixels);
-    }
-    if (st == SLUICE_OK && current->encoded) {
-        count_decoded(loader, current, &pixels, ticks);
+        st = prepare_window(loader, &window, current, ticks, &pixels);
     }
     if (st == SLUICE_OK) {
         st = choose_sink(loader, number, &window, channels, row, &sink);
@@ -261,7 +284,7 @@ static sluice_status process_group(sample_loader *loader, uint32_t number, uint6
     if (st == SLUICE_OK) {
         st = resample_run(&loader->resampler, &pixels, &sink);
     }
-    if (st == SLUICE_OK && details->color_count > 0 && number + 1 == details->group_count) {
+    if (st == SLUICE_OK && details->color_count > 0 && row != NULL) {
         colors_finish(&loader->colors);
     }
     current->encoded = false;
@@ -286,7 +309,8 @@ static sluice_status check_size(const image_way *way, const image_view *image)
  * and boxes follow it. It is the geometry of when the sample was added, since no group before the
  * cache is random.
  */
-static sluice_status find_way_to_cache(sample_loader *loader, uint64_t sample, uint64_t pass)
+static sluice_status find_way_to_cache(sample_loader *loader, const group_list *list,
+                                       uint64_t sample, uint64_t pass)
 {
     const struct plan_details *details = loader->plan->details;
     uint32_t width = loader->cached_width;
@@ -296,7 +320,7 @@ static sluice_status find_way_to_cache(sample_loader *loader, uint64_t sample, u
     for (uint32_t i = 0; i < details->cache.groups && st == SLUICE_OK; i++) {
         fused_geometry *group = &loader->groups[i];
 
-        st = plan_fuse_geometry(details, &details->groups[i], sample, pass, width, height,
+        st = plan_fuse_geometry(details, &list->groups[i], sample, pass, width, height,
                                 loader_boxes(loader), group, &loader->stage);
         width = group->window_width;
         height = group->window_height;
@@ -329,17 +353,18 @@ static sluice_status keep_pixels(sample_loader *loader, uint64_t sample, void *c
                                      loader->way.height, buffers);
 }
 
-/* Runs all geometry groups, or those after the cache for an image that was read from it. */
-static sluice_status process_groups(sample_loader *loader, uint64_t sample, uint64_t pass,
-                                    void *const *buffers, row_sink *sink, current_image *current,
-                                    uint64_t *ticks)
+/* Runs all geometry groups, or those after the cache for an image that was read from it. sink: the
+ * destination of the last group; NULL: its result is the current image. */
+INLINED sluice_status process_groups(sample_loader *loader, const group_list *list, uint64_t sample,
+                                     uint64_t pass, void *const *buffers, row_sink *sink,
+                                     current_image *current, uint64_t *ticks)
 {
     const struct plan_details *details = loader->plan->details;
     uint32_t first = 0;
     uint32_t keep_before = UINT32_MAX; /* add the image to the cache before this group */
     sluice_status st = SLUICE_OK;
 
-    if (loader->cache != NULL && details->cache.is_decoded && !current->follows) {
+    if (list->is_cached) {
         if (loader->hit) {
             first = details->cache.groups;
             loader->way.width = loader->cached_width;
@@ -352,17 +377,20 @@ static sluice_status process_groups(sample_loader *loader, uint64_t sample, uint
         boxes_begin(&loader->plan->dataset->source_schema, &loader->way, buffers, &loader->boxes);
     }
     if (first > 0) {
-        st = find_way_to_cache(loader, sample, pass);
+        st = find_way_to_cache(loader, list, sample, pass);
     }
-    for (uint32_t i = first; i < details->group_count && st == SLUICE_OK; i++) {
+    for (uint32_t i = first; i < list->count && st == SLUICE_OK; i++) {
         if (i == keep_before) {
             st = keep_pixels(loader, sample, buffers, current, ticks);
         }
         if (st == SLUICE_OK) {
-            st = process_group(loader, i, sample, pass, sink, current, ticks);
+            st = process_group(loader, &list->groups[i], i, sample, pass,
+                               i + 1 == list->count ? sink : NULL, current, ticks);
         }
     }
-    return st;
+    return st == SLUICE_OK && keep_before == list->count
+               ? keep_pixels(loader, sample, buffers, current, ticks)
+               : st;
 }
 
 sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint64_t pass,
@@ -373,10 +401,15 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     const int column = partner != NULL ? (int)partner->column : plan->details->image;
     image_way *way = &loader->way;
     row_sink sink = {&plan->host_conversion, buffers[column], 0};
+    const group_list list = {plan->details->groups, plan->details->group_count,
+                             loader->cache != NULL && partner == NULL &&
+                                 plan->details->cache.is_decoded &&
+                                 plan->details->mosaic.tiles == 0};
     current_image current;
     sluice_status st;
 
     current.follows = partner != NULL;
+    current.is_extra = partner != NULL;
     if (partner != NULL) {
         sink.conversion = &partner->conversion;
         sink.flags = way->flips;
@@ -397,12 +430,13 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
                            : plan->details->device_warps ? &loader->colors.device
                                                          : &loader->colors.chain,
                            loader_boxes(loader),
-                           (uint8_t)((sink.flags ^ *flags) & ~SLI_ROW_ZERO)};
+                           (uint8_t)((sink.flags ^ *flags) & ~SLI_ROW_ZERO),
+                           loader->mosaic != NULL};
     } else if (st == SLUICE_OK) {
         st = check_size(way, &current.image);
     }
     if (st == SLUICE_OK) {
-        st = process_groups(loader, sample, pass, buffers, &sink, &current, &ticks);
+        st = process_groups(loader, &list, sample, pass, buffers, &sink, &current, &ticks);
     }
     if (st == SLUICE_OK && plan->details->erases) {
         erase_converted(plan, partner != NULL ? partner->segment : 0, sink.conversion, sample, pass,
@@ -420,5 +454,127 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
         colors_draw(&loader->colors, plan, sample, pass, (uint32_t)plan->details->image);
         st = st == SLUICE_OK ? color_make_fields(&loader->colors.chain) : st;
     }
+    return st;
+}
+
+/* ---- the tiles of a mosaic ------------------------------------------------------------------- */
+
+/* The destination of a tile: a rectangle of a canvas. */
+typedef struct canvas_lines {
+    uint8_t *to;
+    size_t stride;
+    size_t bytes; /* of a line of the rectangle */
+} canvas_lines;
+
+static void copy_line(void *arg, uint32_t y, const uint8_t *pixels)
+{
+    const canvas_lines *lines = arg;
+
+    memcpy(lines->to + y * lines->stride, pixels, lines->bytes);
+}
+
+/* Reduces one axis of a window to the part of it that the image, [0, length), covers. Returns where
+ * that part begins in the window. *shown: its length; 0: nothing is shown, and the window keeps its
+ * position. */
+static uint32_t show_axis(int64_t *window, uint32_t *shown, uint32_t length)
+{
+    const int64_t begin = *window > 0 ? *window : 0;
+    const int64_t end = *window + *shown < length ? *window + *shown : length;
+    const int64_t at = begin - *window;
+
+    if (begin >= end) {
+        *shown = 0;
+        return 0;
+    }
+    *window = begin;
+    *shown = (uint32_t)(end - begin);
+    return (uint32_t)at;
+}
+
+/* Reduces the window of a tile to what it shows of the image. Returns its rectangle. */
+static image_box show_tile(fused_geometry *window)
+{
+    image_box shown;
+
+    shown.x = show_axis(&window->window_x, &window->window_width, window->new_width);
+    shown.y = show_axis(&window->window_y, &window->window_height, window->new_height);
+    shown.width = window->window_width;
+    shown.height = window->window_height;
+    return shown;
+}
+
+/* Resizes the current image into its part of the canvas. */
+static sluice_status paint_tile(sample_loader *loader, fused_geometry *window,
+                                const image_box *shown, const sli_conversion *conversion,
+                                current_image *current, image_buffer *canvas, uint64_t *ticks)
+{
+    const uint32_t channels = current->image.channels;
+    const size_t stride = (size_t)loader->plan->details->mosaic.width * channels;
+    canvas_lines lines = {NULL, stride, (size_t)shown->width * channels};
+    const line_sink sink = {copy_line, &lines, NULL};
+    image_view pixels;
+    sluice_status st;
+
+    if (channels != conversion->channels) {
+        return sli_fail(SLUICE_E_INVALID, "the image has %u channels, and that of the batch %u",
+                        channels, conversion->channels);
+    }
+    if (current->encoded && current->decode->fast_scale) {
+        scale_down(loader, window, current);
+    }
+    lines.to = canvas->data + shown->y * stride + (size_t)shown->x * channels;
+    st = prepare_window(loader, window, current, ticks, &pixels);
+    return st == SLUICE_OK ? resample_run(&loader->resampler, &pixels, &sink) : st;
+}
+
+sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, uint32_t column,
+                                  const sample_data *data, void *const *buffers,
+                                  image_buffer *canvas, image_box *shown_out)
+{
+    const struct plan_details *details = loader->plan->details;
+    const plan_mosaic *mosaic = &details->mosaic;
+    const bool is_first = (int)column == details->image;
+    const plan_partner *further = is_first ? NULL : plan_partner_of(details, column);
+    const sli_conversion *conversion =
+        is_first ? &loader->plan->host_conversion : &further->conversion;
+    const bool is_cached = is_first && loader->cache != NULL;
+    const group_list list = {mosaic->groups, mosaic->group_count,
+                             is_cached && details->cache.is_decoded};
+    fused_geometry *window = &loader->groups[mosaic->group_count];
+    uint64_t ticks = change_stage(loader, data->bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);
+    current_image current = {.follows = !is_first, .is_extra = !is_first || task->tile > 0};
+    sluice_status st =
+        open_image(loader, data, is_first ? details->decode : further->decode, &current);
+
+    if (is_first) {
+        loader->way = (image_way){.width = current.image.width,
+                                  .height = current.image.height,
+                                  .groups = loader->groups,
+                                  .group_count = mosaic->group_count + 1,
+                                  .boxes = loader_boxes(loader)};
+    } else if (st == SLUICE_OK) {
+        st = check_size(&loader->way, &current.image);
+    }
+    if (st == SLUICE_OK) {
+        st = process_groups(loader, &list, task->sample, task->pass, buffers, NULL, &current,
+                            &ticks);
+    }
+    if (st == SLUICE_OK) {
+        st = plan_place_tile(mosaic, &task->draws, task->tile, current.image.width,
+                             current.image.height, window, &loader->stage);
+    }
+    if (st == SLUICE_OK) {
+        *shown_out = show_tile(window);
+    }
+    if (st == SLUICE_OK && shown_out->width > 0 && shown_out->height > 0) {
+        fused_geometry scaled = *window;
+
+        st = paint_tile(loader, &scaled, shown_out, conversion, &current, canvas, &ticks);
+    }
+    if (st == SLUICE_OK && is_cached && data->bytes != NULL && !details->cache.is_decoded &&
+        !loader->hit) {
+        st = sample_cached_keep(loader, task->sample, data, buffers);
+    }
+    sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - ticks);
     return st;
 }

@@ -162,12 +162,9 @@ static void move_columns(const stage_schema *schema, const image_way *way, const
     }
 }
 
-sluice_status points_follow(const sli_plan *plan, const image_way *way, uint64_t sample,
-                            uint64_t pass, void *const *buffers)
+sluice_status points_move(const stage_schema *schema, const image_way *way, void *const *buffers)
 {
-    const stage_schema *schema = &plan->dataset->source_schema;
     uint32_t next = 0;
-    sluice_status st = SLUICE_OK;
 
     while (next != WAY_END) {
         way_leg leg;
@@ -178,6 +175,15 @@ sluice_status points_follow(const sli_plan *plan, const image_way *way, uint64_t
         }
         move_columns(schema, way, &leg, buffers);
     }
+    return SLUICE_OK;
+}
+
+sluice_status points_follow(const sli_plan *plan, const image_way *way, uint64_t sample,
+                            uint64_t pass, void *const *buffers)
+{
+    const stage_schema *schema = &plan->dataset->source_schema;
+    sluice_status st = points_move(schema, way, buffers);
+
     for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
         if (schema->infos[i].role == ROLE_POINTS && buffers[i] != NULL) {
             st = exchange_points(plan, i, sample, pass, buffers);

@@ -14,4 +14,7 @@
 sluice_status points_follow(const sli_plan *plan, const image_way *way, uint64_t sample,
                             uint64_t pass, void *const *buffers);
 
+/* Only moves the points of a sample. `buffers`: as points_follow(). */
+sluice_status points_move(const stage_schema *schema, const image_way *way, void *const *buffers);
+
 #endif

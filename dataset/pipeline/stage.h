@@ -119,6 +119,7 @@ typedef struct stage_schema {
     uint32_t filter_count;
     bool is_bucketed;                /* an earlier stage is bucket */
     bool is_cached;                  /* an earlier stage is cache */
+    bool is_mosaic;                  /* an earlier stage is mosaic */
     const struct stage_def *changes; /* the first stage that no cache may follow: a random one, a
                                         conversion or a map; NULL: none so far */
     bool is_packed; /* an earlier stage is pack, so the columns are those of windows of tokens */
@@ -474,6 +475,18 @@ typedef struct stage_def {
      * image, and sets the padding, which is zeros at first.
      */
     bool (*padding)(const void *args, stage_padding *padding_out);
+
+    /*
+     * STAGE_GEOMETRY, in place of geometry(): the image is made of this many samples, its tiles.
+     * Tile 0 is the sample itself; the others are its partners. The draws are those of tile 0.
+     */
+    uint32_t tiles;
+    /* False: nothing of the tile is shown, whatever the size of its image is. */
+    bool (*shows)(const void *args, const sli_draws *draws, uint32_t tile);
+    /* Returns the resize of a tile's image of this size, and where the result is: its window, whose
+     * size is the same for all tiles and draws. */
+    void (*place)(const void *args, const sli_draws *draws, uint32_t tile, uint32_t width,
+                  uint32_t height, stage_window *window_out);
 
     /* STAGE_COLOR: adds the stage's operations for one image. infer() adds their maximum number to
      * stage_schema.color_operations. */

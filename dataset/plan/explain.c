@@ -153,11 +153,12 @@ static void explain_order(const sli_plan *plan, sli_text *text)
     }
 }
 
-static void explain_group(const sli_plan *plan, uint32_t number, sli_text *text)
+/* Explains a group of geometry. `first`: the source gives its images; else `before` does. */
+static void explain_group(const sli_plan *plan, const plan_group *group, bool first,
+                          const char *before, sli_text *text)
 {
     const struct plan_details *details = plan->details;
-    const plan_group *group = &details->groups[number];
-    bool decodes = number == 0 && details->decode != NULL;
+    const bool decodes = first && details->decode != NULL;
 
     sli_text_add(text, "pixels: %s", decodes ? "decode" : "");
     for (uint32_t i = group->first; i < group->first + group->count; i++) {
@@ -166,9 +167,9 @@ static void explain_group(const sli_plan *plan, uint32_t number, sli_text *text)
     }
     if (group->count == 0) {
         sli_text_add(text, "%s\n",
-                     number > 0 ? "those of the cache"
-                     : decodes  ? ", whole images"
-                                : "as the source gives them");
+                     !first    ? before
+                     : decodes ? ", whole images"
+                               : "as the source gives them");
         return;
     }
     sli_text_add(text, ": %s\n",
@@ -176,6 +177,31 @@ static void explain_group(const sli_plan *plan, uint32_t number, sli_text *text)
                      ? "fused: decoded down to the lower edge of the crop (with restart markers "
                        "only the segments under it), and cropped and resized in one pass"
                      : "one pass");
+}
+
+static void explain_geometry(const sli_plan *plan, sli_text *text)
+{
+    const struct plan_details *details = plan->details;
+    const plan_mosaic *mosaic = &details->mosaic;
+
+    for (uint32_t i = 0; i < mosaic->group_count; i++) {
+        explain_group(plan, &mosaic->groups[i], i == 0, "", text);
+    }
+    if (mosaic->tiles > 0) {
+        sli_text_add(text,
+                     "pixels: %s%s: %u samples in an image of %ux%u; the partners are drawn from "
+                     "all samples of the pass, over all ranks; %s the part of each that is "
+                     "shown\n",
+                     mosaic->group_count == 0 && details->decode != NULL ? "decode + " : "",
+                     mosaic->planned->stage->def->name, mosaic->tiles, mosaic->width,
+                     mosaic->height,
+                     mosaic->group_count == 0 && details->decode != NULL ? "decodes and resizes"
+                                                                         : "resizes");
+    }
+    for (uint32_t i = 0; i < details->group_count; i++) {
+        explain_group(plan, &details->groups[i], i == 0 && mosaic->tiles == 0,
+                      mosaic->tiles > 0 ? "those of mosaic" : "those of the cache", text);
+    }
 }
 
 static void explain_colors(const sli_plan *plan, sli_text *text)
@@ -239,8 +265,8 @@ void sli_plan_explain(const sli_plan *plan, sli_text *text)
     explain_order(plan, text);
     explain_parts(plan, text);
     explain_reading(plan, text);
-    for (uint32_t i = 0; i < details->group_count && details->image >= 0; i++) {
-        explain_group(plan, i, text);
+    if (details->image >= 0) {
+        explain_geometry(plan, text);
     }
     explain_colors(plan, text);
     explain_gray(plan, text);

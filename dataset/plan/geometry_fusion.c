@@ -110,17 +110,22 @@ static sluice_status draw_stage(const plan_stage *planned, const sli_draws *draw
     return def->geometry_of_boxes(args, draws, &at_stage, w->window_width, w->window_height, out);
 }
 
+static fused_geometry whole_image(uint32_t width, uint32_t height)
+{
+    return (fused_geometry){.width = width,
+                            .height = height,
+                            .new_width = width,
+                            .new_height = height,
+                            .window_width = width,
+                            .window_height = height};
+}
+
 sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_group *group,
                                  uint64_t sample, uint64_t pass, uint32_t width, uint32_t height,
                                  plan_boxes *boxes, fused_geometry *fused_out,
                                  const char **stage_out)
 {
-    fused_geometry w = {.width = width,
-                        .height = height,
-                        .new_width = width,
-                        .new_height = height,
-                        .window_width = width,
-                        .window_height = height};
+    fused_geometry w = whole_image(width, height);
     bool resized = false;
 
     for (uint32_t i = group->first; i < group->first + group->count; i++) {
@@ -148,6 +153,26 @@ sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_
     if (boxes != NULL) {
         fused_follow_all(&w, boxes, boxes->corners);
     }
+    *fused_out = w;
+    return SLUICE_OK;
+}
+
+sluice_status plan_place_tile(const plan_mosaic *mosaic, const sli_draws *draws, uint32_t tile,
+                              uint32_t width, uint32_t height, fused_geometry *fused_out,
+                              const char **stage_out)
+{
+    fused_geometry w = whole_image(width, height);
+    const dataset_stage *stage = mosaic->planned->stage;
+    stage_window g = {0};
+    sluice_status st;
+
+    stage->def->place(stage->args.bytes, draws, tile, width, height, &g);
+    st = check_sides(&w, &g);
+    if (st != SLUICE_OK) {
+        *stage_out = stage->def->name;
+        return st;
+    }
+    fuse_resize(&w, mosaic->planned, &g);
     *fused_out = w;
     return SLUICE_OK;
 }

@@ -274,30 +274,54 @@ static sluice_status add_color(sli_plan *plan, uint32_t i)
     return st;
 }
 
-/* Divides the geometry stages into groups. The first `before` stages are before a cache, and so in
- * groups of their own; at least one group comes after it. */
-static void make_groups(struct plan_details *details, uint32_t before)
+/* Divides geometry stages [first, end) into groups, at least one. Stages before number `before` are
+ * before a cache, and so in groups of their own; at least one group comes after it. Returns the
+ * number of groups. */
+static uint32_t make_groups(struct plan_details *details, uint32_t first, uint32_t end,
+                            uint32_t before, plan_group *groups)
 {
-    details->group_count = 1;
-    for (uint32_t i = 0; i < details->geometry_count; i++) {
-        plan_group *last = &details->groups[details->group_count - 1];
+    uint32_t count = 1;
 
-        if (!joins_group(details, last->first, i) || (i == before && i > 0)) {
-            last = &details->groups[details->group_count++];
-            last->first = i;
+    groups[0] = (plan_group){first, 0};
+    for (uint32_t i = first; i < end; i++) {
+        plan_group *last = &groups[count - 1];
+
+        if (!joins_group(details, last->first, i) || (i == before && i > first)) {
+            last = &groups[count++];
+            *last = (plan_group){i, 0};
         }
         last->count++;
-        details->cache.groups = i < before ? details->group_count : details->cache.groups;
+        details->cache.groups = i < before ? count : details->cache.groups;
     }
-    if (before > 0 && before == details->geometry_count) {
-        details->groups[details->group_count++].first = before;
+    if (before > first && before == end) {
+        groups[count++] = (plan_group){end, 0};
     }
+    return count;
+}
+
+/* Divides all geometry stages, those before mosaic separately: nothing but the mosaic itself need
+ * come after them. */
+static void make_all_groups(struct plan_details *details, uint32_t before_cache, uint32_t at)
+{
+    plan_mosaic *mosaic = &details->mosaic;
+    uint32_t first = 0;
+
+    if (mosaic->tiles > 0) {
+        mosaic->group_count = make_groups(details, 0, at, before_cache, mosaic->groups);
+        while (mosaic->group_count > 0 && mosaic->groups[mosaic->group_count - 1].count == 0) {
+            mosaic->group_count--;
+        }
+        first = at + 1;
+    }
+    details->group_count = make_groups(details, first, details->geometry_count,
+                                       mosaic->tiles > 0 ? 0 : before_cache, details->groups);
 }
 
 static sluice_status plan_geometry(sli_plan *plan)
 {
     struct plan_details *details = plan->details;
     uint32_t before_cache = 0;
+    uint32_t mosaic_at = 0;
     sluice_status st = SLUICE_OK;
 
     details->boxes = -1;
@@ -309,6 +333,11 @@ static sluice_status plan_geometry(sli_plan *plan)
         if (stage->def->kind == STAGE_GEOMETRY) {
             details->geometry[details->geometry_count++] = plan_geometry_stage(plan, i);
             st = stage->def->geometry_of_boxes != NULL ? find_boxes(plan, i) : SLUICE_OK;
+            if (stage->def->tiles > 0) {
+                mosaic_at = details->geometry_count - 1;
+                details->mosaic.tiles = stage->def->tiles;
+                details->mosaic.planned = &details->geometry[mosaic_at];
+            }
         } else if (stage->def->kind == STAGE_COLOR) {
             const bool warps = stage_warps(stage->def, stage->args.bytes);
 
@@ -323,7 +352,7 @@ static sluice_status plan_geometry(sli_plan *plan)
             details->device = i;
         }
     }
-    make_groups(details, before_cache);
+    make_all_groups(details, before_cache, mosaic_at);
     return st;
 }
 
@@ -384,6 +413,9 @@ static sluice_status run_passes(sli_plan *plan)
     }
     if (st == SLUICE_OK) {
         st = plan_geometry(plan);
+    }
+    if (st == SLUICE_OK) {
+        st = plan_mosaics(plan);
     }
     if (st == SLUICE_OK) {
         st = plan_steps(plan);

@@ -144,6 +144,19 @@ typedef struct plan_group {
     uint32_t count;
 } plan_group;
 
+/* The stage mosaic: an image of several samples (stage_def.tiles). */
+typedef struct plan_mosaic {
+    uint32_t tiles;            /* number of samples in an image; 0: there is no such stage */
+    const plan_stage *planned; /* an entry of plan_details.geometry, in no group */
+    uint32_t width;            /* of the image that the tiles are painted on, the canvas */
+    uint32_t height;
+    uint32_t group_count;
+    plan_group groups[DATASET_MAX_STAGES + 1]; /* of the geometry before it, for each tile */
+} plan_mosaic;
+
+/* Number of draws for the partner of a tile. Bad partners are replaced by the next draw. */
+enum { PLAN_TILE_TRIES = 8 };
+
 /* The location of a column's bytes, indexed by buffer (column_info). */
 typedef struct plan_buffer {
     sluice_column type; /* type of the column as workers write it */
@@ -176,8 +189,9 @@ struct plan_details {
     const dataset_stage *decode; /* of the first image and of masks; NULL: no image is encoded */
     plan_stage geometry[DATASET_MAX_STAGES];
     uint32_t geometry_count;
-    plan_group groups[DATASET_MAX_STAGES + 1];
-    uint32_t group_count; /* at least 1 if there is an image */
+    plan_group groups[DATASET_MAX_STAGES + 1]; /* with mosaic, those after it */
+    uint32_t group_count;                      /* at least 1 if there is an image */
+    plan_mosaic mosaic;
     plan_flip flips[DATASET_MAX_STAGES];
     uint32_t flip_count;
     bool erases; /* a stage erases converted values (stage_def.erases) */
@@ -282,6 +296,7 @@ sluice_status plan_programs(sli_plan *plan);
 sluice_status plan_extents(sli_plan *plan);
 sluice_status plan_partners(sli_plan *plan);
 sluice_status plan_cached(sli_plan *plan);
+sluice_status plan_mosaics(sli_plan *plan);
 void plan_note(sli_plan *plan, const char *text);
 
 /*
@@ -304,6 +319,21 @@ sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_
                                  uint64_t sample, uint64_t pass, uint32_t width, uint32_t height,
                                  plan_boxes *boxes, fused_geometry *fused_out,
                                  const char **stage_out);
+
+/*
+ * The resize of a tile's image of this size, and its window on the canvas. E_INVALID: a side would
+ * be too long; *stage_out is the name of the stage.
+ */
+sluice_status plan_place_tile(const plan_mosaic *mosaic, const sli_draws *draws, uint32_t tile,
+                              uint32_t width, uint32_t height, fused_geometry *fused_out,
+                              const char **stage_out);
+
+/*
+ * Draws the sample of a tile from all samples of a pass, over all ranks. `draws`: those of the
+ * mosaic; try: 0 to PLAN_TILE_TRIES - 1. *pass_out keys the random numbers of that sample here.
+ */
+void plan_draw_tile(const sli_plan *plan, const sli_draws *draws, uint64_t pass, uint32_t tile,
+                    uint32_t try, uint64_t *sample_out, uint64_t *pass_out);
 
 /* Makes the source's own order, if it has one. */
 sluice_status plan_own_order(sli_plan *plan);

@@ -26,7 +26,7 @@ static sluice_status check_source(const sli_plan *plan)
 static sluice_status check_fast_scale(const sli_plan *plan)
 {
     const struct plan_details *details = plan->details;
-    const plan_group *first = &details->groups[0];
+    const plan_group *first = details->mosaic.tiles > 0 ? details->mosaic.groups : details->groups;
 
     if (details->decode == NULL || !details->cache.is_decoded ||
         !((const decode_args *)(const void *)details->decode->args.bytes)->fast_scale) {

@@ -39,8 +39,9 @@ struct readahead {
     sli_event woken; /* notified when any input of choose_row() changes */
 
     pthread_mutex_t lock;           /* guards the fields below, up to `backoff` */
-    uint64_t next;                  /* number of the next row to check */
-    uint64_t behind;                /* number of the first row that no worker has claimed */
+    uint64_t next;                  /* number of the next sample to check; with one sample in a row,
+                                       the number of its row, as for all numbers below */
+    uint64_t behind;                /* number of the first sample that no worker has claimed */
     uint64_t bytes;                 /* bytes requested for rows [behind, next) */
     uint64_t sizes[READAHEAD_ROWS]; /* bytes requested for each row, indexed by row modulo
                                        READAHEAD_ROWS */
@@ -125,13 +126,19 @@ void readahead_was_read(readahead *ahead, uint64_t ticks, uint64_t bytes)
 
 /* ---- the rows ahead of the workers ----------------------------------------------------------- */
 
+/* Number of samples in the rows that workers have claimed. */
+static uint64_t claimed_samples(const readahead *ahead, memory_order order)
+{
+    return atomic_load_explicit(ahead->config.claimed, order) * ahead->config.row_samples;
+}
+
 /*
  * Removes the rows that workers have claimed from the window [behind, next). The caller holds the
  * lock.
  */
 static void follow_workers(readahead *ahead)
 {
-    const uint64_t claimed = atomic_load_explicit(ahead->config.claimed, memory_order_relaxed);
+    const uint64_t claimed = claimed_samples(ahead, memory_order_relaxed);
 
     for (; ahead->behind < claimed && ahead->behind < ahead->next; ahead->behind++) {
         ahead->bytes -= ahead->sizes[ahead->behind % READAHEAD_ROWS];
@@ -163,7 +170,7 @@ static bool has_room(readahead *ahead)
 {
     for (;;) {
         const uint64_t rows = ahead->next - ahead->behind;
-        const uint64_t wake_row = ahead->behind + (rows - 1) / 2;
+        const uint64_t middle = ahead->behind + (rows - 1) / 2;
 
         if (rows < READAHEAD_ROWS && ahead->bytes < READAHEAD_BYTES) {
             return true;
@@ -172,8 +179,9 @@ static bool has_room(readahead *ahead)
          * A worker that claims a row at the same time may still read the old wake_row; the worker
          * that claims the next row reads the new one.
          */
-        atomic_store_explicit(&ahead->wake_row, wake_row, memory_order_seq_cst);
-        if (atomic_load_explicit(ahead->config.claimed, memory_order_seq_cst) <= wake_row) {
+        atomic_store_explicit(&ahead->wake_row, middle / ahead->config.row_samples,
+                              memory_order_seq_cst);
+        if (claimed_samples(ahead, memory_order_seq_cst) <= middle) {
             return false;
         }
         follow_workers(ahead);

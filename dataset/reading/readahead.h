@@ -2,7 +2,7 @@
 /*
  * Readahead. The order of samples is known in advance, so a few threads process the rows ahead of
  * the workers and make the kernel read their bytes into the page cache. There is no other buffer.
- * The threads stay up to READAHEAD_ROWS rows or READAHEAD_BYTES ahead of the workers.
+ * The threads stay up to READAHEAD_ROWS samples or READAHEAD_BYTES ahead of the workers.
  *
  * Readahead runs only while it helps. After several consecutive cached rows, the threads sleep
  * until workers have slow reads.
@@ -38,7 +38,9 @@ typedef struct readahead_config {
     const void *source;
     const sli_placement *placement;  /* the threads run on the CPUs of its workers */
     const _Atomic uint64_t *claimed; /* number of rows that workers have claimed */
-    readahead_row (*row)(void *arg, uint64_t row, uint64_t *sample_out);
+    readahead_row (*row)(void *arg, uint64_t row, uint64_t *sample_out); /* with several samples in
+                            a row: for number `row` of all samples of all rows */
+    uint32_t row_samples; /* number of samples in a row, at least 1 */
     void *arg;
     page_answer (*fetch)(const sample_location *location, uint64_t most, uint64_t *bytes_out);
 } readahead_config;

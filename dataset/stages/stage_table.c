@@ -45,6 +45,7 @@
     X(pad_image)              \
     X(random_zoom_out)        \
     X(random_iou_crop)        \
+    X(mosaic)                 \
     X(color_jitter)           \
     X(color_twist)            \
     X(random_grayscale)       \

@@ -164,6 +164,17 @@ static void write_single(FILE *file, const char *text, uint64_t sample)
     fprintf(file, " | batch 1");
 }
 
+/* True if a stage composes samples with others of their pass. */
+static bool reads_others(const char *text)
+{
+    size_t length;
+
+    while (text != NULL && !text_stage_is(text, "mosaic")) {
+        text = text_next_stage(text, &length);
+    }
+    return text != NULL;
+}
+
 /*
  * Replaces the dataset by one with a single sample per pass. Random numbers depend on seed, pass
  * and sample, so the sample has the same random numbers as in the whole dataset.
@@ -177,6 +188,11 @@ static sluice_status select_sample(uint64_t sample, sluice_dataset **dataset)
     FILE *file;
     sluice_status st = sluice_dataset_describe(*dataset, &described);
 
+    if (st == SLUICE_OK && reads_others(described)) {
+        st = sluice_fail(SLUICE_E_UNSUPPORTED,
+                         "show: --sample reads one sample, and mosaic others of its pass, too; use "
+                         "--steps");
+    }
     if (st == SLUICE_OK) {
         file = open_memstream(&text, &size);
         if (file != NULL) {

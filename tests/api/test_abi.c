@@ -136,6 +136,7 @@ typedef struct sized {
     X(letterbox_config, sluice_letterbox_config_init_size)                                         \
     X(llmc_position, sluice_llmc_position_init_size)                                               \
     X(model, sluice_model_init_size)                                                               \
+    X(mosaic_config, sluice_mosaic_config_init_size)                                               \
     X(pack_config, sluice_pack_config_init_size)                                                   \
     X(pack_stats, sluice_pack_stats_init_size)                                                     \
     X(padding_config, sluice_padding_config_init_size)                                             \

@@ -349,6 +349,23 @@ static sluice_status add_iou_crop(void *any)
     return st;
 }
 
+static void fill_mosaic(void *any, size_t size)
+{
+    sluice_mosaic_config_init_size((sluice_mosaic_config *)any, size);
+}
+
+static sluice_status add_mosaic(void *any)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_status st = sluice_dataset_synthetic(1, 4, 4, 3, 1, &dataset);
+
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_mosaic(dataset, 2, 2, (const sluice_mosaic_config *)any);
+    }
+    sluice_dataset_destroy(dataset);
+    return st;
+}
+
 static void fill_warp(void *any, size_t size)
 {
     sluice_warp_config_init_size((sluice_warp_config *)any, size);
@@ -521,6 +538,7 @@ const sized_call calls[] = {
     {"sluice_padding_config", sizeof(sluice_padding_config), fill_padding, add_zoom, NULL},
     {"sluice_random_iou_crop_config", sizeof(sluice_random_iou_crop_config), fill_iou_crop,
      add_iou_crop, "there is no column of boxes"},
+    {"sluice_mosaic_config", sizeof(sluice_mosaic_config), fill_mosaic, add_mosaic, NULL},
     {"sluice_warp_config", sizeof(sluice_warp_config), fill_warp, add_warp, NULL},
     {"sluice_source", sizeof(sluice_source), fill_source, make_source, "name is NULL"},
     {"sluice_filter", sizeof(sluice_filter), fill_filter, add_filter, "name is NULL"},

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <sluice/log.h>
+#include <sluice/mosaic.h>
 
 #include "alloc_int.h"
 #include "cache_kit.h"
@@ -91,6 +92,55 @@ static void the_samples_of_a_run_are_read_ahead_in_its_order(void)
         check_run(dataset, &cases[i]);
         sluice_dataset_destroy(dataset);
     }
+}
+
+/* With mosaic, of each row the sample itself and its partners, but not those that are not shown. */
+static void the_partners_of_a_mosaic_are_read_ahead(void)
+{
+    const run_options options = {.workers = 1, .settings = {.seed = 4}};
+    static uint32_t want[MOST_SAMPLES];
+    uint64_t count = 0;
+    sluice_dataset *dataset = NULL;
+    engine_run run;
+
+    script_reset(SAMPLES, BLOCKS);
+    T_OK(dataset_begin(&stage_script, "", &dataset));
+    T_OK(sluice_dataset_shuffle(dataset, SLUICE_SEED_OF_RUN, 0));
+    T_OK(sluice_dataset_mosaic(dataset, 6, 6, NULL));
+    T_OK(sluice_dataset_batch(dataset, BATCH, false));
+    open_run(&run, dataset, &options);
+    for (uint64_t row = 0; row < SAMPLES; row++) {
+        const plan_mosaic *mosaic = &run.plan->details->mosaic;
+        sli_draws draws = {mosaic->planned->key, 0, 0};
+        uint64_t partner;
+
+        order_at(&run.plan->details->order, 0, row, &draws.sample, &draws.pass);
+        want[count++] = (uint32_t)draws.sample;
+        for (uint32_t tile = 1; tile < 4; tile++) {
+            uint64_t pass;
+
+            plan_draw_tile(run.plan, &draws, 0, tile, 0, &partner, &pass);
+            if (mosaic->planned->stage->def->shows(mosaic->planned->stage->args.bytes, &draws,
+                                                   tile)) {
+                want[count++] = (uint32_t)partner;
+            }
+        }
+    }
+    T_TRUE(count > 3 * SAMPLES && count < 4 * SAMPLES - 4); /* some are not shown */
+    script_wait_blocked(1);
+    script_wait_located(READAHEAD_ROWS / 2);
+    script_release();
+    while (next_batch(&run) == SLUICE_OK) {
+    }
+    close_run(&run);
+    /* Workers claim rows at the same time; what is read ahead stays in order. */
+    for (uint64_t i = 0, at = 0; i < script.located; i++, at++) {
+        while (at < count && want[at] != script.locations[i]) {
+            at++;
+        }
+        T_TRUE(at < count);
+    }
+    sluice_dataset_destroy(dataset);
 }
 
 /* Workers are stopped by the queue that is full, readahead by its own bound. */
@@ -483,6 +533,7 @@ static void a_run_goes_on_without_readahead_that_cannot_start(void)
 
 const t_test engine_readahead_tests[] = {
     T_TEST(the_samples_of_a_run_are_read_ahead_in_its_order),
+    T_TEST(the_partners_of_a_mosaic_are_read_ahead),
     T_TEST(no_more_than_the_bound_is_read_ahead),
     T_TEST(a_paused_engine_reads_nothing_ahead_until_it_is_resumed),
     T_TEST(a_paused_engine_reads_nothing_ahead_until_it_is_stopped),

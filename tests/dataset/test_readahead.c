@@ -117,6 +117,7 @@ static sluice_status try_start(readahead **ahead_out)
     static sli_cpus cpus[2];
     static const sli_placement placement = {.worker_count = 2, .worker_cpus = cpus};
     const readahead_config config = {.ops = &play_ops,
+                                     .row_samples = 1,
                                      .source = &play,
                                      .placement = &placement,
                                      .claimed = &play.claimed,

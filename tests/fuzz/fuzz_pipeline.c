@@ -148,6 +148,7 @@ static const char *const texts[] = {
     "synthetic | random_apply .5 (rotate 3 | random_choice 2:(random_invert) 1:(gaussian_blur 3))",
     "synthetic | random_order (random_invert) (rotate 9) columns=image | batch 2 | random_choice "
     "(mixup 3) (cutmix 3)",
+    "coco a.json max_boxes=9 | decode | mosaic 4,4 .25,1 scale=1,2 translate=0 p=0.5 | batch 2",
     "synthetic | batch 4 | mixup 10 0.2 | cutmix alpha=.5 label=label",
     "synthetic | device | random_affine 9 .1,.1 fill=1,2,3 | color_jitter .1 0 .1 | to_chw | batch "
     "2",

@@ -2,6 +2,7 @@
 #include "stage_calls.h"
 
 #include <sluice/crops.h>
+#include <sluice/mosaic.h>
 #include <sluice/nested.h>
 #include <sluice/transforms.h>
 #include <sluice/warps.h>
@@ -69,6 +70,31 @@ static sluice_status call_letterbox(sluice_dataset *d)
 static sluice_status call_letterbox_defaults(sluice_dataset *d)
 {
     return sluice_dataset_letterbox(d, 9, 0, NULL);
+}
+
+static sluice_status call_mosaic(sluice_dataset *d)
+{
+    static const uint8_t black = 0;
+    static const double part = 0.25;
+    sluice_mosaic_config config;
+
+    sluice_mosaic_config_init(&config);
+    config.center[0] = 0.25;
+    config.center[1] = 1;
+    config.scale[0] = 0.5;
+    config.scale[1] = 2;
+    config.translate = &part;
+    config.p = &part;
+    config.fill = &black;
+    config.mask_fill = 255;
+    config.filter = "nearest";
+    config.no_antialias = true;
+    return sluice_dataset_mosaic(d, 9, 7, &config);
+}
+
+static sluice_status call_mosaic_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_mosaic(d, 9, 0, NULL);
 }
 
 /* Fills 1, 2 and 3 of the channels, and 9 of masks. */
@@ -549,6 +575,11 @@ const stage_call image_calls[] = {
      "resize 8,8 | batch 4"},
     {BOXES, "random_iou_crop", call_random_iou_crop_defaults, NULL, "resize 8,8 | batch 4"},
     {SOURCE, "random_zoom_out", call_random_zoom_out_defaults, NULL, "resize 8,8 | batch 4"},
+    {SOURCE,
+     "mosaic 9,7 center=0.25,1 scale=0.5,2 translate=0.25 p=0.25 fill=0 mask_fill=255 "
+     "filter=nearest antialias=false",
+     call_mosaic, NULL, "batch 4"},
+    {SOURCE, "mosaic 9", call_mosaic_defaults, NULL, "batch 4"},
     {SOURCE, "random_adjust_sharpness 2 0.25 columns=image", call_random_adjust_sharpness, NULL,
      "batch 4"},
     {SOURCE, "gaussian_blur 5 0.5,1 columns=image", call_gaussian_blur, NULL, "batch 4"},

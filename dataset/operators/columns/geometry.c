@@ -23,6 +23,11 @@ static sluice_status check_place(const stage_schema *schema)
                         "geometry: the map of random_perspective and perspective is not affine; "
                         "leave geometry or them out");
     }
+    if (schema->is_mosaic) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "geometry: after mosaic an image has several files, and no map to one of "
+                        "them; leave geometry or mosaic out");
+    }
     if (schema->is_mapped) {
         return sli_fail(SLUICE_E_INVALID,
                         "geometry comes after a map; put it before, where the image is that of "

@@ -20,6 +20,7 @@
 #include <sluice/log.h>
 #include <sluice/mixes.h>
 #include <sluice/model.h>
+#include <sluice/mosaic.h>
 #include <sluice/nested.h>
 #include <sluice/pack.h>
 #include <sluice/plugin.h>

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sample_reading.h"
+
+#include <stdio.h>
+
+#include "error_int.h"
+#include "page_cache.h"
+#include "sample_cached.h"
+#include "status_int.h"
+
+sluice_status sample_read(sample_loader *loader, uint64_t sample, void *const *buffers,
+                          sample_data *data)
+{
+    const sluice_dataset *dataset = loader->plan->dataset;
+    sluice_status st;
+
+    if (loader->cache != NULL && sample_cached_find(loader, sample, buffers, data)) {
+        return SLUICE_OK;
+    }
+    loader->io.drew = false;
+    st = dataset_source(dataset)->read(dataset->source, sample, &loader->io, buffers, data);
+    if (loader->cache != NULL && st == SLUICE_OK && loader->plan->details->image < 0) {
+        st = sample_cached_keep(loader, sample, NULL, buffers);
+    }
+    return st;
+}
+
+sluice_status sample_read_other(sample_loader *loader, uint64_t sample, uint32_t column,
+                                sample_data *data)
+{
+    const sluice_dataset *dataset = loader->plan->dataset;
+    const bool whole = loader->io.whole;
+    sluice_status st;
+
+    *data = (sample_data){0};
+    if (loader->cache != NULL && sample_cached_find_other(loader, sample, column, data)) {
+        return SLUICE_OK;
+    }
+    loader->io.whole = loader->cache != NULL;
+    st = dataset_source(dataset)->read_other(dataset->source, sample, column, &loader->io, data);
+    loader->io.whole = whole;
+    return st;
+}
+
+void sample_drop_pages(const sample_loader *loader, uint64_t sample)
+{
+    const sluice_dataset *dataset = loader->plan->dataset;
+    sample_location location = {0};
+
+    if (dataset_source(dataset)->locate(dataset->source, sample, &location) && !location.keeps) {
+        page_cache_drop(&location);
+    }
+}
+
+void sample_name_column(const char *column, sluice_status status)
+{
+    sli_error error;
+
+    sli_error_take(status, &error);
+    sli_fail(status, "%s: %.900s", column, error.text);
+}
+
+void sample_name(sample_loader *loader, uint64_t sample, char *text, size_t size)
+{
+    const sluice_dataset *dataset = loader->plan->dataset;
+
+    if (dataset_is_stream(dataset)) {
+        snprintf(text, size, "%s",
+                 source_item_name(dataset_source(dataset), dataset->source, &loader->io.item));
+    } else {
+        dataset_source(dataset)->name(dataset->source, sample, text, size);
+    }
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mosaic: one image of four samples that meet at a random point. Bochkovskiy et al., "YOLOv4:
+ * Optimal Speed and Accuracy of Object Detection" (2020), as Ultralytics' Mosaic and the scale and
+ * translation of its RandomPerspective. There a canvas of twice the size is made first, and a part
+ * of it is resampled; here each image is resized once, to where the result shows it.
+ */
+#include <math.h>
+#include <string.h>
+
+#include <sluice/mosaic.h>
+
+#include "crop.h"
+#include "status_int.h"
+#include "struct_size_int.h"
+
+enum { DEFAULT_FILL = 114, TILES = 4, LARGEST = 65535 };
+#define MOST_SCALE 10.0
+
+typedef struct mosaic_args {
+    param_size size;
+    param_reals center;
+    param_reals scale;
+    double translate;
+    double p;
+    uint64_t fill;
+    uint64_t mask_fill;
+    resize_filter filter;
+} mosaic_args;
+
+static sluice_status mosaic_check(void *opaque)
+{
+    const mosaic_args *args = opaque;
+    const double *center = args->center.values;
+    const double *scale = args->scale.values;
+    const double largest =
+        args->size.height > crop_width(&args->size) ? args->size.height : crop_width(&args->size);
+
+    if (args->center.count != 2 || !(center[0] >= 0) || center[1] < center[0] || center[1] > 2) {
+        return sli_fail(SLUICE_E_INVALID, "mosaic: center: want LOW,HIGH with "
+                                          "0 <= LOW <= HIGH <= 2");
+    }
+    if (args->scale.count != 2 || !(scale[0] >= 0.01) || scale[1] < scale[0] ||
+        scale[1] > MOST_SCALE) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "mosaic: scale: want LOW,HIGH with 0.01 <= LOW <= HIGH <= %g", MOST_SCALE);
+    }
+    if (largest * scale[1] > LARGEST) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "mosaic: size %g times scale %g: images would have sides of more than %d "
+                        "pixels",
+                        largest, scale[1], LARGEST);
+    }
+    return resize_filter_check("mosaic", &args->filter);
+}
+
+static sluice_status mosaic_infer(const void *args, stage_schema *schema)
+{
+    if (schema->is_mosaic) {
+        return sli_fail(SLUICE_E_INVALID, "mosaic: a pipeline has at most one");
+    }
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        const column_info *info = &schema->infos[i];
+
+        if (info->role == ROLE_GEOMETRY) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "mosaic: an image of several files has no map to one of them; leave "
+                            "stage geometry out");
+        }
+        if (info->role == ROLE_POINTS && !info->is_tied) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "mosaic: the points of column %s do not belong to boxes, so those of "
+                            "four samples cannot be told apart; make them belong to boxes, or drop "
+                            "the column before mosaic",
+                            schema->columns[i].name);
+        }
+    }
+    schema->is_mosaic = true;
+    return crop_infer(&((const mosaic_args *)args)->size, "mosaic", schema);
+}
+
+/* ---- one mosaic ------------------------------------------------------------------------------ */
+
+/* What is drawn for one image. */
+typedef struct mosaic_layout {
+    bool is_single; /* the sample alone */
+    double scale;
+    double x; /* where the images meet in the result, or the centre of the single one; in pixels */
+    double y;
+} mosaic_layout;
+
+static double uniform(double low, double high, uint32_t bits)
+{
+    return low + sli_unit(bits) * (high - low);
+}
+
+static mosaic_layout draw_layout(const mosaic_args *args, const sli_draws *draws)
+{
+    const double *center = args->center.values;
+    mosaic_layout layout;
+    uint32_t first[4];
+    uint32_t second[4];
+    double x;
+    double y;
+
+    sli_draw(draws, 0, first);
+    sli_draw(draws, 1, second);
+    layout.is_single = !(sli_unit(first[0]) < args->p);
+    layout.scale = uniform(args->scale.values[0], args->scale.values[1], first[1]);
+    x = layout.is_single ? 1 : uniform(center[0], center[1], first[2]);
+    y = layout.is_single ? 1 : uniform(center[0], center[1], first[3]);
+    x = 0.5 + (x - 1) * layout.scale + uniform(-args->translate, args->translate, second[0]);
+    y = 0.5 + (y - 1) * layout.scale + uniform(-args->translate, args->translate, second[1]);
+    layout.x = x * crop_width(&args->size);
+    layout.y = y * args->size.height;
+    if (!layout.is_single) {
+        layout.x = floor(layout.x + 0.5);
+        layout.y = floor(layout.y + 0.5);
+    }
+    return layout;
+}
+
+/* True if the tile is on this side of the line at `meet`: 0 is left or above, 1 right or below. */
+static bool shows_side(double meet, uint32_t side, uint32_t length)
+{
+    return side == 0 ? meet > 0 : meet < length;
+}
+
+static bool mosaic_shows(const void *opaque, const sli_draws *draws, uint32_t tile)
+{
+    const mosaic_args *args = opaque;
+    const mosaic_layout layout = draw_layout(args, draws);
+
+    return layout.is_single ? tile == 0
+                            : shows_side(layout.x, tile & 1, crop_width(&args->size)) &&
+                                  shows_side(layout.y, tile >> 1, args->size.height);
+}
+
+/* The length of a side that would be length * to / from without the scale, at least 1. */
+static uint32_t scaled(uint32_t length, uint32_t to, uint32_t from, double scale)
+{
+    const double side = floor((double)length * to / from * scale + 0.5);
+
+    return side > 1 ? (uint32_t)side : 1;
+}
+
+/* Where a tile of this length begins on one axis. */
+static int64_t begin_of(const mosaic_layout *layout, double at, uint32_t side, uint32_t length)
+{
+    if (layout->is_single) {
+        return (int64_t)floor(at - length / 2.0);
+    }
+    return side == 0 ? (int64_t)at - length : (int64_t)at;
+}
+
+static void mosaic_place(const void *opaque, const sli_draws *draws, uint32_t tile, uint32_t width,
+                         uint32_t height, stage_window *out)
+{
+    const mosaic_args *args = opaque;
+    const mosaic_layout layout = draw_layout(args, draws);
+    const uint32_t to_width = crop_width(&args->size);
+    const uint32_t to_height = args->size.height;
+    /* The side with the smaller scale factor fills the output, at scale 1. */
+    const bool is_wide = (uint64_t)width * to_height > (uint64_t)height * to_width;
+    const uint32_t to = is_wide ? to_width : to_height;
+    const uint32_t from = is_wide ? width : height;
+
+    out->resizes = true;
+    out->filter = args->filter;
+    out->new_width = scaled(width, to, from, layout.scale);
+    out->new_height = scaled(height, to, from, layout.scale);
+    out->frames = true;
+    out->window_x = -begin_of(&layout, layout.x, tile & 1, out->new_width);
+    out->window_y = -begin_of(&layout, layout.y, tile >> 1, out->new_height);
+    out->window_width = to_width;
+    out->window_height = to_height;
+}
+
+static bool mosaic_padding(const void *opaque, stage_padding *padding_out)
+{
+    const mosaic_args *args = opaque;
+
+    memset(padding_out->fill, (int)args->fill, sizeof(padding_out->fill));
+    padding_out->mask_fill = (uint8_t)args->mask_fill;
+    return true;
+}
+
+/* ---- the stage ------------------------------------------------------------------------------- */
+
+static const stage_param mosaic_params[] = {
+    PARAM_(mosaic_args, size, PARAM_SIZE, NULL, 1, 65535, NULL,
+           "HEIGHT,WIDTH; one number is a square"),
+    PARAM_(mosaic_args, center, PARAM_REALS, "0.5,1.5", 0, 0, NULL,
+           "LOW,HIGH: where the images meet, in sizes from the corner of a canvas of twice the "
+           "size, within 0 and 2"),
+    PARAM_(mosaic_args, scale, PARAM_REALS, "0.5,1.5", 0, 0, NULL,
+           "LOW,HIGH factor of all four, about the middle, within 0.01 and 10"),
+    PARAM_(mosaic_args, translate, PARAM_REAL, "0.1", 0, 1, NULL,
+           "how far they are moved at most, as a part of width and height"),
+    PARAM_(mosaic_args, p, PARAM_REAL, "1", 0, 1, NULL, "the probability; else the sample alone"),
+    PARAM_(mosaic_args, fill, PARAM_COUNT, "114", 0, 255, NULL, "value where no image is"),
+    PARAM_(mosaic_args, mask_fill, PARAM_COUNT, "0", 0, 255, NULL, "class of it in masks"),
+    RESIZE_FILTER_PARAMS(mosaic_args, filter),
+};
+
+const stage_def stage_mosaic = {
+    .name = "mosaic",
+    .summary = "One image of four samples, which meet at a random point.",
+    .gives = "image u8 (height, width, C); the boxes of the four samples",
+    .kind = STAGE_GEOMETRY,
+    .draws = true,
+    STAGE_PARAMS(mosaic_params),
+    .args_size = sizeof(mosaic_args),
+    .check = mosaic_check,
+    .infer = mosaic_infer,
+    .tiles = TILES,
+    .shows = mosaic_shows,
+    .place = mosaic_place,
+    .resizes = true,
+    .padding = mosaic_padding,
+    .squares = true,
+};
+
+static const sli_struct config_struct = SLI_STRUCT(sluice_mosaic_config, filter);
+
+void sluice_mosaic_config_init_size(sluice_mosaic_config *config, size_t size)
+{
+    sli_struct_init(config, size);
+}
+
+/* Returns the two numbers, or the defaults if both are 0. */
+static param_reals range_of(const double given[2], double low, double high)
+{
+    const bool is_default = given[0] == 0 && given[1] == 0;
+
+    return (param_reals){2, {is_default ? low : given[0], is_default ? high : given[1]}, ""};
+}
+
+sluice_status sluice_dataset_mosaic(sluice_dataset *dataset, uint32_t height, uint32_t width,
+                                    const sluice_mosaic_config *config)
+{
+    const stage_def *def = &stage_mosaic;
+    sluice_mosaic_config own;
+    mosaic_args args = {.size = {height, width}};
+    sluice_status st =
+        sli_struct_read_optional(&config_struct, "sluice_dataset_mosaic", config, &own);
+
+    if (st == SLUICE_OK) {
+        args.center = range_of(own.center, 0.5, 1.5);
+        args.scale = range_of(own.scale, 0.5, 1.5);
+        args.translate = own.translate != NULL ? *own.translate : 0.1;
+        args.p = own.p != NULL ? *own.p : 1;
+        args.fill = own.fill != NULL ? *own.fill : DEFAULT_FILL;
+        args.mask_fill = own.mask_fill;
+        args.filter.antialias = !own.no_antialias;
+        st = stage_arg_choose_or_default(def, "filter", own.filter, &args.filter.filter);
+    }
+    return st == SLUICE_OK ? dataset_append(dataset, def, &args) : dataset_keep(dataset, def, st);
+}
