@@ -436,6 +436,7 @@ static void stages_work_on_chosen_columns(void)
              SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_random_vertical_flip_points(dataset, 0.5, "0-1", "image"),
              SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_column(dataset, "label", "boxes", NULL), SLUICE_E_INVALID);
     sluice_dataset_destroy(dataset);
 }
 
