@@ -3,8 +3,9 @@
  * bench_stages: the overhead of user functions, pack and bucket. A channel on host:0 with one
  * worker gives batches of 256 samples of one i64, or of one i64 and a length. Each case has a
  * pipeline without the stage and one with it, which run alternately. Prints the medians of the ns
- * per sample, and of the differences of consecutive runs. Times are CPU time of worker and loop
- * together, which other programs disturb little. Outputs of functions have no guard bytes, unless
+ * per sample, and of the differences of consecutive runs, and the difference of the least times.
+ * Times are CPU time of worker and loop together, which other programs disturb little; the least
+ * ones are disturbed least. Outputs of functions have no guard bytes, unless
  * SLUICE_GUARDS is set.
  */
 #include <inttypes.h>
@@ -20,7 +21,8 @@ enum { ROUNDS = 41, BATCHES = 400, BATCH = 256, SAMPLES = 1 << 16 };
 static int64_t values[SAMPLES];
 static int32_t lengths[SAMPLES];
 
-static const sluice_column_spec value_column[] = {{.name = "a", .dtype = SLUICE_I64}};
+static const sluice_column_spec value_columns[] = {{.name = "a", .dtype = SLUICE_I64},
+                                                   {.name = "n", .dtype = SLUICE_I32}};
 static const sluice_column_spec map_column[] = {{.name = "m", .dtype = SLUICE_I64}};
 static const char *const value_name[] = {"a"};
 
@@ -57,6 +59,18 @@ static sluice_status next_value(sluice_sample *sample, void *pass, void *user)
 {
     (void)pass;
     return read_value(sample, sluice_sample_number(sample) % SAMPLES, user);
+}
+
+static sluice_status next_pair(sluice_sample *sample, void *pass, void *user)
+{
+    void *room;
+    const sluice_status st = next_value(sample, pass, user);
+
+    if (st != SLUICE_OK || sluice_sample_room(sample, "n", NULL, &room) != SLUICE_OK) {
+        return st;
+    }
+    *(int32_t *)room = lengths[sluice_sample_number(sample) % SAMPLES];
+    return SLUICE_OK;
 }
 
 static sluice_status map_nothing(sluice_sample *sample, void *user)
@@ -100,17 +114,17 @@ static sluice_dataset *of_memory(uint32_t columns)
     return dataset;
 }
 
-static sluice_dataset *of_function(bool is_stream)
+static sluice_dataset *of_function(bool is_stream, uint32_t columns)
 {
     sluice_dataset *dataset = NULL;
     sluice_source source;
 
     sluice_source_init(&source);
     source.name = "bench";
-    source.columns = value_column;
-    source.column_count = 1;
+    source.columns = value_columns;
+    source.column_count = columns;
     if (is_stream) {
-        source.next = next_value;
+        source.next = columns == 2 ? next_pair : next_value;
     } else {
         source.count = SAMPLES;
         source.read = read_value;
@@ -160,21 +174,46 @@ static void add_bucket(sluice_dataset *dataset)
     check(sluice_dataset_bucket(dataset, "n", edges, 3));
 }
 
-typedef enum stage_case { SOURCE, STREAM, MAP, FILTER, MAP_BATCH, BUCKET, CASES } stage_case;
+typedef enum stage_case {
+    SOURCE,
+    STREAM,
+    MAP,
+    FILTER,
+    MAP_BATCH,
+    BUCKET,
+    STREAM_FILTER,
+    STREAM_BUCKET,
+    CASES
+} stage_case;
 
 static const char *const names[CASES] = {"source callback",       "stream callback", "map",
-                                         "filter that keeps all", "map_batch",       "bucket"};
+                                         "filter that keeps all", "map_batch",       "bucket",
+                                         "filter, stream",        "bucket, stream"};
+
+static sluice_dataset *make_source(stage_case c, bool with)
+{
+    switch (c) {
+    case SOURCE:
+    case STREAM:
+        return with ? of_function(c == STREAM, 1) : of_memory(1);
+    case STREAM_FILTER:
+        return of_function(true, 1);
+    case STREAM_BUCKET:
+        return of_function(true, 2);
+    default:
+        return of_memory(c == BUCKET ? 2 : 1);
+    }
+}
 
 static sluice_dataset *make(stage_case c, bool with)
 {
-    sluice_dataset *dataset = with && (c == SOURCE || c == STREAM) ? of_function(c == STREAM)
-                                                                   : of_memory(c == BUCKET ? 2 : 1);
+    sluice_dataset *dataset = make_source(c, with);
 
     if (with && c == MAP) {
         add_map(dataset);
-    } else if (with && c == FILTER) {
+    } else if (with && (c == FILTER || c == STREAM_FILTER)) {
         add_filter(dataset);
-    } else if (with && c == BUCKET) {
+    } else if (with && (c == BUCKET || c == STREAM_BUCKET)) {
         add_bucket(dataset);
     }
     check(sluice_dataset_batch(dataset, BATCH, true));
@@ -255,8 +294,9 @@ static void run_case(sluice_device *device, stage_case c)
         }
         differences[round] = sides[1].ns[round] - sides[0].ns[round];
     }
-    printf("%-24s %7.1f %7.1f %+7.1f\n", names[c], median(sides[0].ns), median(sides[1].ns),
+    printf("%-24s %7.1f %7.1f %+7.1f", names[c], median(sides[0].ns), median(sides[1].ns),
            median(differences));
+    printf(" %+7.1f\n", sides[1].ns[0] - sides[0].ns[0]); /* sorted by median() */
     fflush(stdout);
     close_side(&sides[0]);
     close_side(&sides[1]);
@@ -272,7 +312,7 @@ int main(void)
         lengths[i] = (int32_t)((uint32_t)i * 2654435761U >> 23); /* 0 to 511 */
     }
     check(sluice_device_open("host:0", &device));
-    printf("%-24s %7s %7s %7s\n", "ns a sample", "without", "with", "more");
+    printf("%-24s %7s %7s %7s %7s\n", "ns a sample", "without", "with", "more", "least");
     for (stage_case c = SOURCE; c < CASES; c++) {
         run_case(device, c);
     }
