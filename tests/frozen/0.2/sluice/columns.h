@@ -19,14 +19,14 @@ SLUICE_BEGIN_DECLS
  * stages of order and other calls of this kind may be between them. After a group of datasets it
  * names columns of all parts.
  *
- *     "boxes"   f32 (N, 4), x0 y0 x1 y1 in pixels. If there is a column NAME_length, i32, it has
- * the number of boxes of each sample; otherwise it is added, and rows of zeros at the end are
- * padding "points"  f32 (N, 2) or (N, K, 2). Without a column NAME_length all rows are points
- *     "mask"    u8 (height, width) of the image's size, or an encoded image
- *     "image"   u8 (height, width) or (height, width, channels), or an encoded mask. The first
- * image if there is none, otherwise a further image, of the size of the first one "plain"   no
- * stage moves it. An image or mask must not be encoded, nor vary in size, and nothing may follow
- * the first image
+ * - "boxes": f32 (N, 4), x0 y0 x1 y1 in pixels. If there is a column NAME_length, i32, it has the
+ *   number of boxes of each sample; otherwise it is added, and rows of zeros at the end are padding
+ * - "points": f32 (N, 2) or (N, K, 2). Without a column NAME_length all rows are points
+ * - "mask": u8 (height, width) of the image's size, or an encoded image
+ * - "image": u8 (height, width) or (height, width, channels), or an encoded mask. The first image
+ *   if there is none, otherwise a further image, of the size of the first one
+ * - "plain": no stage moves it. An image or mask must not be encoded, nor vary in size, and nothing
+ *   may follow the first image
  *
  * @param column  its name
  * @param role    one of these; NULL: "plain"
