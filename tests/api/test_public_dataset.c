@@ -443,6 +443,7 @@ static void stages_work_on_chosen_columns(void)
 static void columns_are_computed_by_calls(void)
 {
     sluice_dataset *dataset = NULL;
+    sluice_column_spec spec;
     float vector[5] = {-1, -1, -1, -1, -1};
     int64_t label = -1;
 
@@ -456,6 +457,9 @@ static void columns_are_computed_by_calls(void)
     T_OK(sluice_dataset_add(dataset, "project label | batch 1"));
     T_OK(sluice_dataset_get(dataset, 0, 0, 3, (void *const[]){vector}, NULL));
     T_TRUE(label >= 0 && label < 5 && vector[label] == 1);
+    T_OK(sluice_dataset_column_spec(dataset, "label", &spec));
+    T_TRUE(spec.dtype == SLUICE_F32 && spec.rank == 1 && spec.shape[0] == 5 && spec.ragged == 0);
+    T_STATUS(sluice_dataset_column_spec(dataset, "image", &spec), SLUICE_E_INVALID);
     sluice_dataset_destroy(dataset);
     T_OK(sluice_dataset_synthetic(5, 4, 4, 3, 5, &dataset));
     T_OK(sluice_dataset_one_hot(dataset, "label", 5, 0));
