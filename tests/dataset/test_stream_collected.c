@@ -337,7 +337,7 @@ static void bad_samples_are_those_of_samples_by_their_numbers(void)
                 if (policy == SLI_ON_ERROR_ZERO || !is_bucket(stage)) {
                     T_EQ(got.batches, want.batches);
                     T_EQ(got.size, want.size);
-                    T_EQ(memcmp(got.bytes, want.bytes, got.size), 0);
+                    T_TRUE(got.size == 0 || memcmp(got.bytes, want.bytes, got.size) == 0);
                 }
                 if (policy == SLI_ON_ERROR_FAIL) {
                     T_STATUS(got.end, SLUICE_E_IO);

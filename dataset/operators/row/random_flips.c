@@ -54,7 +54,7 @@ static sluice_status find_points(const char *stage, const flip_args *args,
                           stage, args->points, schema->columns[column].name,
                           schema_role_words(schema, column));
         }
-        points |= (column_set)1 << column;
+        points |= st == SLUICE_OK ? (column_set)1 << column : 0;
     }
     for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
         st = (points >> i & 1) != 0 ? check_points(stage, args, &schema->columns[i]) : SLUICE_OK;
