@@ -66,6 +66,10 @@ void way_back(const image_way *way, float map[6])
         axis_back x;
         axis_back y;
 
+        if (way->groups[i].turns) {
+            all = warp_compose(&way->groups[i].turn.matrix, &all);
+            continue;
+        }
         back_group(&way->groups[i], &x, &y);
         extend_back(&all.m[0], &x);
         extend_back(&all.m[3], &y);
@@ -85,6 +89,11 @@ static warp_matrix ahead_of_groups(const image_way *way)
         axis_back x;
         axis_back y;
 
+        if (way->groups[i].turns) {
+            (void)warp_invert(&way->groups[i].turn.matrix, &group); /* a rotation has an inverse */
+            all = warp_compose(&group, &all);
+            continue;
+        }
         back_group(&way->groups[i], &x, &y);
         group.m[0] = 1 / x.step;
         group.m[2] = -x.offset / x.step;

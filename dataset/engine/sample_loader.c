@@ -105,6 +105,7 @@ void sample_loader_fini(sample_loader *loader)
     sample_io_free(&loader->io);
     image_buffer_free(&loader->between[0]);
     image_buffer_free(&loader->between[1]);
+    image_buffer_free(&loader->turned);
 }
 
 /* Finds a mask or further image: that of the sample, or of the mosaic that it is in. */
@@ -133,7 +134,8 @@ static sluice_status follow_to_next(sample_loader *loader, uint64_t sample, void
                                     uint32_t *column, sample_data *data)
 {
     const stage_schema *schema = &loader->plan->dataset->source_schema;
-    const mask_tools tools = {loader->decoder, &loader->resampler, loader->between};
+    const mask_tools tools = {loader->decoder, &loader->resampler, loader->between,
+                              &loader->turned};
 
     for (; *column < schema->column_count; ++*column) {
         const column_role role = schema->infos[*column].role;

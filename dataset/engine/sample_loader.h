@@ -46,6 +46,7 @@ typedef struct sample_loader {
     image_resampler resampler;
     sample_colors colors;
     image_buffer between[2]; /* images between two groups of geometry stages, used alternately */
+    image_buffer turned;     /* for image_turn() */
     sluice_sample *maps;     /* map states, indexed by step of the plan; NULL: not created yet */
     sluice_host_batch *batch_maps; /* states of the maps of batches; NULL: not created yet */
     uint32_t *batch_rows; /* (batch_size) for batch_view.rows; this and `saved_row` are NULL before

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "image_turn.h"
 #include "layout_int.h"
 #include "status_int.h"
 
@@ -88,8 +89,8 @@ static sluice_status run_group(const image_way *way, uint32_t number, const mask
         .out_height = g->new_height,
         .window_x = g->window_x,
         .window_y = g->window_y,
-        .window_width = g->window_width,
-        .window_height = g->window_height,
+        .window_width = g->turns ? g->width : g->window_width,
+        .window_height = g->turns ? g->height : g->window_height,
         .filter = {FILTER_NEAREST, false},
         .fill = {g->padding.mask_fill},
         .edge = g->padding.edge,
@@ -120,7 +121,11 @@ static sluice_status run_group(const image_way *way, uint32_t number, const mask
             pixels.height = needed.height;
         }
     }
-    if (st == SLUICE_OK) {
+    if (st == SLUICE_OK && g->turns) {
+        const image_warp nearest = warp_of_mask(&g->turn);
+
+        st = image_turn(&nearest, &pixels, g->window_width, g->window_height, tools->turned, &sink);
+    } else if (st == SLUICE_OK) {
         st = resample_run(tools->resampler, &pixels, &sink);
     }
     *current = (image_view){between->data, g->window_width, g->window_width, g->window_height, 1};

@@ -18,6 +18,7 @@ typedef struct mask_tools {
     image_decoder *decoder;
     image_resampler *resampler;
     image_buffer *between; /* two buffers */
+    image_buffer *turned;  /* for image_turn() */
 } mask_tools;
 
 /*

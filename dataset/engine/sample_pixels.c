@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "image_turn.h"
 #include "layout_int.h"
 #include "loader_stage.h"
 #include "sample_boxes.h"
@@ -14,6 +15,9 @@
 /* The steps of an image have two callers, for images and for tiles of mosaics. Inlined, they cost
  * an image no calls. */
 #define INLINED static inline __attribute__((always_inline))
+
+/* Most pixels of an image between two geometry groups. */
+enum { MOST_PIXELS = 1 << 28 };
 
 /* The destination of the last geometry group: lines are converted and stored in the row. */
 typedef struct row_sink {
@@ -179,6 +183,15 @@ static sluice_status choose_sink(sample_loader *loader, uint32_t number,
         }
         return SLUICE_OK;
     }
+    if ((uint64_t)window->window_width * window->window_height > MOST_PIXELS) {
+        const plan_group *group = &plan->details->groups[number];
+
+        loader->stage = plan->details->geometry[group->first + group->count - 1].stage->def->name;
+        return sli_fail(SLUICE_E_INVALID,
+                        "the image would be %ux%u before the next resize, and may have %d pixels; "
+                        "put a resize before the stage that enlarges it",
+                        window->window_width, window->window_height, MOST_PIXELS);
+    }
     st = image_buffer_reserve(between,
                               (size_t)window->window_width * window->window_height * channels);
     *sink = (line_sink){NULL, NULL, between->data};
@@ -224,8 +237,8 @@ static resample_job job_of(const fused_geometry *g, uint32_t channels)
                         .out_height = g->new_height,
                         .window_x = g->window_x,
                         .window_y = g->window_y,
-                        .window_width = g->window_width,
-                        .window_height = g->window_height,
+                        .window_width = g->turns ? g->width : g->window_width,
+                        .window_height = g->turns ? g->height : g->window_height,
                         .filter = g->filter,
                         .edge = g->padding.edge};
 
@@ -272,7 +285,7 @@ INLINED sluice_status process_group(sample_loader *loader, const plan_group *gro
                                 &loader->groups[number], &loader->stage);
     }
     window = loader->groups[number];
-    if (st == SLUICE_OK && current->encoded && current->decode->fast_scale) {
+    if (st == SLUICE_OK && current->encoded && current->decode->fast_scale && !window.turns) {
         scale_down(loader, &window, current);
     }
     if (st == SLUICE_OK) {
@@ -282,7 +295,9 @@ INLINED sluice_status process_group(sample_loader *loader, const plan_group *gro
         st = choose_sink(loader, number, &window, channels, row, &sink);
     }
     if (st == SLUICE_OK) {
-        st = resample_run(&loader->resampler, &pixels, &sink);
+        st = window.turns ? image_turn(&window.turn, &pixels, window.window_width,
+                                       window.window_height, &loader->turned, &sink)
+                          : resample_run(&loader->resampler, &pixels, &sink);
     }
     if (st == SLUICE_OK && details->color_count > 0 && row != NULL) {
         colors_finish(&loader->colors);

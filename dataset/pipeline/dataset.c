@@ -598,7 +598,7 @@ uint32_t dataset_occurrence(const sluice_dataset *dataset, uint32_t i)
     uint32_t occurrence = 0;
 
     for (uint32_t k = 0; k < i; k++) {
-        occurrence += dataset->stages[k].def == dataset->stages[i].def;
+        occurrence += strcmp(dataset->stages[k].def->name, dataset->stages[i].def->name) == 0;
     }
     return occurrence;
 }

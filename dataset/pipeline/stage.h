@@ -289,6 +289,9 @@ typedef struct stage_window {
     int64_t window_y;
     uint32_t window_width;
     uint32_t window_height;
+    bool turns; /* instead of all this: the image becomes the result of `turn`, of size new_width by
+                   new_height */
+    image_warp turn;
 } stage_window;
 
 /* The boxes of a sample at a stage of geometry, in pixels of the image before the stage. */
@@ -469,6 +472,7 @@ typedef struct stage_def {
                                        const stage_boxes *boxes, uint32_t width, uint32_t height,
                                        stage_window *geometry_out);
     bool resizes; /* geometry() may set `resizes` */
+    bool turns;   /* geometry() may set `turns` */
     bool squares; /* a size of one number means a square */
     /*
      * STAGE_GEOMETRY, optional: returns whether the result of geometry() may extend beyond the

@@ -52,8 +52,8 @@ static sluice_status through_geometry(const sluice_dataset *dataset, uint32_t *w
         if (st != SLUICE_OK) {
             return st;
         }
-        *width = g.resizes ? g.new_width : g.crops ? g.width : *width;
-        *height = g.resizes ? g.new_height : g.crops ? g.height : *height;
+        *width = g.resizes || g.turns ? g.new_width : g.crops ? g.width : *width;
+        *height = g.resizes || g.turns ? g.new_height : g.crops ? g.height : *height;
         if (*width == 0 || *width > 65535 || *height == 0 || *height > 65535) {
             return sli_fail(SLUICE_E_INVALID,
                             "%s: images would be %ux%u, want sides from 1 to 65535", def->name,

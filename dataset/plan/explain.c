@@ -173,7 +173,8 @@ static void explain_group(const sli_plan *plan, const plan_group *group, bool fi
         return;
     }
     sli_text_add(text, ": %s\n",
-                 decodes && group->count > 0
+                 details->geometry[group->first].stage->def->turns ? "the whole image, rotated"
+                 : decodes
                      ? "fused: decoded down to the lower edge of the crop (with restart markers "
                        "only the segments under it), and cropped and resized in one pass"
                      : "one pass");

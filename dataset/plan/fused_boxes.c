@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fused_boxes.h"
 
+#include <math.h>
+
 /* A group of geometry on one axis. */
 typedef struct fused_axis {
     int64_t at; /* the crop */
@@ -42,12 +44,38 @@ static bool follow_axis(double range[2], const fused_axis *a)
     return range[0] < range[1];
 }
 
+/* Replaces a box by the bounding box of its turned corners, clipped to the window. */
+static bool follow_turn(const fused_geometry *g, double x[2], double y[2])
+{
+    double low[2] = {HUGE_VAL, HUGE_VAL};
+    double high[2] = {-HUGE_VAL, -HUGE_VAL};
+    warp_matrix ahead;
+
+    if (!warp_invert(&g->turn.matrix, &ahead)) {
+        return false;
+    }
+    for (int i = 0; i < 4; i++) {
+        double point[2];
+
+        (void)warp_point(&ahead, x[i & 1], y[i >> 1], point);
+        for (int axis = 0; axis < 2; axis++) {
+            low[axis] = point[axis] < low[axis] ? point[axis] : low[axis];
+            high[axis] = point[axis] > high[axis] ? point[axis] : high[axis];
+        }
+    }
+    x[0] = clip(low[0], 0, g->window_width);
+    x[1] = clip(high[0], 0, g->window_width);
+    y[0] = clip(low[1], 0, g->window_height);
+    y[1] = clip(high[1], 0, g->window_height);
+    return x[0] < x[1] && y[0] < y[1];
+}
+
 bool fused_follow(const fused_geometry *g, double x[2], double y[2])
 {
     const fused_axis across = axis_x(g);
     const fused_axis down = axis_y(g);
 
-    return follow_axis(x, &across) && follow_axis(y, &down);
+    return g->turns ? follow_turn(g, x, y) : follow_axis(x, &across) && follow_axis(y, &down);
 }
 
 void fused_follow_all(const fused_geometry *g, const plan_boxes *boxes, double (*corners_out)[4])

@@ -86,6 +86,11 @@ static sluice_status check_sides(const fused_geometry *w, const stage_window *g)
         return sli_fail(SLUICE_E_INVALID, "resizing %ux%u gives %ux%u, want sides from 1 to 65535",
                         w->window_width, w->window_height, g->new_width, g->new_height);
     }
+    if (g->turns && (g->new_width == 0 || g->new_width > MOST_SIDE || g->new_height == 0 ||
+                     g->new_height > MOST_SIDE)) {
+        return sli_fail(SLUICE_E_INVALID, "rotating %ux%u gives %ux%u, want sides from 1 to %d",
+                        w->window_width, w->window_height, g->new_width, g->new_height, MOST_SIDE);
+    }
     if (g->crops &&
         (g->width == 0 || g->width > MOST_SIDE || g->height == 0 || g->height > MOST_SIDE)) {
         return sli_fail(SLUICE_E_INVALID, "padding %ux%u gives %ux%u, want sides from 1 to %d",
@@ -144,6 +149,12 @@ sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_
         }
         if (g.crops) {
             fuse_crop(&w, resized, planned, &g);
+        }
+        if (g.turns) {
+            w.turns = true;
+            w.turn = g.turn;
+            w.window_width = g.new_width;
+            w.window_height = g.new_height;
         }
         if (g.resizes) {
             fuse_resize(&w, planned, &g);

@@ -198,7 +198,8 @@ static bool have_one_padding(const stage_padding *a, const stage_padding *b)
  * True if stage b can join the group of stages [first, b). A group resizes at most once, and has
  * one padding before the resize and one after it. A stage that resizes pads after its resize. After
  * a resize and a crop no stage pads, since the window would show pixels outside the crop again. An
- * image is continued beyond its edges once, in a group that does not resize.
+ * image is continued beyond its edges once, in a group that does not resize. A stage that turns the
+ * image is a group of its own.
  */
 static bool joins_group(const struct plan_details *details, uint32_t first, uint32_t b)
 {
@@ -208,6 +209,9 @@ static bool joins_group(const struct plan_details *details, uint32_t first, uint
     for (uint32_t i = b; i-- > first;) {
         const plan_stage *before = &details->geometry[i];
 
+        if (stage->stage->def->turns || before->stage->def->turns) {
+            return false;
+        }
         if (!resizes && stage->pads && before->pads &&
             !have_one_padding(&stage->padding, &before->padding)) {
             return false;

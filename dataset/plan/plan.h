@@ -262,6 +262,8 @@ typedef struct fused_geometry {
     uint32_t window_height;
     resize_filter filter;
     stage_padding padding; /* of the window, outside (new_width, new_height) */
+    bool turns;            /* the window is the result of `turn`, from the whole image */
+    image_warp turn;
 } fused_geometry;
 
 /* The size of the crop with its margins. */

@@ -5,9 +5,11 @@
 
 #include "cpu_int.h"
 
-void warp_line(const image_warp *warp, const image_view *from, uint32_t y, uint8_t *to)
+void warp_line_of(const image_warp *warp, const image_view *from, uint32_t width, uint32_t y,
+                  uint8_t *to)
 {
-    warp_row row = {.points = sli_warp_row_of(warp->matrix.m, y), .fill = warp->fill};
+    warp_row row = {
+        .points = sli_warp_row_of(warp->matrix.m, y), .width = width, .fill = warp->fill};
     const warp_kernels *kernels = SLI_CHOOSE(sli_warp_kernels);
 
     if (warp->shifts != NULL) {
@@ -18,6 +20,11 @@ void warp_line(const image_warp *warp, const image_view *from, uint32_t y, uint8
         }
     }
     (warp->nearest ? kernels->nearest : kernels->bilinear)(&row, from, to);
+}
+
+void warp_line(const image_warp *warp, const image_view *from, uint32_t y, uint8_t *to)
+{
+    warp_line_of(warp, from, from->width, y, to);
 }
 
 image_warp warp_of_mask(const image_warp *warp)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Warps an image: each pixel of the result is sampled at one point of the image, which has the same
- * size, as in torchvision with a fill: grid_sample with align_corners=False gives v, with zeros
- * outside the image. The result is v * w + fill * (1 - w), where w is the sum of the weights of the
- * samples inside. All arithmetic is IEEE single precision without contraction, equal at all
- * instruction set levels.
+ * Warps an image: each pixel of the result is sampled at one point of the image, as in torchvision
+ * with a fill: grid_sample with align_corners=False gives v, with zeros outside the image. The
+ * result is v * w + fill * (1 - w), where w is the sum of the weights of the samples inside. All
+ * arithmetic is IEEE single precision without contraction, equal at all instruction set levels.
  */
 #ifndef SLUICE_IMAGE_WARP_H
 #define SLUICE_IMAGE_WARP_H
@@ -33,8 +32,12 @@ typedef struct image_warp {
     uint8_t mask_fill; /* fill of masks, which are always sampled by nearest neighbour */
 } image_warp;
 
-/* Writes line y of the result; up to 3 bytes after the line are overwritten. */
+/* Writes line y of a result of the image's size; up to 3 bytes after the line are overwritten. */
 void warp_line(const image_warp *warp, const image_view *from, uint32_t y, uint8_t *to);
+
+/* The same of a result of any width. */
+void warp_line_of(const image_warp *warp, const image_view *from, uint32_t width, uint32_t y,
+                  uint8_t *to);
 
 /* The warp of a mask: nearest, with mask_fill. */
 image_warp warp_of_mask(const image_warp *warp);

@@ -190,8 +190,8 @@ static inline void bilinear_line(const warp_row *row, const image_view *from, ui
     sample_block samples;
 
     memset(&samples, 0, sizeof(samples));
-    for (uint32_t first = 0; first < from->width; first += BLOCK) {
-        const int count = from->width - first < BLOCK ? (int)(from->width - first) : BLOCK;
+    for (uint32_t first = 0; first < row->width; first += BLOCK) {
+        const int count = row->width - first < BLOCK ? (int)(row->width - first) : BLOCK;
 
         find_block(row, from, first, 0.5F, 1, &block);
         weigh(&block);
@@ -215,8 +215,8 @@ static inline void nearest_line(const warp_row *row, const image_view *from, uin
 {
     warp_block block;
 
-    for (uint32_t first = 0; first < from->width; first += BLOCK) {
-        const int count = from->width - first < BLOCK ? (int)(from->width - first) : BLOCK;
+    for (uint32_t first = 0; first < row->width; first += BLOCK) {
+        const int count = row->width - first < BLOCK ? (int)(row->width - first) : BLOCK;
 
         find_block(row, from, first, 0, 0, &block);
         for (int i = 0; i < count; i++, to += channels) {

@@ -14,6 +14,7 @@ enum { WARP_BLOCK = 64 };
 /* One line of a result. */
 typedef struct warp_row {
     sli_warp_row points;
+    uint32_t width;      /* pixels of the line */
     const uint8_t *fill; /* (4): value of each channel outside the image */
     const float *shifts; /* displacements of the pixels along x; NULL: none. Those along y follow,
                             shift_stride after them. Whole blocks are read. */
@@ -21,7 +22,7 @@ typedef struct warp_row {
     float across[3]; /* with shifts: of each sum of the map (sli_warp_row_of()), its factor of y */
 } warp_row;
 
-/* Writes a line of `from->width` pixels; up to 3 bytes after the line are overwritten. */
+/* Writes a line of `row->width` pixels; up to 3 bytes after the line are overwritten. */
 typedef struct warp_kernels {
     void (*nearest)(const warp_row *row, const image_view *from, uint8_t *to);
     void (*bilinear)(const warp_row *row, const image_view *from, uint8_t *to);

@@ -75,6 +75,32 @@ warp_matrix warp_of_affine(const warp_affine *affine, uint32_t width, uint32_t h
     return warp_about(affine, centre, centre);
 }
 
+/* The length that holds a range of `extent` on both sides of the middle of a side. */
+static uint32_t held_length(double extent, double middle)
+{
+    const double high = ceil(trunc((middle + extent) * 1e4) * 1e-4);
+    const double low = floor(trunc((middle - extent) * 1e4) * 1e-4);
+
+    return (uint32_t)(high - low);
+}
+
+warp_matrix warp_of_rotation(double degrees, uint32_t width, uint32_t height, uint32_t *width_out,
+                             uint32_t *height_out)
+{
+    const warp_affine affine = {.degrees = degrees, .scale = 1};
+    const double from[2] = {width * 0.5, height * 0.5};
+    const warp_matrix about = warp_about(&affine, from, from);
+    const double x = fabs(about.m[0]) * from[0] + fabs(about.m[1]) * from[1];
+    const double y = fabs(about.m[3]) * from[0] + fabs(about.m[4]) * from[1];
+    const bool is_exact = remainder(degrees, 90) == 0;
+    const double to[2] = {is_exact ? x : held_length(x, from[0]) * 0.5,
+                          is_exact ? y : held_length(y, from[1]) * 0.5};
+
+    *width_out = (uint32_t)(2 * to[0]);
+    *height_out = (uint32_t)(2 * to[1]);
+    return warp_about(&affine, from, to);
+}
+
 enum { UNKNOWNS = 8 };
 
 /* Solves 8 equations by Gaussian elimination with partial pivoting. False: they are singular. */

@@ -44,6 +44,15 @@ warp_matrix warp_of_affine(const warp_affine *affine, uint32_t width, uint32_t h
 warp_matrix warp_about(const warp_affine *affine, const double from[2], const double to[2]);
 
 /*
+ * The rotation of an image by `degrees`, clockwise, into an image that holds it:
+ * torchvision's _compute_affine_output_size(). Sides are half the extents of the rotated corners
+ * about the centre, rounded away from it to whole pixels of the image; extents are truncated to
+ * 0.0001 pixels first. By multiples of 90 degrees the sides are those of the image.
+ */
+warp_matrix warp_of_rotation(double degrees, uint32_t width, uint32_t height, uint32_t *width_out,
+                             uint32_t *height_out);
+
+/*
  * torchvision's perspective (_get_perspective_coeffs): maps the corners (0, 0), (width - 1, 0),
  * (width - 1, height - 1), (0, height - 1) of the image to the four points x, y of `corners`.
  * False: there is no such map, for example since three of the points are on one line.

@@ -70,6 +70,8 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_resize(dataset, 20, 0, NULL, true));
     T_OK(sluice_dataset_random_resized_crop(dataset, 16, 12, &crop));
     T_OK(sluice_dataset_pad_image(dataset, padding, "symmetric", NULL));
+    T_OK(sluice_dataset_rotate_expand(dataset, 20, NULL));
+    T_OK(sluice_dataset_random_rotation_expand(dataset, -5, 5, NULL));
     T_OK(sluice_dataset_random_zoom_out(dataset, NULL, 0.5, NULL));
     T_OK(sluice_dataset_letterbox(dataset, 20, 24, &letterbox));
     T_OK(sluice_dataset_geometry(dataset, NULL));

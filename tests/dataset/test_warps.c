@@ -378,6 +378,7 @@ static void kernels_of_all_levels_give_the_same_bytes(void)
                 warp_row row = {.points = {{(float)k * 3.3F - 20, (float)k * 2.1F - 9, 1.5F},
                                            {1.5F - (float)k * 0.07F, 0.3F, 0.001F * (float)k},
                                            k % 2 == 0},
+                                .width = view.width,
                                 .fill = fill};
 
                 if (k % 4 == 3) {

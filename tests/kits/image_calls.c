@@ -190,6 +190,18 @@ static sluice_status call_rotate(sluice_dataset *d)
     return sluice_dataset_rotate(d, 30, &config);
 }
 
+static sluice_status call_rotate_expand(sluice_dataset *d)
+{
+    const sluice_warp_config config = filled_warp("bilinear");
+
+    return sluice_dataset_rotate_expand(d, 30, &config);
+}
+
+static sluice_status call_random_rotation_expand(sluice_dataset *d)
+{
+    return sluice_dataset_random_rotation_expand(d, 10, 20, NULL);
+}
+
 static sluice_status call_random_rotation(sluice_dataset *d)
 {
     return sluice_dataset_random_rotation(d, -30, 30, NULL);
@@ -614,6 +626,9 @@ const stage_call image_calls[] = {
     {SOURCE, "random_order (random_invert) columns=image", call_random_order_columns, NULL,
      "batch 4"},
     {SOURCE, "rotate 30 bilinear 1,2,3 9 3,4", call_rotate, NULL, "batch 4"},
+    {SOURCE, "rotate 30 bilinear 1,2,3 9 expand=true", call_rotate_expand, NULL, "batch 4"},
+    {SOURCE, "random_rotation 10,20 expand=true", call_random_rotation_expand, NULL,
+     "resize 8,8 | batch 4"},
     {SOURCE, "random_rotation 30", call_random_rotation, NULL, "batch 4"},
     {SOURCE, "random_rotation 10,20 bilinear 1,2,3 9 3,4", call_random_rotation_filled, NULL,
      "batch 4"},

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rotate and random_rotation stages: torchvision's rotate and RandomRotation. */
+/*
+ * The rotate and random_rotation stages: torchvision's rotate and RandomRotation. With expand=true
+ * they are stages of geometry, since the size of the image changes; else warps.
+ */
+#include "status_int.h"
 #include "warp_stage.h"
 
 #define MOST_DEGREES 1e6
@@ -8,12 +12,14 @@ typedef struct rotate_args {
     double degrees;
     warp_options options;
     param_reals center;
+    bool expand;
 } rotate_args;
 
 typedef struct rotation_args {
     param_reals degrees; /* after check(): LOW,HIGH */
     warp_options options;
     param_reals center;
+    bool expand;
 } rotation_args;
 
 /* Unlike affine, rotate turns counter-clockwise. */
@@ -26,15 +32,55 @@ static void add_rotation(double degrees, const warp_options *options, const para
     warp_add(options, &matrix, chain);
 }
 
+#define EXPAND_PARAM(struct_type)                                                                  \
+    PARAM_(struct_type, expand, PARAM_BOOL, "false", 0, 0, NULL,                                   \
+           "the image gets the size that holds all of it; crops and resizes may follow")
+
+static sluice_status check_options(const char *stage, const warp_options *options,
+                                   const param_reals *center, bool expand)
+{
+    sluice_status st = warp_check(stage, options);
+
+    if (st == SLUICE_OK) {
+        st = warp_check_center(stage, center);
+    }
+    if (st == SLUICE_OK && expand && center->count > 0) {
+        st = sli_fail(SLUICE_E_INVALID,
+                      "%s: with expand=true the result holds the whole image, wherever the center "
+                      "is; leave center out",
+                      stage);
+    }
+    return st;
+}
+
+/* ---- with expand=true ------------------------------------------------------------------------ */
+
+static sluice_status want_expandable(const char *stage, const warp_options *options,
+                                     const stage_schema *schema)
+{
+    const sluice_status st = schema_want_pixels(schema, stage);
+
+    return st == SLUICE_OK ? fill_infer(stage, &options->outside, schema) : st;
+}
+
+static void expand_by(double degrees, const warp_options *options, uint32_t width, uint32_t height,
+                      stage_window *out)
+{
+    const warp_matrix matrix =
+        warp_of_rotation(-degrees, width, height, &out->new_width, &out->new_height);
+
+    out->turns = true;
+    out->turn = warp_by(options, &matrix);
+}
+
 /* ---- rotate ------------------------------------------------------------------------------------
  */
 
 static sluice_status rotate_check(void *opaque)
 {
     const rotate_args *args = opaque;
-    const sluice_status st = warp_check("rotate", &args->options);
 
-    return st == SLUICE_OK ? warp_check_center("rotate", &args->center) : st;
+    return check_options("rotate", &args->options, &args->center, args->expand);
 }
 
 static sluice_status rotate_infer(const void *opaque, stage_schema *schema)
@@ -55,6 +101,51 @@ static const stage_param rotate_params[] = {
            "the angle, counter-clockwise"),
     WARP_PARAMS(rotate_args, options, "nearest"),
     CENTER_PARAM(rotate_args, center),
+    EXPAND_PARAM(rotate_args),
+};
+
+static sluice_status expanded_infer(const void *opaque, stage_schema *schema)
+{
+    const rotate_args *args = opaque;
+    const sluice_status st = want_expandable("rotate", &args->options, schema);
+    stage_window g = {0};
+    uint64_t *shape;
+
+    if (st != SLUICE_OK || schema_lacks_size(schema)) {
+        return st;
+    }
+    shape = schema->columns[schema->image].shape;
+    expand_by(args->degrees, &args->options, (uint32_t)shape[SCHEMA_W], (uint32_t)shape[SCHEMA_H],
+              &g);
+    shape[SCHEMA_W] = g.new_width;
+    shape[SCHEMA_H] = g.new_height;
+    return SLUICE_OK;
+}
+
+static sluice_status expanded_geometry(const void *opaque, const sli_draws *draws, uint32_t width,
+                                       uint32_t height, stage_window *out)
+{
+    const rotate_args *args = opaque;
+
+    (void)draws;
+    expand_by(args->degrees, &args->options, width, height, out);
+    return SLUICE_OK;
+}
+
+static const stage_def *rotate_variant(const void *args);
+
+static const stage_def stage_rotate_expanded = {
+    .name = "rotate",
+    .summary = "Rotates about the centre.",
+    .gives = "image u8, of the size that holds it",
+    .kind = STAGE_GEOMETRY,
+    STAGE_PARAMS(rotate_params),
+    .args_size = sizeof(rotate_args),
+    .check = rotate_check,
+    .variant = rotate_variant,
+    .infer = expanded_infer,
+    .geometry = expanded_geometry,
+    .turns = true,
 };
 
 const stage_def stage_rotate = {
@@ -65,6 +156,7 @@ const stage_def stage_rotate = {
     STAGE_PARAMS(rotate_params),
     .args_size = sizeof(rotate_args),
     .check = rotate_check,
+    .variant = rotate_variant,
     .infer = rotate_infer,
     .colors = rotate_colors,
     .is_by_pixel = warp_is_by_pixel,
@@ -72,15 +164,31 @@ const stage_def stage_rotate = {
     .places = true,
 };
 
+static const stage_def *rotate_variant(const void *args)
+{
+    return ((const rotate_args *)args)->expand ? &stage_rotate_expanded : &stage_rotate;
+}
+
+static sluice_status add_rotate(sluice_dataset *dataset, const char *function, double degrees,
+                                bool expand, const sluice_warp_config *config)
+{
+    const stage_def *def = expand ? &stage_rotate_expanded : &stage_rotate;
+    rotate_args args = {.degrees = degrees, .expand = expand};
+    const sluice_status st = warp_read_center(def, function, config, &args.options, &args.center);
+
+    return st == SLUICE_OK ? dataset_append(dataset, def, &args) : dataset_keep(dataset, def, st);
+}
+
 sluice_status sluice_dataset_rotate(sluice_dataset *dataset, double degrees,
                                     const sluice_warp_config *config)
 {
-    rotate_args args = {.degrees = degrees};
-    const sluice_status st = warp_read_center(&stage_rotate, "sluice_dataset_rotate", config,
-                                              &args.options, &args.center);
+    return add_rotate(dataset, "sluice_dataset_rotate", degrees, false, config);
+}
 
-    return st == SLUICE_OK ? dataset_append(dataset, &stage_rotate, &args)
-                           : dataset_keep(dataset, &stage_rotate, st);
+sluice_status sluice_dataset_rotate_expand(sluice_dataset *dataset, double degrees,
+                                           const sluice_warp_config *config)
+{
+    return add_rotate(dataset, "sluice_dataset_rotate_expand", degrees, true, config);
 }
 
 /* ---- random_rotation ---------------------------------------------------------------------------
@@ -89,11 +197,8 @@ sluice_status sluice_dataset_rotate(sluice_dataset *dataset, double degrees,
 static sluice_status rotation_check(void *opaque)
 {
     rotation_args *args = opaque;
-    sluice_status st = warp_check("random_rotation", &args->options);
-
-    if (st == SLUICE_OK) {
-        st = warp_check_center("random_rotation", &args->center);
-    }
+    const sluice_status st =
+        check_options("random_rotation", &args->options, &args->center, args->expand);
 
     if (st == SLUICE_OK && args->degrees.count > 2) {
         args->degrees.count = 3; /* refused */
@@ -109,13 +214,19 @@ static sluice_status rotation_infer(const void *opaque, stage_schema *schema)
                       schema);
 }
 
-static void rotation_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
+static double draw_degrees(const rotation_args *args, const sli_draws *draws)
 {
-    const rotation_args *args = opaque;
     uint32_t bits[4];
 
     sli_draw(draws, 0, bits);
-    add_rotation(warp_uniform(&args->degrees, 0, bits[0]), &args->options, &args->center, chain);
+    return warp_uniform(&args->degrees, 0, bits[0]);
+}
+
+static void rotation_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
+{
+    const rotation_args *args = opaque;
+
+    add_rotation(draw_degrees(args, draws), &args->options, &args->center, chain);
 }
 
 static const stage_param rotation_params[] = {
@@ -123,6 +234,44 @@ static const stage_param rotation_params[] = {
            "largest angle in either direction, or LOW,HIGH, counter-clockwise"),
     WARP_PARAMS(rotation_args, options, "nearest"),
     CENTER_PARAM(rotation_args, center),
+    EXPAND_PARAM(rotation_args),
+};
+
+static sluice_status expanded_rotation_infer(const void *opaque, stage_schema *schema)
+{
+    const rotation_args *args = opaque;
+    const sluice_status st = want_expandable("random_rotation", &args->options, schema);
+
+    if (st == SLUICE_OK) {
+        schema_lose_size(schema, "random_rotation");
+    }
+    return st;
+}
+
+static sluice_status expanded_rotation_geometry(const void *opaque, const sli_draws *draws,
+                                                uint32_t width, uint32_t height, stage_window *out)
+{
+    const rotation_args *args = opaque;
+
+    expand_by(draw_degrees(args, draws), &args->options, width, height, out);
+    return SLUICE_OK;
+}
+
+static const stage_def *rotation_variant(const void *args);
+
+static const stage_def stage_random_rotation_expanded = {
+    .name = "random_rotation",
+    .summary = "Rotates about the centre by a random angle.",
+    .gives = "image u8, of the size that holds it",
+    .kind = STAGE_GEOMETRY,
+    .draws = true,
+    STAGE_PARAMS(rotation_params),
+    .args_size = sizeof(rotation_args),
+    .check = rotation_check,
+    .variant = rotation_variant,
+    .infer = expanded_rotation_infer,
+    .geometry = expanded_rotation_geometry,
+    .turns = true,
 };
 
 const stage_def stage_random_rotation = {
@@ -134,6 +283,7 @@ const stage_def stage_random_rotation = {
     STAGE_PARAMS(rotation_params),
     .args_size = sizeof(rotation_args),
     .check = rotation_check,
+    .variant = rotation_variant,
     .infer = rotation_infer,
     .colors = rotation_colors,
     .is_by_pixel = warp_is_by_pixel,
@@ -141,14 +291,31 @@ const stage_def stage_random_rotation = {
     .places = true,
 };
 
+static const stage_def *rotation_variant(const void *args)
+{
+    return ((const rotation_args *)args)->expand ? &stage_random_rotation_expanded
+                                                 : &stage_random_rotation;
+}
+
+static sluice_status add_random_rotation(sluice_dataset *dataset, const char *function, double low,
+                                         double high, bool expand, const sluice_warp_config *config)
+{
+    const stage_def *def = expand ? &stage_random_rotation_expanded : &stage_random_rotation;
+    rotation_args args = {.degrees = {2, {low, high}, ""}, .expand = expand};
+    const sluice_status st = warp_read_center(def, function, config, &args.options, &args.center);
+
+    return st == SLUICE_OK ? dataset_append(dataset, def, &args) : dataset_keep(dataset, def, st);
+}
+
 sluice_status sluice_dataset_random_rotation(sluice_dataset *dataset, double low, double high,
                                              const sluice_warp_config *config)
 {
-    rotation_args args = {.degrees = {2, {low, high}, ""}};
-    const sluice_status st =
-        warp_read_center(&stage_random_rotation, "sluice_dataset_random_rotation", config,
-                         &args.options, &args.center);
+    return add_random_rotation(dataset, "sluice_dataset_random_rotation", low, high, false, config);
+}
 
-    return st == SLUICE_OK ? dataset_append(dataset, &stage_random_rotation, &args)
-                           : dataset_keep(dataset, &stage_random_rotation, st);
+sluice_status sluice_dataset_random_rotation_expand(sluice_dataset *dataset, double low,
+                                                    double high, const sluice_warp_config *config)
+{
+    return add_random_rotation(dataset, "sluice_dataset_random_rotation_expand", low, high, true,
+                               config);
 }

@@ -82,3 +82,8 @@ for mode in "constant", "edge", "reflect", "symmetric":
                               fill=fills if mode == "constant" else 0))
 save("rotate-center", F.rotate(image, 25, interpolation="nearest", fill=fills, center=[20, 3]))
 save("affine-center", F.affine(image, 12, [5, -2], 0.8, [20, -10], interpolation="bilinear", fill=fills, center=[60, -4]))
+save("rotate-expand", F.rotate(image[:, :, :30], 30, interpolation="nearest", fill=fills, expand=True))
+save("rotate-expand-bilinear", F.rotate(image[:, :, :12], -17, interpolation="bilinear", fill=fills, expand=True))
+for width, height, angle in (40, 30, 30), (30, 40, -17), (7, 500, 45), (1, 1, 10), (224, 224, 1), (640, 427, 137), (5, 4, 90), (3, 3, 359.5):
+    shape = F.rotate(torch.zeros(1, height, width, dtype=torch.uint8), angle, expand=True).shape
+    print("sizes of test_expanded_rotations.c: %d %d %g: %d %d" % (width, height, angle, shape[2], shape[1]))

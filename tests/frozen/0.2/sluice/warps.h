@@ -75,6 +75,37 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_rotation(sluice_dataset *
                                                                 const sluice_warp_config *config);
 
 /**
+ * Rotates about the centre and enlarges the image, so that it holds all of it: torchvision's rotate
+ * with expand=True, the argument `expand` of pipeline texts. The size follows from the angle, and
+ * by multiples of 90 degrees the image is only turned. Unlike the other warps this stage comes
+ * among crops and resizes. The result is stored before a later crop or resize.
+ *
+ * @param degrees  counter-clockwise
+ * @param config   its center is NULL; NULL: all defaults
+ *
+ * Source: torchvision.transforms.v2.functional.rotate
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_rotate_expand(sluice_dataset *dataset,
+                                                              double degrees,
+                                                              const sluice_warp_config *config);
+
+/**
+ * The same by a random angle. The size of the image is random, so a later resize or crop must set
+ * it.
+ *
+ * @param low, high  the angle is uniform in [low, high), in degrees, counter-clockwise
+ * @param config     its center is NULL; NULL: all defaults
+ *
+ * Source: torchvision.transforms.v2.RandomRotation
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_random_rotation_expand(
+    sluice_dataset *dataset, double low, double high, const sluice_warp_config *config);
+
+/**
  * Scales, shears and rotates about the centre, or about config.center, then translates:
  * torchvision's affine. With R the
  * rotation by `degrees`, X and Y the shears, S the scale and T the translation, a point p relative
