@@ -211,6 +211,12 @@ static sluice_status find_inputs(const custom_map *map, stage_schema *schema)
             return sli_fail(SLUICE_E_INVALID, "%s: %s is still encoded; put decode before it",
                             map->name, map->inputs[i]);
         }
+        if (column == schema->image && schema->view_count > 0 && schema->batch_size == 0) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s: column %s has %u views, which are together in the batch only; "
+                            "use a map of whole batches",
+                            map->name, map->inputs[i], schema->view_count);
+        }
         schema->infos[column].is_fixed = true;
         schema->maps_followers = schema->maps_followers || schema->infos[column].role != ROLE_PLAIN;
     }
@@ -231,6 +237,7 @@ static sluice_status put_column(const custom_map *map, const stage_schema *own, 
         column = (int)schema->column_count++;
     } else if (column == schema->image) {
         schema->image = -1;
+        schema->view_count = 0;
     }
     schema->columns[column] = own->columns[i];
     schema->infos[column] = (column_info){.buffer = buffer}; /* later stages do not move it */

@@ -7,12 +7,10 @@
 #include "layout_int.h"
 #include "status_int.h"
 
-/* The flips of the image by the stages before `stage`, as row flags. */
+/* The flips of the image by the stages before `stage`, added to those of its view, as row flags. */
 static uint8_t flips_before(const struct plan_details *details, const dataset_stage *stage,
-                            uint64_t sample, uint64_t pass)
+                            uint64_t sample, uint64_t pass, uint8_t flips)
 {
-    uint8_t flips = 0;
-
     for (uint32_t i = 0; i < details->flip_count; i++) {
         const plan_flip *flip = &details->flips[i];
         const sli_draws draws = {flip->key, sample, pass};
@@ -55,7 +53,7 @@ static void begin_chain(const sli_plan *plan, color_chain *chain)
 }
 
 void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, uint64_t pass,
-                 uint32_t column)
+                 uint32_t column, uint8_t view_flips)
 {
     const struct plan_details *details = plan->details;
     const bool is_first = (int)column == details->image;
@@ -75,8 +73,9 @@ void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, u
             is_first && i >= details->host_colors ? &colors->device : &colors->chain;
 
         if ((color->images >> column & 1) != 0) {
-            const uint8_t flips =
-                color->stage->def->places ? flips_before(details, color->stage, sample, pass) : 0;
+            const uint8_t flips = color->stage->def->places ? flips_before(details, color->stage,
+                                                                           sample, pass, view_flips)
+                                                            : 0;
 
             chain->flipped_x = (flips & SLI_ROW_FLIP) != 0;
             chain->flipped_y = (flips & SLI_ROW_FLIP_LINES) != 0;

@@ -39,10 +39,10 @@ sluice_status colors_init(sample_colors *colors, const sli_plan *plan);
 
 /*
  * Draws the operations of an image: for all images of a sample the same, except for stages that do
- * not work on this column of the source.
+ * not work on this column of the source. `flips`: those of the view of the image, as row flags.
  */
 void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, uint64_t pass,
-                 uint32_t column);
+                 uint32_t column, uint8_t flips);
 
 /*
  * Replaces *sink by one that applies the operations and passes the lines on to the old one; images

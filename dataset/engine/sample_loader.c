@@ -106,6 +106,7 @@ void sample_loader_fini(sample_loader *loader)
     image_buffer_free(&loader->between[0]);
     image_buffer_free(&loader->between[1]);
     image_buffer_free(&loader->turned);
+    image_buffer_free(&loader->shared);
 }
 
 /* Finds a mask or further image: that of the sample, or of the mosaic that it is in. */

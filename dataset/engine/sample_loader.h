@@ -47,6 +47,8 @@ typedef struct sample_loader {
     sample_colors colors;
     image_buffer between[2]; /* images between two groups of geometry stages, used alternately */
     image_buffer turned;     /* for image_turn() */
+    image_buffer shared;     /* the image before its views, if it was in `between` */
+    uint32_t view;           /* the current view of the image */
     sluice_sample *maps;     /* map states, indexed by step of the plan; NULL: not created yet */
     sluice_host_batch *batch_maps; /* states of the maps of batches; NULL: not created yet */
     uint32_t *batch_rows; /* (batch_size) for batch_view.rows; this and `saved_row` are NULL before

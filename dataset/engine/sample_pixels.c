@@ -22,7 +22,7 @@ enum { MOST_PIXELS = 1 << 28 };
 /* The destination of the last geometry group: lines are converted and stored in the row. */
 typedef struct row_sink {
     const sli_conversion *conversion;
-    void *row;
+    uint8_t *row;
     uint8_t flags;
 } row_sink;
 
@@ -158,7 +158,7 @@ static sluice_status size_mismatch(const sli_plan *plan, const sli_conversion *w
 
 /* Determines the destination of group `number`: the row, or the image for the next group if row is
  * NULL. */
-static sluice_status choose_sink(sample_loader *loader, uint32_t number,
+static sluice_status choose_sink(sample_loader *loader, const plan_group *group, uint32_t number,
                                  const fused_geometry *window, uint32_t channels, row_sink *row,
                                  line_sink *sink)
 {
@@ -184,8 +184,6 @@ static sluice_status choose_sink(sample_loader *loader, uint32_t number,
         return SLUICE_OK;
     }
     if ((uint64_t)window->window_width * window->window_height > MOST_PIXELS) {
-        const plan_group *group = &plan->details->groups[number];
-
         loader->stage = plan->details->geometry[group->first + group->count - 1].stage->def->name;
         return sli_fail(SLUICE_E_INVALID,
                         "the image would be %ux%u before the next resize, and may have %d pixels; "
@@ -280,7 +278,7 @@ INLINED sluice_status process_group(sample_loader *loader, const plan_group *gro
     sluice_status st = SLUICE_OK;
 
     if (!current->follows) { /* a further image has the geometry of the first one */
-        st = plan_fuse_geometry(details, group, sample, pass, current->image.width,
+        st = plan_fuse_geometry(details, group, sample, pass, loader->view, current->image.width,
                                 current->image.height, loader_boxes(loader),
                                 &loader->groups[number], &loader->stage);
     }
@@ -292,7 +290,7 @@ INLINED sluice_status process_group(sample_loader *loader, const plan_group *gro
         st = prepare_window(loader, &window, current, ticks, &pixels);
     }
     if (st == SLUICE_OK) {
-        st = choose_sink(loader, number, &window, channels, row, &sink);
+        st = choose_sink(loader, group, number, &window, channels, row, &sink);
     }
     if (st == SLUICE_OK) {
         st = window.turns ? image_turn(&window.turn, &pixels, window.window_width,
@@ -335,10 +333,29 @@ static sluice_status find_way_to_cache(sample_loader *loader, const group_list *
     for (uint32_t i = 0; i < details->cache.groups && st == SLUICE_OK; i++) {
         fused_geometry *group = &loader->groups[i];
 
-        st = plan_fuse_geometry(details, &list->groups[i], sample, pass, width, height,
+        st = plan_fuse_geometry(details, &list->groups[i], sample, pass, 0, width, height,
                                 loader_boxes(loader), group, &loader->stage);
         width = group->window_width;
         height = group->window_height;
+    }
+    return st;
+}
+
+/* Decodes all of the current image, if it is encoded. */
+static sluice_status decode_whole(sample_loader *loader, current_image *current, uint64_t *ticks)
+{
+    const image_box whole = {0, 0, current->image.width, current->image.height};
+    image_view pixels;
+    sluice_status st;
+
+    if (!current->encoded) {
+        return SLUICE_OK;
+    }
+    st = decode_box(loader, current, &whole, &pixels);
+    if (st == SLUICE_OK) {
+        count_decoded(loader, current, &pixels, ticks);
+        current->encoded = false;
+        current->image = pixels;
     }
     return st;
 }
@@ -348,24 +365,71 @@ static sluice_status find_way_to_cache(sample_loader *loader, const group_list *
 static sluice_status keep_pixels(sample_loader *loader, uint64_t sample, void *const *buffers,
                                  current_image *current, uint64_t *ticks)
 {
-    const image_box whole = {0, 0, current->image.width, current->image.height};
-    image_view pixels;
     sluice_status st;
 
-    if (current->encoded) {
-        if (!sample_cached_takes(loader, whole.width, whole.height, current->image.channels)) {
-            return SLUICE_OK;
-        }
-        st = decode_box(loader, current, &whole, &pixels);
-        if (st != SLUICE_OK) {
-            return st;
-        }
-        count_decoded(loader, current, &pixels, ticks);
-        current->encoded = false;
-        current->image = pixels;
+    if (current->encoded && !sample_cached_takes(loader, current->image.width,
+                                                 current->image.height, current->image.channels)) {
+        return SLUICE_OK;
+    }
+    st = decode_whole(loader, current, ticks);
+    if (st != SLUICE_OK) {
+        return st;
     }
     return sample_cached_keep_pixels(loader, sample, &current->image, loader->way.width,
                                      loader->way.height, buffers);
+}
+
+/* Moves the pixels between two groups to memory of their own, where later groups keep them. */
+static void keep_shared(sample_loader *loader, const current_image *current)
+{
+    for (int i = 0; i < 2; i++) {
+        if (current->image.pixels == loader->between[i].data) {
+            const image_buffer shared = loader->shared;
+
+            loader->shared = loader->between[i];
+            loader->between[i] = shared;
+        }
+    }
+}
+
+/* Runs the groups after a stage that makes views, the colours and the conversion for each view.
+ * View 0 has the random numbers of an image without views. */
+static sluice_status process_views(sample_loader *loader, uint64_t sample, uint64_t pass,
+                                   row_sink *sink, current_image *current, uint64_t *ticks)
+{
+    const struct plan_details *details = loader->plan->details;
+    const dataset_stage *stage = details->view;
+    uint8_t *row = sink->row;
+    sluice_status st = decode_whole(loader, current, ticks);
+
+    keep_shared(loader, current);
+    for (uint32_t view = 0; view < details->view_count && st == SLUICE_OK; view++) {
+        const uint64_t own =
+            view > 0 ? sli_further_pass(pass, sli_mix_in(sli_hash_text("views"), view)) : pass;
+        const uint8_t flips =
+            stage->def->view_flips != NULL ? stage->def->view_flips(stage->args.bytes, view) : 0;
+        current_image image = *current;
+        uint8_t on_device;
+
+        draw_flips(details, 0, sample, own, &sink->flags, &on_device);
+        sink->flags ^= flips;
+        sink->row = row + view * sli_conversion_out_bytes(sink->conversion);
+        if (details->color_count > 0) {
+            colors_draw(&loader->colors, loader->plan, sample, own, (uint32_t)details->image,
+                        flips);
+        }
+        loader->view = view;
+        for (uint32_t i = details->view_group; i < details->group_count && st == SLUICE_OK; i++) {
+            st = process_group(loader, &details->groups[i], i, sample, own,
+                               i + 1 == details->group_count ? sink : NULL, &image, ticks);
+        }
+        if (st == SLUICE_OK && details->erases) {
+            erase_converted(loader->plan, 0, sink->conversion, sample, own, sink->row);
+        }
+    }
+    loader->view = 0;
+    sink->row = row;
+    return st;
 }
 
 /* Runs all geometry groups, or those after the cache for an image that was read from it. sink: the
@@ -397,6 +461,9 @@ INLINED sluice_status process_groups(sample_loader *loader, const group_list *li
     for (uint32_t i = first; i < list->count && st == SLUICE_OK; i++) {
         if (i == keep_before) {
             st = keep_pixels(loader, sample, buffers, current, ticks);
+        }
+        if (st == SLUICE_OK && details->view != NULL && i == details->view_group) {
+            return process_views(loader, sample, pass, sink, current, ticks);
         }
         if (st == SLUICE_OK) {
             st = process_group(loader, &list->groups[i], i, sample, pass,
@@ -432,7 +499,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
         draw_flips(plan->details, 0, sample, pass, &sink.flags, flags);
     }
     if (plan->details->color_count > 0) {
-        colors_draw(&loader->colors, plan, sample, pass, (uint32_t)column);
+        colors_draw(&loader->colors, plan, sample, pass, (uint32_t)column, 0);
     }
     st = open_image(loader, data, partner != NULL ? partner->decode : plan->details->decode,
                     &current);
@@ -453,7 +520,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     if (st == SLUICE_OK) {
         st = process_groups(loader, &list, sample, pass, buffers, &sink, &current, &ticks);
     }
-    if (st == SLUICE_OK && plan->details->erases) {
+    if (st == SLUICE_OK && plan->details->erases && plan->details->view == NULL) {
         erase_converted(plan, partner != NULL ? partner->segment : 0, sink.conversion, sample, pass,
                         sink.row);
     }
@@ -463,10 +530,10 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     }
     if (st == SLUICE_OK) {
         count_image(loader->counters[PLAN_PIXELS], &current, sli_ticks() - ticks,
-                    sli_conversion_out_bytes(sink.conversion));
+                    sli_conversion_out_bytes(sink.conversion) * plan->details->view_count);
     }
     if (partner != NULL && plan->details->warps) { /* masks follow those of the first image */
-        colors_draw(&loader->colors, plan, sample, pass, (uint32_t)plan->details->image);
+        colors_draw(&loader->colors, plan, sample, pass, (uint32_t)plan->details->image, 0);
         st = st == SLUICE_OK ? color_make_fields(&loader->colors.chain) : st;
     }
     return st;

@@ -300,14 +300,6 @@ static uint64_t choose(const order_step *step, uint64_t pass, uint64_t position,
     return chosen;
 }
 
-/* Returns the pass that keys the random numbers of a repetition. No run reaches such a pass. */
-static uint64_t pass_of_repetition(uint64_t pass, uint64_t repetitions)
-{
-    const uint64_t high = UINT64_C(1) << 39; /* sli_draw() uses 40 bits */
-
-    return high | (sli_mix_in(repetitions, pass) & (high - 1));
-}
-
 void order_at(const sample_order *o, uint64_t pass, uint64_t position, uint64_t *sample_out,
               uint64_t *pass_out)
 {
@@ -351,5 +343,5 @@ void order_at(const sample_order *o, uint64_t pass, uint64_t position, uint64_t 
         }
     }
     *sample_out = position;
-    *pass_out = repetitions == 0 ? pass : pass_of_repetition(pass, repetitions);
+    *pass_out = repetitions == 0 ? pass : sli_further_pass(pass, repetitions);
 }

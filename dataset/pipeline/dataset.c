@@ -223,8 +223,9 @@ static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schem
     schema->is_converted = schema->is_converted || kind == STAGE_CONVERSION;
     schema->is_colored = schema->is_colored || kind == STAGE_COLOR;
     schema->is_warped = schema->is_warped || stage_warps(stage->def, stage->args.bytes);
-    if (schema->changes == NULL && (stage->def->draws || kind == STAGE_COLOR ||
-                                    kind == STAGE_CONVERSION || schema->is_mapped)) {
+    if (schema->changes == NULL &&
+        (stage->def->draws || stage->def->views != NULL || kind == STAGE_COLOR ||
+         kind == STAGE_CONVERSION || schema->is_mapped)) {
         schema->changes = stage->def;
     }
     return st;

@@ -100,6 +100,8 @@ typedef struct stage_schema {
     int image;                 /* index of the first image, which transforms change; -1: no image */
     bool is_converted;         /* an earlier stage is a conversion, so no geometry may follow */
     bool is_colored;           /* an earlier stage is a colour stage, so no geometry may follow */
+    uint32_t view_count;       /* views of the image (stage_def.views); 0: one. After batch they are
+                                  the first dimension of the image */
     const char *random_size;   /* the stage that gives images of random sizes, unless a later stage
                                   sets the size; NULL: there is none */
     bool is_bent;              /* an earlier stage is a warp that is not affine */
@@ -241,6 +243,9 @@ bool schema_lacks_size(const stage_schema *schema);
 
 /* Makes the height and width of the image unknown: `stage` draws them for each image. */
 void schema_lose_size(stage_schema *schema, const char *stage);
+
+/* Makes the views of the image the first dimension of its column, if it has several. */
+void schema_add_views(const stage_schema *schema, sluice_column *column);
 
 /* Sets the height and width of the image, if they are unknown. */
 void schema_set_size(stage_schema *schema, uint32_t width, uint32_t height);
@@ -471,6 +476,16 @@ typedef struct stage_def {
     sluice_status (*geometry_of_boxes)(const void *args, const sli_draws *draws,
                                        const stage_boxes *boxes, uint32_t width, uint32_t height,
                                        stage_window *geometry_out);
+    /*
+     * STAGE_GEOMETRY, optional: makes several views of the image, 2 to 16, and returns how many.
+     * Later stages run on each of them, with random numbers of their own.
+     */
+    uint32_t (*views)(const void *args);
+    /* With `views`, instead of geometry(): the geometry of a view. */
+    sluice_status (*geometry_of_view)(const void *args, uint32_t view, uint32_t width,
+                                      uint32_t height, stage_window *geometry_out);
+    /* With `views`, optional: the flips of a view, after its geometry, as row flags. */
+    uint8_t (*view_flips)(const void *args, uint32_t view);
     bool resizes; /* geometry() may set `resizes` */
     bool turns;   /* geometry() may set `turns` */
     bool squares; /* a size of one number means a square */

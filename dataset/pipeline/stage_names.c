@@ -55,6 +55,8 @@ static const struct {
     {"Pad", "pad_image PADDING"},
     {"padding_mode", "mode"},
     {"RandomIoUCrop", "random_iou_crop"},
+    {"FiveCrop", "five_crop H,W"},
+    {"TenCrop", "ten_crop H,W"},
     {"RandomZoomOut", "random_zoom_out FILL LOW,HIGH P"},
     {"CenterCrop", "center_crop H,W"},
     {"Resize", "resize H,W"},

@@ -7,6 +7,8 @@
 #include "stage.h"
 #include "status_int.h"
 
+enum { IMAGE_RANK = 3 };
+
 void schema_of_files(stage_schema *schema, bool labelled)
 {
     schema->column_count = labelled ? 2 : 1;
@@ -329,7 +331,7 @@ bool schema_lacks_size(const stage_schema *schema)
     const uint32_t at = schema->image >= 0 && schema->infos[schema->image].is_chw ? 1 : 0;
     const sluice_column *column = schema->image >= 0 ? &schema->columns[schema->image] : NULL;
 
-    return column != NULL && column->dtype != SLUICE_ENCODED &&
+    return column != NULL && column->dtype != SLUICE_ENCODED && column->rank == IMAGE_RANK &&
            (column->shape[at] == 0 || column->shape[at + 1] == 0);
 }
 
@@ -338,6 +340,15 @@ void schema_lose_size(stage_schema *schema, const char *stage)
     schema->columns[schema->image].shape[SCHEMA_H] = 0;
     schema->columns[schema->image].shape[SCHEMA_W] = 0;
     schema->random_size = stage;
+}
+
+void schema_add_views(const stage_schema *schema, sluice_column *column)
+{
+    if (schema->view_count > 0 && column->rank == IMAGE_RANK) {
+        memmove(&column->shape[1], &column->shape[0], IMAGE_RANK * sizeof(column->shape[0]));
+        column->shape[0] = schema->view_count;
+        column->rank = IMAGE_RANK + 1;
+    }
 }
 
 void schema_set_size(stage_schema *schema, uint32_t width, uint32_t height)

@@ -174,6 +174,8 @@ static void explain_group(const sli_plan *plan, const plan_group *group, bool fi
     }
     sli_text_add(text, ": %s\n",
                  details->geometry[group->first].stage->def->turns ? "the whole image, rotated"
+                 : details->view == details->geometry[group->first].stage
+                     ? "one pass for each view of the whole image"
                  : decodes
                      ? "fused: decoded down to the lower edge of the crop (with restart markers "
                        "only the segments under it), and cropped and resized in one pass"

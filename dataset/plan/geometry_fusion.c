@@ -100,13 +100,16 @@ static sluice_status check_sides(const fused_geometry *w, const stage_window *g)
 }
 
 /* Draws the geometry of a stage for the current window. */
-static sluice_status draw_stage(const plan_stage *planned, const sli_draws *draws,
+static sluice_status draw_stage(const plan_stage *planned, const sli_draws *draws, uint32_t view,
                                 const fused_geometry *w, plan_boxes *boxes, stage_window *out)
 {
     const stage_def *def = planned->stage->def;
     const void *args = planned->stage->args.bytes;
     stage_boxes at_stage;
 
+    if (def->geometry_of_view != NULL) {
+        return def->geometry_of_view(args, view, w->window_width, w->window_height, out);
+    }
     if (def->geometry_of_boxes == NULL) {
         return def->geometry(args, draws, w->window_width, w->window_height, out);
     }
@@ -126,8 +129,8 @@ static fused_geometry whole_image(uint32_t width, uint32_t height)
 }
 
 sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_group *group,
-                                 uint64_t sample, uint64_t pass, uint32_t width, uint32_t height,
-                                 plan_boxes *boxes, fused_geometry *fused_out,
+                                 uint64_t sample, uint64_t pass, uint32_t view, uint32_t width,
+                                 uint32_t height, plan_boxes *boxes, fused_geometry *fused_out,
                                  const char **stage_out)
 {
     fused_geometry w = whole_image(width, height);
@@ -138,7 +141,7 @@ sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_
         const stage_def *def = planned->stage->def;
         const sli_draws draws = {planned->key, sample, pass};
         stage_window g = {0};
-        sluice_status st = draw_stage(planned, &draws, &w, boxes, &g);
+        sluice_status st = draw_stage(planned, &draws, view, &w, boxes, &g);
 
         if (st == SLUICE_OK) {
             st = check_sides(&w, &g);

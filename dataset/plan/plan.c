@@ -199,7 +199,7 @@ static bool have_one_padding(const stage_padding *a, const stage_padding *b)
  * one padding before the resize and one after it. A stage that resizes pads after its resize. After
  * a resize and a crop no stage pads, since the window would show pixels outside the crop again. An
  * image is continued beyond its edges once, in a group that does not resize. A stage that turns the
- * image is a group of its own.
+ * image is a group of its own, and one that makes views of it begins a group.
  */
 static bool joins_group(const struct plan_details *details, uint32_t first, uint32_t b)
 {
@@ -209,7 +209,8 @@ static bool joins_group(const struct plan_details *details, uint32_t first, uint
     for (uint32_t i = b; i-- > first;) {
         const plan_stage *before = &details->geometry[i];
 
-        if (stage->stage->def->turns || before->stage->def->turns) {
+        if (stage->stage->def->views != NULL || stage->stage->def->turns ||
+            before->stage->def->turns) {
             return false;
         }
         if (!resizes && stage->pads && before->pads &&
@@ -321,6 +322,23 @@ static void make_all_groups(struct plan_details *details, uint32_t before_cache,
                                        mosaic->tiles > 0 ? 0 : before_cache, details->groups);
 }
 
+/* Finds the stage that makes views of the image, and its group. */
+static void find_views(struct plan_details *details)
+{
+    details->view_count = 1;
+    for (uint32_t i = 0; i < details->group_count; i++) {
+        const plan_group *group = &details->groups[i];
+        const dataset_stage *stage =
+            group->count > 0 ? details->geometry[group->first].stage : NULL;
+
+        if (stage != NULL && stage->def->views != NULL) {
+            details->view = stage;
+            details->view_count = stage->def->views(stage->args.bytes);
+            details->view_group = i;
+        }
+    }
+}
+
 static sluice_status plan_geometry(sli_plan *plan)
 {
     struct plan_details *details = plan->details;
@@ -357,6 +375,7 @@ static sluice_status plan_geometry(sli_plan *plan)
         }
     }
     make_all_groups(details, before_cache, mosaic_at);
+    find_views(details);
     return st;
 }
 

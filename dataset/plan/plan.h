@@ -216,10 +216,13 @@ struct plan_details {
     size_t scratch_bytes; /* scratch memory of each worker */
     bool rows_only;       /* buffer i is column i of the row, for all i */
     int image;            /* buffer into which the source's image is written; -1: not needed */
-    int stored_column;  /* index in wire of the source's stored array (source_windows); -1: none */
-    bool has_followers; /* there are masks, boxes, points or further images, which follow the
-                           geometry of the first image */
-    bool has_points;    /* points are among them */
+    int stored_column;   /* index in wire of the source's stored array (source_windows); -1: none */
+    bool has_followers;  /* there are masks, boxes, points or further images, which follow the
+                            geometry of the first image */
+    bool has_points;     /* points are among them */
+    uint32_t view_count; /* views of the image; 1: the image itself */
+    uint32_t view_group; /* the first group that is run for each view; not used with 1 view */
+    const dataset_stage *view; /* the stage that makes the views; NULL: none does */
     int boxes; /* column of the source with the boxes that a stage of geometry depends on; -1: none
                   does */
     int map;   /* buffer of the ROLE_GEOMETRY column; -1: no such column */
@@ -313,13 +316,13 @@ void plan_locate(const sli_plan *plan, uint64_t batch, batch_span *span_out);
 uint64_t plan_batches_of(const sli_plan *plan, const sample_order *order);
 
 /*
- * Fuses the stages of a group for one sample and image size. `boxes` are those of the sample, and
- * are moved to the image after the group; NULL if no stage depends on boxes. E_INVALID: a stage
+ * Fuses the stages of a group for one sample, view and image size. `boxes` are those of the sample,
+ * and are moved to the image after the group; NULL if no stage depends on boxes. E_INVALID: a stage
  * does not fit the image; *stage_out is its name.
  */
 sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_group *group,
-                                 uint64_t sample, uint64_t pass, uint32_t width, uint32_t height,
-                                 plan_boxes *boxes, fused_geometry *fused_out,
+                                 uint64_t sample, uint64_t pass, uint32_t view, uint32_t width,
+                                 uint32_t height, plan_boxes *boxes, fused_geometry *fused_out,
                                  const char **stage_out);
 
 /*

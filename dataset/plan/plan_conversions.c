@@ -143,7 +143,7 @@ static sluice_status fold_conversions(sli_plan *plan, const plan_segment *c, uin
     is_chw = before.infos[image].is_chw;
     state.dtype = before.columns[image].dtype;
     state.chw = is_chw;
-    shape = before.columns[image].shape;
+    shape = &before.columns[image].shape[before.columns[image].rank - 3]; /* without views */
     out->from = state.dtype;
     out->from_chw = state.chw;
     out->height = (uint32_t)shape[is_chw ? 1 : SCHEMA_H];
@@ -272,6 +272,24 @@ static void note_conversions(sli_plan *plan, const plan_segment *segment, uint32
     }
 }
 
+/* Views of an image are converted by the workers. E_INVALID: a stage is requested on the device. */
+static sluice_status convert_views(const sli_plan *plan, const plan_segment *segment,
+                                   uint32_t *split_out)
+{
+    for (uint32_t k = 0; k < segment->count; k++) {
+        const dataset_stage *stage = &plan->dataset->stages[segment->stages[k]];
+
+        if (offload_of(stage) == OFFLOAD_DEVICE) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s offload=device: the workers convert the %u views of an image; "
+                            "leave offload out",
+                            stage->def->name, plan->details->view_count);
+        }
+    }
+    *split_out = segment->count;
+    return SLUICE_OK;
+}
+
 /* Plans the last conversions of the image, some for the workers, the others for the device. */
 static sluice_status plan_last_segment(sli_plan *plan, const plan_segment *segment,
                                        sli_conversion *program)
@@ -283,7 +301,8 @@ static sluice_status plan_last_segment(sli_plan *plan, const plan_segment *segme
 
     plan->device_colors = segment == &plan->details->segments[0] &&
                           plan->details->host_colors < plan->details->color_count;
-    st = choose_split(plan, segment, &split);
+    st = plan->details->view_count > 1 ? convert_views(plan, segment, &split)
+                                       : choose_split(plan, segment, &split);
     if (st == SLUICE_OK) {
         st = fold_conversions(plan, segment, 0, split, program);
     }
@@ -298,6 +317,7 @@ static sluice_status plan_last_segment(sli_plan *plan, const plan_segment *segme
         return st;
     }
     *column = wire.columns[wire.image];
+    schema_add_views(&wire, column);
     memcpy(column->name, plan->seen[plan->image_column].name, sizeof(column->name));
     plan->device_converts =
         plan->device_colors || !sli_conversion_is_identity(&plan->device_conversion);
@@ -362,6 +382,9 @@ sluice_status plan_conversions(sli_plan *plan)
     find_erasings(plan);
     if (details->image >= 0) {
         st = plan_segment_program(plan, &details->segments[0], &plan->host_conversion);
+        if (details->view != NULL && details->view->def->view_flips != NULL) {
+            plan->host_conversion.flip = true;
+        }
     }
     for (uint32_t i = 0; i < details->partner_count && st == SLUICE_OK; i++) {
         plan_partner *partner = &details->partners[i];

@@ -43,6 +43,9 @@
     X(random_resized_crop)    \
     X(letterbox)              \
     X(pad_image)              \
+    X(views)                  \
+    X(five_crop)              \
+    X(ten_crop)               \
     X(random_zoom_out)        \
     X(random_iou_crop)        \
     X(mosaic)                 \

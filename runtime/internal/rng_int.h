@@ -95,6 +95,17 @@ static inline void sli_draw(const sli_draws *draws, uint32_t block, uint32_t out
     sli_philox(draws->key, draws->sample, draws->pass << 24 | block, out);
 }
 
+/*
+ * The pass that keys the random numbers of a further appearance of a sample in a pass. No run
+ * reaches such a pass.
+ */
+static inline uint64_t sli_further_pass(uint64_t pass, uint64_t appearance)
+{
+    const uint64_t high = UINT64_C(1) << 39; /* sli_draw() uses 40 bits */
+
+    return high | (sli_mix_in(appearance, pass) & (high - 1));
+}
+
 /* A number in [0, 1) from 32 random bits. */
 static inline double sli_unit(uint32_t bits)
 {

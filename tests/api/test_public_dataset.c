@@ -105,6 +105,28 @@ static void device_is_a_stage(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* A pipeline makes views once. */
+static void views_are_a_dimension_of_the_batch(void)
+{
+    for (int i = 0; i < 3; i++) {
+        sluice_dataset *dataset = NULL;
+        sluice_dataset_info info;
+
+        memset(&info, 0, sizeof(info));
+        info.struct_size = sizeof(info);
+        T_OK(sluice_dataset_synthetic(100, 12, 8, 3, 7, &dataset));
+        T_OK(i == 0   ? sluice_dataset_views(dataset, 2)
+             : i == 1 ? sluice_dataset_five_crop(dataset, 6, 0)
+                      : sluice_dataset_ten_crop(dataset, 6, 0, true));
+        T_OK(sluice_dataset_batch(dataset, 4, true));
+        T_OK(sluice_dataset_inspect(dataset, &info));
+        T_EQ(info.columns[0].rank, 4);
+        T_EQ(info.columns[0].shape[0], i == 0 ? 2 : 5 * i);
+        T_EQ(info.columns[0].shape[1], i == 0 ? 12 : 6);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 static void calls_and_text_build_the_same_thing(void)
 {
     sluice_dataset *calls = build_by_calls();
@@ -510,6 +532,7 @@ static void buckets_are_added_by_calls(void)
 }
 
 const t_test public_dataset_tests[] = {
+    T_TEST(views_are_a_dimension_of_the_batch),
     T_TEST(calls_and_text_build_the_same_thing),
     T_TEST(device_is_a_stage),
     T_TEST(a_dataset_tells_what_it_holds_and_what_will_run),

@@ -159,6 +159,8 @@ static const char *const texts[] = {
     "synthetic | elastic 3,4 2 nearest 9 | random_apply (elastic)",
     "coco a.json b | decode | random_iou_crop .1 .9 1 1 0,.5,1,1,1,1,1,1 3 | resize 3,3 | batch 2",
     "synthetic | rotate 9 expand=true | random_rotation 9 center=image expand=true | resize 3,3",
+    "synthetic | resize 9 | views 2 | random_crop 3 | random_horizontal_flip | to_chw | batch 2",
+    "synthetic | five_crop 3 | ten_crop 2,3 true | batch 2",
     "synthetic | pad_image 1,2,3 | pad_image 1,2,3,4 9 reflect 8 | pad_image 2 mode=edge | batch 2",
     "synthetic | rand_augment 3 5 11 | gaussian_blur 5 .1,2 | random_erasing 1 0,1",
     "synthetic | random_affine 10 .1,.2 .8,1.2 5 bilinear 1,2,3 9 | perspective 1,2 | rotate 9",

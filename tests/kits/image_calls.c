@@ -133,6 +133,26 @@ static sluice_status call_random_zoom_out(sluice_dataset *d)
     return sluice_dataset_random_zoom_out(d, side_range, 0.75, &config);
 }
 
+static sluice_status call_views(sluice_dataset *d)
+{
+    return sluice_dataset_views(d, 3);
+}
+
+static sluice_status call_five_crop(sluice_dataset *d)
+{
+    return sluice_dataset_five_crop(d, 9, 7);
+}
+
+static sluice_status call_ten_crop(sluice_dataset *d)
+{
+    return sluice_dataset_ten_crop(d, 9, 7, true);
+}
+
+static sluice_status call_ten_crop_defaults(sluice_dataset *d)
+{
+    return sluice_dataset_ten_crop(d, 9, 0, false);
+}
+
 static sluice_status call_random_iou_crop(sluice_dataset *d)
 {
     static const double options[] = {0.25, 0.75};
@@ -583,6 +603,10 @@ const stage_call image_calls[] = {
     {SOURCE, "pad_image 2,3", call_pad_image_defaults, NULL, "batch 4"},
     {SOURCE, "random_zoom_out 1,2,3 1.5,2 0.75 9", call_random_zoom_out, NULL,
      "resize 8,8 | batch 4"},
+    {SOURCE, "views 3", call_views, NULL, "random_crop 8 | batch 4"},
+    {SOURCE, "five_crop 9,7", call_five_crop, NULL, "batch 4"},
+    {SOURCE, "ten_crop 9,7 vertical_flip=true", call_ten_crop, NULL, "batch 4"},
+    {SOURCE, "ten_crop 9", call_ten_crop_defaults, NULL, "batch 4"},
     {BOXES, "random_iou_crop 0.5 0.75 0.25 4 0.25,0.75 3", call_random_iou_crop, NULL,
      "resize 8,8 | batch 4"},
     {BOXES, "random_iou_crop", call_random_iou_crop_defaults, NULL, "resize 8,8 | batch 4"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Stages that pad images, or crop them by their boxes. Names, defaults, draws and meaning are those
- * of torchvision's v2 transforms.
+ * Stages that pad images, crop them by their boxes, or make several views of them. Names, defaults,
+ * draws and meaning are those of torchvision's v2 transforms.
  *
  * They come after decode, among crops and resizes, before stages that change colours or warp.
  * Adjacent crops, paddings and resizes are fused: each image is decoded where it is needed,
@@ -76,6 +76,56 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_pad_image(sluice_dataset *datase
 SLUICE_API_CHECKED sluice_status
 sluice_dataset_random_zoom_out(sluice_dataset *dataset, const double *side_range, double p,
                                const sluice_padding_config *config);
+
+/**
+ * Makes n views of each image, for contrastive learning: the image is decoded once, and all later
+ * stages run on each view with random numbers of their own. The image of the batch has n in front
+ * of its shape: (batch, n, height, width, C), or (batch, n, C, height, width). View 0 is the image
+ * that the pipeline has without this stage.
+ *
+ * The stage comes among crops and resizes; those before it are done once. Workers convert the
+ * views, so sluice_dataset_device() and offload to the device are refused, and maps that read the
+ * image, mixup and cutmix. Masks, boxes, points, further images and the column of stage geometry
+ * are refused, since they would differ between the views.
+ *
+ * @param n  2 to 16
+ *
+ * Returns: E_INVALID also for a second stage of this kind or sluice_dataset_five_crop() or
+ *          sluice_dataset_ten_crop().
+ *
+ * Source: Chen et al., "A Simple Framework for Contrastive Learning of Visual Representations"
+ * (2020).
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_views(sluice_dataset *dataset, uint32_t n);
+
+/**
+ * Makes five views of each image, as sluice_dataset_views(): the upper left, upper right, lower
+ * left and lower right corner, and the centre. An image smaller than the crop makes a bad sample.
+ *
+ * @param height, width  size of the crops, in pixels; width 0: squares
+ *
+ * Source: torchvision.transforms.v2.FiveCrop
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_five_crop(sluice_dataset *dataset, uint32_t height,
+                                                          uint32_t width);
+
+/**
+ * Makes ten views of each image: those of sluice_dataset_five_crop(), then those of the flipped
+ * image.
+ *
+ * @param height, width  size of the crops, in pixels; width 0: squares
+ * @param vertical_flip  false, torchvision's default: flipped left to right; true: upside down
+ *
+ * Source: torchvision.transforms.v2.TenCrop
+ *
+ * Threads: the one that builds the dataset.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_ten_crop(sluice_dataset *dataset, uint32_t height,
+                                                         uint32_t width, bool vertical_flip);
 
 /** Optional arguments of sluice_dataset_random_iou_crop(), initialized by
  * sluice_random_iou_crop_config_init(). */

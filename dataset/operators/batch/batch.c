@@ -16,6 +16,9 @@ static sluice_status batch_infer(const void *opaque, stage_schema *schema)
                             schema->columns[i].name);
         }
     }
+    if (schema->image >= 0) {
+        schema_add_views(schema, &schema->columns[schema->image]);
+    }
     schema->batch_size = (uint32_t)args->n;
     schema->drop_remainder = args->drop_remainder;
     return SLUICE_OK;

@@ -36,6 +36,11 @@ static sluice_status check_place(const stage_schema *schema)
     if (schema->buffer_count + SCHEMA_MAX_MAPS >= SCHEMA_MAX_BUFFERS) {
         return sli_fail(SLUICE_E_INVALID, "geometry: too many stages that compute columns");
     }
+    if (schema->view_count > 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "geometry: the image has %u views, each with a map of its own",
+                        schema->view_count);
+    }
     for (uint32_t i = 0; i < schema->column_count; i++) {
         if (schema->infos[i].role == ROLE_GEOMETRY) {
             return sli_fail(SLUICE_E_INVALID, "geometry: column %s has it already",

@@ -14,6 +14,11 @@ static sluice_status device_infer(const void *args, stage_schema *schema)
         return sli_fail(SLUICE_E_INVALID,
                         "device: there is no decoded image; put decode before it");
     }
+    if (schema->view_count > 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "device: the image has %u views, which the workers make; leave device out",
+                        schema->view_count);
+    }
     schema->is_on_device = true;
     return SLUICE_OK;
 }

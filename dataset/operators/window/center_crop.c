@@ -22,12 +22,7 @@ static sluice_status center_crop_infer(const void *args, stage_schema *schema)
     return crop_infer(&((const center_crop_args *)args)->size, "center_crop", schema);
 }
 
-/*
- * Returns the start of a centred range of length `want` within length `have`, as in torchvision:
- * half of the difference, rounded half to even. If `want` is larger, the result is negative, and
- * the smaller half of the padding comes first.
- */
-static int64_t centred_start(uint32_t have, uint32_t want)
+int64_t centred_start(uint32_t have, uint32_t want)
 {
     int64_t difference = (int64_t)have - want;
     int64_t half = difference / 2;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the stages center_crop, random_crop and random_resized_crop. */
+/* Shared by the stages that crop. */
 #ifndef SLUICE_CROP_H
 #define SLUICE_CROP_H
 
@@ -10,6 +10,13 @@
  * square.
  */
 sluice_status crop_infer(const param_size *size, const char *stage, stage_schema *schema);
+
+/*
+ * Returns the start of a centred range of length `want` within length `have`, as in torchvision:
+ * half of the difference, rounded half to even. If `want` is larger, the result is negative, and
+ * the smaller half of the padding comes first.
+ */
+int64_t centred_start(uint32_t have, uint32_t want);
 
 static inline uint32_t crop_width(const param_size *size)
 {

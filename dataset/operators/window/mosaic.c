@@ -59,6 +59,11 @@ static sluice_status mosaic_infer(const void *args, stage_schema *schema)
     if (schema->is_mosaic) {
         return sli_fail(SLUICE_E_INVALID, "mosaic: a pipeline has at most one");
     }
+    if (schema->view_count > 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "mosaic: each sample has %u views of an image; want one image",
+                        schema->view_count);
+    }
     for (uint32_t i = 0; i < schema->column_count; i++) {
         const column_info *info = &schema->infos[i];
 

@@ -87,3 +87,4 @@ save("rotate-expand-bilinear", F.rotate(image[:, :, :12], -17, interpolation="bi
 for width, height, angle in (40, 30, 30), (30, 40, -17), (7, 500, 45), (1, 1, 10), (224, 224, 1), (640, 427, 137), (5, 4, 90), (3, 3, 359.5):
     shape = F.rotate(torch.zeros(1, height, width, dtype=torch.uint8), angle, expand=True).shape
     print("sizes of test_expanded_rotations.c: %d %d %g: %d %d" % (width, height, angle, shape[2], shape[1]))
+save("ten-crop", torch.cat(F.ten_crop(image, [7, 20]), 1))
