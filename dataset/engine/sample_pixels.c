@@ -272,7 +272,8 @@ INLINED sluice_status process_group(sample_loader *loader, const plan_group *gro
 {
     const struct plan_details *details = loader->plan->details;
     const uint32_t channels = current->image.channels;
-    fused_geometry window;
+    const fused_geometry *window = &loader->groups[number];
+    fused_geometry scaled;
     line_sink sink;
     image_view pixels;
     sluice_status st = SLUICE_OK;
@@ -282,28 +283,29 @@ INLINED sluice_status process_group(sample_loader *loader, const plan_group *gro
                                 current->image.height, loader_boxes(loader),
                                 &loader->groups[number], &loader->stage);
     }
-    window = loader->groups[number];
-    if (st == SLUICE_OK && current->encoded && current->decode->fast_scale && !window.turns) {
-        scale_down(loader, &window, current);
+    if (st == SLUICE_OK && current->encoded && current->decode->fast_scale && !window->turns) {
+        scaled = *window;
+        scale_down(loader, &scaled, current);
+        window = &scaled;
     }
     if (st == SLUICE_OK) {
-        st = prepare_window(loader, &window, current, ticks, &pixels);
+        st = prepare_window(loader, window, current, ticks, &pixels);
     }
     if (st == SLUICE_OK) {
-        st = choose_sink(loader, group, number, &window, channels, row, &sink);
+        st = choose_sink(loader, group, number, window, channels, row, &sink);
     }
     if (st == SLUICE_OK) {
-        st = window.turns ? image_turn(&window.turn, &pixels, window.window_width,
-                                       window.window_height, &loader->turned, &sink)
-                          : resample_run(&loader->resampler, &pixels, &sink);
+        st = window->turns ? image_turn(&window->turn, &pixels, window->window_width,
+                                        window->window_height, &loader->turned, &sink)
+                           : resample_run(&loader->resampler, &pixels, &sink);
     }
     if (st == SLUICE_OK && details->color_count > 0 && row != NULL) {
         colors_finish(&loader->colors);
     }
     current->encoded = false;
     current->image =
-        (image_view){loader->between[number % 2].data, (size_t)window.window_width * channels,
-                     window.window_width, window.window_height, channels};
+        (image_view){loader->between[number % 2].data, (size_t)window->window_width * channels,
+                     window->window_width, window->window_height, channels};
     return st;
 }
 

@@ -294,9 +294,9 @@ typedef struct stage_window {
     int64_t window_y;
     uint32_t window_width;
     uint32_t window_height;
-    bool turns; /* instead of all this: the image becomes the result of `turn`, of size new_width by
+    bool turns; /* instead of all this: the image becomes the result of a warp, of size new_width by
                    new_height */
-    image_warp turn;
+    image_warp *turn; /* memory of the caller for the warp; NULL: only the size is needed */
 } stage_window;
 
 /* The boxes of a sample at a stage of geometry, in pixels of the image before the stage. */

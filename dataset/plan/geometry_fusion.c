@@ -133,41 +133,40 @@ sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_
                                  uint32_t height, plan_boxes *boxes, fused_geometry *fused_out,
                                  const char **stage_out)
 {
-    fused_geometry w = whole_image(width, height);
+    fused_geometry *w = fused_out;
     bool resized = false;
 
+    *w = whole_image(width, height);
     for (uint32_t i = group->first; i < group->first + group->count; i++) {
         const plan_stage *planned = &details->geometry[i];
         const stage_def *def = planned->stage->def;
         const sli_draws draws = {planned->key, sample, pass};
-        stage_window g = {0};
-        sluice_status st = draw_stage(planned, &draws, view, &w, boxes, &g);
+        stage_window g = {.turn = &w->turn};
+        sluice_status st = draw_stage(planned, &draws, view, w, boxes, &g);
 
         if (st == SLUICE_OK) {
-            st = check_sides(&w, &g);
+            st = check_sides(w, &g);
         }
         if (st != SLUICE_OK) {
             *stage_out = def->name;
             return st;
         }
         if (g.crops) {
-            fuse_crop(&w, resized, planned, &g);
+            fuse_crop(w, resized, planned, &g);
         }
         if (g.turns) {
-            w.turns = true;
-            w.turn = g.turn;
-            w.window_width = g.new_width;
-            w.window_height = g.new_height;
+            w->turns = true;
+            w->window_width = g.new_width;
+            w->window_height = g.new_height;
         }
         if (g.resizes) {
-            fuse_resize(&w, planned, &g);
+            fuse_resize(w, planned, &g);
             resized = true;
         }
     }
     if (boxes != NULL) {
-        fused_follow_all(&w, boxes, boxes->corners);
+        fused_follow_all(w, boxes, boxes->corners);
     }
-    *fused_out = w;
     return SLUICE_OK;
 }
 

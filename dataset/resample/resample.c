@@ -54,6 +54,7 @@ static void find_needed(image_resampler *r)
         r->lead_x = r->span.width;
         r->lead_y = r->span.height;
     }
+    r->has_margins = needed->width < r->span.width || needed->height < r->span.height;
 }
 
 sluice_status resample_prepare(image_resampler *r, const resample_job *job, image_box *needed_out)
@@ -166,9 +167,9 @@ static void fill_middle(const image_resampler *r, int16_t *line, uint32_t from, 
 
 /* ---- vertical pass first --------------------------------------------------------------------- */
 
-/* Vertical pass: computes output line i of the y axis, into one line of the intermediate buffer. */
-static void vertical_line(const image_resampler *r, const image_view *needed, uint32_t i,
-                          int16_t *out)
+/* vertical_line() with margins. */
+static void vertical_margins(const image_resampler *r, const image_view *needed, uint32_t i,
+                             int16_t *out)
 {
     const uint8_t **rows = (const uint8_t **)(void *)r->rows.data;
     const uint32_t end = r->lead_x + needed->width;
@@ -188,6 +189,22 @@ static void vertical_line(const image_resampler *r, const image_view *needed, ui
     memset(out + (size_t)r->span.width * needed->channels, 0, MIDDLE_SLACK * sizeof(*out));
 }
 
+/* Vertical pass: computes output line i of the y axis, into one line of the intermediate buffer. */
+static void vertical_line(const image_resampler *r, const image_view *needed, uint32_t i,
+                          int16_t *out)
+{
+    const uint8_t **rows = (const uint8_t **)(void *)r->rows.data;
+    const size_t n = (size_t)needed->width * needed->channels;
+    const int16_t *weights;
+    const uint32_t taps = taps_of(r, i, &weights);
+
+    for (uint32_t k = 0; k < taps; k++) {
+        rows[k] = needed->pixels + row_of(r, i, k) * needed->stride;
+    }
+    SLI_CHOOSE(sli_resample_kernels)->vertical(rows, weights, taps, out, n);
+    memset(out + n, 0, MIDDLE_SLACK * sizeof(*out));
+}
+
 /*
  * Resamples one strip of up to STRIP visible lines, beginning with line i. Line l is written to
  * out[l].
@@ -198,8 +215,12 @@ static void resample_strip(image_resampler *r, const image_view *needed, uint32_
     const int16_t *in[STRIP];
 
     for (uint32_t l = 0; l < lines; l++) {
-        vertical_line(r, needed, i + l, middle_of(r, l));
         in[l] = middle_of(r, l);
+        if (r->has_margins) {
+            vertical_margins(r, needed, i + l, middle_of(r, l));
+        } else {
+            vertical_line(r, needed, i + l, middle_of(r, l));
+        }
     }
     if (lines == STRIP && r->job.channels == 3) {
         SLI_CHOOSE(sli_resample_kernels)->horizontal_rgb(&r->x, (int32_t)r->span.x, in, out);
@@ -297,9 +318,10 @@ static void strip_clipped(image_resampler *r, const image_view *needed, uint32_t
 
 /* The layout of a line of the window: left padding, visible part, right padding; all in bytes. */
 typedef struct window_line {
-    size_t bytes;   /* length of the whole line */
-    size_t before;  /* length of the left padding */
-    size_t visible; /* length of the visible part */
+    size_t bytes;           /* length of the whole line */
+    size_t before;          /* length of the left padding */
+    size_t visible;         /* length of the visible part */
+    const uint8_t *padding; /* a line of padding; NULL: the window has none */
 } window_line;
 
 static window_line window_of(const image_resampler *r)
@@ -312,6 +334,7 @@ static window_line window_of(const image_resampler *r)
     line.bytes = (size_t)r->job.window_width * r->job.channels;
     line.before = count > 0 ? (size_t)((int64_t)from - r->job.window_x) * r->job.channels : 0;
     line.visible = (size_t)count * r->job.channels;
+    line.padding = NULL;
     return line;
 }
 
@@ -327,7 +350,7 @@ static uint8_t *line_at(image_resampler *r, const line_sink *sink, const window_
 }
 
 /* Writes pixels of one value. */
-static void fill_pixels(uint8_t *to, size_t bytes, const uint8_t *value, uint32_t channels)
+static void repeat_pixel(uint8_t *to, size_t bytes, const uint8_t *value, uint32_t channels)
 {
     if (channels == 1 || memcmp(value, value + 1, channels - 1) == 0) {
         memset(to, value[0], bytes);
@@ -338,15 +361,26 @@ static void fill_pixels(uint8_t *to, size_t bytes, const uint8_t *value, uint32_
     }
 }
 
-static void fill_sides(const image_resampler *r, uint8_t *to, const window_line *line)
+/* Writes a line of padding to the resampler's memory. */
+static sluice_status make_padding(image_resampler *r, window_line *line)
 {
-    const size_t end = line->before + line->visible;
+    const sluice_status st = image_buffer_reserve(&r->padding, line->bytes);
 
+    if (st == SLUICE_OK) {
+        repeat_pixel(r->padding.data, line->bytes, r->job.fill, r->job.channels);
+    }
+    line->padding = r->padding.data;
+    return st;
+}
+
+static void fill_sides(uint8_t *to, const window_line *line)
+{
     if (line->visible == line->bytes) {
         return;
     }
-    fill_pixels(to, line->before, r->job.fill, r->job.channels);
-    fill_pixels(to + end, line->bytes - end, r->job.fill, r->job.channels);
+    memcpy(to, line->padding, line->before);
+    memcpy(to + line->before + line->visible, line->padding,
+           line->bytes - line->before - line->visible);
 }
 
 static void emit_line(const line_sink *sink, uint32_t y, const uint8_t *line)
@@ -356,14 +390,14 @@ static void emit_line(const line_sink *sink, uint32_t y, const uint8_t *line)
     }
 }
 
-static void emit_padding(image_resampler *r, const line_sink *sink, const window_line *line,
-                         uint32_t from, uint32_t to)
+static void emit_padding(const line_sink *sink, const window_line *line, uint32_t from, uint32_t to)
 {
     for (uint32_t y = from; y < to; y++) {
-        uint8_t *at = line_at(r, sink, line, y);
-
-        fill_pixels(at, line->bytes, r->job.fill, r->job.channels);
-        emit_line(sink, y, at);
+        if (sink->direct != NULL) {
+            memcpy(sink->direct + y * line->bytes, line->padding, line->bytes);
+        } else {
+            sink->line(sink->arg, y, line->padding);
+        }
     }
 }
 
@@ -379,7 +413,7 @@ static void copy_lines(image_resampler *r, const image_view *needed, const line_
         } else {
             uint8_t *at = line_at(r, sink, line, from + i);
 
-            fill_sides(r, at, line);
+            fill_sides(at, line);
             memcpy(at + line->before, pixels, line->visible);
             emit_line(sink, from + i, at);
         }
@@ -415,7 +449,7 @@ static void resize_lines(image_resampler *r, const image_view *needed, const lin
         for (uint32_t l = 0; l < lines; l++) {
             uint8_t *at = line_at(r, sink, line, from + i + l);
 
-            fill_sides(r, at, line);
+            fill_sides(at, line);
             out[l] = at + line->before;
         }
         if (has_negative_weights(r)) {
@@ -444,7 +478,7 @@ static sluice_status reserve_middle(image_resampler *r)
 
         st = image_buffer_reserve(&r->margin, line);
         if (st == SLUICE_OK) {
-            fill_pixels(r->margin.data, line, r->job.margin_fill, r->job.channels);
+            repeat_pixel(r->margin.data, line, r->job.margin_fill, r->job.channels);
         }
     }
     if (st == SLUICE_OK && has_negative_weights(r)) {
@@ -456,7 +490,7 @@ static sluice_status reserve_middle(image_resampler *r)
 
 sluice_status resample_run(image_resampler *r, const image_view *needed, const line_sink *sink)
 {
-    const window_line line = window_of(r);
+    window_line line = window_of(r);
     uint32_t from;
     uint32_t count;
     uint32_t above;
@@ -471,6 +505,10 @@ sluice_status resample_run(image_resampler *r, const image_view *needed, const l
     if (st == SLUICE_OK && !r->copies && count > 0) {
         st = reserve_middle(r);
     }
+    if (st == SLUICE_OK && r->job.edge == EDGE_CONSTANT &&
+        (line.visible < line.bytes || count < r->job.window_height)) {
+        st = make_padding(r, &line);
+    }
     if (st != SLUICE_OK) {
         return st;
     }
@@ -478,13 +516,13 @@ sluice_status resample_run(image_resampler *r, const image_view *needed, const l
         copy_edges(r, needed, sink, &line);
         return SLUICE_OK;
     }
-    emit_padding(r, sink, &line, 0, above);
+    emit_padding(sink, &line, 0, above);
     if (r->copies) {
         copy_lines(r, needed, sink, &line, above, count);
     } else if (count > 0) {
         resize_lines(r, needed, sink, &line, above, count);
     }
-    emit_padding(r, sink, &line, above + count, r->job.window_height);
+    emit_padding(sink, &line, above + count, r->job.window_height);
     return SLUICE_OK;
 }
 
@@ -496,6 +534,7 @@ void resampler_free(image_resampler *r)
     image_buffer_free(&r->across);
     image_buffer_free(&r->rows);
     image_buffer_free(&r->margin);
+    image_buffer_free(&r->padding);
     image_buffer_free(&r->line);
     memset(r, 0, sizeof(*r));
 }

@@ -54,6 +54,7 @@ typedef struct image_resampler {
     image_box needed;    /* the part of the crop that must be decoded */
     uint32_t lead_x;     /* columns of the span before those of `needed` */
     uint32_t lead_y;     /* lines of the span before those of `needed` */
+    bool has_margins;    /* the span has pixels that are not `needed` */
     bool empty;          /* the window contains no part of the image */
     bool copies;         /* no resizing is needed: lines are copied */
     image_buffer middle; /* output of the first pass, (4, needed.width * channels + slack) int16 */
@@ -63,6 +64,7 @@ typedef struct image_resampler {
     image_buffer rows;     /* (y.taps) line pointers */
     image_buffer margin;   /* a line of the margins above and below, as long as one of `needed` */
     image_buffer line;     /* (4, window_width * channels + slack) uint8 */
+    image_buffer padding;  /* (window_width * channels) uint8, a line outside the image */
 } image_resampler;
 
 /*

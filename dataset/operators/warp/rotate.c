@@ -70,7 +70,9 @@ static void expand_by(double degrees, const warp_options *options, uint32_t widt
         warp_of_rotation(-degrees, width, height, &out->new_width, &out->new_height);
 
     out->turns = true;
-    out->turn = warp_by(options, &matrix);
+    if (out->turn != NULL) {
+        *out->turn = warp_by(options, &matrix);
+    }
 }
 
 /* ---- rotate ------------------------------------------------------------------------------------
