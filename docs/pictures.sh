@@ -63,6 +63,9 @@ example() {
     random_resized_crop) echo random_resized_crop 96,128 ;;
     letterbox) rows=1 && echo letterbox 128 ;;
     pad_image) rows=1 && echo pad_image 16 fill=255,200,0 ;;
+    views) rows=2 after='| random_resized_crop 96,128' && echo views 2 ;;
+    five_crop) rows=1 && echo five_crop 64,80 ;;
+    ten_crop) rows=1 && echo ten_crop 48,64 ;;
     random_zoom_out) after='| resize 96,128' && echo random_zoom_out p=1 ;;
     random_iou_crop) boxes=yes after='| resize 96,128' && echo random_iou_crop ;;
     mosaic) boxes=yes rows="batch" && echo mosaic 96,128 ;;

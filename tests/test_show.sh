@@ -248,6 +248,8 @@ PYTHON
         check "... are drawn over the images" values \
             '(lambda s, v: (lambda at: at(0, 72, 72) == [40] * 3 and at(0, 40, 24) == [50, 120, 60] and at(0, 16, 16) == at(0, 63, 47) == [230, 60, 60] and at(0, 64, 47) == at(0, 0, 0) == [40] * 3 and at(1, 0, 0) == at(1, 31, 31) == [60, 200, 80])(lambda n, x, y: v[((4 + y) * s[2] + 4 + 100 * n + x) * 3:][:3]))(*load(f[0], "image"))' \
             "$tmp/decoded"
+        expect "views" 0 show "npy $tmp/in/image.npy | views 3 | random_crop 3 | batch 2" -o "$tmp/sheet.png"
+        check "... are side by side" out_has 'sheet.png: 2 tiles of 3 images of 96 x 96 pixels$'
         # Two images, a mask and boxes of other names, and points: the second one of the first image is outside.
         expect "roles of other names, and two images" 0 show "npy $tmp/in/image.npy,$tmp/in/mask.npy,$tmp/in/boxes.npy,$tmp/in/right.npy,$tmp/in/points.npy names=left,seg,b,right,p | column left image | column right image | column seg mask | column b boxes | column p points | batch 2" -o "$tmp/sheet.png"
         check "... are counted" out_has 'sheet.png: 2 tiles of 2 images of 96 x 80 pixels$'

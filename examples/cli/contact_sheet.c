@@ -108,6 +108,27 @@ static const sluice_column *find_column(const sluice_channel_info *info, const c
     return &info->columns[i];
 }
 
+/* Prepares the views of an image, which are drawn side by side; no images if it has no views. */
+static void split_views(contact_sheet *sheet, const sluice_column *column, const char *described)
+{
+    sheet_image image = {.column = sheet->images[0].column};
+    sluice_column one = *column;
+
+    sheet->image_count = 0;
+    if (column->rank != 4 || column->shape[0] > SLUICE_MAX_COLUMNS) {
+        return;
+    }
+    one.rank = 3;
+    memmove(&one.shape[0], &one.shape[1], 3 * sizeof(one.shape[0]));
+    if (!pixel_view_init(&image.view, &one, described)) {
+        return;
+    }
+    image.views = (uint32_t)column->shape[0];
+    for (image.number = 0; image.number < image.views; image.number++) {
+        sheet->images[sheet->image_count++] = image;
+    }
+}
+
 /* Prepares the view of each image. Drops further images that cannot be drawn beside the first one.
  * False: the first image cannot be drawn. */
 static bool prepare_views(contact_sheet *sheet, const sluice_channel_info *info,
@@ -115,10 +136,13 @@ static bool prepare_views(contact_sheet *sheet, const sluice_channel_info *info,
 {
     const uint32_t count = sheet->image_count;
 
-    sheet->image_count = 0;
+    split_views(sheet, find_column(info, sheet->images[0].column), described);
+    if (sheet->image_count > 0) {
+        return true;
+    }
     for (uint32_t i = 0; i < count; i++) {
         const pixel_view *first = &sheet->images[0].view;
-        sheet_image image = {.column = sheet->images[i].column};
+        sheet_image image = {.column = sheet->images[i].column, .views = 1};
         const bool is_drawn =
             pixel_view_init(&image.view, find_column(info, image.column), described) &&
             (i == 0 || (image.view.width == first->width && image.view.height == first->height));
@@ -257,9 +281,10 @@ static void add_tile(contact_sheet *sheet, const sluice_batch *batch, uint32_t r
     char text[CAPTION_SIZE];
 
     for (uint32_t i = 0; i < sheet->image_count; i++) {
-        draw_image(sheet, &sheet->images[i].view,
-                   sluice_batch_input(batch, sheet->images[i].column), row,
-                   left + i * find_step(sheet), top);
+        const sheet_image *image = &sheet->images[i];
+
+        draw_image(sheet, &image->view, sluice_batch_input(batch, image->column),
+                   row * image->views + image->number, left + i * find_step(sheet), top);
     }
     for (uint32_t i = 0; i < sheet->mark_count; i++) {
         tile_mark(&place, batch, &sheet->marks[i], row);
@@ -282,7 +307,7 @@ void contact_sheet_add(contact_sheet *sheet, const sluice_batch *batch)
     }
     for (uint32_t i = 0; i < sheet->image_count; i++) {
         pixel_view_fit(&sheet->images[i].view, sluice_batch_input(batch, sheet->images[i].column),
-                       batch->valid_rows);
+                       batch->valid_rows * sheet->images[i].views);
     }
     for (uint32_t row = 0; row < rows; row++) {
         add_tile(sheet, batch, row);

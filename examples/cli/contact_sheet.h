@@ -12,10 +12,12 @@
 
 #include "pixel_view.h"
 
-/* An image of each sample. */
+/* An image of each sample, or one of its views. */
 typedef struct sheet_image {
     const char *column;
     pixel_view view;
+    uint32_t views;  /* that the column has of each sample; 1: it is the image itself */
+    uint32_t number; /* of this view */
 } sheet_image;
 
 /* A zeroed struct is an empty sheet. Functions that return false have printed an error. */

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The image of a sample on its way through geometry: reading its header, decoding, counting. */
+#ifndef SLUICE_CURRENT_IMAGE_H
+#define SLUICE_CURRENT_IMAGE_H
+
+#include "loader_stage.h"
+
+/* The steps of an image have two callers, for images and for tiles of mosaics. Inlined, they cost
+ * an image no calls. */
+#define INLINED static inline __attribute__((always_inline))
+
+/*
+ * The current image between two geometry groups: pixels, or an encoded image whose header was read.
+ */
+typedef struct current_image {
+    bool encoded;
+    bool from_pack;
+    bool follows;  /* a further image of a sample: it has the geometry of the first one */
+    bool is_extra; /* a further image, or an image of a partner: the profile does not count it */
+    const decode_args *decode; /* valid while encoded */
+    image_view image;          /* while encoded, only the size and the channels are valid */
+} current_image;
+
+INLINED sluice_status open_image(sample_loader *loader, const sample_data *data,
+                                 const dataset_stage *decode, current_image *current)
+{
+    const decode_args *args;
+    sluice_status st;
+
+    current->encoded = data->bytes != NULL;
+    current->from_pack = data->from_pack;
+    current->image = data->image;
+    if (!current->encoded) {
+        return SLUICE_OK;
+    }
+    args = (const decode_args *)(const void *)decode->args.bytes;
+    current->decode = args;
+    current->image.channels = args->mode == DECODE_RGB ? 3 : 1;
+    st = image_decoder_open_head(loader->decoder, data->bytes, data->size, &data->rest,
+                                 args->max_pixels, args->mode != DECODE_RGB, &current->image.width,
+                                 &current->image.height);
+    if (st == SLUICE_OK && args->mode == DECODE_INDEX) {
+        st = image_decoder_want_indices(loader->decoder);
+    }
+    if (st == SLUICE_OK && data->index != NULL) {
+        image_decoder_use_index(loader->decoder, data->index);
+    }
+    return st;
+}
+
+/* Converts one axis of a box to scaled-image pixels, rounded to the nearest pixel. */
+static inline void scale_axis(int64_t *at, uint32_t *length, uint32_t divisor, uint32_t extent)
+{
+    *length = (*length + divisor / 2) / divisor;
+    *at = (*at + divisor / 2) / divisor;
+    *at = *at + *length > extent ? extent - *length : *at;
+}
+
+/*
+ * Selects a decoder scale of 1/2, 1/4 or 1/8. The scaled crop is at least as large as the output of
+ * the resize.
+ */
+static inline void scale_down(const sample_loader *loader, fused_geometry *window,
+                              current_image *current)
+{
+    image_margins *margins = &window->margins;
+    uint32_t divisor = 1;
+
+    while (divisor < 8 && fused_full_width(window) / (divisor * 2) >= window->new_width &&
+           fused_full_height(window) / (divisor * 2) >= window->new_height) {
+        divisor *= 2;
+    }
+    if (divisor > 1 && image_decoder_scale(loader->decoder, divisor, &current->image.width,
+                                           &current->image.height)) {
+        scale_axis(&window->x, &window->width, divisor, current->image.width);
+        scale_axis(&window->y, &window->height, divisor, current->image.height);
+        margins->left = (margins->left + divisor / 2) / divisor;
+        margins->top = (margins->top + divisor / 2) / divisor;
+        margins->right = (margins->right + divisor / 2) / divisor;
+        margins->bottom = (margins->bottom + divisor / 2) / divisor;
+    }
+}
+
+/* Decodes a box of the image, and counts the pixels that an index would have avoided decoding. */
+INLINED sluice_status decode_box(sample_loader *loader, const current_image *current,
+                                 const image_box *box, image_view *pixels_out)
+{
+    worker_indexes *counts = &loader->indexes;
+    sluice_status st = image_decoder_region(loader->decoder, box, pixels_out);
+
+    if (st == SLUICE_OK && !current->from_pack && !current->is_extra &&
+        image_decoder_lacks_index(loader->decoder)) {
+        sli_counter_add(&counts->lacking, 1);
+        sli_counter_add(&counts->above, (uint64_t)current->image.width * (box->y + box->height));
+        sli_counter_add(&counts->needed, (uint64_t)box->width * box->height);
+    }
+    return st;
+}
+
+/* Returns the pixels of a box, and decodes them if the image is still encoded. */
+INLINED sluice_status find_pixels(sample_loader *loader, const current_image *current,
+                                  const image_box *box, image_view *pixels_out)
+{
+    if (box->width == 0 || box->height == 0) {
+        *pixels_out = (image_view){NULL, 0, 0, 0, current->image.channels};
+        return SLUICE_OK;
+    }
+    if (current->encoded) {
+        return decode_box(loader, current, box, pixels_out);
+    }
+    *pixels_out = current->image;
+    pixels_out->pixels += box->y * current->image.stride + (size_t)box->x * current->image.channels;
+    pixels_out->width = box->width;
+    pixels_out->height = box->height;
+    return SLUICE_OK;
+}
+
+/* Counts the work on an image. An extra image is not counted as a sample. */
+static inline void count_image(sli_counters *counters, const current_image *current, uint64_t ticks,
+                               uint64_t bytes)
+{
+    if (!current->is_extra) {
+        sli_counters_item(counters, ticks, bytes);
+        return;
+    }
+    sli_counter_add(&counters->busy_ticks, ticks);
+    sli_counter_add(&counters->bytes, bytes);
+}
+
+/* Counts a decoded box, and enters the next stage of the profile. */
+static inline void count_decoded(sample_loader *loader, const current_image *current,
+                                 const image_view *pixels, uint64_t *ticks)
+{
+    const uint64_t now = change_stage(loader, PLAN_PIXELS);
+
+    count_image(loader->counters[PLAN_DECODE], current, now - *ticks,
+                pixels->stride * pixels->height);
+    *ticks = now;
+}
+
+#endif
