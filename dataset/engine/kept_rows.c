@@ -90,6 +90,8 @@ static bool try_candidates(kept_rows *rows, uint32_t most, kept_claim *claim)
         give_candidates(rows, most, claim);
     } else {
         begin_candidates(rows, claim);
+        claim->restarts = rows->rewound;
+        rows->rewound = false;
         rows->reading = true;
     }
     return true;
@@ -206,9 +208,8 @@ static sluice_status read_stream(kept_rows *rows, stream_item *item, kept_claim 
     stream_passes *stream = rows->stream;
     sluice_status st = SLUICE_OK;
 
-    if (rows->rewound) {
+    if (claim->restarts) {
         stream_passes_restart(stream);
-        rows->rewound = false;
     }
     if (!stream_passes_is_open(stream)) {
         st = stream_passes_begin(stream);

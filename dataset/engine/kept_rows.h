@@ -55,6 +55,7 @@ typedef struct kept_claim {
     uint64_t position; /* position of the first candidate in the pass */
     bool ends_pass;    /* the pass has no candidates after these */
     uint64_t round;    /* number of rewinds before this claim */
+    bool restarts;     /* candidates of a stream: it is read from its first pass again */
     uint64_t seq;
     uint32_t row;
     sluice_status status;  /* KEPT_FAILED; with candidates of a stream: an error of the stream after
