@@ -27,6 +27,7 @@ static void write_sources(const char *folder)
         " \"category_id\": 0, \"bbox\": [0, 0, 1, 1], \"iscrowd\": 1}], "
         "\"categories\": [{\"id\": 0, \"name\": \"x\"}]}";
     static const char points[] = "image\tpoints:points[4]\nx.ppm\t0,0;1,1;0,1;1,0\n";
+    static const char boxes[] = "image\tboxes:boxes[4]\nx.ppm\t0,0,1,1\n";
     static const float coordinates[4][2][2] = {{{1, 2}, {3, 4}}};
     tar_maker tar = {0};
     uint8_t record[3074];
@@ -55,6 +56,7 @@ static void write_sources(const char *folder)
     t_write_file(t_path(folder, "masks/x.pgm"), "P5 1 1 255\na", 12);
     t_write_file(t_path(folder, "x.csv"), "x.ppm,3\nx.ppm,4\n", 16);
     t_write_file(t_path(folder, "points.tsv"), points, strlen(points));
+    t_write_file(t_path(folder, "boxes.tsv"), boxes, strlen(boxes));
     t_write_file(t_path(folder, "x.json"), coco, strlen(coco));
     idx_write_pair(folder, "t10k-", 6, 3);
     npy_write(folder, "x.npy", "|u1", "(100, 5)", record, 500);

@@ -580,7 +580,7 @@ static sluice_status call_random_order_columns(sluice_dataset *d)
 #define SOURCE "synthetic 100 24,20,3 7"
 #define POINTS "image_list ${FOLDER}/points.tsv | decode"
 #define JPEGS  "image_folder ${FOLDER} extensions=jpg"
-#define BOXES  "coco ${FOLDER}/x.json root=${FOLDER} | decode"
+#define BOXES  "image_list ${FOLDER}/boxes.tsv | decode"
 
 const stage_call image_calls[] = {
     {JPEGS, "decode gray max_pixels=1000000 fast_scale=true", call_decode, NULL,
