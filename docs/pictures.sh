@@ -111,7 +111,7 @@ page() {
 
 The stages that change images, in the groups of `sluice help stages`, with their arguments, defaults and bounds. This page and its
 pictures are made by `docs/pictures.sh` from that help and `sluice show`. Where a stage is random, four passes of one sample are
-shown. What stages do together, their formulas and their order are in [Pipelines](pipelines.md#pixels).
+shown. What stages do together, their formulas and their order are in [Transforms of images](transforms.md).
 TEXT
     last=
     while IFS="$(printf '\t')" read -r heading name; do

@@ -7,7 +7,7 @@
 #include "layout_int.h"
 
 _Static_assert(sizeof(sli_row_program) == 224 && offsetof(sli_row_program, operators) % 16 == 0,
-               "kernels load operators 16 bytes at a time; docs/guide/pipelines.md has the size");
+               "kernels load operators 16 bytes at a time; docs/guide/transforms.md has the size");
 
 static uint32_t load_pixel(const uint8_t *in, uint32_t channels)
 {
