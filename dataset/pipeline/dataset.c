@@ -123,114 +123,6 @@ static sluice_status check_index_order(const sluice_dataset *dataset, const stag
     return looks && dataset->stage_count > 0 ? check_after_group(dataset, def) : SLUICE_OK;
 }
 
-/* Updates an image that a conversion works on. */
-static sluice_status convert_column(const dataset_stage *stage, stage_schema *schema, uint32_t i)
-{
-    column_info *info = &schema->infos[i];
-    sluice_status st = SLUICE_OK;
-
-    if (info->is_fixed) {
-        info->is_erased = false;
-    }
-    if (info->is_erased && !stage->def->moves && stage->def->erases == NULL) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s comes after random_erasing, whose values it would change; put "
-                        "random_erasing after it",
-                        stage->def->name);
-    }
-    if (stage->def->infer_image != NULL) {
-        st = stage->def->infer_image(stage->args.bytes, &schema->columns[i], info);
-    }
-    if (st == SLUICE_OK && info->is_fixed) {
-        if (schema->buffer_count == SCHEMA_MAX_BUFFERS) {
-            return sli_fail(SLUICE_E_INVALID, "%s: too many stages that compute columns",
-                            stage->def->name);
-        }
-        info->buffer = schema->buffer_count++;
-        info->is_fixed = false;
-    }
-    return st;
-}
-
-/* Updates the images that a conversion works on. */
-static sluice_status infer_conversion(const dataset_stage *stage, stage_schema *schema)
-{
-    const char *name = stage->def->name;
-    const conversion_args *args = (const void *)stage->args.bytes;
-    column_set images;
-    sluice_status st =
-        schema_select_images(schema, name, stage->def->selects ? args->columns : "", &images);
-
-    if (st == SLUICE_OK && images == 0) {
-        return sli_fail(SLUICE_E_INVALID, "%s: there is no decoded image; put decode before it",
-                        name);
-    }
-    if (st == SLUICE_OK && args->offload == OFFLOAD_DEVICE && schema->image >= 0 &&
-        (images >> schema->image & 1) == 0) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s offload=device: the workers convert further images; leave offload out, "
-                        "or name %s in columns, too",
-                        name, schema->columns[schema->image].name);
-    }
-    for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
-        if ((images >> i & 1) == 0) {
-            continue;
-        }
-        st = schema->columns[i].dtype != SLUICE_ENCODED
-                 ? convert_column(stage, schema, i)
-                 : sli_fail(SLUICE_E_INVALID, "%s: there is no decoded image; put decode before it",
-                            name);
-    }
-    return st;
-}
-
-/* Updates the columns to those after a stage. */
-static sluice_status infer_stage(const dataset_stage *stage, stage_schema *schema)
-{
-    const stage_kind kind = stage->def->kind;
-    const stage_schema before = *schema;
-    sluice_status st = SLUICE_OK;
-
-    if (schema->is_packed && schema->batch_size == 0 && kind != STAGE_COLUMNS &&
-        kind != STAGE_BATCH) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s comes after pack; put it before, where samples are documents; only "
-                        "project, drop, rename and batch come after it",
-                        stage->def->name);
-    }
-    if (schema->is_mapped &&
-        (kind == STAGE_DECODE || kind == STAGE_GEOMETRY || kind == STAGE_COLOR)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s comes after a map; put it before, since maps work "
-                        "on the image as geometry has left it",
-                        stage->def->name);
-    }
-    if (stage->def->infer != NULL) {
-        st = stage->def->infer(stage->args.bytes, schema);
-    }
-    if (kind == STAGE_CONVERSION && st == SLUICE_OK) {
-        st = infer_conversion(stage, schema);
-    }
-    if (before.is_on_device && st == SLUICE_OK) {
-        st = schema_want_device(stage->def, stage->args.bytes, &before, schema);
-    }
-    if (!schema->is_mapped) {
-        schema_size_followers(schema);
-    }
-    if (!schema_lacks_size(schema)) {
-        schema->random_size = NULL;
-    }
-    schema->is_converted = schema->is_converted || kind == STAGE_CONVERSION;
-    schema->is_colored = schema->is_colored || kind == STAGE_COLOR;
-    schema->is_warped = schema->is_warped || stage_warps(stage->def, stage->args.bytes);
-    if (schema->changes == NULL &&
-        (stage->def->draws || stage->def->views != NULL || kind == STAGE_COLOR ||
-         kind == STAGE_CONVERSION || schema->is_mapped)) {
-        schema->changes = stage->def;
-    }
-    return st;
-}
-
 /* True if stage i decodes the column of the source. */
 static bool decodes_column(const sluice_dataset *dataset, uint32_t i, uint32_t column)
 {
@@ -292,7 +184,7 @@ sluice_status dataset_schema_after(const sluice_dataset *dataset, uint32_t count
         if (i == end) {
             schema_set_size(schema_out, dataset->image_width, dataset->image_height);
         }
-        st = infer_stage(&dataset->stages[i], schema_out);
+        st = stage_infer(&dataset->stages[i], schema_out);
     }
     if (count >= end) {
         schema_set_size(schema_out, dataset->image_width, dataset->image_height);
@@ -361,7 +253,7 @@ static sluice_status check_declares(const sluice_dataset *dataset, const stage_d
 static sluice_status declare(sluice_dataset *dataset, const dataset_stage *stage)
 {
     stage_schema declared = dataset->source_schema;
-    sluice_status st = infer_stage(stage, &declared);
+    sluice_status st = stage_infer(stage, &declared);
 
     if (st != SLUICE_OK) {
         return st;
@@ -429,7 +321,7 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
         st = def->make(def, added.args.bytes);
     }
     if (st == SLUICE_OK) {
-        st = infer_stage(&added, &after);
+        st = stage_infer(&added, &after);
     }
     if (st == SLUICE_OK && def->declares) {
         st = declare(dataset, &added);

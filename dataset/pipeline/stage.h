@@ -369,6 +369,12 @@ typedef struct dataset_stage {
     } args;
 } dataset_stage;
 
+/*
+ * Updates the columns to those after a stage. E_INVALID: the stage cannot follow the stages before
+ * it, or cannot work on these columns.
+ */
+sluice_status stage_infer(const dataset_stage *stage, stage_schema *schema);
+
 /* ---- arguments, by the parameter tables (stage_args.c) ----------------------------------- */
 
 /* Sets every argument to its default, or to zero if it has no default. */
