@@ -104,7 +104,7 @@ static void add_cpus_on(const rank_share *share, int32_t node, sli_cpus *cpus)
 }
 
 /*
- * Assigns CPUs to each worker. A single rank's workers get a core each, round-robin: they share
+ * Assigns CPUs to each worker. A single rank's workers get one core each, round-robin: they share
  * cores only if there are too few. Workers of one of several ranks do only if the rank shares no
  * core and has as many cores as workers. Otherwise a worker that waits for its core, while the step
  * or another rank runs there, would delay a batch: it gets the rank's CPUs on that core's node.

@@ -106,7 +106,7 @@ static void print_workers(const sli_topology *topology, const sli_placement *pla
         if (next - first > 1) {
             each = share_cores(placement, first)                     ? "on any of these cores"
                    : placement->worker_count > placement->core_count ? "several on a core"
-                                                                     : "a core each";
+                                                                     : "one core each";
         }
         snprintf(name, sizeof(name), next - first > 1 ? "workers %u-%u" : "worker %u", first,
                  next - 1);

@@ -274,7 +274,7 @@ static void print_report(const report *self, sli_text *text)
     before = text->length;
     write_notes(self, text);
     if (text->length == before) {
-        sli_text_add(text, "  nothing to remark\n");
+        sli_text_add(text, "  none\n");
     }
 }
 

@@ -36,15 +36,16 @@ static const stage_param weights_params[] = {
     PARAM_(weights_args, by, PARAM_TEXT, NULL, 0, 0, NULL,
            "a column of the source with a number for each sample, or a file with one in each line"),
     PARAM_(weights_args, samples, PARAM_COUNT, "0", 0, 1e15, NULL,
-           "of a pass; 0: as many as before"),
-    PARAM_(weights_args, seed, PARAM_SEED, "run", 0, 0, NULL, "of the draws; run: of the run"),
+           "samples of a pass; 0: as many as without this stage"),
+    PARAM_(weights_args, seed, PARAM_SEED, "run", 0, 0, NULL,
+           "seed of the draws; run: the seed of the run"),
 };
 
 const stage_def stage_weights = {
     .name = "weights",
     .summary = "Draws samples at random, with replacement, each with a probability in proportion "
                "to its weight. A sample that is drawn again in a pass has other random numbers.",
-    .gives = "so many samples",
+    .gives = "that many samples",
     .kind = STAGE_INDEX,
     .index = INDEX_WEIGHTS,
     STAGE_PARAMS(weights_params),
@@ -80,18 +81,19 @@ static sluice_status infer_balance(const void *opaque, stage_schema *schema)
 
 static const stage_param balance_params[] = {
     PARAM_(balance_args, column, PARAM_TEXT, "label", 0, 0, NULL,
-           "of the source: a whole number, the class"),
+           "column of the source with class numbers"),
     PARAM_(balance_args, samples, PARAM_COUNT, "0", 0, 1e15, NULL,
-           "of a pass; 0: as many as before"),
-    PARAM_(balance_args, seed, PARAM_SEED, "run", 0, 0, NULL, "of the order; run: of the run"),
+           "samples of a pass; 0: as many as without this stage"),
+    PARAM_(balance_args, seed, PARAM_SEED, "run", 0, 0, NULL,
+           "seed of the order; run: the seed of the run"),
 };
 
 const stage_def stage_balance = {
     .name = "balance",
-    .summary = "Gives all classes equally often, in turns: each goes through its samples in a "
-               "random order, and then again, with other random numbers. A pass begins where the "
-               "one before ended.",
-    .gives = "so many samples",
+    .summary = "Gives all classes equally often, in turns. Each class goes through its samples in "
+               "random order, and then again, with other random numbers; a pass continues where "
+               "the previous one ended.",
+    .gives = "that many samples",
     .kind = STAGE_INDEX,
     .index = INDEX_BALANCE,
     STAGE_PARAMS(balance_params),

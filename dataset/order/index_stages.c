@@ -9,7 +9,8 @@
 static const char *const parts[] = {"train", "val", "test", NULL};
 
 static const stage_param shuffle_params[] = {
-    PARAM_(shuffle_args, seed, PARAM_SEED, "run", 0, 0, NULL, "of the order; run: of the run"),
+    PARAM_(shuffle_args, seed, PARAM_SEED, "run", 0, 0, NULL,
+           "seed of the order; run: the seed of the run"),
     PARAM_(shuffle_args, buffer, PARAM_COUNT, "1000", 1, 1e9, NULL,
            "of a stream: samples in the shuffle buffer, at most 1 GB"),
 };
@@ -52,8 +53,9 @@ static sluice_status check_shard(void *opaque)
 
 static const stage_param shard_params[] = {
     PARAM_(shard_args, rank, PARAM_RANK, "run", 0, 0, NULL,
-           "number of the part; run: the rank of the run; none: every rank gets every sample"),
-    PARAM_(shard_args, world, PARAM_RANK, "run", 0, 0, NULL, "number of parts"),
+           "index of the part; run: the rank of the run; none: every rank gets every sample"),
+    PARAM_(shard_args, world, PARAM_RANK, "run", 0, 0, NULL,
+           "number of parts; run: the number of ranks"),
 };
 
 const stage_def stage_shard = {
@@ -120,15 +122,15 @@ static sluice_status check_split(void *opaque)
 static const stage_param split_params[] = {
     PARAM_(split_args, part, PARAM_CHOICE, NULL, 0, 0, parts, "the part to keep"),
     PARAM_(split_args, fraction, PARAM_REAL, NULL, 0, 1, NULL, "share of all samples"),
-    PARAM_(split_args, seed, PARAM_COUNT, "0", 0, 0, NULL, "of the hash of the samples' names"),
+    PARAM_(split_args, seed, PARAM_COUNT, "0", 0, 0, NULL, "seed of the hash of the names"),
     PARAM_(split_args, test, PARAM_REAL, "0", 0, 1, NULL, "for val: the share of test"),
 };
 
 const stage_def stage_split = {
     .name = "split",
-    .summary = "Keeps a part of the samples by a hash of their names: train the low end of its "
-               "range, test the high end, val the end below test. A sample stays in its part "
-               "when files are added.",
+    .summary = "Keeps a part of the samples by a hash of their names: train is the low end of the "
+               "hash's range, test the high end, val the part below test. A sample stays in its "
+               "part when files are added.",
     .gives = "some of the samples",
     .kind = STAGE_INDEX,
     .index = INDEX_SPLIT,

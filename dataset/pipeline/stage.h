@@ -422,14 +422,14 @@ void stage_args_free(const stage_def *def, void *args);
 #define COLUMNS_PARAM(struct_type, member)                                                         \
     {                                                                                              \
         .name = "columns", .type = PARAM_TEXT, .offset = offsetof(struct_type, member),            \
-        .default_text = "", .help = "the images that it works on, with commas; else all"           \
+        .default_text = "", .help = "images to work on, with commas; empty: all"                   \
     }
 
 /* A parameter of every conversion. */
 #define OFFLOAD_PARAM                                                                              \
     {                                                                                              \
         .name = "offload", .type = PARAM_CHOICE, .offset = 0, .default_text = "auto",              \
-        .choices = offload_targets, .help = "where it is done"                                     \
+        .choices = offload_targets, .help = "where the stage runs"                                 \
     }
 extern const char *const offload_targets[];
 

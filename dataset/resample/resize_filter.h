@@ -31,11 +31,12 @@ sluice_status resize_filter_check(const char *stage, const resize_filter *filter
      .offset = offsetof(struct_type, field.filter),                                                \
      .default_text = "bilinear",                                                                   \
      .choices = resize_filter_names,                                                               \
-     .help = "what weighs the pixels around, each as in Pillow"},                                  \
+     .help = "interpolation filter, as in Pillow"},                                                \
     {                                                                                              \
         .name = "antialias", .type = PARAM_BOOL, .offset = offsetof(struct_type, field.antialias), \
         .default_text = "true",                                                                    \
-        .help = "shrinking weighs all pixels; false: only those next to each point"                \
+        .help = "filter over all source pixels when shrinking; false: only over those next to "    \
+                "each point"                                                                       \
     }
 
 #endif

@@ -258,7 +258,8 @@ static const stage_param coco_params[] = {
            "folder of the images; without it that of the file"),
     PARAM_(coco_args, iscrowd, PARAM_CHOICE, "drop", 0, 0, crowd_choices,
            "keep: keep boxes of crowds, with the column iscrowd"),
-    PARAM_(coco_args, max_boxes, PARAM_COUNT, "100", 1, MOST_BOXES, NULL, "most boxes of an image"),
+    PARAM_(coco_args, max_boxes, PARAM_COUNT, "100", 1, MOST_BOXES, NULL,
+           "maximum number of boxes of an image"),
 };
 
 const stage_def stage_coco = {

@@ -440,10 +440,10 @@ static const stage_param mix_params[] = {
 
 const stage_def stage_mix = {
     .name = "mix",
-    .summary = "The samples of several datasets in turns by weights, dealt evenly: mix "
-               "0.7:(SOURCE | STAGES) 0.3:(SOURCE | STAGES). A pass ends with the part that lasts "
-               "longest, or with the first one marked as in 0.3:end:(...); a part that ends "
-               "before begins its next pass.",
+    .summary = "The samples of several datasets in turns by weights, evenly spread: mix "
+               "0.7:(SOURCE | STAGES) 0.3:(SOURCE | STAGES). A pass ends when each part has ended "
+               "once, or with the first part to end of those marked as in 0.3:end:(...); a part "
+               "that ends earlier begins its next pass.",
     .gives = "the columns of the parts, which are the same",
     .kind = STAGE_SOURCE,
     .group = GROUP_MIX,

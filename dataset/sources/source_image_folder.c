@@ -551,9 +551,10 @@ static const stage_param folder_params[] = {
     PARAM_(folder_args, dir, PARAM_TEXT, NULL, 0, 0, NULL,
            "the folder that holds the class folders"),
     PARAM_(folder_args, extensions, PARAM_TEXT, "jpg,jpeg,png", 0, 0, NULL,
-           "of image files, in upper or lower case"),
+           "extensions of image files, in upper or lower case"),
     PARAM_(folder_args, index, PARAM_TEXT, "", 0, 0, NULL,
-           "folder for indexes of the JPEG files; later passes decode only a crop's blocks"),
+           "folder for indexes of the JPEG files, by which later passes decode only the blocks "
+           "under a crop"),
     PARAM_(folder_args, cache, PARAM_CHOICE, "keep", 0, 0, page_cache_choices,
            "drop: drop read files from the page cache, for datasets larger than memory"),
 };

@@ -254,7 +254,7 @@ static const stage_param mnist_params[] = {
     PARAM_(mnist_args, files, PARAM_TEXT, NULL, 0, 0, NULL,
            "the folder of the files, or the files themselves: IMAGES,LABELS, or IMAGES alone"),
     PARAM_(mnist_args, split, PARAM_CHOICE, "train", 0, 0, splits,
-           "of a folder: which files; part= is the same"),
+           "which files of a folder; part= is an alias"),
 };
 
 const stage_def stage_mnist = {

@@ -132,19 +132,21 @@ static const stage_param tokens_params[] = {
            "files, folders of .bin files and patterns with {000..123} and wildcards, with commas"),
     PARAM_(tokens_args, seq, PARAM_COUNT, NULL, 1, TOKEN_MOST_SEQ, NULL, "tokens of a sample"),
     PARAM_(tokens_args, stride, PARAM_COUNT, "0", 0, 1e15, NULL,
-           "tokens from a window's beginning to the next one's; 0: seq"),
+           "distance between the starts of two windows, in tokens; 0: seq"),
     PARAM_(tokens_args, dtype, PARAM_CHOICE, "auto", 0, 0, token_types,
            "auto: as llm.c's header says; u16, u32: files without a header"),
     PARAM_(tokens_args, order, PARAM_CHOICE, "none", 0, 0, token_orders,
            "llmc, llmc_sequential: that of llm.c's data loader, shuffled or not, which is bound to "
            "the batch size and the number of ranks; none: of the files, for shuffle and the like"),
     PARAM_(tokens_args, offload, PARAM_CHOICE, "auto", 0, 0, offload_targets,
-           "where inputs and targets are made of a window; device: it is copied once, as stored"),
+           "where inputs and targets are computed from a window; device: the window is copied "
+           "once, as stored"),
 };
 
 const stage_def stage_tokens = {
     .name = "tokens",
-    .summary = "Windows of tokens in llm.c's .bin files or plain ones, for language models.",
+    .summary =
+        "Windows of tokens from llm.c's .bin files or files without a header, for language models.",
     .gives = "inputs i32 (seq), targets i32 (seq): the inputs shifted by one token",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(tokens_params),

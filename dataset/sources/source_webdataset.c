@@ -456,7 +456,7 @@ static const stage_param web_params[] = {
     PARAM_(web_args, shards, PARAM_TEXT, NULL, 0, 0, NULL,
            "tar files, folders of them, patterns with {000..123} and wildcards; -: standard input"),
     PARAM_(web_args, image, PARAM_TEXT, "jpg,jpeg,png,ppm", 0, 0, NULL,
-           "fields that are images, by precedence, in upper or lower case"),
+           "fields of an image; the first of these that a sample has, in upper or lower case"),
     PARAM_(web_args, label, PARAM_TEXT, "cls", 0, 0, NULL,
            "field that is the label; none: no label column"),
     PARAM_(web_args, index, PARAM_TEXT, "auto", 0, 0, NULL,

@@ -418,8 +418,8 @@ static const stage_param zip_params[] = {
 
 const stage_def stage_zip = {
     .name = "zip",
-    .summary = "The columns of several datasets side by side: zip (SOURCE | STAGES) "
-               "(SOURCE | STAGES). They have as many samples each and different names of columns.",
+    .summary = "The columns of several datasets side by side: zip (SOURCE | STAGES) (SOURCE | "
+               "STAGES). All have the same number of samples, and different names of columns.",
     .gives = "the columns of all parts",
     .kind = STAGE_SOURCE,
     .group = GROUP_ZIP,

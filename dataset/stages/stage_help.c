@@ -145,7 +145,7 @@ sluice_status sluice_stage_help(const char *name, char **text_out)
         help_one(stage_find(table, name), &text);
     } else {
         sli_text_add_line(&text,
-                          "NAME=DEFAULT may be left out; [LOW..HIGH] are bounds of a number.");
+                          "NAME=DEFAULT is optional; [LOW..HIGH] are the bounds of a number.");
         for (size_t i = 0; i < sizeof(headings) / sizeof(headings[0]); i++) {
             help_heading(table, headings[i].title, headings[i].kinds, &text);
         }

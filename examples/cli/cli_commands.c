@@ -8,7 +8,8 @@ const cli_command cli_commands[] = {
     {"bench", "bench {PIPELINE | -f FILE} [OPTIONS]",
      "Runs a pipeline into the device queue and reports the time of each stage.",
      "PIPELINE is `source | stage | ...` in quotes; see `sluice help stages`. The step does "
-     "nothing, or uses --step-us of CPU time, so the pipeline is measured. The report goes to "
+     "nothing, or uses --step-us of CPU time, so the pipeline alone is measured. The report goes "
+     "to "
      "stdout, the plan and a progress bar to stderr.\n",
      "  -f FILE            a file that holds the pipeline, instead of PIPELINE\n"
      "  --arg NAME VALUE   replace ${NAME} in the pipeline by VALUE, which is not parsed; "
@@ -25,8 +26,9 @@ const cli_command cli_commands[] = {
      "  --memory BYTES     upper bound for staging, slots and samples of a stream: 2G\n"
      "  --seed N           seed of order and random transforms (0)\n"
      "  --rank R           number of this process among --world (0)\n"
-     "  --world W          processes that share each pass (without both: of torchrun, mpirun, srun "
-     "and others; else 1)\n"
+     "  --world W          processes that share each pass (without --rank and --world both come "
+     "from "
+     "torchrun, mpirun, srun or another launcher; else 1)\n"
      "  --micro-batches K  batches per step (1)\n"
      "  --start-step N     begin after N steps, as a resumed run would (0)\n"
      "  --step-us T        the step uses T microseconds of CPU time (0); not on cuda:N\n"
@@ -41,7 +43,7 @@ const cli_command cli_commands[] = {
      "Explains what a pipeline will do, and runs nothing.",
      "Prints the pipeline with all defaults, the order of samples, what is read and decoded, "
      "which stages are fused, and the columns of a batch. The source is opened: samples are "
-     "counted, and shards without an index are read once.\n",
+     "counted, and the headers of shards without an index are read once.\n",
      "  -f FILE            a file that holds the pipeline, instead of PIPELINE\n"
      "  --arg NAME VALUE   replace ${NAME} in the pipeline by VALUE, which is not parsed; "
      "repeatable\n"
@@ -58,8 +60,8 @@ const cli_command cli_commands[] = {
     {"inspect", "inspect {SRC | -f FILE} [OPTIONS]",
      "Describes what a dataset holds: samples, columns, classes, sizes and formats of images.",
      "SRC is a folder DIR/CLASS/FILE or one of tar shards, a file (.tar, .tsv, .csv, .json of "
-     "COCO, "
-     ".npy), or a pipeline in quotes, of which only the source is read. Every sample is read, and "
+     "COCO, .npy), or a pipeline in quotes, of which only the source is read. Every sample is "
+     "read, and "
      "the headers of its images; images are not decoded (`sluice verify` does that). The first 20 "
      "samples that cannot be read are listed with the reason.\n"
      "\n"
@@ -114,8 +116,8 @@ const cli_command cli_commands[] = {
      "Shows the batches of a pipeline as a step gets them.",
      "Makes batches on the CPU, prints dtype, shape, minimum, maximum and mean of each column "
      "without the rows of padding, and writes a contact sheet of the images, those of a sample "
-     "side "
-     "by side: normalize is undone, masks, boxes and points are drawn over the first image, and "
+     "side by side: normalize is undone, masks, boxes and points are drawn over the first image, "
+     "and "
      "below each sample are label, class name, sample number and file. --seed, --rank, "
      "--world and --start-step select the batches that a run with these options would train on.\n"
      "\n"
@@ -152,22 +154,22 @@ const cli_command cli_commands[] = {
     {"topo", "topo [OPTIONS]",
      "Shows the topology of the machine and the placement of threads and memory.", NULL,
      "  --device NAME      show the placement for this device\n"
-     "  --devices LIST     for these devices, one rank each: cuda:all, or names separated by\n"
-     "                     commas; of another machine the NVIDIA GPUs by PCI address\n"
-     "  --pci LIST         for devices at these PCI addresses, one rank each\n"
+     "  --devices LIST     show the placement of one rank for each of these devices: cuda:all, or "
+     "names with commas; with --xml, cuda:N is the N-th NVIDIA GPU by PCI address\n"
+     "  --pci LIST         the same for devices at these PCI addresses\n"
      "  --synthetic TEXT   another machine, in the syntax of hwloc: \"numa:2 core:4 pu:1\"\n"
      "  --xml FILE         another machine, an XML file of lstopo\n"
      "  --workers N        number of workers, instead of the default\n"
      "  --ranks N          processes that share the machine (1, or one for each device)\n"
-     "  --emit LAUNCHER    instead of tables, shell commands that start the ranks, each bound to\n"
-     "                     its part: numactl, mpirun, srun or torchrun\n"
+     "  --emit LAUNCHER    print shell commands that start each rank bound to its part, instead of "
+     "tables: numactl, mpirun, srun or torchrun\n"
      "  --json             one JSON object on stdout instead of tables\n",
      cmd_topo},
     {"verify", "verify PATH [OPTIONS]",
      "Decodes all images of a pack, a tar shard or a folder, and names bad ones.",
      "In shards the checksums are compared with the index, and the index with the archive; in "
-     "a pack the lists are checked, too, and that it is complete. The exit status is 1 if a "
-     "check fails. No file is changed.\n",
+     "a pack also its lists, and whether it is complete. The exit status is 1 if a check fails. "
+     "No file is changed.\n",
      "  --workers N|auto   threads that decode (auto: by cores and quota)\n"
      "  --json             one JSON object on stdout instead of lines\n",
      cmd_verify},

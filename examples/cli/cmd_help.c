@@ -39,8 +39,9 @@ static void print_overview(void)
         snprintf(line, sizeof(line), "  %-8s %s", command->name, command->summary);
         cli_print_wrapped(stdout, line, 11);
     }
-    printf("\n`sluice help COMMAND` tells more of one, `sluice help stages` what pipelines are\n"
-           "made of, `sluice --version` what was built. `--` ends the options of a command.\n"
+    printf("\n`sluice help COMMAND` describes a command, `sluice help stages` the stages of\n"
+           "pipelines; `sluice --version` prints the version and the options of the build.\n"
+           "`--` ends the options of a command.\n"
            "With any command, --plugin FILE.so loads stages of your own; repeatable.\n");
 }
 

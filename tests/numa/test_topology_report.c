@@ -35,13 +35,13 @@ static void the_table_shows_machine_nodes_and_plan(void)
                 "\n"
                 "plan\n"
                 "  thread           CPUs             node\n"
-                "  workers 0-3      0-7              0  a core each\n"
-                "  workers 4-7      8-15             1  a core each\n"
+                "  workers 0-3      0-7              0  one core each\n"
+                "  workers 4-7      8-15             1  one core each\n"
                 "  copier           0-15             0,1\n"
                 "  buffers          -                as the kernel chooses\n"
                 "\n"
                 "remarks\n"
-                "  nothing to remark\n");
+                "  none\n");
     sluice_string_free(text);
 }
 
@@ -196,7 +196,7 @@ static void a_recorded_machine_has_its_gpus_by_pci_address(void)
     T_OK(report_devices("cuda:2,cuda:1", NULL, false, &text));
     T_CONTAINS(text, "\nplan of rank 0 of 2 for device cuda:2 on node 1\n");
     T_CONTAINS(text, "\nplan of rank 1 of 2 for device cuda:1 on node 0\n");
-    T_CONTAINS(text, "  buffers          -                0\n\nremarks\n  nothing to remark\n");
+    T_CONTAINS(text, "  buffers          -                0\n\nremarks\n  none\n");
     sluice_string_free(text);
 }
 

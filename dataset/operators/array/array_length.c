@@ -198,7 +198,7 @@ const stage_def stage_pad = {
 
 static const stage_param truncate_params[] = {
     PARAM_(length_args, column, PARAM_TEXT, NULL, 0, 0, NULL, "a plain array"),
-    PARAM_(length_args, to, PARAM_COUNT, NULL, 1, MOST_ROWS, NULL, "the most rows"),
+    PARAM_(length_args, to, PARAM_COUNT, NULL, 1, MOST_ROWS, NULL, "maximum number of rows"),
 };
 
 const stage_def stage_truncate = {

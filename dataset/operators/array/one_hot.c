@@ -50,8 +50,8 @@ static sluice_status one_hot_array(const void *opaque, const sluice_column *from
 
 static const stage_param one_hot_params[] = {
     PARAM_(one_hot_args, column, PARAM_TEXT, NULL, 0, 0, NULL, "a class number, such as label"),
-    PARAM_(one_hot_args, classes, PARAM_COUNT, NULL, 1, 1048576, NULL, "how many there are"),
-    PARAM_(one_hot_args, smoothing, PARAM_REAL, "0", 0, 1, NULL, "of labels"),
+    PARAM_(one_hot_args, classes, PARAM_COUNT, NULL, 1, 1048576, NULL, "number of classes"),
+    PARAM_(one_hot_args, smoothing, PARAM_REAL, "0", 0, 1, NULL, "label smoothing"),
 };
 
 const stage_def stage_one_hot = {

@@ -62,9 +62,9 @@ static sluice_status bucket_infer(const void *opaque, stage_schema *schema)
 static const stage_param bucket_params[] = {
     PARAM_(bucket_args, length, PARAM_TEXT, NULL, 0, 0, NULL,
            "the column that is the length of a sample"),
-    PARAM_(
-        bucket_args, edges, PARAM_EDGES, NULL, 0, 0, NULL,
-        "the largest length in each bucket, ascending, at most 32; longer samples have one more"),
+    PARAM_(bucket_args, edges, PARAM_EDGES, NULL, 0, 0, NULL,
+           "maximum length of each bucket, ascending, at most 32; longer samples have a bucket of "
+           "their own"),
 };
 
 const stage_def stage_bucket = {

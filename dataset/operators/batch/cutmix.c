@@ -81,7 +81,7 @@ static const stage_param cutmix_params[] = {MIX_PARAMS};
 const stage_def stage_cutmix = {
     .name = "cutmix",
     .summary = "Pastes a box of the sample before it into each sample of a batch: CutMix.",
-    .gives = "image the same; the label as f32 (classes)",
+    .gives = "image, the same shape; the label as f32 (classes)",
     .kind = STAGE_BATCH_MAP,
     STAGE_PARAMS(cutmix_params),
     .args_size = sizeof(mix_args),

@@ -16,7 +16,7 @@ typedef struct mix_args {
 
 #define MIX_PARAMS                                                                                 \
     PARAM_(mix_args, classes, PARAM_COUNT, "0", 0, 1048576, NULL,                                  \
-           "how many there are; 0: label is a vector, by one_hot"),                                \
+           "number of classes; 0: label is a vector already (one_hot)"),                           \
         PARAM_(mix_args, alpha, PARAM_REAL, "1", 1e-6, 1e6, NULL,                                  \
                "both parameters of the beta distribution"),                                        \
         PARAM_(mix_args, label, PARAM_TEXT, "label", 0, 0, NULL,                                   \

@@ -27,7 +27,7 @@ static const stage_param mixup_params[] = {MIX_PARAMS};
 const stage_def stage_mixup = {
     .name = "mixup",
     .summary = "Blends each sample of a batch with the one before it, and their labels: MixUp.",
-    .gives = "image the same; the label as f32 (classes)",
+    .gives = "image, the same shape; the label as f32 (classes)",
     .kind = STAGE_BATCH_MAP,
     STAGE_PARAMS(mixup_params),
     .args_size = sizeof(mix_args),

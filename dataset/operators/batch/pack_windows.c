@@ -107,12 +107,12 @@ static sluice_status pack_infer(const void *opaque, stage_schema *schema)
 
 static const stage_param pack_params[] = {
     PARAM_(pack_windows_args, column, PARAM_TEXT, NULL, 0, 0, NULL,
-           "documents: integers, one dimension; its NAME_length counts them"),
+           "ragged column of integers; a sample is a document, NAME_length its length"),
     PARAM_(pack_windows_args, seq, PARAM_COUNT, NULL, 1, 16777216, NULL, "tokens in a window"),
     PARAM_(pack_windows_args, split, PARAM_BOOL, "true", 0, 0, NULL,
-           "a document that does not fit goes on in the next window; false: it begins there"),
+           "a document that does not fit is continued in the next window; false: it begins there"),
     PARAM_(pack_windows_args, pad, PARAM_COUNT, "0", 0, UINT32_MAX, NULL,
-           "the token after the last document of a window"),
+           "padding token, after the last document of a window"),
 };
 
 const stage_def stage_pack = {

@@ -30,6 +30,6 @@ bool color_chance(double p, const sli_draws *draws);
 bool color_is_by_pixel(const void *args);
 
 #define CHANCE_PARAM(args_type, text)                                                              \
-    PARAM_(args_type, p, PARAM_REAL, text, 0, 1, NULL, "the probability")
+    PARAM_(args_type, p, PARAM_REAL, text, 0, 1, NULL, "probability")
 
 #endif

@@ -100,13 +100,14 @@ static const stage_param twist_params[] = {
     CHANGE(brightness, "1", "factor, or LOW,HIGH: a random factor"),
     CHANGE(contrast, "1", "factor of the distance from 128, or LOW,HIGH"),
     CHANGE(saturation, "1", "factor of the colour, or LOW,HIGH"),
-    CHANGE(hue, "0", "turn in degrees, or LOW,HIGH"),
+    CHANGE(hue, "0", "rotation in degrees, or LOW,HIGH"),
     COLUMNS_PARAM(twist_args, common.columns),
 };
 
 const stage_def stage_color_twist = {
     .name = "color_twist",
-    .summary = "Changes brightness, contrast, saturation and hue by one matrix, as DALI.",
+    .summary =
+        "Changes brightness, contrast, saturation and hue by one matrix, as DALI's color_twist.",
     .gives = "image u8, the same shape",
     .kind = STAGE_COLOR,
     .draws = true,

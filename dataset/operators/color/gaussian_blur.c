@@ -60,7 +60,7 @@ static void blur_colors(const void *opaque, const sli_draws *draws, color_chain 
 
 static const stage_param blur_params[] = {
     PARAM_(blur_args, kernel_size, PARAM_COUNT, NULL, 1, BLUR_TAPS, NULL,
-           "pixels that are summed along x, and along y; odd"),
+           "width and height of the kernel in pixels; odd"),
     PARAM_(blur_args, sigma, PARAM_REALS, "0.1,2", 0, 0, NULL,
            "the standard deviation in pixels, or LOW,HIGH"),
     COLUMNS_PARAM(blur_args, common.columns),

@@ -208,7 +208,7 @@ static bool converted_erases(const void *opaque, const sli_draws *draws, uint32_
 static const stage_param erasing_params[] = {
     CHANCE_PARAM(erasing_args, "0.5"),
     PARAM_(erasing_args, scale, PARAM_REALS, "0.02,0.33", 0, 0, NULL,
-           "LOW,HIGH part of the area, within 0 and 1"),
+           "LOW,HIGH fraction of the area, within 0 and 1"),
     PARAM_(erasing_args, ratio, PARAM_REALS, "0.3,3.3", 0, 0, NULL,
            "LOW,HIGH height / width, uniform in the logarithm, within 0.001 and 1000"),
     PARAM_(erasing_args, value, PARAM_REALS, "0", 0, 0, NULL,

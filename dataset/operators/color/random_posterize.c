@@ -23,7 +23,7 @@ static void random_posterize_colors(const void *opaque, const sli_draws *draws, 
 }
 
 static const stage_param random_posterize_params[] = {
-    PARAM_(bits_args, bits, PARAM_COUNT, NULL, 0, 8, NULL, "how many upper bits to keep"),
+    PARAM_(bits_args, bits, PARAM_COUNT, NULL, 0, 8, NULL, "number of upper bits to keep"),
     CHANCE_PARAM(bits_args, "0.5"),
     COLUMNS_PARAM(bits_args, common.columns),
 };

@@ -41,7 +41,7 @@ static const stage_param cache_params[] = {
     PARAM_(cache_args, bytes, PARAM_BYTES, NULL, 4096, 1099511627776.0, NULL,
            "bound on its memory, as 8G"),
     PARAM_(cache_args, shared, PARAM_BOOL, "false", 0, 0, NULL,
-           "one cache of so many bytes for all ranks of a machine"),
+           "one cache for all ranks of a machine, with this bound"),
 };
 
 const stage_def stage_cache = {

@@ -419,7 +419,7 @@ static const stage_param column_params[] = {
 
 const stage_def stage_column = {
     .name = "column",
-    .summary = "Gives a column of the source another role; right after the source.",
+    .summary = "Gives a column of the source another role; comes right after the source.",
     .gives = "the same columns, and NAME_length i32 of boxes",
     .kind = STAGE_COLUMNS,
     STAGE_PARAMS(column_params),

@@ -76,12 +76,12 @@ static sluice_status geometry_infer(const void *opaque, stage_schema *schema)
 }
 
 static const stage_param geometry_params[] = {
-    PARAM_(geometry_args, column, PARAM_TEXT, "geometry", 0, 0, NULL, "its name"),
+    PARAM_(geometry_args, column, PARAM_TEXT, "geometry", 0, 0, NULL, "name of the new column"),
 };
 
 const stage_def stage_geometry = {
     .name = "geometry",
-    .summary = "Adds a column with the map from the image of the batch to that of the file.",
+    .summary = "Adds a column: the affine map from the image of the batch to that of the file.",
     .gives = "geometry f32 (2, 3): (x, y) of the file = geometry times (x, y, 1) of the batch",
     .kind = STAGE_COLUMNS,
     STAGE_PARAMS(geometry_params),

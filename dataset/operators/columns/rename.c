@@ -71,8 +71,8 @@ static sluice_status rename_infer(const void *opaque, stage_schema *schema)
 }
 
 static const stage_param rename_params[] = {
-    PARAM_(rename_args, column, PARAM_TEXT, NULL, 0, 0, NULL, "its name so far"),
-    PARAM_(rename_args, name, PARAM_TEXT, NULL, 0, 0, NULL, "the new one"),
+    PARAM_(rename_args, column, PARAM_TEXT, NULL, 0, 0, NULL, "present name"),
+    PARAM_(rename_args, name, PARAM_TEXT, NULL, 0, 0, NULL, "new name"),
 };
 
 const stage_def stage_rename = {

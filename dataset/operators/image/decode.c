@@ -61,7 +61,8 @@ static const stage_param decode_params[] = {
     PARAM_(decode_args, max_pixels, PARAM_COUNT, "100000000", 1, 4294836225.0, NULL,
            "an image whose header gives more is an error"),
     PARAM_(decode_args, fast_scale, PARAM_BOOL, "false", 0, 0, NULL,
-           "decode JPEG at 1/2, 1/4 or 1/8 if a resize to less follows; changes pixels slightly"),
+           "decode JPEG at 1/2, 1/4 or 1/8 if a resize to a smaller size follows; changes pixels "
+           "slightly"),
     COLUMNS_PARAM(decode_args, columns),
 };
 

@@ -21,6 +21,6 @@ NESTED_VARIANTS(random_apply, false, true, 1)
 
 const stage_def stage_random_apply = {
     NESTED_COLOR_FIELDS(random_apply),
-    .summary = "Applies the stages in parentheses, all or none of them, with probability p.",
+    .summary = "Applies all stages in parentheses with probability p, else none of them.",
     .gives = "what these stages give",
 };

@@ -156,7 +156,7 @@ static bool flip_draws(const void *args, const sli_draws *draws)
                "the columns of points that swap works on, with commas; else all")
 
 static const stage_param horizontal_params[] = {
-    PARAM_(flip_args, p, PARAM_REAL, "0.5", 0, 1, NULL, "the probability"),
+    PARAM_(flip_args, p, PARAM_REAL, "0.5", 0, 1, NULL, "probability"),
     OFFLOAD_PARAM,
     SWAP_PARAMS,
 };
@@ -194,7 +194,7 @@ sluice_status sluice_dataset_random_horizontal_flip_points(sluice_dataset *datas
 
 /* Without OFFLOAD_PARAM: workers do it. */
 static const stage_param vertical_params[] = {
-    PARAM_(flip_args, p, PARAM_REAL, "0.5", 0, 1, NULL, "the probability"),
+    PARAM_(flip_args, p, PARAM_REAL, "0.5", 0, 1, NULL, "probability"),
     SWAP_PARAMS,
 };
 

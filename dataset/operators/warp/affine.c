@@ -198,13 +198,13 @@ static void random_affine_colors(const void *opaque, const sli_draws *draws, col
 
 static const stage_param random_affine_params[] = {
     PARAM_(random_affine_args, degrees, PARAM_REALS, NULL, 0, 0, NULL,
-           "largest angle in either direction, or LOW,HIGH, clockwise"),
+           "maximum angle in either direction, or LOW,HIGH, clockwise"),
     PARAM_(random_affine_args, translate, PARAM_REALS, "0,0", 0, 0, NULL,
-           "largest translation as a part of the width, and of the height"),
+           "maximum translation, as fractions of width and height"),
     PARAM_(random_affine_args, scale, PARAM_REALS, "1,1", 0, 0, NULL,
            "LOW,HIGH, within 0.001 and 1000"),
     PARAM_(random_affine_args, shear, PARAM_REALS, "0", 0, 0, NULL,
-           "largest shear along x in degrees, or LOW,HIGH, or LOW,HIGH,LOW,HIGH along x and y"),
+           "maximum shear along x in degrees, or LOW,HIGH, or LOW,HIGH,LOW,HIGH along x and y"),
     WARP_PARAMS(random_affine_args, options, "nearest"),
     CENTER_PARAM(random_affine_args, center),
 };

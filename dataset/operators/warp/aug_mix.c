@@ -113,13 +113,13 @@ static void aug_mix_colors(const void *opaque, const sli_draws *draws, color_cha
 
 static const stage_param aug_mix_params[] = {
     PARAM_(aug_mix_args, severity, PARAM_COUNT, "3", 1, MAGNITUDES, NULL,
-           "how many of the 10 magnitudes"),
+           "magnitudes are drawn from this many of the weakest, of 10"),
     PARAM_(aug_mix_args, mixture_width, PARAM_COUNT, "3", 1, COLOR_MIX_CHAINS, NULL,
            "number of copies"),
     PARAM_(aug_mix_args, chain_depth, PARAM_INT, "-1", -1, MOST_DEPTH, NULL,
            "operations of each copy; below 1: 1 to 3, at random"),
     PARAM_(aug_mix_args, alpha, PARAM_REAL, "1", 1e-6, 1e6, NULL,
-           "parameter of the distributions of weights"),
+           "parameter of the distributions that the weights are drawn from"),
     PARAM_(aug_mix_args, all_ops, PARAM_BOOL, "true", 0, 0, NULL,
            "with brightness, saturation, contrast and sharpness"),
     WARP_PARAMS(aug_mix_args, options, "bilinear"),

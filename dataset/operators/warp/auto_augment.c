@@ -138,7 +138,8 @@ static void rand_colors(const void *opaque, const sli_draws *draws, color_chain 
 static const stage_param rand_params[] = {
     PARAM_(rand_args, num_ops, PARAM_COUNT, "2", 0, MOST_OPERATIONS, NULL,
            "operations for each image"),
-    PARAM_(rand_args, magnitude, PARAM_COUNT, "9", 0, 65535, NULL, "which of the magnitudes"),
+    PARAM_(rand_args, magnitude, PARAM_COUNT, "9", 0, 65535, NULL,
+           "index of the magnitude, below num_magnitude_bins"),
     BINS_PARAM(rand_args),
     WARP_PARAMS(rand_args, options, "nearest"),
 };

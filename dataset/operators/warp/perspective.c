@@ -200,8 +200,8 @@ static void distortion_colors(const void *opaque, const sli_draws *draws, color_
 
 static const stage_param distortion_params[] = {
     PARAM_(distortion_args, distortion_scale, PARAM_REAL, "0.5", 0, 1, NULL,
-           "how far corners move, as a part of half the width and height"),
-    PARAM_(distortion_args, p, PARAM_REAL, "0.5", 0, 1, NULL, "the probability"),
+           "maximum distance that corners move, as a fraction of half the width and height"),
+    PARAM_(distortion_args, p, PARAM_REAL, "0.5", 0, 1, NULL, "probability"),
     WARP_PARAMS(distortion_args, options, "bilinear"),
 };
 

@@ -33,8 +33,9 @@ static void add_rotation(double degrees, const warp_options *options, const para
 }
 
 #define EXPAND_PARAM(struct_type)                                                                  \
-    PARAM_(struct_type, expand, PARAM_BOOL, "false", 0, 0, NULL,                                   \
-           "the image gets the size that holds all of it; crops and resizes may follow")
+    PARAM_(                                                                                        \
+        struct_type, expand, PARAM_BOOL, "false", 0, 0, NULL,                                      \
+        "enlarge the image so that it holds all of the rotated one; crops and resizes may follow")
 
 static sluice_status check_options(const char *stage, const warp_options *options,
                                    const param_reals *center, bool expand)
@@ -233,7 +234,7 @@ static void rotation_colors(const void *opaque, const sli_draws *draws, color_ch
 
 static const stage_param rotation_params[] = {
     PARAM_(rotation_args, degrees, PARAM_REALS, NULL, 0, 0, NULL,
-           "largest angle in either direction, or LOW,HIGH, counter-clockwise"),
+           "maximum angle in either direction, or LOW,HIGH, counter-clockwise"),
     WARP_PARAMS(rotation_args, options, "nearest"),
     CENTER_PARAM(rotation_args, center),
     EXPAND_PARAM(rotation_args),

@@ -77,7 +77,7 @@ static const stage_param warp_affine_params[] = {
      .type = PARAM_REALS,
      .offset = offsetof(warp_affine_args, matrix),
      .most = NUMBERS,
-     .help = "M11,M12,M13,M21,M22,M23: x is M11 x + M12 y + M13, y the other sum"},
+     .help = "M11,M12,M13,M21,M22,M23: maps (x, y) to (M11 x + M12 y + M13, M21 x + M22 y + M23)"},
     PARAM_(warp_affine_args, inverse_map, PARAM_BOOL, "true", 0, 0, NULL,
            "the matrix maps the result to the image; false: the image to the result"),
     WARP_PARAMS(warp_affine_args, options, "bilinear"),
@@ -85,7 +85,7 @@ static const stage_param warp_affine_params[] = {
 
 const stage_def stage_warp_affine = {
     .name = "warp_affine",
-    .summary = "Warps by a matrix, as DALI.",
+    .summary = "Applies an affine matrix, as DALI's warp_affine.",
     .gives = "image u8, the same shape",
     .kind = STAGE_COLOR,
     STAGE_PARAMS(warp_affine_params),

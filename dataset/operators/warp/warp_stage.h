@@ -23,7 +23,7 @@ extern const char *const warp_filters[];
      .offset = offsetof(struct_type, field.filter),                                                \
      .default_text = (text),                                                                       \
      .choices = warp_filters,                                                                      \
-     .help = "how a point is sampled"},                                                            \
+     .help = "interpolation"},                                                                     \
         FILL_PARAM(struct_type, field.outside), MASK_FILL_PARAM(struct_type, field.outside)
 
 /* A parameter `center`: two numbers, or the name `image`. */

@@ -23,7 +23,7 @@ typedef struct fill_args {
     {                                                                                              \
         .name = "mask_fill", .type = PARAM_COUNT,                                                  \
         .offset = offsetof(struct_type, field.mask_fill), .default_text = "0", .low = 0,           \
-        .high = 255, .help = "class outside of masks"                                              \
+        .high = 255, .help = "class outside the image, in masks"                                   \
     }
 
 /* Checks the values of the fill. */

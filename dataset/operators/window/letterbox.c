@@ -72,7 +72,8 @@ static const stage_param letterbox_params[] = {
     PARAM_(letterbox_args, size, PARAM_SIZE, NULL, 1, 65535, NULL,
            "HEIGHT,WIDTH; one number is a square"),
     PARAM_(letterbox_args, fill, PARAM_COUNT, "114", 0, 255, NULL, "value of the padding"),
-    PARAM_(letterbox_args, mask_fill, PARAM_COUNT, "0", 0, 255, NULL, "class of it in masks"),
+    PARAM_(letterbox_args, mask_fill, PARAM_COUNT, "0", 0, 255, NULL,
+           "class of the padding in masks"),
     RESIZE_FILTER_PARAMS(letterbox_args, filter),
 };
 

@@ -196,21 +196,21 @@ static const stage_param mosaic_params[] = {
     PARAM_(mosaic_args, size, PARAM_SIZE, NULL, 1, 65535, NULL,
            "HEIGHT,WIDTH; one number is a square"),
     PARAM_(mosaic_args, center, PARAM_REALS, "0.5,1.5", 0, 0, NULL,
-           "LOW,HIGH: where the images meet, in sizes from the corner of a canvas of twice the "
-           "size, within 0 and 2"),
+           "LOW,HIGH: position of that point on a canvas of twice the size, in units of size, "
+           "within 0 and 2"),
     PARAM_(mosaic_args, scale, PARAM_REALS, "0.5,1.5", 0, 0, NULL,
-           "LOW,HIGH factor of all four, about the middle, within 0.01 and 10"),
+           "LOW,HIGH scale of all four images, within 0.01 and 10"),
     PARAM_(mosaic_args, translate, PARAM_REAL, "0.1", 0, 1, NULL,
-           "how far they are moved at most, as a part of width and height"),
+           "maximum translation, as a fraction of width and height"),
     PARAM_(mosaic_args, p, PARAM_REAL, "1", 0, 1, NULL, "the probability; else the sample alone"),
-    PARAM_(mosaic_args, fill, PARAM_COUNT, "114", 0, 255, NULL, "value where no image is"),
-    PARAM_(mosaic_args, mask_fill, PARAM_COUNT, "0", 0, 255, NULL, "class of it in masks"),
+    PARAM_(mosaic_args, fill, PARAM_COUNT, "114", 0, 255, NULL, "value outside the images"),
+    PARAM_(mosaic_args, mask_fill, PARAM_COUNT, "0", 0, 255, NULL, "class of the padding in masks"),
     RESIZE_FILTER_PARAMS(mosaic_args, filter),
 };
 
 const stage_def stage_mosaic = {
     .name = "mosaic",
-    .summary = "One image of four samples, which meet at a random point.",
+    .summary = "Makes one image of four samples, whose corners meet at a random point.",
     .gives = "image u8 (height, width, C); the boxes of the four samples",
     .kind = STAGE_GEOMETRY,
     .draws = true,

@@ -67,7 +67,8 @@ static bool random_crop_padding(const void *args, stage_padding *padding_out)
 static const stage_param random_crop_params[] = {
     PARAM_(random_crop_args, size, PARAM_SIZE, NULL, 1, 65535, NULL,
            "HEIGHT,WIDTH; one number is a square"),
-    PARAM_(random_crop_args, padding, PARAM_COUNT, "0", 0, 65535, NULL, "zeros on each side"),
+    PARAM_(random_crop_args, padding, PARAM_COUNT, "0", 0, 65535, NULL,
+           "pixels of zeros on each side"),
 };
 
 const stage_def stage_random_crop = {

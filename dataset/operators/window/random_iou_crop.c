@@ -198,25 +198,28 @@ static sluice_status iou_geometry(const void *opaque, const sli_draws *draws,
 
 static const stage_param iou_params[] = {
     PARAM_(iou_args, min_scale, PARAM_REAL, "0.3", LEAST_SCALE, 1, NULL,
-           "smallest part of the width and of the height"),
-    PARAM_(iou_args, max_scale, PARAM_REAL, "1", LEAST_SCALE, 1, NULL, "largest part of them"),
+           "minimum fraction of width and height"),
+    PARAM_(iou_args, max_scale, PARAM_REAL, "1", LEAST_SCALE, 1, NULL,
+           "maximum fraction of width and height"),
     PARAM_(iou_args, min_aspect_ratio, PARAM_REAL, "0.5", LEAST_RATIO, MOST_RATIO, NULL,
-           "smallest width / height"),
+           "minimum width / height"),
     PARAM_(iou_args, max_aspect_ratio, PARAM_REAL, "2", LEAST_RATIO, MOST_RATIO, NULL,
-           "largest width / height"),
+           "maximum width / height"),
     {.name = "sampler_options",
      .type = PARAM_REALS,
      .offset = offsetof(iou_args, sampler_options),
      .default_text = "0,0.1,0.3,0.5,0.7,0.9,1",
      .most = PARAM_MAX_REALS,
-     .help = "least IoU with a box, drawn from these, at most 8, 0 to 1; 1: no crop"},
+     .help = "minimum values of the IoU with a box, of which one is drawn; at most 8, 0 to 1; 1: "
+             "no crop"},
     PARAM_(iou_args, trials, PARAM_COUNT, "40", 1, MOST_TRIALS, NULL,
            "crops that are tried before another option is drawn"),
 };
 
 const stage_def stage_random_iou_crop = {
     .name = "random_iou_crop",
-    .summary = "Crops a random part that overlaps a box, and drops boxes whose centre is outside.",
+    .summary = "Crops a random part of the image that overlaps a box, and drops boxes whose centre "
+               "is outside.",
     .gives = "image u8, of random size",
     .kind = STAGE_GEOMETRY,
     .draws = true,

@@ -123,9 +123,9 @@ static sluice_status rrc_geometry(const void *opaque, const sli_draws *draws, ui
 static const stage_param rrc_params[] = {
     PARAM_(rrc_args, size, PARAM_SIZE, NULL, 1, 65535, NULL,
            "HEIGHT,WIDTH; one number is a square"),
-    PARAM_(rrc_args, scale, PARAM_REALS, "0.08,1", 0, 0, NULL, "LOW,HIGH share of the area"),
+    PARAM_(rrc_args, scale, PARAM_REALS, "0.08,1", 0, 0, NULL, "LOW,HIGH fraction of the area"),
     PARAM_(rrc_args, ratio, PARAM_REALS, "0.75,1.3333333333333333", 0, 0, NULL,
-           "LOW,HIGH width over height"),
+           "LOW,HIGH width / height"),
     RESIZE_FILTER_PARAMS(rrc_args, filter),
 };
 

@@ -83,13 +83,13 @@ static const stage_param zoom_params[] = {
     FILL_PARAM(zoom_args, outside),
     PARAM_(zoom_args, side_range, PARAM_REALS, "1,4", 0, 0, NULL,
            "LOW,HIGH: new width and height, as multiples of the old ones, from 1 to 16"),
-    PARAM_(zoom_args, p, PARAM_REAL, "0.5", 0, 1, NULL, "the probability"),
+    PARAM_(zoom_args, p, PARAM_REAL, "0.5", 0, 1, NULL, "probability"),
     MASK_FILL_PARAM(zoom_args, outside),
 };
 
 const stage_def stage_random_zoom_out = {
     .name = "random_zoom_out",
-    .summary = "Pads to a larger image, at a random position of it, with probability p.",
+    .summary = "Places the image at a random position of a larger one, with probability p.",
     .gives = "image u8, larger or the same shape",
     .kind = STAGE_GEOMETRY,
     .draws = true,
