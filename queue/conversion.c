@@ -71,6 +71,22 @@ bool sli_conversion_is_identity(const sli_conversion *conversion)
            !conversion->flip && !conversion->affine;
 }
 
+bool sli_conversion_is_finite(const sli_conversion *conversion)
+{
+    for (uint32_t i = 0; i < conversion->channels * 256; i++) {
+        const uint16_t half = conversion->table_16[i / 256][i % 256];
+        const float value = conversion->to == SLUICE_F16 ? sli_f32_of_f16(half)
+                            : conversion->to == SLUICE_BF16
+                                ? sli_f32_of_bf16(half)
+                                : conversion->table_f32[i / 256][i % 256];
+
+        if (!isfinite(value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 size_t sli_conversion_out_bytes(const sli_conversion *conversion)
 {
     return (size_t)conversion->height * conversion->width * conversion->channels *

@@ -27,16 +27,26 @@ static bool is_aligned(const void *block, size_t bytes)
     return (uintptr_t)block % bytes == 0;
 }
 
-/* The path for an image that divides into whole units, by its output type and layout. */
-static sli_gather_path units_to(sluice_dtype to, bool planes, bool programs)
+/* The path that converts pixel by pixel. */
+static sli_gather_path any_path(sli_row_programs programs)
 {
-    static const sli_gather_path paths[2][2][3] = {
+    return programs == SLI_PROGRAMS_NONE    ? SLI_GATHER_ANY
+           : programs == SLI_PROGRAMS_ALONE ? SLI_GATHER_PROGRAM
+                                            : SLI_GATHER_MIX;
+}
+
+/* The path for an image that divides into whole units, by its output type and layout. */
+static sli_gather_path units_to(sluice_dtype to, bool planes, sli_row_programs programs)
+{
+    static const sli_gather_path paths[3][2][3] = {
         {{SLI_GATHER_PACKED_F32, SLI_GATHER_PACKED_F16, SLI_GATHER_PACKED_BF16},
          {SLI_GATHER_PLANES_F32, SLI_GATHER_PLANES_F16, SLI_GATHER_PLANES_BF16}},
         {{SLI_GATHER_PROGRAM_PACKED_F32, SLI_GATHER_PROGRAM_PACKED_F16,
           SLI_GATHER_PROGRAM_PACKED_BF16},
          {SLI_GATHER_PROGRAM_PLANES_F32, SLI_GATHER_PROGRAM_PLANES_F16,
-          SLI_GATHER_PROGRAM_PLANES_BF16}}};
+          SLI_GATHER_PROGRAM_PLANES_BF16}},
+        {{SLI_GATHER_MIX_PACKED_F32, SLI_GATHER_MIX_PACKED_F16, SLI_GATHER_MIX_PACKED_BF16},
+         {SLI_GATHER_MIX_PLANES_F32, SLI_GATHER_MIX_PLANES_F16, SLI_GATHER_MIX_PLANES_BF16}}};
 
     switch (to) {
     case SLUICE_F32:
@@ -46,7 +56,7 @@ static sli_gather_path units_to(sluice_dtype to, bool planes, bool programs)
     case SLUICE_BF16:
         return paths[programs][planes][2];
     default:
-        return programs ? SLI_GATHER_PROGRAM : SLI_GATHER_ANY;
+        return any_path(programs);
     }
 }
 
@@ -54,14 +64,15 @@ static sli_gather_path units_to(sluice_dtype to, bool planes, bool programs)
  * Columns of a slot are aligned. If the width is a multiple of the unit, all lines and planes are
  * aligned, too; other images are converted pixel by pixel.
  */
-static sli_gather_path path_of(const sli_conversion *conversion, bool programs, const void *to)
+static sli_gather_path path_of(const sli_conversion *conversion, sli_row_programs programs,
+                               const void *to)
 {
     const sli_gather_path path = units_to(conversion->to, conversion->to_chw, programs);
     const bool whole = conversion->from == SLUICE_U8 && !conversion->from_chw &&
                        conversion->channels == 3 &&
                        conversion->width % sli_gather_unit(path) == 0 && is_aligned(to, COPY_BYTES);
 
-    return whole ? path : programs ? SLI_GATHER_PROGRAM : SLI_GATHER_ANY;
+    return whole ? path : any_path(programs);
 }
 
 /*
@@ -77,9 +88,9 @@ static uint32_t units_of(const sli_gather *gather)
                : gather->image.pixels / unit;
 }
 
-/* Plans the image column; `programs`: offset in the slot of the row programs, or 0. */
-static sluice_status plan_image(const sli_conversion *conversion, uint64_t from,
-                                uint64_t from_bytes, uint64_t programs, void *to,
+/* Plans the image column, and its row programs, which are the last column. */
+static sluice_status plan_image(const sli_layout *layout, const sli_conversion *conversion,
+                                uint32_t column, sli_row_programs programs, void *to,
                                 sli_gather *gather)
 {
     sli_gather_image *image = &gather->image;
@@ -89,11 +100,11 @@ static sluice_status plan_image(const sli_conversion *conversion, uint64_t from,
         return sli_fail(SLUICE_E_INVALID, "GetNext converts no image of %ux%ux%u on this device",
                         conversion->height, conversion->width, conversion->channels);
     }
-    image->from = from;
-    image->from_bytes = from_bytes;
+    image->from = layout->offsets[column];
+    image->from_bytes = layout->row_bytes[column];
     image->to = to;
     image->to_bytes = sli_conversion_out_bytes(conversion);
-    image->programs = programs;
+    image->programs = programs != SLI_PROGRAMS_NONE ? layout->offsets[layout->column_count - 1] : 0;
     image->pixels = (uint32_t)pixels;
     image->width = conversion->width;
     image->channels = conversion->channels;
@@ -113,7 +124,7 @@ static sluice_status plan_image(const sli_conversion *conversion, uint64_t from,
     image->affine = conversion->affine;
     memcpy(image->scale, conversion->scale, sizeof(image->scale));
     memcpy(image->bias, conversion->bias, sizeof(image->bias));
-    gather->path = path_of(conversion, programs != 0, to);
+    gather->path = path_of(conversion, programs, to);
     return SLUICE_OK;
 }
 
@@ -145,10 +156,11 @@ static sluice_status add_ragged(const sli_layout *layout, uint32_t i, void *to, 
 }
 
 sluice_status sli_gather_plan(const sli_layout *layout, const sli_conversion *conversion,
-                              uint32_t column, bool programs, const sluice_tensor *outputs,
-                              sli_batch_header *header, sli_gather *gather_out)
+                              uint32_t column, sli_row_programs programs,
+                              const sluice_tensor *outputs, sli_batch_header *header,
+                              sli_gather *gather_out)
 {
-    const uint32_t columns = layout->column_count - (programs ? 1 : 0);
+    const uint32_t columns = layout->column_count - (programs != SLI_PROGRAMS_NONE ? 1 : 0);
     sli_gather gather;
     sluice_status st = SLUICE_OK;
 
@@ -159,8 +171,7 @@ sluice_status sli_gather_plan(const sli_layout *layout, const sli_conversion *co
     gather.ragged_offset = layout->ragged_offset;
     for (uint32_t i = 0; i < columns && st == SLUICE_OK; i++) {
         if (conversion != NULL && i == column) {
-            st = plan_image(conversion, layout->offsets[i], layout->row_bytes[i],
-                            programs ? layout->offsets[columns] : 0, outputs[i].data, &gather);
+            st = plan_image(layout, conversion, i, programs, outputs[i].data, &gather);
         } else if (layout->entry_bytes[i] > 0) {
             st = add_ragged(layout, i, outputs[i].data, &gather);
             gather.path = SLI_GATHER_RAGGED;

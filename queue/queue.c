@@ -25,7 +25,7 @@ static bool conversion_fits(const sli_queue_config *config)
 {
     const sli_conversion *conversion = config->conversion;
 
-    if (config->programs && !row_programs_fit(config)) {
+    if (config->programs != SLI_PROGRAMS_NONE && !row_programs_fit(config)) {
         return false;
     }
     return conversion == NULL ||
@@ -58,8 +58,9 @@ static sluice_status take_programs(sli_queue *queue, const sli_queue_config *con
     queue->converts =
         config->conversion != NULL || config->outputs != NULL || config->layout->extent > 0;
     queue->conversion_column = UINT32_MAX;
-    queue->has_row_programs = config->programs;
-    queue->output_count = config->layout->column_count - (config->programs ? 1 : 0);
+    queue->row_programs = config->programs;
+    queue->output_count =
+        config->layout->column_count - (config->programs != SLI_PROGRAMS_NONE ? 1 : 0);
     if (config->conversion != NULL) {
         queue->conversion = *config->conversion;
         queue->conversion_column = config->conversion_column;

@@ -149,20 +149,26 @@ static void make_outputs(const sli_queue *queue, const uint8_t *slot, const slui
     }
 }
 
-/* Converts a row of the image column, after its program if it has one. */
-static void convert_row(const sli_queue *queue, const uint8_t *slot, uint32_t row,
-                        const uint8_t *from, uint8_t *to)
+/* Converts the image column of a batch, after the programs of its rows if there are any. */
+static void convert_images(const sli_queue *queue, const uint8_t *slot, uint8_t *to,
+                           size_t to_bytes)
 {
     const sli_layout *layout = &queue->layout;
-    const uint8_t flags = slot[layout->row_flags_offset + row];
+    const uint8_t *images = slot + layout->offsets[queue->conversion_column];
+    const uint8_t *flags = slot + layout->row_flags_offset;
+    sli_row_batch batch = {.images = images, .flags = flags};
 
-    if (queue->has_row_programs) {
-        const uint8_t *programs = slot + layout->offsets[queue->output_count];
-
-        sli_row_program_run((const sli_row_program *)(const void *)programs + row,
-                            &queue->conversion, from, to, flags);
-    } else {
-        sli_convert_image(&queue->conversion, from, to, flags);
+    if (queue->row_programs != SLI_PROGRAMS_NONE) {
+        batch.programs = (const void *)(slot + layout->offsets[queue->output_count]);
+    }
+    for (uint32_t row = 0; row < layout->batch_size; row++) {
+        if (batch.programs != NULL) {
+            sli_row_program_run(&batch, row, &queue->conversion, to + row * to_bytes);
+        } else {
+            sli_convert_image(&queue->conversion,
+                              images + row * layout->row_bytes[queue->conversion_column],
+                              to + row * to_bytes, flags[row]);
+        }
     }
 }
 
@@ -174,18 +180,13 @@ static void convert_batch(sli_queue *queue, const uint8_t *slot, const sluice_te
     for (uint32_t i = 0; i < queue->output_count; i++) {
         const uint8_t *from = slot + layout->offsets[i];
         uint8_t *to = outputs[i].data;
-        size_t out_bytes = outputs[i].bytes / layout->batch_size;
 
         if (layout->entry_bytes[i] > 0) {
             sli_layout_widen(layout, i, slot, to);
-            continue;
-        }
-        if (i != queue->conversion_column) {
+        } else if (i == queue->conversion_column) {
+            convert_images(queue, slot, to, outputs[i].bytes / layout->batch_size);
+        } else {
             memcpy(to, from, outputs[i].bytes);
-            continue;
-        }
-        for (uint32_t row = 0; row < layout->batch_size; row++) {
-            convert_row(queue, slot, row, from + row * layout->row_bytes[i], to + row * out_bytes);
         }
     }
 }

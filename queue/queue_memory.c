@@ -54,8 +54,9 @@ static size_t device_words_bytes(const sli_queue_config *config)
 /* Number of tensors that steps receive. */
 static uint32_t outputs_of(const sli_queue_config *config)
 {
-    return config->outputs != NULL ? config->output_count
-                                   : config->layout->column_count - (config->programs ? 1 : 0);
+    return config->outputs != NULL
+               ? config->output_count
+               : config->layout->column_count - (config->programs != SLI_PROGRAMS_NONE ? 1 : 0);
 }
 
 /* Describes tensor i that steps receive, without its data. */
@@ -380,6 +381,6 @@ sluice_status sli_queue_gather(const sli_queue *queue, uint32_t set, sli_gather 
     }
     return sli_gather_plan(&queue->layout,
                            queue->conversion_column != UINT32_MAX ? &queue->conversion : NULL,
-                           queue->conversion_column, queue->has_row_programs, outputs,
+                           queue->conversion_column, queue->row_programs, outputs,
                            device_header(queue, set), gather_out);
 }

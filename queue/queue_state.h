@@ -58,10 +58,10 @@ struct sli_queue {
     bool converts; /* GetNext converts into `outputs`. If false, it copies (kernels) or lends the
                       slot to the step */
     sli_conversion conversion;
-    uint32_t conversion_column; /* index of the converted column; UINT32_MAX: no conversion */
-    bool has_row_programs;      /* the last column of the layout has the row programs */
-    sli_output *programs;       /* (output_count) column programs of the outputs; NULL: one
-                                   output per column */
+    uint32_t conversion_column;    /* index of the converted column; UINT32_MAX: no conversion */
+    sli_row_programs row_programs; /* if there are some, they are the last column of the layout */
+    sli_output *programs;          /* (output_count) column programs of the outputs; NULL: one
+                                      output per column */
     uint32_t output_count;
     uint32_t slots;
     uint32_t sets; /* number of sets of output tensors */

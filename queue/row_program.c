@@ -6,26 +6,95 @@
 
 #include "layout_int.h"
 
-_Static_assert(sizeof(sli_row_program) == 224 && offsetof(sli_row_program, operators) % 16 == 0,
+_Static_assert(sizeof(sli_row_program) == 240 && offsetof(sli_row_program, mix) % 16 == 0 &&
+                   offsetof(sli_row_program, operators) % 16 == 0,
                "kernels load operators 16 bytes at a time; docs/guide/transforms.md has the size");
 
-static uint32_t load_pixel(const uint8_t *in, uint32_t channels)
+/* A row whose result is made, one line after another. */
+typedef struct row_run {
+    const sli_row_program *program;
+    const sli_conversion *conversion;
+    sli_row_image image;
+    bool flips;
+    sli_warp_row warp; /* of the line */
+} row_run;
+
+static row_run begin_row(const sli_row_batch *batch, uint32_t row, const sli_conversion *conversion)
 {
+    const size_t bytes = (size_t)conversion->height * conversion->width * conversion->channels;
+
+    return (row_run){.program = &batch->programs[row],
+                     .conversion = conversion,
+                     .image = {batch->images + row * bytes, conversion->width, conversion->height,
+                               conversion->channels},
+                     .flips = conversion->flip && (batch->flags[row] & SLI_ROW_FLIP) != 0};
+}
+
+static uint32_t load_pixel(const sli_row_image *image, uint32_t x, uint32_t y)
+{
+    const uint8_t *from = image->pixels + ((size_t)y * image->width + x) * image->channels;
     uint32_t pixel = 0;
 
-    for (uint32_t c = 0; c < channels; c++) {
-        pixel |= (uint32_t)in[c] << 8 * c;
+    for (uint32_t c = 0; c < image->channels; c++) {
+        pixel |= (uint32_t)from[c] << 8 * c;
     }
     return pixel;
+}
+
+/* Applies operators [first, end) to a pixel. */
+static uint32_t operate(const row_run *run, uint32_t first, uint32_t end, uint32_t pixel,
+                        uint32_t x, uint32_t y)
+{
+    for (uint32_t i = first; i < end; i++) {
+        pixel = sli_row_operate(&run->program->operators[i], run->image.channels, pixel, x, y);
+    }
+    return pixel;
+}
+
+/* Makes pixel x of a line of the warp, from pixels that the operators before it have changed. */
+static uint32_t warp_pixel(const row_run *run, uint32_t x)
+{
+    const sli_row_program *program = run->program;
+    const sli_row_samples samples = sli_row_find(&run->warp, program->warp, x, &run->image);
+    const uint32_t count = program->warp == SLI_ROW_BILINEAR ? 4 : 1;
+    uint32_t pixels[4] = {program->fill, 0, 0, 0};
+
+    for (uint32_t k = 0; k < count; k++) {
+        const uint32_t column = (uint32_t)samples.column + (k & 1);
+        const uint32_t line = (uint32_t)samples.line + (k >> 1);
+
+        if (sli_row_is_inside(&samples, k, &run->image)) {
+            pixels[k] = operate(run, 0, program->before, load_pixel(&run->image, column, line),
+                                column, line);
+        }
+    }
+    return count == 1 ? pixels[0] : sli_row_blend(&samples, pixels, program->fill, &run->image);
+}
+
+/* Makes pixel (x, y) of the result, not yet converted. */
+static uint32_t make_pixel(const row_run *run, uint32_t x, uint32_t y)
+{
+    const sli_row_program *program = run->program;
+    const uint32_t from = run->flips ? run->image.width - 1 - x : x;
+    const uint32_t pixel =
+        program->warp == SLI_ROW_NO_WARP ? load_pixel(&run->image, from, y) : warp_pixel(run, from);
+
+    return operate(run, program->before, program->count, pixel, from, y);
+}
+
+/* The index of channel c of pixel `to` in the result. */
+static size_t index_of(const sli_conversion *conversion, size_t to, uint32_t c)
+{
+    const size_t plane = (size_t)conversion->height * conversion->width;
+
+    return conversion->to_chw ? c * plane + to : to * conversion->channels + c;
 }
 
 /* Converts a pixel and stores it as pixel `to` of the result, by the conversion's tables. */
 static void store_pixel(const sli_conversion *conversion, uint32_t pixel, size_t to, void *out)
 {
-    const size_t plane = (size_t)conversion->height * conversion->width;
-
     for (uint32_t c = 0; c < conversion->channels; c++) {
-        const size_t at = conversion->to_chw ? c * plane + to : to * conversion->channels + c;
+        const size_t at = index_of(conversion, to, c);
         const uint32_t byte = sli_pixel_channel(pixel, c);
 
         switch (conversion->to) {
@@ -42,62 +111,72 @@ static void store_pixel(const sli_conversion *conversion, uint32_t pixel, size_t
     }
 }
 
-/* Applies operators [first, end) to a pixel. */
-static uint32_t operate(const sli_row_program *program, uint32_t first, uint32_t end,
-                        uint32_t channels, uint32_t pixel, uint32_t x, uint32_t y)
+/* Converts a pixel and that of the partner, and stores their blend. */
+static void store_blend(const sli_conversion *conversion, const sli_row_mix *mix, uint32_t own,
+                        uint32_t other, size_t to, void *out)
 {
-    for (uint32_t i = first; i < end; i++) {
-        pixel = sli_row_operate(&program->operators[i], channels, pixel, x, y);
-    }
-    return pixel;
-}
+    const float share = sli_f32_of_bits(mix->a);
+    const float rest = sli_f32_of_bits(mix->b);
 
-/* Makes pixel x of a line of the warp, from pixels that the operators before it have changed. */
-static uint32_t warp_pixel(const sli_row_program *program, const sli_warp_row *row,
-                           const sli_row_image *image, uint32_t x)
-{
-    const sli_row_samples samples = sli_row_find(row, program->warp, x, image);
-    const uint32_t count = program->warp == SLI_ROW_BILINEAR ? 4 : 1;
-    uint32_t pixels[4] = {program->fill, 0, 0, 0};
+    for (uint32_t c = 0; c < conversion->channels; c++) {
+        const size_t at = index_of(conversion, to, c);
+        const uint32_t a = sli_pixel_channel(own, c);
+        const uint32_t b = sli_pixel_channel(other, c);
+        const float *f32 = conversion->table_f32[c];
+        const uint16_t *half = conversion->table_16[c];
 
-    for (uint32_t k = 0; k < count; k++) {
-        const uint32_t column = (uint32_t)samples.column + (k & 1);
-        const uint32_t line = (uint32_t)samples.line + (k >> 1);
-        const uint8_t *from =
-            image->pixels + ((size_t)line * image->width + column) * image->channels;
-
-        if (sli_row_is_inside(&samples, k, image)) {
-            pixels[k] = operate(program, 0, program->before, image->channels,
-                                load_pixel(from, image->channels), column, line);
+        switch (conversion->to) {
+        case SLUICE_U8:
+            ((uint8_t *)out)[at] = (uint8_t)sli_mix_round(
+                sli_mix_blend((float)(int32_t)a, (float)(int32_t)b, share, rest));
+            break;
+        case SLUICE_F32:
+            ((float *)out)[at] = sli_mix_blend(f32[a], f32[b], share, rest);
+            break;
+        case SLUICE_F16:
+            ((uint16_t *)out)[at] = sli_f16_of_f32(
+                sli_mix_blend(sli_f32_of_f16(half[a]), sli_f32_of_f16(half[b]), share, rest));
+            break;
+        default:
+            ((uint16_t *)out)[at] = sli_bf16_of_f32(
+                sli_mix_blend(sli_f32_of_bf16(half[a]), sli_f32_of_bf16(half[b]), share, rest));
+            break;
         }
     }
-    return count == 1 ? pixels[0] : sli_row_blend(&samples, pixels, program->fill, image);
 }
 
-void sli_row_program_run(const sli_row_program *program, const sli_conversion *conversion,
-                         const uint8_t *in, void *out, uint8_t flags)
+/* Makes pixel (x, y) of the result of a row, and stores it. */
+static void run_pixel(const row_run *own, const row_run *other, uint32_t x, uint32_t y, void *out)
 {
-    const bool flips = conversion->flip && (flags & SLI_ROW_FLIP) != 0;
-    const uint32_t channels = conversion->channels;
-    const uint32_t width = conversion->width;
-    const sli_row_image image = {in, width, conversion->height, channels};
+    const sli_row_mix *mix = &own->program->mix;
+    const size_t to = (size_t)y * own->image.width + x;
 
-    if ((flags & SLI_ROW_ZERO) != 0) {
+    if (mix->kind == SLI_ROW_BLEND) {
+        store_blend(own->conversion, mix, make_pixel(own, x, y), make_pixel(other, x, y), to, out);
+    } else {
+        store_pixel(own->conversion, make_pixel(sli_row_is_pasted(mix, x, y) ? other : own, x, y),
+                    to, out);
+    }
+}
+
+void sli_row_program_run(const sli_row_batch *batch, uint32_t row, const sli_conversion *conversion,
+                         void *out)
+{
+    const sli_row_mix *mix = &batch->programs[row].mix;
+    row_run own;
+    row_run other;
+
+    if ((batch->flags[row] & SLI_ROW_ZERO) != 0) {
         memset(out, 0, sli_conversion_out_bytes(conversion));
         return;
     }
+    own = begin_row(batch, row, conversion);
+    other = mix->kind != SLI_ROW_NO_MIX ? begin_row(batch, mix->partner, conversion) : own;
     for (uint32_t y = 0; y < conversion->height; y++) {
-        const size_t line = (size_t)y * width;
-        const sli_warp_row row = sli_warp_row_of(program->matrix, y);
-
-        for (uint32_t x = 0; x < width; x++) {
-            const uint32_t pixel = program->warp == SLI_ROW_NO_WARP
-                                       ? load_pixel(in + (line + x) * channels, channels)
-                                       : warp_pixel(program, &row, &image, x);
-
-            store_pixel(conversion,
-                        operate(program, program->before, program->count, channels, pixel, x, y),
-                        line + (flips ? width - 1 - x : x), out);
+        own.warp = sli_warp_row_of(own.program->matrix, y);
+        other.warp = sli_warp_row_of(other.program->matrix, y);
+        for (uint32_t x = 0; x < conversion->width; x++) {
+            run_pixel(&own, &other, x, y, out);
         }
     }
 }

@@ -13,8 +13,10 @@ packed="sli_kernel_gather_packed_f32 sli_kernel_gather_packed_f16 sli_kernel_gat
 programs="sli_kernel_gather_program_planes_f32 sli_kernel_gather_program_planes_f16
 sli_kernel_gather_program_planes_bf16 sli_kernel_gather_program_packed_f32
 sli_kernel_gather_program_packed_f16 sli_kernel_gather_program_packed_bf16"
+mixes="sli_kernel_gather_mix_planes_f32 sli_kernel_gather_mix_planes_f16 sli_kernel_gather_mix_planes_bf16
+sli_kernel_gather_mix_packed_f32 sli_kernel_gather_mix_packed_f16 sli_kernel_gather_mix_packed_bf16"
 gathers="sli_kernel_gather_copy sli_kernel_gather_any sli_kernel_gather_windows sli_kernel_gather_ragged $planes $packed
-sli_kernel_gather_program $programs"
+sli_kernel_gather_program $programs sli_kernel_gather_mix $mixes"
 controls="sli_kernel_begin sli_kernel_next step_kernel_begin step_kernel_next"
 
 # Where they lie, and which there are.
@@ -54,12 +56,13 @@ usage() {
     sed -n "/Compiling entry function '$1'/,/Used/p" "$2" | tr '\n' ' '
 }
 
-# is_lean LINE: at most 64 registers, for programs of rows 80; no stack and no spills.
+# is_lean LINE: at most 64 registers, for programs of rows 80, for mixes of rows 96; no stack and no spills.
 is_lean() {
     echo "$1"
     registers=$(echo "$1" | sed -n 's/.*Used \([0-9]*\) registers.*/\1/p')
     case $1 in
     *sli_kernel_gather_program*) most=80 ;;
+    *sli_kernel_gather_mix*) most=96 ;;
     *) most=64 ;;
     esac
     [ -n "$registers" ] && [ "$registers" -le $most ] &&
@@ -139,20 +142,28 @@ for kernel in $planes $packed; do
     check "$kernel has none 8, 32 or 64 bytes apart" counts $kernel 'mul[.]wide[.]u32.*, (8|32|64);' 0
 done
 # A unit of pixels is three stores. The head of a program and its operators, before and after the
-# warp, are loaded 16 bytes at a time.
-for kernel in $programs; do
+# warp, are loaded 16 bytes at a time, and so is how rows are mixed. The code of a program is there
+# once, also for two rows; the flags of a row that is mixed are read twice.
+for kernel in $programs $mixes; do
+    case $kernel in
+    *mix*) loads=5 bytes=3 ;;
+    *) loads=4 bytes=2 ;;
+    esac
     check "$kernel has 4 stores of 16 bytes" counts $kernel 'st[.]global[.]v4' 4
     check "$kernel has none of 2, 4 or 8 bytes but its clock's" counts $kernel 'st[.]global[.](v2|.16|.32)' 0
-    check "$kernel has 4 loads of 16 bytes" counts $kernel 'ld[.]global[.]nc[.]v4' 4
-    check "$kernel loads single bytes of flags and of copies only" counts $kernel 'ld[.]global[.]nc[.]u8' 2
+    check "$kernel has $loads loads of 16 bytes" counts $kernel 'ld[.]global[.]nc[.]v4' $loads
+    check "$kernel loads single bytes of flags and of copies only" counts $kernel 'ld[.]global[.]nc[.]u8' $bytes
     check "$kernel divides as IEEE 754 requires" lacks $kernel 'div.approx'
     check "$kernel keeps subnormal numbers" lacks $kernel .ftz
 done
 check "sli_kernel_gather_windows has 2 stores of 16 bytes" \
     counts sli_kernel_gather_windows 'st[.]global[.]v4' 2
-for layout in planes packed program_planes program_packed; do
+for layout in planes packed program_planes program_packed mix_planes mix_packed; do
     check "f16 is rounded by the instruction, $layout" has sli_kernel_gather_${layout}_f16 cvt.rn.f16x2.f32
     check "bf16 is rounded by the instruction, $layout" has sli_kernel_gather_${layout}_bf16 cvt.rn.bf16x2.f32
+done
+for layout in planes packed; do
+    check "rounded f16 values are widened by the instruction, $layout" has sli_kernel_gather_mix_${layout}_f16 cvt.f32.f16
 done
 check "the digest is added up by atomics" either step_kernel_digest atom.global.add.u64 red.global.add.u64
 for unit in $units; do

@@ -129,6 +129,9 @@ static void run_library_map(sample_loader *loader, const dataset_stage *stage,
     for (uint32_t i = 0; i < layout->column_count; i++) {
         columns[i] = batch->data + layout->offsets[i];
     }
+    if (loader->plan->device_mixes) {
+        view.programs = (void *)columns[loader->plan->program_column];
+    }
     for (uint32_t row = 0; row < layout->batch_size; row++) {
         if ((batch->row_flags[row] & SLI_ROW_ZERO) == 0) {
             loader->batch_rows[view.count++] = row;

@@ -30,9 +30,9 @@ static void copy_out(const sli_plan *plan, const row_buffers *buffers, void *con
             sli_output_make(&plan->outputs[i], &buffers->layout, from, columns[i]);
         } else if (plan->program_column >= 0 && (int)i == plan->image_column) {
             const uint8_t *program = buffers->row + buffers->layout.offsets[plan->program_column];
+            const sli_row_batch batch = {(const void *)program, from, &buffers->flags};
 
-            sli_row_program_run((const sli_row_program *)(const void *)program,
-                                &plan->device_conversion, from, columns[i], buffers->flags);
+            sli_row_program_run(&batch, 0, &plan->device_conversion, columns[i]);
         } else if (plan->device_converts && (int)i == plan->image_column) {
             sli_convert_image(&plan->device_conversion, from, columns[i], buffers->flags);
         } else {

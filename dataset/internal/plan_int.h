@@ -21,6 +21,7 @@
 #include "conversion_int.h"
 #include "layout_int.h"
 #include "output_int.h"
+#include "row_program_int.h"
 #include "text_int.h"
 
 /* Policy for a sample that cannot be read or decoded. The values equal those of sluice_on_error. */
@@ -73,7 +74,9 @@ typedef struct sli_plan {
     sli_conversion device_conversion;
     bool device_colors; /* GetNext applies colour stages before device_conversion; then
                            device_converts is true */
-    int program_column; /* index in wire of their row programs, the last one; not a column of
+    bool device_mixes;  /* GetNext mixes rows of the image, after device_conversion; then
+                           device_converts is true */
+    int program_column; /* index in wire of the row programs of both, the last one; not a column of
                            steps; -1: none */
     sli_conversion host_conversion;
     uint32_t stage_count;        /* number of profile stages that run in workers */
@@ -88,6 +91,9 @@ typedef struct sli_plan {
 sluice_status sli_plan_open(sluice_dataset *dataset, const sli_run_settings *settings,
                             sli_plan **plan_out);
 void sli_plan_close(sli_plan *plan);
+
+/* What a queue must know of the row programs of batches. */
+sli_row_programs sli_plan_programs(const sli_plan *plan);
 
 /* Makes the layout of the batches that workers write. Returns E_INVALID as sli_layout_make(). */
 sluice_status sli_plan_layout(const sli_plan *plan, sli_layout *layout_out);

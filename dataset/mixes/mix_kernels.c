@@ -7,20 +7,13 @@
 
 #include "cpu_int.h"
 #include "float16_int.h"
+#include "mix_pixel_int.h"
 
 #if defined(__F16C__)
 #include <immintrin.h>
 #endif
 
 enum { BLOCK = 64 };
-
-/* 1.5 * 2^23: (value + ROUND) - ROUND is the nearest integer, halves to even, of a small float. */
-#define ROUND 12582912.0F
-
-static inline float blend(float own, float other, float share, float rest)
-{
-    return other * rest + own * share;
-}
 
 static void blend_u8(uint8_t *own, const uint8_t *other, float share, float rest, size_t count)
 {
@@ -30,16 +23,15 @@ static void blend_u8(uint8_t *own, const uint8_t *other, float share, float rest
         uint8_t block[BLOCK];
 
         for (size_t i = 0; i < BLOCK; i++) {
-            block[i] = (uint8_t)(int32_t)(blend(own[first + i], other[first + i], share, rest) +
-                                          ROUND - ROUND);
+            block[i] = (uint8_t)sli_mix_round(
+                sli_mix_blend(own[first + i], other[first + i], share, rest));
         }
         for (size_t i = 0; i < BLOCK; i++) {
             own[first + i] = block[i];
         }
     }
     for (; first < count; first++) {
-        own[first] =
-            (uint8_t)(int32_t)(blend(own[first], other[first], share, rest) + ROUND - ROUND);
+        own[first] = (uint8_t)sli_mix_round(sli_mix_blend(own[first], other[first], share, rest));
     }
 }
 
@@ -51,14 +43,14 @@ static void blend_f32(float *own, const float *other, float share, float rest, s
         float block[BLOCK];
 
         for (size_t i = 0; i < BLOCK; i++) {
-            block[i] = blend(own[first + i], other[first + i], share, rest);
+            block[i] = sli_mix_blend(own[first + i], other[first + i], share, rest);
         }
         for (size_t i = 0; i < BLOCK; i++) {
             own[first + i] = block[i];
         }
     }
     for (; first < count; first++) {
-        own[first] = blend(own[first], other[first], share, rest);
+        own[first] = sli_mix_blend(own[first], other[first], share, rest);
     }
 }
 
@@ -80,8 +72,8 @@ static void blend_f16(uint16_t *own, const uint16_t *other, float share, float r
     }
 #endif
     for (; i < count; i++) {
-        own[i] =
-            sli_f16_of_f32(blend(sli_f32_of_f16(own[i]), sli_f32_of_f16(other[i]), share, rest));
+        own[i] = sli_f16_of_f32(
+            sli_mix_blend(sli_f32_of_f16(own[i]), sli_f32_of_f16(other[i]), share, rest));
     }
 }
 
@@ -93,8 +85,8 @@ static void blend_bf16(uint16_t *own, const uint16_t *other, float share, float 
         uint16_t block[BLOCK];
 
         for (size_t i = 0; i < BLOCK; i++) {
-            block[i] = sli_bf16_of_f32(blend(sli_f32_of_bf16(own[first + i]),
-                                             sli_f32_of_bf16(other[first + i]), share, rest));
+            block[i] = sli_bf16_of_f32(sli_mix_blend(
+                sli_f32_of_bf16(own[first + i]), sli_f32_of_bf16(other[first + i]), share, rest));
         }
         for (size_t i = 0; i < BLOCK; i++) {
             own[first + i] = block[i];
@@ -102,7 +94,7 @@ static void blend_bf16(uint16_t *own, const uint16_t *other, float share, float 
     }
     for (; first < count; first++) {
         own[first] = sli_bf16_of_f32(
-            blend(sli_f32_of_bf16(own[first]), sli_f32_of_bf16(other[first]), share, rest));
+            sli_mix_blend(sli_f32_of_bf16(own[first]), sli_f32_of_bf16(other[first]), share, rest));
     }
 }
 

@@ -41,6 +41,7 @@
 #include "point_pairs.h"
 #include "resize_filter.h"
 #include "rng_int.h"
+#include "row_program_int.h"
 #include "source.h"
 #include "stage_param.h"
 #include "stage_schema.h"
@@ -128,6 +129,8 @@ typedef struct batch_view {
     const uint32_t *rows;       /* (count) indices of the rows with a sample, ascending */
     uint32_t count;             /* at least 1 */
     uint8_t *saved;             /* memory of one row of the largest column */
+    sli_row_program *programs;  /* of all rows of the batch: GetNext mixes the first image, which is
+                                   not converted yet; NULL: the map does */
     sli_draws draws;            /* `sample` is the position of the batch */
 } batch_view;
 

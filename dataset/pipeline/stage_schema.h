@@ -47,6 +47,7 @@ typedef struct column_info {
     bool is_chw;      /* images: (C, H, W) */
     bool is_fixed; /* images: a map has read or written the image, so the next conversion must write
                       to another buffer */
+    bool is_mixed; /* images: mixup or cutmix mixes the image, after all conversions */
     bool is_erased; /* images: random_erasing has set converted values, which later conversions must
                        not change */
     double white;   /* images: the value of white, 255 for bytes; 0: unknown */
@@ -85,6 +86,7 @@ typedef struct stage_schema {
                                images */
     bool is_mapped;     /* an earlier stage is a map, or a filter that is called after geometry */
     uint32_t map_count; /* number of maps, filters and batch maps */
+    uint32_t mixes;     /* most times that mixup and cutmix mix a batch */
     uint32_t filter_count;
     bool is_bucketed;                /* an earlier stage is bucket */
     bool is_cached;                  /* an earlier stage is cache */

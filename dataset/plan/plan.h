@@ -292,11 +292,13 @@ typedef struct batch_span {
     uint64_t done;
 } batch_span;
 
-/* Passes of the planner that have a file of their own. plan_note() adds a text line for explain. */
+/* Passes of the planner that have a file of their own. plan_note() adds a text line for explain.
+ * plan_mixes() is called for the image of the batch; `whole` has all conversions of its segment. */
 sluice_status plan_steps(sli_plan *plan);
 sluice_status plan_buffers(sli_plan *plan);
 sluice_status plan_conversions(sli_plan *plan);
 sluice_status plan_windows(sli_plan *plan);
+sluice_status plan_mixes(sli_plan *plan, const plan_segment *segment, const sli_conversion *whole);
 sluice_status plan_programs(sli_plan *plan);
 sluice_status plan_extents(sli_plan *plan);
 sluice_status plan_partners(sli_plan *plan);
@@ -351,6 +353,12 @@ sluice_status plan_make_order(const sli_plan *plan, const order_settings *settin
  * cache, nor for a shared one, which sli_plan_share_cache() creates. E_INVALID: its bytes are too
  * few for the samples; E_NO_MEMORY. */
 sluice_status plan_cache_open(const sli_plan *plan);
+
+/* The argument `offload` of a conversion. */
+static inline uint32_t plan_offload_of(const dataset_stage *stage)
+{
+    return ((const conversion_args *)(const void *)stage->args.bytes)->offload;
+}
 
 /* Finds the further image with this source column, which must exist. */
 const plan_partner *plan_partner_of(const struct plan_details *details, uint32_t column);

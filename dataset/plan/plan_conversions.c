@@ -33,11 +33,6 @@ static bool splits_affine(const sluice_dataset *dataset, const plan_segment *c, 
     return affine[0] && affine[1];
 }
 
-static uint32_t offload_of(const dataset_stage *stage)
-{
-    return ((const conversion_args *)(const void *)stage->args.bytes)->offload;
-}
-
 /* Returns E_INVALID: conversion k is requested on the host, after `before`, which is on the device.
  */
 static sluice_status comes_back(const sli_plan *plan, const plan_segment *c, uint32_t k,
@@ -73,12 +68,12 @@ static sluice_status choose_split(const sli_plan *plan, const plan_segment *c, u
 {
     const uint32_t device = plan->details->device;
     uint32_t least = 0;
-    uint32_t most = plan->device_colors ? 0 : c->count;
+    uint32_t most = plan->device_colors || plan->device_mixes ? 0 : c->count;
     char on_device[64] = "device";
 
     for (uint32_t k = 0; k < c->count; k++) {
         const dataset_stage *stage = &plan->dataset->stages[c->stages[k]];
-        const uint32_t target = offload_of(stage);
+        const uint32_t target = plan_offload_of(stage);
 
         if (device > 0 && c->stages[k] > device && k < most) {
             most = k;
@@ -230,13 +225,13 @@ static sluice_status want_host(const sli_plan *plan, const plan_segment *segment
     }
     if (is_after) {
         return sli_fail(SLUICE_E_INVALID,
-                        "device comes before stages of an image that a map, mixup or cutmix uses, "
-                        "which runs on the host; put device after the map, or leave it out");
+                        "device comes before stages of an image that a map uses, which runs on "
+                        "the host; put device after the map, or leave it out");
     }
     for (uint32_t k = 0; k < segment->count; k++) {
         const dataset_stage *stage = &plan->dataset->stages[segment->stages[k]];
 
-        if (offload_of(stage) == OFFLOAD_DEVICE) {
+        if (plan_offload_of(stage) == OFFLOAD_DEVICE) {
             return sli_fail(SLUICE_E_INVALID,
                             "%s offload=device comes before a map, which runs on the host; put it "
                             "after the map, or leave offload out",
@@ -279,7 +274,7 @@ static sluice_status convert_views(const sli_plan *plan, const plan_segment *seg
     for (uint32_t k = 0; k < segment->count; k++) {
         const dataset_stage *stage = &plan->dataset->stages[segment->stages[k]];
 
-        if (offload_of(stage) == OFFLOAD_DEVICE) {
+        if (plan_offload_of(stage) == OFFLOAD_DEVICE) {
             return sli_fail(SLUICE_E_INVALID,
                             "%s offload=device: the workers convert the %u views of an image; "
                             "leave offload out",
@@ -319,8 +314,8 @@ static sluice_status plan_last_segment(sli_plan *plan, const plan_segment *segme
     *column = wire.columns[wire.image];
     schema_add_views(&wire, column);
     memcpy(column->name, plan->seen[plan->image_column].name, sizeof(column->name));
-    plan->device_converts =
-        plan->device_colors || !sli_conversion_is_identity(&plan->device_conversion);
+    plan->device_converts = plan->device_colors || plan->device_mixes ||
+                            !sli_conversion_is_identity(&plan->device_conversion);
     find_flips(plan, segment, split);
     note_conversions(plan, segment, split);
     return SLUICE_OK;
@@ -335,11 +330,30 @@ static bool is_last(const sli_plan *plan, const plan_segment *segment)
            schema->infos[plan->image_column].buffer == segment->to;
 }
 
+/* Plans the conversions of the image of the batch, and where it is mixed. Workers can mix it only
+ * if they run all its conversions. */
+static sluice_status plan_image_of_batch(sli_plan *plan, const plan_segment *segment,
+                                         sli_conversion *program)
+{
+    const bool is_mixed = plan->dataset->opened_schema.infos[plan->image_column].is_mixed;
+    sluice_status st = SLUICE_OK;
+
+    if (is_mixed) {
+        st = fold_conversions(plan, segment, 0, segment->count, program);
+        st = st == SLUICE_OK ? plan_mixes(plan, segment, program) : st;
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    return is_mixed && !plan->device_mixes ? plan_host_segment(plan, segment, program)
+                                           : plan_last_segment(plan, segment, program);
+}
+
 static sluice_status plan_segment_program(sli_plan *plan, plan_segment *segment,
                                           sli_conversion *program)
 {
     if (is_last(plan, segment)) {
-        return plan_last_segment(plan, segment, program);
+        return plan_image_of_batch(plan, segment, program);
     }
     if (segment->follows) {
         return fold_conversions(plan, segment, 0, segment->count, program);

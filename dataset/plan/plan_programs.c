@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The planner's pass over colour stages after the stage device: GetNext runs them, by a program of
- * each row, which is the last column of the slot. */
+/* The planner's pass over what GetNext does by a program of each row, which is the last column of
+ * the slot: colour stages after the stage device, and mixes of rows. */
 #include <stdio.h>
 
 #include "layout_int.h"
@@ -51,14 +51,37 @@ static sluice_status check_flips(const struct plan_details *details)
     return SLUICE_OK;
 }
 
+static void note_batch_maps(sli_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->details->batch_map_count; i++) {
+        const plan_batch_map *map = &plan->details->batch_maps[i];
+        char text[240];
+
+        snprintf(text, sizeof(text),
+                 "%s: on whole batches, by the worker that writes the last row%s", map->name,
+                 map->map == NULL && plan->device_mixes
+                     ? "; the image in the device's GetNext, by a program of each row"
+                     : "");
+        plan_note(plan, text);
+    }
+}
+
+sli_row_programs sli_plan_programs(const sli_plan *plan)
+{
+    return plan->program_column < 0 ? SLI_PROGRAMS_NONE
+           : plan->device_mixes     ? SLI_PROGRAMS_MIX
+                                    : SLI_PROGRAMS_ALONE;
+}
+
 sluice_status plan_programs(sli_plan *plan)
 {
     const struct plan_details *details = plan->details;
     sluice_status st;
 
     plan->program_column = -1;
+    note_batch_maps(plan);
     if (!plan->device_colors) {
-        return SLUICE_OK;
+        return plan->device_mixes ? add_column(plan) : SLUICE_OK;
     }
     st = check_flips(details);
     if (st != SLUICE_OK) {

@@ -2,7 +2,6 @@
 /*
  * The planner's pass over maps and array stages: what is done to a sample after geometry, in order.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "alloc_int.h"
@@ -162,7 +161,6 @@ static void add_batch_map(sli_plan *plan, uint32_t number, const stage_schema *b
 {
     const dataset_stage *stage = &plan->dataset->stages[number];
     plan_batch_map *added = &plan->details->batch_maps[plan->details->batch_map_count++];
-    char note[200];
 
     if (stage->def->batch != NULL) {
         set_batch_stage(plan, number, before, after, added);
@@ -171,9 +169,6 @@ static void add_batch_map(sli_plan *plan, uint32_t number, const stage_schema *b
                            after, added);
     }
     added->profiled = before->map_count;
-    snprintf(note, sizeof(note), "%s: on whole batches, by the worker that writes the last row",
-             added->name);
-    plan_note(plan, note);
 }
 
 /* Adds the segment of an image that ends in buffer `to`. */

@@ -173,6 +173,18 @@ SLI_KERNEL_FN uint32_t gather_pair_f16(float low, float high)
 #endif
 }
 
+SLI_KERNEL_FN float gather_f32_of_f16(uint16_t value)
+{
+#if defined(__CUDA_ARCH__)
+    float result;
+
+    asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value));
+    return result;
+#else
+    return sli_f32_of_f16(value);
+#endif
+}
+
 SLI_KERNEL_FN uint32_t gather_pair_bf16(float low, float high)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

@@ -161,46 +161,64 @@ SLI_KERNEL_FN sli_row_image gather_row_image(const sli_gather_image *image, cons
     return result;
 }
 
+SLI_KERNEL_FN uint8_t gather_load_flags(const sli_gather *g, const uint8_t *slot, uint32_t row)
+{
+    return gather_load_8(slot + g->row_flags + row);
+}
+
+/* Makes pixel `to` of the result of a row, not yet converted; with any number of channels. */
+SLI_KERNEL_FN uint32_t gather_make_pixel(const sli_gather *g, const uint8_t *slot, uint32_t row,
+                                         uint8_t flags, uint32_t to)
+{
+    const sli_gather_image *image = &g->image;
+    const sli_row_program *programs = (const sli_row_program *)(slot + image->programs);
+    const uint32_t channels = image->channels;
+    const uint8_t *in = slot + image->from + row * image->from_bytes;
+    const sli_row_image from = gather_row_image(image, in, channels);
+    const uint32_t at =
+        image->flip != 0 && (flags & SLI_ROW_FLIP) != 0 ? gather_flipped(to, image->width) : to;
+    const uint32_t x = at % image->width;
+    const uint32_t y = at / image->width;
+    const gather_program program =
+        gather_load_program(&programs[row], (flags & SLI_ROW_ZERO) != 0, y);
+    uint32_t pixel = program.warp != SLI_ROW_NO_WARP
+                         ? gather_warp_pixel(&program, &from, x)
+                         : gather_load_pixel(in + (uint64_t)at * channels, channels);
+
+    gather_operate(program.program, program.before, program.count, channels, x, y, 1, 1, &pixel);
+    return pixel;
+}
+
+/* Converts channel c of a pixel, but does not round to the type of the result. */
+SLI_KERNEL_FN float gather_convert(const sli_gather_image *image, uint32_t pixel, uint32_t c)
+{
+    const float value = (float)(int32_t)sli_pixel_channel(pixel, c);
+
+    return image->affine != 0 ? gather_affine(value, image->scale[c], image->bias[c]) : value;
+}
+
 /* Converts any type, layout, width and number of channels, pixel by pixel. */
 SLI_KERNEL_FN void gather_program_any(const sli_gather *g, const uint8_t *slot, uint32_t t,
                                       uint32_t n)
 {
     const sli_gather_image *image = &g->image;
-    const sli_row_program *programs = (const sli_row_program *)(slot + image->programs);
     const uint32_t pixels = image->pixels;
     const uint32_t channels = image->channels;
     gather_walk walk = gather_walk_begin(pixels, t, n);
 
     for (; walk.row < g->batch_size; gather_walk_next(&walk, pixels)) {
-        const uint8_t *in = slot + image->from + walk.row * image->from_bytes;
-        const sli_row_image from = gather_row_image(image, in, channels);
         uint8_t *out = image->to + walk.row * image->to_bytes;
-        const uint8_t flags = gather_load_8(slot + g->row_flags + walk.row);
+        const uint8_t flags = gather_load_flags(g, slot, walk.row);
         const bool zero = (flags & SLI_ROW_ZERO) != 0;
-        const uint32_t at = image->flip != 0 && (flags & SLI_ROW_FLIP) != 0
-                                ? gather_flipped(walk.unit, image->width)
-                                : walk.unit;
-        const uint32_t x = at % image->width;
-        const uint32_t y = at / image->width;
-        const gather_program program = gather_load_program(&programs[walk.row], zero, y);
-        uint32_t pixel = program.warp != SLI_ROW_NO_WARP
-                             ? gather_warp_pixel(&program, &from, x)
-                             : gather_load_pixel(in + (uint64_t)at * channels, channels);
+        const uint32_t pixel = gather_make_pixel(g, slot, walk.row, flags, walk.unit);
 
-        gather_operate(program.program, program.before, program.count, channels, x, y, 1, 1,
-                       &pixel);
         SLI_UNROLL
         for (uint32_t c = 0; c < SLI_MAX_CHANNELS; c++) {
             const uint32_t to =
                 image->to_chw != 0 ? c * pixels + walk.unit : walk.unit * channels + c;
-            const float value = (float)(int32_t)sli_pixel_channel(pixel, c);
 
             if (c < channels) {
-                gather_store(image->to_dtype, out, to,
-                             zero ? 0
-                             : image->affine != 0
-                                 ? gather_affine(value, image->scale[c], image->bias[c])
-                                 : value);
+                gather_store(image->to_dtype, out, to, zero ? 0 : gather_convert(image, pixel, c));
             }
         }
     }
@@ -240,6 +258,34 @@ SLI_KERNEL_FN float gather_value(const uint32_t *pixels, uint32_t i, uint32_t c,
     return zero ? 0 : gather_fma(value, image->scale[c], image->bias[c]);
 }
 
+/* Makes unit `to` of the result of a row of three channels, not yet converted. */
+SLI_KERNEL_FN void gather_make_unit(const sli_gather *g, const uint8_t *slot, uint32_t row,
+                                    uint8_t flags, uint32_t to, uint32_t unit, uint32_t *pixels)
+{
+    const sli_gather_image *image = &g->image;
+    const sli_row_program *programs = (const sli_row_program *)(slot + image->programs);
+    const uint32_t line = image->width / unit;
+    const uint8_t *in = slot + image->from + row * image->from_bytes;
+    const bool zero = (flags & SLI_ROW_ZERO) != 0;
+    const bool flipped = image->flip != 0 && (flags & SLI_ROW_FLIP) != 0;
+    const uint32_t from = flipped ? gather_flipped(to, line) : to;
+    const sli_row_image view = gather_row_image(image, in, 3);
+    const uint32_t x = from % line * unit;
+    const uint32_t y = from / line;
+    const gather_program program = gather_load_program(&programs[row], zero, y);
+
+    if (program.warp != SLI_ROW_NO_WARP) {
+        gather_warp_unit(&program, &view, x, unit, pixels);
+    } else {
+        uint32_t words[6];
+
+        gather_load_pixels(in + 3 * unit * (uint64_t)from, unit, words);
+        gather_split_pixels(words, unit, pixels);
+    }
+    gather_operate(program.program, program.before, program.count, 3, x, y, unit, unit, pixels);
+    gather_flip_unit(unit, flipped, pixels);
+}
+
 /*
  * Converts (H, W, 3) u8 to (3, H, W) or, if not `planes`, to (H, W, 3), one unit of pixels at a
  * time, with three stores of 16 bytes. Without normalisation scale is 1 and bias 0.
@@ -248,36 +294,18 @@ SLI_KERNEL_FN void gather_program_units(const sli_gather *g, const uint8_t *slot
                                         uint32_t n, uint32_t unit, sluice_dtype dtype, bool planes)
 {
     const sli_gather_image *image = &g->image;
-    const sli_row_program *programs = (const sli_row_program *)(slot + image->programs);
     const uint32_t units = image->pixels / unit;
-    const uint32_t line = image->width / unit;
     const uint64_t part_bytes = planes ? image->to_bytes / 3 : 16;
     const uint64_t unit_bytes = planes ? 16 : 48;
     gather_walk walk = gather_walk_begin(units, t, n);
 
     for (; walk.row < g->batch_size; gather_walk_next(&walk, units)) {
-        const uint8_t *in = slot + image->from + walk.row * image->from_bytes;
         uint8_t *out = image->to + walk.row * image->to_bytes + unit_bytes * walk.unit;
-        const uint8_t flags = gather_load_8(slot + g->row_flags + walk.row);
+        const uint8_t flags = gather_load_flags(g, slot, walk.row);
         const bool zero = (flags & SLI_ROW_ZERO) != 0;
-        const bool flipped = image->flip != 0 && (flags & SLI_ROW_FLIP) != 0;
-        const uint32_t from = flipped ? gather_flipped(walk.unit, line) : walk.unit;
-        const sli_row_image view = gather_row_image(image, in, 3);
-        const uint32_t x = from % line * unit;
-        const uint32_t y = from / line;
-        const gather_program program = gather_load_program(&programs[walk.row], zero, y);
         uint32_t pixels[8];
 
-        if (program.warp != SLI_ROW_NO_WARP) {
-            gather_warp_unit(&program, &view, x, unit, pixels);
-        } else {
-            uint32_t words[6];
-
-            gather_load_pixels(in + 3 * unit * (uint64_t)from, unit, words);
-            gather_split_pixels(words, unit, pixels);
-        }
-        gather_operate(program.program, program.before, program.count, 3, x, y, unit, unit, pixels);
-        gather_flip_unit(unit, flipped, pixels);
+        gather_make_unit(g, slot, walk.row, flags, walk.unit, unit, pixels);
         SLI_UNROLL
         for (uint32_t part = 0; part < 3; part++) {
             float v[8];

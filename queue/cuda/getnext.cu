@@ -60,6 +60,7 @@ static __device__ __forceinline__ void gather_grid(const sli_getnext *getnext,
 
 #define GATHER_KERNEL(name, path)  GATHER_KERNEL_OF(name, path, 4)
 #define PROGRAM_KERNEL(name, path) GATHER_KERNEL_OF(name, path, 3)
+#define MIX_KERNEL(name, path)     GATHER_KERNEL_OF(name, path, 2)
 
 GATHER_KERNEL(sli_kernel_gather_copy, SLI_GATHER_COPY)
 GATHER_KERNEL(sli_kernel_gather_any, SLI_GATHER_ANY)
@@ -78,6 +79,13 @@ PROGRAM_KERNEL(sli_kernel_gather_program_planes_bf16, SLI_GATHER_PROGRAM_PLANES_
 PROGRAM_KERNEL(sli_kernel_gather_program_packed_f32, SLI_GATHER_PROGRAM_PACKED_F32)
 PROGRAM_KERNEL(sli_kernel_gather_program_packed_f16, SLI_GATHER_PROGRAM_PACKED_F16)
 PROGRAM_KERNEL(sli_kernel_gather_program_packed_bf16, SLI_GATHER_PROGRAM_PACKED_BF16)
+MIX_KERNEL(sli_kernel_gather_mix, SLI_GATHER_MIX)
+MIX_KERNEL(sli_kernel_gather_mix_planes_f32, SLI_GATHER_MIX_PLANES_F32)
+MIX_KERNEL(sli_kernel_gather_mix_planes_f16, SLI_GATHER_MIX_PLANES_F16)
+MIX_KERNEL(sli_kernel_gather_mix_planes_bf16, SLI_GATHER_MIX_PLANES_BF16)
+MIX_KERNEL(sli_kernel_gather_mix_packed_f32, SLI_GATHER_MIX_PACKED_F32)
+MIX_KERNEL(sli_kernel_gather_mix_packed_f16, SLI_GATHER_MIX_PACKED_F16)
+MIX_KERNEL(sli_kernel_gather_mix_packed_bf16, SLI_GATHER_MIX_PACKED_BF16)
 
 static void fill_launch(const void *function, uint32_t blocks, uint32_t threads, void *first,
                         void *second, sli_kernel_launch *launch)
@@ -134,6 +142,20 @@ static const void *gather_kernel(uint32_t path)
         return (const void *)sli_kernel_gather_program_packed_f16;
     case SLI_GATHER_PROGRAM_PACKED_BF16:
         return (const void *)sli_kernel_gather_program_packed_bf16;
+    case SLI_GATHER_MIX:
+        return (const void *)sli_kernel_gather_mix;
+    case SLI_GATHER_MIX_PLANES_F32:
+        return (const void *)sli_kernel_gather_mix_planes_f32;
+    case SLI_GATHER_MIX_PLANES_F16:
+        return (const void *)sli_kernel_gather_mix_planes_f16;
+    case SLI_GATHER_MIX_PLANES_BF16:
+        return (const void *)sli_kernel_gather_mix_planes_bf16;
+    case SLI_GATHER_MIX_PACKED_F32:
+        return (const void *)sli_kernel_gather_mix_packed_f32;
+    case SLI_GATHER_MIX_PACKED_F16:
+        return (const void *)sli_kernel_gather_mix_packed_f16;
+    case SLI_GATHER_MIX_PACKED_BF16:
+        return (const void *)sli_kernel_gather_mix_packed_bf16;
     default:
         return (const void *)sli_kernel_gather_any;
     }

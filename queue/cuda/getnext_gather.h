@@ -11,6 +11,7 @@
 #define SLUICE_GETNEXT_GATHER_H
 
 #include "gather_access.h"
+#include "gather_mixes.h"
 #include "gather_programs.h"
 #include "gather_values.h"
 #include "getnext_int.h"
@@ -448,6 +449,27 @@ SLI_KERNEL_FN void gather_thread(const sli_gather *g, const uint8_t *slot, uint3
         break;
     case SLI_GATHER_PROGRAM_PACKED_BF16:
         gather_program_units(g, slot, t, n, sli_gather_unit(path), SLUICE_BF16, false);
+        break;
+    case SLI_GATHER_MIX:
+        gather_mix_any(g, slot, t, n);
+        break;
+    case SLI_GATHER_MIX_PLANES_F32:
+        gather_mix_units(g, slot, t, n, sli_gather_unit(path), SLUICE_F32, true);
+        break;
+    case SLI_GATHER_MIX_PLANES_F16:
+        gather_mix_units(g, slot, t, n, sli_gather_unit(path), SLUICE_F16, true);
+        break;
+    case SLI_GATHER_MIX_PLANES_BF16:
+        gather_mix_units(g, slot, t, n, sli_gather_unit(path), SLUICE_BF16, true);
+        break;
+    case SLI_GATHER_MIX_PACKED_F32:
+        gather_mix_units(g, slot, t, n, sli_gather_unit(path), SLUICE_F32, false);
+        break;
+    case SLI_GATHER_MIX_PACKED_F16:
+        gather_mix_units(g, slot, t, n, sli_gather_unit(path), SLUICE_F16, false);
+        break;
+    case SLI_GATHER_MIX_PACKED_BF16:
+        gather_mix_units(g, slot, t, n, sli_gather_unit(path), SLUICE_BF16, false);
         break;
     default:
         gather_any(g, slot, t, n);

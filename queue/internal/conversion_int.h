@@ -44,6 +44,9 @@ sluice_status sli_conversion_prepare(sli_conversion *conversion);
 /* True if the program changes nothing. */
 bool sli_conversion_is_identity(const sli_conversion *conversion);
 
+/* True if the converted values of all bytes are finite. Only for prepared programs from u8. */
+bool sli_conversion_is_finite(const sli_conversion *conversion);
+
 /* Bytes of one converted image. */
 size_t sli_conversion_out_bytes(const sli_conversion *conversion);
 

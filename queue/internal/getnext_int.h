@@ -120,6 +120,13 @@ typedef enum sli_gather_path {
                                       time */
     SLI_GATHER_PROGRAM_PACKED_F16,
     SLI_GATHER_PROGRAM_PACKED_BF16,
+    SLI_GATHER_MIX, /* as the paths PROGRAM, and rows may be mixed with other rows */
+    SLI_GATHER_MIX_PLANES_F32,
+    SLI_GATHER_MIX_PLANES_F16,
+    SLI_GATHER_MIX_PLANES_BF16,
+    SLI_GATHER_MIX_PACKED_F32,
+    SLI_GATHER_MIX_PACKED_F16,
+    SLI_GATHER_MIX_PACKED_BF16,
     SLI_GATHER_PATHS
 } sli_gather_path;
 
@@ -134,6 +141,8 @@ SLI_DEVICE_FN uint32_t sli_gather_unit(sli_gather_path path)
     case SLI_GATHER_PACKED_F32:
     case SLI_GATHER_PROGRAM_PLANES_F32:
     case SLI_GATHER_PROGRAM_PACKED_F32:
+    case SLI_GATHER_MIX_PLANES_F32:
+    case SLI_GATHER_MIX_PACKED_F32:
         return 4;
     case SLI_GATHER_PLANES_F16:
     case SLI_GATHER_PLANES_BF16:
@@ -143,6 +152,10 @@ SLI_DEVICE_FN uint32_t sli_gather_unit(sli_gather_path path)
     case SLI_GATHER_PROGRAM_PLANES_BF16:
     case SLI_GATHER_PROGRAM_PACKED_F16:
     case SLI_GATHER_PROGRAM_PACKED_BF16:
+    case SLI_GATHER_MIX_PLANES_F16:
+    case SLI_GATHER_MIX_PLANES_BF16:
+    case SLI_GATHER_MIX_PACKED_F16:
+    case SLI_GATHER_MIX_PACKED_BF16:
         return 8;
     default:
         return 1;
@@ -161,7 +174,8 @@ typedef struct sli_gather_image {
     uint64_t from; /* byte offset in the slot */
     uint64_t from_bytes;
     uint64_t to_bytes;
-    uint64_t programs; /* for paths PROGRAM: byte offset in the slot of the (batch_size) programs */
+    uint64_t programs; /* for paths PROGRAM and MIX: byte offset in the slot of the (batch_size)
+                          programs */
     uint8_t *to;
     uint32_t pixels; /* pixels of one image; pixels * channels is below 2^32 */
     uint32_t width;
@@ -221,14 +235,15 @@ enum { SLI_GATHER_THREADS = 256 }; /* threads per block */
 
 /*
  * Plans the gather of a layout. conversion, which must be prepared, applies to `column`; NULL: no
- * conversion; it is NULL if a column is ragged. programs: the last column has the programs of its
- * rows, and is no output. outputs are the step's tensors, in column order; header, in the same
- * memory, is where the batch's header is written for the step. Returns E_INVALID for an image of
- * 2^32 values or more, and for rows of a ragged column of 2^32 units or more.
+ * conversion; it is NULL if a column is ragged. programs: if not NONE, the last column has the
+ * programs of its rows, and is no output. outputs are the step's tensors, in column order; header,
+ * in the same memory, is where the batch's header is written for the step. Returns E_INVALID for an
+ * image of 2^32 values or more, and for rows of a ragged column of 2^32 units or more.
  */
 sluice_status sli_gather_plan(const sli_layout *layout, const sli_conversion *conversion,
-                              uint32_t column, bool programs, const sluice_tensor *outputs,
-                              sli_batch_header *header, sli_gather *gather_out);
+                              uint32_t column, sli_row_programs programs,
+                              const sluice_tensor *outputs, sli_batch_header *header,
+                              sli_gather *gather_out);
 
 /*
  * Plans the gather of checked outputs: outputs[i] describes tensors[i]. Returns E_INVALID for rows

@@ -3,8 +3,9 @@
  * The program of a row: colour operations and a warp that GetNext applies to the image of one row
  * of a batch, before the conversion (conversion_int.h). A worker draws it with the sample; it is a
  * column of the slot, which steps do not see. The operations change one pixel at a time, so those
- * before the warp are applied to its samples. All have the bits of the workers' kernels
- * (dataset/colors, dataset/warps).
+ * before the warp are applied to its samples. After the conversion the row may be mixed with
+ * another one. All have the bits of the workers' kernels (dataset/colors, dataset/warps,
+ * dataset/mixes).
  *
  * A pixel is a word with one channel in each byte, the first one in the lowest byte.
  */
@@ -17,6 +18,7 @@
 #include "color_pixel_int.h"
 #include "conversion_int.h"
 #include "float16_int.h"
+#include "mix_pixel_int.h"
 #include "warp_pixel_int.h"
 
 enum {
@@ -44,12 +46,28 @@ typedef struct sli_row_operator {
 
 typedef enum sli_row_warp { SLI_ROW_NO_WARP, SLI_ROW_NEAREST, SLI_ROW_BILINEAR } sli_row_warp;
 
-/* Coordinates are those of the slot's image, before the flip of the row's flags. */
+typedef enum sli_row_mix_kind { SLI_ROW_NO_MIX, SLI_ROW_BLEND, SLI_ROW_PASTE } sli_row_mix_kind;
+
+/*
+ * How a row is mixed with another row of its batch, its partner, as that is before it is mixed
+ * itself. The worker that completes the batch writes it. Neither row has the flag SLI_ROW_ZERO.
+ */
+typedef struct sli_row_mix {
+    uint32_t kind;    /* an sli_row_mix_kind */
+    uint32_t partner; /* the other row, below the batch size */
+    uint32_t a;       /* BLEND: bits of the f32 factor of the row; PASTE: x | y << 16 of the
+                         rectangle of the partner, in the result */
+    uint32_t b; /* BLEND: bits of the f32 factor of the partner; PASTE: width | height << 16 */
+} sli_row_mix;
+
+/* Coordinates are those of the slot's image, before the flip of the row's flags, except in `mix`.
+ */
 typedef struct sli_row_program {
     uint32_t count;  /* operators, at most SLI_ROW_OPERATORS */
     uint32_t warp;   /* an sli_row_warp */
     uint32_t before; /* the operators before the warp; 0 if there is none */
     uint32_t fill;   /* the pixel outside the image */
+    sli_row_mix mix;
     sli_row_operator operators[SLI_ROW_OPERATORS];
     double matrix[9]; /* of the warp: from its result to its input (warp_pixel_int.h) */
     double padding;
@@ -137,6 +155,13 @@ SLI_DEVICE_FN uint32_t sli_row_operate(const sli_row_operator *op, uint32_t chan
     return sli_pixel_of(rgb);
 }
 
+/* True if pixel (x, y) of the result is that of the partner. */
+SLI_DEVICE_FN bool sli_row_is_pasted(const sli_row_mix *mix, uint32_t x, uint32_t y)
+{
+    return mix->kind == SLI_ROW_PASTE && x - (mix->a & 0xFFFF) < (mix->b & 0xFFFF) &&
+           y - (mix->a >> 16) < mix->b >> 16;
+}
+
 /* An image (height, width, channels) u8 of a slot. */
 typedef struct sli_row_image {
     const uint8_t *pixels;
@@ -211,11 +236,22 @@ SLI_DEVICE_FN uint32_t sli_row_blend(const sli_row_samples *samples, const uint3
     return result;
 }
 
-/*
- * Applies the program to an image of the conversion's shape, (H, W, C) u8, and converts it. flags:
- * as in sli_convert_image().
- */
-void sli_row_program_run(const sli_row_program *program, const sli_conversion *conversion,
-                         const uint8_t *in, void *out, uint8_t flags);
+/* What the queue must know of the programs of a batch. */
+typedef enum sli_row_programs {
+    SLI_PROGRAMS_NONE,  /* rows have no programs */
+    SLI_PROGRAMS_ALONE, /* no program mixes its row with another one */
+    SLI_PROGRAMS_MIX
+} sli_row_programs;
+
+/* The rows of a batch that have programs. */
+typedef struct sli_row_batch {
+    const sli_row_program *programs; /* (batch_size) */
+    const uint8_t *images;           /* (batch_size, H, W, C) of the conversion's shape */
+    const uint8_t *flags;            /* (batch_size) as in sli_convert_image() */
+} sli_row_batch;
+
+/* Applies the program of a row to its image, converts it, and mixes it with its partner. */
+void sli_row_program_run(const sli_row_batch *batch, uint32_t row, const sli_conversion *conversion,
+                         void *out);
 
 #endif

@@ -57,7 +57,7 @@ static void queue_config(const data_feed *f, uint32_t slots, sli_queue_config *c
     config->layout = &f->layout;
     config->conversion = f->plan->device_converts ? &f->plan->device_conversion : NULL;
     config->conversion_column = f->plan->image_column >= 0 ? (uint32_t)f->plan->image_column : 0;
-    config->programs = f->plan->program_column >= 0;
+    config->programs = sli_plan_programs(f->plan);
     config->outputs = f->plan->device_widens ? f->plan->outputs : NULL;
     config->output_count = f->plan->column_count;
     config->slots = slots;

@@ -315,18 +315,6 @@ static void conversions_on_the_host_are_refused_after_it(void)
     }
 }
 
-/* Mixing reads the image of the batch, so it stays on the workers. */
-static void images_that_are_mixed_stay_on_the_host(void)
-{
-    sluice_dataset *dataset = parsed("synthetic 8 8,8,3 classes=4 | device | random_invert | "
-                                     "normalize imagenet | batch 4 | mixup 4");
-    char *explanation = NULL;
-
-    T_STATUS(sluice_dataset_explain(dataset, &explanation), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "device comes before stages of an image that a map, mixup");
-    sluice_dataset_destroy(dataset);
-}
-
 static void offload_says_how_colours_get_to_the_device(void)
 {
     sluice_dataset *dataset = parsed("synthetic 8 8,8,3 | rotate 9");
@@ -379,7 +367,6 @@ const t_test device_stage_tests[] = {
     T_TEST(it_does_not_identify_a_run),
     T_TEST(the_plan_has_a_column_for_programs_and_explains_it),
     T_TEST(conversions_on_the_host_are_refused_after_it),
-    T_TEST(images_that_are_mixed_stay_on_the_host),
     T_TEST(offload_says_how_colours_get_to_the_device),
     T_TEST(what_the_device_cannot_run_is_refused),
     T_END,

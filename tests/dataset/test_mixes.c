@@ -133,7 +133,7 @@ static void each_batch(const char *stages, const char *mix, const run_options *o
 
 static void check_mixup(const engine_run *mixed, const engine_run *plain, uint32_t first)
 {
-    const sluice_dtype dtype = mixed->layout.columns[0].dtype;
+    const sluice_dtype dtype = mixed->input.tensors[0].dtype;
     const uint32_t rows = valid_rows(mixed);
     const float lambda = check_labels(mixed, first);
     const float rest = label_at(mixed, 1, numbers[first]); /* of row 0 in row 1 */
@@ -454,19 +454,7 @@ static void labels_out_of_range_are_bad_samples(void)
     free(t.bytes);
 }
 
-/* ---- plans and refusals ---------------------------------------------------------------------- */
-
-static void explain_says_where_they_run(void)
-{
-    sluice_dataset *dataset = parsed("synthetic 8 4,4,3 | normalize 1 2 | batch 4 | mixup 10");
-    sli_plan *plan = open_plan(dataset, &(sli_run_settings){.world = 1, .prefer_device = true});
-    char *text = explained(plan);
-
-    T_CONTAINS(text, "mixup: on whole batches, by the worker that writes the last row\n");
-    T_TRUE(!plan->device_converts);
-    sluice_string_free(text);
-    close_plan(plan, dataset);
-}
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 static void wrong_positions_and_arguments_are_refused(void)
 {
@@ -552,7 +540,6 @@ const t_test mixes_tests[] = {
     T_TEST(vectors_of_one_hot_are_blended),
     T_TEST(bad_samples_are_no_partners),
     T_TEST(labels_out_of_range_are_bad_samples),
-    T_TEST(explain_says_where_they_run),
     T_TEST(wrong_positions_and_arguments_are_refused),
     T_TEST(masks_are_refused),
     T_TEST(cutmix_wants_images_of_one_size),

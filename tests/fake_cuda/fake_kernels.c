@@ -94,6 +94,13 @@ GATHER_BODY(gather_program_planes_bf16_grid, SLI_GATHER_PROGRAM_PLANES_BF16)
 GATHER_BODY(gather_program_packed_f32_grid, SLI_GATHER_PROGRAM_PACKED_F32)
 GATHER_BODY(gather_program_packed_f16_grid, SLI_GATHER_PROGRAM_PACKED_F16)
 GATHER_BODY(gather_program_packed_bf16_grid, SLI_GATHER_PROGRAM_PACKED_BF16)
+GATHER_BODY(gather_mix_grid, SLI_GATHER_MIX)
+GATHER_BODY(gather_mix_planes_f32_grid, SLI_GATHER_MIX_PLANES_F32)
+GATHER_BODY(gather_mix_planes_f16_grid, SLI_GATHER_MIX_PLANES_F16)
+GATHER_BODY(gather_mix_planes_bf16_grid, SLI_GATHER_MIX_PLANES_BF16)
+GATHER_BODY(gather_mix_packed_f32_grid, SLI_GATHER_MIX_PACKED_F32)
+GATHER_BODY(gather_mix_packed_f16_grid, SLI_GATHER_MIX_PACKED_F16)
+GATHER_BODY(gather_mix_packed_bf16_grid, SLI_GATHER_MIX_PACKED_BF16)
 
 /* Names as in getnext.cu. */
 static const fake_kernel begin_kernel = {"sli_kernel_begin", begin_body, 1, {sizeof(sli_getnext)}};
@@ -130,7 +137,20 @@ static const fake_kernel gather_kernels[] = {
     [SLI_GATHER_PROGRAM_PACKED_F16] =
         GATHER_KERNEL("sli_kernel_gather_program_packed_f16", gather_program_packed_f16_grid),
     [SLI_GATHER_PROGRAM_PACKED_BF16] =
-        GATHER_KERNEL("sli_kernel_gather_program_packed_bf16", gather_program_packed_bf16_grid)};
+        GATHER_KERNEL("sli_kernel_gather_program_packed_bf16", gather_program_packed_bf16_grid),
+    [SLI_GATHER_MIX] = GATHER_KERNEL("sli_kernel_gather_mix", gather_mix_grid),
+    [SLI_GATHER_MIX_PLANES_F32] =
+        GATHER_KERNEL("sli_kernel_gather_mix_planes_f32", gather_mix_planes_f32_grid),
+    [SLI_GATHER_MIX_PLANES_F16] =
+        GATHER_KERNEL("sli_kernel_gather_mix_planes_f16", gather_mix_planes_f16_grid),
+    [SLI_GATHER_MIX_PLANES_BF16] =
+        GATHER_KERNEL("sli_kernel_gather_mix_planes_bf16", gather_mix_planes_bf16_grid),
+    [SLI_GATHER_MIX_PACKED_F32] =
+        GATHER_KERNEL("sli_kernel_gather_mix_packed_f32", gather_mix_packed_f32_grid),
+    [SLI_GATHER_MIX_PACKED_F16] =
+        GATHER_KERNEL("sli_kernel_gather_mix_packed_f16", gather_mix_packed_f16_grid),
+    [SLI_GATHER_MIX_PACKED_BF16] =
+        GATHER_KERNEL("sli_kernel_gather_mix_packed_bf16", gather_mix_packed_bf16_grid)};
 
 static void describe(const fake_kernel *kernel, uint32_t blocks, uint32_t threads, void *first,
                      void *second, sli_kernel_launch *launch)

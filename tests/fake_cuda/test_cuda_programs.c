@@ -6,18 +6,19 @@
 #include "fake_kit.h"
 #include "testing.h"
 
-/* Checks that channels of `early | device | late` have the batches of `early | late` on host:0. */
-static void check_programs(const char *source, const char *early, const char *late)
+/* Checks that channels of `early | device | late` have the batches of `early | late` on host:0.
+ * `after`: stages after batch. */
+static void check_mixes(const char *source, const char *early, const char *late, const char *after)
 {
     for (int i = 0; i < CHANNEL_KIT_TRANSPORTS; i++) {
         char with[500];
         char without[500];
         channel_kit k;
 
-        snprintf(with, sizeof(with), "%s | %s | device | %s | batch 5 drop_remainder=false", source,
-                 early, late);
-        snprintf(without, sizeof(without), "%s | %s | %s | batch 5 drop_remainder=false", source,
-                 early, late);
+        snprintf(with, sizeof(with), "%s | %s | device | %s | batch 5 drop_remainder=false%s",
+                 source, early, late, after);
+        snprintf(without, sizeof(without), "%s | %s | %s | batch 5 drop_remainder=false%s", source,
+                 early, late, after);
         fake_cuda_start(&channel_kit_machine);
         channel_kit_open(&k, channel_kit_transports[i], with, 6);
         for (int n = 0; n < 6; n++) {
@@ -28,6 +29,11 @@ static void check_programs(const char *source, const char *early, const char *la
         channel_kit_close(&k);
         cuda_kit_nothing_is_live();
     }
+}
+
+static void check_programs(const char *source, const char *early, const char *late)
+{
+    check_mixes(source, early, late, "");
 }
 
 /* 12 samples are batches of 5, 5 and 2, whose last rows are zeros. */
@@ -62,6 +68,34 @@ static void batches_of_channels_are_the_hosts(void)
     check_programs("synthetic 12 7,9,1", "shuffle", "random_posterize 3 | random_erasing | to_chw");
     check_programs("synthetic 12 7,9,4", "shuffle",
                    "random_erasing 1 value=1,2,3,4 | to_dtype f32");
+}
+
+static void mixed_batches_are_the_hosts(void)
+{
+    static const char *const ends[] = {
+        "normalize imagenet | to_chw",
+        "normalize imagenet dtype=f16 | to_chw",
+        "to_dtype bf16 scale=true | to_chw",
+        "normalize imagenet",
+        "normalize imagenet dtype=f16",
+        "to_dtype bf16",
+        "to_chw",
+    };
+    static const char *const mixes[] = {" | mixup 9", " | cutmix 9",
+                                        " | random_choice (mixup 9 0.2) (cutmix 9)"};
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        char late[300];
+
+        snprintf(late, sizeof(late),
+                 "random_affine 30 filter=bilinear | random_erasing 1 value=1,2,3 | "
+                 "random_horizontal_flip | %s",
+                 ends[i]);
+        check_mixes("synthetic 12 8,16,3 9", "shuffle", late, mixes[i % 3]);
+    }
+    check_mixes("synthetic 12 7,9,3 9", "shuffle", "normalize imagenet dtype=f16", mixes[0]);
+    check_mixes("synthetic 12 7,9,4 9", "shuffle", "random_erasing 1 value=1,2,3,4 | to_chw",
+                mixes[1]);
 }
 
 #define SOURCE "synthetic 60 8,16,3 | shuffle | random_horizontal_flip"
@@ -103,5 +137,6 @@ static void steps_are_the_hosts_in_every_mode(void)
 const t_test cuda_programs_tests[] = {
     T_TEST(steps_are_the_hosts_in_every_mode),
     T_TEST(batches_of_channels_are_the_hosts),
+    T_TEST(mixed_batches_are_the_hosts),
     T_END,
 };

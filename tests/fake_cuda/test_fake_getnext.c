@@ -52,7 +52,7 @@ static void open_ring(ring_kit *r)
     memset(g->ring.ready, 0, SLOTS * sizeof(g->ring.ready[0]));
     tensor.data = r->output;
     tensor.bytes = ROWS * PIXELS;
-    T_OK(sli_gather_plan(&r->layout, NULL, 0, false, &tensor, r->header, &r->gather));
+    T_OK(sli_gather_plan(&r->layout, NULL, 0, SLI_PROGRAMS_NONE, &tensor, r->header, &r->gather));
 }
 
 /* Puts what stands at seq in, without saying so. */

@@ -156,7 +156,8 @@ static sluice_status plan(bed *b, const gather_case *c)
         b->bytes = (b->layout.row_bytes[0] + sli_conversion_out_bytes(&b->conversion)) * ROWS;
     }
     return st == SLUICE_OK ? sli_gather_plan(&b->layout, converts ? &b->conversion : NULL, 0,
-                                             has_programs, &output, b->header, &b->gather)
+                                             has_programs ? SLI_PROGRAMS_ALONE : SLI_PROGRAMS_NONE,
+                                             &output, b->header, &b->gather)
                            : st;
 }
 

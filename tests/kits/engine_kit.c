@@ -261,7 +261,7 @@ static sluice_status make_queue(engine_run *run, const run_options *options)
                                      .conversion =
                                          plan->device_converts ? &plan->device_conversion : NULL,
                                      .conversion_column = (uint32_t)plan->image_column,
-                                     .programs = plan->program_column >= 0,
+                                     .programs = sli_plan_programs(plan),
                                      .outputs = plan->device_widens ? plan->outputs : NULL,
                                      .output_count = plan->column_count,
                                      .slots = options->slots > 0 ? options->slots : 4,

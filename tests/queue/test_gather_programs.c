@@ -14,6 +14,7 @@ enum { BATCH = 5, COLUMNS = 2 };
 /* A batch of images and their programs, in a slot and gathered from it. */
 typedef struct batch {
     sli_conversion conversion;
+    sli_row_programs programs;
     sli_layout layout;
     sluice_tensor output;
     sli_batch_header *header;
@@ -71,12 +72,30 @@ static void set_warp(sli_row_program *program, uint32_t row, uint32_t *state)
     program->matrix[4] += 0.7;
 }
 
+/* Rows are blended, pasted into, and not mixed; a rectangle may be empty or beyond the image. */
+static sli_row_mix mix_of(uint32_t row, uint32_t width, uint32_t height, uint32_t *state)
+{
+    static const uint32_t partners[BATCH] = {3, 0, 1, 2, UINT32_MAX};
+    static const sli_row_mix_kind kinds[BATCH] = {SLI_ROW_BLEND, SLI_ROW_PASTE, SLI_ROW_NO_MIX,
+                                                  SLI_ROW_BLEND, SLI_ROW_BLEND};
+    const float share = row == 0 ? 1 : (float)(next_random(state) % 1000) / 1000;
+    sli_row_mix mix = {kinds[row], partners[row], sli_f32_bits(share), sli_f32_bits(1 - share)};
+
+    if (mix.kind == SLI_ROW_PASTE) {
+        mix.a = next_random(state) / 1021 % width | next_random(state) / 1021 % height << 16;
+        mix.b = next_random(state) / 1021 % width | next_random(state) / 1021 % height << 16;
+    }
+    return mix;
+}
+
 /* Rows have 0, 2, 4, 8 operators and no sample; warps of both filters, and none. */
 static void fill_slot(batch *b)
 {
     sli_row_program *programs =
         (sli_row_program *)(void *)(b->slot + b->layout.offsets[COLUMNS - 1]);
-    uint32_t state = 7;
+    const sli_conversion *c = &b->conversion;
+    uint32_t state = 7 + c->width + 64 * c->channels + 512 * c->to_chw + 1024 * c->flip +
+                     2048 * c->affine + 4096 * (uint32_t)c->to;
 
     for (size_t i = 0; i < b->layout.slot_bytes; i++) {
         b->slot[i] = (uint8_t)next_random(&state);
@@ -86,6 +105,10 @@ static void fill_slot(batch *b)
 
         programs[row].count = counts[row];
         set_warp(&programs[row], row, &state);
+        programs[row].mix = (sli_row_mix){SLI_ROW_NO_MIX, 0, 0, 0};
+        if (b->programs == SLI_PROGRAMS_MIX) {
+            programs[row].mix = mix_of(row, b->conversion.width, b->conversion.height, &state);
+        }
         for (uint32_t i = 0; i < SLI_ROW_OPERATORS; i++) {
             programs[row].operators[i] = operator_of(
                 (row + i) % (SLI_ROW_ERASE + 1), b->conversion.width, b->conversion.height, &state);
@@ -95,7 +118,7 @@ static void fill_slot(batch *b)
     b->slot[b->layout.row_flags_offset + BATCH - 1] = SLI_ROW_ZERO;
 }
 
-static void open_batch(batch *b, const sli_conversion *conversion)
+static void open_batch(batch *b, const sli_conversion *conversion, sli_row_programs programs)
 {
     const sluice_column columns[COLUMNS] = {
         {.name = "image",
@@ -107,6 +130,7 @@ static void open_batch(batch *b, const sli_conversion *conversion)
 
     memset(b, 0, sizeof(*b));
     b->conversion = *conversion;
+    b->programs = programs;
     T_OK(sli_conversion_prepare(&b->conversion));
     T_OK(sli_layout_make(columns, COLUMNS, BATCH, &b->layout));
     b->output.bytes = BATCH * sli_conversion_out_bytes(conversion);
@@ -114,7 +138,8 @@ static void open_batch(batch *b, const sli_conversion *conversion)
     b->header = block_of(sizeof(*b->header));
     b->slot = block_of(b->layout.slot_bytes);
     fill_slot(b);
-    T_OK(sli_gather_plan(&b->layout, &b->conversion, 0, true, &b->output, b->header, &b->gather));
+    T_OK(sli_gather_plan(&b->layout, &b->conversion, 0, programs, &b->output, b->header,
+                         &b->gather));
 }
 
 static void close_batch(batch *b)
@@ -126,26 +151,26 @@ static void close_batch(batch *b)
 
 static void check_batch(const batch *b)
 {
-    const sli_row_program *programs =
-        (const sli_row_program *)(const void *)(b->slot + b->layout.offsets[COLUMNS - 1]);
+    const sli_row_batch rows = {(const void *)(b->slot + b->layout.offsets[COLUMNS - 1]),
+                                b->slot + b->layout.offsets[0],
+                                b->slot + b->layout.row_flags_offset};
     const size_t bytes = sli_conversion_out_bytes(&b->conversion);
     uint8_t *want = block_of(bytes);
 
     for (uint32_t row = 0; row < BATCH; row++) {
-        sli_row_program_run(&programs[row], &b->conversion,
-                            b->slot + b->layout.offsets[0] + row * b->layout.row_bytes[0], want,
-                            b->slot[b->layout.row_flags_offset + row]);
+        sli_row_program_run(&rows, row, &b->conversion, want);
         T_EQ(memcmp((const uint8_t *)b->output.data + row * bytes, want, bytes), 0);
     }
     free(want);
 }
 
-static void check_grids(const sli_conversion *conversion, uint32_t *paths)
+static void check_grids(const sli_conversion *conversion, sli_row_programs programs,
+                        uint32_t *paths)
 {
     static const uint32_t grids[][2] = {{1, 1}, {1, 7}, {3, 32}};
     batch b;
 
-    open_batch(&b, conversion);
+    open_batch(&b, conversion, programs);
     *paths |= UINT32_C(1) << b.gather.path;
     for (size_t i = 0; i < sizeof(grids) / sizeof(grids[0]); i++) {
         const uint32_t threads = grids[i][0] * grids[i][1];
@@ -180,7 +205,8 @@ static void programs_have_the_bits_of_the_host_on_every_path(void)
             c.scale[k] = 1.0F / (57.3F + (float)k);
             c.bias[k] = -1.7F - 0.3F * (float)k;
         }
-        check_grids(&c, &paths);
+        check_grids(&c, SLI_PROGRAMS_ALONE, &paths);
+        check_grids(&c, SLI_PROGRAMS_MIX, &paths);
     }
     T_EQ(paths, (UINT32_C(1) << SLI_GATHER_PATHS) - (UINT32_C(1) << SLI_GATHER_PROGRAM));
 }

@@ -90,8 +90,8 @@ static void fill_slot(batch *b)
 
 static void plan(batch *b)
 {
-    T_OK(sli_gather_plan(&b->layout, &b->conversion, IMAGE, false, b->outputs, b->header,
-                         &b->gather));
+    T_OK(sli_gather_plan(&b->layout, &b->conversion, IMAGE, SLI_PROGRAMS_NONE, b->outputs,
+                         b->header, &b->gather));
 }
 
 static void open_batch(batch *b, const sli_conversion *conversion)
@@ -466,7 +466,7 @@ static void without_a_conversion_every_column_is_copied(void)
     batch b;
 
     open_batch(&b, &c);
-    T_OK(sli_gather_plan(&b.layout, NULL, 0, false, b.outputs, b.header, &b.gather));
+    T_OK(sli_gather_plan(&b.layout, NULL, 0, SLI_PROGRAMS_NONE, b.outputs, b.header, &b.gather));
     T_EQ(b.gather.path, SLI_GATHER_COPY);
     run_grid(&b, 3, 32);
     for (uint32_t i = 0; i < COLUMNS; i++) {
@@ -536,9 +536,9 @@ static void images_of_2_to_the_32_values_are_refused(void)
                    .height = 1, .width = 1, .channels = 1, .from = SLUICE_U8, .to = SLUICE_F32});
     c.height = 32768;
     b.conversion = c;
-    T_STATUS(
-        sli_gather_plan(&b.layout, &b.conversion, IMAGE, false, b.outputs, b.header, &b.gather),
-        SLUICE_E_INVALID);
+    T_STATUS(sli_gather_plan(&b.layout, &b.conversion, IMAGE, SLI_PROGRAMS_NONE, b.outputs,
+                             b.header, &b.gather),
+             SLUICE_E_INVALID);
     close_batch(&b);
 }
 

@@ -170,7 +170,8 @@ static void the_kernel_makes_the_rows_of_the_host(void)
             batch b;
 
             open_batch(&b, extent);
-            T_OK(sli_gather_plan(&b.layout, NULL, 0, false, b.tensors, &b.header, &gather));
+            T_OK(sli_gather_plan(&b.layout, NULL, 0, SLI_PROGRAMS_NONE, b.tensors, &b.header,
+                                 &gather));
             T_EQ(gather.path, SLI_GATHER_RAGGED);
             T_EQ(gather.ragged_count, 3);
             T_EQ(gather.ragged[0].unit, 16);

@@ -31,15 +31,13 @@ static void cutmix_batch(const void *args, const batch_view *batch)
         const uint64_t *size = size_of(schema, i);
 
         if (schema_is_image(schema, i)) {
-            const mix_rows rows = mix_rows_of(batch, i);
-
             if (!drawn) {
                 box = draw_box(&batch->draws, lambda, (uint32_t)size[1], (uint32_t)size[0]);
                 lambda =
                     1 - (double)(box.x1 - box.x0) * (box.y1 - box.y0) / (double)(size[0] * size[1]);
                 drawn = true;
             }
-            mix_paste(&rows, schema->infos[i].is_chw, &box);
+            mix_paste_image(batch, i, &box);
         }
     }
     mix_labels(args, batch, lambda);

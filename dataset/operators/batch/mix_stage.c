@@ -38,8 +38,7 @@ static sluice_status check_images(const char *stage, stage_schema *schema)
     }
     for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
         st = check_column(stage, schema, i);
-        /* Workers must run all conversions of the images. */
-        schema->infos[i].is_fixed = schema->infos[i].is_fixed || schema_is_image(schema, i);
+        schema->infos[i].is_mixed = schema->infos[i].is_mixed || schema_is_image(schema, i);
     }
     return st;
 }
@@ -97,6 +96,7 @@ sluice_status mix_infer(const char *stage, const mix_args *args, stage_schema *s
         st = infer_label(stage, args, schema);
     }
     schema->map_count++;
+    schema->mixes++;
     return st;
 }
 
@@ -123,13 +123,60 @@ double mix_draw_lambda(const mix_args *args, const batch_view *batch)
     return sli_draw_beta(&batch->draws, &block, args->alpha);
 }
 
-mix_rows mix_rows_of(const batch_view *batch, uint32_t column)
+/* The rows of a column that have a sample. */
+static mix_rows mix_rows_of(const batch_view *batch, uint32_t column)
 {
     return (mix_rows){.type = &batch->schema->columns[column],
                       .data = batch->columns[column],
                       .rows = batch->rows,
                       .count = batch->count,
                       .saved = batch->saved};
+}
+
+/* Writes how GetNext mixes the rows of the first image into their programs. */
+static void set_programs(const batch_view *batch, const sli_row_mix *mix)
+{
+    uint32_t partner = batch->rows[batch->count - 1];
+
+    for (uint32_t i = 0; i < batch->count; i++) {
+        const uint32_t row = batch->rows[i];
+
+        batch->programs[row].mix = *mix;
+        batch->programs[row].mix.partner = partner;
+        partner = row;
+    }
+}
+
+/* True if GetNext mixes this image. */
+static bool is_on_device(const batch_view *batch, uint32_t column)
+{
+    return batch->programs != NULL && (int)column == batch->schema->image;
+}
+
+void mix_blend_image(const batch_view *batch, uint32_t column, double lambda)
+{
+    const mix_rows rows = mix_rows_of(batch, column);
+
+    if (is_on_device(batch, column)) {
+        set_programs(batch, &(sli_row_mix){.kind = SLI_ROW_BLEND,
+                                           .a = sli_f32_bits((float)lambda),
+                                           .b = sli_f32_bits((float)(1 - lambda))});
+    } else {
+        mix_blend(&rows, lambda);
+    }
+}
+
+void mix_paste_image(const batch_view *batch, uint32_t column, const mix_box *box)
+{
+    const mix_rows rows = mix_rows_of(batch, column);
+
+    if (is_on_device(batch, column)) {
+        set_programs(batch, &(sli_row_mix){.kind = SLI_ROW_PASTE,
+                                           .a = box->x0 | box->y0 << 16,
+                                           .b = (box->x1 - box->x0) | (box->y1 - box->y0) << 16});
+    } else {
+        mix_paste(&rows, batch->schema->infos[column].is_chw, box);
+    }
 }
 
 void mix_labels(const mix_args *args, const batch_view *batch, double lambda)

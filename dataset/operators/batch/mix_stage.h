@@ -43,8 +43,9 @@ double mix_draw_lambda(const mix_args *args, const batch_view *batch);
 /* Blends the vectors of the label with those of the partners. */
 void mix_labels(const mix_args *args, const batch_view *batch, double lambda);
 
-/* The rows of a column that have a sample. */
-mix_rows mix_rows_of(const batch_view *batch, uint32_t column);
+/* Blend an image with those of the partners, or paste a box of theirs; or make GetNext do it. */
+void mix_blend_image(const batch_view *batch, uint32_t column, double lambda);
+void mix_paste_image(const batch_view *batch, uint32_t column, const mix_box *box);
 
 /* Appends the stage for the public functions. */
 sluice_status mix_append(sluice_dataset *dataset, const stage_def *def, uint64_t classes,

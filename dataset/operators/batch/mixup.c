@@ -14,9 +14,7 @@ static void mixup_batch(const void *args, const batch_view *batch)
 
     for (uint32_t i = 0; i < batch->schema->column_count; i++) {
         if (schema_is_image(batch->schema, i)) {
-            const mix_rows rows = mix_rows_of(batch, i);
-
-            mix_blend(&rows, lambda);
+            mix_blend_image(batch, i, lambda);
         }
     }
     mix_labels(args, batch, lambda);

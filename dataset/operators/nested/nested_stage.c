@@ -102,13 +102,16 @@ sluice_status nested_infer(const char *stage, bool one_of, const nested_args *ar
     const bool is_batch = nested_are_batch_maps(nested);
     const uint32_t operations = schema->color_operations;
     const uint32_t maps = schema->map_count;
+    const uint32_t mixes = schema->mixes;
     uint32_t most = operations;
+    uint32_t most_mixes = mixes;
     sluice_status st = SLUICE_OK;
 
     for (uint32_t i = 0; i < nested->branch_count && st == SLUICE_OK; i++) {
         const nested_branch *branch = &nested->branches[i];
 
         schema->color_operations = one_of ? operations : schema->color_operations;
+        schema->mixes = one_of ? mixes : schema->mixes;
         for (uint32_t k = branch->first; k < branch->first + branch->count && st == SLUICE_OK;
              k++) {
             st = infer_one(stage, &nested->stages[k], args->common.columns, schema);
@@ -118,8 +121,10 @@ sluice_status nested_infer(const char *stage, bool one_of, const nested_args *ar
             }
         }
         most = schema->color_operations > most ? schema->color_operations : most;
+        most_mixes = schema->mixes > most_mixes ? schema->mixes : most_mixes;
     }
     schema->color_operations = most;
+    schema->mixes = most_mixes;
     schema->map_count = maps + is_batch;
     return st;
 }
