@@ -20,7 +20,7 @@
 #include "status_int.h"
 
 /* LOCK_TRIES: attempts, 1 ms apart, to lock the allocation of shared memory. */
-enum { LINE = 64, VERSION = 2, LOCK_TRIES = 50 };
+enum { LINE = 64, VERSION = 3, LOCK_TRIES = 50 };
 
 static const uint64_t MAGIC = UINT64_C(0x4548434143534C53);
 
@@ -33,7 +33,7 @@ typedef struct cache_head {
     uint64_t magic;
     uint64_t version;
     cache_key key;
-    uint64_t unused[2];
+    uint64_t unused;
     _Atomic uint64_t used;      /* bytes reserved, from the beginning of the memory on */
     _Atomic uint64_t allocated; /* of a memfd: allocated bytes, from the beginning on */
     _Atomic uint64_t entries;   /* of first parts */

@@ -30,6 +30,7 @@ typedef struct cache_key {
     uint64_t samples;  /* sample numbers are below this */
     uint64_t parts;    /* entries of a sample: part p of sample s has number s + p * samples */
     uint64_t identity; /* hash of what the entries hold */
+    uint64_t columns;  /* hash of the columns that they have */
 } cache_key;
 
 /* E_INVALID: the bytes do not hold even the table of the samples. */

@@ -310,6 +310,10 @@ sluice_status custom_map_infer(const custom_map *map, stage_schema *schema)
     }
     schema->buffer_count += own->column_count;
     schema->map_count++;
+    schema->map_name = map->name;
+    if (schema->unversioned == NULL && map->filter == NULL && map->of.version == 0) {
+        schema->unversioned = map->name;
+    }
     schema->filter_count += map->filter != NULL;
     schema->is_mapped = schema->is_mapped || !is_early;
     return st;

@@ -20,7 +20,8 @@ static void worker_main(void *arg, uint32_t worker)
 /* True if the sample is in the cache, so that its file is not read. */
 static bool is_cached(const sli_engine *engine, uint64_t sample)
 {
-    const sample_cache *cache = engine->loaders[0].cache;
+    const sample_loader *loader = &engine->loaders[0];
+    const sample_cache *cache = loader->row_cache != NULL ? loader->row_cache : loader->cache;
     size_t bytes;
 
     return cache != NULL && sample_cache_find(cache, sample, &bytes) != NULL;

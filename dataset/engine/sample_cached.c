@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "custom_sample.h"
 #include "sample_cache.h"
 #include "status_int.h"
 #include "tensor_int.h"
@@ -39,16 +40,37 @@ static uint64_t whole_lines(uint64_t bytes)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* True if the source writes this column into the row; *bytes_out: its bytes there. The rows of masks
- * and images are of the size that geometry gives them. */
-static bool is_kept(const sample_loader *loader, uint32_t column, void *const *buffers,
-                    size_t *bytes_out)
+static sample_cache *cache_of(const sample_loader *loader)
 {
-    const stage_schema *schema = &loader->plan->dataset->source_schema;
+    return loader->row_cache != NULL ? loader->row_cache : loader->cache;
+}
 
-    return buffers[column] != NULL && !schema_is_image(schema, column) &&
-           schema->infos[column].role != ROLE_MASK &&
-           sli_column_bytes(&schema->columns[column], bytes_out);
+/* Number of the columns that an entry may have. buffers is NULL: the entry is of a further image.
+ */
+static uint32_t count_columns(const sample_loader *loader, void *const *buffers)
+{
+    return buffers == NULL             ? 0
+           : loader->row_cache != NULL ? loader->plan->details->cache.kept_count
+                                       : loader->plan->dataset->source_schema.column_count;
+}
+
+/* The memory of a column that an entry has, and its bytes; NULL: it does not have this column. A
+ * cache of rows has the columns of the plan, else those that the source writes into the row: the
+ * rows of masks and images are of the size that geometry gives them. */
+static void *kept_column(const sample_loader *loader, uint32_t column, void *const *buffers,
+                         size_t *bytes_out)
+{
+    const struct plan_details *details = loader->plan->details;
+    const stage_schema *schema = &loader->plan->dataset->source_schema;
+    const sluice_column *type = &schema->columns[column];
+
+    if (loader->row_cache != NULL) {
+        column = details->cache.kept[column];
+        type = &details->buffers[column].type;
+    } else if (schema_is_image(schema, column) || schema->infos[column].role == ROLE_MASK) {
+        return NULL;
+    }
+    return buffers[column] != NULL && sli_column_bytes(type, bytes_out) ? buffers[column] : NULL;
 }
 
 /* The length of a column without trailing zeros, such as the padding of a ragged column. */
@@ -62,13 +84,6 @@ static uint32_t length_of(const void *column, size_t bytes)
     return (uint32_t)bytes;
 }
 
-/* Number of the columns that an entry may have. buffers is NULL: the entry is of a further image.
- */
-static uint32_t count_columns(const sample_loader *loader, void *const *buffers)
-{
-    return buffers != NULL ? loader->plan->dataset->source_schema.column_count : 0;
-}
-
 /* Bytes of the columns in an entry. */
 static uint64_t columns_bytes(const sample_loader *loader, void *const *buffers)
 {
@@ -77,10 +92,9 @@ static uint64_t columns_bytes(const sample_loader *loader, void *const *buffers)
 
     for (uint32_t i = 0; i < count; i++) {
         size_t bytes = 0;
+        const void *column = kept_column(loader, i, buffers, &bytes);
 
-        if (is_kept(loader, i, buffers, &bytes)) {
-            sum += sizeof(uint32_t) + length_of(buffers[i], bytes);
-        }
+        sum += column != NULL ? sizeof(uint32_t) + length_of(column, bytes) : 0;
     }
     return sum;
 }
@@ -91,12 +105,13 @@ static void write_columns(const sample_loader *loader, void *const *buffers, uin
 
     for (uint32_t i = 0; i < count; i++) {
         size_t bytes = 0;
+        const void *column = kept_column(loader, i, buffers, &bytes);
 
-        if (is_kept(loader, i, buffers, &bytes)) {
-            const uint32_t length = length_of(buffers[i], bytes);
+        if (column != NULL) {
+            const uint32_t length = length_of(column, bytes);
 
             memcpy(to, &length, sizeof(length));
-            memcpy(to + sizeof(length), buffers[i], length);
+            memcpy(to + sizeof(length), column, length);
             to += sizeof(length) + length;
         }
     }
@@ -106,13 +121,14 @@ static void write_columns(const sample_loader *loader, void *const *buffers, uin
 static bool read_columns(const sample_loader *loader, const uint8_t *from, uint64_t size,
                          void *const *buffers)
 {
-    const uint32_t count = loader->plan->dataset->source_schema.column_count;
+    const uint32_t count = count_columns(loader, buffers);
 
     for (uint32_t i = 0; i < count; i++) {
         uint32_t length;
         size_t bytes = 0;
+        uint8_t *column = kept_column(loader, i, buffers, &bytes);
 
-        if (!is_kept(loader, i, buffers, &bytes)) {
+        if (column == NULL) {
             continue;
         }
         if (size < sizeof(length)) {
@@ -123,8 +139,8 @@ static bool read_columns(const sample_loader *loader, const uint8_t *from, uint6
         if (length > size || length > bytes) {
             return false;
         }
-        memcpy(buffers[i], from + sizeof(length), length);
-        memset((uint8_t *)buffers[i] + length, 0, bytes - length);
+        memcpy(column, from + sizeof(length), length);
+        memset(column + length, 0, bytes - length);
         from += sizeof(length) + length;
         size -= length;
     }
@@ -152,7 +168,7 @@ static bool is_sound(const cached_head *head, uint64_t size)
 static const cached_head *find_entry(const sample_loader *loader, uint64_t number)
 {
     size_t size = 0;
-    const cached_head *head = sample_cache_find(loader->cache, number, &size);
+    const cached_head *head = sample_cache_find(cache_of(loader), number, &size);
 
     return head != NULL && is_sound(head, size) ? head : NULL;
 }
@@ -179,30 +195,50 @@ static void lend_image(sample_loader *loader, const cached_head *head, sample_da
     }
 }
 
-bool sample_cached_find(sample_loader *loader, uint64_t sample, void *const *buffers,
-                        sample_data *data_out)
+/* Finds the entry of a sample and reads its columns. NULL: there is none. */
+static const cached_head *read_entry(const sample_loader *loader, uint64_t sample,
+                                     void *const *buffers)
 {
     const cached_head *head = find_entry(loader, sample);
 
-    loader->hit = head != NULL && read_columns(loader, (const uint8_t *)(head + 1),
-                                               head->columns_end - sizeof(*head), buffers);
-    if (!loader->hit) {
-        sli_counter_add(&loader->cache_misses, 1);
+    return head != NULL && read_columns(loader, (const uint8_t *)(head + 1),
+                                        head->columns_end - sizeof(*head), buffers)
+               ? head
+               : NULL;
+}
+
+/* Reads the columns of a sample, and counts a hit or a miss. */
+static const cached_head *read_counted(sample_loader *loader, uint64_t sample, void *const *buffers)
+{
+    const cached_head *head = read_entry(loader, sample, buffers);
+
+    loader->hit = head != NULL;
+    sli_counter_add(loader->hit ? &loader->cache_hits : &loader->cache_misses, 1);
+    return head;
+}
+
+bool sample_cached_find(sample_loader *loader, uint64_t sample, void *const *buffers,
+                        sample_data *data_out)
+{
+    const cached_head *head = read_counted(loader, sample, buffers);
+
+    if (head == NULL) {
         return false;
     }
     lend_image(loader, head, data_out);
     loader->cached_width = head->file_width;
     loader->cached_height = head->file_height;
-    sli_counter_add(&loader->cache_hits, 1);
     return true;
+}
+
+bool sample_cached_find_row(sample_loader *loader, uint64_t sample, void *const *buffers)
+{
+    return read_counted(loader, sample, buffers) != NULL;
 }
 
 bool sample_cached_columns(const sample_loader *loader, uint64_t sample, void *const *buffers)
 {
-    const cached_head *head = find_entry(loader, sample);
-
-    return head != NULL && read_columns(loader, (const uint8_t *)(head + 1),
-                                        head->columns_end - sizeof(*head), buffers);
+    return cache_of(loader) != NULL && read_entry(loader, sample, buffers) != NULL;
 }
 
 /* The number of the entry of a mask or further image. The part is 1 + the index of the column among
@@ -256,7 +292,7 @@ static uint8_t *begin_entry(sample_loader *loader, uint64_t number, cached_head 
     head->columns_end = sizeof(*head) + columns_bytes(loader, buffers);
     head->image_at = whole_lines(head->columns_end);
     head->index_at = whole_lines(head->image_at + head->image_bytes + IMAGE_SLACK);
-    room = sample_cache_reserve(loader->cache, number,
+    room = sample_cache_reserve(cache_of(loader), number,
                                 (size_t)(head->image == NO_IMAGE ? head->columns_end
                                          : head->index_bytes == 0
                                              ? head->image_at + head->image_bytes
@@ -300,7 +336,7 @@ static sluice_status keep_bytes(sample_loader *loader, uint64_t number, const sa
         }
     }
     if (room != NULL) {
-        (void)sample_cache_publish(loader->cache, number, room);
+        (void)sample_cache_publish(cache_of(loader), number, room);
     }
     return SLUICE_OK;
 }
@@ -315,6 +351,33 @@ bool sample_cached_takes(const sample_loader *loader, uint32_t width, uint32_t h
                          uint32_t channels)
 {
     return sample_cache_has_room(loader->cache, (size_t)width * height * channels);
+}
+
+/* Refuses maps before the cache that draw random numbers. */
+static sluice_status check_maps(sample_loader *loader)
+{
+    const struct plan_details *details = loader->plan->details;
+
+    for (uint32_t i = 0; i < details->cache.steps; i++) {
+        if (details->steps[i].map != NULL &&
+            atomic_load_explicit(&loader->maps[i].drew, memory_order_relaxed)) {
+            loader->io.ends_run = true;
+            loader->stage = "cache";
+            return sli_fail(
+                SLUICE_E_INVALID,
+                "map %s calls sluice_sample_random(), and a cache after it would repeat "
+                "its results in each pass; put cache before %s",
+                details->steps[i].map->name, details->steps[i].map->name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sample_cached_keep_row(sample_loader *loader, uint64_t sample, void *const *buffers)
+{
+    const sluice_status st = check_maps(loader);
+
+    return st == SLUICE_OK ? keep_bytes(loader, sample, NULL, buffers) : st;
 }
 
 static sluice_status keep_pixels(sample_loader *loader, uint64_t number, const image_view *image,
@@ -337,7 +400,7 @@ static sluice_status keep_pixels(sample_loader *loader, uint64_t number, const i
     for (uint32_t y = 0; y < image->height; y++) {
         memcpy(room + head.image_at + y * line, image->pixels + y * image->stride, line);
     }
-    (void)sample_cache_publish(loader->cache, number, room);
+    (void)sample_cache_publish(cache_of(loader), number, room);
     return SLUICE_OK;
 }
 

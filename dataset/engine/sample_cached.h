@@ -2,7 +2,8 @@
 /*
  * Samples in the cache (sample_cache.h). An entry has the columns that the source writes into the
  * row, and the first image: the bytes of its file, or its pixels at the stage cache. Each mask and
- * each further image has an entry of its own, with the bytes of its file.
+ * each further image has an entry of its own, with the bytes of its file. If the cache comes after
+ * a map (loader->row_cache), an entry has the columns at the cache that are needed later.
  */
 #ifndef SLUICE_SAMPLE_CACHED_H
 #define SLUICE_SAMPLE_CACHED_H
@@ -16,7 +17,12 @@
 bool sample_cached_find(sample_loader *loader, uint64_t sample, void *const *buffers,
                         sample_data *data_out);
 
-/* Like sample_cached_find(), but only writes the columns, and counts nothing. */
+/* Writes the columns of a row, if the sample is in the cache of rows; all steps before that cache
+ * are then done. Sets loader->hit. False: it is not there. */
+bool sample_cached_find_row(sample_loader *loader, uint64_t sample, void *const *buffers);
+
+/* Like one of these two, but only writes the columns, and counts nothing. False also without a
+ * cache. */
 bool sample_cached_columns(const sample_loader *loader, uint64_t sample, void *const *buffers);
 
 /* True if the pixels of an image can be added. */
@@ -30,6 +36,10 @@ bool sample_cached_takes(const sample_loader *loader, uint32_t width, uint32_t h
  */
 sluice_status sample_cached_keep(sample_loader *loader, uint64_t sample, const sample_data *data,
                                  void *const *buffers);
+
+/* Adds a row, after the steps before the cache. If the cache is full, or the row is in it, does
+ * nothing. E_INVALID: the source or a map has drawn random numbers for the sample. */
+sluice_status sample_cached_keep_row(sample_loader *loader, uint64_t sample, void *const *buffers);
 
 /* Adds a sample with the pixels of its image. file_width, file_height: size of the image in the
  * file. */

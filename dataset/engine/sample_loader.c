@@ -47,7 +47,10 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
     loader->plan = plan;
     loader->stage = "";
     loader->io.draws_key = plan_stage_key(plan->dataset, 0, plan->settings.seed);
-    loader->cache = plan->details->cache.stage > 0 ? plan->dataset->cache : NULL;
+    if (plan->details->cache.stage > 0) {
+        *(plan->details->cache.is_rows ? &loader->row_cache : &loader->cache) =
+            plan->dataset->cache;
+    }
     loader->io.whole = loader->cache != NULL && !plan->details->cache.is_decoded;
     loader->drops = source->drops != NULL && source->drops(plan->dataset->source);
     sli_ranges_start();
@@ -273,7 +276,7 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
         }
         now = change_stage(loader, data.bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);
     }
-    if (plan->details->image < 0) {
+    if (plan->details->image < 0 || (loader->row_cache != NULL && loader->hit)) {
         return SLUICE_OK;
     }
     if (loader->mosaic != NULL) {

@@ -71,7 +71,8 @@ typedef struct sample_loader {
     struct error_samples *errors; /* for bad partners of mosaics; NULL: no list */
     uint64_t run_pass;            /* the pass of the row; that of a sample's draws may be another */
     bool is_noted;                /* the last failure is already in `errors` */
-    sample_cache *cache;          /* of the dataset; NULL: there is none */
+    sample_cache *cache;          /* of the dataset; NULL: there is none, or it keeps rows */
+    sample_cache *row_cache;      /* of the dataset, after maps; NULL: there is none */
     image_index cached_index;     /* of the encoded image of a cached sample */
     uint32_t cached_width; /* of decoded pixels of a cached sample: the size of the image in the
                               file */

@@ -14,7 +14,8 @@ sluice_status sample_read(sample_loader *loader, uint64_t sample, void *const *b
     const sluice_dataset *dataset = loader->plan->dataset;
     sluice_status st;
 
-    if (loader->cache != NULL && sample_cached_find(loader, sample, buffers, data)) {
+    if ((loader->cache != NULL && sample_cached_find(loader, sample, buffers, data)) ||
+        (loader->row_cache != NULL && sample_cached_find_row(loader, sample, buffers))) {
         return SLUICE_OK;
     }
     loader->io.drew = false;

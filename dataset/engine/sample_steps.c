@@ -2,6 +2,7 @@
 #include "sample_steps.h"
 
 #include "loader_stage.h"
+#include "sample_cached.h"
 #include "sample_erasing.h"
 #include "sample_flips.h"
 #include "sample_maps.h"
@@ -106,13 +107,14 @@ sluice_status sample_early_filters(sample_loader *loader, uint64_t sample, uint6
     return st;
 }
 
-sluice_status sample_steps(sample_loader *loader, uint64_t sample, uint64_t pass, uint8_t *flags,
-                           void *const *buffers)
+/* Runs the steps [first, end). */
+static sluice_status run_steps(sample_loader *loader, uint32_t first, uint32_t end, uint64_t sample,
+                               uint64_t pass, uint8_t *flags, void *const *buffers)
 {
     const struct plan_details *details = loader->plan->details;
     sluice_status st = SLUICE_OK;
 
-    for (uint32_t i = 0; i < details->step_count && st == SLUICE_OK && !loader->dropped; i++) {
+    for (uint32_t i = first; i < end && st == SLUICE_OK && !loader->dropped; i++) {
         const plan_step *step = &details->steps[i];
 
         if (step->map != NULL) {
@@ -126,4 +128,22 @@ sluice_status sample_steps(sample_loader *loader, uint64_t sample, uint64_t pass
         }
     }
     return st;
+}
+
+sluice_status sample_steps(sample_loader *loader, uint64_t sample, uint64_t pass, uint8_t *flags,
+                           void *const *buffers)
+{
+    const struct plan_details *details = loader->plan->details;
+    const uint32_t cached = loader->row_cache != NULL ? details->cache.steps : 0;
+    sluice_status st = SLUICE_OK;
+
+    if (loader->row_cache != NULL && !loader->hit) {
+        st = run_steps(loader, 0, cached, sample, pass, flags, buffers);
+        if (st == SLUICE_OK) {
+            st = sample_cached_keep_row(loader, sample, buffers);
+        }
+    }
+    return st == SLUICE_OK
+               ? run_steps(loader, cached, details->step_count, sample, pass, flags, buffers)
+               : st;
 }

@@ -102,6 +102,9 @@ sluice_status stage_infer(const dataset_stage *stage, stage_schema *schema)
     schema->is_converted = schema->is_converted || kind == STAGE_CONVERSION;
     schema->is_colored = schema->is_colored || kind == STAGE_COLOR;
     schema->is_warped = schema->is_warped || stage_warps(stage->def, stage->args.bytes);
+    if (schema->random == NULL && stage->def->draws) {
+        schema->random = stage->def;
+    }
     if (schema->changes == NULL &&
         (stage->def->draws || stage->def->views != NULL || kind == STAGE_COLOR ||
          kind == STAGE_CONVERSION || schema->is_mapped)) {

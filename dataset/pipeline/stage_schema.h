@@ -91,8 +91,13 @@ typedef struct stage_schema {
     bool is_bucketed;                /* an earlier stage is bucket */
     bool is_cached;                  /* an earlier stage is cache */
     bool is_mosaic;                  /* an earlier stage is mosaic */
-    const struct stage_def *changes; /* the first stage that no cache may follow: a random one, a
-                                        conversion or a map; NULL: none so far */
+    bool caches_rows;                /* that stage comes after a map: it keeps all columns */
+    const struct stage_def *changes; /* the first stage that no cache may follow, unless a map comes
+                                        between: a random one, a conversion, a map without a
+                                        version; NULL: none so far */
+    const struct stage_def *random;  /* the first random stage after the source; NULL: none */
+    const char *map_name;            /* the last map or filter; NULL: none */
+    const char *unversioned;         /* the first map without a version; NULL: none */
     bool is_packed; /* an earlier stage is pack, so the columns are those of windows of tokens */
     uint32_t source_buffers; /* buffers with smaller numbers are the columns of the source */
     const char *own_order;   /* the argument that selects the source's own order, which index stages

@@ -16,6 +16,23 @@ uint64_t sli_plan_cache_bytes(const sli_plan *plan, bool *shared_out)
     return plan->details->cache.bytes;
 }
 
+/* A hash of the columns that entries have, which depends on the stages after the cache, too. */
+static uint64_t columns_of(const sli_plan *plan)
+{
+    const struct plan_details *details = plan->details;
+    const plan_cache *cache = &details->cache;
+    const uint32_t count =
+        cache->is_rows ? cache->kept_count : plan->dataset->source_schema.column_count;
+    uint64_t hash = count;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t buffer = cache->is_rows ? cache->kept[i] : i;
+
+        hash = sli_mix_in(hash, details->buffers[buffer].needed ? buffer : UINT32_MAX);
+    }
+    return hash;
+}
+
 /*
  * The identity of what entries hold: the source, its samples, and the stages before the cache
  * except those of order.
@@ -39,12 +56,14 @@ static uint64_t identity_of(const sli_plan *plan)
     return hash;
 }
 
-/* An entry for the columns and the first image of a sample, and one for each of its other files. */
-static uint64_t parts_of(const stage_schema *source)
+/* An entry for the columns and the first image of a sample, and one for each of its other files; or
+ * one for all. */
+static uint64_t parts_of(const sli_plan *plan)
 {
+    const stage_schema *source = &plan->dataset->source_schema;
     uint64_t parts = 1;
 
-    for (uint32_t i = 0; i < source->column_count; i++) {
+    for (uint32_t i = 0; i < source->column_count && !plan->details->cache.is_rows; i++) {
         parts += source->infos[i].role == ROLE_MASK || source->infos[i].role == ROLE_IMAGE;
     }
     return parts;
@@ -54,8 +73,8 @@ static cache_key key_of(const sli_plan *plan)
 {
     const sluice_dataset *dataset = plan->dataset;
 
-    return (cache_key){plan->details->cache.bytes, dataset->source_count,
-                       parts_of(&dataset->source_schema), identity_of(plan)};
+    return (cache_key){plan->details->cache.bytes, dataset->source_count, parts_of(plan),
+                       identity_of(plan), columns_of(plan)};
 }
 
 static sluice_status create_private(sluice_dataset *dataset, const cache_key *key)
@@ -91,7 +110,7 @@ static sluice_status check_records(const cache_record *records, uint32_t count)
     for (uint32_t r = 1; r < count; r++) {
         if (memcmp(&records[r].key, &records[0].key, sizeof(records[0].key)) != 0) {
             return sli_fail(SLUICE_E_INVALID,
-                            "local ranks 0 and %u cache different samples, or "
+                            "local ranks 0 and %u cache different samples or columns, or "
                             "set different cache sizes",
                             r);
         }
@@ -168,9 +187,10 @@ static sluice_status share(const cache_key *key, const sluice_ranks *ranks, int6
 /* Creates a private cache of this rank's part of the bytes. */
 static void fall_back(sluice_dataset *dataset, const cache_key *key, uint32_t ranks)
 {
-    const cache_key part = {key->bytes / ranks, key->samples, key->parts, key->identity};
+    cache_key part = *key;
     char why[400];
 
+    part.bytes = key->bytes / ranks;
     snprintf(why, sizeof(why), "%s", sluice_last_error());
     if (create_private(dataset, &part) == SLUICE_OK) {
         sli_log(SLUICE_LOG_WARN,

@@ -77,12 +77,29 @@ static void need_lengths(sli_plan *plan)
     }
 }
 
-/*
- * Marks as needed the inputs of maps and array stages, and the input images of later conversions.
- */
-static void need_inputs_of_steps(struct plan_details *details)
+/* Finds the buffers that a cache after maps keeps: the columns there that later steps or the batch
+ * need. */
+static sluice_status find_kept(sli_plan *plan)
 {
-    for (uint32_t i = details->step_count; i-- > 0;) {
+    plan_cache *cache = &plan->details->cache;
+    stage_schema schema;
+    const sluice_status st = dataset_schema_after(plan->dataset, cache->stage, &schema);
+
+    for (uint32_t i = 0; st == SLUICE_OK && i < schema.column_count; i++) {
+        if (plan->details->buffers[schema.infos[i].buffer].needed) {
+            cache->kept[cache->kept_count++] = schema.infos[i].buffer;
+        }
+    }
+    return st;
+}
+
+/*
+ * Marks as needed the inputs of the steps [first, end): inputs of maps and array stages, and the
+ * input images of later conversions.
+ */
+static void need_inputs_of_steps(struct plan_details *details, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = end; i-- > first;) {
         const plan_step *step = &details->steps[i];
         const plan_segment *segment = &details->segments[step->segment];
 
@@ -244,11 +261,16 @@ sluice_status plan_buffers(sli_plan *plan)
     }
     need_columns_of_batch(plan);
     need_lengths(plan);
-    need_inputs_of_steps(details);
+    need_inputs_of_steps(details, details->cache.is_rows ? details->cache.steps : 0,
+                         details->step_count);
+    if (details->cache.is_rows) {
+        st = find_kept(plan);
+        need_inputs_of_steps(details, 0, details->cache.steps);
+    }
     need_boxes(plan);
     need_image_of_followers(plan);
     details->image = image >= 0 && details->buffers[image].needed ? image : -1;
     details->rows_only = are_rows(plan) && !details->is_collected;
     note_dropped(plan);
-    return lay_out_scratch(details);
+    return st == SLUICE_OK ? lay_out_scratch(details) : st;
 }

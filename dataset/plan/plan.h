@@ -129,13 +129,20 @@ typedef struct plan_bucket {
                                                is ragged */
 } plan_bucket;
 
-/* The stage cache. The image that it keeps is encoded, or its pixels after some geometry. */
+/*
+ * The stage cache. Before all maps, it keeps the columns that the source writes and the image,
+ * encoded or its pixels after some geometry. After a map it keeps the columns at this point (rows).
+ */
 typedef struct plan_cache {
     uint32_t stage; /* index of the stage; 0: there is no cache */
     bool is_decoded;
+    bool is_rows;
     bool is_shared; /* by the ranks of a machine */
     uint64_t bytes;
-    uint32_t groups; /* geometry groups before it; another one begins after it */
+    uint32_t groups;     /* geometry groups before it; another one begins after it */
+    uint32_t steps;      /* of rows: number of steps before it */
+    uint32_t kept_count; /* of rows: buffers that later steps or the batch need */
+    uint32_t kept[SLUICE_MAX_COLUMNS];
 } plan_cache;
 
 /* Geometry stages [first, first + count) that are fused into one resampling; count may be 0. */

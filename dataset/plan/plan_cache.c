@@ -28,7 +28,7 @@ static sluice_status check_fast_scale(const sli_plan *plan)
     const struct plan_details *details = plan->details;
     const plan_group *first = details->mosaic.tiles > 0 ? details->mosaic.groups : details->groups;
 
-    if (details->decode == NULL || !details->cache.is_decoded ||
+    if (details->decode == NULL || !details->cache.is_decoded || details->cache.is_rows ||
         !((const decode_args *)(const void *)details->decode->args.bytes)->fast_scale) {
         return SLUICE_OK;
     }
@@ -47,9 +47,10 @@ static void note_cache(sli_plan *plan)
 {
     const struct plan_details *details = plan->details;
     const plan_cache *cache = &details->cache;
-    const char *what = details->image < 0  ? "columns"
-                       : cache->is_decoded ? "pixels and columns"
-                                           : "bytes of files and columns";
+    const char *what = cache->is_rows       ? "all columns that are used"
+                       : details->image < 0 ? "columns"
+                       : cache->is_decoded  ? "pixels and columns"
+                                            : "bytes of files and columns";
     const char *after = plan->dataset->stages[cache->stage - 1].def->name;
     char note[300];
 

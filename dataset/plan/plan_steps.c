@@ -284,6 +284,9 @@ sluice_status plan_steps(sli_plan *plan)
             add_pack(details, stage, &before);
         } else if (stage->def->kind == STAGE_BUCKET) {
             add_bucket(details, stage, &before);
+        } else if (stage->def->kind == STAGE_CACHE) {
+            details->cache.is_rows = after.caches_rows;
+            details->cache.steps = details->step_count;
         }
         extend_segments(details, &after, i + 1);
         before = after;

@@ -2,6 +2,7 @@
 /* The memory of the cache: entries that many threads add and read. */
 #include "sample_cache.h"
 
+#include <errno.h>
 #include <glob.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,7 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fallocate_kit.h"
 #include "image.h"
+#include "log_kit.h"
 #include "testing.h"
 
 enum { SAMPLES = 300, THREADS = 8 };
@@ -61,7 +64,7 @@ static bool is_right(const sample_cache *cache, uint64_t sample)
 
 static sample_cache *make(uint64_t bytes, uint64_t samples)
 {
-    const cache_key key = {bytes, samples, 1, 7};
+    const cache_key key = {bytes, samples, 1, 7, 3};
     sample_cache *cache = NULL;
 
     T_OK(sample_cache_create(&key, &cache));
@@ -142,7 +145,7 @@ static void too_small_a_cache_is_refused(void)
     sample_cache *cache = NULL;
 
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-        const cache_key key = {8192, counts[i], 1, 7};
+        const cache_key key = {8192, counts[i], 1, 7, 3};
 
         T_STATUS(sample_cache_create(&key, &cache), SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), "allow more bytes");
@@ -206,7 +209,7 @@ static void threads_find_whole_entries_only(void)
 
 static sample_cache *make_shared(uint64_t bytes, uint64_t samples)
 {
-    const cache_key key = {bytes, samples, 1, 7};
+    const cache_key key = {bytes, samples, 1, 7, 3};
     sample_cache *cache = NULL;
 
     T_OK(sample_cache_create_shared(&key, &cache));
@@ -216,7 +219,7 @@ static sample_cache *make_shared(uint64_t bytes, uint64_t samples)
 /* Attaches to the cache, in a child. */
 static sample_cache *attached(const sample_cache *cache, uint64_t bytes)
 {
-    const cache_key key = {bytes, SAMPLES, 1, 7};
+    const cache_key key = {bytes, SAMPLES, 1, 7, 3};
     sample_cache *own = NULL;
 
     return sample_cache_attach(dup(sample_cache_descriptor(cache)), &key, &own) == SLUICE_OK ? own
@@ -325,11 +328,12 @@ static void the_size_of_shared_memory_is_sealed(void)
 
 static void only_the_memory_of_this_cache_is_attached(void)
 {
-    const cache_key keys[] = {{1 << 20, SAMPLES, 1, 8},
-                              {1 << 20, 100, 1, 7},
-                              {2 << 20, SAMPLES, 1, 7},
-                              {1 << 20, SAMPLES, 2, 7}};
-    const cache_key right = {1 << 20, SAMPLES, 1, 7};
+    const cache_key keys[] = {{1 << 20, SAMPLES, 1, 8, 3},
+                              {1 << 20, 100, 1, 7, 3},
+                              {2 << 20, SAMPLES, 1, 7, 3},
+                              {1 << 20, SAMPLES, 2, 7, 3},
+                              {1 << 20, SAMPLES, 1, 7, 4}};
+    const cache_key right = {1 << 20, SAMPLES, 1, 7, 3};
     sample_cache *cache = make_shared(1 << 20, SAMPLES);
     sample_cache *own = NULL;
     int fd;
@@ -371,9 +375,80 @@ static void damaged_memory_is_not_read(void)
     sample_cache_destroy(cache);
 }
 
+enum { LARGE = 20000 };
+
+static bool add_large(sample_cache *cache, uint64_t sample)
+{
+    uint8_t *room = sample_cache_reserve(cache, sample, LARGE);
+
+    if (room != NULL) {
+        memset(room, (int)(sample & 0xFF), LARGE);
+    }
+    return room != NULL && sample_cache_publish(cache, sample, room);
+}
+
+static bool is_large(const sample_cache *cache, uint64_t sample)
+{
+    size_t bytes = 0;
+    const uint8_t *found = sample_cache_find(cache, sample, &bytes);
+
+    return found != NULL && bytes == LARGE && found[0] == (sample & 0xFF) &&
+           found[LARGE - 1] == (sample & 0xFF);
+}
+
+/* The kernel refuses the second step of 2 MiB, while entries are added. */
+static void memory_that_runs_out_leaves_what_is_there(void)
+{
+    static const int errors[] = {ENOSPC, ENOMEM, EDQUOT};
+
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        sample_cache *cache;
+        sample_cache_use use;
+        const char *log;
+        uint64_t added = 0;
+        uint64_t s = 0;
+
+        fallocate_fail_after(2, errors[i]); /* the table, the first step */
+        cache = make_shared(64 << 20, SAMPLES);
+        kit_log_start(NULL, NULL);
+        for (; s < SAMPLES; s++) {
+            added += add_large(cache, s);
+        }
+        T_TRUE(added > 0 && added < SAMPLES);
+        T_EQ(fallocate_calls(), 3); /* no further attempts */
+        for (s = 0; s < SAMPLES; s++) {
+            size_t size;
+
+            T_TRUE(s < added ? is_large(cache, s) : sample_cache_find(cache, s, &size) == NULL);
+        }
+        sample_cache_usage(cache, &use);
+        T_TRUE(use.is_full && use.entries == added && use.bytes <= 2 << 20);
+        T_TRUE(use.bytes > (2 << 20) - 2 * LARGE);
+        T_TRUE(!sample_cache_has_room(cache, 1));
+        log = kit_log_stop();
+        T_CONTAINS(log, strerror(errors[i]));
+        T_CONTAINS(log, "2.09715 of 67.1089 MB are in use, and no more samples are added");
+        T_TRUE(strstr(strstr(log, "cache") + 1, "cache: fallocate") == NULL); /* once */
+        sample_cache_destroy(cache);
+        fallocate_fail_after(-1, 0);
+    }
+}
+
+static void memory_that_is_short_at_first_is_an_error(void)
+{
+    const cache_key key = {1 << 20, SAMPLES, 1, 7, 3};
+    sample_cache *cache = NULL;
+
+    fallocate_fail_after(0, ENOSPC);
+    T_STATUS(sample_cache_create_shared(&key, &cache), SLUICE_E_NO_MEMORY);
+    T_TRUE(cache == NULL);
+    T_CONTAINS(sluice_last_error(), "cache: no memory for the table of");
+    fallocate_fail_after(-1, 0);
+}
+
 static void a_limit_of_files_is_an_error_and_no_signal(void)
 {
-    const cache_key key = {1 << 20, SAMPLES, 1, 7};
+    const cache_key key = {1 << 20, SAMPLES, 1, 7, 3};
     struct rlimit before;
     struct rlimit low;
     sample_cache *cache = NULL;
@@ -400,6 +475,8 @@ const t_test sample_cache_tests[] = {
     T_TEST(the_size_of_shared_memory_is_sealed),
     T_TEST(only_the_memory_of_this_cache_is_attached),
     T_TEST(damaged_memory_is_not_read),
+    T_TEST(memory_that_runs_out_leaves_what_is_there),
+    T_TEST(memory_that_is_short_at_first_is_an_error),
     T_TEST(a_limit_of_files_is_an_error_and_no_signal),
     T_END,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranks of a machine with one cache: each sample is read once, by whichever rank meets it first. */
+#include <errno.h>
 #include <glob.h>
 #include <signal.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fallocate_kit.h"
 #include "log_kit.h"
 #include "ranks_kit.h"
 #include "testing.h"
@@ -17,9 +19,14 @@ enum { WORLD = 4, SAMPLES = 96, PASSES = 3 };
 static const char pipeline_text[] =
     "synthetic samples=96 classes=5 shape=20,18,3 | shuffle | cache 1M shared=true | random_crop "
     "12 | batch 4";
-static const char other_text[] =
+static const char other_bytes[] =
     "synthetic samples=96 classes=5 shape=20,18,3 | shuffle | cache 2M shared=true | random_crop "
     "12 | batch 4";
+#define TWO_LABELS                                                                                 \
+    "zip (synthetic samples=96 classes=5 shape=20,18,3) (synthetic samples=96 classes=3 "          \
+    "shape=1,1,1 | drop image | rename label more) | shuffle | cache 1M shared=true | "
+static const char two_labels[] = TWO_LABELS "random_crop 12 | batch 4";
+static const char other_columns[] = TWO_LABELS "random_crop 12 | drop more | batch 4";
 static const char plain_text[] =
     "synthetic samples=96 classes=5 shape=20,18,3 | shuffle | random_crop 12 | batch 4";
 
@@ -36,8 +43,10 @@ typedef struct cached_rank {
 
 /* Settings of the current test, for its child processes. */
 static const char *pipeline;
-static bool is_misled; /* rank 1 has another pipeline */
+static bool is_misled;    /* rank 1 has another pipeline */
+static const char *other; /* this one */
 static const char *exchange_ms;
+static int64_t good_steps = -1; /* of rank 1: steps of memory that the kernel allocates */
 
 static cached_rank *of(const ranks_kit *ranks, uint32_t rank)
 {
@@ -81,8 +90,7 @@ static void train_twice(ranks_member *me, cached_rank *out)
     sluice_dataset *dataset = NULL;
     kit k;
 
-    out->status =
-        sluice_dataset_parse(is_misled && me->rank == 1 ? other_text : pipeline, &dataset);
+    out->status = sluice_dataset_parse(is_misled && me->rank == 1 ? other : pipeline, &dataset);
     if (out->status != SLUICE_OK) {
         return;
     }
@@ -106,6 +114,7 @@ static int body(ranks_member *me)
     cached_rank *mine = (cached_rank *)me->shared + me->rank;
 
     name_job();
+    fallocate_fail_after(me->rank == 1 ? good_steps : -1, ENOSPC);
     kit_log_start(NULL, NULL);
     train_twice(me, mine);
     snprintf(mine->log, sizeof(mine->log), "%s", kit_log_stop());
@@ -188,20 +197,55 @@ static void a_part_too_small_for_its_table_is_no_cache(void)
 }
 
 /* The ranks exchange records at the same socket, since the bytes are not part of its name. */
-static void ranks_with_other_bytes_do_not_share(void)
+static void ranks_do_not_share(const char *own, const char *of_rank_1)
 {
     ranks_kit ranks;
 
+    other = of_rank_1;
     exchange_ms = "60000";
     is_misled = true;
-    run_ranks(&ranks,
-              "synthetic samples=96 classes=5 shape=20,18,3 | cache 1M shared=true | "
-              "random_crop 12 | batch 4",
-              2);
+    run_ranks(&ranks, own, 2);
     for (uint32_t r = 0; r < 2; r++) {
         T_EQ(of(&ranks, r)->second.ranks, 1);
-        T_CONTAINS(of(&ranks, r)->log, "local ranks 0 and 1 cache different samples");
+        T_CONTAINS(of(&ranks, r)->log, "local ranks 0 and 1 cache different samples or columns");
     }
+    ranks_end(&ranks);
+}
+
+static void ranks_with_other_bytes_or_columns_do_not_share(void)
+{
+    ranks_do_not_share(pipeline_text, other_bytes);
+    ranks_do_not_share(two_labels, other_columns);
+}
+
+/* Rank 1 gets no more memory while it adds samples; both go on, and read what is there. */
+static void a_rank_without_memory_goes_on(void)
+{
+    static const char images[] = "synthetic samples=96 classes=5 shape=120,110,3 | shuffle | ";
+    char plain[200];
+    char cached[200];
+    ranks_kit ranks;
+    ranks_kit want;
+
+    exchange_ms = "60000";
+    is_misled = false;
+    snprintf(plain, sizeof(plain), "%srandom_crop 12 | batch 4", images);
+    snprintf(cached, sizeof(cached), "%scache 16M shared=true | random_crop 12 | batch 4", images);
+    run_ranks(&want, plain, 2);
+    good_steps = 0;
+    run_ranks(&ranks, cached, 2);
+    good_steps = -1;
+    for (uint32_t r = 0; r < 2; r++) {
+        const cached_rank *rank = of(&ranks, r);
+
+        T_EQ(rank->digests[0], of(&want, r)->digests[0]);
+        T_EQ(rank->digests[1], of(&want, r)->digests[1]);
+        T_EQ(rank->second.ranks, 2);
+        T_TRUE(rank->second.hits > 0);
+    }
+    T_CONTAINS(of(&ranks, 1)->log, "MB are in use, and no more samples are added");
+    T_TRUE(of(&ranks, 1)->second.is_full);
+    ranks_end(&want);
     ranks_end(&ranks);
 }
 
@@ -315,7 +359,8 @@ const t_test shared_cache_tests[] = {
     T_TEST(ranks_read_each_sample_once),
     T_TEST(ranks_that_cannot_share_have_private_caches),
     T_TEST(a_part_too_small_for_its_table_is_no_cache),
-    T_TEST(ranks_with_other_bytes_do_not_share),
+    T_TEST(ranks_with_other_bytes_or_columns_do_not_share),
+    T_TEST(a_rank_without_memory_goes_on),
     T_TEST(a_killed_rank_leaves_its_samples_to_the_others),
     T_TEST(ranks_that_are_all_killed_leave_nothing),
     T_TEST(a_process_alone_has_a_private_cache),

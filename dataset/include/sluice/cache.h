@@ -11,23 +11,29 @@ SLUICE_BEGIN_DECLS
 
 /**
  * Adds a stage that keeps samples as the stages before it leave them: before decode the bytes of
- * files, after decode and deterministic crops and resizes the pixels. Stages of order are not part
- * of that, so the cache may be before or after shuffle. The values of batches do not change.
+ * files, after decode and deterministic crops and resizes the pixels, after a map the columns that
+ * later stages or the batch use. Stages of order are not part of that, so the cache may be before
+ * or after shuffle. The values of batches do not change.
+ *
+ * A map before the cache is called once for each sample that is kept. It must have a version, give
+ * the same for a sample in each pass, and must not call sluice_sample_random(), which ends the run
+ * with E_INVALID. Stages between the last map and the cache do not convert images.
  *
  * Samples are added until the memory is full, and are never evicted: a pass reads each sample once,
  * so eviction would not give more hits. A cache that holds half of the samples has hits for half of
  * each pass. Bad samples are not cached. The memory is freed with the dataset.
  *
  * The first run or channel on the dataset creates the cache; later ones, and validations, use it,
- * too. Encoded images take the bytes of their files, decoded ones height * width * channels. Each
- * mask and each further image has an entry of its own, with the bytes of its file. The table takes
- * 8 bytes for each entry that the samples of the dataset can have; an entry takes about 300 bytes
- * more.
+ * too. Encoded images take the bytes of their files, decoded ones height * width * channels. Unless
+ * a map comes before the cache, each mask and each further image has an entry of its own, with the
+ * bytes of its file. The table takes 8 bytes for each entry that the samples of the dataset can
+ * have; an entry takes about 300 bytes more.
  *
  * @param bytes  bound on the memory, 4096 to 2^40
  *
- * Returns: E_INVALID the stage comes after a random stage, a conversion, a map or bucket, there is
- *          a cache already, or bytes is out of bounds; the sticky error of building; E_NO_MEMORY. A
+ * Returns: E_INVALID the stage comes after a random stage, bucket, or a map without a version;
+ *          without a map before it, after a conversion; with one, after a filter; there is a cache
+ *          already, or bytes is out of bounds; the sticky error of building; E_NO_MEMORY. A
  *          run fails with E_INVALID if bytes are too few for a table of the samples, or more than
  *          the process may use; with E_UNSUPPORTED if the source is a stream.
  *
