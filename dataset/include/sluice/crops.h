@@ -41,13 +41,13 @@ static inline void sluice_padding_config_init(sluice_padding_config *config)
  * Pads the image. (sluice_dataset_pad_array() pads plain arrays.)
  *
  * @param padding  pixels on the left, above, on the right and below, each up to 65535
- * @param mode     "constant": the values of config; the other modes repeat the image, shown for a
- *                 line abcd and 2 pixels: "edge" aa|abcd|dd, "reflect" cb|abcd|cb, "symmetric"
- *                 ba|abcd|dc; NULL: "constant"
+ * @param mode     "constant": the values of config; the other modes continue the image beyond its
+ *                 edges, shown for a line abcd and 2 pixels: "edge" aa|abcd|dd, "reflect"
+ *                 cb|abcd|cb, "symmetric" ba|abcd|dc; NULL: "constant"
  * @param config   NULL: zeros, also in masks; the other modes do not use it
  *
- * Returns: E_INVALID also if there are boxes or points and mode is not "constant". An image that
- * has not more pixels than the padding ("reflect"), or fewer ("symmetric"), makes a bad sample.
+ * Returns: E_INVALID also if there are boxes or points and mode is not "constant". An image with
+ *          fewer pixels than the padding ("symmetric"), or not more ("reflect"), is a bad sample.
  *
  * Source: torchvision.transforms.v2.Pad
  *
@@ -59,12 +59,12 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_pad_image(sluice_dataset *datase
                                                           const sluice_padding_config *config);
 
 /**
- * Pads the image with probability p, so that it is at a random position of a larger image. With r
- * uniform in the side range, the new width and height are r times the old ones, rounded down. The
- * padding on the left is u times the padding of both sides, and that above v times, rounded down,
- * with u and v uniform in [0, 1).
+ * Places the image at a random position of a larger one with probability p. With r uniform in the
+ * side range, the new width and height are r times the old ones, rounded down. The padding on the
+ * left is u times the padding of both sides, and that above v times, rounded down, with u and v
+ * uniform in [0, 1).
  *
- * @param side_range  (2) least and largest r, from 1 to 16; NULL: 1 and 4
+ * @param side_range  (2) lowest and highest r, from 1 to 16; NULL: 1 and 4
  * @param p           0 to 1; torchvision's default is 0.5
  * @param config      NULL: zeros, also in masks
  *
@@ -79,11 +79,11 @@ sluice_dataset_random_zoom_out(sluice_dataset *dataset, const double *side_range
 
 /**
  * Makes n views of each image, for contrastive learning: the image is decoded once, and all later
- * stages run on each view with random numbers of their own. The image of the batch has n in front
- * of its shape: (batch, n, height, width, C), or (batch, n, C, height, width). View 0 is the image
- * that the pipeline has without this stage.
+ * stages run on each view with random numbers of their own. The image of the batch is (batch, n,
+ * height, width, C), or (batch, n, C, height, width) after to_chw. View 0 is the image that the
+ * pipeline has without this stage.
  *
- * The stage comes among crops and resizes; those before it are done once. Workers convert the
+ * The stage comes among crops and resizes; those before it run once. Workers convert the
  * views, so sluice_dataset_device() and offload to the device are refused, and maps that read the
  * image, mixup and cutmix. Masks, boxes, points, further images and the column of stage geometry
  * are refused, since they would differ between the views.
@@ -131,15 +131,15 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_ten_crop(sluice_dataset *dataset
  * sluice_random_iou_crop_config_init(). */
 typedef struct sluice_random_iou_crop_config {
     size_t struct_size;            /**< bytes; set by sluice_random_iou_crop_config_init() */
-    double min_scale;              /**< smallest part of the width and of the height, from 0.001;
-                                        0: 0.3 */
-    double max_scale;              /**< largest part, up to 1; 0: 1 */
+    double min_scale;              /**< smallest fraction of width and height, from 0.001; 0: 0.3 */
+    double max_scale;              /**< largest fraction, up to 1; 0: 1 */
     double min_aspect_ratio;       /**< smallest width / height, from 0.001; 0: 0.5 */
     double max_aspect_ratio;       /**< largest width / height, up to 1000; 0: 2 */
-    const double *sampler_options; /**< (option_count) least overlaps, 0 to 1; 1: no crop; copied;
-                                        NULL: 0, 0.1, 0.3, 0.5, 0.7, 0.9 and 1 */
+    const double *sampler_options; /**< (option_count) minimum values of the intersection over
+                                        union, 0 to 1; 1: no crop; copied; NULL: 0, 0.1, 0.3, 0.5,
+                                        0.7, 0.9 and 1 */
     uint32_t option_count;         /**< 1 to 8; not used if sampler_options is NULL */
-    uint32_t trials;               /**< up to 1000; 0: 40 */
+    uint32_t trials;               /**< crops drawn for each option, up to 1000; 0: 40 */
 } sluice_random_iou_crop_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */

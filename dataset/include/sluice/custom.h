@@ -39,9 +39,9 @@ typedef enum sluice_column_role {
                                 the image by nearest neighbour. The image must be declared before
                                 it. u8 (height, width), with the size of the image; or
                                 SLUICE_ENCODED, if the image is */
-    SLUICE_ROLE_BOXES = 3, /**< boxes, which follow crops, resizes and flips of the image: f32
-                                (most, 4), x0 y0 x1 y1 in pixels of the image, with 0 <= x0 < x1 and
-                                0 <= y0 < y1; always ragged */
+    SLUICE_ROLE_BOXES = 3, /**< boxes, which follow crops, resizes, flips and warps of the
+                                image: f32 (most, 4), x0 y0 x1 y1 in pixels of the image, with 0 <=
+                                x0 < x1 and 0 <= y0 < y1; always ragged */
     SLUICE_ROLE_POINTS = 4 /**< points, such as key points of a body, which follow crops, resizes,
                                 flips and warps of the image: f32 (n, 2), x y in pixels of the image
                                 from -1e6 to 1e6; pixel i of a line covers [i, i + 1). They keep

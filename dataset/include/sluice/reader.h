@@ -109,7 +109,7 @@ SLUICE_API_CHECKED sluice_status sluice_reader_column(const sluice_reader *reade
  * role, and the boxes or points that its rows belong to. Opens the dataset.
  *
  * @param column    its name
- * @param spec_out  its texts are borrowed from the dataset
+ * @param spec_out  its texts are owned by the dataset, and valid until it is destroyed
  *
  * Returns: E_INVALID a NULL, or no such column; the message lists the columns; the sticky error of
  *          building; errors of opening.

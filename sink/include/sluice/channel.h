@@ -67,9 +67,8 @@ typedef struct sluice_channel_config {
                                    + 2 to 1024 where batches are lent from their slots); 0: as
                                    sluice_train_config.slots, but enough for `held` */
     uint64_t memory_bytes;    /**< upper bound for staging, slots, outputs of device maps and the
-                                   samples of a stream; 0: a
-                                   quarter of the memory that the process may use, for staging
-                                   and slots */
+                                   samples of a stream; 0: a quarter of the memory that the process
+                                   may use, for staging and slots */
     sluice_on_error on_error; /**< fail */
     bool end_of_pass;         /**< get_next returns END_OF_PASS once after each pass */
     const sluice_column *inputs; /**< the expected columns of one sample; NULL: unchecked. Read only

@@ -112,8 +112,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_cast(sluice_dataset *dataset, co
  * `value` are added after those of the sample. A ragged column keeps its NAME_length, the number of
  * rows before the padding; a sample with more than `to` rows is bad.
  *
- * @param column  a column with at least one dimension; not an image, a mask, boxes or
- *                points
+ * @param column  a column with at least one dimension; not an image, a mask, boxes or points
  * @param to      rows after the stage, 1 to 67 108 864; not less than those of a column that is not
  *                ragged
  * @param value   value of each added element; the column's type must represent it
@@ -131,7 +130,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_pad_array(sluice_dataset *datase
  * a ragged column is the number of rows that are left.
  *
  * @param column  a column with at least one dimension; not an image, a mask, boxes, points, or a
- * column with a row for each box
+ *                column with a row for each box
  * @param to      1 to 67 108 864; nothing changes if the column has fewer rows
  *
  * Returns: E_INVALID also for a column of another kind, or arguments out of range.

@@ -119,17 +119,17 @@ static inline void sluice_model_init(sluice_model *model)
 
 /**
  * A user-defined operator between GetNext and the step, or the loop of a channel (see
- * sluice_channel_get_next()): reads step->inputs and writes `outputs`.
- * Called before each call of the step or eval, on the same thread and in the same way: on a host
- * device it reads and writes the bytes during the call; on a CUDA device it enqueues kernels on
- * step->stream, and is captured with the step in modes `graph` and `loop`. The other fields are
- * those of the call that follows, but step->outputs is NULL. Seed random numbers by
- * step->random_key, step->micro and the row.
+ * sluice_channel_get_next()): reads step->inputs and writes `outputs`. Called before each call of
+ * the step or eval, on the same thread and in the same way: on a host device it reads and writes
+ * the bytes during the call; on a CUDA device it enqueues kernels on step->stream, and is captured
+ * with the step in modes `graph` and `loop`. The other fields of step are those of the call that
+ * follows, but step->outputs is NULL. Seed random numbers by step->random_key, step->micro and the
+ * row.
  *
  * outputs: (output_count) tensors (batch_size, ...) in the order of sluice_device_map.outputs, in
  * memory of the device that the library owns, at the same addresses for the whole run (of a channel
- * for each set of tensors). They count in config.memory_bytes. The map must
- * write all rows, also those from *valid_rows on: their bytes are unspecified before the call.
+ * for each set of tensors). They count in config.memory_bytes. The map must write all rows, also
+ * those from *valid_rows on: their bytes are unspecified before the call.
  *
  * Returns: a negative status ends the run with it, with the name of the map and the text of
  *          sluice_fail(). Other statuses count as OK.

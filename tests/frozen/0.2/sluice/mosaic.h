@@ -16,8 +16,8 @@ typedef struct sluice_mosaic_config {
     double scale[2];         /**< lowest and highest scale, 0.01 to 10; both 0: 0.5 and 1.5 */
     const double *translate; /**< largest t, 0 to 1; NULL: 0.1 */
     const double *p;         /**< probability, 0 to 1; NULL: 1 */
-    const uint8_t *fill;     /**< value where no image is, in every channel; NULL: 114 */
-    uint8_t mask_fill;       /**< class number of it in masks, such as 0 or 255 */
+    const uint8_t *fill;     /**< value outside the images, in every channel; NULL: 114 */
+    uint8_t mask_fill;       /**< class number there in masks, such as 0 or 255 */
     bool no_antialias;       /**< like antialias = false of sluice_dataset_resize() */
     const char *filter;      /**< as in sluice_dataset_resize(); NULL: "bilinear" */
 } sluice_mosaic_config;
@@ -46,8 +46,8 @@ static inline void sluice_mosaic_config_init(sluice_mosaic_config *config)
  * This is Mosaic of Ultralytics' YOLO, with RandomPerspective of the same scale and translation,
  * whose default values are 0.5 (scale 0.5 to 1.5) and 0.1. There c and `center` are the point in a
  * canvas of twice the size, in units of the size, as center_ratio_range of MMDetection's Mosaic.
- * Unlike there, an image is resampled once, with antialiasing, and not cut at the edge of that
- * canvas.
+ * Unlike there, an image is resampled once, with antialiasing, and is not cut off at the edge of
+ * that canvas.
  *
  * The partners are drawn uniformly, with replacement, from all samples of the pass, those of other
  * ranks included: by the seed, the pass and the sample. So batches do not depend on workers or
@@ -62,9 +62,9 @@ static inline void sluice_mosaic_config_init(sluice_mosaic_config *config)
  *
  * A bad partner makes the sample a bad one; the error has the name of the partner. Under the policy
  * replace another partner is drawn instead, up to 8 times. Streams, filters, pack and bucket are
- * refused, since the samples of a pass are not known by their positions there, and so is a column
- * of sluice_dataset_geometry(). Crops, resizes and a cache may come before this stage; all stages
- * of images may follow, but a second mosaic.
+ * refused, since with them the sample at a position is not known in advance, and so is a column of
+ * sluice_dataset_geometry(). Crops, resizes and a cache may come before this stage; all stages of
+ * images may follow, except a second mosaic.
  *
  * @param height, width  size of the result, in pixels; width 0: a square
  * @param config         NULL: all defaults

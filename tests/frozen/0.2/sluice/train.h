@@ -280,7 +280,7 @@ typedef struct sluice_train_config {
                                 device's free memory, fewer where memory_bytes is less */
     uint64_t memory_bytes; /**< upper bound for staging, slots, outputs of device maps and the
                                 samples of a stream; 0 is a quarter of what the process may use, for
-                              staging and slots */
+                                staging and slots */
     uint64_t seed;         /**< of order and random transforms */
     uint32_t rank;         /**< rank of this process, if world is set */
     uint32_t world;        /**< number of processes that share each pass; 0: from the launcher, see

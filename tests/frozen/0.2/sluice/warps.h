@@ -16,7 +16,7 @@
  *
  * Returns: E_INVALID invalid arguments, a position where the stage is not allowed, or a perspective
  *          or elastic warp in a pipeline with the stage geometry; the sticky error of building;
- * E_NO_MEMORY.
+ *          E_NO_MEMORY.
  */
 #ifndef SLUICE_WARPS_H
 #define SLUICE_WARPS_H
@@ -29,10 +29,9 @@ SLUICE_BEGIN_DECLS
 typedef struct sluice_warp_config {
     size_t struct_size;  /**< bytes; set by sluice_warp_config_init() */
     const char *filter;  /**< "nearest": the pixel that contains the point; "bilinear": the four
-                              pixels around it, rounded once, halves to even; NULL: torchvision's
-                              default, "bilinear" for a perspective,
-                              sluice_dataset_elastic() and sluice_dataset_warp_affine(), else
-                              "nearest" */
+                              pixels around it, rounded once, halves to even; NULL: "bilinear" for a
+                              perspective, sluice_dataset_elastic() and
+                              sluice_dataset_warp_affine(), else "nearest" */
     const uint8_t *fill; /**< (fill_count) values outside the image; copied; NULL: 0 */
     uint32_t fill_count; /**< 1, or the number of channels of the image; not used if fill is NULL */
     uint32_t mask_fill;  /**< class number for masks outside the image, 0 to 255 */
@@ -52,7 +51,7 @@ static inline void sluice_warp_config_init(sluice_warp_config *config)
 
 /**
  * Rotates about the centre, or about config.center: torchvision's rotate with expand=False. Parts
- * that leave the image are lost.
+ * that leave the image are cut off.
  *
  * @param degrees  counter-clockwise
  * @param config   NULL: all defaults
@@ -76,9 +75,9 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_rotation(sluice_dataset *
 
 /**
  * Rotates about the centre and enlarges the image, so that it holds all of it: torchvision's rotate
- * with expand=True, the argument `expand` of pipeline texts. The size follows from the angle, and
- * by multiples of 90 degrees the image is only turned. Unlike the other warps this stage comes
- * among crops and resizes. The result is stored before a later crop or resize.
+ * with expand=True, the argument `expand` of pipeline texts. The size follows from the angle; a
+ * rotation by a multiple of 90 degrees only permutes the pixels. Unlike the other warps this stage
+ * comes among crops and resizes. The result is stored before a later crop or resize.
  *
  * @param degrees  counter-clockwise
  * @param config   its center is NULL; NULL: all defaults
@@ -107,9 +106,9 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_rotation_expand(
 
 /**
  * Scales, shears and rotates about the centre, or about config.center, then translates:
- * torchvision's affine. With R the
- * rotation by `degrees`, X and Y the shears, S the scale and T the translation, a point p relative
- * to the centre goes to T(R Y X S p), where R Y X is
+ * torchvision's affine. With R the rotation by `degrees`, X and Y the shears, S the scale and T the
+ * translation, a point p relative to the centre goes to T(R Y X S p). With the angles a of R, x of
+ * X and y of Y, the matrix R Y X is
  *
  *     cos(a - y) / cos(y)   -cos(a - y) tan(x) / cos(y) - sin(a)
  *     sin(a - y) / cos(y)   -sin(a - y) tan(x) / cos(y) + cos(a)
@@ -155,13 +154,13 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_affine(
  *
  * @param matrix       (6) M11, M12, M13, M21, M22, M23, each within -1e6 and 1e6
  * @param inverse_map  DALI's default, true: as above; false: M maps points of the image to points
- * of the result, and is inverted first
+ *                     of the result, and is inverted first
  * @param config       its filter NULL: "bilinear"; NULL: all defaults
  *
  * Returns: E_INVALID also if the matrix is singular.
  *
  * Source: NVIDIA DALI, dali/operators/image/remap/warp_affine.cc; values at the edge are
- * torchvision's.
+ *         torchvision's.
  *
  * Threads: the one that builds the dataset.
  */
@@ -205,8 +204,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_perspective(
  * Moves pixels by smooth random displacements: torchvision's ElasticTransform. Pixel (x, y) of the
  * result is sampled at (x + dx, y + dy), where
  *
- *     dx = alpha[0] / height * width / 2 * G(noise)    dy = alpha[1] / width * height / 2 *
- * G(noise)
+ *     dx = alpha[0] / height * width / 2 * G(noise)
+ *     dy = alpha[1] / width * height / 2 * G(noise)
  *
  * The noise is uniform in (-1, 1), a number for each pixel and axis, in steps of 2^-15. G is a
  * Gaussian filter with standard deviations sigma[0] along x and sigma[1] along y, and 8 * sigma[0]
@@ -306,7 +305,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_rand_augment(sluice_dataset *dat
  * @param config         a NULL filter is "bilinear"; mask_fill is not used; NULL: all defaults
  *
  * Returns: E_INVALID also for masks, boxes, points and stage geometry, and for more than 4 of these
- * stages.
+ *          stages.
  *
  * Source: torchvision.transforms.v2.AugMix; Hendrycks et al., "AugMix: A Simple Data Processing
  * Method to Improve Robustness and Uncertainty" (ICLR 2020).
