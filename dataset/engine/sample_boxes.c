@@ -150,15 +150,17 @@ static bool is_of(const stage_schema *schema, uint32_t i, uint32_t boxes, void *
             schema->infos[info->tied_to].tied_to == boxes);
 }
 
-/* Converts a box to pixels. */
+/*
+ * Converts a box to pixels. The products are float: gcc 12 -O3 leaves a double product, converted
+ * to float and back, without the rounding to float.
+ */
 static box in_pixels(const column_info *info, const image_way *way, const box *from)
 {
     const bool in_parts = info->in_parts && !way->are_pixels;
-    const double width = in_parts ? way->width : 1;
-    const double height = in_parts ? way->height : 1;
+    const float width = in_parts ? (float)way->width : 1;
+    const float height = in_parts ? (float)way->height : 1;
 
-    return (box){(float)((double)from->x0 * width), (float)((double)from->y0 * height),
-                 (float)((double)from->x1 * width), (float)((double)from->y1 * height)};
+    return (box){from->x0 * width, from->y0 * height, from->x1 * width, from->y1 * height};
 }
 
 /* True if a stage of geometry has dropped box i. */
