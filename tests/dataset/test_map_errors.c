@@ -133,7 +133,7 @@ static void maps_stand_behind_geometry(void)
         {"decode | normalize 0.5 0.5 offload=device", "to_chw | batch 1",
          "normalize offload=device comes before a map, which runs on the host"},
         {"decode | device | random_invert", "batch 1",
-         "device comes before stages of an image that a map, mixup or cutmix uses"},
+         "device comes before stages of an image that a map uses"},
         {"decode | device | to_chw", "batch 1", "put device after the map"},
     };
     const char *folder = t_folder();
