@@ -110,6 +110,30 @@ static void every_operation_is_drawn_within_its_range(void)
     T_TRUE(kinds[COLOR_EQUALIZE] > 200 && kinds[COLOR_EQUALIZE] < 400);
 }
 
+/* torchvision's thresholds are linspace(255, 0, 31) in single precision, so every second one is
+ * whole. */
+static void thresholds_of_solarize_are_those_of_torchvision(void)
+{
+    dataset_stage stage = {.def = &stage_trivial_augment};
+    uint32_t seen = 0;
+    static color_chain chain;
+
+    make_args(&stage_trivial_augment, "fill", "7", stage.args.bytes);
+    for (uint32_t sample = 0; sample < 4000; sample++) {
+        const sli_draws draws = {1, sample, 0};
+
+        chain = (color_chain){.width = 200, .height = 100, .numbers = true};
+        stage.def->colors(stage.args.bytes, &draws, &chain);
+        if (chain.count == 1 && chain.operations[0].kind == COLOR_SOLARIZE) {
+            const uint32_t below = 255 - (uint32_t)chain.operations[0].factor;
+
+            T_TRUE(below % 17 == 0 || below % 17 == 8); /* 255 - 8.5 i, rounded up */
+            seen++;
+        }
+    }
+    T_TRUE(seen > 200);
+}
+
 /* One strength, so each kind has one amount with either sign; and two operations an image. */
 static void rand_augment_has_one_strength(void)
 {
@@ -218,6 +242,7 @@ static void bad_arguments_are_refused(void)
 
 const t_test auto_augment_tests[] = {
     T_TEST(every_operation_is_drawn_within_its_range),
+    T_TEST(thresholds_of_solarize_are_those_of_torchvision),
     T_TEST(rand_augment_has_one_strength),
     T_TEST(workers_and_devices_do_not_matter),
     T_TEST(operations_that_do_nothing_change_nothing),

@@ -56,7 +56,8 @@ void augment_add(const augment_table *table, augment_kind kind, double magnitude
         color_add_posterize(chain, (uint32_t)rint(table->bits - table->lost_bits * magnitude));
         break;
     case AUGMENT_SOLARIZE:
-        color_add_solarize(chain, 255 * (1 - magnitude));
+        /* In single precision, as torchvision: 85 and 170 are thresholds of 10 magnitudes. */
+        color_add_solarize(chain, (double)(float)(255 * (1 - magnitude)));
         break;
     case AUGMENT_AUTOCONTRAST:
         color_add_autocontrast(chain);
