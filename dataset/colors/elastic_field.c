@@ -12,7 +12,7 @@
 
 static uint64_t stride_of(uint64_t width)
 {
-    return (width + WARP_BLOCK - 1) / WARP_BLOCK * WARP_BLOCK;
+    return (width + SMOOTH_BLOCK - 1) / SMOOTH_BLOCK * SMOOTH_BLOCK; /* also of WARP_BLOCK */
 }
 
 /* Groups of noise of one axis. */

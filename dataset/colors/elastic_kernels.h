@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* Numbers that smooth() writes at once. */
+/* A multiple of the numbers that smooth() writes at once. */
 enum { SMOOTH_BLOCK = 64 };
 
 typedef struct elastic_kernels {
