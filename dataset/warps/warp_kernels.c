@@ -103,35 +103,9 @@ static inline void weigh(warp_block *block)
     }
 }
 
-/* Interpolates pixel i of a block. Some of its neighbours may be outside the image. */
-static void sample_border(const warp_row *row, const image_view *from, const warp_block *block,
-                          int i, uint8_t *to)
-{
-    float sums[MOST_CHANNELS] = {0, 0, 0, 0};
-    float weight = 0;
+/* ---- bilinear: the four samples of each pixel, with its channels in the bytes of a word --------
+ */
 
-    for (int k = 0; k < 4; k++) {
-        const int32_t column = block->column[i] + (k & 1);
-        const int32_t line = block->line[i] + (k >> 1);
-        const float part = block->weights[k][i];
-
-        if (column >= 0 && line >= 0 && (uint32_t)column < from->width &&
-            (uint32_t)line < from->height) {
-            const uint8_t *pixel =
-                from->pixels + (size_t)line * from->stride + (size_t)column * from->channels;
-
-            for (uint32_t c = 0; c < from->channels; c++) {
-                sums[c] += part * pixel[c];
-            }
-            weight += part;
-        }
-    }
-    for (uint32_t c = 0; c < from->channels; c++) {
-        to[c] = (uint8_t)sli_warp_blend_fill(sums[c], weight, row->fill[c]);
-    }
-}
-
-/* The four samples of each pixel of a block, with its channels in the bytes of a word. */
 typedef struct sample_block {
     uint32_t samples[4][BLOCK];
     uint32_t result[BLOCK];
@@ -145,21 +119,70 @@ static inline uint32_t read_word(const uint8_t *from)
     return word;
 }
 
-/* Reads the samples of the pixels that are inside; those of others keep their values. */
-static inline void read_samples(const image_view *from, const warp_block *block, int count,
-                                uint32_t channels, sample_block *samples)
+static inline uint64_t read_words(const uint8_t *from)
 {
-    for (int i = 0; i < count; i++) {
-        if (block->inside[i]) {
-            const uint8_t *upper = from->pixels + (size_t)block->line[i] * from->stride +
-                                   (size_t)block->column[i] * channels;
-            const uint8_t *lower = upper + from->stride;
+    uint64_t words;
 
-            samples->samples[0][i] = read_word(upper);
-            samples->samples[1][i] = read_word(upper + channels);
-            samples->samples[2][i] = read_word(lower);
-            samples->samples[3][i] = read_word(lower + channels);
-        }
+    memcpy(&words, from, sizeof(words));
+    return words;
+}
+
+/* True if the offset of each sample fits an int32, also of those outside, which are not read. */
+static inline bool offsets_fit(const image_view *from)
+{
+    return (uint64_t)from->stride * from->height < INT32_MAX / 4;
+}
+
+/* Reads the samples of pixels that are all inside. Two of a line lie side by side. The offset of a
+ * sample fits an int32. */
+static inline void read_inside(const image_view *from, const warp_block *block, uint32_t channels,
+                               sample_block *samples)
+{
+    const int32_t stride = (int32_t)from->stride;
+    const uint32_t shift = 8 * channels;
+    int32_t offsets[BLOCK];
+    uint64_t upper[BLOCK];
+    uint64_t lower[BLOCK];
+
+    for (int i = 0; i < BLOCK; i++) {
+        offsets[i] = block->line[i] * stride + block->column[i] * (int32_t)channels;
+    }
+    for (int i = 0; i < BLOCK; i++) {
+        upper[i] = read_words(from->pixels + offsets[i]);
+        lower[i] = read_words(from->pixels + offsets[i] + stride);
+    }
+    for (int i = 0; i < BLOCK; i++) {
+        samples->samples[0][i] = (uint32_t)upper[i];
+        samples->samples[1][i] = (uint32_t)(upper[i] >> shift);
+        samples->samples[2][i] = (uint32_t)lower[i];
+        samples->samples[3][i] = (uint32_t)(lower[i] >> shift);
+    }
+}
+
+static inline int32_t clamp(int32_t value, int32_t most)
+{
+    value = value > 0 ? value : 0;
+    return value < most ? value : most;
+}
+
+/* Reads the samples of pixels, some of which are outside: there the nearest ones inside. */
+static inline void read_any(const image_view *from, const warp_block *block, uint32_t channels,
+                            sample_block *samples)
+{
+    const int32_t right = (int32_t)from->width - 1;
+    const int32_t bottom = (int32_t)from->height - 1;
+
+    for (int i = 0; i < BLOCK; i++) {
+        const uint8_t *upper = from->pixels + (size_t)clamp(block->line[i], bottom) * from->stride;
+        const uint8_t *lower =
+            from->pixels + (size_t)clamp(block->line[i] + 1, bottom) * from->stride;
+        const size_t column = (size_t)clamp(block->column[i], right) * channels;
+        const size_t next = (size_t)clamp(block->column[i] + 1, right) * channels;
+
+        samples->samples[0][i] = read_word(upper + column);
+        samples->samples[1][i] = read_word(upper + next);
+        samples->samples[2][i] = read_word(lower + column);
+        samples->samples[3][i] = read_word(lower + next);
     }
 }
 
@@ -169,63 +192,191 @@ static inline float byte_of(uint32_t word, int shift)
     return (float)(int32_t)(word >> shift & 0xFF);
 }
 
-static inline void blend_channel(const warp_block *block, int shift, sample_block *samples)
+/* Blends a channel, whose byte in a word is `shift` / 8. */
+static inline uint32_t blend_channel(const warp_block *block, const sample_block *samples, int i,
+                                     int shift)
+{
+    const sli_warp_weights weights = {block->weights[0][i], block->weights[1][i],
+                                      block->weights[2][i], block->weights[3][i]};
+
+    return sli_warp_blend(weights, byte_of(samples->samples[0][i], shift),
+                          byte_of(samples->samples[1][i], shift),
+                          byte_of(samples->samples[2][i], shift),
+                          byte_of(samples->samples[3][i], shift))
+           << shift;
+}
+
+/* Channels are blended in one loop over pixels, which the compiler then vectorizes. */
+static inline void blend(const warp_block *block, uint32_t channels, sample_block *samples)
 {
     for (int i = 0; i < BLOCK; i++) {
-        const sli_warp_weights weights = {block->weights[0][i], block->weights[1][i],
-                                          block->weights[2][i], block->weights[3][i]};
+        uint32_t result = blend_channel(block, samples, i, 0);
 
-        samples->result[i] |= sli_warp_blend(weights, byte_of(samples->samples[0][i], shift),
-                                             byte_of(samples->samples[1][i], shift),
-                                             byte_of(samples->samples[2][i], shift),
-                                             byte_of(samples->samples[3][i], shift))
-                              << shift;
+        result |= channels > 1 ? blend_channel(block, samples, i, 8) : 0;
+        result |= channels > 2 ? blend_channel(block, samples, i, 16) : 0;
+        result |= channels > 3 ? blend_channel(block, samples, i, 24) : 0;
+        samples->result[i] = result;
     }
+}
+
+/*
+ * Sets the weights of samples outside to 0; sums[i] is the sum of the others. Returns the number of
+ * pixels with a sample inside.
+ */
+static inline int weigh_inside(const image_view *from, warp_block *block, float sums[BLOCK])
+{
+    const int32_t width = (int32_t)from->width;
+    const int32_t height = (int32_t)from->height;
+    int touched = 0;
+
+    for (int i = 0; i < BLOCK; i++) {
+        const int32_t column = block->column[i];
+        const int32_t line = block->line[i];
+        const int32_t left = (column >= 0) & (column < width);
+        const int32_t right = (column >= -1) & (column < width - 1);
+        const int32_t above = (line >= 0) & (line < height);
+        const int32_t below = (line >= -1) & (line < height - 1);
+
+        block->weights[0][i] *= (float)(left & above);
+        block->weights[1][i] *= (float)(right & above);
+        block->weights[2][i] *= (float)(left & below);
+        block->weights[3][i] *= (float)(right & below);
+        sums[i] = block->weights[0][i] + block->weights[1][i] + block->weights[2][i] +
+                  block->weights[3][i];
+        touched += (left | right) & (above | below);
+    }
+    return touched;
+}
+
+/* The same for a pixel with samples outside, the weights of which are 0. sum: of the others */
+static inline uint32_t blend_channel_edge(const warp_row *row, const warp_block *block,
+                                          const sample_block *samples, float weight, int i,
+                                          int shift)
+{
+    const float sum = block->weights[0][i] * byte_of(samples->samples[0][i], shift) +
+                      block->weights[1][i] * byte_of(samples->samples[1][i], shift) +
+                      block->weights[2][i] * byte_of(samples->samples[2][i], shift) +
+                      block->weights[3][i] * byte_of(samples->samples[3][i], shift);
+    const uint32_t inside = sli_warp_round(sum);
+    const uint32_t edge = sli_warp_blend_fill(sum, weight, row->fill[shift / 8]);
+
+    return (block->inside[i] ? inside : edge) << shift;
+}
+
+static inline void blend_edge(const warp_row *row, const warp_block *block, const float *sums,
+                              uint32_t channels, sample_block *samples)
+{
+    for (int i = 0; i < BLOCK; i++) {
+        uint32_t result = blend_channel_edge(row, block, samples, sums[i], i, 0);
+
+        result |= channels > 1 ? blend_channel_edge(row, block, samples, sums[i], i, 8) : 0;
+        result |= channels > 2 ? blend_channel_edge(row, block, samples, sums[i], i, 16) : 0;
+        result |= channels > 3 ? blend_channel_edge(row, block, samples, sums[i], i, 24) : 0;
+        samples->result[i] = result;
+    }
+}
+
+/* Writes the pixels of a block; after the last one up to 3 bytes more. */
+static inline void write_pixels(const uint32_t *pixels, int count, uint32_t channels, uint8_t *to)
+{
+    for (int i = 0; i < count; i++, to += channels) {
+        memcpy(to, &pixels[i], sizeof(pixels[i]));
+    }
+}
+
+/* Interpolates a block with samples outside. */
+static inline void bilinear_edge(const warp_row *row, const image_view *from, uint32_t channels,
+                                 warp_block *block, sample_block *samples)
+{
+    float sums[BLOCK];
+
+    if (weigh_inside(from, block, sums) == 0) {
+        for (int i = 0; i < BLOCK; i++) {
+            samples->result[i] = read_word(row->fill);
+        }
+        return;
+    }
+    read_any(from, block, channels, samples);
+    blend_edge(row, block, sums, channels, samples);
+}
+
+static inline int count_inside(const warp_block *block)
+{
+    int inside = 0;
+
+    for (int i = 0; i < BLOCK; i++) {
+        inside += block->inside[i];
+    }
+    return inside;
 }
 
 static inline void bilinear_line(const warp_row *row, const image_view *from, uint32_t channels,
                                  uint8_t *to)
 {
+    const bool is_small = offsets_fit(from);
     warp_block block;
     sample_block samples;
 
-    memset(&samples, 0, sizeof(samples));
     for (uint32_t first = 0; first < row->width; first += BLOCK) {
         const int count = row->width - first < BLOCK ? (int)(row->width - first) : BLOCK;
 
         find_block(row, from, first, 0.5F, 1, &block);
         weigh(&block);
-        read_samples(from, &block, count, channels, &samples);
-        memset(samples.result, 0, sizeof(samples.result));
-        for (uint32_t c = 0; c < channels; c++) {
-            blend_channel(&block, (int)(8 * c), &samples);
+        if (is_small && count_inside(&block) == BLOCK) {
+            read_inside(from, &block, channels, &samples);
+            blend(&block, channels, &samples);
+        } else {
+            bilinear_edge(row, from, channels, &block, &samples);
         }
-        for (int i = 0; i < count; i++, to += channels) {
-            if (block.inside[i]) {
-                memcpy(to, &samples.result[i], sizeof(samples.result[i]));
-            } else {
-                sample_border(row, from, &block, i, to);
-            }
-        }
+        write_pixels(samples.result, count, channels, to + (size_t)first * channels);
+    }
+}
+
+/* Copies the samples of a block, up to 3 bytes more after the last one. */
+static inline void copy_nearest(const warp_row *row, const image_view *from, uint32_t channels,
+                                const warp_block *block, int count, uint8_t *to)
+{
+    const int32_t stride = (int32_t)from->stride;
+    int32_t offsets[BLOCK];
+
+    for (int i = 0; i < BLOCK; i++) {
+        offsets[i] = block->line[i] * stride + block->column[i] * (int32_t)channels;
+    }
+    for (int i = 0; i < count; i++, to += channels) {
+        const uint8_t *pixel = block->inside[i] ? from->pixels + offsets[i] : row->fill;
+
+        memcpy(to, pixel, sizeof(uint32_t));
+    }
+}
+
+/* The same for an image in which an offset does not fit an int32. */
+static inline void copy_nearest_far(const warp_row *row, const image_view *from, uint32_t channels,
+                                    const warp_block *block, int count, uint8_t *to)
+{
+    for (int i = 0; i < count; i++, to += channels) {
+        const uint8_t *pixel = block->inside[i]
+                                   ? from->pixels + (size_t)block->line[i] * from->stride +
+                                         (size_t)block->column[i] * channels
+                                   : row->fill;
+
+        memcpy(to, pixel, channels);
     }
 }
 
 static inline void nearest_line(const warp_row *row, const image_view *from, uint32_t channels,
                                 uint8_t *to)
 {
+    const bool is_small = offsets_fit(from);
     warp_block block;
 
-    for (uint32_t first = 0; first < row->width; first += BLOCK) {
+    for (uint32_t first = 0; first < row->width; first += BLOCK, to += (size_t)BLOCK * channels) {
         const int count = row->width - first < BLOCK ? (int)(row->width - first) : BLOCK;
 
         find_block(row, from, first, 0, 0, &block);
-        for (int i = 0; i < count; i++, to += channels) {
-            const uint8_t *pixel = block.inside[i]
-                                       ? from->pixels + (size_t)block.line[i] * from->stride +
-                                             (size_t)block.column[i] * channels
-                                       : row->fill;
-
-            memcpy(to, pixel, channels);
+        if (is_small) {
+            copy_nearest(row, from, channels, &block, count, to);
+        } else {
+            copy_nearest_far(row, from, channels, &block, count, to);
         }
     }
 }

@@ -9,7 +9,7 @@
 #include "warp_pixel_int.h"
 
 /* Pixels of a line that the kernels compute at once. */
-enum { WARP_BLOCK = 64 };
+enum { WARP_BLOCK = 32 };
 
 /* One line of a result. */
 typedef struct warp_row {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "cpu_int.h"
 #include "image_warp.h"
@@ -358,7 +359,7 @@ static void kernels_of_all_levels_give_the_same_bytes(void)
 {
 #if defined(__x86_64__)
     static const warp_kernels *const levels[] = {&sli_warp_kernels_v3, &sli_warp_kernels_v4};
-    enum { SHIFTS = 8 * WARP_BLOCK };
+    enum { SHIFTS = 16 * WARP_BLOCK }; /* for 203 pixels, twice */
     static float shifts[SHIFTS];
     const uint8_t fill[4] = {1, 2, 3, 4};
 
@@ -403,6 +404,43 @@ static void kernels_of_all_levels_give_the_same_bytes(void)
 #endif
 }
 
+/* Offsets in an image are 32 bits wide where that suffices. Here the lines of an image are too far
+ * apart for that. */
+static void lines_may_be_far_apart(void)
+{
+    enum { WIDTH = 50, HEIGHT = 3 };
+    const size_t stride = (size_t)1 << 30;
+    uint8_t *pixels = mmap(NULL, HEIGHT * stride, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    picture from = picture_make(WIDTH, HEIGHT, 3, 3);
+    picture want = picture_empty(WIDTH, 1, 3);
+    picture got = picture_empty(WIDTH, 1, 3);
+    const image_view near = view_of(&from);
+    image_view far = near;
+    const uint8_t fill[4] = {1, 2, 3, 4};
+    const warp_row row = {
+        .points = {{-3, -0.2F, 1}, {1.1F, 0.06F, 0}, false}, .width = WIDTH, .fill = fill};
+
+    if (pixels == MAP_FAILED) {
+        T_SKIP("3 GB of address space are not available");
+    }
+    for (size_t y = 0; y < HEIGHT; y++) {
+        memcpy(pixels + y * stride, near.pixels + y * near.stride, (size_t)3 * WIDTH);
+    }
+    far.pixels = pixels;
+    far.stride = stride;
+    sli_warp_kernels_portable.nearest(&row, &near, want.pixels);
+    sli_warp_kernels_portable.nearest(&row, &far, got.pixels);
+    T_TRUE(same(&got, &want));
+    sli_warp_kernels_portable.bilinear(&row, &near, want.pixels);
+    sli_warp_kernels_portable.bilinear(&row, &far, got.pixels);
+    T_TRUE(same(&got, &want));
+    munmap(pixels, HEIGHT * stride);
+    free(from.pixels);
+    free(want.pixels);
+    free(got.pixels);
+}
+
 const t_test warps_tests[] = {
     T_TEST(warps_give_what_torchvision_gives),
     T_TEST(warps_about_a_point_give_what_torchvision_gives),
@@ -413,5 +451,6 @@ const t_test warps_tests[] = {
     T_TEST(singular_corners_have_no_map),
     T_TEST(points_at_infinity_give_the_fill),
     T_TEST(kernels_of_all_levels_give_the_same_bytes),
+    T_TEST(lines_may_be_far_apart),
     T_END,
 };
