@@ -36,8 +36,9 @@ static void make_identity(uint8_t table[COLOR_CHANNELS][COLOR_VALUES])
     }
 }
 
-/* Finds out whether a table is two bitwise operations, as those of invert and posterize are:
- * look_up() then needs no loads from the table, and is vectorized. */
+/* Finds out whether the tables of all channels are the same, and are two bitwise operations, as
+ * those of invert and posterize are: look_up() then needs no loads from the table, and is
+ * vectorized. */
 static void find_bitwise(color_operation *operation)
 {
     const uint8_t *table = operation->table[0];
@@ -50,9 +51,9 @@ static void find_bitwise(color_operation *operation)
     }
     operation->keep = keep;
     operation->flip = flip;
-    operation->bitwise = differences == 0 &&
-                         memcmp(table, operation->table[1], COLOR_VALUES) == 0 &&
-                         memcmp(table, operation->table[2], COLOR_VALUES) == 0;
+    operation->same = memcmp(table, operation->table[1], COLOR_VALUES) == 0 &&
+                      memcmp(table, operation->table[2], COLOR_VALUES) == 0;
+    operation->bitwise = differences == 0 && operation->same;
 }
 
 static color_operation *add(color_chain *chain, color_kind kind, double factor)
@@ -285,6 +286,8 @@ uint32_t color_next_whole(const color_chain *chain, uint32_t first)
 static void look_up(const color_operation *operation, const uint8_t *from, uint8_t *to,
                     uint32_t pixels, uint32_t channels)
 {
+    const color_kernels *kernels = SLI_CHOOSE(sli_color_kernels);
+
     if (operation->bitwise) {
         const uint8_t keep = operation->keep;
         const uint8_t flip = operation->flip;
@@ -292,18 +295,10 @@ static void look_up(const color_operation *operation, const uint8_t *from, uint8
         for (size_t i = 0; i < (size_t)pixels * channels; i++) {
             to[i] = (uint8_t)((from[i] & keep) ^ flip);
         }
-        return;
-    }
-    if (channels == 1) {
-        for (uint32_t i = 0; i < pixels; i++) {
-            to[i] = operation->table[0][from[i]];
-        }
-        return;
-    }
-    for (size_t i = 0; i < (size_t)pixels * COLOR_CHANNELS; i += COLOR_CHANNELS) {
-        to[i] = operation->table[0][from[i]];
-        to[i + 1] = operation->table[1][from[i + 1]];
-        to[i + 2] = operation->table[2][from[i + 2]];
+    } else if (channels == 1 || operation->same) {
+        kernels->look_up(operation->table[0], from, to, (size_t)pixels * channels);
+    } else {
+        kernels->look_up_rgb(operation->table[0], from, to, pixels);
     }
 }
 
@@ -343,6 +338,7 @@ static bool erase(const color_rectangle *erased, uint32_t y, const uint8_t *from
                   uint32_t pixels, uint32_t channels)
 {
     uint8_t *pixel = to + (size_t)erased->x * channels;
+    const size_t bytes = (size_t)erased->width * channels;
 
     if (y < erased->y || y - erased->y >= erased->height) {
         return false;
@@ -350,8 +346,11 @@ static bool erase(const color_rectangle *erased, uint32_t y, const uint8_t *from
     if (from != to) {
         memcpy(to, from, (size_t)pixels * channels);
     }
-    for (uint32_t i = 0; i < erased->width; i++, pixel += channels) {
-        memcpy(pixel, erased->value, channels);
+    for (size_t i = 0; i < bytes && i < channels; i++) {
+        pixel[i] = erased->value[i];
+    }
+    for (size_t done = channels; done < bytes; done *= 2) { /* what is set already is copied */
+        memcpy(pixel + done, pixel, done < bytes - done ? done : bytes - done);
     }
     return true;
 }

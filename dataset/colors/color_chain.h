@@ -61,6 +61,7 @@ typedef struct color_operation {
                      has the same formula */
     uint8_t keep;
     uint8_t flip;
+    bool same; /* COLOR_TABLE: the same table for each channel */
     union {
         uint8_t table[COLOR_CHANNELS][COLOR_VALUES];
         float matrix[3][COLOR_CHANNELS + 1]; /* of COLOR_TWIST: the last column is added */

@@ -6,10 +6,17 @@
 #ifndef SLUICE_COLOR_KERNELS_H
 #define SLUICE_COLOR_KERNELS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Lines are (pixels, 3) uint8; `from` and `to` may be the same line. */
 typedef struct color_kernels {
+    /* Replaces each of `count` values by the entry of a table. */
+    void (*look_up)(const uint8_t table[256], const uint8_t *from, uint8_t *to, size_t count);
+
+    /* The same with a table (3, 256) for each channel. */
+    void (*look_up_rgb)(const uint8_t *tables, const uint8_t *from, uint8_t *to, uint32_t pixels);
+
     /* x * factor + luma * rest, clamped to 0..255 and truncated. */
     void (*saturate)(const uint8_t *from, uint8_t *to, uint32_t pixels, float factor, float rest);
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "device_fn_int.h"
+#include "float16_int.h"
 
 typedef struct sli_rgb {
     float red;
@@ -57,24 +58,35 @@ SLI_DEVICE_FN float sli_twist(sli_rgb in, const float row[4])
     return sli_color_clamp(value + 0.5F, 255);
 }
 
-/* Returns `one` or `other`, without a branch: gcc does not vectorize loops with nested branches.
- * Exact, since one of the products is 0. */
+/* Returns `one` if `condition` is 1, `other` if it is 0, by their bits: gcc does not vectorize
+ * loops with nested branches. */
 SLI_DEVICE_FN float sli_color_choose(int32_t condition, float one, float other)
 {
-    return (float)condition * one + (float)(1 - condition) * other;
+    const uint32_t mask = 0 - (uint32_t)condition;
+
+    return sli_f32_of_bits((sli_f32_bits(one) & mask) | (sli_f32_bits(other) & ~mask));
 }
 
-/* Returns the hue of a pixel in turns, from 0 (red) to below 1. `top`: its largest channel. */
+/* True if a number is one of two. */
+SLI_DEVICE_FN int32_t sli_color_is_one_of(int32_t number, int32_t one, int32_t other)
+{
+    return (number == one) | (number == other);
+}
+
+/*
+ * Returns the hue of a pixel in turns, from 0 (red) to below 1. `top`: its largest channel. The
+ * channels are chosen before the divisions, of which two then suffice.
+ */
 SLI_DEVICE_FN float sli_hue_of(sli_rgb in, float top, float divisor)
 {
-    const float rc = (top - in.red) / divisor;
-    const float gc = (top - in.green) / divisor;
-    const float bc = (top - in.blue) / divisor;
-    const float at_red = bc - gc;
-    const float at_green = rc + 2.0F - bc;
-    const float at_blue = gc + 4.0F - rc;
-    const float sixths = sli_color_choose(top == in.red, at_red,
-                                          sli_color_choose(top == in.green, at_green, at_blue));
+    const int32_t is_red = top == in.red;
+    const int32_t is_green = top == in.green;
+    const float one =
+        sli_color_choose(is_red, in.blue, sli_color_choose(is_green, in.red, in.green));
+    const float other =
+        sli_color_choose(is_red, in.green, sli_color_choose(is_green, in.blue, in.red));
+    const float start = sli_color_choose(is_red, 0.0F, sli_color_choose(is_green, 2.0F, 4.0F));
+    const float sixths = (top - one) / divisor + start - (top - other) / divisor;
     const float hue = sixths * (float)(1.0 / 6.0) + 1.0F;
 
     return hue - (float)(hue >= 1.0F);
@@ -97,9 +109,9 @@ SLI_DEVICE_FN sli_rgb sli_shift_hue(sli_rgb in, float shift)
     float hue = sli_hue_of(part_of_1, top, sli_color_choose(gray, 1.0F, range)) + shift;
     int32_t sector;
     float part;
+    float high;
     float low;
-    float falling;
-    float rising;
+    float middle;
     sli_rgb out;
 
     hue += (float)(hue < 0);
@@ -108,21 +120,18 @@ SLI_DEVICE_FN sli_rgb sli_shift_hue(sli_rgb in, float shift)
     sector = (int32_t)hue;
     part = saturation * (hue - (float)sector);
     sector *= sector != 6;
-    low = sli_color_clamp((1.0F - saturation) * top, 1);
-    falling = sli_color_clamp((1.0F - part) * top, 1);
-    rising = sli_color_clamp((part + (1.0F - saturation)) * top, 1);
-    out.red = sli_color_choose((sector == 0) | (sector == 5), top,
-                               sli_color_choose(sector == 1, falling,
-                                                sli_color_choose(sector == 4, rising, low))) *
-              255.999F;
-    out.green = sli_color_choose((sector == 1) | (sector == 2), top,
-                                 sli_color_choose(sector == 0, rising,
-                                                  sli_color_choose(sector == 3, falling, low))) *
-                255.999F;
-    out.blue = sli_color_choose((sector == 3) | (sector == 4), top,
-                                sli_color_choose(sector == 2, rising,
-                                                 sli_color_choose(sector == 5, falling, low))) *
-               255.999F;
+    high = top * 255.999F;
+    low = sli_color_clamp((1.0F - saturation) * top, 1) * 255.999F;
+    /* falls in the sectors 1, 3 and 5, rises in the others */
+    middle = sli_color_clamp(
+                 sli_color_choose(sector & 1, 1.0F - part, part + (1.0F - saturation)) * top, 1) *
+             255.999F;
+    out.red = sli_color_choose(sli_color_is_one_of(sector, 0, 5), high,
+                               sli_color_choose(sli_color_is_one_of(sector, 1, 4), middle, low));
+    out.green = sli_color_choose(sli_color_is_one_of(sector, 1, 2), high,
+                                 sli_color_choose(sli_color_is_one_of(sector, 0, 3), middle, low));
+    out.blue = sli_color_choose(sli_color_is_one_of(sector, 3, 4), high,
+                                sli_color_choose(sli_color_is_one_of(sector, 2, 5), middle, low));
     return out;
 }
 

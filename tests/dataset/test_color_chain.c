@@ -314,6 +314,45 @@ static void kernels_of_all_levels_give_the_same_bytes(void)
 #endif
 }
 
+/* Lines of each length around the vectors of the kernels, with a table for all or for each channel.
+ */
+static void tables_are_looked_up_at_all_levels(void)
+{
+    enum { PIXELS = 133, BYTES = 3 * PIXELS };
+    static const color_kernels *const levels[] = {
+        &sli_color_kernels_portable,
+#if defined(__x86_64__)
+        &sli_color_kernels_v3,
+        &sli_color_kernels_v4,
+#endif
+    };
+    picture line = picture_make(PIXELS, 1, 3, 7);
+    uint8_t tables[3][256];
+    uint8_t got[BYTES + 1];
+
+    for (int i = 0; i < 256; i++) {
+        tables[0][i] = (uint8_t)(i * 7 + 3);
+        tables[1][i] = (uint8_t)(255 - i);
+        tables[2][i] = (uint8_t)(i * 31 ^ 0x55);
+    }
+    for (int level = 0; level <= (int)sli_cpu_best(); level++) {
+        for (uint32_t pixels = 0; pixels <= PIXELS; pixels++) {
+            memset(got, 77, sizeof(got));
+            levels[level]->look_up(tables[0], line.pixels, got, (size_t)3 * pixels);
+            for (uint32_t i = 0; i < 3 * pixels; i++) {
+                T_EQ(got[i], tables[0][line.pixels[i]]);
+            }
+            T_EQ(got[3 * pixels], 77);
+            levels[level]->look_up_rgb(tables[0], line.pixels, got, pixels);
+            for (uint32_t i = 0; i < 3 * pixels; i++) {
+                T_EQ(got[i], tables[i % 3][line.pixels[i]]);
+            }
+            T_EQ(got[3 * pixels], 77);
+        }
+    }
+    free(line.pixels);
+}
+
 const t_test color_chain_tests[] = {
     T_TEST(operations_give_what_torchvision_gives),
     T_TEST(tables_are_composed),
@@ -324,5 +363,6 @@ const t_test color_chain_tests[] = {
     T_TEST(a_chain_is_used_again),
     T_TEST(statistics_follow_a_bitwise_table),
     T_TEST(kernels_of_all_levels_give_the_same_bytes),
+    T_TEST(tables_are_looked_up_at_all_levels),
     T_END,
 };
