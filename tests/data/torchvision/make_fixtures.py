@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the images of this folder: an input, and what torchvision's colour functions make of it.
+"""Makes the images of this folder: an input, and what torchvision makes of it; prints numbers of tests.
 
 Needs torch and torchvision (made with 0.29.2). Run it in this folder; the files are kept in the
 repository, so that tests need neither. rgb-70x12.ppm is the input, NAME.ppm an output.
 """
 import torch
 from torchvision import tv_tensors
+from torchvision.transforms import v2
 from torchvision.transforms.v2 import functional as F
 
 WIDTH, HEIGHT = 70, 12
@@ -88,3 +89,37 @@ for width, height, angle in (40, 30, 30), (30, 40, -17), (7, 500, 45), (1, 1, 10
     shape = F.rotate(torch.zeros(1, height, width, dtype=torch.uint8), angle, expand=True).shape
     print("sizes of test_expanded_rotations.c: %d %d %g: %d %d" % (width, height, angle, shape[2], shape[1]))
 save("ten-crop", torch.cat(F.ten_crop(image, [7, 20]), 1))
+
+# For test_torchvision_values.c: numbers that stand in its source.
+torch.manual_seed(1)
+
+
+def print_numbers(name, tensor, form="%.9g"):
+    print("%s: %s" % (name, ", ".join(form % v for v in tensor.flatten().tolist())))
+
+
+# mixup and cutmix of a batch, as v2.MixUp and v2.CutMix mix it with the next sample
+images = torch.tensor([[(37 * i + 11 * k) % 256 for k in range(12)] for i in range(4)]).reshape(4, 1, 3, 4)
+labels = torch.tensor([2, 0, 1, 2])
+lam = 0.3125
+mix = v2.MixUp(num_classes=3)
+mixed = mix.transform(images.float(), dict(labels=labels, batch_size=4, lam=lam))
+print_numbers("mixup", mixed)
+print_numbers("mixup, bytes", images.float().roll(1, 0) * (1 - lam) + images.float() * lam)
+print_numbers("mixup, labels", mix._mixup_label(labels, lam=lam))
+cut = v2.CutMix(num_classes=3)
+box = (1, 0, 3, 2)
+lam = float(1.0 - (box[2] - box[0]) * (box[3] - box[1]) / 12)
+print_numbers("cutmix", cut.transform(images.float(), dict(labels=labels, batch_size=4, box=box, lam_adjusted=lam)), "%g")
+print_numbers("cutmix, labels", cut._mixup_label(labels, lam=lam))
+
+# erasing after normalize, and a vertical flip
+small = image[:, :3, :4]
+normalized = F.normalize(F.to_dtype(small, torch.float32, scale=True), [0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
+print_numbers("erase", F.erase(F.vertical_flip(normalized), 1, 1, 2, 2, torch.zeros(3, 1, 1)))
+
+# AugMix: its table at each of the 10 magnitudes, and its sum
+table = v2.AugMix()._AUGMENTATION_SPACE
+for name in table:
+    magnitudes = table[name][0](10, HEIGHT, WIDTH)
+    print("aug_mix, %s: %s" % (name, None if magnitudes is None else ["%.9g" % m for m in magnitudes.tolist()]))
