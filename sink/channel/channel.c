@@ -189,6 +189,14 @@ static sluice_status prepare_channel(sluice_channel *channel, const sluice_chann
     return st;
 }
 
+static int64_t stall_warning_of(const sluice_channel_config *config)
+{
+    const int64_t most_ms = INT64_MAX / 1000000;
+    const int64_t ms = config->stall_warning_ms > 0 ? config->stall_warning_ms : 30000;
+
+    return (ms < most_ms ? ms : most_ms) * 1000000;
+}
+
 sluice_status sluice_channel_open(sluice_device *device, sluice_dataset *dataset,
                                   const sluice_channel_config *config, sluice_channel **channel_out)
 {
@@ -222,6 +230,7 @@ sluice_status sluice_channel_open(sluice_device *device, sluice_dataset *dataset
     }
     pthread_mutex_init(&channel->lock, NULL);
     sli_log_enter_rank(channel->data.config.settings.rank, channel->data.config.settings.world);
+    channel->stall_warning_ns = stall_warning_of(&own);
     channel->end_of_pass = own.end_of_pass;
     channel->batches = own.batches > 0 ? own.batches : UINT64_MAX;
     atomic_store_explicit(&channel->seq, 1, memory_order_relaxed);

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "channel_state.h"
+#include "log_int.h"
+#include "text_int.h"
 
 /* Longer timeouts count as unlimited, because a clock value plus the timeout in nanoseconds must
  * fit 64 bits. */
@@ -97,18 +99,58 @@ static sluice_status wait_polling_device(sluice_channel *channel, uint64_t seq, 
     return st;
 }
 
+/* Index of batch seq since the start or the last rewind, from 0. */
+static uint64_t run_batch(const sluice_channel *channel, uint64_t seq)
+{
+    return seq - 1 - channel->base;
+}
+
+/* Describes what late batch seq waits for. The caller frees the text. */
+static const char *describe_wait(const sluice_channel *channel, uint64_t seq, int64_t waited_ns,
+                                 sli_text *text)
+{
+    sli_text_add(text, "no batch for %.1f s: batch %llu waits for data; ", (double)waited_ns / 1e9,
+                 (unsigned long long)(channel->first_batch + run_batch(channel, seq)));
+    sli_engine_describe_wait(channel->data.engine, seq, text);
+    return text->failed || text->data == NULL ? "no batch" : text->data;
+}
+
+/* wait_polling_device(), with a warning after config.stall_warning_ms. */
+static sluice_status wait_warning(sluice_channel *channel, uint64_t seq, int64_t timeout_ns)
+{
+    const int64_t quiet_ns = channel->stall_warning_ns;
+    const bool warns = timeout_ns < 0 || timeout_ns > quiet_ns;
+    sluice_status st = wait_polling_device(channel, seq, warns ? quiet_ns : timeout_ns);
+
+    if (st == SLUICE_TIMEOUT && warns) {
+        sli_text text = {0};
+
+        sli_log(SLUICE_LOG_WARN, "%s", describe_wait(channel, seq, quiet_ns, &text));
+        sli_text_free(&text);
+        st = wait_polling_device(channel, seq, timeout_ns < 0 ? -1 : timeout_ns - quiet_ns);
+    }
+    return st;
+}
+
 /* Waits for a late batch, and adds the wait to the counters. */
 static sluice_status wait_late(sluice_channel *channel, uint64_t seq, int64_t timeout_ms)
 {
     const bool forever = timeout_ms < 0 || timeout_ms > LONGEST_WAIT_MS;
+    const int64_t timeout_ns = forever ? -1 : timeout_ms * 1000000;
     const int64_t start_ns = sli_now_ns();
     const uint64_t start = sli_ticks();
-    const sluice_status st = wait_polling_device(channel, seq, forever ? -1 : timeout_ms * 1000000);
+    const sluice_status st = wait_warning(channel, seq, timeout_ns);
     const uint64_t waited = sli_ticks() - start;
 
     sli_counter_add(&feed_counters(&channel->data, FEED_GET_NEXT)->wait_input_ticks, waited);
     channel->waited_ticks = waited;
     sli_counter_add(&channel->wait_ns, (uint64_t)(sli_now_ns() - start_ns));
+    if (st == SLUICE_TIMEOUT && timeout_ms > 0) {
+        sli_text text = {0};
+
+        (void)sli_fail(st, "%s", describe_wait(channel, seq, timeout_ns, &text));
+        sli_text_free(&text);
+    }
     return st;
 }
 
@@ -117,12 +159,6 @@ static sluice_status wait_for_batch(sluice_channel *channel, uint64_t seq, int64
     const sluice_status st = sli_queue_wait(channel->data.queue, seq, 0, false);
 
     return st == SLUICE_TIMEOUT ? wait_late(channel, seq, timeout_ms) : st;
-}
-
-/* Index of batch seq since the start or the last rewind, from 0. */
-static uint64_t run_batch(const sluice_channel *channel, uint64_t seq)
-{
-    return seq - 1 - channel->base;
 }
 
 /* True if all batches were fetched. Always false for a channel that cannot rewind: there the engine
@@ -335,7 +371,7 @@ static sluice_status discard_batches(sluice_channel *channel, uint64_t base)
     sluice_status st = SLUICE_OK;
 
     for (; seq <= base; seq++) {
-        st = wait_polling_device(channel, seq, -1);
+        st = wait_warning(channel, seq, -1);
         if (st == SLUICE_OK) {
             st = channel->lender->ops->discard(channel->lender, seq, set);
         }

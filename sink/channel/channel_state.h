@@ -20,7 +20,8 @@ struct sluice_channel {
     uint64_t seed;
     uint64_t batches; /* batches until END_OF_DATA, from the start or the last rewind; UINT64_MAX:
                          no limit */
-    bool end_of_pass; /* get_next returns END_OF_PASS */
+    int64_t stall_warning_ns; /* a longer wait for a batch is logged */
+    bool end_of_pass;         /* get_next returns END_OF_PASS */
 
     /* Guards start_called, stopped and failure, and data.engine until `started` is set. */
     pthread_mutex_t lock;

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "log_kit.h"
 #include "testing.h"
 #include "train_kit.h"
 
@@ -19,7 +20,8 @@ typedef struct fixture {
     const sluice_batch *batch;
 } fixture;
 
-static void open_blocking(fixture *f, const char *device, uint64_t block_at, uint32_t workers)
+static void open_warning(fixture *f, const char *device, uint64_t block_at, uint32_t workers,
+                         int64_t stall_warning_ms)
 {
     sluice_channel_config config;
 
@@ -30,9 +32,15 @@ static void open_blocking(fixture *f, const char *device, uint64_t block_at, uin
     sluice_channel_config_init(&config);
     config.workers = workers;
     config.batches = 15;
+    config.stall_warning_ms = stall_warning_ms;
     T_OK(sluice_device_open(device, &f->device));
     T_OK(sluice_channel_open(f->device, f->dataset, &config, &f->channel));
     T_OK(sluice_channel_start(f->channel));
+}
+
+static void open_blocking(fixture *f, const char *device, uint64_t block_at, uint32_t workers)
+{
+    open_warning(f, device, block_at, workers, 0);
 }
 
 static void wait_until_blocked(const fixture *f)
@@ -77,11 +85,39 @@ static void a_batch_that_is_late_is_a_time_out_and_comes_later(void)
         check_next(&f, 0);
         T_STATUS(next(&f, 0), SLUICE_TIMEOUT);
         T_STATUS(next(&f, 1), SLUICE_TIMEOUT);
+        T_CONTAINS(sluice_last_error(), "no batch for 0.0 s: batch 1 waits for data; ");
+        T_CONTAINS(sluice_last_error(), "of 4 rows; worker 0 is in ");
         kit_source_release(&f.source);
         for (uint64_t number = 1; number < 15; number++) {
             check_next(&f, number);
         }
         T_STATUS(next(&f, INT64_MAX), SLUICE_END_OF_DATA);
+        close_fixture(&f);
+    }
+}
+
+/* Releases the source after the warning. */
+static void *release_after_warning(void *user)
+{
+    kit_log_await();
+    kit_source_release((kit_source *)user);
+    return NULL;
+}
+
+static void a_long_wait_is_a_warning(void)
+{
+    for (size_t d = 0; d < COUNT(devices); d++) {
+        pthread_t thread;
+        fixture f;
+
+        kit_log_start_awaited("no batch for 0.0 s: batch 1 waits for data; ");
+        open_warning(&f, devices[d], 6, 1, 5);
+        T_EQ(pthread_create(&thread, NULL, release_after_warning, &f.source), 0);
+        for (uint64_t number = 0; number < 15; number++) {
+            check_next(&f, number);
+        }
+        pthread_join(thread, NULL);
+        T_CONTAINS(kit_log_stop(), "of 4 rows; worker 0 is in ");
         close_fixture(&f);
     }
 }
@@ -374,6 +410,7 @@ static void a_channel_can_be_closed_at_any_moment(void)
 
 const t_test channel_waits_tests[] = {
     T_TEST(a_batch_that_is_late_is_a_time_out_and_comes_later),
+    T_TEST(a_long_wait_is_a_warning),
     T_TEST(after_a_time_out_nothing_is_lent),
     T_TEST(time_spent_waiting_is_counted),
     T_TEST(bytes_read_from_files_are_counted),

@@ -87,6 +87,8 @@ typedef struct sluice_channel_config {
                                       their outputs, a set for each held batch, count in memory.
                                       Copied by sluice_channel_open() */
     uint64_t device_map_count;                   /**< entries of device_maps, at most 16 */
+    int64_t stall_warning_ms; /**< if a call waits for a batch for this time, a warning that names
+                                   the stages and functions that run is logged. 0 is 30 000 */
 } sluice_channel_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -219,9 +221,10 @@ SLUICE_API const sluice_tensor *sluice_batch_input(const sluice_batch *batch, co
  * for a batch, and with a stream never blocks: for a loop that has other work if no batch is ready
  * @param batch_out   the channel's own; set only on OK
  *
- * Returns: TIMEOUT no batch yet, nothing is lent: call again; END_OF_PASS with config.end_of_pass,
- *          once after the last batch of each pass, then continues with the next pass; END_OF_DATA
- *          after the last of config.batches; CLOSED after stop, even if batches were ready; the
+ * Returns: TIMEOUT no batch yet, nothing is lent: call again; if timeout_ms is positive,
+ *          sluice_last_error() names the stages and functions that run; END_OF_PASS with
+ * config.end_of_pass, once after the last batch of each pass, then continues with the next pass;
+ * END_OF_DATA after the last of config.batches; CLOSED after stop, even if batches were ready; the
  *          first error of the pipeline, which names the stage and the sample, after the batches
  *          before it. Later calls return each of the last three again. E_INVALID an argument, such
  *          as the stream, or start has not been called; with config.held of 2 or more: that many
