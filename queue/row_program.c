@@ -16,7 +16,9 @@ typedef struct row_run {
     const sli_conversion *conversion;
     sli_row_image image;
     bool flips;
-    sli_warp_row warp; /* of the line */
+    bool flips_lines;
+    uint32_t y;        /* the line of the slot's image that is next */
+    sli_warp_row warp; /* of that line */
 } row_run;
 
 static row_run begin_row(const sli_row_batch *batch, uint32_t row, const sli_conversion *conversion)
@@ -27,7 +29,8 @@ static row_run begin_row(const sli_row_batch *batch, uint32_t row, const sli_con
                      .conversion = conversion,
                      .image = {batch->images + row * bytes, conversion->width, conversion->height,
                                conversion->channels},
-                     .flips = conversion->flip && (batch->flags[row] & SLI_ROW_FLIP) != 0};
+                     .flips = conversion->flip && (batch->flags[row] & SLI_ROW_FLIP) != 0,
+                     .flips_lines = (batch->flags[row] & SLI_ROW_FLIP_LINES) != 0};
 }
 
 static uint32_t load_pixel(const sli_row_image *image, uint32_t x, uint32_t y)
@@ -71,15 +74,22 @@ static uint32_t warp_pixel(const row_run *run, uint32_t x)
     return count == 1 ? pixels[0] : sli_row_blend(&samples, pixels, program->fill, &run->image);
 }
 
-/* Makes pixel (x, y) of the result, not yet converted. */
-static uint32_t make_pixel(const row_run *run, uint32_t x, uint32_t y)
+/* Prepares for line y of the result. */
+static void begin_line(row_run *run, uint32_t y)
+{
+    run->y = run->flips_lines ? run->image.height - 1 - y : y;
+    run->warp = sli_warp_row_of(run->program->matrix, run->y);
+}
+
+/* Makes pixel x of the line, not yet converted. */
+static uint32_t make_pixel(const row_run *run, uint32_t x)
 {
     const sli_row_program *program = run->program;
     const uint32_t from = run->flips ? run->image.width - 1 - x : x;
-    const uint32_t pixel =
-        program->warp == SLI_ROW_NO_WARP ? load_pixel(&run->image, from, y) : warp_pixel(run, from);
+    const uint32_t pixel = program->warp == SLI_ROW_NO_WARP ? load_pixel(&run->image, from, run->y)
+                                                            : warp_pixel(run, from);
 
-    return operate(run, program->before, program->count, pixel, from, y);
+    return operate(run, program->before, program->count, pixel, from, run->y);
 }
 
 /* The index of channel c of pixel `to` in the result. */
@@ -152,10 +162,10 @@ static void run_pixel(const row_run *own, const row_run *other, uint32_t x, uint
     const size_t to = (size_t)y * own->image.width + x;
 
     if (mix->kind == SLI_ROW_BLEND) {
-        store_blend(own->conversion, mix, make_pixel(own, x, y), make_pixel(other, x, y), to, out);
+        store_blend(own->conversion, mix, make_pixel(own, x), make_pixel(other, x), to, out);
     } else {
-        store_pixel(own->conversion, make_pixel(sli_row_is_pasted(mix, x, y) ? other : own, x, y),
-                    to, out);
+        store_pixel(own->conversion, make_pixel(sli_row_is_pasted(mix, x, y) ? other : own, x), to,
+                    out);
     }
 }
 
@@ -173,8 +183,8 @@ void sli_row_program_run(const sli_row_batch *batch, uint32_t row, const sli_con
     own = begin_row(batch, row, conversion);
     other = mix->kind != SLI_ROW_NO_MIX ? begin_row(batch, mix->partner, conversion) : own;
     for (uint32_t y = 0; y < conversion->height; y++) {
-        own.warp = sli_warp_row_of(own.program->matrix, y);
-        other.warp = sli_warp_row_of(other.program->matrix, y);
+        begin_line(&own, y);
+        begin_line(&other, y);
         for (uint32_t x = 0; x < conversion->width; x++) {
             run_pixel(&own, &other, x, y, out);
         }

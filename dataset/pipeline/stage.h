@@ -322,8 +322,9 @@ typedef struct stage_def {
     sluice_status (*array_rows)(const void *args, const sluice_column *from_type, const void *from,
                                 const sluice_column *to_type, void *to, uint64_t *rows);
 
-    /* STAGE_BATCH_MAP of the library: changes the rows of a batch in place. With array_column and
-     * array it also recomputes a column of each sample, if infer() has given it a new buffer. */
+    /* STAGE_BATCH_MAP of the library: changes the rows of a batch in place, or their programs. With
+     * array_column and array it also recomputes a column of each sample, if infer() has given it a
+     * new buffer. */
     void (*batch)(const void *args, const batch_view *batch);
 
     /* STAGE_CONVERSION: updates the column of one image that the stage works on; infer() is NULL.

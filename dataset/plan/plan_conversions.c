@@ -179,6 +179,13 @@ static void find_pairs(const sluice_dataset *dataset, uint32_t stage, plan_flip 
     }
 }
 
+/* True if GetNext can run a conversion. Lines are flipped by row programs, because these have
+ * positions in the image before the flip. */
+static bool is_on_device(const sli_plan *plan, const stage_def *def)
+{
+    return def->row_flag != SLI_ROW_FLIP_LINES || plan->device_colors;
+}
+
 static void find_flips(sli_plan *plan, const plan_segment *c, uint32_t split)
 {
     struct plan_details *details = plan->details;
@@ -192,7 +199,7 @@ static void find_flips(sli_plan *plan, const plan_segment *c, uint32_t split)
             flip->stage = stage;
             flip->segment = (uint32_t)(c - details->segments);
             flip->key = plan_stage_key(plan->dataset, c->stages[k], plan->settings.seed);
-            flip->on_device = k >= split && stage->def->row_flag == SLI_ROW_FLIP;
+            flip->on_device = k >= split && is_on_device(plan, stage->def);
             find_pairs(plan->dataset, c->stages[k], flip);
         }
     }
@@ -261,8 +268,8 @@ static void note_conversions(sli_plan *plan, const plan_segment *segment, uint32
         char text[200];
 
         snprintf(text, sizeof(text), "%s: in the %s", def->name,
-                 k < split || def->row_flag == SLI_ROW_FLIP_LINES ? "workers' write to the row"
-                                                                  : "device's GetNext");
+                 k < split || !is_on_device(plan, def) ? "workers' write to the row"
+                                                       : "device's GetNext");
         plan_note(plan, text);
     }
 }

@@ -31,26 +31,6 @@ static sluice_status add_column(sli_plan *plan)
     return SLUICE_OK;
 }
 
-/* A vertical flip runs on the workers, so before all that runs on the device. */
-static sluice_status check_flips(const struct plan_details *details)
-{
-    for (uint32_t i = details->host_colors; i < details->color_count; i++) {
-        const stage_def *color = details->colors[i].stage->def;
-
-        for (uint32_t k = 0; k < details->flip_count && color->places; k++) {
-            const stage_def *flip = details->flips[k].stage->def;
-
-            if (flip->row_flag == SLI_ROW_FLIP_LINES) {
-                return sli_fail(SLUICE_E_INVALID,
-                                "%s comes after device, in a pipeline with %s, which runs on the "
-                                "workers; put device after %s",
-                                color->name, flip->name, color->name);
-            }
-        }
-    }
-    return SLUICE_OK;
-}
-
 static void note_batch_maps(sli_plan *plan)
 {
     for (uint32_t i = 0; i < plan->details->batch_map_count; i++) {
@@ -76,23 +56,15 @@ sli_row_programs sli_plan_programs(const sli_plan *plan)
 sluice_status plan_programs(sli_plan *plan)
 {
     const struct plan_details *details = plan->details;
-    sluice_status st;
 
     plan->program_column = -1;
     note_batch_maps(plan);
-    if (!plan->device_colors) {
-        return plan->device_mixes ? add_column(plan) : SLUICE_OK;
-    }
-    st = check_flips(details);
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    for (uint32_t i = details->host_colors; i < details->color_count; i++) {
+    for (uint32_t i = details->host_colors; plan->device_colors && i < details->color_count; i++) {
         char text[200];
 
         snprintf(text, sizeof(text), "%s: in the device's GetNext, by a program of each row",
                  details->colors[i].stage->def->name);
         plan_note(plan, text);
     }
-    return add_column(plan);
+    return plan->device_colors || plan->device_mixes ? add_column(plan) : SLUICE_OK;
 }

@@ -166,6 +166,17 @@ SLI_KERNEL_FN uint8_t gather_load_flags(const sli_gather *g, const uint8_t *slot
     return gather_load_8(slot + g->row_flags + row);
 }
 
+/* Returns the source of unit `to` of a row with these flags. line, units: units of a line, of the
+ * image */
+SLI_KERNEL_FN uint32_t gather_source(const sli_gather_image *image, uint8_t flags, uint32_t to,
+                                     uint32_t line, uint32_t units)
+{
+    const uint32_t from =
+        image->flip != 0 && (flags & SLI_ROW_FLIP) != 0 ? gather_flipped(to, line) : to;
+
+    return (flags & SLI_ROW_FLIP_LINES) != 0 ? gather_flipped_lines(from, line, units) : from;
+}
+
 /* Makes pixel `to` of the result of a row, not yet converted; with any number of channels. */
 SLI_KERNEL_FN uint32_t gather_make_pixel(const sli_gather *g, const uint8_t *slot, uint32_t row,
                                          uint8_t flags, uint32_t to)
@@ -175,8 +186,7 @@ SLI_KERNEL_FN uint32_t gather_make_pixel(const sli_gather *g, const uint8_t *slo
     const uint32_t channels = image->channels;
     const uint8_t *in = slot + image->from + row * image->from_bytes;
     const sli_row_image from = gather_row_image(image, in, channels);
-    const uint32_t at =
-        image->flip != 0 && (flags & SLI_ROW_FLIP) != 0 ? gather_flipped(to, image->width) : to;
+    const uint32_t at = gather_source(image, flags, to, image->width, image->pixels);
     const uint32_t x = at % image->width;
     const uint32_t y = at / image->width;
     const gather_program program =
@@ -268,7 +278,7 @@ SLI_KERNEL_FN void gather_make_unit(const sli_gather *g, const uint8_t *slot, ui
     const uint8_t *in = slot + image->from + row * image->from_bytes;
     const bool zero = (flags & SLI_ROW_ZERO) != 0;
     const bool flipped = image->flip != 0 && (flags & SLI_ROW_FLIP) != 0;
-    const uint32_t from = flipped ? gather_flipped(to, line) : to;
+    const uint32_t from = gather_source(image, flags, to, line, image->pixels / unit);
     const sli_row_image view = gather_row_image(image, in, 3);
     const uint32_t x = from % line * unit;
     const uint32_t y = from / line;

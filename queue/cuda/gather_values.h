@@ -47,6 +47,12 @@ SLI_KERNEL_FN uint32_t gather_flipped(uint32_t unit, uint32_t line)
     return unit + line - 1 - 2 * (unit % line);
 }
 
+/* Returns the source of a unit if its image is flipped upside down. units: of the image */
+SLI_KERNEL_FN uint32_t gather_flipped_lines(uint32_t unit, uint32_t line, uint32_t units)
+{
+    return units - line + 2 * (unit % line) - unit;
+}
+
 SLI_KERNEL_FN float gather_load(uint32_t dtype, const uint8_t *in, uint32_t index)
 {
     switch (dtype) {

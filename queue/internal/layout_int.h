@@ -32,11 +32,12 @@ enum { SLI_EXTENT_UNIT = 16 };
  */
 #define SLI_MAX_SLOT_BYTES (UINT64_C(1) << 48)
 
-/* Row flags. GetNext applies all but SLI_ROW_FLIP_LINES, which is never in a batch. */
+/* Row flags, which GetNext applies. SLI_ROW_FLIP_LINES is in batches with row programs only. */
 enum {
     SLI_ROW_FLIP = 1,      /* flip horizontally */
     SLI_ROW_ZERO = 2,      /* the row has no sample: output zeros, regardless of the conversion */
-    SLI_ROW_FLIP_LINES = 4 /* flip vertically: workers write the lines in reverse order */
+    SLI_ROW_FLIP_LINES = 4 /* flip vertically; without row programs workers do it: they write the
+                              lines in reverse order */
 };
 
 /* The header of a slot, written by the producer and copied with the batch. */

@@ -60,8 +60,8 @@ typedef struct sli_row_mix {
     uint32_t b; /* BLEND: bits of the f32 factor of the partner; PASTE: width | height << 16 */
 } sli_row_mix;
 
-/* Coordinates are those of the slot's image, before the flip of the row's flags, except in `mix`.
- */
+/* Coordinates are those of the slot's image, before the flips of the row's flags; in `mix` they are
+ * those of the result. */
 typedef struct sli_row_program {
     uint32_t count;  /* operators, at most SLI_ROW_OPERATORS */
     uint32_t warp;   /* an sli_row_warp */

@@ -78,7 +78,8 @@ static void programs_of_both_rows_are_applied(void)
 {
     static const char stages[] =
         "random_affine 40 filter=bilinear fill=9 | color_jitter 0.5 saturation=0.5 hue=0.2 | "
-        "random_erasing 0.7 value=200 | random_horizontal_flip | normalize imagenet dtype=f16";
+        "random_erasing 0.7 value=200 | random_horizontal_flip | random_vertical_flip | normalize "
+        "imagenet dtype=f16";
     static const char *const mixes[] = {
         "mixup 6",
         "cutmix 6",

@@ -62,8 +62,10 @@ static void batches_of_channels_are_the_hosts(void)
     check_programs("synthetic 12 8,16,3", "shuffle | random_horizontal_flip",
                    "random_invert | random_affine 30 0.2,0.2 filter=bilinear fill=9 | "
                    "random_erasing 1 | normalize imagenet dtype=f16 | to_chw");
-    check_programs("synthetic 12 8,16,3", "shuffle", "random_perspective | normalize imagenet");
-    check_programs("synthetic 12 9,7,3", "shuffle", "random_rotation 180 | to_chw");
+    check_programs("synthetic 12 8,16,3", "random_vertical_flip",
+                   "random_perspective | random_horizontal_flip | normalize imagenet");
+    check_programs("synthetic 12 9,7,3", "shuffle",
+                   "random_rotation 180 | random_vertical_flip | to_chw");
     check_programs("synthetic 12 7,9,3", "shuffle", "random_solarize 99 | normalize imagenet");
     check_programs("synthetic 12 7,9,1", "shuffle", "random_posterize 3 | random_erasing | to_chw");
     check_programs("synthetic 12 7,9,4", "shuffle",

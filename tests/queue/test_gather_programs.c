@@ -113,7 +113,9 @@ static void fill_slot(batch *b)
             programs[row].operators[i] = operator_of(
                 (row + i) % (SLI_ROW_ERASE + 1), b->conversion.width, b->conversion.height, &state);
         }
-        b->slot[b->layout.row_flags_offset + row] = row % 2 == 0 ? 0 : SLI_ROW_FLIP;
+        b->slot[b->layout.row_flags_offset + row] =
+            (uint8_t)((row % 2 != 0 ? SLI_ROW_FLIP : 0) |
+                      (row / 2 % 2 != 0 ? SLI_ROW_FLIP_LINES : 0));
     }
     b->slot[b->layout.row_flags_offset + BATCH - 1] = SLI_ROW_ZERO;
 }

@@ -2,7 +2,8 @@
 /*
  * The random_horizontal_flip and random_vertical_flip stages: torchvision's RandomHorizontalFlip
  * and RandomVerticalFlip. They are conversions. A horizontal flip leaves pixels in their line. For
- * a vertical flip, workers write the lines in reverse order, so the device has no part in it.
+ * a vertical flip workers write the lines in reverse order; the device has a part in it only by row
+ * programs.
  */
 #include "layout_int.h"
 #include "stage.h"
@@ -192,7 +193,7 @@ sluice_status sluice_dataset_random_horizontal_flip_points(sluice_dataset *datas
     return dataset_append(dataset, &stage_random_horizontal_flip, &args);
 }
 
-/* Without OFFLOAD_PARAM: workers do it. */
+/* Without OFFLOAD_PARAM: workers do it, unless rows have programs. */
 static const stage_param vertical_params[] = {
     PARAM_(flip_args, p, PARAM_REAL, "0.5", 0, 1, NULL, "probability"),
     SWAP_PARAMS,
