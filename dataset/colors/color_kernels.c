@@ -11,59 +11,34 @@
 
 #include "color_pixel_int.h"
 #include "cpu_int.h"
+#include "rgb_block.h"
 
 #if defined(__AVX512BW__)
 #include <immintrin.h>
 #endif
 
-enum { BLOCK = 64, CHANNELS = 3 };
+enum { BLOCK = RGB_BLOCK, CHANNELS = RGB_CHANNELS };
 
-/* A block of pixels, one array for each channel. */
-typedef struct color_block {
-    float red[BLOCK];
-    float green[BLOCK];
-    float blue[BLOCK];
-} color_block;
-
-static inline void load_block(const uint8_t *from, color_block *block)
-{
-    for (int i = 0; i < BLOCK; i++) {
-        block->red[i] = from[CHANNELS * i];
-        block->green[i] = from[CHANNELS * i + 1];
-        block->blue[i] = from[CHANNELS * i + 2];
-    }
-}
-
-/* Stores values from 0 to below 256, truncated. */
-static inline void store_block(const color_block *block, uint8_t *to)
-{
-    for (int i = 0; i < BLOCK; i++) {
-        to[CHANNELS * i] = (uint8_t)(int32_t)block->red[i];
-        to[CHANNELS * i + 1] = (uint8_t)(int32_t)block->green[i];
-        to[CHANNELS * i + 2] = (uint8_t)(int32_t)block->blue[i];
-    }
-}
-
-static inline sli_rgb pixel_of(const color_block *block, int i)
+static inline sli_rgb pixel_of(const rgb_block *block, int i)
 {
     return (sli_rgb){block->red[i], block->green[i], block->blue[i]};
 }
 
-static inline void set_pixel(color_block *block, int i, sli_rgb pixel)
+static inline void set_pixel(rgb_block *block, int i, sli_rgb pixel)
 {
     block->red[i] = pixel.red;
     block->green[i] = pixel.green;
     block->blue[i] = pixel.blue;
 }
 
-static inline void saturate_block(color_block *block, float factor, float rest)
+static inline void saturate_block(rgb_block *block, float factor, float rest)
 {
     for (int i = 0; i < BLOCK; i++) {
         set_pixel(block, i, sli_saturate(pixel_of(block, i), factor, rest));
     }
 }
 
-static inline void gray_block(color_block *block)
+static inline void gray_block(rgb_block *block)
 {
     for (int i = 0; i < BLOCK; i++) {
         const float gray = sli_luma(pixel_of(block, i));
@@ -72,14 +47,14 @@ static inline void gray_block(color_block *block)
     }
 }
 
-static inline void shift_block(color_block *block, float shift)
+static inline void shift_block(rgb_block *block, float shift)
 {
     for (int i = 0; i < BLOCK; i++) {
         set_pixel(block, i, sli_shift_hue(pixel_of(block, i), shift));
     }
 }
 
-static inline void twist_block(color_block *block, const float *matrix)
+static inline void twist_block(rgb_block *block, const float *matrix)
 {
     for (int i = 0; i < BLOCK; i++) {
         const sli_rgb in = pixel_of(block, i);
@@ -95,15 +70,15 @@ static inline void twist_block(color_block *block, const float *matrix)
     for (uint32_t at = 0; at < pixels; at += BLOCK) {                                              \
         const size_t bytes = CHANNELS * (size_t)(pixels - at < BLOCK ? pixels - at : BLOCK);       \
         uint8_t tail[CHANNELS * BLOCK];                                                            \
-        color_block block;                                                                         \
+        rgb_block block;                                                                           \
                                                                                                    \
         if (bytes < sizeof(tail)) {                                                                \
             memset(tail, 0, sizeof(tail));                                                         \
             memcpy(tail, from + CHANNELS * (size_t)at, bytes);                                     \
         }                                                                                          \
-        load_block(bytes < sizeof(tail) ? tail : from + CHANNELS * (size_t)at, &block);            \
+        rgb_load(bytes < sizeof(tail) ? tail : from + CHANNELS * (size_t)at, &block);              \
         work;                                                                                      \
-        store_block(&block, bytes < sizeof(tail) ? tail : to + CHANNELS * (size_t)at);             \
+        rgb_store(&block, bytes < sizeof(tail) ? tail : to + CHANNELS * (size_t)at);               \
         if (bytes < sizeof(tail)) {                                                                \
             memcpy(to + CHANNELS * (size_t)at, tail, bytes);                                       \
         }                                                                                          \
@@ -130,7 +105,7 @@ static void gray(const uint8_t *from, uint8_t *to, uint32_t pixels)
 }
 
 /* The sum of the lumas of a block. */
-static inline uint32_t sum_block(const color_block *block)
+static inline uint32_t sum_block(const rgb_block *block)
 {
     uint32_t sum = 0;
 
@@ -146,9 +121,9 @@ static uint64_t sum_gray(const uint8_t *from, uint32_t pixels)
     uint32_t at = 0;
 
     for (; at + BLOCK <= pixels; at += BLOCK) {
-        color_block block;
+        rgb_block block;
 
-        load_block(from + CHANNELS * (size_t)at, &block);
+        rgb_load(from + CHANNELS * (size_t)at, &block);
         sum += sum_block(&block);
     }
     for (; at < pixels; at++) {

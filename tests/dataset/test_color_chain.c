@@ -314,6 +314,37 @@ static void kernels_of_all_levels_give_the_same_bytes(void)
 #endif
 }
 
+/* Kernels work on blocks, in place too, and write nothing after the line. */
+static void lines_of_each_length_are_changed_in_place(void)
+{
+    enum { MOST = 101 };
+    static const color_kernels *const levels[] = {
+        &sli_color_kernels_portable,
+#if defined(__x86_64__)
+        &sli_color_kernels_v3,
+        &sli_color_kernels_v4,
+#endif
+    };
+    picture line = picture_make(MOST, 1, 3, 7);
+    uint8_t want[3 * MOST];
+    uint8_t got[3 * MOST];
+
+    for (uint32_t i = 0; i < MOST; i++) {
+        levels[0]->shift_hue(line.pixels + (size_t)3 * i, want + (size_t)3 * i, 1, 0.2F);
+    }
+    for (int level = 0; level <= (int)sli_cpu_best(); level++) {
+        for (uint32_t pixels = 0; pixels <= MOST; pixels++) {
+            const size_t bytes = (size_t)3 * pixels;
+
+            memcpy(got, line.pixels, sizeof(got));
+            levels[level]->shift_hue(got, got, pixels, 0.2F);
+            T_TRUE(memcmp(got, want, bytes) == 0);
+            T_TRUE(memcmp(got + bytes, line.pixels + bytes, sizeof(got) - bytes) == 0);
+        }
+    }
+    free(line.pixels);
+}
+
 /* Lines of each length around the vectors of the kernels, with a table for all or for each channel.
  */
 static void tables_are_looked_up_at_all_levels(void)
@@ -363,6 +394,7 @@ const t_test color_chain_tests[] = {
     T_TEST(a_chain_is_used_again),
     T_TEST(statistics_follow_a_bitwise_table),
     T_TEST(kernels_of_all_levels_give_the_same_bytes),
+    T_TEST(lines_of_each_length_are_changed_in_place),
     T_TEST(tables_are_looked_up_at_all_levels),
     T_END,
 };
