@@ -10,9 +10,10 @@
  * position of the batch, so it is the same for any number of workers and in a resumed run. Ranks
  * draw different numbers.
  *
- * All images of a sample are mixed; they may be u8, f32, f16 or bf16, (H, W, C) or (C, H, W). The
- * worker that writes the last row of a batch mixes it, so conversions of the images run on workers.
- * Masks, boxes and points are refused, and other columns do not change.
+ * All images of a sample are mixed; they may be u8, f32, f16 or bf16, (H, W, C) or (C, H, W).
+ * Masks, boxes and points are refused, and other columns do not change. The worker that writes the
+ * last row of a batch mixes it, with two exceptions: after the stage device, and on a device whose
+ * GetNext is a kernel, GetNext mixes the first image, after its conversions. The bits are the same.
  *
  * The label becomes f32 (classes): a soft label, for a loss that takes class probabilities, such
  * as torch's CrossEntropyLoss. Class numbers are one-hot encoded before they are mixed. A class
@@ -21,7 +22,9 @@
  *
  * Returns: E_INVALID the stage comes before batch, there is no image or no such label, there are
  *          masks, boxes or points, or an argument is out of range; the sticky error of building;
- *          E_NO_MEMORY.
+ *          E_NO_MEMORY. Opening the dataset returns E_INVALID if the image is mixed after the stage
+ *          device, and GetNext cannot do it: twice in one batch, after a conversion with
+ *          offload=host, or after random_erasing that follows a conversion.
  */
 #ifndef SLUICE_MIXES_H
 #define SLUICE_MIXES_H
