@@ -278,6 +278,11 @@ check "... with shares of labels that add up to 1" \
     [ "$(awk '{s = $1 + $2 + $3 + $4} s < 0.99999 || s > 1.00001' "$tmp/out" | wc -l)" -eq 0 ]
 check "... some of them mixed" grep -q '0\.[0-9].* 0\.[0-9]' "$tmp/out"
 
+# ---- memory_arrays -------------------------------------------------------------------------------
+
+ends "arrays of a program" 0 "$bin/memory_arrays"
+check "... are those of the regression" out_has '^1\.000 -2\.000 0\.500$'
+
 # ---- device_warp, where nvcc built it -------------------------------------------------------------
 
 if [ -x "$bin/device_warp" ]; then
