@@ -30,9 +30,20 @@ static bool is_staged(const sli_queue *queue)
            sli_ring_peek(&queue->front.words, queue->copier.next) != SLI_RING_EMPTY;
 }
 
+/*
+ * True if batch seq may be submitted: its device slot is free, and at most `slots` batches are not
+ * counted yet. The consumer can release a slot before the store of `copied` is done, so the first
+ * condition alone would let workers reuse the header of a batch that is not counted.
+ */
+static bool has_room(const sli_queue *queue, uint64_t seq)
+{
+    return seq - queue->copier.noticed <= queue->slots &&
+           sli_ring_may_fill(&queue->device_ring.words, seq);
+}
+
 static bool may_give(const sli_queue *queue)
 {
-    return is_staged(queue) && sli_ring_may_fill(&queue->device_ring.words, queue->copier.next);
+    return is_staged(queue) && has_room(queue, queue->copier.next);
 }
 
 /* Polls `copied` and counts the batches that have arrived. */
@@ -84,7 +95,7 @@ static uint32_t count_neighbours(const sli_queue *queue)
            (count + 1) * queue->layout.slot_bytes <= MOST_BYTES &&
            queue_batch_bytes(queue, first + count - 1) == queue->layout.slot_bytes &&
            sli_ring_peek(&queue->front.words, first + count) == SLI_RING_BATCH &&
-           sli_ring_may_fill(&queue->device_ring.words, first + count)) {
+           has_room(queue, first + count)) {
         count++;
     }
     return count;

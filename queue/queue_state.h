@@ -3,6 +3,7 @@
 #ifndef SLUICE_QUEUE_STATE_H
 #define SLUICE_QUEUE_STATE_H
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -149,7 +150,10 @@ static inline sli_batch_header *queue_header(const sli_queue *queue, uint64_t se
  * for a later batch yet. */
 static inline size_t queue_batch_bytes(const sli_queue *queue, uint64_t seq)
 {
-    return sli_layout_used(&queue->layout, queue_header(queue, seq)->extent);
+    const sli_batch_header *header = queue_header(queue, seq);
+
+    assert(header->seq == seq);
+    return sli_layout_used(&queue->layout, header->extent);
 }
 
 static inline bool queue_closed(const sli_queue *queue)
