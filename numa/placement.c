@@ -222,7 +222,24 @@ static int32_t choose_memory_node(const sli_topology *topology,
     return first >= 0 && takes_memory(topology, first) ? first : only_memory_node(topology);
 }
 
-static sluice_status check_request(const sli_placement_request *request, uint32_t world)
+/* Refuses a node that the user has set, but the machine does not have. */
+static sluice_status refuse_node(const sli_topology *topology, int32_t node)
+{
+    sli_cpus nodes = {{0}};
+    char text[200];
+
+    for (uint32_t n = 0; n < topology->node_count; n++) {
+        if (topology->nodes[n].id < SLI_MAX_CPUS) {
+            sli_cpus_add(&nodes, topology->nodes[n].id);
+        }
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "device option node=%d: the machine has no such NUMA node; want one of %s",
+                    node, sli_cpus_format(&nodes, text, sizeof(text)));
+}
+
+static sluice_status check_request(const sli_topology *topology,
+                                   const sli_placement_request *request, uint32_t world)
 {
     if (world > SLI_MAX_LOCAL_RANKS || request->local_rank >= world) {
         return sli_fail(SLUICE_E_INVALID,
@@ -233,7 +250,9 @@ static sluice_status check_request(const sli_placement_request *request, uint32_
         return sli_fail(SLUICE_E_INVALID, "%u workers: want at most %d", request->workers,
                         SLI_MAX_WORKERS);
     }
-    return SLUICE_OK;
+    return request->node_given && sli_topology_find_node(topology, request->node) == NULL
+               ? refuse_node(topology, request->node)
+               : SLUICE_OK;
 }
 
 static sluice_status decide_placement(const sli_topology *topology,
@@ -279,7 +298,7 @@ sluice_status sli_placement_plan(const sli_topology *topology, const sli_placeme
     sluice_status st;
 
     assert(topology->core_count > 0);
-    st = check_request(request, world);
+    st = check_request(topology, request, world);
     if (st != SLUICE_OK) {
         return st;
     }

@@ -46,7 +46,7 @@ static bool indexes_fit(const char *text)
 static sluice_status synthetic_is_wrong(const char *text)
 {
     return sli_fail(SLUICE_E_INVALID,
-                    "topology \"%.200s\" is no machine; write levels with counts down to pu, as in "
+                    "topology \"%.200s\" is invalid; write levels with counts down to pu, as in "
                     "\"pack:2 [numa(memory=8GB)] core:4 pu:2\"",
                     text);
 }

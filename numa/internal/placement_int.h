@@ -60,8 +60,8 @@ typedef struct sli_placement {
     bool step_elsewhere;
 } sli_placement;
 
-/* Returns E_INVALID if local_rank >= local_world or there are too many ranks or workers, and
- * E_NO_MEMORY if an allocation fails. */
+/* Returns E_INVALID if local_rank >= local_world, there are too many ranks or workers, or the machine
+ * does not have the node that the user has set, and E_NO_MEMORY if an allocation fails. */
 sluice_status sli_placement_plan(const sli_topology *topology, const sli_placement_request *request,
                                  sli_placement **placement_out);
 void sli_placement_free(sli_placement *placement);

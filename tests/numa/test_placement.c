@@ -372,6 +372,19 @@ static void cores_far_from_the_device_are_told(void)
     close_plan(&made);
 }
 
+/* As by the device option node=. */
+static void a_node_of_the_user_that_is_not_there_is_refused(void)
+{
+    const sli_placement_request request = {.node = 7, .node_given = true};
+    plan made = {.topology = open_text("pack:2 [numa(memory=1GB)] core:2 pu:1")};
+
+    T_STATUS(sli_placement_plan(made.topology, &request, &made.placement), SLUICE_E_INVALID);
+    T_STR(sluice_last_error(),
+          "device option node=7: the machine has no such NUMA node; want one of 0-1");
+    T_TRUE(made.placement == NULL);
+    close_plan(&made);
+}
+
 /* Memory on a bus, say: there is nothing that the user could allow. */
 static void a_node_without_cpus_is_told(void)
 {
@@ -484,6 +497,7 @@ const t_test placement_tests[] = {
     T_TEST(a_node_without_memory_gets_no_buffers),
     T_TEST(memory_that_is_not_allowed_is_not_used),
     T_TEST(cores_far_from_the_device_are_told),
+    T_TEST(a_node_of_the_user_that_is_not_there_is_refused),
     T_TEST(a_node_without_cpus_is_told),
     T_TEST(workers_on_two_nodes_leave_memory_to_the_kernel),
     T_TEST(a_preferred_or_interleave_policy_yields_to_a_given_node_only),
