@@ -8,7 +8,9 @@
  * KIND: none; slow: a hook of rank 1 takes 10 ms, and ranks that wait are warned of after 50 ms;
  * stopped: SIGSTOP stops rank 1 in a hook, for 2 s;
  * sample: one that cannot be read; step: before its collective; hook; save; open: a
- * pipeline; kill: SIGKILL in a step; exit: the process ends in a step.
+ * pipeline; kill: SIGKILL in a step; exit: the process ends in a step; kill-open, kill-agree,
+ * kill-save, kill-end: SIGKILL before the run opens, in its first agree, in save, and after its
+ * last step.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -42,9 +44,18 @@ static bool fails_by(const char *what)
     return rank == FAILING && strcmp(kind, what) == 0;
 }
 
+/* Ends this process by SIGKILL if that is what this rank does in the phase. */
+static void kill_in(const char *phase)
+{
+    if (fails_by(phase)) {
+        raise(SIGKILL);
+    }
+}
+
 static sluice_status agree(int64_t value, int64_t *most_out, void *user)
 {
     (void)user;
+    kill_in("kill-agree");
     return MPI_Allreduce(&value, most_out, 1, MPI_INT64_T, MPI_MAX, agreeing) == MPI_SUCCESS
                ? SLUICE_OK
                : SLUICE_E_IO;
@@ -69,8 +80,8 @@ static sluice_status step(const sluice_step *s, void *user)
     if (is_last && fails_by("step")) {
         return sluice_fail(SLUICE_E_DEVICE, "the step of rank %d has no device", rank);
     }
-    if (is_last && fails_by("kill")) {
-        raise(SIGKILL);
+    if (is_last) {
+        kill_in("kill");
     }
     if (is_last && fails_by("exit")) {
         _exit(3);
@@ -116,12 +127,21 @@ static sluice_status end_step(sluice_hook *hook, void *user)
                : SLUICE_OK;
 }
 
+static sluice_status end_train(sluice_hook *hook, void *user)
+{
+    (void)hook;
+    (void)user;
+    kill_in("kill-end");
+    return SLUICE_OK;
+}
+
 static sluice_status save(void *user, const char *folder, uint32_t number, uint32_t count)
 {
     (void)user;
     (void)folder;
     (void)number;
     (void)count;
+    kill_in("kill-save");
     return fails_by("save") ? sluice_fail(SLUICE_E_IO, "rank %d has no disk to save to", rank)
                             : SLUICE_OK;
 }
@@ -166,6 +186,7 @@ static sluice_status train(char **argv, int argc)
 
     sluice_callback_init(&hooks);
     hooks.step_end = end_step;
+    hooks.train_end = end_train;
     sluice_model_init(&model);
     model.step = step;
     model.save = save;
@@ -185,6 +206,7 @@ static sluice_status train(char **argv, int argc)
     config.abort = strcmp(argv[3], "abort") == 0 ? end_all : NULL;
     config.agree_timeout_ms = argc > 4 ? atoi(argv[4]) : 0;
     st = st == SLUICE_OK ? open_dataset(&dataset) : st;
+    kill_in("kill-open");
     st = st == SLUICE_OK ? sluice_train(device, &model, dataset, &config, NULL) : st;
     sluice_dataset_destroy(dataset);
     sluice_device_close(device);

@@ -76,8 +76,12 @@ else
     failure sample data E_CORRUPT 'sample [0-9]* is corrupt' stuck
     failure hook graph E_IO 'the hook of rank 1 has no disk' heard
 fi
-for kind in kill exit; do # 137: mpirun ends as the rank that was killed
-    run ranks 3 "$bin/mpi_run" $kind loop stay
+kinds="kill exit"
+[ "${FAILURES-}" != all ] || kinds="kill exit kill-open kill-agree kill-save kill-end"
+for kind in $kinds; do # 137: mpirun ends as the rank that was killed
+    rm -rf "$tmp/checkpoints"
+    run env MPI_RUN_CHECKPOINTS="$tmp/checkpoints" timeout -k 5 120 mpirun -q --oversubscribe --bind-to none -n 3 \
+        "$bin/mpi_run" $kind loop stay
     check "$kind: mpirun ends the job" [ "$code" -ne 0 ] && check "... in time" [ "$code" -ne 124 ]
 done
 
