@@ -38,17 +38,28 @@ static void note_quota(const sli_topology *topology, sli_placement *placement)
     }
 }
 
-/* Warns if the rank has one core, although the machine has more than one for each rank. */
+/* Warns if the rank has one core, although the machine has more than one for each rank: either this
+ * process may use only one, or the ranks have divided few. */
 static void note_one_core(const sli_topology *topology, sli_placement *placement)
 {
     const uint32_t world = placement->local_world;
+    const uint32_t each = topology->machine_core_count / world;
 
-    if (placement->core_count == 1 && topology->machine_core_count / world > 1) {
+    if (placement->core_count > 1 || each <= 1) {
+        return;
+    }
+    if (topology->core_count == 1) {
         warn(placement,
              "each rank has one core, which its workers share with the step: if the launcher binds "
              "ranks to cores, turn that off (mpirun --bind-to none, srun --cpu-bind=none) or give "
              "each rank several (mpirun --map-by ppr:%u:node:PE=%u)",
-             world, topology->machine_core_count / world);
+             world, each);
+    } else {
+        warn(placement,
+             "the rank has one of the %u cores that it may use, and the machine has %u: its "
+             "workers share that core with the step; allow more CPUs (the container's cpuset, "
+             "numactl), or start fewer ranks on these",
+             topology->core_count, topology->machine_core_count);
     }
 }
 

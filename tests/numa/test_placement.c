@@ -307,11 +307,31 @@ static void a_rank_with_one_core_of_many_is_told_about_its_launcher(void)
     const sli_placement_request request = {
         .node = -1, .local_rank = 1, .local_world = 2, .part = &part};
 
+    T_OK(sli_topology_restrict(made.topology, &part.cpus, "affinity"));
     T_OK(sli_placement_plan(made.topology, &request, &made.placement));
     T_EQ(made.placement->worker_count, 1);
     T_STR(format(&made.placement->worker_cpus[0]), "3");
     T_CONTAINS(notes_of(made.placement), "--bind-to none");
     T_CONTAINS(notes_of(made.placement), "--map-by ppr:2:node:PE=4");
+    T_EQ(made.placement->warnings, 1);
+    close_plan(&made);
+}
+
+/* The launcher binds no rank: the two divide the two cores of a container. */
+static void a_rank_with_one_of_few_allowed_cores_is_told_about_these(void)
+{
+    plan made = {.topology = open_text("core:8 pu:1")};
+    sli_rank_part part = {.cpus = made.topology->all_cores[3].cpus};
+    const sli_placement_request request = {
+        .node = -1, .local_rank = 1, .local_world = 2, .part = &part};
+    sli_cpus allowed = part.cpus;
+
+    sli_cpus_add(&allowed, 4);
+    T_OK(sli_topology_restrict(made.topology, &allowed, "cpuset"));
+    T_OK(sli_placement_plan(made.topology, &request, &made.placement));
+    T_CONTAINS(notes_of(made.placement),
+               "the rank has one of the 2 cores that it may use, and the machine has 8");
+    T_TRUE(strstr(notes_of(made.placement), "--bind-to") == NULL);
     T_EQ(made.placement->warnings, 1);
     close_plan(&made);
 }
@@ -494,6 +514,7 @@ const t_test placement_tests[] = {
     T_TEST(without_a_division_no_worker_has_a_core_of_its_own),
     T_TEST(more_ranks_than_cores_share_them),
     T_TEST(a_rank_with_one_core_of_many_is_told_about_its_launcher),
+    T_TEST(a_rank_with_one_of_few_allowed_cores_is_told_about_these),
     T_TEST(a_node_without_memory_gets_no_buffers),
     T_TEST(memory_that_is_not_allowed_is_not_used),
     T_TEST(cores_far_from_the_device_are_told),
