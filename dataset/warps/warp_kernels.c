@@ -90,6 +90,16 @@ static inline void find_block(const warp_row *row, const image_view *from, uint3
     find_samples((int32_t)from->width, (int32_t)from->height, reach, block);
 }
 
+static inline int count_inside(const warp_block *block)
+{
+    int inside = 0;
+
+    for (int i = 0; i < BLOCK; i++) {
+        inside += block->inside[i];
+    }
+    return inside;
+}
+
 static inline void weigh(warp_block *block)
 {
     for (int i = 0; i < BLOCK; i++) {
@@ -300,16 +310,6 @@ static inline void bilinear_edge(const warp_row *row, const image_view *from, ui
     blend_edge(row, block, sums, channels, samples);
 }
 
-static inline int count_inside(const warp_block *block)
-{
-    int inside = 0;
-
-    for (int i = 0; i < BLOCK; i++) {
-        inside += block->inside[i];
-    }
-    return inside;
-}
-
 static inline void bilinear_line(const warp_row *row, const image_view *from, uint32_t channels,
                                  uint8_t *to)
 {
@@ -341,6 +341,12 @@ static inline void copy_nearest(const warp_row *row, const image_view *from, uin
 
     for (int i = 0; i < BLOCK; i++) {
         offsets[i] = block->line[i] * stride + block->column[i] * (int32_t)channels;
+    }
+    if (count == BLOCK && count_inside(block) == BLOCK) {
+        for (int i = 0; i < BLOCK; i++, to += channels) {
+            memcpy(to, from->pixels + offsets[i], sizeof(uint32_t));
+        }
+        return;
     }
     for (int i = 0; i < count; i++, to += channels) {
         const uint8_t *pixel = block->inside[i] ? from->pixels + offsets[i] : row->fill;
