@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """One loader of another project over a folder of class folders of JPEG files, one worker.
 
-    peer.py NAME FOLDER u8|f32 SECONDS
+    peer.py NAME FOLDER u8|f32|recipe SECONDS
 
 Each does what its own documentation recommends for the usual training input: decode, random
 resized crop to 224 (area 0.08 to 1, aspect 3/4 to 4/3), mirror half of them, and for f32 normalise
-into NCHW. Batches of 64 are taken and dropped. Prints one line:
+into NCHW. recipe is that of torchvision's ResNet-50 (references/classification, --train-crop-size 176
+--auto-augment ta_wide --random-erase 0.1 --mixup-alpha 0.2 --cutmix-alpha 1.0); DALI has no mixup and
+cutmix, so these are left out there; MindSpore mixes half of the samples by cutmix. Batches of 64 are taken and dropped. Prints one line:
 
     NAME VERSION MILLISECONDS
 
@@ -20,6 +22,7 @@ import time
 
 BATCH = 64
 SIDE = 224
+RECIPE_SIDE = 176
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 
@@ -152,6 +155,76 @@ def opencv(folder, as_float):
             yield cv2.__version__
 
 
+def torchvision_recipe(folder):
+    import torch
+    import torchvision as package
+    from torchvision.transforms import InterpolationMode, v2
+
+    torch.set_num_threads(1)
+    steps = v2.Compose([
+        v2.RandomResizedCrop(RECIPE_SIDE, antialias=True), v2.RandomHorizontalFlip(),
+        v2.TrivialAugmentWide(interpolation=InterpolationMode.BILINEAR), v2.PILToTensor(),
+        v2.ToDtype(torch.float32, scale=True),
+        v2.Normalize([m / 255 for m in MEAN], [s / 255 for s in STD]), v2.RandomErasing(0.1)])
+    data = package.datasets.ImageFolder(folder, steps)
+    classes = len(data.classes)
+    mix = v2.RandomChoice([v2.MixUp(alpha=0.2, num_classes=classes), v2.CutMix(alpha=1.0, num_classes=classes)])
+    loader = torch.utils.data.DataLoader(
+        data, BATCH, shuffle=True, num_workers=1, drop_last=True, persistent_workers=True,
+        collate_fn=lambda rows: mix(*torch.utils.data.default_collate(rows)))
+    while True:
+        for _ in loader:
+            yield package.__version__
+
+
+def dali_recipe(folder):
+    from nvidia import dali as package
+    from nvidia.dali import fn, types
+    from nvidia.dali.auto_aug import trivial_augment
+
+    @package.pipeline_def(batch_size=BATCH, num_threads=1, device_id=None, enable_conditionals=True)
+    def pipeline():
+        encoded, _ = fn.readers.file(file_root=folder, random_shuffle=True, initial_fill=2048)
+        image = fn.decoders.image_random_crop(encoded, device="cpu", output_type=types.RGB,
+                                              random_area=[0.08, 1], random_aspect_ratio=[3 / 4, 4 / 3])
+        image = fn.resize(image, size=[RECIPE_SIDE] * 2, interp_type=types.INTERP_LINEAR, antialias=True)
+        image = fn.flip(image, horizontal=fn.random.coin_flip(probability=0.5))
+        image = trivial_augment.trivial_augment_wide(image, interp_type=types.INTERP_LINEAR)
+        image = fn.crop_mirror_normalize(image, mean=MEAN, std=STD, dtype=types.FLOAT, output_layout="CHW")
+        if fn.random.coin_flip(probability=0.1, dtype=types.BOOL):
+            image = fn.erase(image, anchor=fn.random.uniform(range=[0, 0.6], shape=[2]),
+                             shape=fn.random.uniform(range=[0.14, 0.57], shape=[2]),
+                             axes=(1, 2), normalized=True)
+        return image
+
+    made = pipeline()
+    made.build()
+    while True:
+        made.run()
+        yield package.__version__
+
+
+def mindspore_recipe(folder):
+    import mindspore as package
+    from mindspore.dataset import ImageFolderDataset, config, transforms, vision
+
+    config.set_num_parallel_workers(1)
+    classes = len(os.listdir(folder))
+    steps = [vision.RandomCropDecodeResize(RECIPE_SIDE), vision.RandomHorizontalFlip(0.5),
+             vision.TrivialAugmentWide(interpolation=vision.Inter.BILINEAR),
+             vision.Normalize(MEAN, STD), vision.HWC2CHW(), vision.RandomErasing(0.1)]
+    cutmix = vision.CutMixBatch(vision.ImageBatchFormat.NCHW, 1.0, 0.5)
+    data = ImageFolderDataset(folder, shuffle=True, num_parallel_workers=1)
+    data = data.map(steps, input_columns=["image"], num_parallel_workers=1)
+    data = data.map([transforms.OneHot(classes)], input_columns=["label"], num_parallel_workers=1)
+    data = data.batch(BATCH, drop_remainder=True)
+    data = data.map([cutmix], input_columns=["image", "label"], num_parallel_workers=1)
+    while True:
+        for _ in data.create_tuple_iterator(output_numpy=True, num_epochs=1):
+            yield package.__version__
+
+
+RECIPES = {"torchvision": torchvision_recipe, "dali": dali_recipe, "mindspore": mindspore_recipe}
 PEERS = {f.__name__: f for f in (dali, mindspore, tfdata, torchvision, opencv)}
 
 
@@ -176,10 +249,11 @@ def cpu_ticks():
 
 
 def main():
-    if len(sys.argv) != 5 or sys.argv[1] not in PEERS or sys.argv[3] not in ("u8", "f32"):
-        sys.exit(f"usage: peer.py {'|'.join(PEERS)} FOLDER u8|f32 SECONDS")
+    if len(sys.argv) != 5 or sys.argv[3] not in ("u8", "f32", "recipe") or \
+            sys.argv[1] not in (RECIPES if sys.argv[3] == "recipe" else PEERS):
+        sys.exit(f"usage: peer.py {'|'.join(PEERS)} FOLDER u8|f32 SECONDS, or {'|'.join(RECIPES)} FOLDER recipe SECONDS")
     name, folder, kind, seconds = sys.argv[1:]
-    batches = PEERS[name](folder, kind == "f32")
+    batches = RECIPES[name](folder) if kind == "recipe" else PEERS[name](folder, kind == "f32")
     for _ in range(4):
         version = next(batches)
     begin, start, images = time.monotonic(), cpu_ticks(), 0

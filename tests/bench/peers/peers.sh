@@ -24,7 +24,7 @@ trap 'rm -rf "$tmp"' EXIT
 
 packages() {
     case $1 in
-    dali) echo "nvidia-dali-cuda120" ;;
+    dali) echo "nvidia-dali-cuda120 numpy" ;;
     mindspore) echo "mindspore" ;;
     tfdata) echo "tensorflow-cpu" ;;
     torchvision) echo "torch torchvision" ;;
