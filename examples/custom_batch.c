@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * custom_batch: mixup as a user function on whole batches; the library also has a stage mixup.
- * Prints the labels of each row.
+ * custom_batch: mixup by a function on whole batches, as the stage mixup does. Prints all labels.
  * cc -o custom_batch custom_batch.c $(pkg-config --cflags --libs sluice)
  */
 #include <stdio.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * custom_source FILE: trains on a file format of your own. FILE has up to 1000 records of a class,
- * one byte, and an image of 24 x 32 pixels RGB. Prints the label and the first value of each
- * sample.
+ * custom_source FILE: trains on a format of your own: up to 1000 records of a class, one byte, and
+ * an image of 24 x 32 pixels RGB. Prints the label and the first value of each sample.
  *
  *     cc -o custom_source custom_source.c $(pkg-config --cflags --libs sluice)
  */
