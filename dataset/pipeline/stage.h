@@ -409,6 +409,11 @@ sluice_status stage_arg_check(const stage_def *def, const stage_param *param, co
 /* Checks the bounds of all arguments, then calls def->check(). */
 sluice_status stage_args_check(const stage_def *def, void *args);
 
+/* Returns E_INVALID for an argument that is not LOW,HIGH within bounds, such as `want` describes:
+ * "0 <= LOW <= HIGH <= 1". */
+sluice_status stage_wrong_range(const char *stage, const char *name, const param_reals *range,
+                                const char *want);
+
 /* The argument `columns` of a stage that works on chosen images; NULL: it has none. */
 const char **stage_args_columns(const stage_def *def, void *args);
 

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,6 +192,19 @@ static sluice_status parse_choice(const stage_def *def, const stage_param *param
     return wrong_arg(def, param, text, want);
 }
 
+/* Reports a text that is not what `want` says, with the bounds of a number. */
+static sluice_status wrong_number(const stage_def *def, const stage_param *param, const char *text,
+                                  const char *want)
+{
+    char bounded[100];
+
+    if (param->low == 0 && param->high == 0) {
+        return wrong_arg(def, param, text, want);
+    }
+    snprintf(bounded, sizeof(bounded), "%s, %.12g to %.12g", want, param->low, param->high);
+    return wrong_arg(def, param, text, bounded);
+}
+
 static const stage_param *param_of(const stage_def *def, const char *name)
 {
     const stage_param *param = def->params;
@@ -294,7 +307,7 @@ sluice_status stage_arg_parse(const stage_def *def, const stage_param *param, co
     if (param->type == PARAM_CHOICE) {
         return parse_choice(def, param, text, to);
     }
-    return parse_value(param, text, to, &want) ? SLUICE_OK : wrong_arg(def, param, text, want);
+    return parse_value(param, text, to, &want) ? SLUICE_OK : wrong_number(def, param, text, want);
 }
 
 sluice_status stage_args_default(const stage_def *def, void *args)
@@ -313,73 +326,6 @@ sluice_status stage_args_default(const stage_def *def, void *args)
         }
     }
     return SLUICE_OK;
-}
-
-static sluice_status check_bounds(const stage_def *def, const stage_param *param, double value)
-{
-    /* Also rejects NaN, which only C callers can pass. */
-    if ((param->low != 0 || param->high != 0) && !(value >= param->low && value <= param->high)) {
-        return sli_fail(SLUICE_E_INVALID, "%s: %s=%.12g: want %.12g to %.12g", def->name,
-                        param->name, value, param->low, param->high);
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status check_size(const stage_def *def, const stage_param *param,
-                                const param_size *size)
-{
-    sluice_status st = check_bounds(def, param, size->height);
-
-    return st == SLUICE_OK && size->width != 0 ? check_bounds(def, param, size->width) : st;
-}
-
-static sluice_status check_reals(const stage_def *def, const stage_param *param,
-                                 const param_reals *reals)
-{
-    for (uint32_t i = 0; i < reals->count; i++) {
-        if (!isfinite(reals->values[i])) {
-            return sli_fail(SLUICE_E_INVALID, "%s: %s: %g is no number to calculate with",
-                            def->name, param->name, reals->values[i]);
-        }
-    }
-    return SLUICE_OK;
-}
-
-sluice_status stage_arg_check(const stage_def *def, const stage_param *param, const void *args)
-{
-    const void *from = const_field(param, args);
-
-    switch (param->type) {
-    case PARAM_COUNT:
-    case PARAM_BYTES:
-        return check_bounds(def, param, (double)*(const uint64_t *)from);
-    case PARAM_INT:
-        return check_bounds(def, param, (double)*(const int64_t *)from);
-    case PARAM_REAL:
-        return check_bounds(def, param, *(const double *)from);
-    case PARAM_SIZE:
-        return check_size(def, param, from);
-    case PARAM_REALS:
-        return check_reals(def, param, from);
-    case PARAM_TEXT:
-        return *(const char *const *)from != NULL
-                   ? SLUICE_OK
-                   : sli_fail(SLUICE_E_INVALID, "%s: %s is missing", def->name, param->name);
-    default: /* without bounds */
-        return SLUICE_OK;
-    }
-}
-
-sluice_status stage_args_check(const stage_def *def, void *args)
-{
-    for (uint32_t i = 0; i < def->param_count; i++) {
-        sluice_status st = stage_arg_check(def, &def->params[i], args);
-
-        if (st != SLUICE_OK) {
-            return st;
-        }
-    }
-    return def->check != NULL ? def->check(args) : SLUICE_OK;
 }
 
 /* True if the parser reads this text unchanged without quotes. */

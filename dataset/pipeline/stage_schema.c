@@ -73,8 +73,9 @@ static sluice_status check_bytes(const stage_schema *schema, uint32_t i, const c
     }
     if (gray_or_rgb && channels != 1 && channels != COLOR_CHANNELS) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: column %s has %llu channels; want 1 (gray) or 3 (RGB)", stage,
-                        column->name, (unsigned long long)channels);
+                        "%s: column %s has %llu channels; want 1 (gray) or 3 (RGB); change the "
+                        "channels in the source",
+                        stage, column->name, (unsigned long long)channels);
     }
     return SLUICE_OK;
 }

@@ -404,7 +404,7 @@ static void bad_arguments_of_a_zoom_are_refused(void)
         const char *stages;
         const char *words;
     } cases[] = {
-        {"random_zoom_out 0 0.5,2", "side_range: want LOW,HIGH with 1 <= LOW <= HIGH <= 16"},
+        {"random_zoom_out 0 0.5,2", "side_range=0.5,2: want LOW,HIGH with 1 <= LOW <= HIGH <= 16"},
         {"random_zoom_out 0 3,2", "side_range"},
         {"random_zoom_out 0 1,17", "side_range"},
         {"random_zoom_out 0 2", "side_range"},

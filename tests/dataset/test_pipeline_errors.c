@@ -114,7 +114,7 @@ static const struct {
     {"synthetic | normalize 1,2,3,4,5 1", 22, "numbers with commas, at most 4"},
     {"synthetic | normalize imagenett", 12, "want imagenet, cifar10, or numbers"},
     {"synthetic | normalize imagenet 1", 12, "imagenet brings its own std and range"},
-    {"synthetic | normalize 0.5 0", 12, "a std of 0 divides by nothing"},
+    {"synthetic | normalize 0.5 0", 12, "std=0: want numbers other than 0"},
     {"synthetic | normalize 127 128", 12, "write range=255"},
     {"synthetic | normalize 0.5 0.01 range=255", 12, "leave range=255 out"},
     {"synthetic | normalize 1,2 1,2", 12, "2 numbers for an image of 3 channels"},

@@ -125,10 +125,10 @@ static bool jitter_is_by_pixel(const void *args)
 #define AMOUNT(field, words) PARAM_(jitter_args, field, PARAM_REALS, "0", 0, 0, NULL, words)
 
 static const stage_param jitter_params[] = {
-    AMOUNT(brightness, "X: a factor from 1-X to 1+X; or LOW,HIGH factors"),
+    AMOUNT(brightness, "X: a factor from 1-X to 1+X; or LOW,HIGH factors, 0 to 1e6"),
     AMOUNT(contrast, "the same"),
     AMOUNT(saturation, "the same"),
-    AMOUNT(hue, "X: a shift from -X to X turns, X at most 0.5; or LOW,HIGH turns"),
+    AMOUNT(hue, "X: a shift from -X to X turns, X at most 0.5; or LOW,HIGH turns, -0.5 to 0.5"),
     COLUMNS_PARAM(jitter_args, common.columns),
 };
 

@@ -97,10 +97,10 @@ static void twist_colors(const void *opaque, const sli_draws *draws, color_chain
 #define CHANGE(field, text, words) PARAM_(twist_args, field, PARAM_REALS, text, 0, 0, NULL, words)
 
 static const stage_param twist_params[] = {
-    CHANGE(brightness, "1", "factor, or LOW,HIGH: a random factor"),
-    CHANGE(contrast, "1", "factor of the distance from 128, or LOW,HIGH"),
-    CHANGE(saturation, "1", "factor of the colour, or LOW,HIGH"),
-    CHANGE(hue, "0", "rotation in degrees, or LOW,HIGH"),
+    CHANGE(brightness, "1", "factor, 0 to 1000, or LOW,HIGH: a random factor"),
+    CHANGE(contrast, "1", "factor of the distance from 128, 0 to 1000, or LOW,HIGH"),
+    CHANGE(saturation, "1", "factor of the colour, 0 to 1000, or LOW,HIGH"),
+    CHANGE(hue, "0", "rotation in degrees, -1e6 to 1e6, or LOW,HIGH"),
     COLUMNS_PARAM(twist_args, common.columns),
 };
 

@@ -62,7 +62,7 @@ static const stage_param blur_params[] = {
     PARAM_(blur_args, kernel_size, PARAM_COUNT, NULL, 1, BLUR_TAPS, NULL,
            "width and height of the kernel in pixels; odd"),
     PARAM_(blur_args, sigma, PARAM_REALS, "0.1,2", 0, 0, NULL,
-           "the standard deviation in pixels, or LOW,HIGH"),
+           "the standard deviation in pixels, 0.001 to 1e6, or LOW,HIGH"),
     COLUMNS_PARAM(blur_args, common.columns),
 };
 

@@ -57,7 +57,7 @@ static sluice_status check_meaning(const normalize_args *args)
         double std = args->std.values[c];
 
         if (std == 0) {
-            return sli_fail(SLUICE_E_INVALID, "normalize: a std of 0 divides by nothing");
+            return sli_fail(SLUICE_E_INVALID, "normalize: std=0: want numbers other than 0");
         }
         if (args->range == 1 && (fabs(std) > 3 || fabs(mean) > 3)) {
             return sli_fail(SLUICE_E_INVALID,
@@ -109,10 +109,11 @@ static sluice_status normalize_infer(const void *opaque, sluice_column *column, 
                         sluice_dtype_name(column->dtype), sluice_dtype_name(column->dtype));
     }
     if (args->mean.count != 1 && args->mean.count != channels) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "normalize: %u numbers for an image of %llu channels, %s; of several "
-                        "images, columns= chooses some",
-                        args->mean.count, (unsigned long long)channels, column->name);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "normalize: %u numbers for an image of %llu channels, %s; want one for each "
+            "channel or one for all; of several images, columns= chooses some",
+            args->mean.count, (unsigned long long)channels, column->name);
     }
     column->dtype = args->dtype;
     info->white = 0;

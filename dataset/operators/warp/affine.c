@@ -85,10 +85,11 @@ static void affine_colors(const void *opaque, const sli_draws *draws, color_chai
 static const stage_param affine_params[] = {
     PARAM_(affine_args, degrees, PARAM_REAL, "0", -MOST_DEGREES, MOST_DEGREES, NULL,
            "the angle, clockwise"),
-    PARAM_(affine_args, translate, PARAM_REALS, "0,0", 0, 0, NULL, "pixels to the right, and down"),
+    PARAM_(affine_args, translate, PARAM_REALS, "0,0", 0, 0, NULL,
+           "pixels to the right, and down, -1e6 to 1e6"),
     PARAM_(affine_args, scale, PARAM_REAL, "1", LEAST_SCALE, MOST_SCALE, NULL, "the scale"),
     PARAM_(affine_args, shear, PARAM_REALS, "0,0", 0, 0, NULL,
-           "degrees along x, and along y, between -90 and 90"),
+           "degrees along x, and along y, -89.999 to 89.999"),
     WARP_PARAMS(affine_args, options, "nearest"),
     CENTER_PARAM(affine_args, center),
 };
@@ -198,13 +199,15 @@ static void random_affine_colors(const void *opaque, const sli_draws *draws, col
 
 static const stage_param random_affine_params[] = {
     PARAM_(random_affine_args, degrees, PARAM_REALS, NULL, 0, 0, NULL,
-           "maximum angle in either direction, or LOW,HIGH, clockwise"),
+           "maximum angle in either direction, or LOW,HIGH, clockwise, -1e6 to 1e6"),
     PARAM_(random_affine_args, translate, PARAM_REALS, "0,0", 0, 0, NULL,
-           "maximum translation, as fractions of width and height"),
+           "maximum translation, as fractions of width and height, 0 to 1"),
     PARAM_(random_affine_args, scale, PARAM_REALS, "1,1", 0, 0, NULL,
            "LOW,HIGH, within 0.001 and 1000"),
     PARAM_(random_affine_args, shear, PARAM_REALS, "0", 0, 0, NULL,
-           "maximum shear along x in degrees, or LOW,HIGH, or LOW,HIGH,LOW,HIGH along x and y"),
+           "maximum shear along x in degrees, or LOW,HIGH, or LOW,HIGH,LOW,HIGH along x and y, "
+           "-89.999 "
+           "to 89.999"),
     WARP_PARAMS(random_affine_args, options, "nearest"),
     CENTER_PARAM(random_affine_args, center),
 };

@@ -113,7 +113,7 @@ static void corners_colors(const void *opaque, const sli_draws *draws, color_cha
 #define CORNER(field, words) PARAM_(corners_args, field, PARAM_REALS, "", 0, 0, NULL, words)
 
 static const stage_param corners_params[] = {
-    CORNER(top_left, "X,Y to which this corner of the image is moved, in pixels"),
+    CORNER(top_left, "X,Y to which this corner of the image is moved, in pixels, -1e6 to 1e6"),
     CORNER(top_right, "the same"),
     CORNER(bottom_right, "the same"),
     CORNER(bottom_left, "the same"),

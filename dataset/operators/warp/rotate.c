@@ -234,7 +234,7 @@ static void rotation_colors(const void *opaque, const sli_draws *draws, color_ch
 
 static const stage_param rotation_params[] = {
     PARAM_(rotation_args, degrees, PARAM_REALS, NULL, 0, 0, NULL,
-           "maximum angle in either direction, or LOW,HIGH, counter-clockwise"),
+           "maximum angle in either direction, or LOW,HIGH, counter-clockwise, -1e6 to 1e6"),
     WARP_PARAMS(rotation_args, options, "nearest"),
     CENTER_PARAM(rotation_args, center),
     EXPAND_PARAM(rotation_args),

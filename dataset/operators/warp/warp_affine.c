@@ -49,7 +49,7 @@ static sluice_status warp_affine_check(void *opaque)
     if (st == SLUICE_OK && !map_of(args, &map)) {
         st = sli_fail(SLUICE_E_INVALID,
                       "warp_affine: the matrix %g,%g %g,%g is singular: it maps the image to a "
-                      "line or a point",
+                      "line or a point; want M11 M22 - M12 M21 other than 0",
                       m[0], m[1], m[3], m[4]);
     }
     return st;
@@ -77,7 +77,8 @@ static const stage_param warp_affine_params[] = {
      .type = PARAM_REALS,
      .offset = offsetof(warp_affine_args, matrix),
      .most = NUMBERS,
-     .help = "M11,M12,M13,M21,M22,M23: maps (x, y) to (M11 x + M12 y + M13, M21 x + M22 y + M23)"},
+     .help = "M11,M12,M13,M21,M22,M23: maps (x, y) to (M11 x + M12 y + M13, M21 x + M22 y + M23); "
+             "-1e6 to 1e6"},
     PARAM_(warp_affine_args, inverse_map, PARAM_BOOL, "true", 0, 0, NULL,
            "the matrix maps the result to the image; false: the image to the result"),
     WARP_PARAMS(warp_affine_args, options, "bilinear"),

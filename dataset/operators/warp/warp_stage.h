@@ -31,7 +31,7 @@ extern const char *const warp_filters[];
     {                                                                                              \
         .name = "center", .type = PARAM_REALS, .offset = offsetof(struct_type, field),             \
         .default_text = "image",                                                                   \
-        .help = "X,Y of the fixed point, in pixels; image: the centre of the image"                \
+        .help = "X,Y of the fixed point, in pixels, -1e6 to 1e6; image: the centre of the image"   \
     }
 
 /* Checks a center. */

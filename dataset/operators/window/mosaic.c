@@ -37,13 +37,11 @@ static sluice_status mosaic_check(void *opaque)
         args->size.height > crop_width(&args->size) ? args->size.height : crop_width(&args->size);
 
     if (args->center.count != 2 || !(center[0] >= 0) || center[1] < center[0] || center[1] > 2) {
-        return sli_fail(SLUICE_E_INVALID, "mosaic: center: want LOW,HIGH with "
-                                          "0 <= LOW <= HIGH <= 2");
+        return stage_wrong_range("mosaic", "center", &args->center, "0 <= LOW <= HIGH <= 2");
     }
     if (args->scale.count != 2 || !(scale[0] >= 0.01) || scale[1] < scale[0] ||
         scale[1] > MOST_SCALE) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "mosaic: scale: want LOW,HIGH with 0.01 <= LOW <= HIGH <= %g", MOST_SCALE);
+        return stage_wrong_range("mosaic", "scale", &args->scale, "0.01 <= LOW <= HIGH <= 10");
     }
     if (largest * scale[1] > LARGEST) {
         return sli_fail(SLUICE_E_INVALID,

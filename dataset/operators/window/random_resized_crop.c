@@ -27,12 +27,12 @@ static sluice_status rrc_check(void *opaque)
     const double *ratio = args->ratio.values;
 
     if (args->scale.count != 2 || !(scale[0] > 0) || scale[1] < scale[0] || scale[1] > 1) {
-        return sli_fail(SLUICE_E_INVALID, "random_resized_crop: scale: want LOW,HIGH with "
-                                          "0 < LOW <= HIGH <= 1");
+        return stage_wrong_range("random_resized_crop", "scale", &args->scale,
+                                 "0 < LOW <= HIGH <= 1");
     }
     if (args->ratio.count != 2 || !(ratio[0] > 1e-4) || ratio[1] < ratio[0] || ratio[1] > 1e4) {
-        return sli_fail(SLUICE_E_INVALID, "random_resized_crop: ratio: want LOW,HIGH with "
-                                          "0.0001 < LOW <= HIGH <= 10000");
+        return stage_wrong_range("random_resized_crop", "ratio", &args->ratio,
+                                 "0.0001 < LOW <= HIGH <= 10000");
     }
     return resize_filter_check("random_resized_crop", &args->filter);
 }
@@ -123,9 +123,10 @@ static sluice_status rrc_geometry(const void *opaque, const sli_draws *draws, ui
 static const stage_param rrc_params[] = {
     PARAM_(rrc_args, size, PARAM_SIZE, NULL, 1, 65535, NULL,
            "HEIGHT,WIDTH; one number is a square"),
-    PARAM_(rrc_args, scale, PARAM_REALS, "0.08,1", 0, 0, NULL, "LOW,HIGH fraction of the area"),
+    PARAM_(rrc_args, scale, PARAM_REALS, "0.08,1", 0, 0, NULL,
+           "LOW,HIGH fraction of the area, above 0, at most 1"),
     PARAM_(rrc_args, ratio, PARAM_REALS, "0.75,1.3333333333333333", 0, 0, NULL,
-           "LOW,HIGH width / height"),
+           "LOW,HIGH width / height, above 0.0001, at most 10000"),
     RESIZE_FILTER_PARAMS(rrc_args, filter),
 };
 

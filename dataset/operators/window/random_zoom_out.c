@@ -26,9 +26,8 @@ static sluice_status zoom_check(void *opaque)
 
     if (args->side_range.name[0] != '\0' || args->side_range.count != 2 ||
         !(ends[0] >= LEAST_SIDE && ends[0] <= ends[1] && ends[1] <= MOST_SIDE)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "random_zoom_out: side_range: want LOW,HIGH with %g <= LOW <= HIGH <= %g",
-                        LEAST_SIDE, MOST_SIDE);
+        return stage_wrong_range("random_zoom_out", "side_range", &args->side_range,
+                                 "1 <= LOW <= HIGH <= 16");
     }
     return fill_check("random_zoom_out", &args->outside);
 }
