@@ -6,7 +6,7 @@
 #     sh tests/gpu.sh first                12 decisive checks, then 10 figures, below 4 minutes
 #     sh tests/gpu.sh check [NAME...]      all checks, below 8 minutes, or these
 #     sh tests/gpu.sh bench [SECTION...]   limits and rates as CSV, below 8 minutes, or the limits and
-#                                          these: memory kernels copies cells gaps; with the cells
+#                                          these: memory kernels maps copies cells gaps; with the cells
 #                                          torch's, where it is
 #
 # Several commands run one after another, each with the words up to the next. A session of ten

@@ -6,8 +6,8 @@
  * steps. CSV as it goes, a short table last; below 7 minutes. Exits with 77 where there is no GPU.
  *
  *     sluice_gpu_bench             all sections
- *     sluice_gpu_bench SECTION...  the limits, and these: memory, kernels, copies, cells, gaps
- *     sluice_gpu_bench --columns   the columns of the cells
+ *     sluice_gpu_bench SECTION...  the limits, and these: memory, kernels, maps, copies, cells,
+ * gaps sluice_gpu_bench --columns   the columns of the cells
  *
  * The step is a busy kernel of one thread; data are the source `synthetic`, without conversions.
  */
@@ -168,6 +168,7 @@ static void print_kernels(void)
 {
     gpu_rate gathers[GPU_GATHERS] = {{"gather", 0.0}};
     gpu_rate programs[GPU_PROGRAMS] = {{"program", 0.0}};
+    gpu_rate mixes[GPU_MIXES] = {{"mix", 0.0}};
     gpu_rate releases[GPU_RELEASES] = {{"release", 0.0}};
     gpu_rate looks[GPU_LOOKS] = {{"look", 0.0}};
     double us = 0.0;
@@ -178,10 +179,20 @@ static void print_kernels(void)
     print_gathers(verdict, gathers, GPU_GATHERS);
     verdict = gpu_measure_programs(programs, bench.text);
     print_gathers(verdict, programs, GPU_PROGRAMS);
+    verdict = gpu_measure_mixes(mixes, bench.text);
+    print_gathers(verdict, mixes, GPU_MIXES);
     verdict = gpu_measure_releases(releases, bench.text);
     print_rates(verdict, releases, GPU_RELEASES, "ns a step");
     verdict = gpu_measure_looks(looks, bench.text);
     print_rates(verdict, looks, GPU_LOOKS, "ns");
+}
+
+/* Steps with a kernel of the user's between GetNext and the step. */
+static void print_maps(void)
+{
+    gpu_rate maps[GPU_MAPS] = {{"map", 0.0}};
+
+    print_rates(gpu_measure_maps(maps, bench.text), maps, GPU_MAPS, "us a step");
 }
 
 /* As the copier gives them, beside the plain copy. */
@@ -351,8 +362,8 @@ struct section {
 };
 
 static const section sections[] = {
-    {"memory", print_memory}, {"kernels", print_kernels}, {"copies", print_copies},
-    {"cells", print_cells},   {"gaps", run_gaps},
+    {"memory", print_memory}, {"kernels", print_kernels}, {"maps", print_maps},
+    {"copies", print_copies}, {"cells", print_cells},     {"gaps", run_gaps},
 };
 enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
 
@@ -379,7 +390,7 @@ static bool understood(int argc, char **argv)
         if (!known) {
             fprintf(stderr, "no section is called %s; usage: sluice_gpu_bench [--columns | ",
                     argv[i]);
-            fprintf(stderr, "memory | kernels | copies | cells | gaps ...]\n");
+            fprintf(stderr, "memory | kernels | maps | copies | cells | gaps ...]\n");
             return false;
         }
     }

@@ -25,11 +25,15 @@ enum program_case {
     ALL_OPERATORS /* JITTER after BILINEAR, then ERASE */
 };
 
+/* How each row is mixed with the row before it. */
+enum mix_case { NO_MIX, BLEND, PASTE };
+
 struct gather_case {
     const char *name;
     sluice_dtype from, to; /* i32: tokens, as they are; u16 and u32: windows of tokens */
     bool to_chw, flip;
     program_case program;
+    mix_case mix;
 };
 
 static const gather_case cases[GPU_GATHERS] = {
@@ -62,6 +66,18 @@ static const gather_case programs[GPU_PROGRAMS] = {
     {"program_bf16_hwc_all", SLUICE_U8, SLUICE_BF16, false, true, ALL_OPERATORS},
     {"program_f32_hwc_all", SLUICE_U8, SLUICE_F32, false, true, ALL_OPERATORS},
     {"program_u8_chw_all", SLUICE_U8, SLUICE_U8, true, true, ALL_OPERATORS},
+};
+
+/* Mixup and cutmix: the kernels run the programs of two rows, or of one for each unit of pixels. */
+static const gather_case mixes[GPU_MIXES] = {
+    {"mixup_f16_chw", SLUICE_U8, SLUICE_F16, true, true, NO_OPERATORS, BLEND},
+    {"mixup_f16_chw_all", SLUICE_U8, SLUICE_F16, true, true, ALL_OPERATORS, BLEND},
+    {"mixup_f32_hwc", SLUICE_U8, SLUICE_F32, false, true, NO_OPERATORS, BLEND},
+    {"mixup_bf16_chw_all", SLUICE_U8, SLUICE_BF16, true, true, ALL_OPERATORS, BLEND},
+    {"mixup_u8_hwc", SLUICE_U8, SLUICE_U8, false, true, NO_OPERATORS, BLEND},
+    {"cutmix_f16_chw", SLUICE_U8, SLUICE_F16, true, true, NO_OPERATORS, PASTE},
+    {"cutmix_f16_chw_all", SLUICE_U8, SLUICE_F16, true, true, ALL_OPERATORS, PASTE},
+    {"cutmix_bf16_hwc_all", SLUICE_U8, SLUICE_BF16, false, true, ALL_OPERATORS, PASTE},
 };
 
 /* A slot, the tensor and all that the kernel is given. */
@@ -126,6 +142,9 @@ static sluice_status plan_windows(bed *b, const gather_case *c)
 static sluice_status plan(bed *b, const gather_case *c)
 {
     const bool has_programs = c->program != NO_PROGRAM;
+    const sli_row_programs kind = !has_programs      ? SLI_PROGRAMS_NONE
+                                  : c->mix == NO_MIX ? SLI_PROGRAMS_ALONE
+                                                     : SLI_PROGRAMS_MIX;
     const bool converts = c->from != c->to || has_programs;
     sluice_column columns[2] = {column_of(c), {}};
     sluice_tensor output = {};
@@ -155,8 +174,7 @@ static sluice_status plan(bed *b, const gather_case *c)
     if (converts) {
         b->bytes = (b->layout.row_bytes[0] + sli_conversion_out_bytes(&b->conversion)) * ROWS;
     }
-    return st == SLUICE_OK ? sli_gather_plan(&b->layout, converts ? &b->conversion : NULL, 0,
-                                             has_programs ? SLI_PROGRAMS_ALONE : SLI_PROGRAMS_NONE,
+    return st == SLUICE_OK ? sli_gather_plan(&b->layout, converts ? &b->conversion : NULL, 0, kind,
                                              &output, b->header, &b->gather)
                            : st;
 }
@@ -196,25 +214,40 @@ static sli_row_program program_of(program_case which)
     return program;
 }
 
-static gpu_verdict fill_programs(bed *b, program_case which, char *text)
+/* A box of a quarter of the image, or equal parts. */
+static sli_row_mix mix_of(mix_case which, int row)
 {
-    const sli_row_program program = program_of(which);
+    sli_row_mix mix = {};
+
+    mix.kind = which == BLEND ? SLI_ROW_BLEND : which == PASTE ? SLI_ROW_PASTE : SLI_ROW_NO_MIX;
+    mix.partner = (uint32_t)((row + ROWS - 1) % ROWS);
+    mix.a = which == BLEND ? sli_f32_bits(0.5f) : 50 | 60 << 16;
+    mix.b = which == BLEND ? sli_f32_bits(0.5f) : SIDE / 2 | SIDE / 2 << 16;
+    return mix;
+}
+
+static gpu_verdict fill_programs(bed *b, const gather_case *c, char *text)
+{
+    sli_row_program program = program_of(c->program);
 
     for (int row = 0; row < ROWS; row++) {
+        program.mix = mix_of(c->mix, row);
         NEED_CUDA(gpu_upload(b->slot + b->layout.offsets[1] + row * sizeof(program), &program,
                              sizeof(program)));
     }
     return GPU_PASS;
 }
 
-/* A batch is found and stays so; every other row is to be mirrored. */
-static gpu_verdict fill(bed *b, char *text)
+/* A batch is found and stays so; every other row is flipped, where rows have programs also upside
+ * down. */
+static gpu_verdict fill(bed *b, const gather_case *c, char *text)
 {
     sli_getnext_state state;
     uint8_t flags[ROWS];
 
     for (int row = 0; row < ROWS; row++) {
-        flags[row] = row % 2 == 0 ? SLI_ROW_FLIP : 0;
+        flags[row] = (row % 2 == 0 ? SLI_ROW_FLIP : 0) |
+                     (c->program != NO_PROGRAM && row / 2 % 2 == 0 ? SLI_ROW_FLIP_LINES : 0);
     }
     NEED_CUDA(cudaMalloc(&b->slot, b->layout.slot_bytes));
     NEED_CUDA(cudaMemset(b->slot, 77, b->layout.slot_bytes));
@@ -242,8 +275,8 @@ static gpu_verdict make(bed *b, const gather_case *c, char *text)
     NEED_CUDA(cudaMalloc(&b->header, sizeof(*b->header)));
     NEED((is_windows(c) ? plan_windows(b, c) : plan(b, c)) == SLUICE_OK, "%s: %s", c->name,
          sluice_last_error());
-    if (fill(b, text) != GPU_PASS ||
-        (c->program != NO_PROGRAM && fill_programs(b, c->program, text) != GPU_PASS)) {
+    if (fill(b, c, text) != GPU_PASS ||
+        (c->program != NO_PROGRAM && fill_programs(b, c, text) != GPU_PASS)) {
         return GPU_FAIL;
     }
     sli_getnext_gather_launch(&b->getnext, &b->gather, (uint32_t)multiprocessors, &b->launch);
@@ -329,4 +362,9 @@ gpu_verdict gpu_measure_gathers(gpu_rate rates[GPU_GATHERS], char *text)
 gpu_verdict gpu_measure_programs(gpu_rate rates[GPU_PROGRAMS], char *text)
 {
     return measure_all(programs, GPU_PROGRAMS, rates, text);
+}
+
+gpu_verdict gpu_measure_mixes(gpu_rate rates[GPU_MIXES], char *text)
+{
+    return measure_all(mixes, GPU_MIXES, rates, text);
 }

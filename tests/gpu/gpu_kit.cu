@@ -347,6 +347,8 @@ static void train_on(gpu_run *run, sluice_device *device, sluice_dataset *datase
     sluice_schedule_init(&learning_rate);
     learning_rate.function = probe_rate;
     config.learning_rate = &learning_rate;
+    config.device_maps = &run->map;
+    config.device_map_count = run->map != NULL;
     config.callbacks = callbacks;
     config.callback_count = 1;
     run->status = sluice_train(device, &model, dataset, &config, &report);

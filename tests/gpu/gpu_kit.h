@@ -123,6 +123,7 @@ struct gpu_run {
     bool digest;
     sluice_step_fn step;
     void *user;
+    const sluice_device_map *map; /* before each step; NULL: none */
     sluice_stop *stop;
     void (*sink_ended)(void *user); /* on the trainer's thread, after each sink; NULL: none */
     void *sink_user;

@@ -59,6 +59,19 @@ enum { GPU_PROGRAMS = 13 };
 /* The same where rows have programs, of which each kind of operation is a case, and each kernel. */
 gpu_verdict gpu_measure_programs(gpu_rate rates[GPU_PROGRAMS], char *text);
 
+enum { GPU_MIXES = 8 };
+
+/* The same where each row is mixed with another one. */
+gpu_verdict gpu_measure_mixes(gpu_rate rates[GPU_MIXES], char *text);
+
+/* ---- gpu_maps.cu ----------------------------------------------------------------------------- */
+
+enum { GPU_MAPS = 6 };
+
+/* Microseconds of a step of 196 KB that computes nothing, without a device map and with one that
+ * writes the image anew, by mode. */
+gpu_verdict gpu_measure_maps(gpu_rate rates[GPU_MAPS], char *text);
+
 /* ---- gpu_ring_costs.cu ----------------------------------------------------------------------- */
 
 enum { GPU_RELEASES = 4 };
