@@ -97,6 +97,33 @@ void datasets_are_built_from_texts()
                  : SLUICE_E_INVALID);
 }
 
+void stages_are_added_by_their_functions()
+{
+    static const double mean[] = {0.5};
+    sluice::dataset by_calls;
+    sluice::dataset by_text;
+    sluice::text called;
+    sluice::text parsed;
+
+    CHECK_OK(sluice_dataset_synthetic(50, 9, 9, 3, 10, by_calls.out()));
+    CHECK_OK(by_calls.stage(sluice_dataset_shuffle, SLUICE_SEED_OF_RUN, 1000));
+    CHECK_OK(by_calls.stage(sluice_dataset_center_crop, 8, 6));
+    CHECK_OK(by_calls.stage(sluice_dataset_device));
+    CHECK_OK(by_calls.stage(sluice_dataset_random_invert, 1));
+    CHECK_OK(by_calls.stage(sluice_dataset_random_rotation, -10, 10, nullptr));
+    CHECK_OK(by_calls.stage(sluice_dataset_random_vertical_flip, 0.5));
+    CHECK_OK(by_calls.stage(sluice_dataset_normalize, mean, mean, 1, 1.0, SLUICE_F32));
+    CHECK_OK(by_calls.stage(sluice_dataset_batch, 4, false));
+    CHECK_OK(by_calls.describe(called));
+    CHECK_OK(
+        by_text.parse("synthetic 50 9,9,3 | shuffle | center_crop 8,6 | device | random_invert 1 "
+                      "| random_rotation 10 | random_vertical_flip | normalize 0.5 0.5 | batch 4"));
+    CHECK_OK(by_text.describe(parsed));
+    CHECK(std::strcmp(called.c_str(), parsed.c_str()) == 0);
+    CHECK(by_calls.stage(sluice_dataset_take, 3) == SLUICE_E_INVALID);
+    CHECK(contains(sluice::last_error(), "take must come before batch"));
+}
+
 void errors_leave_objects_empty()
 {
     sluice::dataset dataset;
@@ -351,6 +378,7 @@ int main()
     statuses_are_true_where_ok();
     what_is_owned_is_freed_once();
     datasets_are_built_from_texts();
+    stages_are_added_by_their_functions();
     errors_leave_objects_empty();
     a_loop_reads_each_label_once_and_rewinds();
     batches_are_released_by_their_destructor();

@@ -22,6 +22,16 @@ struct argument {
     const char *value; /**< any text: it is not parsed */
 };
 
+namespace detail
+{
+
+/** A type that a template does not deduce from an argument, which is converted to it. */
+template <typename Type> struct declared {
+    using type = Type; /**< the type itself */
+};
+
+} // namespace detail
+
 /** A dataset and its stages. */
 class dataset : public owner<sluice_dataset, sluice_dataset_destroy>
 {
@@ -159,6 +169,15 @@ class dataset : public owner<sluice_dataset, sluice_dataset_destroy>
     [[nodiscard]] status add(const char *stages) noexcept
     {
         return sluice_dataset_add(get(), stages);
+    }
+
+    /** Adds a stage by its function of the C API, with the arguments that follow the dataset:
+     * dataset.stage(sluice_dataset_batch, 32, false). */
+    template <typename... Arguments>
+    [[nodiscard]] status stage(sluice_status (*function)(sluice_dataset *, Arguments...),
+                               typename detail::declared<Arguments>::type... arguments) noexcept
+    {
+        return function(get(), arguments...);
     }
 
     /** sluice_dataset_inspect() */
