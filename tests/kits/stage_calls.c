@@ -186,7 +186,7 @@ static sluice_status call_shard_by_run(sluice_dataset *d)
 /* ---- the cases ------------------------------------------------------------------------------- */
 
 #define SOURCE    "synthetic 100 24,20,3 7"
-#define ARRAYS "npy ${FOLDER}/arrays"
+#define ARRAYS    "npy ${FOLDER}/arrays"
 #define DOCUMENTS SOURCE " | one_hot label 7 | cast label i32"
 
 static const stage_call stage_calls[] = {
@@ -231,7 +231,7 @@ static const stage_call stage_calls[] = {
 
 const stage_call *stage_call_at(size_t index)
 {
-    static const stage_call *const tables[] = {source_calls, stage_calls, image_calls};
+    static const stage_call *const tables[] = {source_calls, stage_calls, image_calls, warp_calls};
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
         for (const stage_call *c = tables[i]; c->text != NULL; c++) {
