@@ -137,7 +137,8 @@ static uint32_t count_leftovers(void)
     uint32_t count = 0;
 
     for (const struct dirent *entry; opened != NULL && (entry = readdir(opened)) != NULL;) {
-        count += entry->d_name[0] != '.' && strncmp(entry->d_name, "step-", 5) != 0;
+        count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+                 strncmp(entry->d_name, "step-", 5) != 0;
     }
     if (opened != NULL) {
         closedir(opened);
@@ -182,6 +183,7 @@ static void expect_ends(kill_phase where, sluice_status status, uint64_t least, 
         }
     }
     ranks_end(&ranks);
+    T_EQ(count_leftovers(), where == KILL_IN_SAVE); /* what was being written */
     expect_next_job();
 }
 
