@@ -415,6 +415,22 @@ void color_line(const color_operation *operation, const image_view *from, uint32
 /* ---- statistics of the whole image ------------------------------------------------------------
  */
 
+static inline void count_values(const uint8_t *line, uint32_t pixels, uint32_t channels,
+                                color_statistics *statistics)
+{
+    const uint8_t *end = line + (size_t)(pixels & ~1U) * channels;
+
+    for (; line < end; line += (size_t)2 * channels) {
+        for (uint32_t c = 0; c < channels; c++) {
+            statistics->counts[0][c][line[c]]++;
+            statistics->counts[1][c][line[channels + c]]++;
+        }
+    }
+    for (uint32_t c = 0; c < channels && pixels % 2 != 0; c++) {
+        statistics->counts[0][c][line[c]]++;
+    }
+}
+
 void color_count(const color_operation *operation, const uint8_t *line, uint32_t pixels,
                  uint32_t channels, color_statistics *statistics)
 {
@@ -426,10 +442,19 @@ void color_count(const color_operation *operation, const uint8_t *line, uint32_t
         statistics->gray += SLI_CHOOSE(sli_color_kernels)->sum_gray(line, pixels);
         return;
     }
-    for (uint32_t i = 0; i < pixels; i++) {
-        for (uint32_t c = 0; c < channels; c++) {
-            statistics->counts[c][line[(size_t)i * channels + c]]++;
-        }
+    if (channels == 1) {
+        count_values(line, pixels, 1, statistics);
+    } else {
+        count_values(line, pixels, COLOR_CHANNELS, statistics);
+    }
+}
+
+/* Sums the counts of even and odd pixels of a channel. */
+static void sum_counts(const color_statistics *statistics, int channel,
+                       uint32_t counts[COLOR_VALUES])
+{
+    for (int v = 0; v < COLOR_VALUES; v++) {
+        counts[v] = statistics->counts[0][channel][v] + statistics->counts[1][channel][v];
     }
 }
 
@@ -446,7 +471,8 @@ static uint64_t sum_values(const uint32_t counts[COLOR_VALUES])
 static void settle_contrast(color_operation *operation, const color_statistics *statistics)
 {
     /* For one channel color_count() counts the histogram instead; the luma is the value. */
-    const uint64_t sum = statistics->gray + sum_values(statistics->counts[0]);
+    const uint64_t sum = statistics->gray + sum_values(statistics->counts[0][0]) +
+                         sum_values(statistics->counts[1][0]);
     const float mean = (float)sum / (float)statistics->pixels;
     const float rest = mean * operation->rest;
 
@@ -514,10 +540,13 @@ void color_settle(color_chain *chain, uint32_t number, const color_statistics *s
         settle_contrast(operation, statistics);
     } else {
         for (int c = 0; c < COLOR_CHANNELS; c++) {
+            uint32_t counts[COLOR_VALUES];
+
+            sum_counts(statistics, c, counts);
             if (operation->kind == COLOR_AUTOCONTRAST) {
-                settle_autocontrast(operation->table[c], statistics->counts[c]);
+                settle_autocontrast(operation->table[c], counts);
             } else {
-                settle_equalize(operation->table[c], statistics->counts[c], statistics->pixels);
+                settle_equalize(operation->table[c], counts, statistics->pixels);
             }
         }
     }

@@ -75,8 +75,10 @@ typedef struct color_operation {
 /* Statistics of an image, which color_count() collects. */
 typedef struct color_statistics {
     uint64_t pixels;
-    uint64_t gray; /* sum of the lumas */
-    uint32_t counts[COLOR_CHANNELS][COLOR_VALUES];
+    uint64_t gray;                                    /* sum of the lumas */
+    uint32_t counts[2][COLOR_CHANNELS][COLOR_VALUES]; /* of the even and the odd pixels of lines:
+                                                         neighbours often have the same value, and
+                                                         would wait for each other's count */
 } color_statistics;
 
 typedef struct color_chain {
