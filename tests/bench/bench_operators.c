@@ -4,7 +4,8 @@
  * peers/operators.py. FILE has images of SIDE x SIDE x 3 bytes, one after another. Commands come
  * from standard input, a line each:
  *
- *     time STAGES          prints the CPU time of an image in us, from its array to its row
+ *     time STAGES          prints the CPU time of an image in us, from its array to its row, as the
+ *                          worker writes it: with the stage device, what the host still does
  *     save FILE STAGES     writes the rows
  *
  * Both answer with one line. One thread.
@@ -34,6 +35,7 @@ typedef struct bench_run {
     sli_plan *plan;
     sample_loader loader;
     sli_counters counters[PLAN_PROFILED];
+    sli_layout layout; /* of a row, as the worker writes it */
     uint8_t *row;
 } bench_run;
 
@@ -92,10 +94,12 @@ static void open_run(const pictures *p, const char *stages, bench_run *run)
     for (int i = 0; i < PLAN_PROFILED; i++) {
         run->loader.counters[i] = &run->counters[i];
     }
-    run->row = calloc(1, sli_conversion_out_bytes(&run->plan->host_conversion));
+    check(sli_layout_make(run->plan->wire, run->plan->wire_count, 1, &run->layout));
+    run->row = aligned_alloc(64, (run->layout.slot_bytes + 63) / 64 * 64);
     if (run->row == NULL) {
         fail("no memory");
     }
+    memset(run->row, 0, run->layout.slot_bytes);
 }
 
 static void close_run(bench_run *run)
@@ -112,7 +116,9 @@ static void load(bench_run *run, uint64_t sample)
     uint8_t flags = 0;
     sample_row row = {.flags = &flags};
 
-    row.columns[run->plan->image_column] = run->row;
+    for (uint32_t i = 0; i < run->plan->wire_count; i++) {
+        row.columns[i] = run->row + run->layout.offsets[i];
+    }
     check(sample_load(&run->loader, sample, 0, &row));
 }
 
@@ -154,7 +160,8 @@ static void save_rows(const pictures *p, const char *path, const char *stages)
     open_run(p, stages, run);
     for (uint64_t i = 0; i < p->count && file != NULL; i++) {
         load(run, i);
-        fwrite(run->row, sli_conversion_out_bytes(&run->plan->host_conversion), 1, file);
+        fwrite(run->row + run->layout.offsets[run->plan->image_column],
+               sli_conversion_out_bytes(&run->plan->host_conversion), 1, file);
     }
     if (file == NULL || fclose(file) != 0) {
         fail(path);
