@@ -139,8 +139,8 @@ const char *schema_role_words(const stage_schema *schema, uint32_t i)
 {
     static const char *const words[] = {[ROLE_PLAIN] = "a plain column",
                                         [ROLE_MASK] = "a mask",
-                                        [ROLE_BOXES] = "boxes",
-                                        [ROLE_TIED] = "a column of boxes or points",
+                                        [ROLE_BOXES] = "a column of boxes",
+                                        [ROLE_TIED] = "a column that belongs to boxes or points",
                                         [ROLE_IMAGE] = "a further image",
                                         [ROLE_GEOMETRY] = "the map of geometry",
                                         [ROLE_POINTS] = "a column of points"};
@@ -175,9 +175,12 @@ static sluice_status select_image(const stage_schema *schema, const char *stage,
                                   column_set *images)
 {
     if (!schema_is_image(schema, i)) {
-        return sli_fail(SLUICE_E_INVALID, "%s: columns=%s: want images, and %s is %s", stage,
+        const bool is_plain = schema->infos[i].role == ROLE_PLAIN;
+
+        return sli_fail(SLUICE_E_INVALID, "%s: columns=%s: want images, and %s is %s%s", stage,
                         schema->columns[i].name, schema->columns[i].name,
-                        schema_role_words(schema, i));
+                        schema_role_words(schema, i),
+                        is_plain ? "; cast, or a map, converts it" : "");
     }
     if ((*images >> i & 1) != 0) {
         return sli_fail(SLUICE_E_INVALID, "%s: columns: %s is named twice", stage,
