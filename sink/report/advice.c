@@ -46,13 +46,22 @@ static double rate_with(const sluice_report *report, double gain)
     return report_step_share(report) >= EMPTY_STEP && rate > most ? most : rate;
 }
 
-/* Cores that neither the workers nor the steps of a host device use. */
+/* Cores that this rank may use. */
+static uint32_t own_cores(const sluice_report *report)
+{
+    return report->core_count > 0 ? report->core_count : report->cores_allowed;
+}
+
+/* Cores that neither the workers nor the steps of a host device use, nor other ranks. */
 static double spare_cores(const sluice_report *report)
 {
-    const bool quota_is_less = report->quota > 0 && report->quota < report->cores_allowed;
-    const double cores = quota_is_less ? report->quota : report->cores_allowed;
+    const bool quota_is_less = report->quota > 0 && report->quota < own_cores(report);
+    const double cores = quota_is_less ? report->quota : own_cores(report);
     const double step = report->has_kernels ? 0 : report_step_share(report);
 
+    if (report->undivided || report->shared_cores > 0) {
+        return 0;
+    }
     return cores - report->worker_count - (step >= EMPTY_STEP ? step : 0);
 }
 
@@ -114,9 +123,10 @@ static void advise_decode(sluice_report *report, const sli_stage_summary *decode
         advise_workers(report, by_workers);
     } else {
         say(report,
-            "all %u cores are at work, and decode %.0f samples/s at most: more cores, or smaller "
-            "images (`sluice pack --max-side N`, lossy)",
-            report->cores_allowed, report_sustained(report, decode));
+            "no core is idle, and decode does %.0f samples/s at most: more cores, or smaller "
+            "images "
+            "(`sluice pack --max-side N`, lossy)",
+            report_sustained(report, decode));
     }
 }
 
@@ -153,10 +163,8 @@ static void advise_pixels(sluice_report *report, const sli_stage_summary *pixels
         advise_workers(report, by_workers);
     } else {
         say(report,
-            "all %u cores are at work, and do %.0f samples/s of %s at most: more cores, or a "
-            "smaller "
-            "size",
-            report->cores_allowed, report_sustained(report, pixels), pixels->name);
+            "no core is idle, and %s does %.0f samples/s at most: more cores, or a smaller size",
+            pixels->name, report_sustained(report, pixels));
     }
 }
 

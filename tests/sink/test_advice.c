@@ -152,10 +152,9 @@ static void decoding_is_advised_to_do_less(void)
     T_CONTAINS(report.bottleneck_advice, "later passes will use the indexes");
     report.indexes = (sli_index_counts){.lacking = 1000, .above = 100000, .needed = 99000};
     judge(&report, 9.9, 0, 2, 15, 3); /* no crop to speak of */
-    T_STR(
-        report.bottleneck_advice,
-        "all 2 cores are at work, and decode 133 samples/s at most: more cores, or smaller images "
-        "(`sluice pack --max-side N`, lossy)");
+    T_STR(report.bottleneck_advice,
+          "no core is idle, and decode does 133 samples/s at most: more cores, or smaller images "
+          "(`sluice pack --max-side N`, lossy)");
 }
 
 /* More workers only where there are cores for them, and where that gains more. */
@@ -179,6 +178,25 @@ static void spare_cores_are_advised_where_there_are_some(void)
     T_CONTAINS(report.bottleneck_advice, "2 of them leave 1 core idle; up to 150 samples/s");
 }
 
+/* The cores of other ranks are not spare. */
+static void cores_of_other_ranks_are_no_advice(void)
+{
+    sluice_report report = {.cores_allowed = 8, .core_count = 2};
+
+    judge(&report, 9.9, 0, 2, 15, 3);
+    T_CONTAINS(report.bottleneck_advice, "no core is idle, and decode does ");
+    report.core_count = 3;
+    judge(&report, 9.999, 0, 2, 15, 3);
+    T_CONTAINS(report.bottleneck_advice, "more workers: 2 of them leave 1 core idle");
+    report.shared_cores = 3;
+    judge(&report, 9.999, 0, 2, 15, 3);
+    T_CONTAINS(report.bottleneck_advice, "no core is idle, and decode does ");
+    report.shared_cores = 0;
+    report.undivided = true;
+    judge(&report, 9.999, 0, 2, 15, 3);
+    T_CONTAINS(report.bottleneck_advice, "no core is idle, and decode does ");
+}
+
 static void other_stages_are_advised_by_what_they_did(void)
 {
     sluice_report report = {.bytes_read = 200000000};
@@ -195,8 +213,8 @@ static void other_stages_are_advised_by_what_they_did(void)
     report.cores_allowed = 2;
     judge(&report, 5, 0, 1, 5, 14);
     T_STR(report.bottleneck_advice,
-          "all 2 cores are at work, and do 143 samples/s of resize+convert "
-          "at most: more cores, or a smaller size");
+          "no core is idle, and resize+convert does 143 samples/s at most: more cores, or a "
+          "smaller size");
     report.has_kernels = true;
     judge(&report, 5, 0, 1, 5, 14);
     T_CONTAINS(report.bottleneck_advice, "offload=device for normalize, to_dtype and to_chw");
@@ -314,6 +332,7 @@ const t_test advice_tests[] = {
     T_TEST(the_text_fits_eighty_columns),
     T_TEST(decoding_is_advised_to_do_less),
     T_TEST(spare_cores_are_advised_where_there_are_some),
+    T_TEST(cores_of_other_ranks_are_no_advice),
     T_TEST(other_stages_are_advised_by_what_they_did),
     T_TEST(idle_workers_are_not_the_limit),
     T_TEST(fed_steps_are_advised_to_leave_the_pipeline),
