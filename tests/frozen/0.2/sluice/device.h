@@ -24,7 +24,8 @@ typedef struct sluice_device sluice_device;
  *
  *   copy=1         device memory is a separate heap, filled by a copy thread; a released batch is
  *                  overwritten with a pattern, to detect steps that keep pointers
- *   node=N         NUMA node of staging memory and slots
+ *   node=N         NUMA node of staging memory and slots; one that the machine does not have is
+ *                  E_INVALID when a run or channel opens
  *   spin_us=T      GetNext polls for T microseconds, then yields to the host, as on a GPU; without
  *                  this option GetNext sleeps until the batch has arrived, and never yields
  *   latency_us=T   latency added to each copy, in microseconds (with copy=1)

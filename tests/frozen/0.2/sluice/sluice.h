@@ -10,6 +10,7 @@
 #include <sluice/cache.h>
 #include <sluice/channel.h>
 #include <sluice/coco.h>
+#include <sluice/column_spec.h>
 #include <sluice/columns.h>
 #include <sluice/crops.h>
 #include <sluice/custom.h>

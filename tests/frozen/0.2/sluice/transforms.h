@@ -352,8 +352,9 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_random_horizontal_flip(sluice_da
                                                                        double p);
 
 /**
- * Flips upside down with probability p. Always runs on the workers, which write the lines of a
- * flipped image in reverse order: sluice_dataset_offload() must not follow it.
+ * Flips upside down with probability p. The workers write the lines of a flipped image in reverse
+ * order. GetNext does it only if colour stages or warps come after sluice_dataset_device(), so
+ * sluice_dataset_offload() must not follow it.
  *
  * Threads: the one that builds the dataset.
  */
@@ -435,7 +436,6 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_for_columns(sluice_dataset *data
 
 /**
  * Sets where the last stage runs; it must be random_horizontal_flip, normalize, to_dtype or to_chw.
- * random_vertical_flip runs on the workers.
  *
  * @param place  "auto", "host" (by the workers) or "device" (by GetNext); the pixels are the same
  *
@@ -445,21 +445,20 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_offload(sluice_dataset *dataset,
 
 /**
  * Moves all later stages of the image from the workers to GetNext, which runs them on the device in
- * one pass over the image: warps, colours, erasing, horizontal flips, normalisation, type and
- * layout. Workers draw the random numbers, and send the parameters of up to 8 operations with each
- * row. The results are bit-identical to those of the workers.
+ * one pass over the image: warps, colours, erasing, flips, normalisation, type and layout, and
+ * mixup and cutmix (mixes.h). Workers draw the random numbers, and send the parameters of up to 8
+ * operations with each row. The results are bit-identical to those of the workers.
  *
  * Crops, resizes, contrast, autocontrast, equalize, blurring and sharpening run on the workers, and
  * must come before this stage. Warps after it must be adjacent, with equal filters and fills; then
- * no warp may come before it. random_vertical_flip runs on the workers: in a pipeline with it,
- * random_erasing and warps must come before this stage. Masks, boxes, points and further images
+ * no warp may come before it. Masks, boxes, points and further images
  * stay on the workers. With colour stages or warps after this stage, width and height are at most
  * 65535.
  *
  * Returns: E_INVALID there is no decoded image, or the pipeline has this stage already. Later calls
  *          return E_INVALID for a stage that the device cannot run. Opening the dataset returns
- *          E_INVALID for a later stage with offload=host, for a later map that uses the image, for
- *          random_vertical_flip as above, and for too large images.
+ *          E_INVALID for a later stage with offload=host, for a later map that uses the image, and
+ *          for too large images.
  *
  * Threads: the one that builds the dataset.
  */
