@@ -38,7 +38,7 @@ static void note_batch_maps(sli_plan *plan)
         char text[240];
 
         snprintf(text, sizeof(text),
-                 "%s: on whole batches, by the worker that writes the last row%s", map->name,
+                 "%s: runs on whole batches, on the worker that writes the last row%s", map->name,
                  map->map == NULL && plan->device_mixes
                      ? "; the image in the device's GetNext, by a program of each row"
                      : "");

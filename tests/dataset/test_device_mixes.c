@@ -11,6 +11,7 @@
 #include "engine_kit.h"
 #include "list_kit.h"
 #include "plan_kit.h"
+#include "stage_runs.h"
 #include "testing.h"
 
 #define SOURCE "synthetic 22 8,10,3 classes=6" /* a pass ends with a batch of 2 rows of 4 */
@@ -26,14 +27,6 @@ static tape tape_of(const char *text, const run_options *options)
     return all;
 }
 
-static void check_same(tape got, tape want, const char *what)
-{
-    T_STATUS(want.end, SLUICE_END_OF_DATA);
-    check_equal_tapes(&got, &want, what);
-    free(got.bytes);
-    free(want.bytes);
-}
-
 /* Checks that `early | device | late` has the batches of `early | late`, for a few seeds. */
 static void check_device(const char *source, const char *early, const char *late)
 {
@@ -44,7 +37,7 @@ static void check_device(const char *source, const char *early, const char *late
 
         snprintf(without, sizeof(without), "%s | %s | %s", source, early, late);
         snprintf(with, sizeof(with), "%s | %s | device | %s", source, early, late);
-        check_same(tape_of(with, &options), tape_of(without, &options), with);
+        check_same_pass(tape_of(with, &options), tape_of(without, &options), with);
     }
 }
 
@@ -134,29 +127,8 @@ static void workers_devices_and_resumes_do_not_matter(void)
 /* Rows without a sample are no partners, and stay zero. */
 static void bad_samples_are_no_partners(void)
 {
-    static const char *const stages[] = {"random_invert | to_dtype f32",
-                                         "device | random_invert | to_dtype f32"};
-
-    for (int policy = SLI_ON_ERROR_REPLACE; policy <= SLI_ON_ERROR_ZERO; policy++) {
-        const run_options options = {.settings.on_error = (sli_error_policy)policy, .workers = 2};
-        tape tapes[2];
-
-        for (int k = 0; k < 2; k++) {
-            sluice_dataset *dataset = NULL;
-
-            script_reset(40, GOOD);
-            for (uint32_t i = 0; i < 40; i += 3) {
-                script.behaviours[i] = BAD;
-            }
-            T_OK(dataset_begin(&stage_script, "", &dataset));
-            T_OK(sluice_dataset_add(dataset, stages[k]));
-            T_OK(sluice_dataset_batch(dataset, 3, false));
-            T_OK(sluice_dataset_mixup(dataset, 40, 1, NULL));
-            tapes[k] = record(dataset, &options);
-            sluice_dataset_destroy(dataset);
-        }
-        check_same(tapes[1], tapes[0], policy == SLI_ON_ERROR_ZERO ? "zero" : "replace");
-    }
+    check_bad_samples("device | random_invert | to_dtype f32 | batch 3 | mixup 40",
+                      "random_invert | to_dtype f32 | batch 3 | mixup 40");
 }
 
 /* Workers mix further images, which they convert. */
@@ -185,7 +157,7 @@ static void further_images_are_mixed_by_the_workers(void)
             tapes[k] = record(dataset, &(run_options){.workers = 1});
             sluice_dataset_destroy(dataset);
         }
-        check_same(tapes[0], tapes[1], mixes[i]);
+        check_same_pass(tapes[0], tapes[1], mixes[i]);
     }
 }
 
@@ -224,7 +196,7 @@ static void mixes_follow_conversions_to_the_device(void)
         sli_plan *plan;
 
         snprintf(text, sizeof(text), SOURCE " | %s", cases[i].stages);
-        check_same(tape_of(text, &prefer), tape_of(text, &(run_options){.workers = 1}), text);
+        check_same_pass(tape_of(text, &prefer), tape_of(text, &(run_options){.workers = 1}), text);
         plan = plan_of(text, true, &dataset);
         T_EQ(plan->device_mixes, cases[i].mixes);
         T_EQ(plan->program_column, cases[i].mixes ? 2 : -1);
@@ -239,7 +211,8 @@ static void mixes_follow_conversions_to_the_device(void)
 
 static void explain_says_where_the_image_is_mixed(void)
 {
-    static const char workers[] = "mixup: on whole batches, by the worker that writes the last row";
+    static const char workers[] =
+        "mixup: runs on whole batches, on the worker that writes the last row";
     sluice_dataset *dataset;
     sli_plan *plan = plan_of(SOURCE " | normalize 0.5 0.5 | batch 4 | mixup 6", true, &dataset);
     char *text = explained(plan);
@@ -251,7 +224,7 @@ static void explain_says_where_the_image_is_mixed(void)
     close_plan(plan, dataset);
     plan = plan_of(SOURCE " | normalize 0.5 0.5 | batch 4 | mixup 6", false, &dataset);
     text = explained(plan);
-    T_CONTAINS(text, "by the worker that writes the last row\n");
+    T_CONTAINS(text, "on the worker that writes the last row\n");
     sluice_string_free(text);
     close_plan(plan, dataset);
 }

@@ -172,13 +172,6 @@ static tape recorded(sluice_dataset *dataset)
     return all;
 }
 
-static void check_same(tape with, tape without, const char *what)
-{
-    check_equal_tapes(&with, &without, what);
-    free(with.bytes);
-    free(without.bytes);
-}
-
 /* Masks, boxes and further images stay on the workers; a hidden image needs no program. */
 static void followers_stay_on_the_workers(void)
 {
@@ -200,8 +193,8 @@ static void followers_stay_on_the_workers(void)
                      "random_invert %s | batch 1",
                      k == 0 ? "| device " : "", ends[i]);
         }
-        check_same(recorded(list_dataset(folder, list, text[0])),
-                   recorded(list_dataset(folder, list, text[1])), ends[i]);
+        check_same_pass(recorded(list_dataset(folder, list, text[0])),
+                        recorded(list_dataset(folder, list, text[1])), ends[i]);
     }
 }
 
@@ -219,37 +212,16 @@ static void filtered_rows_keep_their_programs(void)
         tapes[k] = recorded(filtered_dataset(stages[k], BY_LABEL, 3, false));
     }
     T_TRUE(tapes[0].batches > 5);
-    check_same(tapes[0], tapes[1], "filter");
+    check_same_pass(tapes[0], tapes[1], "filter");
 }
 
 /* A bad sample's row has the program of its replacement, or is zero. */
 static void bad_samples_are_replaced_and_zeroed(void)
 {
-    static const char *const stages[] = {
-        "random_horizontal_flip | random_erasing 1 value=77 | random_invert | to_dtype f32",
-        "random_horizontal_flip | device | random_erasing 1 value=77 | random_invert | "
-        "to_dtype f32"};
-
-    for (int policy = SLI_ON_ERROR_REPLACE; policy <= SLI_ON_ERROR_ZERO; policy++) {
-        const run_options options = {.settings.on_error = (sli_error_policy)policy, .workers = 2};
-        tape tapes[2];
-
-        for (int k = 0; k < 2; k++) {
-            sluice_dataset *dataset = NULL;
-
-            script_reset(40, GOOD);
-            for (uint32_t i = 0; i < 40; i += 3) {
-                script.behaviours[i] = BAD;
-            }
-            T_OK(dataset_begin(&stage_script, "", &dataset));
-            T_OK(sluice_dataset_add(dataset, stages[k]));
-            T_OK(sluice_dataset_batch(dataset, 4, false));
-            tapes[k] = record(dataset, &options);
-            sluice_dataset_destroy(dataset);
-            T_STATUS(tapes[k].end, SLUICE_END_OF_DATA);
-        }
-        check_same(tapes[1], tapes[0], policy == SLI_ON_ERROR_ZERO ? "zero" : "replace");
-    }
+    check_bad_samples("random_horizontal_flip | device | random_erasing 1 value=77 | "
+                      "random_invert | to_dtype f32 | batch 4",
+                      "random_horizontal_flip | random_erasing 1 value=77 | random_invert | "
+                      "to_dtype f32 | batch 4");
 }
 
 /* A run may be resumed with the stage, or without it. */

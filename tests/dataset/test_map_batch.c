@@ -177,7 +177,7 @@ static void it_sees_the_image_as_the_step_does(void)
     }
     plan = open_plan(got, &(sli_run_settings){.world = 1, .prefer_device = true});
     text = explained(plan);
-    T_CONTAINS(text, "negate: on whole batches, by the worker that writes the last row\n");
+    T_CONTAINS(text, "negate: runs on whole batches, on the worker that writes the last row\n");
     sluice_string_free(text);
     close_plan(plan, got);
     sluice_dataset_destroy(want);

@@ -55,6 +55,41 @@ void check_stages(const char *source, const char *one, const char *two, bool sam
     free(b.bytes);
 }
 
+void check_same_pass(tape got, tape want, const char *what)
+{
+    T_STATUS(want.end, SLUICE_END_OF_DATA);
+    check_equal_tapes(&got, &want, what);
+    free(got.bytes);
+    free(want.bytes);
+}
+
+static tape with_bad_samples(const char *stages, const run_options *options)
+{
+    sluice_dataset *dataset = NULL;
+    tape all;
+
+    script_reset(40, GOOD);
+    for (uint32_t i = 0; i < 40; i += 3) {
+        script.behaviours[i] = BAD;
+    }
+    T_OK(dataset_begin(&stage_script, "", &dataset));
+    T_OK(sluice_dataset_add(dataset, stages));
+    all = record(dataset, options);
+    sluice_dataset_destroy(dataset);
+    return all;
+}
+
+void check_bad_samples(const char *got, const char *want)
+{
+    static const sli_error_policy policies[] = {SLI_ON_ERROR_REPLACE, SLI_ON_ERROR_ZERO};
+
+    for (int i = 0; i < 2; i++) {
+        const run_options options = {.settings.on_error = policies[i], .workers = 2};
+
+        check_same_pass(with_bad_samples(got, &options), with_bad_samples(want, &options), got);
+    }
+}
+
 void check_pass(const char *source, const char *stages, uint64_t batches)
 {
     tape all = run_stages_of(source, stages, &one_worker);

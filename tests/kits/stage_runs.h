@@ -15,6 +15,15 @@ void check_workers_and_devices(const char *source, const char *stages);
  */
 void check_stages(const char *source, const char *one, const char *two, bool same);
 
+/* Checks that two passes end without an error and have the same batches; frees their bytes. */
+void check_same_pass(tape got, tape want, const char *what);
+
+/*
+ * Checks that two lists of stages, which end with batch or a later stage, give the same batches of
+ * 40 samples of which each third is bad, under the policies replace and zero.
+ */
+void check_bad_samples(const char *got, const char *want);
+
 /* Checks that a pass without an error has this number of batches. */
 void check_pass(const char *source, const char *stages, uint64_t batches);
 
