@@ -60,7 +60,7 @@ struct sli_queue {
                       slot to the step */
     sli_conversion conversion;
     uint32_t conversion_column;    /* index of the converted column; UINT32_MAX: no conversion */
-    sli_row_programs row_programs; /* if there are some, they are the last column of the layout */
+    sli_row_programs row_programs; /* unless NONE, the last column of the layout has them */
     sli_output *programs;          /* (output_count) column programs of the outputs; NULL: one
                                       output per column */
     uint32_t output_count;

@@ -100,7 +100,7 @@ static size_t index_of(const sli_conversion *conversion, size_t to, uint32_t c)
     return conversion->to_chw ? c * plane + to : to * conversion->channels + c;
 }
 
-/* Converts a pixel and stores it as pixel `to` of the result, by the conversion's tables. */
+/* Converts a pixel by the conversion's tables, and stores it in `out` at pixel index `to`. */
 static void store_pixel(const sli_conversion *conversion, uint32_t pixel, size_t to, void *out)
 {
     for (uint32_t c = 0; c < conversion->channels; c++) {

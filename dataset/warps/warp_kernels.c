@@ -230,8 +230,8 @@ static inline void blend(const warp_block *block, uint32_t channels, sample_bloc
 }
 
 /*
- * Sets the weights of samples outside to 0; sums[i] is the sum of the others. Returns the number of
- * pixels with a sample inside.
+ * Sets the weights of samples outside the image to 0; sums[i] is the sum of the weights that pixel
+ * i keeps. Returns the number of pixels with a sample inside the image.
  */
 static inline int weigh_inside(const image_view *from, warp_block *block, float sums[BLOCK])
 {

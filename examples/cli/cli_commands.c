@@ -154,7 +154,7 @@ const cli_command cli_commands[] = {
     {"topo", "topo [OPTIONS]",
      "Shows the topology of the machine and the placement of threads and memory.", NULL,
      "  --device NAME      show the placement for this device\n"
-     "  --devices LIST     show the placement of one rank for each of these devices: cuda:all, or "
+     "  --devices LIST     show the placement of one rank per device: cuda:all, or "
      "names with commas; with --xml, cuda:N is the N-th NVIDIA GPU by PCI address\n"
      "  --pci LIST         the same for devices at these PCI addresses\n"
      "  --synthetic TEXT   another machine, in the syntax of hwloc: \"numa:2 core:4 pu:1\"\n"

@@ -74,7 +74,7 @@ SLI_KERNEL_FN void gather_mix_any(const sli_gather *g, const uint8_t *slot, uint
         uint32_t own = 0;
         uint32_t other = 0;
 
-        /* The code of the programs exists once: the partner first, if it is blended. */
+        /* A loop over both rows, so that the row program is inlined once; the partner is first. */
         SLI_NO_UNROLL
         for (uint32_t k = blends ? 0 : 1; k < 2; k++) {
             const uint32_t row = k == 0 || pasted ? mix.partner : walk.row;
@@ -136,7 +136,7 @@ SLI_KERNEL_FN void gather_mix_units(const sli_gather *g, const uint8_t *slot, ui
         uint32_t own[8] = {0};
         uint32_t other[8] = {0};
 
-        /* The code of the programs exists once: the partner first, if the unit needs it. */
+        /* A loop over both rows, so that the row program is inlined once; the partner is first. */
         SLI_NO_UNROLL
         for (uint32_t k = gather_needs_partner(&mix, x, y, unit) ? 0 : 1; k < 2; k++) {
             const uint32_t row = k == 0 ? mix.partner : walk.row;

@@ -31,11 +31,11 @@ SLUICE_BEGIN_DECLS
  *
  * @param bytes  bound on the memory, 4096 to 2^40
  *
- * Returns: E_INVALID the stage comes after a random stage, bucket, or a map without a version;
- *          without a map before it, after a conversion; with one, after a filter; there is a cache
- *          already, or bytes is out of bounds; the sticky error of building; E_NO_MEMORY. A
- *          run fails with E_INVALID if bytes are too few for a table of the samples, or more than
- *          the process may use; with E_UNSUPPORTED if the source is a stream.
+ * Returns: E_INVALID the cache comes after a random stage, bucket or a map without a version; it
+ *          comes after a conversion, and no map is before it; it comes after a map and a filter;
+ *          the dataset has a cache already; bytes is out of bounds. E_NO_MEMORY; the sticky error
+ *          of building. A run fails with E_INVALID if bytes are fewer than the table of the samples
+ *          takes, or more than the process may use; with E_UNSUPPORTED if the source is a stream.
  *
  * Threads: the one that builds the dataset.
  */

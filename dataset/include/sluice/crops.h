@@ -41,9 +41,9 @@ static inline void sluice_padding_config_init(sluice_padding_config *config)
  * Pads the image. (sluice_dataset_pad_array() pads plain arrays.)
  *
  * @param padding  pixels on the left, above, on the right and below, each up to 65535
- * @param mode     "constant": the values of config; the other modes continue the image beyond its
- *                 edges, shown for a line abcd and 2 pixels: "edge" aa|abcd|dd, "reflect"
- *                 cb|abcd|cb, "symmetric" ba|abcd|dc; NULL: "constant"
+ * @param mode     torchvision's padding_mode. "constant" or NULL: the values of config; "edge",
+ *                 "reflect" and "symmetric" repeat pixels of the image: aa|abcd|dd, cb|abcd|cb and
+ *                 ba|abcd|dc for a line abcd and 2 pixels
  * @param config   NULL: zeros, also in masks; the other modes do not use it
  *
  * Returns: E_INVALID also if there are boxes or points and mode is not "constant". An image with
@@ -80,8 +80,8 @@ sluice_dataset_random_zoom_out(sluice_dataset *dataset, const double *side_range
 /**
  * Makes n views of each image, for contrastive learning: the image is decoded once, and all later
  * stages run on each view with random numbers of their own. The image of the batch is (batch, n,
- * height, width, C), or (batch, n, C, height, width) after to_chw. View 0 is the image that the
- * pipeline has without this stage.
+ * height, width, C), or (batch, n, C, height, width) after to_chw. View 0 has the
+ * pixels of a pipeline without this stage.
  *
  * The stage comes among crops and resizes; those before it run once. Workers convert the
  * views, so sluice_dataset_device() and offload to the device are refused, and maps that read the

@@ -35,7 +35,7 @@ NESTED_VARIANTS(random_choice, true, true, NESTED_BRANCHES)
 
 const stage_def stage_random_choice = {
     NESTED_COLOR_FIELDS(random_choice),
-    .summary = "Applies the stages of one pair of parentheses, drawn at random; WEIGHT:(STAGES) "
+    .summary = "Applies one of the branches (STAGES), drawn at random; WEIGHT:(STAGES) "
                "sets a relative probability.",
     .gives = "what these stages give",
 };

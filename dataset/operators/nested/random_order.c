@@ -33,6 +33,6 @@ NESTED_VARIANTS(random_order, false, false, NESTED_BRANCHES)
 
 const stage_def stage_random_order = {
     NESTED_COLOR_FIELDS(random_order),
-    .summary = "Applies the stages of all pairs of parentheses, in random order.",
+    .summary = "Applies all branches (STAGES), in random order.",
     .gives = "what these stages give",
 };

@@ -119,7 +119,7 @@ static const stage_param aug_mix_params[] = {
     PARAM_(aug_mix_args, chain_depth, PARAM_INT, "-1", -1, MOST_DEPTH, NULL,
            "operations of each copy; below 1: 1 to 3, at random"),
     PARAM_(aug_mix_args, alpha, PARAM_REAL, "1", 1e-6, 1e6, NULL,
-           "parameter of the distributions that the weights are drawn from"),
+           "alpha of the Beta and Dirichlet distributions of the weights"),
     PARAM_(aug_mix_args, all_ops, PARAM_BOOL, "true", 0, 0, NULL,
            "with brightness, saturation, contrast and sharpness"),
     WARP_PARAMS(aug_mix_args, options, "bilinear"),
