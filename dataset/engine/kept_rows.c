@@ -11,19 +11,20 @@
 
 /* Claims rows without samples: those before row `end` in the current batch. If there is an
  * abandoned window, the claim pads it first; if that is the last row of its batch, the claim has no
- * others. */
+ * others. Nor has it others if the run fails and a batch is held: that batch fails. */
 static void give_empty(kept_rows *rows, kept_kind kind, uint64_t end, kept_claim *claim)
 {
     const uint32_t size = rows->plan->batch_size;
     const uint64_t open = rows->abandoned_row;
+    const bool ends_held = kind == KEPT_FAILED && rows->held != 0;
 
     claim->kind = kind;
     claim->open_row = open;
     claim->open_at = rows->abandoned_at;
     rows->abandoned_row = KEPT_NO_ROW;
-    claim->seq = (open != KEPT_NO_ROW ? open : rows->row) / size + 1;
+    claim->seq = ends_held ? rows->held : (open != KEPT_NO_ROW ? open : rows->row) / size + 1;
     claim->row = (uint32_t)(rows->row % size);
-    if (open != KEPT_NO_ROW && claim->row == 0) {
+    if ((open != KEPT_NO_ROW || ends_held) && claim->row == 0) {
         claim->row = size - 1;
         return;
     }
@@ -370,6 +371,18 @@ bool kept_rows_counts(kept_rows *rows, uint64_t seq, uint32_t row)
     rows->held_is_written = rows->held_is_written || held;
     pthread_mutex_unlock(&rows->lock);
     return !held;
+}
+
+bool kept_rows_counts_failed(kept_rows *rows, uint64_t seq)
+{
+    uint64_t whole = 0;
+
+    pthread_mutex_lock(&rows->lock);
+    if (rows->held == seq) {
+        kept_release_held(rows, &whole);
+    }
+    pthread_mutex_unlock(&rows->lock);
+    return whole != 0;
 }
 
 bool kept_rows_drops(kept_rows *rows, uint64_t seq)

@@ -41,7 +41,8 @@ typedef enum kept_kind {
     KEPT_ROWS,       /* rows of bucket: sets seq, row, count, bucket_rows and round */
     KEPT_PADDING,    /* rows without samples, to be zeroed: sets seq, row and count */
     KEPT_LEFT_OUT,   /* as KEPT_PADDING, but the rows need not be written */
-    KEPT_FAILED,     /* as KEPT_PADDING; the run fails with status and the thread's last error */
+    KEPT_FAILED,     /* as KEPT_PADDING; the run fails with status and the thread's last error; the
+                        caller calls kept_rows_counts_failed() */
     KEPT_END,        /* the run ends before batch seq */
     KEPT_LIMIT,      /* no row of batch seq is assigned until a rewind */
     KEPT_NOTHING     /* no rows are left */
@@ -146,6 +147,13 @@ bool kept_rows_is_old(kept_rows *rows, const kept_claim *claim);
  * the row; a later choice (`whole`) or claim counts it.
  */
 bool kept_rows_counts(kept_rows *rows, uint64_t seq, uint32_t row);
+
+/*
+ * Reports that the batch of a KEPT_FAILED claim is marked as failed. It is then published whatever
+ * turns other ranks have, so that all ranks end after the same step. True: its last row was written
+ * earlier, and the caller must count it now.
+ */
+bool kept_rows_counts_failed(kept_rows *rows, uint64_t seq);
 
 /*
  * kept_rows_drops() is true if this batch, whose rows are all done, must be dropped. Then

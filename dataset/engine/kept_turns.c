@@ -19,11 +19,19 @@ void kept_release_held(kept_rows *rows, uint64_t *whole)
     rows->held = 0;
 }
 
+/* Ends the hold on a batch if every rank has a turn for its last row. */
+static void end_round(kept_rows *rows, uint64_t done, uint64_t *whole)
+{
+    if (rows->turn > done && (rows->turn - done) % rows->plan->settings.world == 0) {
+        kept_release_held(rows, whole);
+    }
+}
+
 /*
- * Assigns the next turn to a kept sample and, if the turn is this rank's, a row. False: this rank
- * has no row left.
+ * Assigns the next turn to a kept sample or a window and, if the turn is this rank's, a row. Calls
+ * end_round() afterwards, with pack once the window is complete. False: this rank has no row left.
  */
-static bool give_turn(kept_rows *rows, uint64_t done, uint64_t *row_out, uint64_t *whole)
+static bool give_turn(kept_rows *rows, uint64_t done, uint64_t *row_out)
 {
     const sli_run_settings *settings = &rows->plan->settings;
     const uint32_t size = rows->plan->batch_size;
@@ -43,9 +51,6 @@ static bool give_turn(kept_rows *rows, uint64_t done, uint64_t *row_out, uint64_
             rows->held = rows->row / size;
             rows->held_is_written = false;
         }
-    }
-    if ((turn + 1) % settings->world == 0) {
-        kept_release_held(rows, whole);
     }
     rows->turn++;
     return true;
@@ -79,6 +84,7 @@ static bool give_windows(kept_rows *rows, uint64_t done, kept_document *document
 
     if (!pack->split && rows->open_at > 0 && document->length > pack->seq - rows->open_at) {
         end_window(rows, &document->open_row, &document->open_at);
+        end_round(rows, done, whole);
     }
     while (from < document->length) {
         const uint64_t left = document->length - from;
@@ -86,7 +92,7 @@ static bool give_windows(kept_rows *rows, uint64_t done, kept_document *document
 
         if (rows->open_at == 0) {
             rows->open_count = 0;
-            if (!give_turn(rows, done, &rows->open_row, whole)) {
+            if (!give_turn(rows, done, &rows->open_row)) {
                 return false;
             }
         }
@@ -104,6 +110,7 @@ static bool give_windows(kept_rows *rows, uint64_t done, kept_document *document
         if (rows->open_at == pack->seq) {
             rows->open_at = 0;
             rows->open_row = KEPT_NO_ROW;
+            end_round(rows, done, whole);
         }
     }
     return true;
@@ -162,6 +169,17 @@ static bool fill_buckets(kept_rows *rows, uint64_t done, const kept_claim *claim
 
 /* ---- candidates and passes ------------------------------------------------------------------- */
 
+/* Assigns a row to a kept sample. False: this rank has no row left. */
+static bool give_row(kept_rows *rows, uint64_t done, uint64_t *row_out, uint64_t *whole)
+{
+    const bool given = give_turn(rows, done, row_out);
+
+    if (given) {
+        end_round(rows, done, whole);
+    }
+    return given;
+}
+
 bool kept_give_rows(kept_rows *rows, uint64_t done, const kept_claim *claim, kept_choice *choice)
 {
     const bool packs = rows->plan->details->pack.seq > 0;
@@ -172,7 +190,7 @@ bool kept_give_rows(kept_rows *rows, uint64_t done, const kept_claim *claim, kep
     }
     for (uint32_t i = 0; i < claim->count; i++) {
         if (packs ? !give_windows(rows, done, &choice->documents[i], &choice->whole)
-                  : choice->keeps[i] && !give_turn(rows, done, &choice->rows[i], &choice->whole)) {
+                  : choice->keeps[i] && !give_row(rows, done, &choice->rows[i], &choice->whole)) {
             return false;
         }
     }

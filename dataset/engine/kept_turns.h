@@ -40,7 +40,8 @@ struct kept_rows {
     uint64_t limit;       /* rows of later batches are not assigned until a rewind */
     uint64_t dropping;    /* batch to drop once its rows are done; 0: no batch */
     uint64_t held;        /* batch whose last row does not count yet, since the batch is dropped if
-                             the pass ends before every rank has a turn for it; 0: no batch */
+                             the pass ends before every rank has a turn for it, and fails if the run
+                             fails before; 0: no batch */
     bool held_is_written;
     uint64_t whole; /* batch whose written last row must be counted after a rewind; 0: no batch */
     uint64_t open_row;   /* pack: row of the window that the next document continues; KEPT_NO_ROW:

@@ -104,6 +104,7 @@ bool kept_fill_empty(kept_worker *w, const kept_claim *claim)
             return false;
         }
         engine_fail_row(w->engine, &task, error.status, error.text);
+        w->done += kept_rows_counts_failed(w->engine->kept, claim->seq);
     }
     if (!kept_pad_window(w, claim->open_row, claim->open_at) ||
         (claim->count > 0 && !kept_go_to_batch(w, claim->seq))) {

@@ -221,6 +221,32 @@ static void a_document_longer_than_a_window_is_bad_without_split(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* The window before the bad document is complete on some ranks only: they hold a full batch. */
+static void all_ranks_end_after_the_same_batch(void)
+{
+    for (uint32_t i = 0; i < 48; i++) {
+        const uint32_t world = 2 + i % 3;
+        uint64_t batches[4];
+
+        for (uint32_t rank = 0; rank < world; rank++) {
+            const run_options options = {.workers = 1 + i % 2,
+                                         .settings = {.rank = rank, .world = world}};
+            sluice_dataset *dataset = document_dataset();
+
+            T_OK(sluice_dataset_pack(dataset, "tokens", 23 - i % 4, i % 8 < 4, 0));
+            T_OK(sluice_dataset_add(dataset, i % 3 == 0 ? "batch 2 drop_remainder=true"
+                                                        : "batch 1 drop_remainder=true"));
+            document_is_bad[12 + i] = true;
+            batches[rank] = batches_to_error(dataset, &options, SLUICE_E_CORRUPT,
+                                             "on_error replace or zero goes on without");
+            sluice_dataset_destroy(dataset);
+        }
+        for (uint32_t rank = 1; rank < world; rank++) {
+            T_EQ(batches[rank], batches[0]);
+        }
+    }
+}
+
 static void passes_without_a_batch_have_no_valid_data(void)
 {
     sluice_dataset *dataset = document_dataset();
@@ -336,6 +362,7 @@ const t_test pack_windows_errors_tests[] = {
     T_TEST(padding_stays_after_a_map_of_batches),
     T_TEST(padding_is_marked_in_the_mask),
     T_TEST(a_document_longer_than_a_window_is_bad_without_split),
+    T_TEST(all_ranks_end_after_the_same_batch),
     T_TEST(passes_without_a_batch_have_no_valid_data),
     T_TEST(a_resumed_run_logs_how_long_reading_took),
     T_TEST(fewer_windows_than_were_done_are_an_error),

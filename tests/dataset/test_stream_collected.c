@@ -382,6 +382,33 @@ static sluice_status keep_none(sluice_sample *sample, uint32_t *keep_out, void *
     return SLUICE_OK;
 }
 
+/* Also where some ranks have a full batch that waits for the turns of others. */
+static void all_ranks_end_after_the_same_batch(void)
+{
+    for (uint32_t i = 0; i < STAGES * 8; i++) {
+        const uint32_t world = 2 + i / STAGES % 4;
+        uint64_t batches = 0;
+
+        for (uint32_t rank = 0; rank < world; rank++) {
+            const run_options options = {
+                .workers = 1 + i % 3,
+                .batches = UINT64_MAX,
+                .settings = {.rank = rank, .world = world, .on_error = SLI_ON_ERROR_ZERO}};
+            generator g = {.samples = 50, .fault = OUT_OF_MEMORY};
+            sluice_dataset *dataset =
+                collected(&g, true, (collected_stage)(i % STAGES), "skip 0",
+                          i / STAGES < 4 ? "batch 1 drop_remainder=true"
+                                         : "batch 2 drop_remainder=true");
+            const uint64_t got =
+                batches_to_error(dataset, &options, SLUICE_E_NO_MEMORY, "no room for anything");
+
+            batches = rank == 0 ? got : batches;
+            T_EQ(got, batches);
+            sluice_dataset_destroy(dataset);
+        }
+    }
+}
+
 static void a_pass_without_a_kept_sample_is_an_error(void)
 {
     generator g = {.samples = 50};
@@ -510,6 +537,7 @@ const t_test stream_collected_tests[] = {
     T_TEST(policy_replace_needs_no_sample_by_its_number),
     T_TEST(a_pass_without_a_kept_sample_is_an_error),
     T_TEST(an_error_of_the_stream_ends_the_run_after_the_samples_before),
+    T_TEST(all_ranks_end_after_the_same_batch),
     T_TEST(a_pass_that_cannot_be_opened_ends_the_run),
     T_TEST(a_stop_wakes_a_function_that_waits_for_data),
     T_TEST(large_samples_share_their_budget),

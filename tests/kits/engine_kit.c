@@ -350,6 +350,25 @@ sluice_status next_batch(engine_run *run)
     return st;
 }
 
+uint64_t batches_to_error(sluice_dataset *dataset, const run_options *options, sluice_status status,
+                          const char *words)
+{
+    const int64_t limit_ns = INT64_C(20000000000);
+    uint64_t batches = 0;
+    engine_run run;
+
+    open_run(&run, dataset, options);
+    while (sli_queue_wait(run.queue, run.seq + 1, limit_ns, false) == SLUICE_OK) {
+        T_OK(next_batch(&run));
+        done_with_batch(&run);
+        batches++;
+    }
+    T_STATUS(sli_queue_wait(run.queue, run.seq + 1, 0, false), status);
+    T_CONTAINS(sluice_last_error(), words);
+    close_run(&run);
+    return batches;
+}
+
 const void *row_of(const engine_run *run, uint32_t column, uint32_t row)
 {
     const sluice_tensor *tensor = &run->input.tensors[column];

@@ -102,6 +102,11 @@ void close_run(engine_run *run);
 sluice_status next_batch(engine_run *run);
 void done_with_batch(engine_run *run);
 
+/* Counts the batches of a run up to its error, which must have that status and words and come
+ * within 20 s. */
+uint64_t batches_to_error(sluice_dataset *dataset, const run_options *options, sluice_status status,
+                          const char *words);
+
 const void *row_of(const engine_run *run, uint32_t column, uint32_t row);
 size_t row_bytes(const engine_run *run, uint32_t column);
 bool is_zero(const void *data, size_t bytes);
