@@ -21,8 +21,8 @@ static sluice_status check_type(uint8_t type)
     }
     if (type < sizeof(others) / sizeof(others[0]) && others[type] != NULL) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "its elements are %s, want unsigned bytes; convert it to a .npy file and "
-                        "read that by npy",
+                        "its elements are %s and must be unsigned bytes; convert it to a .npy file "
+                        "and read that by npy",
                         others[type]);
     }
     return sli_fail(SLUICE_E_CORRUPT, "this is not an IDX file: it has elements of type 0x%02x",

@@ -50,12 +50,15 @@ static bool take_word(npy_text *text, const char *want)
     return true;
 }
 
-/* Consumes a quoted string without escapes, as used for descr and the keys. */
+/* Consumes a quoted string without escapes, as used for descr and the keys. u'...' is Python 2's.
+ */
 static bool take_string(npy_text *text, char *string, size_t size)
 {
-    const char quote = take(text, '\'') ? '\'' : take(text, '"') ? '"' : '\0';
+    char quote;
     size_t length = 0;
 
+    (void)take(text, 'u');
+    quote = take(text, '\'') ? '\'' : take(text, '"') ? '"' : '\0';
     while (quote != '\0' && text->at < text->end && *text->at != quote) {
         if (*text->at == '\\' || *text->at == '\0' || length + 1 == size) {
             return false;
@@ -83,71 +86,87 @@ static bool take_number(npy_text *text, uint64_t *number_out)
     return text->at > begin;
 }
 
-/* numpy's type strings: byte order, kind and size in bytes. */
+/* The types as numpy.dtype() reads them, without the byte order: code and size, character, name. */
 static const struct {
-    const char *descr;
+    const char *words[3];
     sluice_dtype dtype;
 } types[] = {
-    {"|u1", SLUICE_U8},  {"|b1", SLUICE_U8},  {"|i1", SLUICE_I8},
-    {"<u2", SLUICE_U16}, {"<u4", SLUICE_U32}, {"<i4", SLUICE_I32},
-    {"<i8", SLUICE_I64}, {"<f2", SLUICE_F16}, {"<f4", SLUICE_F32},
+    {{"u1", "B", "uint8"}, SLUICE_U8},    {{"b1", "?", "bool"}, SLUICE_U8},
+    {{"i1", "b", "int8"}, SLUICE_I8},     {{"u2", "H", "uint16"}, SLUICE_U16},
+    {{"u4", "I", "uint32"}, SLUICE_U32},  {{"i4", "i", "int32"}, SLUICE_I32},
+    {{"i8", "q", "int64"}, SLUICE_I64},   {{"f2", "e", "float16"}, SLUICE_F16},
+    {{"f4", "f", "float32"}, SLUICE_F32},
 };
+
+/* Finds a type by its text without the byte order. False: there is none. */
+static bool find_type(const char *word, sluice_dtype *dtype_out)
+{
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        for (size_t k = 0; k < 3; k++) {
+            if (strcmp(word, types[i].words[k]) == 0) {
+                *dtype_out = types[i].dtype;
+                return true;
+            }
+        }
+    }
+    return false;
+}
 
 static sluice_status parse_type(npy_text *text, npy_header *header)
 {
     char descr[32];
+    const char *word = descr;
 
     skip_blanks(text);
-    if (text->at < text->end && *text->at == '[') {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "its elements are structs; save each field as an array of its own");
+    if (text->at < text->end && (*text->at == '[' || *text->at == '(')) {
+        return sli_fail(
+            SLUICE_E_UNSUPPORTED,
+            "its elements are structs or arrays; save each field as an array of its own");
     }
     if (!take_string(text, descr, sizeof(descr))) {
         return bad_header("descr is not a short string");
     }
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (strcmp(descr, types[i].descr) == 0) {
-            header->dtype = types[i].dtype;
-            return SLUICE_OK;
-        }
-    }
-    if (descr[0] == '>') {
+    word += descr[0] != '\0' && strchr("<>=|", descr[0]) != NULL;
+    if (!find_type(word, &header->dtype)) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "its elements are big-endian (%s); save it with little-endian ones, by "
-                        "astype('<%s')",
-                        descr, descr + 1);
+                        "its element type '%s' must be one of u1, b1, i1, u2, i4, u4, i8, f2, f4; "
+                        "convert it before np.save, for instance by astype('float32')",
+                        descr);
     }
-    return sli_fail(SLUICE_E_UNSUPPORTED,
-                    "its element type '%s' is not one of u1, b1, i1, u2, i4, u4, i8, f2, f4; "
-                    "convert it before np.save, for instance by astype('float32')",
-                    descr);
+    /* An element of one byte has no order, whatever its mark. */
+    if (descr[0] == '>' && sluice_dtype_size(header->dtype) > 1) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "its elements are big-endian (%s) and must be little-endian; convert it "
+                        "before np.save by astype('<%s')",
+                        descr, word);
+    }
+    return SLUICE_OK;
 }
 
-static sluice_status parse_order(npy_text *text)
+static sluice_status parse_order(npy_text *text, npy_header *header)
 {
-    if (take_word(text, "True")) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "it is in Fortran order, where a sample is not in one piece; save "
-                        "np.ascontiguousarray(array)");
-    }
-    return take_word(text, "False") ? SLUICE_OK
-                                    : bad_header("fortran_order is neither True nor False");
+    header->is_fortran = take_word(text, "True");
+    return header->is_fortran || take_word(text, "False")
+               ? SLUICE_OK
+               : bad_header("fortran_order must be True or False");
 }
 
+/* Parses a tuple of lengths. Python 2 wrote them as 3L. */
 static sluice_status parse_shape(npy_text *text, npy_header *header)
 {
     bool ends = false;
 
     header->rank = 0;
     if (!take(text, '(')) {
-        return bad_header("shape is not a tuple");
+        return bad_header("shape must be a tuple");
     }
     while (!(ends = take(text, ')'))) {
         uint64_t length;
 
         if (!take_number(text, &length)) {
-            return bad_header("shape is not a tuple of numbers");
+            return bad_header("shape must be a tuple of numbers");
         }
+        (void)take(text, 'L');
         if (header->rank == SLUICE_MAX_RANK + 1) {
             return sli_fail(SLUICE_E_UNSUPPORTED, "it has more than %d dimensions",
                             SLUICE_MAX_RANK + 1);
@@ -172,7 +191,7 @@ static sluice_status parse_value(npy_text *text, int key, npy_header *header)
     case KEY_DESCR:
         return parse_type(text, header);
     case KEY_ORDER:
-        return parse_order(text);
+        return parse_order(text, header);
     default:
         return parse_shape(text, header);
     }
@@ -198,7 +217,7 @@ static sluice_status parse_dict(npy_text *text, npy_header *header)
             key++;
         }
         if (key == KEYS || seen[key]) {
-            return bad_header("want the keys descr, fortran_order and shape, once each");
+            return bad_header("its keys must be descr, fortran_order and shape, once each");
         }
         seen[key] = true;
         count++;
@@ -213,30 +232,33 @@ static sluice_status parse_dict(npy_text *text, npy_header *header)
             break;
         }
     }
-    return count == KEYS ? SLUICE_OK : bad_header("want descr, fortran_order and shape");
+    return count == KEYS ? SLUICE_OK : bad_header("descr, fortran_order and shape must be there");
 }
 
-static sluice_status check_sizes(npy_header *header)
+/* Multiplies a number of bytes by a length. False: the product is more than a file can have. */
+static bool multiply(uint64_t *bytes, uint64_t length)
 {
-    uint64_t bytes = sluice_dtype_size(header->dtype);
+    return !__builtin_mul_overflow(*bytes, length, bytes) && *bytes <= MOST_BYTES;
+}
 
-    if (header->rank == 0) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "it is a single number; the first dimension must count the samples");
-    }
+static sluice_status find_sizes(npy_header *header)
+{
+    uint32_t long_dimensions = 0; /* dimensions with more than one index */
+
+    header->row_bytes = sluice_dtype_size(header->dtype);
     for (uint32_t i = 1; i < header->rank; i++) {
-        if (__builtin_mul_overflow(bytes, header->shape[i], &bytes) || bytes > MOST_BYTES) {
+        if (!multiply(&header->row_bytes, header->shape[i])) {
             return bad_header("shape is larger than a file can be");
         }
-        if (bytes == 0) {
-            return sli_fail(SLUICE_E_UNSUPPORTED, "its samples have no elements");
-        }
     }
-    header->row_bytes = bytes;
-    if (__builtin_mul_overflow(bytes, header->shape[0], &header->data_bytes) ||
-        header->data_bytes > MOST_BYTES) {
+    header->data_bytes = header->row_bytes;
+    if (header->rank > 0 && !multiply(&header->data_bytes, header->shape[0])) {
         return bad_header("shape is larger than a file can be");
     }
+    for (uint32_t i = 0; i < header->rank; i++) {
+        long_dimensions += header->shape[i] > 1;
+    }
+    header->is_fortran = header->is_fortran && long_dimensions > 1 && header->data_bytes > 0;
     return SLUICE_OK;
 }
 
@@ -253,7 +275,7 @@ sluice_status npy_header_parse(const uint8_t *bytes, size_t size, npy_header *he
         return sli_fail(SLUICE_E_CORRUPT, "this is not a .npy file");
     }
     if (bytes[6] < 1 || bytes[6] > 3) {
-        return sli_fail(SLUICE_E_UNSUPPORTED, "version %u of the .npy format; want 1 to 3",
+        return sli_fail(SLUICE_E_UNSUPPORTED, "its version of the .npy format, %u, must be 1 to 3",
                         bytes[6]);
     }
     length = bytes[8] | (uint64_t)bytes[9] << 8;
@@ -271,11 +293,35 @@ sluice_status npy_header_parse(const uint8_t *bytes, size_t size, npy_header *he
     st = parse_dict(&text, &header);
     if (st == SLUICE_OK) {
         skip_blanks(&text);
-        st = text.at == text.end ? check_sizes(&header) : bad_header("bytes after the dict");
+        st = text.at == text.end ? find_sizes(&header) : bad_header("bytes after the dict");
     }
     if (st == SLUICE_OK) {
         header.data_at = begin + length;
         *header_out = header;
     }
     return st;
+}
+
+void npy_to_c_order(const npy_header *header, const uint8_t *from, uint8_t *to)
+{
+    const size_t size = sluice_dtype_size(header->dtype);
+    const uint64_t count = header->data_bytes / size;
+    uint64_t at[SLUICE_MAX_RANK + 1] = {0};   /* index of the element in `from` */
+    uint64_t step[SLUICE_MAX_RANK + 1] = {0}; /* elements of `to` from an index to the next one */
+    uint64_t element = 0;                     /* offset of the element in `to` */
+
+    for (uint32_t i = header->rank; i > 0; i--) {
+        step[i - 1] = i == header->rank ? 1 : step[i] * header->shape[i];
+    }
+    for (uint64_t n = 0; n < count; n++) {
+        memcpy(to + element * size, from + n * size, size);
+        element += step[0];
+        at[0]++;
+        for (uint32_t i = 0; i + 1 < header->rank && at[i] == header->shape[i]; i++) {
+            element -= step[i] * at[i];
+            at[i] = 0;
+            element += step[i + 1];
+            at[i + 1]++;
+        }
+    }
 }

@@ -7,6 +7,7 @@
 #ifndef SLUICE_NPY_HEADER_H
 #define SLUICE_NPY_HEADER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,18 +19,23 @@ enum { NPY_HEAD = 16 * 1024 };
 
 typedef struct npy_header {
     sluice_dtype dtype;
-    uint32_t rank;                       /* number of dimensions, at least 1 */
-    uint64_t shape[SLUICE_MAX_RANK + 1]; /* in C order; shape[0] is the number of rows */
+    uint32_t rank;                       /* number of dimensions; 0: a single number */
+    uint64_t shape[SLUICE_MAX_RANK + 1]; /* shape[0] is the number of rows */
+    bool is_fortran;     /* the first index varies fastest, and that differs from C order */
     uint64_t row_bytes;  /* bytes of one row: the product of shape[1..rank) and the element size */
     uint64_t data_at;    /* offset of the first element */
-    uint64_t data_bytes; /* shape[0] * row_bytes, below 2^62 */
+    uint64_t data_bytes; /* bytes of all elements, at most 2^62 */
 } npy_header;
 
 /*
- * Parses the first bytes of a file. E_CORRUPT: the file is not a .npy file, or its header is
- * damaged. E_UNSUPPORTED: the array has Fortran order, an element type without a dtype (the message
- * says which conversion to make), no dimension, or more than SLUICE_MAX_RANK + 1 dimensions.
+ * Parses the first bytes of a file, as numpy does. E_CORRUPT: the file is not a .npy file, or its
+ * header is damaged. E_UNSUPPORTED: the array has an element type without a dtype, big-endian
+ * elements (the messages say which conversion to make), or more than SLUICE_MAX_RANK + 1
+ * dimensions.
  */
 sluice_status npy_header_parse(const uint8_t *bytes, size_t size, npy_header *header_out);
+
+/* Copies the elements of an array with is_fortran in C order. */
+void npy_to_c_order(const npy_header *header, const uint8_t *from, uint8_t *to);
 
 #endif

@@ -76,6 +76,23 @@ static sluice_status read_header(int fd, uint64_t file_bytes, npy_header *header
                                         (unsigned long long)file_bytes, (unsigned long long)end);
 }
 
+/* Fails unless the first dimension counts samples, each of which is in one piece. */
+static sluice_status check_samples(const npy_header *header)
+{
+    if (header->rank == 0) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "it is a single number; the first dimension must count the samples");
+    }
+    if (header->row_bytes == 0) {
+        return sli_fail(SLUICE_E_UNSUPPORTED, "its samples have no elements");
+    }
+    return header->is_fortran
+               ? sli_fail(SLUICE_E_UNSUPPORTED,
+                          "it is in Fortran order, where a sample is not in one piece; save "
+                          "np.ascontiguousarray(array)")
+               : SLUICE_OK;
+}
+
 /* Opens a file and reads its header. Error texts do not name the file. */
 static sluice_status open_file(const char *path, npy_file *file)
 {
@@ -86,6 +103,9 @@ static sluice_status open_file(const char *path, npy_file *file)
         return st;
     }
     st = read_header(file->fd, size, &file->header);
+    if (st == SLUICE_OK) {
+        st = check_samples(&file->header);
+    }
     if (st != SLUICE_OK) {
         close(file->fd);
     } else if (file->header.data_at + file->header.data_bytes < size) {
@@ -181,7 +201,8 @@ static sluice_status open_files(npy_source *npy, const npy_args *args)
     sluice_status st = file_list_make(args->files, &npy_list_kind, &npy->list);
 
     if (st == SLUICE_OK && npy->list.count > SLUICE_MAX_COLUMNS) {
-        st = sli_fail(SLUICE_E_INVALID, "npy: %zu files, and each is a column: want at most %d",
+        st = sli_fail(SLUICE_E_INVALID,
+                      "npy: %zu files, each of them a column; they must be at most %d",
                       npy->list.count, SLUICE_MAX_COLUMNS);
     }
     if (st == SLUICE_OK) {

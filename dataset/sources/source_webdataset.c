@@ -394,7 +394,7 @@ static sluice_status web_check(void *opaque)
 
     if (!is_field_list(args->image, false)) {
         return sli_fail(SLUICE_E_INVALID,
-                        "webdataset: image=%.100s: want fields such as jpg,png, without dots",
+                        "webdataset: image=%.100s must be fields such as jpg,png, without dots",
                         args->image);
     }
     if (!is_field_list(args->label, true)) {
@@ -469,14 +469,14 @@ static const stage_param web_params[] = {
            "bytes of the largest image in a stream; memory is reserved for it"),
     PARAM_(web_args, fields, PARAM_TEXT, "", 0, 0, NULL,
            "members as columns, in place of image and label: NAME:FIELD with commas, such as "
-           "image:jpg,seg:png@mask,label:cls,vector:npy,caption:txt[512]"),
+           "image:jpg,seg:png@mask,label:cls,vector:npy,boxes:npy[100],caption:txt[512]"),
 };
 
 const stage_def stage_webdataset = {
     .name = "webdataset",
     .summary = "Samples in tar archives in WebDataset layout; consecutive members KEY.FIELD "
                "are one sample.",
-    .gives = "image (encoded), label i32; with fields= a column for each, and NAME_length of bytes",
+    .gives = "image (encoded), label i32; with fields= a column for each, and NAME_length of [N]",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(web_params),
     .args_size = sizeof(web_args),

@@ -112,6 +112,30 @@ static sluice_status read_npy_header(const fields_shard *shard, int fd, const me
     return st;
 }
 
+/* Checks the array of the first sample, which determines dtype and shape of its column. */
+static sluice_status check_type(const npy_header *header, uint32_t most)
+{
+    if (header->rank > SLUICE_MAX_RANK) {
+        return sli_fail(SLUICE_E_UNSUPPORTED, "it has %u dimensions, more than %d", header->rank,
+                        SLUICE_MAX_RANK);
+    }
+    if (most > 0 && header->rank == 0) {
+        return sli_fail(SLUICE_E_UNSUPPORTED, "it is a single number, without rows; leave [%u] out",
+                        most);
+    }
+    if (header->row_bytes == 0 || (most == 0 && header->data_bytes == 0)) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "it has no elements, so a column of its shape has none; NAME:FIELD[N] "
+                        "reads arrays of 0 to N rows");
+    }
+    return most * header->row_bytes <= WEB_MOST_ROW
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_UNSUPPORTED,
+                          "%u rows of %llu bytes are more than %d bytes; [N] must be at most %llu",
+                          most, (unsigned long long)header->row_bytes, WEB_MOST_ROW,
+                          (unsigned long long)(WEB_MOST_ROW / header->row_bytes));
+}
+
 /* Sets the dtype and shape of an array field to those of the first sample. */
 static sluice_status find_type(webfields *web, uint32_t i, sample_io *io)
 {
@@ -130,9 +154,8 @@ static sluice_status find_type(webfields *web, uint32_t i, sample_io *io)
     st = place->offset == MEMBER_TWICE ? sli_fail(SLUICE_E_CORRUPT, "it is there twice")
                                        : read_npy_header(shard, fd, place, io, &header);
     web_shard_give_back(&shard->file, lent, fd);
-    if (st == SLUICE_OK && (header.rank > SLUICE_MAX_RANK || header.data_bytes == 0)) {
-        st = sli_fail(SLUICE_E_UNSUPPORTED, "it has no elements, or more than %d dimensions",
-                      SLUICE_MAX_RANK);
+    if (st == SLUICE_OK) {
+        st = check_type(&header, web->fields.fields[i].most);
     }
     if (st != SLUICE_OK) {
         return member_error(shard, &web->fields.fields[i], st);
@@ -277,27 +300,83 @@ static sluice_status read_number(const fields_shard *shard, int fd, const member
     }
     if (st == SLUICE_OK &&
         (place->size > sizeof(text) || !shard_parse_label(text, (size_t)place->size, to))) {
-        st = sli_fail(SLUICE_E_CORRUPT, "it is no whole number of 32 bits");
+        st = sli_fail(SLUICE_E_CORRUPT, "it must be a whole number of 32 bits");
     }
     return st;
 }
 
+/* Writes a type and a shape as "f32 (2, 3)", for messages. `most` > 0: the first length varies. */
+static void write_type(sluice_dtype dtype, uint32_t rank, const uint64_t *shape, uint32_t most,
+                       char *text, size_t size)
+{
+    size_t at = (size_t)snprintf(text, size, "%s (", sluice_dtype_name(dtype));
+
+    for (uint32_t i = 0; i < rank && at < size; i++) {
+        at += (size_t)(i == 0 && most > 0
+                           ? snprintf(text + at, size - at, "0 to %u", most)
+                           : snprintf(text + at, size - at, "%s%llu", i > 0 ? ", " : "",
+                                      (unsigned long long)shape[i]));
+    }
+    if (at < size) {
+        snprintf(text + at, size - at, ")");
+    }
+}
+
+/* Fails unless the array has the type and shape of its column. */
+static sluice_status check_array(const npy_header *header, const sluice_column *type, uint32_t most)
+{
+    const uint32_t fixed = most > 0 ? 1 : 0; /* the first dimension whose length is fixed */
+    char is[200];
+    char must_be[200];
+
+    if (header->dtype == type->dtype && header->rank == type->rank &&
+        memcmp(&header->shape[fixed], &type->shape[fixed],
+               (type->rank - fixed) * sizeof(header->shape[0])) == 0 &&
+        (most == 0 || header->shape[0] <= most)) {
+        return SLUICE_OK;
+    }
+    write_type(header->dtype, header->rank, header->shape, 0, is, sizeof(is));
+    write_type(type->dtype, type->rank, type->shape, most, must_be, sizeof(must_be));
+    return sli_fail(SLUICE_E_CORRUPT, "it is %s and must be %s, %s", is, must_be,
+                    most > 0
+                        ? "as [N] and the first sample's are"
+                        : "as the first sample's is; NAME:FIELD[N] reads arrays of 0 to N rows");
+}
+
+/* Reads an array into `to`, zero-padded, and the number of its rows into *length. Both may be
+ * NULL. */
 static sluice_status read_array(const fields_shard *shard, int fd, const member_place *place,
-                                const sluice_column *type, sample_io *io, void *to)
+                                const sluice_column *type, uint32_t most, sample_io *io,
+                                uint8_t *to, int32_t *length)
 {
     npy_header header;
+    uint8_t *elements = to;
     sluice_status st = read_npy_header(shard, fd, place, io, &header);
 
-    if (st == SLUICE_OK &&
-        (header.dtype != type->dtype || header.rank != type->rank ||
-         memcmp(header.shape, type->shape, type->rank * sizeof(header.shape[0])) != 0)) {
-        st = sli_fail(SLUICE_E_CORRUPT,
-                      "its type or its shape is not that of the first sample's: %s, %u dimensions",
-                      sluice_dtype_name(type->dtype), type->rank);
+    if (st == SLUICE_OK) {
+        st = check_array(&header, type, most);
     }
-    return st == SLUICE_OK ? web_shard_read(&shard->file, fd, place->offset + header.data_at, to,
-                                            (size_t)header.data_bytes)
-                           : st;
+    if (st == SLUICE_OK && length != NULL) {
+        *length = (int32_t)header.shape[0];
+    }
+    if (st != SLUICE_OK || to == NULL) {
+        return st;
+    }
+    if (header.is_fortran) {
+        st = image_buffer_reserve(&io->item.bytes, (size_t)header.data_bytes);
+        elements = io->item.bytes.data;
+    }
+    if (st == SLUICE_OK) {
+        st = web_shard_read(&shard->file, fd, place->offset + header.data_at, elements,
+                            (size_t)header.data_bytes);
+    }
+    if (st == SLUICE_OK && header.is_fortran) {
+        npy_to_c_order(&header, elements, to);
+    }
+    if (most > 0) {
+        memset(to + header.data_bytes, 0, (size_t)(most * header.row_bytes - header.data_bytes));
+    }
+    return st;
 }
 
 /* Reads a member of up to `most` bytes into `to`, zero-padded, and its size into *length. Both may
@@ -329,13 +408,14 @@ static sluice_status read_field(const webfields *web, const fields_shard *shard,
 {
     const web_field *field = &web->fields.fields[i];
     void *to = row[field->column];
+    int32_t *length = field->most > 0 ? row[field->column + 1] : NULL;
 
     if (place->offset == MEMBER_TWICE) {
         return sli_fail(SLUICE_E_CORRUPT, "it is there twice");
     }
     if (field->kind == WEB_MASK || field->kind == WEB_FURTHER ||
         (field->kind == WEB_IMAGE && data_out == NULL) ||
-        (field->kind != WEB_IMAGE && field->kind != WEB_BYTES && to == NULL)) {
+        (field->kind != WEB_IMAGE && field->kind != WEB_BYTES && to == NULL && length == NULL)) {
         return SLUICE_OK;
     }
     io->bytes_read += place->size;
@@ -345,9 +425,9 @@ static sluice_status read_field(const webfields *web, const fields_shard *shard,
     case WEB_NUMBER:
         return read_number(shard, fd, place, to);
     case WEB_ARRAY:
-        return read_array(shard, fd, place, &web->types[i], io, to);
+        return read_array(shard, fd, place, &web->types[i], field->most, io, to, length);
     default:
-        return read_text(shard, fd, place, field->most, to, row[field->column + 1]);
+        return read_text(shard, fd, place, field->most, to, length);
     }
 }
 

@@ -7,16 +7,13 @@
 
 #include "status_int.h"
 
-/* Upper bound of N in NAME:FIELD[N]: limits a row of the column to 64 MiB. */
-enum { MOST_BYTES = 1 << 26 };
-
 static sluice_status bad_field(const char *text)
 {
     return sli_fail(SLUICE_E_INVALID,
-                    "webdataset: fields: '%.100s': want NAME:FIELD, such as image:jpg, "
-                    "seg:png@mask, label:cls, vector:npy, or caption:txt[512] with the most bytes, "
-                    "at most %d",
-                    text, MOST_BYTES);
+                    "webdataset: fields: '%.100s' must be NAME:FIELD, such as image:jpg, "
+                    "seg:png@mask, label:cls, vector:npy, boxes:npy[100] with the most rows, or "
+                    "caption:txt[512] with the most bytes, at most %d",
+                    text, WEB_MOST_ROW);
 }
 
 /* Returns the kind of a field by its extension. */
@@ -44,11 +41,11 @@ static bool parse_most(const char *text, uint32_t *most_out)
     if (*text++ != '[') {
         return false;
     }
-    for (; *text >= '0' && *text <= '9' && most <= MOST_BYTES; text++) {
+    for (; *text >= '0' && *text <= '9' && most <= WEB_MOST_ROW; text++) {
         most = most * 10 + (uint64_t)(*text - '0');
     }
     *most_out = (uint32_t)most;
-    return strcmp(text, "]") == 0 && most > 0 && most <= MOST_BYTES;
+    return strcmp(text, "]") == 0 && most > 0 && most <= WEB_MOST_ROW;
 }
 
 /*
@@ -67,6 +64,19 @@ static const char *copy_until(const char *text, const char *stops, char *copy, s
     return text + length;
 }
 
+/* Parses what follows FIELD: nothing, "[N]" or "@mask". */
+static bool parse_rest(const char *rest, web_field *field)
+{
+    if (field->kind == WEB_IMAGE && strcmp(rest, "@mask") == 0) {
+        field->kind = WEB_MASK;
+        return true;
+    }
+    if (field->kind == WEB_BYTES || (field->kind == WEB_ARRAY && *rest != '\0')) {
+        return parse_most(rest, &field->most);
+    }
+    return *rest == '\0';
+}
+
 static sluice_status parse_field(const char *text, web_field *field)
 {
     const char *rest = copy_until(text, ":", field->name, sizeof(field->name));
@@ -79,12 +89,7 @@ static sluice_status parse_field(const char *text, web_field *field)
         return bad_field(text);
     }
     field->kind = kind_of(field->field);
-    if (field->kind == WEB_IMAGE && strcmp(rest, "@mask") == 0) {
-        field->kind = WEB_MASK;
-    } else if (field->kind == WEB_BYTES ? !parse_most(rest, &field->most) : *rest != '\0') {
-        return bad_field(text);
-    }
-    return SLUICE_OK;
+    return parse_rest(rest, field) ? SLUICE_OK : bad_field(text);
 }
 
 /* Fails if the field is listed already. */
@@ -126,12 +131,13 @@ sluice_status web_fields_parse(const char *text, web_fields *fields_out)
             images = true;
         }
         field.column = fields.column_count;
-        fields.column_count += field.kind == WEB_BYTES ? 2 : 1;
+        fields.column_count += field.most > 0 ? 2 : 1;
         if (fields.column_count > SLUICE_MAX_COLUMNS) {
-            return sli_fail(SLUICE_E_INVALID,
-                            "webdataset: fields: more than %d columns; each of bytes has one for "
-                            "its length, too",
-                            SLUICE_MAX_COLUMNS);
+            return sli_fail(
+                SLUICE_E_INVALID,
+                "webdataset: fields: more than %d columns; each with [N] has one for its "
+                "length, too",
+                SLUICE_MAX_COLUMNS);
         }
         fields.fields[fields.count++] = field;
         more = text[length] == ',';
@@ -170,18 +176,21 @@ static sluice_status add_columns(const web_field *field, const sluice_column *ty
         *column = *type;
         break;
     case WEB_BYTES:
-        *column = (sluice_column){.dtype = SLUICE_U8, .rank = 1, .shape = {field->most}};
-        column[1] = (sluice_column){.dtype = SLUICE_I32};
-        info->rows = field->column + 2;
-        if (snprintf(column[1].name, sizeof(column[1].name), "%s_length", field->name) >=
-            (int)sizeof(column[1].name)) {
-            return sli_fail(SLUICE_E_INVALID, "webdataset: fields: with _length %s is too long",
-                            field->name);
-        }
+        *column = (sluice_column){.dtype = SLUICE_U8, .rank = 1};
         break;
     }
     snprintf(column->name, sizeof(column->name), "%s", field->name);
-    return SLUICE_OK;
+    if (field->most == 0) {
+        return SLUICE_OK;
+    }
+    column->shape[0] = field->most;
+    info->rows = field->column + 2;
+    column[1] = (sluice_column){.dtype = SLUICE_I32};
+    return snprintf(column[1].name, sizeof(column[1].name), "%s_length", field->name) <
+                   (int)sizeof(column[1].name)
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID, "webdataset: fields: with _length %s is too long",
+                          field->name);
 }
 
 sluice_status web_fields_schema(const web_fields *fields, const sluice_column *types,

@@ -8,12 +8,16 @@
  *     NAME:png@mask    a mask of class numbers, transformed like the image
  *     NAME:cls         an integer, i32
  *     NAME:npy         an array; dtype and shape are those of the first sample's array
+ *     NAME:npy[N]      an array of up to N rows, of any number in each sample, and NAME_length i32
  *     NAME:txt[N]      any other extension: up to N bytes, u8 (N), and NAME_length i32
  */
 #ifndef SLUICE_WEB_FIELDS_H
 #define SLUICE_WEB_FIELDS_H
 
 #include "stage.h"
+
+/* Limit on the bytes of a row of a column NAME:FIELD[N]. */
+enum { WEB_MOST_ROW = 1 << 26 };
 
 typedef enum web_kind {
     WEB_IMAGE,   /* the first image */
@@ -28,8 +32,8 @@ typedef struct web_field {
     web_kind kind;
     char name[SLUICE_NAME_SIZE];
     char field[40];
-    uint32_t most;   /* WEB_BYTES: the largest number of bytes */
-    uint32_t column; /* index of its column; WEB_BYTES: the next column is the length */
+    uint32_t most;   /* largest number of bytes, or of rows of an array; 0: the size is fixed */
+    uint32_t column; /* index of its column; most > 0: the next column is the length */
 } web_field;
 
 typedef struct web_fields {
@@ -43,7 +47,8 @@ sluice_status web_fields_parse(const char *text, web_fields *fields_out);
 
 /*
  * Writes the columns of the fields into a schema. types[i] is the dtype and shape of field i if it
- * is an array. Returns E_INVALID for invalid or duplicate names.
+ * is an array, with any number of rows if that varies. Returns E_INVALID for invalid or duplicate
+ * names.
  */
 sluice_status web_fields_schema(const web_fields *fields, const sluice_column *types,
                                 stage_schema *schema);

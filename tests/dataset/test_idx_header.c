@@ -52,7 +52,8 @@ static void headers_of_other_files_are_refused(void)
     check_fails(0, 1, shape, SLUICE_E_CORRUPT, "elements of type 0x00");
     check_fails(0x0a, 1, shape, SLUICE_E_CORRUPT, "elements of type 0x0a");
     check_fails(0xff, 1, shape, SLUICE_E_CORRUPT, "elements of type 0xff");
-    check_fails(0x09, 1, shape, SLUICE_E_UNSUPPORTED, "its elements are i8, want unsigned bytes");
+    check_fails(0x09, 1, shape, SLUICE_E_UNSUPPORTED,
+                "its elements are i8 and must be unsigned bytes");
     check_fails(0x0c, 2, shape, SLUICE_E_UNSUPPORTED, "i32");
     check_fails(0x0e, 2, shape, SLUICE_E_UNSUPPORTED, "f64");
     check_fails(8, 5, shape, SLUICE_E_UNSUPPORTED, "it has 5 dimensions, more than 4");

@@ -13,29 +13,39 @@ static sluice_status parse(const char *dict, npy_header *header)
     return npy_header_parse(bytes, size, header);
 }
 
+/* What numpy.dtype() reads; one byte has no order. */
 static void types_and_shapes_are_read(void)
 {
     static const struct {
-        const char *descr;
+        const char *descrs; /* separated by spaces */
         sluice_dtype dtype;
     } types[] = {
-        {"|u1", SLUICE_U8},  {"|b1", SLUICE_U8},  {"|i1", SLUICE_I8},
-        {"<u2", SLUICE_U16}, {"<u4", SLUICE_U32}, {"<i4", SLUICE_I32},
-        {"<i8", SLUICE_I64}, {"<f2", SLUICE_F16}, {"<f4", SLUICE_F32},
+        {"|u1 <u1 =u1 >u1 u1 B uint8 =B", SLUICE_U8}, {"|b1 <b1 =b1 >b1 b1 ? bool |?", SLUICE_U8},
+        {"|i1 <i1 =i1 >i1 i1 b int8", SLUICE_I8},     {"<u2 =u2 u2 H uint16", SLUICE_U16},
+        {"<u4 =u4 u4 I uint32", SLUICE_U32},          {"<i4 =i4 i4 i int32", SLUICE_I32},
+        {"<i8 =i8 i8 q int64", SLUICE_I64},           {"<f2 =f2 f2 e float16", SLUICE_F16},
+        {"<f4 =f4 |f4 f4 f float32", SLUICE_F32},
     };
 
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        npy_header header;
-        char dict[200];
+        char descrs[100];
+        char *rest = NULL;
 
-        snprintf(dict, sizeof(dict), "{'descr': '%s', 'fortran_order': False, 'shape': (7, 3), }",
-                 types[i].descr);
-        T_OK(parse(dict, &header));
-        T_EQ(header.dtype, types[i].dtype);
-        T_TRUE(header.rank == 2 && header.shape[0] == 7 && header.shape[1] == 3);
-        T_EQ(header.row_bytes, 3 * sluice_dtype_size(types[i].dtype));
-        T_EQ(header.data_bytes, 7 * header.row_bytes);
-        T_EQ(header.data_at, 128);
+        snprintf(descrs, sizeof(descrs), "%s", types[i].descrs);
+        for (char *one = strtok_r(descrs, " ", &rest); one != NULL;
+             one = strtok_r(NULL, " ", &rest)) {
+            npy_header header;
+            char dict[200];
+
+            snprintf(dict, sizeof(dict),
+                     "{'descr': '%s', 'fortran_order': False, 'shape': (7, 3), }", one);
+            T_OK(parse(dict, &header));
+            T_EQ(header.dtype, types[i].dtype);
+            T_TRUE(header.rank == 2 && header.shape[0] == 7 && header.shape[1] == 3);
+            T_EQ(header.row_bytes, 3 * sluice_dtype_size(types[i].dtype));
+            T_EQ(header.data_bytes, 7 * header.row_bytes);
+            T_EQ(header.data_at, 128);
+        }
     }
 }
 
@@ -45,6 +55,9 @@ static void dicts_are_read_however_they_are_written(void)
         "{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }\n",
         "{\"shape\":(5,),\"descr\":\"<f4\",\"fortran_order\":False}",
         " { 'fortran_order' : False , 'shape' : ( 5 ) , 'descr' : '<f4' } ",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (5L,), }", /* Python 2 */
+        "{u'descr': u'<f4', u'fortran_order': False, u'shape': (5 L,)}",
+        "{'descr': '<f4', 'fortran_order': True, 'shape': (5,)}", /* both orders are the same */
     };
 
     for (size_t i = 0; i < sizeof(dicts) / sizeof(dicts[0]); i++) {
@@ -53,6 +66,48 @@ static void dicts_are_read_however_they_are_written(void)
         T_OK(parse(dicts[i], &header));
         T_TRUE(header.rank == 1 && header.shape[0] == 5 && header.row_bytes == 4);
     }
+}
+
+static void lengths_of_python_2_are_read(void)
+{
+    npy_header header;
+
+    T_OK(parse("{'descr': '<u1', 'fortran_order': False, 'shape': (3L, 4L, 5L), }", &header));
+    T_TRUE(header.rank == 3 && header.shape[0] == 3 && header.shape[1] == 4 &&
+           header.shape[2] == 5);
+    T_STATUS(parse("{'descr': '<u1', 'fortran_order': False, 'shape': (3LL,)}", &header),
+             SLUICE_E_CORRUPT);
+    T_STATUS(parse("{'descr': '<u1', 'fortran_order': False, 'shape': (L,)}", &header),
+             SLUICE_E_CORRUPT);
+}
+
+/* Arrays of one element, and without elements. */
+static void a_number_has_no_dimension_and_an_array_may_be_empty(void)
+{
+    npy_header header;
+
+    T_OK(parse("{'descr': '<f4', 'fortran_order': True, 'shape': ()}", &header));
+    T_TRUE(header.rank == 0 && header.data_bytes == 4 && !header.is_fortran);
+    T_OK(parse("{'descr': '<f4', 'fortran_order': True, 'shape': (0, 4)}", &header));
+    T_TRUE(header.row_bytes == 16 && header.data_bytes == 0 && !header.is_fortran);
+    T_OK(parse("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 0)}", &header));
+    T_TRUE(header.row_bytes == 0 && header.data_bytes == 0);
+}
+
+static void fortran_order_becomes_c_order(void)
+{
+    static const uint16_t stored[12] = {0, 6, 2, 8, 4, 10, 1, 7, 3, 9, 5, 11}; /* of (2, 3, 2) */
+    uint16_t elements[12];
+    npy_header header;
+
+    T_OK(parse("{'descr': '<u2', 'fortran_order': True, 'shape': (2, 3, 2)}", &header));
+    T_TRUE(header.is_fortran);
+    npy_to_c_order(&header, (const uint8_t *)stored, (uint8_t *)elements);
+    for (uint16_t i = 0; i < 12; i++) {
+        T_EQ(elements[i], i);
+    }
+    T_OK(parse("{'descr': '<u2', 'fortran_order': True, 'shape': (1, 12, 1)}", &header));
+    T_TRUE(!header.is_fortran);
 }
 
 static void versions_2_and_3_have_a_longer_length(void)
@@ -77,8 +132,8 @@ static void bad_headers_are_refused_with_the_reason(void)
     } bad[] = {
         {"", SLUICE_E_CORRUPT, "no dict"},
         {"{", SLUICE_E_CORRUPT, "a key"},
-        {"{}", SLUICE_E_CORRUPT, "want descr, fortran_order and shape"},
-        {"{'descr': '<f4', 'shape': (3,)}", SLUICE_E_CORRUPT, "want descr"},
+        {"{}", SLUICE_E_CORRUPT, "descr, fortran_order and shape must be there"},
+        {"{'descr': '<f4', 'shape': (3,)}", SLUICE_E_CORRUPT, "must be there"},
         {"{'descr': '<f4', 'descr': '<f4', 'shape': (3,)}", SLUICE_E_CORRUPT, "once each"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 'x': 1}", SLUICE_E_CORRUPT,
          "once each"},
@@ -88,19 +143,22 @@ static void bad_headers_are_refused_with_the_reason(void)
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (3", SLUICE_E_CORRUPT, "no end"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': 3}", SLUICE_E_CORRUPT, "tuple"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (-3,)}", SLUICE_E_CORRUPT, "numbers"},
-        {"{'descr': '<f4', 'fortran_order': 0, 'shape': (3,)}", SLUICE_E_CORRUPT, "neither"},
-        {"{'descr': '<f4', 'fortran_order': True, 'shape': (3,)}", SLUICE_E_UNSUPPORTED,
-         "np.ascontiguousarray"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': ()}", SLUICE_E_UNSUPPORTED,
-         "a single number"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (3, 0)}", SLUICE_E_UNSUPPORTED,
-         "no elements"},
+        {"{'descr': '<f4', 'fortran_order': 0, 'shape': (3,)}", SLUICE_E_CORRUPT,
+         "must be True or False"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1)}",
          SLUICE_E_UNSUPPORTED, "more than 7 dimensions"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (3,)}", SLUICE_E_UNSUPPORTED,
          "astype('float32')"},
         {"{'descr': '>f4', 'fortran_order': False, 'shape': (3,)}", SLUICE_E_UNSUPPORTED,
          "astype('<f4')"},
+        {"{'descr': '|O', 'fortran_order': False, 'shape': (3,)}", SLUICE_E_UNSUPPORTED,
+         "element type '|O' must be one of u1"},
+        {"{'descr': '<i2', 'fortran_order': False, 'shape': (3,)}", SLUICE_E_UNSUPPORTED,
+         "element type '<i2' must be one of u1"},
+        {"{'descr': '<', 'fortran_order': False, 'shape': (3,)}", SLUICE_E_UNSUPPORTED,
+         "element type '<' must be"},
+        {"{'descr': ('<f4', (2,)), 'fortran_order': False, 'shape': (3,)}", SLUICE_E_UNSUPPORTED,
+         "structs or arrays"},
         {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,)}", SLUICE_E_UNSUPPORTED,
          "structs"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 2)}",
@@ -141,7 +199,7 @@ static void damaged_headers_do_no_harm(void)
         memcpy(changed, bytes, size);
         changed[i / 256] = (uint8_t)i;
         if (npy_header_parse(changed, size, &header) == SLUICE_OK) {
-            T_TRUE(header.data_at <= size && header.rank >= 1 && header.row_bytes > 0);
+            T_TRUE(header.data_at <= size && header.rank <= SLUICE_MAX_RANK + 1);
         }
     }
 }
@@ -149,6 +207,9 @@ static void damaged_headers_do_no_harm(void)
 const t_test npy_header_tests[] = {
     T_TEST(types_and_shapes_are_read),
     T_TEST(dicts_are_read_however_they_are_written),
+    T_TEST(lengths_of_python_2_are_read),
+    T_TEST(a_number_has_no_dimension_and_an_array_may_be_empty),
+    T_TEST(fortran_order_becomes_c_order),
     T_TEST(versions_2_and_3_have_a_longer_length),
     T_TEST(bad_headers_are_refused_with_the_reason),
     T_TEST(damaged_headers_do_no_harm),

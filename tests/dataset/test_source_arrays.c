@@ -213,6 +213,8 @@ static void bad_files_are_named(void)
 {
     const char *folder = t_folder();
     char files[1600] = "";
+    uint8_t columns[1000];
+    size_t head;
 
     write_arrays(folder);
     npy_write(folder, "short.npy", "<f4", "(30, 3)", arrays.points, sizeof(arrays.points));
@@ -228,6 +230,14 @@ static void bad_files_are_named(void)
     check_npy_fails(t_path(folder, "fifo.npy"), NULL, SLUICE_E_UNSUPPORTED, "fifo.npy");
     check_npy_fails(t_path(folder, "empty"), NULL, SLUICE_E_INVALID, "no *.npy in it");
     check_npy_fails(t_path(folder, "none.npy"), NULL, SLUICE_E_INVALID, "no samples");
+    npy_write(folder, "number.npy", "<i8", "()", arrays.numbers, 8);
+    check_npy_fails(t_path(folder, "number.npy"), NULL, SLUICE_E_UNSUPPORTED, "a single number");
+    npy_write(folder, "empty.npy", "<i8", "(20, 0)", arrays.numbers, 0);
+    check_npy_fails(t_path(folder, "empty.npy"), NULL, SLUICE_E_UNSUPPORTED, "no elements");
+    head = npy_head(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 2)}", columns);
+    t_write_file(t_path(folder, "order.npy"), columns, head + 24);
+    check_npy_fails(t_path(folder, "order.npy"), NULL, SLUICE_E_UNSUPPORTED,
+                    "in Fortran order, where a sample is not in one piece; save np.asc");
     check_npy_fails(t_path(folder, "9-lives.npy"), NULL, SLUICE_E_INVALID, "no name of a column");
     check_npy_fails(t_path(folder, "points.npy"), "a,b", SLUICE_E_INVALID, "2 names for 1 files");
     check_npy_fails(t_path(folder, "points.npy"), "a-name-of-thirty-two-characters!",
@@ -243,7 +253,39 @@ static void bad_files_are_named(void)
 
         snprintf(files + used, sizeof(files) - used, ",%s/points.npy", folder);
     }
-    check_npy_fails(files, NULL, SLUICE_E_INVALID, "want at most 16");
+    check_npy_fails(files, NULL, SLUICE_E_INVALID, "they must be at most 16");
+}
+
+/* Files of other programs: any byte order of one byte, lengths of Python 2, all in Fortran order.
+ */
+static void files_of_other_programs_are_read(void)
+{
+    static const char *const dicts[] = {
+        "{'descr': '<u1', 'fortran_order': False, 'shape': (6, 3), }",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (6L, 3L)}",
+        "{'descr': '<b1', 'fortran_order': False, 'shape': (6, 3)}",
+        "{'descr': '|u1', 'fortran_order': True, 'shape': (18,)}",
+        "{'descr': '=i8', 'fortran_order': True, 'shape': (2, 1)}",
+    };
+    const char *folder = t_folder();
+
+    for (size_t i = 0; i < sizeof(dicts) / sizeof(dicts[0]); i++) {
+        sluice_dataset *dataset = NULL;
+        uint8_t bytes[1100];
+        uint8_t row[8] = {0};
+        void *columns[] = {row};
+        const size_t head = npy_head(1, dicts[i], bytes);
+
+        for (uint8_t k = 0; k < 18; k++) {
+            bytes[head + k] = k;
+        }
+        t_write_file(t_path(folder, "x.npy"), bytes, head + 18);
+        T_OK(sluice_dataset_npy(t_path(folder, "x.npy"), NULL, &dataset));
+        T_OK(sluice_dataset_batch(dataset, 1, false));
+        T_OK(sluice_dataset_get(dataset, 1, 0, 1, columns, NULL));
+        T_EQ(row[0], i < 3 ? 3 : i == 3 ? 1 : 8);
+        sluice_dataset_destroy(dataset);
+    }
 }
 
 static void a_file_that_is_cut_off_while_in_use_is_a_bad_sample(void)
@@ -354,6 +396,7 @@ const t_test source_arrays_tests[] = {
     T_TEST(columns_have_the_types_and_names_of_the_files),
     T_TEST(without_an_image_transforms_are_refused),
     T_TEST(errors_of_files_show_the_stage),
+    T_TEST(files_of_other_programs_are_read),
     T_TEST(bad_files_are_named),
     T_TEST(a_file_that_is_cut_off_while_in_use_is_a_bad_sample),
     T_TEST(a_column_named_mask_stays),

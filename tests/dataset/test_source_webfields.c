@@ -246,16 +246,118 @@ static void bad_members_are_bad_samples(void)
                      "member .txt in the shard");
     check_bad_member("s/1.txt", "123456789", 9, "fields=t:txt[8] | batch 1",
                      "it has 9 bytes, more than 8");
-    check_bad_member("s/1.cls", "x", 1, "fields=y:cls | batch 1", "no whole number of 32 bits");
-    check_bad_member("s/1.cls", "2147483648", 10, "fields=y:cls | batch 1", "no whole number");
-    check_bad_member("s/1.cls", npy, 100, "fields=y:cls | batch 1", "no whole number");
+    check_bad_member("s/1.cls", "x", 1, "fields=y:cls | batch 1",
+                     "it must be a whole number of 32 bits");
+    check_bad_member("s/1.cls", "2147483648", 10, "fields=y:cls | batch 1",
+                     "it must be a whole number");
+    check_bad_member("s/1.cls", npy, 100, "fields=y:cls | batch 1", "it must be a whole number");
     check_bad_member("s/1.npy", npy, npy_bytes(npy, "(3, 2)", 6, 0), "fields=v:npy | batch 1",
-                     "not that of the first sample's: f32, 2 dimensions");
+                     "it is f32 (3, 2) and must be f32 (2, 3), as the first sample's is");
     check_bad_member("s/1.npy", npy, npy_bytes(npy, "(6,)", 6, 0), "fields=v:npy | batch 1",
-                     "not that of the first sample's");
+                     "it is f32 (6) and must be f32 (2, 3)");
     check_bad_member("s/1.npy", npy, npy_bytes(npy, "(2, 3)", 6, 0) - 1, "fields=v:npy | batch 1",
                      "it has 151 bytes, and 152 by its header");
     check_bad_member("s/1.npy", "numpy", 5, "fields=v:npy | batch 1", "this is not a .npy file");
+}
+
+/* Writes a shard of arrays f32: two in each sample, a.npy and b.npy, with these dicts. */
+static void write_arrays(const char *path, uint32_t samples, const char *const (*dicts)[2])
+{
+    tar_maker tar = {0};
+
+    for (uint32_t i = 0; i < samples; i++) {
+        for (uint32_t k = 0; k < 2; k++) {
+            uint8_t bytes[1200];
+            char name[20];
+            char dict[200];
+            size_t size;
+
+            snprintf(dict, sizeof(dict), "{'descr': '<f4', %s}", dicts[i][k]);
+            size = npy_head(1, dict, bytes);
+            for (uint32_t n = 0; n < 6; n++) {
+                const float value = (float)(i * 10 + n);
+
+                memcpy(bytes + size + n * sizeof(value), &value, sizeof(value));
+            }
+            size += strstr(dict, "()") != NULL ? 4 : strstr(dict, "(0,") != NULL ? 0 : 24;
+            snprintf(name, sizeof(name), "%u.%c.npy", i, 'a' + (int)k);
+            tar_add(&tar, name, '0', bytes, size);
+        }
+    }
+    tar_write(&tar, path);
+    tar_free(&tar);
+}
+
+static void numbers_and_fortran_order_are_read(void)
+{
+    static const char *const dicts[2][2] = {
+        {"'fortran_order': False, 'shape': ()", "'fortran_order': True, 'shape': (2, 3)"},
+        {"'fortran_order': True, 'shape': ()", "'fortran_order': False, 'shape': (2, 3)"},
+    };
+    static const float fortran[6] = {0, 2, 4, 1, 3, 5};
+    const char *folder = t_folder();
+    sluice_dataset_info info;
+    sluice_dataset *dataset;
+    float number;
+    float array[6];
+    void *columns[] = {&number, array};
+
+    write_arrays(t_path(folder, "a.tar"), 2, dicts);
+    dataset = parse(folder, "fields=n:a.npy,x:b.npy | batch 2");
+    sluice_dataset_info_init(&info);
+    T_OK(sluice_dataset_inspect(dataset, &info));
+    T_TRUE(info.columns[0].rank == 0 && info.columns[0].dtype == SLUICE_F32);
+    T_TRUE(info.columns[1].rank == 2 && info.columns[1].shape[1] == 3);
+    for (uint32_t i = 0; i < 2; i++) {
+        T_OK(sluice_dataset_get(dataset, 1, 0, i, columns, NULL));
+        T_TRUE(number == (float)(10 * i));
+        for (uint32_t n = 0; n < 6; n++) {
+            T_TRUE(array[n] == (i == 0 ? fortran[n] : (float)(10 + n)));
+        }
+    }
+    sluice_dataset_destroy(dataset);
+}
+
+/* NAME:npy[N]; the first sample, too, may have no rows. */
+static void arrays_may_differ_in_their_rows(void)
+{
+    static const char *const dicts[3][2] = {
+        {"'fortran_order': False, 'shape': (0, 2)", "'fortran_order': True, 'shape': (0, 3, 2)"},
+        {"'fortran_order': True, 'shape': (3, 2)", "'fortran_order': False, 'shape': (1, 3, 2)"},
+        {"'fortran_order': False, 'shape': (0, 2)", "'fortran_order': False, 'shape': (0, 3, 2)"},
+    };
+    static const float fortran[8] = {10, 13, 11, 14, 12, 15, 0, 0};
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    float a[8];
+    float b[6];
+    int32_t lengths[2];
+    void *columns[] = {a, &lengths[0], b, &lengths[1]};
+    void *no_rows[] = {NULL, &lengths[0], NULL, NULL};
+
+    write_arrays(t_path(folder, "a.tar"), 3, dicts);
+    dataset = parse(folder, "fields=a:a.npy[4],b:b.npy[1] | batch 2");
+    for (uint32_t i = 0; i < 3; i++) {
+        memset(a, 0xee, sizeof(a));
+        T_OK(sluice_dataset_get(dataset, 1, 0, i, columns, NULL));
+        T_TRUE(lengths[0] == (i == 1 ? 3 : 0) && lengths[1] == (i == 1 ? 1 : 0));
+        for (uint32_t n = 0; n < 8; n++) {
+            T_TRUE(a[n] == (i == 1 ? fortran[n] : 0));
+        }
+        T_TRUE(b[5] == (i == 1 ? 15 : 0));
+    }
+    lengths[0] = -1;
+    T_OK(sluice_dataset_get(dataset, 1, 0, 1, no_rows, NULL));
+    T_EQ(lengths[0], 3);
+    sluice_dataset_destroy(dataset);
+    dataset = parse(folder, "fields=a:a.npy[2] | batch 2");
+    T_STATUS(sluice_dataset_get(dataset, 1, 0, 1, columns, NULL), SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(), "it is f32 (3, 2) and must be f32 (0 to 2, 2), as [N] and");
+    sluice_dataset_destroy(dataset);
+    check_fails(folder, "fields=a:a.npy | batch 2", SLUICE_E_UNSUPPORTED,
+                "NAME:FIELD[N] reads arrays of 0 to N rows");
+    check_fails(folder, "fields=a:a.npy[67108864] | batch 2", SLUICE_E_UNSUPPORTED,
+                "[N] must be at most 8388608");
 }
 
 static void members_that_are_there_twice_are_bad_samples(void)
@@ -299,21 +401,23 @@ static void bad_lists_of_fields_are_refused(void)
         const char *fields;
         const char *words;
     } bad[] = {
-        {"image", "'image': want NAME:FIELD"},
-        {":jpg", "want NAME:FIELD"},
-        {"a:", "want NAME:FIELD"},
-        {"a:jpg,", "'': want NAME:FIELD"},
-        {"a:.jpg", "want NAME:FIELD"},
-        {"a:b/jpg", "want NAME:FIELD"},
-        {"a:txt", "'a:txt': want NAME:FIELD"},
-        {"a:txt[0]", "want NAME:FIELD"},
+        {"image", "'image' must be NAME:FIELD"},
+        {":jpg", "must be NAME:FIELD"},
+        {"a:", "must be NAME:FIELD"},
+        {"a:jpg,", "'' must be NAME:FIELD"},
+        {"a:.jpg", "must be NAME:FIELD"},
+        {"a:b/jpg", "must be NAME:FIELD"},
+        {"a:txt", "'a:txt' must be NAME:FIELD"},
+        {"a:txt[0]", "must be NAME:FIELD"},
         {"a:txt[67108865]", "at most 67108864"},
-        {"a:txt[99999999999999999999]", "want NAME:FIELD"},
-        {"a:txt[5", "want NAME:FIELD"},
-        {"a:txt[5]x", "want NAME:FIELD"},
-        {"a:npy[5]", "want NAME:FIELD"},
-        {"a:cls@mask", "want NAME:FIELD"},
-        {"a:png@boxes", "want NAME:FIELD"},
+        {"a:txt[99999999999999999999]", "must be NAME:FIELD"},
+        {"a:txt[5", "must be NAME:FIELD"},
+        {"a:txt[5]x", "must be NAME:FIELD"},
+        {"a:npy[0]", "must be NAME:FIELD"},
+        {"a:npy[5]x", "must be NAME:FIELD"},
+        {"a:npy@mask", "must be NAME:FIELD"},
+        {"a:cls@mask", "must be NAME:FIELD"},
+        {"a:png@boxes", "must be NAME:FIELD"},
         {"a:cls,b:CLS", "CLS is there twice"},
         {"a:cls,a:npy", "a"},
         {"a-b:cls", "a-b"},
@@ -376,6 +480,8 @@ const t_test source_webfields_tests[] = {
     T_TEST(samples_need_no_image),
     T_TEST(samples_without_a_field_are_left_out),
     T_TEST(bad_members_are_bad_samples),
+    T_TEST(numbers_and_fortran_order_are_read),
+    T_TEST(arrays_may_differ_in_their_rows),
     T_TEST(members_that_are_there_twice_are_bad_samples),
     T_TEST(a_shard_that_is_cut_off_is_refused),
     T_TEST(bad_lists_of_fields_are_refused),

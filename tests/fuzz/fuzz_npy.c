@@ -1,7 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as the beginning of a .npy file. */
+/* Any bytes as the beginning of a .npy file; elements in Fortran order are put into C order. */
+#include <stdlib.h>
+
 #include "fuzz_target.h"
 #include "npy_header.h"
+
+static void reorder(const npy_header *header, const uint8_t *data)
+{
+    uint8_t *elements = malloc((size_t)header->data_bytes);
+
+    if (elements == NULL) {
+        return;
+    }
+    npy_to_c_order(header, data, elements);
+    if (elements[0] != data[0] ||
+        elements[header->data_bytes - 1] != data[header->data_bytes - 1]) {
+        fuzz_fail("the first and the last element have moved");
+    }
+    free(elements);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -10,14 +27,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (npy_header_parse(data, size, &header) == SLUICE_OK) {
         uint64_t bytes = sluice_dtype_size(header.dtype);
 
-        if (header.data_at > size || header.rank == 0 || header.rank > SLUICE_MAX_RANK + 1) {
+        if (header.data_at > size || header.rank > SLUICE_MAX_RANK + 1) {
             fuzz_fail("a header that cannot be");
         }
         for (uint32_t i = 0; i < header.rank; i++) {
             bytes *= header.shape[i];
         }
-        if (bytes != header.data_bytes || header.row_bytes == 0) {
+        if (bytes != header.data_bytes ||
+            (header.rank > 0 && header.row_bytes * header.shape[0] != bytes)) {
             fuzz_fail("sizes that do not follow from the shape");
+        }
+        if (header.is_fortran && bytes <= size - header.data_at) {
+            reorder(&header, data + header.data_at);
         }
     }
     return 0;
