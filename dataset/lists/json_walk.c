@@ -100,9 +100,19 @@ static bool is_blank(uint8_t c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+/* Passes UTF-8's byte order mark if the cursor is at the beginning of the file. */
+static void pass_mark(json_walk *walk)
+{
+    if (walk->base + walk->at == 0 && walk->end >= 3 &&
+        memcmp(walk->window, "\xEF\xBB\xBF", 3) == 0) {
+        walk->at = 3;
+    }
+}
+
 sluice_status json_walk_peek(json_walk *walk, char *next_out)
 {
     for (;;) {
+        pass_mark(walk);
         while (walk->at < walk->end && is_blank(walk->window[walk->at])) {
             walk->at++;
         }
@@ -119,15 +129,20 @@ sluice_status json_walk_peek(json_walk *walk, char *next_out)
     }
 }
 
-/* Fails because the next character is not `want`. */
-static sluice_status fail_unexpected(const json_walk *walk, const char *want)
+/* Fails because of the next character. */
+static sluice_status fail_unexpected(const json_walk *walk, const char *must_be)
 {
+    const uint8_t next = walk->at < walk->end ? walk->window[walk->at] : 0;
+
     if (walk->at == walk->end) {
-        return sli_fail(SLUICE_E_CORRUPT, "the file ends; want %s", want);
+        return sli_fail(SLUICE_E_CORRUPT, "the file ends; %s must follow", must_be);
     }
-    return walk->window[walk->at] > ' ' && walk->window[walk->at] < 0x7F
-               ? sli_fail(SLUICE_E_CORRUPT, "'%c'; want %s", walk->window[walk->at], want)
-               : sli_fail(SLUICE_E_CORRUPT, "byte 0x%02x; want %s", walk->window[walk->at], want);
+    if (walk->base + walk->at == 0 && (next == 0xFE || next == 0xFF)) {
+        return sli_fail(SLUICE_E_UNSUPPORTED, "the text is UTF-16 and must be UTF-8");
+    }
+    return next > ' ' && next < 0x7F
+               ? sli_fail(SLUICE_E_CORRUPT, "'%c' must be %s", next, must_be)
+               : sli_fail(SLUICE_E_CORRUPT, "byte 0x%02x must be %s", next, must_be);
 }
 
 sluice_status json_walk_pass(json_walk *walk, char want)

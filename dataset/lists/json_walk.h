@@ -42,10 +42,12 @@ void json_walk_end(json_walk *walk);
 /* Returns the position of the cursor. */
 json_place json_walk_place(json_walk *walk);
 
-/* Skips blanks, and returns the next character without passing it; 0 at the end of the file. */
+/* Skips blanks, and UTF-8's byte order mark at the beginning. Returns the next character without
+ * passing it; 0 at the end of the file. */
 sluice_status json_walk_peek(json_walk *walk, char *next_out);
 
-/* Skips blanks, and passes the character `want`. E_CORRUPT: the next character is another one. */
+/* Skips blanks, and passes the character `want`. E_CORRUPT: the next character is another one;
+ * E_UNSUPPORTED: the file is UTF-16. */
 sluice_status json_walk_pass(json_walk *walk, char want);
 
 /*

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "coco_file.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "alloc_int.h"
@@ -19,38 +21,89 @@ typedef struct coco_reader {
     const coco_options *options;
     json_walk walk;
     coco_lists lists;
-    json_place place; /* for errors: of the element that is added; line 0: use the cursor's */
-    char where[64];   /* the element that is read, for messages: "annotations[7]: " */
+    json_place place;      /* for errors: of the element that is added; line 0: use the cursor's */
+    char where[64];        /* the element that is read, for messages: "annotations[7]: " */
+    uint64_t text_numbers; /* whole numbers that are texts */
 } coco_reader;
 
 /* ---- members of an element ------------------------------------------------------------------- */
 
-/* Fails because a member is missing or is not `want`. */
-static sluice_status fail_member(const json_t *element, const char *key, const char *want)
-{
-    return sli_fail(SLUICE_E_CORRUPT, "%s %s; want %s", key,
-                    json_object_get(element, key) == NULL ? "is missing" : "is something else",
-                    want);
-}
-
-static sluice_status get_id(const json_t *element, const char *key, int64_t *id_out)
+/* Returns a member of an element; NULL: it is missing, or null. */
+static const json_t *get_member(const json_t *element, const char *key)
 {
     const json_t *member = json_object_get(element, key);
 
-    if (!json_is_integer(member)) {
-        return fail_member(element, key, "a whole number");
+    return json_is_null(member) ? NULL : member;
+}
+
+/* Fails because a member is missing, or is not what it must be; the message has its value. */
+static sluice_status fail_member(const json_t *element, const char *key, const char *must_be)
+{
+    const size_t flags =
+        JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15);
+    const json_t *member = json_object_get(element, key);
+    char *value = member != NULL ? json_dumps(member, flags) : NULL;
+    sluice_status st;
+
+    st = value != NULL
+             ? sli_fail(SLUICE_E_CORRUPT, "%s is %.80s and must be %s", key, value, must_be)
+             : sli_fail(SLUICE_E_CORRUPT, "%s is missing; it must be %s", key, must_be);
+    free(value);
+    return st;
+}
+
+/* Parses a text that is a whole number as JSON writes it, without leading zeros. */
+static bool parse_whole(const char *text, int64_t *number_out)
+{
+    char again[32];
+    char *end = NULL;
+    long long number;
+
+    errno = 0;
+    number = strtoll(text, &end, 10);
+    snprintf(again, sizeof(again), "%lld", number);
+    *number_out = number;
+    return errno == 0 && strcmp(again, text) == 0;
+}
+
+/*
+ * Gets a whole number. It may be a real, such as 1.0, or a text, such as "1": writers of JSON give
+ * ids of tables and of dataframes so. Texts are counted.
+ */
+static bool get_whole(coco_reader *reader, const json_t *member, int64_t *number_out)
+{
+    static const double most = 9007199254740992.0; /* 2^53: reals up to it are exact */
+    const double real = json_real_value(member);
+
+    if (json_is_string(member)) {
+        reader->text_numbers++;
+        return strlen(json_string_value(member)) == json_string_length(member) &&
+               parse_whole(json_string_value(member), number_out);
     }
-    *id_out = json_integer_value(member);
-    return SLUICE_OK;
+    if (json_is_real(member)) {
+        *number_out = fabs(real) <= most ? (int64_t)real : 0;
+        return fabs(real) <= most && (double)*number_out == real;
+    }
+    *number_out = json_integer_value(member);
+    return json_is_integer(member);
+}
+
+static sluice_status get_id(coco_reader *reader, const json_t *element, const char *key,
+                            int64_t *id_out)
+{
+    return get_whole(reader, get_member(element, key), id_out)
+               ? SLUICE_OK
+               : fail_member(element, key, "a whole number");
 }
 
 /* Gets the width or height of an image; 0 if it is not listed. */
-static sluice_status get_side(const json_t *element, const char *key, uint32_t *side_out)
+static sluice_status get_side(coco_reader *reader, const json_t *element, const char *key,
+                              uint32_t *side_out)
 {
-    const json_t *member = json_object_get(element, key);
-    const json_int_t side = json_integer_value(member);
+    const json_t *member = get_member(element, key);
+    int64_t side = 0;
 
-    if (member != NULL && (!json_is_integer(member) || side < 1 || side > INT32_MAX)) {
+    if (member != NULL && (!get_whole(reader, member, &side) || side < 1 || side > INT32_MAX)) {
         return fail_member(element, key, "a whole number from 1 to 2147483647");
     }
     *side_out = (uint32_t)side;
@@ -85,17 +138,17 @@ static sluice_status keep_name(coco_lists *lists, const json_t *element, const c
 
 static sluice_status get_box(const json_t *element, float *corners)
 {
-    static const char want[] = "a list of 4 finite numbers x,y,width,height";
+    static const char must_be[] = "a list of 4 finite numbers x,y,width,height";
     const json_t *member = json_object_get(element, "bbox");
 
     if (!json_is_array(member) || json_array_size(member) != 4) {
-        return fail_member(element, "bbox", want);
+        return fail_member(element, "bbox", must_be);
     }
     for (size_t i = 0; i < 4; i++) {
         const json_t *number = json_array_get(member, i);
 
         if (!json_is_number(number) || fabs(json_number_value(number)) > 1e30) {
-            return fail_member(element, "bbox", want);
+            return fail_member(element, "bbox", must_be);
         }
         corners[i] = (float)json_number_value(number);
     }
@@ -114,13 +167,13 @@ static sluice_status add_image(coco_reader *reader, const json_t *element)
     coco_lists *lists = &reader->lists;
     listed_image image = {.place = reader->place};
     listed_image *grown;
-    sluice_status st = get_id(element, "id", &image.id);
+    sluice_status st = get_id(reader, element, "id", &image.id);
 
     if (st == SLUICE_OK) {
-        st = get_side(element, "width", &image.width);
+        st = get_side(reader, element, "width", &image.width);
     }
     if (st == SLUICE_OK) {
-        st = get_side(element, "height", &image.height);
+        st = get_side(reader, element, "height", &image.height);
     }
     if (st == SLUICE_OK) {
         st = keep_name(lists, element, "file_name", PATH_MAX - 1, &image.name);
@@ -142,7 +195,7 @@ static sluice_status add_category(coco_reader *reader, const json_t *element)
     coco_lists *lists = &reader->lists;
     listed_category category = {.place = reader->place};
     listed_category *grown;
-    sluice_status st = get_id(element, "id", &category.id);
+    sluice_status st = get_id(reader, element, "id", &category.id);
 
     if (st == SLUICE_OK) {
         st = keep_name(lists, element, "name", 1023, &category.name);
@@ -160,13 +213,13 @@ static sluice_status add_category(coco_reader *reader, const json_t *element)
     return SLUICE_OK;
 }
 
-static sluice_status get_crowd(const json_t *element, uint32_t *crowd_out)
+static sluice_status get_crowd(coco_reader *reader, const json_t *element, uint32_t *crowd_out)
 {
-    const json_t *member = json_object_get(element, "iscrowd");
-    const json_int_t crowd = json_is_true(member) ? 1 : json_integer_value(member);
+    const json_t *member = get_member(element, "iscrowd");
+    int64_t crowd = json_is_true(member) ? 1 : 0;
 
     if (member != NULL && !json_is_boolean(member) &&
-        (!json_is_integer(member) || crowd < 0 || crowd > 1)) {
+        (!get_whole(reader, member, &crowd) || crowd < 0 || crowd > 1)) {
         return fail_member(element, "iscrowd", "0 or 1");
     }
     *crowd_out = (uint32_t)crowd;
@@ -178,14 +231,14 @@ static sluice_status add_annotation(coco_reader *reader, const json_t *element)
     coco_lists *lists = &reader->lists;
     listed_box box = {.place = reader->place};
     listed_box *grown;
-    sluice_status st = get_crowd(element, &box.crowd);
+    sluice_status st = get_crowd(reader, element, &box.crowd);
 
     if (st != SLUICE_OK || (box.crowd == 1 && !reader->options->keep_crowds)) {
         return st;
     }
-    st = get_id(element, "image_id", &box.image);
+    st = get_id(reader, element, "image_id", &box.image);
     if (st == SLUICE_OK) {
-        st = get_id(element, "category_id", &box.category);
+        st = get_id(reader, element, "category_id", &box.category);
     }
     if (st == SLUICE_OK) {
         st = get_box(element, box.corners);
@@ -387,8 +440,8 @@ static sluice_status read_file(coco_reader *reader)
     for (uint32_t i = 0; i < LISTS && st == SLUICE_OK; i++) {
         st = seen[i] ? st
                      : sli_fail(SLUICE_E_CORRUPT,
-                                "there is no list %s: want COCO's annotations of detection, "
-                                "instances_*.json",
+                                "there is no list %s; the file must be COCO's annotations of "
+                                "detection, instances_*.json",
                                 coco_list_table[i].key);
     }
     return st;
@@ -418,6 +471,9 @@ sluice_status coco_file_read(int fd, const coco_options *options, coco_set *set_
     st = read_file(&reader);
     if (st == SLUICE_OK) {
         st = coco_set_make(&reader.lists, options->max_boxes, set_out, &reader.place);
+    }
+    if (st == SLUICE_OK) {
+        set_out->text_numbers = reader.text_numbers;
     }
     if (st != SLUICE_OK) {
         st = add_place(&reader, st);

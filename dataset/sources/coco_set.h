@@ -80,7 +80,8 @@ typedef struct coco_set {
     size_t box_count;
     size_t *classes; /* offset of each category's name in `names`, by label */
     size_t class_count;
-    size_t empty_boxes; /* number of boxes without an area, which are left out */
+    size_t empty_boxes;    /* number of boxes without an area, which are left out */
+    uint64_t text_numbers; /* ids and other whole numbers that the file gives as texts */
 } coco_set;
 
 /*

@@ -70,6 +70,13 @@ static sluice_status read_set(coco_source *coco, const char *path)
         sli_log(SLUICE_LOG_WARN, "coco: %s: %zu boxes without an area are left out", path,
                 coco->set.empty_boxes);
     }
+    if (st == SLUICE_OK && coco->set.text_numbers > 0) {
+        sli_log(
+            SLUICE_LOG_WARN,
+            "coco: %s: %llu ids or other whole numbers are texts such as \"7\", and are read as "
+            "numbers; the column image_id is i64",
+            path, (unsigned long long)coco->set.text_numbers);
+    }
     return st;
 }
 

@@ -6,6 +6,7 @@
 
 #include "dataset_kit.h"
 #include "list_kit.h"
+#include "log_kit.h"
 #include "source_kit.h"
 #include "testing.h"
 
@@ -150,6 +151,44 @@ static void boxes_follow_as_those_of_a_list(void)
     T_TRUE(kept > 0 && kept < 48);
 }
 
+/* As dataframes, Windows programs and writers of other languages give them. */
+static void other_forms_of_numbers_are_read(void)
+{
+    static const char *const forms[] = {
+        "\xEF\xBB\xBF{'images':[{'id':7.0,'file_name':'a.ppm','width':40.0,'height':3e1}],"
+        "'categories':[{'id':2.0,'name':'x'},{'id':1.0,'name':'y'}],'annotations':["
+        "{'image_id':7.0,'category_id':2.0,'bbox':[0.0,0.0,4,30],'iscrowd':0.0},"
+        "{'image_id':7,'category_id':1,'bbox':[0,0,4,30],'iscrowd':1.0}]}",
+        "{'images':[{'id':'7','file_name':'a.ppm','width':null,'height':null}],"
+        "'categories':[{'id':'2','name':'x'},{'id':'1','name':'y'}],'annotations':["
+        "{'image_id':'7','category_id':'2','bbox':[0,0,4,30],'iscrowd':null,'area':null},"
+        "{'image_id':'7','category_id':1,'bbox':[0,0,4,30],'iscrowd':true,'area':NaN}]}",
+    };
+    static const float want[4] = {0, 0, 4, 30};
+    const char *folder = t_folder();
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    for (int i = 0; i < 2; i++) {
+        engine_run run;
+        sluice_dataset *dataset = coco_dataset(folder, forms[i], "| decode | batch 1");
+
+        kit_log_start(NULL, NULL);
+        open_run(&run, dataset, &(run_options){.workers = 1});
+        T_OK(next_batch(&run));
+        T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 1);
+        T_EQ(memcmp(column_row(&run, "boxes", 0), want, sizeof(want)), 0);
+        T_EQ(*(const int32_t *)column_row(&run, "classes", 0), 1);
+        T_EQ(*(const int64_t *)column_row(&run, "image_id", 0), 7);
+        close_run(&run);
+        sluice_dataset_destroy(dataset);
+        if (i == 0) {
+            T_STR(kit_log_stop(), "");
+        } else {
+            T_CONTAINS(kit_log_stop(), "c.json: 5 ids or other whole numbers are texts");
+        }
+    }
+}
+
 /* Boxes that reach beyond their image by rounding are clipped; empty ones are left out. */
 static void rounded_and_empty_boxes_are_mended(void)
 {
@@ -197,30 +236,41 @@ static void bad_files_say_where(void)
         const char *json;
         const char *words;
     } bad[] = {
-        {"", "byte 0, line 1: the file ends; want '{'"},
-        {"[]", "byte 0, line 1: '['; want '{'"},
+        {"", "byte 0, line 1: the file ends; '{' must follow"},
+        {"[]", "byte 0, line 1: '[' must be '{'"},
         {"{}", "there is no list images"},
         {"{" IMAGES ",'annotations':[]}", "there is no list categories"},
-        {"{\n'images':\n[3]", "byte 13, line 3: images[0]: '3'; want '{'"},
+        {"{\n'images':\n[3]", "byte 13, line 3: images[0]: '3' must be '{'"},
         {"{'images':[{'id':1", "byte 18, line 1: images[0]: the file ends"},
         {"{'x':[[1,2]", "the file ends within a value: it is cut off"},
         {"{'x':'a\\'", "the file ends within a value: it is cut off"},
-        {"{'x' 3}", "byte 5, line 1: '3'; want ':'"},
-        {"{'x':3 'y'", "byte 7, line 1: '\"'; want ',' or '}'"},
-        {"{\x01", "byte 1, line 1: byte 0x01; want '\"'"},
-        {"{'x':}", "'}'; want a value"},
-        {"{7:3}", "'7'; want '\"'"},
+        {"{'x' 3}", "byte 5, line 1: '3' must be ':'"},
+        {"{'x':3 'y'", "byte 7, line 1: '\"' must be ',' or '}'"},
+        {"{\x01", "byte 1, line 1: byte 0x01 must be '\"'"},
+        {"{'x':}", "'}' must be a value"},
+        {"{7:3}", "'7' must be '\"'"},
         {WITH_BOX("") " 3", "something follows the end"},
         {"{" IMAGES "," IMAGES "}", "a second list images"},
         {WITH_IMAGE("{'file_name':'a'}"), "byte 11, line 1: images[0]: id is missing"},
-        {WITH_IMAGE("{'id':'1','file_name':'a'}"), "id is something else; want a whole number"},
-        {WITH_IMAGE("{'id':1.5,'file_name':'a'}"), "id is something else"},
+        {WITH_IMAGE("{'id':'1x','file_name':'a'}"), "id is \"1x\" and must be a whole number"},
+        {WITH_IMAGE("{'id':1.5,'file_name':'a'}"), "id is 1.5 and must be a whole number"},
+        {WITH_IMAGE("{'id':1e300,'file_name':'a'}"), "id is 1e300 and must be"},
+        {WITH_IMAGE("{'id':'007','file_name':'a'}"), "id is \"007\" and must be"},
+        {WITH_IMAGE("{'id':'99999999999999999999','file_name':'a'}"), "id is \"99999"},
+        {WITH_IMAGE("{'id':' 1','file_name':'a'}"), "id is \" 1\" and must be"},
+        {WITH_IMAGE("{'id':'1\\u0001','file_name':'a'}"), "id is \"1\\u0001\" and must be"},
+        {WITH_IMAGE("{'id':null,'file_name':'a'}"), "id is null and must be"},
+        {WITH_IMAGE("{'id':true,'file_name':'a'}"), "id is true and must be"},
+        {WITH_IMAGE("{'id':[1],'file_name':'a'}"), "id is [1] and must be"},
         {WITH_IMAGE("{'id':99999999999999999999,'file_name':'a'}"), "this is not JSON: too big"},
-        {WITH_IMAGE("{'id':1,'file_name':''}"), "file_name is something else; want a text"},
+        {WITH_IMAGE("{'id':1,'file_name':''}"), "file_name is \"\" and must be a text"},
         {WITH_IMAGE("{'id':1,'file_name':'a\\u0000'}"), "this is not JSON: \\u0000"},
         {WITH_IMAGE("{'id':1,'id':2,'file_name':'a'}"), "a second id"},
-        {WITH_IMAGE("{'id':1,'file_name':'a','width':0}"), "width is something else"},
-        {WITH_IMAGE("{'id':1,'file_name':'a','height':2147483648}"), "height is something else"},
+        {WITH_IMAGE("{'id':1,'file_name':'a','width':0}"),
+         "width is 0 and must be a whole number from 1 to"},
+        {WITH_IMAGE("{'id':1,'file_name':'a','height':2147483648}"),
+         "height is 2147483648 and must be"},
+        {WITH_IMAGE("{'id':1,'file_name':'a','width':640.5}"), "width is 640.5 and must be"},
         {WITH_IMAGE("{'id':1,'file_name':'a'},\n{'id':1,'file_name':'b'}"),
          "byte 37, line 2: a second image with the id 1"},
         {"{" IMAGES ",'annotations':[],'categories':[{'id':1,'name':'a'},{'id':1,'name':'b'}]}",
@@ -228,15 +278,15 @@ static void bad_files_say_where(void)
         {WITH_BOX(BOX(71, 9, "1,2,3,4") "}"), "no image has the id 71"},
         {WITH_BOX(BOX(70, 2, "1,2,3,4") "}"), "no category has the id 2"},
         {WITH_BOX("{'image_id':70,'category_id':9}"), "annotations[0]: bbox is missing"},
-        {WITH_BOX(BOX(70, 9, "1,2,3") "}"), "bbox is something else; want a list of 4"},
-        {WITH_BOX(BOX(70, 9, "1,2,3,'4'") "}"), "bbox is something else"},
+        {WITH_BOX(BOX(70, 9, "1,2,3") "}"), "bbox is [1,2,3] and must be a list of 4"},
+        {WITH_BOX(BOX(70, 9, "1,2,3,'4'") "}"), "bbox is [1,2,3,\"4\"] and must be"},
         {WITH_BOX(BOX(70, 9, "1,2,3,NaN") "}"), "this is not JSON"},
         {WITH_BOX(BOX(70, 9, "1,2,3,1e999") "}"), "this is not JSON: real number overflow"},
-        {WITH_BOX(BOX(70, 9, "1e31,2,3,4") "}"), "bbox is something else"},
+        {WITH_BOX(BOX(70, 9, "1e31,2,3,4") "}"), "bbox is [1e31,2,3,4] and must be"},
         {WITH_BOX(BOX(70, 9, "1,2,3,-4") "}"), "bbox has the negative size 3x-4"},
         {WITH_BOX(BOX(70, 9, "-1.5,2,3,4") "}"), "reaches beyond its image, of 40x30"},
         {WITH_BOX(BOX(-5, 9, "1,2,3,29.5") "}"), "the box from 1,2 to 4,31.5 reaches beyond"},
-        {WITH_BOX(BOX(70, 9, "1,2,3,4") ",'iscrowd':2}"), "iscrowd is something else; want 0 or 1"},
+        {WITH_BOX(BOX(70, 9, "1,2,3,4") ",'iscrowd':2}"), "iscrowd is 2 and must be 0 or 1"},
     };
     const char *folder = t_folder();
 
@@ -244,6 +294,8 @@ static void bad_files_say_where(void)
         check_file_refused(folder, bad[i].json, SLUICE_E_CORRUPT, bad[i].words);
     }
     check_file_refused(folder, WITH_IMAGE(""), SLUICE_E_INVALID, "no valid data");
+    check_file_refused(folder, "\xFF\xFE{\x01", SLUICE_E_UNSUPPORTED,
+                       "is UTF-16 and must be UTF-8");
     check_file_refused(
         folder,
         WITH_BOX(BOX(70, 9, "1,2,3,4") "}," BOX(70, 9, "1,2,3,4") "}," BOX(
@@ -374,6 +426,7 @@ const t_test source_coco_tests[] = {
     T_TEST(columns_are_what_the_file_lists),
     T_TEST(crowds_are_dropped_or_kept),
     T_TEST(boxes_follow_as_those_of_a_list),
+    T_TEST(other_forms_of_numbers_are_read),
     T_TEST(rounded_and_empty_boxes_are_mended),
     T_TEST(bad_files_say_where),
     T_TEST(large_and_deep_files_are_read_in_parts),
