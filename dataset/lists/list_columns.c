@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "point_range.h"
 #include "status_int.h"
@@ -23,13 +24,26 @@ static const struct {
     {"darknet", "x,y,width,height of its middle and size, in parts of the image from 0 to 1"},
 };
 
+/* Returns the text without the blanks around it; removes those at its end. */
+static char *trim(char *text)
+{
+    size_t length;
+
+    text += strspn(text, " \t");
+    length = strlen(text);
+    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t')) {
+        text[--length] = '\0';
+    }
+    return text;
+}
+
 /* ---- the header ------------------------------------------------------------------------------ */
 
 static sluice_status bad_field(const char *text)
 {
     return sli_fail(
         SLUICE_E_INVALID,
-        "'%.100s' is no column: want image, label, or NAME:KIND, where KIND is image, mask, "
+        "'%.100s' must be a column: image, label, or NAME:KIND, where KIND is image, mask, "
         "boxes[N], coco[N], voc[N], darknet[N], points[N], text[N], or a type such as f32, "
         "f32[N] or i32[N]@BOXES, and N is at most %d",
         text, MOST_ELEMENTS);
@@ -187,7 +201,7 @@ static sluice_status choose_kind(const list_columns *columns, const header_words
                             words->boxes);
         }
         if (columns->fields[field->boxes].most != field->most) {
-            return sli_fail(SLUICE_E_INVALID, "%s: want [%u], as many as %s", words->name,
+            return sli_fail(SLUICE_E_INVALID, "%s must have [%u], as many as %s", words->name,
                             columns->fields[field->boxes].most, words->boxes);
         }
     }
@@ -249,9 +263,12 @@ sluice_status list_add_column(list_columns *columns, const char *text)
 {
     list_column field = {.length = -1, .boxes = -1};
     header_words words;
-    sluice_status st =
-        take_apart(text, &words) ? choose_kind(columns, &words, text, &field) : bad_field(text);
+    char own[128];
+    sluice_status st;
 
+    snprintf(own, sizeof(own), "%s", text);
+    st = take_apart(trim(own), &words) ? choose_kind(columns, &words, text, &field)
+                                       : bad_field(text);
     if (st != SLUICE_OK) {
         return st;
     }
@@ -272,6 +289,25 @@ void list_plain_columns(list_columns *columns, uint32_t fields)
     for (uint32_t i = 0; i < fields && i < 2; i++) {
         (void)list_add_column(columns, names[i]);
     }
+    columns->is_plain = true;
+}
+
+sluice_status list_check_first(const list_field *first, char separator)
+{
+    char text[80] = "";
+
+    if (first->length < sizeof(text)) {
+        memcpy(text, first->text, first->length);
+    }
+    if (strcasecmp(text, "image") != 0 && strncasecmp(text, "image,label", 11) != 0 &&
+        strncasecmp(text, "image;label", 11) != 0 && strncasecmp(text, "image\tlabel", 11) != 0) {
+        return SLUICE_OK;
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "'%s' can be read in two ways: the header of a list must be image, label or "
+                    "other columns, in lower case and separated by a %s; the path of an image must "
+                    "be ./%s",
+                    text, separator == ',' ? "comma, since the name ends in .csv" : "tab", text);
 }
 
 /* ---- fields of a record ---------------------------------------------------------------------- */
@@ -297,21 +333,24 @@ static bool take_element(elements *from, char separator, char *text, size_t size
     return true;
 }
 
-/* Parses a decimal integer within [low, high]. */
+/* Parses a decimal integer within [low, high]. It may end in .0, as dataframes write it. */
 static bool parse_integer(const char *text, int64_t low, int64_t high, int64_t *number_out)
 {
     const bool negative = *text == '-';
     const char *at = text + negative;
     int64_t number = 0;
 
-    if (*at == '\0') {
+    if (*at < '0' || *at > '9') {
         return false;
     }
-    for (; *at != '\0'; at++) {
+    for (; *at != '\0' && *at != '.'; at++) {
         if (*at < '0' || *at > '9' || __builtin_mul_overflow(number, 10, &number) ||
             __builtin_sub_overflow(number, *at - '0', &number)) {
             return false;
         }
+    }
+    if (*at == '.' && (at[1] == '\0' || at[1 + strspn(at + 1, "0")] != '\0')) {
+        return false;
     }
     if (!negative && __builtin_sub_overflow(0, number, &number)) {
         return false;
@@ -363,6 +402,12 @@ static bool write_number(const char *text, sluice_dtype dtype, void *to)
     }
 }
 
+/* Number of bytes of a field that messages show. */
+static int shown_length(const list_field *field)
+{
+    return field->length < 80 ? (int)field->length : 80;
+}
+
 /* Parses comma-separated numbers and stores them. With `to` NULL it only checks them. */
 static sluice_status write_numbers(const list_column *field, const list_field *text, uint8_t *to,
                                    uint32_t *count_out)
@@ -379,8 +424,9 @@ static sluice_status write_numbers(const list_column *field, const list_field *t
             return sli_fail(SLUICE_E_CORRUPT, "more than %u numbers", field->most);
         }
         if (!take_element(&from, ',', word, sizeof(word)) ||
-            !write_number(word, field->dtype, number)) {
-            return sli_fail(SLUICE_E_CORRUPT, "element %u is no number of type %s", count + 1,
+            !write_number(trim(word), field->dtype, number)) {
+            return sli_fail(SLUICE_E_CORRUPT, "element %u of '%.*s' must be a number of type %s",
+                            count + 1, shown_length(text), text->text,
                             sluice_dtype_name(field->dtype));
         }
         if (to != NULL) {
@@ -401,7 +447,7 @@ static sluice_status write_box(box_form form, const char *text, uint32_t number,
         char word[64];
 
         good = from.at != NULL && take_element(&from, ',', word, sizeof(word)) &&
-               write_number(word, SLUICE_F32, &box[i]);
+               write_number(trim(word), SLUICE_F32, &box[i]);
     }
     if (good) {
         box_to_corners(form, box);
@@ -421,12 +467,13 @@ static sluice_status write_point(const char *text, uint32_t number, float *point
         char word[64];
 
         good = from.at != NULL && take_element(&from, ',', word, sizeof(word)) &&
-               write_number(word, SLUICE_F32, &point[i]);
+               write_number(trim(word), SLUICE_F32, &point[i]);
     }
     return good && from.at == NULL && point_is_valid(point)
                ? SLUICE_OK
-               : sli_fail(SLUICE_E_CORRUPT, "point %u is not x,y with numbers from -1e6 to 1e6",
-                          number);
+               : sli_fail(SLUICE_E_CORRUPT,
+                          "point %u, '%.60s', must be x,y with numbers from -1e6 to 1e6", number,
+                          text);
 }
 
 /* Parses boxes or points, which are separated by semicolons, and stores them. */
@@ -482,6 +529,21 @@ static sluice_status write_text(const list_column *field, const list_field *text
     return SLUICE_OK;
 }
 
+/* Fails because of a field of one number. In a list without a header it may be meant otherwise. */
+static sluice_status bad_number(const list_columns *columns, sluice_dtype dtype,
+                                const list_field *text)
+{
+    return columns->is_plain
+               ? sli_fail(
+                     SLUICE_E_CORRUPT,
+                     "'%.*s' must be a number of type %s, the label of a list without a "
+                     "header; if this line is the header, its columns must be image and label; "
+                     "if labels are texts, the header must be image and label:text[N]",
+                     shown_length(text), text->text, sluice_dtype_name(dtype))
+               : sli_fail(SLUICE_E_CORRUPT, "'%.*s' must be a number of type %s",
+                          shown_length(text), text->text, sluice_dtype_name(dtype));
+}
+
 sluice_status list_write_field(const list_columns *columns, uint32_t field, const list_field *text,
                                void *const *row, uint32_t *count_out)
 {
@@ -497,9 +559,8 @@ sluice_status list_write_field(const list_columns *columns, uint32_t field, cons
 
         if (text->length >= sizeof(word) ||
             list_copy_field(text, word, sizeof(word)) != SLUICE_OK ||
-            !write_number(word, at->dtype, number)) {
-            return sli_fail(SLUICE_E_CORRUPT, "this is no number of type %s",
-                            sluice_dtype_name(at->dtype));
+            !write_number(trim(word), at->dtype, number)) {
+            return bad_number(columns, at->dtype, text);
         }
         if (to != NULL) {
             memcpy(to, number, sluice_dtype_size(at->dtype));

@@ -12,7 +12,8 @@
  *     darknet[N]   up to N boxes as in darknet: x,y of the centre, width, height, as fractions of
  *                  the image's width and height
  *     points[N]    up to N points, x,y;..., in pixels of the image; they may be outside it
- *     T            one number of type T: u8, i8, u16, i32, u32, i64, f32
+ *     T            one number of type T: u8, i8, u16, i32, u32, i64, f32; an integer may be
+ *                  written as 7.0; blanks around numbers are skipped
  *     T[N]         up to N numbers, separated by commas
  *     T[N]@BOXES   one number per box or point of the column BOXES, dropped with its box or
  *                  exchanged with its point
@@ -48,6 +49,7 @@ typedef struct list_column {
 
 typedef struct list_columns {
     uint32_t count; /* number of fields */
+    bool is_plain;  /* the list has no header; see list_plain_columns() */
     list_column fields[SLUICE_MAX_COLUMNS];
     stage_schema schema; /* the columns of the batch, before decoding */
 } list_columns;
@@ -60,6 +62,12 @@ sluice_status list_add_column(list_columns *columns, const char *text);
 
 /* Adds the columns of a list without a header: image, or image and label. */
 void list_plain_columns(list_columns *columns, uint32_t fields);
+
+/*
+ * Fails if the first field of a list without a header may be a header in another form: in upper
+ * case, or with another separator.
+ */
+sluice_status list_check_first(const list_field *first, char separator);
 
 /*
  * Parses a field that is not a path, and writes it into its columns of a row. `row` has one entry

@@ -26,6 +26,14 @@ uint64_t number_text_lines(const char *text, size_t size)
     return lines;
 }
 
+/* The whole text, without UTF-8's byte order mark at its beginning. */
+static line_cursor first_line(const char *text, size_t size)
+{
+    const bool has_mark = size > 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0;
+
+    return (line_cursor){text + (has_mark ? 3 : 0), text + size};
+}
+
 /*
  * Copies the next line, or "" if the line is too long or contains a zero byte. False: no line is
  * left.
@@ -72,7 +80,7 @@ static bool parse_index(const char *line, uint64_t limit, uint64_t *number_out)
 sluice_status number_text_indices(const char *text, size_t size, uint64_t limit,
                                   uint32_t *numbers_out, uint64_t *line_out)
 {
-    line_cursor cursor = {text, text + size};
+    line_cursor cursor = first_line(text, size);
     char line[LINE_SIZE];
     uint64_t count = 0;
 
@@ -87,8 +95,8 @@ sluice_status number_text_indices(const char *text, size_t size, uint64_t limit,
 
         if (!parse_index(line, limit, &number)) {
             *line_out = count + 1;
-            return sli_fail(SLUICE_E_CORRUPT, "'%s' is no sample number: want one from 0 to %llu",
-                            line, (unsigned long long)(limit - 1));
+            return sli_fail(SLUICE_E_CORRUPT, "'%s' must be a sample number from 0 to %llu", line,
+                            (unsigned long long)(limit - 1));
         }
         numbers_out[count++] = (uint32_t)number;
     }
@@ -98,14 +106,14 @@ sluice_status number_text_indices(const char *text, size_t size, uint64_t limit,
 sluice_status number_text_weights(const char *text, size_t size, double *numbers_out,
                                   uint64_t *line_out)
 {
-    line_cursor cursor = {text, text + size};
+    line_cursor cursor = first_line(text, size);
     char line[LINE_SIZE];
     uint64_t count = 0;
 
     while (take_line(&cursor, line)) {
         if (!sli_parse_real(line, &numbers_out[count]) || !(numbers_out[count] >= 0)) {
             *line_out = count + 1;
-            return sli_fail(SLUICE_E_CORRUPT, "'%s' is no weight: want a number from 0", line);
+            return sli_fail(SLUICE_E_CORRUPT, "'%s' must be a finite number of at least 0", line);
         }
         count++;
     }

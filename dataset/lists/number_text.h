@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parses a text with one number per line. Lines end in LF or CRLF; the last line needs no line
- * break.
+ * break. The text may begin with UTF-8's byte order mark.
  */
 #ifndef SLUICE_NUMBER_TEXT_H
 #define SLUICE_NUMBER_TEXT_H

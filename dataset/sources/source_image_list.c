@@ -103,7 +103,10 @@ static sluice_status load_text(image_list *list, const char *path)
     }
     st = read_text(list, fd);
     close(fd);
-    return st;
+    return st == SLUICE_OK && (strncmp(list->text, "\xFF\xFE", 2) == 0 ||
+                               strncmp(list->text, "\xFE\xFF", 2) == 0)
+               ? sli_fail(SLUICE_E_UNSUPPORTED, "the list is UTF-16 and must be UTF-8")
+               : st;
 }
 
 static list_cursor cursor_at(const image_list *list, uint64_t offset)
@@ -133,6 +136,7 @@ static sluice_status read_header(image_list *list, list_cursor *cursor, const ch
         if (st == SLUICE_OK && fields++ == 0) {
             is_header = (field.length == 5 && memcmp(field.text, "image", 5) == 0) ||
                         memchr(field.text, ':', field.length) != NULL;
+            st = is_header ? st : list_check_first(&field, list->separator);
         }
         if (st == SLUICE_OK && is_header) {
             st = list_copy_field(&field, text, sizeof(text));
@@ -199,7 +203,7 @@ static sluice_status check_record(const image_list *list, list_cursor *cursor, c
             st = check_field(list, i, &field, counts);
         }
         if (st == SLUICE_OK && last && i + 1 < list->columns.count) {
-            st = sli_fail(SLUICE_E_CORRUPT, "%u fields, want %u", i + 1, list->columns.count);
+            st = sli_fail(SLUICE_E_CORRUPT, "%u fields must be %u", i + 1, list->columns.count);
         }
     }
     return st;

@@ -295,11 +295,11 @@ static void bad_files_of_numbers_are_named_with_their_line(void)
 {
     check_file_fails("subset @", "", SLUICE_E_INVALID, "the file has no lines");
     check_file_fails("subset @", "0\n1\n3\n", SLUICE_E_CORRUPT,
-                     "numbers.txt:3: '3' is no sample number: want one from 0 to 2");
+                     "numbers.txt:3: '3' must be a sample number from 0 to 2");
     check_file_fails("weights @", "1\n2\n", SLUICE_E_INVALID, "2 lines for 3 samples");
     check_file_fails("weights @", "1\n2\n3\n4\n", SLUICE_E_INVALID, "4 lines for 3 samples");
     check_file_fails("weights @", "1\n-2\n3\n", SLUICE_E_CORRUPT,
-                     "numbers.txt:2: '-2' is no weight");
+                     "numbers.txt:2: '-2' must be a finite number of at least 0");
     check_file_fails("weights @", "0\n0\n0\n", SLUICE_E_INVALID, "all weights are 0");
     check_open_fails("synthetic 3 1,1,1 | subset /nonexistent/x", SLUICE_E_IO,
                      "subset: /nonexistent/x: cannot open");

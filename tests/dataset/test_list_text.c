@@ -133,6 +133,10 @@ static void numbers_are_exact(void)
     T_EQ(byte, 255);
     T_OK(write("x:f32", "-1.5e-3", &real, NULL));
     T_TRUE(real == -1.5e-3F);
+    T_OK(write("x:u8", " 7.0 ", &byte, NULL));
+    T_EQ(byte, 7);
+    T_OK(write("x:i32[3]", "5.00, -6.0 ,\t7", three, &length));
+    T_TRUE(length == 3 && three[0] == 5 && three[1] == -6 && three[2] == 7);
     T_OK(write("x:i32[3]", "7,-8", three, &length));
     T_TRUE(length == 2 && three[0] == 7 && three[1] == -8 && three[2] == 0);
     T_OK(write("x:i32[3]", "", three, &length));
@@ -148,15 +152,22 @@ static void bad_fields_are_refused(void)
         const char *text;
         const char *words;
     } bad[] = {
-        {"x:i64", "9223372036854775808", "no number of type i64"},
-        {"x:i64", "-9223372036854775809", "no number of type i64"},
-        {"x:u8", "256", "no number of type u8"},
-        {"x:u8", "-1", "no number of type u8"},
-        {"x:i32", "", "no number of type i32"},
-        {"x:i32", "1 ", "no number of type i32"},
-        {"x:i32", "1.5", "no number of type i32"},
-        {"x:f32", "nan", "no number of type f32"},
-        {"x:f32", "1e39", "no number of type f32"},
+        {"x:i64", "9223372036854775808", "must be a number of type i64"},
+        {"x:i64", "-9223372036854775809", "must be a number of type i64"},
+        {"x:u8", "256", "must be a number of type u8"},
+        {"x:u8", "-1", "must be a number of type u8"},
+        {"x:i32", "", "must be a number of type i32"},
+        {"x:i32", "1 2", "'1 2' must be a number of type i32"},
+        {"x:i32", "cat", "'cat' must be a number of type i32"},
+        {"x:i32", "1.", "must be a number of type i32"},
+        {"x:i32", ".0", "must be a number of type i32"},
+        {"x:i32", "1.00000001", "must be a number of type i32"},
+        {"x:i32", "1.0.0", "must be a number of type i32"},
+        {"x:u8", "256.0", "must be a number of type u8"},
+        {"x:i32[2]", "1,x", "element 2 of '1,x' must be a number of type i32"},
+        {"x:i32", "1.5", "must be a number of type i32"},
+        {"x:f32", "nan", "must be a number of type f32"},
+        {"x:f32", "1e39", "must be a number of type f32"},
         {"x:i32[2]", "1,2,3", "more than 2 numbers"},
         {"x:i32[2]", "1,", "element 2"},
         {"x:text[2]", "abc", "more than 2 bytes"},

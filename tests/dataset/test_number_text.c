@@ -23,6 +23,9 @@ static void numbers_are_read_line_by_line(void)
     check_indices("7", 1, (const uint32_t[]){7});
     check_indices("7\n", 1, (const uint32_t[]){7});
     check_indices("7\r\n999\r\n", 2, (const uint32_t[]){7, 999});
+    check_indices("\xEF\xBB\xBF"
+                  "7\r\n8",
+                  2, (const uint32_t[]){7, 8}); /* a byte order mark */
     check_indices("0\n00012\n5", 3, (const uint32_t[]){0, 12, 5});
 }
 
@@ -45,11 +48,11 @@ static void lines_that_are_no_numbers_are_named(void)
         "1\n18446744073709551616\n1844674407370955161600000000000000000000000000000000000000000000";
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        check_bad_index(bad[i], strlen(bad[i]), 2, "want one from 0 to 999");
+        check_bad_index(bad[i], strlen(bad[i]), 2, "must be a sample number from 0 to 999");
     }
-    check_bad_index(huge, strlen(huge), 2, "'18446744073709551616' is no sample number");
-    check_bad_index(huge + 23, strlen(huge) - 23, 1, "is no sample number");
-    check_bad_index("1\n2\0\n", 5, 2, "is no sample number");
+    check_bad_index(huge, strlen(huge), 2, "'18446744073709551616' must be a sample number");
+    check_bad_index(huge + 23, strlen(huge) - 23, 1, "must be a sample number");
+    check_bad_index("1\n2\0\n", 5, 2, "must be a sample number");
 }
 
 /* Numbers are stored in 32 bits; the error says so, without a line. */
@@ -79,7 +82,7 @@ static void weights_are_finite_numbers_from_zero(void)
         line = 0;
         T_STATUS(number_text_weights(bad[i], strlen(bad[i]), weights, &line), SLUICE_E_CORRUPT);
         T_EQ(line, 2);
-        T_CONTAINS(sluice_last_error(), "want a number from 0");
+        T_CONTAINS(sluice_last_error(), "must be a finite number of at least 0");
     }
 }
 

@@ -305,14 +305,15 @@ static void bad_pairs_are_refused(void)
 static void bad_points_of_lists_say_where(void)
 {
     static const char *const bad[][2] = {
-        {"image\tp:points\na\t1,1\n", "'p:points' is no column"},
-        {"image\tp:points[2]\na\t1,1;2\n", "list.tsv:2:3: point 2 is not x,y"},
-        {"image\tp:points[2]\na\t1,1,1\n", "point 1 is not x,y"},
-        {"image\tp:points[2]\na\t1,nan\n", "point 1 is not x,y with numbers from -1e6 to 1e6"},
-        {"image\tp:points[2]\na\t1,2000000\n", "point 1 is not x,y with numbers"},
+        {"image\tp:points\na\t1,1\n", "'p:points' must be a column"},
+        {"image\tp:points[2]\na\t1,1;2\n", "list.tsv:2:3: point 2, '2', must be x,y"},
+        {"image\tp:points[2]\na\t1,1,1\n", "must be x,y with numbers"},
+        {"image\tp:points[2]\na\t1,nan\n",
+         "point 1, '1,nan', must be x,y with numbers from -1e6 to 1e6"},
+        {"image\tp:points[2]\na\t1,2000000\n", "must be x,y with numbers"},
         {"image\tp:points[2]\na\t1,1;2,2;3,3\n", "more than 2 points"},
         {"image\tp:points[2]\ts:u8[2]@p\na\t1,1\t1,2\n", "2:7: 2 numbers for 1 points"},
-        {"image\tp:points[2]\ts:u8[3]@p\na\t1,1\t1\n", "s: want [2], as many as p"},
+        {"image\tp:points[2]\ts:u8[3]@p\na\t1,1\t1\n", "s must have [2], as many as p"},
         {"image\ts:u8[2]@p\tp:points[2]\na\t1\t1,1\n", "no column p of boxes or points before it"},
     };
     const char *folder = t_folder();

@@ -42,6 +42,36 @@ static void columns_are_what_the_header_says(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* As spreadsheets and dataframes write them: quotes, blanks, CRLF, whole reals. */
+static void lists_of_other_programs_are_read(void)
+{
+    const char *folder = t_folder();
+    char text[800];
+    engine_run run;
+    sluice_dataset *dataset;
+
+    write_pair(folder, "Image 1.ppm", "m.pgm");
+    write_list(folder, "a.csv",
+               "\"image\", label ,n:i32[2],w:f32\r\n\"Image 1.ppm\", 3.0 ,\"1, 2\", 0.5\r\n");
+    write_list(folder, "b.csv", "Image 1.ppm,4.0\r\n");
+    snprintf(text, sizeof(text), "image_list %s/a.csv | decode | batch 1", folder);
+    dataset = parsed(text);
+    open_run(&run, dataset, &(run_options){.workers = 1});
+    T_OK(next_batch(&run));
+    T_EQ(*(const int32_t *)column_row(&run, "label", 0), 3);
+    T_EQ(memcmp(column_row(&run, "n", 0), (const int32_t[]){1, 2}, 8), 0);
+    T_TRUE(*(const float *)column_row(&run, "w", 0) == 0.5F);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+    snprintf(text, sizeof(text), "image_list %s/b.csv | decode | batch 1", folder);
+    dataset = parsed(text);
+    open_run(&run, dataset, &(run_options){.workers = 1});
+    T_OK(next_batch(&run));
+    T_EQ(*(const int32_t *)column_row(&run, "label", 0), 4);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
 static void a_list_without_a_header_is_paths_and_labels(void)
 {
     const char *folder = t_folder();
@@ -71,11 +101,23 @@ static void bad_lists_say_where(void)
     } bad[] = {
         {"", "the list is empty"},
         {"image\tlabel\n", "header only"},
-        {"image\tx:f33\na\t1\n", "list.tsv:1:7: 'x:f33' is no column"},
+        {"image\tx:f33\na\t1\n", "list.tsv:1:7: 'x:f33' must be a column"},
         {"label:i32\n3\n", "no column image"},
+        {"Image\tLabel\na.ppm\t3\n", "list.tsv:1:1: 'Image' can be read in two ways: the header of "
+                                     "a list must be image, label"},
+        {"IMAGE\na.ppm\n", "the path of an image must be ./IMAGE"},
+        {"image,label\na.ppm,3\n", "'image,label' can be read in two ways"},
+        {"image\tLabel\na.ppm\t3\n", "list.tsv:1:7: 'Label' must be a column: image, label"},
+        {"path\tclass\na.ppm\t3\n",
+         "list.tsv:1:6: 'class' must be a number of type i32, the label of a list without a "
+         "header; "
+         "if this line is the header, its columns must be image and label; if labels are texts, "
+         "the header must be image and label:text[N]"},
+        {"a.ppm\t3\nb.ppm\tcat\n", "list.tsv:2:7: 'cat' must be a number of type i32, the label"},
+        {"\xFF\xFEi", "the list is UTF-16 and must be UTF-8"},
         {"a.ppm\t3\t4\n", "3 fields without a header"},
-        {"image\tlabel\na.ppm\t3\nb.ppm\tx\n", "list.tsv:3:7: this is no number of type i32"},
-        {"image\tlabel\na.ppm\n", "list.tsv:2:1: 1 fields, want 2"},
+        {"image\tlabel\na.ppm\t3\nb.ppm\tx\n", "list.tsv:3:7: 'x' must be a number of type i32"},
+        {"image\tlabel\na.ppm\n", "list.tsv:2:1: 1 fields must be 2"},
         {"image\tlabel\na.ppm\t1\t2\n", "list.tsv:2:9: more than 2 fields"},
         {"image\tlabel\n\t1\n", "list.tsv:2:1: an empty path"},
         {"image\tlabel\n\"a\t1\n", "list.tsv:2:1: a quote without its end"},
@@ -88,7 +130,7 @@ static void bad_lists_say_where(void)
         {"image\tb:darknet[2]\na\t0.5,0.5,1,1;10,5,30,25\n", "box 2 is not x,y,width,height of"},
         {"image\tb:darknet[2]\na\t0.5,0.5,1\n", "box 1 is not x,y,width,height of"},
         {"image\tb:darknet[1]\na\t0.5,0.5,1,1;.5,.5,1,1\n", "more than 1 boxes"},
-        {"image\tb:voc\na\t1,1,2,2\n", "'b:voc' is no column"},
+        {"image\tb:voc\na\t1,1,2,2\n", "'b:voc' must be a column"},
         {"image\tx:f32\tx:i32\na\t1\t2\n",
          "list.tsv:1:13: the header: two columns have the name x"},
         {"image\timage:mask\na\tm\n", "two columns have the name image"},
@@ -479,6 +521,7 @@ const t_test source_image_list_tests[] = {
     T_TEST(masks_are_found_by_the_names_of_images),
     T_TEST(folders_that_do_not_fit_are_refused),
     T_TEST(columns_are_what_the_header_says),
+    T_TEST(lists_of_other_programs_are_read),
     T_TEST(a_list_without_a_header_is_paths_and_labels),
     T_TEST(bad_lists_say_where),
     T_TEST(masks_and_boxes_follow_every_geometry),
