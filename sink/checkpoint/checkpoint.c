@@ -23,8 +23,6 @@ enum { PATH_SIZE = 4096, NAME_SIZE = 64 };
 static const char *const prefixes[CHECKPOINT_KINDS] = {"step-", "best-", "early-"};
 static const char PARTIAL[] = ".partial-step"; /* prefix of a checkpoint that is being written */
 static const char REMOVED[] = ".removed-step"; /* prefix of a checkpoint that is being removed */
-static const char STATE[] = "sluice_state";
-static const char DONE[] = "DONE";
 
 static sluice_status fail_io(const char *what, const char *path, const char *name)
 {
@@ -39,13 +37,14 @@ static void print_name(checkpoint_kind kind, uint64_t step, char name_out[NAME_S
     snprintf(name_out, NAME_SIZE, "%s%012" PRIu64, prefixes[kind], step);
 }
 
-/* True if the folder `name` contains this file. */
+/* True if the folder `name` contains an entry of this name, of any type. */
 static bool holds(int folder_fd, const char *name, const char *file)
 {
-    char path[NAME_SIZE + sizeof(STATE)];
+    char path[NAME_SIZE + sizeof(CHECKPOINT_STATE)];
+    struct stat info;
 
     snprintf(path, sizeof(path), "%.*s/%s", NAME_SIZE - 1, name, file);
-    return faccessat(folder_fd, path, F_OK, 0) == 0;
+    return fstatat(folder_fd, path, &info, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* True if `name` is the name of a checkpoint of this kind, complete or not; stores its step.
@@ -61,7 +60,7 @@ static bool is_checkpoint(int folder_fd, checkpoint_kind kind, const char *name,
     *step_out = strtoull(name + length, NULL, 10);
     print_name(kind, *step_out, own);
     return strcmp(name, own) == 0 &&
-           (holds(folder_fd, name, STATE) || holds(folder_fd, name, DONE));
+           (holds(folder_fd, name, CHECKPOINT_STATE) || holds(folder_fd, name, CHECKPOINT_DONE));
 }
 
 /* Finds the newest checkpoint whose step is below `before`. Considers only complete checkpoints
@@ -83,7 +82,8 @@ static bool find_newest(int folder_fd, checkpoint_kind kind, uint64_t before, bo
         uint64_t step;
 
         if (is_checkpoint(folder_fd, kind, entry->d_name, &step) && step < before &&
-            (!found || step > *step_out) && (any || holds(folder_fd, entry->d_name, DONE))) {
+            (!found || step > *step_out) &&
+            (any || holds(folder_fd, entry->d_name, CHECKPOINT_DONE))) {
             snprintf(name_out, NAME_SIZE, "%s", entry->d_name);
             *step_out = step;
             found = true;
@@ -113,7 +113,7 @@ static bool clean_kind(int folder_fd, checkpoint_kind kind, uint32_t keep)
     char name[NAME_SIZE];
 
     while (removed && find_newest(folder_fd, kind, before, true, name, &before)) {
-        const bool is_complete = holds(folder_fd, name, DONE);
+        const bool is_complete = holds(folder_fd, name, CHECKPOINT_DONE);
 
         complete += is_complete;
         if (!is_complete || complete > keep) {
@@ -123,16 +123,16 @@ static bool clean_kind(int folder_fd, checkpoint_kind kind, uint32_t keep)
     return removed;
 }
 
-/* Finds the newest complete checkpoint to resume from. Returns false if there is no such
- * checkpoint. */
-static bool find_last(int folder_fd, char name_out[NAME_SIZE], uint64_t *step_out, bool *early_out)
+/* Finds the newest complete checkpoint whose step is below `before` to resume from. Returns false
+ * if there is no such checkpoint. */
+static bool find_last(int folder_fd, uint64_t before, char name_out[NAME_SIZE], uint64_t *step_out,
+                      bool *early_out)
 {
     uint64_t early_step = 0;
     char early[NAME_SIZE];
-    const bool found =
-        find_newest(folder_fd, CHECKPOINT_STEP, UINT64_MAX, false, name_out, step_out);
+    const bool found = find_newest(folder_fd, CHECKPOINT_STEP, before, false, name_out, step_out);
 
-    *early_out = find_newest(folder_fd, CHECKPOINT_EARLY, UINT64_MAX, false, early, &early_step) &&
+    *early_out = find_newest(folder_fd, CHECKPOINT_EARLY, before, false, early, &early_step) &&
                  (!found || early_step > *step_out);
     if (*early_out) {
         memcpy(name_out, early, sizeof(early));
@@ -150,7 +150,7 @@ static bool clean_early(int folder_fd)
     bool keeps = false;
     bool removed = true;
 
-    (void)find_last(folder_fd, name, &last, &keeps);
+    (void)find_last(folder_fd, UINT64_MAX, name, &last, &keeps);
     while (removed && find_newest(folder_fd, CHECKPOINT_EARLY, before, true, name, &before)) {
         if (!keeps || before != last) {
             removed = remove_checkpoint(folder_fd, name) == 0;
@@ -159,13 +159,14 @@ static bool clean_early(int folder_fd)
     return removed;
 }
 
-/* Removes old checkpoints and leftovers of killed processes. If that fails, logs a warning and
- * continues. */
-static void clean_store(const checkpoint_store *store, int folder_fd)
+/* Removes leftovers of killed processes and, if `old`, replaced checkpoints. If that fails, logs a
+ * warning and continues. */
+static void clean_store(const checkpoint_store *store, int folder_fd, bool old)
 {
     if (sli_tree_remove(folder_fd, PARTIAL) != 0 || sli_tree_remove(folder_fd, REMOVED) != 0 ||
-        !clean_kind(folder_fd, CHECKPOINT_STEP, store->keep) ||
-        !clean_kind(folder_fd, CHECKPOINT_BEST, 1) || !clean_early(folder_fd)) {
+        !clean_kind(folder_fd, CHECKPOINT_STEP, old ? store->keep : UINT32_MAX) ||
+        !clean_kind(folder_fd, CHECKPOINT_BEST, old ? 1 : UINT32_MAX) ||
+        (old ? !clean_early(folder_fd) : !clean_kind(folder_fd, CHECKPOINT_EARLY, UINT32_MAX))) {
         (void)fail_io("clean up", store->folder, "");
         sli_log(SLUICE_LOG_WARN, "%s", sluice_last_error());
     }
@@ -188,7 +189,7 @@ static sluice_status open_store(const checkpoint_store *store, int *fd_out)
 /* Creates the empty partial folder that all ranks write to. Called by rank 0 only. */
 static sluice_status begin_partial(const checkpoint_store *store, int store_fd)
 {
-    clean_store(store, store_fd);
+    clean_store(store, store_fd, true);
     return mkdirat(store_fd, PARTIAL, 0777) == 0 ? SLUICE_OK
                                                  : fail_io("make", store->folder, PARTIAL);
 }
@@ -211,13 +212,18 @@ static sluice_status save_model(const checkpoint_store *store, int store_fd, con
         return sli_fail_from(st, failures, "checkpoint: model.save returned %s for %s",
                              sluice_status_name(st), path);
     }
+    st = checkpoint_files_check_saved(store_fd, PARTIAL, path);
+    if (st != SLUICE_OK) {
+        return st;
+    }
     return sli_tree_sync(store_fd, PARTIAL) == 0 ? SLUICE_OK : fail_io("sync", path, "");
 }
 
 /* Writes the list of files and the state into the partial folder. */
 static sluice_status write_state(int store_fd, const train_state *state, const char *path)
 {
-    sluice_status st = checkpoint_files_write(store_fd, PARTIAL, path);
+    train_state written = *state;
+    sluice_status st = checkpoint_files_write(store_fd, PARTIAL, path, &written.files);
     sli_text text = {0};
     char *lines = NULL;
     int fd;
@@ -225,14 +231,15 @@ static sluice_status write_state(int store_fd, const train_state *state, const c
     if (st != SLUICE_OK) {
         return st;
     }
-    train_state_print(state, &text);
+    train_state_print(&written, &text);
     st = sli_text_take(&text, &lines);
     if (st != SLUICE_OK) {
         return st;
     }
     fd = sli_tree_open(store_fd, PARTIAL);
-    if (fd < 0 || sli_tree_write_file(fd, STATE, lines, strlen(lines)) != 0 || fsync(fd) != 0) {
-        st = fail_io("write", path, STATE);
+    if (fd < 0 || sli_tree_write_file(fd, CHECKPOINT_STATE, lines, strlen(lines)) != 0 ||
+        fsync(fd) != 0) {
+        st = fail_io("write", path, CHECKPOINT_STATE);
     }
     if (fd >= 0) {
         close(fd);
@@ -259,7 +266,7 @@ static sluice_status complete_partial(const checkpoint_store *store, int store_f
         return fail_io("complete", folder, name);
     }
     fd = sli_tree_open(store_fd, name);
-    if (fd < 0 || sli_tree_write_file(fd, DONE, "", 0) != 0 || fsync(fd) != 0) {
+    if (fd < 0 || sli_tree_write_file(fd, CHECKPOINT_DONE, "", 0) != 0 || fsync(fd) != 0) {
         st = fail_io("complete", folder, name);
     }
     if (fd >= 0) {
@@ -278,7 +285,7 @@ static sluice_status seal_partial(const checkpoint_store *store, int store_fd, c
         st = complete_partial(store, store_fd, kind, state->step);
     }
     if (st == SLUICE_OK) {
-        clean_store(store, store_fd);
+        clean_store(store, store_fd, true);
     }
     return st;
 }
@@ -339,75 +346,125 @@ sluice_status checkpoint_write(const checkpoint_store *store, checkpoint_kind ki
 
 /* ---- loading ------------------------------------------------------------------------------- */
 
-static sluice_status read_state(int store_fd, const char *path, const char *name,
-                                train_state *state_out)
+/* A checkpoint to load. */
+typedef struct loaded_checkpoint {
+    int store_fd;
+    char name[NAME_SIZE];
+    char path[PATH_SIZE];
+    uint64_t step; /* by its name */
+    bool early;
+} loaded_checkpoint;
+
+/* Reads the state, and checks that the checkpoint is complete. */
+static sluice_status read_state(const loaded_checkpoint *from, train_state *state_out)
 {
-    char file[NAME_SIZE + sizeof(STATE)];
+    const int fd = sli_tree_open(from->store_fd, from->name);
+    size_t size;
     char *text = NULL;
     sluice_status st;
 
-    snprintf(file, sizeof(file), "%s/%s", name, STATE);
-    if (sli_tree_read_file(store_fd, file, TRAIN_STATE_SIZE, &text) != 0) {
-        return fail_io("read", path, STATE);
+    if (fd < 0) {
+        return fail_io("open", from->path, "");
     }
-    st = train_state_parse(text, state_out);
+    st = checkpoint_file_check(fd, from->path, CHECKPOINT_DONE, &size);
+    if (st == SLUICE_OK) {
+        st = checkpoint_file_read(fd, from->path, CHECKPOINT_STATE, TRAIN_STATE_SIZE, &text);
+    }
+    close(fd);
+    if (st == SLUICE_OK) {
+        st = train_state_parse(text, state_out);
+    }
     sli_free(text);
+    if (st == SLUICE_OK && state_out->step != from->step) {
+        st = sli_fail(SLUICE_E_CORRUPT,
+                      "sluice_state is of step %" PRIu64 ", which is not that of its folder",
+                      state_out->step);
+        train_state_free(state_out);
+    }
     return st;
 }
 
 /* Adds the checkpoint's path and a remedy to its error text. */
-static sluice_status does_not_fit(sluice_status status, const char *path)
+static sluice_status does_not_fit(sluice_status status, const loaded_checkpoint *from)
 {
-    return sli_fail(status,
-                    "cannot resume from %s: %.600s; restore what it was, or name another folder",
-                    path, sluice_last_error());
+    char name[NAME_SIZE];
+    uint64_t step = 0;
+    bool early;
+    const bool damaged = status == SLUICE_E_CORRUPT || status == SLUICE_E_IO;
+
+    if (damaged && find_last(from->store_fd, from->step, name, &step, &early)) {
+        return sli_fail(status,
+                        "cannot resume from %s: %.600s; restore it from a copy, or remove the "
+                        "folder %s to resume from %s",
+                        from->path, sluice_last_error(), from->name, name);
+    }
+    return sli_fail(status, "cannot resume from %s: %.600s; %s, or name another folder", from->path,
+                    sluice_last_error(),
+                    damaged ? "restore it from a copy" : "restore what it was");
+}
+
+/* Checks the listed files, of which the ranks share the reading. */
+static sluice_status check_files(const checkpoint_store *store, const loaded_checkpoint *from,
+                                 const train_state *kept)
+{
+    const checkpoint_check check = {kept->version > TRAIN_STATE_UNSUMMED, kept->files,
+                                    store->ranks->own.rank, store->ranks->own.world};
+
+    if (!check.has_sums && check.rank == 0) {
+        sli_log(SLUICE_LOG_WARN,
+                "%s/%s is of version %" PRIu64 ", without checksums: only the sizes of the files "
+                "are checked; the next checkpoint has checksums",
+                from->path, CHECKPOINT_STATE, kept->version);
+    }
+    return checkpoint_files_check(from->store_fd, from->name, from->path, &check);
 }
 
 /* Checks that the stored state fits this run, then copies it into the run's state. */
-static sluice_status take_state(int store_fd, const char *path, const char *name,
+static sluice_status take_state(const checkpoint_store *store, const loaded_checkpoint *from,
                                 train_state *state)
 {
     train_state kept;
-    sluice_status st = read_state(store_fd, path, name, &kept);
+    sluice_status st = read_state(from, &kept);
 
     if (st == SLUICE_OK) {
         st = train_state_compare(&kept, state);
+        if (st == SLUICE_OK) {
+            st = check_files(store, from, &kept);
+        }
         if (st == SLUICE_OK) {
             train_state_take(state, &kept);
         }
         train_state_free(&kept);
     }
-    if (st == SLUICE_OK) {
-        st = checkpoint_files_check(store_fd, name, path);
-    }
-    return st == SLUICE_OK ? st : does_not_fit(st, path);
+    return st == SLUICE_OK ? st : does_not_fit(st, from);
 }
 
-static sluice_status load_checkpoint(const checkpoint_store *store, int store_fd, const char *name,
+static sluice_status load_checkpoint(const checkpoint_store *store, loaded_checkpoint *from,
                                      train_state *state)
 {
     const uint64_t failures = sli_fail_count();
-    char path[PATH_SIZE];
     sluice_status st;
 
-    snprintf(path, sizeof(path), "%s/%s", store->folder, name);
-    st = take_state(store_fd, path, name, state);
+    snprintf(from->path, sizeof(from->path), "%s/%s", store->folder, from->name);
+    st = take_state(store, from, state);
+    if (st == SLUICE_OK) {
+        st = agree_barrier(store->ranks); /* each rank has checked its part of the files */
+    }
     if (st != SLUICE_OK) {
         return st;
     }
-    st = store->model->load(store->model->user, path, store->ranks->own.rank,
+    st = store->model->load(store->model->user, from->path, store->ranks->own.rank,
                             store->ranks->own.world);
     return st < 0 ? sli_fail_from(st, failures, "cannot resume from %s: model.load returned %s",
-                                  path, sluice_status_name(st))
+                                  from->path, sluice_status_name(st))
                   : SLUICE_OK;
 }
 
 sluice_status checkpoint_load(const checkpoint_store *store, train_state *state, bool *early_out)
 {
-    int store_fd = sli_openat(AT_FDCWD, store->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
-    char name[NAME_SIZE];
-    uint64_t step = 0;
-    bool early = false;
+    const int store_fd =
+        sli_openat(AT_FDCWD, store->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
+    loaded_checkpoint from = {.store_fd = store_fd};
     bool found = false;
     sluice_status st;
 
@@ -415,18 +472,18 @@ sluice_status checkpoint_load(const checkpoint_store *store, train_state *state,
         return fail_io("open", store->folder, "");
     }
     if (store_fd >= 0 && store->ranks->own.rank == 0) {
-        clean_store(store, store_fd);
+        clean_store(store, store_fd, false); /* the newest may be damaged: keeps the others */
     }
     st = agree_barrier(store->ranks); /* rank 0 has finished removing folders */
     if (st == SLUICE_OK && store_fd >= 0) {
-        found = find_last(store_fd, name, &step, &early);
+        found = find_last(store_fd, UINT64_MAX, from.name, &from.step, &from.early);
     }
     if (st == SLUICE_OK) {
-        st = agree_on_step(store->ranks, found ? step : UINT64_MAX, early);
+        st = agree_on_step(store->ranks, found ? from.step : UINT64_MAX, from.early);
     }
     if (st == SLUICE_OK) {
-        st = found ? load_checkpoint(store, store_fd, name, state) : SLUICE_END_OF_DATA;
-        *early_out = early;
+        st = found ? load_checkpoint(store, &from, state) : SLUICE_END_OF_DATA;
+        *early_out = from.early;
     }
     if (store_fd >= 0) {
         close(store_fd);
@@ -443,7 +500,7 @@ bool checkpoint_is_there(const char *folder)
     bool found = false;
 
     if (store_fd >= 0) {
-        found = find_last(store_fd, name, &step, &early);
+        found = find_last(store_fd, UINT64_MAX, name, &step, &early);
         close(store_fd);
     }
     return found;

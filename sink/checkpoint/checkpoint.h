@@ -43,8 +43,8 @@ sluice_status checkpoint_write(const checkpoint_store *store, checkpoint_kind ki
 /*
  * Loads the newest checkpoint (never a best one) by model.load, if it fits this run's state.
  * `state` then has the checkpoint's step and position, and the batch size and world that its pass
- * was begun with. early_out: the checkpoint is an early one. First removes the same folders as
- * checkpoint_write(). Collective. Returns END_OF_DATA if there is no checkpoint, E_INVALID if the
+ * was begun with. early_out: the checkpoint is an early one. First removes leftovers of killed
+ * runs. Collective. Returns END_OF_DATA if there is no checkpoint, E_INVALID if the
  * checkpoint belongs to other data, E_CORRUPT, E_UNSUPPORTED, E_IO, E_RANK, or the error of load.
  */
 sluice_status checkpoint_load(const checkpoint_store *store, train_state *state, bool *early_out);

@@ -2,10 +2,15 @@
 #include "train_state.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "alloc_int.h"
+#include "crc32c_int.h"
 #include "status_int.h"
+
+/* The last line is this and eight hexadecimal digits. */
+static const char SUM_LINE[] = "crc32c ";
 
 sluice_status train_state_make(const sli_plan *plan, train_state *state_out)
 {
@@ -39,18 +44,24 @@ void train_state_free(train_state *state)
 
 void train_state_print(const train_state *state, sli_text *text)
 {
+    const size_t begin = text->length;
+
     sli_text_add(text,
                  "sluice_state %d\nstep %" PRIu64 "\npass %" PRIu64 "\ndone %" PRIu64
                  "\nseed %" PRIu64 "\nbatch %" PRIu64 "\nworld %" PRIu64 "\nbest_name %" PRIu64
                  "\nbest_step %" PRIu64 "\nbest_value %" PRIu64 "\nsamples %" PRIu64
-                 "\nnames %" PRIu64 "\n",
+                 "\nnames %" PRIu64 "\nfiles %" PRIu64 "\n",
                  TRAIN_STATE_VERSION, state->step, state->position.pass, state->position.done,
                  state->seed, state->batch_size, state->world, state->best_name, state->best_step,
-                 state->best_value, state->data.samples, state->data.names);
+                 state->best_value, state->data.samples, state->data.names, state->files);
     if (state->maps != NULL) {
         sli_text_add(text, "device_maps %s\n", state->maps);
     }
     sli_text_add(text, "stages %s\n", state->data.stages);
+    if (!text->failed) {
+        sli_text_add(text, "%s%08" PRIx32 "\n", SUM_LINE,
+                     sli_crc32c(0, text->data + begin, text->length - begin));
+    }
 }
 
 /* Parses "NAME NUMBER\n" and advances the text after it; false if the text does not begin in this
@@ -95,16 +106,57 @@ static sluice_status take_line(const char **text, const char *name, char **line_
     return sli_text_take(&line, line_out);
 }
 
-/* Parses the lines of text at the end: the device maps, which may be missing, and the stages. */
+/* Parses the lines of text at the end: the device maps, which may be missing, and the stages; a
+ * checked line with the checksum may follow. */
 static sluice_status take_lines(const char *text, train_state *state)
 {
+    const char *rest = state->version > TRAIN_STATE_UNSUMMED ? SUM_LINE : "";
     sluice_status st = take_line(&text, "device_maps", &state->maps);
 
     if (st == SLUICE_OK) {
         st = take_line(&text, "stages", &state->data.stages);
     }
-    if (st == SLUICE_OK && (state->data.stages == NULL || *text != '\0')) {
-        st = sli_fail(SLUICE_E_CORRUPT, "the state has no line of stages at its end");
+    if (st == SLUICE_OK &&
+        (state->data.stages == NULL || strncmp(text, rest, strlen(rest) + (*rest == '\0')) != 0)) {
+        st = sli_fail(SLUICE_E_CORRUPT, "sluice_state is damaged: no line of stages at its end");
+    }
+    return st;
+}
+
+/* Checks the last line of a text against the lines before it. */
+static sluice_status check_sum(const char *text)
+{
+    const size_t line = sizeof(SUM_LINE) - 1 + 8 + 1;
+    const size_t length = strlen(text);
+    const size_t end = length > line ? length - line : 0;
+    char own[sizeof(SUM_LINE) + 9];
+
+    snprintf(own, sizeof(own), "%s%08" PRIx32 "\n", SUM_LINE, sli_crc32c(0, text, end));
+    return strcmp(text + end, own) == 0
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_CORRUPT, "sluice_state is damaged: its last line must be %.*s",
+                          (int)line - 1, own);
+}
+
+/* Checks that the text is a state of a version that this library reads. */
+static sluice_status take_version(const char **text, uint64_t *version_out)
+{
+    const char *all = *text;
+    sluice_status st = SLUICE_OK;
+
+    if (strnlen(all, TRAIN_STATE_SIZE) == TRAIN_STATE_SIZE ||
+        !take_number(text, "sluice_state", version_out)) {
+        return sli_fail(SLUICE_E_CORRUPT, "sluice_state is damaged: not the state of a run");
+    }
+    if (*version_out != TRAIN_STATE_UNSUMMED) {
+        st = check_sum(all); /* later versions have it as well */
+    }
+    if (st == SLUICE_OK && *version_out != TRAIN_STATE_VERSION &&
+        *version_out != TRAIN_STATE_UNSUMMED) {
+        st =
+            sli_fail(SLUICE_E_UNSUPPORTED,
+                     "sluice_state is of version %" PRIu64 ", this library reads versions %d to %d",
+                     *version_out, TRAIN_STATE_UNSUMMED, TRAIN_STATE_VERSION);
     }
     return st;
 }
@@ -112,18 +164,12 @@ static sluice_status take_lines(const char *text, train_state *state)
 sluice_status train_state_parse(const char *text, train_state *state_out)
 {
     train_state state;
-    uint64_t version = 0;
     sluice_status st;
 
     memset(&state, 0, sizeof(state));
-    if (strnlen(text, TRAIN_STATE_SIZE) == TRAIN_STATE_SIZE ||
-        !take_number(&text, "sluice_state", &version)) {
-        return sli_fail(SLUICE_E_CORRUPT, "this is no state of a run");
-    }
-    if (version != TRAIN_STATE_VERSION) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "the state is of version %" PRIu64 ", this library reads version %d",
-                        version, TRAIN_STATE_VERSION);
+    st = take_version(&text, &state.version);
+    if (st != SLUICE_OK) {
+        return st;
     }
     if (!take_number(&text, "step", &state.step) ||
         !take_number(&text, "pass", &state.position.pass) ||
@@ -135,8 +181,9 @@ sluice_status train_state_parse(const char *text, train_state *state_out)
         !take_number(&text, "best_step", &state.best_step) ||
         !take_number(&text, "best_value", &state.best_value) ||
         !take_number(&text, "samples", &state.data.samples) ||
-        !take_number(&text, "names", &state.data.names)) {
-        return sli_fail(SLUICE_E_CORRUPT, "the state is damaged, at \"%.20s\"", text);
+        !take_number(&text, "names", &state.data.names) ||
+        (state.version > TRAIN_STATE_UNSUMMED && !take_number(&text, "files", &state.files))) {
+        return sli_fail(SLUICE_E_CORRUPT, "sluice_state is damaged, at \"%.20s\"", text);
     }
     st = take_lines(text, &state);
     if (st != SLUICE_OK) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The state of a run as a few lines of text: the library's part of a checkpoint, next to the user's
- * files. Order, augmentation and learning rates are functions of step and position in the data, so
- * a run can continue from these two. The other fields serve to reject a state that belongs to other
- * data.
+ * files. Its last line is the checksum of the lines before it. Order, augmentation and learning
+ * rates are functions of step and position in the data, so a run can continue from these two. The
+ * other fields serve to reject a state that belongs to other data.
  */
 #ifndef SLUICE_TRAIN_STATE_H
 #define SLUICE_TRAIN_STATE_H
@@ -14,7 +14,8 @@
 #include "plan_int.h"
 #include "text_int.h"
 
-enum { TRAIN_STATE_VERSION = 2, TRAIN_STATE_SIZE = 65536 };
+/* The version that is written, and the last one without checksums, which is read as well. */
+enum { TRAIN_STATE_VERSION = 3, TRAIN_STATE_UNSUMMED = 2, TRAIN_STATE_SIZE = 65536 };
 
 typedef struct train_state {
     uint64_t step;         /* the next step */
@@ -31,6 +32,8 @@ typedef struct train_state {
     sli_dataset_identity data;
     char *maps; /* names and versions of the device maps, as device_maps_print() writes them; NULL:
                    no maps */
+    uint64_t files;   /* CRC-32C of the list of files */
+    uint64_t version; /* of a parsed state */
 } train_state;
 
 /* Creates the initial state of a run with this plan; freed by train_state_free(). Returns
@@ -43,8 +46,8 @@ sluice_status train_state_add_maps(train_state *state, const device_maps *maps);
 
 void train_state_print(const train_state *state, sli_text *text);
 
-/* Parses a stored state. Returns E_CORRUPT if the text is not a state, E_UNSUPPORTED if it has
- * another format version, or E_NO_MEMORY. */
+/* Parses a stored state. Returns E_CORRUPT if the text is not a state or not what was written,
+ * E_UNSUPPORTED if it has another format version, or E_NO_MEMORY. */
 sluice_status train_state_parse(const char *text, train_state *state_out);
 
 /* Copies from `kept` the values that a resumed run continues from: step, position, best result, and
