@@ -154,7 +154,7 @@ static void a_missing_file_of_a_rank_is_named(void)
         expect_all_fail(3, init, rank, SLUICE_E_CORRUPT, "part-2-of-3 is missing");
     }
     t_write_file(t_path(folder, "step-000000000007/part-2-of-3"), "", 0);
-    expect_all_fail(3, init, 1, SLUICE_E_CORRUPT, "part-2-of-3 has 0 bytes, want");
+    expect_all_fail(3, init, 1, SLUICE_E_CORRUPT, "part-2-of-3 has 0 bytes, must be 8");
 }
 
 static void folder_of_its_own(kit *k, ranks_member *me)
