@@ -248,31 +248,23 @@ static uint64_t steps_of_pass(train_run *run, uint64_t steps, sluice_status *st)
     return here < steps ? here : steps;
 }
 
-/* Runs the steps in loop mode, or in direct mode, where each launch is one step. */
-static sluice_status run_loop(train_run *run, uint64_t steps)
+/* A turn in loop mode, or in direct mode, where each launch is one step: one launch. */
+static sluice_status turn_of_loop(train_run *run, uint64_t steps, program_end *how)
 {
-    const uint64_t end = run->progress.step + steps;
-    program_end how = PROGRAM_DONE;
     sluice_status st = SLUICE_OK;
     uint64_t next;
 
-    while (run->progress.step < end && goes_on(run, &st)) {
-        if (how == PROGRAM_YIELD) {
-            run->counts.yields++;
-            if (!wait_for_data(run, next_batch(run), false, &st)) {
-                return st;
-            }
-            /* An end or error marker is left to the launch, which handles it after the earlier
-             * steps. */
-        }
-        next = steps_of_pass(run, chunk(run, end - run->progress.step), &st);
-        if (next == 0) {
+    if (*how == PROGRAM_YIELD) {
+        run->counts.yields++;
+        if (!wait_for_data(run, next_batch(run), false, &st)) {
             return st;
         }
-        st = launch(run, next);
-        st = settle(run, st, &how);
+        /* An end or error marker is left to the launch, which handles it after the earlier steps.
+         */
     }
-    return st;
+    st = SLUICE_OK;
+    next = steps_of_pass(run, chunk(run, steps), &st);
+    return next > 0 ? settle(run, launch(run, next), how) : st;
 }
 
 /* Waits until another launch may be enqueued. Returns false if the run ends; *st is then an error
@@ -326,55 +318,77 @@ static sluice_status launch_as_data_come(train_run *run, uint64_t most)
     return st;
 }
 
-/* Runs the steps in graph mode: waits for data before each launch, and for the device only after
- * the last launch. */
-static sluice_status run_graph(train_run *run, uint64_t steps)
+/* A turn in graph mode: waits for data before each launch, and for the device only after the last
+ * launch. */
+static sluice_status turn_of_graph(train_run *run, uint64_t steps, program_end *how)
 {
-    const uint64_t end = run->progress.step + steps;
-    sluice_status st = SLUICE_OK;
-    program_end how;
-
-    while (run->progress.step < end && goes_on(run, &st)) {
-        st = launch_as_data_come(run, chunk(run, end - run->progress.step));
-        st = settle(run, st, &how);
-    }
-    return st;
+    return settle(run, launch_as_data_come(run, chunk(run, steps)), how);
 }
 
-static sluice_status run_data(train_run *run, uint64_t steps)
+/* A turn in data mode: one batch. */
+static sluice_status turn_of_data(train_run *run, program_end *how)
 {
-    const uint64_t end = run->progress.step + steps;
-    sluice_status st = SLUICE_OK;
-    program_end how;
+    sluice_status st;
 
-    while (run->progress.step < end && goes_on(run, &st)) {
-        if (!wait_for_data(run, next_batch(run), false, &st) || st != SLUICE_OK) {
-            return st;
-        }
-        run->counts.launches++;
-        watchdog_enter(&run->watch.callbacks, warn_of_step, run->progress.step);
-        sli_range_begin("launch");
-        run->program->ops->call(run->program);
-        sli_range_end();
-        watchdog_leave(&run->watch.callbacks);
-        st = collect(run, &how);
+    if (!wait_for_data(run, next_batch(run), false, &st) || st != SLUICE_OK) {
+        return st;
     }
-    return st;
+    run->counts.launches++;
+    watchdog_enter(&run->watch.callbacks, warn_of_step, run->progress.step);
+    sli_range_begin("launch");
+    run->program->ops->call(run->program);
+    sli_range_end();
+    watchdog_leave(&run->watch.callbacks);
+    return collect(run, how);
+}
+
+/* Runs some of `steps` steps. *how: how the launches of the turn before ended, and of this one. */
+static sluice_status run_turn(train_run *run, uint64_t steps, program_end *how)
+{
+    if (run->program->by_batch) {
+        return turn_of_graph(run, steps, how); /* direct: waits per step, as the capacity is 1 */
+    }
+    switch (run->plan.mode) {
+    case SLUICE_MODE_GRAPH:
+        return turn_of_graph(run, steps, how);
+    case SLUICE_MODE_DATA:
+        return turn_of_data(run, how);
+    default:
+        return turn_of_loop(run, steps, how);
+    }
+}
+
+/*
+ * Each turn must consume a batch, or end with a status or an outcome, or yield for a late batch.
+ * A turn after such a yield has waited for the batch. A loop of other turns would never end.
+ */
+static sluice_status check_turn(const train_run *run, uint64_t first, bool may_yield)
+{
+    if (next_batch(run) != first || may_yield || !outcome_goes_on(&run->outcome)) {
+        return SLUICE_OK;
+    }
+    return sli_fail(SLUICE_E_STALLED,
+                    "internal error: mode %s at step %llu consumed no batch and found no reason to "
+                    "wait or to end; please report the pipeline and the settings",
+                    sluice_mode_name(run->plan.mode), (unsigned long long)run->progress.step);
 }
 
 sluice_status train_run_steps(train_run *run, uint64_t steps)
 {
-    if (run->program->by_batch) {
-        return run_graph(run, steps); /* direct mode: waits per step, as the capacity is 1 */
+    const uint64_t end = run->progress.step + steps;
+    program_end how = PROGRAM_DONE;
+    sluice_status st = SLUICE_OK;
+
+    while (run->progress.step < end && goes_on(run, &st)) {
+        const uint64_t first = next_batch(run);
+        const bool has_waited = how == PROGRAM_YIELD;
+
+        st = run_turn(run, end - run->progress.step, &how);
+        if (st == SLUICE_OK) {
+            st = check_turn(run, first, how == PROGRAM_YIELD && !has_waited);
+        }
     }
-    switch (run->plan.mode) {
-    case SLUICE_MODE_GRAPH:
-        return run_graph(run, steps);
-    case SLUICE_MODE_DATA:
-        return run_data(run, steps);
-    default:
-        return run_loop(run, steps);
-    }
+    return st;
 }
 
 sluice_status train_end_sink(train_run *run)
