@@ -17,19 +17,19 @@ struct sample_stream {
     sli_event changed;         /* notified when stopped or dropping changes */
     pthread_mutex_t lock;      /* guards the fields below */
     stream_passes passes;
-    uint64_t row;      /* next row to claim, counted through all batches */
-    uint64_t pass_row; /* first row of the current pass */
-    uint64_t base;     /* batches up to this one are abandoned */
-    uint64_t limit;    /* no row of a later batch is claimed until a rewind */
-    bool rewound;      /* the batch after base must restart the plan */
-    stream_kind rest;  /* kind of the batch's remaining rows; STREAM_SAMPLE: not determined yet */
+    uint64_t row;     /* next row to claim, counted through all batches */
+    uint64_t base;    /* batches up to this one are abandoned */
+    uint64_t limit;   /* no row of a later batch is claimed until a rewind */
+    bool rewound;     /* the batch after base must restart the plan */
+    stream_kind rest; /* kind of the batch's remaining rows; STREAM_SAMPLE: not determined yet */
     bool failed;
     bool over;
 };
 
 /* ---- passes -------------------------------------------------------------------------------- */
 
-/* Ends the pass, whose length is known now. */
+/* Ends the pass, whose length is known now. A pass without a batch is an error, and does not end;
+ * unless its batches were done before this run. */
 static sluice_status end_pass(sample_stream *stream)
 {
     const sli_plan *plan = stream->plan;
@@ -37,11 +37,17 @@ static sluice_status end_pass(sample_stream *stream)
     const uint64_t done = pass == 0 ? plan->begin.done : 0;
     const uint64_t taken = stream->passes.taken;
     const uint64_t turns = taken > done ? taken - done : 0;
+    const uint64_t batches = plan_batches_in(plan, turns);
     sluice_status st = stream_passes_end(&stream->passes);
 
-    return st == SLUICE_OK
-               ? pass_lengths_add(&plan->details->kept, pass, turns, plan_batches_in(plan, turns))
-               : st;
+    if (st == SLUICE_OK && batches == 0 && done == 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "no valid data in the dataset: a pass of the stream has %llu samples and "
+                        "no batch of %u%s",
+                        (unsigned long long)taken, plan->batch_size,
+                        taken > 0 ? "; drop_remainder=false keeps what is left" : "");
+    }
+    return st == SLUICE_OK ? pass_lengths_add(&plan->details->kept, pass, turns, batches) : st;
 }
 
 /* Skips the samples of the first pass that were done before this run. */
@@ -65,35 +71,14 @@ static sluice_status skip_done(sample_stream *stream, uint64_t samples)
     return st == SLUICE_END_OF_DATA ? end_pass(stream) : st;
 }
 
-/* Checks that the pass that has just ended had at least one batch. */
-static sluice_status check_pass(const sample_stream *stream)
-{
-    const sli_plan *plan = stream->plan;
-    const bool resumed = stream->passes.ended == 1 && plan->begin.done > 0;
-
-    if (stream->passes.ended == 0 || stream->row > stream->pass_row || resumed) {
-        return SLUICE_OK;
-    }
-    return sli_fail(SLUICE_E_INVALID,
-                    "no valid data in the dataset: a pass of the stream has %llu samples and no "
-                    "batch of %u%s",
-                    (unsigned long long)stream->passes.taken, plan->batch_size,
-                    stream->passes.taken > 0 ? "; drop_remainder=false keeps what is left" : "");
-}
-
 /* Begins a pass. END_OF_DATA: there are no more passes. */
 static sluice_status begin_pass(sample_stream *stream)
 {
-    sluice_status st = check_pass(stream);
+    const sluice_status st = stream_passes_begin(&stream->passes);
 
-    if (st == SLUICE_OK) {
-        st = stream_passes_begin(&stream->passes);
-    }
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    stream->pass_row = stream->row;
-    return stream->passes.ended == 0 ? skip_done(stream, stream->plan->begin.done) : SLUICE_OK;
+    return st == SLUICE_OK && stream->passes.ended == 0
+               ? skip_done(stream, stream->plan->begin.done)
+               : st;
 }
 
 /* ---- rows ---------------------------------------------------------------------------------- */

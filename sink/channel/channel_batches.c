@@ -168,14 +168,19 @@ static bool is_at_end(const sluice_channel *channel, uint64_t seq)
     return channel->data.config.rewinds && run_batch(channel, seq) >= channel->batches;
 }
 
+/* True if the pass of the last batch is known to end before batch seq. */
+static bool pass_ends_before(const sluice_channel *channel, uint64_t seq)
+{
+    return channel->end_of_pass && channel->in_pass &&
+           sli_plan_position(channel->data.plan, run_batch(channel, seq)).pass != channel->pass;
+}
+
 /* Waits for batch seq. Returns OK or another status of sluice_channel_get_next(). */
 static sluice_status await_batch(sluice_channel *channel, uint64_t seq, int64_t timeout_ms)
 {
-    const bool ends_pass = channel->end_of_pass && channel->in_pass;
     sluice_status st;
 
-    if (ends_pass &&
-        sli_plan_position(channel->data.plan, run_batch(channel, seq)).pass != channel->pass) {
+    if (pass_ends_before(channel, seq)) {
         return SLUICE_END_OF_PASS;
     }
     if (is_at_end(channel, seq)) {
@@ -183,13 +188,9 @@ static sluice_status await_batch(sluice_channel *channel, uint64_t seq, int64_t 
         return st == SLUICE_TIMEOUT ? SLUICE_END_OF_DATA : st;
     }
     st = wait_for_batch(channel, seq, timeout_ms);
-    /* A stream's end of pass may be known only once the next batch has arrived. */
-    if (ends_pass &&
-        (st == SLUICE_END_OF_DATA ||
-         (st == SLUICE_OK && sli_queue_header(channel->data.queue, seq)->pass != channel->pass))) {
-        return SLUICE_END_OF_PASS;
-    }
-    return st;
+    /* The end of a pass of unknown length may have become known meanwhile. The batch, the end or
+     * the error that follows it is left to the next call. */
+    return pass_ends_before(channel, seq) ? SLUICE_END_OF_PASS : st;
 }
 
 /* Counts the call that lends a batch, which began at `start`. The loop's step begins. */

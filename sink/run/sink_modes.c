@@ -102,7 +102,7 @@ static bool pass_ends_before(const train_run *run, uint64_t seq)
  * Waits on the host for batch `seq`. `beside`: launches are in flight meanwhile. Returns true if
  * the queue has a batch or an end or error marker with that sequence number; *found_out is its
  * status. Returns false if no step may be launched; *found_out is then an error, OK, or END_OF_PASS
- * if the epoch's pass has ended.
+ * if the epoch's pass has ended: what the queue has is then left to the next epoch.
  */
 static bool wait_for_data(train_run *run, uint64_t seq, bool beside, sluice_status *found_out)
 {
@@ -120,7 +120,8 @@ static bool wait_for_data(train_run *run, uint64_t seq, bool beside, sluice_stat
         st = SLUICE_OK;
         waits = !launches_have_ended(run) && !pass_ends_before(run, seq) && goes_on(run, &st);
     }
-    if (st >= 0 && pass_ends_before(run, seq)) { /* also if the batch of another pass has arrived */
+    /* Also if the batch, the end or the error of a later pass has arrived. */
+    if ((waits || st >= 0) && pass_ends_before(run, seq)) {
         st = SLUICE_END_OF_PASS;
         waits = false;
     }

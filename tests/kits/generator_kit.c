@@ -2,6 +2,7 @@
 #include "generator_kit.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,17 @@ static sluice_status wait_for_stop(const sluice_sample *sample)
     return SLUICE_CLOSED;
 }
 
+static void wait_at_gate(atomic_int *gate)
+{
+    int closed = GENERATOR_GATE;
+
+    (void)atomic_compare_exchange_strong(gate, &closed, GENERATOR_AT_GATE);
+    while (atomic_load(gate) != GENERATOR_OPEN) {
+        sched_yield();
+    }
+    atomic_store(gate, GENERATOR_GATE);
+}
+
 static sluice_status give_words(sluice_sample *sample, uint64_t i, bool too_many)
 {
     const uint64_t count = too_many ? GENERATOR_WORDS + 1 : i % (GENERATOR_WORDS + 1);
@@ -77,7 +89,7 @@ static sluice_status give(sluice_sample *sample, int64_t value, bool too_many)
 
 static sluice_status make_fault(sluice_sample *sample, const generator *g, int64_t number)
 {
-    switch (g->is_bad != NULL ? FAILS : g->fault) {
+    switch (g->is_bad != NULL || g->fails_at > 0 ? FAILS : g->fault) {
     case FAILS:
         return sluice_fail(SLUICE_E_IO, "the server %s is down", "x");
     case FAILS_SILENTLY:
@@ -97,7 +109,8 @@ static sluice_status next(sluice_sample *sample, void *opaque, void *user)
 {
     generator *g = user;
     generator_pass *pass = opaque;
-    const uint64_t samples = g->samples + pass->number * g->varies_by;
+    const uint64_t samples =
+        pass->number + 1 == g->empty_pass ? 0 : g->samples + pass->number * g->varies_by;
     const int64_t number = (int64_t)(pass->next + (g->repeats ? 0 : pass->number * 1000));
     sluice_status st;
 
@@ -106,9 +119,13 @@ static sluice_status next(sluice_sample *sample, void *opaque, void *user)
     atomic_fetch_add(&g->overlaps, atomic_fetch_add(&g->inside, 1) > 0);
     atomic_fetch_add(&g->calls, 1);
     if (g->samples > 0 && pass->next >= samples) {
+        if (g->gate != NULL) {
+            wait_at_gate(g->gate);
+        }
         st = g->waits ? wait_for_stop(sample) : SLUICE_END_OF_DATA;
     } else if (g->fails_always || (g->fault != NO_FAULT && pass->next == GENERATOR_FAULTY) ||
-               (g->is_bad != NULL && g->is_bad(pass->next))) {
+               (g->is_bad != NULL && g->is_bad(pass->next)) ||
+               (g->fails_at > 0 && (uint64_t)number + 1 == g->fails_at)) {
         st = make_fault(sample, g, number);
         pass->next++;
     } else {

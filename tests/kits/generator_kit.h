@@ -14,6 +14,9 @@
 
 enum { GENERATOR_WORDS = 9, GENERATOR_FAULTY = 7 };
 
+/* The end of a pass waits until the gate is open, and closes it. */
+typedef enum generator_gate { GENERATOR_GATE, GENERATOR_AT_GATE, GENERATOR_OPEN } generator_gate;
+
 /* The data of a generator: user. */
 typedef struct generator {
     uint64_t samples;   /* of a pass; 0: without end */
@@ -24,11 +27,14 @@ typedef struct generator {
     bool (*is_bad)(uint64_t sample); /* samples with the fault FAILS; NULL: none */
     bool waits;                      /* polls the stop descriptor after its last sample */
     sluice_status open_status;
-    atomic_int open;   /* passes that are open */
-    atomic_int passes; /* passes that were opened */
-    atomic_int closed; /* calls of close() */
-    atomic_int calls;  /* of next() */
-    atomic_int inside; /* threads in next(): never more than one for a pass */
+    uint64_t fails_at;   /* number of the sample with the fault FAILS, plus 1; 0: none */
+    uint64_t empty_pass; /* pass without samples, plus 1; 0: none */
+    atomic_int *gate;    /* a generator_gate for the ends of passes; NULL: none */
+    atomic_int open;     /* passes that are open */
+    atomic_int passes;   /* passes that were opened */
+    atomic_int closed;   /* calls of close() */
+    atomic_int calls;    /* of next() */
+    atomic_int inside;   /* threads in next(): never more than one for a pass */
     atomic_int overlaps;
 } generator;
 
