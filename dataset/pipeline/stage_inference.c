@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The columns after a stage, from those before it. */
+#include "missing_image.h"
 #include "stage.h"
 #include "status_int.h"
 
@@ -42,8 +43,7 @@ static sluice_status infer_conversion(const dataset_stage *stage, stage_schema *
         schema_select_images(schema, name, stage->def->selects ? args->columns : "", &images);
 
     if (st == SLUICE_OK && images == 0) {
-        return sli_fail(SLUICE_E_INVALID, "%s: there is no decoded image; put decode before it",
-                        name);
+        return fail_missing_image(schema, name);
     }
     if (st == SLUICE_OK && args->offload == OFFLOAD_DEVICE && schema->image >= 0 &&
         (images >> schema->image & 1) == 0) {
@@ -56,10 +56,8 @@ static sluice_status infer_conversion(const dataset_stage *stage, stage_schema *
         if ((images >> i & 1) == 0) {
             continue;
         }
-        st = schema->columns[i].dtype != SLUICE_ENCODED
-                 ? convert_column(stage, schema, i)
-                 : sli_fail(SLUICE_E_INVALID, "%s: there is no decoded image; put decode before it",
-                            name);
+        st = schema->columns[i].dtype != SLUICE_ENCODED ? convert_column(stage, schema, i)
+                                                        : fail_missing_image(schema, name);
     }
     return st;
 }

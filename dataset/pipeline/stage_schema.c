@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "missing_image.h"
 #include "stage.h"
 #include "status_int.h"
 
@@ -34,7 +35,7 @@ static sluice_status check_further(const stage_schema *schema, const char *stage
 sluice_status schema_want_pixels(const stage_schema *schema, const char *stage)
 {
     if (schema->image < 0) {
-        return sli_fail(SLUICE_E_INVALID, "%s: there is no image", stage);
+        return fail_missing_image(schema, stage);
     }
     if (schema->columns[schema->image].dtype == SLUICE_ENCODED) {
         return sli_fail(SLUICE_E_INVALID, "%s: the image is still encoded; put decode before it",
@@ -99,7 +100,7 @@ sluice_status schema_want_bytes(const stage_schema *schema, const char *stage, c
     sluice_status st = SLUICE_OK;
 
     if (images == 0) {
-        return sli_fail(SLUICE_E_INVALID, "%s: there is no image", stage);
+        return fail_missing_image(schema, stage);
     }
     for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
         st = (images >> i & 1) != 0 ? check_bytes(schema, i, stage, gray_or_rgb) : SLUICE_OK;

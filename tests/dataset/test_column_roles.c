@@ -485,17 +485,19 @@ static void columns_that_do_not_fit_are_refused(void)
         {"column b role=box", "role=box"},
         {"column b role=boxes", "role=boxes follows the image, and there is none"},
         {"column m role=mask", "role=mask follows the image, and there is none"},
-        {"column c role=image", "role=image wants u8 (height, width) or (height, width, channels)"},
+        {"column c role=image", "must be u8 (height, width) or (height, width, channels) with 1 to "
+                                "4 channels for role=image"},
         {"column photo image | column p boxes",
-         "role=boxes wants f32 (N, 4), and it is f32 (3, 2)"},
-        {"column photo image | column c boxes", "wants f32 (N, 4), and it is i32 (3)"},
-        {"column photo image | column b points", "wants f32 (N, 2) or (N, K, 2), and it is f32 (3"},
-        {"column photo image | column other mask", "wants u8 (height, width), or an encoded image"},
+         "it is f32 (3, 2) and must be f32 (N, 4) for role=boxes"},
+        {"column photo image | column c boxes", "it is i32 (3) and must be f32 (N, 4)"},
+        {"column photo image | column b points", "must be f32 (N, 2) or (N, K, 2) for role=points"},
+        {"column photo image | column other mask",
+         "must be u8 (height, width), or an encoded image"},
         {"column photo image | column photo mask", "it is the image, which cannot be role=mask"},
         {"column photo image | column c of=m",
          "of=m: want boxes or points, and m is a plain column"},
         {"column photo image | column b boxes | column m of=b", "it is u8 (30, 40); of=b wants 3"},
-        {"column photo image | column b boxes | column c mask of=b", "wants u8 (height, width)"},
+        {"column photo image | column b boxes | column c mask of=b", "must be u8 (height, width)"},
         {"column photo image | column b boxes | column b of=b",
          "of=b: want boxes or points, and b"},
         {"column photo image | column b boxes | column p points of=b",
@@ -518,7 +520,7 @@ static void columns_that_do_not_fit_are_refused(void)
     }
     npy_write(folder, "small.npy", "|u1", "(2, 3, 4)", scenes.m, 24);
     check_refused("synthetic 4 8,8,3 | column image plain | column label image",
-                  "wants u8 (height");
+                  "must be u8 (height");
     check_refused("concat (synthetic 4 8,8,3 | column image plain) (synthetic 4 8,8,3)",
                   "column must come after the group");
     check_refused("image_folder /tmp | column image plain", "an encoded image; decode it");

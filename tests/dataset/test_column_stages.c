@@ -198,9 +198,9 @@ static void bad_names_are_refused(void)
         {"rename x y", "rename: there is no column 'x'"},
         {"rename label 1st", "rename: '1st' is no name of a column"},
         {"rename label a23456789012345678901234567890_1", "is longer than 31 bytes"},
-        {"project label | decode", "decode: there is no encoded image"},
+        {"project label | decode", "decode: there is no image"},
         {"decode | drop image | resize 8", "resize: there is no image"},
-        {"decode | drop image | to_chw", "to_chw: there is no decoded image"},
+        {"decode | drop image | to_chw", "to_chw: there is no image"},
     };
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

@@ -270,7 +270,7 @@ static void geometry_stands_where_the_image_is_that_of_the_source(void)
     check_refused("synthetic 10 8,8,3 2 | geometry | geometry b | batch 1",
                   "column geometry has it already");
     check_refused("synthetic 10 8,8,3 2 | drop image | geometry | batch 1",
-                  "there is no decoded image");
+                  "geometry: there is no image");
     sluice_map_init(&map);
     map.name = "extra";
     map.outputs = columns;

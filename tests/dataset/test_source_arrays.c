@@ -185,6 +185,40 @@ static void without_an_image_transforms_are_refused(void)
     }
 }
 
+/* Images of arrays without channels, or of another type: stages say how to get an image. */
+static void arrays_of_images_are_named_with_the_way_to_an_image(void)
+{
+    static const char *const stages[] = {
+        "resize 8",     "center_crop 4", "random_horizontal_flip", "normalize imagenet", "to_chw",
+        "to_dtype f32", "decode",        "color_jitter 0.4",       "geometry",           "device",
+    };
+    static const struct {
+        const char *descr;
+        const char *shape;
+        const char *words;
+    } files[] = {
+        {"|u1", "(2, 5, 7)",
+         ": there is no image; after the source, `column image role=image` makes image the image, "
+         "which is u8 (5, 7)"},
+        {"<f4", "(2, 5, 7, 3)", "image is f32 (5, 7, 3) and must be u8 (height, width) or (height"},
+        {"|u1", "(2, 3, 5, 7)", "image is u8 (3, 5, 7) and must be u8 (height, width) or (height"},
+    };
+    const char *folder = t_folder();
+
+    for (size_t f = 0; f < sizeof(files) / sizeof(files[0]); f++) {
+        static const uint8_t zeros[2 * 5 * 7 * 3 * 4];
+
+        npy_write(folder, "image.npy", files[f].descr, files[f].shape, zeros, sizeof(zeros));
+        for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+            char text[400];
+
+            snprintf(text, sizeof(text), "npy %s/image.npy | %s | batch 2", folder, stages[i]);
+            check_refused(text, files[f].words);
+            check_refused(text, "`column image role=image`");
+        }
+    }
+}
+
 /* ---- bad input ------------------------------------------------------------------------------- */
 
 static void check_npy_fails(const char *files, const char *names, sluice_status want,
@@ -395,6 +429,7 @@ const t_test source_arrays_tests[] = {
     T_TEST(images_in_arrays_take_transforms),
     T_TEST(columns_have_the_types_and_names_of_the_files),
     T_TEST(without_an_image_transforms_are_refused),
+    T_TEST(arrays_of_images_are_named_with_the_way_to_an_image),
     T_TEST(errors_of_files_show_the_stage),
     T_TEST(files_of_other_programs_are_read),
     T_TEST(bad_files_are_named),

@@ -2,6 +2,7 @@
 #include "mix_stage.h"
 
 #include "beta_draw_int.h"
+#include "missing_image.h"
 #include "operators/array/array_values.h"
 #include "status_int.h"
 
@@ -34,7 +35,7 @@ static sluice_status check_images(const char *stage, stage_schema *schema)
                       stage, schema->view_count);
     }
     if (st == SLUICE_OK && images == 0) {
-        st = sli_fail(SLUICE_E_INVALID, "%s: there is no image", stage);
+        st = fail_missing_image(schema, stage);
     }
     for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
         st = check_column(stage, schema, i);

@@ -8,6 +8,7 @@
 
 #include <sluice/columns.h>
 
+#include "missing_image.h"
 #include "stage.h"
 #include "status_int.h"
 #include "tensor_int.h"
@@ -24,29 +25,15 @@ typedef struct column_args {
     const char *of;
 } column_args;
 
-/* Describes the type of a column for messages: "f32 (5, 4)". */
-static const char *type_text(const sluice_column *column, char *text, size_t size)
-{
-    size_t used = (size_t)snprintf(
-        text, size, "%s",
-        column->dtype == SLUICE_ENCODED ? "an encoded image" : sluice_dtype_name(column->dtype));
-
-    for (uint32_t d = 0; d < column->rank && used < size; d++) {
-        used += (size_t)snprintf(text + used, size - used, "%s%llu%s", d == 0 ? " (" : ", ",
-                                 (unsigned long long)column->shape[d],
-                                 d + 1 == column->rank ? ")" : "");
-    }
-    return text;
-}
-
 /* Fails because the type of a column does not fit its role. */
 static sluice_status wrong_type(const column_args *args, const sluice_column *column,
-                                const char *want)
+                                const char *must_be)
 {
     char text[120];
 
-    return sli_fail(SLUICE_E_INVALID, "column %s: role=%s wants %s, and it is %s", args->column,
-                    roles[args->role], want, type_text(column, text, sizeof(text)));
+    return sli_fail(SLUICE_E_INVALID, "column %s: it is %s and must be %s for role=%s",
+                    args->column, column_type_text(column, text, sizeof(text)), must_be,
+                    roles[args->role]);
 }
 
 /* Fails because a column of another role than plain cannot get this role. */
@@ -85,7 +72,7 @@ static sluice_status find_length(const column_args *args, const stage_schema *sc
     return sli_fail(SLUICE_E_INVALID,
                     "column %s: %s is the number of its rows, which is i32 for each sample, not %s",
                     args->column, name,
-                    type_text(&schema->columns[*length_out], text, sizeof(text)));
+                    column_type_text(&schema->columns[*length_out], text, sizeof(text)));
 }
 
 /* Adds the column NAME_length, which the source does not have. */
@@ -175,7 +162,7 @@ static sluice_status fit_size(const column_args *args, stage_schema *schema, slu
         return sli_fail(SLUICE_E_INVALID,
                         "column %s: it is %s, and the image %s is %llux%llu (height, width); they "
                         "must have the same size",
-                        args->column, type_text(column, text, sizeof(text)), image->name,
+                        args->column, column_type_text(column, text, sizeof(text)), image->name,
                         (unsigned long long)sides[0], (unsigned long long)sides[1]);
     }
     memcpy(column->shape, sides, sizeof(sides));
@@ -349,7 +336,7 @@ static sluice_status tie(const column_args *args, stage_schema *schema, uint32_t
         char text[120];
 
         return sli_fail(SLUICE_E_INVALID, "column %s: it is %s; of=%s wants %llu rows%s",
-                        args->column, type_text(column, text, sizeof(text)), args->of,
+                        args->column, column_type_text(column, text, sizeof(text)), args->of,
                         (unsigned long long)schema->columns[owner].shape[0],
                         are_points ? " of points, f32 (N, K, 2)" : "");
     }

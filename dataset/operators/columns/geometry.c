@@ -5,6 +5,7 @@
 
 #include <sluice/columns.h>
 
+#include "missing_image.h"
 #include "stage.h"
 #include "status_int.h"
 
@@ -15,8 +16,7 @@ typedef struct geometry_args {
 static sluice_status check_place(const stage_schema *schema)
 {
     if (schema->image < 0 || schema->columns[schema->image].dtype == SLUICE_ENCODED) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "geometry: there is no decoded image; put decode before it");
+        return fail_missing_image(schema, "geometry");
     }
     if (schema->is_bent) {
         return sli_fail(SLUICE_E_INVALID,

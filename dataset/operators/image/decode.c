@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The decode stage: marks where images are decoded. The decoders are in image_decoder.h. */
 #include "dataset_state.h"
+#include "missing_image.h"
 #include "struct_size_int.h"
 
 static const char *const modes[] = {"rgb", "gray", "index", NULL};
@@ -25,9 +26,11 @@ static sluice_status find_images(const decode_args *args, const stage_schema *sc
         }
     }
     if (st == SLUICE_OK && images == 0) {
-        st = sli_fail(SLUICE_E_INVALID,
-                      "decode: there is no encoded image; the source gives pixels already, or "
-                      "this is the second decode");
+        st = schema->image >= 0
+                 ? sli_fail(SLUICE_E_INVALID,
+                            "decode: there is no encoded image; the source gives pixels already, "
+                            "or this is the second decode")
+                 : fail_missing_image(schema, "decode");
     }
     *images_out = images;
     return st;

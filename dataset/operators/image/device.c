@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The device stage: what later stages do to the image, GetNext does on the device. The planner does
  * the work (plan_conversions.c, plan_programs.c). */
+#include "missing_image.h"
 #include "stage.h"
 #include "status_int.h"
 
@@ -11,8 +12,7 @@ static sluice_status device_infer(const void *args, stage_schema *schema)
         return sli_fail(SLUICE_E_INVALID, "device: a pipeline has one device, this is the second");
     }
     if (schema->image < 0 || schema->columns[schema->image].dtype == SLUICE_ENCODED) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "device: there is no decoded image; put decode before it");
+        return fail_missing_image(schema, "device");
     }
     if (schema->view_count > 0) {
         return sli_fail(SLUICE_E_INVALID,

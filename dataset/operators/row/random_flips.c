@@ -6,6 +6,7 @@
  * programs.
  */
 #include "layout_int.h"
+#include "missing_image.h"
 #include "stage.h"
 #include "status_int.h"
 
@@ -74,8 +75,7 @@ static sluice_status infer(const char *stage, const flip_args *args, const stage
     column_set points;
 
     if (schema->image < 0 || schema->columns[schema->image].dtype == SLUICE_ENCODED) {
-        return sli_fail(SLUICE_E_INVALID, "%s: there is no decoded image; put decode before it",
-                        stage);
+        return fail_missing_image(schema, stage);
     }
     for (uint32_t i = 0; i < schema->column_count && schema->is_mapped; i++) {
         const column_role role = schema->infos[i].role;
