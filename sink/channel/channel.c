@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "channel_identity.h"
 #include "channel_state.h"
 #include "devices.h"
 #include "expected_inputs.h"
@@ -112,28 +113,40 @@ static sluice_status check_position(const sli_plan *plan, const sluice_channel_c
     return SLUICE_OK;
 }
 
+/* Reads and checks config->position. */
+static sluice_status read_position(const sluice_channel *channel,
+                                   const sluice_channel_config *config,
+                                   sluice_channel_position *from)
+{
+    const sli_plan *plan = channel->data.plan;
+    sluice_status st =
+        sli_struct_read(&position_struct, "sluice_channel_open", config->position, from);
+
+    if (st == SLUICE_OK) {
+        st = channel_identity_check(from, &channel->begin, plan);
+    }
+    return st == SLUICE_OK ? check_position(plan, config, from) : st;
+}
+
 /* Begins the plan at config->position or, without a position, after config->first_batch batches. */
 static sluice_status begin_plan(sluice_channel *channel, const sluice_channel_config *config)
 {
     sli_plan *plan = channel->data.plan;
     sli_position position = sli_plan_position(plan, config->first_batch);
     sluice_channel_position from;
-    sluice_status st = SLUICE_OK;
+    sluice_status st = channel_identity_make(plan, &channel->maps, &channel->begin);
 
-    channel->first_batch = config->first_batch;
-    channel->seed = config->seed;
-    if (config->position != NULL) {
-        st = sli_struct_read(&position_struct, "sluice_channel_open", config->position, &from);
-        if (st == SLUICE_OK) {
-            st = check_position(plan, config, &from);
-        }
-        if (st != SLUICE_OK) {
-            return st;
-        }
-        channel->first_batch = from.batch;
+    channel->begin.batch = config->first_batch;
+    channel->begin.seed = config->seed;
+    if (st == SLUICE_OK && config->position != NULL) {
+        st = read_position(channel, config, &from);
+        channel->begin.batch = from.batch;
         position = (sli_position){from.pass, from.samples};
     }
-    if (config->batches > UINT64_MAX - 1 - channel->first_batch) {
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (config->batches > UINT64_MAX - 1 - channel->begin.batch) {
         return sli_fail(SLUICE_E_INVALID, "more batches than 64 bits can count");
     }
     return sli_plan_begin(plan, &position, 1);
@@ -362,10 +375,10 @@ sluice_status sluice_channel_position_get(const sluice_channel *channel,
     }
     batches = atomic_load_explicit(&channel->seq, memory_order_relaxed) - 1 - channel->base;
     next = sli_plan_position(channel->data.plan, batches);
-    known = (sluice_channel_position){.batch = channel->first_batch + batches,
-                                      .pass = next.pass,
-                                      .samples = next.done,
-                                      .seed = channel->seed};
+    known = channel->begin;
+    known.batch += batches;
+    known.pass = next.pass;
+    known.samples = next.done;
     return sli_struct_write(&position_struct, "sluice_channel_position_get", &known, position);
 }
 

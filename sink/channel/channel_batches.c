@@ -110,7 +110,7 @@ static const char *describe_wait(const sluice_channel *channel, uint64_t seq, in
                                  sli_text *text)
 {
     sli_text_add(text, "no batch for %.1f s: batch %llu waits for data; ", (double)waited_ns / 1e9,
-                 (unsigned long long)(channel->first_batch + run_batch(channel, seq)));
+                 (unsigned long long)(channel->begin.batch + run_batch(channel, seq)));
     sli_engine_describe_wait(channel->data.engine, seq, text);
     return text->failed || text->data == NULL ? "no batch" : text->data;
 }
@@ -212,7 +212,7 @@ static sluice_status lend_batch(sluice_channel *channel, uint64_t seq, uint64_t 
                                 const sluice_batch **batch_out)
 {
     const lend_request request = {.seq = seq,
-                                  .number = channel->first_batch + run_batch(channel, seq),
+                                  .number = channel->begin.batch + run_batch(channel, seq),
                                   .set = held_batches_next_set(&channel->held),
                                   .stream = stream};
     sluice_batch *batch;

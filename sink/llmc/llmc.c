@@ -201,8 +201,8 @@ static bool is_state(const sluice_llmc *llmc, const sluice_llmc_position *at)
     return known;
 }
 
-/* Number of samples, over all ranks, that precede the batch in its pass. */
-static uint64_t samples_before(const sluice_llmc *llmc, const sluice_llmc_position *at)
+/* Number of batches that precede the batch in its pass: each piece is one on each rank. */
+static uint64_t batches_before(const sluice_llmc *llmc, const sluice_llmc_position *at)
 {
     uint64_t pieces = at->index;
 
@@ -210,7 +210,7 @@ static uint64_t samples_before(const sluice_llmc *llmc, const sluice_llmc_positi
         pieces +=
             sli_llmc_pieces(llmc->files, at->shards != NULL ? (size_t)at->shards[slot] : slot);
     }
-    return pieces * llmc->shape.batch * llmc->shape.world;
+    return pieces;
 }
 
 static sluice_status open_dataset(sluice_llmc *llmc, const sluice_llmc_position *at)
@@ -230,15 +230,12 @@ static sluice_status open_dataset(sluice_llmc *llmc, const sluice_llmc_position 
 /* Opens a channel that begins at the batch. */
 static sluice_status begin_anew(sluice_llmc *llmc, const sluice_llmc_position *at)
 {
-    sluice_channel_position position;
     sluice_channel_config config;
     sluice_status st;
 
     close_channel(llmc);
-    sluice_channel_position_init(&position);
-    position.samples = samples_before(llmc, at);
     sluice_channel_config_init(&config);
-    config.position = &position;
+    config.first_batch = batches_before(llmc, at);
     config.rank = llmc->shape.rank;
     config.world = llmc->shape.world;
     config.workers = WORKERS;

@@ -99,6 +99,7 @@ static void numbers_of_enums_stay(void)
         NUMBER(SLUICE_MAX_EDGES, 32),
         NUMBER(SLUICE_NAME_SIZE, 32),
         NUMBER(SLUICE_MAX_OUTPUTS, 16),
+        NUMBER(SLUICE_POSITION_IDENTITY, 3072),
     };
 
     check(numbers, COUNT(numbers));
@@ -110,7 +111,7 @@ static void numbers_of_enums_stay(void)
 /* ---- init functions ---------------------------------------------------------------------------
  */
 
-enum { MOST = 2048, FILLER = 0xEE };
+enum { MOST = 4096, FILLER = 0xEE };
 
 /* A struct, its init function with a size, and the one for C. */
 typedef struct sized {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sluice_channel: the position of a loop, saved and resumed. */
+#include "log_kit.h"
 #include "loop_kit.h"
 #include "stream_kit.h"
 #include "testing.h"
@@ -121,7 +122,7 @@ static void a_position_is_of_the_next_batch(void)
 static void the_rest_of_a_pass_is_dealt_in_other_batches(void)
 {
     const sluice_batch *batch = NULL;
-    sluice_channel_position position = {sizeof(position), 3, 0, 24, 7};
+    sluice_channel_position position = {sizeof(position), 3, 0, 24, 7, ""};
     sluice_dataset *dataset = NULL;
     uint32_t seen[70] = {0};
     kit_step steps[3];
@@ -168,7 +169,7 @@ static void positions_that_make_no_sense_are_refused(void)
     config.position = &position;
     T_STATUS(sluice_channel_open(loop.device, loop.own, &config, &channel), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "sluice_channel_position");
-    position = (sluice_channel_position){sizeof(position), 3, 0, 24, 7};
+    position = (sluice_channel_position){sizeof(position), 3, 0, 24, 7, ""};
     T_STATUS(sluice_channel_open(loop.device, loop.own, &config, &channel), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "config.position has seed 7, config.seed is 0");
     config.seed = 7;
@@ -187,11 +188,137 @@ static void positions_that_make_no_sense_are_refused(void)
     loop_kit_close(&loop);
 }
 
+/* ---- the identity of the data ---------------------------------------------------------------- */
+
+#define IMAGES "synthetic samples=70 shape=4,4,3 | shuffle | "
+
+/* A position after three batches of the pipeline, with seed 7. */
+static sluice_channel_position position_in(const char *pipeline)
+{
+    sluice_channel_config config = loop_kit_config(3, 0);
+    sluice_channel_position position;
+    loop_kit loop;
+
+    config.seed = 7;
+    loop = loop_kit_open("host:0", pipeline, &config);
+    position = position_of(&loop);
+    loop_kit_close(&loop);
+    T_EQ(position.samples, 24);
+    return position;
+}
+
+static sluice_status open_with(const char *pipeline, const sluice_channel_position *position)
+{
+    sluice_channel_config config = loop_kit_config(0, 0);
+    sluice_channel *channel = NULL;
+    sluice_dataset *dataset = NULL;
+    sluice_device *device = NULL;
+    sluice_status st;
+
+    T_OK(sluice_device_open("host:0", &device));
+    T_OK(sluice_dataset_parse(pipeline, &dataset));
+    config.seed = 7;
+    config.position = position;
+    st = sluice_channel_open(device, dataset, &config, &channel);
+    sluice_channel_close(channel);
+    sluice_dataset_destroy(dataset);
+    sluice_device_close(device);
+    return st;
+}
+
+static void a_position_in_other_data_is_refused(void)
+{
+    static const struct {
+        const char *pipeline;
+        const char *why;
+    } cases[] = {
+        {IMAGES "batch 8", "there was \"random_horizontal_flip p=0.5 offload=auto\" after shuffle"},
+        {IMAGES "random_horizontal_flip 0.25 | batch 8", "p was 0.5 and is 0.25 now"},
+        {"synthetic samples=71 shape=4,4,3 | shuffle | random_horizontal_flip | batch 8",
+         "the number of samples was 70 and is 71 now"},
+    };
+    const sluice_channel_position position = position_in(IMAGES "random_horizontal_flip | batch 8");
+
+    T_OK(open_with(IMAGES "random_horizontal_flip 0.5 offload=host | batch 5", &position));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        sluice_channel_position any = position;
+
+        T_STATUS(open_with(cases[i].pipeline, &position), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), "cannot resume from config.position: ");
+        T_CONTAINS(sluice_last_error(), cases[i].why);
+        any.identity[0] = '\0'; /* as the text says */
+        T_OK(open_with(cases[i].pipeline, &any));
+    }
+}
+
+/* Warnings when a channel is opened there. */
+static unsigned warnings_at(const sluice_channel_position *position)
+{
+    kit_log_start(NULL, NULL);
+    T_OK(open_with(IMAGES "batch 8", position));
+    T_TRUE(kit_log_count(SLUICE_LOG_WARN) == 0 ||
+           strstr(kit_log_stop(), "config.position has no identity") != NULL);
+    kit_log_stop();
+    return kit_log_count(SLUICE_LOG_WARN);
+}
+
+static void a_position_without_an_identity_is_accepted_with_a_warning(void)
+{
+    sluice_channel_position position = position_in(IMAGES "batch 8");
+    sluice_channel_position fields = {.struct_size = sizeof(fields), .seed = 7};
+
+    T_EQ(warnings_at(&position), 0);
+    T_EQ(warnings_at(&fields), 0); /* it has not begun */
+    fields.batch = position.batch;
+    fields.samples = position.samples;
+    T_EQ(warnings_at(&fields), 1);
+    position.struct_size = offsetof(sluice_channel_position, identity); /* an older program */
+    T_EQ(warnings_at(&position), 1);
+}
+
+static void a_damaged_identity_is_refused(void)
+{
+    const sluice_channel_position position = position_in(IMAGES "batch 8");
+    sluice_channel_position damaged = position;
+
+    for (size_t i = 1; position.identity[i] != '\0'; i++) {
+        damaged.identity[i] ^= 1;
+        T_STATUS(open_with(IMAGES "batch 8", &damaged), SLUICE_E_CORRUPT);
+        damaged.identity[i] = position.identity[i];
+    }
+    memset(damaged.identity, 'x', sizeof(damaged.identity));
+    T_STATUS(open_with(IMAGES "batch 8", &damaged), SLUICE_E_CORRUPT);
+}
+
+/* A text that does not fit is kept as its beginning and a hash. */
+static void a_pipeline_of_any_length_has_an_identity(void)
+{
+    char text[4000] = IMAGES "random_apply 0.5 (";
+    char other[4000];
+    sluice_channel_position position;
+
+    for (int i = 0; i < 26; i++) {
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%srandom_affine 1.%d",
+                 i > 0 ? " | " : "", 100 + i);
+    }
+    snprintf(other, sizeof(other), "%s | random_invert 0.7) | batch 8", text);
+    snprintf(text + strlen(text), sizeof(text) - strlen(text), " | random_invert 0.8) | batch 8");
+    position = position_in(text);
+    T_CONTAINS(position.identity, "... #");
+    T_OK(open_with(text, &position));
+    T_STATUS(open_with(other, &position), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "the pipeline differs");
+}
+
 const t_test channel_position_tests[] = {
     T_TEST(a_resumed_loop_has_the_bits_of_an_unbroken_one),
     T_TEST(a_loop_over_a_stream_is_resumed),
     T_TEST(a_position_is_of_the_next_batch),
     T_TEST(the_rest_of_a_pass_is_dealt_in_other_batches),
     T_TEST(positions_that_make_no_sense_are_refused),
+    T_TEST(a_position_in_other_data_is_refused),
+    T_TEST(a_position_without_an_identity_is_accepted_with_a_warning),
+    T_TEST(a_damaged_identity_is_refused),
+    T_TEST(a_pipeline_of_any_length_has_an_identity),
     T_END,
 };

@@ -29,6 +29,9 @@ typedef struct sluice_channel sluice_channel;
 /** Value of timeout_ms: no limit. */
 #define SLUICE_FOREVER INT64_C(-1)
 
+/** Size of the identity in a position, in bytes. */
+#define SLUICE_POSITION_IDENTITY 3072
+
 /**
  * The position of a loop in its data, to be saved as a whole, or field by field, with the state of
  * the loop. Filled in by sluice_channel_position_get(), resumed by config.position.
@@ -39,6 +42,8 @@ typedef struct sluice_channel_position {
     uint64_t pass;      /**< of the dataset, from 0 */
     uint64_t samples;   /**< samples before it in its pass, on all ranks, including padding */
     uint64_t seed;      /**< config.seed */
+    char identity[SLUICE_POSITION_IDENTITY]; /**< a text that identifies samples, pipeline and
+                                                  device maps, with a checksum; "": unknown */
 } sluice_channel_position;
 
 /** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
@@ -80,8 +85,11 @@ typedef struct sluice_channel_config {
                         are this many sets of tensors, which count in memory */
     const sluice_channel_position *position;     /**< resumes a loop at its saved position, with the
                                           same bits if seed, dataset, batch size and world are the
-                                          same; first_batch must be 0. NULL: begins at first_batch.
-                                          Read only by sluice_channel_open() */
+                                          same; first_batch must be 0. If seed, samples, pipeline or
+                                          device maps differ, as far as they give other batches,
+                                          E_INVALID; without an identity that is not checked, with a
+                                          warning. NULL: begins at first_batch. Read only by
+                                          sluice_channel_open() */
     const sluice_device_map *const *device_maps; /**< (device_map_count) pointers: functions that
                                       sluice_channel_get_next() calls for each batch, in this order;
                                       their outputs, a set for each held batch, count in memory.
@@ -110,10 +118,11 @@ static inline void sluice_channel_config_init(sluice_channel_config *config)
  * @param config       copied
  * @param channel_out  owned by the caller: freed by sluice_channel_close()
  *
- * Returns: E_INVALID settings, a position that is not one of this dataset, no stage `batch`,
- *          columns that cannot be batched or differ from config.inputs; the first error of
- *          building the dataset; E_IO, E_CORRUPT opening the source; E_NO_MEMORY; E_UNSUPPORTED
- *          no channel on this kind of device.
+ * Returns: E_INVALID settings, a position that is not one of this dataset, whose text names the
+ *          differences, no stage `batch`, columns that cannot be batched or differ from
+ *          config.inputs; the first error of building the dataset; E_IO, E_CORRUPT opening the
+ *          source; E_CORRUPT a damaged identity of config.position; E_NO_MEMORY; E_UNSUPPORTED no
+ *          channel on this kind of device.
  * Threads: any. Channels are independent.
  */
 SLUICE_API_CHECKED sluice_status sluice_channel_open(sluice_device *device, sluice_dataset *dataset,
