@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "cuda/getnext_gather.h"
+#include "kernel_run.h"
 #include "getnext_int.h"
 #include "testing.h"
 
@@ -179,7 +179,7 @@ static void check_grids(const sli_conversion *conversion, sli_row_programs progr
 
         memset(b.output.data, 0xEE, b.output.bytes);
         for (uint32_t t = 0; t < threads; t++) {
-            gather_thread(&b.gather, b.slot, t, threads, (sli_gather_path)b.gather.path);
+            run_gather_thread(&b.gather, b.slot, t, threads, (sli_gather_path)b.gather.path);
         }
         check_batch(&b);
     }

@@ -3,8 +3,8 @@
  * What GetNext's one-thread kernels decide, the bodies that nvcc compiles, run on the CPU against
  * a ring that a script fills and a clock that moves only while the device waits.
  */
-#include "cuda/getnext_gather.h"
 #include "getnext_control_int.h"
+#include "kernel_run.h"
 #include "testing.h"
 
 enum { SLOTS = 3, SLOT_BYTES = 256, SPIN_NS = 500000 };
@@ -104,7 +104,7 @@ static sli_getnext_end launch_and(script *s, uint64_t steps, bool refill)
     bool goes_on;
 
     s->command.steps = steps;
-    for (goes_on = getnext_begin(&s->g); goes_on; goes_on = getnext_next(&s->g)) {
+    for (goes_on = run_begin(&s->g); goes_on; goes_on = run_next(&s->g)) {
         gather(s);
         if (refill) {
             publish(s, SLI_RING_BATCH);
@@ -349,14 +349,14 @@ static void a_stop_is_looked_for_now_and_then(void)
     begin_script(&s, 1);
     publish_batches(&s, SLOTS);
     s.command.steps = SLOTS;
-    T_TRUE(getnext_begin(&s.g));
+    T_TRUE(run_begin(&s.g));
     clock_ns += GETNEXT_STOP_POLL_NS;
-    T_TRUE(getnext_next(&s.g)); /* has looked */
+    T_TRUE(run_next(&s.g)); /* has looked */
     s.stop = 1;
     clock_ns += GETNEXT_STOP_POLL_NS / 2;
-    T_TRUE(getnext_next(&s.g));
+    T_TRUE(run_next(&s.g));
     clock_ns += GETNEXT_STOP_POLL_NS / 2;
-    T_TRUE(!getnext_next(&s.g));
+    T_TRUE(!run_next(&s.g));
     check_report(&s, SLI_GETNEXT_STOPPED, 3, 4, 0);
 }
 
@@ -367,10 +367,10 @@ static void a_stop_behind_the_last_step_is_a_stop(void)
     begin_script(&s, 1);
     publish_batches(&s, 1);
     s.command.steps = 1;
-    T_TRUE(getnext_begin(&s.g));
+    T_TRUE(run_begin(&s.g));
     s.stop = 1;
     clock_ns += GETNEXT_STOP_POLL_NS;
-    T_TRUE(!getnext_next(&s.g));
+    T_TRUE(!run_next(&s.g));
     check_report(&s, SLI_GETNEXT_STOPPED, 1, 2, 0);
 }
 
@@ -383,7 +383,7 @@ static void behind_an_end_nothing_moves(void)
     publish(&s, SLI_RING_END);
     T_EQ(launch(&s, 1), SLI_GETNEXT_END_OF_DATA);
     T_TRUE(gather_slot(&s.g) == NULL);
-    T_TRUE(!getnext_next(&s.g));
+    T_TRUE(!run_next(&s.g));
     T_EQ(s.state.seq, 1);
     T_EQ(s.state.steps, 0);
 }

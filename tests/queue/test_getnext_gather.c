@@ -12,7 +12,7 @@
 static void note_store(const void *to);
 #define GATHER_STORES(to, bytes) note_store(to)
 
-#include "cuda/getnext_gather.h"
+#include "kernel_run.h"
 #include "getnext_int.h"
 #include "testing.h"
 
@@ -145,7 +145,7 @@ static void run_grid(batch *b, uint32_t blocks, uint32_t threads)
 
         T_EQ(b->consumed, SEQ - 1);
         for (uint32_t t = 0; t < threads; t++) {
-            gather_thread(&b->gather, slot, block * threads + t, blocks * threads,
+            run_gather_thread(&b->gather, slot, block * threads + t, blocks * threads,
                           (sli_gather_path)b->gather.path);
         }
         gather_block_done(&b->getnext, blocks);
@@ -377,7 +377,7 @@ static uint32_t most_sectors(batch *b)
     noted.end = noted.begin + b->outputs[IMAGE].bytes;
     for (uint32_t lane = 0; lane < WARP; lane++) {
         noted.count = 0;
-        gather_thread(&b->gather, slot, lane, WARP, (sli_gather_path)b->gather.path);
+        run_gather_thread(&b->gather, slot, lane, WARP, (sli_gather_path)b->gather.path);
         T_TRUE(lane == 0 || noted.count == count);
         count = noted.count;
         for (size_t i = 0; i < count; i++) {

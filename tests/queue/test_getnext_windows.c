@@ -11,7 +11,7 @@ static void note_store(const void *to);
 #define GATHER_LOADS(from, bytes) note_load(from, bytes)
 #define GATHER_STORES(to, bytes)  note_store(to)
 
-#include "cuda/getnext_gather.h"
+#include "kernel_run.h"
 #include "getnext_int.h"
 #include "testing.h"
 
@@ -102,7 +102,7 @@ static void run_grids(batch *b)
             memset(b->tensors[i].data, 0xEE, b->tensors[i].bytes);
         }
         for (uint32_t t = 0; t < threads[k]; t++) {
-            gather_thread(&b->gather, b->slot, t, threads[k], (sli_gather_path)b->gather.path);
+            run_gather_thread(&b->gather, b->slot, t, threads[k], (sli_gather_path)b->gather.path);
         }
         check_tensors(b);
     }

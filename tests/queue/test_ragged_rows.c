@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "cuda/getnext_gather.h"
+#include "kernel_run.h"
 #include "getnext_int.h"
 #include "testing.h"
 
@@ -178,7 +178,7 @@ static void the_kernel_makes_the_rows_of_the_host(void)
             T_EQ(gather.ragged[1].unit, 4);
             T_EQ(gather.ragged[2].unit, 1);
             for (uint32_t t = 0; t < threads[k]; t++) {
-                gather_thread(&gather, b.slot, t, threads[k], SLI_GATHER_RAGGED);
+                run_gather_thread(&gather, b.slot, t, threads[k], SLI_GATHER_RAGGED);
             }
             for (uint32_t c = 0; c < COLUMNS; c++) {
                 check_tensor(&b, c, extent);
