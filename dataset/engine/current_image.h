@@ -4,6 +4,7 @@
 #define SLUICE_CURRENT_IMAGE_H
 
 #include "loader_stage.h"
+#include "opened_image.h"
 
 /* The steps of an image have two callers, for images and for tiles of mosaics. Inlined, they cost
  * an image no calls. */
@@ -41,6 +42,8 @@ INLINED sluice_status open_image(sample_loader *loader, const sample_data *data,
                                  &current->image.height);
     if (st == SLUICE_OK && args->mode == DECODE_INDEX) {
         st = image_decoder_want_indices(loader->decoder);
+    } else if (st == SLUICE_OK) {
+        st = opened_image_check(loader, args);
     }
     if (st == SLUICE_OK && data->index != NULL) {
         image_decoder_use_index(loader->decoder, data->index);

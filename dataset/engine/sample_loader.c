@@ -301,6 +301,7 @@ sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
 
     atomic_store_explicit(&loader->state.sample, sample, memory_order_relaxed);
     loader->dropped = false;
+    loader->io.ends_run = false;
     if (loader->plan->details->rows_only) {
         st = read_and_process(loader, sample, pass, row, row->columns);
     } else {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes binary PPM and PGM files, 8 bits per sample: a text header with the size, then the
- * pixels. If the image is opened by its head, only the lines of the box are read from the file.
+ * Decodes binary PPM and PGM files: a text header with the size, then the pixels. Values become 8
+ * bits. If the image is opened by its head, only the lines of the box are read from the file.
  */
 #include <assert.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "image_format.h"
 #include "status_int.h"
 
-enum { MAX_SIDE = 1000000 };
+enum { MAX_SIDE = 1000000, MOST_VALUE = 65535 };
 
 typedef struct pnm_decoder {
     const uint8_t *bytes; /* the first bytes of the image if fd is open, else the whole image */
@@ -23,6 +23,8 @@ typedef struct pnm_decoder {
     uint32_t width;
     uint32_t height;
     uint32_t channels;  /* number of channels in the file */
+    uint32_t most;      /* the value of white, up to 65535; above 255 values have two bytes */
+    bool indices;       /* values are not scaled */
     uint64_t pixels_at; /* offset of the pixels relative to the image's first byte */
     image_buffer lines; /* lines of the box, as wide as the image */
     image_buffer image; /* the box converted to another number of channels */
@@ -105,10 +107,9 @@ static sluice_status read_header(pnm_decoder *decoder, const uint8_t *bytes, siz
                                  uint64_t max_pixels)
 {
     pnm_text text = {bytes, size < IMAGE_HEAD ? size : IMAGE_HEAD, 2};
-    uint32_t depth = 0;
 
     if (!read_number(&text, &decoder->width) || !read_number(&text, &decoder->height) ||
-        !read_number(&text, &depth) || text.at == text.size || !is_blank(bytes[text.at])) {
+        !read_number(&text, &decoder->most) || text.at == text.size || !is_blank(bytes[text.at])) {
         return sli_fail(SLUICE_E_CORRUPT,
                         "the header of the PNM file is damaged, or longer than %d bytes",
                         IMAGE_HEAD);
@@ -116,8 +117,10 @@ static sluice_status read_header(pnm_decoder *decoder, const uint8_t *bytes, siz
     if (decoder->width == 0 || decoder->height == 0) {
         return sli_fail(SLUICE_E_CORRUPT, "the PNM file has no pixels");
     }
-    if (depth != 255) {
-        return sli_fail(SLUICE_E_UNSUPPORTED, "the PNM file has values up to %u; want 255", depth);
+    if (decoder->most == 0 || decoder->most > MOST_VALUE) {
+        return sli_fail(SLUICE_E_CORRUPT,
+                        "the PNM file has %u as its maximum value; it must be 1 to %d",
+                        decoder->most, MOST_VALUE);
     }
     if ((uint64_t)decoder->width * decoder->height > max_pixels) {
         return image_too_large(decoder->width, decoder->height, max_pixels);
@@ -131,6 +134,12 @@ static sluice_status read_header(pnm_decoder *decoder, const uint8_t *bytes, siz
     return SLUICE_OK;
 }
 
+/* Bytes of a line in the file. */
+static size_t bytes_of_line(const pnm_decoder *decoder)
+{
+    return (size_t)decoder->width * decoder->channels * (decoder->most > 255 ? 2 : 1);
+}
+
 static sluice_status pnm_open_head(void *state, const uint8_t *bytes, size_t size,
                                    const image_rest *rest, uint64_t max_pixels, bool gray,
                                    uint32_t *width_out, uint32_t *height_out)
@@ -142,8 +151,7 @@ static sluice_status pnm_open_head(void *state, const uint8_t *bytes, size_t siz
     if (st != SLUICE_OK) {
         return st;
     }
-    if (whole - decoder->pixels_at <
-        (uint64_t)decoder->width * decoder->height * decoder->channels) {
+    if (whole - decoder->pixels_at < (uint64_t)decoder->height * bytes_of_line(decoder)) {
         return sli_fail(SLUICE_E_CORRUPT, "the PNM file ends early: %ux%u pixels do not fit in it",
                         decoder->width, decoder->height);
     }
@@ -152,6 +160,7 @@ static sluice_status pnm_open_head(void *state, const uint8_t *bytes, size_t siz
     decoder->offset = rest != NULL ? rest->offset : 0;
     decoder->bytes_read = rest != NULL ? rest->bytes_read : NULL;
     decoder->gray = gray;
+    decoder->indices = false;
     *width_out = decoder->width;
     *height_out = decoder->height;
     return SLUICE_OK;
@@ -193,6 +202,29 @@ static sluice_status fetch_bytes(pnm_decoder *decoder, uint64_t at, uint8_t *to,
     return SLUICE_OK;
 }
 
+/* Converts the values of the lines to 8 bits, in place. */
+static sluice_status scale_values(pnm_decoder *decoder, size_t count)
+{
+    const uint32_t most = decoder->most;
+    uint8_t *values = decoder->lines.data;
+
+    if (most == 255) {
+        return SLUICE_OK;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t value =
+            most > 255 ? (uint32_t)values[2 * i] << 8 | values[2 * i + 1] : values[i];
+
+        if (value > most) {
+            return sli_fail(SLUICE_E_CORRUPT,
+                            "the PNM file has a value of %u, above its maximum value %u", value,
+                            most);
+        }
+        values[i] = (uint8_t)(decoder->indices ? value : (value * 255 + most / 2) / most);
+    }
+    return SLUICE_OK;
+}
+
 /* Converts the box from one channel to three, or from three to one. */
 static void convert_box(pnm_decoder *decoder, const image_box *box, const uint8_t *lines,
                         size_t stride)
@@ -218,14 +250,18 @@ static sluice_status pnm_region(void *state, const image_box *box, image_view *r
     pnm_decoder *decoder = state;
     const uint32_t channels = decoder->gray ? 1 : 3;
     const size_t stride = (size_t)decoder->width * decoder->channels;
+    const size_t line = bytes_of_line(decoder);
     const uint8_t *lines;
     sluice_status st;
 
     assert(box->x + box->width <= decoder->width && box->y + box->height <= decoder->height);
-    st = image_buffer_reserve(&decoder->lines, stride * box->height);
+    st = image_buffer_reserve(&decoder->lines, line * box->height);
     if (st == SLUICE_OK) {
-        st = fetch_bytes(decoder, decoder->pixels_at + box->y * stride, decoder->lines.data,
-                         stride * box->height);
+        st = fetch_bytes(decoder, decoder->pixels_at + box->y * line, decoder->lines.data,
+                         line * box->height);
+    }
+    if (st == SLUICE_OK) {
+        st = scale_values(decoder, stride * box->height);
     }
     if (st == SLUICE_OK && channels != decoder->channels) {
         st = image_buffer_reserve(&decoder->image, (size_t)box->width * box->height * channels);
@@ -243,17 +279,24 @@ static sluice_status pnm_region(void *state, const image_box *box, image_view *r
     return SLUICE_OK;
 }
 
-/* A no-op: the pixel bytes of a PGM file are its values. */
 static sluice_status pgm_want_indices(void *state)
 {
-    (void)state;
-    return SLUICE_OK;
+    pnm_decoder *decoder = state;
+
+    decoder->indices = true;
+    return decoder->most <= 255
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_UNSUPPORTED,
+                          "a mask in a PGM file with values up to %u; must be at most 255",
+                          decoder->most);
 }
 
 static void pnm_describe(const void *state, image_facts *facts)
 {
-    facts->channels = ((const pnm_decoder *)state)->channels;
-    facts->bits = 8;
+    const pnm_decoder *decoder = state;
+
+    facts->channels = decoder->channels;
+    facts->bits = decoder->most > 255 ? 16 : 8;
 }
 
 const image_format format_ppm = {

@@ -386,6 +386,7 @@ static sluice_status store_image(pack_worker *worker, packed_sample *sample,
 
 static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const sample_data *data)
 {
+    image_facts facts;
     bool same;
     sluice_status st = check_image(worker, data, &same);
 
@@ -399,6 +400,12 @@ static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const
     if (same) {
         sample->fate = SLUICE_PACK_KEPT_FORMAT;
         snprintf(sample->why, sizeof(sample->why), "it is no JPEG file");
+        return keep_bytes(sample, data);
+    }
+    image_decoder_describe(worker->decoder, &facts);
+    if (facts.bits > 8) { /* the pack would have fewer */
+        sample->fate = SLUICE_PACK_KEPT_PRECISION;
+        snprintf(sample->why, sizeof(sample->why), "it has %u bits per channel", facts.bits);
         return keep_bytes(sample, data);
     }
     st = store_image(worker, sample, data);

@@ -151,6 +151,7 @@ typedef struct decode_args {
     const char *columns;
     uint32_t mode; /* DECODE_RGB, DECODE_GRAY or DECODE_INDEX */
     uint64_t max_pixels;
+    uint64_t depth; /* 8: images of more bits are converted to 8; 0: they are errors */
     bool fast_scale;
 } decode_args;
 

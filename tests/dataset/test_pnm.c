@@ -165,10 +165,9 @@ static void other_depths_and_kinds_are_refused_by_name(void)
 {
     uint8_t bytes[BIG];
 
-    T_STATUS(open_text(bytes, make(bytes, "P6 13 11 65535\n", 3), MAX_PIXELS),
-             SLUICE_E_UNSUPPORTED);
-    T_CONTAINS(sluice_last_error(), "values up to 65535; want 255");
-    T_STATUS(open_text(bytes, make(bytes, "P5 13 11 15\n", 1), MAX_PIXELS), SLUICE_E_UNSUPPORTED);
+    T_STATUS(open_text(bytes, make(bytes, "P6 13 11 65536\n", 3), MAX_PIXELS), SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(), "65536 as its maximum value; it must be 1 to 65535");
+    T_STATUS(open_text(bytes, make(bytes, "P5 13 11 0\n", 1), MAX_PIXELS), SLUICE_E_CORRUPT);
     T_STATUS(open_text(bytes, make(bytes, "P3 13 11 255\n", 3), MAX_PIXELS), SLUICE_E_UNSUPPORTED);
     T_CONTAINS(sluice_last_error(), "plain PPM");
     T_STATUS(open_text(bytes, make(bytes, "P4 13 11\n", 1), MAX_PIXELS), SLUICE_E_UNSUPPORTED);

@@ -297,6 +297,9 @@ static const struct {
     {"P5#\n3 3 255\n", 9},
     {"P3 2 2 255\n1 2 3 4 5 6 7 8 9 10 11 12\n", 0},
     {"P4 8 2\n", 2},
+    {"P5 5 3 15\n", 15},
+    {"P5 4 2 9000\n", 16},
+    {"P6 1 1 65535\n", 6},
 };
 
 static void make_images(const char *folder)

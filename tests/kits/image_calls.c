@@ -14,6 +14,7 @@ static sluice_status call_decode(sluice_dataset *d)
     config.mode = "gray";
     config.max_pixels = 1000000;
     config.fast_scale = true;
+    config.depth = 8;
     return sluice_dataset_decode(d, &config);
 }
 
@@ -410,7 +411,7 @@ static sluice_status call_random_order_columns(sluice_dataset *d)
 #define BOXES  "image_list ${FOLDER}/boxes.tsv | decode"
 
 const stage_call image_calls[] = {
-    {JPEGS, "decode gray max_pixels=1000000 fast_scale=true", call_decode, NULL,
+    {JPEGS, "decode gray max_pixels=1000000 fast_scale=true depth=8", call_decode, NULL,
      "resize 8,8 | batch 4"},
     {JPEGS, "decode", call_decode_defaults, NULL, "resize 8,8 | batch 4"},
     {"image_list ${FOLDER}/points.tsv", "decode columns=image", call_decode_columns, NULL,

@@ -36,6 +36,9 @@ typedef struct sluice_decode_config {
      */
     bool fast_scale;
     uint64_t max_pixels; /**< images with more, by the header, are errors; 0: 100 000 000 */
+    uint64_t depth;      /**< 8: files of 16 bits per channel are converted to 8 bits, value * 255 /
+                              maximum, rounded; 0: such a file ends the run, whatever the policy for
+                              bad samples is, as E_UNSUPPORTED */
 } sluice_decode_config;
 
 /** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
@@ -54,7 +57,8 @@ static inline void sluice_decode_config_init(sluice_decode_config *config)
  * pixels are those of a full decode.
  *
  * Grayscale, CMYK and YCCK files become RGB (or gray); transparent pixels are blended onto black. A
- * file that is corrupt or not an image makes a bad sample.
+ * file that is corrupt or not an image makes a bad sample. A file of 16 bits per channel (PNG, or
+ * PNM with a maximum value above 255) ends the run, unless depth is 8.
  *
  * Decodes all images of a sample that are still encoded, or those of sluice_dataset_for_columns()
  * before it, so that each may have a mode of its own. All images must be decoded before a stage

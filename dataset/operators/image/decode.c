@@ -42,6 +42,11 @@ static sluice_status decode_infer(const void *opaque, stage_schema *schema)
     column_set images;
     sluice_status st = find_images(args, schema, &images);
 
+    if (st == SLUICE_OK && args->depth != 0 && args->depth != 8) {
+        st = sli_fail(SLUICE_E_INVALID, "decode: depth=%llu must be 8, or 0 for the default",
+                      (unsigned long long)args->depth);
+    }
+
     for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
         sluice_column *column = &schema->columns[i];
 
@@ -66,6 +71,8 @@ static const stage_param decode_params[] = {
     PARAM_(decode_args, fast_scale, PARAM_BOOL, "false", 0, 0, NULL,
            "decode JPEG at 1/2, 1/4 or 1/8 if a resize to a smaller size follows; changes pixels "
            "slightly"),
+    PARAM_(decode_args, depth, PARAM_COUNT, "0", 0, 8, NULL,
+           "8: convert images of 16 bits to 8; without it such an image ends the run"),
     COLUMNS_PARAM(decode_args, columns),
 };
 
@@ -81,7 +88,7 @@ const stage_def stage_decode = {
     .selects = true,
 };
 
-static const sli_struct config_struct = SLI_STRUCT(sluice_decode_config, max_pixels);
+static const sli_struct config_struct = SLI_STRUCT(sluice_decode_config, depth);
 
 void sluice_decode_config_init_size(sluice_decode_config *config, size_t size)
 {
@@ -98,6 +105,7 @@ sluice_status sluice_dataset_decode(sluice_dataset *dataset, const sluice_decode
     if (st == SLUICE_OK) {
         args.max_pixels = own.max_pixels > 0 ? own.max_pixels : 100000000;
         args.fast_scale = own.fast_scale;
+        args.depth = own.depth;
         st = stage_arg_choose_or_default(&stage_decode, "mode", own.mode, &args.mode);
     }
     return st == SLUICE_OK ? dataset_append(dataset, &stage_decode, &args)
