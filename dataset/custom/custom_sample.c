@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "callback_int.h"
 #include "log_int.h"
 #include "point_range.h"
 #include "status_int.h"
@@ -302,19 +303,9 @@ sluice_status sluice_sample_lend(sluice_sample *sample, const char *column, cons
 sluice_status custom_status(const char *owner, const char *callback, uint64_t before,
                             sluice_status status)
 {
-    const char *name;
+    const sluice_status st = sli_callback_status(status, before, "%s: %s()", owner, callback);
 
-    if (status == SLUICE_OK) {
-        return SLUICE_OK;
-    }
-    name = sluice_status_name(status);
-    if (name[0] == '?') {
-        return sli_fail(SLUICE_E_CALLBACK, "%s: %s() returned %d, which is no status", owner,
-                        callback, (int)status);
-    }
-    return status < SLUICE_OK
-               ? sli_fail_from(status, before, "%s: %s() returned %s", owner, callback, name)
-               : SLUICE_OK;
+    return st < SLUICE_OK ? st : SLUICE_OK;
 }
 
 static bool is_guard(const uint8_t *bytes)

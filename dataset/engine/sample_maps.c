@@ -104,27 +104,44 @@ static void set_outputs(const plan_step *step, void *const *buffers, sluice_samp
     }
 }
 
-/* The value of *keep_out before a filter is called, to detect that it did not set it. */
-static const uint32_t NOT_SET = UINT32_MAX;
+/* Two values of *keep_out before a filter is called. A filter that leaves both did not set it. */
+static const uint32_t NOT_SET[] = {0x6B656570, 0xF117E4ED};
+
+/* Calls a filter, usually once. *is_set_out: it set *keep_out, or has failed. */
+static sluice_status call_filter(const custom_map *map, sluice_sample *state, uint32_t *keep_out,
+                                 bool *is_set_out)
+{
+    sluice_status st = SLUICE_OK;
+
+    *is_set_out = false;
+    for (uint32_t i = 0; i < 2 && !*is_set_out; i++) {
+        *keep_out = NOT_SET[i];
+        st = map->filter(state, keep_out, map->of.user);
+        *is_set_out = st < SLUICE_OK || *keep_out != NOT_SET[i];
+    }
+    return st;
+}
 
 /* Calls a map or filter. A filter must set *keep_out. */
 static sluice_status call_map(custom_map *map, sluice_sample *state, uint32_t *keep_out)
 {
     const uint64_t before = sli_fail_count();
+    bool is_set = true;
     sluice_status st;
 
     if (map->of.serial != 0) {
         pthread_mutex_lock(&map->lock);
     }
-    st = map->filter != NULL ? map->filter(state, keep_out, map->of.user)
+    st = map->filter != NULL ? call_filter(map, state, keep_out, &is_set)
                              : map->of.map(state, map->of.user);
     if (map->of.serial != 0) {
         pthread_mutex_unlock(&map->lock);
     }
     st = custom_sample_end(state, map->filter != NULL ? "filter" : "map", before, st);
-    return st == SLUICE_OK && *keep_out == NOT_SET
+    return st == SLUICE_OK && !is_set
                ? sli_fail(SLUICE_E_CALLBACK,
-                          "%s: filter() returned OK and did not set *keep_out: want 0 or 1",
+                          "%s: filter() returned OK and did not set *keep_out; must be 0 to drop "
+                          "the sample, any other number to keep it",
                           map->name)
                : st;
 }
@@ -134,7 +151,7 @@ sluice_status sample_map(sample_loader *loader, uint32_t step, uint64_t sample, 
 {
     const plan_step *of = &loader->plan->details->steps[step];
     const sli_draws draws = {of->key, sample, pass};
-    uint32_t keep = of->map->filter != NULL ? NOT_SET : 1;
+    uint32_t keep = 1;
     sluice_sample *state;
     sluice_status st;
 

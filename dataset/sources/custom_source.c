@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "callback_int.h"
 #include "status_int.h"
 #include "struct_size_int.h"
 
@@ -150,9 +151,13 @@ void custom_source_name(const void *source, uint64_t index, char *text, size_t s
 {
     const custom_source *custom = source;
 
+    sluice_status st = SLUICE_E_UNSUPPORTED;
+
     text[0] = '\0';
-    if (custom->of.name_of != NULL &&
-        custom->of.name_of(index, text, size, custom->of.user) >= SLUICE_OK) {
+    if (custom->of.name_of != NULL) {
+        st = custom->of.name_of(index, text, size, custom->of.user);
+    }
+    if (st >= SLUICE_OK && sli_is_status(st)) {
         text[size - 1] = '\0';
     } else {
         snprintf(text, size, "%s/%llu", custom->name, (unsigned long long)index);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
+#include "callback_int.h"
 #include "checkpoint_files.h"
 #include "descriptor_int.h"
 #include "file_tree_int.h"
@@ -208,9 +209,9 @@ static sluice_status save_model(const checkpoint_store *store, int store_fd, con
     }
     st = store->model->save(store->model->user, path, store->ranks->own.rank,
                             store->ranks->own.world);
+    st = sli_callback_status(st, failures, "checkpoint %s: model.save", path);
     if (st < 0) {
-        return sli_fail_from(st, failures, "checkpoint: model.save returned %s for %s",
-                             sluice_status_name(st), path);
+        return st;
     }
     st = checkpoint_files_check_saved(store_fd, PARTIAL, path);
     if (st != SLUICE_OK) {
@@ -455,9 +456,8 @@ static sluice_status load_checkpoint(const checkpoint_store *store, loaded_check
     }
     st = store->model->load(store->model->user, from->path, store->ranks->own.rank,
                             store->ranks->own.world);
-    return st < 0 ? sli_fail_from(st, failures, "cannot resume from %s: model.load returned %s",
-                                  from->path, sluice_status_name(st))
-                  : SLUICE_OK;
+    st = sli_callback_status(st, failures, "cannot resume from %s: model.load", from->path);
+    return st < 0 ? st : SLUICE_OK;
 }
 
 sluice_status checkpoint_load(const checkpoint_store *store, train_state *state, bool *early_out)

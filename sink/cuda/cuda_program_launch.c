@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "callback_int.h"
 #include "clock_int.h"
 #include "cuda_error_int.h"
 #include "step_capture.h"
@@ -178,11 +179,10 @@ static sluice_status call_step(void *arg)
     cuda_program *p = arg;
     const uint64_t failures = sli_fail_count();
     const unsigned long long step = p->plan->first_step + (p->next_seq - 1) / p->micro_batches;
-    const sluice_status answer = p->model.step(&p->view, p->model.user);
+    const sluice_status answer = sli_callback_status(
+        p->model.step(&p->view, p->model.user), failures, "step %llu: the step function", step);
 
     if (answer < 0) {
-        sli_fail_from(answer, failures, "step %llu: the step function returned %s", step,
-                      sluice_status_name(answer));
         cuda_program_fail_with(p, answer);
     }
     p->stop_requested = p->stop_requested || answer == SLUICE_STOPPED;

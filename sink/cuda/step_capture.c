@@ -14,6 +14,7 @@
 
 #include <pthread.h>
 
+#include "callback_int.h"
 #include "cuda_error_int.h"
 #include "log_int.h"
 #include "status_int.h"
@@ -162,10 +163,10 @@ static bool default_stream_was_used(const step_capture *c, const capture_result 
 
 static sluice_status check_answer(const capture_result *result)
 {
-    return result->answer < 0 ? sli_fail_from(result->answer, result->failures,
-                                              "the step, while it was captured, returned %s",
-                                              sluice_status_name(result->answer))
-                              : SLUICE_OK;
+    const sluice_status st =
+        sli_callback_status(result->answer, result->failures, "the step, while it was captured,");
+
+    return st < 0 ? st : SLUICE_OK;
 }
 
 static sluice_status count_nodes(cudaGraph_t graph, size_t *count_out)

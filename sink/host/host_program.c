@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "callback_int.h"
 #include "digest_int.h"
 #include "nvtx_ranges_int.h"
 #include "rng_int.h"
@@ -241,16 +242,18 @@ static void end_step(host_program *p)
  * failures: sli_fail_count() before the call. */
 static void take_answer(host_program *p, sluice_status answer, uint64_t failures)
 {
+    sluice_status st;
+
     p->seq++;
     p->micro++;
-    if (answer < 0) {
+    st = sli_callback_status(answer, failures, "step %llu: the step function",
+                             (unsigned long long)p->step_number);
+    if (st < 0) {
         keep_step(p);
-        sli_fail_from(answer, failures, "step %llu: the step function returned %s",
-                      (unsigned long long)p->step_number, sluice_status_name(answer));
-        fail_program(p, answer);
+        fail_program(p, st);
         return;
     }
-    p->stop_requested = p->stop_requested || answer == SLUICE_STOPPED;
+    p->stop_requested = p->stop_requested || st == SLUICE_STOPPED;
     if (p->micro == p->micro_batches) {
         end_step(p);
     }

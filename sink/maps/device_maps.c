@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "callback_int.h"
 #include "device_int.h"
 #include "log_int.h"
 #include "nvtx_ranges_int.h"
@@ -373,9 +374,9 @@ sluice_status device_maps_call(device_maps *maps, uint32_t set, sluice_step *vie
         sli_range_begin(map->name);
         st = map->map(view, outputs, map->user);
         sli_range_end();
+        st = sli_callback_status(st, failures, "device map %s", map->name);
         if (st < 0) {
-            return sli_fail_from(st, failures, "device map %s returned %s", map->name,
-                                 sluice_status_name(st));
+            return st;
         }
         view->input_count = take_outputs(view, outputs, (uint32_t)map->output_count, after);
         view->inputs = after;

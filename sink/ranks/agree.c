@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "callback_int.h"
 #include "clock_int.h"
 #include "last_call.h"
 #include "log_int.h"
@@ -61,11 +62,11 @@ static sluice_status call_agree(rank_group *ranks, int64_t value, int64_t *most_
     watchdog_leave(&ranks->watch->callbacks);
     rank_waits_add_round(&ranks->waits, begin_ns, sli_now_ns());
     polled_time_restart(&ranks->watch->still);
+    st = sli_callback_status(st, failures, "rank %u of %u, after step %llu: agree", ranks->own.rank,
+                             ranks->own.world, (unsigned long long)*ranks->step);
     if (st < 0) {
         ranks->parted = true;
-        return sli_fail_from(st, failures, "rank %u of %u: agree returned %s after step %llu",
-                             ranks->own.rank, ranks->own.world, sluice_status_name(st),
-                             (unsigned long long)*ranks->step);
+        return st;
     }
     if (*most_out < value) {
         ranks->parted = true;

@@ -2,10 +2,12 @@
 #include "last_call.h"
 
 #include "alloc_int.h"
+#include "callback_int.h"
 #include "clock_int.h"
 #include "event_int.h"
 #include "log_int.h"
 #include "polled_time.h"
+#include "status_int.h"
 #include "thread_int.h"
 
 /* Longest time between two polls of the clock. */
@@ -25,13 +27,22 @@ struct last_call {
 /* Calls that have timed out. They are never freed, since their threads may still use them. */
 static _Atomic(last_call *) abandoned;
 
-static void send_failure(const rank_failure *own, sluice_agree_fn agree, void *user)
+/* A sluice_agree_fn for rank_failure_exchange(); user: a last_call. */
+static sluice_status call_agree(int64_t value, int64_t *most_out, void *user)
+{
+    const last_call *c = user;
+    const uint64_t failures = sli_fail_count();
+
+    return sli_callback_status(c->agree(value, most_out, c->user), failures, "agree");
+}
+
+static void send_failure(last_call *c)
 {
     rank_failure first;
     int64_t most = INT64_MIN;
 
-    if (agree(rank_failure_value(own), &most, user) >= 0 && most >= FAILURE_LEAST) {
-        (void)rank_failure_exchange(most, own, agree, user, &first);
+    if (call_agree(rank_failure_value(&c->own), &most, c) >= 0 && most >= FAILURE_LEAST) {
+        (void)rank_failure_exchange(most, &c->own, call_agree, c, &first);
     }
 }
 
@@ -39,7 +50,7 @@ static void run_call(void *arg)
 {
     last_call *c = arg;
 
-    send_failure(&c->own, c->agree, c->user);
+    send_failure(c);
     atomic_store_explicit(&c->done, true, memory_order_relaxed);
     sli_event_notify(&c->event);
 }
@@ -79,18 +90,17 @@ static bool await_call(last_call *c, int64_t timeout_ms)
 
 bool last_call_make(const rank_failure *own, sluice_agree_fn agree, void *user, int64_t timeout_ms)
 {
+    last_call here = {.own = *own, .agree = agree, .user = user};
     last_call *c = sli_calloc(1, sizeof(*c));
 
     if (c != NULL) {
-        c->own = *own;
-        c->agree = agree;
-        c->user = user;
+        *c = here;
     }
     if (c == NULL || sli_thread_start(&c->thread, "sluice/agree", NULL, run_call, c) != SLUICE_OK) {
         sli_log(SLUICE_LOG_WARN, "no memory for a thread to tell the other ranks of the failure, "
                                  "so this one does, and waits for them as long as agree does");
         sli_free(c);
-        send_failure(own, agree, user);
+        send_failure(&here);
         return true;
     }
     if (!await_call(c, timeout_ms)) {

@@ -5,7 +5,7 @@
 
 #include "status_int.h"
 
-/* Limit on the negated status that is sent: a callback may return any number. */
+/* Limit on the negated status that is sent, in 8 bits. */
 enum { STATUS_MOST = 255 };
 
 void rank_failure_set(uint32_t rank, const sli_error *error, rank_failure *failure_out)
@@ -68,7 +68,7 @@ sluice_status rank_failure_exchange(int64_t most, const rank_failure *own, sluic
     first_out->rank = (uint32_t)(code >> 8);
     first_out->status = (sluice_status) - (code & STATUS_MOST);
     for (size_t at = 0; goes_on && at < FAILURE_TEXT; at += FAILURE_BYTES) {
-        int64_t value;
+        int64_t value = INT64_MIN;
         const sluice_status st = agree(sends ? pack(own->text + at) : INT64_MIN, &value, user);
 
         if (st < 0) {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "callback_int.h"
 #include "error_int.h"
 #include "log_int.h"
 #include "rng_int.h"
@@ -91,11 +92,10 @@ sluice_status train_call_hooks(train_run *run, hook_kind kind, sluice_hook *hook
         polled_time_restart(&run->watch.still); /* the duration of hooks is not a stall */
         if (hook->stop || st == SLUICE_STOPPED) {
             outcome_request(&run->outcome, OUTCOME_STOP);
-            st = st < 0 ? st : train_check_request(run);
+            st = st < 0 || !sli_is_status(st) ? st : train_check_request(run);
         }
+        st = sli_callback_status(st, failures, "hook %s of callback %u", hook_names[kind], i);
         if (st < 0 && first.status == SLUICE_OK) {
-            st = sli_fail_from(st, failures, "hook %s of callback %u returned %s", hook_names[kind],
-                               i, sluice_status_name(st));
             sli_error_take(st, &first);
         }
     }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "callback_int.h"
 #include "error_int.h"
 #include "file_tree_int.h"
 #include "log_int.h"
@@ -65,21 +66,21 @@ static void remove_folder(const mode_check *c)
 static sluice_status save_model(mode_check *c)
 {
     const uint64_t failures = sli_fail_count();
-    sluice_status st = c->model.save(c->model.user, c->folder, 0, 1);
+    const sluice_status st =
+        sli_callback_status(c->model.save(c->model.user, c->folder, 0, 1), failures,
+                            "check, folder %s: model.save", c->folder);
 
-    return st < 0 ? sli_fail_from(st, failures, "check: model.save returned %s for %s",
-                                  sluice_status_name(st), c->folder)
-                  : SLUICE_OK;
+    return st < 0 ? st : SLUICE_OK;
 }
 
 static sluice_status load_model(mode_check *c)
 {
     const uint64_t failures = sli_fail_count();
-    sluice_status st = c->model.load(c->model.user, c->folder, 0, 1);
+    const sluice_status st =
+        sli_callback_status(c->model.load(c->model.user, c->folder, 0, 1), failures,
+                            "check, folder %s: model.load", c->folder);
 
-    return st < 0 ? sli_fail_from(st, failures, "check: model.load returned %s for %s",
-                                  sluice_status_name(st), c->folder)
-                  : SLUICE_OK;
+    return st < 0 ? st : SLUICE_OK;
 }
 
 /* ---- running steps --------------------------------------------------------------------------- */

@@ -55,7 +55,9 @@ typedef struct mistake {
 static const mistake mistakes[] = {
     {FAILS, SLUICE_E_IO, {"my_arrays: read() returned E_IO: the server x is down", "sample 7", ""}},
     {FAILS_SILENTLY, SLUICE_E_CORRUPT, {"my_arrays: read() returned E_CORRUPT", "sample 7", ""}},
-    {GARBAGE, SLUICE_E_CALLBACK, {"read() returned -4711, which is no status", "sample 7", ""}},
+    {GARBAGE,
+     SLUICE_E_CALLBACK,
+     {"read() returned -4711, which is not a sluice_status", "sample 7", ""}},
     {WRONG_NAME,
      SLUICE_E_INVALID,
      {"there is no column pionts to write; declared: points, number", "my_arrays", "sample 7"}},

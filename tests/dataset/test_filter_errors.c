@@ -164,8 +164,9 @@ static void mistakes_of_a_filter_are_named(void)
         {FAILS, SLUICE_E_CORRUPT,
          "picky: sample 7, script/7: picky: filter() returned E_CORRUPT: no opinion on this one"},
         {SETS_NOTHING, SLUICE_E_CALLBACK,
-         "picky: filter() returned OK and did not set *keep_out: want 0 or 1"},
-        {RETURNS_GARBAGE, SLUICE_E_CALLBACK, "picky: filter() returned -12345, which is no status"},
+         "picky: filter() returned OK and did not set *keep_out; must be 0"},
+        {RETURNS_GARBAGE, SLUICE_E_CALLBACK,
+         "picky: filter() returned -12345, which is not a sluice_status"},
         {WRITES, SLUICE_E_INVALID, "picky: there is no column label to write"},
         {DROPS_ALL, SLUICE_E_INVALID,
          "no valid data in the dataset: filters keep 0 of the 20 samples of a pass, and make no "
@@ -192,6 +193,32 @@ static void mistakes_of_a_filter_are_named(void)
             sluice_dataset_destroy(dataset);
         }
     }
+}
+
+/* Among them the two values that *keep_out has before the calls. */
+static const uint32_t keeping[] = {1, UINT32_MAX, 256, INT32_MIN, 0x6B656570, 0xF117E4ED};
+
+static sluice_status keep_by_number(sluice_sample *sample, uint32_t *keep_out, void *user)
+{
+    (void)user;
+    *keep_out = keeping[sluice_sample_number(sample) % (sizeof(keeping) / sizeof(keeping[0]))];
+    return SLUICE_OK;
+}
+
+static void any_number_but_0_keeps(void)
+{
+    sluice_dataset *dataset = NULL;
+    tape t;
+
+    script_reset(24, GOOD);
+    T_OK(dataset_begin(&stage_script, "", &dataset));
+    add_filter(dataset, "numbers", keep_by_number, "label", NULL);
+    T_OK(sluice_dataset_batch(dataset, 4, true));
+    t = record(dataset, &(run_options){.passes = 1});
+    T_STATUS(t.end, SLUICE_END_OF_DATA);
+    T_EQ(t.batches, 6);
+    free(t.bytes);
+    sluice_dataset_destroy(dataset);
 }
 
 /* Keeps fewer than at the time of the checkpoint. */
@@ -338,6 +365,7 @@ const t_test filter_errors_tests[] = {
     T_TEST(a_bad_sample_is_replaced_by_the_next_that_is_kept),
     T_TEST(a_pass_of_bad_samples_has_no_valid_data),
     T_TEST(mistakes_of_a_filter_are_named),
+    T_TEST(any_number_but_0_keeps),
     T_TEST(a_filter_that_keeps_less_than_was_done_is_told),
     T_TEST(a_resumed_run_logs_how_long_filters_took),
     T_TEST(filters_that_cannot_stand_there_are_refused),

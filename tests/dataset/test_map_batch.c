@@ -375,7 +375,7 @@ static void faults_end_the_run_under_every_policy(void)
         const char *words;
     } want[BATCH_FAULTS] = {
         {SLUICE_E_IO, "map() returned E_IO: no partner"},
-        {SLUICE_E_CALLBACK, "map() returned -4711, which is no status"},
+        {SLUICE_E_CALLBACK, "map() returned -4711, which is not a sluice_status"},
         {SLUICE_E_CALLBACK, "map() wrote outside column sum, which has 32 bytes"},
         {SLUICE_E_CALLBACK, "map() wrote outside column sum"},
         {SLUICE_E_CALLBACK, "map() wrote to number, which is an input; list it in changes"},

@@ -156,6 +156,35 @@ static void a_step_that_is_not_on_its_stream_is_refused(void)
     }
 }
 
+static sluice_status captured_answer;
+
+static sluice_status step_that_answers(const sluice_step *step, void *user)
+{
+    const sluice_status st = cuda_kit_step(step, user);
+
+    return st == SLUICE_OK ? captured_answer : st;
+}
+
+/* Which no mode that calls the step would take either. */
+static void a_number_that_is_not_a_status_ends_the_run(void)
+{
+    for (size_t i = 0; i < 2 * COUNT(modes); i++) {
+        kit k;
+
+        captured_answer = (sluice_status)(i % 2 == 0 ? -4242 : 4242);
+        fake_cuda_start(&cuda_kit_machine);
+        cuda_kit_init(&k);
+        k.model.step = step_that_answers;
+        k.config.mode = modes[i / 2];
+        T_EQ(kit_run(&k), SLUICE_E_CALLBACK);
+        T_CONTAINS(k.error, i % 2 == 0 ? "returned -4242, which is not a sluice_status"
+                                       : "returned 4242, which is not a sluice_status");
+        T_EQ(k.count, i / 2 == 0 ? 1 : 0);
+        kit_fini(&k);
+        cuda_kit_nothing_is_live();
+    }
+}
+
 static void so_is_such_an_eval(void)
 {
     for (size_t i = 0; i < COUNT(wrong_steps); i++) {
@@ -179,6 +208,6 @@ static void what_is_refused_has_not_run(void)
     cuda_kit_nothing_is_live();
 }
 
-const t_test cuda_capture_tests[] = {T_TEST(a_step_that_is_not_on_its_stream_is_refused),
-                                     T_TEST(so_is_such_an_eval),
-                                     T_TEST(what_is_refused_has_not_run), T_END};
+const t_test cuda_capture_tests[] = {
+    T_TEST(a_step_that_is_not_on_its_stream_is_refused), T_TEST(so_is_such_an_eval),
+    T_TEST(a_number_that_is_not_a_status_ends_the_run), T_TEST(what_is_refused_has_not_run), T_END};

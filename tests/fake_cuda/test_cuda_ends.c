@@ -293,9 +293,11 @@ static sluice_status step_that_ends(const sluice_step *step, void *user)
 /* In modes that call the step it says how it went; one that failed has run, and counts. */
 static void a_called_step_can_end_the_run(void)
 {
-    static const sluice_status answers[] = {SLUICE_STOPPED, SLUICE_E_CALLBACK};
+    static const sluice_status answers[] = {SLUICE_STOPPED, SLUICE_E_CALLBACK, (sluice_status)-4242,
+                                            (sluice_status)4242};
 
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 2 * COUNT(answers); i++) {
+        const sluice_status end_status = i / 2 == 0 ? SLUICE_STOPPED : SLUICE_E_CALLBACK;
         uint64_t calls = 0;
         kit k;
 
@@ -305,10 +307,13 @@ static void a_called_step_can_end_the_run(void)
         k.user = &calls;
         k.step_answer = answers[i / 2];
         k.step_at = UINT64_MAX;
-        T_EQ(kit_run(&k), answers[i / 2]);
+        T_EQ(kit_run(&k), end_status);
         T_EQ(k.count, 18);
         if (k.status < 0) {
-            T_CONTAINS(k.error, "step 17: the step function returned E_CALLBACK");
+            T_CONTAINS(k.error, "step 17: the step function returned ");
+            T_CONTAINS(k.error, i / 2 == 1   ? "E_CALLBACK"
+                                : i / 2 == 2 ? "-4242, which is not a sluice_status"
+                                             : "4242, which is not a sluice_status");
         }
         is_a_beginning(&k);
         end(&k);

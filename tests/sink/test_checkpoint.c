@@ -443,7 +443,7 @@ static void a_save_that_fails_ends_the_run(void)
     init(&k, folder);
     k.model.save = fail;
     T_STATUS(kit_run(&k), SLUICE_E_CALLBACK);
-    T_CONTAINS(k.error, "checkpoint: model.save returned E_CALLBACK for ");
+    T_CONTAINS(k.error, ": model.save returned E_CALLBACK");
     T_EQ(k.count, 20);
     T_TRUE(!is_there(folder, "step-000000000020"));
     kit_fini(&k);
@@ -486,7 +486,7 @@ static void a_save_or_load_that_fails_says_why(void)
     init(&k, folder);
     k.model.save = fail_aloud;
     T_STATUS(kit_run(&k), SLUICE_E_IO);
-    T_CONTAINS(k.error, "checkpoint: model.save returned E_IO for ");
+    T_CONTAINS(k.error, ": model.save returned E_IO: no weight in ");
     T_CONTAINS(k.error, ": no weight in ");
     kit_fini(&k);
 }

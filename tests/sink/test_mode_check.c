@@ -406,8 +406,8 @@ static void a_save_or_load_that_fails_ends_the_run(void)
         s.fails_at = call;
         s.saves = call > 0 ? 10 : 0; /* then only load fails */
         T_STATUS(kit_run(&s.kit), SLUICE_E_CALLBACK);
-        T_CONTAINS(s.kit.error, call == 0 ? "check: model.save returned E_CALLBACK for "
-                                          : "check: model.load returned E_CALLBACK for ");
+        T_CONTAINS(s.kit.error,
+                   call == 0 ? "model.save returned E_CALLBACK" : "model.load returned E_CALLBACK");
         T_CONTAINS(s.kit.error, call == 0 ? ": no room" : ": no weights");
         T_CONTAINS(s.kit.error, s.folder);
         T_EQ(s.kit.report->stats.steps, 0);

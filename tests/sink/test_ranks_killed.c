@@ -174,7 +174,7 @@ static void expect_ends(kill_phase where, sluice_status status, uint64_t least, 
         T_STATUS(o->status, status);
         if (status != SLUICE_OK) {
             T_CONTAINS(o->error, "rank 1 is gone");
-            T_CONTAINS(o->error, "agree returned E_IO after step ");
+            T_CONTAINS(o->error, ": agree returned E_IO: ");
         }
         if (o->steps < least || o->steps > most) {
             T_FAIL_("rank %u ended after %llu steps, want %llu to %llu", rank,

@@ -34,7 +34,7 @@ SLUICE_BEGIN_DECLS
     X(E_CALLBACK, -11, "the caller's function failed")                                             \
     X(E_RANK, -12, "another rank failed")
 
-/** The result of a call. */
+/** The result of a call. A callback that returns any other number has failed with E_CALLBACK. */
 typedef enum sluice_status {
 #define SLUICE_STATUS_ENUM(name, number, text) SLUICE_##name = (number),
     SLUICE_STATUS_MAP(SLUICE_STATUS_ENUM)
