@@ -336,25 +336,35 @@ static entry_head *entry_at(const sample_cache *cache, uint64_t offset)
     return (entry_head *)(void *)((unsigned char *)cache->head + offset);
 }
 
+/* True if an entry may begin at this offset, which is read from memory that other processes write.
+ */
+static bool is_offset(const sample_cache *cache, uint64_t offset)
+{
+    return offset >= begin_of_entries(&cache->key) && offset <= cache->key.bytes &&
+           offset % LINE == 0;
+}
+
 const void *sample_cache_find(const sample_cache *cache, uint64_t sample, size_t *bytes_out)
 {
     const uint64_t limit = cache->key.bytes;
     const entry_head *entry;
     uint64_t offset;
+    uint64_t bytes;
 
     if (sample >= entries_of(&cache->key)) {
         return NULL;
     }
     /* Pairs with the release in sample_cache_publish(). */
     offset = atomic_load_explicit(&cache->head->table[sample], memory_order_acquire);
-    if (offset == 0 || offset % LINE != 0 || offset > limit - sizeof(entry_head)) {
+    if (offset == 0 || !is_offset(cache, offset) || offset > limit - sizeof(entry_head)) {
         return NULL;
     }
     entry = entry_at(cache, offset);
-    if (entry->sample != sample || bytes_of_entry(entry->bytes) > limit - offset) {
+    bytes = __atomic_load_n(&entry->bytes, __ATOMIC_RELAXED); /* once: it may change, see below */
+    if (entry->sample != sample || bytes_of_entry(bytes) > limit - offset) {
         return NULL; /* another process has damaged the memory */
     }
-    *bytes_out = (size_t)entry->bytes;
+    *bytes_out = (size_t)bytes;
     return entry + 1;
 }
 
@@ -399,6 +409,19 @@ static void warn_short(sample_cache *cache, uint64_t allocated)
     }
 }
 
+/* Ends the additions of this process; entries that are there are still used. */
+static void warn_damaged(sample_cache *cache, const char *word, uint64_t value)
+{
+    if (!atomic_exchange_explicit(&cache->is_short, true, memory_order_relaxed)) {
+        sli_log(SLUICE_LOG_WARN,
+                "cache: its shared memory is damaged: %s is %llu, must be a multiple of %d from "
+                "%llu to %llu; this rank adds no more samples",
+                word, (unsigned long long)value, LINE,
+                (unsigned long long)begin_of_entries(&cache->key),
+                (unsigned long long)cache->key.bytes);
+    }
+}
+
 /*
  * Allocates the memory of a memfd up to `end`, in steps of STEP bytes, on the NUMA node of the
  * calling thread. One thread of all processes allocates at a time, since a failed fallocate() frees
@@ -415,8 +438,10 @@ static bool make_exist(sample_cache *cache, uint64_t end)
     pthread_mutex_lock(&cache->lock);
     if (lock_allocation(cache->fd, F_WRLCK)) {
         from = atomic_load_explicit(&head->allocated, memory_order_relaxed);
-        exists = end <= from || allocate(cache->fd, from, up_to);
-        if (!exists) {
+        exists = from <= cache->key.bytes && (end <= from || allocate(cache->fd, from, up_to));
+        if (from > cache->key.bytes) {
+            warn_damaged(cache, "the number of allocated bytes", from);
+        } else if (!exists) {
             warn_short(cache, from);
         } else if (from < up_to) {
             atomic_store_explicit(&head->allocated, up_to, memory_order_relaxed);
@@ -432,13 +457,19 @@ static uint64_t take_bytes(sample_cache *cache, uint64_t bytes)
 {
     cache_head *head = cache->head;
     uint64_t used = atomic_load_explicit(&head->used, memory_order_relaxed);
+    uint64_t allocated;
 
     do {
-        if (used > cache->key.bytes || bytes > cache->key.bytes - used) {
+        if (!is_offset(cache, used)) {
+            warn_damaged(cache, "the number of used bytes", used);
+            return 0;
+        }
+        if (bytes > cache->key.bytes - used) {
             atomic_store_explicit(&head->is_full, 1, memory_order_relaxed);
             return 0;
         }
-        if (used + bytes > atomic_load_explicit(&head->allocated, memory_order_relaxed) &&
+        allocated = atomic_load_explicit(&head->allocated, memory_order_relaxed);
+        if ((used + bytes > allocated || allocated > cache->key.bytes) &&
             !make_exist(cache, used + bytes)) {
             return 0;
         }

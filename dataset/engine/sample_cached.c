@@ -155,28 +155,44 @@ static bool is_within(uint64_t at, uint64_t bytes, uint64_t size)
     return at <= size && bytes <= size - at;
 }
 
+/* True if the pixels of the image are the bytes that the entry has. */
+static bool has_pixels(const cached_head *head)
+{
+    uint64_t bytes = (uint64_t)head->width * head->height;
+
+    return bytes > 0 && head->file_width > 0 && head->file_height > 0 && head->channels > 0 &&
+           head->channels <= SLI_MAX_CHANNELS &&
+           !__builtin_mul_overflow(bytes, (uint64_t)head->channels, &bytes) &&
+           bytes == head->image_bytes;
+}
+
 /* Checks lengths, since another process may have written the entry. */
 static bool is_sound(const cached_head *head, uint64_t size)
 {
     return size >= sizeof(*head) && head->columns_end >= sizeof(*head) &&
            head->columns_end <= size && is_within(head->image_at, head->image_bytes, size) &&
            is_within(head->index_at, head->index_bytes, size) &&
-           (head->image != PIXELS ||
-            head->image_bytes == (uint64_t)head->width * head->height * head->channels);
+           (head->image != PIXELS || has_pixels(head));
 }
 
-static const cached_head *find_entry(const sample_loader *loader, uint64_t number)
+/* Returns an entry, and copies its head: in shared memory it may change after it was checked. */
+static const uint8_t *find_entry(const sample_loader *loader, uint64_t number,
+                                 cached_head *head_out)
 {
     size_t size = 0;
-    const cached_head *head = sample_cache_find(cache_of(loader), number, &size);
+    const uint8_t *entry = sample_cache_find(cache_of(loader), number, &size);
 
-    return head != NULL && is_sound(head, size) ? head : NULL;
+    if (entry == NULL || size < sizeof(*head_out)) {
+        return NULL;
+    }
+    memcpy(head_out, entry, sizeof(*head_out));
+    return is_sound(head_out, size) ? entry : NULL;
 }
 
 /* Points to the image of an entry. */
-static void lend_image(sample_loader *loader, const cached_head *head, sample_data *data)
+static void lend_image(sample_loader *loader, const uint8_t *entry, const cached_head *head,
+                       sample_data *data)
 {
-    const uint8_t *entry = (const uint8_t *)head;
     image_index *index = &loader->cached_index;
 
     *data = (sample_data){.modified_ns = head->modified_ns, .from_pack = head->from_pack != 0};
@@ -196,49 +212,55 @@ static void lend_image(sample_loader *loader, const cached_head *head, sample_da
 }
 
 /* Finds the entry of a sample and reads its columns. NULL: there is none. */
-static const cached_head *read_entry(const sample_loader *loader, uint64_t sample,
-                                     void *const *buffers)
+static const uint8_t *read_entry(const sample_loader *loader, uint64_t sample, void *const *buffers,
+                                 cached_head *head_out)
 {
-    const cached_head *head = find_entry(loader, sample);
+    const uint8_t *entry = find_entry(loader, sample, head_out);
 
-    return head != NULL && read_columns(loader, (const uint8_t *)(head + 1),
-                                        head->columns_end - sizeof(*head), buffers)
-               ? head
+    return entry != NULL && read_columns(loader, entry + sizeof(*head_out),
+                                         head_out->columns_end - sizeof(*head_out), buffers)
+               ? entry
                : NULL;
 }
 
 /* Reads the columns of a sample, and counts a hit or a miss. */
-static const cached_head *read_counted(sample_loader *loader, uint64_t sample, void *const *buffers)
+static const uint8_t *read_counted(sample_loader *loader, uint64_t sample, void *const *buffers,
+                                   cached_head *head_out)
 {
-    const cached_head *head = read_entry(loader, sample, buffers);
+    const uint8_t *entry = read_entry(loader, sample, buffers, head_out);
 
-    loader->hit = head != NULL;
+    loader->hit = entry != NULL;
     sli_counter_add(loader->hit ? &loader->cache_hits : &loader->cache_misses, 1);
-    return head;
+    return entry;
 }
 
 bool sample_cached_find(sample_loader *loader, uint64_t sample, void *const *buffers,
                         sample_data *data_out)
 {
-    const cached_head *head = read_counted(loader, sample, buffers);
+    cached_head head;
+    const uint8_t *entry = read_counted(loader, sample, buffers, &head);
 
-    if (head == NULL) {
+    if (entry == NULL) {
         return false;
     }
-    lend_image(loader, head, data_out);
-    loader->cached_width = head->file_width;
-    loader->cached_height = head->file_height;
+    lend_image(loader, entry, &head, data_out);
+    loader->cached_width = head.file_width;
+    loader->cached_height = head.file_height;
     return true;
 }
 
 bool sample_cached_find_row(sample_loader *loader, uint64_t sample, void *const *buffers)
 {
-    return read_counted(loader, sample, buffers) != NULL;
+    cached_head head;
+
+    return read_counted(loader, sample, buffers, &head) != NULL;
 }
 
 bool sample_cached_columns(const sample_loader *loader, uint64_t sample, void *const *buffers)
 {
-    return cache_of(loader) != NULL && read_entry(loader, sample, buffers) != NULL;
+    cached_head head;
+
+    return cache_of(loader) != NULL && read_entry(loader, sample, buffers, &head) != NULL;
 }
 
 /* The number of the entry of a mask or further image. The part is 1 + the index of the column among
@@ -259,12 +281,13 @@ static uint64_t number_of_other(const sample_loader *loader, uint64_t sample, ui
 bool sample_cached_find_other(sample_loader *loader, uint64_t sample, uint32_t column,
                               sample_data *data_out)
 {
-    const cached_head *head = find_entry(loader, number_of_other(loader, sample, column));
+    cached_head head;
+    const uint8_t *entry = find_entry(loader, number_of_other(loader, sample, column), &head);
 
-    if (head == NULL || head->image == NO_IMAGE) {
+    if (entry == NULL || head.image == NO_IMAGE) {
         return false;
     }
-    lend_image(loader, head, data_out);
+    lend_image(loader, entry, &head, data_out);
     return true;
 }
 

@@ -6,7 +6,9 @@
 
 #include "custom_kit.h"
 #include "dataset_kit.h"
+#include "dataset_state.h"
 #include "engine_kit.h"
+#include "sample_cache.h"
 #include "testing.h"
 #include "train_kit.h"
 
@@ -340,6 +342,65 @@ static void a_sample_alone_uses_the_cache(void)
     sluice_dataset_destroy(cached);
 }
 
+/* The beginning of an entry, as sample_cached.c writes it. */
+typedef struct entry_words {
+    uint32_t image;
+    uint32_t from_pack;
+    uint32_t width;
+    uint32_t height;
+    uint32_t channels;
+    uint32_t file_width;
+    uint32_t file_height;
+    uint32_t unused;
+    int64_t modified_ns;
+    uint64_t columns_end;
+    uint64_t image_at;
+    uint64_t image_bytes;
+} entry_words;
+
+/* As another process may leave it in a shared cache: the sample is read again. */
+static void a_damaged_image_is_not_taken(void)
+{
+    static const entry_words wrong[] = {
+        {.width = 1U << 31, .height = 1U << 31, .channels = 4, .file_width = 24, .file_height = 24},
+        {.width = 0, .height = 24, .channels = 3, .file_width = 24, .file_height = 24},
+        {.width = 8,
+         .height = 24,
+         .channels = 9,
+         .file_width = 24,
+         .file_height = 24,
+         .image_bytes = 24 * 24 * 3},
+        {.width = 24, .height = 24, .channels = 3, .image_bytes = 24 * 24 * 3},
+    };
+    const cached_case c = {"decode | resize 24,24", "random_crop 20 | batch 5", true};
+    static uint8_t pixels[2][20 * 20 * 3];
+    char folder[300];
+
+    snprintf(folder, sizeof(folder), "%s", t_folder());
+    sluice_dataset_destroy(jpeg_dataset(folder, "decode | resize 8,8 | batch 4"));
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        sluice_dataset *cached = cached_dataset(folder, &c, "4M");
+        int32_t label;
+
+        for (int time = 0; time < 2; time++) {
+            size_t size = 0;
+            entry_words *entry;
+
+            T_OK(sluice_dataset_get(cached, 3, 0, 2, (void *const[]){pixels[time], &label}, NULL));
+            entry = (entry_words *)(uintptr_t)sample_cache_find(cached->cache, 2, &size);
+            T_TRUE(entry != NULL && size > sizeof(*entry));
+            entry->width = wrong[i].width;
+            entry->height = wrong[i].height;
+            entry->channels = wrong[i].channels;
+            entry->file_width = wrong[i].file_width;
+            entry->file_height = wrong[i].file_height;
+            entry->image_bytes = wrong[i].image_bytes;
+        }
+        T_EQ(memcmp(pixels[0], pixels[1], sizeof(pixels[0])), 0);
+        sluice_dataset_destroy(cached);
+    }
+}
+
 /* ---- trainings ------------------------------------------------------------------------------- */
 
 static void a_report_has_the_share_of_hits(void)
@@ -500,6 +561,7 @@ const t_test cached_samples_tests[] = {
     T_TEST(ranks_and_filters_of_order_see_the_same),
     T_TEST(bad_samples_are_not_kept),
     T_TEST(a_sample_alone_uses_the_cache),
+    T_TEST(a_damaged_image_is_not_taken),
     T_TEST(a_report_has_the_share_of_hits),
     T_TEST(more_bytes_than_the_process_may_use_are_refused),
     T_TEST(what_cannot_be_kept_is_refused),

@@ -375,6 +375,66 @@ static void damaged_memory_is_not_read(void)
     sample_cache_destroy(cache);
 }
 
+/* An offset in the table itself, at words that look like the entry of the sample. */
+static void an_entry_in_the_table_is_not_read(void)
+{
+    const uint64_t bytes = 1 << 20;
+    sample_cache *cache = make_shared(bytes, SAMPLES);
+    uint64_t *words =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, sample_cache_descriptor(cache), 0);
+    size_t size;
+
+    T_TRUE(words != MAP_FAILED);
+    words[16 + 8] = 5; /* number */
+    words[16 + 9] = 8; /* bytes */
+    words[16 + 5] = 128 + 64;
+    T_TRUE(sample_cache_find(cache, 5, &size) == NULL);
+    munmap(words, bytes);
+    sample_cache_destroy(cache);
+}
+
+/* The words that say where the next entry begins, and up to where memory is allocated. */
+static void damaged_counters_end_the_additions(void)
+{
+    enum { USED = 8, ALLOCATED = 9 };
+    const uint64_t bytes = 1 << 20;
+    const struct {
+        int word;
+        uint64_t value;
+        const char *says;
+    } wrong[] = {
+        {USED, 0, "the number of used bytes is 0, must be a multiple of 64 from 2560 to 1048576"},
+        {USED, 64, "the number of used bytes is 64"},
+        {USED, 2560 - 64, "the number of used bytes is 2496"},
+        {USED, 2561, "the number of used bytes is 2561"},
+        {USED, (1 << 20) + 64, "the number of used bytes is 1048640"},
+        {USED, UINT64_MAX - 63, "the number of used bytes is 18446744073709551552"},
+        {ALLOCATED, (1 << 20) + 1, "the number of allocated bytes is 1048577"},
+        {ALLOCATED, UINT64_MAX, "the number of allocated bytes is 18446744073709551615"},
+    };
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        sample_cache *cache = make_shared(bytes, SAMPLES);
+        uint64_t *words = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                               sample_cache_descriptor(cache), 0);
+        uint64_t before[16];
+
+        T_TRUE(words != MAP_FAILED);
+        T_TRUE(add(cache, 20));
+        words[wrong[i].word] = wrong[i].value;
+        memcpy(before, words, sizeof(before));
+        kit_log_start(NULL, NULL);
+        T_TRUE(!add(cache, 21));
+        T_TRUE(!add(cache, 22));
+        T_CONTAINS(kit_log_stop(), wrong[i].says);
+        T_EQ(kit_log_count(SLUICE_LOG_WARN), 1);
+        T_EQ(memcmp(before, words, sizeof(before)), 0);
+        T_TRUE(is_right(cache, 20));
+        munmap(words, bytes);
+        sample_cache_destroy(cache);
+    }
+}
+
 enum { LARGE = 20000 };
 
 static bool add_large(sample_cache *cache, uint64_t sample)
@@ -475,6 +535,8 @@ const t_test sample_cache_tests[] = {
     T_TEST(the_size_of_shared_memory_is_sealed),
     T_TEST(only_the_memory_of_this_cache_is_attached),
     T_TEST(damaged_memory_is_not_read),
+    T_TEST(an_entry_in_the_table_is_not_read),
+    T_TEST(damaged_counters_end_the_additions),
     T_TEST(memory_that_runs_out_leaves_what_is_there),
     T_TEST(memory_that_is_short_at_first_is_an_error),
     T_TEST(a_limit_of_files_is_an_error_and_no_signal),
