@@ -150,6 +150,13 @@ expect "classes of what has no names" 1 classes "$small" --json
 check "... says so in one object" json 'j["status"] == "E_UNSUPPORTED" and "without class names" in j["error"]'
 expect "classes of a folder that is not there" 2 classes "$tmp/nowhere"
 check "... names it" err_has 'classes: there is no folder .*nowhere'
+mkdir "$tmp/flat" && cp "$tmp/it's | here/a/"*.jpg "$tmp/flat"
+expect "classes of a folder without class folders" 1 classes "$tmp/flat"
+check "... names the stage that reads it" err_has "image_list $tmp/flat\` reads it"
+for command in bench show explain; do
+    expect "$command of a folder" 2 "$command" "$tmp/flat"
+    check "... names the stage, too" err_has "flat' is a path, not a stage; .image_list $tmp/flat. reads it"
+done
 expect "classes of nothing" 2 classes
 
 # ---- -f FILE, --arg NAME VALUE, -- --------------------------------------------------------------------

@@ -4,10 +4,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "alloc_int.h"
 #include "dataset_parts.h"
 #include "nested_stages.h"
+#include "path_stage.h"
 #include "pipeline_words.h"
 #include "stage_names.h"
 
@@ -34,6 +36,7 @@ static sluice_status begin_stage(text_parser *p)
     const char *name = p->words.word.text;
     const char *foreign = stage_name_from_elsewhere(name);
     const char *nearest;
+    char hint[400];
 
     p->stage.def = stage_find(p->table, name);
     p->stage_at = p->words.word.at;
@@ -53,9 +56,16 @@ static sluice_status begin_stage(text_parser *p)
     if (foreign != NULL) {
         return error_at(&p->words, p->words.word.at, "%s is called %s here", name, foreign);
     }
+    if (path_stage_hint(name, "", hint, sizeof(hint))[0] != '\0') {
+        return error_at(&p->words, p->words.word.at, "'%.300s' is a path, not a stage%s", name,
+                        hint);
+    }
     nearest = stage_find_nearest(p->table, name);
     return error_at(&p->words, p->words.word.at,
-                    "no stage '%.100s'%s%s; `sluice help stages` lists them", name,
+                    "no stage '%.100s'%s%s%s; `sluice help stages` lists them", name,
+                    nearest == NULL && strchr(name, '/') != NULL && access(name, F_OK) != 0
+                        ? ", and no such file or folder"
+                        : "",
                     nearest != NULL ? "; nearest is " : "", nearest != NULL ? nearest : "");
 }
 

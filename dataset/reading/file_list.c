@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "alloc_int.h"
+#include "path_stage.h"
 #include "status_int.h"
 #include "text_int.h"
 
@@ -77,6 +78,7 @@ static sluice_status add_folder(file_list *list, const char *folder)
     const size_t first = list->count;
     DIR *entries = opendir(folder);
     struct dirent *entry;
+    char hint[400];
     sluice_status st = SLUICE_OK;
 
     if (entries == NULL) {
@@ -104,8 +106,9 @@ static sluice_status add_folder(file_list *list, const char *folder)
     closedir(entries);
     if (st == SLUICE_OK && list->count == first) {
         st = sli_fail(SLUICE_E_INVALID,
-                      "no valid data in the dataset: %s: the folder %s has no *%s in it",
-                      list->kind->source, folder, list->kind->extension);
+                      "no valid data in the dataset: %s: the folder %s has no *%s in it%s",
+                      list->kind->source, folder, list->kind->extension,
+                      path_stage_hint(folder, list->kind->source, hint, sizeof(hint)));
     }
     sort_from(list, first);
     return st;

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "alloc_int.h"
+#include "path_stage.h"
 #include "status_int.h"
 #include "text_int.h"
 
@@ -82,6 +83,7 @@ static sluice_status read_names(file_names *files)
 {
     DIR *folder = opendir(files->folder);
     struct dirent *entry;
+    char hint[400];
     sluice_status st = SLUICE_OK;
 
     if (folder == NULL) {
@@ -100,9 +102,9 @@ static sluice_status read_names(file_names *files)
     if (files->count == 0) {
         return sli_fail(SLUICE_E_INVALID,
                         "no valid data in the dataset: %s has no .jpg, .jpeg, .png, .ppm, .pgm or "
-                        ".pnm files (subfolders are not searched); for class folders use "
-                        "image_folder",
-                        files->folder);
+                        ".pnm files (subfolders are not searched)%s",
+                        files->folder,
+                        path_stage_hint(files->folder, "image_list", hint, sizeof(hint)));
     }
     qsort(files->names, files->count, sizeof(*files->names), compare_names);
     return SLUICE_OK;

@@ -20,6 +20,7 @@
 #include "index_store.h"
 #include "log_int.h"
 #include "page_cache.h"
+#include "path_stage.h"
 #include "stage.h"
 #include "status_int.h"
 #include "struct_size_int.h"
@@ -293,6 +294,8 @@ static void shrink_lists(image_folder *folder)
 /* Warns of skipped folders. E_INVALID: dir has no class, or no image. */
 static sluice_status warn_of_folder(const image_folder *folder, const folder_args *args)
 {
+    char hint[400];
+
     if (folder->folders_skipped > 0) {
         sli_log(SLUICE_LOG_WARN,
                 "image_folder %s: %llu folder%s named like images left out, "
@@ -302,10 +305,11 @@ static sluice_status warn_of_folder(const image_folder *folder, const folder_arg
     }
     if (folder->class_count == 0) {
         return sli_fail(SLUICE_E_INVALID,
-                        "no valid data in the dataset: image_folder %s has no class folders in it; "
-                        "want %s/CLASS/FILE%s",
+                        "no valid data in the dataset: image_folder %s has no class folders in it, "
+                        "and images must be in %s/CLASS/FILE%s%s",
                         args->dir, args->dir,
-                        folder->loose_images > 0 ? " (images lie directly in it)" : "");
+                        folder->loose_images > 0 ? " (images lie directly in it)" : "",
+                        path_stage_hint(args->dir, "image_folder", hint, sizeof(hint)));
     }
     if (folder->count == 0) {
         return sli_fail(SLUICE_E_INVALID,

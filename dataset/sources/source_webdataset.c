@@ -467,9 +467,11 @@ static const stage_param web_params[] = {
            "stream: read sequentially, as pipes and compressed shards always are"),
     PARAM_(web_args, max_sample, PARAM_BYTES, "256M", 1, 1073741824, NULL,
            "bytes of the largest image in a stream; memory is reserved for it"),
-    PARAM_(web_args, fields, PARAM_TEXT, "", 0, 0, NULL,
-           "members as columns, in place of image and label: NAME:FIELD with commas, such as "
-           "image:jpg,seg:png@mask,label:cls,vector:npy,boxes:npy[100],caption:txt[512]"),
+    PARAM_(
+        web_args, fields, PARAM_TEXT, "", 0, 0, NULL,
+        "members as columns, in place of image and label: NAME:FIELD with commas, such as "
+        "image:jpg,seg:png@mask,label:cls,vector:npy,caption:txt[512]; boxes:npy[100] reads arrays "
+        "of 0 to 100 rows"),
 };
 
 const stage_def stage_webdataset = {

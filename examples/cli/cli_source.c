@@ -3,6 +3,7 @@
  * pipeline. */
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -69,7 +70,8 @@ sluice_status cli_open_source(const char *command, const cli_source *source,
         return sluice_dataset_image_folder(source->word, NULL, dataset_out);
     }
     st = cli_open_pipeline(source, dataset_out);
-    return st == SLUICE_E_INVALID && source->word != NULL && is_one_word(source->word)
+    return st == SLUICE_E_INVALID && source->word != NULL && is_one_word(source->word) &&
+                   access(source->word, F_OK) != 0
                ? sluice_fail(st, "%s: there is no folder %s, and it is no pipeline: %s", command,
                              source->word, sluice_last_error())
                : st;

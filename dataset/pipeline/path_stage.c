@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "path_stage.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+/* Entries of a folder that are looked at. */
+enum { MOST_ENTRIES = 10000 };
+
+/*
+ * Ends of file names, with the source that reads such a file, and the one that reads a folder with
+ * such a file; NULL: none does. In a folder the first line that fits an entry counts.
+ */
+static const struct {
+    const char *end;
+    const char *of_file;
+    const char *of_folder;
+} names[] = {
+    {"-ubyte", NULL, "mnist"},
+    {"-ubyte.gz", NULL, "mnist"},
+    {"data_batch_1.bin", NULL, "cifar10"},
+    {"fine_label_names.txt", NULL, "cifar100"},
+    {".tar", "webdataset", "webdataset"},
+    {".tar.gz", "webdataset", NULL},
+    {".tgz", "webdataset", NULL},
+    {".tar.zst", "webdataset", NULL},
+    {".tzst", "webdataset", NULL},
+    {".tar.xz", "webdataset", NULL},
+    {".txz", "webdataset", NULL},
+    {".tar.bz2", "webdataset", NULL},
+    {".tbz", "webdataset", NULL},
+    {".tbz2", "webdataset", NULL},
+    {".tsv", "image_list", NULL},
+    {".csv", "image_list", NULL},
+    {".json", "coco", NULL},
+    {"/", NULL, "image_folder"}, /* a folder */
+    {".jpg", NULL, "image_list"},
+    {".jpeg", NULL, "image_list"},
+    {".png", NULL, "image_list"},
+    {".ppm", NULL, "image_list"},
+    {".pgm", NULL, "image_list"},
+    {".pnm", NULL, "image_list"},
+    {".npy", "npy", "npy"},
+    {".bin", "tokens", "tokens"},
+};
+
+enum { NAMES = sizeof(names) / sizeof(names[0]) };
+
+static bool ends_in(const char *name, const char *end)
+{
+    const size_t length = strlen(name);
+    const size_t size = strlen(end);
+
+    return length >= size && strcasecmp(name + length - size, end) == 0;
+}
+
+/* Returns the first line that fits an entry of a folder; NAMES: none does. */
+static size_t find_in_folder(DIR *folder)
+{
+    const struct dirent *entry;
+    size_t found = NAMES;
+
+    for (uint32_t n = 0; n < MOST_ENTRIES && (entry = readdir(folder)) != NULL; n++) {
+        char name[sizeof(entry->d_name) + 1];
+        struct stat info;
+
+        if (entry->d_name[0] == '.') {
+            continue;
+        }
+        snprintf(name, sizeof(name), "%s%s", entry->d_name,
+                 fstatat(dirfd(folder), entry->d_name, &info, 0) == 0 && S_ISDIR(info.st_mode)
+                     ? "/"
+                     : "");
+        for (size_t i = 0; i < found; i++) {
+            if (names[i].of_folder != NULL && ends_in(name, names[i].end)) {
+                found = i;
+            }
+        }
+    }
+    return found;
+}
+
+const char *path_stage(const char *path)
+{
+    struct stat info;
+    DIR *folder;
+    size_t found = NAMES;
+
+    if (stat(path, &info) != 0) {
+        return NULL;
+    }
+    if (!S_ISDIR(info.st_mode)) {
+        for (size_t i = 0; i < NAMES; i++) {
+            if (names[i].of_file != NULL && ends_in(path, names[i].end)) {
+                return names[i].of_file;
+            }
+        }
+        return NULL;
+    }
+    folder = opendir(path);
+    if (folder != NULL) {
+        found = find_in_folder(folder);
+        closedir(folder);
+    }
+    return found < NAMES ? names[found].of_folder : NULL;
+}
+
+const char *path_stage_hint(const char *path, const char *failed, char *text, size_t size)
+{
+    const char *stage = path_stage(path);
+    const char *quote = strpbrk(path, " \t|()#") != NULL ? "'" : "";
+
+    text[0] = '\0';
+    if (stage != NULL && strcmp(stage, failed) != 0) {
+        snprintf(text, size, "; `%s %s%.300s%s` reads it", stage, quote, path, quote);
+    }
+    return text;
+}

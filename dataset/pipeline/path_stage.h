@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The source that reads a path, for messages about a path in the wrong place. */
+#ifndef SLUICE_PATH_STAGE_H
+#define SLUICE_PATH_STAGE_H
+
+#include <stddef.h>
+
+/*
+ * Returns the name of the source that reads a file or folder, by the names of the files; NULL: the
+ * path does not exist, or no source reads it.
+ */
+const char *path_stage(const char *path);
+
+/*
+ * Writes "; `STAGE PATH` reads it", or "" if path_stage() finds none, or finds `failed`, the source
+ * whose error this is. Returns `text`.
+ */
+const char *path_stage_hint(const char *path, const char *failed, char *text, size_t size);
+
+#endif
