@@ -369,6 +369,9 @@ check "... and only rank 0 prints the plan" sh -c '! grep -q plan: "$1"' sh "$tm
 good "--start-step 15" 'j["steps"] == 5' "$small" --start-step 15
 good "without --digest" 'j["digest"] is None' "$small"
 good "--digest" 'len(j["digest"]) == 16 and int(j["digest"], 16) >= 0' "$small" --digest
+digest=$(sed 's/.*"digest":"\([0-9a-f]*\)".*/\1/' "$tmp/out")
+expect "--digest without --json" 0 bench "$small" --digest
+check "... is the same line of the report" grep -qx "digest $digest" "$tmp/out"
 for policy in fail replace zero; do
     good "--on-error $policy" 'j["errors"]["failed"] == 0' "$small" --on-error $policy
 done

@@ -33,7 +33,7 @@ const cli_command cli_commands[] = {
      "  --start-step N     begin after N steps, as a resumed run would (0)\n"
      "  --step-us T        the step uses T microseconds of CPU time (0); not on cuda:N\n"
      "  --on-error POLICY  policy for bad samples: fail, replace or zero (fail)\n"
-     "  --digest           compute the digest of every batch that a step gets\n"
+     "  --digest           report the digest of all batches that steps get\n"
      "  --digests FILE     a line per step: step, epoch, pass, first sample, digest; implies "
      "--digest\n"
      "  --ids FILE         a line per step: step, then the sample indices of its rows\n"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Formats a report as text. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -247,6 +248,13 @@ static void add_steps(const sluice_report *report, sli_text *text)
     }
 }
 
+static void add_digest(const sluice_report *report, sli_text *text)
+{
+    if (report->has_digest) {
+        sli_text_add(text, "digest %016" PRIx64 "\n", report->stats.digest);
+    }
+}
+
 /* Adds rank, local rank, process id and host, if there are several ranks. */
 static void add_ranks(const sluice_report *report, sli_text *text)
 {
@@ -265,6 +273,7 @@ static void add_ranks(const sluice_report *report, sli_text *text)
 static void add_run(const sluice_report *report, sli_text *text)
 {
     add_steps(report, text);
+    add_digest(report, text);
     add_stages(report, text);
     for (uint32_t i = 0; i < report->queue_count; i++) {
         add_queue(report->queue_names[i], &report->queues[i], text);

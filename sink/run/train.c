@@ -5,6 +5,7 @@
 #include "checkpointing.h"
 #include "epoch.h"
 #include "error_int.h"
+#include "log_int.h"
 #include "mode_check.h"
 #include "pass_epochs.h"
 #include "run_failure.h"
@@ -89,6 +90,18 @@ static sluice_status run_epochs(train_run *run)
     return st == SLUICE_OK && train_is_stopped(run) ? SLUICE_STOPPED : st;
 }
 
+/* A complete run that is started again runs no step, which would look like a failure. */
+static void say_complete(const train_run *run)
+{
+    if (run->origin.resumed && run->counts.steps == 0 && run->config.rank == 0 &&
+        !outcome_is_stop(&run->outcome)) {
+        sli_log(SLUICE_LOG_WARN,
+                "complete at step %llu; nothing to do (for more steps, raise epochs or "
+                "total_steps)",
+                (unsigned long long)run->progress.step);
+    }
+}
+
 /* Runs from the hook train_begin to train_end. train_end is called in any case. */
 static sluice_status run_with_hooks(train_run *run)
 {
@@ -97,6 +110,9 @@ static sluice_status run_with_hooks(train_run *run)
 
     if (st == SLUICE_OK) {
         st = run_epochs(run);
+    }
+    if (st == SLUICE_OK) {
+        say_complete(run);
     }
     if (st >= 0) {
         ended = boundary_at_end(run);

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "log_kit.h"
+#include "stream_kit.h"
 #include "testing.h"
 #include "train_kit.h"
 #include "train_state.h"
@@ -147,23 +149,51 @@ static void a_run_that_fails_does_not(void)
     kit_fini(&k);
 }
 
-static void a_run_that_is_done_is_done_when_it_is_started_again(void)
+/* Trains for three epochs, twice; the second run says that nothing is left. */
+static void train_twice(const char *folder, const char *pipeline, int64_t sink_size, uint64_t steps)
 {
-    char folder[300];
-    kit k;
-
-    snprintf(folder, sizeof(folder), "%s/c", t_folder());
     for (int i = 0; i < 2; i++) {
+        const char *log;
+        kit k;
+
         init(&k, folder);
+        k.pipeline = pipeline != NULL ? pipeline : k.pipeline;
+        k.config.sink_size = sink_size;
         k.config.max_steps = 0;
-        k.config.epochs = 3; /* of 30 steps */
+        k.config.epochs = 3;
+        kit_log_start(NULL, NULL);
         T_OK(kit_run(&k));
-        T_EQ(k.count, i == 0 ? 90 : 0);
-        T_EQ(k.report->stats.steps, i == 0 ? 90 : 0);
-        T_EQ(k.report->stats.first_step, i == 0 ? 0 : 90);
+        log = kit_log_stop();
+        T_EQ(k.count, i == 0 ? steps : 0);
+        T_EQ(k.report->stats.steps, i == 0 ? steps : 0);
+        T_EQ(k.report->stats.first_step, i == 0 ? 0 : steps);
         T_EQ(k.hook_calls[KIT_TRAIN_END], 1);
+        T_EQ(kit_log_count(SLUICE_LOG_WARN), (unsigned)i);
+        if (i > 0) {
+            char said[80];
+
+            snprintf(said, sizeof(said), "complete at step %u; nothing to do", (unsigned)steps);
+            T_CONTAINS(log, said);
+        }
         kit_fini(&k);
     }
+}
+
+static void a_run_that_is_done_is_done_when_it_is_started_again(void)
+{
+    const char *base = t_folder();
+    char folder[300];
+    char text[500];
+
+    snprintf(folder, sizeof(folder), "%s/c", base);
+    train_twice(folder, NULL, 30, 90);
+    make_image_shard(t_path(base, "x.tar"), 0, 9); /* passes of unknown length */
+    snprintf(folder, sizeof(folder), "%s/unknown", base);
+    snprintf(
+        text, sizeof(text),
+        "webdataset %s/x.tar access=stream | decode | resize 4,4 | batch 2 drop_remainder=true",
+        base);
+    train_twice(folder, text, -1, 12);
 }
 
 static void without_a_checkpoint_a_run_begins_at_the_beginning(void)

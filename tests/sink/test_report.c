@@ -351,6 +351,27 @@ static void figures_of_a_padded_and_cut_run_are_exact(void)
     }
 }
 
+/* The text has the digest of the statistics, if one was asked for. */
+static void the_text_has_the_digest(void)
+{
+    for (int digest = 0; digest < 2; digest++) {
+        sluice_report_stats stats = {.struct_size = sizeof(stats)};
+        char line[40];
+        char *text = NULL;
+        kit k;
+
+        kit_init(&k);
+        k.config.digest = digest == 1;
+        T_OK(kit_run(&k));
+        T_OK(sluice_report_stats_get(k.report, &stats));
+        T_OK(sluice_report_text(k.report, &text));
+        snprintf(line, sizeof(line), "\ndigest %016llx\n", (unsigned long long)stats.digest);
+        T_EQ(strstr(text, line) != NULL, digest == 1);
+        sluice_string_free(text);
+        kit_fini(&k);
+    }
+}
+
 /* A caller of an older version has a smaller struct; what is past it is not its. */
 static void stats_are_cut_to_the_callers_size(void)
 {
@@ -449,6 +470,7 @@ const t_test report_tests[] = {
     T_TEST(the_json_after_a_failure_has_the_same_keys),
     T_TEST(the_json_does_not_depend_on_the_locale),
     T_TEST(figures_of_a_padded_and_cut_run_are_exact),
+    T_TEST(the_text_has_the_digest),
     T_TEST(stats_are_cut_to_the_callers_size),
     T_TEST(a_slow_step_is_named),
     T_TEST(slow_copies_are_named),
