@@ -104,12 +104,14 @@ sluice_status sli_fail_with(sluice_status status, int error, const char *format,
 
 sluice_status sluice_fail(sluice_status status, const char *format, ...)
 {
-    char text[SLI_ERROR_SIZE];
+    char text[SLI_ERROR_SIZE] = "";
     va_list args;
 
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
+    if (format != NULL) {
+        va_start(args, format);
+        vsnprintf(text, sizeof(text), format, args);
+        va_end(args);
+    }
     return set_last_error(status, 0, text);
 }
 

@@ -27,10 +27,14 @@ void sluice_stop_destroy(sluice_stop *stop)
 
 void sluice_stop_request(sluice_stop *stop)
 {
-    atomic_store_explicit(&stop->requested, 1, memory_order_release);
+    if (stop != NULL) {
+        atomic_store_explicit(&stop->requested, 1, memory_order_release);
+    }
 }
 
 void sluice_stop_clear(sluice_stop *stop)
 {
-    atomic_store_explicit(&stop->requested, 0, memory_order_release);
+    if (stop != NULL) {
+        atomic_store_explicit(&stop->requested, 0, memory_order_release);
+    }
 }

@@ -67,17 +67,17 @@ void custom_sample_begin(sluice_sample *sample, uint64_t number, const sli_draws
 
 uint64_t sluice_sample_number(const sluice_sample *sample)
 {
-    return sample->number;
+    return sample != NULL ? sample->number : 0;
 }
 
 void *sluice_sample_worker(const sluice_sample *sample)
 {
-    return sample->worker;
+    return sample != NULL ? sample->worker : NULL;
 }
 
 int sluice_sample_stop_fd(const sluice_sample *sample)
 {
-    return sample->stop_fd;
+    return sample != NULL ? sample->stop_fd : -1;
 }
 
 uint64_t sluice_sample_random(const sluice_sample *sample, uint32_t n)
@@ -85,6 +85,9 @@ uint64_t sluice_sample_random(const sluice_sample *sample, uint32_t n)
     sluice_sample *own = (sluice_sample *)(uintptr_t)sample; /* no sample is a const object */
     uint32_t bits[4];
 
+    if (sample == NULL) {
+        return 0;
+    }
     atomic_store_explicit(&own->drew, true, memory_order_relaxed);
     sli_draw(&sample->draws, n / 2, bits);
     return (uint64_t)bits[n % 2 * 2] << 32 | bits[n % 2 * 2 + 1];

@@ -228,28 +228,31 @@ sluice_status host_batch_call(sluice_host_batch *batch, uint8_t *const *columns,
 
 uint32_t sluice_host_batch_rows(const sluice_host_batch *batch)
 {
-    return batch->rows;
+    return batch != NULL ? batch->rows : 0;
 }
 
 uint32_t sluice_host_batch_valid_rows(const sluice_host_batch *batch)
 {
-    return batch->valid_rows;
+    return batch != NULL ? batch->valid_rows : 0;
 }
 
 const uint64_t *sluice_host_batch_samples(const sluice_host_batch *batch)
 {
-    return batch->samples;
+    return batch != NULL ? batch->samples : NULL;
 }
 
 void *sluice_host_batch_worker(const sluice_host_batch *batch)
 {
-    return batch->worker;
+    return batch != NULL ? batch->worker : NULL;
 }
 
 uint64_t sluice_host_batch_random(const sluice_host_batch *batch, uint32_t n)
 {
     uint32_t bits[4];
 
+    if (batch == NULL) {
+        return 0;
+    }
     sli_draw(&batch->draws, n / 2, bits);
     return (uint64_t)bits[n % 2 * 2] << 32 | bits[n % 2 * 2 + 1];
 }

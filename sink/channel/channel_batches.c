@@ -22,7 +22,7 @@ enum { DEPTH_INTERVAL = 16, DEPTH_SHARE = 4 };
 
 const sluice_tensor *sluice_batch_input(const sluice_batch *batch, const char *name)
 {
-    for (uint32_t i = 0; i < batch->input_count; i++) {
+    for (uint32_t i = 0; batch != NULL && name != NULL && i < batch->input_count; i++) {
         if (strcmp(batch->inputs[i].name, name) == 0) {
             return &batch->inputs[i];
         }

@@ -72,6 +72,9 @@ void sluice_mt19937_seed(sluice_mt19937 *generator, uint32_t seed)
 {
     sli_mt19937 own;
 
+    if (generator == NULL) {
+        return;
+    }
     sli_mt19937_seed(&own, seed);
     generator_out(&own, generator);
     generator->seed_ = seed;
@@ -82,7 +85,7 @@ void sluice_mt19937_permute(sluice_mt19937 *generator, int *elements, size_t cou
 {
     sli_mt19937 own;
 
-    if (count < 2) {
+    if (generator == NULL || elements == NULL || count < 2) {
         return;
     }
     generator_in(generator, &own);
@@ -149,7 +152,7 @@ void sluice_llmc_close(sluice_llmc *llmc)
 
 size_t sluice_llmc_token_bytes(const sluice_llmc *llmc)
 {
-    return sli_llmc_token_bytes(llmc->files);
+    return llmc != NULL ? sli_llmc_token_bytes(llmc->files) : 0;
 }
 
 sluice_status sluice_llmc_shard(const sluice_llmc *llmc, size_t shard, uint64_t *tokens_out,

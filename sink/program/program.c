@@ -38,6 +38,9 @@ static void warn_of_unknown_input(const sluice_step *step, const char *name)
 
 const sluice_tensor *sluice_step_input(const sluice_step *step, const char *name)
 {
+    if (step == NULL || name == NULL) {
+        return NULL;
+    }
     for (uint32_t i = 0; i < step->input_count; i++) {
         if (strcmp(step->inputs[i].name, name) == 0) {
             return &step->inputs[i];
@@ -49,7 +52,7 @@ const sluice_tensor *sluice_step_input(const sluice_step *step, const char *name
 
 const sluice_step_record *sluice_hook_record(const sluice_hook *hook, uint64_t index)
 {
-    const sluice_step_record *records = hook->records;
+    const sluice_step_record *records = hook != NULL ? hook->records : NULL;
 
     return records != NULL && index < hook->record_count ? &records[index] : NULL;
 }

@@ -83,11 +83,15 @@ sluice_status sluice_dataset_bucket(sluice_dataset *dataset, const char *length,
 {
     bucket_args args = {.length = length};
 
-    if (length == NULL || edges == NULL || count == 0 || count > SLUICE_MAX_EDGES) {
+    if (length == NULL || edges == NULL) {
         return dataset_keep(dataset, &stage_bucket,
-                            sli_fail(SLUICE_E_INVALID,
-                                     "bucket: want a column and 1 to %d edges, not %u",
-                                     SLUICE_MAX_EDGES, edges != NULL ? count : 0));
+                            sli_fail(SLUICE_E_INVALID, "sluice_dataset_bucket: %s is NULL",
+                                     length == NULL ? "length" : "edges"));
+    }
+    if (count == 0 || count > SLUICE_MAX_EDGES) {
+        return dataset_keep(dataset, &stage_bucket,
+                            sli_fail(SLUICE_E_INVALID, "bucket: %u edges; must be 1 to %d", count,
+                                     SLUICE_MAX_EDGES));
     }
     args.edges.count = count;
     memcpy(args.edges.values, edges, count * sizeof(*edges));

@@ -169,7 +169,10 @@ sluice_status sluice_dataset_pad_image(sluice_dataset *dataset, const uint32_t p
     pad_args args = {.padding = {.count = 4}};
     sluice_status st = fill_read_config("sluice_dataset_pad_image", config, &args.outside);
 
-    for (uint32_t i = 0; i < 4; i++) {
+    if (st == SLUICE_OK && padding == NULL) {
+        st = sli_fail(SLUICE_E_INVALID, "sluice_dataset_pad_image: padding is NULL");
+    }
+    for (uint32_t i = 0; st == SLUICE_OK && i < 4; i++) {
         args.padding.values[i] = padding[i];
     }
     if (st == SLUICE_OK) {

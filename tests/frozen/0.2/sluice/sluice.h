@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
  * All of the library's public headers.
+ *
+ * A pointer may be NULL where the comment of the function says so. Any other one that is NULL is
+ * E_INVALID. Functions without a status then return 0 or NULL (sluice_sample_stop_fd(): -1), or do
+ * nothing.
  */
 #ifndef SLUICE_H
 #define SLUICE_H
