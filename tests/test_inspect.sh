@@ -49,6 +49,17 @@ check "... others are counted" out_has '^  1 labels are not from 0 to 65535$'
 check "... columns have shapes and roles" out_has '^  boxes            f32      (4, 4) boxes$'
 check "... and what they belong to" out_has '^  c                i32      (4) of each of boxes$'
 check "... the lengths of ragged ones have a range" out_has '^  boxes_length     i32      1 to 2$'
+{
+    printf 'image\tboxes:boxes[2]\n%s\t-9,0,90,9;3,3,3,9\n' "$good"
+    for i in $(seq 1 25); do printf '%s\t50,50,60,60\n%s\t0,0,1,1;0,0,1,1;0,0,1,1\n' "$good" "$good"; done
+} >bad.tsv
+expect "a list with bad records is inspected" 0 inspect bad.tsv
+check "... all of them are counted" out_has '^51 samples; 50 cannot be read$'
+check "... and listed, of the records" out_has '^  2 .*: 4:[0-9]*: more than 2 boxes'
+check "... and of the images" out_has '^  1 .*: boxes: box 1, 50,50,60,60, is wholly outside its image of 48x48$'
+check "... up to a bound" out_has '^  and 30 more$'
+check "... boxes that were changed are said once" [ "$(grep -c 'is clipped to it\|is dropped; all' "$tmp/err")" -eq 2 ]
+check "... with their number" grep -q 'boxes: 1 were clipped to their image, and 1 without an area were dropped' "$tmp/err"
 expect "arrays without images are inspected" 0 inspect "synthetic 100 4,5,1 7 | batch 3" --json
 check "... raw images have no format" json "j['formats']['jpeg'] == 0 and j['width']['max'] == 5 and len(j['classes']) == 7"
 if "$sluice" --version | grep -q 'jansson on'; then

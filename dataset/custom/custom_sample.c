@@ -355,14 +355,11 @@ static void fill_row(const custom_column *column, const custom_output *output)
     }
 }
 
-/*
- * Checks that boxes are x0 y0 x1 y1 with a positive area, without NaN. Whether they are within the
- * image is checked later, when its size is known.
- */
+/* Checks that boxes of a map are x0 y0 x1 y1 with a positive area, without NaN. */
 static sluice_status check_boxes(const sluice_sample *sample, const custom_column *column,
                                  const custom_output *output)
 {
-    for (uint64_t i = 0; i < output->shape[0]; i++) {
+    for (uint64_t i = 0; i < output->shape[0] && sample->has_checked_boxes; i++) {
         float box[4];
 
         memcpy(box, output->bytes + i * sizeof(box), sizeof(box));

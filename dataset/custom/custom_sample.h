@@ -43,7 +43,9 @@ struct sluice_sample {
     bool overran; /* the last call wrote outside that memory, so other memory may be damaged */
     uint64_t number;
     sli_draws draws;
-    _Atomic bool drew; /* the callback has drawn random numbers for this sample */
+    bool has_checked_boxes; /* boxes must be valid as they are: those of a map. Those of a source
+                               are clipped and dropped (declared_source.h) */
+    _Atomic bool drew;      /* the callback has drawn random numbers for this sample */
     void *worker;
     int stop_fd; /* in next() of a stream: becomes readable when the run ends; else -1 */
     uint32_t input_count;

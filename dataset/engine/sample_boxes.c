@@ -4,10 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "box_rule.h"
 #include "fused_boxes.h"
 #include "layout_int.h"
-#include "status_int.h"
-#include "tensor_int.h"
 
 typedef struct box {
     float x0;
@@ -111,45 +110,6 @@ static bool follow(const image_way *way, const box *from, box *to)
     return to->x0 < to->x1 && to->y0 < to->y1;
 }
 
-/* Bytes of one element of a column's first dimension. */
-static size_t element_bytes(const sluice_column *column)
-{
-    size_t size = sluice_dtype_size(column->dtype);
-
-    for (uint32_t i = 1; i < column->rank; i++) {
-        size *= (size_t)column->shape[i];
-    }
-    return size;
-}
-
-/* Moves element `from` of a column to position `to`. */
-static void keep_element(const sluice_column *column, void *row, uint32_t from, uint32_t to)
-{
-    const size_t size = element_bytes(column);
-
-    memmove((uint8_t *)row + to * size, (const uint8_t *)row + from * size, size);
-}
-
-static void zero_tail(const sluice_column *column, void *row, uint32_t from)
-{
-    const size_t size = element_bytes(column);
-
-    memset((uint8_t *)row + from * size, 0, ((size_t)column->shape[0] - from) * size);
-}
-
-/* True if column i is needed and its rows belong to these boxes, or to points that do. */
-static bool is_of(const stage_schema *schema, uint32_t i, uint32_t boxes, void *const *buffers)
-{
-    const column_info *info = &schema->infos[i];
-
-    if (!schema_is_tied(info) || buffers[i] == NULL) {
-        return false;
-    }
-    return info->tied_to == boxes ||
-           (info->role == ROLE_TIED && schema_is_tied(&schema->infos[info->tied_to]) &&
-            schema->infos[info->tied_to].tied_to == boxes);
-}
-
 /*
  * Converts a box to pixels. The products are float: gcc 12 -O3 leaves a double product, converted
  * to float and back, without the rounding to float.
@@ -170,6 +130,20 @@ static bool is_dropped(const image_way *way, uint32_t column, uint32_t i)
            way->boxes->dropped[i] != 0;
 }
 
+/*
+ * Finds a box in pixels of its image, clipped to it. The source has checked what can be checked
+ * without the size of the image.
+ */
+static box_verdict in_image(const column_info *info, const image_way *way, const box *from, box *to)
+{
+    const box pixels = in_pixels(info, way, from);
+    float corners[4] = {pixels.x0, pixels.y0, pixels.x1, pixels.y1};
+    const box_verdict verdict = box_judge(corners, (float)way->width, (float)way->height);
+
+    *to = (box){corners[0], corners[1], corners[2], corners[3]};
+    return verdict;
+}
+
 void boxes_begin(const stage_schema *schema, const image_way *way, void *const *buffers,
                  plan_boxes *boxes)
 {
@@ -180,59 +154,57 @@ void boxes_begin(const stage_schema *schema, const image_way *way, void *const *
 
     boxes->count = length < 0 ? 0 : (uint32_t)length < most ? (uint32_t)length : most;
     for (uint32_t i = 0; i < boxes->count; i++) {
-        const box b = in_pixels(info, way, &from[i]);
+        box b;
 
+        boxes->dropped[i] = in_image(info, way, &from[i], &b) > BOX_CLIPPED;
         boxes->corners[i][0] = (double)b.x0;
         boxes->corners[i][1] = (double)b.y0;
         boxes->corners[i][2] = (double)b.x1;
         boxes->corners[i][3] = (double)b.y1;
-        boxes->dropped[i] = 0;
     }
 }
 
 /* Transforms the boxes of one column. Columns that belong to them are compacted in the same way. */
 static sluice_status follow_column(const stage_schema *schema, const image_way *way,
-                                   uint32_t column, void *const *buffers)
+                                   uint32_t column, void *const *buffers, changed_boxes *clipped)
 {
-    int32_t *length = buffers[schema->infos[column].length];
+    const column_info *info = &schema->infos[column];
+    const uint32_t count = (uint32_t) * (const int32_t *)buffers[info->length];
     box *boxes = buffers[column];
     uint32_t kept = 0;
 
-    for (uint32_t i = 0; i < (uint32_t)*length; i++) {
-        const box from = in_pixels(&schema->infos[column], way, &boxes[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        const box pixels = in_pixels(info, way, &boxes[i]);
+        const float listed[4] = {pixels.x0, pixels.y0, pixels.x1, pixels.y1};
+        box from;
+        const box_verdict verdict = in_image(info, way, &boxes[i], &from);
 
-        if (from.x1 > (float)way->width || from.y1 > (float)way->height) {
-            return sli_fail(SLUICE_E_CORRUPT,
-                            "%s: box %u, %g,%g,%g,%g, reaches beyond the image of %ux%u",
-                            schema->columns[column].name, i + 1, (double)from.x0, (double)from.y0,
-                            (double)from.x1, (double)from.y1, way->width, way->height);
+        if (verdict == BOX_OUTSIDE || verdict == BOX_INVALID) {
+            return box_fail(verdict, schema->columns[column].name, i + 1, listed, (float)way->width,
+                            (float)way->height);
         }
-        if (is_dropped(way, column, i) || !follow(way, &from, &boxes[kept])) {
+        if (verdict == BOX_CLIPPED) {
+            box_rows_note(clipped, column, i, listed);
+        }
+        if (verdict == BOX_EMPTY || is_dropped(way, column, i) ||
+            !follow(way, &from, &boxes[kept])) {
             continue;
         }
-        for (uint32_t c = 0; c < schema->column_count; c++) {
-            if (is_of(schema, c, column, buffers)) {
-                keep_element(&schema->columns[c], buffers[c], i, kept);
-            }
-        }
-        kept++;
+        box_rows_move(schema, column, buffers, i, kept++, false);
     }
-    for (uint32_t c = 0; c < schema->column_count; c++) {
-        if (c == column || is_of(schema, c, column, buffers)) {
-            zero_tail(&schema->columns[c], buffers[c], kept);
-        }
-    }
-    *length = (int32_t)kept;
+    box_rows_end(schema, column, buffers, kept);
     return SLUICE_OK;
 }
 
-sluice_status boxes_follow(const stage_schema *schema, const image_way *way, void *const *buffers)
+sluice_status boxes_follow(const stage_schema *schema, const image_way *way, void *const *buffers,
+                           changed_boxes *clipped_out)
 {
     sluice_status st = SLUICE_OK;
 
+    clipped_out->count = 0;
     for (uint32_t c = 0; c < schema->column_count && st == SLUICE_OK; c++) {
         if (schema->infos[c].role == ROLE_BOXES && buffers[c] != NULL) {
-            st = follow_column(schema, way, c, buffers);
+            st = follow_column(schema, way, c, buffers, clipped_out);
         }
     }
     return st;
@@ -261,7 +233,7 @@ static uint32_t smallest_of(const box *boxes, uint32_t count)
 /* Removes element `at` of `count` elements. */
 static void remove_element(const sluice_column *column, void *row, uint32_t at, uint32_t count)
 {
-    const size_t size = element_bytes(column);
+    const size_t size = box_rows_bytes(column);
 
     memmove((uint8_t *)row + at * size, (const uint8_t *)row + (at + 1) * size,
             (count - 1 - at) * size);
@@ -270,7 +242,7 @@ static void remove_element(const sluice_column *column, void *row, uint32_t at, 
 static void copy_element(const sluice_column *column, const void *from_row, uint32_t from,
                          void *to_row, uint32_t to)
 {
-    const size_t size = element_bytes(column);
+    const size_t size = box_rows_bytes(column);
 
     memcpy((uint8_t *)to_row + to * size, (const uint8_t *)from_row + from * size, size);
 }
@@ -294,7 +266,7 @@ static void join_box(const stage_schema *schema, uint32_t column, void *const *f
         --*length;
     }
     for (uint32_t c = 0; c < schema->column_count; c++) {
-        if (c == column || is_of(schema, c, column, to)) {
+        if (c == column || (to[c] != NULL && box_rows_belong(schema, c, column))) {
             if (smallest < most) {
                 remove_element(&schema->columns[c], to[c], smallest, most);
             }
@@ -320,14 +292,8 @@ void boxes_join(const stage_schema *schema, void *const *from, void *const *to)
 void boxes_drop_all(const stage_schema *schema, void *const *buffers)
 {
     for (uint32_t c = 0; c < schema->column_count; c++) {
-        if (schema->infos[c].role != ROLE_BOXES || buffers[c] == NULL) {
-            continue;
+        if (schema->infos[c].role == ROLE_BOXES && buffers[c] != NULL) {
+            box_rows_end(schema, c, buffers, 0);
         }
-        for (uint32_t i = 0; i < schema->column_count; i++) {
-            if (i == c || is_of(schema, i, c, buffers)) {
-                zero_tail(&schema->columns[i], buffers[i], 0);
-            }
-        }
-        *(int32_t *)buffers[schema->infos[c].length] = 0;
     }
 }

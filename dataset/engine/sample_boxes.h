@@ -3,6 +3,7 @@
 #ifndef SLUICE_SAMPLE_BOXES_H
 #define SLUICE_SAMPLE_BOXES_H
 
+#include "box_rows.h"
 #include "image_way.h"
 
 /*
@@ -13,13 +14,15 @@ void boxes_begin(const stage_schema *schema, const image_way *way, void *const *
                  plan_boxes *boxes);
 
 /*
- * Moves and clips the boxes of a sample. Boxes without remaining area, and those that a stage
+ * Applies box_rule.h with the size of the image to the boxes of a sample. Moves and clips them.
+ * Boxes without remaining area, and those that a stage
  * has dropped, are dropped; the others keep their order. Elements that belong to a dropped box are
  * also dropped. Rows after the last box are zeroed, and the length is updated. `buffers` has one
  * entry for each column of `schema`, the columns of the source; NULL: the column is not needed.
- * E_CORRUPT: a box extends beyond its image.
+ * E_CORRUPT: a box is wholly outside its image.
  */
-sluice_status boxes_follow(const stage_schema *schema, const image_way *way, void *const *buffers);
+sluice_status boxes_follow(const stage_schema *schema, const image_way *way, void *const *buffers,
+                           changed_boxes *clipped_out);
 
 /*
  * Adds the boxes of the columns `from`, and what belongs to them, after those of the columns `to`.

@@ -10,7 +10,6 @@
 #include "layout_int.h"
 #include "loader_stage.h"
 #include "printable_int.h"
-#include "sample_boxes.h"
 #include "sample_cached.h"
 #include "sample_indexes.h"
 #include "sample_maps.h"
@@ -186,7 +185,7 @@ static sluice_status follow_image(sample_loader *loader, uint64_t sample, uint64
         st = points_follow(loader->plan, &loader->way, sample, pass, buffers);
     }
     if (*partner == NULL && st == SLUICE_OK) {
-        st = boxes_follow(schema, &loader->way, buffers);
+        st = sample_follow_boxes(loader, sample, buffers);
     }
     if (*partner == NULL && map >= 0 && buffers[map] != NULL) {
         way_back(&loader->way, buffers[map]);

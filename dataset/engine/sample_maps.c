@@ -12,6 +12,7 @@ static sluice_status begin_map(const plan_step *step, sluice_sample *state)
     sluice_status st = SLUICE_OK;
 
     custom_sample_init(state, step->map->name, &step->outputs, step->map->guards);
+    state->has_checked_boxes = true;
     if (of->begin != NULL) {
         const uint64_t before = sli_fail_count();
 

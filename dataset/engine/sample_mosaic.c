@@ -204,7 +204,7 @@ static sluice_status paint_others(sample_loader *loader, const tile_task *task,
 }
 
 /* Moves the boxes of a tile, and the points that belong to them, to their place on the canvas. */
-static sluice_status move_boxes(sample_loader *loader, void *const *buffers)
+static sluice_status move_boxes(sample_loader *loader, uint64_t sample, void *const *buffers)
 {
     const struct plan_details *details = loader->plan->details;
     const stage_schema *schema = &loader->plan->dataset->source_schema;
@@ -219,7 +219,7 @@ static sluice_status move_boxes(sample_loader *loader, void *const *buffers)
     if (details->has_points) { /* before boxes are dropped */
         st = points_move(schema, &loader->way, buffers);
     }
-    return st == SLUICE_OK ? boxes_follow(schema, &loader->way, buffers) : st;
+    return st == SLUICE_OK ? sample_follow_boxes(loader, sample, buffers) : st;
 }
 
 /* Paints a sample that was read, with its masks and further images, and moves its boxes. */
@@ -239,7 +239,7 @@ static sluice_status paint(sample_loader *loader, const tile_task *task, void *c
     if (st == SLUICE_OK && mosaic->shown.width > 0 && mosaic->shown.height > 0) {
         st = paint_others(loader, task, buffers);
     }
-    return st == SLUICE_OK ? move_boxes(loader, buffers) : st;
+    return st == SLUICE_OK ? move_boxes(loader, task->sample, buffers) : st;
 }
 
 /* ---- partners -------------------------------------------------------------------------------- */

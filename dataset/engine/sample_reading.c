@@ -3,8 +3,10 @@
 
 #include <stdio.h>
 
+#include "declared_source.h"
 #include "error_int.h"
 #include "page_cache.h"
+#include "sample_boxes.h"
 #include "sample_cached.h"
 #include "status_int.h"
 
@@ -40,6 +42,18 @@ sluice_status sample_read_other(sample_loader *loader, uint64_t sample, uint32_t
     loader->io.whole = loader->cache != NULL;
     st = dataset_source(dataset)->read_other(dataset->source, sample, column, &loader->io, data);
     loader->io.whole = whole;
+    return st;
+}
+
+sluice_status sample_follow_boxes(sample_loader *loader, uint64_t sample, void *const *buffers)
+{
+    const sluice_dataset *dataset = loader->plan->dataset;
+    changed_boxes clipped;
+    const sluice_status st = boxes_follow(&dataset->source_schema, &loader->way, buffers, &clipped);
+
+    if (st == SLUICE_OK && clipped.count > 0) {
+        declared_source_clipped(dataset, sample, &loader->io, &clipped);
+    }
     return st;
 }
 

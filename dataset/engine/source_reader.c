@@ -7,7 +7,9 @@
 
 #include "alloc_int.h"
 #include "dataset_state.h"
+#include "declared_source.h"
 #include "image_decoder.h"
+#include "sample_boxes.h"
 #include "struct_size_int.h"
 
 /* No limit on the pixels of an image whose header is read. */
@@ -22,6 +24,7 @@ struct sluice_reader {
     sample_io io;
     uint8_t *rows[SLUICE_MAX_COLUMNS]; /* plain columns of one sample; NULL for images and masks */
     uint64_t plain;                    /* sample whose plain columns are in `rows`, or NO_SAMPLE */
+    image_decoder *decoder;            /* of headers; NULL: the source has no boxes */
     image_buffer pixels;               /* a raw image without gaps between its lines */
 };
 
@@ -121,6 +124,10 @@ sluice_status sluice_reader_create(sluice_dataset *dataset, sluice_reader **read
     reader->io.whole = true;
     for (uint32_t i = 0; i < dataset->source_schema.column_count && st == SLUICE_OK; i++) {
         st = is_image(&dataset->source_schema, i) ? st : make_row(reader, i);
+        if (st == SLUICE_OK && dataset->source_schema.infos[i].role == ROLE_BOXES &&
+            dataset->source_schema.image >= 0 && reader->decoder == NULL) {
+            st = image_decoder_create(&reader->decoder);
+        }
     }
     if (st != SLUICE_OK) {
         sluice_reader_destroy(reader);
@@ -137,6 +144,7 @@ void sluice_reader_destroy(sluice_reader *reader)
     }
     sample_io_free(&reader->io);
     image_buffer_free(&reader->pixels);
+    image_decoder_destroy(reader->decoder);
     for (uint32_t i = 0; i < SLUICE_MAX_COLUMNS; i++) {
         sli_free(reader->rows[i]);
     }
@@ -221,6 +229,35 @@ sluice_status sluice_reader_column(const sluice_reader *reader, uint32_t column,
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* Clips boxes to the image of the sample, as a run does. An image that cannot be read is an error
+ * of its own column. */
+static sluice_status clip_boxes(sluice_reader *reader, uint64_t sample)
+{
+    const sluice_dataset *dataset = reader->dataset;
+    void *const nowhere[SLUICE_MAX_COLUMNS] = {NULL};
+    sample_data data = {0};
+    image_way way = {.are_pixels = true};
+    changed_boxes clipped;
+    sluice_status st =
+        dataset_source(dataset)->read(dataset->source, sample, &reader->io, nowhere, &data);
+
+    if (st == SLUICE_OK && data.bytes != NULL) {
+        st = image_decoder_open(reader->decoder, data.bytes, data.size, ANY_PIXELS, false,
+                                &way.width, &way.height);
+    } else {
+        way.width = data.image.width;
+        way.height = data.image.height;
+    }
+    if (st != SLUICE_OK) {
+        return SLUICE_OK;
+    }
+    st = boxes_follow(&dataset->source_schema, &way, (void *const *)reader->rows, &clipped);
+    if (st == SLUICE_OK && clipped.count > 0) {
+        declared_source_clipped(dataset, sample, &reader->io, &clipped);
+    }
+    return st;
+}
+
 static sluice_status read_plain(sluice_reader *reader, uint64_t sample)
 {
     const source_ops *ops = dataset_source(reader->dataset);
@@ -235,6 +272,9 @@ static sluice_status read_plain(sluice_reader *reader, uint64_t sample)
     st = ops->read_plain != NULL
              ? ops->read_plain(reader->dataset->source, sample, &reader->io, row)
              : ops->read(reader->dataset->source, sample, &reader->io, row, &data);
+    if (st == SLUICE_OK && reader->decoder != NULL) {
+        st = clip_boxes(reader, sample);
+    }
     if (st == SLUICE_OK) {
         reader->plain = sample;
     }

@@ -32,9 +32,3 @@ void box_to_corners(box_form form, float *box)
         }
     }
 }
-
-bool box_is_valid(box_form form, const float *box)
-{
-    return box[0] >= 0 && box[1] >= 0 && box[0] < box[2] && box[1] < box[3] &&
-           (form != BOX_DARKNET || (box[2] <= 1 && box[3] <= 1));
-}

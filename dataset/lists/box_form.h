@@ -3,8 +3,6 @@
 #ifndef SLUICE_BOX_FORM_H
 #define SLUICE_BOX_FORM_H
 
-#include <stdbool.h>
-
 typedef enum box_form {
     BOX_CORNERS, /* x0, y0, x1, y1 in pixels */
     BOX_COCO,    /* x0, y0, width, height in pixels */
@@ -17,8 +15,5 @@ typedef enum box_form {
  * clamped to [0, 1] if rounding has moved them just outside.
  */
 void box_to_corners(box_form form, float *box);
-
-/* True if a converted box has an area and x0, y0 >= 0; for darknet also x1, y1 <= 1. */
-bool box_is_valid(box_form form, const float *box);
 
 #endif

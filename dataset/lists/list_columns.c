@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "box_rule.h"
 #include "point_range.h"
 #include "status_int.h"
 #include "tensor_int.h"
@@ -18,10 +19,10 @@ static const struct {
     const char *name;
     const char *box;
 } box_forms[] = {
-    {"boxes", "x0,y0,x1,y1 with 0 <= x0 < x1 and 0 <= y0 < y1"},
-    {"coco", "x,y,width,height with 0 <= x, 0 <= y, 0 < width and 0 < height"},
-    {"voc", "x0,y0,x1,y1 with 1 <= x0 <= x1 and 1 <= y0 <= y1"},
-    {"darknet", "x,y,width,height of its middle and size, in parts of the image from 0 to 1"},
+    {"boxes", "x0,y0,x1,y1 with x0 <= x1 and y0 <= y1"},
+    {"coco", "x,y,width,height with 0 <= width and 0 <= height"},
+    {"voc", "x0,y0,x1,y1 with x0 <= x1 and y0 <= y1"},
+    {"darknet", "x,y,width,height of its centre and size, as fractions of the image from 0 to 1"},
 };
 
 /* Returns the text without the blanks around it; removes those at its end. */
@@ -437,10 +438,16 @@ static sluice_status write_numbers(const list_column *field, const list_field *t
     return SLUICE_OK;
 }
 
-/* Parses a box and converts it to x0,y0,x1,y1. `number`, from 1, is for the error text. */
+/*
+ * Parses a box and converts it to x0,y0,x1,y1. `number`, from 1, is for the error text. A bad box
+ * is an error here, whose text has the form of the list; others are clipped and dropped when the
+ * sample is read.
+ */
 static sluice_status write_box(box_form form, const char *text, uint32_t number, float *box)
 {
+    const float size = form == BOX_DARKNET ? 1 : 0;
     elements from = {text, text + strlen(text)};
+    box_verdict verdict = BOX_INVALID;
     bool good = true;
 
     for (int i = 0; i < 4 && good; i++) {
@@ -449,12 +456,21 @@ static sluice_status write_box(box_form form, const char *text, uint32_t number,
         good = from.at != NULL && take_element(&from, ',', word, sizeof(word)) &&
                write_number(trim(word), SLUICE_F32, &box[i]);
     }
-    if (good) {
+    if (good && from.at == NULL) {
+        float clipped[4];
+
         box_to_corners(form, box);
+        memcpy(clipped, box, sizeof(clipped));
+        verdict = box_judge(clipped, size, size);
     }
-    return good && from.at == NULL && box_is_valid(form, box)
+    if (verdict == BOX_INVALID) {
+        return sli_fail(SLUICE_E_CORRUPT, "box %u, '%.60s', is not %s", number, text,
+                        box_forms[form].box);
+    }
+    return verdict != BOX_OUTSIDE
                ? SLUICE_OK
-               : sli_fail(SLUICE_E_CORRUPT, "box %u is not %s", number, box_forms[form].box);
+               : sli_fail(SLUICE_E_CORRUPT, "box %u, '%.60s', is wholly outside its image", number,
+                          text);
 }
 
 /* Parses a point. `number`, from 1, is for the error text. */
@@ -491,8 +507,8 @@ static sluice_status write_boxes(const list_column *field, const list_field *tex
         sluice_status st;
 
         if (count == field->most) {
-            return sli_fail(SLUICE_E_CORRUPT, "more than %u %s", field->most,
-                            are_boxes ? "boxes" : "points");
+            return sli_fail(SLUICE_E_CORRUPT, "more than %u %s, the most that the header declares",
+                            field->most, are_boxes ? "boxes" : "points");
         }
         if (!take_element(&from, ';', word, sizeof(word))) {
             word[0] = '\0'; /* too long: neither a box nor a point */

@@ -188,6 +188,8 @@ static void close_again(sluice_dataset *dataset)
     }
 }
 
+static sluice_status open_once(sluice_dataset *dataset, bool is_part);
+
 /* Opens the parts of a group, before the group itself. */
 static sluice_status open_parts(sluice_dataset *dataset)
 {
@@ -196,7 +198,7 @@ static sluice_status open_parts(sluice_dataset *dataset)
     sli_error error;
 
     for (uint32_t i = 0; parts != NULL && i < parts->count && st == SLUICE_OK; i++) {
-        st = dataset_open(parts->items[i].dataset);
+        st = open_once(parts->items[i].dataset, true);
         if (st != SLUICE_OK) {
             sli_error_take(st, &error);
             st = sli_fail(st, "%s: part %u: %.900s", dataset->stages[0].def->name, i + 1,
@@ -206,7 +208,7 @@ static sluice_status open_parts(sluice_dataset *dataset)
     return st;
 }
 
-static sluice_status open_locked(sluice_dataset *dataset)
+static sluice_status open_locked(sluice_dataset *dataset, bool is_part)
 {
     const char *random_size;
     sluice_status st = open_parts(dataset);
@@ -214,7 +216,7 @@ static sluice_status open_locked(sluice_dataset *dataset)
     if (st == SLUICE_OK) {
         st = dataset_source_open(dataset);
     }
-    if (st == SLUICE_OK) {
+    if (st == SLUICE_OK && !is_part) { /* boxes of parts are checked where the group is read */
         st = declared_source_wrap(dataset);
     }
     if (st != SLUICE_OK) {
@@ -237,17 +239,22 @@ static sluice_status open_locked(sluice_dataset *dataset)
     return st;
 }
 
-sluice_status dataset_open(sluice_dataset *dataset)
+static sluice_status open_once(sluice_dataset *dataset, bool is_part)
 {
     sluice_status st = SLUICE_OK;
 
     pthread_mutex_lock(&dataset->lock);
     if (!dataset->opened) {
-        st = open_locked(dataset);
+        st = open_locked(dataset, is_part);
         dataset->opened = st == SLUICE_OK;
     }
     pthread_mutex_unlock(&dataset->lock);
     return st;
+}
+
+sluice_status dataset_open(sluice_dataset *dataset)
+{
+    return open_once(dataset, false);
 }
 
 sluice_status dataset_open_indexed(sluice_dataset *dataset, const char *function)

@@ -138,7 +138,7 @@ static sluice_status keep_name(coco_lists *lists, const json_t *element, const c
 
 static sluice_status get_box(const json_t *element, float *corners)
 {
-    static const char must_be[] = "a list of 4 finite numbers x,y,width,height";
+    static const char must_be[] = "a list of 4 numbers x,y,width,height";
     const json_t *member = json_object_get(element, "bbox");
 
     if (!json_is_array(member) || json_array_size(member) != 4) {
@@ -147,14 +147,11 @@ static sluice_status get_box(const json_t *element, float *corners)
     for (size_t i = 0; i < 4; i++) {
         const json_t *number = json_array_get(member, i);
 
-        if (!json_is_number(number) || fabs(json_number_value(number)) > 1e30) {
+        if (!json_is_number(number)) {
             return fail_member(element, "bbox", must_be);
         }
-        corners[i] = (float)json_number_value(number);
-    }
-    if (corners[2] < 0 || corners[3] < 0) {
-        return sli_fail(SLUICE_E_CORRUPT, "bbox has the negative size %gx%g", (double)corners[2],
-                        (double)corners[3]);
+        corners[i] =
+            fabs(json_number_value(number)) > 1e30 ? INFINITY : (float)json_number_value(number);
     }
     box_to_corners(BOX_COCO, corners);
     return SLUICE_OK;

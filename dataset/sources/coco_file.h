@@ -16,9 +16,9 @@ typedef struct coco_options {
 
 /*
  * Reads a file. E_CORRUPT: the text is not JSON, an element lacks a member or has one of another
- * type, a box has a coordinate that is not finite, or a negative size; E_UNSUPPORTED: a value that
- * is too large, or the build lacks jansson; E_IO; errors of coco_set_make(). The message has the
- * position in the file. On success the caller calls coco_set_free().
+ * type; E_UNSUPPORTED: a value that is too large, or the build lacks jansson; E_IO; errors of
+ * coco_set_make(). The message has the position in the file. On success the caller calls
+ * coco_set_free().
  */
 sluice_status coco_file_read(int fd, const coco_options *options, coco_set *set_out);
 

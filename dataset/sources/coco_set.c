@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "coco_set.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc_int.h"
-#include "box_form.h"
+#include "box_rule.h"
+#include "error_int.h"
 #include "status_int.h"
 
 void coco_lists_free(coco_lists *lists)
@@ -23,6 +25,7 @@ void coco_set_free(coco_set *set)
     sli_free(set->images);
     sli_free(set->boxes);
     sli_free(set->classes);
+    sli_free(set->bad);
     *set = (coco_set){.names = NULL};
 }
 
@@ -128,32 +131,35 @@ static sluice_status make_tables(set_maker *maker)
     return SLUICE_OK;
 }
 
-/*
- * Clips one axis of a box to an image of this size, 0 if unknown. False: the box reaches more than
- * one pixel beyond the image.
- */
-static bool clip_axis(float *low, float *high, uint32_t size)
+/* Makes an image a bad sample because of the last error, unless it is one. */
+static sluice_status mark_bad(set_maker *maker, size_t image, json_place place,
+                              sluice_status status)
 {
-    const float most = (float)size;
+    coco_set *set = &maker->set;
+    coco_bad *grown;
+    sli_error error;
 
-    if (*low < -1 || (size > 0 && *high > most + 1)) {
-        return false;
+    sli_error_take(status, &error);
+    if (set->images[image].bad != 0) {
+        return SLUICE_OK;
     }
-    *low = *low < 0 ? 0 : *low;
-    *high = size > 0 && *high > most ? most : *high;
-    return true;
+    grown = sli_grow(set->bad, &set->bad_capacity, set->bad_count + 1, sizeof(*grown));
+    if (grown == NULL) {
+        return fail_no_memory();
+    }
+    set->bad = grown;
+    snprintf(grown[set->bad_count].text, sizeof(grown->text), "byte %llu, line %llu: %.180s",
+             (unsigned long long)place.byte, (unsigned long long)place.line, error.text);
+    set->images[image].bad = (uint32_t)++set->bad_count;
+    return SLUICE_OK;
 }
 
-/*
- * Finds the image of a listed box, and converts the box. *image_out is SIZE_MAX if the box has no
- * area.
- */
+/* Finds the image and the class of a listed box. *image_out is its index. */
 static sluice_status resolve_box(set_maker *maker, const listed_box *from, size_t *image_out,
                                  coco_box *box_out)
 {
     const size_t found = find_id(&maker->images, from->image);
     const size_t label = find_id(&maker->categories, from->category);
-    const listed_image *image;
 
     maker->place = from->place;
     if (found == SIZE_MAX) {
@@ -162,60 +168,107 @@ static sluice_status resolve_box(set_maker *maker, const listed_box *from, size_
     if (label == SIZE_MAX) {
         return sli_fail(SLUICE_E_CORRUPT, "no category has the id %lld", (long long)from->category);
     }
-    image = &maker->lists->images[maker->images.entries[found].index];
+    *image_out = maker->images.entries[found].index;
     *box_out = (coco_box){.label = (int32_t)label, .crowd = from->crowd};
     memcpy(box_out->corners, from->corners, sizeof(box_out->corners));
-    if (!clip_axis(&box_out->corners[0], &box_out->corners[2], image->width) ||
-        !clip_axis(&box_out->corners[1], &box_out->corners[3], image->height)) {
-        return sli_fail(
-            SLUICE_E_CORRUPT, "the box from %g,%g to %g,%g reaches beyond its image, of %ux%u",
-            (double)from->corners[0], (double)from->corners[1], (double)from->corners[2],
-            (double)from->corners[3], image->width, image->height);
-    }
-    *image_out =
-        box_is_valid(BOX_COCO, box_out->corners) ? maker->images.entries[found].index : SIZE_MAX;
     return SLUICE_OK;
 }
 
-/* Counts the boxes of each image, and sets the index of its first box. */
+/* Applies the rule to a box that resolve_box() has found. */
+static box_verdict judge_box(const set_maker *maker, size_t image, coco_box *box)
+{
+    const listed_image *listed = &maker->lists->images[image];
+
+    return box_judge(box->corners, (float)listed->width, (float)listed->height);
+}
+
+static void count_change(coco_changes *changes, json_place place)
+{
+    if (changes->count++ == 0) {
+        changes->first = place;
+    }
+}
+
+/* Counts a listed box for its image, or finds that it is dropped, or that the image is bad. */
+static sluice_status count_box(set_maker *maker, const listed_box *from)
+{
+    coco_set *set = &maker->set;
+    coco_box box;
+    size_t image;
+    sluice_status st = resolve_box(maker, from, &image, &box);
+    box_verdict verdict;
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    verdict = judge_box(maker, image, &box);
+    if (verdict == BOX_OUTSIDE || verdict == BOX_INVALID) {
+        const listed_image *listed = &maker->lists->images[image];
+
+        st = box_fail(verdict, "bbox", set->images[image].count + 1, from->corners,
+                      (float)listed->width, (float)listed->height);
+        return mark_bad(maker, image, from->place, st);
+    }
+    if (verdict == BOX_EMPTY) {
+        count_change(&set->dropped, from->place);
+        return SLUICE_OK;
+    }
+    if (verdict == BOX_CLIPPED) {
+        count_change(&set->clipped, from->place);
+    }
+    set->images[image].count++;
+    return SLUICE_OK;
+}
+
+/* Makes images with too many boxes bad samples. */
+static sluice_status find_crowded(set_maker *maker)
+{
+    coco_set *set = &maker->set;
+    sluice_status st = SLUICE_OK;
+    uint32_t largest = 0;
+
+    for (size_t i = 0; i < set->image_count; i++) {
+        largest = set->images[i].count > largest ? set->images[i].count : largest;
+    }
+    for (size_t i = 0; i < set->image_count && st == SLUICE_OK; i++) {
+        if (set->images[i].count > maker->max_boxes) {
+            st = sli_fail(SLUICE_E_CORRUPT,
+                          "this image has %u boxes, more than max_boxes=%llu; all have room with "
+                          "max_boxes=%u",
+                          set->images[i].count, (unsigned long long)maker->max_boxes, largest);
+            st = mark_bad(maker, i, maker->lists->images[i].place, st);
+        }
+    }
+    return st;
+}
+
+/* Counts the boxes of each image, finds the bad images, and sets the index of the first box of
+ * each. Bad images get no boxes. */
 static sluice_status count_boxes(set_maker *maker)
 {
     coco_set *set = &maker->set;
-    uint32_t largest = 0;
+    sluice_status st = SLUICE_OK;
 
-    for (size_t i = 0; i < maker->lists->box_count; i++) {
-        coco_box box;
-        size_t image;
-        const sluice_status st = resolve_box(maker, &maker->lists->boxes[i], &image, &box);
-
-        if (st != SLUICE_OK) {
-            return st;
-        }
-        if (image == SIZE_MAX) {
-            set->empty_boxes++;
-        } else {
-            set->images[image].count++;
-            set->box_count++;
-        }
+    for (size_t i = 0; i < maker->lists->box_count && st == SLUICE_OK; i++) {
+        st = count_box(maker, &maker->lists->boxes[i]);
     }
-    for (size_t i = 0, first = 0; i < set->image_count; i++) {
-        set->images[i].first = first;
-        first += set->images[i].count;
-        largest = set->images[i].count > largest ? set->images[i].count : largest;
+    if (st == SLUICE_OK) {
+        st = find_crowded(maker);
     }
-    for (size_t i = 0; largest > maker->max_boxes && i < set->image_count; i++) {
-        if (set->images[i].count > maker->max_boxes) {
-            maker->place = maker->lists->images[i].place;
-            return sli_fail(SLUICE_E_INVALID,
-                            "this image has %u boxes, more than max_boxes=%llu; all have room with "
-                            "max_boxes=%u",
-                            set->images[i].count, (unsigned long long)maker->max_boxes, largest);
-        }
+    if (st == SLUICE_OK && set->bad_count == set->image_count) {
+        maker->place.line = 0;
+        return sli_fail(SLUICE_E_CORRUPT,
+                        "no valid data in the dataset: all %zu images are bad; the first: %s",
+                        set->image_count, set->bad[0].text);
     }
-    return SLUICE_OK;
+    for (size_t i = 0; i < set->image_count && st == SLUICE_OK; i++) {
+        set->images[i].first = set->box_count;
+        set->box_count += set->images[i].bad != 0 ? 0 : set->images[i].count;
+    }
+    return st;
 }
 
-/* Stores the boxes by image. resolve_box() has succeeded for all of them before. */
+/* Stores the boxes by image. count_boxes() has succeeded before. */
 static sluice_status store_boxes(set_maker *maker)
 {
     coco_set *set = &maker->set;
@@ -235,7 +288,7 @@ static sluice_status store_boxes(set_maker *maker)
         if (st != SLUICE_OK) {
             return st;
         }
-        if (image != SIZE_MAX) {
+        if (set->images[image].bad == 0 && judge_box(maker, image, &box) <= BOX_CLIPPED) {
             set->boxes[set->images[image].first + set->images[image].count++] = box;
         }
     }

@@ -31,7 +31,7 @@ typedef struct listed_category {
 typedef struct listed_box {
     int64_t image;
     int64_t category;
-    float corners[4]; /* x0, y0, x1, y1; finite, x0 <= x1 and y0 <= y1 */
+    float corners[4]; /* x0, y0, x1, y1 */
     uint32_t crowd;   /* iscrowd: 0 or 1 */
     uint32_t unused;
     json_place place;
@@ -62,8 +62,19 @@ typedef struct coco_image {
     size_t name;    /* offset of the file's name in `names` */
     size_t first;   /* index of its first box */
     uint32_t count; /* number of its boxes */
-    uint32_t unused;
+    uint32_t bad;   /* 1 + the index of its error in `bad`; 0: it is a good sample */
 } coco_image;
+
+/* Why an image is a bad sample. */
+typedef struct coco_bad {
+    char text[240];
+} coco_bad;
+
+/* Boxes that were changed, and where the first one is. */
+typedef struct coco_changes {
+    size_t count;
+    json_place first;
+} coco_changes;
 
 typedef struct coco_box {
     float corners[4]; /* x0, y0, x1, y1 in pixels, with an area */
@@ -80,16 +91,20 @@ typedef struct coco_set {
     size_t box_count;
     size_t *classes; /* offset of each category's name in `names`, by label */
     size_t class_count;
-    size_t empty_boxes;    /* number of boxes without an area, which are left out */
+    coco_bad *bad; /* the errors of bad images */
+    size_t bad_capacity;
+    size_t bad_count;
+    coco_changes dropped;  /* boxes without an area */
+    coco_changes clipped;  /* boxes that reached beyond the listed size of their image */
     uint64_t text_numbers; /* ids and other whole numbers that the file gives as texts */
 } coco_set;
 
 /*
- * Orders the boxes by image. Boxes that reach up to one pixel beyond their image are clipped to it;
- * boxes without an area are left out. Moves the names from the lists to the set. On failure
- * *place_out is the position of the error; line 0: none. E_CORRUPT: an id occurs twice, a box
- * belongs to no image or category, or reaches further beyond its image; E_INVALID: no images, or an
- * image with more than max_boxes boxes; E_NO_MEMORY. On success the caller calls coco_set_free().
+ * Orders the boxes by image, and applies box_rule.h to them with the listed size of the image. An
+ * image with a bad box or more than max_boxes boxes is a bad sample. Moves the names from the lists
+ * to the set. On failure *place_out is the position of the error; line 0: none. E_CORRUPT: an id
+ * occurs twice, a box belongs to no image or category, or all images are bad; E_INVALID: no images;
+ * E_NO_MEMORY. On success the caller calls coco_set_free().
  */
 sluice_status coco_set_make(coco_lists *lists, uint64_t max_boxes, coco_set *set_out,
                             json_place *place_out);

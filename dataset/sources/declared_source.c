@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "declared_source.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "alloc_int.h"
-#include "box_form.h"
+#include "box_rows.h"
+#include "box_tally.h"
 #include "point_range.h"
 #include "status_int.h"
 #include "tensor_int.h"
@@ -22,8 +24,10 @@ typedef struct declared_column {
     sluice_column type; /* of the original source */
     size_t bytes;       /* of its row there; 0: it has none, or one of varying size */
     size_t offset;      /* of that row in sample_io.declared */
-    column_role checks; /* ROLE_BOXES, ROLE_POINTS: its rows must be checked; else ROLE_PLAIN */
+    column_role checks; /* ROLE_BOXES: of every source; ROLE_POINTS: of stage column, whose rows
+                           must be checked; else ROLE_PLAIN */
     int length;         /* with checks: the column of its length; -1: none */
+    bool is_declared;   /* with checks: a stage column has given it this role */
     bool counts;        /* with checks: this source has added that column, and counts its rows */
     size_t length_at;   /* with checks: offset of the length in sample_io.declared */
 } declared_column;
@@ -32,9 +36,11 @@ typedef struct declared_source {
     source_ops ops;       /* those of the original source, with what this one does itself */
     const source_ops *of; /* the original source */
     void *source;
-    uint32_t count; /* number of its columns */
-    int image;      /* the first image; -1: there is none */
-    size_t room;    /* bytes of sample_io.declared */
+    uint32_t count;             /* number of its columns */
+    int image;                  /* the first image; -1: there is none */
+    size_t room;                /* bytes of sample_io.declared */
+    const stage_schema *schema; /* its columns here; there may be lengths after those of `of` */
+    box_tally tally;
     declared_column columns[SLUICE_MAX_COLUMNS];
 } declared_source;
 
@@ -118,6 +124,18 @@ static sluice_status copy_images(const declared_source *d, uint64_t index, sampl
     return st;
 }
 
+/* True if boxes, their number or what belongs to them is needed. */
+static bool needs_boxes(const declared_source *d, uint32_t boxes, void *const *row)
+{
+    for (uint32_t i = 0; i < d->schema->column_count; i++) {
+        if (row[i] != NULL && (i == boxes || (int)i == d->columns[boxes].length ||
+                               box_rows_belong(d->schema, i, boxes))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /*
  * Finds where the original source writes its rows: images and masks into memory of the worker, the
  * others into the row, unless they are not needed there but for their check.
@@ -140,7 +158,8 @@ static void place_rows(const declared_source *d, sample_io *io, void *const *row
         if (!is_checked(c) || c->length < 0) {
             continue;
         }
-        if (rows[i] == NULL && row[c->length] != NULL && c->counts) {
+        if (rows[i] == NULL && (c->checks == ROLE_BOXES ? needs_boxes(d, i, row)
+                                                        : c->counts && row[c->length] != NULL)) {
             rows[i] = room_of(d, io, i);
         }
         if (rows[i] != NULL && !c->counts && row[c->length] == NULL) {
@@ -164,27 +183,28 @@ static uint64_t count_rows(const uint8_t *rows, uint64_t most, size_t size)
     return 0;
 }
 
-static sluice_status bad_row(const declared_column *c, uint64_t number, const float *at)
+static sluice_status check_points(const declared_column *c, const uint8_t *rows, size_t bytes)
 {
-    return c->checks == ROLE_BOXES
-               ? sli_fail(SLUICE_E_CORRUPT,
-                          "%s: box %llu, %g,%g,%g,%g, is not x0,y0,x1,y1 with 0 <= x0 < x1 and 0 "
-                          "<= y0 < y1",
-                          c->type.name, (unsigned long long)number, (double)at[0], (double)at[1],
-                          (double)at[2], (double)at[3])
-               : sli_fail(SLUICE_E_CORRUPT,
-                          "%s: point %llu, %g,%g, is not x,y with numbers from -1e6 to 1e6",
-                          c->type.name, (unsigned long long)number, (double)at[0], (double)at[1]);
+    for (size_t i = 0; i < bytes / (2 * sizeof(float)); i++) {
+        float point[2];
+
+        memcpy(point, rows + i * sizeof(point), sizeof(point));
+        if (!point_is_valid(point)) {
+            return sli_fail(SLUICE_E_CORRUPT,
+                            "%s: point %zu, %g,%g, is not x,y with numbers from -1e6 to 1e6",
+                            c->type.name, i + 1, (double)point[0], (double)point[1]);
+        }
+    }
+    return SLUICE_OK;
 }
 
-/* Checks the boxes or points of a column, writes or checks its length, and sets the rows after it
- * to zero. */
+/* Determines the number of boxes or points of a column, writes or checks its length, and sets the
+ * rows after it to zero. Checks points. */
 static sluice_status check_rows(const declared_column *c, void *const *row, uint8_t *rows,
-                                const int32_t *given)
+                                const int32_t *given, uint64_t *count_out)
 {
     const uint64_t most = c->type.shape[0];
     const size_t size = c->bytes / most;
-    const size_t step = c->checks == ROLE_BOXES ? 4 : 2;
     uint64_t count = c->counts ? count_rows(rows, most, size) : most;
 
     if (given != NULL && (*given < 0 || (uint64_t)*given > most)) {
@@ -192,31 +212,68 @@ static sluice_status check_rows(const declared_column *c, void *const *row, uint
                         (unsigned long long)most);
     }
     count = given != NULL ? (uint64_t)*given : count;
-    for (uint64_t i = 0; i < count * size / (step * sizeof(float)); i++) {
-        float numbers[4] = {0};
-
-        memcpy(numbers, rows + i * step * sizeof(float), step * sizeof(float));
-        if (c->checks == ROLE_BOXES ? !box_is_valid(BOX_CORNERS, numbers)
-                                    : !point_is_valid(numbers)) {
-            return bad_row(c, i + 1, numbers);
-        }
+    *count_out = count;
+    if (!c->is_declared) {
+        return SLUICE_OK;
     }
     memset(rows + count * size, 0, (size_t)(most - count) * size);
     if (c->counts && row[c->length] != NULL) {
         *(int32_t *)row[c->length] = (int32_t)count;
     }
-    return SLUICE_OK;
+    return c->checks == ROLE_POINTS ? check_points(c, rows, (size_t)count * size) : SLUICE_OK;
 }
 
-static sluice_status check_columns(const declared_source *d, void *const *row, void *const *rows)
+/* Counts changed boxes, and logs the first ones of the dataset. */
+static void tell_change(const declared_source *d, uint64_t sample, sample_io *io, box_change change,
+                        const changed_boxes *changed)
+{
+    char name[1024];
+
+    if (!box_tally_add((box_tally *)(uintptr_t)&d->tally, sample, change, changed->count)) {
+        return;
+    }
+    if (d->of->next != NULL) {
+        snprintf(name, sizeof(name), "%s", source_item_name(d->of, d->source, &io->item));
+    } else {
+        d->of->name(d->source, sample, name, sizeof(name));
+    }
+    box_tally_say(change, sample, name, d->schema->columns[changed->column].name, changed->number,
+                  changed->box);
+}
+
+void declared_source_clipped(const sluice_dataset *dataset, uint64_t sample, sample_io *io,
+                             const changed_boxes *clipped)
+{
+    tell_change(dataset->source, sample, io, BOX_CHANGE_CLIPPED, clipped);
+}
+
+static sluice_status check_columns(const declared_source *d, uint64_t sample, sample_io *io,
+                                   void *const *row, void *const *rows)
 {
     sluice_status st = SLUICE_OK;
 
     for (uint32_t i = 0; i < d->count && st == SLUICE_OK; i++) {
         const declared_column *c = &d->columns[i];
+        void *all[SLUICE_MAX_COLUMNS];
+        changed_boxes clipped;
+        changed_boxes dropped;
+        uint64_t count = 0;
 
-        if (is_checked(c) && rows[i] != NULL) {
-            st = check_rows(c, row, rows[i], c->length >= 0 && !c->counts ? rows[c->length] : NULL);
+        if (!is_checked(c) || rows[i] == NULL) {
+            continue;
+        }
+        st = check_rows(c, row, rows[i], c->length >= 0 && !c->counts ? rows[c->length] : NULL,
+                        &count);
+        if (st != SLUICE_OK || c->checks != ROLE_BOXES) {
+            continue;
+        }
+        memcpy(all, row, d->schema->column_count * sizeof(all[0]));
+        all[i] = rows[i];
+        all[c->length] = row[c->length] != NULL ? row[c->length] : io->declared.data + c->length_at;
+        st = box_rows_judge(d->schema, i, all, (uint32_t)count, &clipped, &dropped);
+        if (st == SLUICE_OK) {
+            tell_change(d, sample, io, BOX_CHANGE_CLIPPED, &clipped);
+            tell_change(d, sample, io, BOX_CHANGE_DROPPED, &dropped);
         }
     }
     return st;
@@ -245,7 +302,7 @@ static sluice_status read_sample(const declared_source *d, uint64_t index, sampl
              ? d->of->read(d->source, index, io, rows, data_out)
              : read_rows(d, index, io, rows);
     if (st == SLUICE_OK) {
-        st = check_columns(d, row, rows);
+        st = check_columns(d, index, io, row, rows);
     }
     if (st != SLUICE_OK) {
         io->declared_columns = 0;
@@ -303,6 +360,7 @@ static void declared_close(void *source)
 {
     declared_source *d = source;
 
+    box_tally_end(&d->tally);
     d->of->close(d->source);
     sli_free(d);
 }
@@ -349,8 +407,10 @@ static sluice_status declared_make_order(const void *source, const source_order_
 
 static uint64_t declared_memory(const void *source)
 {
-    return sizeof(declared_source) +
-           ((const declared_source *)source)->of->memory(ORIGINAL(source));
+    const declared_source *d = source;
+
+    return sizeof(*d) + (d->tally.seen != NULL ? box_tally_memory(d->tally.samples) : 0) +
+           d->of->memory(d->source);
 }
 
 static bool declared_once(const void *source)
@@ -430,9 +490,8 @@ static void describe_column(declared_source *d, const stage_schema *given, const
     c->type = given->columns[i];
     c->from = find_way(given, i);
     c->to = find_way(now, i);
-    c->checks = given->infos[i].role == ROLE_PLAIN && (role == ROLE_BOXES || role == ROLE_POINTS)
-                    ? role
-                    : ROLE_PLAIN;
+    c->is_declared = given->infos[i].role == ROLE_PLAIN;
+    c->checks = role == ROLE_BOXES || (role == ROLE_POINTS && c->is_declared) ? role : ROLE_PLAIN;
     c->length = -1;
     if (c->type.dtype == SLUICE_ENCODED || !sli_column_bytes(&c->type, &c->bytes)) {
         c->bytes = 0;
@@ -449,24 +508,46 @@ static void describe_column(declared_source *d, const stage_schema *given, const
     }
 }
 
+static bool has_boxes(const stage_schema *schema)
+{
+    uint32_t i = 0;
+
+    while (i < schema->column_count && schema->infos[i].role != ROLE_BOXES) {
+        i++;
+    }
+    return i < schema->column_count;
+}
+
 sluice_status declared_source_wrap(sluice_dataset *dataset)
 {
+    const stage_schema *given =
+        dataset->given_schema != NULL ? dataset->given_schema : &dataset->source_schema;
+    const bool boxes = has_boxes(&dataset->source_schema);
+    sluice_status st = SLUICE_OK;
     declared_source *d;
 
-    if (dataset->given_schema == NULL || dataset->ops->close == declared_close) {
+    if ((dataset->given_schema == NULL && !boxes) || dataset->ops->close == declared_close) {
         return SLUICE_OK;
     }
     d = sli_calloc(1, sizeof(*d));
     if (d == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "a source with stages column");
+        return sli_fail(SLUICE_E_NO_MEMORY, "a source with stages column or boxes");
     }
     d->of = dataset->ops;
     d->source = dataset->source;
     d->ops = make_ops(d->of);
-    d->count = dataset->given_schema->column_count;
+    d->count = given->column_count;
+    d->schema = &dataset->source_schema;
     d->image = dataset->source_schema.image;
     for (uint32_t i = 0; i < d->count; i++) {
-        describe_column(d, dataset->given_schema, &dataset->source_schema, i);
+        describe_column(d, given, &dataset->source_schema, i);
+    }
+    if (boxes && d->of->next == NULL) {
+        st = box_tally_init(&d->tally, d->of->count(d->source));
+    }
+    if (st != SLUICE_OK) {
+        sli_free(d);
+        return st;
     }
     dataset->ops = &d->ops;
     dataset->source = d;

@@ -54,6 +54,28 @@ static void coco_close(void *source)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+/* Logs what the rule for boxes has changed or refused. */
+static void tell_changes(const coco_set *set, const char *path)
+{
+    static const char *const what[] = {"boxes without an area are dropped",
+                                       "boxes that reach beyond their image are clipped to it"};
+    const coco_changes *const changes[] = {&set->dropped, &set->clipped};
+
+    for (int i = 0; i < 2; i++) {
+        if (changes[i]->count > 0) {
+            sli_log(SLUICE_LOG_WARN, "coco: %s: %zu %s, the first at byte %llu, line %llu", path,
+                    changes[i]->count, what[i], (unsigned long long)changes[i]->first.byte,
+                    (unsigned long long)changes[i]->first.line);
+        }
+    }
+    if (set->bad_count > 0) {
+        sli_log(SLUICE_LOG_WARN,
+                "coco: %s: %zu of %zu images are bad samples, the first: %s; 'sluice inspect' "
+                "lists them, and on_error decides what a run does with them",
+                path, set->bad_count, set->image_count, set->bad[0].text);
+    }
+}
+
 static sluice_status read_set(coco_source *coco, const char *path)
 {
     const coco_options options = {coco->keeps_crowds, coco->max_boxes};
@@ -66,9 +88,8 @@ static sluice_status read_set(coco_source *coco, const char *path)
     }
     st = coco_file_read(fd, &options, &coco->set);
     close(fd);
-    if (st == SLUICE_OK && coco->set.empty_boxes > 0) {
-        sli_log(SLUICE_LOG_WARN, "coco: %s: %zu boxes without an area are left out", path,
-                coco->set.empty_boxes);
+    if (st == SLUICE_OK) {
+        tell_changes(&coco->set, path);
     }
     if (st == SLUICE_OK && coco->set.text_numbers > 0) {
         sli_log(
@@ -119,7 +140,8 @@ static uint64_t coco_memory(const void *source)
     const coco_set *set = &coco->set;
 
     return sizeof(*coco) + set->names_size + set->image_count * sizeof(*set->images) +
-           set->box_count * sizeof(*set->boxes) + set->class_count * sizeof(*set->classes);
+           set->box_count * sizeof(*set->boxes) + set->class_count * sizeof(*set->classes) +
+           set->bad_capacity * sizeof(*set->bad);
 }
 
 static const char *path_of(const coco_source *coco, uint64_t index)
@@ -170,6 +192,9 @@ static sluice_status coco_read_plain(const void *source, uint64_t index, sample_
     const coco_image *image = &coco->set.images[index];
 
     (void)io;
+    if (image->bad != 0) {
+        return sli_fail(SLUICE_E_CORRUPT, "%s", coco->set.bad[image->bad - 1].text);
+    }
     write_boxes(coco, image, row);
     if (row[LENGTH] != NULL) {
         *(int32_t *)row[LENGTH] = (int32_t)image->count;
@@ -185,14 +210,17 @@ static sluice_status coco_read(const void *source, uint64_t index, sample_io *io
 {
     const coco_source *coco = source;
     sli_error error;
-    const sluice_status st = file_read(coco->root_fd, path_of(coco, index), io, data_out);
+    sluice_status st = coco_read_plain(source, index, io, row);
 
     if (st != SLUICE_OK) {
-        sli_error_take(st, &error);
-        sli_fail(st, "%.300s: %.600s", path_of(coco, index), error.text);
         return st;
     }
-    return coco_read_plain(source, index, io, row);
+    st = file_read(coco->root_fd, path_of(coco, index), io, data_out);
+    if (st != SLUICE_OK) {
+        sli_error_take(st, &error);
+        return sli_fail(st, "%.300s: %.600s", path_of(coco, index), error.text);
+    }
+    return SLUICE_OK;
 }
 
 static bool coco_locate(const void *source, uint64_t index, sample_location *location_out)

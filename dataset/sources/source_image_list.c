@@ -2,8 +2,8 @@
 /*
  * The image_list source: samples from a TSV or CSV list with paths of images and masks, labels,
  * boxes, numbers and text. The whole list is stored in memory and checked when the source is
- * opened. A record is parsed again whenever its sample is read. Of a folder of images, and one of
- * their masks, the list is made (folder_pairs.h).
+ * opened. Bad records are bad samples. A record is parsed again whenever its sample is read. Of a
+ * folder of images, and one of their masks, the list is made (folder_pairs.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +21,7 @@
 #include "file_reader.h"
 #include "folder_pairs.h"
 #include "list_columns.h"
+#include "log_int.h"
 #include "root_folder.h"
 #include "stage.h"
 #include "status_int.h"
@@ -160,53 +161,168 @@ static sluice_status read_header(image_list *list, list_cursor *cursor, const ch
     return st;
 }
 
+/* How far a record was parsed. */
+typedef struct record_place {
+    const char *at;                      /* the field */
+    uint32_t counts[SLUICE_MAX_COLUMNS]; /* number of elements of each field so far */
+} record_place;
+
 /*
- * Checks one field: a path must not be empty, any other field must be valid. counts[i] receives the
- * number of elements of field i.
+ * Parses one field that is not a path, and writes it into its columns of the row. A path must not
+ * be empty.
  */
-static sluice_status check_field(const image_list *list, uint32_t i, const list_field *field,
-                                 uint32_t *counts)
+static sluice_status write_field(const image_list *list, uint32_t i, const list_field *field,
+                                 void *const *row, record_place *place)
 {
-    static void *const nowhere[SLUICE_MAX_COLUMNS] = {NULL};
     const list_column *column = &list->columns.fields[i];
-    char path[PATH_MAX];
     sluice_status st;
 
     if (column->kind == LIST_IMAGE || column->kind == LIST_MASK) {
-        return field->length == 0 ? sli_fail(SLUICE_E_CORRUPT, "an empty path")
-                                  : list_copy_field(field, path, sizeof(path));
+        return field->length == 0 ? sli_fail(SLUICE_E_CORRUPT, "an empty path") : SLUICE_OK;
     }
-    st = list_write_field(&list->columns, i, field, nowhere, &counts[i]);
-    if (st == SLUICE_OK && column->boxes >= 0 && counts[i] != counts[column->boxes]) {
-        st = sli_fail(SLUICE_E_CORRUPT, "%u numbers for %u %s", counts[i], counts[column->boxes],
+    st = list_write_field(&list->columns, i, field, row, &place->counts[i]);
+    if (st == SLUICE_OK && column->boxes >= 0 && place->counts[i] != place->counts[column->boxes]) {
+        st = sli_fail(SLUICE_E_CORRUPT, "%u numbers for %u %s", place->counts[i],
+                      place->counts[column->boxes],
                       list->columns.fields[column->boxes].kind == LIST_BOXES ? "boxes" : "points");
     }
     return st;
 }
 
-/* Checks a record. On failure, *at_out is the position of the error. */
-static sluice_status check_record(const image_list *list, list_cursor *cursor, const char **at_out)
+/*
+ * Parses the next field of a record. E_CORRUPT: the field is bad, or there are too few or too many
+ * fields.
+ */
+static sluice_status next_field(const image_list *list, uint32_t i, list_cursor *cursor,
+                                void *const *row, record_place *place, list_field *field_out,
+                                bool *last_out)
 {
-    uint32_t counts[SLUICE_MAX_COLUMNS] = {0};
+    sluice_status st;
+
+    place->at = cursor->at;
+    if (i == list->columns.count) {
+        return sli_fail(SLUICE_E_CORRUPT, "more than %u fields", i);
+    }
+    st = list_next_field(cursor, field_out, last_out);
+    if (st == SLUICE_OK) {
+        st = write_field(list, i, field_out, row, place);
+    }
+    if (st == SLUICE_OK && *last_out && i + 1 < list->columns.count) {
+        st = sli_fail(SLUICE_E_CORRUPT, "%u fields must be %u", i + 1, list->columns.count);
+    }
+    return st;
+}
+
+/* Checks a record. On failure, *at_out is the position of the error. */
+static sluice_status check_record(const image_list *list, list_cursor cursor, const char **at_out)
+{
+    static void *const nowhere[SLUICE_MAX_COLUMNS] = {NULL};
+    record_place place = {.at = cursor.at};
+    char path[PATH_MAX];
     bool last = false;
     sluice_status st = SLUICE_OK;
 
     for (uint32_t i = 0; st == SLUICE_OK && !last; i++) {
         list_field field;
 
-        *at_out = cursor->at;
-        if (i == list->columns.count) {
-            return sli_fail(SLUICE_E_CORRUPT, "more than %u fields", i);
-        }
-        st = list_next_field(cursor, &field, &last);
-        if (st == SLUICE_OK) {
-            st = check_field(list, i, &field, counts);
-        }
-        if (st == SLUICE_OK && last && i + 1 < list->columns.count) {
-            st = sli_fail(SLUICE_E_CORRUPT, "%u fields must be %u", i + 1, list->columns.count);
+        st = next_field(list, i, &cursor, nowhere, &place, &field, &last);
+        if (st == SLUICE_OK && (list->columns.fields[i].kind == LIST_IMAGE ||
+                                list->columns.fields[i].kind == LIST_MASK)) {
+            st = list_copy_field(&field, path, sizeof(path));
         }
     }
+    *at_out = place.at;
     return st;
+}
+
+/* Moves past a record, whose fields may be bad. On failure, *at_out is the position of the error.
+ */
+static sluice_status pass_record(list_cursor *cursor, const char **at_out)
+{
+    sluice_status st = SLUICE_OK;
+    bool last = false;
+
+    while (st == SLUICE_OK && !last) {
+        list_field field;
+
+        *at_out = cursor->at;
+        st = list_next_field(cursor, &field, &last);
+    }
+    return st;
+}
+
+/* The bad records of a list. */
+typedef struct bad_records {
+    uint64_t count;
+    sli_error first; /* with its line */
+} bad_records;
+
+/* Prepends the position to the last error. */
+static sluice_status add_place(const image_list *list, const char *at, sluice_status status)
+{
+    const list_cursor cursor = cursor_at(list, 0);
+    uint64_t line;
+    uint64_t column;
+    sli_error error;
+
+    list_place(&cursor, at, &line, &column);
+    sli_error_take(status, &error);
+    return sli_fail(status, "%llu:%llu: %s", (unsigned long long)line, (unsigned long long)column,
+                    error.text);
+}
+
+/* Stores the offset of a record, and checks it. */
+static sluice_status add_record(image_list *list, list_cursor *cursor, bad_records *bad,
+                                const char **at_out)
+{
+    uint64_t *grown =
+        sli_grow(list->records, &list->capacity, (size_t)list->count + 1, sizeof(*grown));
+    sluice_status st;
+
+    if (grown == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a list of %llu samples",
+                        (unsigned long long)list->count);
+    }
+    list->records = grown;
+    grown[list->count++] = (uint64_t)(cursor->at - list->text);
+    st = check_record(list, *cursor, at_out);
+    if (st != SLUICE_OK && bad->count++ == 0) {
+        st = add_place(list, *at_out, st);
+        sli_error_take(st, &bad->first);
+    }
+    return pass_record(cursor, at_out);
+}
+
+/*
+ * Ends the opening of a list: says how many records are bad samples. Fails if there are no records,
+ * or all are bad. Without a header, the first record must be good: it may be a header of another
+ * form.
+ */
+static sluice_status judge_records(const image_list *list, const char *path, bool has_header,
+                                   const bad_records *bad)
+{
+    const char *at;
+
+    if (list->count == 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "no valid data in the dataset: image_list: %s has a header only", path);
+    }
+    if (bad->count == 0) {
+        return SLUICE_OK;
+    }
+    if (bad->count == list->count ||
+        (!has_header && check_record(list, cursor_at(list, list->records[0]), &at) != SLUICE_OK)) {
+        return bad->count > 1
+                   ? sli_fail(bad->first.status, "%s:%.700s; and %llu more records of %llu are bad",
+                              path, bad->first.text, (unsigned long long)(bad->count - 1),
+                              (unsigned long long)list->count)
+                   : sli_fail(bad->first.status, "%s:%.700s", path, bad->first.text);
+    }
+    sli_log(SLUICE_LOG_WARN,
+            "image_list: %llu of %llu records are bad samples, the first %s:%.700s; 'sluice "
+            "inspect' lists them, and on_error decides what a run does with them",
+            (unsigned long long)bad->count, (unsigned long long)list->count, path, bad->first.text);
+    return SLUICE_OK;
 }
 
 /* Checks all records and stores their offsets. */
@@ -215,37 +331,29 @@ static sluice_status find_records(image_list *list, const char *path)
     const bool has_mark = strncmp(list->text, "\xEF\xBB\xBF", 3) == 0; /* UTF-8 byte order mark */
     list_cursor cursor = cursor_at(list, has_mark ? 3 : 0);
     const char *at = list->text;
-    uint64_t line;
-    uint64_t column;
+    bad_records bad = {.count = 0};
+    const char *first;
+    bool has_header;
     sli_error error;
     sluice_status st =
         list_begin_record(&cursor)
-            ? read_header(list, &cursor, &at)
+            ? SLUICE_OK
             : sli_fail(SLUICE_E_INVALID, "no valid data in the dataset: the list is empty");
 
-    while (st == SLUICE_OK && list_begin_record(&cursor)) {
-        uint64_t *grown =
-            sli_grow(list->records, &list->capacity, (size_t)list->count + 1, sizeof(*grown));
-
-        if (grown == NULL) {
-            return sli_fail(SLUICE_E_NO_MEMORY, "a list of %llu samples",
-                            (unsigned long long)list->count);
-        }
-        list->records = grown;
-        grown[list->count++] = (uint64_t)(cursor.at - list->text);
-        st = check_record(list, &cursor, &at);
+    first = cursor.at;
+    if (st == SLUICE_OK) {
+        st = read_header(list, &cursor, &at);
     }
-    if (st == SLUICE_OK && list->count == 0) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "no valid data in the dataset: image_list: %s has a header only", path);
+    has_header = cursor.at != first;
+    while (st == SLUICE_OK && list_begin_record(&cursor)) {
+        st = add_record(list, &cursor, &bad, &at);
     }
     if (st == SLUICE_OK) {
-        return st;
+        return judge_records(list, path, has_header, &bad);
     }
-    list_place(&cursor, at, &line, &column);
+    st = add_place(list, at, st);
     sli_error_take(st, &error);
-    return sli_fail(st, "%s:%llu:%llu: %s", path, (unsigned long long)line,
-                    (unsigned long long)column, error.text);
+    return sli_fail(st, "%s:%s", path, error.text);
 }
 
 static bool ends_in_csv(const char *path)
@@ -339,7 +447,7 @@ static void list_name(const void *source, uint64_t index, char *text, size_t siz
     bool last = false;
 
     snprintf(text, size, "%llu", (unsigned long long)index);
-    for (uint32_t i = 0; !last; i++) {
+    for (uint32_t i = 0; !last && i < list->columns.count; i++) {
         list_field field;
         char path[PATH_MAX];
 
@@ -371,60 +479,44 @@ static sluice_status read_path(const image_list *list, const list_field *field, 
     return st;
 }
 
-/* True if the column is the path of a mask or of a further image. */
-static bool is_other(const image_list *list, const list_column *column)
-{
-    return column->kind == LIST_MASK ||
-           (column->kind == LIST_IMAGE && column->column != list->columns.schema.image);
-}
-
 /*
- * Reads the first image, and writes all columns that are not paths. Masks and further images are
- * read by list_read_other().
+ * Writes all columns of a record that are not paths, and reads the first image unless data_out is
+ * NULL. Masks and further images are read by list_read_other(). The error of a bad record has its
+ * line.
  */
-static sluice_status list_read(const void *source, uint64_t index, sample_io *io, void *const *row,
-                               sample_data *data_out)
+static sluice_status read_record(const image_list *list, uint64_t index, sample_io *io,
+                                 void *const *row, sample_data *data_out)
 {
-    const image_list *list = source;
     list_cursor cursor = cursor_at(list, list->records[index]);
+    record_place place = {.at = cursor.at};
+    list_field image = {.text = NULL};
     bool last = false;
     sluice_status st = SLUICE_OK;
 
     for (uint32_t i = 0; st == SLUICE_OK && !last; i++) {
-        const list_column *column = &list->columns.fields[i];
         list_field field;
-        uint32_t count;
 
-        st = list_next_field(&cursor, &field, &last);
-        if (st != SLUICE_OK || is_other(list, column)) {
-            continue;
+        st = next_field(list, i, &cursor, row, &place, &field, &last);
+        if (st == SLUICE_OK && list->columns.fields[i].column == list->columns.schema.image) {
+            image = field;
         }
-        st = column->kind == LIST_IMAGE ? read_path(list, &field, io, data_out)
-                                        : list_write_field(&list->columns, i, &field, row, &count);
     }
-    return st;
+    if (st != SLUICE_OK) {
+        return add_place(list, place.at, st);
+    }
+    return data_out != NULL ? read_path(list, &image, io, data_out) : SLUICE_OK;
+}
+
+static sluice_status list_read(const void *source, uint64_t index, sample_io *io, void *const *row,
+                               sample_data *data_out)
+{
+    return read_record(source, index, io, row, data_out);
 }
 
 static sluice_status list_read_plain(const void *source, uint64_t index, sample_io *io,
                                      void *const *row)
 {
-    const image_list *list = source;
-    list_cursor cursor = cursor_at(list, list->records[index]);
-    bool last = false;
-    sluice_status st = SLUICE_OK;
-
-    (void)io;
-    for (uint32_t i = 0; st == SLUICE_OK && !last; i++) {
-        const list_kind kind = list->columns.fields[i].kind;
-        list_field field;
-        uint32_t count;
-
-        st = list_next_field(&cursor, &field, &last);
-        if (st == SLUICE_OK && kind != LIST_MASK && kind != LIST_IMAGE) {
-            st = list_write_field(&list->columns, i, &field, row, &count);
-        }
-    }
-    return st;
+    return read_record(source, index, io, row, NULL);
 }
 
 static sluice_status list_read_other(const void *source, uint64_t index, uint32_t column,
@@ -435,7 +527,7 @@ static sluice_status list_read_other(const void *source, uint64_t index, uint32_
     bool last = false;
     list_field field;
 
-    for (uint32_t i = 0; !last; i++) {
+    for (uint32_t i = 0; !last && i < list->columns.count; i++) {
         const sluice_status st = list_next_field(&cursor, &field, &last);
 
         if (st != SLUICE_OK || list->columns.fields[i].column == (int)column) {

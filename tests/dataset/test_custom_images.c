@@ -363,7 +363,9 @@ static sluice_status give_boxes(sluice_sample *sample, uint64_t index, const sce
 
     memset(boxes, 0, sizeof(boxes));
     memcpy(boxes, scene->boxes, sizeof(scene->boxes));
-    boxes[2][2] = made == NAN_IN_BOX ? NAN : made == BOX_OUTSIDE ? WIDTH + 1 : boxes[2][2];
+    boxes[2][2] = made == NAN_IN_BOX ? NAN : boxes[2][2];
+    boxes[2][1] = made == BOX_OUTSIDE ? -29 : boxes[2][1];
+    boxes[2][3] = made == BOX_OUTSIDE ? 0 : boxes[2][3];
     for (uint32_t i = 0; i < MOST; i++) {
         corners[i][0] = boxes[i][0];
         corners[i][1] = boxes[i][1];
@@ -533,8 +535,8 @@ static void columns_that_contradict_each_other_are_bad_samples(void)
         const char *words;
     } slips[] = {
         {MASK_SIZE, "mask: the mask is 40x29, its image 40x30"},
-        {NAN_IN_BOX, "scenes: boxes: box 3, 2,1,nan,29, is not x0,y0,x1,y1"},
-        {BOX_OUTSIDE, "boxes: box 3, 2,1,41,29, reaches beyond the image of 40x30"},
+        {NAN_IN_BOX, "boxes: box 3, 2,1,nan,29, must be x0,y0,x1,y1"},
+        {BOX_OUTSIDE, "boxes: box 3, 2,-29,39,0, is wholly outside its image"},
         {TOO_MANY_BOXES, "boxes has the shape (4, 4), want (3, 4), or less in the first dimension"},
         {CLASSES_MISSING, "scenes: classes has 2 rows for 3 boxes"},
     };

@@ -98,6 +98,7 @@ static void boxes_are_those_of_torchvision(void)
     stage_schema schema = {.column_count = 2, .image = -1};
     image_way way = {.width = 70, .height = 12, .colors = &chain};
     image_warp warp = {.matrix = warp_identity};
+    changed_boxes clipped;
 
     schema.columns[0] = (sluice_column){"boxes", SLUICE_F32, 2, {3, 4}};
     schema.columns[1] = (sluice_column){"length", SLUICE_I32, 0, {0}};
@@ -108,7 +109,7 @@ static void boxes_are_those_of_torchvision(void)
     chain.height = 12;
     warp.shifts = &field.shifts;
     color_add_warp(&chain, &warp);
-    T_OK(boxes_follow(&schema, &way, buffers));
+    T_OK(boxes_follow(&schema, &way, buffers, &clipped));
     T_EQ(length, 3);
     for (int i = 0; i < 12; i++) {
         T_TRUE(fabsf(boxes[i] - want[i]) < 2e-4F);

@@ -172,12 +172,12 @@ static void bad_fields_are_refused(void)
         {"x:i32[2]", "1,", "element 2"},
         {"x:text[2]", "abc", "more than 2 bytes"},
         {"x:boxes[1]", "0,0,1,1;0,0,1,1", "more than 1 boxes"},
-        {"x:boxes[2]", "0,0,1,1;", "box 2 is not"},
-        {"x:boxes[2]", "0,0,1", "box 1 is not"},
-        {"x:boxes[2]", "0,0,1,1,1", "box 1 is not"},
-        {"x:boxes[2]", "0,0,nan,1", "box 1 is not"},
-        {"x:boxes[2]", "-1,0,1,1", "0 <= x0 < x1"},
-        {"x:boxes[2]", "1,0,1,1", "0 <= x0 < x1"},
+        {"x:boxes[2]", "0,0,1,1;", "box 2, '', is not"},
+        {"x:boxes[2]", "0,0,1", "box 1, '0,0,1', is not"},
+        {"x:boxes[2]", "0,0,1,1,1", "box 1, '0,0,1,1,1', is not"},
+        {"x:boxes[2]", "0,0,nan,1", "box 1, '0,0,nan,1', is not"},
+        {"x:boxes[2]", "-1,0,0,1", "wholly outside its image"},
+        {"x:boxes[2]", "1,0,0,1", "x0 <= x1 and y0 <= y1"},
     };
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

@@ -20,8 +20,9 @@ static void check_image(const coco_set *set, const coco_image *image)
     for (size_t i = image->first; i < image->first + image->count; i++) {
         const coco_box *box = &set->boxes[i];
 
-        if (!(box->corners[0] >= 0 && box->corners[0] < box->corners[2] && box->corners[1] >= 0 &&
-              box->corners[1] < box->corners[3] && box->corners[2] < 1e31F &&
+        if (!(box->corners[0] > -1e31F && box->corners[0] < box->corners[2] &&
+              box->corners[1] > -1e31F && box->corners[1] < box->corners[3] &&
+              box->corners[2] > 0 && box->corners[2] < 1e31F && box->corners[3] > 0 &&
               box->corners[3] < 1e31F)) {
             fuzz_fail("a box without an area");
         }

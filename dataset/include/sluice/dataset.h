@@ -385,13 +385,13 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_webdataset(const char *shards,
  *     mask         the path of an image of class numbers: PNG with a palette or in gray, or PGM,
  *                  of the same size as the image. Every crop, resize and flip of the image applies
  *                  to it, too, by nearest neighbour. u8 (height, width)
- *     boxes[N]     at most N boxes, x0,y0,x1,y1;... in pixels of the image, 0 <= x0 < x1 <= width.
- *                  They follow the image: they are moved, clipped, and dropped if nothing is left.
- *                  f32 (N, 4), and NAME_length i32
+ *     boxes[N]     at most N boxes, x0,y0,x1,y1;... in pixels of the image. They are clipped to
+ *                  it, and dropped without an area, both with a warning; then they follow the
+ *                  image: moved, clipped, dropped. f32 (N, 4), and NAME_length i32
  *     coco[N]      boxes as in COCO: x,y,width,height in pixels
  *     voc[N]       boxes as in PASCAL VOC: x0,y0,x1,y1, pixel indices from 1, x1 and y1 inclusive
  *     darknet[N]   boxes as in darknet and YOLO: x,y of the centre, width, height, as fractions of
- *                  the image's size. Edges up to 1e-4 outside it, by rounding, are clamped
+ *                  the image's size
  *     points[N]    at most N points, x,y;... in pixels of the image, from -1e6 to 1e6. They follow
  *                  the image and keep their order and number: points outside the image are
  *                  neither clipped nor dropped. f32 (N, 2), and NAME_length i32
@@ -402,15 +402,15 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_webdataset(const char *shards,
  *     text[N]      at most N bytes, u8, and NAME_length i32
  *
  * Without such a line the fields are image, or image and label. Unused elements are zero. This call
- * reads and checks the list.
+ * reads the list, and warns of bad records: a field that is not of its kind, too many elements, a
+ * box that is wholly outside its image or not finite. They are bad samples of a run.
  *
  * @param file  the list, at most 4 GiB
  * @param root  folder to which relative paths belong; NULL: the folder of the list
  *
- * Returns: E_CORRUPT a record that cannot be parsed, with FILE:LINE:COLUMN; E_INVALID an invalid
- *          header, or no record; E_IO, E_UNSUPPORTED the list cannot be read; E_NO_MEMORY. Missing
- *          or damaged images, masks and further images of another size, and boxes that extend
- *          beyond the image are bad samples of a run.
+ * Returns: E_CORRUPT quotes without an end, or only bad records, with FILE:LINE:COLUMN; E_INVALID
+ * an invalid header, or no record; E_IO, E_UNSUPPORTED the list cannot be read; E_NO_MEMORY.
+ *          Missing or damaged images, and masks and further images of another size are bad samples.
  *
  * Threads: any.
  */

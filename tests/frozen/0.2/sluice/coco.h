@@ -44,16 +44,15 @@ static inline void sluice_coco_config_init(sluice_coco_config *config)
  *
  * A class is the index of its category's id among the sorted ids of all categories, from 0;
  * sluice_dataset_class_name() returns its name. Samples are in the order of the list of images;
- * images without annotations have no boxes. Boxes without an area are left out, with a warning.
- * Boxes that reach up to one pixel beyond the size that is listed for their image are clipped to
- * it.
+ * images without annotations have no boxes. Boxes that reach beyond their image are clipped to it,
+ * and boxes without an area are dropped, both with a warning. An image with a box that is wholly
+ * outside, not finite or of negative size, or with more than max_boxes boxes, is a bad sample.
  *
  * The file is read sequentially, once, at the first use of the dataset; memory holds the boxes, not
  * the file. That use returns these errors, with the file, the byte and the line: E_CORRUPT invalid
  * JSON, a missing member or one of another type, an id of an image or category that occurs twice,
- * an annotation of an unknown image or category, a box whose size is negative, that is not finite,
- * or that reaches further beyond its image; E_INVALID no images, an image with more than max_boxes
- * boxes; E_UNSUPPORTED a library that was built without jansson, a member of more than 1 MiB; E_IO;
+ * an annotation of an unknown image or category, only bad images; E_INVALID no images;
+ * E_UNSUPPORTED a library that was built without jansson, a member of more than 1 MiB; E_IO;
  * E_NO_MEMORY. Missing or corrupt images are bad samples of a run.
  *
  * @param file         the JSON file
