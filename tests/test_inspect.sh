@@ -74,6 +74,14 @@ if "$sluice" --version | grep -q 'archive on'; then
     "$sluice" pack set/test packed --interval 16 >made
     expect "a folder of shards is inspected" 0 inspect packed
     check "... restart markers are counted" out_has '^  6 JPEG: 6 4:2:0, 6 restart markers$'
+    expect "a pack that would lose columns is refused" 2 pack "image_list list.tsv" bare
+    check "... which are named" grep -q 'would be lost: boxes,c,caption; .*(--drop boxes,c,caption)' "$tmp/err"
+    check "... and nothing is written" [ ! -e bare ]
+    expect "a pack may lack them by agreement" 0 pack "image_list list.tsv" bare --drop boxes,c,caption
+    check "... which it says" out_has '^bare: 2 of 2 samples in 1 shards, complete, lossless, without the columns boxes,c,caption (--drop)$'
+    expect "a pack without labels is inspected" 0 inspect bare
+    check "... its images" out_has '^2 samples; 0 cannot be read$'
+    check "... which is said" grep -q 'no sample has a label' "$tmp/err"
     expect "a shard is inspected" 0 inspect packed/shard-000000.tar --json
     check "... which has no names of classes" json "[c['name'] for c in j['classes']] == [None, None, None]"
 else

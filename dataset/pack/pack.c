@@ -63,16 +63,6 @@ typedef struct pack_run {
 /* ---- settings ---------------------------------------------------------------------------------
  */
 
-static int label_column(const sluice_dataset *dataset)
-{
-    for (uint32_t i = 0; i < dataset->schema.column_count; i++) {
-        if (strcmp(dataset->schema.columns[i].name, "label") == 0) {
-            return (int)i;
-        }
-    }
-    return -1;
-}
-
 static uint64_t or_default(uint64_t value, uint64_t otherwise)
 {
     return value != 0 ? value : otherwise;
@@ -113,7 +103,7 @@ static sluice_status set_up(pack_run *run)
     run->interrupt = (sli_interrupt){is_cancelled, run};
     run->settings = (pack_settings){
         .dataset = config->dataset,
-        .label = label_column(config->dataset),
+        .label = pack_label_column(config),
         .interval = config->interval,
         .max_side = config->max_side,
         .quality = config->quality,
@@ -124,6 +114,7 @@ static sluice_status set_up(pack_run *run)
         .interrupt = &run->interrupt,
         .max_pixels = or_default(config->max_pixels, PACK_MAX_PIXELS),
     };
+    run->summary.dropped = config->drop;
     run->shard_bytes = or_default(config->shard_bytes, DEFAULT_SHARD_BYTES);
     run->stats.struct_size = sizeof(run->stats);
     run->stats.samples = is_stream(run) ? 0 : run->order.length;
@@ -161,6 +152,9 @@ static sluice_status print_options(const pack_run *run, char **text_out)
                  run->shard_bytes);
     dataset_print(dataset, 0, 1, &text);
     sli_text_add(&text, "\n");
+    if (run->config->drop != NULL && run->config->drop[0] != '\0') {
+        sli_text_add(&text, "drop %s\n", run->config->drop);
+    }
     return sli_text_take(&text, text_out);
 }
 
@@ -384,7 +378,8 @@ static sluice_status write_classes(const pack_run *run)
     char *lines = NULL;
     sluice_status st;
 
-    if (source->class_name == NULL || source->classes(dataset->source) == 0) {
+    if (run->settings.label < 0 || source->class_name == NULL ||
+        source->classes(dataset->source) == 0) {
         return SLUICE_OK;
     }
     for (uint32_t i = 0; i < source->classes(dataset->source); i++) {

@@ -2,6 +2,7 @@
 #include "pack_config.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "dataset_state.h"
@@ -10,7 +11,7 @@
 #include "struct_size_int.h"
 #include "tar_writer.h"
 
-static const sli_struct config_struct = SLI_STRUCT(sluice_pack_config, user);
+static const sli_struct config_struct = SLI_STRUCT(sluice_pack_config, drop);
 
 void sluice_pack_config_init_size(sluice_pack_config *config, size_t size)
 {
@@ -54,11 +55,95 @@ static sluice_status check_label(const stage_schema *schema)
             (column->dtype != SLUICE_I32 || column->rank != 0)) {
             return sli_fail(SLUICE_E_UNSUPPORTED,
                             "the column label is %s with %u dimensions; a pack has labels i32: "
-                            "give the column another name, or that type",
+                            "give the column another name, or that type, or drop it",
                             sluice_dtype_name(column->dtype), column->rank);
         }
     }
     return SLUICE_OK;
+}
+
+/* ---- columns ----------------------------------------------------------------------------------
+ */
+
+static bool is_label(const stage_schema *schema, uint32_t i)
+{
+    return strcmp(schema->columns[i].name, "label") == 0;
+}
+
+/* True if column i is the number of rows of another one. */
+static bool is_length(const stage_schema *schema, uint32_t i)
+{
+    for (uint32_t k = 0; k < schema->column_count; k++) {
+        if (schema_length_buffer(schema, k) == (int)schema->infos[i].buffer) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Finds the columns that config->drop names. E_INVALID: there is no such column, or it is the image
+ * that is packed. */
+static sluice_status find_dropped(const sluice_pack_config *config, column_set *dropped_out)
+{
+    const stage_schema *schema = &config->dataset->schema;
+    const char *list = config->drop != NULL && config->drop[0] != '\0' ? config->drop : NULL;
+    sluice_status st = SLUICE_OK;
+
+    *dropped_out = 0;
+    while (list != NULL && st == SLUICE_OK) {
+        uint32_t column = 0;
+
+        st = schema_next_column(&list, schema, "drop", &column);
+        if (st == SLUICE_OK && (int)column == schema->image) {
+            st = sli_fail(SLUICE_E_INVALID, "drop: %s is the image that is packed",
+                          schema->columns[column].name);
+        }
+        *dropped_out |= (column_set)1 << column;
+    }
+    return st;
+}
+
+int pack_label_column(const sluice_pack_config *config)
+{
+    const stage_schema *schema = &config->dataset->schema;
+    column_set dropped;
+    int label = -1;
+
+    if (find_dropped(config, &dropped) != SLUICE_OK) {
+        return -1;
+    }
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        label = is_label(schema, i) && (dropped >> i & 1) == 0 ? (int)i : label;
+    }
+    return label;
+}
+
+/* Checks that the pack lacks no column but those that config->drop names. */
+static sluice_status check_columns(const sluice_pack_config *config)
+{
+    const stage_schema *schema = &config->dataset->schema;
+    char lost[SLUICE_MAX_COLUMNS * SLUICE_NAME_SIZE] = "";
+    column_set dropped;
+    size_t length = 0;
+    const sluice_status st = find_dropped(config, &dropped);
+
+    for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
+        if ((int)i == schema->image || is_label(schema, i) || is_length(schema, i) ||
+            (dropped >> i & 1) != 0) {
+            continue;
+        }
+        length += (size_t)snprintf(lost + length, sizeof(lost) - length, "%s%s",
+                                   length > 0 ? "," : "", schema->columns[i].name);
+    }
+    if (st != SLUICE_OK || length == 0) {
+        return st == SLUICE_OK && pack_label_column(config) >= 0 ? check_label(schema) : st;
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "a pack has the first image and a label, so these columns of %s would be lost: "
+                    "%s; to pack without them, name them in drop (--drop %s%s%s)",
+                    config->dataset->stages[0].def->name, lost,
+                    config->drop != NULL ? config->drop : "",
+                    config->drop != NULL && config->drop[0] != '\0' ? "," : "", lost);
 }
 
 /*
@@ -78,7 +163,7 @@ static sluice_status check_stages(const sluice_dataset *dataset)
     if (dataset->schema.image < 0) {
         return sli_fail(SLUICE_E_INVALID, "%s has no images to pack", dataset->stages[0].def->name);
     }
-    return check_label(&dataset->schema);
+    return SLUICE_OK;
 }
 
 static sluice_status check_settings(const sluice_pack_config *config)
@@ -94,6 +179,9 @@ static sluice_status check_settings(const sluice_pack_config *config)
     }
     if (st == SLUICE_OK) {
         st = check_stages(config->dataset);
+    }
+    if (st == SLUICE_OK) {
+        st = check_columns(config);
     }
     return st == SLUICE_OK ? tar_writer_check() : st;
 }

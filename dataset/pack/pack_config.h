@@ -6,9 +6,12 @@
 #include <sluice/pack.h>
 
 /*
- * Reads and checks the settings. E_INVALID: a setting is invalid; E_UNSUPPORTED: this build cannot
- * pack.
+ * Reads and checks the settings. E_INVALID: a setting is invalid, or the pack would lack columns
+ * that config->drop does not name; E_UNSUPPORTED: this build cannot pack.
  */
 sluice_status pack_read_config(const sluice_pack_config *config, sluice_pack_config *copy_out);
+
+/* The column of labels; -1: the dataset has none, or config->drop names it. */
+int pack_label_column(const sluice_pack_config *config);
 
 #endif

@@ -221,6 +221,12 @@ static sluice_status options_differ(const pack_folder *folder, const char *had, 
 {
     const size_t name = name_length(want);
 
+    if (strncmp(had, "drop ", 5) == 0 || strncmp(want, "drop ", 5) == 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s holds a pack with \"%.*s\", this is one with \"%.*s\"; name another "
+                        "folder, or drop the same columns to go on",
+                        folder->path, (int)strcspn(had, "\n"), had, (int)strcspn(want, "\n"), want);
+    }
     if (name_length(had) != name || strncmp(had, want, name) != 0) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s/%s is not a list of options of this version; name another folder",

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static void name_first(char *text, const sluice_pack_problem *problem)
 {
@@ -32,6 +33,23 @@ void pack_summary_note(pack_summary *summary, const sluice_pack_problem *problem
     summary->count++;
 }
 
+/* Adds names that have commas between them, as elements of a list. */
+static void add_names(sli_text *text, const char *names)
+{
+    bool is_first = true;
+
+    while (names != NULL && *names != '\0') {
+        const size_t length = strcspn(names, ",");
+        char name[SLUICE_NAME_SIZE];
+
+        snprintf(name, sizeof(name), "%.*s", (int)length, names);
+        sli_text_add(text, "%s", is_first ? "" : ",");
+        sli_text_add_json(text, name);
+        is_first = false;
+        names += length + (names[length] == ',');
+    }
+}
+
 sluice_status pack_summary_print(const pack_summary *summary, const sluice_pack_stats *stats,
                                  char **text_out)
 {
@@ -51,7 +69,9 @@ sluice_status pack_summary_print(const pack_summary *summary, const sluice_pack_
             is_first = false;
         }
     }
-    sli_text_add(&text, "},\"problems\":[");
+    sli_text_add(&text, "},\"dropped\":[");
+    add_names(&text, summary->dropped);
+    sli_text_add(&text, "],\"problems\":[");
     text.failed = text.failed || summary->problems.failed;
     sli_text_add(&text, "%s]}\n", summary->problems.data != NULL ? summary->problems.data : "");
     return sli_text_take(&text, text_out);

@@ -11,8 +11,10 @@ enum { PACK_PROBLEMS_NAMED = 100, PACK_FIRST_SIZE = 320 };
 
 /* The contents of a summary; zero-initialise. */
 typedef struct pack_summary {
-    uint32_t count;    /* number of problems in `problems`, up to PACK_PROBLEMS_NAMED */
-    sli_text problems; /* comma-separated JSON objects, one per problem */
+    const char
+        *dropped;   /* names of the columns that were dropped, with commas; NULL: none. Borrowed */
+    uint32_t count; /* number of problems in `problems`, up to PACK_PROBLEMS_NAMED */
+    sli_text problems;                 /* comma-separated JSON objects, one per problem */
     char first_why[PACK_FIRST_SIZE];   /* name and reason of the first problem */
     char first_fault[PACK_FIRST_SIZE]; /* name and reason of the first LEFT_FAULT sample; "": no
                                           such sample */

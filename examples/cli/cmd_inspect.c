@@ -82,6 +82,37 @@ static bool has_shards(const char *folder)
     return has;
 }
 
+/*
+ * Opens a folder or file of shards. If no sample has a label, as in a pack of images alone, only
+ * images are read, and that is said.
+ */
+static sluice_status open_shards(const char *path, sluice_dataset **dataset_out)
+{
+    sluice_webdataset_config config;
+    sluice_column_spec spec;
+    sluice_status st = sluice_dataset_webdataset(path, NULL, dataset_out);
+
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_column_spec(*dataset_out, "label", &spec);
+    }
+    if (st != SLUICE_E_INVALID) {
+        return st;
+    }
+    sluice_dataset_destroy(*dataset_out);
+    *dataset_out = NULL;
+    sluice_webdataset_config_init(&config);
+    config.label = "none";
+    st = sluice_dataset_webdataset(path, &config, dataset_out);
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_column_spec(*dataset_out, "image", &spec);
+    }
+    if (st == SLUICE_OK) {
+        fprintf(stderr, "sluice: inspect: no sample has a label, a member KEY.cls: only images "
+                        "are read (webdataset label=none)\n");
+    }
+    return st;
+}
+
 /* Parses a pipeline, or makes one of a path: the file type selects the source. */
 static sluice_status open_data(const inspect *c, sluice_dataset **dataset_out)
 {
@@ -92,7 +123,7 @@ static sluice_status open_data(const inspect *c, sluice_dataset **dataset_out)
         return cli_open_source("inspect", &c->source, dataset_out);
     }
     if (S_ISDIR(info.st_mode)) {
-        return has_shards(path) ? sluice_dataset_webdataset(path, NULL, dataset_out)
+        return has_shards(path) ? open_shards(path, dataset_out)
                                 : cli_open_source("inspect", &c->source, dataset_out);
     }
     if (ends_in(path, ".tsv") || ends_in(path, ".csv")) {
@@ -104,7 +135,7 @@ static sluice_status open_data(const inspect *c, sluice_dataset **dataset_out)
     if (ends_in(path, ".npy")) {
         return sluice_dataset_npy(path, NULL, dataset_out);
     }
-    return ends_in(path, ".tar") ? sluice_dataset_webdataset(path, NULL, dataset_out)
+    return ends_in(path, ".tar") ? open_shards(path, dataset_out)
                                  : cli_open_source("inspect", &c->source, dataset_out);
 }
 

@@ -107,6 +107,7 @@ static bool make_config(pack *p, const cli_option *options)
 static int parse(pack *p, int argc, char **argv)
 {
     cli_option options[] = {
+        {"drop", OPTION_TEXT, &p->config.drop, "COLUMNS", NULL, false},
         {"interval", OPTION_COUNT, &p->interval, "PX", NULL, false},
         {"max-side", OPTION_COUNT, &p->max_side, "N", NULL, false},
         {"quality", OPTION_COUNT, &p->quality, "Q", NULL, false},
@@ -198,10 +199,14 @@ static void print_text(const pack *p)
     if (s->samples > 0) { /* 0 for a stream: its length is unknown */
         printf(" of %" PRIu64, s->samples);
     }
-    printf(" samples in %" PRIu32 " shards, %s\n", s->shards,
+    printf(" samples in %" PRIu32 " shards, %s", s->shards,
            !s->complete  ? "not complete"
            : is_lossy(p) ? "complete, lossy"
                          : "complete, lossless");
+    if (p->config.drop != NULL) {
+        printf(", without the columns %s (--drop)", p->config.drop);
+    }
+    printf("\n");
     for (int i = 0; i < SLUICE_PACK_FATES; i++) {
         if (s->fates[i] > 0) {
             printf("  %-16s %10" PRIu64 "  %s\n", sluice_pack_fate_name((sluice_pack_fate)i),
@@ -218,6 +223,23 @@ static void print_text(const pack *p)
     }
     printf("\n");
     say_price(p);
+}
+
+/* Prints names that have commas between them as a JSON list. */
+static void json_names(const char *names)
+{
+    bool is_first = true;
+
+    while (names != NULL && *names != '\0') {
+        const size_t length = strcspn(names, ",");
+        char name[128];
+
+        snprintf(name, sizeof(name), "%.*s", (int)length, names);
+        printf("%s", is_first ? "" : ",");
+        cli_json_string(name);
+        is_first = false;
+        names += length + (names[length] == ',');
+    }
 }
 
 static void print_json(const pack *p, const char *error)
@@ -245,7 +267,9 @@ static void print_json(const pack *p, const char *error)
             first = 0;
         }
     }
-    printf("},\"problems\":[");
+    printf("},\"dropped\":[");
+    json_names(p->config.drop);
+    printf("],\"problems\":[");
     for (uint32_t i = 0; i < p->problem_count; i++) {
         printf("%s{\"position\":%" PRIu64 ",\"fate\":\"%s\",\"name\":", i > 0 ? "," : "",
                p->problems[i].position, sluice_pack_fate_name(p->problems[i].fate));

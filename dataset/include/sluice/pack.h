@@ -131,7 +131,10 @@ typedef struct sluice_pack_config {
     void (*progress)(const sluice_pack_stats *stats, void *user);
     /** Called for each sample with a problem, in order, also of earlier runs; may be NULL. */
     void (*problem)(const sluice_pack_problem *problem, void *user);
-    void *user; /**< passed to both callbacks; borrowed */
+    void *user;       /**< passed to both callbacks; borrowed */
+    const char *drop; /**< columns that the pack may lack, with commas between them: a pack has the
+                           first image and a label i32, and every other column must be named here.
+                           NAME_length goes with its column. NULL: none. Borrowed */
 } sluice_pack_config;
 
 /**
@@ -151,6 +154,9 @@ static inline void sluice_pack_config_init(sluice_pack_config *config)
  * Packs a dataset into a folder. An interrupted pack is continued after its last finished shard. A
  * complete pack is not changed.
  *
+ * Columns other than the first image and `label`, such as boxes, masks and further images, are not
+ * packed, nor are the names of classes without `label`. Each of them must be named in config.drop.
+ *
  * JPEG files are transcoded without loss unless max_side, quality, subsampling or raw is set. A
  * file is stored unchanged if lossless transcoding is not certain, or if its format is not JPEG.
  * Samples that are not images are left out. Both are counted by reason.
@@ -164,7 +170,8 @@ static inline void sluice_pack_config_init(sluice_pack_config *config)
  *
  * @param stats_out  also set after STOPPED, and after errors once packing has begun; may be NULL
  *
- * Returns: STOPPED on request; finished shards remain. E_INVALID an invalid argument, a folder with
+ * Returns: STOPPED on request; finished shards remain. E_INVALID an invalid argument, a column that
+ *          would be lost and is not in config.drop, or one there that does not exist, a folder with
  *          other files or a pack with other options, or nothing to pack; E_BUSY another process
  *          packs into the folder; E_IO a file, which is named, cannot be read or written; finished
  *          shards remain. Also E_IO, with stats_out->complete: the pack is complete except for
