@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The planner's pass over conversions: makes one program for the workers and one for GetNext. */
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -356,19 +358,50 @@ static sluice_status plan_image_of_batch(sli_plan *plan, const plan_segment *seg
                                            : plan_last_segment(plan, segment, program);
 }
 
+/* Checks that the type of the converted image can represent the values of all bytes, wherever the
+ * conversions run. The value is a linear function of the byte, so the largest ones are those of 0
+ * and 255. */
+static sluice_status check_values(sli_plan *plan, const plan_segment *segment)
+{
+    sli_conversion whole;
+    const sluice_status st = fold_conversions(plan, segment, 0, segment->count, &whole);
+
+    if (st != SLUICE_OK || whole.from != SLUICE_U8 || sli_conversion_is_finite(&whole)) {
+        return st;
+    }
+    for (uint32_t i = 0; i < 2 * whole.channels; i++) {
+        const int byte = i % 2 == 0 ? 255 : 0;
+        const double value = (double)byte * (double)whole.scale[i / 2] + (double)whole.bias[i / 2];
+
+        if (fabs(value) >= (whole.to == SLUICE_F16 ? 65520.0 : (double)FLT_MAX)) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s: a byte of %d becomes %g, which cannot be represented as %s; is a "
+                            "std too small?",
+                            plan->dataset->stages[segment->stages[segment->count - 1]].def->name,
+                            byte, value, sluice_dtype_name(whole.to));
+        }
+    }
+    return sli_fail(SLUICE_E_INVALID, "the converted values of the image are not finite");
+}
+
 static sluice_status plan_segment_program(sli_plan *plan, plan_segment *segment,
                                           sli_conversion *program)
 {
-    if (is_last(plan, segment)) {
-        return plan_image_of_batch(plan, segment, program);
-    }
-    if (segment->follows) {
-        return fold_conversions(plan, segment, 0, segment->count, program);
-    }
-    if (!plan->details->buffers[segment->to].read) {
+    const bool last = is_last(plan, segment);
+    sluice_status st;
+
+    if (!last && !segment->follows && !plan->details->buffers[segment->to].read) {
         return plan_hidden_image(plan, segment);
     }
-    return plan_host_segment(plan, segment, program);
+    st = check_values(plan, segment);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (last) {
+        return plan_image_of_batch(plan, segment, program);
+    }
+    return segment->follows ? fold_conversions(plan, segment, 0, segment->count, program)
+                            : plan_host_segment(plan, segment, program);
 }
 
 /* Finds the first segment of an image of the source, which must exist. */

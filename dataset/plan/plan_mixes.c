@@ -53,9 +53,6 @@ static const char *why_not(const sli_plan *plan, const plan_segment *segment,
     if (whole->from != SLUICE_U8 || whole->from_chw) {
         return "a map writes the image, and it is not u8 (H, W, C)";
     }
-    if (!sli_conversion_is_finite(whole)) {
-        return "normalized values are not finite; is a std too small for the type?";
-    }
     if (whole->width > SLI_ROW_PROGRAM_SIDE || whole->height > SLI_ROW_PROGRAM_SIDE) {
         return "the image has more than 65535 pixels in width or height";
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* one_hot, cast, pad and truncate: columns that are computed anew. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,6 +11,7 @@
 #include "dataset_kit.h"
 #include "document_kit.h"
 #include "list_kit.h"
+#include "operators/array/array_values.h"
 #include "testing.h"
 
 /* A column `x` of `count` samples. */
@@ -84,6 +86,88 @@ static void casts_are_those_of_c(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Of a long array the first number is named that the type cannot represent; NaN, infinities and
+ * what rounds to the largest number are represented. */
+static void floats_that_round_to_infinities_are_named(void)
+{
+    enum { COUNT = 1000 };
+    static float numbers[COUNT];
+    static uint16_t halves[COUNT];
+
+    for (int i = 0; i < COUNT; i++) {
+        numbers[i] = i % 3 == 0 ? NAN : i % 3 == 1 ? -INFINITY : 65519;
+    }
+    T_EQ(array_convert(SLUICE_F32, numbers, SLUICE_F16, halves, COUNT), COUNT);
+    T_TRUE((halves[0] & 0x7FFF) > 0x7C00 && halves[1] == 0xFC00 && halves[2] == 0x7BFF);
+    T_EQ(array_convert(SLUICE_F32, numbers, SLUICE_BF16, halves, COUNT), COUNT);
+    T_EQ(array_convert(SLUICE_F32, numbers + 1, SLUICE_I32, (int32_t[COUNT]){0}, 1), 0);
+    numbers[999] = 65520;
+    T_EQ(array_convert(SLUICE_F32, numbers, SLUICE_F16, halves, COUNT), 999);
+    numbers[300] = -1e9F;
+    T_EQ(array_convert(SLUICE_F32, numbers, SLUICE_F16, halves, COUNT), 300);
+    numbers[255] = FLT_MAX;
+    T_EQ(array_convert(SLUICE_F32, numbers, SLUICE_BF16, halves, COUNT), 255);
+}
+
+/* Each pair of types, at the ends of both: what the new type represents goes through it and back.
+ */
+static void numbers_go_through_types_that_represent_them(void)
+{
+    static const sluice_dtype types[] = {SLUICE_U8, SLUICE_I8, SLUICE_U16, SLUICE_I32, SLUICE_U32};
+    static const int64_t low[] = {0, INT8_MIN, 0, INT32_MIN, 0};
+    static const int64_t high[] = {UINT8_MAX, INT8_MAX, UINT16_MAX, INT32_MAX, UINT32_MAX};
+
+    for (size_t a = 0; a < 5; a++) {
+        for (size_t k = 0; k < 4; k++) {
+            const int64_t number = k < 2 ? low[a] - (int64_t)k : high[a] + (int64_t)k - 2;
+            const bool fits = k == 0 || k == 2;
+            const float real = (float)number;
+            const bool is_exact = (int64_t)real == number;
+            int64_t there = 0;
+            int64_t back = 0;
+
+            T_EQ(array_convert(SLUICE_I64, &number, types[a], &there, 1), fits ? 1 : 0);
+            if (fits) {
+                T_EQ(array_convert(types[a], &there, SLUICE_I64, &back, 1), 1);
+                T_EQ(back, number);
+            }
+            if (is_exact) {
+                T_EQ(array_convert(SLUICE_F32, &real, types[a], &there, 1), fits ? 1 : 0);
+            }
+        }
+    }
+}
+
+/* normalize and to_dtype know all values when the dataset is opened: those of 256 bytes. */
+static void image_values_that_the_type_cannot_represent_are_refused(void)
+{
+    static const char *const bad[] = {
+        "normalize 0.5 0.000001 dtype=f16 | batch 1",
+        "normalize 0.5 0.000001 dtype=f16 | to_chw offload=device | batch 1",
+        "normalize 0 0.00001 | to_dtype f16 | batch 1",
+    };
+    static const char *const good[] = {"normalize 0.5 0.00002 dtype=f16 | batch 1",
+                                       "normalize 0.5 0.000001 dtype=bf16 | batch 1",
+                                       "normalize 0.5 0.000001 | batch 1"};
+    char *explanation = NULL;
+    sluice_dataset *dataset;
+    char text[200];
+
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(text, sizeof(text), "synthetic 4 8,8,3 | %s", bad[i]);
+        dataset = parsed(text);
+        T_STATUS(sluice_dataset_explain(dataset, &explanation), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), "a byte of 255 becomes");
+        T_CONTAINS(sluice_last_error(), "cannot be represented as f16; is a std too small?");
+        sluice_dataset_destroy(dataset);
+        snprintf(text, sizeof(text), "synthetic 4 8,8,3 | %s", good[i]);
+        dataset = parsed(text);
+        T_OK(sluice_dataset_explain(dataset, &explanation));
+        sluice_string_free(explanation);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 static void every_cast_keeps_small_numbers(void)
 {
     static const sluice_dtype types[] = {SLUICE_U8,  SLUICE_I8,  SLUICE_U16, SLUICE_I32, SLUICE_U32,
@@ -108,6 +192,8 @@ static void every_cast_keeps_small_numbers(void)
 static void values_without_a_place_are_bad_samples(void)
 {
     static const float not_a_number[] = {NAN, INFINITY, 1e30F, 70000};
+    static const float halves[] = {79998, -65520, 3.4e38F};
+    static const int32_t large_half[] = {65520};
     static const int32_t negative[] = {-1};
     static const int32_t large[] = {10};
     const struct {
@@ -117,10 +203,15 @@ static void values_without_a_place_are_bad_samples(void)
         const char *words;
     } cases[] = {
         {SLUICE_F32, &not_a_number[0], "cast x i32", "cast: sample 0, memory/0: x: element 0"},
-        {SLUICE_F32, &not_a_number[1], "cast x i64", "the value cannot be represented as i64"},
-        {SLUICE_F32, &not_a_number[2], "cast x i64", "the value cannot be represented as i64"},
-        {SLUICE_F32, &not_a_number[3], "cast x u16", "the value cannot be represented as u16"},
-        {SLUICE_I32, negative, "cast x u32", "the value cannot be represented as u32"},
+        {SLUICE_F32, &not_a_number[1], "cast x i64", "the value inf cannot be represented as i64"},
+        {SLUICE_F32, &not_a_number[2], "cast x i64", " cannot be represented as i64"},
+        {SLUICE_F32, &not_a_number[3], "cast x u16",
+         "the value 70000 cannot be represented as u16"},
+        {SLUICE_I32, negative, "cast x u32", "the value -1 cannot be represented as u32"},
+        {SLUICE_F32, &halves[0], "cast x f16", "the value 79998 cannot be represented as f16"},
+        {SLUICE_F32, &halves[1], "cast x f16", "the value -65520 cannot be represented as f16"},
+        {SLUICE_F32, &halves[2], "cast x bf16", " cannot be represented as bf16"},
+        {SLUICE_I32, large_half, "cast x f16", "the value 65520 cannot be represented as f16"},
         {SLUICE_I32, negative, "one_hot x 10", "one_hot: sample 0, memory/0: x is -1, want 0 to 9"},
         {SLUICE_I32, large, "one_hot x 10", "x is 10, want 0 to 9"},
     };
@@ -161,6 +252,8 @@ static void columns_of_images_are_refused(void)
         {"pad c 4 value=1.5", "pad: value=1.5 cannot be represented as i32, the type of c"},
         {"pad c 4 value=3e9", "cannot be represented as i32"},
         {"cast c u8 | pad c 4 value=-1", "cannot be represented as u8"},
+        {"cast c f16 | pad c 4 value=70000", "cannot be represented as f16"},
+        {"cast c f32 | pad c 4 value=1e39", "cannot be represented as f32"},
         {"one_hot label 5 | pad label 4", "pad: label has 5 rows, more than to=4; truncate it"},
         {"drop boxes | pad c 4", "pad: c belongs to boxes or points that were dropped"},
         {"truncate c 2", "truncate: c has one row for each box"},
@@ -420,6 +513,9 @@ const t_test array_stages_tests[] = {
     T_TEST(one_hot_is_one_at_the_class),
     T_TEST(labels_are_smoothed),
     T_TEST(casts_are_those_of_c),
+    T_TEST(floats_that_round_to_infinities_are_named),
+    T_TEST(numbers_go_through_types_that_represent_them),
+    T_TEST(image_values_that_the_type_cannot_represent_are_refused),
     T_TEST(every_cast_keeps_small_numbers),
     T_TEST(values_without_a_place_are_bad_samples),
     T_TEST(columns_of_images_are_refused),

@@ -93,9 +93,10 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_one_hot(sluice_dataset *dataset,
                                                         uint64_t classes, double smoothing);
 
 /**
- * Changes the type of a plain column. Integers are rounded to the nearest float, ties to even; for
- * f16 and bf16 by way of f32. Floats are truncated to integers. A value that the integer type
- * cannot represent, such as NaN, makes a bad sample. For images use sluice_dataset_to_dtype().
+ * Changes the type of a plain column. Numbers are rounded to the nearest float, ties to even;
+ * integers to f16 and bf16 by way of f32. Floats are truncated to integers. NaN and infinities stay
+ * as they are in floats. A value that the type cannot represent makes a bad sample: an integer out
+ * of range, NaN as an integer, 65520 or more as f16. For images use sluice_dataset_to_dtype().
  *
  * @param column  a column that is not an image, a mask, boxes or points
  * @param dtype   not SLUICE_ENCODED

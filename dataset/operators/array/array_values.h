@@ -42,16 +42,17 @@ static inline int64_t array_integer(sluice_dtype dtype, const void *array, size_
 sluice_status array_one_hot(const sluice_column *type, const void *number, uint64_t classes,
                             double smoothing, float *vector);
 
-/* Returns element i of an array of f32, f16 or bf16. */
-float array_load_float(sluice_dtype dtype, const void *array, size_t i);
+/*
+ * Converts numbers to another type, by the rule of docs/guide/pipelines.md: integers exactly, or to
+ * the nearest float (of f16 and bf16 by way of f32), floats to the nearest float, ties to even, or
+ * truncated to integers. NaN and infinities stay as they are in floats. Returns count, or the index
+ * of the first number that `to` cannot represent: an integer out of range, NaN or an infinity as an
+ * integer, a finite number that rounds to an infinity.
+ */
+size_t array_convert(sluice_dtype from, const void *in, sluice_dtype to, void *out, size_t count);
 
-/* Stores a number as f32, f16 or bf16. */
-void array_store_float(sluice_dtype dtype, void *array, size_t i, float value);
-
-/* Stores an integer. False: the type cannot represent it. */
-bool array_store_integer(sluice_dtype dtype, void *array, size_t i, int64_t value);
-
-/* Stores a number as any type. False: the type is of integers, and cannot represent it. */
+/* Stores a number as any type. False: the type cannot represent it; an integer type takes whole
+ * numbers only. */
 bool array_store_real(sluice_dtype dtype, void *array, size_t i, double value);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cast stage: changes the type of a plain column. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include <sluice/columns.h>
 
@@ -39,50 +40,38 @@ static sluice_status cast_infer(const void *opaque, stage_schema *schema)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Casts one value. False: the new type cannot represent it. */
-static bool cast_value(const sluice_column *from_type, const void *from,
-                       const sluice_column *to_type, void *to, size_t i)
+/* Writes element i of an array as text. */
+static void print_value(sluice_dtype dtype, const void *array, size_t i, char *text, size_t size)
 {
-    const bool is_integer = array_is_integer(from_type->dtype);
+    float value;
 
-    if (array_is_integer(to_type->dtype)) {
-        int64_t value;
-
-        if (is_integer) {
-            value = array_integer(from_type->dtype, from, i);
-        } else {
-            const float real = array_load_float(from_type->dtype, from, i);
-
-            if (!(real >= -0x1p63F && real < 0x1p63F)) {
-                return false; /* NaN is also rejected */
-            }
-            value = (int64_t)real;
-        }
-        return array_store_integer(to_type->dtype, to, i, value);
+    if (array_is_integer(dtype)) {
+        snprintf(text, size, "%" PRId64, array_integer(dtype, array, i));
+        return;
     }
-    array_store_float(to_type->dtype, to, i,
-                      is_integer ? (float)array_integer(from_type->dtype, from, i)
-                                 : array_load_float(from_type->dtype, from, i));
-    return true;
+    array_convert(dtype, (const uint8_t *)array + i * sluice_dtype_size(dtype), SLUICE_F32, &value,
+                  1);
+    snprintf(text, size, "%.9g", (double)value);
 }
 
 static sluice_status cast_array(const void *args, const sluice_column *from_type, const void *from,
                                 const sluice_column *to_type, void *to)
 {
     size_t count = 1;
+    char value[40];
+    size_t good;
 
     (void)args;
     for (uint32_t d = 0; d < from_type->rank; d++) {
         count *= (size_t)from_type->shape[d];
     }
-    for (size_t i = 0; i < count; i++) {
-        if (!cast_value(from_type, from, to_type, to, i)) {
-            return sli_fail(SLUICE_E_CORRUPT,
-                            "%s: element %zu: the value cannot be represented as %s",
-                            from_type->name, i, sluice_dtype_name(to_type->dtype));
-        }
+    good = array_convert(from_type->dtype, from, to_type->dtype, to, count);
+    if (good == count) {
+        return SLUICE_OK;
     }
-    return SLUICE_OK;
+    print_value(from_type->dtype, from, good, value, sizeof(value));
+    return sli_fail(SLUICE_E_CORRUPT, "%s: element %zu: the value %s cannot be represented as %s",
+                    from_type->name, good, value, sluice_dtype_name(to_type->dtype));
 }
 
 /* ---- the stage ------------------------------------------------------------------------------- */
