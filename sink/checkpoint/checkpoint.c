@@ -220,19 +220,15 @@ static sluice_status save_model(const checkpoint_store *store, int store_fd, con
     return sli_tree_sync(store_fd, PARTIAL) == 0 ? SLUICE_OK : fail_io("sync", path, "");
 }
 
-/* Writes the list of files and the state into the partial folder. */
+/* Writes the state into the partial folder. */
 static sluice_status write_state(int store_fd, const train_state *state, const char *path)
 {
-    train_state written = *state;
-    sluice_status st = checkpoint_files_write(store_fd, PARTIAL, path, &written.files);
+    sluice_status st;
     sli_text text = {0};
     char *lines = NULL;
     int fd;
 
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    train_state_print(&written, &text);
+    train_state_print(state, &text);
     st = sli_text_take(&text, &lines);
     if (st != SLUICE_OK) {
         return st;
@@ -276,12 +272,17 @@ static sluice_status complete_partial(const checkpoint_store *store, int store_f
     return st;
 }
 
-/* Completes the checkpoint on rank 0, once all ranks have saved. */
+/* Completes the checkpoint on rank 0, once all ranks have saved and summed. */
 static sluice_status seal_partial(const checkpoint_store *store, int store_fd, checkpoint_kind kind,
-                                  const train_state *state, const char *path)
+                                  const train_state *state, checkpoint_part *part, const char *path)
 {
-    sluice_status st = write_state(store_fd, state, path);
+    train_state written = *state;
+    sluice_status st = checkpoint_files_write(store_fd, PARTIAL, path, store->ranks->own.world,
+                                              part, &written.files);
 
+    if (st == SLUICE_OK) {
+        st = write_state(store_fd, &written, path);
+    }
     if (st == SLUICE_OK) {
         st = complete_partial(store, store_fd, kind, state->step);
     }
@@ -295,7 +296,8 @@ static sluice_status write_into(const checkpoint_store *store, int store_fd, che
                                 const train_state *state)
 {
     const char *folder = store->folder;
-    const bool leads = store->ranks->own.rank == 0;
+    const sluice_ranks *own = &store->ranks->own;
+    checkpoint_part part = {0};
     char path[PATH_SIZE];
     sluice_status st = SLUICE_OK;
 
@@ -303,7 +305,7 @@ static sluice_status write_into(const checkpoint_store *store, int store_fd, che
         return sli_fail(SLUICE_E_INVALID, "checkpoint: the folder's name is too long: %.200s...",
                         folder);
     }
-    if (leads) {
+    if (own->rank == 0) {
         st = begin_partial(store, store_fd);
     }
     if (st == SLUICE_OK) {
@@ -315,9 +317,16 @@ static sluice_status write_into(const checkpoint_store *store, int store_fd, che
     if (st == SLUICE_OK) {
         st = agree_barrier(store->ranks);
     }
-    if (st == SLUICE_OK && leads) {
-        st = seal_partial(store, store_fd, kind, state, path);
+    if (st == SLUICE_OK) {
+        st = checkpoint_files_sum(store_fd, PARTIAL, path, own->rank, own->world, &part);
     }
+    if (st == SLUICE_OK) {
+        st = agree_barrier(store->ranks);
+    }
+    if (st == SLUICE_OK && own->rank == 0) {
+        st = seal_partial(store, store_fd, kind, state, &part, path);
+    }
+    sluice_string_free(part.lines);
     return st == SLUICE_OK ? agree_barrier(store->ranks) : st;
 }
 

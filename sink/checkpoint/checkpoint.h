@@ -8,7 +8,8 @@
  * run that resumes from it validates first. The step- checkpoint of the same step replaces it.
  *
  * With several ranks each rank saves its own files into the same folder. Rank 0 creates the folder
- * beforehand and completes it afterwards, with a barrier before and after saving.
+ * beforehand and completes it afterwards, with a barrier before saving, after it, and after the
+ * ranks have summed the files of all ranks, each its share.
  */
 #ifndef SLUICE_CHECKPOINT_H
 #define SLUICE_CHECKPOINT_H

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "checkpoint_files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,11 +18,9 @@
 #include "status_int.h"
 #include "text_int.h"
 
-static const char *const own_files[] = {CHECKPOINT_DONE, CHECKPOINT_STATE, CHECKPOINT_LIST};
-
 /* Maximum size of a list in bytes; a larger file is not a valid list. Bytes of a file that are
  * summed at once. */
-enum { LIST_MOST = 64 << 20, CHUNK = 256 << 10 };
+enum { LIST_MOST = 64 << 20, CHUNK = 256 << 10, PART_SIZE = 32 };
 
 /* ---- the library's own files ----------------------------------------------------------------- */
 
@@ -67,24 +67,41 @@ sluice_status checkpoint_file_read(int fd, const char *path, const char *file, s
     return SLUICE_OK;
 }
 
+/* True if this is a name of the list or of a rank's part of it. */
+static bool is_list(const char *name)
+{
+    return strncmp(name, CHECKPOINT_LIST, sizeof(CHECKPOINT_LIST) - 1) == 0;
+}
+
+static bool is_own(const char *name)
+{
+    return strcmp(name, CHECKPOINT_DONE) == 0 || strcmp(name, CHECKPOINT_STATE) == 0 ||
+           is_list(name);
+}
+
 sluice_status checkpoint_files_check_saved(int at_fd, const char *name, const char *path)
 {
     const int fd = sli_tree_open(at_fd, name);
+    DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
     sluice_status st = SLUICE_OK;
-    struct stat info;
 
-    if (fd < 0) {
-        return sli_fail_errno(SLUICE_E_IO, errno, "checkpoint: cannot open %s", path);
+    if (entries == NULL) {
+        st = sli_fail_errno(SLUICE_E_IO, errno, "checkpoint: cannot list %s", path);
+        if (fd >= 0) {
+            close(fd);
+        }
+        return st;
     }
-    for (size_t i = 0; st == SLUICE_OK && i < sizeof(own_files) / sizeof(own_files[0]); i++) {
-        if (fstatat(fd, own_files[i], &info, AT_SYMLINK_NOFOLLOW) == 0) {
+    for (struct dirent *entry; st == SLUICE_OK && (entry = readdir(entries)) != NULL;) {
+        if (is_own(entry->d_name)) {
             st = sli_fail(SLUICE_E_INVALID,
-                          "checkpoint: model.save has written %s/%s: the library itself writes the "
-                          "files DONE, sluice_state and sluice_files; save under another name",
-                          path, own_files[i]);
+                          "checkpoint: model.save has written %s/%.200s: the names DONE, "
+                          "sluice_state and sluice_files* are those of the library's own files; "
+                          "save under another name",
+                          path, entry->d_name);
         }
     }
-    close(fd);
+    closedir(entries);
     return st;
 }
 
@@ -124,8 +141,17 @@ typedef struct list_writer {
     sli_text text;
     uint8_t *chunk;
     const char *path;
+    uint32_t rank;
+    uint32_t world;
+    uint64_t files;       /* of all ranks */
     sluice_status status; /* with a text, of the entry that ended the walk */
 } list_writer;
+
+/* The rank that sums a file. */
+static uint32_t rank_of(const char *path, uint32_t world)
+{
+    return (uint32_t)(sli_hash_text(path) % world);
+}
 
 static int add_file(void *user, const sli_tree_entry *entry)
 {
@@ -133,7 +159,7 @@ static int add_file(void *user, const sli_tree_entry *entry)
     uint64_t bytes;
     uint32_t sum;
 
-    if (!entry->is_file) {
+    if (!entry->is_file || is_list(entry->path)) {
         return 0;
     }
     if (strchr(entry->path, '\n') != NULL) {
@@ -142,6 +168,10 @@ static int add_file(void *user, const sli_tree_entry *entry)
                              "name into %s: %.200s",
                              w->path, entry->path);
         return 1;
+    }
+    w->files++;
+    if (rank_of(entry->path, w->world) != w->rank) {
+        return 0;
     }
     if (sum_file(entry->at_fd, entry->name, w->chunk, &bytes, &sum) != 0) {
         w->status = sli_fail_errno(SLUICE_E_IO, errno, "checkpoint: cannot read %s/%.200s", w->path,
@@ -152,14 +182,16 @@ static int add_file(void *user, const sli_tree_entry *entry)
     return 0;
 }
 
-/* Makes the text of the list. */
-static sluice_status make_list(int at_fd, const char *name, const char *path, char **lines_out)
+/* Makes the lines of a rank's share. */
+static sluice_status make_part(int at_fd, const char *name, const char *path, uint32_t rank,
+                               uint32_t world, checkpoint_part *part)
 {
-    list_writer w = {.chunk = sli_calloc(1, CHUNK), .path = path, .status = SLUICE_OK};
+    list_writer w = {.chunk = sli_calloc(1, CHUNK), .path = path, .rank = rank, .world = world};
 
     if (w.chunk == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "checkpoint: a list of files");
     }
+    w.status = SLUICE_OK;
     if (sli_tree_walk(at_fd, name, add_file, &w) != 0 && w.status == SLUICE_OK) {
         w.status = sli_fail_errno(SLUICE_E_IO, errno, "checkpoint: cannot list %s", path);
     }
@@ -168,28 +200,104 @@ static sluice_status make_list(int at_fd, const char *name, const char *path, ch
         sli_text_free(&w.text);
         return w.status;
     }
+    part->files = w.files;
     sli_text_add(&w.text, "%s", "");
-    return sli_text_take(&w.text, lines_out);
+    return sli_text_take(&w.text, &part->lines);
 }
 
-sluice_status checkpoint_files_write(int at_fd, const char *name, const char *path,
-                                     uint64_t *sum_out)
+static sluice_status write_list(int at_fd, const char *name, const char *path, const char *list,
+                                const char *lines)
 {
-    char *lines = NULL;
-    sluice_status st = make_list(at_fd, name, path, &lines);
-    const int fd = st == SLUICE_OK ? sli_tree_open(at_fd, name) : -1;
+    const int fd = sli_tree_open(at_fd, name);
+    sluice_status st = SLUICE_OK;
 
-    if (st != SLUICE_OK) {
-        return st;
+    if (fd < 0 || sli_tree_write_file(fd, list, lines, strlen(lines)) != 0) {
+        st = sli_fail_errno(SLUICE_E_IO, errno, "checkpoint: cannot write %s/%s", path, list);
     }
-    if (fd < 0 || sli_tree_write_file(fd, CHECKPOINT_LIST, lines, strlen(lines)) != 0) {
-        st = sli_fail_errno(SLUICE_E_IO, errno, "checkpoint: cannot write %s/%s", path,
-                            CHECKPOINT_LIST);
-    }
-    *sum_out = sli_crc32c(0, lines, strlen(lines));
-    sluice_string_free(lines);
     if (fd >= 0) {
         close(fd);
+    }
+    return st;
+}
+
+static void name_part(uint32_t rank, char name_out[PART_SIZE])
+{
+    snprintf(name_out, PART_SIZE, "%s.%" PRIu32, CHECKPOINT_LIST, rank);
+}
+
+sluice_status checkpoint_files_sum(int at_fd, const char *name, const char *path, uint32_t rank,
+                                   uint32_t world, checkpoint_part *part)
+{
+    char file[PART_SIZE];
+    sluice_status st = make_part(at_fd, name, path, rank, world, part);
+
+    if (st != SLUICE_OK || rank == 0) {
+        return st;
+    }
+    name_part(rank, file);
+    st = write_list(at_fd, name, path, file, part->lines);
+    sluice_string_free(part->lines);
+    part->lines = NULL;
+    return st;
+}
+
+/* Adds the lines of the other ranks, and removes their files. */
+static sluice_status join_parts(int fd, const char *path, uint32_t world, checkpoint_part *part)
+{
+    sli_text text = {0};
+    sluice_status st = SLUICE_OK;
+
+    sli_text_add(&text, "%s", part->lines);
+    for (uint32_t rank = 1; st == SLUICE_OK && rank < world; rank++) {
+        char file[PART_SIZE];
+        char *lines = NULL;
+
+        name_part(rank, file);
+        st = checkpoint_file_read(fd, path, file, LIST_MOST, &lines);
+        if (st == SLUICE_OK && unlinkat(fd, file, 0) != 0) {
+            st = sli_fail_errno(SLUICE_E_IO, errno, "checkpoint: cannot remove %s/%s", path, file);
+        }
+        sli_text_add(&text, "%s", lines != NULL ? lines : "");
+        sli_free(lines);
+    }
+    if (st != SLUICE_OK) {
+        sli_text_free(&text);
+        return st;
+    }
+    sluice_string_free(part->lines);
+    part->lines = NULL;
+    return sli_text_take(&text, &part->lines);
+}
+
+static uint64_t count_lines(const char *lines)
+{
+    uint64_t count = 0;
+
+    for (; (lines = strchr(lines, '\n')) != NULL; lines++) {
+        count++;
+    }
+    return count;
+}
+
+sluice_status checkpoint_files_write(int at_fd, const char *name, const char *path, uint32_t world,
+                                     checkpoint_part *part, uint64_t *sum_out)
+{
+    const int fd = sli_tree_open(at_fd, name);
+    sluice_status st = fd >= 0
+                           ? join_parts(fd, path, world, part)
+                           : sli_fail_errno(SLUICE_E_IO, errno, "checkpoint: cannot open %s", path);
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (st == SLUICE_OK && count_lines(part->lines) != part->files) {
+        sluice_string_free(part->lines); /* a rank had an old listing of the folder */
+        part->lines = NULL;
+        st = make_part(at_fd, name, path, 0, 1, part);
+    }
+    if (st == SLUICE_OK) {
+        *sum_out = sli_crc32c(0, part->lines, strlen(part->lines));
+        st = write_list(at_fd, name, path, CHECKPOINT_LIST, part->lines);
     }
     return st;
 }
@@ -295,8 +403,7 @@ static sluice_status check_lines(int fd, const char *path, const checkpoint_chec
                             CHECKPOINT_LIST, next);
         }
         st = check_size(fd, path, &file);
-        if (st == SLUICE_OK && check->has_sums &&
-            sli_hash_text(file.path) % check->world == check->rank) {
+        if (st == SLUICE_OK && check->has_sums && rank_of(file.path, check->world) == check->rank) {
             st = check_sum(fd, path, &file, chunk);
         }
     }

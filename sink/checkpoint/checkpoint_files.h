@@ -27,10 +27,25 @@ typedef struct checkpoint_check {
     uint32_t world; /* ... but checks the sizes of all */
 } checkpoint_check;
 
-/* Writes the list of all files in the folder `name`, and returns the checksum of the list. `path`:
- * the folder's path, for error texts. Returns E_INVALID if a file's name contains a newline. */
-sluice_status checkpoint_files_write(int at_fd, const char *name, const char *path,
-                                     uint64_t *sum_out);
+/* The lines of the files that a rank has summed, and the number of files of all ranks. Zeroed: no
+ * lines. */
+typedef struct checkpoint_part {
+    char *lines; /* freed by sluice_string_free() */
+    uint64_t files;
+} checkpoint_part;
+
+/*
+ * Sums this rank's share of the files in the folder `name`, once all ranks have saved. Rank 0
+ * returns its lines; the other ranks write theirs to a file there. `path`: the folder's path, for
+ * error texts. Returns E_INVALID if a file's name contains a newline.
+ */
+sluice_status checkpoint_files_sum(int at_fd, const char *name, const char *path, uint32_t rank,
+                                   uint32_t world, checkpoint_part *part);
+
+/* On rank 0, once all ranks have summed: writes the list and returns its checksum. Sums all files
+ * itself if a rank did not see a file. */
+sluice_status checkpoint_files_write(int at_fd, const char *name, const char *path, uint32_t world,
+                                     checkpoint_part *part, uint64_t *sum_out);
 
 /* Checks the folder `name` against its list. Returns E_CORRUPT if a file is missing or differs, or
  * if the list is damaged. */
@@ -38,7 +53,7 @@ sluice_status checkpoint_files_check(int at_fd, const char *name, const char *pa
                                      const checkpoint_check *check);
 
 /* Returns E_INVALID if model.save has written one of the library's own files into the folder
- * `name`. */
+ * `name`, which are DONE, sluice_state and all names that begin with sluice_files. */
 sluice_status checkpoint_files_check_saved(int at_fd, const char *name, const char *path);
 
 /* Checks that the library's file `file` in the folder fd is a regular file; stores its size.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checkpoints of which something has changed since they were written, and files that save must not
  * write. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -286,6 +287,42 @@ static void ranks_share_the_sums(void)
     T_EQ(refused, 1);
 }
 
+/* A rank with an old listing of the folder leaves files out: rank 0 sums all. */
+static void a_part_that_lacks_files_is_made_up_for(void)
+{
+    const char *folder = t_folder();
+    checkpoint_check check = {.has_sums = true, .world = 1};
+    checkpoint_part part = {0};
+    char name[40];
+    int fd;
+
+    for (int i = 0; i < 16; i++) {
+        snprintf(name, sizeof(name), "x/part-%d", i);
+        t_write_file(t_path(folder, name), name, strlen(name));
+    }
+    fd = open(folder, O_RDONLY | O_DIRECTORY);
+    for (int lacks = 0; lacks < 2; lacks++) {
+        size_t size;
+        char *list;
+
+        T_OK(checkpoint_files_sum(fd, "x", "x", 1, 2, &part));
+        T_TRUE(part.lines == NULL && access(t_path(folder, "x/sluice_files.1"), F_OK) == 0);
+        if (lacks == 1) {
+            t_write_file(t_path(folder, "x/sluice_files.1"), "", 0);
+        }
+        T_OK(checkpoint_files_sum(fd, "x", "x", 0, 2, &part));
+        T_OK(checkpoint_files_write(fd, "x", "x", 2, &part, &check.sum));
+        sluice_string_free(part.lines);
+        part.lines = NULL;
+        T_EQ(access(t_path(folder, "x/sluice_files.1"), F_OK), -1);
+        list = bytes_of(t_path(folder, "x/sluice_files"), &size);
+        T_EQ(size, 10 * strlen("01234567 8 part-0\n") + 6 * strlen("01234567 9 part-10\n"));
+        free(list);
+        T_OK(checkpoint_files_check(fd, "x", "x", &check));
+    }
+    close(fd);
+}
+
 /* ---- the version before ---------------------------------------------------------------------- */
 
 static const char state_2[] =
@@ -312,8 +349,8 @@ static void a_state_of_version_2_is_read_and_that_is_said(void)
 
 static void save_must_not_write_the_files_of_the_library(void)
 {
-    static const char *const names[] = {"DONE",  "sluice_state",  "sluice_files",
-                                        "DONE/", "sluice_state/", "sluice_files/"};
+    static const char *const names[] = {"DONE",          "sluice_state",  "sluice_files",  "DONE/",
+                                        "sluice_state/", "sluice_files/", "sluice_files.1"};
     store_kit k;
 
     init(&k);
@@ -346,6 +383,7 @@ const t_test checkpoint_damage_tests[] = {
     T_TEST(a_damaged_checkpoint_keeps_the_previous_one),
     T_TEST(without_a_previous_one_a_copy_is_the_remedy),
     T_TEST(ranks_share_the_sums),
+    T_TEST(a_part_that_lacks_files_is_made_up_for),
     T_TEST(a_state_of_version_2_is_read_and_that_is_said),
     T_TEST(save_must_not_write_the_files_of_the_library),
     T_END,

@@ -143,6 +143,24 @@ static void expect_all_fail(uint32_t world, void (*prepare)(kit *k, ranks_member
     ranks_end(&ranks);
 }
 
+/* The rank that sums the file names it, the others end with that rank. */
+static void expect_one_fails(uint32_t world, const char *file)
+{
+    ranks_kit ranks;
+    uint32_t corrupt = 0;
+
+    rank_runs(&ranks, world, init);
+    for (uint32_t r = 0; r < world; r++) {
+        corrupt += outcome_of(&ranks, r)->status == SLUICE_E_CORRUPT;
+        T_TRUE(outcome_of(&ranks, r)->status == SLUICE_E_CORRUPT ||
+               outcome_of(&ranks, r)->status == SLUICE_E_RANK);
+        T_CONTAINS(outcome_of(&ranks, r)->error, file);
+        T_CONTAINS(outcome_of(&ranks, r)->error, " is damaged: ");
+    }
+    T_EQ(corrupt, 1);
+    ranks_end(&ranks);
+}
+
 static void a_missing_file_of_a_rank_is_named(void)
 {
     uint64_t seen[RANK_RUNS_PASSES][RANK_RUNS_SAMPLES] = {{0}};
@@ -155,6 +173,36 @@ static void a_missing_file_of_a_rank_is_named(void)
     }
     t_write_file(t_path(folder, "step-000000000007/part-2-of-3"), "", 0);
     expect_all_fail(3, init, 1, SLUICE_E_CORRUPT, "part-2-of-3 has 0 bytes, must be 8");
+}
+
+/* Each rank sums a part of the files; a flipped bit of any file is found. */
+static void a_damaged_file_of_a_rank_is_named(void)
+{
+    uint64_t seen[RANK_RUNS_PASSES][RANK_RUNS_SAMPLES] = {{0}};
+
+    begin("8", 7);
+    run_ranks(3, seen, 0);
+    T_EQ(access(t_path(folder, "step-000000000007/sluice_files"), F_OK), 0);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        char path[400];
+        char bytes[9] = "";
+        FILE *file;
+
+        snprintf(path, sizeof(path), "%s/step-000000000007/sluice_files.%u", folder, rank);
+        T_EQ(access(path, F_OK), -1);
+        snprintf(path, sizeof(path), "%s/step-000000000007/part-%u-of-3", folder, rank);
+        file = fopen(path, "rb");
+        T_TRUE(file != NULL);
+        T_EQ(fread(bytes, 1, sizeof(bytes), file), 8);
+        fclose(file);
+        bytes[3] ^= 4;
+        t_write_file(path, bytes, 8);
+        expect_one_fails(3, strrchr(path, '/') + 1);
+        bytes[3] ^= 4;
+        t_write_file(path, bytes, 8);
+    }
+    max_steps = 1;
+    run_ranks(3, seen, 0);
 }
 
 static void folder_of_its_own(kit *k, ranks_member *me)
@@ -437,6 +485,7 @@ const t_test ranks_checkpoint_tests[] = {
     T_TEST(a_training_goes_on_with_other_ranks),
     T_TEST(the_same_ranks_go_on_exactly),
     T_TEST(a_missing_file_of_a_rank_is_named),
+    T_TEST(a_damaged_file_of_a_rank_is_named),
     T_TEST(a_folder_that_ranks_do_not_share_is_refused),
     T_TEST(ranks_that_see_other_checkpoints_are_told),
     T_TEST(ranks_that_see_other_kinds_of_checkpoints_are_told),

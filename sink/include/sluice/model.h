@@ -80,7 +80,7 @@ typedef sluice_status (*sluice_step_fn)(const sluice_step *step, void *user);
 /**
  * Saves the model into files of its own choice in `folder`, or loads it from there. The folder
  * exists and, for save, is empty except for files of other ranks; the names `DONE`, `sluice_state`
- * and `sluice_files` in it are the library's (E_INVALID). load may be called with another `world`
+ * and `sluice_files*` in it are the library's (E_INVALID). load may be called with another `world`
  * than save was, once size and checksum of every file are those that were saved. Save everything
  * that later steps depend on; the library saves its own state. Called between steps, on the thread
  * that called sluice_train().
