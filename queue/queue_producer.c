@@ -88,11 +88,14 @@ bool sli_queue_await_room(sli_queue *queue, const sli_room_request *request)
 
     /*
      * The first `slots` batches never wait. Waiting for up to half of the slots is safe: that many
-     * are free by the time the consumer has reached the last published batch.
+     * are free by the time the consumer has released the last published batch, and a consumer that
+     * holds batches calls sli_queue_starve().
      */
     if (!queue->pull && request->seq > queue->slots) {
-        atomic_store_explicit(&queue->room_at,
-                              request->seq - queue->slots + (slots > 1 ? slots - 1 : 0),
+        const uint64_t first = request->seq - queue->slots;
+
+        atomic_store_explicit(&queue->room_first, first, memory_order_relaxed);
+        atomic_store_explicit(&queue->room_at, first + (slots > 1 ? slots - 1 : 0),
                               memory_order_relaxed);
     }
     atomic_store_explicit(&queue->room_wakes, 1, memory_order_relaxed);

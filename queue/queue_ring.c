@@ -50,6 +50,18 @@ void queue_made_room(sli_queue *queue)
     }
 }
 
+void sli_queue_starve(sli_queue *queue)
+{
+    const uint64_t consumed = sli_ring_load_acquire(queue->front.words.consumed);
+
+    /* Relaxed loads suffice, as in queue_made_room(): the last release came before. */
+    if (sli_event_has_waiters(&queue->front.room) &&
+        consumed >= atomic_load_explicit(&queue->room_first, memory_order_relaxed) &&
+        consumed < atomic_load_explicit(&queue->room_at, memory_order_relaxed)) {
+        sli_event_notify_some(&queue->front.room, 1);
+    }
+}
+
 /* The number of consecutive filled slots, starting with the oldest unreleased one. */
 static uint64_t ring_depth(const sli_ring *ring)
 {

@@ -104,8 +104,10 @@ struct sli_queue {
     _Atomic uint64_t batches_copied;
     _Atomic uint64_t copies;
     _Atomic uint64_t publishes;
+    _Atomic uint64_t room_first; /* `consumed` from which on the slot is free that workers wait for
+                                  */
     _Atomic uint64_t room_at;    /* workers that wait for a slot are woken once `consumed`
-                                    reaches this */
+                                    reaches this: as many slots are free as they asked for */
     _Atomic uint32_t room_wakes; /* workers to wake when a slot is freed */
     _Atomic bool polling;        /* a worker polls for slots that kernels release */
     _Atomic bool failed;         /* the copier has failed, and kernels may never see its error */

@@ -130,6 +130,13 @@ typedef struct sli_room_request {
  */
 bool sli_queue_await_room(sli_queue *queue, const sli_room_request *request);
 
+/*
+ * Called by the consumer if the next batch has not arrived while it may hold others, whose slots it
+ * does not release before: wakes a worker that waits for more free slots than there are, if the
+ * slot of its batch is free.
+ */
+void sli_queue_starve(sli_queue *queue);
+
 /* True if a worker waits for a slot. This is a relaxed load, by which callers can cheaply skip the
  * work before sli_queue_wake(). */
 bool sli_queue_has_waiters(const sli_queue *queue);

@@ -158,7 +158,11 @@ static sluice_status wait_for_batch(sluice_channel *channel, uint64_t seq, int64
 {
     const sluice_status st = sli_queue_wait(channel->data.queue, seq, 0, false);
 
-    return st == SLUICE_TIMEOUT ? wait_late(channel, seq, timeout_ms) : st;
+    if (st != SLUICE_TIMEOUT) {
+        return st;
+    }
+    sli_queue_starve(channel->data.queue);
+    return wait_late(channel, seq, timeout_ms);
 }
 
 /* True if all batches were fetched. Always false for a channel that cannot rewind: there the engine

@@ -3,18 +3,22 @@
  * Claims of rows (dataset/row_claims.h, dataset/engine_work.c) and the wait for room
  * (sli_queue_await_room(), queue_made_room()): workers claim runs of rows of batches that have a
  * slot, give back what is left of a run behind a slow row, and sleep where there is no room. What
- * the consumer releases wakes one of them, once there is enough to do.
+ * the consumer releases wakes one of them, once there is enough to do. The consumer may hold
+ * batches while it waits for the next one; if that one is late, it wakes a worker for any free slot
+ * (sli_queue_starve()).
  *
  * What must hold, of every interleaving: each row is filled once, END comes behind the last batch,
  * and no thread waits for ever. Whether a worker wakes others for what it leaves to them does not
  * matter for that, so it may or may not.
  *
  *   -DWORKERS=n -DSLOTS=n -DBATCHES=n -DROWS=n (of a batch) -DRUN=n (rows, at most)
+ *   -DHELD=n             batches that the consumer may hold while it waits, fewer than SLOTS
  *   -DBUG_LATE_PREPARE   room is looked for before the wait is announced, and not again
  *   -DBUG_PATIENCE       a worker may ask for more slots to be free than there are
  *   -DBUG_SPARE_LAST     rows that were given back are claimed only where there is room for others
  *   -DBUG_ONE_CLOSE      closing wakes one of several
  *   -DBUG_TWICE          rows that were given back stay with their worker, too
+ *   -DBUG_HELD           a consumer that holds batches wakes no worker
  */
 #ifndef WORKERS
 #define WORKERS 2
@@ -32,6 +36,10 @@
 #define RUN 2
 #endif
 
+#ifndef HELD
+#define HELD 0
+#endif
+
 #define ALL (BATCHES * ROWS) /* END is claimed as one more row */
 #ifdef BUG_PATIENCE
 #define MOST_PATIENCE (SLOTS + 1)
@@ -47,6 +55,7 @@ byte rows_done[BATCHES];
 bool published[BATCHES + 1];
 byte consumed;
 byte room_at; /* `consumed` from which on a worker is woken */
+byte room_first; /* `consumed` from which on the slot that it waits for is free */
 byte waiters;
 byte epoch;
 byte sleepers; /* a bit each */
@@ -124,7 +133,8 @@ inline await_room()
 {
     atomic {
         select(patience : 1 .. (MOST_PATIENCE > 1 -> MOST_PATIENCE : 1));
-        room_at = SEQ(next) - SLOTS + patience - 1;
+        room_first = SEQ(next) - SLOTS;
+        room_at = room_first + patience - 1;
         patience = 0
     }
     if
@@ -237,17 +247,37 @@ inline release(to)
     fi
 }
 
+/* sli_queue_starve() */
+inline starve()
+{
+    if
+    :: waiters > 0 && consumed >= room_first && consumed < room_at -> wake_one()
+    :: else
+    fi
+}
+
 active proctype consumer()
 {
     byte seq = 1;
 
     do
-    :: published[seq - 1] ->
+    :: true ->
+        if
+        :: published[seq - 1]
+        :: !published[seq - 1] ->
+#ifndef BUG_HELD
+            starve();
+#endif
+            published[seq - 1]
+        fi;
         if
         :: seq == BATCHES + 1 -> break
         :: else
         fi;
-        release(seq);
+        do
+        :: consumed < seq -> release(consumed + 1)
+        :: seq - consumed <= HELD -> break
+        od;
         seq++
     od;
     closed = true;

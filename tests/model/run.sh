@@ -17,6 +17,9 @@ ok|sl|claims||claims: two workers, two slots
 ok|sl|claims|SLOTS=4 BATCHES=6 ROWS=1|claims: two workers, four slots, a row each
 ok|s|claims|WORKERS=3 BATCHES=2|claims: three workers
 ok|sl|claims|ROWS=3 RUN=3 BATCHES=2|claims: runs of three rows
+ok|sl|claims|HELD=1|claims: the consumer holds a batch
+ok|sl|claims|WORKERS=1 SLOTS=4 BATCHES=6 ROWS=1 HELD=3|claims: one worker, the consumer holds all slots but one
+ok|s|claims|SLOTS=4 BATCHES=5 ROWS=1 HELD=3|claims: the consumer holds all slots but one
 ok|sl|ring|WORKERS=1 BATCHES=6|one worker, one ring, the slot is lent
 ok|sl|ring||two workers, one ring, the slot is lent
 ok|sl|ring|SLOTS=3 BATCHES=5 CONVERTS=1 SINK=4|two workers, three slots, GetNext converts
@@ -56,6 +59,7 @@ stuck|s|claims|BUG_LATE_PREPARE|mistake: room is looked for before the wait is a
 stuck|s|claims|BUG_PATIENCE|mistake: a worker wants more slots than there are
 cycle|l|claims|BUG_SPARE_LAST|mistake: rows that were given back wait for room
 stuck|s|claims|BUG_ONE_CLOSE WORKERS=4 ROWS=1 BATCHES=2|mistake: closing wakes one worker
+stuck|s|claims|BUG_HELD WORKERS=1 SLOTS=4 BATCHES=6 ROWS=1 HELD=3|mistake: a consumer that holds batches wakes no worker
 assert|s|claims|BUG_TWICE|mistake: rows that were given back are filled twice
 stuck|s|rewind|BUG_LATE_PREPARE|mistake: the rewind is looked for before the wait is announced
 stuck|s|rewind|BUG_SILENT|mistake: a rewind wakes no worker

@@ -159,6 +159,29 @@ static void no_worker_is_woken_before_there_is_enough_to_do(void)
     }
 }
 
+/* A consumer that holds batches may wait for the next one while fewer slots are free. */
+static void a_starving_consumer_wakes_a_worker_for_any_free_slot(void)
+{
+    for (int i = 0; i < BACKENDS; i++) {
+        waiter waiters[2];
+        fixture f;
+
+        start_waiters(&f, backends[i], waiters, 2, PLACES / 2);
+        sli_queue_starve(f.queue); /* there is no slot */
+        check_returned(0);
+        consume(&f, 1);
+        while (sli_queue_room(f.queue) < most_batches(&f) + 1) {
+            sched_yield();
+        }
+        check_returned(0);
+        sli_queue_starve(f.queue);
+        check_returned(1);
+        sli_queue_close(f.queue);
+        join_waiters(waiters, 2);
+        close_queue(&f);
+    }
+}
+
 static void workers_are_woken_for_something_else(void)
 {
     waiter waiters[MOST_WAITERS];
@@ -195,6 +218,7 @@ static void closing_wakes_all_of_them(void)
 const t_test queue_room_tests[] = {
     T_TEST(one_worker_is_woken_for_a_slot),
     T_TEST(no_worker_is_woken_before_there_is_enough_to_do),
+    T_TEST(a_starving_consumer_wakes_a_worker_for_any_free_slot),
     T_TEST(workers_are_woken_for_something_else),
     T_TEST(closing_wakes_all_of_them),
     T_END,

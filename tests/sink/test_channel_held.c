@@ -96,6 +96,33 @@ static void a_batch_stays_as_it_is_while_it_is_held(void)
     }
 }
 
+/* Also where samples cost so little that workers wait for half of the slots. */
+static void most_slots_may_be_held(void)
+{
+    enum { BATCHES = 4000, HELD = 6 };
+
+    for (size_t i = 0; i < 2 * COUNT(devices); i++) {
+        sluice_channel_config config = loop_kit_config(0, BATCHES);
+        const sluice_batch *batches[HELD] = {NULL};
+        loop_kit loop;
+
+        config.held = HELD;
+        config.slots = HELD + 2;
+        config.workers = (uint32_t)i / 2 + 1;
+        loop = loop_kit_open(device_of(i), "synthetic samples=64 shape=1,1,1 | batch 4", &config);
+        T_OK(sluice_channel_start(loop.channel));
+        for (uint64_t n = 0; n < BATCHES; n++) {
+            const sluice_batch **entry = &batches[n % HELD];
+
+            if (*entry != NULL) {
+                release(&loop, *entry);
+            }
+            T_OK(sluice_channel_get_next(loop.channel, NULL, 20000, entry));
+        }
+        loop_kit_close(&loop);
+    }
+}
+
 /* Where batches are not lent from their slots. */
 static void addresses_cycle_through_the_sets(void)
 {
@@ -353,6 +380,7 @@ static void sets_of_tensors_count_in_memory(void)
 
 const t_test channel_held_tests[] = {
     T_TEST(a_batch_stays_as_it_is_while_it_is_held),
+    T_TEST(most_slots_may_be_held),
     T_TEST(addresses_cycle_through_the_sets),
     T_TEST(one_batch_too_many_is_refused_at_once),
     T_TEST(a_batch_cannot_be_held_for_longer_than_there_are_slots),
