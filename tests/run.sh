@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds, and runs the tests: one compiler, a few minutes. With CI=true
-# everything: gcc and clang, the sanitizers, the core alone, the model checker, fuzzing, and in the time that
-# is left the README on bare systems (bare.sh), with the compiler of Debian 13. Logs are kept in build/run.
+# everything: gcc and clang, the sanitizers, the core alone, plain debug builds, the model checker, fuzzing, and in
+# the time that is left the README on bare systems (bare.sh), with the compiler of Debian 13. Logs are kept in build/run.
 # The last line is `N passed, N failed, N skipped`.
 set -u
 began=$(date +%s)
@@ -80,6 +80,15 @@ core_alone() {
         step core ctest --test-dir $folder -V -j "$jobs" -L unit
 }
 
+# plain_debug COMPILER: the library and the tool without a preset or optimisation, for a debugger, and two
+# tests of that tool. Some warnings and passes of a compiler run so only.
+plain_debug() {
+    folder=build/debug-$1
+    step "debug-$1-build" sh -c 'CC=$1 cmake -B "$2" -DCMAKE_BUILD_TYPE=Debug -DSLUICE_WERROR=ON -DSLUICE_CUDA=OFF &&
+        cmake --build "$2" -j "$3" --target sluice_tool' debug "$1" "$folder" "$jobs" &&
+        step "debug-$1" ctest --test-dir "$folder" -V -R '^(completion|inspect)$'
+}
+
 # fuzz_all: the targets of libFuzzer, each for SLUICE_FUZZ_SECONDS (15).
 fuzz_all() {
     step fuzz-build sh -c 'cmake --preset fuzz && cmake --build --preset fuzz -j "$1"' fuzz "$jobs" &&
@@ -110,6 +119,8 @@ else
     left_out="-E ^($once|cli|show|$one_thread)$"
     CC=gcc CXX=g++ build_and_test tsan --preset tsan $few
     CC=gcc core_alone
+    plain_debug gcc
+    plain_debug clang
     fuzz_all
     step bare sh tests/bare.sh --build-tests --budget $((began + bare_ends - $(date +%s))) trixie bookworm
 fi

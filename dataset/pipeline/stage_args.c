@@ -386,7 +386,8 @@ static void print_bytes(sli_text *text, uint64_t bytes)
         bytes /= 1024;
         unit++;
     }
-    sli_text_add(text, "%" PRIu64 "%.*s", bytes, unit > 0, unit > 0 ? &byte_units[unit - 1] : "");
+    sli_text_add(text, "%" PRIu64 "%s", bytes,
+                 (const char[]){unit > 0 ? byte_units[unit - 1] : '\0', '\0'});
 }
 
 static void print_seed(sli_text *text, uint64_t seed)

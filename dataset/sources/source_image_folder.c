@@ -538,7 +538,7 @@ static sluice_status folder_check(void *opaque)
     }
     if (length == 0 || e[length] != '\0') {
         return sli_fail(SLUICE_E_INVALID,
-                        "image_folder: extensions=%.100s: want such as jpg,jpeg,png, without dots",
+                        "image_folder: extensions=%.100s must be such as jpg,jpeg,png, without dots",
                         args->extensions);
     }
     return SLUICE_OK;

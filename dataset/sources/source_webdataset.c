@@ -399,7 +399,7 @@ static sluice_status web_check(void *opaque)
     }
     if (!is_field_list(args->label, true)) {
         return sli_fail(SLUICE_E_INVALID,
-                        "webdataset: label=%.100s: want one field such as cls, without dots, or "
+                        "webdataset: label=%.100s must be one field such as cls, without dots, or "
                         "none",
                         args->label);
     }

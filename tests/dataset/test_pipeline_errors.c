@@ -135,8 +135,8 @@ static const struct {
     {"synthetic | to_dtype i32", 12, "want f32, f16, bf16 or u8"},
     {"synthetic | batch 4 drop_remainder=yes", 20, "want true or false"},
     {"image_folder x extensions=.jpg", 0, "without dots"},
-    {"image_folder x extensions=jpg,", 0, "want such as jpg,jpeg,png"},
-    {"image_folder x extensions=''", 0, "want such as jpg,jpeg,png"},
+    {"image_folder x extensions=jpg,", 0, "must be such as jpg,jpeg,png"},
+    {"image_folder x extensions=''", 0, "must be such as jpg,jpeg,png"},
     /* places */
     {"take 3", 0, "take must come after a source"},
     {"decode", 0, "decode must come after a source"},
