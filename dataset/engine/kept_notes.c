@@ -65,17 +65,28 @@ static sluice_status fail_empty(const sli_plan *plan, uint64_t samples, uint64_t
 
 sluice_status kept_check_pass(const sli_plan *plan, const kept_pass_result *pass)
 {
-    if (pass->turns < pass->done) {
+    if (pass->turns < pass->done && !plan->details->kept.counts) {
         return fail_fewer(plan, pass->turns, pass->done);
     }
-    return pass->batches == 0 && pass->done == 0 ? fail_empty(plan, pass->candidates, pass->turns)
-                                                 : SLUICE_OK;
+    return plan_pass_is_empty(plan, pass->turns, pass->done)
+               ? fail_empty(plan, pass->candidates, pass->turns)
+               : SLUICE_OK;
 }
 
 void kept_note_repeat(const sli_plan *plan, uint64_t done)
 {
     const kept_stage stage = stage_of(plan);
 
+    if (plan->details->kept.counts) {
+        sli_log(SLUICE_LOG_INFO,
+                "%s: the length of a pass is unknown, so samples are read from the first one on: "
+                "the run begins after %llu %s",
+                stage == BY_PACK     ? "pack"
+                : stage == BY_BUCKET ? "bucket"
+                                     : "filters",
+                (unsigned long long)done, stage == BY_PACK ? "windows" : "samples that are kept");
+        return;
+    }
     sli_log(SLUICE_LOG_INFO,
             stage == BY_PACK ? "pack: documents are read again from the beginning of the pass: "
                                "%llu windows were done"

@@ -9,14 +9,13 @@
 typedef struct kept_pass_result {
     uint64_t candidates; /* samples before filtering */
     uint64_t turns;      /* rows over all ranks */
-    uint64_t done;       /* those of them that were done before the run */
-    uint64_t batches;    /* batches that the run makes of the others, on each rank */
+    uint64_t done;       /* those of them before the run; more if the run begins in a later pass */
 } kept_pass_result;
 
-/* E_INVALID: the pass has fewer rows than were done, or no batch although none was done. */
+/* E_INVALID: the pass has fewer rows than were done in the run that is resumed, or no batch. */
 sluice_status kept_check_pass(const sli_plan *plan, const kept_pass_result *pass);
 
-/* Log at level info that the work on samples of an earlier run is repeated, and its duration. */
+/* Log at level info that work on samples before the run is repeated, and its duration. */
 void kept_note_repeat(const sli_plan *plan, uint64_t done);
 void kept_note_repeated(const sli_plan *plan, uint64_t candidates, int64_t time_ns);
 

@@ -40,8 +40,8 @@ static void begin_candidates(kept_rows *rows, kept_claim *claim)
 {
     const uint64_t next = atomic_load_explicit(&rows->next, memory_order_relaxed);
 
-    if (next == 0 && kept_turns_done(rows, rows->pass) > 0) {
-        kept_note_repeat(rows->plan, kept_turns_done(rows, rows->pass));
+    if (next == 0 && rows->done > 0) {
+        kept_note_repeat(rows->plan, rows->done);
         rows->begin_ns = sli_now_ns();
     }
     claim->kind = KEPT_CANDIDATES;
@@ -78,6 +78,12 @@ static bool is_exhausted(const kept_rows *rows)
 {
     return rows->stream != NULL ? rows->exhausted
                                 : rows->most_passes > 0 && rows->pass == rows->most_passes;
+}
+
+/* True if all candidates are taken, and their choices made. */
+static bool has_ended(const kept_rows *rows)
+{
+    return is_exhausted(rows) && rows->ended == rows->pass;
 }
 
 /* Makes a claim of candidates if possible; for a stream only its beginning, since the caller reads
@@ -143,13 +149,16 @@ static bool try_take(kept_rows *rows, uint32_t most, kept_claim *claim)
         give_empty(rows, KEPT_PADDING, rows->base * size, claim);
         return true;
     }
+    if (has_ended(rows) && rows->done > 0) {
+        sli_error_take_first(plan_fail_short(rows->plan, rows->ended, rows->done), &rows->error);
+    }
     if (rows->error.status != SLUICE_OK) {
         give_empty(rows, KEPT_FAILED, UINT64_MAX, claim);
         claim->status = sli_error_raise(&rows->error);
         rows->over = true;
         return true;
     }
-    if (kept_is_full(rows) || (is_exhausted(rows) && rows->ended == rows->pass)) {
+    if (kept_is_full(rows) || has_ended(rows)) {
         claim->seq = rows->row / size + 1;
         rows->over = claim->seq > rows->batches || is_exhausted(rows);
         claim->kind = rows->over ? KEPT_END : KEPT_LIMIT;
@@ -278,9 +287,9 @@ void kept_rows_done(kept_rows *rows, stream_item *item)
 /* ---- choosing -------------------------------------------------------------------------------- */
 
 /* Logs the duration of the repeated work on samples of an earlier run, when it is complete. */
-static void note_walk(kept_rows *rows, uint64_t done)
+static void note_walk(kept_rows *rows)
 {
-    if (rows->begin_ns != 0 && rows->turn >= done) {
+    if (rows->begin_ns != 0 && rows->turn >= rows->done) {
         kept_note_repeated(rows->plan, rows->chosen, sli_now_ns() - rows->begin_ns);
         rows->begin_ns = 0;
     }
@@ -297,7 +306,6 @@ static bool call_choose(kept_rows *rows, kept_call *arg)
 {
     const kept_claim *claim = arg->of;
     const uint64_t pass = claim->pass - rows->plan->begin.pass;
-    const uint64_t done = kept_turns_done(rows, pass);
     kept_choice *choice = arg->choice;
 
     arg->result = false;
@@ -308,7 +316,7 @@ static bool call_choose(kept_rows *rows, kept_call *arg)
         return false;
     }
     arg->result = true;
-    if (!kept_give_rows(rows, done, claim, choice)) {
+    if (!kept_give_rows(rows, claim, choice)) {
         return true; /* neither later candidates nor later choices can get rows */
     }
     if (choice->error != NULL) {
@@ -317,7 +325,7 @@ static bool call_choose(kept_rows *rows, kept_call *arg)
         return true;
     }
     rows->chosen += claim->count;
-    note_walk(rows, done);
+    note_walk(rows);
     if (claim->ends_pass) {
         kept_end_pass(rows, choice);
     }
@@ -453,6 +461,7 @@ void kept_rows_rewind(kept_rows *rows, uint64_t base, uint64_t limit)
         rows->ended = 0;
         rows->pass_chosen = 0;
         rows->turn = 0;
+        rows->done = rows->plan->begin.done;
         rows->pass_row = base * rows->plan->batch_size;
         rows->begin_ns = 0;
         rows->error.status = SLUICE_OK;
@@ -509,6 +518,7 @@ sluice_status kept_rows_create(const sli_plan *plan, uint64_t batches, uint64_t 
     pthread_mutex_init(&rows->lock, NULL);
     rows->plan = plan;
     rows->batches = batches;
+    rows->done = plan->begin.done;
     rows->candidates = plan->details->all_ranks.length;
     rows->most_passes = passes;
     rows->limit = UINT64_MAX;

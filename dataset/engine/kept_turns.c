@@ -20,9 +20,9 @@ void kept_release_held(kept_rows *rows, uint64_t *whole)
 }
 
 /* Ends the hold on a batch if every rank has a turn for its last row. */
-static void end_round(kept_rows *rows, uint64_t done, uint64_t *whole)
+static void end_round(kept_rows *rows, uint64_t *whole)
 {
-    if (rows->turn > done && (rows->turn - done) % rows->plan->settings.world == 0) {
+    if (rows->turn > rows->done && (rows->turn - rows->done) % rows->plan->settings.world == 0) {
         kept_release_held(rows, whole);
     }
 }
@@ -31,13 +31,13 @@ static void end_round(kept_rows *rows, uint64_t done, uint64_t *whole)
  * Assigns the next turn to a kept sample or a window and, if the turn is this rank's, a row. Calls
  * end_round() afterwards, with pack once the window is complete. False: this rank has no row left.
  */
-static bool give_turn(kept_rows *rows, uint64_t done, uint64_t *row_out)
+static bool give_turn(kept_rows *rows, uint64_t *row_out)
 {
     const sli_run_settings *settings = &rows->plan->settings;
     const uint32_t size = rows->plan->batch_size;
-    const uint64_t turn = rows->turn - done;
+    const uint64_t turn = rows->turn - rows->done;
 
-    if (rows->turn < done) { /* done before the run */
+    if (rows->turn < rows->done) { /* done before the run */
         rows->turn++;
         return true;
     }
@@ -77,14 +77,14 @@ void kept_abandon_window(kept_rows *rows)
 }
 
 /* Assigns windows to the tokens of a document. False: this rank has no row left. */
-static bool give_windows(kept_rows *rows, uint64_t done, kept_document *document, uint64_t *whole)
+static bool give_windows(kept_rows *rows, kept_document *document, uint64_t *whole)
 {
     const plan_pack *pack = &rows->plan->details->pack;
     uint64_t from = 0;
 
     if (!pack->split && rows->open_at > 0 && document->length > pack->seq - rows->open_at) {
         end_window(rows, &document->open_row, &document->open_at);
-        end_round(rows, done, whole);
+        end_round(rows, whole);
     }
     while (from < document->length) {
         const uint64_t left = document->length - from;
@@ -92,7 +92,7 @@ static bool give_windows(kept_rows *rows, uint64_t done, kept_document *document
 
         if (rows->open_at == 0) {
             rows->open_count = 0;
-            if (!give_turn(rows, done, &rows->open_row)) {
+            if (!give_turn(rows, &rows->open_row)) {
                 return false;
             }
         }
@@ -110,7 +110,7 @@ static bool give_windows(kept_rows *rows, uint64_t done, kept_document *document
         if (rows->open_at == pack->seq) {
             rows->open_at = 0;
             rows->open_row = KEPT_NO_ROW;
-            end_round(rows, done, whole);
+            end_round(rows, whole);
         }
     }
     return true;
@@ -119,12 +119,12 @@ static bool give_windows(kept_rows *rows, uint64_t done, kept_document *document
 /* ---- batches of bucket ----------------------------------------------------------------------- */
 
 /* Gives the rows of a bucket the next turns. False: this rank has no row left. */
-static bool give_batch(kept_rows *rows, uint64_t done, uint32_t bucket)
+static bool give_batch(kept_rows *rows, uint32_t bucket)
 {
     const uint32_t size = rows->plan->batch_size;
     sluice_status st;
 
-    if (rows->turn < done) {
+    if (rows->turn < rows->done) {
         kept_buckets_empty(rows->buckets, bucket);
     } else if (kept_is_full(rows)) {
         return false;
@@ -139,14 +139,14 @@ static bool give_batch(kept_rows *rows, uint64_t done, uint32_t bucket)
 
 /* Ends a pass of bucket: makes a padded batch of each bucket that is not empty, or drops their
  * samples (drop_remainder). False: this rank has no row left. */
-static bool end_buckets(kept_rows *rows, uint64_t done)
+static bool end_buckets(kept_rows *rows)
 {
     uint32_t bucket = 0;
 
     while (kept_buckets_next(rows->buckets, &bucket)) {
         if (rows->plan->drop_remainder) {
             kept_buckets_empty(rows->buckets, bucket);
-        } else if (!give_batch(rows, done, bucket)) {
+        } else if (!give_batch(rows, bucket)) {
             return false;
         }
     }
@@ -154,13 +154,12 @@ static bool end_buckets(kept_rows *rows, uint64_t done)
 }
 
 /* Puts the kept candidates of a claim into their buckets. False: this rank has no row left. */
-static bool fill_buckets(kept_rows *rows, uint64_t done, const kept_claim *claim,
-                         kept_choice *choice)
+static bool fill_buckets(kept_rows *rows, const kept_claim *claim, kept_choice *choice)
 {
     for (uint32_t i = 0; i < claim->count; i++) {
         if (choice->keeps[i] &&
             kept_buckets_add(rows->buckets, choice->buckets[i], claim->first + i, &choice->held) &&
-            !give_batch(rows, done, choice->buckets[i])) {
+            !give_batch(rows, choice->buckets[i])) {
             return false;
         }
     }
@@ -170,27 +169,26 @@ static bool fill_buckets(kept_rows *rows, uint64_t done, const kept_claim *claim
 /* ---- candidates and passes ------------------------------------------------------------------- */
 
 /* Assigns a row to a kept sample. False: this rank has no row left. */
-static bool give_row(kept_rows *rows, uint64_t done, uint64_t *row_out, uint64_t *whole)
+static bool give_row(kept_rows *rows, uint64_t *row_out, uint64_t *whole)
 {
-    const bool given = give_turn(rows, done, row_out);
+    const bool given = give_turn(rows, row_out);
 
     if (given) {
-        end_round(rows, done, whole);
+        end_round(rows, whole);
     }
     return given;
 }
 
-bool kept_give_rows(kept_rows *rows, uint64_t done, const kept_claim *claim, kept_choice *choice)
+bool kept_give_rows(kept_rows *rows, const kept_claim *claim, kept_choice *choice)
 {
     const bool packs = rows->plan->details->pack.seq > 0;
 
     if (rows->buckets != NULL) {
-        return fill_buckets(rows, done, claim, choice) &&
-               (!claim->ends_pass || end_buckets(rows, done));
+        return fill_buckets(rows, claim, choice) && (!claim->ends_pass || end_buckets(rows));
     }
     for (uint32_t i = 0; i < claim->count; i++) {
-        if (packs ? !give_windows(rows, done, &choice->documents[i], &choice->whole)
-                  : choice->keeps[i] && !give_row(rows, done, &choice->rows[i], &choice->whole)) {
+        if (packs ? !give_windows(rows, &choice->documents[i], &choice->whole)
+                  : choice->keeps[i] && !give_row(rows, &choice->rows[i], &choice->whole)) {
             return false;
         }
     }
@@ -227,15 +225,13 @@ void kept_end_pass(kept_rows *rows, kept_choice *choice)
     const sli_plan *plan = rows->plan;
     const uint64_t pass = rows->ended++;
     const uint64_t candidates = rows->chosen - rows->pass_chosen;
-    const uint64_t done = kept_turns_done(rows, pass);
-    const uint64_t turns = rows->turn > done ? rows->turn - done : 0;
-    const uint64_t batches = plan_batches_in(plan, turns);
-    const uint64_t end = rows->pass_row + batches * plan->batch_size;
+    const uint64_t turns = rows->turn > rows->done ? rows->turn - rows->done : 0;
+    const uint64_t end = rows->pass_row + plan_batches_in(plan, turns) * plan->batch_size;
     sluice_status st =
-        kept_check_pass(plan, &(kept_pass_result){candidates, rows->turn, done, batches});
+        kept_check_pass(plan, &(kept_pass_result){candidates, rows->turn, rows->done});
 
     if (st == SLUICE_OK) {
-        st = pass_lengths_add(&plan->details->kept, pass, turns, batches);
+        st = plan_end_pass(plan, pass, rows->turn, &rows->done);
     }
     end_batch(rows, end, &choice->rest);
     end_window(rows, &choice->rest.open_row, &choice->rest.open_at);

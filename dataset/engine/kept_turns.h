@@ -33,6 +33,7 @@ struct kept_rows {
     uint64_t ended;       /* number of passes that have ended with a choice */
     uint64_t pass_chosen; /* `chosen` at the beginning of that pass */
     uint64_t turn;        /* samples kept in this pass so far, over all ranks */
+    uint64_t done;        /* those of this pass before the run: they get no rows */
     uint64_t row;         /* the next row of this rank, counted over all batches */
     uint64_t pass_row;    /* the first row of the pass, counted over all batches */
     uint64_t round;       /* number of rewinds */
@@ -58,12 +59,6 @@ struct kept_rows {
                          in progress */
 };
 
-/* Returns the number of turns that were done before this run, of a pass of the run. */
-static inline uint64_t kept_turns_done(const kept_rows *rows, uint64_t pass)
-{
-    return pass == 0 ? rows->plan->begin.done : 0;
-}
-
 /* True if all rows up to the last batch, or up to the limit, are assigned. */
 bool kept_is_full(const kept_rows *rows);
 
@@ -75,7 +70,7 @@ void kept_release_held(kept_rows *rows, uint64_t *whole);
 void kept_abandon_window(kept_rows *rows);
 
 /* Assigns rows to the candidates of a claim. False: this rank has no row left. */
-bool kept_give_rows(kept_rows *rows, uint64_t done, const kept_claim *claim, kept_choice *choice);
+bool kept_give_rows(kept_rows *rows, const kept_claim *claim, kept_choice *choice);
 
 /* Ends the pass after the choice for its last candidate. */
 void kept_end_pass(kept_rows *rows, kept_choice *choice);

@@ -17,6 +17,9 @@ struct sample_stream {
     sli_event changed;         /* notified when stopped or dropping changes */
     pthread_mutex_t lock;      /* guards the fields below */
     stream_passes passes;
+    uint64_t done;    /* samples of the pass before the run: of the current one, or the next */
+    uint64_t skipped; /* samples skipped since skip_ns */
+    int64_t skip_ns;  /* when skipping began; 0: nothing is skipped */
     uint64_t row;     /* next row to claim, counted through all batches */
     uint64_t base;    /* batches up to this one are abandoned */
     uint64_t limit;   /* no row of a later batch is claimed until a rewind */
@@ -28,47 +31,72 @@ struct sample_stream {
 
 /* ---- passes -------------------------------------------------------------------------------- */
 
-/* Ends the pass, whose length is known now. A pass without a batch is an error, and does not end;
- * unless its batches were done before this run. */
-static sluice_status end_pass(sample_stream *stream)
+/* Checks the pass that has just ended: it has as many samples as were done in the run that is
+ * resumed, and at least one batch. */
+static sluice_status check_pass(const sample_stream *stream)
 {
     const sli_plan *plan = stream->plan;
-    const uint64_t pass = stream->passes.ended;
-    const uint64_t done = pass == 0 ? plan->begin.done : 0;
     const uint64_t taken = stream->passes.taken;
-    const uint64_t turns = taken > done ? taken - done : 0;
-    const uint64_t batches = plan_batches_in(plan, turns);
-    sluice_status st = stream_passes_end(&stream->passes);
 
-    if (st == SLUICE_OK && batches == 0 && done == 0) {
+    if (taken < stream->done && !plan->details->kept.counts) {
         return sli_fail(SLUICE_E_INVALID,
-                        "no valid data in the dataset: a pass of the stream has %llu samples and "
-                        "no batch of %u%s",
-                        (unsigned long long)taken, plan->batch_size,
-                        taken > 0 ? "; drop_remainder=false keeps what is left" : "");
+                        "the stream has %llu samples in a pass of which %llu were done before; "
+                        "resume with the same data",
+                        (unsigned long long)taken, (unsigned long long)stream->done);
     }
-    return st == SLUICE_OK ? pass_lengths_add(&plan->details->kept, pass, turns, batches) : st;
-}
-
-/* Skips the samples of the first pass that were done before this run. */
-static sluice_status skip_done(sample_stream *stream, uint64_t samples)
-{
-    const int64_t start = sli_now_ns();
-    sluice_status st = SLUICE_OK;
-
-    if (samples == 0) {
+    if (!plan_pass_is_empty(plan, taken, stream->done)) {
         return SLUICE_OK;
     }
-    sli_log(SLUICE_LOG_INFO, "the stream is read from its beginning: %llu samples are skipped",
-            (unsigned long long)samples);
-    while (st == SLUICE_OK && stream->passes.taken < samples) {
+    return sli_fail(SLUICE_E_INVALID,
+                    "no valid data in the dataset: a pass of the stream has %llu samples and no "
+                    "batch of %u%s",
+                    (unsigned long long)taken, plan->batch_size,
+                    taken > 0 ? "; drop_remainder=false keeps what is left" : "");
+}
+
+/* Ends the pass, whose length is known now. */
+static sluice_status end_pass(sample_stream *stream)
+{
+    const uint64_t pass = stream->passes.ended;
+    sluice_status st = stream_passes_end(&stream->passes);
+
+    if (st == SLUICE_OK) {
+        st = check_pass(stream);
+    }
+    return st == SLUICE_OK ? plan_end_pass(stream->plan, pass, stream->passes.taken, &stream->done)
+                           : st;
+}
+
+/* Skips the samples of the pass before the run. The pass may end with them, or before. */
+static sluice_status skip_done(sample_stream *stream)
+{
+    sluice_status st = SLUICE_OK;
+
+    if (stream->done > 0 && stream->skip_ns == 0) {
+        stream->skip_ns = sli_now_ns();
+        stream->skipped = 0;
+        sli_log(SLUICE_LOG_INFO, "the stream is read from its beginning: %llu samples are skipped",
+                (unsigned long long)stream->done);
+    }
+    while (st == SLUICE_OK && stream->passes.taken < stream->done) {
         st = stream_passes_skip(&stream->passes);
     }
-    if (st == SLUICE_OK || st == SLUICE_END_OF_DATA) {
-        sli_log(SLUICE_LOG_INFO, "the stream: %llu samples were skipped in %.1f s",
-                (unsigned long long)stream->passes.taken, (double)(sli_now_ns() - start) / 1e9);
+    if (stream->skip_ns != 0) {
+        stream->skipped += stream->passes.taken;
     }
-    return st == SLUICE_END_OF_DATA ? end_pass(stream) : st;
+    if (st == SLUICE_END_OF_DATA) {
+        st = end_pass(stream); /* done is now that of the next pass */
+        if (stream->done > 0) {
+            return st;
+        }
+    }
+    if (st == SLUICE_OK && stream->skip_ns != 0) {
+        sli_log(SLUICE_LOG_INFO, "the stream: %llu samples were skipped in %.1f s",
+                (unsigned long long)stream->skipped,
+                (double)(sli_now_ns() - stream->skip_ns) / 1e9);
+        stream->skip_ns = 0;
+    }
+    return st;
 }
 
 /* Begins a pass. END_OF_DATA: there are no more passes. */
@@ -76,9 +104,10 @@ static sluice_status begin_pass(sample_stream *stream)
 {
     const sluice_status st = stream_passes_begin(&stream->passes);
 
-    return st == SLUICE_OK && stream->passes.ended == 0
-               ? skip_done(stream, stream->plan->begin.done)
-               : st;
+    if (st == SLUICE_END_OF_DATA && stream->done > 0) {
+        return plan_fail_short(stream->plan, stream->passes.ended, stream->done);
+    }
+    return st == SLUICE_OK ? skip_done(stream) : st;
 }
 
 /* ---- rows ---------------------------------------------------------------------------------- */
@@ -167,6 +196,7 @@ static void fill_claim(sample_stream *stream, stream_item *item, stream_claim *c
     }
     if (stream->rewound) {
         stream_passes_restart(&stream->passes);
+        stream->done = stream->plan->begin.done;
         stream->rewound = false;
     }
     claim->kind = stream->rest;
@@ -277,6 +307,7 @@ sluice_status sample_stream_create(const sli_plan *plan, uint64_t batches, uint6
     pthread_mutex_init(&stream->lock, NULL);
     stream->plan = plan;
     stream->batches = batches;
+    stream->done = plan->begin.done;
     stream->limit = UINT64_MAX;
     *stream_out = stream;
     return SLUICE_OK;

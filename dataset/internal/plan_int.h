@@ -107,6 +107,13 @@ sluice_status sli_plan_layout(const sli_plan *plan, sli_layout *layout_out);
  */
 sluice_status sli_plan_begin(sli_plan *plan, const sli_position *position, uint32_t group);
 
+/*
+ * Sets the run to begin after `batches` batches, counted from the first sample on; else as
+ * sli_plan_begin(). If the number of samples per pass is unknown, the engine reads them to count
+ * them, and the run may begin in a later pass.
+ */
+sluice_status sli_plan_begin_after(sli_plan *plan, uint64_t batches, uint32_t group);
+
 /* Returns the run's position after `batches` batches. */
 sli_position sli_plan_position(const sli_plan *plan, uint64_t batches);
 

@@ -107,6 +107,7 @@ sluice_status sli_plan_begin(sli_plan *plan, const sli_position *position, uint3
 
     if (sli_plan_uncounted(plan) != NULL) {
         plan->begin = *position;
+        pass_lengths_begin(&plan->details->kept, position->done, false);
         return check_buckets(plan, position);
     }
     if (batches == 0) {
@@ -126,12 +127,61 @@ sluice_status sli_plan_begin(sli_plan *plan, const sli_position *position, uint3
     return st;
 }
 
+sluice_status sli_plan_begin_after(sli_plan *plan, uint64_t batches, uint32_t group)
+{
+    sli_position position = {0, 0};
+
+    if (sli_plan_uncounted(plan) == NULL) {
+        position = sli_plan_position(plan, batches);
+        return sli_plan_begin(plan, &position, group);
+    }
+    if (__builtin_mul_overflow(batches, (uint64_t)plan->batch_size * plan->settings.world,
+                               &position.done)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "the run begins after %llu batches, more samples than 64 "
+                        "bits can count",
+                        (unsigned long long)batches);
+    }
+    plan->begin = position;
+    pass_lengths_begin(&plan->details->kept, position.done, true);
+    return SLUICE_OK;
+}
+
 /* Returns the number of batches on each rank for `samples` samples over all ranks. */
 uint64_t plan_batches_in(const sli_plan *plan, uint64_t samples)
 {
     const uint64_t round = (uint64_t)plan->batch_size * plan->settings.world;
 
     return samples / round + (!plan->drop_remainder && samples % round != 0);
+}
+
+sluice_status plan_end_pass(const sli_plan *plan, uint64_t number, uint64_t samples, uint64_t *done)
+{
+    pass_lengths *lengths = &plan->details->kept;
+    const uint64_t left = samples > *done ? samples - *done : 0;
+    const uint64_t whole = plan_batches_in(plan, samples) * plan->batch_size * plan->settings.world;
+
+    *done = lengths->counts && *done > whole ? *done - whole : 0;
+    if (*done > 0) { /* before the end of the pass is known to the host, which asks for it then */
+        pass_lengths_skip(lengths, number + 1, *done);
+    }
+    return pass_lengths_add(lengths, number, left, plan_batches_in(plan, left));
+}
+
+bool plan_pass_is_empty(const sli_plan *plan, uint64_t samples, uint64_t done)
+{
+    return (done == 0 || plan->details->kept.counts) && plan_batches_in(plan, samples) == 0;
+}
+
+sluice_status plan_fail_short(const sli_plan *plan, uint64_t passes, uint64_t done)
+{
+    const uint64_t rows = (uint64_t)plan->batch_size * plan->settings.world;
+
+    return sli_fail(SLUICE_E_INVALID,
+                    "the run begins after %llu batches, and the passes that it may read (%llu) "
+                    "have %llu; begin earlier, or allow more passes",
+                    (unsigned long long)(plan->begin.done / rows), (unsigned long long)passes,
+                    (unsigned long long)((plan->begin.done - done) / rows));
 }
 
 /* Returns the number of this rank's samples among `samples` samples over all ranks. */
@@ -151,7 +201,7 @@ static void locate_kept(const sli_plan *plan, uint64_t batch, batch_span *span_o
     *span_out = (batch_span){.pass = plan->begin.pass + pass.number,
                              .length = share_of(plan, pass.samples),
                              .first = (batch - pass.first_batch) * plan->batch_size,
-                             .done = pass.number == 0 ? plan->begin.done : 0};
+                             .done = pass.done};
 }
 
 void plan_locate(const sli_plan *plan, uint64_t batch, batch_span *span_out)
@@ -203,7 +253,7 @@ sli_position sli_plan_position_in(const sli_plan *plan, uint64_t pass, uint64_t 
     if (pass_lengths_end(lengths, number, &samples) != UINT64_MAX && done > samples) {
         done = samples; /* without the padding of the last batch */
     }
-    return (sli_position){pass, done + (number == 0 ? plan->begin.done : 0)};
+    return (sli_position){pass, done + pass_lengths_done(lengths, number)};
 }
 
 uint64_t sli_plan_passes(const sli_plan *plan, uint64_t batches)

@@ -27,6 +27,31 @@ void pass_lengths_free(pass_lengths *lengths)
     sli_free(lengths->runs);
 }
 
+void pass_lengths_begin(pass_lengths *lengths, uint64_t done, bool counts)
+{
+    lengths->first = 0;
+    lengths->done = done;
+    lengths->counts = counts;
+}
+
+void pass_lengths_skip(pass_lengths *lengths, uint64_t number, uint64_t done)
+{
+    pthread_mutex_lock(&lengths->lock);
+    lengths->first = number;
+    lengths->done = done;
+    pthread_mutex_unlock(&lengths->lock);
+}
+
+uint64_t pass_lengths_done(pass_lengths *lengths, uint64_t number)
+{
+    uint64_t done;
+
+    pthread_mutex_lock(&lengths->lock);
+    done = number == lengths->first ? lengths->done : 0;
+    pthread_mutex_unlock(&lengths->lock);
+    return done;
+}
+
 /* Finds the entry of a pass. NULL: the pass has not ended. */
 static const pass_run *find_pass(const pass_lengths *lengths, uint64_t number)
 {
@@ -85,7 +110,7 @@ sluice_status pass_lengths_add(pass_lengths *lengths, uint64_t number, uint64_t 
 
 kept_pass pass_lengths_find(pass_lengths *lengths, uint64_t batch)
 {
-    kept_pass pass = {0, 0, UINT64_MAX};
+    kept_pass pass = {0, 0, UINT64_MAX, 0};
 
     pthread_mutex_lock(&lengths->lock);
     for (size_t i = lengths->count; i-- > 0;) {
@@ -104,6 +129,7 @@ kept_pass pass_lengths_find(pass_lengths *lengths, uint64_t batch)
         pass.number += run->first;
         break;
     }
+    pass.done = pass.number == lengths->first ? lengths->done : 0;
     pthread_mutex_unlock(&lengths->lock);
     return pass;
 }

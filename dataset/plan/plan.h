@@ -319,6 +319,23 @@ void plan_note(sli_plan *plan, const char *text);
  */
 uint64_t plan_batches_in(const sli_plan *plan, uint64_t samples);
 
+/*
+ * For a stream, or with filters, pack or bucket: records the length of pass `number` of the run,
+ * from 0, when it ends. `samples`: those that are kept, over all ranks. *done: samples of the pass
+ * before the run; afterwards those of the next pass, if the run begins after more batches than this
+ * pass has. Returns as pass_lengths_add().
+ */
+sluice_status plan_end_pass(const sli_plan *plan, uint64_t number, uint64_t samples,
+                            uint64_t *done);
+
+/* True if a pass of `samples` samples, `done` of them before the run, has too few: it is an error.
+ */
+bool plan_pass_is_empty(const sli_plan *plan, uint64_t samples, uint64_t done);
+
+/* Fails since the passes that the run may read have ended, and `done` samples are left to skip.
+ * `passes`: how many there were. */
+sluice_status plan_fail_short(const sli_plan *plan, uint64_t passes, uint64_t done);
+
 void plan_locate(const sli_plan *plan, uint64_t batch, batch_span *span_out);
 
 /* The number of batches in an order, the same on every rank. */

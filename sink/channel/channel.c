@@ -132,24 +132,23 @@ static sluice_status read_position(const sluice_channel *channel,
 static sluice_status begin_plan(sluice_channel *channel, const sluice_channel_config *config)
 {
     sli_plan *plan = channel->data.plan;
-    sli_position position = sli_plan_position(plan, config->first_batch);
-    sluice_channel_position from;
+    sluice_channel_position from = {.batch = config->first_batch};
     sluice_status st = channel_identity_make(plan, &channel->maps, &channel->begin);
 
-    channel->begin.batch = config->first_batch;
     channel->begin.seed = config->seed;
     if (st == SLUICE_OK && config->position != NULL) {
         st = read_position(channel, config, &from);
-        channel->begin.batch = from.batch;
-        position = (sli_position){from.pass, from.samples};
     }
     if (st != SLUICE_OK) {
         return st;
     }
+    channel->begin.batch = from.batch;
     if (config->batches > UINT64_MAX - 1 - channel->begin.batch) {
         return sli_fail(SLUICE_E_INVALID, "more batches than 64 bits can count");
     }
-    return sli_plan_begin(plan, &position, 1);
+    return config->position != NULL
+               ? sli_plan_begin(plan, &(sli_position){from.pass, from.samples}, 1)
+               : sli_plan_begin_after(plan, config->first_batch, 1);
 }
 
 static sluice_status open_data(sluice_device *device, sluice_dataset *dataset,

@@ -53,8 +53,9 @@ static bool find_ends(const sink_request *request, sink_plan *plan)
     if (request->total_steps > 0 && request->total_steps < plan->end_step) {
         plan->end_step = request->total_steps;
     }
-    return plan->end_step == UINT64_MAX ||
-           !__builtin_mul_overflow(plan->end_step, request->micro_batches, &batches);
+    return !__builtin_mul_overflow(plan->first_step, request->micro_batches, &batches) &&
+           (plan->end_step == UINT64_MAX ||
+            !__builtin_mul_overflow(plan->end_step, request->micro_batches, &batches));
 }
 
 static sluice_status nothing_left(const sink_request *request, const sink_plan *plan)
@@ -155,6 +156,13 @@ void sink_plan_end_epoch(sink_plan *plan, uint64_t step)
 {
     plan->epoch = sink_plan_epoch(plan, step) + 1;
     plan->epoch_step = step;
+}
+
+void sink_plan_begin_in(sink_plan *plan, uint64_t pass, bool within)
+{
+    plan->epoch = pass;
+    plan->first_epoch = pass;
+    plan->epoch_step = within ? 0 : plan->first_step;
 }
 
 void sink_plan_end(sink_plan *plan, uint64_t step)

@@ -71,6 +71,9 @@ sluice_status sink_plan_make(const sink_request *request, sink_plan *plan_out);
 /* Ends the epoch and the run after `step` steps, because the data ended there. */
 void sink_plan_end(sink_plan *plan, uint64_t step);
 
+/* If `unknown`: the run begins in this pass, `within`: not at its first sample. */
+void sink_plan_begin_in(sink_plan *plan, uint64_t pass, bool within);
+
 /* If `unknown`: ends the epoch after `step` steps. No program may be running. */
 void sink_plan_end_epoch(sink_plan *plan, uint64_t step);
 

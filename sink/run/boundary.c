@@ -69,6 +69,18 @@ sluice_status boundary_resumed_pass(train_run *run)
     return st == SLUICE_OK ? checkpointing_write(run, false) : st;
 }
 
+sluice_status boundary_counted_passes(train_run *run)
+{
+    sluice_status st = SLUICE_OK;
+
+    while (!run->origin.resumed && run->config.start_step > 0 && run->passes.limits &&
+           (st = train_await_pass(run)) == SLUICE_END_OF_PASS) {
+        pass_epochs_skip(run);
+        st = SLUICE_OK;
+    }
+    return st;
+}
+
 sluice_status boundary_at_end(train_run *run)
 {
     sluice_status st = SLUICE_OK;

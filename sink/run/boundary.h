@@ -23,6 +23,10 @@ sluice_status boundary_finish(train_run *run);
  */
 sluice_status boundary_resumed_pass(train_run *run);
 
+/* For a run that begins after start_step: waits until the pass in which it begins is known, if its
+ * passes have unknown lengths. Call before the hooks. */
+sluice_status boundary_counted_passes(train_run *run);
+
 /* Performs the last actions of a run that ends without an error: the validation at_end and a
  * checkpoint. */
 sluice_status boundary_at_end(train_run *run);

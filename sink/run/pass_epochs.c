@@ -35,6 +35,15 @@ void pass_epochs_end(train_run *run)
     set_pass(run, run->passes.pass + 1);
 }
 
+void pass_epochs_skip(train_run *run)
+{
+    const uint64_t pass = run->passes.pass + 1;
+
+    sink_plan_begin_in(&run->plan.sinks, pass,
+                       sli_plan_position_in(run->feed.plan, pass, 0).done > 0);
+    set_pass(run, pass);
+}
+
 sli_position pass_epochs_position(const train_run *run)
 {
     const uint64_t steps = run->progress.step - run->plan.sinks.first_step;

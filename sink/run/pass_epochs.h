@@ -25,6 +25,9 @@ uint64_t pass_epochs_left(const train_run *run, uint64_t seq);
  * ends. */
 void pass_epochs_end(train_run *run);
 
+/* The run begins in a later pass: the current one has no batch after start_step. */
+void pass_epochs_skip(train_run *run);
+
 /* The run's position after the steps that have run. */
 sli_position pass_epochs_position(const train_run *run);
 

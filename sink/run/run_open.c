@@ -156,10 +156,7 @@ static sluice_status make_plan(train_run *run)
         st = plan_sinks(run);
     }
     if (st == SLUICE_OK && !run->origin.resumed) {
-        const sli_position begin =
-            sli_plan_position(plan, run->plan.sinks.first_step * config->micro_batches);
-
-        st = sli_plan_begin(plan, &begin, group);
+        st = sli_plan_begin_after(plan, run->plan.sinks.first_step * config->micro_batches, group);
     }
     pass_epochs_begin(run);
     return st;

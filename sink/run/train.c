@@ -160,6 +160,9 @@ static sluice_status train(train_run *run, sluice_report **report_out)
         st = train_start(run);
     }
     if (st == SLUICE_OK) {
+        st = boundary_counted_passes(run);
+    }
+    if (st == SLUICE_OK) {
         st = run_with_hooks(run);
     }
     sli_error_take(st, &error);

@@ -339,7 +339,7 @@ static void explain_and_log_say_what_is_done(void)
     sluice_string_free(text);
     sluice_log_set_level(SLUICE_LOG_INFO);
     kit_log_start(NULL, NULL);
-    t = record(dataset, &(run_options){.first_step = 3});
+    t = record(dataset, &(run_options){.first_step = 3, .resumes = true});
     log = kit_log_stop();
     sluice_log_set_level(SLUICE_LOG_WARN);
     T_STATUS(t.end, SLUICE_END_OF_DATA);

@@ -307,6 +307,48 @@ static void without_open_pass_there_is_one_pass(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Another pass of another length, and the bits of that pass. */
+static void the_passes_before_the_first_batch_may_vary(void)
+{
+    for (uint64_t first = 0; first < 20; first++) {
+        uint64_t left = first;
+        uint64_t pass = 0;
+        generator g = {.samples = 5, .varies_by = 3};
+        sluice_dataset *dataset = generator_dataset(&g, "skip 0");
+        engine_run run;
+
+        T_OK(sluice_dataset_add(dataset, "batch 2"));
+        while (left >= (5 + 3 * pass + 1) / 2) {
+            left -= (5 + 3 * pass + 1) / 2;
+            pass++;
+        }
+        open_run(&run, dataset, &(run_options){.batches = 3, .first_step = first});
+        T_OK(next_batch(&run));
+        T_EQ(run.input.header->pass, pass);
+        T_EQ(run.input.header->position, 2 * left);
+        T_EQ(*(const int64_t *)row_of(&run, 0, 0), pass * 1000 + 2 * left);
+        T_EQ(sli_plan_position(run.plan, 0).pass, pass);
+        T_EQ(sli_plan_position(run.plan, 0).done, 2 * left);
+        close_run(&run);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+/* A position of an earlier run is in its pass. */
+static void fewer_samples_than_were_done_are_an_error(void)
+{
+    generator g = {.samples = 20};
+    sluice_dataset *dataset = generator_dataset(&g, "skip 0");
+    tape t;
+
+    T_OK(sluice_dataset_add(dataset, "batch 4"));
+    t = record(dataset, &(run_options){.first_step = 6, .resumes = true, .passes = 2});
+    T_STATUS(t.end, SLUICE_E_INVALID);
+    T_CONTAINS(t.error, "the stream has 20 samples in a pass of which 24 were done before; resume");
+    free(t.bytes);
+    sluice_dataset_destroy(dataset);
+}
+
 static void two_runs_have_a_pass_each(void)
 {
     generator g = {.samples = SAMPLES};
@@ -447,6 +489,8 @@ const t_test custom_stream_tests[] = {
     T_TEST(a_pass_that_cannot_be_opened_ends_the_run),
     T_TEST(a_stop_wakes_a_function_that_waits_for_data),
     T_TEST(without_open_pass_there_is_one_pass),
+    T_TEST(the_passes_before_the_first_batch_may_vary),
+    T_TEST(fewer_samples_than_were_done_are_an_error),
     T_TEST(two_runs_have_a_pass_each),
     T_TEST(callbacks_of_both_kinds_are_refused),
     T_TEST(what_needs_numbers_is_refused_with_advice),

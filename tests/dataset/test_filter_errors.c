@@ -232,7 +232,7 @@ static void a_filter_that_keeps_less_than_was_done_is_told(void)
     T_OK(dataset_begin(&stage_script, "", &dataset));
     add_filter(dataset, "picky", play, NULL, &what);
     T_OK(sluice_dataset_batch(dataset, 2, true));
-    t = record(dataset, &(run_options){.first_step = 4});
+    t = record(dataset, &(run_options){.first_step = 4, .resumes = true});
     T_STATUS(t.end, SLUICE_E_INVALID);
     T_CONTAINS(t.error, "filter: it keeps 3 samples of a pass of which 8 were done before");
     free(t.bytes);
@@ -249,7 +249,7 @@ static void a_resumed_run_logs_how_long_filters_took(void)
     dataset = filtered_dataset(NULL, BY_LABEL, 4, true);
     sluice_log_set_level(SLUICE_LOG_INFO);
     kit_log_start(NULL, NULL);
-    t = record(dataset, &(run_options){.first_step = 3});
+    t = record(dataset, &(run_options){.first_step = 3, .resumes = true});
     log = kit_log_stop();
     sluice_log_set_level(SLUICE_LOG_WARN);
     T_STATUS(t.end, SLUICE_END_OF_DATA);

@@ -272,7 +272,7 @@ static void a_resumed_run_logs_how_long_reading_took(void)
     T_OK(sluice_dataset_add(dataset, "pack tokens 16 | batch 4"));
     sluice_log_set_level(SLUICE_LOG_INFO);
     kit_log_start(NULL, NULL);
-    t = record(dataset, &(run_options){.first_step = 3});
+    t = record(dataset, &(run_options){.first_step = 3, .resumes = true});
     log = kit_log_stop();
     sluice_log_set_level(SLUICE_LOG_WARN);
     T_STATUS(t.end, SLUICE_END_OF_DATA);
@@ -289,7 +289,7 @@ static void fewer_windows_than_were_done_are_an_error(void)
     tape t;
 
     T_OK(sluice_dataset_add(dataset, "take 5 | pack tokens 16 | batch 4"));
-    t = record(dataset, &(run_options){.first_step = 9});
+    t = record(dataset, &(run_options){.first_step = 9, .resumes = true});
     T_STATUS(t.end, SLUICE_E_INVALID);
     T_CONTAINS(t.error, "of a pass of which 36 were done before; resume with the same data");
     free(t.bytes);

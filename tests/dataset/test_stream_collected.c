@@ -216,24 +216,64 @@ static void an_endless_stream_gives_as_many_batches_as_are_asked_for(void)
     }
 }
 
-/* From any batch on. */
-static void a_run_may_begin_within_a_pass(void)
+/* From batch `first` of `want` on; the last of it, and later ones, are not there. */
+static void check_begin(bool is_stream, collected_stage stage, const char *batch, const tape *want,
+                        const run_options *options)
 {
-    for (collected_stage stage = 0; stage < STAGES; stage++) {
-        run_options options = {.workers = 2, .passes = 2, .batches = UINT64_MAX};
-        const tape want = record_one(true, stage, "batch 4", NULL, &options);
-        for (uint64_t first = 1; first < 10; first++) {
-            tape got;
+    const uint64_t first = options->first_step;
+    tape got = record_one(is_stream, stage, batch, NULL, options);
 
-            options.first_step = first;
-            options.workers = (uint32_t)first % 4 + 1;
-            got = record_one(true, stage, "batch 4", NULL, &options);
-            T_TRUE(got.size > 0 && got.size < want.size);
-            T_EQ(got.batches, want.batches - first);
-            T_EQ(memcmp(got.bytes, want.bytes + (want.size - got.size), got.size), 0);
-            free(got.bytes);
+    if (first > want->batches) {
+        T_STATUS(got.end, SLUICE_E_INVALID);
+        T_CONTAINS(got.error, "begin earlier, or allow more passes");
+    } else {
+        T_STATUS(got.end, SLUICE_END_OF_DATA);
+        T_EQ(got.batches, want->batches - first);
+        T_TRUE(got.size == 0 ||
+               memcmp(got.bytes, want->bytes + (want->size - got.size), got.size) == 0);
+    }
+    free(got.bytes);
+}
+
+/* From any batch on, of any pass; the last kind of pipeline is the source alone. */
+static void a_run_may_begin_after_any_batch(void)
+{
+    for (collected_stage stage = 0; stage <= STAGES; stage++) {
+        const char *const batch = stage % 2 == 0 ? "batch 12" : "batch 12 drop_remainder=true";
+
+        for (int is_stream = stage == STAGES; is_stream < 2; is_stream++) {
+            run_options options = {.workers = 2, .passes = 3, .batches = UINT64_MAX};
+            tape want = record_one(is_stream, stage, batch, NULL, &options);
+
+            T_TRUE(want.batches >= 3 * 3);
+            for (options.first_step = 1; options.first_step < want.batches + 3;
+                 options.first_step++) {
+                options.workers = (uint32_t)options.first_step % 4 + 1;
+                check_begin(is_stream, stage, batch, &want, &options);
+            }
+            free(want.bytes);
         }
-        free(want.bytes);
+    }
+}
+
+static void ranks_begin_after_the_same_batch(void)
+{
+    for (collected_stage stage = 0; stage <= STAGES; stage++) {
+        const char *const batch = stage % 2 == 1 ? "batch 3" : "batch 3 drop_remainder=true";
+
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            run_options options = {.workers = 2,
+                                   .passes = 2,
+                                   .batches = UINT64_MAX,
+                                   .settings = {.rank = rank, .world = 3}};
+            tape want = record_one(true, stage, batch, NULL, &options);
+
+            for (options.first_step = 1 + rank; options.first_step < want.batches + 2;
+                 options.first_step += 3) {
+                check_begin(true, stage, batch, &want, &options);
+            }
+            free(want.bytes);
+        }
     }
 }
 
@@ -395,10 +435,9 @@ static void all_ranks_end_after_the_same_batch(void)
                 .batches = UINT64_MAX,
                 .settings = {.rank = rank, .world = world, .on_error = SLI_ON_ERROR_ZERO}};
             generator g = {.samples = 50, .fault = OUT_OF_MEMORY};
-            sluice_dataset *dataset =
-                collected(&g, true, (collected_stage)(i % STAGES), "skip 0",
-                          i / STAGES < 4 ? "batch 1 drop_remainder=true"
-                                         : "batch 2 drop_remainder=true");
+            sluice_dataset *dataset = collected(&g, true, (collected_stage)(i % STAGES), "skip 0",
+                                                i / STAGES < 4 ? "batch 1 drop_remainder=true"
+                                                               : "batch 2 drop_remainder=true");
             const uint64_t got =
                 batches_to_error(dataset, &options, SLUICE_E_NO_MEMORY, "no room for anything");
 
@@ -530,7 +569,8 @@ const t_test stream_collected_tests[] = {
     T_TEST(ranks_take_turns),
     T_TEST(passes_may_differ_in_length),
     T_TEST(an_endless_stream_gives_as_many_batches_as_are_asked_for),
-    T_TEST(a_run_may_begin_within_a_pass),
+    T_TEST(a_run_may_begin_after_any_batch),
+    T_TEST(ranks_begin_after_the_same_batch),
     T_TEST(shards_in_sequence_give_what_their_index_gives),
     T_TEST(samples_that_wait_in_buckets_count_as_memory),
     T_TEST(bad_samples_are_those_of_samples_by_their_numbers),

@@ -272,12 +272,12 @@ static sluice_status make_queue(engine_run *run, const run_options *options)
     return st == SLUICE_OK ? sli_queue_start(run->queue, NULL) : st;
 }
 
-/* Goes on as a run does that has made `batches` batches. */
-static sluice_status begin(sli_plan *plan, uint64_t batches)
+static sluice_status begin(sli_plan *plan, const run_options *options)
 {
-    const sli_position position = sli_plan_position(plan, batches);
+    const sli_position position = sli_plan_position(plan, options->first_step);
 
-    return sli_plan_begin(plan, &position, 1);
+    return options->resumes ? sli_plan_begin(plan, &position, 1)
+                            : sli_plan_begin_after(plan, options->first_step, 1);
 }
 
 sluice_status start_run(engine_run *run, sluice_dataset *dataset, const run_options *options)
@@ -292,7 +292,7 @@ sluice_status start_run(engine_run *run, sluice_dataset *dataset, const run_opti
     st = sluice_device_open(options->device != NULL ? options->device : "host:0", &run->device);
     settings.copies = st == SLUICE_OK && !run->device->caps.host_memory;
     st = st == SLUICE_OK ? sli_plan_open(dataset, &settings, &run->plan) : st;
-    st = st == SLUICE_OK ? begin(run->plan, options->first_step) : st;
+    st = st == SLUICE_OK ? begin(run->plan, options) : st;
     st = st == SLUICE_OK ? sli_plan_layout(run->plan, &run->layout) : st;
     st = st == SLUICE_OK ? sli_topology_open(NULL, &run->topology) : st;
     st = st == SLUICE_OK ? sli_placement_plan(run->topology, &request, &run->placement) : st;

@@ -68,7 +68,8 @@ typedef struct run_options {
     uint32_t workers;   /* 0: 1 */
     uint32_t slots;     /* 0: 4 */
     sli_run_settings settings;
-    uint64_t first_step;
+    uint64_t first_step; /* the run begins after so many batches */
+    bool resumes;        /* it begins at the position that an earlier run has after them */
     uint64_t batches; /* 0: a pass; UINT64_MAX: without end */
     uint64_t passes;  /* of a stream; 0: one, or without end where batches are given */
 } run_options;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sluice_channel: the position of a loop, saved and resumed. */
+#include "collected_sets.h"
 #include "log_kit.h"
 #include "loop_kit.h"
 #include "stream_kit.h"
@@ -63,6 +64,37 @@ static void stop_and_resume_everywhere(sluice_dataset *dataset)
             loop_kit_check_same(&steps[i], &want[i]);
         }
         loop_kit_close(&loop);
+    }
+}
+
+/* config.first_batch of passes of unknown length, and a position after it. */
+static void a_loop_may_begin_in_a_later_pass(void)
+{
+    for (size_t m = 0; m < COLLECTED_MAKERS; m++) {
+        sluice_dataset *dataset = collected_makers[m]("batch 3");
+        sluice_channel_config config = loop_kit_config(0, 0);
+        kit_step want[BATCHES];
+        loop_kit loop = open_at(dataset, NULL);
+
+        read_steps(&loop, want, BATCHES);
+        loop_kit_close(&loop);
+        T_TRUE(want[BATCHES - 1].pass > 0);
+        for (uint64_t first = 1; first + 2 < BATCHES; first += 4) {
+            sluice_channel_position position;
+
+            config.first_batch = first;
+            config.seed = 7;
+            loop = loop_kit_open_dataset("host:0", dataset, &config);
+            T_OK(sluice_channel_start(loop.channel));
+            loop_kit_check_next(&loop, &want[first]);
+            position = position_of(&loop);
+            T_EQ(position.batch, first + 1);
+            loop_kit_close(&loop);
+            loop = open_at(dataset, &position);
+            loop_kit_check_next(&loop, &want[first + 1]);
+            loop_kit_close(&loop);
+        }
+        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -311,6 +343,7 @@ static void a_pipeline_of_any_length_has_an_identity(void)
 }
 
 const t_test channel_position_tests[] = {
+    T_TEST(a_loop_may_begin_in_a_later_pass),
     T_TEST(a_resumed_loop_has_the_bits_of_an_unbroken_one),
     T_TEST(a_loop_over_a_stream_is_resumed),
     T_TEST(a_position_is_of_the_next_batch),

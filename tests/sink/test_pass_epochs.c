@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Epochs that are passes of unknown length: streams, filters, pack and bucket. */
 #include <sched.h>
+#include <stdlib.h>
 
 #include "collected_kit.h"
 #include "collected_sets.h"
@@ -299,6 +300,64 @@ static void a_resumed_run_does_the_same(void)
     }
 }
 
+/* Copies the lines of a diary from a step on, without the epoch that ends before it. */
+static void keep_from(const char *from, uint64_t first, sli_text *to)
+{
+    for (const char *line = from; line != NULL && *line != '\0';) {
+        const char *end = strchr(line, '\n') + 1;
+
+        if (strtoull(line + 2, NULL, 10) >= first + (line[0] == 'e')) {
+            sli_text_add(to, "%.*s", (int)(end - line), line);
+        }
+        line = end;
+    }
+}
+
+/* After start_step, in any pass and every mode. */
+static void a_run_may_begin_in_a_later_pass(void)
+{
+    for (size_t m = 0; m < COLLECTED_MAKERS; m++) {
+        const char *const batch = m % 2 == 1 ? "batch 3" : "batch 3 drop_remainder=true";
+        diary whole;
+
+        diary_init(&whole, SLUICE_MODE_LOOP, EPOCHS);
+        diary_run(&whole, collected_makers[m](batch));
+        for (uint64_t i = 0; i < 5; i++) {
+            const uint64_t starts[] = {whole.epoch_ends[0] - 1, whole.epoch_ends[0],
+                                       whole.epoch_ends[0] + 1, whole.epoch_ends[1],
+                                       whole.epoch_ends[1] + 2};
+            sli_text want = {0};
+            diary d;
+
+            keep_from(whole.text.data, starts[i], &want);
+            diary_init(&d, collected_modes[(m + i) % COLLECTED_MODES], EPOCHS);
+            d.k.config.start_step = starts[i];
+            diary_run(&d, collected_makers[m](batch));
+            T_STR(d.text.data, want.data);
+            sli_text_free(&want);
+            diary_fini(&d);
+        }
+        diary_fini(&whole);
+    }
+}
+
+static void a_start_beyond_the_last_pass_is_an_error(void)
+{
+    for (size_t i = 0; i < COLLECTED_MODES; i++) {
+        sluice_dataset *dataset = collected_makers[i % COLLECTED_MAKERS]("batch 3");
+        diary d;
+
+        diary_init(&d, collected_modes[i], EPOCHS);
+        d.k.config.start_step = 1000;
+        d.k.dataset = dataset;
+        T_STATUS(kit_run(&d.k), SLUICE_E_INVALID);
+        T_CONTAINS(d.k.error, "the run begins after 1000 batches, and the passes that it may read "
+                              "(3) have ");
+        diary_fini(&d);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 /* From the checkpoint of an epoch, and with more epochs than the run before. */
 static void checkpoints_are_written_at_the_ends_of_passes(void)
 {
@@ -441,6 +500,8 @@ const t_test pass_epochs_tests[] = {
     T_TEST(the_next_pass_is_read_before_the_boundary),
     T_TEST(a_validation_comes_after_each_pass),
     T_TEST(a_resumed_run_does_the_same),
+    T_TEST(a_run_may_begin_in_a_later_pass),
+    T_TEST(a_start_beyond_the_last_pass_is_an_error),
     T_TEST(checkpoints_are_written_at_the_ends_of_passes),
     T_TEST(a_checkpoint_by_steps_comes_after_the_end_of_the_pass),
     T_TEST(ranks_end_their_epochs_at_the_same_steps),

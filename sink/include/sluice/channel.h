@@ -62,7 +62,8 @@ static inline void sluice_channel_position_init(sluice_channel_position *positio
 typedef struct sluice_channel_config {
     size_t struct_size;       /**< bytes; set by sluice_channel_config_init() */
     uint64_t first_batch;     /**< number of the first batch, as in a resumed run; a loop that saves
-                                   its position uses `position` */
+                                   its position uses `position`. Passes of unknown length are read
+                                   from the first one on to count them */
     uint64_t batches;         /**< number of batches, then END_OF_DATA; 0: no limit */
     uint64_t seed;            /**< of order and random transforms */
     uint32_t rank;            /**< rank of this process, if world is set */

@@ -286,7 +286,8 @@ typedef struct sluice_train_config {
     uint32_t world;        /**< number of processes that share each pass; 0: from the launcher, see
                               sluice_ranks_find() */
     uint64_t start_step; /**< steps done already, in addition to initial_epoch: the run begins like
-                            a resumed run */
+                            a resumed run. Passes of unknown length are read from the first one on
+                            to count them; the log says for how long */
     sluice_on_error on_error; /**< fail */
     bool digest;              /**< computes each step's digest; reads every byte once more */
     bool record_samples;      /**< stores each step's sample indices for hooks */
