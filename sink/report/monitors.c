@@ -45,7 +45,7 @@ static sluice_status make_monitor(FILE *file, uint64_t every, const sluice_callb
         return sli_fail(SLUICE_E_NO_MEMORY, "%s", function);
     }
     m->file = file;
-    m->every = every > 0 ? every : 1;
+    m->every = every;
     m->is_terminal = is_terminal(file);
     return callback_create(hooks, m, function, callback_out);
 }
@@ -75,6 +75,10 @@ sluice_status sluice_loss_monitor(FILE *file, uint64_t every, sluice_callback **
 {
     const sluice_callback hooks = {.records = loss_records};
 
+    if (every == 0) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_loss_monitor: every is 0; must be at least 1: "
+                                          "the loss is printed after every so many steps");
+    }
     return make_monitor(file, every, &hooks, "sluice_loss_monitor", callback_out);
 }
 
@@ -103,6 +107,16 @@ sluice_status sluice_time_monitor(FILE *file, sluice_callback **callback_out)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
+static sluice_status check_results(sluice_hook *hook, void *user)
+{
+    (void)user;
+    return hook->result_count > 0
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID,
+                          "sluice_validation_monitor: the run has no validation, so nothing would "
+                          "be printed; set config.validation, or leave the callback out");
+}
+
 static sluice_status show_results(sluice_hook *hook, void *user)
 {
     const monitor *m = user;
@@ -120,7 +134,7 @@ static sluice_status show_results(sluice_hook *hook, void *user)
 
 sluice_status sluice_validation_monitor(FILE *file, sluice_callback **callback_out)
 {
-    const sluice_callback hooks = {.validation = show_results};
+    const sluice_callback hooks = {.train_begin = check_results, .validation = show_results};
 
     return make_monitor(file, 1, &hooks, "sluice_validation_monitor", callback_out);
 }

@@ -162,6 +162,10 @@ sluice_status train_begin(train_run *run)
 
     train_fill_hook(run, &hook);
     hook.plan = run->plan.line;
+    if (run->validation.dataset != NULL || run->nested) { /* a mode check: see mode_check.c */
+        hook.result_names = run->model.result_names;
+        hook.result_count = run->model.result_count;
+    }
     return train_call_hooks(run, HOOK_TRAIN_BEGIN, &hook);
 }
 

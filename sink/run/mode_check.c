@@ -134,6 +134,7 @@ static void make_config(const mode_check *c, sluice_mode mode, sluice_train_conf
  */
 static sluice_status trace_steps(mode_check *c, sluice_mode mode)
 {
+    sluice_model model = c->run->model;
     sluice_train_config config;
     sluice_status st = agree_barrier(&c->run->ranks);
 
@@ -142,7 +143,10 @@ static sluice_status trace_steps(mode_check *c, sluice_mode mode)
     }
     make_config(c, mode, &config);
     c->got.count = 0;
-    st = nested_run(c->run->device, &c->run->model, c->run->feed.config.dataset, &config, NULL);
+    if (c->run->validation.dataset == NULL) {
+        model.result_count = 0; /* hooks are told the results that the whole run will have */
+    }
+    st = nested_run(c->run->device, &model, c->run->feed.config.dataset, &config, NULL);
     if (st < 0) {
         return sli_fail(st, "check, in %s mode: %.900s", sluice_mode_name(mode),
                         sluice_last_error());

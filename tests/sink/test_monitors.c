@@ -88,7 +88,7 @@ static void losses_are_printed_every_so_many_steps_in_every_mode(void)
          "epoch: 2 step: 6, loss is 0.166667, label is 5\n"},
         {3, 3, "epoch: 2 step: 6, loss is 0.166667, label is 5\n"},
         {100, 0, ""},
-        {0, 6,
+        {1, 6,
          "epoch: 2 step: 7, loss is 0.142857, label is 6\n"
          "epoch: 2 step: 8, loss is 0.125, label is 7\n"},
     };
@@ -513,6 +513,8 @@ static void monitors_want_a_file_and_a_place(void)
     sluice_callback *callback = NULL;
 
     T_STATUS(sluice_loss_monitor(NULL, 1, &callback), SLUICE_E_INVALID);
+    T_STATUS(sluice_loss_monitor(stderr, 0, &callback), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "every is 0; must be at least 1");
     T_STATUS(sluice_loss_monitor(stderr, 1, NULL), SLUICE_E_INVALID);
     T_STATUS(sluice_time_monitor(NULL, &callback), SLUICE_E_INVALID);
     T_STATUS(sluice_progress_bar(stderr, NULL), SLUICE_E_INVALID);

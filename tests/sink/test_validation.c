@@ -263,7 +263,95 @@ static void early_stopping_wants_a_result_that_is_there(void)
     T_OK(sluice_early_stopping("accuracy", true, 0, 1, &s.made));
     take_made(&s);
     T_STATUS(kit_run(&s.kit), SLUICE_E_INVALID);
+    T_CONTAINS(s.kit.error, "no result of validation and no output of the step is named accuracy; "
+                            "validation has label, one; the step has loss, label");
+    T_EQ(atomic_load(&s.kit.calls), 0);
     fini(&s);
+}
+
+/* Best in the fourth epoch: |epoch - 3| + 2. */
+static void worsen(kit *k, const sluice_step *step)
+{
+    const double epoch = (double)*step->epoch;
+
+    (void)k;
+    step->outputs[0] = (float)(2 + fabs(epoch - 3) + (*step->step % 2 == 0 ? 0.25 : -0.25));
+}
+
+static sluice_status save(void *user, const char *folder, uint32_t rank, uint32_t world)
+{
+    (void)rank;
+    (void)world;
+    return kit_save_state(user, folder);
+}
+
+static sluice_status load(void *user, const char *folder, uint32_t rank, uint32_t world)
+{
+    (void)rank;
+    (void)world;
+    return kit_load_state(user, folder);
+}
+
+/* As MindSpore's EarlyStopping(monitor="loss"), with and without a validation, which has other
+ * results. The mode check's runs begin as the run does. */
+static void early_stopping_takes_an_output_of_the_step(void)
+{
+    static const struct {
+        uint64_t patience;
+        bool validates;
+        uint64_t steps;
+    } cases[] = {{1, false, 150}, {3, false, 210}, {1, true, 150}};
+
+    for (size_t c = 0; c < COUNT(cases); c++) {
+        setting s;
+
+        init(&s, pipeline);
+        s.kit.in_step = worsen;
+        s.kit.validation.dataset = cases[c].validates ? s.dataset : NULL;
+        s.kit.config.check = true;
+        s.kit.model.save = save;
+        s.kit.model.load = load;
+        T_OK(sluice_early_stopping("loss", false, 0.5, cases[c].patience, &s.made));
+        take_made(&s);
+        T_STATUS(kit_run(&s.kit), SLUICE_STOPPED);
+        T_EQ(s.kit.report->stats.steps, cases[c].steps);
+        s.kit.validation.dataset = s.dataset;
+        fini(&s);
+    }
+}
+
+/* The runs of the mode check do not validate, but their hooks are told the results. */
+static void early_stopping_goes_with_a_mode_check(void)
+{
+    setting s;
+
+    init(&s, pipeline);
+    s.kit.model.eval = worsening;
+    s.kit.config.check = true;
+    s.kit.model.save = save;
+    s.kit.model.load = load;
+    T_OK(sluice_early_stopping("one", false, 0, 1, &s.made));
+    take_made(&s);
+    T_STATUS(kit_run(&s.kit), SLUICE_STOPPED);
+    fini(&s);
+}
+
+static void a_monitor_of_validation_wants_one(void)
+{
+    FILE *file = tmpfile();
+    setting s;
+
+    T_TRUE(file != NULL);
+    init(&s, pipeline);
+    s.kit.validation.dataset = NULL;
+    T_OK(sluice_validation_monitor(file, &s.made));
+    take_made(&s);
+    T_STATUS(kit_run(&s.kit), SLUICE_E_INVALID);
+    T_CONTAINS(s.kit.error, "the run has no validation, so nothing would be printed");
+    T_EQ(atomic_load(&s.kit.calls), 0);
+    s.kit.validation.dataset = s.dataset;
+    fini(&s);
+    fclose(file);
 }
 
 static void results_are_printed(void)
@@ -390,6 +478,9 @@ const t_test validation_tests[] = {
     T_TEST(a_hook_can_stop_the_run_by_its_results),
     T_TEST(early_stopping_ends_a_run_that_gets_no_better),
     T_TEST(early_stopping_wants_a_result_that_is_there),
+    T_TEST(early_stopping_takes_an_output_of_the_step),
+    T_TEST(early_stopping_goes_with_a_mode_check),
+    T_TEST(a_monitor_of_validation_wants_one),
     T_TEST(results_are_printed),
     T_TEST(settings_that_make_no_sense_are_refused),
     T_TEST(the_validation_set_is_checked_before_the_first_step),

@@ -133,8 +133,9 @@ typedef struct sluice_hook {
     const char *plan;                /**< train_begin: the run in one line, memory included */
     bool stop;                       /**< a hook sets it to end the run at this boundary */
     const double *results;           /**< validation: (result_count), means over result_samples */
-    const char *const *result_names; /**< validation: (result_count) */
-    uint32_t result_count;           /**< validation: number of results */
+    const char *const *result_names; /**< validation, train_begin: (result_count) */
+    uint32_t result_count;           /**< validation: number of results; train_begin: of those that
+                                        validations will have, 0 without config.validation */
     uint32_t micro_batches;          /**< batches of a step */
     uint64_t result_samples;         /**< validation: samples that were evaluated, each once */
     uint32_t rank;                   /**< rank of this process, from 0 */
@@ -403,9 +404,10 @@ SLUICE_API_CHECKED sluice_status sluice_train(sluice_device *device, const sluic
  */
 
 /**
- * Prints `epoch: 1 step: 100, loss is 0.523` after every `every` steps (0 is 1), counted from 1 at
- * the start of the training; other outputs follow. The file is borrowed.
+ * Prints `epoch: 1 step: 100, loss is 0.523` after every `every` steps, counted from 1 at the start
+ * of the training; other outputs follow. The file is borrowed.
  *
+ * Returns: also E_INVALID every is 0.
  * Threads: any.
  */
 SLUICE_API_CHECKED sluice_status sluice_loss_monitor(FILE *file, uint64_t every,
@@ -419,7 +421,8 @@ SLUICE_API_CHECKED sluice_status sluice_loss_monitor(FILE *file, uint64_t every,
 SLUICE_API_CHECKED sluice_status sluice_time_monitor(FILE *file, sluice_callback **callback_out);
 
 /**
- * Prints `validation: step 400, loss 0.5231, accuracy 0.8430 (1000 samples)` after validations.
+ * Prints `validation: step 400, loss 0.5231, accuracy 0.8430 (1000 samples)` after validations. A run
+ * without config.validation ends with E_INVALID.
  *
  * Threads: any.
  */
@@ -439,14 +442,19 @@ SLUICE_API_CHECKED sluice_status sluice_validation_monitor(FILE *file,
 SLUICE_API_CHECKED sluice_status sluice_json_log(const char *path, sluice_callback **callback_out);
 
 /**
- * Ends a run, with STOPPED, when a result of validation has not improved by more than min_delta for
- * `patience` validations in a row (0 is 1). Each run counts from its beginning, also a resumed one.
+ * Ends a run, with STOPPED, when a value has not improved by more than min_delta for `patience`
+ * times in a row (0 is 1). Each run counts from its beginning, also a resumed one.
  *
- * Returns: E_INVALID result or callback_out is NULL; a run whose validation has no result of that
- *          name ends with E_INVALID; E_NO_MEMORY.
+ * @param monitor  name of a result of validation, which counts after each validation; or, if the
+ *                 run has no such result, of an output of the step, whose mean over the steps of an
+ *                 epoch counts at its end. An output is that of this rank: config.agree stops the
+ *                 other ranks at the same step
+ *
+ * Returns: E_INVALID monitor or callback_out is NULL; a run with neither a result nor an output of
+ *          that name ends with E_INVALID before its first step; E_NO_MEMORY.
  * Threads: any.
  */
-SLUICE_API_CHECKED sluice_status sluice_early_stopping(const char *result, bool larger_is_better,
+SLUICE_API_CHECKED sluice_status sluice_early_stopping(const char *monitor, bool larger_is_better,
                                                        double min_delta, uint64_t patience,
                                                        sluice_callback **callback_out);
 
