@@ -400,15 +400,36 @@ static sluice_status read_text(const fields_shard *shard, int fd, const member_p
     return st;
 }
 
+/* Fails unless the array has as many rows as that of the field `rows_of`. */
+static sluice_status check_rows(const webfields *web, const fields_shard *shard, int fd, uint32_t i,
+                                const member_place *places, sample_io *io)
+{
+    const int rows_of = web->fields.fields[i].rows_of;
+    npy_header own;
+    npy_header other;
+    sluice_status st = read_npy_header(shard, fd, &places[i], io, &own);
+
+    if (st == SLUICE_OK) {
+        st = read_npy_header(shard, fd, &places[rows_of], io, &other);
+    }
+    return st != SLUICE_OK || own.shape[0] == other.shape[0]
+               ? st
+               : sli_fail(SLUICE_E_CORRUPT, "it has %llu rows and must have %llu, as %s has",
+                          (unsigned long long)own.shape[0], (unsigned long long)other.shape[0],
+                          web->fields.fields[rows_of].name);
+}
+
 /* Reads one field into those of its columns whose pointers are not NULL. The first image is read
  * into io unless data_out is NULL; further images and masks are skipped. */
 static sluice_status read_field(const webfields *web, const fields_shard *shard, int fd, uint32_t i,
-                                const member_place *place, sample_io *io, void *const *row,
+                                const member_place *places, sample_io *io, void *const *row,
                                 sample_data *data_out)
 {
     const web_field *field = &web->fields.fields[i];
+    const member_place *place = &places[i];
+    sluice_status st = SLUICE_OK;
     void *to = row[field->column];
-    int32_t *length = field->most > 0 ? row[field->column + 1] : NULL;
+    int32_t *length = web_field_has_length(field) ? row[field->column + 1] : NULL;
 
     if (place->offset == MEMBER_TWICE) {
         return sli_fail(SLUICE_E_CORRUPT, "it is there twice");
@@ -425,7 +446,12 @@ static sluice_status read_field(const webfields *web, const fields_shard *shard,
     case WEB_NUMBER:
         return read_number(shard, fd, place, to);
     case WEB_ARRAY:
-        return read_array(shard, fd, place, &web->types[i], field->most, io, to, length);
+        if (field->rows_of >= 0) {
+            st = check_rows(web, shard, fd, i, places, io);
+        }
+        return st == SLUICE_OK
+                   ? read_array(shard, fd, place, &web->types[i], field->most, io, to, length)
+                   : st;
     default:
         return read_text(shard, fd, place, field->most, to, length);
     }
@@ -446,7 +472,7 @@ static sluice_status read_fields(const webfields *web, uint64_t index, sample_io
         return st;
     }
     for (uint32_t i = 0; i < web->fields.count && st == SLUICE_OK; i++) {
-        st = read_field(web, shard, fd, i, &places[i], io, row, data_out);
+        st = read_field(web, shard, fd, i, places, io, row, data_out);
         if (st != SLUICE_OK) {
             st = member_error(shard, &web->fields.fields[i], st);
         }

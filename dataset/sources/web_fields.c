@@ -9,11 +9,13 @@
 
 static sluice_status bad_field(const char *text)
 {
-    return sli_fail(SLUICE_E_INVALID,
-                    "webdataset: fields: '%.100s' must be NAME:FIELD, such as image:jpg, "
-                    "seg:png@mask, label:cls, vector:npy, boxes:npy[100] with the most rows, or "
-                    "caption:txt[512] with the most bytes, at most %d",
-                    text, WEB_MOST_ROW);
+    return sli_fail(
+        SLUICE_E_INVALID,
+        "webdataset: fields: '%.100s' must be NAME:FIELD, such as image:jpg, "
+        "seg:png@mask, label:cls, vector:npy, boxes:boxes.npy[100] with the most rows, "
+        "classes:classes.npy[100]@boxes with as many rows, or caption:txt[512] with the "
+        "most bytes, at most %d",
+        text, WEB_MOST_ROW);
 }
 
 /* Returns the kind of a field by its extension. */
@@ -33,19 +35,24 @@ static web_kind kind_of(const char *field)
                                          : WEB_BYTES;
 }
 
-/* Parses a text that must be exactly "[N]". */
-static bool parse_most(const char *text, uint32_t *most_out)
+bool web_field_has_length(const web_field *field)
+{
+    return field->most > 0 && field->rows_of < 0;
+}
+
+/* Parses a text that begins with "[N]". Returns the rest; NULL: it does not. */
+static const char *parse_most(const char *text, uint32_t *most_out)
 {
     uint64_t most = 0;
 
     if (*text++ != '[') {
-        return false;
+        return NULL;
     }
     for (; *text >= '0' && *text <= '9' && most <= WEB_MOST_ROW; text++) {
         most = most * 10 + (uint64_t)(*text - '0');
     }
     *most_out = (uint32_t)most;
-    return strcmp(text, "]") == 0 && most > 0 && most <= WEB_MOST_ROW;
+    return *text == ']' && most > 0 && most <= WEB_MOST_ROW ? text + 1 : NULL;
 }
 
 /*
@@ -64,20 +71,38 @@ static const char *copy_until(const char *text, const char *stops, char *copy, s
     return text + length;
 }
 
-/* Parses what follows FIELD: nothing, "[N]" or "@mask". */
-static bool parse_rest(const char *rest, web_field *field)
+/* Finds the field of arrays whose number of rows another field has; -1: there is none. */
+static int find_rows(const web_fields *fields, const char *name, uint32_t most)
+{
+    for (uint32_t i = 0; i < fields->count; i++) {
+        const web_field *field = &fields->fields[i];
+
+        if (field->kind == WEB_ARRAY && field->most == most && field->rows_of < 0 &&
+            strcmp(field->name, name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+/* Parses what follows FIELD: nothing, "[N]", "[N]@ROWS" or "@mask". */
+static bool parse_rest(const web_fields *fields, const char *rest, web_field *field)
 {
     if (field->kind == WEB_IMAGE && strcmp(rest, "@mask") == 0) {
         field->kind = WEB_MASK;
         return true;
     }
     if (field->kind == WEB_BYTES || (field->kind == WEB_ARRAY && *rest != '\0')) {
-        return parse_most(rest, &field->most);
+        rest = parse_most(rest, &field->most);
     }
-    return *rest == '\0';
+    if (rest != NULL && field->kind == WEB_ARRAY && field->most > 0 && *rest == '@') {
+        field->rows_of = find_rows(fields, rest + 1, field->most);
+        return field->rows_of >= 0;
+    }
+    return rest != NULL && *rest == '\0';
 }
 
-static sluice_status parse_field(const char *text, web_field *field)
+static sluice_status parse_field(const web_fields *fields, const char *text, web_field *field)
 {
     const char *rest = copy_until(text, ":", field->name, sizeof(field->name));
 
@@ -89,7 +114,7 @@ static sluice_status parse_field(const char *text, web_field *field)
         return bad_field(text);
     }
     field->kind = kind_of(field->field);
-    return parse_rest(rest, field) ? SLUICE_OK : bad_field(text);
+    return parse_rest(fields, rest, field) ? SLUICE_OK : bad_field(text);
 }
 
 /* Fails if the field is listed already. */
@@ -112,13 +137,13 @@ sluice_status web_fields_parse(const char *text, web_fields *fields_out)
 
     for (bool more = true; more;) {
         const size_t length = strcspn(text, ",");
-        web_field field = {.most = 0};
+        web_field field = {.rows_of = -1};
         char one[128];
         sluice_status st;
 
         snprintf(one, sizeof(one), "%.*s", (int)(length < sizeof(one) ? length : sizeof(one)),
                  text);
-        st = length < sizeof(one) ? parse_field(one, &field) : bad_field(one);
+        st = length < sizeof(one) ? parse_field(&fields, one, &field) : bad_field(one);
         if (st == SLUICE_OK) {
             st = check_new(&fields, &field);
         }
@@ -131,7 +156,7 @@ sluice_status web_fields_parse(const char *text, web_fields *fields_out)
             images = true;
         }
         field.column = fields.column_count;
-        fields.column_count += field.most > 0 ? 2 : 1;
+        fields.column_count += web_field_has_length(&field) ? 2 : 1;
         if (fields.column_count > SLUICE_MAX_COLUMNS) {
             return sli_fail(
                 SLUICE_E_INVALID,
@@ -180,10 +205,12 @@ static sluice_status add_columns(const web_field *field, const sluice_column *ty
         break;
     }
     snprintf(column->name, sizeof(column->name), "%s", field->name);
-    if (field->most == 0) {
+    if (field->most > 0) {
+        column->shape[0] = field->most;
+    }
+    if (!web_field_has_length(field)) {
         return SLUICE_OK;
     }
-    column->shape[0] = field->most;
     info->rows = field->column + 2;
     column[1] = (sluice_column){.dtype = SLUICE_I32};
     return snprintf(column[1].name, sizeof(column[1].name), "%s_length", field->name) <

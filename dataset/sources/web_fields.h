@@ -9,6 +9,7 @@
  *     NAME:cls         an integer, i32
  *     NAME:npy         an array; dtype and shape are those of the first sample's array
  *     NAME:npy[N]      an array of up to N rows, of any number in each sample, and NAME_length i32
+ *     NAME:npy[N]@ROWS the same, with as many rows as ROWS has, an earlier NAME:npy[N]
  *     NAME:txt[N]      any other extension: up to N bytes, u8 (N), and NAME_length i32
  */
 #ifndef SLUICE_WEB_FIELDS_H
@@ -33,7 +34,8 @@ typedef struct web_field {
     char name[SLUICE_NAME_SIZE];
     char field[40];
     uint32_t most;   /* largest number of bytes, or of rows of an array; 0: the size is fixed */
-    uint32_t column; /* index of its column; most > 0: the next column is the length */
+    int rows_of;     /* the field that has as many rows in each sample; -1: none */
+    uint32_t column; /* index of its column; web_field_has_length(): the next one is the length */
 } web_field;
 
 typedef struct web_fields {
@@ -41,6 +43,9 @@ typedef struct web_fields {
     uint32_t column_count;
     web_field fields[SLUICE_MAX_COLUMNS];
 } web_fields;
+
+/* True if the field has a column NAME_length. */
+bool web_field_has_length(const web_field *field);
 
 /* Returns E_INVALID for a malformed list. The error text names the fault and a correct form. */
 sluice_status web_fields_parse(const char *text, web_fields *fields_out);

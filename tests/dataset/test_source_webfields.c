@@ -360,6 +360,33 @@ static void arrays_may_differ_in_their_rows(void)
                 "[N] must be at most 8388608");
 }
 
+/* NAME:npy[N]@ROWS, for what belongs to boxes: as many rows in each sample, and no length. */
+static void arrays_may_have_the_rows_of_another_one(void)
+{
+    static const char *const dicts[3][2] = {
+        {"'fortran_order': False, 'shape': (3, 2)", "'fortran_order': False, 'shape': (3, 2)"},
+        {"'fortran_order': False, 'shape': (0, 2)", "'fortran_order': False, 'shape': (0, 2)"},
+        {"'fortran_order': False, 'shape': (3, 2)", "'fortran_order': False, 'shape': (0, 2)"},
+    };
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    float a[8];
+    float b[8];
+    int32_t length = -1;
+    void *columns[] = {a, &length, b};
+
+    write_arrays(t_path(folder, "a.tar"), 3, dicts);
+    dataset = parse(folder, "fields=a:a.npy[4],b:b.npy[4]@a | batch 2");
+    for (uint32_t i = 0; i < 2; i++) {
+        T_OK(sluice_dataset_get(dataset, 1, 0, i, columns, NULL));
+        T_TRUE(length == (i == 0 ? 3 : 0) && b[5] == (i == 0 ? 5 : 0) && b[6] == 0);
+    }
+    T_STATUS(sluice_dataset_get(dataset, 1, 0, 2, columns, NULL), SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(), "member .b.npy in the shard");
+    T_CONTAINS(sluice_last_error(), "it has 0 rows and must have 3, as a has");
+    sluice_dataset_destroy(dataset);
+}
+
 static void members_that_are_there_twice_are_bad_samples(void)
 {
     const char *folder = t_folder();
@@ -416,6 +443,13 @@ static void bad_lists_of_fields_are_refused(void)
         {"a:npy[0]", "must be NAME:FIELD"},
         {"a:npy[5]x", "must be NAME:FIELD"},
         {"a:npy@mask", "must be NAME:FIELD"},
+        {"a:a.npy[5],b:b.npy[4]@a", "'b:b.npy[4]@a' must be NAME:FIELD"},
+        {"a:a.npy[5],b:b.npy[5]@c", "must be NAME:FIELD"},
+        {"b:b.npy[5]@a,a:a.npy[5]", "must be NAME:FIELD"},
+        {"a:a.npy,b:b.npy[5]@a", "must be NAME:FIELD"},
+        {"a:a.npy[5],b:b.npy@a", "must be NAME:FIELD"},
+        {"a:a.npy[5],b:b.npy[5]@a,c:c.npy[5]@b", "must be NAME:FIELD"},
+        {"a:txt[5],b:b.npy[5]@a", "must be NAME:FIELD"},
         {"a:cls@mask", "must be NAME:FIELD"},
         {"a:png@boxes", "must be NAME:FIELD"},
         {"a:cls,b:CLS", "CLS is there twice"},
@@ -482,6 +516,7 @@ const t_test source_webfields_tests[] = {
     T_TEST(bad_members_are_bad_samples),
     T_TEST(numbers_and_fortran_order_are_read),
     T_TEST(arrays_may_differ_in_their_rows),
+    T_TEST(arrays_may_have_the_rows_of_another_one),
     T_TEST(members_that_are_there_twice_are_bad_samples),
     T_TEST(a_shard_that_is_cut_off_is_refused),
     T_TEST(bad_lists_of_fields_are_refused),
