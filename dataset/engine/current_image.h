@@ -22,7 +22,7 @@ typedef struct current_image {
     image_view image;          /* while encoded, only the size and the channels are valid */
 } current_image;
 
-INLINED sluice_status open_image(sample_loader *loader, const sample_data *data,
+INLINED sluice_status open_image(sample_loader *loader, uint64_t sample, const sample_data *data,
                                  const dataset_stage *decode, current_image *current)
 {
     const decode_args *args;
@@ -42,8 +42,10 @@ INLINED sluice_status open_image(sample_loader *loader, const sample_data *data,
                                  &current->image.height);
     if (st == SLUICE_OK && args->mode == DECODE_INDEX) {
         st = image_decoder_want_indices(loader->decoder);
-    } else if (st == SLUICE_OK) {
-        st = opened_image_check(loader, args);
+    }
+    if (st == SLUICE_OK) {
+        st = opened_image_check(loader, sample, data, args, current->image.width,
+                                current->image.height);
     }
     if (st == SLUICE_OK && data->index != NULL) {
         image_decoder_use_index(loader->decoder, data->index);

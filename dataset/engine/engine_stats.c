@@ -40,6 +40,17 @@ void sli_engine_indexes(const sli_engine *engine, sli_index_counts *counts_out)
     }
 }
 
+void sli_engine_image_counts(const sli_engine *engine, sli_image_counts *counts_out)
+{
+    *counts_out = (sli_image_counts){{0}};
+    for (uint32_t i = 0; i < engine->worker_count; i++) {
+        for (uint32_t note = 0; note < SLI_IMAGE_NOTES; note++) {
+            counts_out->of[note] += atomic_load_explicit(&engine->loaders[i].image_notes[note],
+                                                         memory_order_relaxed);
+        }
+    }
+}
+
 bool sli_engine_cache(const sli_engine *engine, sli_cache_counts *counts_out)
 {
     const sluice_dataset *dataset = engine->plan->dataset;

@@ -1,9 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "opened_image.h"
 
+#include "exif.h"
+#include "log_int.h"
+#include "printable_int.h"
+#include "sample_reading.h"
 #include "status_int.h"
 
-sluice_status opened_image_check(sample_loader *loader, const decode_args *decode)
+const char *const sli_image_note_keys[SLI_IMAGE_NOTES] = {
+    [SLI_IMAGE_TURNED] = "turned",
+    [SLI_IMAGE_TRANSPARENT] = "transparent",
+    [SLI_IMAGE_CMYK] = "cmyk",
+    [SLI_IMAGE_FURTHER] = "further",
+};
+
+const char *const sli_image_note_texts[SLI_IMAGE_NOTES] = {
+    [SLI_IMAGE_TURNED] = "with an Exif orientation other than 1: pixels are used as stored, not "
+                         "turned (mogrify -auto-orient turns files)",
+    [SLI_IMAGE_TRANSPARENT] = "with transparency: blended onto black",
+    [SLI_IMAGE_CMYK] = "in CMYK: converted to RGB without a colour profile",
+    [SLI_IMAGE_FURTHER] = "in files with further images or frames: the first one is used",
+};
+
+/* Counts an image, and logs the first one of its kind. */
+static void note_image(sample_loader *loader, uint64_t sample, sli_image_note note)
+{
+    const uint32_t bit = UINT32_C(1) << note;
+    char raw[256];
+    char name[256];
+
+    sli_counter_add(&loader->image_notes[note], 1);
+    if ((atomic_load_explicit(&loader->plan->dataset->image_notes, memory_order_relaxed) & bit) !=
+            0 ||
+        (atomic_fetch_or_explicit(&loader->plan->dataset->image_notes, bit, memory_order_relaxed) &
+         bit) != 0) {
+        return;
+    }
+    sample_name(loader, sample, raw, sizeof(raw));
+    sli_printable(raw, SLI_ONE_LINE, name, sizeof(name));
+    sli_log(SLUICE_LOG_WARN, "decode: %s is the first image %s; the report counts such images",
+            name, sli_image_note_texts[note]);
+}
+
+/* Fails since the image has not the size that its annotations are for. */
+static sluice_status wrong_size(const sample_data *data, const image_facts *facts, uint32_t width,
+                                uint32_t height)
+{
+    if (exif_exchanges_sides(facts->orientation) && width == data->listed_height &&
+        height == data->listed_width) {
+        return sli_fail(SLUICE_E_CORRUPT,
+                        "the annotations are for %ux%u, the image turned by its Exif orientation "
+                        "%u, and pixels are used as stored, %ux%u; turn the file (mogrify "
+                        "-auto-orient)",
+                        data->listed_width, data->listed_height, facts->orientation, width, height);
+    }
+    return sli_fail(SLUICE_E_CORRUPT, "the image is %ux%u, and its annotations are for %ux%u",
+                    width, height, data->listed_width, data->listed_height);
+}
+
+sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const sample_data *data,
+                                 const decode_args *decode, uint32_t width, uint32_t height)
 {
     image_facts facts;
 
@@ -14,6 +70,22 @@ sluice_status opened_image_check(sample_loader *loader, const decode_args *decod
                         "the %s file has %u bits per channel, and images of a batch have 8; "
                         "decode depth=8 converts them, which drops the lower bits",
                         facts.format, facts.bits);
+    }
+    if (data->listed_width > 0 && data->listed_height > 0 &&
+        (width != data->listed_width || height != data->listed_height)) {
+        return wrong_size(data, &facts, width, height);
+    }
+    if (facts.orientation != EXIF_UPRIGHT) {
+        note_image(loader, sample, SLI_IMAGE_TURNED);
+    }
+    if (facts.transparent && decode->mode != DECODE_INDEX) {
+        note_image(loader, sample, SLI_IMAGE_TRANSPARENT);
+    }
+    if (facts.channels == 4 && !facts.transparent) {
+        note_image(loader, sample, SLI_IMAGE_CMYK);
+    }
+    if (facts.further) {
+        note_image(loader, sample, SLI_IMAGE_FURTHER);
     }
     return SLUICE_OK;
 }

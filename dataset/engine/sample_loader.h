@@ -11,6 +11,7 @@
 
 #include "fault_int.h"
 #include "image_decoder.h"
+#include "image_notes_int.h"
 #include "index_counts_int.h"
 #include "plan.h"
 #include "resample.h"
@@ -85,6 +86,7 @@ typedef struct sample_loader {
     bool drops;   /* drop the samples' pages from the page cache after use */
     worker_state state;
     worker_indexes indexes;
+    _Atomic uint64_t image_notes[SLI_IMAGE_NOTES]; /* images of each kind; read by any thread */
     sli_counters *counters[PLAN_PROFILED]; /* this worker's counters */
 } sample_loader;
 

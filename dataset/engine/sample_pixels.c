@@ -379,7 +379,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     if (plan->details->color_count > 0) {
         colors_draw(&loader->colors, plan, sample, pass, (uint32_t)column, 0);
     }
-    st = open_image(loader, data, partner != NULL ? partner->decode : plan->details->decode,
+    st = open_image(loader, sample, data, partner != NULL ? partner->decode : plan->details->decode,
                     &current);
     if (partner == NULL) {
         *way = (image_way){current.image.width,
@@ -504,7 +504,7 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
     uint64_t ticks = change_stage(loader, data->bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);
     current_image current = {.follows = !is_first, .is_extra = !is_first || task->tile > 0};
     sluice_status st =
-        open_image(loader, data, is_first ? details->decode : further->decode, &current);
+        open_image(loader, task->sample, data, is_first ? details->decode : further->decode, &current);
 
     if (is_first) {
         loader->way = (image_way){.width = current.image.width,

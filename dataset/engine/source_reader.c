@@ -30,7 +30,7 @@ struct sluice_reader {
 
 /* ---- headers of images ----------------------------------------------------------------------- */
 
-static const sli_struct info_struct = SLI_STRUCT(sluice_image_info, chroma_y);
+static const sli_struct info_struct = SLI_STRUCT(sluice_image_info, further);
 
 void sluice_image_info_init_size(sluice_image_info *info, size_t size)
 {
@@ -66,6 +66,8 @@ sluice_status sluice_image_header(const void *bytes, size_t size, sluice_image_i
         own.restart_interval = facts.restart_interval;
         own.chroma_x = facts.chroma_x;
         own.chroma_y = facts.chroma_y;
+        own.orientation = facts.orientation;
+        own.further = facts.further;
         st = sli_struct_write(&info_struct, call, &own, info);
     }
     image_decoder_destroy(decoder);

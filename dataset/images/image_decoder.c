@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "exif.h"
 #include "image_format.h"
 #include "status_int.h"
 
@@ -192,7 +193,7 @@ void image_decoder_describe(const image_decoder *decoder, image_facts *facts_out
 {
     const image_format *format = formats[decoder->current];
 
-    *facts_out = (image_facts){.format = format->name};
+    *facts_out = (image_facts){.format = format->name, .orientation = EXIF_UPRIGHT};
     format->describe(decoder->states[decoder->current], facts_out);
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "exif.h"
 #include "image_format.h"
 #include "jpeg_cut.h"
 #include "jpeg_guard.h"
@@ -21,8 +22,9 @@ enum { ROWS_AT_ONCE = 8 };
 enum { SMALL_SIDE = 64 };
 
 typedef struct jpeg_decoder {
-    struct jpeg_decompress_struct info;
+    struct jpeg_decompress_struct info; /* the first field: see read_app1() */
     jpeg_guard guard;
+    uint32_t orientation; /* of the open file, by its Exif data */
     bool gray;
     jpeg_scans scans;     /* completeness of the scans of the last decoded file */
     bool lacks_index;     /* the last region was decoded from the beginning of the file, although an
@@ -61,6 +63,34 @@ static void jpeg_destroy_state(void *state)
     sli_free(decoder);
 }
 
+/*
+ * Takes the orientation from a segment APP1, and skips it. The bytes of the whole file are in
+ * memory, so the segment is read where it lies. libjpeg calls this after the marker.
+ */
+static boolean read_app1(j_decompress_ptr info)
+{
+    static const uint8_t exif[] = {'E', 'x', 'i', 'f', 0, 0};
+    jpeg_decoder *decoder = (jpeg_decoder *)(void *)info;
+    struct jpeg_source_mgr *source = info->src;
+    long length = 0;
+
+    for (int i = 0; i < 2; i++) {
+        if (source->bytes_in_buffer == 0) {
+            source->fill_input_buffer(info);
+        }
+        length = length << 8 | *source->next_input_byte++;
+        source->bytes_in_buffer--;
+    }
+    length -= 2;
+    if (length > (long)sizeof(exif) && (size_t)length <= source->bytes_in_buffer &&
+        memcmp(source->next_input_byte, exif, sizeof(exif)) == 0) {
+        decoder->orientation =
+            exif_orientation(source->next_input_byte + sizeof(exif), (size_t)length - sizeof(exif));
+    }
+    source->skip_input_data(info, length);
+    return TRUE;
+}
+
 /* Reads the headers of a JPEG file in memory. */
 static sluice_status open_bytes(jpeg_decoder *decoder, const uint8_t *bytes, size_t size)
 {
@@ -70,6 +100,7 @@ static sluice_status open_bytes(jpeg_decoder *decoder, const uint8_t *bytes, siz
         return jpeg_guard_failed(&decoder->guard, info);
     }
     jpeg_guard_begin(&decoder->guard, info, bytes, size);
+    jpeg_set_marker_processor(info, JPEG_APP0 + 1, read_app1);
     jpeg_read_header(info, TRUE);
     decoder->guard.pixels = (uint64_t)info->image_width * info->image_height;
     return decoder->guard.pixels <= decoder->guard.max_pixels
@@ -89,6 +120,7 @@ static sluice_status jpeg_open(void *state, const uint8_t *bytes, size_t size, u
     decoder->size = size;
     decoder->index = NULL;
     decoder->divisor = 1;
+    decoder->orientation = EXIF_UPRIGHT;
     st = open_bytes(decoder, bytes, size);
     if (st == SLUICE_OK) {
         *width_out = decoder->info.image_width;
@@ -457,8 +489,10 @@ static bool jpeg_lacks_index(const void *state)
 
 static void jpeg_describe(const void *state, image_facts *facts)
 {
-    const struct jpeg_decompress_struct *info = &((const jpeg_decoder *)state)->info;
+    const jpeg_decoder *decoder = state;
+    const struct jpeg_decompress_struct *info = &decoder->info;
 
+    facts->orientation = decoder->orientation;
     facts->channels = (uint32_t)info->num_components;
     facts->bits = (uint32_t)info->data_precision;
     facts->progressive = info->progressive_mode;

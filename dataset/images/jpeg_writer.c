@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "exif.h"
 #include "status_int.h"
 
 /* Initial size of the output buffer. */
@@ -158,6 +159,12 @@ static bool encode_image(jpeg_encoder *e, const image_view *image, const jpeg_en
     jpeg_sink_begin(&e->sink, &e->info, SIZE_MAX / 4);
     configure_encoder(&e->info, image, encoding);
     jpeg_start_compress(&e->info, TRUE);
+    if (encoding->orientation != EXIF_UPRIGHT) {
+        uint8_t exif[EXIF_SEGMENT];
+
+        exif_write(encoding->orientation, exif);
+        jpeg_write_marker(&e->info, JPEG_APP0 + 1, exif, sizeof(exif));
+    }
     write_lines(&e->info, image);
     jpeg_finish_compress(&e->info);
     return true;

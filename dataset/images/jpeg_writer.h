@@ -45,9 +45,10 @@ uint32_t jpeg_restart_interval(uint32_t image_width, uint32_t image_height, uint
 
 /* Encoding options. */
 typedef struct jpeg_encoding {
-    uint32_t quality;  /* 1 to 100 */
-    bool halve_chroma; /* true: 4:2:0 chroma subsampling; false: 4:4:4 */
-    uint32_t interval; /* pixels between restart markers; 0: no markers */
+    uint32_t quality;     /* 1 to 100 */
+    bool halve_chroma;    /* true: 4:2:0 chroma subsampling; false: 4:4:4 */
+    uint32_t interval;    /* pixels between restart markers; 0: no markers */
+    uint32_t orientation; /* of its Exif data (exif.h); 1: it has none */
 } jpeg_encoding;
 
 /*

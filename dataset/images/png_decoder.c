@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "exif.h"
 #include "image_format.h"
 #include "status_int.h"
 
@@ -24,7 +25,9 @@ typedef struct png_decoder {
     char text[160]; /* message of the last failure */
     const uint8_t *bytes;
     size_t left;
-    bool has_lines; /* all lines of the image were read */
+    uint32_t orientation; /* by the chunk eXIf */
+    bool animated;        /* there is a chunk acTL */
+    bool has_lines;       /* all lines of the image were read */
     bool gray;
     bool indices;       /* pixels are palette indices or gray values as stored, not expanded or
                            scaled */
@@ -125,6 +128,32 @@ static void read_header(png_decoder *decoder)
     png_read_info(png, decoder->info);
 }
 
+/*
+ * Finds chunks that libpng is told to skip: eXIf, which may come after the pixels, and acTL of
+ * animated files. Other chunks are stepped over by their lengths.
+ */
+static void find_chunks(png_decoder *decoder, const uint8_t *bytes, size_t size)
+{
+    enum { SIGNATURE = 8, HEAD = 8, CHECKSUM = 4 };
+    size_t at = SIGNATURE;
+
+    decoder->orientation = EXIF_UPRIGHT;
+    decoder->animated = false;
+    while (at <= size && size - at >= HEAD + CHECKSUM) {
+        const uint8_t *chunk = bytes + at;
+        const size_t length = png_get_uint_32(chunk);
+
+        if (length > size - at - HEAD - CHECKSUM) {
+            return;
+        }
+        if (memcmp(chunk + 4, "eXIf", 4) == 0) {
+            decoder->orientation = exif_orientation(chunk + HEAD, length);
+        }
+        decoder->animated = decoder->animated || memcmp(chunk + 4, "acTL", 4) == 0;
+        at += HEAD + length + CHECKSUM;
+    }
+}
+
 static sluice_status png_open(void *state, const uint8_t *bytes, size_t size, uint64_t max_pixels,
                               bool gray, uint32_t *width_out, uint32_t *height_out)
 {
@@ -158,6 +187,7 @@ static sluice_status png_open(void *state, const uint8_t *bytes, size_t size, ui
         return sli_fail(SLUICE_E_UNSUPPORTED, "the image is %ux%u; sides go up to %d", width,
                         height, MAX_SIDE);
     }
+    find_chunks(decoder, bytes, size);
     *width_out = width;
     *height_out = height;
     return SLUICE_OK;
@@ -287,6 +317,11 @@ static void png_describe(const void *state, image_facts *facts)
 {
     const png_decoder *decoder = state;
 
+    facts->orientation = decoder->orientation;
+    facts->further = decoder->animated;
+    facts->transparent =
+        (png_get_color_type(decoder->png, decoder->info) & PNG_COLOR_MASK_ALPHA) != 0 ||
+        png_get_valid(decoder->png, decoder->info, PNG_INFO_tRNS) != 0;
     facts->palette = png_get_color_type(decoder->png, decoder->info) == PNG_COLOR_TYPE_PALETTE;
     facts->channels = png_get_channels(decoder->png, decoder->info);
     facts->bits = png_get_bit_depth(decoder->png, decoder->info);

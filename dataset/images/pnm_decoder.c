@@ -12,7 +12,11 @@
 #include "image_format.h"
 #include "status_int.h"
 
-enum { MAX_SIDE = 1000000, MOST_VALUE = 65535 };
+enum {
+    MAX_SIDE = 1000000,
+    MOST_VALUE = 65535,
+    LEAST_FILE = 10 /* bytes of the smallest file, "P5 1 1 1 " and a pixel */
+};
 
 typedef struct pnm_decoder {
     const uint8_t *bytes; /* the first bytes of the image if fd is open, else the whole image */
@@ -25,6 +29,7 @@ typedef struct pnm_decoder {
     uint32_t channels;  /* number of channels in the file */
     uint32_t most;      /* the value of white, up to 65535; above 255 values have two bytes */
     bool indices;       /* values are not scaled */
+    bool further;       /* there is room for another image behind this one */
     uint64_t pixels_at; /* offset of the pixels relative to the image's first byte */
     image_buffer lines; /* lines of the box, as wide as the image */
     image_buffer image; /* the box converted to another number of channels */
@@ -147,11 +152,13 @@ static sluice_status pnm_open_head(void *state, const uint8_t *bytes, size_t siz
     pnm_decoder *decoder = state;
     const uint64_t whole = rest != NULL ? rest->size : size;
     sluice_status st = read_header(decoder, bytes, size, max_pixels);
+    uint64_t pixels;
 
     if (st != SLUICE_OK) {
         return st;
     }
-    if (whole - decoder->pixels_at < (uint64_t)decoder->height * bytes_of_line(decoder)) {
+    pixels = (uint64_t)decoder->height * bytes_of_line(decoder);
+    if (whole - decoder->pixels_at < pixels) {
         return sli_fail(SLUICE_E_CORRUPT, "the PNM file ends early: %ux%u pixels do not fit in it",
                         decoder->width, decoder->height);
     }
@@ -161,6 +168,7 @@ static sluice_status pnm_open_head(void *state, const uint8_t *bytes, size_t siz
     decoder->bytes_read = rest != NULL ? rest->bytes_read : NULL;
     decoder->gray = gray;
     decoder->indices = false;
+    decoder->further = whole - decoder->pixels_at - pixels >= LEAST_FILE;
     *width_out = decoder->width;
     *height_out = decoder->height;
     return SLUICE_OK;
@@ -297,6 +305,7 @@ static void pnm_describe(const void *state, image_facts *facts)
 
     facts->channels = decoder->channels;
     facts->bits = decoder->most > 255 ? 16 : 8;
+    facts->further = decoder->further;
 }
 
 const image_format format_ppm = {

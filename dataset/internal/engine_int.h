@@ -7,6 +7,7 @@
 #ifndef SLUICE_ENGINE_INT_H
 #define SLUICE_ENGINE_INT_H
 
+#include "image_notes_int.h"
 #include "index_counts_int.h"
 #include "placement_int.h"
 #include "plan_int.h"
@@ -87,6 +88,9 @@ void sli_engine_read_ahead(const sli_engine *engine, uint64_t *samples_out, uint
 
 /* Statistics of image indexes so far, including those of replaced samples. */
 void sli_engine_indexes(const sli_engine *engine, sli_index_counts *counts_out);
+
+/* Images so far of which decoding left something out, including those of replaced samples. */
+void sli_engine_image_counts(const sli_engine *engine, sli_image_counts *counts_out);
 
 /* The cache of the dataset, and what the workers of this engine have found in it. */
 typedef struct sli_cache_counts {

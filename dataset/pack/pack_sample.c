@@ -6,6 +6,7 @@
 
 #include "alloc_int.h"
 #include "error_int.h"
+#include "exif.h"
 #include "fault_int.h"
 #include "jpeg_transcode.h"
 #include "status_int.h"
@@ -253,7 +254,8 @@ static sluice_status store_encoded(pack_worker *worker, packed_sample *sample, i
 {
     const pack_settings *settings = worker->settings;
     const jpeg_encoding encoding = {settings->quality > 0 ? settings->quality : DEFAULT_QUALITY,
-                                    settings->subsampling != 444, settings->interval};
+                                    settings->subsampling != 444, settings->interval,
+                                    sample->orientation};
     sluice_status st = drop_equal_channels(worker, image);
 
     if (st == SLUICE_OK) {
@@ -408,6 +410,14 @@ static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const
         snprintf(sample->why, sizeof(sample->why), "it has %u bits per channel", facts.bits);
         return keep_bytes(sample, data);
     }
+    if (facts.orientation != EXIF_UPRIGHT && worker->settings->raw) {
+        sample->fate = SLUICE_PACK_KEPT_HEADER;
+        snprintf(sample->why, sizeof(sample->why),
+                 "it has the Exif orientation %u, which pixels alone cannot have",
+                 facts.orientation);
+        return keep_bytes(sample, data);
+    }
+    sample->orientation = facts.orientation;
     st = store_image(worker, sample, data);
     return st == SLUICE_OK ? st : leave_out(sample, SLUICE_PACK_LEFT_UNDECODABLE, st);
 }
@@ -419,7 +429,10 @@ static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const
 static sluice_status pack_image(pack_worker *worker, packed_sample *sample, const sample_data *data)
 {
     image_view image = data->image;
-    sluice_status st = store_pixels(worker, sample, &image);
+    sluice_status st;
+
+    sample->orientation = EXIF_UPRIGHT;
+    st = store_pixels(worker, sample, &image);
 
     sample->bytes_in = (uint64_t)data->image.width * data->image.height * data->image.channels;
     return st == SLUICE_OK ? st : leave_out(sample, SLUICE_PACK_LEFT_UNDECODABLE, st);

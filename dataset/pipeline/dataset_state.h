@@ -64,6 +64,7 @@ struct sluice_dataset {
     sample_cache *cache;        /* of the stage cache, created for the first run and kept for later
                                    ones; NULL: not yet, or there is no such stage. Guarded by `lock`
                                    until it is created */
+    _Atomic uint32_t image_notes; /* bit i: sli_image_note i was logged */
 };
 
 /* Returns the dataset's first error as the error of this call; OK if no error occurred. */

@@ -127,6 +127,8 @@ typedef struct sample_data {
                         encoded image */
     image_view image;
     bool from_pack; /* the image was encoded by `sluice pack`, so an index would gain nothing */
+    uint32_t listed_width; /* size of the image that the annotations are for; 0: not known */
+    uint32_t listed_height;
 } sample_data;
 
 /* The location of a sample's bytes: in an open file, or in a file that is opened by its path. */

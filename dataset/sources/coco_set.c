@@ -319,6 +319,8 @@ static sluice_status make_set(set_maker *maker)
     for (size_t i = 0; i < set->image_count; i++) {
         set->images[i].id = lists->images[i].id;
         set->images[i].name = lists->images[i].name;
+        set->images[i].width = lists->images[i].width;
+        set->images[i].height = lists->images[i].height;
     }
     for (size_t i = 0; i < set->class_count; i++) {
         set->classes[i] = lists->categories[maker->categories.entries[i].index].name;

@@ -63,6 +63,8 @@ typedef struct coco_image {
     size_t first;   /* index of its first box */
     uint32_t count; /* number of its boxes */
     uint32_t bad;   /* 1 + the index of its error in `bad`; 0: it is a good sample */
+    uint32_t width; /* as listed; 0: not listed */
+    uint32_t height;
 } coco_image;
 
 /* Why an image is a bad sample. */

@@ -220,6 +220,8 @@ static sluice_status coco_read(const void *source, uint64_t index, sample_io *io
         sli_error_take(st, &error);
         return sli_fail(st, "%.300s: %.600s", path_of(coco, index), error.text);
     }
+    data_out->listed_width = coco->set.images[index].width;
+    data_out->listed_height = coco->set.images[index].height;
     return SLUICE_OK;
 }
 

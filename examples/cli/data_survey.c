@@ -26,6 +26,9 @@ const char *const survey_kind_names[KINDS] = {
     [KIND_PNG_ALPHA] = "alpha",
     [KIND_PNG_16_BITS] = "16 bits",
     [KIND_PNG_INTERLACED] = "interlaced",
+    [KIND_PNM_16_BITS] = "16 bits",
+    [KIND_TURNED] = "turned",
+    [KIND_FURTHER] = "further images",
 };
 
 /* A thread that reads the samples first, first + step, ... of the survey. */
@@ -69,6 +72,8 @@ static void count_kinds(survey_counts *counts, const sluice_image_info *info)
     const survey_kind format = format_kind(info->format);
 
     counts->kinds[format]++;
+    counts->kinds[KIND_TURNED] += info->orientation > 1;
+    counts->kinds[KIND_FURTHER] += info->further;
     if (format == KIND_JPEG) {
         counts->kinds[jpeg_kind(info)]++;
         counts->kinds[KIND_JPEG_PROGRESSIVE] += info->progressive;
@@ -81,6 +86,8 @@ static void count_kinds(survey_counts *counts, const sluice_image_info *info)
         counts->kinds[KIND_PNG_ALPHA] += info->channels % 2 == 0;
         counts->kinds[KIND_PNG_16_BITS] += info->bits == 16;
         counts->kinds[KIND_PNG_INTERLACED] += info->progressive;
+    } else {
+        counts->kinds[KIND_PNM_16_BITS] += info->bits == 16;
     }
 }
 

@@ -161,6 +161,7 @@ static void collect_stats(const report_run *run, sluice_report *report)
     report->bytes_read = sli_engine_bytes_read(run->feed->engine);
     sli_engine_read_ahead(run->feed->engine, &report->ahead_samples, &report->ahead_bytes);
     sli_engine_indexes(run->feed->engine, &report->indexes);
+    sli_engine_image_counts(run->feed->engine, &report->images);
     report->has_cache = sli_engine_cache(run->feed->engine, &report->cache);
     report->mode = run->program != NULL ? sluice_mode_name(run->mode) : NULL;
     snprintf(report->mode_reason, sizeof(report->mode_reason), "%s", run->mode_reason);

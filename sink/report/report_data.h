@@ -56,6 +56,7 @@ struct sluice_report {
     uint64_t ahead_samples; /* samples whose bytes readahead requested */
     uint64_t ahead_bytes;
     sli_index_counts indexes;
+    sli_image_counts images;
     bool has_cache;
     sli_cache_counts cache; /* valid if has_cache */
     uint64_t bytes_h2d;

@@ -119,6 +119,16 @@ static void add_maps(const sluice_report *report, sli_text *text)
     sli_text_add(text, ",\"timed\":%s}", report->maps_untimed ? "false" : "true");
 }
 
+static void add_images(const sluice_report *report, sli_text *text)
+{
+    sli_text_add(text, ",\"images\":{");
+    for (uint32_t i = 0; i < SLI_IMAGE_NOTES; i++) {
+        sli_text_add(text, "%s\"%s\":%" PRIu64, i > 0 ? "," : "", sli_image_note_keys[i],
+                     report->images.of[i]);
+    }
+    sli_text_add(text, "}");
+}
+
 static void add_cache(const sluice_report *report, sli_text *text)
 {
     const sli_cache_counts *cache = &report->cache;
@@ -329,6 +339,7 @@ sluice_status sluice_report_json(const sluice_report *report, char **json_out)
     add_totals(report, &text);
     add_errors(report, &text);
     add_memory(report, &text);
+    add_images(report, &text);
     add_cache(report, &text);
     add_maps(report, &text);
     add_stages(report, &text);

@@ -153,6 +153,17 @@ static void add_indexes(const sli_index_counts *indexes, sli_text *text)
     }
 }
 
+/* Adds the images of which decoding left something out. */
+static void add_images(const sli_image_counts *images, sli_text *text)
+{
+    for (uint32_t i = 0; i < SLI_IMAGE_NOTES; i++) {
+        if (images->of[i] > 0) {
+            sli_text_add_line(text, "images: %llu %s", (unsigned long long)images->of[i],
+                              sli_image_note_texts[i]);
+        }
+    }
+}
+
 /* Adds how many samples came from the cache, and how full it is. */
 static void add_cache(const sluice_report *report, sli_text *text)
 {
@@ -280,6 +291,7 @@ static void add_run(const sluice_report *report, sli_text *text)
     }
     add_reading(report, text);
     add_indexes(&report->indexes, text);
+    add_images(&report->images, text);
     add_cache(report, text);
     add_transport(report, text);
     add_errors(report, text);

@@ -65,7 +65,8 @@ bool fuzz_region(const uint8_t *data, size_t size, bool gray, image_box *box_out
         fuzz_fail("an impossible size");
     }
     image_decoder_describe(decoder, &facts);
-    if (facts.channels < 1 || facts.channels > 4 || facts.bits == 0) {
+    if (facts.channels < 1 || facts.channels > 4 || facts.bits == 0 || facts.orientation < 1 ||
+        facts.orientation > 8) {
         fuzz_fail("a header that cannot be");
     }
     *box_out = fuzz_box(data, size, 0, width, height);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exif_maker.h"
 #include "image_decoder.h"
 #include "jpeg_maker.h"
 #ifdef SLI_HAVE_PNG
@@ -85,6 +86,26 @@ static void make_cut_off(const char *folder, unsigned number)
     free(bytes);
 }
 
+/* Files with Exif data: whole ones in both orders of bytes, and with a directory beyond its end. */
+static void make_exif(const char *folder, unsigned number)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        uint8_t exif[EXIF_MADE];
+        size_t size = 0;
+        uint8_t *plain = make_small((jpeg_recipe){.sampling = {0x11}}, number + i, &size);
+        uint8_t *bytes;
+
+        exif_make(6 + i, i == 1, exif);
+        if (i == 2) {
+            exif[4] = EXIF_MADE - 1;
+        }
+        bytes = exif_in_jpeg(plain, size, exif, sizeof(exif), &size);
+        write_seed(folder, "jpeg", number + i, bytes, size);
+        free(plain);
+        free(bytes);
+    }
+}
+
 static void make_jpegs(const char *folder)
 {
     static const jpeg_recipe recipes[] = {
@@ -105,6 +126,7 @@ static void make_jpegs(const char *folder)
         {.space = JCS_YCCK, .sampling = {0x22, 0x11, 0x11, 0x22}},
     };
     const unsigned count = sizeof(recipes) / sizeof(recipes[0]);
+    unsigned number;
 
     for (unsigned i = 0; i < count; i++) {
         size_t size = 0;
@@ -115,7 +137,9 @@ static void make_jpegs(const char *folder)
         }
         free(bytes);
     }
-    make_cut_off(folder, make_restarts(folder, count));
+    number = make_restarts(folder, count);
+    make_cut_off(folder, number);
+    make_exif(folder, number + 3);
 }
 
 /* The file's own index. */
