@@ -208,6 +208,14 @@ for file in "$tmp" "$tmp/fifo" "$tmp/large" "$build/bin/sluice" /dev/null; do
     expect "-f $(basename "$file") is no file of a pipeline" 2 explain -f "$file" --json
     check "... which is said in one object" json 'j["status"] == "E_INVALID"'
 done
+mkdir "$tmp/pipes"
+mkfifo "$tmp/pipes/shard-000000.tar" "$tmp/pipes/pack.lock"
+echo 1 >"$tmp/pipes/pack.txt"
+for path in "$tmp/fifo" "$tmp/pipes"; do
+    run timeout 60 "$sluice" verify "$path"
+    check "verify of $(basename "$path") does not wait for a pipe" [ "$code" -ne 0 -a "$code" -ne 124 ]
+    check "... and names it" err_has '/\(fifo\|pipes/shard-000000.tar\)'
+done
 for word in --json -h; do
     expect "$word as the value of --arg" 2 explain 'image_folder ${A} |' --arg A $word
     check "... is no option" out_empty

@@ -79,7 +79,7 @@ static sluice_status lock_folder(pack_folder *folder)
 
 bool pack_folder_is_locked(const pack_folder *folder)
 {
-    const int fd = openat(folder->fd, LOCK, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    const int fd = openat(folder->fd, LOCK, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     bool locked = false;
 
     if (fd >= 0) {

@@ -264,7 +264,11 @@ static sluice_status discover_shards(verify_run *run)
         return sli_fail_errno(SLUICE_E_IO, errno, "cannot open %s", path);
     }
     if (!S_ISDIR(info.st_mode)) {
-        return add_shard(run, path);
+        return S_ISREG(info.st_mode) ? add_shard(run, path)
+                                     : sli_fail(SLUICE_E_UNSUPPORTED,
+                                                "verify: %s must be a folder or an archive file, "
+                                                "not a pipe or a device",
+                                                path);
     }
     run->stats.is_pack = has_file(path, "pack.txt");
     st = add_shards(run);

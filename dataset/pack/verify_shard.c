@@ -2,7 +2,6 @@
 #include "verify_shard.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +9,8 @@
 
 #include "alloc_int.h"
 #include "crc32c_int.h"
-#include "descriptor_int.h"
 #include "fault_int.h"
+#include "plain_file.h"
 #include "status_int.h"
 
 const char *verify_shard_name(const verify_shard *shard)
@@ -123,16 +122,17 @@ static void report_archive(const verify_shard *shard, const verify_reporter *rep
 sluice_status verify_shard_open(verify_shard *shard, const char *path, bool has_index,
                                 const verify_reporter *reporter)
 {
-    const int fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0, NULL);
-    const int error = errno;
-    sluice_status st;
+    uint64_t size;
+    int fd = -1;
+    sluice_status st = plain_file_open(path, NULL, &fd, &size);
 
+    if (st != SLUICE_OK) {
+        st = report_error(reporter, path, st);
+    }
     shard->path = sli_strdup(path);
     if (shard->path == NULL) {
         st = sli_fail(SLUICE_E_NO_MEMORY, "a path");
-    } else if (fd < 0) {
-        st = report_error(reporter, path, sli_fail_errno(SLUICE_E_IO, error, "cannot open"));
-    } else {
+    } else if (fd >= 0) {
         st = shard_index_build(fd, path, &shard_default_fields, false, &shard->index);
         if (st != SLUICE_OK) {
             memset(&shard->index, 0, sizeof(shard->index));
@@ -159,12 +159,13 @@ void verify_shard_close(verify_shard *shard)
 static sluice_status read_bytes(const verify_shard *shard, const shard_sample *sample,
                                 sample_io *io)
 {
-    const int fd = sli_openat(AT_FDCWD, shard->path, O_RDONLY | O_CLOEXEC, 0, io->interrupt);
-    sluice_status st = SLUICE_OK;
     uint64_t got = 0;
+    uint64_t size;
+    int fd;
+    sluice_status st = plain_file_open(shard->path, io->interrupt, &fd, &size);
 
-    if (fd < 0) {
-        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open");
+    if (st != SLUICE_OK) {
+        return st;
     }
     while (st == SLUICE_OK && got < sample->size) {
         const ssize_t more =

@@ -208,6 +208,13 @@ static bool is_removed(int fd)
     return fstat(fd, &info) != 0 || info.st_nlink == 0;
 }
 
+static bool is_file(int fd)
+{
+    struct stat info;
+
+    return fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+}
+
 typedef enum take_answer {
     TAKEN,
     TAKE_ANOTHER, /* errno says why: another process or user writes to it */
@@ -222,11 +229,11 @@ static take_answer take_file(index_store *store, int number)
     int fd;
 
     path_of(store, number, path, sizeof(path));
-    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (fd < 0) {
         return errno == EACCES ? TAKE_ANOTHER : TAKE_NONE;
     }
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 || is_removed(fd)) {
+    if (!is_file(fd) || flock(fd, LOCK_EX | LOCK_NB) != 0 || is_removed(fd)) {
         close(fd);
         errno = EWOULDBLOCK;
         return TAKE_ANOTHER;
@@ -254,7 +261,11 @@ static bool open_other(index_store *store, int number)
     int fd;
 
     path_of(store, number, path, sizeof(path));
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* does not wait at a pipe */
+    if (fd >= 0 && !is_file(fd)) {
+        close(fd);
+        return true;
+    }
     if (fd >= 0) {
         list_records(store, number, fd);
         sli_held_file_put(&store->files[number], fd);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <sluice/train.h>
@@ -66,12 +67,21 @@ static sluice_status cut(json_log *log, uint64_t step)
 static sluice_status log_begin(sluice_hook *hook, void *user)
 {
     json_log *log = user;
+    struct stat info;
 
     if (hook->rank > 0) {
         return SLUICE_OK;
     }
     log->validated = UINT64_MAX;
     log->file = fopen(log->path, "a+e"); /* creates the file if it is missing */
+    if (log->file != NULL && (fstat(fileno(log->file), &info) != 0 || !S_ISREG(info.st_mode))) {
+        fclose(log->file);
+        log->file = NULL;
+        return sli_fail(SLUICE_E_IO,
+                        "log: %s must be a file, whose lines can be read and "
+                        "cut when a run is resumed",
+                        log->path);
+    }
     if (log->file != NULL) {
         fclose(log->file);
         log->file = fopen(log->path, "r+e");

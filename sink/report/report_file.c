@@ -2,9 +2,11 @@
 #include "report_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "log_int.h"
 #include "overrides.h"
@@ -62,13 +64,27 @@ static char *expand_rank(const char *path, uint32_t rank, uint32_t world)
     return sli_text_take(&text, &expanded) == SLUICE_OK ? expanded : NULL;
 }
 
+/* Opens a file for writing. A pipe that no process reads is an error (ENXIO), not a wait. */
+static FILE *open_file(const char *path)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+    FILE *file = fd >= 0 && fcntl(fd, F_SETFL, 0) == 0 ? fdopen(fd, "w") : NULL;
+    const int error = errno;
+
+    if (file == NULL && fd >= 0) {
+        close(fd);
+        errno = error;
+    }
+    return file;
+}
+
 /* Writes the text, terminated by a newline. Returns 0 or an errno value. */
 static int write_text(const char *path, const char *text)
 {
     const size_t length = strlen(text);
     const char *end = length > 0 && text[length - 1] == '\n' ? "" : "\n";
     const bool to_stderr = strcmp(path, "-") == 0;
-    FILE *file = to_stderr ? stderr : fopen(path, "we");
+    FILE *file = to_stderr ? stderr : open_file(path);
     int error = 0;
 
     if (file == NULL) {

@@ -334,6 +334,20 @@ static void folders_that_cannot_be_had_are_named(void)
     }
 }
 
+/* Opening a pipe would wait for its other end. */
+static void pipes_in_the_folder_are_left_alone(void)
+{
+    const char *folder = t_folder();
+    index_store *store = NULL;
+
+    T_EQ(mkfifo(t_path(folder, "places-00.sluice"), 0600), 0);
+    T_EQ(mkfifo(t_path(folder, "places-07.sluice"), 0600), 0);
+    T_OK(index_store_open(folder, 10, &store));
+    keep(store, 3);
+    T_TRUE(is_kept(store, 3));
+    index_store_close(store);
+}
+
 /* Of images that it was not opened for there is no end; the memory stays what it was. */
 static void more_images_than_expected_do_no_harm(void)
 {
@@ -489,6 +503,7 @@ const t_test index_store_tests[] = {
     T_TEST(a_full_disk_is_named_and_no_file_without_a_record_is_left),
     T_TEST(a_file_that_was_closed_has_no_indexes),
     T_TEST(folders_that_cannot_be_had_are_named),
+    T_TEST(pipes_in_the_folder_are_left_alone),
     T_TEST(more_images_than_expected_do_no_harm),
     T_TEST(threads_share_a_store),
     T_TEST(later_passes_use_the_index_and_see_the_same_pixels),

@@ -2,6 +2,7 @@
 /* The log of a line a step: what it says, and what a resumed run makes of it. */
 #include <math.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "testing.h"
@@ -142,6 +143,7 @@ static void of_several_ranks_the_first_alone_writes(void)
 static void a_file_that_cannot_be_is_an_error(void)
 {
     sluice_callback *callback = NULL;
+    char path[400];
     kit k;
 
     T_STATUS(sluice_json_log(NULL, &callback), SLUICE_E_INVALID);
@@ -151,6 +153,16 @@ static void a_file_that_cannot_be_is_an_error(void)
     k.callbacks = callback;
     k.callback_count = 1;
     T_STATUS(kit_run(&k), SLUICE_E_IO);
+    kit_fini(&k);
+    sluice_callback_destroy(callback);
+    snprintf(path, sizeof(path), "%s/pipe", t_folder());
+    T_EQ(mkfifo(path, 0600), 0);
+    kit_init(&k);
+    T_OK(sluice_json_log(path, &callback)); /* its lines cannot be read again */
+    k.callbacks = callback;
+    k.callback_count = 1;
+    T_STATUS(kit_run(&k), SLUICE_E_IO);
+    T_CONTAINS(k.error, "pipe must be a file");
     kit_fini(&k);
     if (access("/dev/full", W_OK) == 0) {
         sluice_callback_destroy(callback);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "overrides_kit.h"
@@ -196,6 +197,22 @@ static void a_report_that_cannot_be_written_is_a_warning(void)
     }
 }
 
+/* The run does not wait for a reader that may never come. */
+static void a_report_into_a_pipe_without_a_reader_is_a_warning(void)
+{
+    const char *path = t_path(t_folder(), "pipe");
+    kit k;
+
+    T_EQ(mkfifo(path, 0600), 0);
+    overrides_begin();
+    setenv("SLUICE_REPORT", path, 1);
+    overrides_init_run(&k);
+    T_CONTAINS(overrides_log_of(&k), "pipe: No such device or address");
+    T_OK(k.status);
+    kit_fini(&k);
+    overrides_end();
+}
+
 static void a_report_without_memory_is_a_warning(void)
 {
     const char *path = t_path(t_folder(), "report");
@@ -301,6 +318,7 @@ const t_test report_file_tests[] = {
     T_TEST(r_in_the_path_is_the_rank),
     T_TEST(reports_of_several_ranks_have_files_of_their_own),
     T_TEST(a_report_that_cannot_be_written_is_a_warning),
+    T_TEST(a_report_into_a_pipe_without_a_reader_is_a_warning),
     T_TEST(a_report_without_memory_is_a_warning),
     T_TEST(a_path_that_is_too_long_is_refused),
     T_TEST(a_dash_is_stderr),
