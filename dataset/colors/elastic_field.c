@@ -7,6 +7,7 @@
 #include "elastic_kernels.h"
 #include "image_blur.h"
 #include "noise_kernels.h"
+#include "thread_interrupt_int.h"
 
 /* ---- memory: the displacements, the noise of one axis, and one line with its reflections ----- */
 
@@ -126,7 +127,7 @@ static void smooth_lines(const elastic_field *field, const float *weights, uint3
         lines[j] = reflected + j;
     }
     memset(reflected, 0, (field->shifts.stride + taps) * sizeof(*reflected));
-    for (uint32_t y = 0; y < field->height; y++) {
+    for (uint32_t y = 0; y < field->height && !sli_is_interrupted_at(y); y++) {
         float *line = elastic_noise(field, y);
 
         memcpy(reflected + half, line, width * sizeof(*line));
@@ -159,7 +160,7 @@ void elastic_displace(elastic_field *field, uint32_t axis)
     for (uint32_t j = 0; j < taps; j++) {
         weights[j] *= (float)scale;
     }
-    for (uint32_t y = 0; y < field->height; y++) {
+    for (uint32_t y = 0; y < field->height && !sli_is_interrupted_at(y); y++) {
         for (uint32_t j = 0; j < taps; j++) {
             lines[j] = elastic_noise(field, blur_reflect((int64_t)y + j - half, field->height));
         }
@@ -170,11 +171,12 @@ void elastic_displace(elastic_field *field, uint32_t axis)
 
 sluice_status elastic_make(elastic_field *field)
 {
-    const sluice_status st = field->is_made ? SLUICE_OK : elastic_reserve(field);
+    sluice_status st = field->is_made ? SLUICE_OK : elastic_reserve(field);
 
     for (uint32_t axis = 0; axis < 2 && st == SLUICE_OK && !field->is_made; axis++) {
         draw_noise(field, axis);
         elastic_displace(field, axis);
+        st = sli_is_interrupted() ? SLUICE_CLOSED : SLUICE_OK;
     }
     field->is_made = st == SLUICE_OK;
     return st;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "image_mix.h"
 
+#include "thread_interrupt_int.h"
+
 #include <string.h>
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -80,7 +82,7 @@ static const uint8_t *make_copy(mix_buffers *buffers, color_chain *chain, const 
             settle(chain, number, &from);
         }
         next = color_next_whole(chain, number + 1);
-        for (uint32_t y = 0; y < image->height; y++) {
+        for (uint32_t y = 0; y < image->height && !sli_is_interrupted_at(y); y++) {
             uint8_t *line = to + y * line_size(image);
 
             if (moves) {

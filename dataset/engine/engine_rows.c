@@ -7,6 +7,7 @@
 #include "sample_filters.h"
 #include "sample_reading.h"
 #include "status_int.h"
+#include "thread_interrupt_int.h"
 
 /* Limit on the draws of replacements for one row; then the row is zeroed. */
 enum { REPLACE_TRIES = 8 };
@@ -48,6 +49,9 @@ void engine_note_failure(sli_engine *engine, sample_loader *loader, uint64_t sam
 {
     char name[256];
 
+    if (sli_is_interrupted()) {
+        return; /* the sample was abandoned, or is not read */
+    }
     if (loader->is_noted) {
         loader->is_noted = false;
         return;
@@ -127,7 +131,7 @@ static sluice_status replace_sample(sli_engine *engine, sample_loader *loader, r
         order_at(all, task->pass, ((uint64_t)bits[0] << 32 | bits[1]) % all->length, &task->sample,
                  &sample_pass);
         st = sample_load(loader, task->sample, sample_pass, &task->row);
-        if (st == SLUICE_OK || sample_ends_run(loader, st)) {
+        if (st == SLUICE_OK || sample_ends_run(loader, st) || sli_is_interrupted()) {
             break;
         }
         engine_note_failure(engine, loader, task->sample);
@@ -175,6 +179,9 @@ void engine_bad_sample(sli_engine *engine, sample_loader *loader, row_task *task
     const uint64_t own_sample = task->sample;
     char text[SLI_ERROR_SIZE];
 
+    if (sli_is_interrupted()) {
+        return; /* the row will not be read */
+    }
     sample_failure_text(loader, task->sample, text, sizeof(text));
     if (!sample_ends_run(loader, status)) {
         engine_note_failure(engine, loader, task->sample);
@@ -186,6 +193,9 @@ void engine_bad_sample(sli_engine *engine, sample_loader *loader, row_task *task
             status = replace_sample(engine, loader, task);
             if (status == SLUICE_OK) {
                 atomic_fetch_add_explicit(&engine->errors.replaced, 1, memory_order_relaxed);
+                return;
+            }
+            if (sli_is_interrupted()) {
                 return;
             }
             sample_failure_text(loader, task->sample, text, sizeof(text));
@@ -226,6 +236,9 @@ sluice_status engine_bad_item(sli_engine *engine, sample_loader *loader, const r
 {
     char text[SLI_ERROR_SIZE];
 
+    if (sli_is_interrupted()) {
+        return SLUICE_OK; /* nothing will be read */
+    }
     sample_failure_text(loader, task->sample, text, sizeof(text));
     if (!sample_ends_run(loader, status)) {
         engine_note_failure(engine, loader, task->sample);

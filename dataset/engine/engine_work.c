@@ -4,6 +4,7 @@
 
 #include "engine_state.h"
 #include "nvtx_ranges_int.h"
+#include "thread_interrupt_int.h"
 
 /*
  * Target duration of a run of rows: a claim costs about 100 ns if workers share a cache line. If a
@@ -227,10 +228,12 @@ void engine_work(sli_engine *engine, sample_loader *loader)
 {
     worker w = {engine, loader, {0}};
 
+    sli_thread_interrupt(&engine->closed);
     if (engine->kept != NULL) {
         engine_work_kept(engine, loader);
-        return;
+    } else {
+        while (engine->stream != NULL ? work_on_stream(engine, loader) : work_once(&w)) {
+        }
     }
-    while (engine->stream != NULL ? work_on_stream(engine, loader) : work_once(&w)) {
-    }
+    sli_thread_interrupt(NULL);
 }

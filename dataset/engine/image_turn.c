@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "image_turn.h"
 
+#include "thread_interrupt_int.h"
+
 #include <string.h>
 
 sluice_status image_turn(const image_warp *warp, const image_view *from, uint32_t width,
@@ -9,7 +11,7 @@ sluice_status image_turn(const image_warp *warp, const image_view *from, uint32_
     const size_t bytes = (size_t)width * from->channels;
     const sluice_status st = image_buffer_reserve(line, bytes);
 
-    for (uint32_t y = 0; y < height && st == SLUICE_OK; y++) {
+    for (uint32_t y = 0; y < height && st == SLUICE_OK && !sli_is_interrupted_at(y); y++) {
         warp_line_of(warp, from, width, y, line->data);
         if (sink->direct != NULL) {
             memcpy(sink->direct + y * bytes, line->data, bytes);
@@ -17,5 +19,5 @@ sluice_status image_turn(const image_warp *warp, const image_view *from, uint32_
             sink->line(sink->arg, y, line->data);
         }
     }
-    return st;
+    return st == SLUICE_OK && sli_is_interrupted() ? SLUICE_CLOSED : st;
 }

@@ -6,6 +6,7 @@
 #include "alloc_int.h"
 #include "layout_int.h"
 #include "status_int.h"
+#include "thread_interrupt_int.h"
 
 /* The flips of the image by the stages before `stage`, added to those of its view, as row flags. */
 static uint8_t flips_before(const struct plan_details *details, const dataset_stage *stage,
@@ -184,7 +185,7 @@ static void warp_lines(sample_colors *colors, uint32_t number)
         mix_run(&colors->mixing, &colors->mixes[operation->mix], &from);
     }
     colors->whole = end;
-    for (uint32_t y = 0; y < colors->height; y++) {
+    for (uint32_t y = 0; y < colors->height && !sli_is_interrupted_at(y); y++) {
         uint8_t *line = colors->warped.data + y * step;
 
         if (operation->kind == COLOR_MIX) {
@@ -199,7 +200,7 @@ static void warp_lines(sample_colors *colors, uint32_t number)
     swap_buffers(colors);
 }
 
-void colors_finish(sample_colors *colors)
+sluice_status colors_finish(sample_colors *colors)
 {
     while (colors->whole < colors->chain.count) {
         const size_t stride = (size_t)colors->width * colors->channels;
@@ -215,13 +216,14 @@ void colors_finish(sample_colors *colors)
         memset(&colors->statistics, 0, sizeof(colors->statistics));
         end = color_next_whole(&colors->chain, first);
         colors->whole = end;
-        for (uint32_t y = 0; y < colors->height; y++) {
+        for (uint32_t y = 0; y < colors->height && !sli_is_interrupted_at(y); y++) {
             uint8_t *line = colors->pixels.data + y * stride;
 
             color_apply(&colors->chain, first, end, y, line, line, colors->width, colors->channels);
             pass_on(colors, y, line);
         }
     }
+    return sli_is_interrupted() ? SLUICE_CLOSED : SLUICE_OK;
 }
 
 void colors_free(sample_colors *colors)

@@ -52,7 +52,7 @@ sluice_status colors_start(sample_colors *colors, const sli_conversion *conversi
                            line_sink *sink);
 
 /* Passes the waiting lines to the target; called after the last line. */
-void colors_finish(sample_colors *colors);
+sluice_status colors_finish(sample_colors *colors);
 
 void colors_free(sample_colors *colors);
 

@@ -6,6 +6,7 @@
 #include "image_turn.h"
 #include "layout_int.h"
 #include "status_int.h"
+#include "thread_interrupt_int.h"
 
 /* Checks that the size of a mask is that of its image; opens the mask if it is encoded. */
 static sluice_status open_mask(const sli_plan *plan, const image_way *way, const sample_data *data,
@@ -146,7 +147,7 @@ static sluice_status run_warps(const image_way *way, const image_warp *warp, uin
         if (st != SLUICE_OK) {
             return st;
         }
-        for (uint32_t y = 0; y < current->height; y++) {
+        for (uint32_t y = 0; y < current->height && !sli_is_interrupted_at(y); y++) {
             warp_line(&nearest, current, y, to->data + y * current->stride);
         }
         current->pixels = to->data;
@@ -158,7 +159,7 @@ static sluice_status run_warps(const image_way *way, const image_warp *warp, uin
 
         flip_line(&line, y, from);
     }
-    return SLUICE_OK;
+    return sli_is_interrupted() ? SLUICE_CLOSED : SLUICE_OK;
 }
 
 sluice_status mask_follow(const sli_plan *plan, const image_way *way, const sample_data *data,

@@ -176,7 +176,7 @@ INLINED sluice_status process_group(sample_loader *loader, const plan_group *gro
                            : resample_run(&loader->resampler, &pixels, &sink);
     }
     if (st == SLUICE_OK && details->color_count > 0 && row != NULL) {
-        colors_finish(&loader->colors);
+        st = colors_finish(&loader->colors);
     }
     current->encoded = false;
     current->image =

@@ -2,6 +2,7 @@
 #include "jpeg_guard.h"
 
 #include "status_int.h"
+#include "thread_interrupt_int.h"
 
 enum {
     /*
@@ -154,12 +155,18 @@ static void skip_bytes(j_decompress_ptr info, long count)
     source->bytes_in_buffer -= (size_t)count;
 }
 
-/* libjpeg's progress callback: enforces the limits on scans while a progressive file is read. */
+/* libjpeg's progress callback, for lines of blocks: polls the thread's interrupt, and enforces the
+ * limits on scans while a progressive file is read. */
 static void watch_scans(j_common_ptr info)
 {
     jpeg_guard *guard = guard_of(info);
     uint64_t scans = (uint64_t)((j_decompress_ptr)info)->input_scan_number;
 
+    if (sli_is_interrupted()) {
+        guard->status = SLUICE_CLOSED;
+        guard->code = 0;
+        longjmp(guard->give_up, 1);
+    }
     if (scans > MAX_SCANS ||
         (scans > MAX_SCAN_SHARE && scans * guard->pixels > MAX_SCAN_SHARE * guard->max_pixels)) {
         snprintf(guard->text, sizeof(guard->text), "more than %llu scans",
@@ -208,6 +215,9 @@ void jpeg_guard_compress(jpeg_guard *guard, struct jpeg_compress_struct *info)
 sluice_status jpeg_guard_failed(const jpeg_guard *guard, struct jpeg_decompress_struct *info)
 {
     jpeg_destroy_decompress(info);
+    if (guard->status == SLUICE_CLOSED) {
+        return SLUICE_CLOSED;
+    }
     return sli_fail(guard->status, "%s",
                     guard->status == SLUICE_E_NO_MEMORY ? "out of memory while decoding"
                                                         : guard->text);

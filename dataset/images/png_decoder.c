@@ -15,6 +15,7 @@
 #include "exif.h"
 #include "image_format.h"
 #include "status_int.h"
+#include "thread_interrupt_int.h"
 
 enum { MAX_SIDE = 1000000 }; /* also libpng's own limit */
 
@@ -225,7 +226,8 @@ static void keep_line(png_decoder *decoder, const image_box *box, uint32_t y, co
     }
 }
 
-static void read_lines(png_decoder *decoder, const image_box *box, uint32_t passes, size_t stride)
+static sluice_status read_lines(png_decoder *decoder, const image_box *box, uint32_t passes,
+                                size_t stride)
 {
     const uint32_t height = png_get_image_height(decoder->png, decoder->info);
 
@@ -233,12 +235,16 @@ static void read_lines(png_decoder *decoder, const image_box *box, uint32_t pass
         for (uint32_t y = 0; y < height; y++) {
             uint8_t *line = decoder->raw.data + (passes > 1 ? y * stride : 0);
 
+            if (sli_is_interrupted_at(y)) {
+                return SLUICE_CLOSED;
+            }
             png_read_row(decoder->png, line, NULL);
             if (pass + 1 == passes) {
                 keep_line(decoder, box, y, line);
             }
         }
     }
+    return SLUICE_OK;
 }
 
 /*
@@ -287,7 +293,9 @@ static sluice_status png_region(void *state, const image_box *box, image_view *r
         st = image_buffer_reserve(&decoder->image, stride * box->height);
     }
     if (st == SLUICE_OK) {
-        read_lines(decoder, box, passes, raw_stride);
+        st = read_lines(decoder, box, passes, raw_stride);
+    }
+    if (st == SLUICE_OK) {
         check_rest(decoder);
     }
     end_png(decoder);

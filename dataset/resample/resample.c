@@ -10,6 +10,7 @@
 #include "resample_kernels.h"
 #include "resample_scalar.h"
 #include "status_int.h"
+#include "thread_interrupt_int.h"
 
 /*
  * Intersects the window [start, start + length) with [0, out), in pixels of the resized crop. The
@@ -392,7 +393,7 @@ static void emit_line(const line_sink *sink, uint32_t y, const uint8_t *line)
 
 static void emit_padding(const line_sink *sink, const window_line *line, uint32_t from, uint32_t to)
 {
-    for (uint32_t y = from; y < to; y++) {
+    for (uint32_t y = from; y < to && !sli_is_interrupted_at(y); y++) {
         if (sink->direct != NULL) {
             memcpy(sink->direct + y * line->bytes, line->padding, line->bytes);
         } else {
@@ -405,7 +406,7 @@ static void emit_padding(const line_sink *sink, const window_line *line, uint32_
 static void copy_lines(image_resampler *r, const image_view *needed, const line_sink *sink,
                        const window_line *line, uint32_t from, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count && !sli_is_interrupted_at(i); i++) {
         const uint8_t *pixels = needed->pixels + i * needed->stride;
 
         if (sink->direct == NULL && line->visible == line->bytes) {
@@ -426,7 +427,7 @@ static void copy_edges(image_resampler *r, const image_view *needed, const line_
 {
     const resample_job *job = &r->job;
 
-    for (uint32_t y = 0; y < job->window_height; y++) {
+    for (uint32_t y = 0; y < job->window_height && !sli_is_interrupted_at(y); y++) {
         const uint32_t from =
             edge_index(job->edge, job->window_y + y, job->in_height) - r->needed.y;
         uint8_t *at = line_at(r, sink, line, y);
@@ -442,7 +443,7 @@ static void resize_lines(image_resampler *r, const image_view *needed, const lin
                          const window_line *line, uint32_t from, uint32_t count)
 {
     r->across_lines = 0;
-    for (uint32_t i = 0; i < count; i += STRIP) {
+    for (uint32_t i = 0; i < count && !sli_is_interrupted_at(i); i += STRIP) {
         uint32_t lines = count - i < STRIP ? count - i : STRIP;
         uint8_t *out[STRIP] = {NULL};
 
@@ -514,7 +515,7 @@ sluice_status resample_run(image_resampler *r, const image_view *needed, const l
     }
     if (r->job.edge != EDGE_CONSTANT) {
         copy_edges(r, needed, sink, &line);
-        return SLUICE_OK;
+        return sli_is_interrupted() ? SLUICE_CLOSED : SLUICE_OK;
     }
     emit_padding(sink, &line, 0, above);
     if (r->copies) {
@@ -523,7 +524,7 @@ sluice_status resample_run(image_resampler *r, const image_view *needed, const l
         resize_lines(r, needed, sink, &line, above, count);
     }
     emit_padding(sink, &line, above + count, r->job.window_height);
-    return SLUICE_OK;
+    return sli_is_interrupted() ? SLUICE_CLOSED : SLUICE_OK;
 }
 
 void resampler_free(image_resampler *r)

@@ -87,7 +87,7 @@ sluice_status resample_prepare(image_resampler *resampler, const resample_job *j
 
 /*
  * Writes the lines of the window to the sink. `needed` holds the pixels of the box needed_out.
- * Returns E_NO_MEMORY on failure.
+ * Returns E_NO_MEMORY on failure, CLOSED if the thread is interrupted: lines are missing then.
  */
 sluice_status resample_run(image_resampler *resampler, const image_view *needed,
                            const line_sink *sink);
