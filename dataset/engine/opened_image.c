@@ -15,8 +15,8 @@ const char *const sli_image_note_keys[SLI_IMAGE_NOTES] = {
 };
 
 const char *const sli_image_note_texts[SLI_IMAGE_NOTES] = {
-    [SLI_IMAGE_TURNED] = "with an Exif orientation other than 1: pixels are used as stored, not "
-                         "turned (mogrify -auto-orient turns files)",
+    [SLI_IMAGE_TURNED] = ("with an Exif orientation other than 1: pixels are used as stored, not "
+                          "turned (mogrify -auto-orient turns files)"),
     [SLI_IMAGE_TRANSPARENT] = "with transparency: blended onto black",
     [SLI_IMAGE_CMYK] = "in CMYK: converted to RGB without a colour profile",
     [SLI_IMAGE_FURTHER] = "in files with further images or frames: the first one is used",
