@@ -213,9 +213,11 @@ mkfifo "$tmp/pipes/shard-000000.tar" "$tmp/pipes/pack.lock"
 echo 1 >"$tmp/pipes/pack.txt"
 for path in "$tmp/fifo" "$tmp/pipes"; do
     run timeout 60 "$sluice" verify "$path"
-    check "verify of $(basename "$path") does not wait for a pipe" [ "$code" -ne 0 -a "$code" -ne 124 ]
-    check "... and names it" err_has '/\(fifo\|pipes/shard-000000.tar\)'
+    check "verify of $(basename "$path") does not wait for a pipe" [ "$code" -eq 1 ]
 done
+check "... and names the shard that is one" out_has 'pipes/shard-000000.tar: this is not a file'
+run timeout 60 "$sluice" verify "$tmp/fifo"
+check "... and the pipe" err_has '/fifo must be a folder or an archive file'
 for word in --json -h; do
     expect "$word as the value of --arg" 2 explain 'image_folder ${A} |' --arg A $word
     check "... is no option" out_empty
