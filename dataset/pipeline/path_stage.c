@@ -9,6 +9,8 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "image_extensions.h"
+
 /* Entries of a folder that are looked at. */
 enum { MOST_ENTRIES = 10000 };
 
@@ -39,12 +41,7 @@ static const struct {
     {".csv", "image_list", NULL},
     {".json", "coco", NULL},
     {"/", NULL, "image_folder"}, /* a folder */
-    {".jpg", NULL, "image_list"},
-    {".jpeg", NULL, "image_list"},
-    {".png", NULL, "image_list"},
-    {".ppm", NULL, "image_list"},
-    {".pgm", NULL, "image_list"},
-    {".pnm", NULL, "image_list"},
+    {NULL, NULL, "image_list"},  /* an image */
     {".npy", "npy", "npy"},
     {".bin", "tokens", "tokens"},
 };
@@ -54,8 +51,11 @@ enum { NAMES = sizeof(names) / sizeof(names[0]) };
 static bool ends_in(const char *name, const char *end)
 {
     const size_t length = strlen(name);
-    const size_t size = strlen(end);
+    const size_t size = end != NULL ? strlen(end) : 0;
 
+    if (end == NULL) {
+        return image_name_is_in(name, image_extensions);
+    }
     return length >= size && strcasecmp(name + length - size, end) == 0;
 }
 

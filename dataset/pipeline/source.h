@@ -252,6 +252,9 @@ typedef struct source_ops {
     /* Optional, both: return the number of classes, and write the name of a class. */
     uint32_t (*classes)(const void *source);
     void (*class_name)(const void *source, uint32_t label, char *text, size_t size);
+
+    /* Optional: the files that a source of files has not read, such as "3 .webp"; "": none. */
+    const char *(*left_out)(const void *source);
 } source_ops;
 
 /* Returns the name of a stream's sample. */

@@ -2,6 +2,7 @@
 /* Explains a plan as text: the results of its passes, and its numbers. */
 #include <string.h>
 
+#include "dataset_parts.h"
 #include "plan.h"
 #include "readahead.h"
 #include "stream_order.h"
@@ -25,6 +26,21 @@ static void explain_parts(const sli_plan *plan, sli_text *text)
                      (unsigned long long)part->begin);
         sli_text_add(text, "%.2f passes of its own of %llu samples\n",
                      (double)part->begin / (double)part->length, (unsigned long long)part->length);
+    }
+}
+
+/* Explains which files the sources of a dataset have not read. */
+static void explain_left_out(const sluice_dataset *dataset, sli_text *text)
+{
+    const dataset_parts *parts = dataset_group(dataset);
+    const source_ops *ops = dataset_source(dataset);
+    const char *left_out = ops->left_out != NULL ? ops->left_out(dataset->source) : "";
+
+    if (left_out[0] != '\0') {
+        sli_text_add(text, "left out by %s: %s\n", dataset->stages[0].def->name, left_out);
+    }
+    for (uint32_t i = 0; parts != NULL && i < parts->count; i++) {
+        explain_left_out(parts->items[i].dataset, text);
     }
 }
 
@@ -267,6 +283,7 @@ void sli_plan_explain(const sli_plan *plan, sli_text *text)
 
     explain_order(plan, text);
     explain_parts(plan, text);
+    explain_left_out(plan->dataset, text);
     explain_reading(plan, text);
     if (details->image >= 0) {
         explain_geometry(plan, text);

@@ -440,6 +440,11 @@ static void declared_class_name(const void *source, uint32_t label, char *text, 
     ((const declared_source *)source)->of->class_name(ORIGINAL(source), label, text, size);
 }
 
+static const char *declared_left_out(const void *source)
+{
+    return ((const declared_source *)source)->of->left_out(ORIGINAL(source));
+}
+
 /* Replaces the operations that take the source; those of a pass (next, end) stay. Optional ones
  * that the original does not have stay NULL. */
 static source_ops make_ops(const source_ops *of)
@@ -461,6 +466,7 @@ static source_ops make_ops(const source_ops *of)
     REPLACE(largest);
     REPLACE(classes);
     REPLACE(class_name);
+    REPLACE(left_out);
 #undef REPLACE
     ops.open = NULL;
     ops.close = declared_close;

@@ -5,11 +5,15 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+#include <sys/stat.h>
 
 #include "alloc_int.h"
+#include "image_extensions.h"
+#include "left_out.h"
+#include "log_int.h"
 #include "path_stage.h"
 #include "status_int.h"
 #include "text_int.h"
@@ -20,6 +24,7 @@ typedef struct file_names {
     char **names;
     size_t count;
     size_t capacity;
+    left_out left_out; /* files and folders in it that are not read */
 } file_names;
 
 static void free_names(file_names *files)
@@ -28,20 +33,6 @@ static void free_names(file_names *files)
         sli_free(files->names[i]);
     }
     sli_free(files->names);
-}
-
-static bool is_image(const char *name)
-{
-    static const char *const extensions[] = {"jpg", "jpeg", "png", "ppm", "pgm", "pnm"};
-    const char *dot = strrchr(name, '.');
-
-    for (size_t i = 0; dot != NULL && dot != name && i < sizeof(extensions) / sizeof(*extensions);
-         i++) {
-        if (strcasecmp(dot + 1, extensions[i]) == 0) {
-            return name[0] != '.';
-        }
-    }
-    return false;
 }
 
 static sluice_status add_name(file_names *files, const char *name)
@@ -79,6 +70,37 @@ static int compare_names(const void *a, const void *b)
     return order != 0 ? order : strcmp(one, other);
 }
 
+static sluice_status take_entry(file_names *files, int fd, const struct dirent *entry)
+{
+    const char *name = entry->d_name;
+    struct stat info;
+
+    if (entry->d_type != DT_REG && fstatat(fd, name, &info, 0) == 0 && S_ISDIR(info.st_mode)) {
+        left_out_folder(&files->left_out, "", name);
+    } else if (name[0] == '.' || !image_name_is_in(name, image_extensions)) {
+        left_out_file(&files->left_out, "", name);
+    } else {
+        return add_name(files, name);
+    }
+    return SLUICE_OK;
+}
+
+/* Warns of what is left out of a folder, and adds it to the text. */
+static void tell_left_out(const file_names *files, char *all, size_t size)
+{
+    char text[LEFT_OUT_TEXT];
+    const size_t length = strlen(all);
+
+    if (!left_out_print(&files->left_out, text, sizeof(text))) {
+        return;
+    }
+    sli_log(SLUICE_LOG_WARN,
+            "image_list %s: left out: %s; of a folder it reads the files directly in it with "
+            "extensions %s, and a list names any others",
+            files->folder, text, image_extensions);
+    snprintf(all + length, size - length, "%s%s", length > 0 ? "; of the masks " : "", text);
+}
+
 static sluice_status read_names(file_names *files)
 {
     DIR *folder = opendir(files->folder);
@@ -90,7 +112,7 @@ static sluice_status read_names(file_names *files)
         return sli_fail_errno(SLUICE_E_IO, errno, "%s: cannot open", files->folder);
     }
     while (st == SLUICE_OK && (errno = 0, entry = readdir(folder)) != NULL) {
-        st = is_image(entry->d_name) ? add_name(files, entry->d_name) : SLUICE_OK;
+        st = take_entry(files, dirfd(folder), entry);
     }
     if (st == SLUICE_OK && errno != 0) {
         st = sli_fail_errno(SLUICE_E_IO, errno, "%s: cannot read", files->folder);
@@ -101,9 +123,9 @@ static sluice_status read_names(file_names *files)
     }
     if (files->count == 0) {
         return sli_fail(SLUICE_E_INVALID,
-                        "no valid data in the dataset: %s has no .jpg, .jpeg, .png, .ppm, .pgm or "
-                        ".pnm files (subfolders are not searched)%s",
-                        files->folder,
+                        "no valid data in the dataset: %s has no files with extensions %s "
+                        "(subfolders are not searched)%s",
+                        files->folder, image_extensions,
                         path_stage_hint(files->folder, "image_list", hint, sizeof(hint)));
     }
     qsort(files->names, files->count, sizeof(*files->names), compare_names);
@@ -182,7 +204,7 @@ static sluice_status write_list(const file_names *images, const file_names *mask
 }
 
 sluice_status folder_pairs_text(const char *images, const char *masks, char **text_out,
-                                size_t *size_out)
+                                size_t *size_out, char *left_text, size_t left_size)
 {
     const bool has_masks = masks[0] != '\0';
     file_names pictures = {.folder = images};
@@ -199,6 +221,9 @@ sluice_status folder_pairs_text(const char *images, const char *masks, char **te
         st = st == SLUICE_OK ? check_pairs(&pictures, &classes) : st;
     }
     if (st == SLUICE_OK) {
+        left_text[0] = '\0';
+        tell_left_out(&pictures, left_text, left_size);
+        tell_left_out(&classes, left_text, left_size);
         st = write_list(&pictures, has_masks ? &classes : NULL, folder, text_out, size_out);
     }
     free(folder);

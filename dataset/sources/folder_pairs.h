@@ -12,9 +12,10 @@
  * by name, with paths relative to it. With `masks` (else ""), each has the absolute path of the
  * file in that folder whose name is the same up to its last dot. E_INVALID: no images, an image
  * without a mask or a mask without an image, or two files of one name. Also returns E_IO and
- * E_NO_MEMORY. The caller frees the text.
+ * E_NO_MEMORY. The caller frees the text. What is left out of the folders is logged, and written to
+ * `left_text` ("": nothing).
  */
 sluice_status folder_pairs_text(const char *images, const char *masks, char **text_out,
-                                size_t *size_out);
+                                size_t *size_out, char *left_text, size_t left_size);
 
 #endif

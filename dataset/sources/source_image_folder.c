@@ -17,7 +17,9 @@
 #include "alloc_int.h"
 #include "descriptor_int.h"
 #include "file_reader.h"
+#include "image_extensions.h"
 #include "index_store.h"
+#include "left_out.h"
 #include "log_int.h"
 #include "page_cache.h"
 #include "path_stage.h"
@@ -50,48 +52,13 @@ typedef struct image_folder {
     uint64_t *files; /* offset in names of each sample's file */
     size_t count;
     size_t files_capacity;
-    index_store *indexes;     /* stored indexes of JPEG files (argument index); NULL: not used */
-    uint64_t folders_skipped; /* folders inside class folders whose names look like images */
-    uint64_t loose_images;    /* images directly in dir, outside of class folders */
-    char first_skipped[520];
+    index_store *indexes;  /* stored indexes of JPEG files (argument index); NULL: not used */
+    uint64_t loose_images; /* images directly in dir, outside of class folders */
+    left_out *left_out;    /* files and folders that are not read, while it is opened */
+    char *left_text;       /* what was left out; NULL: nothing */
 } image_folder;
 
 /* ---- names -------------------------------------------------------------------------------- */
-
-/*
- * True if the first `length` bytes are equal, ignoring the case of ASCII letters. Independent of
- * the locale.
- */
-static bool same_letters(const char *a, const char *b, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        bool letter = (a[i] | 0x20) >= 'a' && (a[i] | 0x20) <= 'z';
-
-        if (a[i] != b[i] && !(letter && (a[i] ^ b[i]) == 0x20)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* True if the name ends in one of the extensions and the file is not hidden. */
-static bool is_image_name(const char *name, const char *extensions)
-{
-    const char *dot = strrchr(name, '.');
-
-    if (dot == NULL || name[0] == '.') {
-        return false;
-    }
-    for (const char *e = extensions; *e != '\0';) {
-        size_t length = strcspn(e, ",");
-
-        if (strlen(dot + 1) == length && same_letters(dot + 1, e, length)) {
-            return true;
-        }
-        e += length + (e[length] == ',');
-    }
-    return false;
-}
 
 static int compare_names(const void *a, const void *b, void *names)
 {
@@ -179,7 +146,8 @@ static sluice_status take_class(image_folder *folder, const struct dirent *entry
         return SLUICE_OK;
     }
     if (!is_folder(folder->fd, entry)) {
-        folder->loose_images += is_image_name(entry->d_name, args->extensions);
+        folder->loose_images += image_name_is_in(entry->d_name, args->extensions);
+        left_out_file(folder->left_out, "", entry->d_name);
         return SLUICE_OK;
     }
     return add_class(folder, entry->d_name, args->dir);
@@ -230,24 +198,19 @@ static sluice_status add_file(image_folder *folder, const char *name, const char
     return SLUICE_OK;
 }
 
-static void note_skipped(image_folder *folder, const char *class_name, const char *name)
-{
-    if (folder->folders_skipped++ == 0) {
-        snprintf(folder->first_skipped, sizeof(folder->first_skipped), "%s/%s", class_name, name);
-    }
-}
-
 static sluice_status take_file(image_folder *folder, const folder_class *class, int fd,
                                const struct dirent *entry, const folder_args *args)
 {
-    if (!is_image_name(entry->d_name, args->extensions)) {
-        return SLUICE_OK;
-    }
+    const bool is_image = image_name_is_in(entry->d_name, args->extensions);
+
     if (entry->d_type != DT_REG && is_folder(fd, entry)) {
-        note_skipped(folder, class->name, entry->d_name);
-        return SLUICE_OK;
+        left_out_folder(folder->left_out, class->name, entry->d_name);
+    } else if (!is_image) {
+        left_out_file(folder->left_out, class->name, entry->d_name);
+    } else {
+        return add_file(folder, entry->d_name, args->dir);
     }
-    return add_file(folder, entry->d_name, args->dir);
+    return SLUICE_OK;
 }
 
 /* Lists the files of one class, sorted by name. */
@@ -291,17 +254,17 @@ static void shrink_lists(image_folder *folder)
     }
 }
 
-/* Warns of skipped folders. E_INVALID: dir has no class, or no image. */
-static sluice_status warn_of_folder(const image_folder *folder, const folder_args *args)
+/* Warns of what is left out. E_INVALID: dir has no class, or no image. */
+static sluice_status warn_of_folder(image_folder *folder, const folder_args *args)
 {
+    char text[LEFT_OUT_TEXT];
     char hint[400];
 
-    if (folder->folders_skipped > 0) {
+    if (left_out_print(folder->left_out, text, sizeof(text))) {
+        folder->left_text = sli_strdup(text);
         sli_log(SLUICE_LOG_WARN,
-                "image_folder %s: %llu folder%s named like images left out, "
-                "first %s",
-                args->dir, (unsigned long long)folder->folders_skipped,
-                folder->folders_skipped == 1 ? "" : "s", folder->first_skipped);
+                "image_folder %s: left out: %s; it reads DIR/CLASS/FILE with extensions=%s",
+                args->dir, text, args->extensions);
     }
     if (folder->class_count == 0) {
         return sli_fail(SLUICE_E_INVALID,
@@ -314,8 +277,9 @@ static sluice_status warn_of_folder(const image_folder *folder, const folder_arg
     if (folder->count == 0) {
         return sli_fail(SLUICE_E_INVALID,
                         "no valid data in the dataset: the %zu class folders of image_folder %s "
-                        "hold no files with extensions %s",
-                        folder->class_count, args->dir, args->extensions);
+                        "hold no files with extensions %s%s%s",
+                        folder->class_count, args->dir, args->extensions,
+                        text[0] != '\0' ? "; left out: " : "", text);
     }
     return SLUICE_OK;
 }
@@ -334,6 +298,7 @@ static void folder_close(void *source)
     sli_free(folder->classes);
     sli_free(folder->names);
     sli_free(folder->files);
+    sli_free(folder->left_text);
     sli_free(folder);
 }
 
@@ -341,11 +306,13 @@ static sluice_status folder_open(const void *opaque, void **source_out)
 {
     const folder_args *args = opaque;
     image_folder *folder = sli_calloc(1, sizeof(*folder));
+    left_out files = {.folders = 0};
     sluice_status st;
 
     if (folder == NULL) {
         return no_memory(args->dir);
     }
+    folder->left_out = &files;
     folder->drops = args->cache == PAGE_CACHE_DROP;
     folder->fd = sli_openat(AT_FDCWD, args->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
     if (folder->fd < 0) {
@@ -367,6 +334,7 @@ static sluice_status folder_open(const void *opaque, void **source_out)
         return st;
     }
     shrink_lists(folder);
+    folder->left_out = NULL;
     *source_out = folder;
     return SLUICE_OK;
 }
@@ -508,6 +476,13 @@ static void folder_class_name(const void *source, uint32_t label, char *text, si
     snprintf(text, size, "%s", ((const image_folder *)source)->classes[label].name);
 }
 
+static const char *folder_left_out(const void *source)
+{
+    const image_folder *folder = source;
+
+    return folder->left_text != NULL ? folder->left_text : "";
+}
+
 static const source_ops folder_ops = {
     .open = folder_open,
     .close = folder_close,
@@ -521,6 +496,7 @@ static const source_ops folder_ops = {
     .memory = folder_memory,
     .classes = folder_classes,
     .class_name = folder_class_name,
+    .left_out = folder_left_out,
 };
 
 /* ---- the stage ----------------------------------------------------------------------------- */
@@ -554,7 +530,7 @@ static sluice_status folder_infer(const void *args, stage_schema *schema)
 static const stage_param folder_params[] = {
     PARAM_(folder_args, dir, PARAM_TEXT, NULL, 0, 0, NULL,
            "the folder that holds the class folders"),
-    PARAM_(folder_args, extensions, PARAM_TEXT, "jpg,jpeg,png", 0, 0, NULL,
+    PARAM_(folder_args, extensions, PARAM_TEXT, image_extensions, 0, 0, NULL,
            "extensions of image files, in upper or lower case"),
     PARAM_(folder_args, index, PARAM_TEXT, "", 0, 0, NULL,
            "folder for indexes of the JPEG files, by which later passes decode only the blocks "
@@ -592,7 +568,7 @@ sluice_status sluice_dataset_image_folder(const char *dir, const sluice_image_fo
         sli_struct_read_optional(&config_struct, "sluice_dataset_image_folder", config, &own);
 
     if (st == SLUICE_OK) {
-        args.extensions = own.extensions != NULL ? own.extensions : "jpg,jpeg,png";
+        args.extensions = own.extensions != NULL ? own.extensions : image_extensions;
         args.index = own.index != NULL ? own.index : "";
         st = stage_arg_choose_or_default(&stage_image_folder, "cache", own.cache, &args.cache);
     }

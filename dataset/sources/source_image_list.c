@@ -6,7 +6,6 @@
  * folder of images, and one of their masks, the list is made (folder_pairs.h).
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,12 +15,13 @@
 #include <sluice/dataset.h>
 
 #include "alloc_int.h"
-#include "descriptor_int.h"
 #include "error_int.h"
 #include "file_reader.h"
 #include "folder_pairs.h"
+#include "left_out.h"
 #include "list_columns.h"
 #include "log_int.h"
+#include "plain_file.h"
 #include "root_folder.h"
 #include "stage.h"
 #include "status_int.h"
@@ -44,6 +44,7 @@ typedef struct image_list {
     size_t capacity;
     uint64_t count;
     list_columns columns;
+    char left_out[LEFT_OUT_TEXT]; /* of a folder; "": nothing */
 } image_list;
 
 static void list_close(void *source)
@@ -62,52 +63,37 @@ static void list_close(void *source)
 
 static sluice_status read_text(image_list *list, int fd)
 {
-    struct stat info;
     size_t got = 0;
+    sluice_status st;
 
-    if (fstat(fd, &info) != 0) {
-        return sli_fail_errno(SLUICE_E_IO, errno, "cannot stat");
-    }
-    if (!S_ISREG(info.st_mode) || (uint64_t)info.st_size > MOST_LIST_BYTES) {
-        return sli_fail(SLUICE_E_UNSUPPORTED, "this is not a file, or larger than 4 GiB");
-    }
-    list->size = (size_t)info.st_size;
     list->text = sli_calloc(list->size + 1, 1);
     if (list->text == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a list of %zu bytes", list->size);
     }
-    while (got < list->size) {
-        const ssize_t more = read(fd, list->text + got, list->size - got);
-
-        if (more < 0 && errno == EINTR) {
-            continue;
-        }
-        if (more < 0) {
-            return sli_fail_errno(SLUICE_E_IO, errno, "cannot read");
-        }
-        if (more == 0) {
-            return sli_fail(SLUICE_E_IO, "the file has changed while it was read");
-        }
-        got += (size_t)more;
+    st = plain_file_read(fd, 0, list->text, list->size, &got);
+    if (st == SLUICE_OK && got < list->size) {
+        return sli_fail(SLUICE_E_IO, "the file has changed while it was read");
     }
-    return SLUICE_OK;
-}
-
-static sluice_status load_text(image_list *list, const char *path)
-{
-    /* O_NONBLOCK: open() of a FIFO would block. */
-    const int fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, NULL);
-    sluice_status st;
-
-    if (fd < 0) {
-        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open");
-    }
-    st = read_text(list, fd);
-    close(fd);
     return st == SLUICE_OK && (strncmp(list->text, "\xFF\xFE", 2) == 0 ||
                                strncmp(list->text, "\xFE\xFF", 2) == 0)
                ? sli_fail(SLUICE_E_UNSUPPORTED, "the list is UTF-16 and must be UTF-8")
                : st;
+}
+
+static sluice_status load_text(image_list *list, const char *path)
+{
+    uint64_t size = 0;
+    int fd;
+    sluice_status st = plain_file_open(path, NULL, &fd, &size);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    list->size = (size_t)size;
+    st = size <= MOST_LIST_BYTES ? read_text(list, fd)
+                                 : sli_fail(SLUICE_E_UNSUPPORTED, "the list is larger than 4 GiB");
+    close(fd);
+    return st;
 }
 
 static list_cursor cursor_at(const image_list *list, uint64_t offset)
@@ -373,7 +359,8 @@ static bool is_folder(const char *path)
 /* Makes the list of a folder of images. */
 static sluice_status list_folder(image_list *list, const image_list_args *args)
 {
-    sluice_status st = folder_pairs_text(args->file, args->masks, &list->text, &list->size);
+    sluice_status st = folder_pairs_text(args->file, args->masks, &list->text, &list->size,
+                                         list->left_out, sizeof(list->left_out));
 
     list->separator = '\t';
     return st == SLUICE_OK ? root_folder_open("", args->file, &list->root_fd) : st;
@@ -537,6 +524,11 @@ static sluice_status list_read_other(const void *source, uint64_t index, uint32_
     return sli_fail(SLUICE_E_CORRUPT, "the list has no such column");
 }
 
+static const char *list_left_out(const void *source)
+{
+    return ((const image_list *)source)->left_out;
+}
+
 static const source_ops list_ops = {
     .open = list_open,
     .close = list_close,
@@ -546,6 +538,7 @@ static const source_ops list_ops = {
     .read_plain = list_read_plain,
     .read_other = list_read_other,
     .memory = list_memory,
+    .left_out = list_left_out,
 };
 
 static sluice_status list_schema(const void *source, stage_schema *schema)

@@ -104,7 +104,7 @@ static const char *fields_seen(const webdataset *web)
 
 static sluice_status check_skipped(const webdataset *web, const web_args *args)
 {
-    skipped_warn(&web->skipped, args);
+    skipped_warn(&web->skipped, args, fields_seen(web));
     return web->count > 0 ? SLUICE_OK
                           : skipped_all(&web->skipped, args, web->shard_count, fields_seen(web));
 }

@@ -249,10 +249,11 @@ static sluice_status pass_next(void *opaque, stream_item *item)
     }
     pass->given += given;
     if (st == SLUICE_END_OF_DATA) {
-        skipped_warn(&pass->skipped, pass->stream->args);
+        const char *seen = pass->seen[0] != '\0' ? pass->seen : "none";
+
+        skipped_warn(&pass->skipped, pass->stream->args, seen);
         if (pass->given == 0) {
-            st = skipped_all(&pass->skipped, pass->stream->args, pass->stream->list.count,
-                             pass->seen[0] != '\0' ? pass->seen : "none");
+            st = skipped_all(&pass->skipped, pass->stream->args, pass->stream->list.count, seen);
         }
     }
     return st;

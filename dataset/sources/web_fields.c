@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "image_extensions.h"
 #include "status_int.h"
 
 static sluice_status bad_field(const char *text)
@@ -21,14 +22,11 @@ static sluice_status bad_field(const char *text)
 /* Returns the kind of a field by its extension. */
 static web_kind kind_of(const char *field)
 {
-    static const char *const images[] = {"jpg", "jpeg", "png", "ppm", "pgm", "pnm"};
     const char *dot = strrchr(field, '.');
     const char *end = dot != NULL ? dot + 1 : field;
 
-    for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++) {
-        if (strcasecmp(end, images[i]) == 0) {
-            return WEB_IMAGE;
-        }
+    if (image_extension_is_in(end, image_extensions) || strcasecmp(end, "png") == 0) {
+        return WEB_IMAGE; /* a build without libpng says so when it decodes */
     }
     return strcasecmp(end, "cls") == 0   ? WEB_NUMBER
            : strcasecmp(end, "npy") == 0 ? WEB_ARRAY

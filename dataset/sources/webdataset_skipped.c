@@ -35,9 +35,14 @@ static void warn_of(const skipped_items *items, const web_args *args, const char
     }
 }
 
-void skipped_warn(const webdataset_skipped *skipped, const web_args *args)
+void skipped_warn(const webdataset_skipped *skipped, const web_args *args, const char *seen)
 {
-    warn_of(&skipped->imageless, args, "samples without an image left out");
+    char what[400];
+
+    snprintf(what, sizeof(what),
+             "samples without an image left out (image=%.100s; fields seen: %.200s)", args->image,
+             seen);
+    warn_of(&skipped->imageless, args, what);
     warn_of(&skipped->unlabelled, args, "samples without a label left out");
     warn_of(&skipped->passed_over, args, "links, special and sparse members passed over");
     warn_of(

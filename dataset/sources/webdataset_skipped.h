@@ -34,8 +34,9 @@ void skipped_count(skipped_items *items, uint64_t count, const char *shard, cons
 /* Adds the counts that a shard's index contains. */
 void skipped_count_shard(webdataset_skipped *skipped, const shard_index *index, const char *shard);
 
-/* Logs one warning for each kind of skipped items. */
-void skipped_warn(const webdataset_skipped *skipped, const web_args *args);
+/* Logs one warning for each kind of skipped items. `seen`: the fields of samples without an image.
+ */
+void skipped_warn(const webdataset_skipped *skipped, const web_args *args, const char *seen);
 
 /*
  * Fails with E_INVALID: no sample of these shards can be used. The message has the counts and the

@@ -6,7 +6,7 @@
 #include "dataset_kit.h"
 #include "testing.h"
 
-#define REST " extensions=jpg,jpeg,png cache=keep"
+#define REST " extensions=jpg,jpeg,jpe,jfif,jif,png,ppm,pgm,pnm cache=keep"
 
 /* Parses with one argument. */
 static sluice_status parse_one(const char *text, const char *name, const char *value,

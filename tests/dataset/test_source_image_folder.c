@@ -192,10 +192,10 @@ static void folders_named_like_images_are_left_out_with_a_warning(void)
     T_EQ(dataset->source_count, 1);
     T_EQ(kit_log_count(SLUICE_LOG_WARN), 1);
     T_CONTAINS(said, folder);
-    T_CONTAINS(said, "1 folder named like images left out, first b/sub.jpg");
+    T_CONTAINS(said, "1 folder (first b/sub.jpg)");
     sluice_dataset_destroy(dataset);
 
-    /* A link to a folder is one, too; a plain folder inside of a class is nobody's business. */
+    /* A link to a folder is one, too, and so is a folder of any name. */
     make_link(folder, "a/link.png", "../b");
     make_file(folder, "a/plain/3.jpg");
     kit_log_start(NULL, NULL);
@@ -203,7 +203,7 @@ static void folders_named_like_images_are_left_out_with_a_warning(void)
     said = kit_log_stop();
     T_EQ(dataset->source_count, 1);
     T_EQ(kit_log_count(SLUICE_LOG_WARN), 1);
-    T_CONTAINS(said, "2 folders named like images left out, first a/link.png");
+    T_CONTAINS(said, "3 folders (first ");
     sluice_dataset_destroy(dataset);
 }
 
@@ -292,7 +292,7 @@ static void folders_without_images_are_refused(void)
     make_file(folder, "a/readme.txt");
     make_file(folder, "b/x.gif");
     check_open_fails(folder, SLUICE_E_INVALID, "the 2 class folders of image_folder");
-    check_open_fails(folder, SLUICE_E_INVALID, "hold no files with extensions jpg,jpeg,png");
+    check_open_fails(folder, SLUICE_E_INVALID, "hold no files with extensions jpg,jpeg,jpe,jfif");
 }
 
 /* A class without files keeps its number. */

@@ -151,7 +151,7 @@ static void bad_lists_say_where(void)
              SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "/nonexistent/list: cannot open");
     T_STATUS(sluice_dataset_image_list(folder, NULL, &(sluice_dataset *){NULL}), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "has no .jpg, .jpeg, .png");
+    T_CONTAINS(sluice_last_error(), "has no files with extensions jpg,");
 }
 
 /* ---- what follows the image ------------------------------------------------------------------ */
@@ -490,7 +490,7 @@ static void folders_that_do_not_fit_are_refused(void)
     snprintf(folder, sizeof(folder), "%s", t_folder());
     snprintf(masks, sizeof(masks), "masks=%s/masks", folder);
     t_write_file(t_path(folder, "photos/notes.txt"), "x", 1);
-    refused_folder(folder, "", "photos has no .jpg, .jpeg, .png");
+    refused_folder(folder, "", "photos has no files with extensions jpg,");
     write_photo(folder, "a.ppm", "a.pgm");
     refused_folder(folder, "root=/", "root= needs a list");
     write_pair(folder, "photos/b.ppm", "unused.pgm");

@@ -280,7 +280,7 @@ SLUICE_API_CHECKED sluice_status sluice_stage_help(const char *name, char **text
  * sluice_image_folder_config_init(). All texts are copied. */
 typedef struct sluice_image_folder_config {
     size_t struct_size;     /**< bytes; set by sluice_image_folder_config_init() */
-    const char *extensions; /**< extensions of image files, ignoring case; NULL: "jpg,jpeg,png" */
+    const char *extensions; /**< of image files, ignoring case; NULL: those of all formats */
     /**
      * A folder for indexes of JPEG files without restart markers; created if missing. In the first
      * pass each file is read in full, and an index of about 3 % of its size is written. Later
