@@ -5,6 +5,7 @@
 
 #include "alloc_int.h"
 #include "dataset_parts.h"
+#include "idle_arguments.h"
 #include "layout_int.h"
 
 static const char **text_argument(const stage_def *def, uint32_t i, void *args)
@@ -317,6 +318,9 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
         return st;
     }
     st = stage_args_check(def, added.args.bytes);
+    if (st == SLUICE_OK) {
+        st = idle_arguments_check(def, added.args.bytes);
+    }
     if (st == SLUICE_OK && def->make != NULL) {
         st = def->make(def, added.args.bytes);
     }

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "dataset_parts.h"
+#include "idle_arguments.h"
+#include "idle_int.h"
 #include "plan.h"
 #include "readahead.h"
 #include "stream_order.h"
@@ -277,6 +279,22 @@ static void explain_gray(const sli_plan *plan, sli_text *text)
     }
 }
 
+void sli_plan_idle(const sli_plan *plan, sli_text *list)
+{
+    idle_arguments_list(plan->dataset, plan->settings.world, list);
+}
+
+static void explain_idle(const sli_plan *plan, sli_text *text)
+{
+    sli_text list = {0};
+
+    sli_plan_idle(plan, &list);
+    if (list.data != NULL) {
+        sli_text_add(text, "without effect: %s\n", list.data);
+    }
+    sli_text_free(&list);
+}
+
 void sli_plan_explain(const sli_plan *plan, sli_text *text)
 {
     const struct plan_details *details = plan->details;
@@ -299,6 +317,7 @@ void sli_plan_explain(const sli_plan *plan, sli_text *text)
         }
         sli_text_add(text, ")\n");
     }
+    explain_idle(plan, text);
     sli_text_add(text, "assembly: %s\n",
                  details->pack.seq > 0
                      ? "collected; documents are joined in order, and each worker writes the "

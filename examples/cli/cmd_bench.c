@@ -404,7 +404,7 @@ static int train(bench *b, sluice_device *device, sluice_dataset *dataset, sluic
         b->config.stop = NULL;
     }
     b->config.callbacks = callbacks;
-    b->config.callback_count = 3;
+    b->config.callback_count = last.records != NULL ? 3 : 2;
     st = sluice_train(device, &model, dataset, &b->config, &report);
     code = cli_exit_code(st);
     if (st < 0 && !has_begun(report)) {

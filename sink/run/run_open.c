@@ -7,6 +7,7 @@
 #include "alloc_int.h"
 #include "argument_checks.h"
 #include "devices.h"
+#include "idle_settings.h"
 #include "log_int.h"
 #include "pass_epochs.h"
 #include "rank_board_int.h"
@@ -302,6 +303,8 @@ static void write_plan_line(train_run *run)
     char sinks[60] = "one sink";
     char maps[40] = "";
     char samples[60] = "";
+    sli_text cuts = {0};
+    sli_text idle = {0};
 
     if (run->feed.map_bytes > 0) {
         snprintf(maps, sizeof(maps), " + %.1f MB device maps", (double)run->feed.map_bytes / mb);
@@ -318,15 +321,22 @@ static void write_plan_line(train_run *run)
     }
     write_length(run, length, sizeof(length));
     write_pass(run->feed.plan, pass, sizeof(pass));
+    if (!run->nested) {
+        idle_settings_cuts(run, &cuts);
+        idle_settings_list(run, &idle);
+    }
     snprintf(run->plan.line, sizeof(run->plan.line),
-             "plan: %s of %s, mode %s%s%s%s, %s, %u workers, %u slots, memory %.1f MB staging + "
-             "%.1f MB slots%s%s on %s",
+             "plan: %s of %s, mode %s%s%s%s, %s%s, %u workers, %u slots, memory %.1f MB staging + "
+             "%.1f MB slots%s%s on %s%s%s",
              length, pass, sluice_mode_name(run->plan.mode),
              run->plan.mode_reason[0] != '\0' ? " (" : "", run->plan.mode_reason,
-             run->plan.mode_reason[0] != '\0' ? ")" : "", sinks, run->feed.placement->worker_count,
-             run->feed.slots, (double)run->feed.memory.staging_bytes / mb,
-             (double)run->feed.memory.slot_bytes / mb, maps, samples,
-             sluice_device_name(run->device));
+             run->plan.mode_reason[0] != '\0' ? ")" : "", sinks, cuts.data != NULL ? cuts.data : "",
+             run->feed.placement->worker_count, run->feed.slots,
+             (double)run->feed.memory.staging_bytes / mb, (double)run->feed.memory.slot_bytes / mb,
+             maps, samples, sluice_device_name(run->device),
+             idle.data != NULL ? "; without effect: " : "", idle.data != NULL ? idle.data : "");
+    sli_text_free(&cuts);
+    sli_text_free(&idle);
     if (!run->nested && run->config.rank == 0) { /* the line is the same on all ranks */
         sli_log(SLUICE_LOG_INFO, "%s", run->plan.line);
     }

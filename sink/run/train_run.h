@@ -25,7 +25,7 @@ typedef struct run_plan {
     sink_plan sinks;
     sluice_mode mode;
     const char *mode_reason; /* why `mode` is not stronger; "" if it is the strongest */
-    char line[600];          /* the plan line, as logged */
+    char line[2000];         /* the plan line, as logged */
 } run_plan;
 
 /* Where the run began. */

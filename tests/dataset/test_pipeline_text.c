@@ -125,7 +125,7 @@ static void descriptions_read_back_to_themselves(void)
         "cifar10 . train",
         "synthetic | shuffle 18446744073709551614",
         "synthetic | shuffle 18446744073709551615",
-        "synthetic | shard 0 1 | shard 4294967292 4294967293 | shard none 5",
+        "synthetic | shard 0 1 | shard 4294967292 4294967293 | shard none",
         "synthetic | split train 1e-9 seed=18446744073709551615 | split test 0.3333333333333333",
         "synthetic | split val 0.1 7 0.9 | split val 1",
         "synthetic | take 0 | skip 18446744073709551615 | repeat 1000000000",

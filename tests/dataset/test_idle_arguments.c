@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arguments without effect: errors where they never have one, else said by explain. */
+#include "testing.h"
+
+#include <sluice/dataset.h>
+
+static const char synthetic[] = "synthetic samples=20 shape=8,8,3 | ";
+
+static void arguments_that_contradict_others_are_errors(void)
+{
+    static const struct {
+        const char *stages;
+        const char *says;
+    } cases[] = {
+        {"split train 0.5 test=0.1", "split: test=0.1 has no effect: it is the share that val"},
+        {"split test 0.5 test=0.1", "split: test=0.1 has no effect"},
+        {"shard none 5", "shard: world=5 has no effect: with rank=none every rank gets every"},
+        {"gaussian_blur 1 sigma=3", "gaussian_blur: sigma=3,3 has no effect"},
+        {"rand_augment num_ops=0 magnitude=3", "rand_augment: magnitude=3 has no effect"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        sluice_dataset *dataset = NULL;
+        char text[200];
+
+        snprintf(text, sizeof(text), "%s%s | batch 2", synthetic, cases[i].stages);
+        T_STATUS(sluice_dataset_parse(text, &dataset), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), cases[i].says);
+    }
+}
+
+static void arguments_without_effect_here_are_said(void)
+{
+    static const struct {
+        const char *stages;
+        const char *says; /* NULL: nothing */
+    } cases[] = {
+        {"shuffle buffer=17", "without effect: shuffle buffer=17 (the source is read by index"},
+        {"resize 4 filter=nearest antialias=false", "without effect: resize antialias=false ("},
+        {"pad_image 2 mode=edge fill=7", "without effect: pad_image fill=7 (this mode continues"},
+        {"rotate 10 mask_fill=3", "without effect: rotate mask_fill=3 (there are no masks)"},
+        {"random_invert p=0", "without effect: random_invert p=0 (the stage is never applied)"},
+        {"cache 1M shared=true", "without effect: cache shared=true (there is one rank)"},
+        {"shuffle buffer=17 | random_invert p=0", "), random_invert p=0 ("},
+        {"shuffle buffer=1000", NULL},
+        {"split val 0.5 test=0.1 | shuffle | resize 4 filter=nearest | pad_image 1 fill=3", NULL},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        sluice_dataset *dataset = NULL;
+        char text[200];
+        char *explained = NULL;
+
+        snprintf(text, sizeof(text), "%s%s | batch 2", synthetic, cases[i].stages);
+        T_OK(sluice_dataset_parse(text, &dataset));
+        T_OK(sluice_dataset_explain(dataset, &explained));
+        if (cases[i].says != NULL) {
+            T_CONTAINS(explained, cases[i].says);
+        } else {
+            T_TRUE(strstr(explained, "without effect") == NULL);
+        }
+        sluice_string_free(explained);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+const t_test idle_arguments_tests[] = {
+    T_TEST(arguments_that_contradict_others_are_errors),
+    T_TEST(arguments_without_effect_here_are_said),
+    T_END,
+};

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plan line names settings and arguments without effect, and what cuts sinks. */
+#include "testing.h"
+#include "train_kit.h"
+
+static char plan[2000];
+
+static sluice_status note_plan(sluice_hook *hook, void *user)
+{
+    (void)user;
+    snprintf(plan, sizeof(plan), "%s", hook->plan);
+    return SLUICE_OK;
+}
+
+static sluice_status save(void *user, const char *folder, uint32_t rank, uint32_t world)
+{
+    (void)rank;
+    (void)world;
+    return kit_save_state(user, folder);
+}
+
+static void run(kit *k)
+{
+    const sluice_callback own = {.train_begin = note_plan};
+
+    k->callbacks = &own;
+    k->callback_count = 1;
+    T_OK(kit_run(k));
+    kit_fini(k);
+}
+
+static void settings_without_effect_are_in_the_plan_line(void)
+{
+    kit k;
+
+    kit_init(&k);
+    k.config.record_samples = false;
+    run(&k);
+    T_TRUE(strstr(plan, "without effect") == NULL);
+    kit_init(&k);
+    k.config.record_samples = false;
+    k.config.dataset_sink_mode = false;
+    run(&k);
+    T_TRUE(strstr(plan, "without effect") == NULL);
+    kit_init(&k);
+    k.pipeline = "synthetic samples=20 shape=4,4,3 | shuffle buffer=17 | batch 2";
+    k.config.dataset_sink_mode = false;
+    k.config.sink_size = 5;
+    k.config.agree_timeout_ms = 5;
+    k.checkpoint.best_is_larger = true;
+    run(&k);
+    T_CONTAINS(plan, "; without effect: shuffle buffer=17 (the source is read by index");
+    T_CONTAINS(plan, ", sink_size (dataset_sink_mode is off), record_samples (no callback has the "
+                     "hook records), agree_timeout_ms (agree");
+    T_CONTAINS(plan, "checkpoint.best_is_larger (checkpoint.best is NULL)");
+}
+
+static void an_interval_that_cuts_sinks_is_in_the_plan_line(void)
+{
+    char folder[300];
+    kit k;
+
+    for (uint64_t every = 15; every <= 40; every += 25) {
+        snprintf(folder, sizeof(folder), "%s/%u", t_folder(), (unsigned)every);
+        kit_init(&k);
+        k.config.sink_size = 40;
+        k.config.epochs = 2;
+        k.model.save = save;
+        k.checkpoint.folder = folder;
+        k.checkpoint.every_steps = every;
+        run(&k);
+        if (every == 15) {
+            T_CONTAINS(plan, "40 steps a sink at most, cut by checkpoints every 15 steps: 7 sinks "
+                             "instead of 2, ");
+        } else {
+            T_TRUE(strstr(plan, "cut by") == NULL);
+        }
+    }
+}
+
+const t_test idle_settings_tests[] = {
+    T_TEST(settings_without_effect_are_in_the_plan_line),
+    T_TEST(an_interval_that_cuts_sinks_is_in_the_plan_line),
+    T_END,
+};
