@@ -115,6 +115,7 @@ want_build() {
     want 'pkg-config --exists numa' libnuma-dev
     want 'pkg-config --exists libjpeg' libjpeg-dev
     want 'pkg-config --exists libpng' libpng-dev
+    want 'pkg-config --exists zlib' zlib1g-dev
     want 'pkg-config --exists libarchive' libarchive-dev
     want 'pkg-config --exists jansson' libjansson-dev
 }

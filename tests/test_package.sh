@@ -109,7 +109,7 @@ check "tests/api calls every exported function" empty "$tmp/unused"
 readelf -d "$so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' >"$tmp/needed"
 for library in $(cat "$tmp/needed"); do
     case $library in
-    libc.so.* | libm.so.* | libpthread.so.* | libdl.so.* | librt.so.* | ld-linux*.so.* | libhwloc.so.* | libnuma.so.* | libjpeg.so.* | libpng*.so.* | libjansson.so.*)
+    libc.so.* | libm.so.* | libpthread.so.* | libdl.so.* | librt.so.* | ld-linux*.so.* | libhwloc.so.* | libnuma.so.* | libjpeg.so.* | libpng*.so.* | libz.so.* | libjansson.so.*)
         check "it needs $library" true ;;
     *) check "it needs $library, which is not on the list" false ;;
     esac

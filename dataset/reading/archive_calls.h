@@ -12,6 +12,7 @@
 #include <sluice/status.h>
 
 #define ARCHIVE_CALLS(X)                                                                           \
+    X(archive_clear_error)                                                                         \
     X(archive_entry_clear)                                                                         \
     X(archive_entry_free)                                                                          \
     X(archive_entry_new)                                                                           \

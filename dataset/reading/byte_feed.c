@@ -162,3 +162,10 @@ sluice_status byte_feed_skip(byte_feed *feed, uint64_t size, uint64_t *skipped_o
 {
     return take_bytes(feed, NULL, size, skipped_out);
 }
+
+sluice_status byte_feed_finish(byte_feed *feed)
+{
+    uint64_t rest = 0;
+
+    return feed->decompressor != NULL ? byte_feed_skip(feed, UINT64_MAX, &rest) : SLUICE_OK;
+}

@@ -18,7 +18,7 @@ typedef struct byte_feed byte_feed;
  * Opens a path; "-" is standard input, which is never closed. drops: drop the bytes of a file from
  * the page cache once they are read. Once stop_fd is readable, every call returns CLOSED. The call
  * waits for the first bytes, to detect compression. path must outlive the feed. E_UNSUPPORTED: the
- * file is compressed, and this build has no libarchive. Also returns E_IO and E_NO_MEMORY.
+ * file is compressed, and this build lacks the library for it. Also returns E_IO and E_NO_MEMORY.
  */
 sluice_status byte_feed_open(const char *path, bool drops, int stop_fd, byte_feed **feed_out);
 void byte_feed_close(byte_feed *feed);
@@ -37,5 +37,11 @@ sluice_status byte_feed_read(byte_feed *feed, void *to, size_t size, size_t *got
  * byte_feed_read().
  */
 sluice_status byte_feed_skip(byte_feed *feed, uint64_t size, uint64_t *skipped_out);
+
+/*
+ * Reads compressed data to their end, where their checksum is verified; other data are not read.
+ * Returns the errors of byte_feed_read().
+ */
+sluice_status byte_feed_finish(byte_feed *feed);
 
 #endif

@@ -1,135 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Decompresses with one libarchive filter. libarchive must not detect filters by itself: it would
- * nest them as long as the output is also compressed, and so endlessly for a file that decompresses
- * to itself.
- */
+/* Chooses the library of a compression format. */
 #include "decompressor.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "alloc_int.h"
-#include "archive_calls.h"
+#include "decompressor_ops.h"
 #include "status_int.h"
 
-enum { BUFFER = 1 << 16 };
-
-/*
- * Limit on consecutive compressed bytes that produce no output. libarchive buffers a gzip header up
- * to the end of the file name in it, and that end may be missing.
- */
-static const uint64_t MAX_WITHOUT_OUTPUT = UINT64_C(1) << 24;
-
-static const int filters[COMPRESSION_COUNT] = {[COMPRESSION_GZIP] = ARCHIVE_FILTER_GZIP,
-                                               [COMPRESSION_ZSTD] = ARCHIVE_FILTER_ZSTD,
-                                               [COMPRESSION_XZ] = ARCHIVE_FILTER_XZ,
-                                               [COMPRESSION_BZIP2] = ARCHIVE_FILTER_BZIP2};
-
 struct decompressor {
-    raw_feed *raw;
-    compression format;
-    struct archive *archive;
-    sluice_status status;    /* result of the last read of compressed bytes */
-    uint64_t without_output; /* compressed bytes read since the last output */
-    bool ended;
-    size_t first; /* bytes that decompressor_open() copied to buffer */
-    uint8_t buffer[BUFFER];
+    const raw_feed *raw;
+    const decompressor_ops *ops;
+    void *state;
 };
 
-/* Makes the next compressed bytes available in buffer. */
-static sluice_status read_raw(decompressor *d, size_t *got_out)
-{
-    sluice_status st = SLUICE_OK;
-
-    *got_out = d->first;
-    d->first = 0;
-    if (*got_out == 0) {
-        st = raw_feed_read(d->raw, d->buffer, BUFFER, got_out);
-    }
-    if (st == SLUICE_OK && d->without_output > MAX_WITHOUT_OUTPUT) {
-        st = sli_fail(SLUICE_E_CORRUPT,
-                      "cannot decompress %s: %llu bytes of its %s data decompress to nothing",
-                      d->raw->path, (unsigned long long)d->without_output,
-                      compression_name(d->format));
-    }
-    d->without_output += *got_out;
-    return st;
-}
-
-/* libarchive's read callback. */
-static la_ssize_t give_raw(struct archive *archive, void *arg, const void **bytes_out)
-{
-    decompressor *d = arg;
-    size_t got = 0;
-
-    d->status = read_raw(d, &got);
-    if (d->status != SLUICE_OK) {
-        archive_library->archive_set_error(archive, EIO, "it cannot be read");
-        return -1;
-    }
-    *bytes_out = d->buffer;
-    return (la_ssize_t)got;
-}
+typedef struct format_library {
+    const char *name;
+    const decompressor_ops *ops; /* NULL: this build lacks the library */
+} format_library;
 
 /*
- * Returns the status after a libarchive call. Its return value alone does not suffice: it reports
- * some failed reads as the end of the data.
+ * gzip is the only format of which libarchive leaves out the checksum, so zlib decompresses it,
+ * which verifies CRC and length of each member.
  */
-static sluice_status status_of(const decompressor *d, bool failed)
+static format_library library_of(compression format)
 {
-    const char *why = archive_library->archive_error_string(d->archive);
-
-    if (d->status != SLUICE_OK || !failed) {
-        return d->status; /* read_raw() has set the error text */
+    if (format == COMPRESSION_GZIP) {
+#ifdef SLI_HAVE_ZLIB
+        return (format_library){"zlib", &gzip_ops};
+#else
+        return (format_library){"zlib", NULL};
+#endif
     }
-    return archive_library->archive_errno(d->archive) == ENOMEM
-               ? sli_fail(SLUICE_E_NO_MEMORY, "cannot decompress %s", d->raw->path)
-               : sli_fail(SLUICE_E_CORRUPT, "cannot decompress %s: %.200s", d->raw->path,
-                          why != NULL ? why : "it is damaged, or libarchive lacks memory");
-}
-
-static sluice_status begin_input(decompressor *d)
-{
-    struct archive_entry *entry;
-    int answer = archive_library->archive_read_append_filter(d->archive, filters[d->format]);
-
-    if (answer >= ARCHIVE_WARN) { /* libarchive warns if its filter runs an external program */
-        archive_library->archive_read_support_format_raw(d->archive);
-        archive_library->archive_read_support_format_empty(d->archive);
-        answer = archive_library->archive_read_open(d->archive, d, NULL, give_raw, NULL);
-    }
-    if (answer == ARCHIVE_OK) {
-        answer = archive_library->archive_read_next_header(d->archive, &entry);
-    }
-    d->ended = answer == ARCHIVE_EOF;
-    return status_of(d, answer != ARCHIVE_OK && !d->ended);
+#ifdef SLI_HAVE_ARCHIVE
+    return (format_library){"libarchive", &archive_ops};
+#else
+    return (format_library){"libarchive", NULL};
+#endif
 }
 
 sluice_status decompressor_open(raw_feed *raw, compression format, const uint8_t *bytes,
                                 size_t size, decompressor **decompressor_out)
 {
-    sluice_status st = archive_calls_load();
+    const format_library library = library_of(format);
     decompressor *d;
+    sluice_status st;
 
-    if (st != SLUICE_OK) {
-        return st;
+    if (library.ops == NULL) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "%s is compressed (%s), and this build has no %s to decompress it",
+                        raw->path, compression_name(format), library.name);
     }
     d = sli_calloc(1, sizeof(*d));
-    if (d != NULL) {
-        d->archive = archive_library->archive_read_new();
-    }
-    if (d == NULL || d->archive == NULL) {
-        sli_free(d);
+    if (d == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a buffer for %s", raw->path);
     }
     d->raw = raw;
-    d->format = format;
-    d->first = size < BUFFER ? size : BUFFER;
-    memcpy(d->buffer, bytes, d->first);
-    st = begin_input(d);
+    d->ops = library.ops;
+    st = library.ops->open(raw, format, bytes, size, &d->state);
     if (st != SLUICE_OK) {
-        decompressor_close(d);
+        sli_free(d);
         return st;
     }
     *decompressor_out = d;
@@ -138,8 +66,6 @@ sluice_status decompressor_open(raw_feed *raw, compression format, const uint8_t
 
 sluice_status decompressor_read(decompressor *d, void *to, size_t size, size_t *got_out)
 {
-    la_ssize_t got = 0;
-
     /*
      * A few compressed bytes can become gigabytes. No raw bytes are read meanwhile, so the stop
      * request is polled here as well.
@@ -147,18 +73,13 @@ sluice_status decompressor_read(decompressor *d, void *to, size_t size, size_t *
     if (raw_feed_is_stopped(d->raw)) {
         return SLUICE_CLOSED;
     }
-    if (!d->ended) {
-        got = archive_library->archive_read_data(d->archive, to, size);
-    }
-    d->without_output = got > 0 ? 0 : d->without_output;
-    *got_out = got > 0 ? (size_t)got : 0;
-    return got > 0 ? SLUICE_OK : status_of(d, got < 0);
+    return d->ops->read(d->state, to, size, got_out);
 }
 
 void decompressor_close(decompressor *d)
 {
     if (d != NULL) {
-        archive_library->archive_read_free(d->archive);
+        d->ops->close(d->state);
         sli_free(d);
     }
 }

@@ -505,7 +505,8 @@ static sluice_status next_header(tar_reader *reader, uint8_t *header)
     if (is_zero(header, BLOCK)) {
         reader->ended = true;
         reader->lacks_end = left < BLOCK;
-        return check_trailing_bytes(reader);
+        st = check_trailing_bytes(reader);
+        return st == SLUICE_OK && reader->feed != NULL ? byte_feed_finish(reader->feed) : st;
     }
     return left >= BLOCK && tar_checksum_holds(header) ? SLUICE_OK : not_a_header(reader, header);
 }

@@ -9,6 +9,7 @@
 #include "dataset_kit.h"
 #include "log_kit.h"
 #include "pack_kit.h"
+#include "stream_kit.h"
 #include "stream_turns.h"
 #include "testing.h"
 #include "thread_int.h"
@@ -79,6 +80,27 @@ static void a_stream_comes_to_the_same_bytes(void)
         T_OK(pack(top, "indexed", args, 2, &stats));
         check_same_packs(top, "stream", "indexed");
     }
+}
+
+/* The checksum behind its last sample is wrong. */
+static void a_pack_of_a_damaged_stream_is_not_complete(void)
+{
+    const char *top = t_folder();
+    char command[2048];
+    sluice_pack_stats stats = {.struct_size = sizeof(stats)};
+
+    if (!can_pack() || !can_gunzip()) {
+        T_SKIP("no zlib, or no libarchive");
+    }
+    make_archive(top);
+    snprintf(command, sizeof(command),
+             "cd '%s' && gzip -c x.tar >y && head -c -8 y >z && printf '\\1\\2\\3\\4' >>z && "
+             "tail -c 4 y >>z && mv z x.tar",
+             top);
+    T_EQ(system(command), 0);
+    T_STATUS(pack(top, "damaged", "access=stream", 2, &stats), SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(), "incorrect data check");
+    T_TRUE(!stats.complete);
 }
 
 static void a_shuffled_stream_comes_to_the_same_bytes_by_any_workers(void)
@@ -298,6 +320,7 @@ static void want_of_memory_ends_it(void)
 
 const t_test pack_stream_tests[] = {
     T_TEST(a_stream_comes_to_the_same_bytes),
+    T_TEST(a_pack_of_a_damaged_stream_is_not_complete),
     T_TEST(a_shuffled_stream_comes_to_the_same_bytes_by_any_workers),
     T_TEST(a_stream_is_packed_on_where_it_was_stopped),
     T_TEST(nothing_of_a_complete_pack_is_done_again),

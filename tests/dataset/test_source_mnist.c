@@ -144,7 +144,7 @@ static void compressed_files_are_kept_in_memory(void)
     sluice_dataset *dataset;
 
     if (!can_decompress()) {
-        T_SKIP("this build has no libarchive");
+        T_SKIP("no zlib, or no libarchive");
     }
     for (size_t i = 0; i < sizeof(packers) / sizeof(packers[0]); i++) {
         shell("cd %s && rm -f *", folder);
@@ -171,7 +171,7 @@ static void large_compressed_files_are_read_to_their_end(void)
     int32_t label = -1;
 
     if (!can_decompress()) {
-        T_SKIP("this build has no libarchive");
+        T_SKIP("no zlib, or no libarchive");
     }
     idx_write_pair(folder, "t10k-", COUNT, 3);
     shell("cd %s && gzip -1 t10k-*", folder);
@@ -190,7 +190,7 @@ static void damaged_compressed_files_are_refused(void)
     const char *folder = t_folder();
 
     if (!can_decompress()) {
-        T_SKIP("this build has no libarchive");
+        T_SKIP("no zlib, or no libarchive");
     }
     idx_write_pair(folder, "train-", 900, 4);
     shell(

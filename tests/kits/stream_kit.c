@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <sluice/version.h>
 
 #include "shard_kit.h"
 #include "tar_writer.h"
@@ -13,7 +16,12 @@
 
 bool can_decompress(void)
 {
-    return tar_writer_check() == SLUICE_OK; /* which it is for, too */
+    return can_gunzip() && tar_writer_check() == SLUICE_OK; /* libarchive, which that needs, too */
+}
+
+bool can_gunzip(void)
+{
+    return strstr(sluice_build_options(), "zlib on") != NULL;
 }
 
 void add_images(tar_maker *tar, int first, int count)

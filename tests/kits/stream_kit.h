@@ -30,6 +30,9 @@ void check_stream(const char *what, const char *stages, const char *folder, cons
 /* Is there libarchive, which decompresses shards? */
 bool can_decompress(void);
 
+/* Only gzip, which zlib decompresses. */
+bool can_gunzip(void);
+
 /* A thread that writes bytes to a fifo and closes it. */
 typedef struct fifo_writer {
     char path[400];

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The error of compressed data, for every library. */
+#ifndef SLUICE_DECOMPRESSOR_ERROR_H
+#define SLUICE_DECOMPRESSOR_ERROR_H
+
+#include "compression.h"
+#include "raw_feed.h"
+
+/*
+ * Reports compressed data that are damaged, or that end too early. `library` is the reason that the
+ * library gives; it may be NULL.
+ */
+sluice_status decompressor_fail(const raw_feed *raw, compression format, bool ended,
+                                const char *library);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a decompression library does: the interface of decompressor.c to zlib and libarchive. */
+#ifndef SLUICE_DECOMPRESSOR_OPS_H
+#define SLUICE_DECOMPRESSOR_OPS_H
+
+#include "compression.h"
+#include "raw_feed.h"
+
+/* The contracts of these functions are those of decompressor.h. */
+typedef struct decompressor_ops {
+    sluice_status (*open)(raw_feed *raw, compression format, const uint8_t *bytes, size_t size,
+                          void **state_out);
+    sluice_status (*read)(void *state, void *to, size_t size, size_t *got_out);
+    void (*close)(void *state);
+} decompressor_ops;
+
+extern const decompressor_ops gzip_ops;    /* zlib: gzip */
+extern const decompressor_ops archive_ops; /* libarchive: zstd, xz and bzip2 */
+
+/* Number of compressed bytes that are read at once. */
+enum { DECOMPRESSOR_BUFFER = 1 << 16 };
+
+#endif
