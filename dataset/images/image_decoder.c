@@ -33,6 +33,10 @@ static const struct {
     size_t size;
     size_t at;
 } unknown[] = {
+    {"file compressed by gzip; decompress it", "\x1F\x8B\x08", 3, 0},
+    {"file compressed by zstd; decompress it", "\x28\xB5\x2F\xFD", 4, 0},
+    {"file compressed by xz; decompress it", "\xFD\x37zXZ", 5, 0},
+    {"file compressed by bzip2; decompress it", "BZh", 3, 0},
     {"PNG file, and this build has no libpng", "\x89PNG", 4, 0},
     {"GIF file; convert it to PNG", "GIF8", 4, 0},
     {"WebP file; convert it to JPEG or PNG", "WEBP", 4, 8},
