@@ -25,7 +25,6 @@ typedef struct cached_head {
     uint32_t file_width; /* pixels: size of the image in the file */
     uint32_t file_height;
     uint32_t unused;
-    int64_t modified_ns;
     uint64_t columns_end; /* offsets in the entry */
     uint64_t image_at;
     uint64_t image_bytes;
@@ -195,7 +194,7 @@ static void lend_image(sample_loader *loader, const uint8_t *entry, const cached
 {
     image_index *index = &loader->cached_index;
 
-    *data = (sample_data){.modified_ns = head->modified_ns, .from_pack = head->from_pack != 0};
+    *data = (sample_data){.from_pack = head->from_pack != 0};
     if (head->image == ENCODED) {
         data->bytes = entry + head->image_at;
         data->size = (size_t)head->image_bytes;
@@ -347,7 +346,6 @@ static sluice_status keep_bytes(sample_loader *loader, uint64_t number, const sa
     if (data != NULL) {
         head.image = ENCODED;
         head.from_pack = data->from_pack;
-        head.modified_ns = data->modified_ns;
         head.image_bytes = data->size;
         head.index_bytes = data->index != NULL && !data->index->is_wrong ? data->index->size : 0;
     }

@@ -121,7 +121,6 @@ typedef struct source_windows {
 typedef struct sample_data {
     const uint8_t *bytes; /* the encoded image; NULL: the image is raw, in `image` */
     size_t size;
-    int64_t modified_ns; /* modification time of the file */
     image_index *index;  /* for the decoder, which may build it; NULL: no indexes are stored */
     image_rest rest; /* location of the remaining bytes, if `bytes` are only the first bytes of the
                         encoded image */

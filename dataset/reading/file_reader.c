@@ -66,6 +66,5 @@ sluice_status file_read(int folder_fd, const char *path, sample_io *io, sample_d
     io->bytes_read += size;
     data_out->bytes = io->bytes.data;
     data_out->size = size;
-    data_out->modified_ns = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
     return SLUICE_OK;
 }

@@ -390,6 +390,7 @@ sluice_status shard_index_build(int fd, const char *path, const shard_fields *fi
         return sli_fail_errno(SLUICE_E_IO, errno, "cannot stat %s", path);
     }
     index.shard_size = (uint64_t)info.st_size;
+    index.stamp = shard_stamp(&info);
     tar_begin(&walk.tar, fd, index.shard_size, path);
     if (with_crc) {
         walk.chunk = sli_calloc(1, CRC_CHUNK);

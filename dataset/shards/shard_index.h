@@ -5,7 +5,13 @@
  * lower case, is its field: "cat/7.jpg" and "cat/7.cls" are the fields jpg and cls of sample cat/7.
  *
  * An index is built by walking over the archive's headers, and stored in a file for later runs. The
- * file is checked before use; if it is missing, damaged or stale, the index is rebuilt.
+ * file is checked before use; if it is missing, damaged or stale, the index is rebuilt. An index is
+ * bound to its shard in one of two ways:
+ *
+ * - By the shard's stamp, which changes with every replacement of, and every write to, the file. A
+ *   copy has another stamp, so it gets a new index.
+ * - By content, if it has the CRCs of all images, as those of packs. Key, label and CRC of a sample
+ *   are compared with the shard whenever the sample is read, so an index is valid for copies, too.
  */
 #ifndef SLUICE_SHARD_INDEX_H
 #define SLUICE_SHARD_INDEX_H
@@ -15,6 +21,8 @@
 #include <stdint.h>
 
 #include <sluice/status.h>
+
+struct stat;
 
 /* The field names of the image, in order of preference, and the field name of the label. */
 typedef struct shard_fields {
@@ -45,6 +53,7 @@ enum { SHARD_SEEN_SIZE = 120, SHARD_FIRST_SIZE = 256 };
 
 typedef struct shard_index {
     uint64_t shard_size;
+    uint64_t stamp;        /* shard_stamp() of the file */
     shard_sample *samples; /* in archive order; only samples with an image */
     uint64_t count;
     size_t capacity;
@@ -60,6 +69,7 @@ typedef struct shard_index {
                              truncated */
     bool is_unkept;       /* the index could not be written to the folder that the
                              caller named */
+    bool is_remade;       /* a stored index was damaged, or of another version of the shard */
     char seen[SHARD_SEEN_SIZE]; /* the first few field names found, for example "cls,jpg" */
 } shard_index;
 
@@ -89,6 +99,22 @@ size_t shard_key_length(const char *name);
  */
 bool shard_has_field(const char *name, size_t key_length);
 
+/* A hash of a file's size, its times of modification and of change (ns), and its inode. */
+uint64_t shard_stamp(const struct stat *info);
+
+/* True if the index has samples, and the CRCs of all. */
+bool shard_index_is_by_content(const shard_index *index);
+
+/*
+ * Compares a sample of an index by content with the open shard fd: the header before the image, and
+ * the label behind it, if it has one. E_CORRUPT: they differ. E_IO: the shard cannot be read. Error
+ * texts do not name the shard.
+ */
+sluice_status shard_sample_check(int fd, const shard_index *index, uint64_t sample);
+
+/* Number of bytes of the shard from the header before a sample's image to the end of the label. */
+uint64_t shard_sample_extent(const shard_sample *sample);
+
 /* Parses an int32_t; blanks before and after the number are skipped. */
 bool shard_parse_label(const char *text, size_t size, int32_t *label_out);
 
@@ -103,9 +129,9 @@ sluice_status shard_index_write(const shard_index *index, const shard_fields *fi
                                 const char *path);
 
 /*
- * Reads the index file of a shard of shard_size bytes. E_IO: the file cannot be read; E_CORRUPT: it
- * is not an index, is damaged, or was built for another shard or other fields. Also returns
- * E_NO_MEMORY.
+ * Reads the index file of a shard of shard_size bytes; the caller compares stamp or content. E_IO:
+ * the file cannot be read; E_CORRUPT: it is not an index, is damaged, or was built for another
+ * shard or other fields; E_UNSUPPORTED: it is of another version. Also returns E_NO_MEMORY.
  */
 sluice_status shard_index_read(const char *path, uint64_t shard_size, const shard_fields *fields,
                                shard_index *index_out);
@@ -119,8 +145,8 @@ sluice_status shard_index_read(const char *path, uint64_t shard_size, const shar
 sluice_status shard_index_path(const char *shard, const shard_fields *fields, char **path_out);
 
 /*
- * Returns the index of the open shard fd: a stored index if it is not older than the shard, else
- * one that is built now and stored.
+ * Returns the index of the open shard fd: a stored index if it is bound to this file, else one that
+ * is built now and stored.
  *
  * The index is stored in `folder`; is_unkept is set if that fails. With folder NULL it is stored
  * next to the shard or, failing that, in ${XDG_CACHE_HOME:-~/.cache}/sluice. With folder "none" it

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "alloc_int.h"
@@ -13,7 +14,6 @@
 #include "rng_int.h"
 #include "shard_index.h"
 #include "status_int.h"
-#include "tar_header.h"
 #include "text_int.h"
 
 static bool are_default(const shard_fields *fields)
@@ -88,53 +88,51 @@ static sluice_status cache_folder(char **folder_out)
     return sli_text_take(&text, folder_out);
 }
 
-static bool is_older(const struct stat *a, const struct stat *b)
+/* True if the index is bound to this file; the last sample decides for an index by content. */
+static bool is_of_shard(const shard_index *index, int fd, const struct stat *shard)
 {
-    return a->st_mtim.tv_sec < b->st_mtim.tv_sec ||
-           (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec < b->st_mtim.tv_nsec);
+    return shard_index_is_by_content(index)
+               ? shard_sample_check(fd, index, index->count - 1) == SLUICE_OK
+               : index->stamp == shard_stamp(shard);
 }
 
 /*
- * True if the index matches the shard: the last sample's header must be where the index says.
- * Comparing modification times is not enough, since a replacement shard of the same size may have
- * an older one.
+ * Waits until a write to the shard would change its stamp: the times of a file have the resolution
+ * of the kernel's tick, of at most 10 ms. It is a wait for files that have just been written only.
  */
-static bool is_of_shard(const shard_index *index, int fd)
+static void await_tick(const struct stat *shard)
 {
-    const uint64_t last = index->count - 1;
-    uint8_t header[TAR_BLOCK];
+    const int64_t ticks_ns = 20000000;
+    struct timespec now = {0};
+    int64_t age_ns;
 
-    return index->count == 0 ||
-           (index->samples[last].offset >= TAR_BLOCK &&
-            pread(fd, header, TAR_BLOCK, (off_t)(index->samples[last].offset - TAR_BLOCK)) ==
-                TAR_BLOCK &&
-            tar_header_is_of(header, shard_sample_name(index, last), index->samples[last].size));
+    clock_gettime(CLOCK_REALTIME, &now);
+    age_ns = ((int64_t)now.tv_sec - shard->st_ctim.tv_sec) * 1000000000 + now.tv_nsec -
+             shard->st_ctim.tv_nsec;
+    if (age_ns >= 0 && age_ns < ticks_ns) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = (long)(ticks_ns - age_ns)}, NULL);
+    }
 }
 
 /* Reads the index file at a path. END_OF_DATA: there is no usable index at that path. */
 static sluice_status try_read(const char *path, int fd, const struct stat *shard,
-                              const shard_fields *fields, shard_index *index_out)
+                              const shard_fields *fields, bool *is_other_out,
+                              shard_index *index_out)
 {
-    struct stat info;
     sluice_status st;
 
-    if (stat(path, &info) != 0) {
-        return SLUICE_END_OF_DATA;
-    }
-    if (is_older(&info, shard)) {
-        sli_log(SLUICE_LOG_WARN, "the index %s is older than its shard, which is read instead",
-                path);
+    if (access(path, F_OK) != 0) {
         return SLUICE_END_OF_DATA;
     }
     st = shard_index_read(path, (uint64_t)shard->st_size, fields, index_out);
-    if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY) {
-        sli_log(SLUICE_LOG_WARN, "%s; the shard is read instead", sluice_last_error());
-        return SLUICE_END_OF_DATA;
-    }
-    if (st == SLUICE_OK && !is_of_shard(index_out, fd)) {
+    if (st == SLUICE_OK && !is_of_shard(index_out, fd, shard)) {
         shard_index_free(index_out);
-        sli_log(SLUICE_LOG_WARN, "the index %s is of another shard; the shard is read instead",
-                path);
+        st = sli_fail(SLUICE_E_CORRUPT,
+                      "the index %s is of another shard, or of another version of this one", path);
+    }
+    if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY) {
+        sli_log(SLUICE_LOG_INFO, "%s; it is not used", sluice_last_error());
+        *is_other_out = true;
         return SLUICE_END_OF_DATA;
     }
     return st;
@@ -205,6 +203,7 @@ sluice_status shard_index_obtain(int fd, const char *shard, const shard_fields *
 {
     index_places places;
     struct stat info;
+    bool is_other = false;
     sluice_status st;
 
     if (folder != NULL && strcmp(folder, "none") == 0) {
@@ -220,12 +219,14 @@ sluice_status shard_index_obtain(int fd, const char *shard, const shard_fields *
     st = SLUICE_END_OF_DATA;
     for (int i = 0; i < 2 && st == SLUICE_END_OF_DATA; i++) {
         if (places.paths[i] != NULL) {
-            st = try_read(places.paths[i], fd, &info, fields, index_out);
+            st = try_read(places.paths[i], fd, &info, fields, &is_other, index_out);
         }
     }
     if (st == SLUICE_END_OF_DATA) {
+        await_tick(&info);
         st = shard_index_build(fd, shard, fields, false, index_out);
         if (st == SLUICE_OK) {
+            index_out->is_remade = is_other;
             index_out->is_unkept =
                 !store_index(index_out, shard, fields, &places) && folder != NULL;
         }

@@ -3,16 +3,18 @@
  * The format of an index file; numbers are little-endian:
  *
  *     0   "SLUICEIX"        48  u64 samples without an image    96  the samples, 32 bytes each:
- *     8   u32 version 1     56  u64 members skipped                 u64 offset, u64 size, u32 name,
+ *     8   u32 version 2     56  u64 members skipped                 u64 offset, u64 size, u32 name,
  *     12  u32 flags         64  u32 bytes of the texts              i32 label, u32 crc, u32 flags
- *     16  u64 shard's size  68  28 zeros                        ..  the texts, the names
- *     24  u64 samples                                           ..  u32 CRC-32C of the above
+ *     16  u64 shard's size  68  u32 0                           ..  the texts, the names
+ *     24  u64 samples       72  u64 stamp, 0: by content        ..  u32 CRC-32C of the above
  *     32  u64 bytes of the names
- *     40  u64 size of this file
+ *     40  u64 size of this file     80  16 zeros
  *
  * Flags: 1, data follow the end of the archive; 2, there is no end-of-archive block. Texts, each
  * terminated by a zero: the image's fields, the label's field, the key of the first sample without
  * an image, the fields found.
+ *
+ * Version 1 has no stamp. Those of its indexes that are bound by content need none, and are read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +31,16 @@
 #include "shard_index.h"
 #include "status_int.h"
 
-enum { VERSION = 1, HEAD = 96, SAMPLE = 32, TEXTS = 4, HAS_MORE = 1, LACKS_END = 2, TRIES = 100 };
+enum {
+    VERSION = 2,
+    WITHOUT_STAMP = 1,
+    HEAD = 96,
+    SAMPLE = 32,
+    TEXTS = 4,
+    HAS_MORE = 1,
+    LACKS_END = 2,
+    TRIES = 100
+};
 
 static const char magic[8] = "SLUICEIX";
 
@@ -48,6 +59,7 @@ static void put_head(uint8_t *to, const shard_index *index, uint32_t texts, uint
     sli_put_u64(to + 48, index->imageless);
     sli_put_u64(to + 56, index->passed_over);
     sli_put_u32(to + 64, texts);
+    sli_put_u64(to + 72, shard_index_is_by_content(index) ? 0 : index->stamp);
 }
 
 static uint8_t *put_samples(uint8_t *to, const shard_index *index)
@@ -283,6 +295,7 @@ static sluice_status decode_index(const uint8_t *bytes, const index_parts *parts
                                   shard_index *index)
 {
     index->shard_size = sli_get_u64(bytes + 16);
+    index->stamp = sli_get_u64(bytes + 72);
     index->imageless = sli_get_u64(bytes + 48);
     index->passed_over = sli_get_u64(bytes + 56);
     index->has_more = (sli_get_u32(bytes + 12) & HAS_MORE) != 0;
@@ -306,11 +319,19 @@ static sluice_status decode_index(const uint8_t *bytes, const index_parts *parts
     return SLUICE_OK;
 }
 
+static sluice_status other_version(const char *path, uint32_t version)
+{
+    return sli_fail(SLUICE_E_UNSUPPORTED, "the index %s is of version %u, must be %d", path,
+                    (unsigned)version, VERSION);
+}
+
 static sluice_status check_and_decode(const uint8_t *bytes, size_t size, const char *path,
                                       uint64_t shard_size, const shard_fields *fields,
                                       shard_index *index)
 {
+    const uint32_t version = sli_get_u32(bytes + 8);
     index_parts parts;
+    sluice_status st;
 
     if (memcmp(bytes, magic, sizeof(magic)) != 0) {
         return damaged_index(path, "is no index");
@@ -318,8 +339,8 @@ static sluice_status check_and_decode(const uint8_t *bytes, size_t size, const c
     if (sli_get_u32(bytes + size - 4) != sli_crc32c(0, bytes, size - 4)) {
         return damaged_index(path, "is damaged: its checksum is wrong");
     }
-    if (sli_get_u32(bytes + 8) != VERSION) {
-        return damaged_index(path, "is of another version");
+    if (version != VERSION && version != WITHOUT_STAMP) {
+        return other_version(path, version);
     }
     if (sli_get_u64(bytes + 16) != shard_size) {
         return damaged_index(path, "is of a shard of another size");
@@ -330,7 +351,10 @@ static sluice_status check_and_decode(const uint8_t *bytes, size_t size, const c
     if (strcmp(parts.texts[0], fields->image) != 0 || strcmp(parts.texts[1], fields->label) != 0) {
         return damaged_index(path, "is for other fields");
     }
-    return decode_index(bytes, &parts, path, index);
+    st = decode_index(bytes, &parts, path, index);
+    return st == SLUICE_OK && version == WITHOUT_STAMP && !shard_index_is_by_content(index)
+               ? other_version(path, version)
+               : st;
 }
 
 sluice_status shard_index_read(const char *path, uint64_t shard_size, const shard_fields *fields,

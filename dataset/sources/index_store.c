@@ -100,7 +100,7 @@ static sluice_status make_table(index_store *store, uint64_t images)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-static const uint8_t file_head[FILE_HEAD] = {'S', 'L', 'U', 'I', 'C', 'E', 'P', 'L', 1};
+static const uint8_t file_head[FILE_HEAD] = {'S', 'L', 'U', 'I', 'C', 'E', 'P', 'L', 2};
 
 /* Reads exactly `size` bytes. */
 static bool read_at(int fd, void *to, size_t size, uint64_t offset)
@@ -364,14 +364,14 @@ static void write_head(const index_key *key, const uint8_t *bytes, size_t size, 
     sli_put_u32(head + 4, (uint32_t)size);
     sli_put_u64(head + 8, key->name);
     sli_put_u64(head + 16, key->size);
-    sli_put_u64(head + 24, (uint64_t)key->modified_ns);
+    sli_put_u64(head + 24, key->crc);
     sli_put_u32(head + 32, sli_crc32c(sli_crc32c(0, head, 32), bytes, size));
     sli_put_u32(head + 36, 0);
 }
 
 /*
- * Reads the record at an offset. False: it is damaged, or belongs to an earlier version of the
- * image file.
+ * Reads the record at an offset. False: it is damaged, or belongs to another version of the image
+ * file.
  */
 static bool read_record(int fd, uint64_t offset, const index_key *key, image_index *index)
 {

@@ -4,12 +4,13 @@
  * for later passes and runs. Each process writes to its own file in the folder and reads the files
  * of all processes, so several processes can share a folder. The file format is little-endian:
  *
- *     "SLUICEPL", u32 1 (the version), u32 0, then records:
+ *     "SLUICEPL", u32 2 (the version), u32 0, then records:
  *     u32 0x44524353, u32 size of the index, u64 hash of the image's name, u64 its size in bytes,
- *     i64 its modification time (ns), u32 CRC-32C of these 32 bytes and the index, u32 0, the index
+ *     u64 CRC-32C of its bytes, u32 CRC-32C of these 32 bytes and the index, u32 0, the index
  *
- * A record is valid only for an image whose name, size and modification time match. A truncated or
- * damaged record is ignored, and the index is rebuilt.
+ * A record is valid only for an image whose name, size and bytes match, so it is valid for copies.
+ * A truncated or damaged record is ignored, and the index is rebuilt. So are files of version 1,
+ * which has the time of modification in place of the image's CRC.
  */
 #ifndef SLUICE_INDEX_STORE_H
 #define SLUICE_INDEX_STORE_H
@@ -18,11 +19,11 @@
 
 typedef struct index_store index_store;
 
-/* Identifies an image file and its version. */
+/* Identifies an image file and its content. */
 typedef struct index_key {
     uint64_t name; /* hash of the file name */
     uint64_t size;
-    int64_t modified_ns;
+    uint32_t crc; /* CRC-32C of the file's bytes */
 } index_key;
 
 /*

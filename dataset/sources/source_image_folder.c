@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
+#include "crc32c_int.h"
 #include "descriptor_int.h"
 #include "file_reader.h"
 #include "image_extensions.h"
@@ -384,13 +385,13 @@ static void folder_name(const void *source, uint64_t index, char *text, size_t s
              folder->names + folder->files[index]);
 }
 
-/* The key of a file's index in the store: names of class and file, size and modification time. */
+/* The key of a file's index in the store: names of class and file, size and CRC of the bytes. */
 static index_key key_of(const image_folder *folder, uint64_t index, const sample_data *data)
 {
     const uint64_t class = sli_hash_text(folder->classes[class_of(folder, index)].name);
 
     return (index_key){sli_mix_in(class, sli_hash_text(folder->names + folder->files[index])),
-                       data->size, data->modified_ns};
+                       data->size, sli_crc32c(0, data->bytes, data->size)};
 }
 
 static bool folder_keep_index(const void *source, uint64_t index, const sample_io *io,

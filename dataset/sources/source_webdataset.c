@@ -12,11 +12,13 @@
 
 #include "alloc_int.h"
 #include "crc32c_int.h"
+#include "error_int.h"
 #include "file_list.h"
 #include "image_decoder.h"
 #include "page_cache.h"
 #include "status_int.h"
 #include "struct_size_int.h"
+#include "tar_header.h"
 #include "web_fields.h"
 #include "web_shard_file.h"
 #include "webdataset_args.h"
@@ -67,9 +69,9 @@ static sluice_status open_shard(webdataset *web, const char *path, const web_arg
                                  web->labelled ? args->label : shard_default_fields.label};
     const char *folder = strcmp(args->index, "auto") == 0 ? NULL : args->index;
     web_shard *shard = &web->shards[web->shard_count];
-    uint64_t size = 0;
+    struct stat info;
     int fd = -1;
-    sluice_status st = web_shard_open(path, NULL, &fd, &size);
+    sluice_status st = web_shard_open(path, NULL, &fd, &info);
 
     if (st == SLUICE_OK) {
         st = shard_index_obtain(fd, path, &fields, folder, &shard->index);
@@ -80,7 +82,7 @@ static sluice_status open_shard(webdataset *web, const char *path, const web_arg
         }
         return st;
     }
-    web_shard_hold(&shard->file, path, fd, size, web->drops);
+    web_shard_hold(&shard->file, path, fd, &info, web->drops);
     shard->first = web->count;
     web->shard_count++;
     skipped_count_shard(&web->skipped, &shard->index, path);
@@ -225,6 +227,24 @@ static bool may_have_head(const web_shard *shard, const shard_sample *sample)
             strcasecmp(dot, ".pnm") == 0);
 }
 
+/* Compares key and label of a sample of a pack with the shard, so that its index is of this shard.
+ */
+static sluice_status check_members(int fd, const web_shard *shard, uint64_t index)
+{
+    sli_error error;
+    sluice_status st = (shard->index.samples[index].flags & SHARD_HAS_CRC) != 0
+                           ? shard_sample_check(fd, &shard->index, index)
+                           : SLUICE_OK;
+
+    if (st == SLUICE_OK) {
+        return st;
+    }
+    sli_error_take(st, &error);
+    return sli_fail(
+        st, "%.200s, in the shard %s; if the shard was replaced, delete its index %s.sluice",
+        error.text, shard->file.path, shard->file.path);
+}
+
 /*
  * Compares the CRC that `sluice pack` stored: a flipped bit may change pixels without a decode
  * error.
@@ -246,14 +266,15 @@ static sluice_status check_bytes(const web_shard *shard, const shard_sample *sam
  * Reads an image. head: reads only its first bytes if the decoder can read the rest itself. Then
  * data_out->rest and *stays_out are set, and fd must stay open until the sample is decoded.
  */
-static sluice_status read_from(int fd, const web_shard *shard, const shard_sample *sample,
-                               bool head, sample_io *io, sample_data *data_out, bool *stays_out)
+static sluice_status read_from(int fd, const web_shard *shard, uint64_t index, bool head,
+                               sample_io *io, sample_data *data_out, bool *stays_out)
 {
-    sluice_status st = SLUICE_OK;
+    const shard_sample *sample = &shard->index.samples[index];
+    sluice_status st = check_members(fd, shard, index);
     uint64_t done = 0;
 
     data_out->from_pack = (sample->flags & SHARD_HAS_CRC) != 0;
-    if (head) {
+    if (st == SLUICE_OK && head) {
         done = IMAGE_HEAD;
         st = read_bytes(fd, shard, sample, 0, done, io);
         if (st == SLUICE_OK && image_decoder_takes_head(io->bytes.data, IMAGE_HEAD)) {
@@ -275,9 +296,10 @@ static sluice_status read_from(int fd, const web_shard *shard, const shard_sampl
     return st;
 }
 
-static sluice_status read_image(web_shard *shard, const shard_sample *sample, sample_io *io,
+static sluice_status read_image(web_shard *shard, uint64_t index, sample_io *io,
                                 sample_data *data_out)
 {
+    const shard_sample *sample = &shard->index.samples[index];
     bool stays = false;
     bool lent = false;
     int fd = -1;
@@ -288,7 +310,7 @@ static sluice_status read_image(web_shard *shard, const shard_sample *sample, sa
     if (st != SLUICE_OK) {
         return st;
     }
-    st = read_from(fd, shard, sample, lent && !io->whole && may_have_head(shard, sample), io,
+    st = read_from(fd, shard, index, lent && !io->whole && may_have_head(shard, sample), io,
                    data_out, &stays);
     if (stays) {
         io->lent = &shard->file.held;
@@ -298,16 +320,32 @@ static sluice_status read_image(web_shard *shard, const shard_sample *sample, sa
     return st;
 }
 
+/* check_members() for a sample whose image is not read. */
+static sluice_status check_place(web_shard *shard, uint64_t index, const sample_io *io)
+{
+    bool lent = false;
+    int fd = -1;
+    sluice_status st = web_shard_borrow(&shard->file, io, &lent, &fd);
+
+    if (st == SLUICE_OK) {
+        st = check_members(fd, shard, index);
+        web_shard_give_back(&shard->file, lent, fd);
+    }
+    return st;
+}
+
 static sluice_status web_read_plain(const void *source, uint64_t index, sample_io *io,
                                     void *const *row)
 {
     const webdataset *web = source;
-    const web_shard *shard = shard_of(web, &index);
+    web_shard *shard = shard_of(web, &index);
     const shard_sample *sample = &shard->index.samples[index];
     sluice_status st =
         web_check_sample(sample->flags, sample->size, web->labelled, shard->file.path);
 
-    (void)io;
+    if (st == SLUICE_OK && (sample->flags & SHARD_HAS_CRC) != 0) {
+        st = check_place(shard, index, io);
+    }
     if (st == SLUICE_OK && web->labelled && row[1] != NULL) {
         *(int32_t *)row[1] = sample->label;
     }
@@ -327,7 +365,7 @@ static sluice_status web_read(const void *source, uint64_t index, sample_io *io,
         st = image_buffer_reserve(&io->bytes, (size_t)sample->size);
     }
     if (st == SLUICE_OK) {
-        st = read_image(shard, sample, io, data_out);
+        st = read_image(shard, index, io, data_out);
     }
     if (st == SLUICE_OK && web->labelled && row[1] != NULL) {
         *(int32_t *)row[1] = sample->label;
@@ -346,6 +384,10 @@ static bool web_locate(const void *source, uint64_t index, sample_location *loca
     location_out->path = shard->file.path;
     location_out->offset = sample->offset;
     location_out->size = sample->size;
+    if ((sample->flags & SHARD_HAS_CRC) != 0) { /* key and label are read, too */
+        location_out->offset -= TAR_BLOCK;
+        location_out->size = shard_sample_extent(sample);
+    }
     location_out->in_parts =
         may_have_head(shard, sample) && sli_held_file_is_held(&shard->file.held);
     return sample->size > 0;

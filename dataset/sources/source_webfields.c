@@ -50,17 +50,17 @@ static void fields_close(void *source)
 static sluice_status open_shard(webfields *web, const char *path)
 {
     fields_shard *shard = &web->shards[web->shard_count];
-    uint64_t size = 0;
+    struct stat info;
     int fd = -1;
-    sluice_status st = web_shard_open(path, NULL, &fd, &size);
+    sluice_status st = web_shard_open(path, NULL, &fd, &info);
 
     if (st != SLUICE_OK) {
         return st;
     }
     shard->first = web->count;
     web->shard_count++;
-    st = fields_shard_walk(&web->fields, path, fd, size, shard, &web->skipped);
-    web_shard_hold(&shard->file, path, fd, size, web->drops);
+    st = fields_shard_walk(&web->fields, path, fd, (uint64_t)info.st_size, shard, &web->skipped);
+    web_shard_hold(&shard->file, path, fd, &info, web->drops);
     web->count += shard->count;
     return st;
 }

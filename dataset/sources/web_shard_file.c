@@ -7,10 +7,11 @@
 #include <unistd.h>
 
 #include "page_cache.h"
+#include "shard_index.h"
 #include "status_int.h"
 
 sluice_status web_shard_open(const char *path, const sli_interrupt *interrupt, int *fd_out,
-                             uint64_t *size_out)
+                             struct stat *info_out)
 {
     struct stat info;
     /* O_NONBLOCK, since opening a FIFO would otherwise wait for a writer. */
@@ -30,7 +31,7 @@ sluice_status web_shard_open(const char *path, const sli_interrupt *interrupt, i
         return sli_fail(SLUICE_E_IO, "the shard %s is no plain file", path);
     }
     *fd_out = fd;
-    *size_out = (uint64_t)info.st_size;
+    *info_out = info;
     return SLUICE_OK;
 }
 
@@ -44,14 +45,27 @@ static void prepare_shard(int fd, bool drops)
     }
 }
 
-void web_shard_hold(web_shard_file *file, const char *path, int fd, uint64_t size, bool drops)
+/*
+ * The version of an open file. Its inode is left out: some network file systems give a file another
+ * number whenever it is opened.
+ */
+static uint64_t version_of(const struct stat *info)
+{
+    struct stat without = *info;
+
+    without.st_ino = 0;
+    return shard_stamp(&without);
+}
+
+void web_shard_hold(web_shard_file *file, const char *path, int fd, const struct stat *info,
+                    bool drops)
 {
     if (drops) { /* drops the pages that indexing, or the writer of the shard, left in the cache */
         page_cache_drop(&(sample_location){.fd = fd});
     }
     prepare_shard(fd, drops);
     file->path = path;
-    file->size = size;
+    file->version = version_of(info);
     file->drops = drops;
     sli_held_file_put(&file->held, fd);
 }
@@ -59,7 +73,7 @@ void web_shard_hold(web_shard_file *file, const char *path, int fd, uint64_t siz
 sluice_status web_shard_borrow(web_shard_file *file, const sample_io *io, bool *lent_out,
                                int *fd_out)
 {
-    uint64_t size = 0;
+    struct stat info;
     sluice_status st;
 
     *fd_out = sli_held_file_borrow(&file->held);
@@ -67,11 +81,13 @@ sluice_status web_shard_borrow(web_shard_file *file, const sample_io *io, bool *
     if (*lent_out) {
         return SLUICE_OK;
     }
-    st = web_shard_open(file->path, io->interrupt, fd_out, &size);
-    if (st == SLUICE_OK && size != file->size) {
+    st = web_shard_open(file->path, io->interrupt, fd_out, &info);
+    if (st == SLUICE_OK && version_of(&info) != file->version) {
         close(*fd_out);
-        return sli_fail(SLUICE_E_IO, "the shard %s is not what it was: it has %llu bytes, had %llu",
-                        file->path, (unsigned long long)size, (unsigned long long)file->size);
+        return sli_fail(SLUICE_E_IO,
+                        "the shard %s is not what it was: it was changed or replaced since the "
+                        "dataset was opened (size, time of modification or of change)",
+                        file->path);
     }
     if (st == SLUICE_OK) {
         prepare_shard(*fd_out, file->drops);

@@ -3,12 +3,14 @@
 #ifndef SLUICE_WEB_SHARD_FILE_H
 #define SLUICE_WEB_SHARD_FILE_H
 
+#include <sys/stat.h>
+
 #include "descriptor_int.h"
 #include "source.h"
 
 typedef struct web_shard_file {
     const char *path;
-    uint64_t size;
+    uint64_t version;   /* of the file, when it was opened first */
     bool drops;         /* drop a sample's pages from the page cache after it is read */
     sli_held_file held; /* cached descriptor; while it is closed, the file is opened for each
                            sample */
@@ -19,15 +21,19 @@ typedef struct web_shard_file {
  * cancelled. Returns E_IO if the shard cannot be opened or is not a regular file.
  */
 sluice_status web_shard_open(const char *path, const sli_interrupt *interrupt, int *fd_out,
-                             uint64_t *size_out);
+                             struct stat *info_out);
 
-/* Takes ownership of the descriptor of an opened shard. The struct must not move afterwards. */
-void web_shard_hold(web_shard_file *file, const char *path, int fd, uint64_t size, bool drops);
+/*
+ * Takes ownership of the descriptor of an opened shard, of which web_shard_open() returned `info`.
+ * The struct must not move afterwards.
+ */
+void web_shard_hold(web_shard_file *file, const char *path, int fd, const struct stat *info,
+                    bool drops);
 
 /*
  * Returns a descriptor of the shard: the held one, with *lent_out true, or one opened for this
- * sample. Either is returned by web_shard_give_back(). Returns E_IO if the file's size has changed
- * since the shard was first opened.
+ * sample. Either is returned by web_shard_give_back(). Returns E_IO if the file was changed or
+ * replaced since the shard was first opened.
  */
 sluice_status web_shard_borrow(web_shard_file *file, const sample_io *io, bool *lent_out,
                                int *fd_out);

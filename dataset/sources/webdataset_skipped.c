@@ -24,6 +24,7 @@ void skipped_count_shard(webdataset_skipped *skipped, const shard_index *index, 
     skipped_count(&skipped->passed_over, index->passed_over, shard, "", 0);
     skipped_count(&skipped->has_more, index->has_more, shard, "", 0);
     skipped_count(&skipped->lacks_end, index->lacks_end, shard, "", 0);
+    skipped_count(&skipped->remade, index->is_remade, shard, "", 0);
     skipped_count(&skipped->unkept, index->is_unkept, shard, "", 0);
 }
 
@@ -51,6 +52,8 @@ void skipped_warn(const webdataset_skipped *skipped, const web_args *args, const
         "file?)");
     warn_of(&skipped->lacks_end, args,
             "shards end without the zeros that end an archive (cut off between two members?)");
+    warn_of(&skipped->remade, args,
+            "indexes are made again: they were damaged, or not of these versions of the shards");
     warn_of(
         &skipped->unkept, args,
         "indexes cannot be written to the folder that index= names, and are made anew each time");

@@ -21,6 +21,7 @@ typedef struct webdataset_skipped {
     skipped_items passed_over; /* members that are not regular files; `first` is the shard */
     skipped_items has_more;    /* shards with data after the end of the archive */
     skipped_items lacks_end;   /* shards without an end-of-archive block */
+    skipped_items remade;      /* shards whose stored index was damaged or stale */
     skipped_items unkept;      /* shards whose index could not be stored */
 } webdataset_skipped;
 

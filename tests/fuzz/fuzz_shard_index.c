@@ -21,8 +21,8 @@ static uint64_t number_at(const uint8_t *bytes)
 static void read_index(const uint8_t *bytes, size_t size, uint64_t shard_size)
 {
     shard_index index = {0};
+    const int fd = fuzz_file(bytes, size);
 
-    (void)fuzz_file(bytes, size);
     if (shard_index_read(fuzz_file_path(), shard_size, &shard_default_fields, &index) !=
         SLUICE_OK) {
         return;
@@ -38,6 +38,7 @@ static void read_index(const uint8_t *bytes, size_t size, uint64_t shard_size)
             fuzz_fail("a name without an end");
         }
         (void)shard_key_length(index.names + sample->name);
+        (void)shard_sample_check(fd, &index, i); /* the index as the shard */
     }
     shard_index_free(&index);
 }

@@ -233,6 +233,7 @@ static unsigned make_index(const char *folder, unsigned number, const seed *s, b
     if (shard_index_build(fd, "x.tar", &shard_default_fields, with_crc, &index) != SLUICE_OK) {
         return number;
     }
+    index.stamp = number; /* that of the file would differ each time */
     snprintf(path, sizeof(path), "%s/shard_index/seed-%02u", folder, number);
     if (shard_index_write(&index, &shard_default_fields, false, path) != SLUICE_OK) {
         fuzz_fail(sluice_last_error());

@@ -163,12 +163,15 @@ static void images_that_lack_an_index_are_counted(void)
 
 static void one_of_a_changed_image_is_refused(void)
 {
-    const struct timespec times[2] = {{0, UTIME_OMIT}, {5, 7}};
     indexed run;
+    FILE *file;
 
     init_indexed(&run);
     run_passes(&run, run.index, in_part, 1);
-    T_EQ(utimensat(AT_FDCWD, t_path(run.folder, "a/003.jpg"), times, 0), 0);
+    file = fopen(t_path(run.folder, "a/003.jpg"), "ab"); /* of another size, with the same pixels */
+    T_TRUE(file != NULL);
+    T_EQ(fputc(0, file), 0);
+    fclose(file);
     run_passes(&run, run.index, in_part, 1);
     check_counts(&run, IMAGES - 1, 1, 1);
     run_passes(&run, run.index, in_part, 1);

@@ -284,8 +284,8 @@ typedef struct sluice_image_folder_config {
     /**
      * A folder for indexes of JPEG files without restart markers; created if missing. In the first
      * pass each file is read in full, and an index of about 3 % of its size is written. Later
-     * passes and runs decode only the region of the crop. Files whose size or modification time has
-     * changed are indexed again. Several processes may share the folder. NULL: no indexes.
+     * passes and runs decode only the region of the crop. Files whose bytes have changed are
+     * indexed again. Several processes may share the folder. NULL: no indexes.
      */
     const char *index;
     /**
