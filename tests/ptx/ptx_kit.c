@@ -139,12 +139,11 @@ static void no_pause(uint32_t ns)
 }
 
 /* A ring of one slot, whose batch has the number 9, in a grid of one block. */
-void ptx_kit_gather_thread(const sli_gather *gather, const uint8_t *slot, uint32_t t, uint32_t n,
-                           sli_gather_path path, ptx_access_hook *access)
+static void run_thread(const sli_gather *gather, const uint8_t *slot, uint32_t t, uint32_t n,
+                       sli_gather_path path, ptx_access_hook *access, ptx_counts *counts)
 {
     const ptx_host still = {.now_ns = no_clock, .pause = no_pause, .access = access};
     sli_getnext_state state;
-    ptx_counts counts = {0, 0, 0};
     uint64_t consumed = 0;
     sli_getnext getnext = {.slots = slot, .ring = {.consumed = &consumed, .slots = 1}};
     const ptx_launch launch = {.kernel = ptx_kit_kernel(ptx_kit_gather_name(path)),
@@ -157,13 +156,26 @@ void ptx_kit_gather_thread(const sli_gather *gather, const uint8_t *slot, uint32
     state.end = SLI_GETNEXT_GOES_ON;
     state.seq = 9;
     getnext.state = &state;
-    ptx_run_thread(&launch, t, &counts);
-    count(&counts);
+    ptx_run_thread(&launch, t, counts);
     if (consumed != (t == 0 ? 9U : 0U)) {
         fprintf(stderr, "ptx: thread %u of one block releases batch %llu\n", t,
                 (unsigned long long)consumed);
         abort();
     }
+}
+
+void ptx_kit_gather_thread(const sli_gather *gather, const uint8_t *slot, uint32_t t, uint32_t n,
+                           sli_gather_path path, ptx_access_hook *access)
+{
+    ptx_counts counts = {0, 0, 0};
+
+    run_thread(gather, slot, t, n, path, access, &counts);
+    count(&counts);
+}
+
+void ptx_kit_gather_counts(const sli_gather *gather, const uint8_t *slot, ptx_counts *counts)
+{
+    run_thread(gather, slot, 0, 1, (sli_gather_path)gather->path, NULL, counts);
 }
 
 static void set_condition(uint64_t handle, uint32_t value)

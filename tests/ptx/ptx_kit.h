@@ -27,6 +27,9 @@ void ptx_kit_run(const ptx_launch *launch);
 void ptx_kit_gather_thread(const sli_gather *gather, const uint8_t *slot, uint32_t t, uint32_t n,
                            sli_gather_path path, ptx_access_hook *access);
 
+/* Makes a whole batch by one thread; adds what it has done. */
+void ptx_kit_gather_counts(const sli_gather *gather, const uint8_t *slot, ptx_counts *counts);
+
 /* In place of getnext_begin() and getnext_next(): the kernel of this name. */
 bool ptx_kit_control(const char *kernel, const sli_getnext *getnext, const ptx_host *host);
 
