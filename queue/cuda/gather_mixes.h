@@ -130,6 +130,7 @@ SLI_KERNEL_FN void gather_mix_units(const sli_gather *g, const uint8_t *slot, ui
     for (; walk.row < g->batch_size; gather_walk_next(&walk, units)) {
         uint8_t *out = image->to + walk.row * image->to_bytes + unit_bytes * walk.unit;
         const bool zero = (gather_load_flags(g, slot, walk.row) & SLI_ROW_ZERO) != 0;
+        const gather_scales scales = gather_scales_of(image, zero);
         const sli_row_mix mix = gather_load_mix(g, slot, walk.row, zero);
         const uint32_t x = walk.unit % line * unit;
         const uint32_t y = walk.unit / line;
@@ -165,8 +166,8 @@ SLI_KERNEL_FN void gather_mix_units(const sli_gather *g, const uint8_t *slot, ui
                     const uint32_t pixel = planes ? i + k : at / 3;
                     const uint32_t c = planes ? part : at % 3;
 
-                    v[i + k] = gather_value(own, pixel, c, image, zero);
-                    w[k] = gather_value(other, pixel, c, image, zero);
+                    v[i + k] = gather_value(own, pixel, c, &scales);
+                    w[k] = gather_value(other, pixel, c, &scales);
                 }
                 if (mix.kind == SLI_ROW_BLEND) {
                     gather_round_pair(dtype, &v[i]);

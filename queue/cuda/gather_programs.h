@@ -68,22 +68,42 @@ SLI_KERNEL_FN void gather_rotate_in(uint32_t count, uint32_t *values, uint32_t l
     values[count - 1] = last;
 }
 
+/* Applies an operator of a kind that the compiler knows to `unit` pixels. */
+#define GATHER_OPERATE(KIND)                                                                       \
+    case KIND:                                                                                     \
+        op.kind = KIND;                                                                            \
+        SLI_UNROLL                                                                                 \
+        for (uint32_t i = 0; i < unit; i++) {                                                      \
+            pixels[i] = sli_row_operate(&op, channels, pixels[i], x + i % line, y + i / line);     \
+        }                                                                                          \
+        break
+
 /*
- * Applies operators [first, end) to `unit` pixels: pixels[i] is (x + i % line, y + i / line). They
- * rotate through pixels[0], so that they stay in registers and the code of the operators exists
- * once.
+ * Applies operators [first, end) to `unit` pixels: pixels[i] is (x + i % line, y + i / line). In
+ * the long formula of hue they rotate through pixels[0], so that they stay in registers and its
+ * code exists once.
  */
 SLI_KERNEL_FN void gather_operate(const sli_row_program *program, uint32_t first, uint32_t end,
                                   uint32_t channels, uint32_t x, uint32_t y, uint32_t line,
                                   uint32_t unit, uint32_t *pixels)
 {
     for (uint32_t k = first; k < end; k++) {
-        const sli_row_operator op = gather_load_operator(program, k);
+        sli_row_operator op = gather_load_operator(program, k);
 
-        SLI_NO_UNROLL
-        for (uint32_t i = 0; i < unit; i++) {
-            gather_rotate_in(unit, pixels,
-                             sli_row_operate(&op, channels, pixels[0], x + i % line, y + i / line));
+        switch (op.kind) {
+            GATHER_OPERATE(SLI_ROW_BITS);
+            GATHER_OPERATE(SLI_ROW_SOLARIZE);
+            GATHER_OPERATE(SLI_ROW_BRIGHTNESS);
+            GATHER_OPERATE(SLI_ROW_SATURATION);
+            GATHER_OPERATE(SLI_ROW_GRAY);
+            GATHER_OPERATE(SLI_ROW_ERASE);
+        default:
+            op.kind = SLI_ROW_HUE;
+            SLI_UNROLL_2
+            for (uint32_t i = 0; i < unit; i++) {
+                gather_rotate_in(unit, pixels, sli_row_operate(&op, channels, pixels[0], x, y));
+            }
+            break;
         }
     }
 }
@@ -111,41 +131,120 @@ SLI_KERNEL_FN uint32_t gather_load_pixel(const uint8_t *from, uint32_t channels)
     return pixel;
 }
 
-/* Makes pixel x of the line of a warp, from pixels that the operators before it have changed. */
-SLI_KERNEL_FN uint32_t gather_warp_pixel(const gather_program *program, const sli_row_image *image,
-                                         uint32_t x)
+/* Loads two neighbouring pixels of three bytes each, from any address, by the two or three aligned
+ * words that contain them. The first is in bytes 0 to 2, the second in bytes 3 to 5. */
+SLI_KERNEL_FN void gather_load_pair(const uint8_t *from, uint32_t *pair)
 {
-    const sli_row_samples samples = sli_row_find(&program->row, program->warp, x, image);
+    const uint32_t odd = (uint32_t)((uintptr_t)from & 3);
+    const uint8_t *words = (const uint8_t *)((uintptr_t)from & ~(uintptr_t)3);
+    const uint32_t w0 = gather_load_32(words);
+    const uint32_t w1 = gather_load_32(words + 4);
+    const uint32_t w2 = odd == 3 ? gather_load_32(words + 8) : 0;
+
+    pair[0] = gather_funnel(w0, w1, 8 * odd);
+    pair[1] = gather_funnel(w1, w2, 8 * odd);
+}
+
+/* Channel c of pixel k of a pair. */
+SLI_KERNEL_FN float gather_pair_float(const uint32_t *pair, uint32_t k, uint32_t c)
+{
+    return sli_pixel_float(pair[(3 * k + c) / 4], (3 * k + c) % 4);
+}
+
+/* The address of pixel (column, line); pixels times channels are below 2^32. */
+SLI_KERNEL_FN const uint8_t *gather_pixel_at(const sli_row_image *image, uint32_t column,
+                                             uint32_t line)
+{
+    return image->pixels + (line * image->width + column) * image->channels;
+}
+
+/* Interpolates four samples of three channels inside the image, as loaded from it. */
+SLI_KERNEL_FN uint32_t gather_blend_inside(const sli_row_samples *samples,
+                                           const sli_row_image *image)
+{
+    const sli_warp_weights w = sli_warp_weigh(samples->point, samples->column, samples->line);
+    const uint8_t *from =
+        gather_pixel_at(image, (uint32_t)samples->column, (uint32_t)samples->line);
+    uint32_t values[3];
+    uint32_t upper[2];
+    uint32_t lower[2];
+
+    gather_load_pair(from, upper);
+    gather_load_pair(from + 3 * image->width, lower);
+    SLI_UNROLL
+    for (uint32_t c = 0; c < 3; c++) {
+        values[c] =
+            sli_warp_blend(w, gather_pair_float(upper, 0, c), gather_pair_float(upper, 1, c),
+                           gather_pair_float(lower, 0, c), gather_pair_float(lower, 1, c));
+    }
+    return sli_pixel_join(values[0], values[1], values[2]);
+}
+
+/* Makes a pixel of a warp from its samples, which the operators before the warp have changed, and
+ * which may be outside the image. */
+SLI_KERNEL_FN uint32_t gather_warp_samples(const gather_program *program,
+                                           const sli_row_image *image,
+                                           const sli_row_samples *samples)
+{
     const bool blends = program->warp == SLI_ROW_BILINEAR;
-    const bool inside = sli_row_is_inside(&samples, 0, image);
     uint32_t pixels[4];
 
     SLI_UNROLL
     for (uint32_t k = 0; k < 4; k++) {
-        const uint32_t column = (uint32_t)samples.column + (k & 1);
-        const uint32_t line = (uint32_t)samples.line + (k >> 1);
-
         pixels[k] = 0;
-        if ((k == 0 || blends) && sli_row_is_inside(&samples, k, image)) {
-            pixels[k] = gather_load_pixel(image->pixels + ((uint64_t)line * image->width + column) *
-                                                              image->channels,
-                                          image->channels);
+        if ((k == 0 || blends) && sli_row_is_inside(samples, k, image)) {
+            pixels[k] =
+                gather_load_pixel(gather_pixel_at(image, (uint32_t)samples->column + (k & 1),
+                                                  (uint32_t)samples->line + (k >> 1)),
+                                  image->channels);
         }
     }
-    gather_operate(program->program, 0, program->before, image->channels, (uint32_t)samples.column,
-                   (uint32_t)samples.line, 2, 4, pixels);
-    return blends   ? sli_row_blend(&samples, pixels, program->fill, image)
-           : inside ? pixels[0]
-                    : program->fill;
+    gather_operate(program->program, 0, program->before, image->channels, (uint32_t)samples->column,
+                   (uint32_t)samples->line, 2, 4, pixels);
+    return blends ? sli_row_blend(samples, pixels, program->fill, image)
+           : sli_row_is_inside(samples, 0, image) ? pixels[0]
+                                                  : program->fill;
+}
+
+/* Makes pixel x of the line of a warp. Most pixels have all samples inside the image. */
+SLI_KERNEL_FN uint32_t gather_warp_pixel(const gather_program *program, const sli_row_image *image,
+                                         uint32_t x)
+{
+    const sli_row_samples samples = sli_row_find(&program->row, program->warp, x, image);
+
+    return program->warp == SLI_ROW_BILINEAR && program->before == 0 && image->channels == 3 &&
+                   (uint32_t)samples.column < image->width - 1 &&
+                   (uint32_t)samples.line < image->height - 1
+               ? gather_blend_inside(&samples, image)
+               : gather_warp_samples(program, image, &samples);
+}
+
+/* The same of a nearest warp of three channels without operators before it. */
+SLI_KERNEL_FN uint32_t gather_nearest_pixel(const gather_program *program,
+                                            const sli_row_image *image, uint32_t x)
+{
+    const sli_row_samples samples = sli_row_find(&program->row, SLI_ROW_NEAREST, x, image);
+
+    return sli_row_is_inside(&samples, 0, image)
+               ? gather_load_pixel(
+                     gather_pixel_at(image, (uint32_t)samples.column, (uint32_t)samples.line), 3)
+               : program->fill;
 }
 
 /* Makes a unit of pixels of a warp, from pixel x of its line on. */
 SLI_KERNEL_FN void gather_warp_unit(const gather_program *program, const sli_row_image *image,
                                     uint32_t x, uint32_t unit, uint32_t *pixels)
 {
-    SLI_NO_UNROLL
-    for (uint32_t i = 0; i < unit; i++) {
-        gather_rotate_in(unit, pixels, gather_warp_pixel(program, image, x + i));
+    if (program->warp == SLI_ROW_NEAREST && program->before == 0) {
+        SLI_NO_UNROLL
+        for (uint32_t i = 0; i < unit; i++) {
+            gather_rotate_in(unit, pixels, gather_nearest_pixel(program, image, x + i));
+        }
+    } else {
+        SLI_UNROLL_2
+        for (uint32_t i = 0; i < unit; i++) {
+            gather_rotate_in(unit, pixels, gather_warp_pixel(program, image, x + i));
+        }
     }
 }
 
@@ -202,7 +301,7 @@ SLI_KERNEL_FN uint32_t gather_make_pixel(const sli_gather *g, const uint8_t *slo
 /* Converts channel c of a pixel, but does not round to the type of the result. */
 SLI_KERNEL_FN float gather_convert(const sli_gather_image *image, uint32_t pixel, uint32_t c)
 {
-    const float value = (float)(int32_t)sli_pixel_channel(pixel, c);
+    const float value = sli_pixel_float(pixel, c);
 
     return image->affine != 0 ? gather_affine(value, image->scale[c], image->bias[c]) : value;
 }
@@ -246,7 +345,7 @@ SLI_KERNEL_FN void gather_flip_unit(uint32_t unit, bool flipped, uint32_t *pixel
     }
 }
 
-/* Separates a unit of pixels of three bytes each. */
+/* Separates a unit of pixels of three bytes each; the fourth byte has no meaning. */
 SLI_KERNEL_FN void gather_split_pixels(const uint32_t *words, uint32_t unit, uint32_t *pixels)
 {
     SLI_UNROLL
@@ -254,18 +353,33 @@ SLI_KERNEL_FN void gather_split_pixels(const uint32_t *words, uint32_t unit, uin
         const uint32_t at = 3 * i / 4;
         const uint32_t last = 3 * unit / 4 - 1;
 
-        pixels[i] =
-            gather_funnel(words[at], words[at < last ? at + 1 : last], 8 * (3 * i % 4)) & 0xFFFFFF;
+        pixels[i] = gather_funnel(words[at], words[at < last ? at + 1 : last], 8 * (3 * i % 4));
     }
+}
+
+/* Scale and bias of a row; zeros make a row of zeros, since pixels are finite. */
+typedef struct gather_scales {
+    float scale[3];
+    float bias[3];
+} gather_scales;
+
+SLI_KERNEL_FN gather_scales gather_scales_of(const sli_gather_image *image, bool zero)
+{
+    gather_scales scales;
+
+    SLI_UNROLL
+    for (uint32_t c = 0; c < 3; c++) {
+        scales.scale[c] = zero ? 0 : image->scale[c];
+        scales.bias[c] = zero ? 0 : image->bias[c];
+    }
+    return scales;
 }
 
 /* Converts channel c of pixel i. */
 SLI_KERNEL_FN float gather_value(const uint32_t *pixels, uint32_t i, uint32_t c,
-                                 const sli_gather_image *image, bool zero)
+                                 const gather_scales *scales)
 {
-    const float value = (float)(int32_t)sli_pixel_channel(pixels[i], c);
-
-    return zero ? 0 : gather_fma(value, image->scale[c], image->bias[c]);
+    return gather_fma(sli_pixel_float(pixels[i], c), scales->scale[c], scales->bias[c]);
 }
 
 /* Makes unit `to` of the result of a row of three channels, not yet converted. */
@@ -312,7 +426,7 @@ SLI_KERNEL_FN void gather_program_units(const sli_gather *g, const uint8_t *slot
     for (; walk.row < g->batch_size; gather_walk_next(&walk, units)) {
         uint8_t *out = image->to + walk.row * image->to_bytes + unit_bytes * walk.unit;
         const uint8_t flags = gather_load_flags(g, slot, walk.row);
-        const bool zero = (flags & SLI_ROW_ZERO) != 0;
+        const gather_scales scales = gather_scales_of(image, (flags & SLI_ROW_ZERO) != 0);
         uint32_t pixels[8];
 
         gather_make_unit(g, slot, walk.row, flags, walk.unit, unit, pixels);
@@ -324,8 +438,8 @@ SLI_KERNEL_FN void gather_program_units(const sli_gather *g, const uint8_t *slot
             for (uint32_t i = 0; i < unit; i++) {
                 const uint32_t at = part * unit + i; /* of the packed values */
 
-                v[i] = planes ? gather_value(pixels, i, part, image, zero)
-                              : gather_value(pixels, at / 3, at % 3, image, zero);
+                v[i] = planes ? gather_value(pixels, i, part, &scales)
+                              : gather_value(pixels, at / 3, at % 3, &scales);
             }
             gather_store_unit(dtype, out + part * part_bytes, v);
         }

@@ -32,6 +32,25 @@ SLI_DEVICE_FN float sli_color_clamp(float value, float most)
     return value < most ? value : most;
 }
 
+/* The larger and the smaller of two numbers, neither a NaN. */
+SLI_DEVICE_FN float sli_color_larger(float a, float b)
+{
+#if defined(__CUDA_ARCH__)
+    return fmaxf(a, b);
+#else
+    return a > b ? a : b;
+#endif
+}
+
+SLI_DEVICE_FN float sli_color_smaller(float a, float b)
+{
+#if defined(__CUDA_ARCH__)
+    return fminf(a, b);
+#else
+    return a < b ? a : b;
+#endif
+}
+
 /* Truncates a value to a whole number from 0 to 255. */
 SLI_DEVICE_FN uint8_t sli_color_byte(float value)
 {
@@ -58,13 +77,17 @@ SLI_DEVICE_FN float sli_twist(sli_rgb in, const float row[4])
     return sli_color_clamp(value + 0.5F, 255);
 }
 
-/* Returns `one` if `condition` is 1, `other` if it is 0, by their bits: gcc does not vectorize
- * loops with nested branches. */
+/* Returns `one` if `condition` is 1, `other` if it is 0. On a CPU by their bits: gcc does not
+ * vectorize loops with nested branches. */
 SLI_DEVICE_FN float sli_color_choose(int32_t condition, float one, float other)
 {
+#if defined(__CUDA_ARCH__)
+    return condition != 0 ? one : other;
+#else
     const uint32_t mask = 0 - (uint32_t)condition;
 
     return sli_f32_of_bits((sli_f32_bits(one) & mask) | (sli_f32_bits(other) & ~mask));
+#endif
 }
 
 /* True if a number is one of two. */
@@ -100,10 +123,10 @@ SLI_DEVICE_FN sli_rgb sli_shift_hue(sli_rgb in, float shift)
 {
     const sli_rgb part_of_1 = {in.red * (float)(1.0 / 255.0), in.green * (float)(1.0 / 255.0),
                                in.blue * (float)(1.0 / 255.0)};
-    const float more = part_of_1.red > part_of_1.green ? part_of_1.red : part_of_1.green;
-    const float less = part_of_1.red < part_of_1.green ? part_of_1.red : part_of_1.green;
-    const float top = more > part_of_1.blue ? more : part_of_1.blue;
-    const float range = top - (less < part_of_1.blue ? less : part_of_1.blue);
+    const float more = sli_color_larger(part_of_1.red, part_of_1.green);
+    const float less = sli_color_smaller(part_of_1.red, part_of_1.green);
+    const float top = sli_color_larger(more, part_of_1.blue);
+    const float range = top - sli_color_smaller(less, part_of_1.blue);
     const int32_t gray = range == 0;
     const float saturation = range / sli_color_choose(gray, 1.0F, top);
     float hue = sli_hue_of(part_of_1, top, sli_color_choose(gray, 1.0F, range)) + shift;

@@ -78,31 +78,67 @@ SLI_DEVICE_FN uint32_t sli_pixel_channel(uint32_t pixel, uint32_t c)
     return pixel >> 8 * c & 0xFF;
 }
 
+/*
+ * Channel c of a pixel as a float. On a GPU, whose conversions are slow, the byte becomes the low
+ * bits of 2^23, and 2^23 is subtracted: exact.
+ */
+SLI_DEVICE_FN float sli_pixel_float(uint32_t pixel, uint32_t c)
+{
+#if defined(__CUDA_ARCH__)
+    return __uint_as_float(__byte_perm(pixel, 0x4B000000, 0x7440 | c)) - 8388608.0F;
+#else
+    return (float)(int32_t)sli_pixel_channel(pixel, c);
+#endif
+}
+
 SLI_DEVICE_FN sli_rgb sli_rgb_of(uint32_t pixel)
 {
     sli_rgb rgb;
 
-    rgb.red = (float)(int32_t)sli_pixel_channel(pixel, 0);
-    rgb.green = (float)(int32_t)sli_pixel_channel(pixel, 1);
-    rgb.blue = (float)(int32_t)sli_pixel_channel(pixel, 2);
+    rgb.red = sli_pixel_float(pixel, 0);
+    rgb.green = sli_pixel_float(pixel, 1);
+    rgb.blue = sli_pixel_float(pixel, 2);
     return rgb;
 }
 
-/* Truncates values from 0 to below 256. */
-SLI_DEVICE_FN uint32_t sli_pixel_of(sli_rgb rgb)
+/* A pixel of the lowest bytes of three words, whose second bytes are 0. */
+SLI_DEVICE_FN uint32_t sli_pixel_join(uint32_t red, uint32_t green, uint32_t blue)
 {
-    return (uint32_t)(int32_t)rgb.red | (uint32_t)(int32_t)rgb.green << 8 |
-           (uint32_t)(int32_t)rgb.blue << 16;
+#if defined(__CUDA_ARCH__)
+    return __byte_perm(__byte_perm(red, green, 0x1140), blue, 0x2410);
+#else
+    return (red & 0xFF) | (green & 0xFF) << 8 | (blue & 0xFF) << 16;
+#endif
 }
 
-SLI_DEVICE_FN uint32_t sli_pixel_brighter(uint32_t pixel, float factor)
+/* Truncates values from 0 to below 256. On a GPU 2^23 is added and rounded down. */
+SLI_DEVICE_FN uint32_t sli_pixel_of(sli_rgb rgb)
+{
+#if defined(__CUDA_ARCH__)
+    return sli_pixel_join(__float_as_uint(__fadd_rz(rgb.red, 8388608.0F)),
+                          __float_as_uint(__fadd_rz(rgb.green, 8388608.0F)),
+                          __float_as_uint(__fadd_rz(rgb.blue, 8388608.0F)));
+#else
+    return (uint32_t)(int32_t)rgb.red | (uint32_t)(int32_t)rgb.green << 8 |
+           (uint32_t)(int32_t)rgb.blue << 16;
+#endif
+}
+
+SLI_DEVICE_FN uint32_t sli_pixel_brighter(uint32_t pixel, float factor, uint32_t channels)
 {
     uint32_t result = 0;
 
+    if (channels == 3) {
+        sli_rgb rgb = sli_rgb_of(pixel);
+
+        rgb.red = sli_color_clamp(rgb.red * factor, 255);
+        rgb.green = sli_color_clamp(rgb.green * factor, 255);
+        rgb.blue = sli_color_clamp(rgb.blue * factor, 255);
+        return sli_pixel_of(rgb);
+    }
     SLI_UNROLL
     for (uint32_t c = 0; c < SLI_MAX_CHANNELS; c++) {
-        result |= (uint32_t)sli_color_byte((float)(int32_t)sli_pixel_channel(pixel, c) * factor)
-                  << 8 * c;
+        result |= (uint32_t)sli_color_byte(sli_pixel_float(pixel, c) * factor) << 8 * c;
     }
     return result;
 }
@@ -131,7 +167,7 @@ SLI_DEVICE_FN uint32_t sli_row_operate(const sli_row_operator *op, uint32_t chan
     case SLI_ROW_SOLARIZE:
         return sli_pixel_solarized(pixel, op->value);
     case SLI_ROW_BRIGHTNESS:
-        return sli_pixel_brighter(pixel, factor);
+        return sli_pixel_brighter(pixel, factor, channels);
     case SLI_ROW_ERASE:
         return x - (op->a & 0xFFFF) < (op->b & 0xFFFF) && y - (op->a >> 16) < op->b >> 16
                    ? op->value
@@ -222,15 +258,17 @@ SLI_DEVICE_FN uint32_t sli_row_blend(const sli_row_samples *samples, const uint3
 
         SLI_UNROLL
         for (uint32_t k = 0; k < 4; k++) {
-            const float part = weights[k] * (float)(int32_t)sli_pixel_channel(pixels[k], c);
+            const float part = weights[k] * sli_pixel_float(pixels[k], c);
 
             sum += (inside >> k & 1) != 0 ? part : 0;
         }
         if (c < image->channels) {
-            const float value = (float)(int32_t)sli_pixel_channel(fill, c);
+            const float value = sli_pixel_float(fill, c);
 
-            result |= (inside == 15 ? sli_warp_round(sum) : sli_warp_blend_fill(sum, weight, value))
-                      << 8 * c;
+            result |=
+                ((inside == 15 ? sli_warp_round(sum) : sli_warp_blend_fill(sum, weight, value)) &
+                 0xFF)
+                << 8 * c;
         }
     }
     return result;

@@ -13,7 +13,8 @@
 #include "device_fn_int.h"
 
 /* 1.5 * 2^23: (value + ROUND) - ROUND is the nearest integer, halves to even, of a small float. */
-#define SLI_WARP_ROUND 12582912.0F
+#define SLI_WARP_ROUND      12582912.0F
+#define SLI_WARP_ROUND_BITS UINT32_C(0x4B400000)
 
 /*
  * The points at which one line of a result is sampled: pixel x at (start[0] + x step[0], start[1] +
@@ -67,16 +68,35 @@ SLI_DEVICE_FN sli_warp_point sli_warp_place(const sli_warp_row *row, bool divide
 /* Clamps a coordinate to [-2, extent + 1], so that it fits an int32; a NaN becomes -2. */
 SLI_DEVICE_FN float sli_warp_limit(float value, float extent)
 {
+#if defined(__CUDA_ARCH__)
+    return fminf(fmaxf(value, -2), extent + 1);
+#else
     value = value > -2 ? value : -2;
     return value < extent + 1 ? value : extent + 1;
+#endif
 }
 
-/* Rounds a limited coordinate down. */
+/* Rounds a limited coordinate down. On a GPU, whose conversions are slow, by an addition that
+ * rounds down: the low bits of the sum are the number. */
 SLI_DEVICE_FN int32_t sli_warp_floor(float value)
 {
+#if defined(__CUDA_ARCH__)
+    return (int32_t)(__float_as_uint(__fadd_rd(value, SLI_WARP_ROUND)) - SLI_WARP_ROUND_BITS);
+#else
     const int32_t truncated = (int32_t)value;
 
     return truncated - ((float)truncated > value);
+#endif
+}
+
+/* A limited coordinate that has been rounded, as a float. */
+SLI_DEVICE_FN float sli_warp_whole(int32_t value)
+{
+#if defined(__CUDA_ARCH__)
+    return __uint_as_float((uint32_t)value + SLI_WARP_ROUND_BITS) - SLI_WARP_ROUND;
+#else
+    return (float)value;
+#endif
 }
 
 /* The weights of the four samples around a point: upper left, upper right, lower left, lower
@@ -90,8 +110,8 @@ typedef struct sli_warp_weights {
 
 SLI_DEVICE_FN sli_warp_weights sli_warp_weigh(sli_warp_point point, int32_t column, int32_t line)
 {
-    const float right = point.x - (float)column;
-    const float below = point.y - (float)line;
+    const float right = point.x - sli_warp_whole(column);
+    const float below = point.y - sli_warp_whole(line);
     const float left = 1 - right;
     const float above = 1 - below;
     sli_warp_weights weights;
@@ -103,10 +123,15 @@ SLI_DEVICE_FN sli_warp_weights sli_warp_weigh(sli_warp_point point, int32_t colu
     return weights;
 }
 
-/* Rounds a value from 0 to 255 to the nearest whole number. */
+/* Rounds a value from 0 to 255 to the nearest whole number, in the lowest byte; the second byte is
+ * 0. On a GPU, whose conversions are slow, the sum has it there. */
 SLI_DEVICE_FN uint32_t sli_warp_round(float value)
 {
+#if defined(__CUDA_ARCH__)
+    return __float_as_uint(value + SLI_WARP_ROUND);
+#else
     return (uint32_t)(int32_t)(value + SLI_WARP_ROUND - SLI_WARP_ROUND);
+#endif
 }
 
 /* Interpolates four bytes, all inside the image. */

@@ -11,11 +11,13 @@
 #define SLI_KERNEL_FN __device__ static __forceinline__          /* part of a kernel */
 #define SLI_UNROLL    _Pragma("unroll")                          /* keeps arrays in registers */
 #define SLI_NO_UNROLL _Pragma("unroll 1")                        /* keeps code small */
+#define SLI_UNROLL_2  _Pragma("unroll 2")
 #else
 #define SLI_DEVICE_FN static inline
 #define SLI_KERNEL_FN static inline
 #define SLI_UNROLL
 #define SLI_NO_UNROLL
+#define SLI_UNROLL_2
 #endif
 
 #endif

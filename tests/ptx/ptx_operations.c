@@ -109,6 +109,21 @@ static float f32_of_f16(uint32_t bits)
     return (float)((bits & 0x8000) != 0 ? -value : value);
 }
 
+/* Rounds towards zero. */
+static float truncated(double value)
+{
+    const float nearest = (float)value;
+
+    return fabs((double)nearest) > fabs(value) ? nextafterf(nearest, 0) : nearest;
+}
+
+static float rounded_down(double value)
+{
+    const float nearest = (float)value;
+
+    return (double)nearest > value ? nextafterf(nearest, -INFINITY) : nearest;
+}
+
 /* Conversions to integers saturate, and give 0 for a NaN. */
 static uint32_t s32_of(float value)
 {
@@ -266,6 +281,8 @@ static uint32_t one_bits(uint32_t value)
 /* X(name, identifier, result as a float); sources a, b, c are floats */
 #define SINGLES(X)                                                                                 \
     X("add.rn.f32", add_f32, a + b)                                                                \
+    X("add.rz.f32", add_rz_f32, truncated((double)a + (double)b))                                  \
+    X("add.rm.f32", add_rm_f32, rounded_down((double)a + (double)b))                               \
     X("sub.rn.f32", sub_f32, a - b)                                                                \
     X("mul.rn.f32", mul_f32, a *b)                                                                 \
     X("div.rn.f32", div_f32, a / b)                                                                \
