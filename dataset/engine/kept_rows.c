@@ -289,6 +289,9 @@ void kept_rows_done(kept_rows *rows, stream_item *item)
 /* Logs the duration of the repeated work on samples of an earlier run, when it is complete. */
 static void note_walk(kept_rows *rows)
 {
+    if (rows->begin_ns != 0) {
+        atomic_store_explicit(&rows->repeated, rows->chosen, memory_order_relaxed);
+    }
     if (rows->begin_ns != 0 && rows->turn >= rows->done) {
         kept_note_repeated(rows->plan, rows->chosen, sli_now_ns() - rows->begin_ns);
         rows->begin_ns = 0;
@@ -413,6 +416,11 @@ void kept_rows_again(kept_rows *rows, uint64_t seq)
 }
 
 /* ---- lifetime and rewinds -------------------------------------------------------------------- */
+
+uint64_t kept_rows_repeated(const kept_rows *rows)
+{
+    return atomic_load_explicit(&rows->repeated, memory_order_relaxed);
+}
 
 const _Atomic uint64_t *kept_rows_next(const kept_rows *rows)
 {

@@ -115,6 +115,10 @@ void kept_rows_destroy(kept_rows *rows);
  */
 void kept_rows_stop(kept_rows *rows);
 
+/* Number of candidates so far whose work was repeated, since they are before the run. Callable from
+ * any thread. */
+uint64_t kept_rows_repeated(const kept_rows *rows);
+
 /* Points to the number of the next candidate to take; readahead polls it. */
 const _Atomic uint64_t *kept_rows_next(const kept_rows *rows);
 

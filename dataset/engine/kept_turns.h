@@ -15,11 +15,12 @@
 struct kept_rows {
     const sli_plan *plan;
     uint64_t batches;
-    uint64_t candidates;   /* candidates per pass; unused with a stream */
-    uint64_t most_passes;  /* limit on the passes of the run; 0: unlimited */
-    _Atomic uint64_t next; /* the next candidate; written under the lock */
-    sli_event changed;     /* signals a change of the fields below */
-    pthread_mutex_t lock;  /* guards the fields below */
+    uint64_t candidates;       /* candidates per pass; unused with a stream */
+    uint64_t most_passes;      /* limit on the passes of the run; 0: unlimited */
+    _Atomic uint64_t next;     /* the next candidate; written under the lock */
+    _Atomic uint64_t repeated; /* candidates before the run that were chosen; likewise */
+    sli_event changed;         /* signals a change of the fields below */
+    pthread_mutex_t lock;      /* guards the fields below */
     stream_passes
         *stream;          /* NULL: the source is not a stream; else used by the worker that reads */
     bool reading;         /* a worker reads candidates */

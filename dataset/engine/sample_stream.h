@@ -72,4 +72,8 @@ bool sample_stream_drops(const sample_stream *stream, uint64_t seq);
 /* Reuses the number of a dropped batch for the next batch, and lets takes continue. */
 void sample_stream_again(sample_stream *stream, uint64_t seq);
 
+/* Number of samples that were skipped so far, since they are before the run. Callable from any
+ * thread. */
+uint64_t sample_stream_skipped(const sample_stream *stream);
+
 #endif

@@ -67,6 +67,11 @@ void sli_engine_pause(sli_engine *engine, bool paused);
  */
 uint64_t sli_engine_rewind(sli_engine *engine, uint64_t released);
 
+/* Number of samples before the run that workers have read so far to find its first one, if passes
+ * have unknown lengths; it grows until they have. NULL: 0. Callable from any
+ * thread. */
+uint64_t sli_engine_repeated(const sli_engine *engine);
+
 /* Frees a stopped engine. Accepts NULL. */
 void sli_engine_destroy(sli_engine *engine);
 

@@ -74,14 +74,15 @@ static sluice_status report_stall(train_run *run, bool starved, bool too_long)
 static sluice_status watch_for_stalls(train_run *run, int64_t now)
 {
     const sluice_train_config *config = &run->config;
-    const uint64_t done = program_progress_of(run->program).batches_done;
+    const uint64_t progress =
+        program_progress_of(run->program).batches_done + sli_engine_repeated(run->feed.engine);
     const bool starved = is_starved(run); /* read once: right after a yield it is briefly false */
     int64_t still_ms;
     bool too_long;
 
     run->watch.still.interval_ns = TRAIN_POLL_NS;
-    if (done != run->watch.batches_done) {
-        run->watch.batches_done = done;
+    if (progress != run->watch.progress) {
+        run->watch.progress = progress;
         polled_time_restart(&run->watch.still);
         run->watch.stall_warned = false;
     }

@@ -6,10 +6,12 @@
 #include "callback_watchdog.h"
 
 typedef struct run_watch {
-    watchdog callbacks;    /* monitors the trainer's calls of user callbacks */
-    polled_time still;     /* time since a step ended or a callback returned */
-    uint64_t batches_done; /* as of the last poll */
-    bool stall_warned;     /* warned of the stall since the last progress */
+    watchdog callbacks; /* monitors the trainer's calls of user callbacks */
+    polled_time still;  /* time since a step ended, a callback returned, or samples before the
+                           run were read */
+    uint64_t progress;  /* batches that are done, and samples before the run that were read; as
+                           of the last poll */
+    bool stall_warned;  /* warned of the stall since the last progress */
 } run_watch;
 
 #endif

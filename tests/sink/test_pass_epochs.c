@@ -2,6 +2,7 @@
 /* Epochs that are passes of unknown length: streams, filters, pack and bucket. */
 #include <sched.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "collected_kit.h"
 #include "collected_sets.h"
@@ -341,6 +342,35 @@ static void a_run_may_begin_in_a_later_pass(void)
     }
 }
 
+/* A sample takes 10 ms. */
+static bool is_slow(uint64_t sample)
+{
+    (void)sample;
+    (void)usleep(10000);
+    return false;
+}
+
+/* Nor is a run that resumes within a pass. */
+static void reading_up_to_the_first_batch_is_no_stall(void)
+{
+    for (size_t m = 0; m < 2; m++) {
+        sluice_dataset *dataset = collected_makers[m]("batch 3");
+        diary d;
+
+        collected_generator.is_bad = is_slow;
+        diary_init(&d, SLUICE_MODE_LOOP, EPOCHS);
+        d.k.config.start_step = m == 0 ? 24 : 15;
+        d.k.config.max_steps = 1;
+        d.k.config.stall_timeout_ms = 400;
+        d.k.dataset = dataset;
+        kit_run(&d.k);
+        T_STR(d.k.error, "");
+        T_EQ(d.k.report->stats.steps, 1);
+        diary_fini(&d);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 static void a_start_beyond_the_last_pass_is_an_error(void)
 {
     for (size_t i = 0; i < COLLECTED_MODES; i++) {
@@ -501,6 +531,7 @@ const t_test pass_epochs_tests[] = {
     T_TEST(a_validation_comes_after_each_pass),
     T_TEST(a_resumed_run_does_the_same),
     T_TEST(a_run_may_begin_in_a_later_pass),
+    T_TEST(reading_up_to_the_first_batch_is_no_stall),
     T_TEST(a_start_beyond_the_last_pass_is_an_error),
     T_TEST(checkpoints_are_written_at_the_ends_of_passes),
     T_TEST(a_checkpoint_by_steps_comes_after_the_end_of_the_pass),
