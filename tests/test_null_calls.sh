@@ -32,7 +32,7 @@ has_arguments() {
     bad=0
     while read -r function argument how _; do
         if [ "$how" = NULL ]; then
-            grep -q "{\"$function\", \"\([a-z_]* \)*$argument[ \"]" "$tmp/calls.c"
+            grep -q "{\"$function\", \"\([a-z_]* \)*${argument}[ \"]" "$tmp/calls.c"
         else
             grep -q "{\"$function\"" "$tmp/calls.c"
         fi || {
