@@ -351,7 +351,7 @@ expect "a folder that is not there" 2 pack "$tmp/nothing" "$tmp/x"
 check "... is what it says first" err_has "pack: there is no folder $tmp/nothing, and it is no pipeline"
 expect "a stage that has no place" 2 pack "image_folder $src | decode" "$tmp/x"
 check "... is named" err_has 'decode has no place'
-for words in "--quality 0" "--quality 101" "--subsampling 422" "--raw --quality 5" "--interval 65536" \
+for words in "--quality 0" "--quality 101" "--subsampling 422" "--raw --quality 5" "--raw --interval 8" "--interval 65536" \
     "--max-side 0" "--workers 0" "--shard-size 0" "--shuffle=x" "--frobnicate"; do
     # shellcheck disable=SC2086
     expect "pack $words" 2 pack "$src" "$tmp/x" $words

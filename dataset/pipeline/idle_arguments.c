@@ -23,7 +23,7 @@ typedef struct idle_place {
 
 typedef struct idle_rule {
     const char *stage; /* NULL: every stage with this parameter */
-    const char *param;
+    const char *param; /* NULL: the stage itself */
     const char *value; /* the rule is for this value; NULL: for each that is not the default */
     const char *other; /* it holds if this parameter of the stage has the value `is`, */
     const char *is;
@@ -73,6 +73,34 @@ static bool is_not_resized(const idle_place *place)
         }
     }
     return true;
+}
+
+static const dataset_stage *stages_after(const idle_place *place, uint32_t *count_out)
+{
+    *count_out = place->dataset->stage_count - place->stage - 1;
+    return place->dataset->stages + place->stage + 1;
+}
+
+/* Crops have it in their names. */
+static bool is_not_cropped(const idle_place *place)
+{
+    uint32_t count;
+    const dataset_stage *after = stages_after(place, &count);
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (strstr(after[i].def->name, "crop") != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_last_before_batch(const idle_place *place)
+{
+    uint32_t count;
+    const dataset_stage *after = stages_after(place, &count);
+
+    return count == 0 || strcmp(after[0].def->name, "batch") == 0;
 }
 
 #define NEAREST_RULE(name)                                                                         \
@@ -134,6 +162,11 @@ static const idle_rule rules[] = {
      .holds = is_stream,
      .why = "the shards are read as a stream"},
     {.stage = "decode", .param = "fast_scale", .holds = is_not_resized, .why = "no resize follows"},
+    {.stage = "image_folder",
+     .param = "index",
+     .holds = is_not_cropped,
+     .why = "no crop follows, and whole images are decoded without an index"},
+    {.stage = "device", .holds = is_last_before_batch, .why = "no stage of the image follows"},
     {.param = "mask_fill", .holds = has_no_masks, .why = "there are no masks"},
     {.param = "p", .value = "0", .why = "the stage is never applied"},
     {.stage = "cache", .param = "shared", .holds = is_alone, .why = "there is one rank"},
@@ -189,9 +222,16 @@ static bool is_given(const idle_place *place, const stage_param *param)
 
 static bool applies(const idle_rule *rule, const idle_place *place)
 {
-    const stage_param *param = find_param(place->def, rule->param);
+    const stage_param *param = NULL;
 
-    if (param == NULL || (rule->stage != NULL && strcmp(rule->stage, place->def->name) != 0)) {
+    if (rule->stage != NULL && strcmp(rule->stage, place->def->name) != 0) {
+        return false;
+    }
+    if (rule->param == NULL) {
+        return rule->holds(place);
+    }
+    param = find_param(place->def, rule->param);
+    if (param == NULL) {
         return false;
     }
     if (rule->value != NULL ? compare(place, rule->param, rule->value) != EQUALS
@@ -248,9 +288,12 @@ void idle_arguments_list(const sluice_dataset *dataset, uint32_t world, sli_text
             if (rules[i].never || !applies(&rules[i], &place)) {
                 continue;
             }
-            sli_text_add(&what, "%s ", place.def->name);
-            print_argument(&rules[i], &place, &what);
-            sli_idle_add(text, what.data != NULL ? what.data : rules[i].param, rules[i].why);
+            sli_text_add(&what, "%s", place.def->name);
+            if (rules[i].param != NULL) {
+                sli_text_add(&what, " ");
+                print_argument(&rules[i], &place, &what);
+            }
+            sli_idle_add(text, what.data != NULL ? what.data : place.def->name, rules[i].why);
             sli_text_free(&what);
         }
     }

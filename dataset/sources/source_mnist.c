@@ -107,16 +107,22 @@ static sluice_status open_pair(const char *images, const char *labels, mnist_sou
     return st;
 }
 
-static sluice_status open_list(const char *files, mnist_source *mnist)
+static sluice_status open_list(const mnist_args *args, mnist_source *mnist)
 {
     file_list list = {.kind = NULL};
-    sluice_status st = file_list_make(files, &mnist_list_kind, &list);
+    sluice_status st;
 
+    if (args->split != 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "split=%s chooses files of a folder, and %s names files: leave split out",
+                        splits[args->split], args->files);
+    }
+    st = file_list_make(args->files, &mnist_list_kind, &list);
     if (st != SLUICE_OK) {
         return st;
     }
     st = list.count > 2 ? sli_fail(SLUICE_E_INVALID,
-                                   "%zu files, want IMAGES,LABELS, or IMAGES alone", list.count)
+                                   "%zu files: must be IMAGES,LABELS, or IMAGES alone", list.count)
                         : open_pair(list.paths[0], list.count == 2 ? list.paths[1] : NULL, mnist);
     file_list_free(&list);
     return st;
@@ -157,7 +163,7 @@ static sluice_status mnist_open(const void *opaque, void **source_out)
     }
     mnist->images.fd = -1;
     mnist->labels.fd = -1;
-    st = is_folder(args->files) ? open_folder(args, mnist) : open_list(args->files, mnist);
+    st = is_folder(args->files) ? open_folder(args, mnist) : open_list(args, mnist);
     if (st != SLUICE_OK) {
         mnist_close(mnist);
         sli_error_take(st, &error);

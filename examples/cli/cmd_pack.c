@@ -88,8 +88,9 @@ static bool make_config(pack *p, const cli_option *options)
         cli_error("pack: --subsampling %" PRIu64 ": want 420 or 444", p->subsampling);
         return false;
     }
-    if (config->raw && (p->quality != 0 || p->subsampling != 0)) {
-        cli_error("pack: --raw stores pixels, which have no --quality and no --subsampling");
+    if (config->raw && (p->quality != 0 || p->subsampling != 0 || cli_given(options, "interval"))) {
+        cli_error("pack: --raw stores pixels, which have no --quality, --subsampling and "
+                  "--interval");
         return false;
     }
     config->folder = p->folder;

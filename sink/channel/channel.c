@@ -11,10 +11,12 @@
 #include "channel_state.h"
 #include "devices.h"
 #include "expected_inputs.h"
+#include "idle_int.h"
 #include "log_int.h"
 #include "overrides.h"
 #include "status_int.h"
 #include "struct_size_int.h"
+#include "text_int.h"
 
 /* Maximum number of held batches. Of the other two slots, workers fill one; the second is needed if
  * slots are lent. */
@@ -209,6 +211,18 @@ static int64_t stall_warning_of(const sluice_channel_config *config)
     return (ms < most_ms ? ms : most_ms) * 1000000;
 }
 
+/* A channel has no plan line: it says what it must of the arguments alone. */
+static void log_idle_arguments(const sluice_channel *channel)
+{
+    sli_text list = {0};
+
+    sli_plan_idle(channel->data.plan, &list);
+    if (list.data != NULL && channel->data.config.settings.rank == 0) {
+        sli_log(SLUICE_LOG_INFO, "channel: without effect: %s", list.data);
+    }
+    sli_text_free(&list);
+}
+
 sluice_status sluice_channel_open(sluice_device *device, sluice_dataset *dataset,
                                   const sluice_channel_config *config, sluice_channel **channel_out)
 {
@@ -246,6 +260,7 @@ sluice_status sluice_channel_open(sluice_device *device, sluice_dataset *dataset
     channel->end_of_pass = own.end_of_pass;
     channel->batches = own.batches > 0 ? own.batches : UINT64_MAX;
     atomic_store_explicit(&channel->seq, 1, memory_order_relaxed);
+    log_idle_arguments(channel);
     *channel_out = channel;
     return SLUICE_OK;
 }

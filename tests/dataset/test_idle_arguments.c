@@ -2,6 +2,8 @@
 /* Arguments without effect: errors where they never have one, else said by explain. */
 #include "testing.h"
 
+#include <sys/stat.h>
+
 #include <sluice/dataset.h>
 
 static const char synthetic[] = "synthetic samples=20 shape=8,8,3 | ";
@@ -42,6 +44,8 @@ static void arguments_without_effect_here_are_said(void)
         {"random_invert p=0", "without effect: random_invert p=0 (the stage is never applied)"},
         {"cache 1M shared=true", "without effect: cache shared=true (there is one rank)"},
         {"shuffle buffer=17 | random_invert p=0", "), random_invert p=0 ("},
+        {"device", "without effect: device (no stage of the image follows)"},
+        {"device | random_invert", NULL},
         {"shuffle buffer=1000", NULL},
         {"split val 0.5 test=0.1 | shuffle | resize 4 filter=nearest | pad_image 1 fill=3", NULL},
     };
@@ -64,8 +68,36 @@ static void arguments_without_effect_here_are_said(void)
     }
 }
 
+static void an_index_of_images_that_are_not_cropped_is_said(void)
+{
+    static const char *const stages[] = {"resize 4", "center_crop 4"};
+    const char *folder = t_folder();
+    const char *class = t_path(folder, "a");
+    static const char head[] = "P6\n8 8\n255\n";
+    char image[sizeof(head) - 1 + 192];
+
+    T_EQ(mkdir(class, 0700), 0);
+    memset(image, 7, sizeof(image));
+    memcpy(image, head, sizeof(head) - 1);
+    t_write_file(t_path(class, "x.ppm"), image, sizeof(image));
+    for (size_t i = 0; i < 2; i++) {
+        sluice_dataset *dataset = NULL;
+        char text[600];
+        char *explained = NULL;
+
+        snprintf(text, sizeof(text), "image_folder %s index=%s/index | decode | %s | batch 1",
+                 folder, folder, stages[i]);
+        T_OK(sluice_dataset_parse(text, &dataset));
+        T_OK(sluice_dataset_explain(dataset, &explained));
+        T_EQ(strstr(explained, "without effect: image_folder index=") != NULL, i == 0);
+        sluice_string_free(explained);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 const t_test idle_arguments_tests[] = {
     T_TEST(arguments_that_contradict_others_are_errors),
     T_TEST(arguments_without_effect_here_are_said),
+    T_TEST(an_index_of_images_that_are_not_cropped_is_said),
     T_END,
 };

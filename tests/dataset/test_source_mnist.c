@@ -112,7 +112,8 @@ static void files_are_given_by_name(void)
     snprintf(files, sizeof(files), "%s/mine-images-idx3-ubyte,%s/x,%s/y", folder, folder, folder);
     t_write_file(t_path(folder, "x"), "", 0);
     t_write_file(t_path(folder, "y"), "", 0);
-    check_fails(files, NULL, SLUICE_E_INVALID, "3 files, want IMAGES,LABELS");
+    check_fails(files, NULL, SLUICE_E_INVALID, "3 files: must be IMAGES,LABELS");
+    check_fails(files, "test", SLUICE_E_INVALID, "split=test chooses files of a folder");
 }
 
 static void colours_are_a_fourth_dimension(void)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan line names settings and arguments without effect, and what cuts sinks. */
+#include <sluice/channel.h>
+
+#include "log_kit.h"
 #include "testing.h"
 #include "train_kit.h"
 
@@ -78,8 +81,30 @@ static void an_interval_that_cuts_sinks_is_in_the_plan_line(void)
     }
 }
 
+static void a_channel_logs_arguments_without_effect(void)
+{
+    sluice_device *device = NULL;
+    sluice_dataset *dataset = NULL;
+    sluice_channel *channel = NULL;
+    sluice_channel_config config;
+
+    T_OK(sluice_device_open("host:0", &device));
+    T_OK(sluice_dataset_parse("synthetic samples=20 shape=4,4,3 | shuffle buffer=17 | batch 2",
+                              &dataset));
+    sluice_channel_config_init(&config);
+    sluice_log_set_level(SLUICE_LOG_INFO);
+    kit_log_start(NULL, NULL);
+    T_OK(sluice_channel_open(device, dataset, &config, &channel));
+    sluice_log_set_level(SLUICE_LOG_WARN);
+    T_CONTAINS(kit_log_stop(), "channel: without effect: shuffle buffer=17 (the source is read by");
+    sluice_channel_close(channel);
+    sluice_dataset_destroy(dataset);
+    sluice_device_close(device);
+}
+
 const t_test idle_settings_tests[] = {
     T_TEST(settings_without_effect_are_in_the_plan_line),
     T_TEST(an_interval_that_cuts_sinks_is_in_the_plan_line),
+    T_TEST(a_channel_logs_arguments_without_effect),
     T_END,
 };
