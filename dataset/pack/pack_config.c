@@ -98,7 +98,9 @@ static sluice_status find_dropped(const sluice_pack_config *config, column_set *
             st = sli_fail(SLUICE_E_INVALID, "drop: %s is the image that is packed",
                           schema->columns[column].name);
         }
-        *dropped_out |= (column_set)1 << column;
+        if (st == SLUICE_OK) {
+            *dropped_out |= (column_set)1 << column;
+        }
     }
     return st;
 }

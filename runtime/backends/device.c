@@ -121,7 +121,7 @@ void sluice_device_close(sluice_device *device)
 
 const char *sluice_device_name(const sluice_device *device)
 {
-    return device->name;
+    return device != NULL ? device->name : "";
 }
 
 sluice_status sli_device_check(const sluice_device *device, const char *function)

@@ -13,6 +13,9 @@ static void make_file(const char *folder, const char *name)
 
 static void files_and_folders_have_their_source(void)
 {
+#if !defined(SLI_HAVE_PNG)
+    T_SKIP("the library has no PNG");
+#endif
     static const struct {
         const char *entry; /* of a folder of its own; a folder if it ends in / */
         const char *of_folder;

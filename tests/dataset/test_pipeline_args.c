@@ -6,7 +6,13 @@
 #include "dataset_kit.h"
 #include "testing.h"
 
-#define REST " extensions=jpg,jpeg,jpe,jfif,jif,png,ppm,pgm,pnm cache=keep"
+#if defined(SLI_HAVE_PNG)
+#define EXTENSIONS "jpg,jpeg,jpe,jfif,jif,png,ppm,pgm,pnm"
+#else
+#define EXTENSIONS "jpg,jpeg,jpe,jfif,jif,ppm,pgm,pnm"
+#endif
+
+#define REST " extensions=" EXTENSIONS " cache=keep"
 
 /* Parses with one argument. */
 static sluice_status parse_one(const char *text, const char *name, const char *value,

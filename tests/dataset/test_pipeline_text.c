@@ -11,6 +11,12 @@
 #include "testing.h"
 #include "text_int.h"
 
+#if defined(SLI_HAVE_PNG)
+#define EXTENSIONS "jpg,jpeg,jpe,jfif,jif,png,ppm,pgm,pnm"
+#else
+#define EXTENSIONS "jpg,jpeg,jpe,jfif,jif,ppm,pgm,pnm"
+#endif
+
 static void check_description(const char *text, const char *want)
 {
     sluice_dataset *dataset = parsed(text);
@@ -53,20 +59,21 @@ static void every_element_of_the_grammar_is_read(void)
                    "drop_remainder=false"},
         {"'synthetic' \"samples\"=5", "synthetic samples=5 shape=224,224,3 classes=10"},
         {"synthetic s'amp'les='5'", "synthetic samples=5 shape=224,224,3 classes=10"},
-        {"image_folder 'a b'", "image_folder dir='a b' extensions=jpg,jpeg,jpe,jfif,jif,png,ppm,pgm,pnm cache=keep"},
-        {"image_folder \"a b\"", "image_folder dir='a b' extensions=jpg,jpeg,jpe,jfif,jif,png,ppm,pgm,pnm cache=keep"},
-        {"image_folder a' 'b\" c\"", "image_folder dir='a b c' extensions=jpg,jpeg,jpe,jfif,jif,png,ppm,pgm,pnm cache=keep"},
+        {"image_folder 'a b'", "image_folder dir='a b' extensions=" EXTENSIONS " cache=keep"},
+        {"image_folder \"a b\"", "image_folder dir='a b' extensions=" EXTENSIONS " cache=keep"},
+        {"image_folder a' 'b\" c\"",
+         "image_folder dir='a b c' extensions=" EXTENSIONS " cache=keep"},
         {"image_folder \"it's\"",
-         "image_folder dir='it'\"'\"'s' extensions=jpg,jpeg,jpe,jfif,jif,png,ppm,pgm,pnm cache=keep"},
+         "image_folder dir='it'\"'\"'s' extensions=" EXTENSIONS " cache=keep"},
         {"image_folder 'a|b#c=d$e(f)'", "image_folder dir='a|b#c=d$e(f)' "
-                                        "extensions=jpg,jpeg,jpe,jfif,jif,png,ppm,pgm,pnm cache=keep"},
-        {"image_folder a#b", "image_folder dir='a#b' extensions=jpg,jpeg,jpe,jfif,jif,png,ppm,pgm,pnm cache=keep"},
-        {"image_folder ''", "image_folder dir='' extensions=jpg,jpeg,jpe,jfif,jif,png,ppm,pgm,pnm cache=keep"},
-        {"image_folder dir=a=b", "image_folder dir='a=b' extensions=jpg,jpeg,jpe,jfif,jif,png,ppm,pgm,pnm cache=keep"},
-        {"image_folder =a", "image_folder dir='=a' extensions=jpg,jpeg,jpe,jfif,jif,png,ppm,pgm,pnm cache=keep"},
+                                        "extensions=" EXTENSIONS " cache=keep"},
+        {"image_folder a#b", "image_folder dir='a#b' extensions=" EXTENSIONS " cache=keep"},
+        {"image_folder ''", "image_folder dir='' extensions=" EXTENSIONS " cache=keep"},
+        {"image_folder dir=a=b", "image_folder dir='a=b' extensions=" EXTENSIONS " cache=keep"},
+        {"image_folder =a", "image_folder dir='=a' extensions=" EXTENSIONS " cache=keep"},
         {"image_folder x png", "image_folder dir=x extensions=png cache=keep"},
         {"image_folder 'two\nlines'",
-         "image_folder dir='two\nlines' extensions=jpg,jpeg,jpe,jfif,jif,png,ppm,pgm,pnm cache=keep"},
+         "image_folder dir='two\nlines' extensions=" EXTENSIONS " cache=keep"},
         {"cifar10 d test", "cifar10 dir=d split=test"},
         {"synthetic | normalize 0.5 0.25", SYNTHETIC " | normalize mean=0.5 std=0.25 range=1 "
                                                      "dtype=f32 offload=auto"},
@@ -98,18 +105,18 @@ static void variables_come_from_the_environment(void)
 {
     setenv("SLUICE_TEST_DIR", "/data sets/a|b#c=d'", 1);
     setenv("SLUICE_TEST_EMPTY", "", 1);
-    check_description(
-        "image_folder ${SLUICE_TEST_DIR}/x",
-        "image_folder dir='/data sets/a|b#c=d'\"'\"'/x' extensions=jpg,jpeg,jpe,jfif,jif,png,ppm,pgm,pnm cache=keep");
-    check_description(
-        "image_folder \"${SLUICE_TEST_DIR} y\"",
-        "image_folder dir='/data sets/a|b#c=d'\"'\"' y' extensions=jpg,jpeg,jpe,jfif,jif,png,ppm,pgm,pnm cache=keep");
+    check_description("image_folder ${SLUICE_TEST_DIR}/x",
+                      "image_folder dir='/data sets/a|b#c=d'\"'\"'/x' extensions=" EXTENSIONS
+                      " cache=keep");
+    check_description("image_folder \"${SLUICE_TEST_DIR} y\"",
+                      "image_folder dir='/data sets/a|b#c=d'\"'\"' y' extensions=" EXTENSIONS
+                      " cache=keep");
     check_description("image_folder '${SLUICE_TEST_DIR}'",
-                      "image_folder dir='${SLUICE_TEST_DIR}' extensions=jpg,jpeg,jpe,jfif,jif,png,ppm,pgm,pnm cache=keep");
+                      "image_folder dir='${SLUICE_TEST_DIR}' extensions=" EXTENSIONS " cache=keep");
     check_description("image_folder a${SLUICE_TEST_EMPTY}b",
-                      "image_folder dir=ab extensions=jpg,jpeg,jpe,jfif,jif,png,ppm,pgm,pnm cache=keep");
+                      "image_folder dir=ab extensions=" EXTENSIONS " cache=keep");
     check_description("image_folder ${SLUICE_TEST_EMPTY}",
-                      "image_folder dir='' extensions=jpg,jpeg,jpe,jfif,jif,png,ppm,pgm,pnm cache=keep");
+                      "image_folder dir='' extensions=" EXTENSIONS " cache=keep");
     unsetenv("SLUICE_TEST_DIR");
     unsetenv("SLUICE_TEST_EMPTY");
     check_refused("image_folder ${SLUICE_TEST_DIR}", "${SLUICE_TEST_DIR} has no value");

@@ -56,7 +56,7 @@ stuck|s|event|BUG_NO_EPOCH|mistake: a wake-up that does not move the epoch
 stuck|s|event|BUG_NO_FENCE|mistake: waiters are looked for before the change can be seen
 stuck|s|event|BUG_WAKE_ONE|mistake: one of several is woken
 stuck|s|claims|BUG_LATE_PREPARE|mistake: room is looked for before the wait is announced
-stuck|s|claims|BUG_PATIENCE|mistake: a worker wants more slots than there are
+stuck|s|claims|BUG_PATIENCE BUG_HELD|mistake: a worker asks for more slots than there are, and the consumer wakes none
 cycle|l|claims|BUG_SPARE_LAST|mistake: rows that were given back wait for room
 stuck|s|claims|BUG_ONE_CLOSE WORKERS=4 ROWS=1 BATCHES=2|mistake: closing wakes one worker
 stuck|s|claims|BUG_HELD WORKERS=1 SLOTS=4 BATCHES=6 ROWS=1 HELD=3|mistake: a consumer that holds batches wakes no worker
