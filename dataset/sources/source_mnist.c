@@ -110,20 +110,22 @@ static sluice_status open_pair(const char *images, const char *labels, mnist_sou
 static sluice_status open_list(const mnist_args *args, mnist_source *mnist)
 {
     file_list list = {.kind = NULL};
-    sluice_status st;
+    sluice_status st = file_list_make(args->files, &mnist_list_kind, &list);
 
-    if (args->split != 0) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "split=%s chooses files of a folder, and %s names files: leave split out",
-                        splits[args->split], args->files);
-    }
-    st = file_list_make(args->files, &mnist_list_kind, &list);
     if (st != SLUICE_OK) {
         return st;
     }
-    st = list.count > 2 ? sli_fail(SLUICE_E_INVALID,
-                                   "%zu files: must be IMAGES,LABELS, or IMAGES alone", list.count)
-                        : open_pair(list.paths[0], list.count == 2 ? list.paths[1] : NULL, mnist);
+    if (list.count > 2) {
+        st = sli_fail(SLUICE_E_INVALID, "%zu files: must be IMAGES,LABELS, or IMAGES alone",
+                      list.count);
+    } else {
+        st = open_pair(list.paths[0], list.count == 2 ? list.paths[1] : NULL, mnist);
+    }
+    if (st == SLUICE_OK && args->split != 0) { /* of a folder that is missing, that is the news */
+        st = sli_fail(SLUICE_E_INVALID,
+                      "split=%s chooses files of a folder, and %s names files: leave split out",
+                      splits[args->split], args->files);
+    }
     file_list_free(&list);
     return st;
 }

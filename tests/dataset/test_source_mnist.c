@@ -105,6 +105,7 @@ static void files_are_given_by_name(void)
     snprintf(files, sizeof(files), "%s/mine-images-idx3-ubyte", folder);
     dataset = open_mnist(files, NULL);
     T_EQ(dataset->schema.column_count, 1);
+    check_fails(files, "test", SLUICE_E_INVALID, "split=test chooses files of a folder");
     T_OK(read_sample(dataset, 5, &io, NULL, &data));
     T_EQ(data.image.pixels[0], idx_pixel(2, 5, 0));
     sample_io_free(&io);
@@ -113,7 +114,6 @@ static void files_are_given_by_name(void)
     t_write_file(t_path(folder, "x"), "", 0);
     t_write_file(t_path(folder, "y"), "", 0);
     check_fails(files, NULL, SLUICE_E_INVALID, "3 files: must be IMAGES,LABELS");
-    check_fails(files, "test", SLUICE_E_INVALID, "split=test chooses files of a folder");
 }
 
 static void colours_are_a_fourth_dimension(void)
@@ -261,6 +261,7 @@ static void folders_without_one_set_are_refused(void)
     check_fails(folder, "train", SLUICE_E_INVALID, "a file train-images-idx3-ubyte");
     check_fails(folder, "test", SLUICE_E_INVALID, "a file t10k-images-idx3-ubyte");
     check_fails(t_path(folder, "missing"), NULL, SLUICE_E_IO, "missing");
+    check_fails(t_path(folder, "missing"), "test", SLUICE_E_IO, "missing");
     idx_write_pair(folder, "emnist-letters-train-", 2, 1);
     idx_write_pair(folder, "emnist-digits-train-", 2, 1);
     check_fails(folder, "train", SLUICE_E_INVALID,
