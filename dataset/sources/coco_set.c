@@ -194,7 +194,7 @@ static sluice_status count_box(set_maker *maker, const listed_box *from)
 {
     coco_set *set = &maker->set;
     coco_box box;
-    size_t image;
+    size_t image = 0;
     sluice_status st = resolve_box(maker, from, &image, &box);
     box_verdict verdict;
 
@@ -282,7 +282,7 @@ static sluice_status store_boxes(set_maker *maker)
     }
     for (size_t i = 0; i < maker->lists->box_count; i++) {
         coco_box box;
-        size_t image;
+        size_t image = 0;
         const sluice_status st = resolve_box(maker, &maker->lists->boxes[i], &image, &box);
 
         if (st != SLUICE_OK) {
