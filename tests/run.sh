@@ -109,13 +109,14 @@ else
     # These read the sources or test what is installed: once is enough.
     once="layers|deps|package|copied|pack_tool|suspend|mpi|nccl|bare|docs|names|snippets|case_table|struct_layout"
     once="$once|completion|kernels|cudart|gpu_skip|tutorial|numa_guest"
-    left_out="-LE model -E ^($once)$"
+    left_out="-LE model -E ^($once|cli|show)$"
     CC=clang CXX=clang++ build_and_test clang --preset ci $few
     left_out="-E ^(layers|deps|pack_tool|bare|docs|names|snippets|case_table|struct_layout|kernels|cudart|tutorial"
-    left_out="$left_out|ptx_cuda_train)$" # late batches that interpreted kernels do not wait for here
+    # Late batches that interpreted kernels do not wait for here, and a minute of one long run.
+    left_out="$left_out|ptx_cuda_train|ptx_cuda_check)$"
     CC=gcc CXX=g++ build_and_test asan --preset asan ${few}90 # the PTX stays within its memory
     # The unit tests have the threads of the tool; the last ones have one thread.
-    one_thread="(conversion|crc32c|resample_[a-z]*|convnet_[a-z]*)(_v3|_portable)?|permutation|color_chain|warps"
+    one_thread="(conversion|crc32c|resample_[a-z]*|convnet_[a-z]*)(_v3|_portable)?|null_calls|permutation|color_chain|warps"
     one_thread="$one_thread|image_blur|getnext_gather|jpeg_[a-z]*|png|source_webdataset|source_image_folder|fuzz_[a-z]*"
     # copy_streams looks at memory that a copy of the fake writes.
     left_out="-E ^($once|cli|show|fake_cuda_copy_streams|$one_thread)$"
