@@ -29,47 +29,68 @@ sluice_status sli_cuda_find_call(const cuda_device *device, const char *name, un
     return SLUICE_OK;
 }
 
-/*
- * The context that the calling thread has entered, and the nesting depth. A thread never enters a
- * second device.
- */
-static _Thread_local CUcontext inside;
-static _Thread_local uint32_t times_inside;
+/* What the calling thread has entered, since the user's code that it runs in began. The library
+ * itself never enters a second device within a first one. */
+static _Thread_local cuda_entry current;
+
+static sluice_status push(const cuda_device *device)
+{
+    const cudaError_t error = sli_cuda_driver_error(device->driver.context_push(device->context));
+
+    return error == cudaSuccess
+               ? SLUICE_OK
+               : sli_cuda_fail(error, "device cuda:%u: cuCtxPushCurrent", device->ordinal);
+}
+
+static void pop(const cuda_device *device)
+{
+    CUcontext popped;
+
+    sli_cuda_warn(sli_cuda_driver_error(device->driver.context_pop(&popped)), "cuCtxPopCurrent");
+}
 
 sluice_status sli_cuda_enter(const cuda_device *device)
 {
-    cudaError_t error = cudaSuccess;
+    const sluice_status st = current.times == 0 ? push(device) : SLUICE_OK;
 
-    assert(times_inside == 0 || inside == device->context);
-    if (times_inside == 0) {
-        error = sli_cuda_driver_error(device->driver.context_push(device->context));
+    assert(current.times == 0 || current.context == device->context);
+    if (st == SLUICE_OK) {
+        current.context = device->context;
+        current.times++;
     }
-    if (error != cudaSuccess) {
-        return sli_cuda_fail(error, "device cuda:%u: cuCtxPushCurrent", device->ordinal);
-    }
-    inside = device->context;
-    times_inside++;
-    return SLUICE_OK;
+    return st;
 }
 
 void sli_cuda_leave(const cuda_device *device)
 {
-    CUcontext popped;
-
-    assert(times_inside > 0 && inside == device->context);
-    times_inside--;
-    if (times_inside > 0) {
-        return;
+    assert(current.times > 0 && current.context == device->context);
+    current.times--;
+    if (current.times == 0) {
+        pop(device);
     }
-    sli_cuda_warn(sli_cuda_driver_error(device->driver.context_pop(&popped)), "cuCtxPopCurrent");
 }
 
-/* The thread's capture mode from before it entered the context, restored when it leaves. */
-static _Thread_local enum cudaStreamCaptureMode mode_outside;
+sluice_status sli_cuda_begin_user(const cuda_device *device, cuda_entry *outer_out)
+{
+    const sluice_status st = push(device);
+
+    if (st == SLUICE_OK) {
+        *outer_out = current;
+        current.times = 0;
+    }
+    return st;
+}
+
+void sli_cuda_end_user(const cuda_device *device, const cuda_entry *outer)
+{
+    assert(current.times == 0);
+    current = *outer;
+    pop(device);
+}
 
 static void exchange_mode(void)
 {
-    sli_cuda_warn(cudaThreadExchangeStreamCaptureMode(&mode_outside),
+    sli_cuda_warn(cudaThreadExchangeStreamCaptureMode(&current.mode_outside),
                   "cudaThreadExchangeStreamCaptureMode");
 }
 
@@ -77,8 +98,8 @@ sluice_status sli_cuda_enter_thread(const cuda_device *device)
 {
     const sluice_status st = sli_cuda_enter(device);
 
-    if (st == SLUICE_OK && times_inside == 1) {
-        mode_outside = cudaStreamCaptureModeRelaxed;
+    if (st == SLUICE_OK && current.times == 1) {
+        current.mode_outside = cudaStreamCaptureModeRelaxed;
         exchange_mode();
     }
     return st;
@@ -86,7 +107,7 @@ sluice_status sli_cuda_enter_thread(const cuda_device *device)
 
 void sli_cuda_leave_thread(const cuda_device *device)
 {
-    if (times_inside == 1) {
+    if (current.times == 1) {
         exchange_mode();
     }
     sli_cuda_leave(device);

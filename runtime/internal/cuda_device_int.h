@@ -66,6 +66,20 @@ sluice_status sli_cuda_enter(const cuda_device *device);
 void sli_cuda_leave(const cuda_device *device);
 
 /*
+ * Around a call of the user's code within an entry. The device's context is pushed for it again,
+ * and what the code enters counts anew: it may use other devices, by cudaSetDevice() or by calls of
+ * this library, and leave any context current. outer_out keeps the thread's state for the end.
+ */
+typedef struct cuda_entry {
+    CUcontext context;
+    uint32_t times;                          /* how often it was entered; 0: not */
+    enum cudaStreamCaptureMode mode_outside; /* the thread's from before, restored when it leaves */
+} cuda_entry;
+
+sluice_status sli_cuda_begin_user(const cuda_device *device, cuda_entry *outer_out);
+void sli_cuda_end_user(const cuda_device *device, const cuda_entry *outer);
+
+/*
  * sli_cuda_enter() for a library thread that uses the device for a long time: also sets the
  * thread's capture mode to relaxed. While a user captures a stream in mode global (the default),
  * waiting for an event in any thread that is not in relaxed mode fails and invalidates the capture.

@@ -179,9 +179,14 @@ static sluice_status call_step(void *arg)
     cuda_program *p = arg;
     const uint64_t failures = sli_fail_count();
     const unsigned long long step = p->plan->first_step + (p->next_seq - 1) / p->micro_batches;
-    const sluice_status answer = sli_callback_status(
-        p->model.step(&p->view, p->model.user), failures, "step %llu: the step function", step);
+    cuda_entry outer;
+    sluice_status answer = sli_cuda_begin_user(p->device, &outer);
 
+    if (answer == SLUICE_OK) {
+        answer = sli_callback_status(p->model.step(&p->view, p->model.user), failures,
+                                     "step %llu: the step function", step);
+        sli_cuda_end_user(p->device, &outer);
+    }
     if (answer < 0) {
         cuda_program_fail_with(p, answer);
     }

@@ -60,7 +60,7 @@ static sluice_status capture(void *arg)
     mode_choice *choice = arg;
     cuda_program *p = choice->p;
     step_capture capture;
-    sluice_status st = step_capture_open(&p->model, &p->view, &capture);
+    sluice_status st = step_capture_open(p->device, &p->model, &p->view, &capture);
 
     if (st == SLUICE_OK) {
         st = step_capture_run(&capture, STEP_FIRST_FILL, &choice->step, &choice->final);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lender_maps.h"
 
+#include "cuda_device_int.h"
 #include "rng_int.h"
 #include "step_graph.h"
 
@@ -55,6 +56,19 @@ static sluice_step view_of(const lender_maps *m, uint32_t set, cudaStream_t stre
     return view;
 }
 
+static sluice_status call_maps(const lender_maps *m, uint32_t set, sluice_step *view)
+{
+    const cuda_device *device = m->data->config.device->state;
+    cuda_entry outer;
+    sluice_status st = sli_cuda_begin_user(device, &outer);
+
+    if (st == SLUICE_OK) {
+        st = device_maps_call(m->data->config.maps, set, view);
+        sli_cuda_end_user(device, &outer);
+    }
+    return st;
+}
+
 sluice_status lender_maps_call(lender_maps *maps, const lend_request *request, cudaStream_t stream)
 {
     lender_maps *m = maps;
@@ -72,7 +86,7 @@ sluice_status lender_maps_call(lender_maps *maps, const lend_request *request, c
     st = step_graph_launch_kernel(&m->launch, stream);
     if (st == SLUICE_OK) {
         view = view_of(m, request->set, stream);
-        st = device_maps_call(m->data->config.maps, request->set, &view);
+        st = call_maps(m, request->set, &view);
     }
     return st;
 }

@@ -31,13 +31,16 @@ typedef struct capture_result {
     cudaGraph_t graph; /* NULL after an error */
 } capture_result;
 
-sluice_status step_capture_open(const sluice_model *model, const sluice_step *view,
-                                step_capture *capture_out)
+sluice_status step_capture_open(const cuda_device *device, const sluice_model *model,
+                                const sluice_step *view, step_capture *capture_out)
 {
     cudaError_t error;
 
-    *capture_out = (step_capture){
-        .step = model->step, .user = model->user, .view = *view, .plain = view->stream};
+    *capture_out = (step_capture){.device = device,
+                                  .step = model->step,
+                                  .user = model->user,
+                                  .view = *view,
+                                  .plain = view->stream};
     error = cudaStreamCreateWithFlags(&capture_out->blocking, cudaStreamDefault);
     if (error != cudaSuccess) {
         return sli_cuda_fail(error, "the stream that the step is captured in");
@@ -78,6 +81,22 @@ cudaError_t step_capture_synchronize(void)
     return error;
 }
 
+/* Calls the step; the capture has begun. */
+static void call_step(const step_capture *c, sluice_step *view, uint8_t fill,
+                      capture_result *result)
+{
+    cuda_entry outer;
+    const sluice_status st = sli_cuda_begin_user(c->device, &outer);
+
+    result->answer = st;
+    if (st == SLUICE_OK) {
+        fill_stack(fill);
+        result->answer = c->step(view, c->user);
+        sli_cuda_end_user(c->device, &outer);
+    }
+    result->during = cudaPeekAtLastError();
+}
+
 static sluice_status capture_in(const step_capture *c, cudaStream_t stream, uint8_t fill,
                                 capture_result *result_out)
 {
@@ -92,9 +111,7 @@ static sluice_status capture_in(const step_capture *c, cudaStream_t stream, uint
      * capture. */
     error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
     if (error == cudaSuccess) {
-        fill_stack(fill);
-        result_out->answer = c->step(&view, c->user);
-        result_out->during = cudaPeekAtLastError();
+        call_step(c, &view, fill, result_out);
         result_out->at_end = cudaStreamEndCapture(stream, &result_out->graph);
         (void)cudaGetLastError();
     }

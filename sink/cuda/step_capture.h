@@ -10,6 +10,8 @@
 
 #include <sluice/train.h>
 
+#include "cuda_device_int.h"
+
 /*
  * Bytes that the stack is filled with before the first and the second capture. If a parameter's
  * byte has these two values in the two captures, the step did not write it; for example, the byte
@@ -18,6 +20,7 @@
 enum { STEP_FIRST_FILL = 0xA5, STEP_SECOND_FILL = 0x5A };
 
 typedef struct step_capture {
+    const cuda_device *device;
     sluice_step_fn step;
     void *user;
     sluice_step view;      /* the view during capture; its stream is `blocking` */
@@ -26,8 +29,8 @@ typedef struct step_capture {
 } step_capture;
 
 /* Copies the view, whose stream is the run's. Call step_capture_close() also after an error. */
-sluice_status step_capture_open(const sluice_model *model, const sluice_step *view,
-                                step_capture *capture_out);
+sluice_status step_capture_open(const cuda_device *device, const sluice_model *model,
+                                const sluice_step *view, step_capture *capture_out);
 void step_capture_close(step_capture *capture);
 
 /*

@@ -388,6 +388,20 @@ cudaError_t cudaDriverGetVersion(int *version)
     return fake_answer(error);
 }
 
+/* In place of what is current, as cuCtxSetCurrent() does; the device has a context then. */
+cudaError_t cudaSetDevice(int device)
+{
+    cudaError_t error = fake_call();
+
+    if (error == cudaSuccess && (device < 0 || device >= machine.devices)) {
+        error = cudaErrorInvalidDevice;
+    }
+    if (error == cudaSuccess) {
+        *(depth > 0 ? &stack[depth - 1] : &own) = &contexts[device];
+    }
+    return fake_answer(error);
+}
+
 cudaError_t cudaGetDevice(int *device)
 {
     const cudaError_t error = fake_call();
