@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "alloc_int.h"
+#include "cuda_card.h"
 #include "cuda_device_int.h"
 #include "cuda_environment.h"
 #include "cuda_error_int.h"
@@ -192,13 +193,51 @@ static sluice_status choose_transport(const cuda_device *device, cuda_transport 
     return SLUICE_OK;
 }
 
-static sluice_status retain_context(cuda_device *device)
+static void release_context(cuda_device *device)
+{
+    sli_cuda_warn(sli_cuda_driver_error(device->driver.context_release(device->handle)),
+                  "cuDevicePrimaryCtxRelease");
+}
+
+/* Makes the context, and finds out whether kernels load in it. */
+static sluice_status retain_context(cuda_device *device, const char *model)
 {
     const cudaError_t error =
         sli_cuda_driver_error(device->driver.context_retain(&device->context, device->handle));
-    return error == cudaSuccess
-               ? SLUICE_OK
-               : sli_cuda_fail(error, "device cuda:%u: cuDevicePrimaryCtxRetain", device->ordinal);
+    sluice_status st;
+
+    if (error != cudaSuccess) {
+        return sli_cuda_fail(error, "device cuda:%u (%s): cuDevicePrimaryCtxRetain",
+                             device->ordinal, model);
+    }
+    st = cuda_card_check_kernels(device, model);
+    if (st != SLUICE_OK) {
+        release_context(device);
+    }
+    return st;
+}
+
+/* Opens the device up to its context; after an error nothing has to be given back. */
+static sluice_status find_device(cuda_device *device, cuda_transport way, sli_device_caps *caps)
+{
+    sluice_status st = find_driver(device);
+
+    if (st == SLUICE_OK) {
+        st = read_caps(device, caps);
+    }
+    if (st == SLUICE_OK) {
+        st = find_handle(device);
+    }
+    if (st == SLUICE_OK) {
+        st = read_facts(device, &caps->facts);
+    }
+    if (st == SLUICE_OK) {
+        st = cuda_card_check(device, caps->facts.model);
+    }
+    if (st == SLUICE_OK) {
+        st = choose_transport(device, way, caps);
+    }
+    return st == SLUICE_OK ? retain_context(device, caps->facts.model) : st;
 }
 
 sluice_status cuda_device_open(const sli_uri *uri, sli_device_caps *caps_out, void **state_out)
@@ -227,22 +266,7 @@ sluice_status cuda_device_open(const sli_uri *uri, sli_device_caps *caps_out, vo
     device->ordinal = uri->ordinal;
     device->copy_streams = options.copy_streams;
     device->poll_ns = options.poll_ns;
-    st = find_driver(device);
-    if (st == SLUICE_OK) {
-        st = read_caps(device, &caps);
-    }
-    if (st == SLUICE_OK) {
-        st = find_handle(device);
-    }
-    if (st == SLUICE_OK) {
-        st = read_facts(device, &caps.facts);
-    }
-    if (st == SLUICE_OK) {
-        st = choose_transport(device, options.way, &caps);
-    }
-    if (st == SLUICE_OK) {
-        st = retain_context(device); /* last, so that no later failure has to release it */
-    }
+    st = find_device(device, options.way, &caps);
     if (st != SLUICE_OK) {
         sli_free(device);
         return st;
@@ -256,8 +280,7 @@ void cuda_device_close(void *state)
 {
     cuda_device *device = state;
 
-    sli_cuda_warn(sli_cuda_driver_error(device->driver.context_release(device->handle)),
-                  "cuDevicePrimaryCtxRelease");
+    release_context(device);
     sli_free(device);
 }
 

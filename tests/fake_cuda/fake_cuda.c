@@ -240,6 +240,11 @@ bool fake_loop_launches(void)
     return !machine.no_loop_launch;
 }
 
+cudaError_t fake_no_code(void)
+{
+    return machine.no_code;
+}
+
 bool fake_body_first(void)
 {
     return machine.body_first;
@@ -419,10 +424,12 @@ static int attribute_of(enum cudaDeviceAttr attribute)
         return machine.watchdog;
     case cudaDevAttrMultiProcessorCount:
         return FAKE_MULTIPROCESSORS;
+    case cudaDevAttrComputeMode:
+        return machine.prohibited ? cudaComputeModeProhibited : cudaComputeModeDefault;
     case cudaDevAttrComputeCapabilityMajor:
-        return 9;
+        return machine.capability == 0 ? 9 : machine.capability / 10;
     case cudaDevAttrComputeCapabilityMinor:
-        return 0;
+        return machine.capability % 10;
     default:
         fake_forbidden("cudaDeviceGetAttribute: an attribute that the fake has not");
         return 0;

@@ -31,6 +31,9 @@ typedef struct fake_cuda_machine {
     size_t available;     /* bytes of device memory that are free; 0: all of it */
     bool no_conditionals; /* graphs with conditional nodes are refused; as below driver 12.3 */
     bool no_loop_launch;  /* they can be made, and no launch of them is taken */
+    bool prohibited;      /* the compute mode */
+    int capability;       /* compute capability, 75 for 7.5; 0: 9.0 */
+    cudaError_t no_code;  /* what loading any kernel answers; 0: they load */
     bool body_first;      /* a broken one: bodies of loops run before the condition is looked at */
 } fake_cuda_machine;
 
@@ -153,8 +156,8 @@ typedef struct fake_kernel {
 /* cudaGraphSetConditional(), for bodies of kernels in a graph of that variable. */
 void fake_cuda_set_conditional(uint64_t handle, unsigned value);
 
-/* Of every device. */
-enum { FAKE_MULTIPROCESSORS = 4, FAKE_HIGHEST = -5 };
+/* Of every device; blocks of 256 threads that a multiprocessor runs at once. */
+enum { FAKE_MULTIPROCESSORS = 4, FAKE_BLOCKS_EACH = 3, FAKE_HIGHEST = -5 };
 
 /* Reads device memory, as a copy back would. */
 void fake_cuda_read(void *to, const void *block, size_t bytes);

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "card_kernel.h"
 #include "fake_cuda_work.h"
 
 enum { LOADED = 256, MOST_THREADS = 1024, MOST_ARG_BYTES = 32764, ARG_ALIGNMENT = 16 };
@@ -96,6 +97,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
 
     pthread_mutex_lock(&fake_lock);
     error = error != cudaSuccess ? error : fake_context(__func__)->broken;
+    error = error != cudaSuccess ? error : fake_no_code();
     if (error == cudaSuccess && kernel == NULL) {
         error = cudaErrorInvalidDeviceFunction;
     }
@@ -109,6 +111,41 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
     }
     pthread_mutex_unlock(&fake_lock);
     return fake_answer(error);
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function,
+                                                          int threads, size_t shared_bytes)
+{
+    cudaError_t error = fake_call();
+    const fake_kernel *kernel = fake_kernel_of(function);
+
+    pthread_mutex_lock(&fake_lock);
+    error = error != cudaSuccess ? error : fake_context(__func__)->broken;
+    if (error == cudaSuccess && kernel == NULL) {
+        error = cudaErrorInvalidDeviceFunction;
+    }
+    if (error == cudaSuccess && (threads <= 0 || threads > MOST_THREADS || shared_bytes != 0)) {
+        error = cudaErrorInvalidValue;
+    }
+    if (error == cudaSuccess) {
+        *blocks = FAKE_BLOCKS_EACH * 256 / threads;
+    }
+    pthread_mutex_unlock(&fake_lock);
+    return fake_answer(error);
+}
+
+static void no_body(void *const *args, unsigned blocks, unsigned threads)
+{
+    (void)args;
+    (void)blocks;
+    (void)threads;
+}
+
+const void *cuda_card_kernel(void)
+{
+    static const fake_kernel card = {.name = "sli_kernel_card", .body = no_body};
+
+    return &card;
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */

@@ -262,6 +262,7 @@ void fake_streams_start(void);
 void fake_execs_start(void);
 bool fake_conditionals(void); /* does the driver know them? */
 bool fake_loop_launches(void);
+cudaError_t fake_no_code(void); /* what loading a kernel answers */
 bool fake_body_first(void);
 
 #endif

@@ -62,6 +62,56 @@ static void options_are_read_before_anything_is_asked_of_cuda(void)
     sluice_device_close(device);
 }
 
+static void a_device_that_cannot_be_used_is_not_opened(void)
+{
+    static const struct {
+        fake_cuda_machine machine;
+        sluice_status want;
+        const char *says;
+    } cases[] = {
+        {{.prohibited = true}, SLUICE_E_NO_DEVICE, "(Fake GPU 1): its compute mode is Prohibited"},
+        {{.prohibited = true}, SLUICE_E_NO_DEVICE, "nvidia-smi -i GPU -c DEFAULT"},
+        {{.capability = 70},
+         SLUICE_E_UNSUPPORTED,
+         "device cuda:1 (Fake GPU 1): its compute capability is 7.0, must be at least "},
+        {{.capability = 70}, SLUICE_E_UNSUPPORTED, "-DSLUICE_CUDA_ARCHITECTURES=70"},
+        {{.no_code = cudaErrorNoKernelImageForDevice},
+         SLUICE_E_UNSUPPORTED,
+         "device cuda:1 (Fake GPU 1): to load a kernel of this library: "},
+        {{.no_code = cudaErrorNoKernelImageForDevice},
+         SLUICE_E_UNSUPPORTED,
+         "no code for this GPU"},
+        {{.no_code = cudaErrorJitCompilerNotFound}, SLUICE_E_UNSUPPORTED, "ptxjitcompiler"},
+        {{.no_code = cudaErrorUnsupportedPtxVersion}, SLUICE_E_UNSUPPORTED, "update the driver"},
+        {{.no_code = cudaErrorJitCompilationDisabled},
+         SLUICE_E_UNSUPPORTED,
+         "CUDA_DISABLE_PTX_JIT"},
+        {{.no_code = cudaErrorMpsConnectionFailed}, SLUICE_E_NO_DEVICE, "mps-control -d"},
+        {{.no_code = cudaErrorMpsRpcFailure}, SLUICE_E_DEVICE, "MPS server is not ready"},
+        {{.no_code = cudaErrorMpsServerNotReady}, SLUICE_E_NO_DEVICE, "MPS server is not ready"},
+        {{.no_code = cudaErrorMpsMaxClientsReached}, SLUICE_E_NO_DEVICE, "fewer processes"},
+        {{.no_code = cudaErrorMpsMaxConnectionsReached}, SLUICE_E_NO_DEVICE, "fewer processes"},
+        {{.no_code = cudaErrorMpsClientTerminated}, SLUICE_E_DEVICE, "start the job again"},
+        {{.no_code = cudaErrorDevicesUnavailable}, SLUICE_E_NO_DEVICE, "Exclusive_Process"},
+        {{.no_code = cudaErrorSystemNotReady}, SLUICE_E_NO_DEVICE, "nvidia-fabricmanager"},
+        {{.no_code = cudaErrorSystemDriverMismatch}, SLUICE_E_NO_DEVICE, "different versions"},
+        {{.no_code = cudaErrorCompatNotSupportedOnDevice}, SLUICE_E_NO_DEVICE, "cuda-compat"},
+    };
+    sluice_device *device = NULL;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        fake_cuda_machine machine = cases[i].machine;
+
+        machine.devices = two_devices.devices;
+        machine.driver = two_devices.driver;
+        fake_cuda_start(&machine);
+        T_STATUS(sluice_device_open("cuda:1", &device), cases[i].want);
+        CU_ASSERT_PTR_NULL(device);
+        T_CONTAINS(sluice_last_error(), cases[i].says);
+        cuda_kit_nothing_is_live();
+    }
+}
+
 static void free_memory_is_the_devices(void)
 {
     fake_cuda_machine machine = two_devices;
@@ -402,7 +452,7 @@ static void whichever_call_fails_nothing_stays_behind(void)
         if (st != SLUICE_OK) {
             failed++;
             T_EQ(st, SLUICE_E_DEVICE);
-            T_CONTAINS(sluice_last_error(), "device cuda:0: ");
+            T_CONTAINS(sluice_last_error(), "device cuda:0");
             T_CONTAINS(sluice_last_error(), "cudaErrorIllegalAddress");
         }
         T_EQ(cudaGetLastError(), cudaSuccess);
@@ -481,6 +531,7 @@ static void a_report_lists_all_devices(void)
 const t_test cuda_device_tests[] = {
     T_TEST(a_device_opens_and_says_what_it_is),
     T_TEST(options_are_read_before_anything_is_asked_of_cuda),
+    T_TEST(a_device_that_cannot_be_used_is_not_opened),
     T_TEST(free_memory_is_the_devices),
     T_TEST(a_watchdog_limits_how_long_is_polled),
     T_TEST(transports_are_chosen_by_what_the_machine_has),
