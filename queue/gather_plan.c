@@ -10,7 +10,6 @@
 #include "status_int.h"
 
 /* Upper bound on blocks per multiprocessor, of SLI_GATHER_THREADS threads each. */
-enum { BLOCKS_EACH = 8 };
 
 /* Bytes that a thread stores with one instruction. */
 enum { COPY_BYTES = 16 };
@@ -295,9 +294,8 @@ static uint64_t units_of_windows(const sli_gather *gather)
     return most;
 }
 
-uint32_t sli_gather_blocks(const sli_gather *gather, uint32_t multiprocessors)
+uint32_t sli_gather_blocks(const sli_gather *gather)
 {
-    const uint64_t most = (uint64_t)multiprocessors * BLOCKS_EACH;
     uint64_t work = 1;
     uint64_t blocks;
 
@@ -317,5 +315,5 @@ uint32_t sli_gather_blocks(const sli_gather *gather, uint32_t multiprocessors)
         work = units > work ? units : work;
     }
     blocks = (work + SLI_GATHER_THREADS - 1) / SLI_GATHER_THREADS;
-    return (uint32_t)(blocks > most && most > 0 ? most : blocks);
+    return (uint32_t)(blocks < INT32_MAX ? blocks : INT32_MAX); /* the largest grid */
 }

@@ -241,7 +241,7 @@ SLI_KERNEL_FN void gather_warp_unit(const gather_program *program, const sli_row
             gather_rotate_in(unit, pixels, gather_nearest_pixel(program, image, x + i));
         }
     } else {
-        SLI_UNROLL_2
+        SLI_NO_UNROLL
         for (uint32_t i = 0; i < unit; i++) {
             gather_rotate_in(unit, pixels, gather_warp_pixel(program, image, x + i));
         }

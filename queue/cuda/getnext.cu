@@ -161,9 +161,9 @@ static const void *gather_kernel(uint32_t path)
     }
 }
 
-void sli_getnext_gather_launch(sli_getnext *getnext, sli_gather *gather, uint32_t multiprocessors,
+void sli_getnext_gather_launch(sli_getnext *getnext, sli_gather *gather,
                                sli_kernel_launch *launch_out)
 {
-    fill_launch(gather_kernel(gather->path), sli_gather_blocks(gather, multiprocessors),
+    fill_launch(gather_kernel(gather->path), sli_gather_blocks(gather),
                 SLI_GATHER_THREADS, getnext, gather, launch_out);
 }

@@ -253,10 +253,8 @@ sluice_status sli_gather_plan_outputs(const sli_layout *layout, const sli_output
                                       uint32_t count, const sluice_tensor *tensors,
                                       sli_batch_header *header, sli_gather *gather_out);
 
-/*
- * The grid size, in blocks, for a device with this many multiprocessors. No block is without work.
- */
-uint32_t sli_gather_blocks(const sli_gather *gather, uint32_t multiprocessors);
+/* The number of blocks that have work. A smaller grid does the same work. */
+uint32_t sli_gather_blocks(const sli_gather *gather);
 
 /* A kernel and its arguments, in the form of cudaLaunchKernel() and of graph nodes. */
 typedef struct sli_kernel_launch {
@@ -268,11 +266,12 @@ typedef struct sli_kernel_launch {
 
 /*
  * Describe launches of the kernels. Available only in builds with kernels (SLI_HAVE_KERNELS). The
- * descriptions point to the structs, which must outlive them.
+ * descriptions point to the structs, which must outlive them. The gather has sli_gather_blocks()
+ * blocks; the caller reduces them to what a device runs at once.
  */
 void sli_getnext_begin_launch(sli_getnext *getnext, sli_kernel_launch *launch_out);
 void sli_getnext_next_launch(sli_getnext *getnext, sli_kernel_launch *launch_out);
-void sli_getnext_gather_launch(sli_getnext *getnext, sli_gather *gather, uint32_t multiprocessors,
+void sli_getnext_gather_launch(sli_getnext *getnext, sli_gather *gather,
                                sli_kernel_launch *launch_out);
 
 #ifdef __cplusplus

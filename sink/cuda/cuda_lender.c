@@ -396,7 +396,7 @@ static sluice_status allocate_memory(cuda_lender *l)
 }
 
 /* Fills in the gather launch of each set. Call after l->getnext is filled in. */
-static sluice_status describe_sets(cuda_lender *l, uint32_t multiprocessors)
+static sluice_status describe_sets(cuda_lender *l)
 {
     sluice_status st = SLUICE_OK;
 
@@ -406,13 +406,13 @@ static sluice_status describe_sets(cuda_lender *l, uint32_t multiprocessors)
         set->released = true; /* a new set has no readers */
         st = sli_queue_gather(l->data->queue, i, &set->gather);
         if (st == SLUICE_OK) {
-            sli_getnext_gather_launch(&l->getnext, &set->gather, multiprocessors, &set->launch);
+            sli_getnext_gather_launch(&l->getnext, &set->gather, &set->launch);
         }
     }
     return st;
 }
 
-static sluice_status describe_kernels(cuda_lender *l, uint32_t multiprocessors)
+static sluice_status describe_kernels(cuda_lender *l)
 {
     sli_getnext *g = &l->getnext;
 
@@ -424,7 +424,7 @@ static sluice_status describe_kernels(cuda_lender *l, uint32_t multiprocessors)
     g->micro_batches = 1;
     sli_getnext_begin_launch(g, &l->begin);
     sli_getnext_next_launch(g, &l->next);
-    return describe_sets(l, multiprocessors);
+    return describe_sets(l);
 }
 
 static cudaError_t create_event(cudaEvent_t *event)
@@ -434,19 +434,22 @@ static cudaError_t create_event(cudaEvent_t *event)
 
 static sluice_status load_kernels(cuda_lender *l)
 {
-    sluice_status st = step_graph_load_kernel(&l->begin);
+    uint32_t multiprocessors = 0;
+    sluice_status st = step_graph_count_multiprocessors(l->device, &multiprocessors);
 
-    if (st == SLUICE_OK) { /* all sets use the same kernel */
-        st = step_graph_load_kernel(&l->sets[0].launch);
+    if (st == SLUICE_OK) {
+        st = step_graph_load_kernel(&l->begin, multiprocessors);
     }
-    return st == SLUICE_OK ? step_graph_load_kernel(&l->next) : st;
+    for (uint32_t i = 0; i < l->set_count && st == SLUICE_OK; i++) {
+        st = step_graph_load_kernel(&l->sets[i].launch, multiprocessors);
+    }
+    return st == SLUICE_OK ? step_graph_load_kernel(&l->next, multiprocessors) : st;
 }
 
 /* Creates all streams and events and loads all kernels now, since creating them later could
  * synchronize with the device. The device's context must be current. */
 static sluice_status make_handles(cuda_lender *l)
 {
-    int multiprocessors = 0;
     cudaError_t error = cudaStreamCreateWithFlags(&l->own, cudaStreamNonBlocking);
     sluice_status st;
 
@@ -456,14 +459,10 @@ static sluice_status make_handles(cuda_lender *l)
     for (uint32_t i = 0; i < l->set_count && error == cudaSuccess; i++) {
         error = create_event(&l->sets[i].readers);
     }
-    if (error == cudaSuccess) {
-        error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
-                                       (int)l->device->ordinal);
-    }
     if (error != cudaSuccess) {
         return fail_cuda(l, error, "the stream of a channel");
     }
-    st = describe_kernels(l, (uint32_t)multiprocessors);
+    st = describe_kernels(l);
     return st == SLUICE_OK ? load_kernels(l) : st;
 }
 

@@ -51,7 +51,6 @@ typedef struct cuda_program {
 
     sli_stream stream;
     cudaStream_t handle; /* the CUDA stream of `stream` */
-    uint32_t multiprocessors;
     device_part *part; /* in device memory */
     shared_memory memory;
     shared_part *shared;                     /* in `memory`, like traces and rates */

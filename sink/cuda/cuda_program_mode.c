@@ -157,14 +157,16 @@ static sluice_status make_once(void *arg)
 
 static sluice_status load_kernels(void *arg)
 {
-    const step_chain *chain = &((cuda_program *)arg)->chain;
-    const sli_kernel_launch *kernels[] = {&chain->begin, &chain->gather, &chain->next,
-                                          &chain->inner, &chain->mark,   &chain->digest};
+    cuda_program *p = arg;
+    step_chain *chain = &p->chain;
+    sli_kernel_launch *kernels[] = {&chain->begin, &chain->gather, &chain->next,
+                                    &chain->inner, &chain->mark,   &chain->digest};
     const size_t count = chain->digest.function != NULL ? 6 : 5;
-    sluice_status st = SLUICE_OK;
+    uint32_t multiprocessors = 0;
+    sluice_status st = step_graph_count_multiprocessors(p->device, &multiprocessors);
 
     for (size_t i = 0; i < count && st == SLUICE_OK; i++) {
-        st = step_graph_load_kernel(kernels[i]);
+        st = step_graph_load_kernel(kernels[i], multiprocessors);
     }
     return st;
 }

@@ -106,7 +106,7 @@ static void describe_digest(cuda_program *p)
         p->digest.columns[i] = tensors[i].data;
         p->digest.bytes[i] = tensors[i].bytes;
     }
-    step_digest_launch(&p->digest, p->multiprocessors, &p->chain.digest);
+    step_digest_launch(&p->digest, &p->chain.digest);
 }
 
 static sluice_status describe_kernels(cuda_program *p, const program_config *config)
@@ -134,7 +134,7 @@ static sluice_status describe_kernels(cuda_program *p, const program_config *con
     step_inner_launch(c, &p->chain.inner);
     step_next_launch(c, &p->chain.next);
     step_mark_launch(c, &p->chain.mark);
-    sli_getnext_gather_launch(&c->getnext, &p->gather, p->multiprocessors, &p->chain.gather);
+    sli_getnext_gather_launch(&c->getnext, &p->gather, &p->chain.gather);
     if (config->digest) {
         describe_digest(p);
     }
@@ -159,16 +159,6 @@ static void describe_view(cuda_program *p)
     view->random_key = &frame->random_key;
     view->micro = &frame->micro;
     view->micro_batches = p->micro_batches;
-}
-
-static sluice_status count_multiprocessors(cuda_program *p)
-{
-    int count = 0;
-    const cudaError_t error =
-        cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, (int)p->device->ordinal);
-
-    p->multiprocessors = (uint32_t)count;
-    return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "cudaDeviceGetAttribute");
 }
 
 static sluice_status make_events(cuda_program *p)
@@ -201,9 +191,6 @@ sluice_status cuda_program_open(cuda_program *p, const program_config *config)
 
     if (st == SLUICE_OK) {
         p->handle = sli_cuda_stream_handle(p->stream.handle);
-        st = count_multiprocessors(p);
-    }
-    if (st == SLUICE_OK) {
         st = make_events(p);
     }
     if (st == SLUICE_OK) {

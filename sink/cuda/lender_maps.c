@@ -26,7 +26,7 @@ sluice_status lender_maps_open(lender_maps *maps, const data_feed *data)
     }
     m->frames = frames;
     step_batch_launch(&m->batch, &m->launch);
-    return step_graph_load_kernel(&m->launch);
+    return step_graph_load_kernel(&m->launch, 1);
 }
 
 void lender_maps_close(lender_maps *maps)

@@ -373,12 +373,36 @@ void step_graph_destroy(const cuda_device *device, step_graph *graph)
     memset(graph, 0, sizeof(*graph));
 }
 
-sluice_status step_graph_load_kernel(const sli_kernel_launch *kernel)
+sluice_status step_graph_load_kernel(sli_kernel_launch *kernel, uint32_t multiprocessors)
 {
     struct cudaFuncAttributes attributes;
-    const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel->function);
+    int each = 0;
+    cudaError_t error = cudaFuncGetAttributes(&attributes, kernel->function);
+    uint32_t most;
 
-    return error == cudaSuccess ? SLUICE_OK : sli_cuda_fail(error, "a kernel of this library");
+    if (error == cudaSuccess && kernel->blocks > 1) {
+        error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel->function,
+                                                              (int)kernel->threads, 0);
+    }
+    if (error != cudaSuccess) {
+        return sli_cuda_fail(error, "to load a kernel of this library");
+    }
+    most = each > 0 ? (uint32_t)each * multiprocessors : 1;
+    kernel->blocks = kernel->blocks < most ? kernel->blocks : most;
+    return SLUICE_OK;
+}
+
+sluice_status step_graph_count_multiprocessors(const cuda_device *device, uint32_t *count_out)
+{
+    int count = 0;
+    const cudaError_t error =
+        cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, (int)device->ordinal);
+
+    if (error != cudaSuccess) {
+        return sli_cuda_fail(error, "device cuda:%u: cudaDeviceGetAttribute", device->ordinal);
+    }
+    *count_out = (uint32_t)count;
+    return SLUICE_OK;
 }
 
 sluice_status step_graph_launch_kernel(const sli_kernel_launch *kernel, cudaStream_t stream)

@@ -64,8 +64,12 @@ sluice_status step_graph_try(const step_graph *graph, cudaStream_t stream);
 void step_graph_destroy(const cuda_device *device, step_graph *graph);
 void step_graph_drop(const cuda_device *device, cudaGraph_t step);
 
-/* Makes CUDA load a kernel now, not at its first launch in the middle of a sink. */
-sluice_status step_graph_load_kernel(const sli_kernel_launch *kernel);
+/*
+ * Makes CUDA load a kernel now, not at its first launch in the middle of a sink, and reduces its
+ * grid to the blocks that a device with so many multiprocessors runs at once.
+ */
+sluice_status step_graph_load_kernel(sli_kernel_launch *kernel, uint32_t multiprocessors);
+sluice_status step_graph_count_multiprocessors(const cuda_device *device, uint32_t *count_out);
 
 /* Launches one of the kernels without a graph. */
 sluice_status step_graph_launch_kernel(const sli_kernel_launch *kernel, cudaStream_t stream);

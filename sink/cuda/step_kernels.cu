@@ -9,7 +9,7 @@
 
 #include "step_control.h"
 
-enum { DIGEST_THREADS = 256, DIGEST_BLOCKS_EACH = 4 };
+enum { DIGEST_THREADS = 256 };
 
 static __device__ __forceinline__ void set_condition(const step_control *c, bool goes_on)
 {
@@ -102,11 +102,15 @@ void step_batch_launch(batch_frame *batch, sli_kernel_launch *launch_out)
     fill_launch((const void *)step_kernel_batch, 1, 1, batch, launch_out);
 }
 
-void step_digest_launch(step_digest *digest, uint32_t multiprocessors,
-                        sli_kernel_launch *launch_out)
+void step_digest_launch(step_digest *digest, sli_kernel_launch *launch_out)
 {
-    const uint32_t most = multiprocessors * DIGEST_BLOCKS_EACH;
+    uint64_t blocks = 1;
 
-    fill_launch((const void *)step_kernel_digest, most > 0 ? most : 1, DIGEST_THREADS, digest,
-                launch_out);
+    for (uint32_t i = 0; i < digest->count; i++) {
+        const uint64_t work = digest->bytes[i] / sizeof(uint64_t) / DIGEST_THREADS;
+
+        blocks = work > blocks ? work : blocks;
+    }
+    fill_launch((const void *)step_kernel_digest, blocks < INT32_MAX ? (uint32_t)blocks : INT32_MAX,
+                DIGEST_THREADS, digest, launch_out);
 }

@@ -108,14 +108,14 @@ typedef struct step_digest {
 } step_digest;
 
 /* Fill in the kernels' launch descriptions, callable from C. A description points to the argument,
- * which must outlive it. */
+ * which must outlive it. The digest has a thread for each word of the largest column, which must be
+ * filled in; a smaller grid does the same work. */
 void step_begin_launch(step_control *control, sli_kernel_launch *launch_out);
 void step_inner_launch(step_control *control, sli_kernel_launch *launch_out);
 void step_next_launch(step_control *control, sli_kernel_launch *launch_out);
 void step_mark_launch(step_control *control, sli_kernel_launch *launch_out);
 void step_batch_launch(batch_frame *batch, sli_kernel_launch *launch_out);
-void step_digest_launch(step_digest *digest, uint32_t multiprocessors,
-                        sli_kernel_launch *launch_out);
+void step_digest_launch(step_digest *digest, sli_kernel_launch *launch_out);
 
 #ifdef __cplusplus
 }

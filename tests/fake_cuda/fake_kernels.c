@@ -172,9 +172,9 @@ void sli_getnext_next_launch(sli_getnext *getnext, sli_kernel_launch *launch_out
     describe(&next_kernel, 1, 1, getnext, NULL, launch_out);
 }
 
-void sli_getnext_gather_launch(sli_getnext *getnext, sli_gather *gather, uint32_t multiprocessors,
+void sli_getnext_gather_launch(sli_getnext *getnext, sli_gather *gather,
                                sli_kernel_launch *launch_out)
 {
-    describe(&gather_kernels[gather->path], sli_gather_blocks(gather, multiprocessors),
-             SLI_GATHER_THREADS, getnext, gather, launch_out);
+    describe(&gather_kernels[gather->path], sli_gather_blocks(gather), SLI_GATHER_THREADS, getnext,
+             gather, launch_out);
 }

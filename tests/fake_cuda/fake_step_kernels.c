@@ -120,9 +120,7 @@ void step_batch_launch(batch_frame *batch, sli_kernel_launch *launch_out)
     describe(&batch_kernel, 1, 1, batch, launch_out);
 }
 
-void step_digest_launch(step_digest *digest, uint32_t multiprocessors,
-                        sli_kernel_launch *launch_out)
+void step_digest_launch(step_digest *digest, sli_kernel_launch *launch_out)
 {
-    (void)multiprocessors;
     describe(&digest_kernel, DIGEST_BLOCKS, DIGEST_THREADS, digest, launch_out);
 }

@@ -214,9 +214,9 @@ static int64_t calls_of(sluice_mode mode, const char *device, int64_t steps)
 /*
  * Of a batch, all threads together: push takes five at most, four where no copy is under way, fewer
  * where batches share a copy; pull none. A launch adds what it is: nothing in a loop; a graph, or
- * four kernels with the step's, in a context that is pushed and popped, for a called step again; for
- * push the order behind the copy; and each second launch an event. Where polls end before they would
- * block, waits are queries, which are not counted.
+ * four kernels with the step's, in a context that is pushed and popped, for a called step again;
+ * for push the order behind the copy; and each second launch an event. Where polls end before they
+ * would block, waits are queries, which are not counted.
  */
 static void calls_for_a_batch_are_few(void)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GetNext's kernels in a graph's loop, on the fake of CUDA. */
 
+#include "cuda/step_graph.h"
 #include "fake_kit.h"
 #include "getnext_int.h"
 #include "testing.h"
@@ -114,7 +115,7 @@ static void build_sink(ring_kit *r)
     T_CUDA(fake_loop_add_kernel(&l, launch.function, launch.args));
     T_CUDA(fake_loop_add_loop(&l));
     T_CUDA(fake_loop_begin_body(&l));
-    sli_getnext_gather_launch(&r->getnext, &r->gather, FAKE_MULTIPROCESSORS, &launch);
+    sli_getnext_gather_launch(&r->getnext, &r->gather, &launch);
     T_CUDA(launch_kernel(&launch));
     T_CUDA(
         cudaLaunchKernel(&step_kernel, fake_kit_single, fake_kit_single, args, 0, fake_kit_stream));
@@ -199,8 +200,31 @@ static void with_the_least_concurrency_a_bounded_wait_yields(void)
     fake_kit_finish();
 }
 
+static void a_grid_is_what_the_device_runs_at_once(void)
+{
+    static const uint32_t grids[][2] = {
+        {1, 1}, {5, 5}, {12, 12}, {13, FAKE_MULTIPROCESSORS * FAKE_BLOCKS_EACH}};
+    ring_kit r;
+    sli_kernel_launch launch;
+
+    fake_kit_start();
+    open_ring(&r);
+    for (size_t i = 0; i < 4; i++) {
+        sli_getnext_gather_launch(&r.getnext, &r.gather, &launch);
+        launch.blocks = grids[i][0];
+        T_OK(step_graph_load_kernel(&launch, FAKE_MULTIPROCESSORS));
+        T_EQ(launch.blocks, grids[i][1]);
+    }
+    launch.function = NULL;
+    T_STATUS(step_graph_load_kernel(&launch, FAKE_MULTIPROCESSORS), SLUICE_E_DEVICE);
+    T_CONTAINS(sluice_last_error(), "to load a kernel of this library");
+    T_CUDA(cudaFree(r.memory));
+    fake_kit_finish();
+}
+
 const t_test fake_getnext_tests[] = {
     T_TEST(getnext_feeds_the_steps_of_a_loop),
     T_TEST(with_the_least_concurrency_a_bounded_wait_yields),
+    T_TEST(a_grid_is_what_the_device_runs_at_once),
     T_END,
 };

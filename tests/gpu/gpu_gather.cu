@@ -268,6 +268,7 @@ static gpu_verdict make(bed *b, const gather_case *c, char *text)
 {
     const size_t most = (size_t)ROWS * SIDE * SIDE * 3 * sizeof(float);
     int multiprocessors = 0;
+    int each = 0;
 
     memset(b, 0, sizeof(*b));
     NEED_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
@@ -279,7 +280,12 @@ static gpu_verdict make(bed *b, const gather_case *c, char *text)
         (c->program != NO_PROGRAM && fill_programs(b, c, text) != GPU_PASS)) {
         return GPU_FAIL;
     }
-    sli_getnext_gather_launch(&b->getnext, &b->gather, (uint32_t)multiprocessors, &b->launch);
+    sli_getnext_gather_launch(&b->getnext, &b->gather, &b->launch);
+    NEED_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, b->launch.function,
+                                                            (int)b->launch.threads, 0));
+    if (b->launch.blocks > (uint32_t)(each * multiprocessors)) {
+        b->launch.blocks = (uint32_t)(each * multiprocessors);
+    }
     NEED_CUDA(cudaStreamCreateWithFlags(&b->stream, cudaStreamNonBlocking));
     NEED_CUDA(cudaEventCreate(&b->begin));
     NEED_CUDA(cudaEventCreate(&b->end));

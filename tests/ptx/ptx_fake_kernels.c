@@ -108,11 +108,11 @@ void sli_getnext_next_launch(sli_getnext *getnext, sli_kernel_launch *launch_out
     describe(&sli_kernel_next_fake, 1, 1, getnext, NULL, launch_out);
 }
 
-void sli_getnext_gather_launch(sli_getnext *getnext, sli_gather *gather, uint32_t multiprocessors,
+void sli_getnext_gather_launch(sli_getnext *getnext, sli_gather *gather,
                                sli_kernel_launch *launch_out)
 {
-    describe(gathers[gather->path], sli_gather_blocks(gather, multiprocessors), SLI_GATHER_THREADS,
-             getnext, gather, launch_out);
+    describe(gathers[gather->path], sli_gather_blocks(gather), SLI_GATHER_THREADS, getnext, gather,
+             launch_out);
 }
 
 void step_begin_launch(step_control *control, sli_kernel_launch *launch_out)
@@ -140,9 +140,7 @@ void step_batch_launch(batch_frame *batch, sli_kernel_launch *launch_out)
     describe(&step_kernel_batch_fake, 1, 1, batch, NULL, launch_out);
 }
 
-void step_digest_launch(step_digest *digest, uint32_t multiprocessors,
-                        sli_kernel_launch *launch_out)
+void step_digest_launch(step_digest *digest, sli_kernel_launch *launch_out)
 {
-    (void)multiprocessors;
     describe(&step_kernel_digest_fake, DIGEST_BLOCKS, DIGEST_THREADS, digest, NULL, launch_out);
 }
