@@ -80,7 +80,7 @@ static sluice_status load_if_kept(sample_loader *loader, uint64_t sample, uint64
 /*
  * Replaces a failed candidate by the next candidate of the pass that the filters keep. The turns of
  * samples do not change, since only this row is affected. If REPLACE_TRIES replacements fail,
- * returns the last error.
+ * returns the last error. CLOSED: the engine stops, and the row will not be read.
  */
 static sluice_status replace_by_next(sli_engine *engine, sample_loader *loader, row_task *task)
 {
@@ -92,7 +92,7 @@ static sluice_status replace_by_next(sli_engine *engine, sample_loader *loader, 
         uint64_t sample_pass;
 
         if (engine_is_closed(engine)) {
-            return SLUICE_OK; /* the row will not be read */
+            return SLUICE_CLOSED;
         }
         order_at(all, task->pass, (task->global_position + i) % all->length, &task->sample,
                  &sample_pass);
@@ -253,14 +253,21 @@ sluice_status engine_bad_document(sli_engine *engine, sample_loader *loader, row
     const bool is_stream = engine->plan->details->is_stream;
     char text[SLI_ERROR_SIZE];
 
+    *is_left_out = true;
+    if (sli_is_interrupted()) {
+        return SLUICE_OK; /* nothing will be read */
+    }
     sample_failure_text(loader, task->sample, text, sizeof(text));
-    *is_left_out = false;
     if (!sample_ends_run(loader, status)) {
         engine_note_failure(engine, loader, task->sample);
         if (replaces && !is_stream) {
             status = replace_by_next(engine, loader, task);
             if (status == SLUICE_OK) {
                 atomic_fetch_add_explicit(&engine->errors.replaced, 1, memory_order_relaxed);
+                *is_left_out = false;
+                return SLUICE_OK;
+            }
+            if (sli_is_interrupted()) {
                 return SLUICE_OK;
             }
             sample_failure_text(loader, task->sample, text, sizeof(text));
@@ -272,7 +279,6 @@ sluice_status engine_bad_document(sli_engine *engine, sample_loader *loader, row
         atomic_fetch_add_explicit(replaces && is_stream ? &engine->errors.replaced
                                                         : &engine->errors.zeroed,
                                   1, memory_order_relaxed);
-        *is_left_out = true;
     }
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include "error_int.h"
 #include "sample_filters.h"
+#include "thread_interrupt_int.h"
 
 /*
  * A sample is loaded with the declared shape of its columns, so its ragged columns are loaded into
@@ -128,7 +129,9 @@ static void copy_held(kept_worker *w, held_row *held, uint32_t number)
                sli_layout_row(layout, i, w->batch.extent));
     }
     *to.flags = held->bytes[w->own.row_flags_offset];
-    if ((*to.flags & SLI_ROW_ZERO) != 0 && !w->engine->plan->details->replaces_in_batch) {
+    /* One that a stop has abandoned is zero, too. */
+    if ((*to.flags & SLI_ROW_ZERO) != 0 && !w->engine->plan->details->replaces_in_batch &&
+        !sli_is_interrupted()) {
         atomic_fetch_add_explicit(&w->engine->errors.zeroed, 1, memory_order_relaxed);
     }
     w->batch.samples[number] = held->sample;

@@ -17,6 +17,7 @@
 #include "sample_points.h"
 #include "sample_reading.h"
 #include "tensor_int.h"
+#include "thread_interrupt_int.h"
 
 struct sample_mosaic {
     image_buffer canvases[SLUICE_MAX_COLUMNS]; /* of images and masks, by column of the source */
@@ -309,7 +310,7 @@ static sluice_status add_partner(sample_loader *loader, tile_task *task, void *c
             boxes_join(&plan->dataset->source_schema, loader->mosaic->columns, buffers);
             return SLUICE_OK;
         }
-        if (sample_ends_run(loader, st)) {
+        if (sample_ends_run(loader, st) || sli_is_interrupted()) {
             break;
         }
         note_partner(loader, task);

@@ -15,6 +15,7 @@
 #include "jpeg_guard.h"
 #include "jpeg_stitch.h"
 #include "status_int.h"
+#include "thread_interrupt_int.h"
 
 enum { ROWS_AT_ONCE = 8 };
 
@@ -445,6 +446,9 @@ static sluice_status jpeg_region(void *state, const image_box *box, image_view *
     if (can_part) {
         const jpeg_part_result result = decode_part(decoder, &layout, box, region_out);
 
+        if (result == JPEG_PART_WRONG && sli_is_interrupted()) {
+            return SLUICE_CLOSED;
+        }
         if (index != NULL) {
             index->is_used = result == JPEG_PART_MADE && layout.restart == 0;
             index->is_wrong =

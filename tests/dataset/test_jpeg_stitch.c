@@ -7,6 +7,7 @@
 #include "jpeg_kit.h"
 #include "jpeg_stitch.h"
 #include "testing.h"
+#include "thread_interrupt_int.h"
 
 static const uint8_t samplings[][4] = {
     {0x11}, {0x21}, {0x22}, {0x12}, {0x41}, {0x31}, {0x22, 0x12, 0x12}, {0x11, 0x22, 0x22},
@@ -218,6 +219,39 @@ static void the_decoder_makes_an_index_and_uses_it(void)
         T_TRUE(!is_slice(&region, &box, &file.whole));
     }
     image_buffer_free(&index.bytes);
+    image_decoder_destroy(decoder);
+    free_file(&file);
+}
+
+static bool always(void *arg)
+{
+    (void)arg;
+    return true;
+}
+
+static void an_index_is_not_wrong_where_a_stop_ends_the_decode(void)
+{
+    static const sli_interrupt interrupt = {always, NULL};
+    const jpeg_recipe recipe = {.width = 200, .height = 100, .seed = 3};
+    const image_box box = {130, 70, 50, 25};
+    indexed_file file = make_file(&recipe);
+    image_index index = {.size = file.index_size, .bytes = {file.index, file.index_size}};
+    image_decoder *decoder = NULL;
+
+    T_OK(image_decoder_create(&decoder));
+    for (int stopped = 1; stopped >= 0; stopped--) {
+        image_view region;
+        uint32_t width;
+        uint32_t height;
+
+        T_OK(
+            image_decoder_open(decoder, file.bytes, file.size, MAX_PIXELS, false, &width, &height));
+        image_decoder_use_index(decoder, &index);
+        sli_thread_interrupt(stopped ? &interrupt : NULL);
+        T_STATUS(image_decoder_region(decoder, &box, &region), stopped ? SLUICE_CLOSED : SLUICE_OK);
+        sli_thread_interrupt(NULL);
+        T_TRUE(!index.is_wrong && index.is_used == !stopped);
+    }
     image_decoder_destroy(decoder);
     free_file(&file);
 }
@@ -534,6 +568,7 @@ const t_test jpeg_stitch_tests[] = {
     T_TEST(bits_of_all_kinds_are_moved),
     T_TEST(an_index_ends_where_the_data_end),
     T_TEST(the_decoder_makes_an_index_and_uses_it),
+    T_TEST(an_index_is_not_wrong_where_a_stop_ends_the_decode),
     T_TEST(an_index_that_was_not_looked_at_is_not_used),
     T_TEST(files_without_an_index_get_an_empty_one),
     T_TEST(a_wrong_index_does_no_harm),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Long work on one sample ends when its run stops, and the sample is not a bad one. */
 #include <stdlib.h>
+#include <string.h>
 
 #include <sluice/channel.h>
 #include <sluice/custom.h>
@@ -123,6 +124,8 @@ static void a_decoder_ends_and_can_decode_again(void)
 /* A source whose samples wait until the run is stopped. */
 typedef struct stopped_source {
     sli_event changed;
+    _Atomic uint32_t before; /* number of reads that do not wait */
+    bool fails;
     _Atomic bool reads;
     _Atomic bool stopped;
     _Atomic bool ended;
@@ -141,13 +144,24 @@ static void set_flag(stopped_source *s, _Atomic bool *flag)
 
 static sluice_status read_late(sluice_sample *sample, uint64_t index, void *user)
 {
+    static const int32_t length[1] = {3};
     stopped_source *s = user;
     void *room = NULL;
-    const sluice_status st = sluice_sample_room(sample, "image", NULL, &room);
+    sluice_status st = sluice_sample_lend(sample, "t", (uint64_t[]){1}, length, sizeof(length));
 
     (void)index;
-    set_flag(s, &s->reads);
-    sli_event_await(&s->changed, is_true, &s->stopped, -1);
+    if (atomic_load(&s->before) > 0) {
+        atomic_fetch_sub(&s->before, 1);
+    } else {
+        set_flag(s, &s->reads);
+        sli_event_await(&s->changed, is_true, &s->stopped, -1);
+    }
+    if (s->fails) {
+        return sluice_fail(SLUICE_E_CORRUPT, "it is bad");
+    }
+    if (st == SLUICE_OK) {
+        st = sluice_sample_room(sample, "image", NULL, &room);
+    }
     if (st == SLUICE_OK) {
         memset(room, 7, 64 * 64 * 3);
     }
@@ -170,11 +184,13 @@ static void end(void *worker, void *user)
 
 static sluice_dataset *late_dataset(stopped_source *s, const char *stages)
 {
-    static const sluice_column_spec columns[] = {{.name = "image",
-                                                  .dtype = SLUICE_U8,
-                                                  .rank = 3,
-                                                  .shape = {64, 64, 3},
-                                                  .role = SLUICE_ROLE_IMAGE}};
+    static const sluice_column_spec columns[] = {
+        {.name = "t", .dtype = SLUICE_I32, .rank = 1, .shape = {1}},
+        {.name = "image",
+         .dtype = SLUICE_U8,
+         .rank = 3,
+         .shape = {64, 64, 3},
+         .role = SLUICE_ROLE_IMAGE}};
     sluice_dataset *dataset = NULL;
     sluice_source source;
 
@@ -182,48 +198,92 @@ static sluice_dataset *late_dataset(stopped_source *s, const char *stages)
     source.name = "late";
     source.version = 1;
     source.columns = columns;
-    source.column_count = 1;
+    source.column_count = 2;
     source.count = 10;
     source.read = read_late;
     source.begin = begin;
     source.end = end;
     source.user = s;
     T_OK(sluice_dataset_source(&source, &dataset));
-    T_OK(sluice_dataset_add(dataset, stages));
+    if (stages != NULL) {
+        T_OK(sluice_dataset_add(dataset, stages));
+    }
     return dataset;
+}
+
+static sluice_status keep_all(sluice_sample *sample, uint32_t *keep_out, void *user)
+{
+    (void)sample;
+    (void)user;
+    *keep_out = 1;
+    return SLUICE_OK;
+}
+
+/* Stops a run while it reads a sample. Returns the number of bad samples in its report, where none
+ * is replaced or zeroed. */
+static uint32_t bad_after_stop(stopped_source *s, sluice_dataset *dataset, sluice_on_error policy)
+{
+    sluice_channel_config config;
+    sluice_channel *channel = NULL;
+    sluice_device *device = NULL;
+    sluice_report *report = NULL;
+    uint32_t bad;
+
+    sluice_channel_config_init(&config);
+    config.workers = 1;
+    config.on_error = policy;
+    T_OK(sluice_device_open("host:0", &device));
+    T_OK(sluice_channel_open(device, dataset, &config, &channel));
+    T_OK(sluice_channel_start(channel));
+    sli_event_await(&s->changed, is_true, &s->reads, -1);
+    sluice_channel_stop(channel);
+    set_flag(s, &s->stopped);
+    sli_event_await(&s->changed, is_true, &s->ended, -1);
+    T_OK(sluice_channel_report(channel, &report));
+    T_EQ(report->stats.replaced + report->stats.zeroed, 0);
+    bad = report->error_count;
+    sluice_report_destroy(report);
+    sluice_channel_close(channel);
+    sluice_dataset_destroy(dataset);
+    sluice_device_close(device);
+    return bad;
 }
 
 static void a_sample_that_a_stop_abandons_is_not_a_bad_one(void)
 {
-    static const char *const stages[] = {"resize 300,300 | batch 1",    "gaussian_blur 5 | batch 1",
-                                         "rotate 20 | batch 1",         "elastic | batch 1",
-                                         "random_equalize 1 | batch 1", "aug_mix | batch 1"};
+    static const char *const stages[] = {
+        "resize 300,300 | batch 1",    "gaussian_blur 5 | batch 1", "rotate 20 | batch 1",
+        "elastic | batch 1",           "aug_mix | batch 1",         "mosaic 300 p=1 | batch 1",
+        "random_equalize 1 | batch 1",
+    };
 
-    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
-        stopped_source s = {.reads = false};
-        sluice_dataset *dataset = late_dataset(&s, stages[i]);
-        sluice_channel_config config;
-        sluice_channel *channel = NULL;
-        sluice_device *device = NULL;
-        sluice_report *report = NULL;
+    for (size_t i = 0; i < 2 * sizeof(stages) / sizeof(stages[0]); i++) {
+        /* With mosaic, that of a partner. */
+        stopped_source s = {.before = strstr(stages[i / 2], "mosaic") != NULL};
 
-        sluice_channel_config_init(&config);
-        config.workers = 1;
-        config.on_error = i % 2 == 0 ? SLUICE_ON_ERROR_FAIL : SLUICE_ON_ERROR_REPLACE;
-        T_OK(sluice_device_open("host:0", &device));
-        T_OK(sluice_channel_open(device, dataset, &config, &channel));
-        T_OK(sluice_channel_start(channel));
-        sli_event_await(&s.changed, is_true, &s.reads, -1);
-        sluice_channel_stop(channel);
-        set_flag(&s, &s.stopped);
-        sli_event_await(&s.changed, is_true, &s.ended, -1);
-        T_OK(sluice_channel_report(channel, &report));
-        T_EQ(report->stats.replaced + report->stats.zeroed, 0);
-        T_EQ(report->error_count, 0);
-        sluice_report_destroy(report);
-        sluice_channel_close(channel);
-        sluice_dataset_destroy(dataset);
-        sluice_device_close(device);
+        T_EQ(bad_after_stop(&s, late_dataset(&s, stages[i / 2]),
+                            i % 2 == 0 ? SLUICE_ON_ERROR_FAIL : SLUICE_ON_ERROR_REPLACE),
+             0);
+    }
+}
+
+/* A sample fails, before the stop or after it, or those that are to replace it. */
+static void a_row_that_a_stop_abandons_is_not_replaced(void)
+{
+    static const char *const stages[] = {"pack t seq=4 | batch 1", "batch 1"};
+
+    for (uint32_t i = 0; i < 3 * sizeof(stages) / sizeof(stages[0]); i++) {
+        stopped_source s = {.before = i % 3, .fails = true};
+        sluice_dataset *dataset = late_dataset(&s, NULL);
+        sluice_filter filter;
+
+        sluice_filter_init(&filter);
+        filter.name = "all";
+        filter.version = 1;
+        filter.filter = keep_all;
+        T_OK(sluice_dataset_filter(dataset, &filter));
+        T_OK(sluice_dataset_add(dataset, stages[i / 3]));
+        T_EQ(bad_after_stop(&s, dataset, SLUICE_ON_ERROR_REPLACE), i % 3);
     }
 }
 
@@ -231,5 +291,6 @@ const t_test thread_interrupt_tests[] = {
     T_TEST(a_resize_ends_within_some_lines),
     T_TEST(a_decoder_ends_and_can_decode_again),
     T_TEST(a_sample_that_a_stop_abandons_is_not_a_bad_one),
+    T_TEST(a_row_that_a_stop_abandons_is_not_replaced),
     T_END,
 };
