@@ -144,15 +144,16 @@ uint32_t dataset_occurrence(const sluice_dataset *dataset, uint32_t i);
  */
 const dataset_stage *dataset_decode_of(const sluice_dataset *dataset, uint32_t column);
 
-/* The modes of the decode stage. */
+/* The modes of the decode stage, and what it does with images of more than 8 bits. */
 enum { DECODE_RGB, DECODE_GRAY, DECODE_INDEX };
+enum { DECODE_DEPTH_OF_FILE, DECODE_DEPTH_8 };
 
 /* The arguments of the decode stage. */
 typedef struct decode_args {
     const char *columns;
-    uint32_t mode; /* DECODE_RGB, DECODE_GRAY or DECODE_INDEX */
+    uint32_t mode;  /* DECODE_RGB, DECODE_GRAY or DECODE_INDEX */
+    uint32_t depth; /* DECODE_DEPTH_8: converted to 8 bits; DECODE_DEPTH_OF_FILE: an error */
     uint64_t max_pixels;
-    uint64_t depth; /* 8: images of more bits are converted to 8; 0: they are errors */
     bool fast_scale;
 } decode_args;
 

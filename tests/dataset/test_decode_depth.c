@@ -154,8 +154,27 @@ static void depth_8_converts_images_of_16_bits(void)
     for (uint32_t i = 0; i < VALUES; i++) {
         T_EQ(pixels[i], (i * 65535 / (VALUES - 1) * 255 + 32767) / 65535);
     }
-    check_refused("image_folder x | decode depth=7 | batch 1", "depth=7 must be 8");
-    check_refused("image_folder x | decode depth=16 | batch 1", "depth");
+}
+
+/* In texts and in calls, with one message; `sluice help decode` and completion have the choices. */
+static void depth_is_one_of_its_choices(void)
+{
+    sluice_decode_config config;
+    sluice_dataset *dataset = NULL;
+    char *help = NULL;
+
+    check_refused("image_folder x | decode depth=7 | batch 1", "decode: depth=7: ");
+    check_refused("image_folder x | decode depth=16 | batch 1", "0 8");
+    T_OK(sluice_dataset_parse("image_folder x", &dataset));
+    sluice_decode_config_init(&config);
+    config.depth = 16;
+    T_STATUS(sluice_dataset_decode(dataset, &config), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "decode: depth=16: ");
+    T_CONTAINS(sluice_last_error(), "0 8");
+    sluice_dataset_destroy(dataset);
+    T_OK(sluice_stage_help("decode", &help));
+    T_CONTAINS(help, "(0, 8)");
+    sluice_string_free(help);
 }
 
 /* Class numbers are never scaled: a file that stores them in 16 bits has too many. */
@@ -228,6 +247,7 @@ const t_test decode_depth_tests[] = {
     T_TEST(values_of_pnm_files_are_scaled_to_255),
     T_TEST(values_above_the_maximum_of_a_pnm_file_are_errors),
     T_TEST(depth_8_converts_images_of_16_bits),
+    T_TEST(depth_is_one_of_its_choices),
     T_TEST(class_numbers_are_not_scaled),
     T_TEST(a_pack_keeps_files_of_16_bits),
 #ifdef SLI_HAVE_PNG

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The decode stage: marks where images are decoded. The decoders are in image_decoder.h. */
+#include <stdio.h>
+
 #include "dataset_state.h"
 #include "missing_image.h"
 #include "struct_size_int.h"
 
 static const char *const modes[] = {"rgb", "gray", "index", NULL};
+static const char *const depths[] = {"0", "8", NULL};
 
 /* Finds the images to decode: those that `columns` names, or all that are still encoded. */
 static sluice_status find_images(const decode_args *args, const stage_schema *schema,
@@ -42,11 +45,6 @@ static sluice_status decode_infer(const void *opaque, stage_schema *schema)
     column_set images;
     sluice_status st = find_images(args, schema, &images);
 
-    if (st == SLUICE_OK && args->depth != 0 && args->depth != 8) {
-        st = sli_fail(SLUICE_E_INVALID, "decode: depth=%llu must be 8, or 0 for the default",
-                      (unsigned long long)args->depth);
-    }
-
     for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
         sluice_column *column = &schema->columns[i];
 
@@ -71,8 +69,8 @@ static const stage_param decode_params[] = {
     PARAM_(decode_args, fast_scale, PARAM_BOOL, "false", 0, 0, NULL,
            "decode JPEG at 1/2, 1/4 or 1/8 if a resize to a smaller size follows; changes pixels "
            "slightly"),
-    PARAM_(decode_args, depth, PARAM_COUNT, "0", 0, 8, NULL,
-           "8: convert images of 16 bits to 8; without it such an image ends the run"),
+    PARAM_(decode_args, depth, PARAM_CHOICE, "0", 0, 0, depths,
+           "0: an image of 16 bits per channel ends the run; 8: it is converted to 8 bits"),
     COLUMNS_PARAM(decode_args, columns),
 };
 
@@ -99,13 +97,17 @@ sluice_status sluice_dataset_decode(sluice_dataset *dataset, const sluice_decode
 {
     sluice_decode_config own;
     decode_args args = {.columns = "", .mode = DECODE_RGB};
+    char depth[24];
     sluice_status st =
         sli_struct_read_optional(&config_struct, "sluice_dataset_decode", config, &own);
 
     if (st == SLUICE_OK) {
         args.max_pixels = own.max_pixels > 0 ? own.max_pixels : 100000000;
         args.fast_scale = own.fast_scale;
-        args.depth = own.depth;
+        snprintf(depth, sizeof(depth), "%llu", (unsigned long long)own.depth);
+        st = stage_arg_choose(&stage_decode, "depth", depth, &args.depth);
+    }
+    if (st == SLUICE_OK) {
         st = stage_arg_choose_or_default(&stage_decode, "mode", own.mode, &args.mode);
     }
     return st == SLUICE_OK ? dataset_append(dataset, &stage_decode, &args)
