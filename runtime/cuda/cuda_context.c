@@ -29,6 +29,17 @@ sluice_status sli_cuda_find_call(const cuda_device *device, const char *name, un
     return SLUICE_OK;
 }
 
+cudaError_t sli_cuda_stream_contexts(const cuda_device *device, cudaStream_t stream,
+                                     CUcontext *context_out, CUgreenCtx *green_out)
+{
+    const cuda_driver *driver = &device->driver;
+
+    *green_out = NULL;
+    return sli_cuda_driver_error(driver->stream_contexts != NULL
+                                     ? driver->stream_contexts(stream, context_out, green_out)
+                                     : driver->stream_context(stream, context_out));
+}
+
 /* What the calling thread has entered, since the user's code that it runs in began. The library
  * itself never enters a second device within a first one. */
 static _Thread_local cuda_entry current;

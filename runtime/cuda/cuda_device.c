@@ -13,8 +13,9 @@
 #include "log_int.h"
 #include "status_int.h"
 
-/* CUDA version for which driver API entry points are requested: 12.0. */
-enum { DRIVER_API = 12000 };
+/* CUDA versions for which driver API entry points are requested: 12.0, and 12.5 where the driver
+ * has it. */
+enum { DRIVER_API = 12000, GREEN_API = 12050 };
 
 /* Default duration for which GetNext polls before it yields. */
 static const int64_t SPIN_NS = 500000;
@@ -105,9 +106,20 @@ static sluice_status find_driver(cuda_device *device)
                  {"cuStreamBatchMemOp", &driver->stream_mem_ops},
                  {"cuStreamGetCtx", &driver->stream_context}};
     sluice_status st = SLUICE_OK;
+    int version = 0;
 
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]) && st == SLUICE_OK; i++) {
         st = sli_cuda_find_call(device, calls[i].name, DRIVER_API, calls[i].call);
+    }
+    if (st == SLUICE_OK) {
+        const cudaError_t error = cudaDriverGetVersion(&version);
+
+        st = error == cudaSuccess
+                 ? st
+                 : sli_cuda_fail(error, "device cuda:%u: cudaDriverGetVersion", device->ordinal);
+    }
+    if (st == SLUICE_OK && version >= GREEN_API) {
+        st = sli_cuda_find_call(device, "cuStreamGetCtx", GREEN_API, &driver->stream_contexts);
     }
     return st;
 }

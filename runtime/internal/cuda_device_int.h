@@ -34,6 +34,7 @@ typedef struct cuda_driver {
     PFN_cuDeviceGetName_v2000 device_name;
     PFN_cuStreamBatchMemOp_v11070 stream_mem_ops;
     PFN_cuStreamGetCtx_v9020 stream_context;
+    PFN_cuStreamGetCtx_v12050 stream_contexts; /* NULL: an older driver, without green contexts */
 } cuda_driver;
 
 enum { CUDA_MOST_COPY_STREAMS = 2 };
@@ -59,6 +60,10 @@ static inline cudaError_t sli_cuda_driver_error(CUresult result)
  */
 sluice_status sli_cuda_find_call(const cuda_device *device, const char *name, unsigned version,
                                  void *call_out);
+
+/* The context of a stream of the user's, and its green context; NULL: it has none. */
+cudaError_t sli_cuda_stream_contexts(const cuda_device *device, cudaStream_t stream,
+                                     CUcontext *context_out, CUgreenCtx *green_out);
 
 /* Makes the device's context current in the calling thread. Each enter that returns OK needs one
  * leave. */

@@ -13,8 +13,9 @@ sluice_status sli_cuda_status(cudaError_t error);
 
 /*
  * sli_fail() with the error's name and text appended, and what to do about it where the machine
- * or the build is the cause: "copy: cudaErrorInvalidValue, invalid argument". Clears the calling thread's last CUDA error, so that the user's cudaGetLastError()
- * does not return it. A sticky error, which has corrupted the context, remains.
+ * or the build is the cause: "copy: cudaErrorInvalidValue, invalid argument". Clears the calling
+ * thread's last CUDA error, so that the user's cudaGetLastError() does not return it. A sticky
+ * error, which has corrupted the context, remains.
  */
 sluice_status sli_cuda_fail(cudaError_t error, const char *format, ...) SLUICE_PRINTF(2, 3);
 

@@ -22,6 +22,7 @@
 #include "cuda_ops.h"
 #include "error_int.h"
 #include "lender_maps.h"
+#include "lender_streams.h"
 #include "shared_memory.h"
 #include "status_int.h"
 #include "step_capture.h"
@@ -49,9 +50,9 @@ typedef struct cuda_lender {
     batch_lender base;
     const data_feed *data;
     const cuda_device *device;
-    cudaStream_t own;  /* the library's stream, for calls that pass no stream */
-    cudaStream_t last; /* stream of the previous call; NULL: no call yet */
-    cudaEvent_t event; /* recorded after the last gather, in its stream */
+    cudaStream_t own;   /* the library's stream, for calls that pass no stream */
+    lender_stream last; /* of the previous call; its handle is NULL: no call yet */
+    cudaEvent_t event;  /* recorded after the last gather, in its stream */
     lender_set *sets;
     uint32_t set_count;
     uint64_t given;           /* batches whose kernels were enqueued */
@@ -81,53 +82,48 @@ static sluice_status fail_cuda(const cuda_lender *l, cudaError_t error, const ch
     return sli_cuda_fail(error, "device cuda:%u: %s", l->device->ordinal, what);
 }
 
-/* ---- checks of streams ----------------------------------------------------------------------- */
+/* ---- streams of the caller ------------------------------------------------------------------- */
 
-static sluice_status check_captures(const cuda_lender *l, cudaStream_t stream, const char *function,
-                                    const char *which)
+/* The context is current. stream: the caller's; NULL: the library's. */
+static sluice_status identify(const cuda_lender *l, cudaStream_t stream, lender_stream *stream_out)
 {
-    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    const cudaError_t error = cudaStreamIsCapturing(stream, &capture);
-
-    if (error != cudaSuccess) {
-        return fail_cuda(l, error, "cudaStreamIsCapturing");
-    }
-    return capture == cudaStreamCaptureStatusNone
-               ? SLUICE_OK
-               : sli_fail(SLUICE_E_INVALID,
-                          "%s: %s is being captured; a batch is fetched and released outside the "
-                          "graph that reads it",
-                          function, which);
-}
-
-/* Checks a stream that the caller passed. The device's context must be current. */
-static sluice_status check_stream(const cuda_lender *l, cudaStream_t stream, const char *function)
-{
-    CUcontext context = NULL;
-    const cudaError_t error = (cudaError_t)l->device->driver.stream_context(stream, &context);
-
-    if (error != cudaSuccess) {
-        return fail_cuda(l, error, "cuStreamGetCtx");
-    }
-    if (context != l->device->context) {
-        return sli_fail(SLUICE_E_INVALID, "%s: the stream is another device's; want one of %s",
-                        function, sluice_device_name(l->data->config.device));
-    }
-    return check_captures(l, stream, function, "the stream");
+    return lender_stream_identify(l->device, stream != NULL ? stream : l->own, stream_out);
 }
 
 /* The stream in which readers of the set may still run, if it differs from `stream` and the batch
  * was not released by release(); else NULL. */
-static cudaStream_t stream_of_readers(const cuda_lender *l, uint32_t set, cudaStream_t stream)
+static cudaStream_t stream_of_readers(const cuda_lender *l, uint32_t set,
+                                      const lender_stream *stream)
 {
-    return l->last != stream && !l->sets[set].released ? l->last : NULL;
+    return l->last.id != stream->id && !l->sets[set].released ? l->last.handle : NULL;
+}
+
+/* Checks the stream of the previous call, in which readers of the set may still run. */
+static sluice_status check_readers(const cuda_lender *l, uint32_t set, const lender_stream *stream,
+                                   const char *function)
+{
+    const cudaStream_t before = stream_of_readers(l, set, stream);
+
+    if (before == NULL) {
+        return SLUICE_OK;
+    }
+    if (before == stream->handle) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: the stream has the handle of the call before and is another one "
+                        "(cudaStreamPerThread of another thread, or the old one was destroyed), so "
+                        "the readers of the last batch cannot be waited for: with config.held of 2 "
+                        "or more, call sluice_channel_release() with their stream before",
+                        function);
+    }
+    return lender_stream_check_captures(l->device, before, function,
+                                        "the stream of the call before");
 }
 
 static sluice_status cuda_check(batch_lender *lender, uint32_t set, void *stream)
 {
     static const char function[] = "sluice_channel_get_next";
     const cuda_lender *l = lender_of(lender);
-    const cudaStream_t before = stream_of_readers(l, set, stream != NULL ? stream : l->own);
+    lender_stream used;
     sluice_status st;
 
     if (l->error.status != SLUICE_OK) {
@@ -138,10 +134,13 @@ static sluice_status cuda_check(batch_lender *lender, uint32_t set, void *stream
         return st;
     }
     if (stream != NULL) {
-        st = check_stream(l, stream, function);
+        st = lender_stream_check(l->device, stream, function);
     }
-    if (st == SLUICE_OK && before != NULL) {
-        st = check_captures(l, before, function, "the stream of the call before");
+    if (st == SLUICE_OK) {
+        st = identify(l, stream, &used);
+    }
+    if (st == SLUICE_OK) {
+        st = check_readers(l, set, &used, function);
     }
     sli_cuda_leave(l->device);
     return st;
@@ -155,17 +154,17 @@ static cudaError_t wait_in(cudaStream_t stream, cudaEvent_t event)
 }
 
 /* Makes the stream wait for the last gather and for the readers of the set's previous batch. */
-static sluice_status order_streams(cuda_lender *l, uint32_t number, cudaStream_t stream)
+static sluice_status order_streams(cuda_lender *l, uint32_t number, const lender_stream *stream)
 {
     const cudaStream_t before = stream_of_readers(l, number, stream);
     lender_set *set = &l->sets[number];
     cudaError_t error = before != NULL ? cudaEventRecord(l->event, before) : cudaSuccess;
 
-    if (error == cudaSuccess && l->last != NULL && l->last != stream) {
-        error = wait_in(stream, l->event);
+    if (error == cudaSuccess && l->last.handle != NULL && l->last.id != stream->id) {
+        error = wait_in(stream->handle, l->event);
     }
     if (error == cudaSuccess && set->recorded) {
-        error = wait_in(stream, set->readers);
+        error = wait_in(stream->handle, set->readers);
         set->recorded = false;
     }
     return error == cudaSuccess ? SLUICE_OK : fail_cuda(l, error, "to wait for another stream");
@@ -186,24 +185,27 @@ static sluice_status launch_kernels(cuda_lender *l, uint32_t set, cudaStream_t s
 /* Enqueues a batch and, unless it is discarded, its device maps. */
 static sluice_status enqueue_batch(cuda_lender *l, const lend_request *request, bool discards)
 {
-    const cudaStream_t stream = request->stream != NULL ? request->stream : l->own;
     const uint32_t set = request->set;
-    sluice_status st = order_streams(l, set, stream);
+    lender_stream stream;
+    sluice_status st = identify(l, request->stream, &stream);
 
     if (st == SLUICE_OK) {
-        st = launch_kernels(l, set, stream);
-    }
-    if (st == SLUICE_OK && !discards) {
-        st = lender_maps_call(&l->maps, request, stream);
+        st = order_streams(l, set, &stream);
     }
     if (st == SLUICE_OK) {
-        const cudaError_t error = cudaEventRecord(l->event, stream);
+        st = launch_kernels(l, set, stream.handle);
+    }
+    if (st == SLUICE_OK && !discards) {
+        st = lender_maps_call(&l->maps, request, stream.handle);
+    }
+    if (st == SLUICE_OK) {
+        const cudaError_t error = cudaEventRecord(l->event, stream.handle);
 
         st = error == cudaSuccess ? SLUICE_OK : fail_cuda(l, error, "cudaEventRecord");
     }
     if (st != SLUICE_OK) {
         /* No event marks the end of the enqueued work, and the caller may free the tensors next. */
-        sli_cuda_warn(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+        sli_cuda_warn(cudaStreamSynchronize(stream.handle), "cudaStreamSynchronize");
         return st;
     }
     l->last = stream;
@@ -287,7 +289,7 @@ static sluice_status cuda_lend(batch_lender *lender, const lend_request *request
 /* Records set->readers in the stream. The context is current. */
 static sluice_status record_readers(cuda_lender *l, lender_set *set, cudaStream_t stream)
 {
-    sluice_status st = check_stream(l, stream, "sluice_channel_release");
+    sluice_status st = lender_stream_check(l->device, stream, "sluice_channel_release");
 
     if (st == SLUICE_OK) {
         const cudaError_t error = cudaEventRecord(set->readers, stream);

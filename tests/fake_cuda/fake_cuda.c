@@ -48,6 +48,7 @@ void fake_cuda_start(const fake_cuda_machine *wanted)
 {
     static const fake_cuda_live nothing;
 
+    fake_streams_start();
     pthread_mutex_lock(&fake_lock);
     if (memcmp(&fake_live, &nothing, sizeof(nothing)) != 0) {
         fake_forbidden("something of the test before is still live");
@@ -68,7 +69,6 @@ void fake_cuda_start(const fake_cuda_machine *wanted)
     fake_calls_start();
     fake_captures_start();
     fake_kernels_start();
-    fake_streams_start();
     fake_execs_start();
     for (int i = 0; i < FAKE_DEVICES; i++) {
         contexts[i] = (struct CUctx_st){.device = i};
@@ -313,54 +313,6 @@ cudaError_t cudaPeekAtLastError(void)
     return last;
 }
 
-const char *cudaGetErrorName(cudaError_t error)
-{
-#define NAME(name)                                                                                 \
-    case name:                                                                                     \
-        return #name;
-    switch (error) {
-        NAME(cudaSuccess)
-        NAME(cudaErrorInvalidValue)
-        NAME(cudaErrorMemoryAllocation)
-        NAME(cudaErrorInsufficientDriver)
-        NAME(cudaErrorNoDevice)
-        NAME(cudaErrorInvalidDevice)
-        NAME(cudaErrorDeviceUninitialized)
-        NAME(cudaErrorSymbolNotFound)
-        NAME(cudaErrorIllegalAddress)
-        NAME(cudaErrorHostMemoryAlreadyRegistered)
-        NAME(cudaErrorHostMemoryNotRegistered)
-        NAME(cudaErrorNotSupported)
-        NAME(cudaErrorInvalidConfiguration)
-        NAME(cudaErrorInvalidDeviceFunction)
-        NAME(cudaErrorInvalidResourceHandle)
-        NAME(cudaErrorInvalidMemcpyDirection)
-        NAME(cudaErrorIllegalState)
-        NAME(cudaErrorNotReady)
-        NAME(cudaErrorLaunchFailure)
-        NAME(cudaErrorLaunchOutOfResources)
-        NAME(cudaErrorLaunchTimeout)
-        NAME(cudaErrorStreamCaptureUnsupported)
-        NAME(cudaErrorStreamCaptureInvalidated)
-        NAME(cudaErrorStreamCaptureMerge)
-        NAME(cudaErrorStreamCaptureUnmatched)
-        NAME(cudaErrorStreamCaptureUnjoined)
-        NAME(cudaErrorStreamCaptureIsolation)
-        NAME(cudaErrorStreamCaptureImplicit)
-        NAME(cudaErrorCapturedEvent)
-        NAME(cudaErrorStreamCaptureWrongThread)
-        NAME(cudaErrorUnknown)
-    default:
-        return "cudaErrorUnknown";
-    }
-#undef NAME
-}
-
-const char *cudaGetErrorString(cudaError_t error)
-{
-    return error == cudaSuccess ? "no error" : "an error of the fake";
-}
-
 /* ---- devices --------------------------------------------------------------------------------- */
 
 static cudaError_t driver_answer(void)
@@ -552,37 +504,51 @@ static CUresult pop(CUcontext *context)
     return (CUresult)error;
 }
 
+/* The driver's calls, each with the version of CUDA that has it so. */
+static const struct {
+    const char *name;
+    int since;
+    void (*call)(void);
+} driver_calls[] = {{"cuDeviceGet", 2000, (void (*)(void))get_device},
+                    {"cuDevicePrimaryCtxRetain", 7000, (void (*)(void))retain},
+                    {"cuDevicePrimaryCtxRelease", 11000, (void (*)(void))release},
+                    {"cuCtxPushCurrent", 4000, (void (*)(void))push},
+                    {"cuCtxPopCurrent", 4000, (void (*)(void))pop},
+                    {"cuDeviceGetAttribute", 2000, (void (*)(void))get_attribute},
+                    {"cuDeviceGetName", 2000, (void (*)(void))get_name},
+                    {"cuStreamBatchMemOp", 11070, (void (*)(void))fake_stream_mem_ops},
+                    {"cuGraphKernelNodeGetParams", 12000, (void (*)(void))fake_kernel_node_params},
+                    {"cuFuncGetName", 12030, (void (*)(void))fake_function_name},
+                    {"cuFuncGetParamInfo", 12040, (void (*)(void))fake_function_parameter},
+                    {"cuKernelGetName", 12030, (void (*)(void))fake_kernel_name},
+                    {"cuKernelGetParamInfo", 12040, (void (*)(void))fake_kernel_parameter},
+                    {"cuStreamGetCtx", 9020, (void (*)(void))fake_stream_context},
+                    {"cuStreamGetCtx", 12050, (void (*)(void))fake_stream_contexts}};
+
+/* The latest form of a call that both the version and the driver have. */
 cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **address,
                                              unsigned int version, unsigned long long flags,
                                              enum cudaDriverEntryPointQueryResult *found)
 {
-    static const struct {
-        const char *name;
-        void (*call)(void);
-    } known[] = {{"cuDeviceGet", (void (*)(void))get_device},
-                 {"cuDevicePrimaryCtxRetain", (void (*)(void))retain},
-                 {"cuDevicePrimaryCtxRelease", (void (*)(void))release},
-                 {"cuCtxPushCurrent", (void (*)(void))push},
-                 {"cuCtxPopCurrent", (void (*)(void))pop},
-                 {"cuDeviceGetAttribute", (void (*)(void))get_attribute},
-                 {"cuDeviceGetName", (void (*)(void))get_name},
-                 {"cuStreamBatchMemOp", (void (*)(void))fake_stream_mem_ops},
-                 {"cuGraphKernelNodeGetParams", (void (*)(void))fake_kernel_node_params},
-                 {"cuFuncGetName", (void (*)(void))fake_function_name},
-                 {"cuFuncGetParamInfo", (void (*)(void))fake_function_parameter},
-                 {"cuKernelGetName", (void (*)(void))fake_kernel_name},
-                 {"cuKernelGetParamInfo", (void (*)(void))fake_kernel_parameter},
-                 {"cuStreamGetCtx", (void (*)(void))fake_stream_context}};
     cudaError_t error = fake_call();
+    int best = -1;
 
-    (void)version;
     (void)flags;
     *found = cudaDriverEntryPointSymbolNotFound;
     error = error != cudaSuccess ? error : driver_answer();
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && error == cudaSuccess; i++) {
-        if (strcmp(known[i].name, symbol) == 0 &&
-            (machine.missing == NULL || strcmp(machine.missing, symbol) != 0)) {
-            memcpy(address, &known[i].call, sizeof(*address));
+    for (size_t i = 0; i < sizeof(driver_calls) / sizeof(driver_calls[0]); i++) {
+        const int since = driver_calls[i].since;
+
+        if (error != cudaSuccess || strcmp(driver_calls[i].name, symbol) != 0 ||
+            since > machine.driver ||
+            (machine.missing != NULL && strcmp(machine.missing, symbol) == 0)) {
+            continue;
+        }
+        if (since > (int)version) {
+            *found = best < 0 ? cudaDriverEntryPointVersionNotSufficent : *found;
+        } else if (since > best) {
+            best = since;
+            memcpy(address, &driver_calls[i].call, sizeof(*address));
             *found = cudaDriverEntryPointSuccess;
         }
     }

@@ -7,7 +7,8 @@
  * current in which thread, are kept as CUDA documents them. Captures, graphs and their loops follow
  * CUDA's rules, and what CUDA answers with an error is answered with that. A call made in a way
  * that CUDA leaves undefined, or that the library must not make, ends the process with its name.
- * The library must not use the default streams, nor run anything in a stream that waits for them.
+ * The library must not use the default streams on its own, nor run anything in a stream that waits
+ * for them.
  *
  * What it cannot show: that CUDA is as documented, and how fast anything is.
  */
@@ -99,10 +100,14 @@ void fake_cuda_least_concurrency(bool least);
 void fake_cuda_reverse_branches(bool reverse);
 
 /*
- * From here on the default streams may be used, as a step of a user's may; the library must not,
- * and without this such a call ends the process. What they are given is done in the caller.
+ * From here on calls are allowed that users may make and the library must not: of the default
+ * streams, of streams that are ordered with the legacy one, and the destruction of a stream that
+ * still has work. Without this such a call ends the process.
  */
-void fake_cuda_allow_default_streams(bool allow);
+void fake_cuda_allow_users_calls(bool allow);
+
+/* The stream becomes one of a green context. */
+void fake_cuda_make_green(cudaStream_t stream);
 
 /*
  * From here on, whatever allocates, page-locks, makes streams, events or execs, or loads a kernel

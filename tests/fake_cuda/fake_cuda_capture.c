@@ -154,7 +154,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
     cudaError_t entered;
 
     pthread_mutex_lock(&fake_lock);
-    entered = fake_enter_stream(__func__, stream);
+    entered = fake_enter_stream(__func__, &stream);
     error = error != cudaSuccess ? error : entered;
     error = error != cudaSuccess ? error : begin(stream, NULL, NULL, 0, mode);
     scribble();
@@ -171,7 +171,7 @@ cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph
     cudaError_t entered;
 
     pthread_mutex_lock(&fake_lock);
-    entered = fake_enter_stream(__func__, stream);
+    entered = fake_enter_stream(__func__, &stream);
     error = error != cudaSuccess ? error : entered;
     if (error == cudaSuccess && !fake_conditionals()) {
         error = cudaErrorNotSupported;
@@ -376,16 +376,17 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph_out)
 
 static enum cudaStreamCaptureStatus status_of(cudaStream_t stream)
 {
-    return fake_is_default(stream) || stream->capture == NULL ? cudaStreamCaptureStatusNone
-           : stream->capture->spoilt                          ? cudaStreamCaptureStatusInvalidated
-                                                              : cudaStreamCaptureStatusActive;
+    return stream->capture == NULL   ? cudaStreamCaptureStatusNone
+           : stream->capture->spoilt ? cudaStreamCaptureStatusInvalidated
+                                     : cudaStreamCaptureStatusActive;
 }
 
 /* The legacy default stream captures nothing; it cannot be asked while a blocking one does. */
-static cudaError_t check_asked(cudaStream_t stream, cudaError_t error)
+static cudaError_t check_asked(const char *call, cudaStream_t *stream, cudaError_t error)
 {
-    return error == cudaSuccess && fake_is_legacy(stream) ? fake_capture_refuses_legacy(false)
-                                                          : error;
+    fake_resolve(call, stream);
+    return error == cudaSuccess && fake_is_legacy(*stream) ? fake_capture_refuses_legacy(false)
+                                                           : error;
 }
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status_out)
@@ -393,7 +394,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureSta
     cudaError_t error = fake_call();
 
     pthread_mutex_lock(&fake_lock);
-    error = check_asked(stream, error);
+    error = check_asked(__func__, &stream, error);
     if (error == cudaSuccess) {
         *status_out = status_of(stream);
     }
@@ -409,7 +410,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCapture
     cudaError_t error = fake_call();
 
     pthread_mutex_lock(&fake_lock);
-    error = check_asked(stream, error);
+    error = check_asked(__func__, &stream, error);
     if (error == cudaSuccess) {
         *status_out = status_of(stream);
         if (*status_out == cudaStreamCaptureStatusActive) {

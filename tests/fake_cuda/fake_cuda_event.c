@@ -48,12 +48,9 @@ cudaError_t cudaEventCreate(cudaEvent_t *event_out)
 static cudaError_t record(cudaEvent_t event, cudaStream_t stream, bool external, cudaError_t error)
 {
     fake_work work = {.kind = FAKE_RECORD, .event = event};
-    const cudaError_t entered = fake_enter_stream("cudaEventRecord", stream);
+    const cudaError_t entered = fake_enter_stream("cudaEventRecord", &stream);
 
     error = error != cudaSuccess ? error : entered;
-    if (fake_is_default(stream)) {
-        return error;
-    }
     if (event->context != stream->context) {
         fake_forbidden("cudaEventRecord: the event is another device's");
     }
@@ -119,7 +116,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     cudaError_t entered;
 
     pthread_mutex_lock(&fake_lock);
-    entered = fake_enter_stream(__func__, stream);
+    entered = fake_enter_stream(__func__, &stream);
     error = error != cudaSuccess ? error : entered;
     if (error == cudaSuccess) {
         error = wait(stream, event, (flags & cudaEventWaitExternal) != 0);
@@ -181,7 +178,7 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 
 static void free_unless_awaited(cudaEvent_t event)
 {
-    if (event->destroyed && event->waits == 0) {
+    if (event->destroyed && event->waits == 0 && event->done == event->recorded) {
         fake_nodes_clear(&event->ends);
         free(event);
     }
@@ -193,15 +190,19 @@ void fake_event_unwait(cudaEvent_t event)
     free_unless_awaited(event);
 }
 
-/* Streams may still wait for it. */
+void fake_event_record(const fake_work *work)
+{
+    work->event->done = work->record;
+    work->event->done_ns = fake_now_ns();
+    free_unless_awaited(work->event);
+}
+
+/* It may still be recorded, and streams may wait for it. */
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
     cudaError_t error = fake_call();
 
     pthread_mutex_lock(&fake_lock);
-    if (event->done < event->recorded) {
-        fake_forbidden("cudaEventDestroy: the event is still to be recorded");
-    }
     error = error != cudaSuccess ? error : event->context->broken;
     fake_live.events--;
     event->destroyed = true;

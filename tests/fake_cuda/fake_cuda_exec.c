@@ -309,7 +309,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
     cudaError_t entered;
 
     pthread_mutex_lock(&fake_lock);
-    entered = fake_enter_stream(__func__, stream);
+    entered = fake_enter_stream(__func__, &stream);
     error = error != cudaSuccess ? error : entered;
     error = error == cudaSuccess && exec == NULL ? cudaErrorInvalidValue : error;
     error = error != cudaSuccess ? error : launch(exec, stream);

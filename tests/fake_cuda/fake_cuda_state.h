@@ -73,6 +73,7 @@ bool fake_no_locking(void);
 
 /* The driver's cuStreamGetCtx() and cuStreamBatchMemOp(), of fake_cuda_stream.c and _transfer.c. */
 CUresult fake_stream_context(CUstream stream, CUcontext *context);
+CUresult fake_stream_contexts(CUstream stream, CUcontext *context, CUgreenCtx *green);
 CUresult fake_kernel_node_params(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *params);
 CUresult fake_function_name(const char **name, CUfunction function);
 CUresult fake_kernel_name(const char **name, CUkernel kernel);

@@ -24,23 +24,9 @@ cudaStream_t fake_streams;
 
 static fake_worker *shared[FAKE_DEVICES]; /* where streams share a thread */
 static bool least_concurrency;
-static bool defaults_allowed;
+static uint64_t ids;
 static int64_t copies_given;
 static int64_t waiting; /* streams, for an event */
-
-void fake_streams_start(void)
-{
-    least_concurrency = false;
-    defaults_allowed = false;
-    copies_given = 0;
-}
-
-void fake_cuda_allow_default_streams(bool allow)
-{
-    pthread_mutex_lock(&fake_lock);
-    defaults_allowed = allow;
-    pthread_mutex_unlock(&fake_lock);
-}
 
 int64_t fake_cuda_waits(void)
 {
@@ -79,8 +65,7 @@ void fake_do(CUcontext context, fake_work *work)
         fake_do_transfer(context, work);
         break;
     case FAKE_RECORD:
-        work->event->done = work->record;
-        work->event->done_ns = fake_now_ns();
+        fake_event_record(work);
         break;
     case FAKE_WAIT:
         wait_for_event(work);
@@ -149,7 +134,8 @@ static void *worker_main(void *arg)
 
 /* ---- the host's side ------------------------------------------------------------------------- */
 
-void fake_submit(cudaStream_t stream, fake_work *work)
+/* Puts work in behind all that the stream has. */
+static void append(cudaStream_t stream, fake_work *work)
 {
     fake_worker *worker = stream->worker;
     stream_op *op = calloc(1, sizeof(*op));
@@ -157,9 +143,6 @@ void fake_submit(cudaStream_t stream, fake_work *work)
     if (op == NULL) {
         fake_forbidden("the machine has no memory for the fake");
         return;
-    }
-    if (stream->blocking) {
-        fake_forbidden("work in a stream that waits for the legacy default stream");
     }
     op->stream = stream;
     op->work = *work;
@@ -178,99 +161,55 @@ void fake_submit(cudaStream_t stream, fake_work *work)
     pthread_cond_broadcast(&fake_changed);
 }
 
-/* ---- the default streams --------------------------------------------------------------------- */
-
-bool fake_is_legacy(cudaStream_t stream)
+void fake_submit(cudaStream_t stream, fake_work *work)
 {
-    return stream == NULL || stream == cudaStreamLegacy;
-}
-
-bool fake_is_default(cudaStream_t stream)
-{
-    return fake_is_legacy(stream) || stream == cudaStreamPerThread;
-}
-
-/* May the stream be used now? The thread's does not know of captures in other streams. */
-static cudaError_t enter_default(const char *call, cudaStream_t stream)
-{
-    const CUcontext context = fake_context(call);
-    const cudaError_t error =
-        fake_is_legacy(stream) ? fake_capture_refuses_legacy(true) : cudaSuccess;
-
-    if (error == cudaSuccess && !defaults_allowed) {
-        fake_forbidden("the default stream");
+    if (stream->blocking && !fake_users_calls()) {
+        fake_forbidden("work in a stream that waits for the legacy default stream");
     }
-    return error != cudaSuccess ? error : context->broken;
+    fake_order_legacy(stream);
+    append(stream, work);
 }
 
-/* In the caller, behind nothing: there is no work in a blocking stream to wait for. */
-static cudaError_t do_now(const char *call, fake_work *work)
+void fake_order_behind(cudaStream_t stream, cudaStream_t first)
 {
-    const CUcontext context = fake_context(call);
-    cudaError_t error = fake_has_places(work) ? fake_pin(context, work) : cudaSuccess;
+    cudaEvent_t event = first->pending > 0 ? calloc(1, sizeof(*event)) : NULL;
+    fake_work work = {.kind = FAKE_RECORD, .event = event, .record = 1};
 
-    if (error == cudaSuccess) {
-        if (work->kind == FAKE_KERNEL) {
-            fake_load(call, work->kernel->kernel);
-        }
-        fake_do(context, work);
+    if (event == NULL) {
+        return;
     }
-    fake_work_free(work);
-    return error;
-}
-
-static cudaError_t give_default(const char *call, cudaStream_t stream, fake_work *work,
-                                cudaError_t error)
-{
-    const cudaError_t entered = enter_default(call, stream);
-
-    error = error != cudaSuccess ? error : entered;
-    if (error == cudaSuccess) {
-        return do_now(call, work);
-    }
-    fake_work_free(work);
-    return error;
-}
-
-/* What a wait for the stream, or a query, answers: nothing is under way there. */
-static cudaError_t ask_default(const char *call, cudaStream_t stream, cudaError_t error)
-{
-    cudaError_t entered;
-
-    pthread_mutex_lock(&fake_lock);
-    entered = enter_default(call, stream);
-    pthread_mutex_unlock(&fake_lock);
-    return fake_answer(error != cudaSuccess ? error : entered);
+    event->context = stream->context;
+    event->recorded = 1;
+    append(first, &work);
+    work.kind = FAKE_WAIT;
+    append(stream, &work);
+    event->destroyed = true; /* once that has been waited for */
 }
 
 /* ---- work ------------------------------------------------------------------------------------ */
 
 /* Whether the thread has the stream's device. */
-cudaError_t fake_enter_stream(const char *call, cudaStream_t stream)
+cudaError_t fake_enter_stream(const char *call, cudaStream_t *stream)
 {
-    if (fake_is_default(stream)) {
-        const cudaError_t error = enter_default(call, stream);
+    cudaError_t error = cudaSuccess;
 
-        if (error == cudaSuccess) {
-            fprintf(stderr, "fake CUDA: %s: the fake has not that of a default stream\n", call);
-            abort();
-        }
-        return error;
+    fake_resolve(call, stream);
+    if (fake_is_legacy(*stream)) {
+        error = fake_capture_refuses_legacy(true);
     }
-    if (fake_context(call) != stream->context) {
+    if (fake_context(call) != (*stream)->context) {
         fake_forbidden("a stream of another device than the thread's");
     }
-    return stream->context->broken;
+    if ((*stream)->destroyed) {
+        fake_forbidden("a stream that was destroyed");
+    }
+    return error != cudaSuccess ? error : (*stream)->context->broken;
 }
 
 cudaError_t fake_give(const char *call, cudaStream_t stream, fake_work *work, cudaError_t error)
 {
-    cudaError_t entered;
+    const cudaError_t entered = fake_enter_stream(call, &stream);
 
-    if (fake_is_default(stream)) {
-        return give_default(call, stream, work, error);
-    }
-    entered = fake_enter_stream(call, stream);
     error = error != cudaSuccess ? error : entered;
     if (error == cudaSuccess && fake_has_places(work)) {
         error = fake_pin(stream->context, work);
@@ -322,11 +261,28 @@ static fake_worker *worker_for(int device)
     return worker;
 }
 
+cudaStream_t fake_stream_new(CUcontext context, bool blocking, int priority)
+{
+    cudaStream_t stream = calloc(1, sizeof(*stream));
+
+    if (stream == NULL) {
+        fake_forbidden("the machine has no memory for the fake");
+        return NULL;
+    }
+    stream->context = context;
+    stream->id = ++ids;
+    stream->blocking = blocking;
+    stream->priority = priority > 0 ? 0 : priority < FAKE_HIGHEST ? FAKE_HIGHEST : priority;
+    stream->worker = worker_for(context->device);
+    stream->next = fake_streams;
+    fake_streams = stream;
+    return stream;
+}
+
 static cudaError_t create_stream(cudaStream_t *stream_out, unsigned int flags, int priority,
                                  cudaError_t error)
 {
     CUcontext context;
-    cudaStream_t stream;
 
     pthread_mutex_lock(&fake_lock);
     context = fake_context("cudaStreamCreateWithFlags");
@@ -335,18 +291,8 @@ static cudaError_t create_stream(cudaStream_t *stream_out, unsigned int flags, i
         error = cudaErrorInvalidValue;
     }
     if (error == cudaSuccess) {
-        stream = calloc(1, sizeof(*stream));
-        if (stream == NULL) {
-            fake_forbidden("the machine has no memory for the fake");
-        }
-        stream->context = context;
-        stream->blocking = flags == cudaStreamDefault;
-        stream->priority = priority > 0 ? 0 : priority < FAKE_HIGHEST ? FAKE_HIGHEST : priority;
-        stream->worker = worker_for(context->device);
-        stream->next = fake_streams;
-        fake_streams = stream;
         fake_live.streams++;
-        *stream_out = stream;
+        *stream_out = fake_stream_new(context, flags == cudaStreamDefault, priority);
     }
     pthread_mutex_unlock(&fake_lock);
     return fake_answer(error);
@@ -383,13 +329,15 @@ cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority)
     return fake_answer(error);
 }
 
+/* Of a green context's stream: which knows no other answer. */
 CUresult fake_stream_context(CUstream stream, CUcontext *context)
 {
-    const cudaError_t error = fake_call_of("cuStreamGetCtx");
+    cudaError_t error = fake_call_of("cuStreamGetCtx");
 
     pthread_mutex_lock(&fake_lock);
-    if (fake_is_default(stream)) {
-        fake_forbidden("cuStreamGetCtx: the fake has not that of a default stream");
+    fake_resolve("cuStreamGetCtx", &stream);
+    if (error == cudaSuccess && stream->green != NULL) {
+        error = cudaErrorInvalidResourceHandle;
     }
     if (error == cudaSuccess) {
         *context = stream->context;
@@ -398,14 +346,54 @@ CUresult fake_stream_context(CUstream stream, CUcontext *context)
     return (CUresult)error;
 }
 
+CUresult fake_stream_contexts(CUstream stream, CUcontext *context, CUgreenCtx *green)
+{
+    cudaError_t error = fake_call_of("cuStreamGetCtx");
+
+    pthread_mutex_lock(&fake_lock);
+    fake_resolve("cuStreamGetCtx", &stream);
+    if (error == cudaSuccess) {
+        *context = stream->context;
+        *green = stream->green;
+    }
+    pthread_mutex_unlock(&fake_lock);
+    return (CUresult)error;
+}
+
+void fake_cuda_make_green(cudaStream_t stream)
+{
+    pthread_mutex_lock(&fake_lock);
+    stream->green = (CUgreenCtx)(void *)stream; /* any that is not NULL */
+    pthread_mutex_unlock(&fake_lock);
+}
+
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *id)
+{
+    cudaError_t error = fake_call();
+
+    pthread_mutex_lock(&fake_lock);
+    fake_resolve(__func__, &stream);
+    if (error == cudaSuccess) {
+        *id = stream->id;
+    }
+    pthread_mutex_unlock(&fake_lock);
+    return fake_answer(error);
+}
+
+/* For what may be called from another device than the stream's. */
+static cudaError_t enter_waiting(const char *call, cudaStream_t *stream, cudaError_t error)
+{
+    fake_resolve(call, stream);
+    return error == cudaSuccess && fake_is_legacy(*stream) ? fake_capture_refuses_legacy(true)
+                                                           : error;
+}
+
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     cudaError_t error = fake_call();
 
-    if (fake_is_default(stream)) {
-        return ask_default(__func__, stream, error);
-    }
     pthread_mutex_lock(&fake_lock);
+    error = enter_waiting(__func__, &stream, error);
     if (error == cudaSuccess && stream->capture != NULL) {
         error = fake_capture_spoil(stream, cudaErrorStreamCaptureUnsupported);
     }
@@ -421,10 +409,8 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
     cudaError_t error = fake_query();
 
-    if (fake_is_default(stream)) {
-        return ask_default(__func__, stream, error);
-    }
     pthread_mutex_lock(&fake_lock);
+    error = enter_waiting(__func__, &stream, error);
     if (error == cudaSuccess && stream->capture != NULL) {
         error = fake_capture_spoil(stream, cudaErrorStreamCaptureUnsupported);
     }
@@ -456,42 +442,71 @@ cudaError_t cudaDeviceSynchronize(void)
     return fake_answer(error);
 }
 
-static void remove_stream(cudaStream_t stream)
+/* Ends a stream without work; gives up the lock meanwhile. */
+static void end_stream(cudaStream_t stream)
 {
     cudaStream_t *link = &fake_streams;
+    fake_worker *worker = stream->worker;
 
     while (*link != stream) {
         link = &(*link)->next;
     }
     *link = stream->next;
-    fake_live.streams--;
-}
-
-cudaError_t cudaStreamDestroy(cudaStream_t stream)
-{
-    cudaError_t error = fake_call();
-    fake_worker *worker;
-
-    pthread_mutex_lock(&fake_lock);
-    if (stream->pending > 0) {
-        fake_forbidden("cudaStreamDestroy does not wait: host memory may still be read");
-    }
-    if (stream->capture != NULL) {
-        fake_forbidden("cudaStreamDestroy: the stream captures");
-    }
-    error = error != cudaSuccess ? error : stream->context->broken;
-    remove_stream(stream);
-    worker = stream->worker;
     worker->stop = --worker->streams == 0;
-    if (worker->stop && shared[stream->context->device] == worker) {
-        shared[stream->context->device] = NULL;
-    }
-    pthread_cond_broadcast(&fake_changed);
-    pthread_mutex_unlock(&fake_lock);
-    if (worker->streams == 0) {
+    if (worker->stop) {
+        if (shared[stream->context->device] == worker) {
+            shared[stream->context->device] = NULL;
+        }
+        pthread_cond_broadcast(&fake_changed);
+        pthread_mutex_unlock(&fake_lock);
         pthread_join(worker->thread, NULL);
+        pthread_mutex_lock(&fake_lock);
         free(worker);
     }
     free(stream);
+}
+
+void fake_streams_start(void)
+{
+    cudaStream_t stream;
+
+    pthread_mutex_lock(&fake_lock);
+    stream = fake_streams;
+    while (stream != NULL) {
+        if (!stream->destroyed && !stream->is_default) {
+            stream = stream->next;
+            continue;
+        }
+        while (stream->pending > 0) {
+            pthread_cond_wait(&fake_changed, &fake_lock);
+        }
+        end_stream(stream);
+        stream = fake_streams;
+    }
+    least_concurrency = false;
+    copies_given = 0;
+    fake_defaults_start();
+    pthread_mutex_unlock(&fake_lock);
+}
+
+/* Does not wait. The library must, since host memory may still be read; a user need not. */
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    cudaError_t error = fake_call();
+
+    pthread_mutex_lock(&fake_lock);
+    if (stream->pending > 0 && !fake_users_calls()) {
+        fake_forbidden("cudaStreamDestroy does not wait: host memory may still be read");
+    }
+    if (stream->capture != NULL || stream->is_default || stream->destroyed) {
+        fake_forbidden("cudaStreamDestroy: the stream captures, is a default one, or is no more");
+    }
+    error = error != cudaSuccess ? error : stream->context->broken;
+    fake_live.streams--;
+    stream->destroyed = true;
+    if (stream->pending == 0) {
+        end_stream(stream);
+    }
+    pthread_mutex_unlock(&fake_lock);
     return fake_answer(error);
 }

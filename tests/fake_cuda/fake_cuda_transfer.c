@@ -201,7 +201,7 @@ CUresult fake_stream_mem_ops(CUstream stream, unsigned int count, CUstreamBatchM
     return (CUresult)error;
 }
 
-/* In the caller, behind nothing: no stream of the fake waits for the default one. */
+/* In the caller, behind the work of the legacy default stream. */
 static cudaError_t transfer_now(const char *call, fake_work *work, cudaError_t error)
 {
     CUcontext context;
@@ -209,6 +209,9 @@ static cudaError_t transfer_now(const char *call, fake_work *work, cudaError_t e
     pthread_mutex_lock(&fake_lock);
     context = fake_context(call);
     error = error != cudaSuccess ? error : context->broken;
+    if (error == cudaSuccess) {
+        fake_wait_legacy(context);
+    }
     error = error != cudaSuccess ? error : fake_pin(context, work);
     if (error == cudaSuccess) {
         const bool copy = work->kind == FAKE_COPY;
@@ -314,7 +317,7 @@ cudaError_t cudaMallocAsync(void **address_out, size_t bytes, cudaStream_t strea
     cudaError_t entered;
 
     pthread_mutex_lock(&fake_lock);
-    entered = fake_enter_stream(__func__, stream);
+    entered = fake_enter_stream(__func__, &stream);
     error = error != cudaSuccess ? error : entered;
     if (error == cudaSuccess) {
         void *address;

@@ -88,8 +88,12 @@ typedef struct fake_capture fake_capture;
 struct CUstream_st {
     struct CUstream_st *next; /* of all */
     CUcontext context;
-    bool blocking; /* ordered with the legacy default stream */
-    int priority;  /* 0, the lowest, to FAKE_HIGHEST */
+    uint64_t id;      /* of all that ever were */
+    bool blocking;    /* ordered with the legacy default stream */
+    bool is_default;  /* the legacy one, or a thread's */
+    bool destroyed;   /* and kept for the work that it still has */
+    CUgreenCtx green; /* NULL: of no green context */
+    int priority;     /* 0, the lowest, to FAKE_HIGHEST */
     fake_worker *worker;
     uint64_t pending;
     fake_capture *capture; /* NULL: it captures nothing */
@@ -110,11 +114,27 @@ struct CUevent_st {
 
 extern cudaStream_t fake_streams;
 
-/* A stream no longer waits for the event. */
+/* A stream no longer waits for the event; a stream has come to its record. */
 void fake_event_unwait(cudaEvent_t event);
+void fake_event_record(const fake_work *work);
 
-bool fake_is_legacy(cudaStream_t stream);  /* the legacy default stream */
-bool fake_is_default(cudaStream_t stream); /* that, or the thread's */
+/* Puts the stream itself in place of NULL, cudaStreamLegacy and cudaStreamPerThread. The context is
+ * the calling thread's. */
+void fake_resolve(const char *call, cudaStream_t *stream);
+bool fake_is_legacy(cudaStream_t stream); /* one that is resolved */
+
+/* Orders work that is given next: that in the legacy stream behind all of blocking streams, and
+ * theirs behind its own. */
+void fake_order_legacy(cudaStream_t stream);
+void fake_wait_legacy(CUcontext context); /* in the caller */
+void fake_defaults_start(void);
+bool fake_users_calls(void);
+
+/* A stream that is not counted, ordered or found by anyone yet. */
+cudaStream_t fake_stream_new(CUcontext context, bool blocking, int priority);
+
+/* Orders what `stream` is given next behind what `first` has. */
+void fake_order_behind(cudaStream_t stream, cudaStream_t first);
 
 int64_t fake_now_ns(void);
 
@@ -124,8 +144,8 @@ int64_t fake_now_ns(void);
  */
 cudaError_t fake_give(const char *call, cudaStream_t stream, fake_work *work, cudaError_t error);
 
-/* The stream as it was given: its capture's and its context's error. No default stream. */
-cudaError_t fake_enter_stream(const char *call, cudaStream_t stream);
+/* The stream, resolved: its capture's and its context's error. */
+cudaError_t fake_enter_stream(const char *call, cudaStream_t *stream);
 
 /* Puts work in that is to run. */
 void fake_submit(cudaStream_t stream, fake_work *work);
@@ -258,7 +278,7 @@ cudaError_t fake_captured_event(cudaEvent_t event);
 void fake_calls_start(void);
 void fake_captures_start(void); /* of the calling thread */
 void fake_kernels_start(void);
-void fake_streams_start(void);
+void fake_streams_start(void); /* the lock is not held */
 void fake_execs_start(void);
 bool fake_conditionals(void); /* does the driver know them? */
 bool fake_loop_launches(void);

@@ -127,7 +127,7 @@ static void refuse(const wrong_step *wrong, sluice_mode mode, bool eval)
 
     T_OK(sluice_dataset_parse("synthetic samples=16 shape=4,4,3 | batch 8", &dataset));
     fake_cuda_start(&cuda_kit_machine);
-    fake_cuda_allow_default_streams(true);
+    fake_cuda_allow_users_calls(true);
     cuda_kit_init(&k);
     if (eval) {
         k.model.eval = wrong->step;
@@ -198,7 +198,7 @@ static void what_is_refused_has_not_run(void)
     kit k;
 
     fake_cuda_start(&cuda_kit_machine);
-    fake_cuda_allow_default_streams(true);
+    fake_cuda_allow_users_calls(true);
     cuda_kit_init(&k);
     k.model.step = step_on_both;
     k.config.mode = SLUICE_MODE_GRAPH;

@@ -164,7 +164,8 @@ static void what_may_not_be_released_stays_held(void)
     open_held(&k, 0, 2);
     T_OK(channel_kit_fetch(&k, streams[0], streams[0], 0));
     T_STATUS(sluice_channel_release(k.channel, k.batch, streams[1]), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "sluice_channel_release: the stream is another device's");
+    T_CONTAINS(sluice_last_error(),
+               "sluice_channel_release: the stream is of another device or context");
     T_CUDA(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeGlobal));
     T_STATUS(sluice_channel_release(k.channel, k.batch, streams[0]), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "sluice_channel_release: the stream is being captured");

@@ -2,6 +2,7 @@
 /* The fake of CUDA itself: the default streams beside a capture. */
 #include <pthread.h>
 
+#include "channel_kit.h"
 #include "fake_kit.h"
 #include "testing.h"
 
@@ -10,7 +11,7 @@ static cudaStream_t blocking; /* ordered with the legacy default stream */
 static void start(void)
 {
     fake_kit_start();
-    fake_cuda_allow_default_streams(true);
+    fake_cuda_allow_users_calls(true);
     T_CUDA(cudaStreamCreateWithFlags(&blocking, cudaStreamDefault));
 }
 
@@ -121,6 +122,7 @@ static void the_legacy_stream_spoils_the_capture_of_a_blocking_one(void)
         T_EQ(fake_kit_words[0], 0);
         end_spoilt(blocking);
         T_CUDA(fake_kit_append_on(NULL, 4)); /* which is over */
+        T_CUDA(cudaStreamSynchronize(NULL));
         fake_kit_appended(1, (const uint64_t[]){4});
         finish();
     }
@@ -149,8 +151,98 @@ static void the_threads_stream_knows_of_no_capture(void)
     begin(blocking);
     T_CUDA(fake_kit_append_on(blocking, 1));
     T_CUDA(fake_kit_append_on(cudaStreamPerThread, 2));
+    T_CUDA(cudaStreamSynchronize(cudaStreamPerThread));
     fake_kit_appended(1, (const uint64_t[]){2});
     end_with_one_node(blocking);
+    finish();
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+static void *append_to_own(void *arg)
+{
+    cudaError_t *error = arg;
+
+    fake_cuda_use(0);
+    *error = fake_kit_append_on(cudaStreamPerThread, 3);
+    return NULL;
+}
+
+/* A blocking stream and two threads' own before the legacy one, and again behind it. */
+static void the_legacy_stream_is_ordered_with_blocking_ones(void)
+{
+    for (int i = 0; i < 20; i++) {
+        cudaError_t error = cudaErrorUnknown;
+        pthread_t thread;
+
+        start();
+        T_CUDA(channel_kit_rest(blocking, 200));
+        T_CUDA(fake_kit_append_on(blocking, 1));
+        T_CUDA(fake_kit_append_on(NULL, 2));
+        T_EQ(pthread_create(&thread, NULL, append_to_own, &error), 0);
+        pthread_join(thread, NULL);
+        T_CUDA(error);
+        T_CUDA(fake_kit_append_on(cudaStreamLegacy, 4));
+        T_CUDA(fake_kit_append_on(cudaStreamPerThread, 5));
+        T_CUDA(cudaDeviceSynchronize());
+        fake_kit_appended(5, (const uint64_t[]){1, 2, 3, 4, 5});
+        finish();
+    }
+}
+
+static void *id_of_own(void *arg)
+{
+    unsigned long long *id = arg;
+
+    fake_cuda_use(0);
+    T_CUDA(cudaStreamGetId(cudaStreamPerThread, id));
+    return NULL;
+}
+
+static void each_stream_has_an_identifier(void)
+{
+    unsigned long long ids[6] = {0};
+    cudaStream_t stream = NULL;
+    pthread_t thread;
+
+    start();
+    T_CUDA(cudaStreamGetId(NULL, &ids[0]));
+    T_CUDA(cudaStreamGetId(cudaStreamLegacy, &ids[1]));
+    T_CUDA(cudaStreamGetId(cudaStreamPerThread, &ids[2]));
+    T_EQ(pthread_create(&thread, NULL, id_of_own, &ids[3]), 0);
+    pthread_join(thread, NULL);
+    for (int i = 4; i < 6; i++) { /* the second may have the handle of the first */
+        T_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        T_CUDA(cudaStreamGetId(stream, &ids[i]));
+        T_CUDA(cudaStreamDestroy(stream));
+    }
+    T_EQ(ids[0], ids[1]);
+    for (int i = 1; i < 6; i++) {
+        for (int j = 1; j < i; j++) {
+            T_TRUE(ids[i] != ids[j]);
+        }
+    }
+    finish();
+}
+
+/* Neither call waits; what was given is done. */
+static void streams_and_events_are_destroyed_with_their_work_pending(void)
+{
+    cudaStream_t stream = NULL;
+    cudaEvent_t event = NULL;
+
+    start();
+    T_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    T_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    T_CUDA(channel_kit_rest(stream, 500));
+    T_CUDA(fake_kit_append_on(stream, 1));
+    T_CUDA(cudaEventRecord(event, stream));
+    T_CUDA(cudaStreamWaitEvent(fake_kit_stream, event, 0));
+    T_CUDA(cudaEventDestroy(event));
+    T_CUDA(cudaStreamDestroy(stream));
+    T_CUDA(fake_kit_append(2));
+    T_CUDA(cudaStreamSynchronize(fake_kit_stream));
+    fake_kit_appended(2, (const uint64_t[]){1, 2});
     finish();
 }
 
@@ -159,5 +251,8 @@ const t_test fake_default_stream_tests[] = {
     T_TEST(the_legacy_stream_spoils_the_capture_of_a_blocking_one),
     T_TEST(asking_about_the_legacy_stream_spoils_nothing),
     T_TEST(the_threads_stream_knows_of_no_capture),
+    T_TEST(the_legacy_stream_is_ordered_with_blocking_ones),
+    T_TEST(each_stream_has_an_identifier),
+    T_TEST(streams_and_events_are_destroyed_with_their_work_pending),
     T_END,
 };

@@ -226,7 +226,8 @@ SLUICE_API const sluice_tensor *sluice_batch_input(const sluice_batch *batch, co
  *                    cudaStreamLegacy for that). The stream must exist until the next call or
  *                    sluice_channel_close().
  *                    cudaStreamPerThread is a different stream in each thread: make all calls from
- *                    one thread
+ *                    one thread, or release each batch in its stream before. A stream of a green
+ *                    context is E_UNSUPPORTED
  * @param timeout_ms  milliseconds to wait for the batch; SLUICE_FOREVER: no limit. 0 never waits
  * for a batch, and with a stream never blocks: for a loop that has other work if no batch is ready
  * @param batch_out   the channel's own; set only on OK
