@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The documentation: Doxygen has no warnings, links and their anchors lead somewhere, files that are named
-# exist, the tables of the reference are complete.
+# exist, lines are not too long, the tables of the reference are complete.
 # test_docs.sh; a line for each check, and last `docs: N passed, N failed, N skipped`.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -52,6 +52,19 @@ while read -r page; do
     done
 done <"$tmp/pages" >"$tmp/anchors" 2>&1
 check "links to headings lead somewhere" empty "$tmp/anchors"
+
+# long_lines PAGE: its lines above 132 bytes; tables and code may be wider.
+long_lines() {
+    LC_ALL=C awk -v page="$1" '/^ *```/ {code = !code; next} code || /^ *\|/ || (/^    / && !/^ *[-*] /) {next}
+        length > 132 {print page ":" NR ": " length " columns"}' "$1"
+}
+while read -r page; do
+    long_lines "$page"
+done <"$tmp/pages" >"$tmp/long"
+check "lines of prose have at most 132 columns" empty "$tmp/long"
+# shellcheck disable=SC2016 # a fence
+{ printf '%0133d\n\n- %0131d\n' 0 0 && printf '```sh\n%0133d\n```\n| %0133d |\n    %0133d\n%0132d\n' 0 0 0 0; } >"$tmp/wide.md"
+check "... and longer ones would be found" test "$(long_lines "$tmp/wide.md" | grep -c '133 columns')" -eq 2
 
 # Public functions state which threads may call them.
 headers="runtime/include/sluice/version.h.in $(find ./*/include/sluice -name '*.h')"
