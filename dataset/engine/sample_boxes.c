@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "box_rule.h"
+#include "declared_source.h"
 #include "fused_boxes.h"
 #include "layout_int.h"
 
@@ -164,15 +165,15 @@ void boxes_begin(const stage_schema *schema, const image_way *way, void *const *
     }
 }
 
-/* Transforms the boxes of one column. Columns that belong to them are compacted in the same way. */
-static sluice_status follow_column(const stage_schema *schema, const image_way *way,
-                                   uint32_t column, void *const *buffers, changed_boxes *clipped)
+sluice_status boxes_follow(const stage_schema *schema, const image_way *way, uint32_t column,
+                           void *const *buffers, changed_boxes *clipped_out)
 {
     const column_info *info = &schema->infos[column];
     const uint32_t count = (uint32_t) * (const int32_t *)buffers[info->length];
     box *boxes = buffers[column];
     uint32_t kept = 0;
 
+    clipped_out->count = 0;
     for (uint32_t i = 0; i < count; i++) {
         const box pixels = in_pixels(info, way, &boxes[i]);
         const float listed[4] = {pixels.x0, pixels.y0, pixels.x1, pixels.y1};
@@ -184,7 +185,7 @@ static sluice_status follow_column(const stage_schema *schema, const image_way *
                             (float)way->height);
         }
         if (verdict == BOX_CLIPPED) {
-            box_rows_note(clipped, column, i, listed);
+            box_rows_note(clipped_out, column, i, listed);
         }
         if (verdict == BOX_EMPTY || is_dropped(way, column, i) ||
             !follow(way, &from, &boxes[kept])) {
@@ -196,15 +197,20 @@ static sluice_status follow_column(const stage_schema *schema, const image_way *
     return SLUICE_OK;
 }
 
-sluice_status boxes_follow(const stage_schema *schema, const image_way *way, void *const *buffers,
-                           changed_boxes *clipped_out)
+sluice_status boxes_follow_all(const sluice_dataset *dataset, const image_way *way, uint64_t sample,
+                               sample_io *io, void *const *buffers)
 {
+    const stage_schema *schema = &dataset->source_schema;
     sluice_status st = SLUICE_OK;
 
-    clipped_out->count = 0;
     for (uint32_t c = 0; c < schema->column_count && st == SLUICE_OK; c++) {
+        changed_boxes clipped;
+
         if (schema->infos[c].role == ROLE_BOXES && buffers[c] != NULL) {
-            st = follow_column(schema, way, c, buffers, clipped_out);
+            st = boxes_follow(schema, way, c, buffers, &clipped);
+            if (st == SLUICE_OK) {
+                declared_source_clipped(dataset, sample, io, &clipped);
+            }
         }
     }
     return st;

@@ -14,15 +14,19 @@ void boxes_begin(const stage_schema *schema, const image_way *way, void *const *
                  plan_boxes *boxes);
 
 /*
- * Applies box_rule.h with the size of the image to the boxes of a sample. Moves and clips them.
- * Boxes without remaining area, and those that a stage
- * has dropped, are dropped; the others keep their order. Elements that belong to a dropped box are
- * also dropped. Rows after the last box are zeroed, and the length is updated. `buffers` has one
- * entry for each column of `schema`, the columns of the source; NULL: the column is not needed.
- * E_CORRUPT: a box is wholly outside its image.
+ * Applies box_rule.h with the size of the image to the boxes of a column of a sample. Moves and
+ * clips them. Boxes without remaining area, and those that a stage has dropped, are dropped; the
+ * others keep their order. Elements that belong to a dropped box are also dropped. Rows after the
+ * last box are zeroed, and the length is updated. `buffers` has one entry for each column of
+ * `schema`, the columns of the source; NULL: the column is not needed. E_CORRUPT: a box is wholly
+ * outside its image.
  */
-sluice_status boxes_follow(const stage_schema *schema, const image_way *way, void *const *buffers,
-                           changed_boxes *clipped_out);
+sluice_status boxes_follow(const stage_schema *schema, const image_way *way, uint32_t column,
+                           void *const *buffers, changed_boxes *clipped_out);
+
+/* The same for all boxes of a sample. Counts those that are clipped. */
+sluice_status boxes_follow_all(const sluice_dataset *dataset, const image_way *way, uint64_t sample,
+                               sample_io *io, void *const *buffers);
 
 /*
  * Adds the boxes of the columns `from`, and what belongs to them, after those of the columns `to`.

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "declared_source.h"
 #include "error_int.h"
 #include "page_cache.h"
 #include "sample_boxes.h"
@@ -47,14 +46,7 @@ sluice_status sample_read_other(sample_loader *loader, uint64_t sample, uint32_t
 
 sluice_status sample_follow_boxes(sample_loader *loader, uint64_t sample, void *const *buffers)
 {
-    const sluice_dataset *dataset = loader->plan->dataset;
-    changed_boxes clipped;
-    const sluice_status st = boxes_follow(&dataset->source_schema, &loader->way, buffers, &clipped);
-
-    if (st == SLUICE_OK && clipped.count > 0) {
-        declared_source_clipped(dataset, sample, &loader->io, &clipped);
-    }
-    return st;
+    return boxes_follow_all(loader->plan->dataset, &loader->way, sample, &loader->io, buffers);
 }
 
 void sample_drop_pages(const sample_loader *loader, uint64_t sample)

@@ -7,7 +7,6 @@
 
 #include "alloc_int.h"
 #include "dataset_state.h"
-#include "declared_source.h"
 #include "image_decoder.h"
 #include "sample_boxes.h"
 #include "struct_size_int.h"
@@ -239,7 +238,6 @@ static sluice_status clip_boxes(sluice_reader *reader, uint64_t sample)
     void *const nowhere[SLUICE_MAX_COLUMNS] = {NULL};
     sample_data data = {0};
     image_way way = {.are_pixels = true};
-    changed_boxes clipped;
     sluice_status st =
         dataset_source(dataset)->read(dataset->source, sample, &reader->io, nowhere, &data);
 
@@ -253,11 +251,7 @@ static sluice_status clip_boxes(sluice_reader *reader, uint64_t sample)
     if (st != SLUICE_OK) {
         return SLUICE_OK;
     }
-    st = boxes_follow(&dataset->source_schema, &way, (void *const *)reader->rows, &clipped);
-    if (st == SLUICE_OK && clipped.count > 0) {
-        declared_source_clipped(dataset, sample, &reader->io, &clipped);
-    }
-    return st;
+    return boxes_follow_all(dataset, &way, sample, &reader->io, (void *const *)reader->rows);
 }
 
 static sluice_status read_plain(sluice_reader *reader, uint64_t sample)

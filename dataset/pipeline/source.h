@@ -51,6 +51,13 @@ typedef struct sample_ahead {
     uint32_t samples; /* number of samples in the last read */
 } sample_ahead;
 
+/* The changes of boxes that are counted already of the sample that was read last (box_tally.h). */
+typedef struct told_boxes {
+    uint64_t sample;
+    uint64_t pass;
+    uint32_t changes; /* bit for each column of boxes and change */
+} told_boxes;
+
 /* The state of one worker for reading samples. */
 typedef struct sample_io {
     image_buffer bytes; /* contents of a file */
@@ -72,7 +79,8 @@ typedef struct sample_io {
     uint64_t declared_index;
     uint64_t declared_pass;
     uint32_t declared_columns; /* bit i: column i */
-    void *state;               /* the source's own state for this worker; NULL: no state */
+    told_boxes told;
+    void *state; /* the source's own state for this worker; NULL: no state */
     void (*state_free)(void *state);
 } sample_io;
 
@@ -121,7 +129,7 @@ typedef struct source_windows {
 typedef struct sample_data {
     const uint8_t *bytes; /* the encoded image; NULL: the image is raw, in `image` */
     size_t size;
-    image_index *index;  /* for the decoder, which may build it; NULL: no indexes are stored */
+    image_index *index; /* for the decoder, which may build it; NULL: no indexes are stored */
     image_rest rest; /* location of the remaining bytes, if `bytes` are only the first bytes of the
                         encoded image */
     image_view image;

@@ -8,18 +8,30 @@
 #include "printable_int.h"
 #include "status_int.h"
 
-uint64_t box_tally_memory(uint64_t samples)
+/* Limit on the bits of `seen`: 4e9 samples with one column. Sources of programs may have many more,
+ * since their number may be that of what they can make. */
+static const uint64_t MOST_BITS = (uint64_t)1 << 33;
+
+_Static_assert(SLUICE_MAX_COLUMNS *BOX_CHANGES <= 32, "bits of told_boxes.changes");
+
+static uint64_t bits_of(const box_tally *tally)
 {
-    return (samples / 8 + 1) * (uint64_t)BOX_CHANGES;
+    return (uint64_t)tally->columns * BOX_CHANGES;
 }
 
-sluice_status box_tally_init(box_tally *tally, uint64_t samples)
+uint64_t box_tally_memory(const box_tally *tally)
+{
+    return tally->seen != NULL ? tally->samples * bits_of(tally) / 8 + 1 : 0;
+}
+
+sluice_status box_tally_init(box_tally *tally, uint64_t samples, uint32_t columns)
 {
     tally->samples = samples;
-    if (samples == 0) {
+    tally->columns = columns;
+    if (samples == 0 || samples > MOST_BITS / bits_of(tally)) {
         return SLUICE_OK;
     }
-    tally->seen = sli_calloc(box_tally_memory(samples), sizeof(*tally->seen));
+    tally->seen = sli_calloc(samples * bits_of(tally) / 8 + 1, sizeof(*tally->seen));
     return tally->seen != NULL
                ? SLUICE_OK
                : sli_fail(SLUICE_E_NO_MEMORY, "the boxes of %" PRIu64 " samples", samples);
@@ -36,28 +48,36 @@ void box_tally_end(box_tally *tally)
         sli_log(SLUICE_LOG_WARN,
                 "boxes: %" PRIu64 " were clipped to their image, and %" PRIu64
                 " without an area were dropped, in the samples that were read%s",
-                clipped, dropped, tally->seen == NULL ? " (in all passes of the stream)" : "");
+                clipped, dropped, tally->seen == NULL ? ", each time that a sample was read" : "");
     }
     sli_free((void *)(uintptr_t)tally->seen);
     tally->seen = NULL;
 }
 
-/* True if the sample has this change for the first time. */
-static bool is_new(box_tally *tally, uint64_t sample, box_change change)
+/* True if the sample has this change for the first time. A worker may read it several times in
+ * turn: for a filter, and then for its row. */
+static bool is_new(box_tally *tally, uint64_t sample, sample_io *io, uint32_t kind)
 {
-    const uint64_t bit = sample * (uint64_t)BOX_CHANGES + (uint64_t)change;
+    const uint64_t bit = sample * bits_of(tally) + kind;
     const uint8_t mask = (uint8_t)(1U << (bit % 8));
+    const uint32_t told =
+        io->told.sample == sample && io->told.pass == io->pass ? io->told.changes : 0;
 
+    io->told = (told_boxes){sample, io->pass, told | 1U << kind};
+    if ((told >> kind & 1) != 0) {
+        return false;
+    }
     return tally->seen == NULL || sample >= tally->samples ||
            (atomic_fetch_or_explicit(&tally->seen[bit / 8], mask, memory_order_relaxed) & mask) ==
                0;
 }
 
-bool box_tally_add(box_tally *tally, uint64_t sample, box_change change, uint32_t boxes)
+bool box_tally_add(box_tally *tally, uint64_t sample, sample_io *io, uint32_t column,
+                   box_change change, uint32_t boxes)
 {
     const uint32_t bit = 1U << change;
 
-    if (boxes == 0 || !is_new(tally, sample, change)) {
+    if (boxes == 0 || !is_new(tally, sample, io, column * BOX_CHANGES + change)) {
         return false;
     }
     atomic_fetch_add_explicit(&tally->boxes[change], boxes, memory_order_relaxed);

@@ -30,6 +30,7 @@ typedef struct declared_column {
     bool is_declared;   /* with checks: a stage column has given it this role */
     bool counts;        /* with checks: this source has added that column, and counts its rows */
     size_t length_at;   /* with checks: offset of the length in sample_io.declared */
+    uint32_t boxes;     /* with ROLE_BOXES: its number among the columns of boxes */
 } declared_column;
 
 typedef struct declared_source {
@@ -223,13 +224,15 @@ static sluice_status check_rows(const declared_column *c, void *const *row, uint
     return c->checks == ROLE_POINTS ? check_points(c, rows, (size_t)count * size) : SLUICE_OK;
 }
 
-/* Counts changed boxes, and logs the first ones of the dataset. */
+/* Counts changed boxes of a column, and logs the first ones of the dataset. */
 static void tell_change(const declared_source *d, uint64_t sample, sample_io *io, box_change change,
                         const changed_boxes *changed)
 {
     char name[1024];
 
-    if (!box_tally_add((box_tally *)(uintptr_t)&d->tally, sample, change, changed->count)) {
+    if (changed->count == 0 ||
+        !box_tally_add((box_tally *)(uintptr_t)&d->tally, sample, io,
+                       d->columns[changed->column].boxes, change, changed->count)) {
         return;
     }
     if (d->of->next != NULL) {
@@ -409,8 +412,7 @@ static uint64_t declared_memory(const void *source)
 {
     const declared_source *d = source;
 
-    return sizeof(*d) + (d->tally.seen != NULL ? box_tally_memory(d->tally.samples) : 0) +
-           d->of->memory(d->source);
+    return sizeof(*d) + box_tally_memory(&d->tally) + d->of->memory(d->source);
 }
 
 static bool declared_once(const void *source)
@@ -486,6 +488,17 @@ static given_as find_way(const stage_schema *schema, uint32_t column)
                                                      : AS_ROW;
 }
 
+/* Returns the number of columns of boxes before column `end`. */
+static uint32_t count_boxes(const stage_schema *schema, uint32_t end)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < end; i++) {
+        count += schema->infos[i].role == ROLE_BOXES;
+    }
+    return count;
+}
+
 /* Describes a column, and assigns memory in sample_io.declared to it. */
 static void describe_column(declared_source *d, const stage_schema *given, const stage_schema *now,
                             uint32_t i)
@@ -498,6 +511,7 @@ static void describe_column(declared_source *d, const stage_schema *given, const
     c->to = find_way(now, i);
     c->is_declared = given->infos[i].role == ROLE_PLAIN;
     c->checks = role == ROLE_BOXES || (role == ROLE_POINTS && c->is_declared) ? role : ROLE_PLAIN;
+    c->boxes = count_boxes(now, i);
     c->length = -1;
     if (c->type.dtype == SLUICE_ENCODED || !sli_column_bytes(&c->type, &c->bytes)) {
         c->bytes = 0;
@@ -514,25 +528,16 @@ static void describe_column(declared_source *d, const stage_schema *given, const
     }
 }
 
-static bool has_boxes(const stage_schema *schema)
-{
-    uint32_t i = 0;
-
-    while (i < schema->column_count && schema->infos[i].role != ROLE_BOXES) {
-        i++;
-    }
-    return i < schema->column_count;
-}
-
 sluice_status declared_source_wrap(sluice_dataset *dataset)
 {
     const stage_schema *given =
         dataset->given_schema != NULL ? dataset->given_schema : &dataset->source_schema;
-    const bool boxes = has_boxes(&dataset->source_schema);
+    const uint32_t boxes =
+        count_boxes(&dataset->source_schema, dataset->source_schema.column_count);
     sluice_status st = SLUICE_OK;
     declared_source *d;
 
-    if ((dataset->given_schema == NULL && !boxes) || dataset->ops->close == declared_close) {
+    if ((dataset->given_schema == NULL && boxes == 0) || dataset->ops->close == declared_close) {
         return SLUICE_OK;
     }
     d = sli_calloc(1, sizeof(*d));
@@ -548,8 +553,8 @@ sluice_status declared_source_wrap(sluice_dataset *dataset)
     for (uint32_t i = 0; i < d->count; i++) {
         describe_column(d, given, &dataset->source_schema, i);
     }
-    if (boxes && d->of->next == NULL) {
-        st = box_tally_init(&d->tally, d->of->count(d->source));
+    if (boxes > 0) {
+        st = box_tally_init(&d->tally, d->of->next == NULL ? d->of->count(d->source) : 0, boxes);
     }
     if (st != SLUICE_OK) {
         sli_free(d);

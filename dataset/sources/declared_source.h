@@ -16,8 +16,8 @@
  */
 sluice_status declared_source_wrap(sluice_dataset *dataset);
 
-/* Counts boxes of a sample that were clipped once the size of its image was known, and logs the
- * first one of the dataset. */
+/* Counts boxes of a column of a sample that were clipped once the size of its image was known, and
+ * logs the first one of the dataset. */
 void declared_source_clipped(const sluice_dataset *dataset, uint64_t sample, sample_io *io,
                              const changed_boxes *clipped);
 

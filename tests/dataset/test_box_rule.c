@@ -106,23 +106,36 @@ static sluice_status read_own(sluice_sample *sample, uint64_t index, void *user)
                            : st;
 }
 
-static sluice_dataset *of_functions(const char *stages)
+static sluice_source own_source(void)
 {
-    sluice_column_spec columns[] = {
-        {.name = "image", .dtype = SLUICE_U8, .rank = 3, .shape = {LIST_HEIGHT, LIST_WIDTH, 3}},
-        {.name = "boxes", .dtype = SLUICE_F32, .rank = 2, .shape = {MOST, 4}},
+    static const sluice_column_spec columns[] = {
+        {.name = "image",
+         .dtype = SLUICE_U8,
+         .rank = 3,
+         .shape = {LIST_HEIGHT, LIST_WIDTH, 3},
+         .role = SLUICE_ROLE_IMAGE},
+        {.name = "boxes",
+         .dtype = SLUICE_F32,
+         .rank = 2,
+         .shape = {MOST, 4},
+         .role = SLUICE_ROLE_BOXES},
         {.name = "classes", .dtype = SLUICE_I32, .rank = 1, .shape = {MOST}, .boxes = "boxes"},
     };
     sluice_source source;
 
-    columns[0].role = SLUICE_ROLE_IMAGE;
-    columns[1].role = SLUICE_ROLE_BOXES;
     sluice_source_init(&source);
     source.name = "own";
     source.columns = columns;
     source.column_count = 3;
     source.count = SAMPLES;
     source.read = read_own;
+    return source;
+}
+
+static sluice_dataset *of_functions(const char *stages)
+{
+    const sluice_source source = own_source();
+
     return custom_dataset(&source, stages[0] == '|' ? stages + 2 : stages);
 }
 
@@ -224,6 +237,107 @@ static void every_source_has_one_rule(void)
         T_CONTAINS(log, i == 1 || i == 2 ? "1 boxes without an area are dropped"
                                          : "box 2, 5,5,5,9, has no area and is dropped");
     }
+}
+
+/* Reads samples and closes the dataset. Returns the log. */
+static const char *log_of(sluice_dataset *dataset, uint64_t batches)
+{
+    free(record(dataset, &(run_options){.workers = 1,
+                                        .batches = batches,
+                                        .settings = {.on_error = SLI_ON_ERROR_ZERO}})
+             .bytes);
+    sluice_dataset_destroy(dataset);
+    return kit_log_stop();
+}
+
+/* Those of one column are clipped as they are read, those of the other with the size of the image.
+ */
+static void all_columns_of_boxes_are_counted(void)
+{
+    static const char *const columns[] = {"corners", "parts", "corners,parts", "parts,corners"};
+    static const char *const words[] = {
+        "boxes: 1 were clipped to their image, and 1 without",
+        "boxes: 3 were clipped to their image, and 1 without",
+        "boxes: 4 were clipped to their image, and 2 without",
+        "boxes: 4 were clipped to their image, and 2 without",
+    };
+    const char *folder = t_folder();
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    for (int i = 0; i < 4; i++) {
+        char stages[100];
+
+        snprintf(stages, sizeof(stages), "| decode | project image,%s | batch 2", columns[i]);
+        kit_log_start(NULL, NULL);
+        T_CONTAINS(log_of(list_dataset(folder,
+                                       "image\tcorners:boxes[3]\tparts:darknet[3]\n"
+                                       "a.ppm\t-3,1,90,5;5,5,5,9;1,2,3,4\t0,0,1,1;0.9,0.9,1,1\n"
+                                       "a.ppm\t\t0.1,0.1,0,0.1;0,0,1,1\n",
+                                       stages),
+                          3),
+                   words[i]);
+    }
+}
+
+static sluice_status keep_all(sluice_sample *sample, uint32_t *keep_out, void *user)
+{
+    (void)sample;
+    (void)user;
+    *keep_out = 1;
+    return SLUICE_OK;
+}
+
+static sluice_status next_own(sluice_sample *sample, void *pass, void *user)
+{
+    (void)pass;
+    return sluice_sample_number(sample) == 3 ? SLUICE_END_OF_DATA : read_own(sample, 0, user);
+}
+
+/* A filter of plain columns reads those of a sample, which is then read for its row. */
+static void a_filter_on_a_stream_counts_boxes_once(void)
+{
+    for (int i = 0; i < 2; i++) {
+        sluice_source source = own_source();
+        sluice_filter filter;
+        sluice_dataset *dataset;
+
+        kit_log_start(NULL, NULL);
+        source.count = 0;
+        source.read = NULL;
+        source.next = next_own;
+        T_OK(sluice_dataset_source(&source, &dataset));
+        sluice_filter_init(&filter);
+        filter.name = "all";
+        filter.version = 1;
+        filter.filter = keep_all;
+        if (i > 0) {
+            T_OK(sluice_dataset_filter(dataset, &filter));
+        }
+        T_OK(sluice_dataset_add(dataset, "batch 1"));
+        T_CONTAINS(log_of(dataset, 3),
+                   "boxes: 3 were clipped to their image, and 3 without an area were dropped, in "
+                   "the samples that were read, each time that a sample was read");
+    }
+}
+
+static sluice_status read_first(sluice_sample *sample, uint64_t index, void *user)
+{
+    (void)index;
+    return read_own(sample, 0, user);
+}
+
+/* The number of samples may be that of what a program can make. */
+static void a_source_of_very_many_samples_has_boxes(void)
+{
+    sluice_source source = own_source();
+    sluice_dataset *dataset;
+
+    kit_log_start(NULL, NULL);
+    source.count = (uint64_t)1 << 40;
+    source.read = read_first;
+    dataset = custom_dataset(&source, "batch 3");
+    T_CONTAINS(log_of(dataset, 2), "boxes: 6 were clipped to their image, and 6 without an area "
+                                   "were dropped, in the samples that were read, each time");
 }
 
 /* Whatever columns the batch has, those that belong to boxes are those of the boxes that are left.
@@ -343,6 +457,9 @@ static void bad_records_are_bad_samples(void)
 const t_test box_rule_tests[] = {
     T_TEST(a_box_is_judged),
     T_TEST(every_source_has_one_rule),
+    T_TEST(all_columns_of_boxes_are_counted),
+    T_TEST(a_filter_on_a_stream_counts_boxes_once),
+    T_TEST(a_source_of_very_many_samples_has_boxes),
     T_TEST(what_belongs_to_boxes_needs_no_boxes),
     T_TEST(a_reader_finds_all_bad_samples),
     T_TEST(bad_records_are_bad_samples),

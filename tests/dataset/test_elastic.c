@@ -109,7 +109,7 @@ static void boxes_are_those_of_torchvision(void)
     chain.height = 12;
     warp.shifts = &field.shifts;
     color_add_warp(&chain, &warp);
-    T_OK(boxes_follow(&schema, &way, buffers, &clipped));
+    T_OK(boxes_follow(&schema, &way, 0, buffers, &clipped));
     T_EQ(length, 3);
     for (int i = 0; i < 12; i++) {
         T_TRUE(fabsf(boxes[i] - want[i]) < 2e-4F);
