@@ -3,7 +3,7 @@
 # For a machine with a GPU and nvcc, which need not reach a package registry.
 #
 #     sh tests/gpu.sh build [ARGUMENT...]  release build with CUDA in build/gpu; arguments go to CMake
-#     sh tests/gpu.sh first                12 decisive checks, then 10 figures, below 4 minutes
+#     sh tests/gpu.sh first                17 decisive checks, then 10 figures, below 5 minutes
 #     sh tests/gpu.sh check [NAME...]      all checks, below 8 minutes, or these
 #     sh tests/gpu.sh bench [SECTION...]   limits and rates as CSV, below 8 minutes, or the limits and
 #                                          these: memory kernels maps copies cells gaps; with the cells
@@ -13,6 +13,11 @@
 # minutes on a GPU is well used by
 #
 #     sh tests/gpu.sh build -DSLUICE_CUDA_ARCHITECTURES=90 first bench copies kernels
+#
+# or, where build/gpu was built elsewhere for that GPU and is brought along, by `first bench copies
+# kernels`. In the order of first, with the most seconds: bits of every kernel, loop, modes and
+# conversions (60 each, in practice below 10), orders and starvation (180), streams of callers, two
+# processes, memcheck (240), then the figures (30 each). What is not done after 285 s is skipped.
 #
 # A line for each check, PASS, FAIL or SKIP with a figure or the reason, as soon as it ends. Exit
 # code: 1 where something failed, 77 where there is no GPU, else 0. Only build builds.
@@ -28,7 +33,7 @@ cd "$(dirname "$0")/.."
 folder=${BUILD:-build/gpu}
 
 usage() {
-    sed -n '3,26s/^# \{0,1\}//p' "$0" >&2
+    sed -n '3,30s/^# \{0,1\}//p' "$0" >&2
     exit 2
 }
 

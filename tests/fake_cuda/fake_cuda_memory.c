@@ -87,6 +87,15 @@ cudaError_t cudaMalloc(void **address, size_t bytes)
     return fake_answer(error);
 }
 
+/* On a machine whose device memory the host can read, that is managed. */
+cudaError_t cudaMallocManaged(void **address, size_t bytes, unsigned int flags)
+{
+    if (!fake_host_reads() || flags != cudaMemAttachGlobal) {
+        fake_forbidden("cudaMallocManaged: the fake has not that");
+    }
+    return cudaMalloc(address, bytes);
+}
+
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
 {
     cudaError_t error = fake_call();

@@ -32,8 +32,9 @@ static int run_command(const char *command, char last[LINE])
     return WIFEXITED(code) ? WEXITSTATUS(code) : -1;
 }
 
-/* This very program, a short check of it, under compute-sanitizer. */
-static gpu_verdict sanitize(const char *tool, char *text)
+/* A program of this folder, with its arguments, under compute-sanitizer. */
+static gpu_verdict sanitize(const char *tool, const char *program, const char *arguments,
+                            char *text)
 {
     char folder[400];
     char command[700];
@@ -47,30 +48,68 @@ static gpu_verdict sanitize(const char *tool, char *text)
     }
     gpu_own_folder(folder, sizeof(folder));
     snprintf(command, sizeof(command),
-             "compute-sanitizer --tool %s --error-exitcode 9 '%s/sluice_gpu_check' --only "
-             "sinks_of_one 2>&1",
-             tool, folder);
+             "compute-sanitizer --tool %s --error-exitcode 9 '%s/%s' %s 2>&1", tool, folder,
+             program, arguments);
     code = run_command(command, last);
     if (strstr(last, refused) != NULL) {
         return gpu_say(text, GPU_SKIP, "compute-sanitizer: %s", last);
     }
     NEED(code == 0, "%s ends with %d: %s", tool, code, last);
-    return gpu_say(text, GPU_PASS, "sinks_of_one without an error");
+    return gpu_say(text, GPU_PASS, "%s %s without an error", program, arguments);
 }
 
 gpu_verdict check_memcheck(char *text)
 {
-    return sanitize("memcheck", text);
+    return sanitize("memcheck", "sluice_gpu_check", "--only sinks_of_one", text);
 }
 
 gpu_verdict check_racecheck(char *text)
 {
-    return sanitize("racecheck", text);
+    return sanitize("racecheck", "sluice_gpu_check", "--only sinks_of_one", text);
 }
 
 gpu_verdict check_synccheck(char *text)
 {
-    return sanitize("synccheck", text);
+    return sanitize("synccheck", "sluice_gpu_check", "--only sinks_of_one", text);
+}
+
+/* Windows read single bytes, words and units, at every offset. */
+gpu_verdict check_kernel_bits_memcheck(char *text)
+{
+    return sanitize("memcheck", "sluice_gather_bits", "-s getnext_windows", text);
+}
+
+/* Every gather kernel over the cases of the unit tests, against the C bodies. */
+gpu_verdict check_kernel_bits(char *text)
+{
+    char folder[400];
+    char command[500];
+    char last[LINE];
+    int code;
+
+    gpu_own_folder(folder, sizeof(folder));
+    snprintf(command, sizeof(command), "'%s/sluice_gather_bits' 2>&1", folder);
+    code = run_command(command, last);
+    NEED(code == 0, "sluice_gather_bits ends with %d: %s", code, last);
+    return gpu_say(text, GPU_PASS, "suites of all gather kernels: %s", last);
+}
+
+/* Two processes train on the GPU at the same time, each as if it were alone. */
+gpu_verdict check_two_processes(char *text)
+{
+    char folder[400];
+    char command[1000];
+    char last[LINE];
+    int code;
+
+    gpu_own_folder(folder, sizeof(folder));
+    snprintf(command, sizeof(command),
+             "{ '%s/sluice_gpu_check' --only loop & p=$!; '%s/sluice_gpu_check' --only loop; a=$?; "
+             "wait $p; b=$?; [ $a = 0 ] && [ $b = 0 ]; } 2>&1",
+             folder, folder);
+    code = run_command(command, last);
+    NEED(code == 0, "one of two processes fails: %s", last);
+    return gpu_say(text, GPU_PASS, "both: %s", last);
 }
 
 /* These checks have the library in them; a program of a user's has it beside its own CUDA runtime,

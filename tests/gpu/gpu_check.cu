@@ -5,7 +5,7 @@
  *
  *     sluice_gpu_check              all checks, each in a process of its own, below 8 minutes
  *     sluice_gpu_check NAME...      these, in this order
- *     sluice_gpu_check --first      twelve that decide, then ten figures, below 4 minutes
+ *     sluice_gpu_check --first      17 that decide, then ten figures, below 5 minutes
  *     sluice_gpu_check --list       all names; --list --first: those of --first
  *     sluice_gpu_check --only NAME  one, in this process and environment
  *
@@ -48,6 +48,10 @@ static const gpu_check checks[] = {
     {"train_nccl", "", 60, check_train_nccl},
     {"channel", "", 60, check_channel},
     {"channel_beside_a_capture", "", 30, check_capture_beside},
+    {"channel_held_maps", "", 60, check_held_maps},
+    {"capture_refusals", "", 30, check_capture_refusals},
+    {"kernel_bits", "", 60, check_kernel_bits},
+    {"two_processes", "", 60, check_two_processes},
     {"stop_within_a_step", "", 40, check_stop},
     {"stop_while_starved", "", 40, check_stop_starved},
     {"trainer_sleeps", "", 30, check_trainer_sleeps},
@@ -73,12 +77,14 @@ static const gpu_check checks[] = {
     {"content_medium", "", 60, check_content_medium},
     {"content_large", "", 60, check_content_large},
     {"memcheck", "", 90, check_memcheck},
+    {"kernel_bits_memcheck", "", 120, check_kernel_bits_memcheck},
     {"racecheck", "", 60, check_racecheck},
     {"synccheck", "", 60, check_synccheck},
 };
 
-/* What a first run on a machine must tell, the most important first: twelve checks, ten figures. */
+/* What a first run on a machine must tell, the most important first: 17 checks, ten figures. */
 static const char *const first[] = {
+    "kernel_bits",
     "loop",
     "modes",
     "conversions",
@@ -91,6 +97,10 @@ static const char *const first[] = {
     "conditional_set_upstream",
     "one_connection_and_blocking",
     "channel",
+    "channel_held_maps",
+    "capture_refusals",
+    "two_processes",
+    "kernel_bits_memcheck",
     "loop_steps",
     "copies_with_words",
     "gather_rate",
@@ -107,7 +117,7 @@ enum {
     COUNT = sizeof(checks) / sizeof(checks[0]),
     FIRST = sizeof(first) / sizeof(first[0]),
     ALL_SECONDS = 470,
-    FIRST_SECONDS = 225
+    FIRST_SECONDS = 285
 };
 
 static const char *const words[] = {"PASS", "FAIL", "SKIP"};

@@ -19,7 +19,8 @@ gpu_check_fn check_content_brief, check_content_small, check_content_medium, che
 
 /* check_programs.cu */
 gpu_check_fn check_memcheck, check_racecheck, check_synccheck, check_shared_library,
-    check_device_warp, check_train_nccl;
+    check_device_warp, check_train_nccl, check_kernel_bits, check_kernel_bits_memcheck,
+    check_two_processes;
 
 /* check_publish.cu */
 gpu_check_fn check_publish_order;
@@ -36,6 +37,9 @@ gpu_check_fn check_loop_steps, check_short_loop_steps, check_graph_steps, check_
 
 /* check_channel.cu */
 gpu_check_fn check_channel, check_capture_beside;
+
+/* check_held.cu, check_refusals.cu */
+gpu_check_fn check_held_maps, check_capture_refusals;
 
 /* check_convnet.cu */
 gpu_check_fn check_convnet_step, check_convnet_captured;

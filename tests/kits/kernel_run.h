@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs what a kernel of GetNext does, for suites: the C bodies or, with SLI_PTX, what nvcc makes of
- * them (tests/ptx). A suite may define GATHER_LOADS and GATHER_STORES before, for words of 4 bytes
- * that are loaded and of 16 that are stored.
+ * them (tests/ptx) or, with SLI_GPU, the gather kernels on a GPU, whose accesses are not seen. A
+ * suite may define GATHER_LOADS and GATHER_STORES before, for words of 4 bytes that are loaded and
+ * of 16 that are stored.
  */
 #ifndef SLUICE_TEST_KERNEL_RUN_H
 #define SLUICE_TEST_KERNEL_RUN_H
 
 #include "cuda/getnext_gather.h"
+#include "testing.h"
+
+/* True, and the test is skipped: kernels run whose accesses no hook and no protected page sees. */
+static inline bool kernel_run_is_blind(void)
+{
+#if defined(SLI_GPU)
+    t_skip("the accesses of a GPU are not seen");
+    return true;
+#else
+    return false;
+#endif
+}
 
 #if defined(SLI_PTX)
 #include "ptx_kit.h"
@@ -43,6 +56,9 @@ static inline bool run_next(const sli_getnext *g)
     return ptx_kit_control("sli_kernel_next", g, &kernel_run_host);
 }
 #endif
+#elif defined(SLI_GPU)
+#include "gpu_gather_run.h"
+#define run_gather_thread gpu_gather_thread
 #else
 #define run_gather_thread gather_thread
 #define run_begin         getnext_begin
