@@ -88,7 +88,7 @@ static sluice_status read_index(verify_shard *shard, bool has_index,
         if (st == SLUICE_OK) {
             compare_index(shard, &kept, path, reporter);
             shard_index_free(&kept);
-        } else if (st == SLUICE_E_UNSUPPORTED) { /* of an older version: it is made again */
+        } else if (st == SLUICE_E_UNSUPPORTED) { /* version 1, without a stamp: made again */
             st = SLUICE_OK;
         } else {
             st = report_error(reporter, path, st);

@@ -130,8 +130,9 @@ sluice_status shard_index_write(const shard_index *index, const shard_fields *fi
 
 /*
  * Reads the index file of a shard of shard_size bytes; the caller compares stamp or content. E_IO:
- * the file cannot be read; E_CORRUPT: it is not an index, is damaged, or was built for another
- * shard or other fields; E_UNSUPPORTED: it is of another version. Also returns E_NO_MEMORY.
+ * the file cannot be read; E_CORRUPT: it is not an index, is damaged, of an unknown version, or was
+ * built for another shard or other fields; E_UNSUPPORTED: it is of version 1, which has no stamp,
+ * and is not bound by content. Also returns E_NO_MEMORY.
  */
 sluice_status shard_index_read(const char *path, uint64_t shard_size, const shard_fields *fields,
                                shard_index *index_out);
@@ -148,7 +149,8 @@ sluice_status shard_index_path(const char *shard, const shard_fields *fields, ch
  * Returns the index of the open shard fd: a stored index if it is bound to this file, else one that
  * is built now and stored.
  *
- * The index is stored in `folder`; is_unkept is set if that fails. With folder NULL it is stored
+ * The index is stored in `folder`; is_unkept is set if that fails. An index of a shard that changes
+ * meanwhile is not stored, which is logged. With folder NULL it is stored
  * next to the shard or, failing that, in ${XDG_CACHE_HOME:-~/.cache}/sluice. With folder "none" it
  * is built but not stored. Returns the errors of shard_index_build(), E_IO or E_NO_MEMORY.
  */

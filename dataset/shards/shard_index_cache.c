@@ -198,6 +198,21 @@ static bool store_index(const shard_index *index, const char *shard, const shard
     return false;
 }
 
+/* True if the shard is as it was before its index was built. */
+static bool is_unchanged(int fd, const char *shard, const struct stat *before)
+{
+    struct stat now;
+
+    if (fstat(fd, &now) == 0 && shard_stamp(&now) == shard_stamp(before)) {
+        return true;
+    }
+    sli_log(SLUICE_LOG_WARN,
+            "%s was changed while its index was built: the index is not stored, and samples of "
+            "this run may be wrong; start again when the shard is complete",
+            shard);
+    return false;
+}
+
 sluice_status shard_index_obtain(int fd, const char *shard, const shard_fields *fields,
                                  const char *folder, shard_index *index_out)
 {
@@ -227,8 +242,9 @@ sluice_status shard_index_obtain(int fd, const char *shard, const shard_fields *
         st = shard_index_build(fd, shard, fields, false, index_out);
         if (st == SLUICE_OK) {
             index_out->is_remade = is_other;
-            index_out->is_unkept =
-                !store_index(index_out, shard, fields, &places) && folder != NULL;
+            index_out->is_unkept = is_unchanged(fd, shard, &info) &&
+                                   !store_index(index_out, shard, fields, &places) &&
+                                   folder != NULL;
         }
     }
     free_places(&places);

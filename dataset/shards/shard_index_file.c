@@ -319,10 +319,12 @@ static sluice_status decode_index(const uint8_t *bytes, const index_parts *parts
     return SLUICE_OK;
 }
 
-static sluice_status other_version(const char *path, uint32_t version)
+static sluice_status unknown_version(const char *path, uint32_t version)
 {
-    return sli_fail(SLUICE_E_UNSUPPORTED, "the index %s is of version %u, must be %d", path,
-                    (unsigned)version, VERSION);
+    return sli_fail(SLUICE_E_CORRUPT,
+                    "the index %s is of version %u, and must be of version %d or %d; delete it, or "
+                    "read it with the version of Sluice that wrote it",
+                    path, (unsigned)version, WITHOUT_STAMP, VERSION);
 }
 
 static sluice_status check_and_decode(const uint8_t *bytes, size_t size, const char *path,
@@ -340,7 +342,7 @@ static sluice_status check_and_decode(const uint8_t *bytes, size_t size, const c
         return damaged_index(path, "is damaged: its checksum is wrong");
     }
     if (version != VERSION && version != WITHOUT_STAMP) {
-        return other_version(path, version);
+        return unknown_version(path, version);
     }
     if (sli_get_u64(bytes + 16) != shard_size) {
         return damaged_index(path, "is of a shard of another size");
@@ -353,7 +355,9 @@ static sluice_status check_and_decode(const uint8_t *bytes, size_t size, const c
     }
     st = decode_index(bytes, &parts, path, index);
     return st == SLUICE_OK && version == WITHOUT_STAMP && !shard_index_is_by_content(index)
-               ? other_version(path, version)
+               ? sli_fail(SLUICE_E_UNSUPPORTED,
+                          "the index %s is of version %d, which does not tell of which file it is",
+                          path, WITHOUT_STAMP)
                : st;
 }
 

@@ -17,6 +17,7 @@
 #include "jpeg_walk.h"
 #include "ordered_run.h"
 #include "pack_kit.h"
+#include "shard_kit.h"
 #include "testing.h"
 
 static void a_pack_that_is_stopped_anywhere_comes_to_the_same_bytes(void)
@@ -307,6 +308,38 @@ static void want_of_memory_ends_a_check(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Its checksum is right, and so is all else of it. */
+static void an_index_of_an_unknown_version_is_a_problem(void)
+{
+    const char *top = t_folder();
+    const char *whole = folder_named(top, "whole");
+    char index[1024];
+    sluice_dataset *dataset = pictures(folder_named(top, "src"));
+    sluice_pack_config config = config_of(dataset, whole);
+    sluice_verify_config check;
+    uint8_t bytes[8000];
+    size_t size;
+
+    if (!can_pack()) {
+        T_SKIP("no libarchive");
+    }
+    T_OK(sluice_pack(&config, NULL));
+    sluice_verify_config_init(&check);
+    check.path = whole;
+    snprintf(index, sizeof(index), "%s/shard-000000.tar.sluice", whole);
+    size = read_file_bytes(index, bytes, sizeof(bytes));
+    for (uint64_t version = 0; version < 5; version++) {
+        sluice_verify_stats stats = {.struct_size = sizeof(stats)};
+        const bool is_known = version == 1 || version == 2;
+
+        put_in_index(bytes, size, 8, version, 4);
+        t_write_file(index, bytes, size);
+        T_STATUS(sluice_pack_verify(&check, &stats), is_known ? SLUICE_OK : SLUICE_E_CORRUPT);
+        T_EQ(stats.problems, is_known ? 0 : 1);
+    }
+    sluice_dataset_destroy(dataset);
+}
+
 /* ---- ordered runs -------------------------------------------------------------------------- */
 
 typedef struct counting {
@@ -426,6 +459,7 @@ const t_test pack_tests[] = {
     T_TEST(raw_pixels_of_gray_files_are_the_same_in_every_mode),
     T_TEST(want_of_memory_ends_a_pack_that_can_go_on),
     T_TEST(want_of_memory_ends_a_check),
+    T_TEST(an_index_of_an_unknown_version_is_a_problem),
     T_TEST(items_are_taken_in_order_within_a_budget),
     T_TEST(an_error_comes_after_all_items_before_it),
     T_END,

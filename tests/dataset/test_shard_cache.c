@@ -225,6 +225,41 @@ static void labels_of_the_shard_before_are_not_taken(void)
     }
 }
 
+static void rewrite_shard(const char *message, void *user)
+{
+    if (strstr(message, "it is not used") != NULL) {
+        set_time(user, 3000, 0);
+    }
+}
+
+/* Between the look at its stamp and the walk. */
+static void the_index_of_a_shard_that_changes_is_not_stored(void)
+{
+    kept_shard s = make_kept_shard();
+    shard_index index = {0};
+    uint8_t before[2000];
+    uint8_t after[2000];
+    size_t size;
+    int fd;
+
+    index = obtained(s.path, NULL);
+    shard_index_free(&index);
+    size = read_file_bytes(s.index, before, sizeof(before));
+    set_time(s.path, 2000, 0);
+    fd = open(s.path, O_RDONLY | O_CLOEXEC);
+    T_TRUE(fd >= 0);
+    sluice_log_set_level(SLUICE_LOG_INFO);
+    kit_log_start(rewrite_shard, s.path);
+    T_OK(shard_index_obtain(fd, s.path, &shard_default_fields, NULL, &index));
+    T_CONTAINS(kit_log_stop(), "was changed while its index was built");
+    sluice_log_set_level(SLUICE_LOG_WARN);
+    close(fd);
+    T_EQ(index.count, 3);
+    shard_index_free(&index);
+    T_EQ(read_file_bytes(s.index, after, sizeof(after)), size);
+    T_EQ(memcmp(before, after, size), 0);
+}
+
 static void an_index_of_an_older_version_is_made_anew(void)
 {
     const kept_shard s = make_kept_shard();
@@ -239,7 +274,7 @@ static void an_index_of_an_older_version_is_made_anew(void)
     t_write_file(s.index, bytes, size);
     index = obtained(s.path, NULL);
     T_TRUE(index.is_remade);
-    T_CONTAINS(said, "is of version 1, must be 2");
+    T_CONTAINS(said, "is of version 1, which does not tell of which file it is");
     shard_index_free(&index);
     T_EQ(read_file_bytes(s.index, bytes, sizeof(bytes)), size);
     T_EQ(bytes[8], 2);
@@ -591,6 +626,7 @@ const t_test shard_cache_tests[] = {
     T_TEST(a_damaged_index_is_made_anew),
     T_TEST(a_shard_with_another_stamp_is_walked_again),
     T_TEST(labels_of_the_shard_before_are_not_taken),
+    T_TEST(the_index_of_a_shard_that_changes_is_not_stored),
     T_TEST(an_index_of_an_older_version_is_made_anew),
     T_TEST(a_copied_pack_keeps_its_index),
     T_TEST(an_index_of_another_pack_is_found_out),

@@ -282,7 +282,9 @@ static void an_index_that_lies_is_refused(void)
         put_in_index(changed, size, 8, version, 4);
         t_write_file(path, changed, size);
         T_STATUS(shard_index_read(path, tar.size, &shard_default_fields, &back),
-                 version == 2 ? SLUICE_OK : SLUICE_E_UNSUPPORTED);
+                 version == 2   ? SLUICE_OK
+                 : version == 1 ? SLUICE_E_UNSUPPORTED
+                                : SLUICE_E_CORRUPT);
         shard_index_free(&back);
     }
     for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
