@@ -128,6 +128,11 @@ static sluice_status check_type(const npy_header *header, uint32_t most)
                         "it has no elements, so a column of its shape has none; NAME:FIELD[N] "
                         "reads arrays of 0 to N rows");
     }
+    if (most > 0 && header->row_bytes > WEB_MOST_ROW) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "a row of it has %llu bytes, and must have at most %d",
+                        (unsigned long long)header->row_bytes, WEB_MOST_ROW);
+    }
     return most * header->row_bytes <= WEB_MOST_ROW
                ? SLUICE_OK
                : sli_fail(SLUICE_E_UNSUPPORTED,

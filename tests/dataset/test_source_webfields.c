@@ -361,6 +361,31 @@ static void arrays_may_differ_in_their_rows(void)
 }
 
 /* NAME:npy[N]@ROWS, for what belongs to boxes: as many rows in each sample, and no length. */
+/* The product of [N] and the bytes of a row of the second shape has more than 64 bits. */
+static void rows_that_are_too_large_are_refused(void)
+{
+    static const struct {
+        const char *shape;
+        const char *fields;
+        const char *words;
+    } cases[] = {
+        {"(0, 4194304)", "fields=v:npy[5]", "[N] must be at most 4"},
+        {"(0, 288230376151711744)", "fields=v:npy[16]",
+         "a row of it has 1152921504606846976 bytes, and must have at most 67108864"},
+    };
+    const char *path = t_path(t_folder(), "a.tar");
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint8_t npy[1200];
+        tar_maker tar = {0};
+
+        tar_add(&tar, "0.npy", '0', npy, npy_bytes(npy, cases[i].shape, 0, 0));
+        tar_write(&tar, path);
+        tar_free(&tar);
+        check_fails(path, cases[i].fields, SLUICE_E_UNSUPPORTED, cases[i].words);
+    }
+}
+
 static void arrays_may_have_the_rows_of_another_one(void)
 {
     static const char *const dicts[3][2] = {
@@ -516,6 +541,7 @@ const t_test source_webfields_tests[] = {
     T_TEST(bad_members_are_bad_samples),
     T_TEST(numbers_and_fortran_order_are_read),
     T_TEST(arrays_may_differ_in_their_rows),
+    T_TEST(rows_that_are_too_large_are_refused),
     T_TEST(arrays_may_have_the_rows_of_another_one),
     T_TEST(members_that_are_there_twice_are_bad_samples),
     T_TEST(a_shard_that_is_cut_off_is_refused),
