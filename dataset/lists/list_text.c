@@ -93,17 +93,3 @@ sluice_status list_copy_field(const list_field *field, char *text, size_t size)
     text[length] = '\0';
     return SLUICE_OK;
 }
-
-void list_place(const list_cursor *cursor, const char *at, uint64_t *line_out, uint64_t *column_out)
-{
-    const char *line = cursor->begin;
-
-    *line_out = 1;
-    for (const char *c = cursor->begin; c < at; c++) {
-        if (*c == '\n') {
-            (*line_out)++;
-            line = c + 1;
-        }
-    }
-    *column_out = (uint64_t)(at - line) + 1;
-}

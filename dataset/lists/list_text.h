@@ -22,7 +22,6 @@ typedef struct list_field {
 
 /* A position in the text of a list. */
 typedef struct list_cursor {
-    const char *begin; /* beginning of the text */
     const char *at;
     const char *end;
     char separator;
@@ -43,9 +42,5 @@ sluice_status list_next_field(list_cursor *cursor, list_field *field_out, bool *
  * copy does not fit, or the field contains a zero byte.
  */
 sluice_status list_copy_field(const list_field *field, char *text, size_t size);
-
-/* Returns the line and column, both from 1, of a position in the text. */
-void list_place(const list_cursor *cursor, const char *at, uint64_t *line_out,
-                uint64_t *column_out);
 
 #endif

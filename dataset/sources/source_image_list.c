@@ -20,6 +20,7 @@
 #include "folder_pairs.h"
 #include "left_out.h"
 #include "list_columns.h"
+#include "list_lines.h"
 #include "log_int.h"
 #include "plain_file.h"
 #include "root_folder.h"
@@ -38,6 +39,7 @@ typedef struct image_list_args {
 typedef struct image_list {
     char *text; /* text of the whole list */
     size_t size;
+    list_lines lines;
     char separator;
     int root_fd;       /* folder that relative paths refer to */
     uint64_t *records; /* offset of each record in the text */
@@ -54,6 +56,7 @@ static void list_close(void *source)
     if (list->root_fd >= 0) {
         close(list->root_fd);
     }
+    list_lines_free(&list->lines);
     sli_free(list->records);
     sli_free(list->text);
     sli_free(list);
@@ -98,7 +101,7 @@ static sluice_status load_text(image_list *list, const char *path)
 
 static list_cursor cursor_at(const image_list *list, uint64_t offset)
 {
-    return (list_cursor){list->text, list->text + offset, list->text + list->size, list->separator};
+    return (list_cursor){list->text + offset, list->text + list->size, list->separator};
 }
 
 /*
@@ -246,12 +249,11 @@ typedef struct bad_records {
 /* Prepends the position to the last error. */
 static sluice_status add_place(const image_list *list, const char *at, sluice_status status)
 {
-    const list_cursor cursor = cursor_at(list, 0);
     uint64_t line;
     uint64_t column;
     sli_error error;
 
-    list_place(&cursor, at, &line, &column);
+    list_lines_find(&list->lines, at, &line, &column);
     sli_error_take(status, &error);
     return sli_fail(status, "%llu:%llu: %s", (unsigned long long)line, (unsigned long long)column,
                     error.text);
@@ -388,7 +390,8 @@ static sluice_status open_list(image_list *list, const image_list_args *args)
         sli_error_take(st, &error);
         return sli_fail(st, "image_list: %s: %.700s", args->file, error.text);
     }
-    return find_records(list, args->file);
+    st = list_lines_init(&list->lines, list->text, list->size);
+    return st == SLUICE_OK ? find_records(list, args->file) : st;
 }
 
 static sluice_status list_open(const void *opaque, void **source_out)
@@ -423,7 +426,8 @@ static uint64_t list_memory(const void *source)
 {
     const image_list *list = source;
 
-    return sizeof(*list) + list->size + list->capacity * sizeof(*list->records);
+    return sizeof(*list) + list->size + list->capacity * sizeof(*list->records) +
+           list->lines.blocks * sizeof(*list->lines.before);
 }
 
 /* Writes the path of a sample's first image, or the sample's number if it has no image. */

@@ -3,13 +3,14 @@
 #include <stdlib.h>
 
 #include "list_columns.h"
+#include "list_lines.h"
 #include "testing.h"
 
 /* All fields of a text: "a|b/c|d" for two records of two. */
 static const char *fields_of(const char *text, char separator)
 {
     static char out[400];
-    list_cursor cursor = {text, text, text + strlen(text), separator};
+    list_cursor cursor = {text, text + strlen(text), separator};
 
     out[0] = '\0';
     while (list_begin_record(&cursor)) {
@@ -43,17 +44,51 @@ static void records_are_taken_apart(void)
     T_CONTAINS(fields_of("\"a\" ,b", ','), "after a closing quote");
 }
 
+static void check_place(const list_lines *lines, size_t at, uint64_t line, uint64_t column)
+{
+    uint64_t found_line;
+    uint64_t found_column;
+
+    list_lines_find(lines, lines->text + at, &found_line, &found_column);
+    T_EQ(found_line, line);
+    T_EQ(found_column, column);
+}
+
 static void places_are_lines_and_columns(void)
 {
-    const char *text = "ab\n\ncd,ef\n";
-    const list_cursor cursor = {text, text, text + strlen(text), ','};
-    uint64_t line;
-    uint64_t column;
+    list_lines lines;
 
-    list_place(&cursor, text, &line, &column);
-    T_TRUE(line == 1 && column == 1);
-    list_place(&cursor, strstr(text, "ef"), &line, &column);
-    T_TRUE(line == 3 && column == 4);
+    T_OK(list_lines_init(&lines, "ab\n\ncd,ef\n", 10));
+    check_place(&lines, 0, 1, 1);
+    check_place(&lines, 2, 1, 3);
+    check_place(&lines, 3, 2, 1);
+    check_place(&lines, 7, 3, 4);
+    check_place(&lines, 10, 4, 1);
+    list_lines_free(&lines);
+    T_OK(list_lines_init(&lines, "", 0));
+    check_place(&lines, 0, 1, 1);
+    list_lines_free(&lines);
+}
+
+/* Lines of 7 bytes, then one of 20000. */
+static void places_are_found_anywhere_in_a_long_text(void)
+{
+    enum { LINES = 6000, SIZE = 7 * LINES + 20000 };
+    char *text = malloc(SIZE);
+    list_lines lines;
+
+    memset(text, 'x', SIZE);
+    for (int i = 1; i <= LINES; i++) {
+        text[7 * i - 1] = '\n';
+    }
+    T_OK(list_lines_init(&lines, text, SIZE));
+    for (size_t at = 0; at <= SIZE; at++) {
+        const size_t line = at / 7 < LINES ? at / 7 : LINES;
+
+        check_place(&lines, at, line + 1, at - 7 * line + 1);
+    }
+    list_lines_free(&lines);
+    free(text);
 }
 
 static void headers_name_columns(void)
@@ -190,7 +225,11 @@ static void bad_fields_are_refused(void)
 }
 
 const t_test list_text_tests[] = {
-    T_TEST(records_are_taken_apart), T_TEST(places_are_lines_and_columns),
-    T_TEST(headers_name_columns),    T_TEST(numbers_are_exact),
-    T_TEST(bad_fields_are_refused),  T_END,
+    T_TEST(records_are_taken_apart),
+    T_TEST(places_are_lines_and_columns),
+    T_TEST(places_are_found_anywhere_in_a_long_text),
+    T_TEST(headers_name_columns),
+    T_TEST(numbers_are_exact),
+    T_TEST(bad_fields_are_refused),
+    T_END,
 };

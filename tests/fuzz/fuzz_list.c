@@ -40,7 +40,7 @@ static void parse_record(const list_columns *columns, list_cursor *cursor)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *text = (const char *)data;
-    list_cursor cursor = {text, text, text + size, size % 2 == 0 ? '\t' : ','};
+    list_cursor cursor = {text, text + size, size % 2 == 0 ? '\t' : ','};
     list_columns columns = {.schema = {.image = -1}};
     bool last = !list_begin_record(&cursor);
 
