@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "status_int.h"
 
@@ -50,21 +51,26 @@ box_verdict box_judge(float *box, float width, float height)
 sluice_status box_fail(box_verdict verdict, const char *name, uint64_t number, const float *box,
                        float width, float height)
 {
+    char which[32] = "the box";
+
+    if (number > 0) {
+        snprintf(which, sizeof(which), "box %" PRIu64, number);
+    }
     if (verdict == BOX_INVALID) {
-        return sli_fail(
-            SLUICE_E_CORRUPT,
-            "%s: box %" PRIu64 ", %g,%g,%g,%g, must be x0,y0,x1,y1 with finite numbers, "
-            "x0 <= x1 and y0 <= y1",
-            name, number, (double)box[0], (double)box[1], (double)box[2], (double)box[3]);
+        return sli_fail(SLUICE_E_CORRUPT,
+                        "%s: %s, %g,%g,%g,%g, must be x0,y0,x1,y1 with finite numbers, "
+                        "x0 <= x1 and y0 <= y1",
+                        name, which, (double)box[0], (double)box[1], (double)box[2],
+                        (double)box[3]);
     }
     return width > 0 && height > 0
                ? sli_fail(SLUICE_E_CORRUPT,
-                          "%s: box %" PRIu64 ", %g,%g,%g,%g, is wholly outside its image of %gx%g",
-                          name, number, (double)box[0], (double)box[1], (double)box[2],
-                          (double)box[3], (double)width, (double)height)
+                          "%s: %s, %g,%g,%g,%g, is wholly outside its image of %gx%g", name, which,
+                          (double)box[0], (double)box[1], (double)box[2], (double)box[3],
+                          (double)width, (double)height)
                : sli_fail(SLUICE_E_CORRUPT,
-                          "%s: box %" PRIu64 ", %g,%g,%g,%g, is wholly outside its image, which "
+                          "%s: %s, %g,%g,%g,%g, is wholly outside its image, which "
                           "begins at 0,0",
-                          name, number, (double)box[0], (double)box[1], (double)box[2],
+                          name, which, (double)box[0], (double)box[1], (double)box[2],
                           (double)box[3]);
 }

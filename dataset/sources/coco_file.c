@@ -22,7 +22,8 @@ typedef struct coco_reader {
     json_walk walk;
     coco_lists lists;
     json_place place;      /* for errors: of the element that is added; line 0: use the cursor's */
-    char where[64];        /* the element that is read, for messages: "annotations[7]: " */
+    uint64_t number;       /* index of the element that is read */
+    char where[64];        /* that element, for messages: "annotations[7]: " */
     uint64_t text_numbers; /* whole numbers that are texts */
 } coco_reader;
 
@@ -226,7 +227,7 @@ static sluice_status get_crowd(coco_reader *reader, const json_t *element, uint3
 static sluice_status add_annotation(coco_reader *reader, const json_t *element)
 {
     coco_lists *lists = &reader->lists;
-    listed_box box = {.place = reader->place};
+    listed_box box = {.number = (uint32_t)reader->number, .place = reader->place};
     listed_box *grown;
     sluice_status st = get_crowd(reader, element, &box.crowd);
 
@@ -375,6 +376,7 @@ static sluice_status read_list(coco_reader *reader, const struct coco_list *list
     for (uint64_t number = 0; st == SLUICE_OK; number++) {
         json_t *element;
 
+        reader->number = number;
         reader->where[0] = '\0';
         reader->place.line = 0;
         st = json_walk_next(&reader->walk, ']', number == 0, &more);

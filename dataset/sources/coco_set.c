@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "coco_set.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,18 +206,13 @@ static sluice_status count_box(set_maker *maker, const listed_box *from)
     if (verdict == BOX_OUTSIDE || verdict == BOX_INVALID) {
         const listed_image *listed = &maker->lists->images[image];
 
-        st = box_fail(verdict, "bbox", set->images[image].count + 1, from->corners,
-                      (float)listed->width, (float)listed->height);
+        char name[32];
+
+        snprintf(name, sizeof(name), "annotations[%" PRIu32 "]", from->number);
+        st = box_fail(verdict, name, 0, from->corners, (float)listed->width, (float)listed->height);
         return mark_bad(maker, image, from->place, st);
     }
-    if (verdict == BOX_EMPTY) {
-        count_change(&set->dropped, from->place);
-        return SLUICE_OK;
-    }
-    if (verdict == BOX_CLIPPED) {
-        count_change(&set->clipped, from->place);
-    }
-    set->images[image].count++;
+    set->images[image].count += verdict != BOX_EMPTY;
     return SLUICE_OK;
 }
 
@@ -268,6 +264,22 @@ static sluice_status count_boxes(set_maker *maker)
     return st;
 }
 
+/* Stores a box of a good image, or counts it as dropped. */
+static void store_box(set_maker *maker, const listed_box *from, size_t image, coco_box *box)
+{
+    coco_set *set = &maker->set;
+    const box_verdict verdict = judge_box(maker, image, box);
+
+    if (verdict == BOX_EMPTY) {
+        count_change(&set->dropped, from->place);
+        return;
+    }
+    if (verdict == BOX_CLIPPED) {
+        count_change(&set->clipped, from->place);
+    }
+    set->boxes[set->images[image].first + set->images[image].count++] = *box;
+}
+
 /* Stores the boxes by image. count_boxes() has succeeded before. */
 static sluice_status store_boxes(set_maker *maker)
 {
@@ -288,8 +300,8 @@ static sluice_status store_boxes(set_maker *maker)
         if (st != SLUICE_OK) {
             return st;
         }
-        if (set->images[image].bad == 0 && judge_box(maker, image, &box) <= BOX_CLIPPED) {
-            set->boxes[set->images[image].first + set->images[image].count++] = box;
+        if (set->images[image].bad == 0) {
+            store_box(maker, &maker->lists->boxes[i], image, &box);
         }
     }
     return SLUICE_OK;

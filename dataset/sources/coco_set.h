@@ -33,7 +33,7 @@ typedef struct listed_box {
     int64_t category;
     float corners[4]; /* x0, y0, x1, y1 */
     uint32_t crowd;   /* iscrowd: 0 or 1 */
-    uint32_t unused;
+    uint32_t number;  /* its index in the file's list, modulo 2^32, for messages */
     json_place place;
 } listed_box;
 
@@ -72,7 +72,7 @@ typedef struct coco_bad {
     char text[240];
 } coco_bad;
 
-/* Boxes that were changed, and where the first one is. */
+/* Boxes of good images that were changed, and where the first one is. */
 typedef struct coco_changes {
     size_t count;
     json_place first;

@@ -214,6 +214,34 @@ static void rounded_and_empty_boxes_are_mended(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Boxes of bad images are neither; and a box has the number that it has in the file. */
+static void changed_boxes_of_bad_images_are_not_counted(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    const char *said;
+    char *text = NULL;
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    write_pair(folder, "b.ppm", "m.pgm");
+    dataset = coco_dataset(folder,
+                           "{" IMAGES "," CATEGORIES ",'annotations':[" //
+                           BOX(70, 9, "-9,-1,40.5,32") "},"             //
+                           BOX(70, 1, "3,4,0,9") "},"                   //
+                           BOX(70, 1, "50,4,5,1") "},"                  //
+                           BOX(-5, 1, "3,4,5,0") "},"                   //
+                           BOX(-5, 1, "-9,4,15,5") "}]}",
+                           "max_boxes=2 | decode | batch 1");
+    kit_log_start(NULL, NULL);
+    T_OK(sluice_dataset_explain(dataset, &text));
+    said = kit_log_stop();
+    T_CONTAINS(said, "annotations[2]: the box, 50,4,55,5, is wholly outside its image of 40x30");
+    T_CONTAINS(said, "c.json: 1 boxes without an area are dropped, the first at byte");
+    T_CONTAINS(said, "c.json: 1 boxes that reach beyond their image are clipped to it");
+    sluice_string_free(text);
+    sluice_dataset_destroy(dataset);
+}
+
 /* Checks that opening a file fails, with these words in the message. */
 static void check_file_refused(const char *folder, const char *json, sluice_status want,
                                const char *words)
@@ -297,7 +325,8 @@ static void bad_files_say_where(void)
     check_file_refused(folder, "\xFF\xFE{\x01", SLUICE_E_UNSUPPORTED,
                        "is UTF-16 and must be UTF-8");
     check_file_refused(folder, ONE_IMAGE("1e31,2,3,4"), SLUICE_E_CORRUPT, "must be x0,y0,x1,y1");
-    check_file_refused(folder, ONE_IMAGE("1,2,3,-4"), SLUICE_E_CORRUPT, "box 1, 1,2,4,-2, must be");
+    check_file_refused(folder, ONE_IMAGE("1,2,3,-4"), SLUICE_E_CORRUPT,
+                       "annotations[0]: the box, 1,2,4,-2, must be");
     check_file_refused(folder, ONE_IMAGE("41,2,3,4"), SLUICE_E_CORRUPT,
                        "all 1 images are bad; the first: byte ");
     check_file_refused(
@@ -432,6 +461,7 @@ const t_test source_coco_tests[] = {
     T_TEST(boxes_follow_as_those_of_a_list),
     T_TEST(other_forms_of_numbers_are_read),
     T_TEST(rounded_and_empty_boxes_are_mended),
+    T_TEST(changed_boxes_of_bad_images_are_not_counted),
     T_TEST(bad_files_say_where),
     T_TEST(large_and_deep_files_are_read_in_parts),
     T_TEST(missing_files_are_named),
