@@ -52,9 +52,9 @@ static inline void sluice_decode_config_init(sluice_decode_config *config)
 
 /**
  * Decodes JPEG files to RGB, with libjpeg-turbo's accurate integer DCT and smooth chroma, and PNG
- * files if the library was built with libpng. If a crop follows, a file is decoded only down to the
- * crop's lower edge, and a JPEG file with restart markers or an index only under the crop. The
- * pixels are those of a full decode.
+ * files if the library was built with libpng. If a crop follows, a JPEG file is decoded only down
+ * to the crop's lower edge, or only under the crop if it has restart markers or an index. PNG files
+ * are decoded as a whole. The pixels are those of a full decode.
  *
  * Grayscale, CMYK and YCCK files become RGB (or gray); transparent pixels are blended onto black. A
  * file that is corrupt or not an image makes a bad sample. A file of 16 bits per channel (PNG, or
