@@ -3,7 +3,7 @@
 # For a machine with a GPU and nvcc, which need not reach a package registry.
 #
 #     sh tests/gpu.sh build [ARGUMENT...]  release build with CUDA in build/gpu; arguments go to CMake
-#     sh tests/gpu.sh first                17 decisive checks, then 10 figures, below 5 minutes
+#     sh tests/gpu.sh first                17 decisive checks, then 11 figures, below 5 minutes
 #     sh tests/gpu.sh check [NAME...]      all checks, below 8 minutes, or these
 #     sh tests/gpu.sh bench [SECTION...]   limits and rates as CSV, below 8 minutes, or the limits and
 #                                          these: memory kernels maps copies cells gaps; with the cells

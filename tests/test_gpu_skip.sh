@@ -39,8 +39,8 @@ check "without a GPU it exits with 77" [ "$code" -eq 77 ]
 check "every check is skipped, with a reason" [ "$(lines '^SKIP [a-z0-9_]*: device cuda:0: ')" -eq "$count" ]
 check "it ends with numbers" [ "$(tail -n 1 "$tmp/out")" = "0 passed, 0 failed, $count skipped" ]
 run "$bin/sluice_gpu_check" --list --first
-check "17 checks and ten figures come first" [ "$code $(lines '^[a-z0-9_]*$')" = "0 27" ]
-check "all of them are checks, none twice" [ "$(sort -u "$tmp/out" | grep -cxf - "$tmp/names")" -eq 27 ]
+check "17 checks and 11 figures come first" [ "$code $(lines '^[a-z0-9_]*$')" = "0 28" ]
+check "all of them are checks, none twice" [ "$(sort -u "$tmp/out" | grep -cxf - "$tmp/names")" -eq 28 ]
 check "the kernels' bits are the first, figures come behind checks" named_in_order \
     kernel_bits loop modes conversions publish_order channel loop_steps copies_with_words gather_rate
 cp "$tmp/out" "$tmp/first"
@@ -110,10 +110,10 @@ check "gpu.sh refuses words behind first" [ "$code" -eq 2 ]
 build=$(cd "$build" && pwd)
 gpu_sh() { run env BUILD="$build" sh "$script" "$@"; }
 gpu_sh first
-check "gpu.sh first is skipped with the reason of each" [ "$code $(skips | wc -l)" = "77 27" ]
+check "gpu.sh first is skipped with the reason of each" [ "$code $(skips | wc -l)" = "77 28" ]
 gpu_sh check channel loop first bench copies
 check "gpu.sh runs several commands, each with its words" \
-    [ "$code $(skips | wc -l)" = "77 $((2 + 27 + 1))" ]
+    [ "$code $(skips | wc -l)" = "77 $((2 + 28 + 1))" ]
 gpu_sh check nothing first
 check "gpu.sh ends at a name that is none" [ "$code $(lines '^SKIP')" = "2 0" ]
 run env BUILD="$tmp/none" sh "$script" first
@@ -152,7 +152,7 @@ check "without Ninja CMake chooses" cmake_was '^cmake none: -S . -B '
 ln -s "$build/bin/sluice_gpu_check" "$tmp/fake/bin/sluice_gpu_check"
 with_fake_cmake build -DONE=1 first
 check "commands behind build are run, and are no words of CMake's" \
-    [ "$code $(lines '^SKIP') $(grep -c first "$tmp/cmake")" = "77 27 0" ]
+    [ "$code $(lines '^SKIP') $(grep -c first "$tmp/cmake")" = "77 28 0" ]
 echo 1 >"$tmp/builds"
 with_fake_cmake build first
 check "a build that fails is the end" [ "$code $(lines '^SKIP')" = "1 0" ]

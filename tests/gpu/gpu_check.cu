@@ -5,7 +5,7 @@
  *
  *     sluice_gpu_check              all checks, each in a process of its own, below 8 minutes
  *     sluice_gpu_check NAME...      these, in this order
- *     sluice_gpu_check --first      17 that decide, then ten figures, below 5 minutes
+ *     sluice_gpu_check --first      17 that decide, then 11 figures, below 5 minutes
  *     sluice_gpu_check --list       all names; --list --first: those of --first
  *     sluice_gpu_check --only NAME  one, in this process and environment
  *
@@ -52,6 +52,7 @@ static const gpu_check checks[] = {
     {"capture_refusals", "", 30, check_capture_refusals},
     {"kernel_bits", "", 60, check_kernel_bits},
     {"two_processes", "", 60, check_two_processes},
+    {"nvjpeg", "", 60, check_nvjpeg},
     {"stop_within_a_step", "", 40, check_stop},
     {"stop_while_starved", "", 40, check_stop_starved},
     {"trainer_sleeps", "", 30, check_trainer_sleeps},
@@ -82,7 +83,7 @@ static const gpu_check checks[] = {
     {"synccheck", "", 60, check_synccheck},
 };
 
-/* What a first run on a machine must tell, the most important first: 17 checks, ten figures. */
+/* What a first run on a machine must tell, the most important first: 17 checks, 11 figures. */
 static const char *const first[] = {
     "kernel_bits",
     "loop",
@@ -111,6 +112,7 @@ static const char *const first[] = {
     "pull_steps",
     "step_gaps_beside_busy_cores",
     "trainer_sleeps",
+    "nvjpeg",
 };
 
 enum {

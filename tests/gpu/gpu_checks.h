@@ -38,8 +38,8 @@ gpu_check_fn check_loop_steps, check_short_loop_steps, check_graph_steps, check_
 /* check_channel.cu */
 gpu_check_fn check_channel, check_capture_beside;
 
-/* check_held.cu, check_refusals.cu */
-gpu_check_fn check_held_maps, check_capture_refusals;
+/* check_held.cu, check_refusals.cu, check_nvjpeg.cu */
+gpu_check_fn check_held_maps, check_capture_refusals, check_nvjpeg;
 
 /* check_convnet.cu */
 gpu_check_fn check_convnet_step, check_convnet_captured;
