@@ -18,6 +18,23 @@ enum { CANDIDATES_NS = 100000 };
 /* ---- candidates ------------------------------------------------------------------------------ */
 
 /*
+ * Applies the error policy to a candidate of bucket without a length. If the run goes on, it gets a
+ * row as one of length 0, and load_row() loads it again and handles the error, unless it is
+ * dropped.
+ */
+static void handle_bad_length(kept_worker *w, const kept_claim *claim, uint32_t i, sluice_status st)
+{
+    const row_task task = {.pass = claim->pass, .sample = w->samples[i]};
+
+    st = engine_bad_item(w->engine, w->loader, &task, st);
+    if (st != SLUICE_OK) {
+        sli_error_take(st, &w->error);
+        w->choice.error = &w->error;
+        w->choice.keeps[i] = false;
+    }
+}
+
+/*
  * Calls the filters for candidates, up to and including the first one that fails. Returns the
  * number of candidates processed.
  */
@@ -28,7 +45,7 @@ static uint32_t call_filters(kept_worker *w, const kept_claim *claim)
     uint32_t count = 0;
 
     w->bad = KEPT_MOST;
-    while (count < claim->count && w->bad == KEPT_MOST) {
+    while (count < claim->count && w->bad == KEPT_MOST && w->choice.error == NULL) {
         const uint32_t i = count++;
         sample_row row;
         sluice_status st;
@@ -44,8 +61,7 @@ static uint32_t call_filters(kept_worker *w, const kept_claim *claim)
         w->choice.keeps[i] = st != SLUICE_OK || !w->loader->dropped; /* a bad sample takes a turn */
         w->choice.buckets[i] = st == SLUICE_OK ? (uint8_t)w->loader->bucket : 0;
         if (st != SLUICE_OK && details->bucket.count > 0) {
-            /* load_row() loads the sample again and handles the error, unless it is dropped. */
-            engine_note_failure(w->engine, w->loader, w->samples[i]);
+            handle_bad_length(w, claim, i, st);
         } else if (st != SLUICE_OK) {
             sli_error_take(st, &w->error);
             w->bad_stage = w->loader->stage;
@@ -153,7 +169,7 @@ static bool work_on_part(kept_worker *w, kept_claim *claim)
     } else {
         part.count = details->pack.seq > 0 ? kept_load_documents(w, &part) : call_filters(w, &part);
     }
-    part.ends_pass = claim->ends_pass && part.count == claim->count;
+    part.ends_pass = claim->ends_pass && part.count == claim->count && w->choice.error == NULL;
     if (!kept_rows_choose(w->engine->kept, &part, &w->choice)) {
         claim->count = 0; /* the next kept_rows_take() returns the reason */
         return true;

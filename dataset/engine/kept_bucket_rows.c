@@ -100,7 +100,7 @@ static sluice_status load_held(kept_worker *w, const kept_claim *claim)
     if (is_zero) {
         engine_zero_row(w->engine, &task.row);
     }
-    w->choice.keeps[0] = is_zero || !loader->dropped;
+    w->choice.keeps[0] = st == SLUICE_OK && (is_zero || !loader->dropped);
     w->choice.buckets[0] = is_zero ? 0 : (uint8_t)loader->bucket;
     return st;
 }

@@ -274,17 +274,24 @@ static void bad_samples_are_replaced_in_their_bucket(void)
     }
 }
 
+/* In the order of the pass: batches that are full before it are steps, and no others. */
 static void a_bad_sample_ends_the_run(void)
 {
-    for (int i = 0; i < 3; i++) {
-        const bucket_case c = {"take 60", "tokens_length", false, 2, true, 1};
+    for (uint64_t bad = 0; bad < 3 * 60; bad += 3) {
+        const bucket_case c = {"take 60", "tokens_length", false, 2, bad % 2 == 0, 1};
         sluice_dataset *dataset = bucketed(&c);
+        uint64_t counts[BUCKETS] = {0};
+        uint64_t batches = 0;
         tape t;
 
-        document_is_bad[30] = true;
-        t = record(dataset, &(run_options){.workers = worker_counts[i]});
+        for (uint64_t k = 0; k < bad / 3; k++) {
+            batches += ++counts[bucket_of(k)] % 2 == 0;
+        }
+        document_is_bad[bad / 3] = true;
+        t = record(dataset, &(run_options){.workers = worker_counts[bad / 3 % 3]});
         T_STATUS(t.end, SLUICE_E_CORRUPT);
-        T_CONTAINS(t.error, "sample 30, ");
+        T_EQ(t.batches, batches);
+        T_EQ(t.errors.failed, 1);
         T_CONTAINS(t.error, "it is bad; on_error replace or zero");
         free(t.bytes);
         sluice_dataset_destroy(dataset);
@@ -292,29 +299,33 @@ static void a_bad_sample_ends_the_run(void)
 }
 
 /* A pass of 5 documents: those left over at its end are dropped, the bad one among them. */
-static void a_bad_sample_that_is_dropped_is_in_the_list(void)
+static void a_bad_sample_that_is_dropped_is_handled(void)
 {
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 6; i++) {
         const bucket_case c = {"take 5", "tokens_length", false, 2, true, 1};
+        const sli_error_policy policy = i < 3 ? SLI_ON_ERROR_ZERO : SLI_ON_ERROR_FAIL;
         sluice_dataset *dataset = bucketed(&c);
         uint64_t counts[BUCKETS] = {0};
         sli_engine_errors errors;
         engine_run run;
         uint64_t left = UINT64_MAX;
+        sluice_status st;
 
         for (uint64_t k = 0; k < 5; k++) { /* a bad sample counts as one of length 0 */
             document_is_bad[k] = k == 4;
             counts[k == 4 ? 0 : bucket_of(k)]++;
         }
         T_EQ(counts[0] % 2, 1); /* sample 4 is left in the first bucket */
-        open_run(&run, dataset, &(run_options){.workers = worker_counts[i]});
-        while (next_batch(&run) == SLUICE_OK) {
+        open_run(&run, dataset,
+                 &(run_options){.workers = worker_counts[i % 3], .settings = {.on_error = policy}});
+        while ((st = next_batch(&run)) == SLUICE_OK) {
             left = run.input.samples[0];
         }
+        T_STATUS(st, i < 3 ? SLUICE_END_OF_DATA : SLUICE_E_CORRUPT);
         T_TRUE(left != 4);
         sli_engine_stop(run.engine);
         sli_engine_errors_get(run.engine, &errors);
-        T_EQ(errors.failed, 0);
+        T_EQ(errors.failed, i >= 3);
         T_EQ(errors.count, 1);
         T_EQ(errors.first[0].sample, 4);
         T_CONTAINS(errors.first[0].text, "it is bad");
@@ -433,7 +444,7 @@ const t_test bucket_tests[] = {
     T_TEST(a_resumed_run_gives_the_same_batches),
     T_TEST(there_may_be_32_edges),
     T_TEST(bad_samples_are_replaced_in_their_bucket),
-    T_TEST(a_bad_sample_that_is_dropped_is_in_the_list),
+    T_TEST(a_bad_sample_that_is_dropped_is_handled),
     T_TEST(a_bad_sample_ends_the_run),
     T_TEST(explain_and_log_say_what_is_done),
     T_TEST(a_pass_without_a_batch_has_no_valid_data),

@@ -63,9 +63,9 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_pack(sluice_dataset *dataset, co
  * filters read only such columns, a sample is loaded only for its row. Else every sample is loaded
  * for its length, and a second time for its row. A resumed run reads the lengths from the beginning
  * of the pass again, logs at level info how long that took, and must have the same batch size and
- * number of ranks. A sample whose length cannot be read enters the first bucket, and is
- * listed in the report even if it is dropped at the end of the pass. With error policy replace the
- * next sample of its bucket replaces a bad sample.
+ * number of ranks. A sample whose length cannot be read ends the run with error policy fail, even
+ * if it would be dropped at the end of the pass; else it enters the first bucket, and is listed in
+ * the report. With error policy replace the next sample of its bucket replaces a bad sample.
  *
  * The samples of a stream are loaded once, by every rank, and those of this rank wait in memory
  * until their bucket is full: up to a batch for each bucket, at the declared shapes. A bad sample
