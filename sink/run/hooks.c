@@ -90,7 +90,7 @@ sluice_status train_call_hooks(train_run *run, hook_kind kind, sluice_hook *hook
         st = function(hook, callback->user);
         watchdog_leave(&run->watch.callbacks);
         polled_time_restart(&run->watch.still); /* the duration of hooks is not a stall */
-        if (hook->stop || st == SLUICE_STOPPED) {
+        if (!run->nested && (hook->stop || st == SLUICE_STOPPED)) { /* the run asks again */
             outcome_request(&run->outcome, OUTCOME_STOP);
             st = st < 0 || !sli_is_status(st) ? st : train_check_request(run);
         }

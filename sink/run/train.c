@@ -94,7 +94,7 @@ static sluice_status run_epochs(train_run *run)
 static void say_complete(const train_run *run)
 {
     if (run->origin.resumed && run->counts.steps == 0 && run->config.rank == 0 &&
-        !outcome_is_stop(&run->outcome)) {
+        run->progress.step >= run->plan.sinks.end_step) {
         sli_log(SLUICE_LOG_WARN,
                 "complete at step %llu; nothing to do (for more steps, raise epochs or "
                 "total_steps)",

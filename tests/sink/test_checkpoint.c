@@ -196,6 +196,28 @@ static void a_run_that_is_done_is_done_when_it_is_started_again(void)
     train_twice(folder, text, -1, 12);
 }
 
+/* No step, and not complete either. */
+static void a_resumed_run_without_time_is_not_done(void)
+{
+    char folder[300];
+
+    snprintf(folder, sizeof(folder), "%s/c", t_folder());
+    for (int i = 0; i < 2; i++) {
+        kit k;
+
+        init(&k, folder);
+        k.config.max_steps = i == 0 ? 60 : 0;
+        k.config.epochs = 3;
+        k.config.max_seconds = i == 0 ? 0 : 1e-9;
+        kit_log_start(NULL, NULL);
+        T_OK(kit_run(&k));
+        T_TRUE(strstr(kit_log_stop(), "nothing to do") == NULL);
+        T_EQ(k.report->stats.steps, i == 0 ? 60 : 0);
+        T_EQ(k.report->stats.first_step, i == 0 ? 0 : 60);
+        kit_fini(&k);
+    }
+}
+
 static void without_a_checkpoint_a_run_begins_at_the_beginning(void)
 {
     char folder[300];
@@ -561,6 +583,7 @@ const t_test checkpoint_tests[] = {
     T_HOST_TEST(a_run_that_is_stopped_saves_its_last_step),
     T_HOST_TEST(a_run_that_fails_does_not),
     T_TEST(a_run_that_is_done_is_done_when_it_is_started_again),
+    T_TEST(a_resumed_run_without_time_is_not_done),
     T_TEST(without_a_checkpoint_a_run_begins_at_the_beginning),
     T_TEST(the_newest_are_kept),
     T_TEST(sinks_end_where_a_checkpoint_is_due),

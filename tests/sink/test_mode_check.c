@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Check mode: what it finds, what it leaves alone, what it leaves behind. */
 #include <dirent.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "alloc_int.h"
@@ -458,29 +459,67 @@ static void a_step_or_hook_that_fails_ends_the_run(void)
     }
 }
 
-/* By a hook, by the step, by a token: nothing is trained, the model is as it was. */
+/* By the step, by a token: nothing is trained, the model is as it was. */
 static void who_asks_to_stop_in_the_check_stops_the_run(void)
 {
-    for (int who = 0; who < 3; who++) {
+    for (int who = 0; who < 2; who++) {
         setting s;
 
         init(&s);
-        s.kit.act_in = KIT_STEP_END;
-        s.kit.act_at = who == 0 ? 3 : UINT64_MAX;
-        s.kit.act_stops = true;
-        s.kit.step_at = who == 1 ? 7 : UINT64_MAX;
+        s.kit.step_at = who == 0 ? 7 : UINT64_MAX;
         s.kit.step_answer = SLUICE_STOPPED;
-        if (who == 2) {
+        if (who == 1) {
             T_OK(sluice_stop_create(&s.kit.config.stop));
             sluice_stop_request(s.kit.config.stop);
         }
         T_STATUS(kit_run(&s.kit), SLUICE_STOPPED);
-        T_EQ(atomic_load(&s.kit.calls), who == 0 ? 4 : who == 1 ? 8 : 0);
+        T_EQ(atomic_load(&s.kit.calls), who == 0 ? 8 : 0);
         T_EQ(s.kit.report->stats.steps, 0);
         T_TRUE(s.kit.state == 0);
         sluice_stop_destroy(s.kit.config.stop);
         fini(&s);
     }
+}
+
+static sluice_status stop_by_hook(sluice_hook *hook, void *user)
+{
+    hook->stop = user != NULL;
+    return user != NULL ? SLUICE_OK : SLUICE_STOPPED;
+}
+
+/* It is asked again in the run, which stops there: by hook->stop, by its status. */
+static void what_a_hook_asks_in_the_check_is_ignored(void)
+{
+    for (int i = 0; i < 2; i++) {
+        setting s;
+
+        init(&s);
+        s.changes.step_end = stop_by_hook;
+        s.changes.user = i == 0 ? &s : NULL;
+        s.kit.callbacks = &s.changes;
+        s.kit.callback_count = 1;
+        T_STATUS(kit_run(&s.kit), SLUICE_STOPPED);
+        T_EQ(s.kit.report->stats.steps, 30);
+        fini(&s);
+    }
+}
+
+/* No loss is better by infinity; the check has two of these passes of one batch. */
+static void early_stopping_does_not_end_a_run_in_its_check(void)
+{
+    sluice_callback *stopping;
+    setting s;
+
+    T_OK(sluice_early_stopping("label", false, HUGE_VAL, 1, &stopping));
+    init(&s);
+    s.kit.pipeline = "synthetic samples=6 shape=4,4,3 | batch 6";
+    s.kit.config.sink_size = -1;
+    s.kit.callbacks = stopping;
+    s.kit.callback_count = 1;
+    T_STATUS(kit_run(&s.kit), SLUICE_STOPPED);
+    T_EQ(s.kit.report->stats.steps, 1);
+    fini(&s);
+    sluice_callback_destroy(stopping);
 }
 
 static void memory_that_runs_out_ends_the_run_with_nothing_left(void)
@@ -583,6 +622,8 @@ const t_test mode_check_tests[] = {
     T_TEST(a_folder_that_cannot_be_made_ends_the_run),
     T_HOST_TEST(a_step_or_hook_that_fails_ends_the_run),
     T_HOST_TEST(who_asks_to_stop_in_the_check_stops_the_run),
+    T_TEST(what_a_hook_asks_in_the_check_is_ignored),
+    T_TEST(early_stopping_does_not_end_a_run_in_its_check),
     T_TEST(memory_that_runs_out_ends_the_run_with_nothing_left),
     T_HOST_TEST(of_several_ranks_none_may_stop_in_the_check),
     T_TEST(ranks_check_alone_and_end_together),
