@@ -37,8 +37,10 @@ void pass_lengths_begin(pass_lengths *lengths, uint64_t done, bool counts)
 void pass_lengths_skip(pass_lengths *lengths, uint64_t number, uint64_t done)
 {
     pthread_mutex_lock(&lengths->lock);
-    lengths->first = number;
-    lengths->done = done;
+    if (number > lengths->first) { /* else passes are counted again after a rewind */
+        lengths->first = number;
+        lengths->done = done;
+    }
     pthread_mutex_unlock(&lengths->lock);
 }
 

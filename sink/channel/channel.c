@@ -130,6 +130,30 @@ static sluice_status read_position(const sluice_channel *channel,
     return st == SLUICE_OK ? check_position(plan, config, from) : st;
 }
 
+/*
+ * Begins the plan at a position or, with `counts`, after from->batch batches. Where passes of
+ * unknown length must be read to count these, the pass is unknown until the first batch: then the
+ * position before it has no samples, which makes the channel that begins there count as well.
+ */
+static sluice_status begin_at(sluice_channel *channel, const sluice_channel_position *from,
+                              bool counts)
+{
+    sli_plan *plan = channel->data.plan;
+    const bool unknown = sli_plan_uncounted(plan) != NULL;
+    sli_position begin = {from->pass, from->samples};
+    sluice_status st;
+
+    counts = counts || (unknown && from->pass == 0 && from->samples == 0);
+    st = counts ? sli_plan_begin_after(plan, from->batch, 1) : sli_plan_begin(plan, &begin, 1);
+    if (st == SLUICE_OK && !unknown) {
+        begin = sli_plan_position(plan, 0);
+    }
+    channel->begin.batch = from->batch;
+    channel->begin.pass = begin.pass;
+    channel->begin.samples = begin.done;
+    return st;
+}
+
 /* Begins the plan at config->position or, without a position, after config->first_batch batches. */
 static sluice_status begin_plan(sluice_channel *channel, const sluice_channel_config *config)
 {
@@ -144,13 +168,10 @@ static sluice_status begin_plan(sluice_channel *channel, const sluice_channel_co
     if (st != SLUICE_OK) {
         return st;
     }
-    channel->begin.batch = from.batch;
-    if (config->batches > UINT64_MAX - 1 - channel->begin.batch) {
+    if (config->batches > UINT64_MAX - 1 - from.batch) {
         return sli_fail(SLUICE_E_INVALID, "more batches than 64 bits can count");
     }
-    return config->position != NULL
-               ? sli_plan_begin(plan, &(sli_position){from.pass, from.samples}, 1)
-               : sli_plan_begin_after(plan, config->first_batch, 1);
+    return begin_at(channel, &from, config->position == NULL);
 }
 
 static sluice_status open_data(sluice_device *device, sluice_dataset *dataset,
@@ -388,11 +409,13 @@ sluice_status sluice_channel_position_get(const sluice_channel *channel,
         return sli_fail(SLUICE_E_INVALID, "sluice_channel_position_get: channel is NULL");
     }
     batches = atomic_load_explicit(&channel->seq, memory_order_relaxed) - 1 - channel->base;
-    next = sli_plan_position(channel->data.plan, batches);
     known = channel->begin;
-    known.batch += batches;
-    known.pass = next.pass;
-    known.samples = next.done;
+    if (batches > 0) {
+        next = sli_plan_position(channel->data.plan, batches);
+        known.batch += batches;
+        known.pass = next.pass;
+        known.samples = next.done;
+    }
     return sli_struct_write(&position_struct, "sluice_channel_position_get", &known, position);
 }
 

@@ -182,19 +182,17 @@ static bool pass_ends_before(const sluice_channel *channel, uint64_t seq)
 /* Waits for batch seq. Returns OK or another status of sluice_channel_get_next(). */
 static sluice_status await_batch(sluice_channel *channel, uint64_t seq, int64_t timeout_ms)
 {
-    sluice_status st;
+    const bool at_end = is_at_end(channel, seq);
+    const sluice_status st = at_end || pass_ends_before(channel, seq)
+                                 ? sli_queue_wait(channel->data.queue, seq, 0, false)
+                                 : wait_for_batch(channel, seq, timeout_ms);
 
-    if (pass_ends_before(channel, seq)) {
-        return SLUICE_END_OF_PASS;
-    }
-    if (is_at_end(channel, seq)) {
-        st = sli_queue_wait(channel->data.queue, seq, 0, false);
-        return st == SLUICE_TIMEOUT ? SLUICE_END_OF_DATA : st;
-    }
-    st = wait_for_batch(channel, seq, timeout_ms);
     /* The end of a pass of unknown length may have become known meanwhile. The batch, the end or
      * the error that follows it is left to the next call. */
-    return pass_ends_before(channel, seq) ? SLUICE_END_OF_PASS : st;
+    if (st != SLUICE_CLOSED && pass_ends_before(channel, seq)) {
+        return SLUICE_END_OF_PASS;
+    }
+    return at_end && st == SLUICE_TIMEOUT ? SLUICE_END_OF_DATA : st;
 }
 
 /* Counts the call that lends a batch, which began at `start`. The loop's step begins. */

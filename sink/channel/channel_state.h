@@ -16,7 +16,7 @@ struct sluice_channel {
     device_maps maps;
     data_feed data;
     batch_lender *lender;
-    sluice_channel_position begin; /* batch, seed and identity, at the first batch */
+    sluice_channel_position begin; /* at the first batch */
     uint64_t batches; /* batches until END_OF_DATA, from the start or the last rewind; UINT64_MAX:
                          no limit */
     int64_t stall_warning_ns; /* a longer wait for a batch is logged */

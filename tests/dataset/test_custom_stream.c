@@ -334,6 +334,32 @@ static void the_passes_before_the_first_batch_may_vary(void)
     }
 }
 
+/* As a rewind makes the engine do; the pass of the first batch stays known meanwhile. */
+static void passes_that_are_counted_again_change_nothing(void)
+{
+    const sli_run_settings settings = {.world = 1};
+    generator g = {.samples = 5};
+    sluice_dataset *dataset = generator_dataset(&g, "batch 2");
+    sli_plan *plan = NULL;
+
+    T_OK(sli_plan_open(dataset, &settings, &plan));
+    T_OK(sli_plan_begin_after(plan, 9, 1));
+    for (int i = 0; i < 2; i++) {
+        uint64_t done = 18;
+
+        for (uint64_t pass = 0; pass < 2; pass++) {
+            T_OK(plan_end_pass(plan, pass, 5 + 3 * pass, &done));
+            if (i > 0 || pass > 0) {
+                T_EQ(sli_plan_position(plan, 0).pass, 2);
+                T_EQ(sli_plan_position(plan, 0).done, 4);
+            }
+        }
+        T_EQ(done, 4);
+    }
+    sli_plan_close(plan);
+    sluice_dataset_destroy(dataset);
+}
+
 /* A position of an earlier run is in its pass. */
 static void fewer_samples_than_were_done_are_an_error(void)
 {
@@ -490,6 +516,7 @@ const t_test custom_stream_tests[] = {
     T_TEST(a_stop_wakes_a_function_that_waits_for_data),
     T_TEST(without_open_pass_there_is_one_pass),
     T_TEST(the_passes_before_the_first_batch_may_vary),
+    T_TEST(passes_that_are_counted_again_change_nothing),
     T_TEST(fewer_samples_than_were_done_are_an_error),
     T_TEST(two_runs_have_a_pass_each),
     T_TEST(callbacks_of_both_kinds_are_refused),

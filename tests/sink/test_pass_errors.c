@@ -215,10 +215,41 @@ static void a_channel_reports_the_end_of_the_pass_before_an_error(void)
     }
 }
 
+/* A channel that is stopped at the end of a pass is closed, not at the end of the pass. */
+static void a_stop_is_told_before_the_end_of_the_pass(void)
+{
+    for (size_t m = 0; m <= COLLECTED_MAKERS; m++) {
+        const sluice_batch *batch = NULL;
+        sluice_dataset *dataset = NULL;
+        sluice_channel_config config = loop_kit_config(0, 0);
+        loop_kit loop;
+
+        if (m < COLLECTED_MAKERS) {
+            dataset = collected_makers[m]("batch 3 drop_remainder=true");
+        } else {
+            T_OK(sluice_dataset_parse(loop_kit_padded, &dataset)); /* passes of known length */
+        }
+        config.end_of_pass = true;
+        loop = loop_kit_open_dataset(devices[m % 2], dataset, &config);
+        T_OK(sluice_channel_start(loop.channel));
+        while (sluice_channel_get_next(loop.channel, NULL, SLUICE_FOREVER, &batch) == SLUICE_OK) {
+        }
+        T_OK(sluice_channel_rewind(loop.channel));
+        for (uint64_t left = batch->number + 1; left > 0; left--) {
+            T_OK(loop_kit_next(&loop, &batch));
+        }
+        sluice_channel_stop(loop.channel);
+        T_STATUS(sluice_channel_get_next(loop.channel, NULL, 0, &batch), SLUICE_CLOSED);
+        loop_kit_close(&loop);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 const t_test pass_errors_tests[] = {
     T_TEST(an_error_in_any_pass_ends_the_run),
     T_TEST(a_pass_without_a_batch_ends_the_run),
     T_TEST(fewer_samples_than_a_batch_end_the_run),
     T_TEST(a_channel_reports_the_end_of_the_pass_before_an_error),
+    T_TEST(a_stop_is_told_before_the_end_of_the_pass),
     T_END,
 };

@@ -268,7 +268,9 @@ SLUICE_API_CHECKED sluice_status sluice_channel_release(sluice_channel *channel,
 
 /**
  * Gets the loop's position in the data: the position of the next batch that get_next will return.
- * Held batches count as fetched. Before the start it is where the channel begins.
+ * Held batches count as fetched. Before the first batch it is where the channel begins: if its
+ * number is that of config.first_batch, and passes are of unknown length, pass and samples are 0,
+ * and a channel that resumes there counts batches as config.first_batch does.
  *
  * Returns: E_INVALID position is NULL or its struct_size is not set.
  * Threads: as sluice_channel_get_next().
