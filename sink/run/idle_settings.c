@@ -2,6 +2,7 @@
 #include "idle_settings.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "idle_int.h"
 
@@ -77,24 +78,24 @@ void idle_settings_cuts(const train_run *run, sli_text *text)
         [BOUNDARY_VALIDATION] = "validation", [BOUNDARY_CHECKPOINT] = "checkpoints"};
     const sink_plan *plan = &run->plan.sinks;
     sink_plan uncut = *plan;
-    const char *between = "";
+    const char *between = ", cut by ";
     uint64_t with;
     uint64_t without;
 
     if (!run->config.dataset_sink_mode || plan->end_step == UINT64_MAX || plan->unknown) {
         return;
     }
-    for (int i = 0; i < SINK_BOUNDARIES; i++) {
-        uncut.boundaries[i] = (boundary_request){0};
-    }
+    memset(uncut.boundaries, 0, sizeof(uncut.boundaries));
     with = count_sinks(plan);
     without = count_sinks(&uncut);
     if (with <= without) {
         return;
     }
-    sli_text_add(text, ", cut by ");
     for (int i = 0; i < SINK_BOUNDARIES; i++) {
-        if (plan->boundaries[i].steps > 0) {
+        sink_plan one = uncut;
+
+        one.boundaries[i] = plan->boundaries[i];
+        if (count_sinks(&one) > without) {
             sli_text_add(text, "%s%s every %llu steps", between, names[i],
                          (unsigned long long)plan->boundaries[i].steps);
             between = " and ";

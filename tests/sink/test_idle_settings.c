@@ -81,6 +81,38 @@ static void an_interval_that_cuts_sinks_is_in_the_plan_line(void)
     }
 }
 
+/* Validation after each sink of 40 steps cuts none; every 20 steps it does. */
+static void an_interval_that_cuts_none_is_not_named(void)
+{
+    static const char *const results[] = {"one", "two"};
+    char folder[300];
+
+    for (uint64_t every = 20; every <= 40; every += 20) {
+        sluice_dataset *dataset = NULL;
+        kit k;
+
+        snprintf(folder, sizeof(folder), "%s/%u", t_folder(), (unsigned)every);
+        T_OK(sluice_dataset_parse("synthetic samples=4 shape=4,4,3 | batch 2", &dataset));
+        kit_init(&k);
+        k.config.sink_size = 40;
+        k.config.epochs = 2;
+        k.model.save = save;
+        k.model.eval = kit_eval;
+        k.model.result_names = results;
+        k.model.result_count = 2;
+        k.checkpoint.folder = folder;
+        k.checkpoint.every_steps = 15;
+        k.validation.dataset = dataset;
+        k.validation.every_steps = every;
+        run(&k);
+        T_CONTAINS(plan, every == 20
+                             ? ", cut by validation every 20 steps and checkpoints every 15 steps: "
+                               "8 sinks instead of 2"
+                             : ", cut by checkpoints every 15 steps: 7 sinks instead of 2");
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 static void a_channel_logs_arguments_without_effect(void)
 {
     sluice_device *device = NULL;
@@ -105,6 +137,7 @@ static void a_channel_logs_arguments_without_effect(void)
 const t_test idle_settings_tests[] = {
     T_TEST(settings_without_effect_are_in_the_plan_line),
     T_TEST(an_interval_that_cuts_sinks_is_in_the_plan_line),
+    T_TEST(an_interval_that_cuts_none_is_not_named),
     T_TEST(a_channel_logs_arguments_without_effect),
     T_END,
 };
