@@ -55,6 +55,7 @@ static void a_device_is_opened_by_name(void)
 
     T_OK(sluice_device_open("host:3,copy=1", &device));
     T_STR(sluice_device_name(device), "host:3");
+    T_STR(sluice_device_name(NULL), "");
     sluice_device_close(device);
     device = NULL;
     T_STATUS(sluice_device_open("tpu:0", &device), SLUICE_E_INVALID);

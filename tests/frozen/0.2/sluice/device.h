@@ -75,7 +75,7 @@ SLUICE_API_CHECKED sluice_status sluice_device_open(const char *uri, sluice_devi
 SLUICE_API void sluice_device_close(sluice_device *device);
 
 /**
- * Returns the name, "host:0"; valid until the device is closed.
+ * Returns the name, "host:0"; valid until the device is closed. NULL: "".
  *
  * Threads: any, while the device is open.
  */
