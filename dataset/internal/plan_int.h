@@ -216,6 +216,13 @@ typedef struct sli_dataset_identity {
  */
 sluice_status sli_stages_compare(const char *kept, const char *mine);
 
+/*
+ * Makes a text that is the same for two texts of stages if and only if sli_stages_compare() finds
+ * no difference; a text that this library cannot parse is its own. The caller frees it by
+ * sluice_string_free(). Returns E_NO_MEMORY on failure.
+ */
+sluice_status sli_stages_canonical(const char *stages, char **canonical_out);
+
 /* Logs a warning for each function of the program among the stages that has no version. */
 void sli_stages_warn_unversioned(const char *stages);
 

@@ -239,6 +239,59 @@ static sluice_status compare_lists(comparison *c, const char *kept, const char *
                : sli_fail(SLUICE_E_INVALID, "the pipeline differs: %s", c->differences.data);
 }
 
+/* ---- the canonical text ---------------------------------------------------------------------- */
+
+/* True for a definition that choose_definitions() has chosen. */
+static bool is_chosen(const stage_def *def)
+{
+    const stage_def *const *all = registry_stages_with_calls();
+
+    while (*all != NULL && (*all)->when_converted != def) {
+        all++;
+    }
+    return *all != NULL;
+}
+
+static void print_canonical(const stage_list *list, sli_text *text)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const stage_def *def = list->stages[i].def;
+
+        sli_text_add(text, "%s%s%s", i > 0 ? " | " : "", def->name,
+                     is_chosen(def) ? " converted" : "");
+        for (uint32_t k = 0; k < def->param_count; k++) {
+            if (def->params[k].choices != offload_targets) { /* offload makes no difference */
+                sli_text_add(text, " %s=", def->params[k].name);
+                print_argument(def, &def->params[k], list->stages[i].args.bytes, text);
+            }
+        }
+    }
+}
+
+sluice_status sli_stages_canonical(const char *stages, char **canonical_out)
+{
+    stage_list *list = sli_calloc(1, sizeof(*list));
+    sli_text text = {0};
+    sluice_status st;
+
+    if (list == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the canonical text of a pipeline");
+    }
+    st = read_list(stages, list);
+    if (st == SLUICE_OK) {
+        sli_text_add(&text, "%s", "");
+        print_canonical(list, &text);
+    } else if (st == SLUICE_E_INVALID) {
+        sli_text_add(&text, "%s", stages);
+        st = SLUICE_OK;
+    }
+    free_list(list);
+    sli_free(list);
+    return st == SLUICE_OK ? sli_text_take(&text, canonical_out) : st;
+}
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
 sluice_status sli_stages_compare(const char *kept, const char *mine)
 {
     comparison *c;

@@ -11,7 +11,7 @@
 #include <sluice/status.h>
 
 typedef enum sli_fault {
-    SLI_FAULT_NONE,        /* an error of the file: ENOENT, EACCES, damaged bytes */
+    SLI_FAULT_NONE,        /* an error of the file: ENOENT, EACCES, corrupt bytes */
     SLI_FAULT_DESCRIPTORS, /* the process or the system has no file descriptors left */
     SLI_FAULT_MEMORY,      /* ENOMEM, E_NO_MEMORY */
     SLI_FAULT_STORAGE      /* the disk or the file server: EIO, ESTALE, ENOSPC and the like */

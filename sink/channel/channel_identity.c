@@ -16,19 +16,41 @@ enum { STAGES_MOST = 2048, MAPS_MOST = 480, HASH_SIZE = 24 };
 
 _Static_assert(STAGES_MOST + MAPS_MOST + 480 < SLUICE_POSITION_IDENTITY, "an identity fits");
 
-/* Replaces a text longer than `most` by its beginning and its hash. */
+/* What follows the beginning of a shortened text; 16 hexadecimal digits follow it. */
+static const char HASH_MARK[] = "... #";
+
+static bool is_shortened(const char *line)
+{
+    const size_t end = sizeof(HASH_MARK) - 1 + 16;
+    const size_t length = strlen(line);
+
+    return length >= end && strncmp(line + length - end, HASH_MARK, sizeof(HASH_MARK) - 1) == 0;
+}
+
+/* Replaces a text by its beginning, so that it is not longer than `most`, and its hash. */
 static sluice_status shorten(char **line, size_t most)
 {
     sli_text text = {0};
 
-    if (*line == NULL || strlen(*line) <= most) {
-        return SLUICE_OK;
-    }
-    sli_text_add(&text, "%.*s... #%016" PRIx64, (int)(most - HASH_SIZE), *line,
+    sli_text_add(&text, "%.*s%s%016" PRIx64, (int)(most - HASH_SIZE), *line, HASH_MARK,
                  sli_hash_text(*line));
     sluice_string_free(*line);
     *line = NULL;
     return sli_text_take(&text, line);
+}
+
+/* Shortens the canonical text, so that stages that give the same results have the same text. */
+static sluice_status shorten_stages(char **stages)
+{
+    char *canonical = NULL;
+    sluice_status st = sli_stages_canonical(*stages, &canonical);
+
+    if (st == SLUICE_OK) {
+        sluice_string_free(*stages);
+        *stages = canonical;
+        st = shorten(stages, STAGES_MOST);
+    }
+    return st;
 }
 
 static sluice_status print_identity(const train_state *state, char *identity)
@@ -56,10 +78,10 @@ sluice_status channel_identity_make(const sli_plan *plan, const device_maps *map
     if (st == SLUICE_OK) {
         st = train_state_add_maps(&state, maps);
     }
-    if (st == SLUICE_OK) {
-        st = shorten(&state.data.stages, STAGES_MOST);
+    if (st == SLUICE_OK && strlen(state.data.stages) > STAGES_MOST) {
+        st = shorten_stages(&state.data.stages);
     }
-    if (st == SLUICE_OK) {
+    if (st == SLUICE_OK && state.maps != NULL && strlen(state.maps) > MAPS_MOST) {
         st = shorten(&state.maps, MAPS_MOST);
     }
     if (st == SLUICE_OK) {
@@ -69,25 +91,49 @@ sluice_status channel_identity_make(const sli_plan *plan, const device_maps *map
     return st;
 }
 
-static sluice_status compare(const sluice_channel_position *from, const train_state *mine,
-                             bool warns)
+/* Shortens the stages of one state if those of the other are shortened. */
+static sluice_status shorten_alike(train_state *a, train_state *b)
+{
+    const bool is_short = is_shortened(a->data.stages);
+
+    return is_short == is_shortened(b->data.stages)
+               ? SLUICE_OK
+               : shorten_stages(is_short ? &b->data.stages : &a->data.stages);
+}
+
+static sluice_status parse_kept(const sluice_channel_position *from, train_state *kept_out)
+{
+    return memchr(from->identity, '\0', sizeof(from->identity)) != NULL
+               ? train_state_parse(from->identity, "its identity", kept_out)
+               : sli_fail(SLUICE_E_CORRUPT, "its identity is corrupt: it has no end");
+}
+
+static sluice_status compare(const sluice_channel_position *from, train_state *mine)
 {
     train_state kept;
-    sluice_status st;
+    sluice_status st = parse_kept(from, &kept);
 
-    if (memchr(from->identity, '\0', sizeof(from->identity)) == NULL) {
-        return sli_fail(SLUICE_E_CORRUPT, "its identity is damaged: it has no end");
-    }
-    st = train_state_parse(from->identity, &kept);
     if (st != SLUICE_OK) {
         return st;
     }
     kept.position = (sli_position){from->pass, from->samples};
-    st = train_state_compare(&kept, mine);
-    if (st == SLUICE_OK && warns) {
-        sli_stages_warn_unversioned(kept.data.stages);
+    st = shorten_alike(&kept, mine);
+    if (st == SLUICE_OK) {
+        st = train_state_compare(&kept, mine);
     }
     train_state_free(&kept);
+    return st;
+}
+
+static sluice_status warn_unversioned(const sli_plan *plan)
+{
+    sli_dataset_identity data;
+    const sluice_status st = sli_plan_identity(plan, &data);
+
+    if (st == SLUICE_OK) {
+        sli_stages_warn_unversioned(data.stages);
+        sluice_string_free(data.stages);
+    }
     return st;
 }
 
@@ -112,19 +158,20 @@ sluice_status channel_identity_check(const sluice_channel_position *from,
         }
         return SLUICE_OK;
     }
-    st = train_state_parse(own->identity, &mine);
+    st = train_state_parse(own->identity, "the channel's identity", &mine);
     if (st != SLUICE_OK) {
         return st;
     }
     mine.bound = sli_plan_has_own_order(plan);
     mine.deals = sli_plan_deals_itself(plan);
-    st = compare(from, &mine, logs);
+    st = compare(from, &mine);
     train_state_free(&mine);
-    return st == SLUICE_OK
-               ? SLUICE_OK
-               : sli_fail(st,
-                          "cannot resume from config.position: %.600s; restore what it was, begin "
-                          "without config.position, or, to continue with other data all the same, "
-                          "set position.identity[0] to 0",
-                          sluice_last_error());
+    if (st == SLUICE_OK) {
+        return logs ? warn_unversioned(plan) : SLUICE_OK;
+    }
+    return sli_fail(st,
+                    "cannot resume from config.position: %.600s; restore what it was, begin without "
+                    "config.position, or, to continue with other data all the same, set "
+                    "position.identity[0] to 0",
+                    sluice_last_error());
 }

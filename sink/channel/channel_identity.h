@@ -2,7 +2,8 @@
 /*
  * The identity of a channel's data in a saved position: a state of a run as text (train_state.h),
  * of which only the fields that identify data, pipeline and device maps are used. Long texts of
- * stages and maps are shortened to a beginning and a hash, so that the identity has a fixed size.
+ * stages and maps are shortened to a beginning and a hash, so that the identity has a fixed size;
+ * of stages the canonical text is.
  */
 #ifndef SLUICE_CHANNEL_IDENTITY_H
 #define SLUICE_CHANNEL_IDENTITY_H
@@ -19,7 +20,7 @@ sluice_status channel_identity_make(const sli_plan *plan, const device_maps *map
 /*
  * Checks that a channel whose position has the identity `own` may begin at `from`. A position
  * without an identity is accepted; rank 0 logs a warning. Returns E_INVALID if the identities
- * differ, E_CORRUPT if that of `from` is damaged, E_UNSUPPORTED, E_NO_MEMORY.
+ * differ, E_CORRUPT if that of `from` is corrupt, E_UNSUPPORTED, E_NO_MEMORY.
  */
 sluice_status channel_identity_check(const sluice_channel_position *from,
                                      const sluice_channel_position *own, const sli_plan *plan);

@@ -382,7 +382,7 @@ static sluice_status read_state(const loaded_checkpoint *from, train_state *stat
     }
     close(fd);
     if (st == SLUICE_OK) {
-        st = train_state_parse(text, state_out);
+        st = train_state_parse(text, "sluice_state", state_out);
     }
     sli_free(text);
     if (st == SLUICE_OK && state_out->step != from->step) {
@@ -400,9 +400,9 @@ static sluice_status does_not_fit(sluice_status status, const loaded_checkpoint 
     char name[NAME_SIZE];
     uint64_t step = 0;
     bool early;
-    const bool damaged = status == SLUICE_E_CORRUPT || status == SLUICE_E_IO;
+    const bool corrupt = status == SLUICE_E_CORRUPT || status == SLUICE_E_IO;
 
-    if (damaged && find_last(from->store_fd, from->step, name, &step, &early)) {
+    if (corrupt && find_last(from->store_fd, from->step, name, &step, &early)) {
         return sli_fail(status,
                         "cannot resume from %s: %.600s; restore it from a copy, or remove the "
                         "folder %s to resume from %s",
@@ -410,7 +410,7 @@ static sluice_status does_not_fit(sluice_status status, const loaded_checkpoint 
     }
     return sli_fail(status, "cannot resume from %s: %.600s; %s, or name another folder", from->path,
                     sluice_last_error(),
-                    damaged ? "restore it from a copy" : "restore what it was");
+                    corrupt ? "restore it from a copy" : "restore what it was");
 }
 
 /* Checks the listed files, of which the ranks share the reading. */
@@ -481,7 +481,7 @@ sluice_status checkpoint_load(const checkpoint_store *store, train_state *state,
         return fail_io("open", store->folder, "");
     }
     if (store_fd >= 0 && store->ranks->own.rank == 0) {
-        clean_store(store, store_fd, false); /* the newest may be damaged: keeps the others */
+        clean_store(store, store_fd, false); /* the newest may be corrupt: keeps the others */
     }
     st = agree_barrier(store->ranks); /* rank 0 has finished removing folders */
     if (st == SLUICE_OK && store_fd >= 0) {

@@ -60,7 +60,7 @@ sluice_status checkpoint_file_read(int fd, const char *path, const char *file, s
     }
     if (strlen(text) != size) {
         sli_free(text);
-        return sli_fail(SLUICE_E_CORRUPT, "%s/%s is damaged: a zero byte in a text file", path,
+        return sli_fail(SLUICE_E_CORRUPT, "%s/%s is corrupt: a zero byte in a text file", path,
                         file);
     }
     *text_out = text;
@@ -383,7 +383,7 @@ static sluice_status check_sum(int fd, const char *path, const listed_file *file
     }
     if (sum != file->sum) {
         return sli_fail(SLUICE_E_CORRUPT,
-                        "%s/%.200s is damaged: its checksum is %08" PRIx32 ", must be %08" PRIx32,
+                        "%s/%.200s is corrupt: its checksum is %08" PRIx32 ", must be %08" PRIx32,
                         path, file->path, sum, file->sum);
     }
     return SLUICE_OK;
@@ -399,7 +399,7 @@ static sluice_status check_lines(int fd, const char *path, const checkpoint_chec
         listed_file file;
 
         if (!take_line(&next, check->has_sums, &file)) {
-            return sli_fail(SLUICE_E_CORRUPT, "%s/%s is damaged, at \"%.20s\"", path,
+            return sli_fail(SLUICE_E_CORRUPT, "%s/%s is corrupt, at \"%.20s\"", path,
                             CHECKPOINT_LIST, next);
         }
         st = check_size(fd, path, &file);
@@ -426,7 +426,7 @@ sluice_status checkpoint_files_check(int at_fd, const char *name, const char *pa
         st = checkpoint_file_read(fd, path, CHECKPOINT_LIST, LIST_MOST, &text);
     }
     if (st == SLUICE_OK && check->has_sums && sli_crc32c(0, text, strlen(text)) != check->sum) {
-        st = sli_fail(SLUICE_E_CORRUPT, "%s/%s is damaged: its checksum is not that in %s", path,
+        st = sli_fail(SLUICE_E_CORRUPT, "%s/%s is corrupt: its checksum is not that in %s", path,
                       CHECKPOINT_LIST, CHECKPOINT_STATE);
     }
     if (st == SLUICE_OK) {

@@ -48,7 +48,7 @@ sluice_status checkpoint_files_write(int at_fd, const char *name, const char *pa
                                      checkpoint_part *part, uint64_t *sum_out);
 
 /* Checks the folder `name` against its list. Returns E_CORRUPT if a file is missing or differs, or
- * if the list is damaged. */
+ * if the list is corrupt. */
 sluice_status checkpoint_files_check(int at_fd, const char *name, const char *path,
                                      const checkpoint_check *check);
 

@@ -108,7 +108,7 @@ static sluice_status take_line(const char **text, const char *name, char **line_
 
 /* Parses the lines of text at the end: the device maps, which may be missing, and the stages; a
  * checked line with the checksum may follow. */
-static sluice_status take_lines(const char *text, train_state *state)
+static sluice_status take_lines(const char *text, const char *what, train_state *state)
 {
     const char *rest = state->version > TRAIN_STATE_UNSUMMED ? SUM_LINE : "";
     sluice_status st = take_line(&text, "device_maps", &state->maps);
@@ -118,13 +118,13 @@ static sluice_status take_lines(const char *text, train_state *state)
     }
     if (st == SLUICE_OK &&
         (state->data.stages == NULL || strncmp(text, rest, strlen(rest) + (*rest == '\0')) != 0)) {
-        st = sli_fail(SLUICE_E_CORRUPT, "sluice_state is damaged: no line of stages at its end");
+        st = sli_fail(SLUICE_E_CORRUPT, "%s is corrupt: no line of stages at its end", what);
     }
     return st;
 }
 
 /* Checks the last line of a text against the lines before it. */
-static sluice_status check_sum(const char *text)
+static sluice_status check_sum(const char *text, const char *what)
 {
     const size_t line = sizeof(SUM_LINE) - 1 + 8 + 1;
     const size_t length = strlen(text);
@@ -134,40 +134,39 @@ static sluice_status check_sum(const char *text)
     snprintf(own, sizeof(own), "%s%08" PRIx32 "\n", SUM_LINE, sli_crc32c(0, text, end));
     return strcmp(text + end, own) == 0
                ? SLUICE_OK
-               : sli_fail(SLUICE_E_CORRUPT, "sluice_state is damaged: its last line must be %.*s",
+               : sli_fail(SLUICE_E_CORRUPT, "%s is corrupt: its last line must be %.*s", what,
                           (int)line - 1, own);
 }
 
 /* Checks that the text is a state of a version that this library reads. */
-static sluice_status take_version(const char **text, uint64_t *version_out)
+static sluice_status take_version(const char **text, const char *what, uint64_t *version_out)
 {
     const char *all = *text;
     sluice_status st = SLUICE_OK;
 
     if (strnlen(all, TRAIN_STATE_SIZE) == TRAIN_STATE_SIZE ||
         !take_number(text, "sluice_state", version_out)) {
-        return sli_fail(SLUICE_E_CORRUPT, "sluice_state is damaged: not the state of a run");
+        return sli_fail(SLUICE_E_CORRUPT, "%s is corrupt: not the state of a run", what);
     }
     if (*version_out != TRAIN_STATE_UNSUMMED) {
-        st = check_sum(all); /* later versions have it as well */
+        st = check_sum(all, what); /* later versions have it as well */
     }
     if (st == SLUICE_OK && *version_out != TRAIN_STATE_VERSION &&
         *version_out != TRAIN_STATE_UNSUMMED) {
-        st =
-            sli_fail(SLUICE_E_UNSUPPORTED,
-                     "sluice_state is of version %" PRIu64 ", this library reads versions %d to %d",
-                     *version_out, TRAIN_STATE_UNSUMMED, TRAIN_STATE_VERSION);
+        st = sli_fail(SLUICE_E_UNSUPPORTED,
+                      "%s is of version %" PRIu64 ", this library reads versions %d to %d",
+                      what, *version_out, TRAIN_STATE_UNSUMMED, TRAIN_STATE_VERSION);
     }
     return st;
 }
 
-sluice_status train_state_parse(const char *text, train_state *state_out)
+sluice_status train_state_parse(const char *text, const char *what, train_state *state_out)
 {
     train_state state;
     sluice_status st;
 
     memset(&state, 0, sizeof(state));
-    st = take_version(&text, &state.version);
+    st = take_version(&text, what, &state.version);
     if (st != SLUICE_OK) {
         return st;
     }
@@ -183,9 +182,9 @@ sluice_status train_state_parse(const char *text, train_state *state_out)
         !take_number(&text, "samples", &state.data.samples) ||
         !take_number(&text, "names", &state.data.names) ||
         (state.version > TRAIN_STATE_UNSUMMED && !take_number(&text, "files", &state.files))) {
-        return sli_fail(SLUICE_E_CORRUPT, "sluice_state is damaged, at \"%.20s\"", text);
+        return sli_fail(SLUICE_E_CORRUPT, "%s is corrupt, at \"%.20s\"", what, text);
     }
-    st = take_lines(text, &state);
+    st = take_lines(text, what, &state);
     if (st != SLUICE_OK) {
         train_state_free(&state);
         return st;

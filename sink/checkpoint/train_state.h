@@ -46,9 +46,9 @@ sluice_status train_state_add_maps(train_state *state, const device_maps *maps);
 
 void train_state_print(const train_state *state, sli_text *text);
 
-/* Parses a stored state. Returns E_CORRUPT if the text is not a state or not what was written,
- * E_UNSUPPORTED if it has another format version, or E_NO_MEMORY. */
-sluice_status train_state_parse(const char *text, train_state *state_out);
+/* Parses a stored state; messages call it `what`. Returns E_CORRUPT if the text is not a state or
+ * not what was written, E_UNSUPPORTED if it has another format version, or E_NO_MEMORY. */
+sluice_status train_state_parse(const char *text, const char *what, train_state *state_out);
 
 /* Copies from `kept` the values that a resumed run continues from: step, position, best result, and
  * the batch size and world that its pass was begun with. */

@@ -10,6 +10,20 @@
 #define NORMALIZE "normalize mean=0.5 std=0.5 range=1 dtype=f32"
 #define FLIP      "random_horizontal_flip p=0.5"
 
+/* Canonical texts are the same where there is no difference, and only there. */
+static bool are_canonically_same(const char *a, const char *b)
+{
+    char *texts[2];
+    bool same;
+
+    T_OK(sli_stages_canonical(a, &texts[0]));
+    T_OK(sli_stages_canonical(b, &texts[1]));
+    same = strcmp(texts[0], texts[1]) == 0;
+    sluice_string_free(texts[0]);
+    sluice_string_free(texts[1]);
+    return same;
+}
+
 static void texts_with_the_same_bits_are_equal(void)
 {
     static const char *const same[][2] = {
@@ -41,6 +55,7 @@ static void texts_with_the_same_bits_are_equal(void)
             sli_stages_compare(same[i][1], same[i][0]) != SLUICE_OK) {
             T_FAIL_("'%s' and '%s': %s", same[i][0], same[i][1], sluice_last_error());
         }
+        T_TRUE(are_canonically_same(same[i][0], same[i][1]));
     }
 }
 
@@ -80,6 +95,7 @@ static void differences_are_named(void)
 
     for (size_t i = 0; i < COUNT(differ); i++) {
         T_STATUS(sli_stages_compare(differ[i][0], differ[i][1]), SLUICE_E_INVALID);
+        T_TRUE(!are_canonically_same(differ[i][0], differ[i][1]));
         T_CONTAINS(sluice_last_error(), "the pipeline differs: ");
         T_CONTAINS(sluice_last_error(), differ[i][2]);
     }

@@ -319,6 +319,8 @@ static void a_damaged_identity_is_refused(void)
     for (size_t i = 1; position.identity[i] != '\0'; i++) {
         damaged.identity[i] ^= 1;
         T_STATUS(open_with(IMAGES "batch 8", &damaged), SLUICE_E_CORRUPT);
+        T_CONTAINS(sluice_last_error(), "config.position: its identity is corrupt");
+        T_TRUE(strstr(sluice_last_error(), "sluice_state") == NULL); /* there is no file */
         damaged.identity[i] = position.identity[i];
     }
     memset(damaged.identity, 'x', sizeof(damaged.identity));
@@ -345,6 +347,53 @@ static void a_pipeline_of_any_length_has_an_identity(void)
     T_CONTAINS(sluice_last_error(), "the pipeline differs");
 }
 
+/* Writes a pipeline of `count` nested stages and a name of `width` letters to `text`. */
+static void write_long(char *text, size_t size, int count, int width, const char *last)
+{
+    snprintf(text, size, IMAGES "rename label %.*s | random_apply 0.5 (", width,
+             "abcdefghijklmnopqrstuvwxyzabcdef");
+    for (int i = 0; i < count; i++) {
+        snprintf(text + strlen(text), size - strlen(text), "%s%s", i > 0 ? " | " : "",
+                 i < 20 ? "random_affine 1.125" : "random_invert 0.5");
+    }
+    snprintf(text + strlen(text), size - strlen(text), ") | %s | batch 8", last);
+}
+
+static bool is_short(const sluice_channel_position *position)
+{
+    return strstr(position->identity, "... #") != NULL;
+}
+
+/* Also where only one of the two is shortened. */
+static void long_pipelines_with_the_same_bits_are_the_same(void)
+{
+    int one_is_short = 0;
+    int count = 1;
+    char a[4000];
+    char b[4000];
+
+    for (sluice_channel_position position = {0}; !is_short(&position); count++) {
+        write_long(a, sizeof(a), count, 1, "random_horizontal_flip 0.5 | to_chw");
+        position = position_in(a);
+    }
+    for (int width = 1; width < 32; width++) {
+        sluice_channel_position positions[2];
+
+        write_long(a, sizeof(a), count - 2, width, "random_horizontal_flip 0.5 | to_chw");
+        write_long(b, sizeof(b), count - 2, width,
+                   "to_chw | random_horizontal_flip 0.5 offload=device");
+        positions[0] = position_in(a);
+        positions[1] = position_in(b);
+        T_OK(open_with(a, &positions[1]));
+        T_OK(open_with(b, &positions[0]));
+        one_is_short += is_short(&positions[0]) != is_short(&positions[1]);
+        write_long(b, sizeof(b), count - 2, width, "random_horizontal_flip 0.25 | to_chw");
+        T_STATUS(open_with(b, &positions[0]), SLUICE_E_INVALID);
+        T_STATUS(open_with(b, &positions[1]), SLUICE_E_INVALID);
+    }
+    T_TRUE(one_is_short > 0);
+}
+
 const t_test channel_position_tests[] = {
     T_TEST(a_loop_may_begin_in_a_later_pass),
     T_TEST(a_resumed_loop_has_the_bits_of_an_unbroken_one),
@@ -356,5 +405,6 @@ const t_test channel_position_tests[] = {
     T_TEST(a_position_without_an_identity_is_accepted_with_a_warning),
     T_TEST(a_damaged_identity_is_refused),
     T_TEST(a_pipeline_of_any_length_has_an_identity),
+    T_TEST(long_pipelines_with_the_same_bits_are_the_same),
     T_END,
 };

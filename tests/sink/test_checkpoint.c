@@ -471,11 +471,11 @@ static void any_bytes_may_stand_in_a_state(void)
 
             memcpy(bytes, good, size);
             bytes[i] = (char)change;
-            if (train_state_parse(bytes, &state) == SLUICE_OK) {
+            if (train_state_parse(bytes, "x", &state) == SLUICE_OK) {
                 sli_text text = {0};
 
                 train_state_print(&state, &text);
-                T_OK(train_state_parse(text.data, &again));
+                T_OK(train_state_parse(text.data, "x", &again));
                 T_EQ(again.step, state.step);
                 T_OK(train_state_compare(&again, &state));
                 train_state_free(&again);

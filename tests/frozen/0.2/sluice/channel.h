@@ -122,7 +122,7 @@ static inline void sluice_channel_config_init(sluice_channel_config *config)
  * Returns: E_INVALID settings, a position that is not one of this dataset, whose text names the
  *          differences, no stage `batch`, columns that cannot be batched or differ from
  *          config.inputs; the first error of building the dataset; E_IO, E_CORRUPT opening the
- *          source; E_CORRUPT a damaged identity of config.position; E_NO_MEMORY; E_UNSUPPORTED no
+ *          source; E_CORRUPT a corrupt identity of config.position; E_NO_MEMORY; E_UNSUPPORTED no
  *          channel on this kind of device.
  * Threads: any. Channels are independent.
  */
