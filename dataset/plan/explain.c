@@ -195,8 +195,8 @@ static void explain_group(const sli_plan *plan, const plan_group *group, bool fi
                  : details->view == details->geometry[group->first].stage
                      ? "one pass for each view of the whole image"
                  : decodes
-                     ? "fused: decoded down to the lower edge of the crop (with restart markers "
-                       "only the segments under it), and cropped and resized in one pass"
+                     ? "fused: decoded down to the lower edge of the crop (JPEG only; with restart "
+                       "markers only the segments under it), and cropped and resized in one pass"
                      : "one pass");
 }
 

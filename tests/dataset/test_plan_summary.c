@@ -163,6 +163,7 @@ static void explain_says_what_is_fused_and_where_it_runs(void)
     T_CONTAINS(text, "order: 2 samples a pass, 1 for rank 1 of 3; a pure function");
     T_CONTAINS(text, "batches: 1 a pass of 1 rows, all of them full");
     T_CONTAINS(text, "pixels: decode + resize + center_crop: fused: decoded down to the lower");
+    T_CONTAINS(text, "(JPEG only; with restart");
     T_CONTAINS(text, "pixels: resize: one pass");
     T_CONTAINS(text, "random_horizontal_flip: in the workers' write to the row");
     T_CONTAINS(text, "normalize: in the device's GetNext");
