@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "format_int.h"
+
 static void note(sli_placement *placement, const char *format, ...) SLUICE_PRINTF(2, 3);
 
 static void note(sli_placement *placement, const char *format, ...)
@@ -14,7 +16,7 @@ static void note(sli_placement *placement, const char *format, ...)
         return;
     }
     va_start(args, format);
-    vsnprintf(placement->notes[placement->note_count++], SLI_NOTE_SIZE, format, args);
+    sli_print_args(placement->notes[placement->note_count++], SLI_NOTE_SIZE, format, args);
     va_end(args);
 }
 

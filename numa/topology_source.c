@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "format_int.h"
 #include "status_int.h"
 #include "topology_xml.h"
 
@@ -68,10 +68,10 @@ static const char *walk_level(const char *at, synthetic_walk *walk)
     unsigned long count;
     char *end;
 
-    walk->ends_in_cpus = !named || strncasecmp(at, "pu", 2) == 0;
+    walk->ends_in_cpus = !named || sli_same_begin(at, "pu", 2);
     if (named) {
-        walk->has_node_level = walk->has_node_level || strncasecmp(at, "numa", 4) == 0 ||
-                               strncasecmp(at, "node", 4) == 0;
+        walk->has_node_level =
+            walk->has_node_level || sli_same_begin(at, "numa", 4) || sli_same_begin(at, "node", 4);
         at = strchr(at, ':');
         if (at == NULL) {
             return NULL;

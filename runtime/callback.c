@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "format_int.h"
 #include "status_int.h"
 
 bool sli_is_status(sluice_status status)
@@ -20,7 +21,7 @@ sluice_status sli_callback_status(sluice_status returned, uint64_t before, const
         return returned;
     }
     va_start(args, format);
-    vsnprintf(callback, sizeof(callback), format, args);
+    sli_print_args(callback, sizeof(callback), format, args);
     va_end(args);
     if (!sli_is_status(returned)) {
         return sli_fail_from(SLUICE_E_CALLBACK, before,

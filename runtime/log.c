@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format_int.h"
 #include "printable_int.h"
 
 static const char *const level_names[] = {"off", "error", "warn", "info", "debug"};
@@ -205,7 +206,7 @@ void sli_log(sluice_log_level level, const char *format, ...)
         return;
     }
     va_start(args, format);
-    vsnprintf(raw, sizeof(raw), format, args);
+    sli_print_args(raw, sizeof(raw), format, args);
     va_end(args);
     sli_printable(raw, SLI_CONTINUED, message, sizeof(message));
     to = begin_call(&call);

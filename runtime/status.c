@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "format_int.h"
 #include "log_int.h"
 #include "printable_int.h"
 
@@ -86,7 +87,7 @@ sluice_status sli_fail(sluice_status status, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    sli_print_args(text, sizeof(text), format, args);
     va_end(args);
     return set_own_error(status, 0, text);
 }
@@ -97,7 +98,7 @@ sluice_status sli_fail_with(sluice_status status, int error, const char *format,
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    sli_print_args(text, sizeof(text), format, args);
     va_end(args);
     return set_own_error(status, error, text);
 }
@@ -127,7 +128,7 @@ sluice_status sli_fail_from(sluice_status status, uint64_t before, const char *f
     int length;
 
     va_start(args, format);
-    length = vsnprintf(text, sizeof(text), format, args);
+    length = sli_print_args(text, sizeof(text), format, args);
     va_end(args);
     if (failures != before && last_error[0] != '\0' && length >= 0 &&
         (size_t)length < sizeof(text)) {
@@ -167,7 +168,7 @@ sluice_status sli_fail_errno(sluice_status status, int error, const char *format
     int length;
 
     va_start(args, format);
-    length = vsnprintf(text, sizeof(text), format, args);
+    length = sli_print_args(text, sizeof(text), format, args);
     va_end(args);
     describe_errno(error, cause, sizeof(cause));
     if (length >= 0 && (size_t)length < sizeof(text)) {

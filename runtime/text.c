@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
 #include "text_int.h"
 
-#include <locale.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc_int.h"
+#include "format_int.h"
 #include "printable_int.h"
 #include "status_int.h"
 
@@ -38,9 +36,9 @@ static void add_formatted(sli_text *text, const char *format, va_list args)
     int length;
 
     va_copy(again, args);
-    length = vsnprintf(NULL, 0, format, args);
+    length = sli_print_args(NULL, 0, format, args);
     if (length >= 0 && reserve(text, (size_t)length)) {
-        vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+        sli_print_args(text->data + text->length, (size_t)length + 1, format, again);
         text->length += (size_t)length;
     }
     va_end(again);
@@ -137,41 +135,17 @@ void sli_text_add_printable(sli_text *text, const char *value)
     }
 }
 
-static locale_t c_locale;
-static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
-
-static void make_c_locale(void)
-{
-    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-}
-
 bool sli_parse_real(const char *text, double *value_out)
 {
     char *end;
     double value;
 
-    pthread_once(&c_locale_once, make_c_locale);
-    value = c_locale != (locale_t)0 ? strtod_l(text, &end, c_locale) : strtod(text, &end);
+    value = sli_strtod(text, &end);
     if (end == text || *end != '\0' || !isfinite(value)) {
         return false;
     }
     *value_out = value;
     return true;
-}
-
-/* Writes a finite number with a decimal point, whatever the locale. */
-static void write_real(char *number, size_t size, double value, int digits)
-{
-    char *c;
-    size_t separator;
-
-    snprintf(number, size, "%.*g", digits, value);
-    c = number + strspn(number, "-0123456789");
-    separator = strcspn(c, "0123456789e");
-    if (separator > 0) {
-        *c = '.';
-        memmove(c + 1, c + separator, strlen(c + separator) + 1);
-    }
 }
 
 void sli_text_add_real(sli_text *text, double value)
@@ -180,7 +154,7 @@ void sli_text_add_real(sli_text *text, double value)
     double back;
 
     for (int digits = 1; digits <= 17; digits++) {
-        write_real(number, sizeof(number), value, digits);
+        sli_print(number, sizeof(number), "%.*g", digits, value);
         if (sli_parse_real(number, &back) && back == value) {
             break;
         }
@@ -190,11 +164,8 @@ void sli_text_add_real(sli_text *text, double value)
 
 void sli_text_add_number(sli_text *text, double value)
 {
-    char number[64];
-
     if (isfinite(value)) {
-        write_real(number, sizeof(number), value, 9);
-        sli_text_add(text, "%s", number);
+        sli_text_add(text, "%.9g", value);
     } else {
         sli_text_add(text, "null");
     }

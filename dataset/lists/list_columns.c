@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "box_rule.h"
+#include "format_int.h"
 #include "point_range.h"
 #include "status_int.h"
 #include "tensor_int.h"
@@ -300,8 +300,8 @@ sluice_status list_check_first(const list_field *first, char separator)
     if (first->length < sizeof(text)) {
         memcpy(text, first->text, first->length);
     }
-    if (strcasecmp(text, "image") != 0 && strncasecmp(text, "image,label", 11) != 0 &&
-        strncasecmp(text, "image;label", 11) != 0 && strncasecmp(text, "image\tlabel", 11) != 0) {
+    if (!sli_same_word(text, "image") && !sli_same_begin(text, "image,label", 11) &&
+        !sli_same_begin(text, "image;label", 11) && !sli_same_begin(text, "image\tlabel", 11)) {
         return SLUICE_OK;
     }
     return sli_fail(SLUICE_E_INVALID,

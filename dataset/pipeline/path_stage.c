@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
+#include "format_int.h"
 #include "image_extensions.h"
 
 /* Entries of a folder that are looked at. */
@@ -56,7 +56,7 @@ static bool ends_in(const char *name, const char *end)
     if (end == NULL) {
         return image_name_is_in(name, image_extensions);
     }
-    return length >= size && strcasecmp(name + length - size, end) == 0;
+    return length >= size && sli_same_word(name + length - size, end);
 }
 
 /* Returns the first line that fits an entry of a folder; NAMES: none does. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format_int.h"
 #include "status_int.h"
 
 /* True if the character is a blank, in every locale. */
@@ -92,7 +93,7 @@ sluice_status error_at(const text_words *w, size_t at, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    vsnprintf(message, sizeof(message), format, args);
+    sli_print_args(message, sizeof(message), format, args);
     va_end(args);
     if (w->text[at] == '\0') {
         while (at > 0 && is_blank(w->text[at - 1])) {

@@ -9,6 +9,7 @@
 
 #include "alloc_int.h"
 #include "dataset_parts.h"
+#include "format_int.h"
 #include "nested_stages.h"
 #include "stage.h"
 #include "status_int.h"
@@ -201,7 +202,7 @@ static sluice_status wrong_number(const stage_def *def, const stage_param *param
     if (param->low == 0 && param->high == 0) {
         return wrong_arg(def, param, text, want);
     }
-    snprintf(bounded, sizeof(bounded), "%s, %.12g to %.12g", want, param->low, param->high);
+    sli_print(bounded, sizeof(bounded), "%s, %.12g to %.12g", want, param->low, param->high);
     return wrong_arg(def, param, text, bounded);
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "format_int.h"
 #include "stage.h"
 #include "status_int.h"
 
@@ -79,7 +80,7 @@ sluice_status stage_wrong_range(const char *stage, const char *name, const param
     char value[64] = "";
 
     if (range->name[0] == '\0' && range->count == 2) {
-        snprintf(value, sizeof(value), "=%g,%g", range->values[0], range->values[1]);
+        sli_print(value, sizeof(value), "=%g,%g", range->values[0], range->values[1]);
     }
     return sli_fail(SLUICE_E_INVALID, "%s: %s%s: want LOW,HIGH with %s", stage, name, value, want);
 }

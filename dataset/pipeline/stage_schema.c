@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The columns of sources, and the checks that stages make on columns. */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -372,8 +371,9 @@ void schema_set_size(stage_schema *schema, uint32_t width, uint32_t height)
 static bool is_column_name(const char *name)
 {
     for (const char *c = name; *c != '\0'; c++) {
-        if (*c != '_' && !isalpha((unsigned char)*c) &&
-            (c == name || !isdigit((unsigned char)*c))) {
+        const bool is_letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
+
+        if (!is_letter && (c == name || *c < '0' || *c > '9')) {
             return false;
         }
     }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format_int.h"
 #include "operators/columns/cache_args.h"
 #include "plan.h"
 
@@ -54,10 +55,10 @@ static void note_cache(sli_plan *plan)
     const char *after = plan->dataset->stages[cache->stage - 1].def->name;
     char note[300];
 
-    snprintf(note, sizeof(note),
-             "cache: %s as %s leaves them, of up to %llu samples, in at most %.6g MB%s", what,
-             after, (unsigned long long)plan->dataset->source_count, (double)cache->bytes / 1e6,
-             cache->is_shared ? ", shared by the ranks of a machine" : "");
+    sli_print(note, sizeof(note),
+              "cache: %s as %s leaves them, of up to %llu samples, in at most %.6g MB%s", what,
+              after, (unsigned long long)plan->dataset->source_count, (double)cache->bytes / 1e6,
+              cache->is_shared ? ", shared by the ranks of a machine" : "");
     plan_note(plan, note);
 }
 

@@ -7,13 +7,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "alloc_int.h"
 #include "crc32c_int.h"
 #include "error_int.h"
 #include "file_list.h"
+#include "format_int.h"
 #include "image_decoder.h"
 #include "page_cache.h"
 #include "status_int.h"
@@ -223,8 +223,7 @@ static bool may_have_head(const web_shard *shard, const shard_sample *sample)
     const char *dot = strrchr(shard->index.names + sample->name, '.');
 
     return sample->size > 4 * IMAGE_HEAD &&
-           (strcasecmp(dot, ".ppm") == 0 || strcasecmp(dot, ".pgm") == 0 ||
-            strcasecmp(dot, ".pnm") == 0);
+           (sli_same_word(dot, ".ppm") || sli_same_word(dot, ".pgm") || sli_same_word(dot, ".pnm"));
 }
 
 /* Compares key and label of a sample of a pack with the shard, so that its index is of this shard.

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
+#include "format_int.h"
 #include "image_extensions.h"
 #include "status_int.h"
 
@@ -25,12 +25,12 @@ static web_kind kind_of(const char *field)
     const char *dot = strrchr(field, '.');
     const char *end = dot != NULL ? dot + 1 : field;
 
-    if (image_extension_is_in(end, image_extensions) || strcasecmp(end, "png") == 0) {
+    if (image_extension_is_in(end, image_extensions) || sli_same_word(end, "png")) {
         return WEB_IMAGE; /* a build without libpng says so when it decodes */
     }
-    return strcasecmp(end, "cls") == 0   ? WEB_NUMBER
-           : strcasecmp(end, "npy") == 0 ? WEB_ARRAY
-                                         : WEB_BYTES;
+    return sli_same_word(end, "cls")   ? WEB_NUMBER
+           : sli_same_word(end, "npy") ? WEB_ARRAY
+                                       : WEB_BYTES;
 }
 
 bool web_field_has_length(const web_field *field)
@@ -119,7 +119,7 @@ static sluice_status parse_field(const web_fields *fields, const char *text, web
 static sluice_status check_new(const web_fields *fields, const web_field *field)
 {
     for (uint32_t i = 0; i < fields->count; i++) {
-        if (strcasecmp(fields->fields[i].field, field->field) == 0) {
+        if (sli_same_word(fields->fields[i].field, field->field)) {
             return sli_fail(SLUICE_E_INVALID, "webdataset: fields: %s is there twice",
                             field->field);
         }
@@ -234,7 +234,7 @@ sluice_status web_fields_schema(const web_fields *fields, const sluice_column *t
 int web_fields_find(const web_fields *fields, const char *field)
 {
     for (uint32_t i = 0; i < fields->count; i++) {
-        if (strcasecmp(fields->fields[i].field, field) == 0) {
+        if (sli_same_word(fields->fields[i].field, field)) {
             return (int)i;
         }
     }

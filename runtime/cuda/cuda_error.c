@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "format_int.h"
 #include "log_int.h"
 #include "status_int.h"
 
@@ -115,7 +116,7 @@ sluice_status sli_cuda_fail(cudaError_t error, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    sli_print_args(text, sizeof(text), format, args);
     va_end(args);
     (void)cudaGetLastError();
     find_advice(error, what_to_do);

@@ -15,6 +15,7 @@
 
 #include "alloc_int.h"
 #include "cuda_error_int.h"
+#include "format_int.h"
 #include "log_int.h"
 #include "status_int.h"
 #include "step_capture.h"
@@ -31,8 +32,8 @@ static void print_value(const void *value, size_t bytes, char text[VALUE_SIZE])
     memcpy(&number, value, bytes < sizeof(number) ? bytes : sizeof(number));
     memcpy(&real, value, bytes < sizeof(real) ? bytes : sizeof(real));
     if (bytes == sizeof(real)) {
-        snprintf(text, VALUE_SIZE, "%lld (as a float %.9g)", (long long)(int32_t)number,
-                 (double)real);
+        sli_print(text, VALUE_SIZE, "%lld (as a float %.9g)", (long long)(int32_t)number,
+                  (double)real);
     } else {
         snprintf(text, VALUE_SIZE, "0x%llx%s", (unsigned long long)number,
                  bytes > sizeof(number) ? "..." : "");

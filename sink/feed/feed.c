@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format_int.h"
 #include "nvtx_ranges_int.h"
 #include "rank_cores_int.h"
 #include "ranks_int.h"
@@ -162,14 +163,14 @@ static sluice_status refuse_slots(const data_feed *f, uint32_t slots, uint64_t b
     char what[120] = "";
 
     if (samples > 0) {
-        snprintf(what, sizeof(what), " beside %.6g MB for samples of the stream",
-                 (double)samples / 1e6);
+        sli_print(what, sizeof(what), " beside %.6g MB for samples of the stream",
+                  (double)samples / 1e6);
     }
     if (f->map_bytes > 0) {
         const size_t at = strlen(what);
 
-        snprintf(what + at, sizeof(what) - at, "%s %.6g MB for outputs of device maps",
-                 at > 0 ? " and" : " beside", (double)f->map_bytes / 1e6);
+        sli_print(what + at, sizeof(what) - at, "%s %.6g MB for outputs of device maps",
+                  at > 0 ? " and" : " beside", (double)f->map_bytes / 1e6);
     }
     return sli_fail(
         SLUICE_E_INVALID,

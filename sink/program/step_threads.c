@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 
+#include "format_int.h"
 #include "log_int.h"
 
 void step_threads_find(const sink_program *program, sluice_mode mode, step_threads *threads_out)
@@ -42,7 +42,7 @@ static const char *find_binding(void)
         bool binds = value != NULL;
 
         for (size_t k = 0; binds && k < sizeof(none) / sizeof(none[0]); k++) {
-            binds = strcasecmp(value, none[k]) != 0;
+            binds = !sli_same_word(value, none[k]);
         }
         if (binds) {
             return names[i];

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format_int.h"
 #include "report_waits.h"
 
 /*
@@ -32,7 +33,7 @@ static void say(sluice_report *report, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    vsnprintf(report->bottleneck_advice, sizeof(report->bottleneck_advice), format, args);
+    sli_print_args(report->bottleneck_advice, sizeof(report->bottleneck_advice), format, args);
     va_end(args);
 }
 

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format_int.h"
 #include "report_waits.h"
 
 static const double FED_SHARE = 0.05;
@@ -33,15 +34,15 @@ static void blame_ranks(sluice_report *report)
     report->bottleneck = "ranks";
     report->bottleneck_share = report_agree_share(report);
     if (2 * report_late_share(report) < report->bottleneck_share) {
-        snprintf(
+        sli_print(
             report->bottleneck_why, sizeof(report->bottleneck_why),
             "agree takes %.0f %% of the time, %.0f %% of it to wait for a rank that comes last",
             100 * report->bottleneck_share,
             100 * report_late_share(report) / report->bottleneck_share);
     } else {
-        snprintf(report->bottleneck_why, sizeof(report->bottleneck_why),
-                 "ranks wait for rank %u: %.0f %% of the time; %s", late->rank,
-                 100 * late->seconds / report->stats.seconds, report_delay_text(late->delay));
+        sli_print(report->bottleneck_why, sizeof(report->bottleneck_why),
+                  "ranks wait for rank %u: %.0f %% of the time; %s", late->rank,
+                  100 * late->seconds / report->stats.seconds, report_delay_text(late->delay));
     }
     report_advise_ranks(report);
 }
@@ -59,9 +60,9 @@ static void blame_step(sluice_report *report)
 {
     report->bottleneck = maps_are_slower(report) ? "device_maps" : "step";
     report->bottleneck_share = 1 - report->stats.data_wait_share;
-    snprintf(report->bottleneck_why, sizeof(report->bottleneck_why),
-             "steps wait for data %.1f %% of the time: the pipeline keeps up",
-             100 * report->stats.data_wait_share);
+    sli_print(report->bottleneck_why, sizeof(report->bottleneck_why),
+              "steps wait for data %.1f %% of the time: the pipeline keeps up",
+              100 * report->stats.data_wait_share);
     report_advise_step(report);
 }
 
@@ -69,14 +70,14 @@ static void blame_copy(sluice_report *report, const sli_stage_summary *copy)
 {
     report->bottleneck = "copy";
     report->bottleneck_share = copy->busy_ns / 1e9 / report->stats.seconds;
-    snprintf(report->bottleneck_why, sizeof(report->bottleneck_why),
-             "copies to the device are busy %.0f %% of the time", 100 * report->bottleneck_share);
+    sli_print(report->bottleneck_why, sizeof(report->bottleneck_why),
+              "copies to the device are busy %.0f %% of the time", 100 * report->bottleneck_share);
     report_advise_copy(report, copy);
 }
 
 static void blame_hand_over(sluice_report *report, double busy)
 {
-    snprintf(
+    sli_print(
         report->bottleneck_why, sizeof(report->bottleneck_why),
         "steps wait for data %.1f %% of the time, and workers are busy %.0f %% of it: no stage "
         "is the limit, but the hand-over of batches",
@@ -109,9 +110,10 @@ static void blame_workers(sluice_report *report)
         }
     }
     if (most == NULL) {
-        snprintf(report->bottleneck_why, sizeof(report->bottleneck_why),
-                 "steps wait for data %.1f %% of the time, and no stage of the workers was counted",
-                 100 * report->stats.data_wait_share);
+        sli_print(
+            report->bottleneck_why, sizeof(report->bottleneck_why),
+            "steps wait for data %.1f %% of the time, and no stage of the workers was counted",
+            100 * report->stats.data_wait_share);
         return;
     }
     if (busy < IDLE_SHARE && strcmp(most->name, "read") != 0) {
@@ -120,11 +122,11 @@ static void blame_workers(sluice_report *report)
     }
     report->bottleneck = most->name;
     report->bottleneck_share = most->busy_ns / all;
-    snprintf(report->bottleneck_why, sizeof(report->bottleneck_why),
-             "steps wait for data %.1f %% of the time; %s takes %.0f %% of the busy time of %u "
-             "worker%s",
-             100 * report->stats.data_wait_share, most->name, 100 * report->bottleneck_share,
-             report->worker_count, report->worker_count == 1 ? "" : "s");
+    sli_print(report->bottleneck_why, sizeof(report->bottleneck_why),
+              "steps wait for data %.1f %% of the time; %s takes %.0f %% of the busy time of %u "
+              "worker%s",
+              100 * report->stats.data_wait_share, most->name, 100 * report->bottleneck_share,
+              report->worker_count, report->worker_count == 1 ? "" : "s");
     report_advise_workers(report, most);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format_int.h"
 #include "report_places.h"
 #include "report_waits.h"
 
@@ -31,7 +32,7 @@ static void print_time(double ns, char *text, size_t size)
         value /= 1e3;
         unit++;
     }
-    snprintf(text, size, "%.1f %s", value, units[unit]);
+    sli_print(text, size, "%.1f %s", value, units[unit]);
 }
 
 /* Adds one stage: the rate it would sustain, the shares of its threads' time, and the times per
@@ -45,7 +46,7 @@ static void add_stage(const sluice_report *report, const sli_stage_summary *stag
     char p99[16];
 
     if (busy >= LEAST_BUSY) {
-        snprintf(rate, sizeof(rate), "%.0f", report_sustained(report, stage));
+        sli_print(rate, sizeof(rate), "%.0f", report_sustained(report, stage));
     }
     print_time(stage->p50_ns, p50, sizeof(p50));
     print_time(stage->p99_ns, p99, sizeof(p99));
@@ -203,8 +204,8 @@ static void add_memory(const sluice_report *report, sli_text *text)
     char maps[40] = "";
 
     if (stats->device_map_bytes > 0) {
-        snprintf(maps, sizeof(maps), " %.1f MB device maps,",
-                 (double)stats->device_map_bytes / 1e6);
+        sli_print(maps, sizeof(maps), " %.1f MB device maps,",
+                  (double)stats->device_map_bytes / 1e6);
     }
     sli_text_add_line(text,
                       "memory: %.1f MB staging, %.1f MB slots,%s %.1f MB source, %.1f MB peak "

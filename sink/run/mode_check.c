@@ -12,6 +12,7 @@
 #include "callback_int.h"
 #include "error_int.h"
 #include "file_tree_int.h"
+#include "format_int.h"
 #include "log_int.h"
 #include "nested_run.h"
 #include "stall_monitor.h"
@@ -165,7 +166,7 @@ static void print_value(float value, char text[VALUE_SIZE])
     if (isnan(value)) {
         snprintf(text, VALUE_SIZE, "nan (0x%08x)", bits);
     } else {
-        snprintf(text, VALUE_SIZE, "%.9g", (double)value);
+        sli_print(text, VALUE_SIZE, "%.9g", (double)value);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "alloc_int.h"
 #include "argument_checks.h"
 #include "devices.h"
+#include "format_int.h"
 #include "idle_settings.h"
 #include "log_int.h"
 #include "pass_epochs.h"
@@ -266,12 +267,12 @@ static void write_length(const train_run *run, char *text, size_t size)
         snprintf(text, size, "%llu steps%s from step %llu%s", (unsigned long long)steps, micro,
                  (unsigned long long)run->plan.sinks.first_step, epochs);
     } else {
-        snprintf(text, size,
-                 "%llu steps%s from step %llu%s = %llu samples = %.1f passes (%llu touched)",
-                 (unsigned long long)steps, micro, (unsigned long long)run->plan.sinks.first_step,
-                 epochs, (unsigned long long)count_samples(plan, batches),
-                 (double)batches / (double)plan->batches_per_pass,
-                 (unsigned long long)sli_plan_passes(plan, batches));
+        sli_print(text, size,
+                  "%llu steps%s from step %llu%s = %llu samples = %.1f passes (%llu touched)",
+                  (unsigned long long)steps, micro, (unsigned long long)run->plan.sinks.first_step,
+                  epochs, (unsigned long long)count_samples(plan, batches),
+                  (double)batches / (double)plan->batches_per_pass,
+                  (unsigned long long)sli_plan_passes(plan, batches));
     }
 }
 
@@ -307,11 +308,11 @@ static void write_plan_line(train_run *run)
     sli_text idle = {0};
 
     if (run->feed.map_bytes > 0) {
-        snprintf(maps, sizeof(maps), " + %.1f MB device maps", (double)run->feed.map_bytes / mb);
+        sli_print(maps, sizeof(maps), " + %.1f MB device maps", (double)run->feed.map_bytes / mb);
     }
     if (run->feed.stream_bytes > 0) {
-        snprintf(samples, sizeof(samples), " + up to %.1f MB of the stream's samples",
-                 (double)run->feed.stream_bytes / mb);
+        sli_print(samples, sizeof(samples), " + up to %.1f MB of the stream's samples",
+                  (double)run->feed.stream_bytes / mb);
     }
     if (run->feed.passes > 1) {
         snprintf(sinks, sizeof(sinks), "one sink for each pass");
@@ -325,16 +326,17 @@ static void write_plan_line(train_run *run)
         idle_settings_cuts(run, &cuts);
         idle_settings_list(run, &idle);
     }
-    snprintf(run->plan.line, sizeof(run->plan.line),
-             "plan: %s of %s, mode %s%s%s%s, %s%s, %u workers, %u slots, memory %.1f MB staging + "
-             "%.1f MB slots%s%s on %s%s%s",
-             length, pass, sluice_mode_name(run->plan.mode),
-             run->plan.mode_reason[0] != '\0' ? " (" : "", run->plan.mode_reason,
-             run->plan.mode_reason[0] != '\0' ? ")" : "", sinks, cuts.data != NULL ? cuts.data : "",
-             run->feed.placement->worker_count, run->feed.slots,
-             (double)run->feed.memory.staging_bytes / mb, (double)run->feed.memory.slot_bytes / mb,
-             maps, samples, sluice_device_name(run->device),
-             idle.data != NULL ? "; without effect: " : "", idle.data != NULL ? idle.data : "");
+    sli_print(run->plan.line, sizeof(run->plan.line),
+              "plan: %s of %s, mode %s%s%s%s, %s%s, %u workers, %u slots, memory %.1f MB staging + "
+              "%.1f MB slots%s%s on %s%s%s",
+              length, pass, sluice_mode_name(run->plan.mode),
+              run->plan.mode_reason[0] != '\0' ? " (" : "", run->plan.mode_reason,
+              run->plan.mode_reason[0] != '\0' ? ")" : "", sinks,
+              cuts.data != NULL ? cuts.data : "", run->feed.placement->worker_count,
+              run->feed.slots, (double)run->feed.memory.staging_bytes / mb,
+              (double)run->feed.memory.slot_bytes / mb, maps, samples,
+              sluice_device_name(run->device), idle.data != NULL ? "; without effect: " : "",
+              idle.data != NULL ? idle.data : "");
     sli_text_free(&cuts);
     sli_text_free(&idle);
     if (!run->nested && run->config.rank == 0) { /* the line is the same on all ranks */

@@ -6,6 +6,7 @@
 #include <sluice/columns.h>
 
 #include "array_values.h"
+#include "format_int.h"
 #include "stage.h"
 #include "status_int.h"
 
@@ -51,7 +52,7 @@ static void print_value(sluice_dtype dtype, const void *array, size_t i, char *t
     }
     array_convert(dtype, (const uint8_t *)array + i * sluice_dtype_size(dtype), SLUICE_F32, &value,
                   1);
-    snprintf(text, size, "%.9g", (double)value);
+    sli_print(text, size, "%.9g", (double)value);
 }
 
 static sluice_status cast_array(const void *args, const sluice_column *from_type, const void *from,

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "format_int.h"
+
+#include <locale.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static locale_t c_locale;
+static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
+
+static void make_c_locale(void)
+{
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+/* Returns 0 if there is no memory for it. */
+static locale_t get_c_locale(void)
+{
+    pthread_once(&c_locale_once, make_c_locale);
+    return c_locale;
+}
+
+int sli_print_args(char *text, size_t size, const char *format, va_list args)
+{
+    const locale_t before = uselocale(get_c_locale()); /* of this thread; 0 changes nothing */
+    const int length = vsnprintf(text, size, format, args);
+
+    uselocale(before);
+    return length;
+}
+
+int sli_print(char *text, size_t size, const char *format, ...)
+{
+    va_list args;
+    int length;
+
+    va_start(args, format);
+    length = sli_print_args(text, size, format, args);
+    va_end(args);
+    return length;
+}
+
+double sli_strtod(const char *text, char **end_out)
+{
+    const locale_t c = get_c_locale();
+
+    return c != (locale_t)0 ? strtod_l(text, end_out, c) : strtod(text, end_out);
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+bool sli_same_begin(const char *a, const char *b, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (lower(a[i]) != lower(b[i])) {
+            return false;
+        }
+        if (a[i] == '\0') {
+            return true;
+        }
+    }
+    return true;
+}
+
+bool sli_same_word(const char *a, const char *b)
+{
+    return sli_same_begin(a, b, SIZE_MAX);
+}

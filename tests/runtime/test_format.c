@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text that does not depend on the locale. */
+#include <errno.h>
+
+#include "comma_locale.h"
+#include "format_int.h"
+#include "log_int.h"
+#include "log_kit.h"
+#include "status_int.h"
+#include "testing.h"
+#include "text_int.h"
+
+static void numbers_have_a_decimal_point_in_every_locale(void)
+{
+    sli_text text = {0};
+    char number[40];
+    char *end;
+
+    if (!kit_comma_begin()) {
+        T_SKIP("this C library has locales of another form");
+    }
+    snprintf(number, sizeof(number), "%g", 0.5);
+    T_STR(number, "0,5");
+    sli_print(number, sizeof(number), "%g", 0.5);
+    T_STR(number, "0.5");
+    T_TRUE(sli_strtod("2.5", &end) == 2.5 && *end == '\0');
+    sli_fail(SLUICE_E_INVALID, "p=%g", 1.5);
+    T_CONTAINS(sluice_last_error(), "p=1.5");
+    sli_fail_errno(SLUICE_E_IO, EIO, "after %.1f s", 2.5);
+    T_CONTAINS(sluice_last_error(), "after 2.5 s");
+    kit_log_start(NULL, NULL);
+    sli_log(SLUICE_LOG_WARN, "%.1f MB", 3.5);
+    T_STR(kit_log_stop(), "3.5 MB\n");
+    sli_text_add(&text, "%g ", 4.5);
+    sli_text_add_line(&text, "%g", 5.5);
+    sli_text_add_real(&text, 6.5);
+    sli_text_add_number(&text, -7.5);
+    T_STR(text.data, "4.5 5.5\n6.5-7.5");
+    sli_text_free(&text);
+    snprintf(number, sizeof(number), "%g", 0.5);
+    T_STR(number, "0,5"); /* the locale of the program is as before */
+    kit_comma_end();
+}
+
+static void words_are_compared_in_ascii(void)
+{
+    T_TRUE(sli_same_word("IMAGE.png", "image.PNG"));
+    T_TRUE(!sli_same_word("image", "images") && !sli_same_word("images", "image"));
+    T_TRUE(!sli_same_word("\xC4", "\xE4")); /* a letter of Latin-1 in either case */
+    T_TRUE(sli_same_word("", "") && !sli_same_word("@", "`"));
+    T_TRUE(sli_same_begin("Image,Label", "image,", 6) && !sli_same_begin("imag", "image,", 6));
+    T_TRUE(sli_same_begin("PU", "pu", 9));
+}
+
+const t_test format_tests[] = {
+    T_TEST(numbers_have_a_decimal_point_in_every_locale),
+    T_TEST(words_are_compared_in_ascii),
+    T_END,
+};
