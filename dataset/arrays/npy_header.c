@@ -16,7 +16,7 @@ typedef struct npy_text {
 
 static sluice_status bad_header(const char *why)
 {
-    return sli_fail(SLUICE_E_CORRUPT, "the header of the .npy file is damaged: %s", why);
+    return sli_fail(SLUICE_E_CORRUPT, "the header of the .npy file is corrupt: %s", why);
 }
 
 static void skip_blanks(npy_text *text)

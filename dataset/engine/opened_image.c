@@ -8,15 +8,15 @@
 #include "status_int.h"
 
 const char *const sli_image_note_keys[SLI_IMAGE_NOTES] = {
-    [SLI_IMAGE_TURNED] = "turned",
+    [SLI_IMAGE_ORIENTED] = "exif_orientation",
     [SLI_IMAGE_TRANSPARENT] = "transparent",
     [SLI_IMAGE_CMYK] = "cmyk",
     [SLI_IMAGE_FURTHER] = "further",
 };
 
 const char *const sli_image_note_texts[SLI_IMAGE_NOTES] = {
-    [SLI_IMAGE_TURNED] = ("with an Exif orientation other than 1: pixels are used as stored, not "
-                          "turned (mogrify -auto-orient turns files)"),
+    [SLI_IMAGE_ORIENTED] = ("with an Exif orientation other than 1, which is not applied: pixels "
+                            "are used as stored (mogrify -auto-orient applies it to files)"),
     [SLI_IMAGE_TRANSPARENT] = "with transparency: blended onto black",
     [SLI_IMAGE_CMYK] = "in CMYK: converted to RGB without a colour profile",
     [SLI_IMAGE_FURTHER] = "in files with further images or frames: the first one is used",
@@ -49,9 +49,9 @@ static sluice_status wrong_size(const sample_data *data, const image_facts *fact
     if (exif_exchanges_sides(facts->orientation) && width == data->listed_height &&
         height == data->listed_width) {
         return sli_fail(SLUICE_E_CORRUPT,
-                        "the annotations are for %ux%u, the image turned by its Exif orientation "
-                        "%u, and pixels are used as stored, %ux%u; turn the file (mogrify "
-                        "-auto-orient)",
+                        "the annotations are for %ux%u, the image with its Exif orientation %u "
+                        "applied, and pixels are used as stored, %ux%u; apply the orientation to "
+                        "the file (mogrify -auto-orient)",
                         data->listed_width, data->listed_height, facts->orientation, width, height);
     }
     return sli_fail(SLUICE_E_CORRUPT, "the image is %ux%u, and its annotations are for %ux%u",
@@ -76,7 +76,7 @@ sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const s
         return wrong_size(data, &facts, width, height);
     }
     if (facts.orientation != EXIF_UPRIGHT) {
-        note_image(loader, sample, SLI_IMAGE_TURNED);
+        note_image(loader, sample, SLI_IMAGE_ORIENTED);
     }
     if (facts.transparent && decode->mode != DECODE_INDEX) {
         note_image(loader, sample, SLI_IMAGE_TRANSPARENT);

@@ -116,7 +116,7 @@ static sluice_status read_header(pnm_decoder *decoder, const uint8_t *bytes, siz
     if (!read_number(&text, &decoder->width) || !read_number(&text, &decoder->height) ||
         !read_number(&text, &decoder->most) || text.at == text.size || !is_blank(bytes[text.at])) {
         return sli_fail(SLUICE_E_CORRUPT,
-                        "the header of the PNM file is damaged, or longer than %d bytes",
+                        "the header of the PNM file is corrupt, or longer than %d bytes",
                         IMAGE_HEAD);
     }
     if (decoder->width == 0 || decoder->height == 0) {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 typedef enum sli_image_note {
-    SLI_IMAGE_TURNED,
+    SLI_IMAGE_ORIENTED,
     SLI_IMAGE_TRANSPARENT,
     SLI_IMAGE_CMYK,
     SLI_IMAGE_FURTHER,
@@ -18,7 +18,7 @@ typedef struct sli_image_counts {
     uint64_t of[SLI_IMAGE_NOTES];
 } sli_image_counts;
 
-/* The key in reports, such as "turned", and the text after "images" or "image". */
+/* The key in reports, such as "exif_orientation", and the text after "images" or "image". */
 extern const char *const sli_image_note_keys[SLI_IMAGE_NOTES];
 extern const char *const sli_image_note_texts[SLI_IMAGE_NOTES];
 

@@ -202,7 +202,7 @@ static sluice_status check_list(verify_run *run, const pack_folder *folder, size
         return st;
     }
     if (end == 0) {
-        report_sample(run, name, "the list is missing, damaged, or not of this archive");
+        report_sample(run, name, "the list is missing, corrupt, or not of this archive");
     } else if (list.first != *next || list.first + list.lines != end) {
         report_sample(run, name, "the list does not go on where the one before it ends");
     } else if (list.written != shard->index.count) {

@@ -12,10 +12,10 @@ sluice_status decompressor_fail(const raw_feed *raw, compression format, bool en
         return sli_fail(
             SLUICE_E_CORRUPT,
             "cannot decompress %s: its %s data end too early, after %llu bytes; the file "
-            "is truncated or damaged (%.200s)",
+            "is truncated or corrupt (%.200s)",
             raw->path, compression_name(format), (unsigned long long)raw->at, reason);
     }
     return sli_fail(SLUICE_E_CORRUPT,
-                    "cannot decompress %s: its %s data are damaged, before byte %llu (%.200s)",
+                    "cannot decompress %s: its %s data are corrupt, before byte %llu (%.200s)",
                     raw->path, compression_name(format), (unsigned long long)raw->at, reason);
 }

@@ -339,7 +339,7 @@ static sluice_status check_and_decode(const uint8_t *bytes, size_t size, const c
         return damaged_index(path, "is no index");
     }
     if (sli_get_u32(bytes + size - 4) != sli_crc32c(0, bytes, size - 4)) {
-        return damaged_index(path, "is damaged: its checksum is wrong");
+        return damaged_index(path, "is corrupt: its checksum is wrong");
     }
     if (version != VERSION && version != WITHOUT_STAMP) {
         return unknown_version(path, version);
@@ -348,7 +348,7 @@ static sluice_status check_and_decode(const uint8_t *bytes, size_t size, const c
         return damaged_index(path, "is of a shard of another size");
     }
     if (sli_get_u64(bytes + 40) != size || !find_parts(bytes, size, &parts)) {
-        return damaged_index(path, "is damaged: its parts do not fit");
+        return damaged_index(path, "is corrupt: its parts do not fit");
     }
     if (strcmp(parts.texts[0], fields->image) != 0 || strcmp(parts.texts[1], fields->label) != 0) {
         return damaged_index(path, "is for other fields");

@@ -162,8 +162,8 @@ static sluice_status too_long(const tar_reader *reader, uint64_t at, uint64_t si
 {
     return sli_fail(SLUICE_E_CORRUPT,
                     "%s, member '%.200s' at offset %llu: it has %llu bytes and reaches beyond the "
-                    "end of the file, which has %llu; the shard was cut off or its header is "
-                    "damaged",
+                    "end of the file, which has %llu; the shard is truncated or its header is "
+                    "corrupt",
                     reader->path, name_of_next(reader), (unsigned long long)at,
                     (unsigned long long)size, (unsigned long long)reader->file_size);
 }
@@ -326,7 +326,7 @@ static sluice_status check_start(const tar_reader *reader)
     }
     return sli_fail(SLUICE_E_CORRUPT,
                     "%s has no plain file in its first %llu MiB, only folders, links, sparse files "
-                    "and headers: it is no shard of samples, or damaged",
+                    "and headers: it is no shard of samples, or corrupt",
                     reader->path, (unsigned long long)(MAX_WITHOUT_FILE >> 20));
 }
 

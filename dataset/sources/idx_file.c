@@ -40,7 +40,7 @@ static sluice_status bad_length(const char *path, const idx_header *header, uint
                                 const char *behind)
 {
     return sli_fail(SLUICE_E_CORRUPT,
-                    "%s: it has %llu bytes%s, and %llu by its header: it is damaged or no IDX file",
+                    "%s: it has %llu bytes%s, and %llu by its header: it is corrupt or no IDX file",
                     path, (unsigned long long)bytes, behind, (unsigned long long)file_end(header));
 }
 

@@ -333,7 +333,7 @@ static void say_counts(const index_store *store)
     if (found + made + refused > 0) {
         sli_log(SLUICE_LOG_INFO,
                 "index=%s: %" PRIu64 " indexes found, %" PRIu64 " made, %" PRIu64
-                " refused: damaged or of other bytes",
+                " refused: corrupt or of other bytes",
                 store->folder, found, made, refused);
     }
 }

@@ -331,8 +331,10 @@ static void print_images(data_survey *s)
     print_kinds(s, "PGM", s->all.kinds[KIND_PGM], KINDS, KINDS);
     print_kinds(s, "PPM or PGM of 16 bits: decode depth=8 converts them",
                 s->all.kinds[KIND_PNM_16_BITS], KINDS, KINDS);
-    print_kinds(s, "with an Exif orientation other than 1: pixels are used as stored, not turned",
-                s->all.kinds[KIND_TURNED], KINDS, KINDS);
+    print_kinds(s,
+                "with an Exif orientation other than 1, which is not applied: pixels are used as "
+                "stored",
+                s->all.kinds[KIND_ORIENTED], KINDS, KINDS);
     print_kinds(s, "with further images or frames: the first one is used",
                 s->all.kinds[KIND_FURTHER], KINDS, KINDS);
 }
@@ -480,8 +482,8 @@ static void print_json(inspect *c)
     json_kinds(s, "formats", KIND_JPEG, KIND_JPEG_GRAY);
     json_kinds(s, "jpeg", KIND_JPEG_GRAY, KIND_PNG_GRAY);
     json_kinds(s, "png", KIND_PNG_GRAY, KIND_PNM_16_BITS);
-    json_kinds(s, "pnm", KIND_PNM_16_BITS, KIND_TURNED);
-    json_kinds(s, "notes", KIND_TURNED, KINDS);
+    json_kinds(s, "pnm", KIND_PNM_16_BITS, KIND_ORIENTED);
+    json_kinds(s, "notes", KIND_ORIENTED, KINDS);
     printf(",\"unreadable\":[");
     for (uint32_t i = 0; i < s->all.named_count; i++) {
         printf("%s{\"sample\":%" PRIu64 ",\"name\":", i > 0 ? "," : "", s->all.named[i].sample);

@@ -27,7 +27,7 @@ const char *const survey_kind_names[KINDS] = {
     [KIND_PNG_16_BITS] = "16 bits",
     [KIND_PNG_INTERLACED] = "interlaced",
     [KIND_PNM_16_BITS] = "16 bits",
-    [KIND_TURNED] = "turned",
+    [KIND_ORIENTED] = "exif_orientation",
     [KIND_FURTHER] = "further images",
 };
 
@@ -72,7 +72,7 @@ static void count_kinds(survey_counts *counts, const sluice_image_info *info)
     const survey_kind format = format_kind(info->format);
 
     counts->kinds[format]++;
-    counts->kinds[KIND_TURNED] += info->orientation > 1;
+    counts->kinds[KIND_ORIENTED] += info->orientation > 1;
     counts->kinds[KIND_FURTHER] += info->further;
     if (format == KIND_JPEG) {
         counts->kinds[jpeg_kind(info)]++;

@@ -29,8 +29,8 @@ typedef enum survey_kind {
     KIND_PNG_16_BITS,
     KIND_PNG_INTERLACED,
     KIND_PNM_16_BITS,
-    KIND_TURNED,  /* of any format: an Exif orientation other than 1 */
-    KIND_FURTHER, /* of any format: further images or frames */
+    KIND_ORIENTED, /* of any format: an Exif orientation other than 1 */
+    KIND_FURTHER,  /* of any format: further images or frames */
     KINDS
 } survey_kind;
 

@@ -203,7 +203,7 @@ static sluice_status compare_traces(const mode_check *c, sluice_mode mode)
         if (a->digests[i] != b->digests[i]) {
             return sli_fail(SLUICE_E_INVALID,
                             "check: step %llu: the inputs differ between two runs: if no file has "
-                            "changed meanwhile this is an error of Sluice",
+                            "changed meanwhile this is a bug in Sluice",
                             (unsigned long long)(c->run->plan.sinks.first_step + i));
         }
         for (uint32_t k = 0; k < c->run->model.output_count; k++) {

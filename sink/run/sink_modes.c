@@ -370,7 +370,8 @@ static sluice_status check_turn(const train_run *run, uint64_t first, bool may_y
     }
     return sli_fail(SLUICE_E_STALLED,
                     "internal error: mode %s at step %llu consumed no batch and found no reason to "
-                    "wait or to end; please report the pipeline and the settings",
+                    "wait or to end; this is a bug in Sluice: please report the pipeline and the "
+                    "settings",
                     sluice_mode_name(run->plan.mode), (unsigned long long)run->progress.step);
 }
 

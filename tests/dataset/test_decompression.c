@@ -264,7 +264,7 @@ static void half_a_file_is_truncated(void)
         got = run_gzip(folder);
         T_STATUS(got.end, SLUICE_E_CORRUPT);
         T_CONTAINS(got.error, "data end too early, after");
-        T_CONTAINS(got.error, "the file is truncated or damaged");
+        T_CONTAINS(got.error, "the file is truncated or corrupt");
     }
 }
 

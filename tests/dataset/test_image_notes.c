@@ -251,7 +251,7 @@ static void a_run_counts_images_and_logs_the_first(void)
         }
         sli_engine_stop(run.engine);
         sli_engine_image_counts(run.engine, &counts);
-        T_EQ(counts.of[SLI_IMAGE_TURNED], 4); /* two in each pass */
+        T_EQ(counts.of[SLI_IMAGE_ORIENTED], 4); /* two in each pass */
         T_EQ(counts.of[SLI_IMAGE_CMYK], 2);
         T_EQ(counts.of[SLI_IMAGE_TRANSPARENT] + counts.of[SLI_IMAGE_FURTHER], 0);
         close_run(&run);
@@ -350,8 +350,8 @@ static void annotations_of_the_turned_image_are_an_error(void)
     t = run_annotated(folder, "6.jpg", LIST_HEIGHT, LIST_WIDTH);
     T_EQ(t.end, SLUICE_E_CORRUPT);
     T_CONTAINS(t.error,
-               "decode: sample 0, 6.jpg: the annotations are for 30x40, the image turned by "
-               "its Exif orientation 6, and pixels are used as stored, 40x30");
+               "decode: sample 0, 6.jpg: the annotations are for 30x40, the image with its "
+               "Exif orientation 6 applied, and pixels are used as stored, 40x30");
     free(t.bytes);
     t = run_annotated(folder, "3.jpg", LIST_HEIGHT, LIST_WIDTH);
     T_EQ(t.end, SLUICE_E_CORRUPT);

@@ -155,7 +155,7 @@ static void expect_one_fails(uint32_t world, const char *file)
         T_TRUE(outcome_of(&ranks, r)->status == SLUICE_E_CORRUPT ||
                outcome_of(&ranks, r)->status == SLUICE_E_RANK);
         T_CONTAINS(outcome_of(&ranks, r)->error, file);
-        T_CONTAINS(outcome_of(&ranks, r)->error, " is damaged: ");
+        T_CONTAINS(outcome_of(&ranks, r)->error, " is corrupt: ");
     }
     T_EQ(corrupt, 1);
     ranks_end(&ranks);

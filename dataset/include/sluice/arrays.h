@@ -54,7 +54,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_memory(const sluice_array *array
  * @param names        comma-separated names of the columns; NULL: the names of the files
  * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
  *
- * Returns: E_IO a file cannot be opened or read; E_CORRUPT a damaged header, or a truncated file;
+ * Returns: E_IO a file cannot be opened or read; E_CORRUPT a corrupt header, or a truncated file;
  *          E_UNSUPPORTED Fortran order, other types, an array without dimensions; E_INVALID
  *          different numbers of samples, invalid or repeated names, more than SLUICE_MAX_COLUMNS
  *          files. The message has the file and what to do; E_NO_MEMORY.

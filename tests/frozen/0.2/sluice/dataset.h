@@ -410,7 +410,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_webdataset(const char *shards,
  *
  * Returns: E_CORRUPT quotes without an end, or only bad records, with FILE:LINE:COLUMN; E_INVALID
  * an invalid header, or no record; E_IO, E_UNSUPPORTED the list cannot be read; E_NO_MEMORY.
- *          Missing or damaged images, and masks and further images of another size are bad samples.
+ *          Missing or corrupt images, and masks and further images of another size are bad samples.
  *
  * Threads: any.
  */
