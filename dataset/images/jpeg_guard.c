@@ -155,18 +155,25 @@ static void skip_bytes(j_decompress_ptr info, long count)
     source->bytes_in_buffer -= (size_t)count;
 }
 
-/* libjpeg's progress callback, for lines of blocks: polls the thread's interrupt, and enforces the
- * limits on scans while a progressive file is read. */
-static void watch_scans(j_common_ptr info)
+/* libjpeg's progress callback, for lines of blocks: polls the thread's interrupt. */
+static void poll_interrupt(j_common_ptr info)
 {
     jpeg_guard *guard = guard_of(info);
-    uint64_t scans = (uint64_t)((j_decompress_ptr)info)->input_scan_number;
 
     if (sli_is_interrupted()) {
         guard->status = SLUICE_CLOSED;
         guard->code = 0;
         longjmp(guard->give_up, 1);
     }
+}
+
+/* The same, which also enforces the limits on scans while a progressive file is read. */
+static void watch_scans(j_common_ptr info)
+{
+    jpeg_guard *guard = guard_of(info);
+    uint64_t scans = (uint64_t)((j_decompress_ptr)info)->input_scan_number;
+
+    poll_interrupt(info);
     if (scans > MAX_SCANS ||
         (scans > MAX_SCAN_SHARE && scans * guard->pixels > MAX_SCAN_SHARE * guard->max_pixels)) {
         snprintf(guard->text, sizeof(guard->text), "more than %llu scans",
@@ -189,6 +196,7 @@ void jpeg_guard_init(jpeg_guard *guard)
     guard->source.resync_to_restart = jpeg_resync_to_restart;
     guard->source.term_source = nothing_to_do;
     guard->progress.progress_monitor = watch_scans;
+    guard->writing.progress_monitor = poll_interrupt;
 }
 
 void jpeg_guard_begin(jpeg_guard *guard, struct jpeg_decompress_struct *info, const uint8_t *bytes,
@@ -210,6 +218,8 @@ void jpeg_guard_compress(jpeg_guard *guard, struct jpeg_compress_struct *info)
 {
     info->err = &guard->errors;
     info->client_data = guard;
+    jpeg_create_compress(info);
+    info->progress = &guard->writing;
 }
 
 sluice_status jpeg_guard_failed(const jpeg_guard *guard, struct jpeg_decompress_struct *info)

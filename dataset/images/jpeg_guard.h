@@ -23,8 +23,9 @@ typedef struct jpeg_guard {
     struct jpeg_error_mgr errors;
     struct jpeg_source_mgr source;
     struct jpeg_progress_mgr progress;
-    jmp_buf give_up;      /* set by setjmp() before each call of libjpeg */
-    sluice_status status; /* status of the failure; its message is in text */
+    struct jpeg_progress_mgr writing; /* of a compression object */
+    jmp_buf give_up;                  /* set by setjmp() before each call of libjpeg */
+    sluice_status status;             /* status of the failure; its message is in text */
     int code; /* libjpeg's message code; 0: too many scans; JTRC_MISC_MARKER: the file has a segment
                  that libjpeg does not save */
     char text[JMSG_LENGTH_MAX];
@@ -46,10 +47,7 @@ void jpeg_guard_init(jpeg_guard *guard);
 void jpeg_guard_begin(jpeg_guard *guard, struct jpeg_decompress_struct *info, const uint8_t *bytes,
                       size_t size);
 
-/*
- * Installs the guard's error handling in a compression object; call it before
- * jpeg_create_compress().
- */
+/* Creates libjpeg's compression object with the guard's error handling. */
 void jpeg_guard_compress(jpeg_guard *guard, struct jpeg_compress_struct *info);
 
 /* Destroys info and sets the failure that led to the longjmp() as this thread's last error. */

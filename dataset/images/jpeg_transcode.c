@@ -176,7 +176,7 @@ static bool run_transcoder(transcoder *t, const uint8_t *bytes, size_t size)
     coefficients = jpeg_read_coefficients(&t->in);
     check_whole(t, last);
     t->is_writing = true;
-    jpeg_create_compress(&t->out);
+    jpeg_guard_compress(&t->guard, &t->out);
     jpeg_sink_begin(&t->sink, &t->out, size * GROWTH + GROWTH_FLOOR);
     configure_jpeg(t);
     jpeg_write_coefficients(&t->out, coefficients);
@@ -194,7 +194,6 @@ sluice_status jpeg_transcode(const uint8_t *bytes, size_t size, uint32_t interva
 
     memset(&t, 0, sizeof(t));
     jpeg_guard_init(&t.guard);
-    jpeg_guard_compress(&t.guard, &t.out);
     t.guard.strict = true;
     t.guard.max_pixels = max_pixels;
     t.interval = interval;
@@ -209,6 +208,9 @@ sluice_status jpeg_transcode(const uint8_t *bytes, size_t size, uint32_t interva
     }
     t.fate = t.fate != SLUICE_PACK_TRANSCODED ? t.fate : fate_of(&t);
     jpeg_sink_free(&t.sink);
+    if (t.guard.status == SLUICE_CLOSED) {
+        return SLUICE_CLOSED;
+    }
     if (t.fate == SLUICE_PACK_TRANSCODED) {
         return sli_fail(SLUICE_E_NO_MEMORY, "out of memory while transcoding");
     }

@@ -17,7 +17,7 @@
 /*
  * OK with *fate_out SLUICE_PACK_TRANSCODED and the copy in *file_out; or OK with
  * SLUICE_PACK_KEPT_..., a text in `why` (of `why_size` bytes), and *file_out empty.
- * E_NO_MEMORY.
+ * CLOSED: the thread was interrupted. E_NO_MEMORY.
  *
  * @param interval    pixels between restart markers; 0 none
  * @param max_pixels  an image whose header has more is refused

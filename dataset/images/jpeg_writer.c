@@ -155,7 +155,7 @@ static bool encode_image(jpeg_encoder *e, const image_view *image, const jpeg_en
     if (setjmp(e->guard.give_up) != 0) {
         return false;
     }
-    jpeg_create_compress(&e->info);
+    jpeg_guard_compress(&e->guard, &e->info);
     jpeg_sink_begin(&e->sink, &e->info, SIZE_MAX / 4);
     configure_encoder(&e->info, image, encoding);
     jpeg_start_compress(&e->info, TRUE);
@@ -178,11 +178,13 @@ sluice_status jpeg_encode(const image_view *image, const jpeg_encoding *encoding
 
     memset(&e, 0, sizeof(e));
     jpeg_guard_init(&e.guard);
-    jpeg_guard_compress(&e.guard, &e.info);
     done = encode_image(&e, image, encoding);
     jpeg_destroy_compress(&e.info);
     if (!done) {
         jpeg_sink_free(&e.sink);
+        if (e.guard.status == SLUICE_CLOSED) {
+            return SLUICE_CLOSED;
+        }
         return sli_fail(e.guard.status == SLUICE_E_NO_MEMORY ? SLUICE_E_NO_MEMORY
                                                              : SLUICE_E_INVALID,
                         "cannot encode the image: %s", e.guard.text);

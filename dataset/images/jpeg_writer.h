@@ -53,7 +53,7 @@ typedef struct jpeg_encoding {
 
 /*
  * Encodes (height, width, channels) pixels: 1 channel as gray, 3 channels as YCbCr. E_INVALID: the
- * image is too large for a JPEG file. Also returns E_NO_MEMORY.
+ * image is too large for a JPEG file. CLOSED: the thread was interrupted. Also returns E_NO_MEMORY.
  */
 sluice_status jpeg_encode(const image_view *image, const jpeg_encoding *encoding,
                           jpeg_bytes *file_out);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
@@ -12,6 +13,7 @@
 #include "placement_int.h"
 #include "status_int.h"
 #include "stop_int.h"
+#include "thread_interrupt_int.h"
 #include "worker_pool_int.h"
 
 /*
@@ -33,21 +35,30 @@ typedef struct ordered_item {
 
 typedef struct ordered_state {
     const ordered_job *job;
-    pthread_mutex_t lock; /* guards the fields below */
-    pthread_cond_t room;  /* signalled when an item was taken, and when the run ends */
-    pthread_cond_t made;  /* signalled when the next item to take is ready */
-    uint64_t next;        /* number of the next item to begin */
-    uint64_t taken;       /* number of the next item to take */
-    size_t bytes;         /* bytes of the items that are ready but not taken */
-    bool over;
+    pthread_mutex_t lock;       /* guards the fields below */
+    pthread_cond_t room;        /* signalled when an item was taken, and when the run ends */
+    pthread_cond_t made;        /* signalled when the next item to take is ready */
+    uint64_t next;              /* number of the next item to begin */
+    uint64_t taken;             /* number of the next item to take */
+    size_t bytes;               /* bytes of the items that are ready but not taken */
+    atomic_bool over;           /* workers read it without the lock, too */
     ordered_item items[WINDOW]; /* indexed by item modulo WINDOW */
 } ordered_state;
 
 /* ---- workers -------------------------------------------------------------------------------- */
 
+/* The interrupt of the workers: nothing that they make now will be taken. */
+static bool is_over(void *arg)
+{
+    const ordered_state *s = arg;
+
+    return atomic_load_explicit(&s->over, memory_order_relaxed) ||
+           sli_stop_is_requested(s->job->stop);
+}
+
 static bool has_work(const ordered_state *s)
 {
-    return !s->over && s->next < s->job->end;
+    return !atomic_load_explicit(&s->over, memory_order_relaxed) && s->next < s->job->end;
 }
 
 /*
@@ -62,7 +73,9 @@ static bool has_room(const ordered_state *s)
 static void make_items(void *arg, uint32_t worker)
 {
     ordered_state *s = arg;
+    const sli_interrupt interrupt = {is_over, s};
 
+    sli_thread_interrupt(&interrupt);
     pthread_mutex_lock(&s->lock);
     for (;;) {
         ordered_item made = {.is_made = true};
@@ -91,6 +104,7 @@ static void make_items(void *arg, uint32_t worker)
         }
     }
     pthread_mutex_unlock(&s->lock);
+    sli_thread_interrupt(NULL);
     if (s->job->leave != NULL) {
         s->job->leave(s->job->arg, worker);
     }
@@ -152,6 +166,8 @@ static sluice_status take_items(ordered_state *s)
         }
         if (item.status == SLUICE_OK) {
             st = s->job->take(s->job->arg, i, item.made);
+        } else if (item.status == SLUICE_CLOSED) {
+            st = SLUICE_STOPPED; /* a stop request that has been cleared meanwhile */
         } else {
             st = raise_error(&item);
         }
@@ -163,7 +179,7 @@ static sluice_status take_items(ordered_state *s)
 static void end_run(ordered_state *s)
 {
     pthread_mutex_lock(&s->lock);
-    s->over = true;
+    atomic_store_explicit(&s->over, true, memory_order_relaxed);
     pthread_cond_broadcast(&s->room);
     pthread_mutex_unlock(&s->lock);
     if (s->job->cancel != NULL) {

@@ -23,7 +23,8 @@ typedef struct ordered_job {
 
     /*
      * Makes an item on worker `worker`, which is below SLI_MAX_WORKERS. If it returns an error, the
-     * run ends once all earlier items were taken.
+     * run ends once all earlier items were taken. The thread's interrupt (thread_interrupt_int.h)
+     * is set once a stop is requested or the run ends; then it may return CLOSED.
      */
     sluice_status (*make)(void *arg, uint32_t worker, uint64_t item, void **made_out,
                           size_t *bytes_out);

@@ -10,6 +10,7 @@
 #include "fault_int.h"
 #include "jpeg_transcode.h"
 #include "status_int.h"
+#include "thread_interrupt_int.h"
 
 enum { DEFAULT_QUALITY = 90 };
 
@@ -545,7 +546,8 @@ sluice_status pack_sample(pack_worker *worker, uint64_t index, packed_sample **s
     } else {
         st = pack_image(worker, sample, &data);
     }
-    if (pack_is_left_out(sample->fate)) { /* frees the file that an earlier step stored */
+    st = sli_is_interrupted() ? SLUICE_CLOSED : st; /* the sample may be incomplete */
+    if (pack_is_left_out(sample->fate)) {           /* frees the file that an earlier step stored */
         sli_free(sample->file.data);
         sample->file = (jpeg_bytes){NULL, 0};
     }

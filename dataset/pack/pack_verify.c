@@ -23,6 +23,7 @@
 #include "placement_int.h"
 #include "stop_int.h"
 #include "struct_size_int.h"
+#include "thread_interrupt_int.h"
 #include "verify_shard.h"
 
 /* Memory budget in bytes for results that were made but not yet taken; each result is small. */
@@ -367,7 +368,9 @@ static sluice_status make_sample(void *arg, uint32_t worker, uint64_t sample, vo
         st = pack_decode(run->workers[worker]->decoder, run->max_pixels, data.bytes, data.size,
                          &image);
     }
-    if (st != SLUICE_OK && sli_fault_is_of_process(sli_fault_of_last(st))) {
+    st = sli_is_interrupted() ? SLUICE_CLOSED : st; /* a bad sample may be an abandoned one */
+    if (st == SLUICE_CLOSED ||
+        (st != SLUICE_OK && sli_fault_is_of_process(sli_fault_of_last(st)))) {
         sli_free(v);
         return st;
     }

@@ -8,6 +8,7 @@
 #include "jpeg_transcode.h"
 #include "jpeg_walk.h"
 #include "testing.h"
+#include "thread_interrupt_int.h"
 
 static const uint64_t MOST = 100000000;
 
@@ -292,6 +293,63 @@ static void a_file_without_markers_gets_none(void)
     }
 }
 
+/* ---- stops ----------------------------------------------------------------------------------- */
+
+static bool is_last(void *arg)
+{
+    return --*(int *)arg < 0;
+}
+
+/* Interrupted at each poll in turn, while the file is read and while the copy is written. */
+static void an_interrupt_ends_the_copy_anywhere(void)
+{
+    for (int progressive = 0; progressive < 2; progressive++) {
+        size_t size;
+        uint8_t *bytes = jpeg_make(
+            &(jpeg_recipe){.width = 64, .height = 48, .progressive = progressive > 0}, &size);
+        sluice_status st = SLUICE_CLOSED;
+        int polls = 0;
+
+        for (; st == SLUICE_CLOSED; polls++) {
+            const sli_interrupt interrupt = {is_last, &(int){polls}};
+            sluice_pack_fate fate = SLUICE_PACK_RAW;
+            jpeg_bytes copy = {NULL, 0};
+            char why[200];
+
+            sli_thread_interrupt(&interrupt);
+            st = jpeg_transcode(bytes, size, 32, MOST, &copy, &fate, why, sizeof(why));
+            sli_thread_interrupt(NULL);
+            T_EQ(copy.data != NULL, st == SLUICE_OK);
+            T_TRUE(st == SLUICE_CLOSED || fate == SLUICE_PACK_TRANSCODED);
+            sli_free(copy.data);
+        }
+        T_OK(st);
+        T_TRUE(polls > 6 + 6); /* 6 lines of blocks are read, and are written in two passes */
+        free(bytes);
+    }
+}
+
+static void an_interrupt_ends_encoding(void)
+{
+    static uint8_t pixels[48 * 64 * 3];
+    const image_view image = {pixels, 64 * 3, 64, 48, 3};
+    sluice_status st = SLUICE_CLOSED;
+    int polls = 0;
+
+    for (; st == SLUICE_CLOSED; polls++) {
+        const sli_interrupt interrupt = {is_last, &(int){polls}};
+        jpeg_bytes file = {NULL, 0};
+
+        sli_thread_interrupt(&interrupt);
+        st = jpeg_encode(&image, &(jpeg_encoding){.quality = 90, .orientation = 1}, &file);
+        sli_thread_interrupt(NULL);
+        T_EQ(file.data != NULL, st == SLUICE_OK);
+        sli_free(file.data);
+    }
+    T_OK(st);
+    T_TRUE(polls > 48 + 6); /* for each line, and for lines of blocks in the second pass */
+}
+
 const t_test jpeg_transcode_tests[] = {
     T_TEST(copies_of_all_kinds_and_sizes_have_the_same_pixels),
     T_TEST(a_copy_of_a_copy_is_the_copy),
@@ -299,5 +357,7 @@ const t_test jpeg_transcode_tests[] = {
     T_TEST(small_images_have_no_interval),
     T_TEST(markers_are_kept_byte_for_byte_in_their_order),
     T_TEST(a_file_without_markers_gets_none),
+    T_TEST(an_interrupt_ends_the_copy_anywhere),
+    T_TEST(an_interrupt_ends_encoding),
     T_END,
 };

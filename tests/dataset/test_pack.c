@@ -19,6 +19,7 @@
 #include "pack_kit.h"
 #include "shard_kit.h"
 #include "testing.h"
+#include "thread_interrupt_int.h"
 
 static void a_pack_that_is_stopped_anywhere_comes_to_the_same_bytes(void)
 {
@@ -451,6 +452,57 @@ static void an_error_comes_after_all_items_before_it(void)
     }
 }
 
+/* Makes items that end by the interrupt of their thread alone, once a stop is requested. */
+typedef struct endless {
+    sluice_stop *stop;
+    _Atomic uint32_t interrupted;
+} endless;
+
+static sluice_status make_endless(void *arg, uint32_t worker, uint64_t item, void **made_out,
+                                  size_t *bytes_out)
+{
+    endless *e = arg;
+
+    (void)worker;
+    (void)made_out;
+    (void)bytes_out;
+    sluice_stop_request(e->stop);
+    for (uint32_t i = 0; i < 1000000 && !sli_is_interrupted(); i++) {
+        sched_yield();
+    }
+    e->interrupted += sli_is_interrupted();
+    if (item == 0) {
+        sluice_stop_clear(e->stop); /* the run has been stopped all the same */
+    }
+    return SLUICE_CLOSED;
+}
+
+static sluice_status take_none(void *arg, uint64_t item, void *made)
+{
+    (void)arg;
+    (void)item;
+    (void)made;
+    return SLUICE_E_INVALID;
+}
+
+static void a_stop_interrupts_the_items_that_are_being_made(void)
+{
+    endless e = {.interrupted = 0};
+    ordered_job job = {.end = 1,
+                       .workers = 1,
+                       .budget = 1000,
+                       .arg = &e,
+                       .make = make_endless,
+                       .take = take_none,
+                       .drop = free};
+
+    T_OK(sluice_stop_create(&e.stop));
+    job.stop = e.stop;
+    T_STATUS(ordered_run(&job), SLUICE_STOPPED);
+    T_EQ(e.interrupted, 1);
+    sluice_stop_destroy(e.stop);
+}
+
 const t_test pack_tests[] = {
     T_TEST(a_pack_that_is_stopped_anywhere_comes_to_the_same_bytes),
     T_TEST(workers_and_memory_do_not_change_the_bytes),
@@ -462,5 +514,6 @@ const t_test pack_tests[] = {
     T_TEST(an_index_of_an_unknown_version_is_a_problem),
     T_TEST(items_are_taken_in_order_within_a_budget),
     T_TEST(an_error_comes_after_all_items_before_it),
+    T_TEST(a_stop_interrupts_the_items_that_are_being_made),
     T_END,
 };
