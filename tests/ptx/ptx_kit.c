@@ -53,10 +53,11 @@ static ptx_module *load_unit(unsigned unit, const char *edit, uint32_t *edits)
     return ptx_module_load(path, edit, edits);
 }
 
-ptx_module *ptx_kit_mutant(const char *edit)
+ptx_module *ptx_kit_mutant(const char *kernel, const char *edit)
 {
+    const unsigned unit = strncmp(kernel, "step_", 5) == 0 ? 1 : 0; /* of units[] */
     uint32_t edits = 0;
-    ptx_module *mutant = load_unit(0, edit, &edits);
+    ptx_module *mutant = load_unit(unit, edit, &edits);
 
     if (edits == 0) {
         fprintf(stderr, "ptx: %s changes nothing\n", edit);

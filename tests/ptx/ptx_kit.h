@@ -14,8 +14,9 @@
 /* The kernel of this name in any file; ends the process if there is none. */
 const ptx_kernel *ptx_kit_kernel(const char *name);
 
-/* Reads queue/cuda/getnext.cu's PTX again, edited (ptx_module_load()); the caller frees it. */
-ptx_module *ptx_kit_mutant(const char *edit);
+/* Reads the PTX of the file with this kernel again, edited (ptx_module_load()); the caller frees
+ * it. */
+ptx_module *ptx_kit_mutant(const char *kernel, const char *edit);
 
 /* The name of the kernel of a path, as in queue/cuda/getnext.cu. */
 const char *ptx_kit_gather_name(sli_gather_path path);

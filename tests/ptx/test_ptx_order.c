@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The order of memory that the kernels ask for, by the PTX memory consistency model: what they read
- * of a slot comes after the host's writes of it, and before the host writes it again. Kernels with
- * a weaker order, or without a barrier, must be found to race.
+ * of a slot comes after the host's writes of it, and before the host writes it again, and what they
+ * report of an end comes before they say that it is one. Kernels with a weaker order, or without a
+ * barrier, must be found to race.
  */
 #include <string.h>
 
+#include "cuda/step_kernels.h"
 #include "ptx_kit.h"
 #include "ptx_order.h"
 #include "testing.h"
@@ -18,6 +20,7 @@ typedef struct shared_memory {
     uint64_t ready[SLOTS];
     uint64_t consumed;
     uint64_t stop;
+    step_report report;
     _Alignas(64) uint8_t slots[SLOTS][SLOT_BYTES];
 } shared_memory;
 
@@ -148,6 +151,62 @@ static uint64_t races_of_gather(const ptx_module *mutant, const char *name)
     return end();
 }
 
+/* No batch comes, so the launch ends early: the host reads why once it sees that it has ended. */
+static uint64_t races_of_report(const ptx_module *mutant, const char *name, bool next)
+{
+    static step_frame frame;
+    static step_state state;
+    static step_trace traces[8];
+    static const float rates[8];
+    ptx_counts counts = {0, 0, 0};
+    step_control control = {.frame = &frame,
+                            .state = &state,
+                            .traces = traces,
+                            .report = &m.shared.report,
+                            .rates = rates,
+                            .steps_per_epoch = 10};
+    ptx_launch launch = {.kernel = kernel_of(mutant, name),
+                         .host = &host,
+                         .params = {&control},
+                         .blocks = 1,
+                         .threads = 1};
+
+    T_TRUE(launch.kernel != NULL);
+    start();
+    m.command.spin_ns = 1;
+    if (next) {
+        m.shared.state.seq = SEQ - 1;
+        m.shared.state.left = 5;
+        m.shared.state.spin_ns = 1;
+        m.shared.state.end = SLI_GETNEXT_GOES_ON;
+    }
+    launch.order = m.order;
+    control.getnext = m.getnext;
+    ptx_run(&launch, &counts);
+    T_EQ(m.condition, 0);
+    T_EQ(m.report.end, SLI_GETNEXT_YIELD);
+    T_EQ(m.shared.report.ended, 1);
+    ptx_order_host_acquire(m.order, &m.shared.report.ended);
+    ptx_order_host_write(m.order, &m.shared.report.nan_steps, sizeof(uint64_t));
+    ptx_order_host_write(m.order, &m.shared.report.idle_ns, sizeof(uint64_t));
+    return end();
+}
+
+static void kernels_of_steps_report_before_they_say_so(void)
+{
+    for (int i = 0; i < 2; i++) {
+        const char *name = i == 0 ? "step_kernel_begin" : "step_kernel_next";
+        ptx_module *mutant = ptx_kit_mutant(name, "st.release.sys=>st.relaxed.sys");
+        ptx_module *near = ptx_kit_mutant(name, "st.release.sys=>st.release.gpu");
+
+        T_EQ(races_of_report(NULL, name, i == 1), 0);
+        T_TRUE(races_of_report(mutant, name, i == 1) > 0);
+        T_TRUE(races_of_report(near, name, i == 1) > 0);
+        ptx_module_free(near);
+        ptx_module_free(mutant);
+    }
+}
+
 static void kernels_that_wait_read_a_batch_after_it_is_written(void)
 {
     T_EQ(races_of_control(NULL, "sli_kernel_begin", false), 0);
@@ -163,8 +222,8 @@ static void every_gather_releases_a_slot_after_it_is_read(void)
 
 static void a_wait_without_acquire_is_found(void)
 {
-    ptx_module *mutant = ptx_kit_mutant("ld.acquire.sys=>ld.relaxed.sys");
-    ptx_module *near = ptx_kit_mutant("ld.acquire.sys=>ld.acquire.gpu");
+    ptx_module *mutant = ptx_kit_mutant("sli_kernel_begin", "ld.acquire.sys=>ld.relaxed.sys");
+    ptx_module *near = ptx_kit_mutant("sli_kernel_begin", "ld.acquire.sys=>ld.acquire.gpu");
 
     T_TRUE(races_of_control(mutant, "sli_kernel_begin", false) > 0);
     T_TRUE(races_of_control(mutant, "sli_kernel_next", true) > 0);
@@ -180,7 +239,7 @@ static void a_gather_without_release_vote_or_barrier_is_found(void)
         "atom.acq_rel=>atom.relaxed", "atom.acq_rel.gpu=>atom.acq_rel.cta", "bar.sync \t0;=>;"};
 
     for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
-        ptx_module *mutant = ptx_kit_mutant(edits[i]);
+        ptx_module *mutant = ptx_kit_mutant("sli_kernel_gather_copy", edits[i]);
 
         for (uint32_t path = 0; path < SLI_GATHER_PATHS; path++) {
             const char *name = ptx_kit_gather_name((sli_gather_path)path);
@@ -193,5 +252,7 @@ static void a_gather_without_release_vote_or_barrier_is_found(void)
 
 const t_test ptx_order_tests[] = {T_TEST(kernels_that_wait_read_a_batch_after_it_is_written),
                                   T_TEST(every_gather_releases_a_slot_after_it_is_read),
+                                  T_TEST(kernels_of_steps_report_before_they_say_so),
                                   T_TEST(a_wait_without_acquire_is_found),
-                                  T_TEST(a_gather_without_release_vote_or_barrier_is_found), T_END};
+                                  T_TEST(a_gather_without_release_vote_or_barrier_is_found),
+                                  T_END};
