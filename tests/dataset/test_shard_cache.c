@@ -176,6 +176,27 @@ static void set_time(const char *path, time_t seconds, long ns)
 }
 
 /* Whatever changes the file, or puts another one in its place, by the sizes and times it has. */
+/* By each of them alone; a file has other times than another one, as a rule. */
+static void size_times_and_inode_make_a_stamp(void)
+{
+    struct stat info = {.st_size = 10, .st_ino = 7};
+    const uint64_t stamp = shard_stamp(&info);
+
+    info.st_size++;
+    T_TRUE(shard_stamp(&info) != stamp);
+    info.st_size--;
+    info.st_ino++;
+    T_TRUE(shard_stamp(&info) != stamp);
+    info.st_ino--;
+    info.st_mtim.tv_nsec++;
+    T_TRUE(shard_stamp(&info) != stamp);
+    info.st_mtim.tv_nsec--;
+    info.st_ctim.tv_nsec++;
+    T_TRUE(shard_stamp(&info) != stamp);
+    info.st_ctim.tv_nsec--;
+    T_EQ(shard_stamp(&info), stamp);
+}
+
 static void a_shard_with_another_stamp_is_walked_again(void)
 {
     static const char *const changes[] = {
@@ -624,6 +645,7 @@ const t_test shard_cache_tests[] = {
     T_TEST(an_index_is_kept_beside_its_shard_and_used),
     T_TEST(other_fields_have_an_index_of_their_own),
     T_TEST(a_damaged_index_is_made_anew),
+    T_TEST(size_times_and_inode_make_a_stamp),
     T_TEST(a_shard_with_another_stamp_is_walked_again),
     T_TEST(labels_of_the_shard_before_are_not_taken),
     T_TEST(the_index_of_a_shard_that_changes_is_not_stored),

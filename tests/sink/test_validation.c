@@ -320,6 +320,29 @@ static void early_stopping_takes_an_output_of_the_step(void)
     }
 }
 
+static void keep_the_loss(kit *k, const sluice_step *step)
+{
+    (void)k;
+    step->outputs[0] = 2;
+}
+
+/* A sum would be larger in the second epoch, as the first one has 10 steps in this run. */
+static void early_stopping_compares_means(void)
+{
+    setting s;
+
+    init(&s, pipeline);
+    s.kit.validation.dataset = NULL;
+    s.kit.in_step = keep_the_loss;
+    s.kit.config.start_step = 20;
+    T_OK(sluice_early_stopping("loss", true, 0, 1, &s.made));
+    take_made(&s);
+    T_STATUS(kit_run(&s.kit), SLUICE_STOPPED);
+    T_EQ(s.kit.report->stats.steps, 40);
+    s.kit.validation.dataset = s.dataset;
+    fini(&s);
+}
+
 /* The runs of the mode check do not validate, but their hooks are told the results. */
 static void early_stopping_goes_with_a_mode_check(void)
 {
@@ -479,6 +502,7 @@ const t_test validation_tests[] = {
     T_TEST(early_stopping_ends_a_run_that_gets_no_better),
     T_TEST(early_stopping_wants_a_result_that_is_there),
     T_TEST(early_stopping_takes_an_output_of_the_step),
+    T_TEST(early_stopping_compares_means),
     T_TEST(early_stopping_goes_with_a_mode_check),
     T_TEST(a_monitor_of_validation_wants_one),
     T_TEST(results_are_printed),
