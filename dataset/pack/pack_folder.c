@@ -13,12 +13,15 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
+#include "decompressor_error.h"
 #include "descriptor_int.h"
+#include "error_int.h"
 #include "file_tree_int.h"
 #include "status_int.h"
 
 static const char LOCK[] = "pack.lock";
 static const char OPTIONS[] = "pack.txt";
+static const char DAMAGED[] = "pack.corrupt";
 
 enum { FILE_MOST = 1 << 30, NAME_MOST = 64 };
 
@@ -262,11 +265,49 @@ static sluice_status compare_options(const pack_folder *folder, const char *had,
     return SLUICE_OK;
 }
 
+sluice_status pack_folder_mark_damage(const pack_folder *folder, sluice_status status)
+{
+    sli_error error;
+    sluice_status st;
+
+    if (status != SLUICE_E_CORRUPT || sli_last_errno() != DECOMPRESSOR_DAMAGE) {
+        return status;
+    }
+    sli_error_take(status, &error);
+    st = pack_folder_write(folder, DAMAGED, error.text);
+    return st != SLUICE_OK
+               ? st
+               : sli_fail(status,
+                          "%.700s; samples in %s may be wrong, and it cannot go on: pack the "
+                          "repaired stream into another folder",
+                          error.text, folder->path);
+}
+
+/* Fails if the pack was marked as damaged. */
+static sluice_status check_mark(const pack_folder *folder)
+{
+    char *why = NULL;
+    sluice_status st = pack_folder_read(folder, DAMAGED, &why);
+
+    if (st == SLUICE_OK && why != NULL) {
+        st = sli_fail(SLUICE_E_INVALID,
+                      "%s holds a pack of a corrupt stream, whose samples may be wrong, and cannot "
+                      "go on (%.500s); remove the folder or name another, and pack the repaired "
+                      "stream from its beginning",
+                      folder->path, why);
+    }
+    sli_free(why);
+    return st;
+}
+
 sluice_status pack_folder_claim(const pack_folder *folder, const char *options)
 {
     char *had = NULL;
-    sluice_status st = pack_folder_read(folder, OPTIONS, &had);
+    sluice_status st = check_mark(folder);
 
+    if (st == SLUICE_OK) {
+        st = pack_folder_read(folder, OPTIONS, &had);
+    }
     if (st == SLUICE_OK && had != NULL) {
         st = compare_options(folder, had, options);
     } else if (st == SLUICE_OK) {

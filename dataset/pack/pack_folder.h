@@ -35,9 +35,16 @@ bool pack_folder_is_locked(const pack_folder *folder);
 /*
  * Claims the folder for a pack with these options, one "NAME VALUE" per line. Lines that begin with
  * "source" may differ from those of the existing pack. E_INVALID: the folder has other files, or a
- * pack with other options; the message names them.
+ * pack with other options; the message names them. Or its pack was marked as damaged.
  */
 sluice_status pack_folder_claim(const pack_folder *folder, const char *options);
+
+/*
+ * Marks the pack if the last error says that a compressed stream is corrupt, so that no run goes on
+ * with it: that is known at a checksum behind the data, so finished shards may have wrong samples,
+ * and the repaired stream has the same names. Returns `status`, or E_IO if it cannot be marked.
+ */
+sluice_status pack_folder_mark_damage(const pack_folder *folder, sluice_status status);
 
 /*
  * Writes a file atomically: to a temporary file, which is synced and renamed. Returns E_IO on

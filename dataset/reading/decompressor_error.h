@@ -3,8 +3,13 @@
 #ifndef SLUICE_DECOMPRESSOR_ERROR_H
 #define SLUICE_DECOMPRESSOR_ERROR_H
 
+#include <errno.h>
+
 #include "compression.h"
 #include "raw_feed.h"
+
+/* The errno value of errors that say that data are damaged, so that data before may be, too. */
+#define DECOMPRESSOR_DAMAGE EBADMSG
 
 /*
  * Reports compressed data that are damaged, or that end too early. `library` is the reason that the

@@ -69,12 +69,13 @@ static sluice_status begin_member(gzip_stream *gzip)
         return st;
     }
     if (*zlib->next_in != GZIP_FIRST_BYTE) {
-        return sli_fail(SLUICE_E_CORRUPT,
-                        "cannot decompress %s: byte %llu, behind gzip member %llu, is 0x%02x, and "
-                        "must be 0x1f, where another member begins, or 0; the file is corrupt, or "
-                        "other data are appended to it",
-                        gzip->raw->path, (unsigned long long)(gzip->raw->at - zlib->avail_in),
-                        (unsigned long long)gzip->members, *zlib->next_in);
+        return sli_fail_with(
+            SLUICE_E_CORRUPT, DECOMPRESSOR_DAMAGE,
+            "cannot decompress %s: byte %llu, after gzip member %llu, is 0x%02x, and must be 0x1f, "
+            "where another member begins, or 0; the file is corrupt, or other data are appended to "
+            "it",
+            gzip->raw->path, (unsigned long long)(gzip->raw->at - zlib->avail_in),
+            (unsigned long long)gzip->members, *zlib->next_in);
     }
     gzip->is_between = false;
     inflateReset(zlib);

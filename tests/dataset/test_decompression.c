@@ -218,7 +218,7 @@ static void other_bytes_behind_a_member_are_an_error(void)
     shell("cd %s && (gzip <s.tar; head -c 9 /dev/zero; echo x) >s.tar.gz", folder);
     got = run_gzip(folder);
     T_STATUS(got.end, SLUICE_E_CORRUPT);
-    T_CONTAINS(got.error, "behind gzip member 1, is 0x78, and must be 0x1f");
+    T_CONTAINS(got.error, "after gzip member 1, is 0x78, and must be 0x1f");
 }
 
 /* The archive ends before: the checksum is read nevertheless. */
