@@ -58,7 +58,7 @@ check "... all of them are counted" out_has '^51 samples; 50 cannot be read$'
 check "... and listed, of the records" out_has '^  2 .*: 4:[0-9]*: more than 2 boxes'
 check "... and of the images" out_has '^  1 .*: boxes: box 1, 50,50,60,60, is wholly outside its image of 48x48$'
 check "... up to a bound" out_has '^  and 30 more$'
-check "... boxes that were changed are said once" [ "$(grep -c 'is clipped to it\|is dropped; all' "$tmp/err")" -eq 2 ]
+check "... boxes that were changed are said once" [ "$(grep -c 'is clipped to it\|is dropped; further' "$tmp/err")" -eq 2 ]
 check "... with their number" grep -q 'boxes: 1 were clipped to their image, and 1 without an area were dropped' "$tmp/err"
 mkdir -p mixed/c/sub
 cp "$good" mixed/c/a.jpg

@@ -44,10 +44,11 @@ static sluice_status check_pass(const sample_stream *stream)
     const uint64_t taken = stream->passes.taken;
 
     if (taken < stream->done && !plan->details->kept.counts) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "the stream has %llu samples in a pass of which %llu were done before; "
-                        "resume with the same data",
-                        (unsigned long long)taken, (unsigned long long)stream->done);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "the run resumes after sample %llu of a pass, but the stream ends after %llu "
+            "samples: the data are not those of the run; resume with the same data",
+            (unsigned long long)stream->done, (unsigned long long)taken);
     }
     if (!plan_pass_is_empty(plan, taken, stream->done)) {
         return SLUICE_OK;

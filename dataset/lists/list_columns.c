@@ -304,11 +304,12 @@ sluice_status list_check_first(const list_field *first, char separator)
         !sli_same_begin(text, "image;label", 11) && !sli_same_begin(text, "image\tlabel", 11)) {
         return SLUICE_OK;
     }
-    return sli_fail(SLUICE_E_INVALID,
-                    "'%s' can be read in two ways: the header of a list must be image, label or "
-                    "other columns, in lower case and separated by a %s; the path of an image must "
-                    "be ./%s",
-                    text, separator == ',' ? "comma, since the name ends in .csv" : "tab", text);
+    return sli_fail(
+        SLUICE_E_INVALID,
+        "the first line, '%s', may be a header or the path of an image: a header must be "
+        "image, label or other columns, in lower case and separated by a %s; if it is "
+        "a path, write ./%s",
+        text, separator == ',' ? "comma, since the name ends in .csv" : "tab", text);
 }
 
 /* ---- fields of a record ---------------------------------------------------------------------- */
@@ -464,7 +465,7 @@ static sluice_status write_box(box_form form, const char *text, uint32_t number,
         verdict = box_judge(clipped, size, size);
     }
     if (verdict == BOX_INVALID) {
-        return sli_fail(SLUICE_E_CORRUPT, "box %u, '%.60s', is not %s", number, text,
+        return sli_fail(SLUICE_E_CORRUPT, "box %u, '%.60s', must be %s", number, text,
                         box_forms[form].box);
     }
     return verdict != BOX_OUTSIDE

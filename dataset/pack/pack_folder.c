@@ -231,9 +231,11 @@ static sluice_status options_differ(const pack_folder *folder, const char *had, 
                         folder->path, (int)strcspn(had, "\n"), had, (int)strcspn(want, "\n"), want);
     }
     if (name_length(had) != name || strncmp(had, want, name) != 0) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s/%s is not a list of options of this version; name another folder",
-                        folder->path, OPTIONS);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "%s holds a pack of another version of Sluice: the line \"%.*s\" of %s must be "
+            "\"%.*s\"; name another folder, or go on with that version",
+            folder->path, (int)strcspn(had, "\n"), had, OPTIONS, (int)strcspn(want, "\n"), want);
     }
     if (strncmp(want, "names ", 6) == 0) {
         return sli_fail(SLUICE_E_INVALID,

@@ -115,7 +115,7 @@ static const idle_rule rules[] = {
      .other = "part",
      .is_not = "val",
      .never = true,
-     .why = "it is the share that val leaves to test; set fraction of this part"},
+     .why = "test= is the share that part=val leaves to part=test; set fraction= for this part"},
     {.stage = "shard",
      .param = "world",
      .other = "rank",

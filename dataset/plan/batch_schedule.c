@@ -178,10 +178,11 @@ sluice_status plan_fail_short(const sli_plan *plan, uint64_t passes, uint64_t do
     const uint64_t rows = (uint64_t)plan->batch_size * plan->settings.world;
 
     return sli_fail(SLUICE_E_INVALID,
-                    "the run begins after %llu batches, and the passes that it may read (%llu) "
-                    "have %llu; begin earlier, or allow more passes",
-                    (unsigned long long)(plan->begin.done / rows), (unsigned long long)passes,
-                    (unsigned long long)((plan->begin.done - done) / rows));
+                    "the run must begin after %llu batches, but the data end after %llu, in %llu "
+                    "passes; begin earlier, or raise the number of epochs or passes",
+                    (unsigned long long)(plan->begin.done / rows),
+                    (unsigned long long)((plan->begin.done - done) / rows),
+                    (unsigned long long)passes);
 }
 
 /* Returns the number of this rank's samples among `samples` samples over all ranks. */

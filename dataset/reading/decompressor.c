@@ -46,7 +46,8 @@ sluice_status decompressor_open(raw_feed *raw, compression format, const uint8_t
 
     if (library.ops == NULL) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "%s is compressed (%s), and this build has no %s to decompress it",
+                        "%s is compressed by %s, and this build of Sluice cannot decompress it: it "
+                        "was built without %s; decompress the file, or build with this library",
                         raw->path, compression_name(format), library.name);
     }
     d = sli_calloc(1, sizeof(*d));

@@ -92,8 +92,8 @@ void box_tally_say(box_change change, uint64_t sample, const char *name, const c
 
     sli_printable(name, SLI_ONE_LINE, printable, sizeof(printable));
     sli_log(SLUICE_LOG_WARN,
-            "sample %" PRIu64 ", %s: %s: box %" PRIu64 ", %g,%g,%g,%g, %s; all such boxes are, "
-            "and their number is logged when the dataset is closed",
+            "sample %" PRIu64 ", %s: %s: box %" PRIu64 ", %g,%g,%g,%g, %s; further ones are "
+            "counted, and the number is logged when the dataset is closed",
             sample, printable, column, number, (double)box[0], (double)box[1], (double)box[2],
             (double)box[3],
             change == BOX_CHANGE_DROPPED ? "has no area and is dropped"

@@ -58,8 +58,8 @@ sluice_status cifar_files_add(cifar_files *files, const char *dir, const char *n
         (uint64_t)info.st_size % bytes != 0) {
         close(fd);
         return sli_fail(SLUICE_E_CORRUPT,
-                        "%s: %s of %s is no sequence of records of %llu bytes; this reads the "
-                        "binary version of %s",
+                        "%s: the size of %s in %s must be a multiple of %llu bytes, one or more "
+                        "records; this source reads the binary version of %s",
                         kind->source, name, dir, (unsigned long long)bytes, kind->dataset);
     }
     snprintf(files->names[files->file_count], sizeof(files->names[0]), "%s", name);
@@ -150,7 +150,9 @@ sluice_status cifar_files_read_labels(const cifar_files *files, uint64_t index, 
 
 sluice_status cifar_check_label(uint32_t label, uint32_t classes)
 {
-    return label < classes
-               ? SLUICE_OK
-               : sli_fail(SLUICE_E_CORRUPT, "label %u, want 0 to %u", label, classes - 1);
+    return label < classes ? SLUICE_OK
+                           : sli_fail(SLUICE_E_CORRUPT,
+                                      "its label is %u, and must be 0 to %u; the file is damaged, "
+                                      "or of another data set",
+                                      label, classes - 1);
 }

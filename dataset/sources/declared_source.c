@@ -209,8 +209,8 @@ static sluice_status check_rows(const declared_column *c, void *const *row, uint
     uint64_t count = c->counts ? count_rows(rows, most, size) : most;
 
     if (given != NULL && (*given < 0 || (uint64_t)*given > most)) {
-        return sli_fail(SLUICE_E_CORRUPT, "%s_length is %d, want 0 to %llu", c->type.name, *given,
-                        (unsigned long long)most);
+        return sli_fail(SLUICE_E_CORRUPT, "%s_length is %d, and must be 0 to %llu", c->type.name,
+                        *given, (unsigned long long)most);
     }
     count = given != NULL ? (uint64_t)*given : count;
     *count_out = count;

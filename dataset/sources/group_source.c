@@ -102,10 +102,11 @@ sluice_status group_begin(const stage_def *def, sluice_dataset *const *parts,
     sluice_status st;
 
     if (parts == NULL || dataset_out == NULL || count == 0 || count > PARTS_MOST) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "sluice_dataset_%s: parts or dataset_out is NULL, or %u parts; want 1 to "
-                        "%d",
-                        def->name, count, PARTS_MOST);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "sluice_dataset_%s: count is %u, and must be 1 to %d; parts and dataset_out "
+            "must not be NULL",
+            def->name, count, PARTS_MOST);
     }
     if (count < PARTS_MOST && ends >> count != 0) {
         return sli_fail(SLUICE_E_INVALID,

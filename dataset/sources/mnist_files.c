@@ -122,8 +122,8 @@ static sluice_status find_labels(const char *dir, const char *images, mnist_path
     st = search_folder(dir, &search);
     if (st == SLUICE_OK && search.found[0] == '\0') {
         st = sli_fail(SLUICE_E_INVALID,
-                      "%s has %s and no labels for it: want %s, or that with .gz behind it", dir,
-                      images, stem);
+                      "%s has the images %s, but not their labels; the file must be %s or %s.gz",
+                      dir, images, stem, stem);
     }
     return st == SLUICE_OK ? join_path(dir, search.found, paths->labels) : st;
 }

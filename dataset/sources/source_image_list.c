@@ -141,11 +141,13 @@ static sluice_status read_header(image_list *list, list_cursor *cursor, const ch
     if (st == SLUICE_OK && !is_header) {
         cursor->at = begin;
         list_plain_columns(&list->columns, fields);
-        st = fields <= 2 ? st
-                         : sli_fail(SLUICE_E_INVALID,
-                                    "%u fields without a header: write a first line such as "
-                                    "image, label, boxes:boxes[100] with the list's separator",
-                                    fields);
+        st = fields <= 2
+                 ? st
+                 : sli_fail(SLUICE_E_INVALID,
+                            "the first line has %u fields, and a list without a header must have 1 "
+                            "or 2, path and label; write a header such as image, label, "
+                            "boxes:boxes[100] with the list's separator",
+                            fields);
     }
     return st;
 }
@@ -167,12 +169,14 @@ static sluice_status write_field(const image_list *list, uint32_t i, const list_
     sluice_status st;
 
     if (column->kind == LIST_IMAGE || column->kind == LIST_MASK) {
-        return field->length == 0 ? sli_fail(SLUICE_E_CORRUPT, "an empty path") : SLUICE_OK;
+        return field->length == 0 ? sli_fail(SLUICE_E_CORRUPT, "the path must not be empty")
+                                  : SLUICE_OK;
     }
     st = list_write_field(&list->columns, i, field, row, &place->counts[i]);
     if (st == SLUICE_OK && column->boxes >= 0 && place->counts[i] != place->counts[column->boxes]) {
-        st = sli_fail(SLUICE_E_CORRUPT, "%u numbers for %u %s", place->counts[i],
-                      place->counts[column->boxes],
+        st = sli_fail(SLUICE_E_CORRUPT,
+                      "the field has %u numbers, and must have one for each of the %u %s",
+                      place->counts[i], place->counts[column->boxes],
                       list->columns.fields[column->boxes].kind == LIST_BOXES ? "boxes" : "points");
     }
     return st;
@@ -190,14 +194,17 @@ static sluice_status next_field(const image_list *list, uint32_t i, list_cursor 
 
     place->at = cursor->at;
     if (i == list->columns.count) {
-        return sli_fail(SLUICE_E_CORRUPT, "more than %u fields", i);
+        return sli_fail(SLUICE_E_CORRUPT,
+                        "the line has more than %u fields, the number of columns in the header", i);
     }
     st = list_next_field(cursor, field_out, last_out);
     if (st == SLUICE_OK) {
         st = write_field(list, i, field_out, row, place);
     }
     if (st == SLUICE_OK && *last_out && i + 1 < list->columns.count) {
-        st = sli_fail(SLUICE_E_CORRUPT, "%u fields must be %u", i + 1, list->columns.count);
+        st = sli_fail(SLUICE_E_CORRUPT,
+                      "the line has %u fields, and must have %u, one for each column", i + 1,
+                      list->columns.count);
     }
     return st;
 }

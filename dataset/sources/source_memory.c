@@ -38,13 +38,17 @@ static sluice_status check_shape(const sluice_array *array)
                         SLUICE_NAME_SIZE - 1);
     }
     if (array->data == NULL || sluice_dtype_size(array->dtype) == 0) {
-        return sli_fail(SLUICE_E_INVALID, "memory: %s: data is NULL, or dtype is none of batches",
-                        array->name);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "memory: %s: data is NULL, or dtype is %d; data must not be NULL, and dtype "
+            "must be that of an array, such as SLUICE_F32",
+            array->name, (int)array->dtype);
     }
     if (array->rank == 0 || array->rank > SLUICE_MAX_RANK + 1) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "memory: %s: rank is %u, want 1 to %d: the first dimension counts samples",
-                        array->name, array->rank, SLUICE_MAX_RANK + 1);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "memory: %s: rank is %u, and must be 1 to %d; the first dimension counts samples",
+            array->name, array->rank, SLUICE_MAX_RANK + 1);
     }
     return array->shape[0] > 0
                ? SLUICE_OK
@@ -218,9 +222,11 @@ sluice_status sluice_dataset_memory(const sluice_array *arrays, uint32_t count,
     const memory_args args = {arrays, count};
 
     if (arrays == NULL || count == 0 || count > SLUICE_MAX_COLUMNS) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "sluice_dataset_memory: arrays is NULL, or %u arrays; want 1 to %d", count,
-                        SLUICE_MAX_COLUMNS);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "sluice_dataset_memory: count is %u, and must be 1 to %d; arrays must not be "
+            "NULL",
+            count, SLUICE_MAX_COLUMNS);
     }
     return dataset_begin(&stage_memory, &args, dataset_out);
 }

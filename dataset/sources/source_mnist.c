@@ -57,9 +57,12 @@ static sluice_status check_images(const char *path, const idx_header *header, mn
     if (header->rank < 3 || header->shape[1] > UINT16_MAX || header->shape[2] > UINT16_MAX ||
         channels > SLI_MAX_CHANNELS) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "%s holds no images: want (samples, height, width) or (samples, height, "
-                        "width, channels), sides of at most %d, at most %d channels",
-                        path, UINT16_MAX, SLI_MAX_CHANNELS);
+                        "%s has %u dimensions, sides of %llu and %llu and %llu channels; images "
+                        "must have 3 or 4 dimensions, sides of at most %d and at most %d channels",
+                        path, header->rank,
+                        header->rank > 1 ? (unsigned long long)header->shape[1] : 0,
+                        header->rank > 2 ? (unsigned long long)header->shape[2] : 0,
+                        (unsigned long long)channels, UINT16_MAX, SLI_MAX_CHANNELS);
     }
     if (header->shape[0] == 0) {
         return sli_fail(SLUICE_E_INVALID, "no valid data in the dataset: %s has no samples", path);
@@ -75,7 +78,7 @@ static sluice_status check_labels(const char *path, const idx_header *header,
 {
     if (header->rank != 1) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "%s has %u dimensions and holds no labels: want a byte for each sample",
+                        "%s has %u dimensions, and labels must have 1: a byte for each sample",
                         path, header->rank);
     }
     return header->shape[0] == images->shape[0]

@@ -22,18 +22,21 @@ static sluice_status synthetic_check(void *opaque)
 
     if (args->shape.rank != 3 || args->shape.dims[SCHEMA_C] > SLI_MAX_CHANNELS) {
         return sli_fail(SLUICE_E_INVALID,
-                        "synthetic: shape: want HEIGHT,WIDTH,CHANNELS with at "
-                        "most %d channels",
+                        "synthetic: shape must be HEIGHT,WIDTH,CHANNELS with at most %d channels",
                         SLI_MAX_CHANNELS);
     }
     for (int i = 0; i < 3; i++) {
         if (args->shape.dims[i] == 0 || args->shape.dims[i] > 65535) {
-            return sli_fail(SLUICE_E_INVALID, "synthetic: shape: want sides from 1 to 65535");
+            return sli_fail(
+                SLUICE_E_INVALID,
+                "synthetic: shape has %llu, and height, width and channels must be 1 to 65535",
+                (unsigned long long)args->shape.dims[i]);
         }
         pixels *= args->shape.dims[i];
     }
     if (pixels > INT32_MAX) {
-        return sli_fail(SLUICE_E_INVALID, "synthetic: shape: more than 2^31 values");
+        return sli_fail(SLUICE_E_INVALID,
+                        "synthetic: shape has more than 2^31 - 1 values; use a smaller one");
     }
     return SLUICE_OK;
 }

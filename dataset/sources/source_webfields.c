@@ -198,7 +198,7 @@ static sluice_status check_samples(const webfields *web, const web_args *args)
     }
     if (web->skipped.count > 0) {
         sli_log(SLUICE_LOG_WARN,
-                "webdataset %.200s: %llu samples without all fields left out, first %s",
+                "webdataset %.200s: %llu samples without all fields are skipped, first %s",
                 args->shards, (unsigned long long)web->skipped.count, web->skipped.first);
     }
     return SLUICE_OK;
@@ -305,7 +305,8 @@ static sluice_status read_number(const fields_shard *shard, int fd, const member
     }
     if (st == SLUICE_OK &&
         (place->size > sizeof(text) || !shard_parse_label(text, (size_t)place->size, to))) {
-        st = sli_fail(SLUICE_E_CORRUPT, "it must be a whole number of 32 bits");
+        st = sli_fail(SLUICE_E_CORRUPT,
+                      "the label must be a whole number of 32 bits, such as 7, in digits");
     }
     return st;
 }
@@ -342,10 +343,10 @@ static sluice_status check_array(const npy_header *header, const sluice_column *
     }
     write_type(header->dtype, header->rank, header->shape, 0, is, sizeof(is));
     write_type(type->dtype, type->rank, type->shape, most, must_be, sizeof(must_be));
-    return sli_fail(SLUICE_E_CORRUPT, "it is %s and must be %s, %s", is, must_be,
-                    most > 0
-                        ? "as [N] and the first sample's are"
-                        : "as the first sample's is; NAME:FIELD[N] reads arrays of 0 to N rows");
+    return sli_fail(SLUICE_E_CORRUPT, "the array is %s, and must be %s%s", is, must_be,
+                    most > 0 ? " by [N] and the array of the first sample"
+                             : ", as that of the first sample; NAME:FIELD[N] reads arrays of 0 "
+                               "to N rows");
 }
 
 /* Reads an array into `to`, zero-padded, and the number of its rows into *length. Both may be

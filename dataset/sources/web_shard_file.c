@@ -28,7 +28,8 @@ sluice_status web_shard_open(const char *path, const sli_interrupt *interrupt, i
     }
     if (!S_ISREG(info.st_mode)) {
         close(fd);
-        return sli_fail(SLUICE_E_IO, "the shard %s is no plain file", path);
+        return sli_fail(SLUICE_E_IO,
+                        "the shard %s must be a regular file, not a folder or a device", path);
     }
     *fd_out = fd;
     *info_out = info;
@@ -84,10 +85,11 @@ sluice_status web_shard_borrow(web_shard_file *file, const sample_io *io, bool *
     st = web_shard_open(file->path, io->interrupt, fd_out, &info);
     if (st == SLUICE_OK && version_of(&info) != file->version) {
         close(*fd_out);
-        return sli_fail(SLUICE_E_IO,
-                        "the shard %s is not what it was: it was changed or replaced since the "
-                        "dataset was opened (size, time of modification or of change)",
-                        file->path);
+        return sli_fail(
+            SLUICE_E_IO,
+            "the shard %s was changed or replaced since the dataset was opened: its size, "
+            "time of modification or time of change differs; start the run again",
+            file->path);
     }
     if (st == SLUICE_OK) {
         prepare_shard(*fd_out, file->drops);

@@ -31,10 +31,11 @@ sluice_status web_check_sample(uint32_t flags, uint64_t size, bool labelled, con
                         shard);
     }
     if (labelled && (flags & SHARD_HAS_LABEL) == 0) {
-        return sli_fail(SLUICE_E_CORRUPT,
-                        "its label in the shard %s is no whole number of 32 bits; label=FIELD "
-                        "names another field, label=none reads images alone",
-                        shard);
+        return sli_fail(
+            SLUICE_E_CORRUPT,
+            "its label in the shard %s must be a whole number of 32 bits, such as 7, in "
+            "digits; label=FIELD names another field, label=none reads images alone",
+            shard);
     }
     if (size > WEB_MOST_BYTES) {
         return sli_fail(SLUICE_E_IO, "%llu bytes are more than a sample's image may have (%llu)",

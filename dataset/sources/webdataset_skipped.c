@@ -41,11 +41,12 @@ void skipped_warn(const webdataset_skipped *skipped, const web_args *args, const
     char what[400];
 
     snprintf(what, sizeof(what),
-             "samples without an image left out (image=%.100s; fields seen: %.200s)", args->image,
-             seen);
+             "samples without an image are skipped (image=%.100s; fields seen: %.200s)",
+             args->image, seen);
     warn_of(&skipped->imageless, args, what);
-    warn_of(&skipped->unlabelled, args, "samples without a label left out");
-    warn_of(&skipped->passed_over, args, "links, special and sparse members passed over");
+    warn_of(&skipped->unlabelled, args,
+            "samples without a label are skipped; label=none reads them");
+    warn_of(&skipped->passed_over, args, "links, special and sparse members are skipped");
     warn_of(
         &skipped->has_more, args,
         "shards have bytes after the archive's end, which are not read (several archives in one "
@@ -71,10 +72,10 @@ sluice_status skipped_all(const webdataset_skipped *skipped, const web_args *arg
                         args->shards, (unsigned long long)skipped->unlabelled.count, args->label,
                         seen);
     }
-    return sli_fail(SLUICE_E_INVALID,
-                    "no valid data in the dataset: webdataset %.200s: no image among %llu samples "
-                    "in %zu shards, want members KEY.FIELD with a field of %.100s; fields seen: "
-                    "%s. image=FIELD,FIELD names others",
-                    args->shards, (unsigned long long)skipped->imageless.count, shards, args->image,
-                    seen);
+    return sli_fail(
+        SLUICE_E_INVALID,
+        "no valid data in the dataset: webdataset %.200s: no image among %llu samples "
+        "in %zu shards; an image must be a member KEY.FIELD with a field of %.100s; fields seen: "
+        "%s. image=FIELD,FIELD names others",
+        args->shards, (unsigned long long)skipped->imageless.count, shards, args->image, seen);
 }

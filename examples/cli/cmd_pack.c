@@ -89,8 +89,8 @@ static bool make_config(pack *p, const cli_option *options)
         return false;
     }
     if (config->raw && (p->quality != 0 || p->subsampling != 0 || cli_given(options, "interval"))) {
-        cli_error("pack: --raw stores pixels, which have no --quality, --subsampling and "
-                  "--interval");
+        cli_error("pack: --raw stores pixels, so --quality, --subsampling and --interval have no "
+                  "effect; leave them out, or leave --raw out");
         return false;
     }
     config->folder = p->folder;

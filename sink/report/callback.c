@@ -11,7 +11,7 @@ sluice_status callback_create(const sluice_callback *hooks, void *user, const ch
 
     if (callback == NULL) {
         sli_free(user);
-        return sli_fail(SLUICE_E_NO_MEMORY, "%s", function);
+        return sli_fail(SLUICE_E_NO_MEMORY, "%s: the callback", function);
     }
     *callback = *hooks;
     callback->struct_size = sizeof(*callback);

@@ -77,10 +77,11 @@ static sluice_status log_begin(sluice_hook *hook, void *user)
     if (log->file != NULL && (fstat(fileno(log->file), &info) != 0 || !S_ISREG(info.st_mode))) {
         fclose(log->file);
         log->file = NULL;
-        return sli_fail(SLUICE_E_IO,
-                        "log: %s must be a file, whose lines can be read and "
-                        "cut when a run is resumed",
-                        log->path);
+        return sli_fail(
+            SLUICE_E_IO,
+            "log: %s must be a regular file, not a pipe or a folder, since a resumed run "
+            "removes the lines after its checkpoint",
+            log->path);
     }
     if (log->file != NULL) {
         fclose(log->file);

@@ -429,10 +429,12 @@ static void bad_records_are_bad_samples(void)
     T_EQ(sluice_reader_samples(reader), 8);
     T_OK(sluice_reader_get(reader, 0, 1, &view));
     for (uint64_t sample = 1; sample < 7; sample++) {
-        static const char *const words[] = {
-            "3:7: 'x' must be a number",      "4:7: 2 fields",
-            "5:13: more than 3 fields",       "6:9: more than 1 points",
-            "7:9: point 1, 'nan,2', must be", "8:1: an empty path"};
+        static const char *const words[] = {"3:7: 'x' must be a number",
+                                            "4:7: the line has 2 fields",
+                                            "5:13: the line has more than 3 fields",
+                                            "6:9: more than 1 points",
+                                            "7:9: point 1, 'nan,2', must be",
+                                            "8:1: the path must not be empty"};
 
         T_STATUS(sluice_reader_get(reader, sample, 1, &view), SLUICE_E_CORRUPT);
         T_CONTAINS(sluice_last_error(), words[sample - 1]);

@@ -14,7 +14,7 @@ static void arguments_that_contradict_others_are_errors(void)
         const char *stages;
         const char *says;
     } cases[] = {
-        {"split train 0.5 test=0.1", "split: test=0.1 has no effect: it is the share that val"},
+        {"split train 0.5 test=0.1", "split: test=0.1 has no effect: test= is the share that"},
         {"split test 0.5 test=0.1", "split: test=0.1 has no effect"},
         {"shard none 5", "shard: world=5 has no effect: with rank=none every rank gets every"},
         {"gaussian_blur 1 sigma=3", "gaussian_blur: sigma=3,3 has no effect"},

@@ -312,7 +312,8 @@ static void bad_points_of_lists_say_where(void)
          "point 1, '1,nan', must be x,y with numbers from -1e6 to 1e6"},
         {"image\tp:points[2]\na\t1,2000000\n", "must be x,y with numbers"},
         {"image\tp:points[2]\na\t1,1;2,2;3,3\n", "more than 2 points"},
-        {"image\tp:points[2]\ts:u8[2]@p\na\t1,1\t1,2\n", "2:7: 2 numbers for 1 points"},
+        {"image\tp:points[2]\ts:u8[2]@p\na\t1,1\t1,2\n",
+         "2:7: the field has 2 numbers, and must have one for each of the 1 points"},
         {"image\tp:points[2]\ts:u8[3]@p\na\t1,1\t1\n", "s must have [2], as many as p"},
         {"image\ts:u8[2]@p\tp:points[2]\na\t1\t1,1\n", "no column p of boxes or points before it"},
     };

@@ -374,8 +374,8 @@ static void bad_arrays_are_refused(void)
         uint32_t count;
         const char *words;
     } bad[] = {
-        {{{"x", data, SLUICE_F32, 1, {12}}}, 0, "want 1 to 16"},
-        {{{"x", data, SLUICE_F32, 1, {12}}}, 17, "want 1 to 16"},
+        {{{"x", data, SLUICE_F32, 1, {12}}}, 0, "count is 0, and must be 1 to 16"},
+        {{{"x", data, SLUICE_F32, 1, {12}}}, 17, "count is 17, and must be 1 to 16"},
         {{{NULL, data, SLUICE_F32, 1, {12}}}, 1, "name is NULL"},
         {{{"a_name_of_more_than_31_characters", data, SLUICE_F32, 1, {12}}}, 1, "longer than 31"},
         {{{"", data, SLUICE_F32, 1, {12}}}, 1, "no name of a column"},

@@ -133,7 +133,7 @@ static void damaged_cifar10_files_are_refused(void)
     T_EQ(mkdir(t_path(folder, "data_batch_4.bin"), 0700), 0);
     check_cifar_fails(folder, "train", SLUICE_E_CORRUPT, "data_batch_4.bin");
     t_write_file(t_path(folder, "test_batch.bin"), "", 0);
-    check_cifar_fails(folder, "test", SLUICE_E_CORRUPT, "no sequence of records of 3073 bytes");
+    check_cifar_fails(folder, "test", SLUICE_E_CORRUPT, "must be a multiple of 3073 bytes");
     write_records(folder, "test_batch.bin", 2, 0);
     T_EQ(truncate(t_path(folder, "test_batch.bin"), 2 * RECORD - 1), 0);
     check_cifar_fails(folder, "test", SLUICE_E_CORRUPT, "binary version of CIFAR-10");
@@ -170,8 +170,8 @@ static void bad_records_of_cifar10_are_bad_samples(void)
     t_write_file(t_path(folder, "test_batch.bin"), bytes, sizeof(bytes));
     dataset = open_cifar(folder, "test");
     T_EQ(label_of(dataset, 0), 9);
-    check_read_fails(dataset, 1, SLUICE_E_CORRUPT, "label 10, want 0 to 9");
-    check_read_fails(dataset, 2, SLUICE_E_CORRUPT, "label 255, want 0 to 9");
+    check_read_fails(dataset, 1, SLUICE_E_CORRUPT, "label is 10, and must be 0 to 9");
+    check_read_fails(dataset, 2, SLUICE_E_CORRUPT, "label is 255, and must be 0 to 9");
     /* Cut while it is open. */
     T_EQ(truncate(t_path(folder, "test_batch.bin"), RECORD + 100), 0);
     check_read_fails(dataset, 1, SLUICE_E_CORRUPT, "the file ends within the record");

@@ -139,7 +139,7 @@ static void damaged_cifar100_files_are_refused(void)
     check_cifar_fails(folder, SLUICE_E_IO, "cannot open test.bin");
     check_cifar_fails(folder, SLUICE_E_IO, "its folder cifar-100-binary");
     t_write_file(t_path(folder, "test.bin"), "", 0);
-    check_cifar_fails(folder, SLUICE_E_CORRUPT, "no sequence of records of 3074 bytes");
+    check_cifar_fails(folder, SLUICE_E_CORRUPT, "must be a multiple of 3074 bytes");
     write_records(folder, "test.bin", 2, 0);
     T_EQ(truncate(t_path(folder, "test.bin"), 2 * RECORD - 1), 0);
     check_cifar_fails(folder, SLUICE_E_CORRUPT, "binary version of CIFAR-100");
@@ -160,8 +160,8 @@ static void bad_records_of_cifar100_are_bad_samples(void)
     t_write_file(t_path(folder, "test.bin"), bytes, sizeof(bytes));
     dataset = open_cifar(folder, "test", "both");
     T_EQ(label_of(dataset, 0), 99);
-    check_read_fails(dataset, 1, SLUICE_E_CORRUPT, "label 20, want 0 to 19");
-    check_read_fails(dataset, 2, SLUICE_E_CORRUPT, "label 100, want 0 to 99");
+    check_read_fails(dataset, 1, SLUICE_E_CORRUPT, "label is 20, and must be 0 to 19");
+    check_read_fails(dataset, 2, SLUICE_E_CORRUPT, "label is 100, and must be 0 to 99");
     /* Cut while it is open. */
     T_EQ(truncate(t_path(folder, "test.bin"), RECORD + 100), 0);
     check_read_fails(dataset, 1, SLUICE_E_CORRUPT, "the file ends within the record");

@@ -242,12 +242,12 @@ static void files_that_do_not_belong_together_are_refused(void)
     idx_write(folder, "train-labels-idx1-ubyte", 1, (const uint32_t[]){6}, zeros, 6);
     check_fails(folder, "train", SLUICE_E_INVALID, "has 6 labels and");
     idx_write(folder, "train-labels-idx1-ubyte", 2, (const uint32_t[]){7, 8}, zeros, 56);
-    check_fails(folder, "train", SLUICE_E_UNSUPPORTED, "has 2 dimensions and holds no labels");
+    check_fails(folder, "train", SLUICE_E_UNSUPPORTED, "has 2 dimensions, and labels must have 1");
     T_EQ(unlink(t_path(folder, "train-labels-idx1-ubyte")), 0);
-    check_fails(folder, "train", SLUICE_E_INVALID, "want train-labels-idx1-ubyte");
+    check_fails(folder, "train", SLUICE_E_INVALID, "must be train-labels-idx1-ubyte");
     idx_write(folder, "one", 1, (const uint32_t[]){7}, zeros, 7);
     snprintf(files, sizeof(files), "%s/one", folder);
-    check_fails(files, NULL, SLUICE_E_UNSUPPORTED, "holds no images");
+    check_fails(files, NULL, SLUICE_E_UNSUPPORTED, "images must have 3 or 4");
     idx_write(folder, "one", 4, (const uint32_t[]){1, 2, 7, 5}, zeros, 70);
     check_fails(files, NULL, SLUICE_E_UNSUPPORTED, "at most 4 channels");
     idx_write(folder, "one", 3, (const uint32_t[]){0, 2, 7}, zeros, 0);

@@ -208,7 +208,7 @@ static void samples_without_a_field_are_left_out(void)
     tar_free(&tar);
     kit_log_start(NULL, NULL);
     dataset = parse(folder, "fields=" ALL " | decode | batch 1");
-    T_CONTAINS(kit_log_stop(), "1 samples without all fields left out, first a.tar/s/2");
+    T_CONTAINS(kit_log_stop(), "1 samples without all fields are skipped, first a.tar/s/2");
     T_OK(get(dataset, 1, &row));
     check_row(&row, 3);
     sluice_dataset_destroy(dataset);
@@ -247,14 +247,16 @@ static void bad_members_are_bad_samples(void)
     check_bad_member("s/1.txt", "123456789", 9, "fields=t:txt[8] | batch 1",
                      "it has 9 bytes, more than 8");
     check_bad_member("s/1.cls", "x", 1, "fields=y:cls | batch 1",
-                     "it must be a whole number of 32 bits");
+                     "the label must be a whole number of 32 bits");
     check_bad_member("s/1.cls", "2147483648", 10, "fields=y:cls | batch 1",
-                     "it must be a whole number");
-    check_bad_member("s/1.cls", npy, 100, "fields=y:cls | batch 1", "it must be a whole number");
-    check_bad_member("s/1.npy", npy, npy_bytes(npy, "(3, 2)", 6, 0), "fields=v:npy | batch 1",
-                     "it is f32 (3, 2) and must be f32 (2, 3), as the first sample's is");
+                     "the label must be a whole number");
+    check_bad_member("s/1.cls", npy, 100, "fields=y:cls | batch 1",
+                     "the label must be a whole number");
+    check_bad_member(
+        "s/1.npy", npy, npy_bytes(npy, "(3, 2)", 6, 0), "fields=v:npy | batch 1",
+        "the array is f32 (3, 2), and must be f32 (2, 3), as that of the first sample");
     check_bad_member("s/1.npy", npy, npy_bytes(npy, "(6,)", 6, 0), "fields=v:npy | batch 1",
-                     "it is f32 (6) and must be f32 (2, 3)");
+                     "the array is f32 (6), and must be f32 (2, 3)");
     check_bad_member("s/1.npy", npy, npy_bytes(npy, "(2, 3)", 6, 0) - 1, "fields=v:npy | batch 1",
                      "it has 151 bytes, and 152 by its header");
     check_bad_member("s/1.npy", "numpy", 5, "fields=v:npy | batch 1", "this is not a .npy file");
@@ -352,7 +354,8 @@ static void arrays_may_differ_in_their_rows(void)
     sluice_dataset_destroy(dataset);
     dataset = parse(folder, "fields=a:a.npy[2] | batch 2");
     T_STATUS(sluice_dataset_get(dataset, 1, 0, 1, columns, NULL), SLUICE_E_CORRUPT);
-    T_CONTAINS(sluice_last_error(), "it is f32 (3, 2) and must be f32 (0 to 2, 2), as [N] and");
+    T_CONTAINS(sluice_last_error(),
+               "the array is f32 (3, 2), and must be f32 (0 to 2, 2) by [N] and");
     sluice_dataset_destroy(dataset);
     check_fails(folder, "fields=a:a.npy | batch 2", SLUICE_E_UNSUPPORTED,
                 "NAME:FIELD[N] reads arrays of 0 to N rows");

@@ -162,7 +162,7 @@ static void a_file_that_cannot_be_is_an_error(void)
     k.callbacks = callback;
     k.callback_count = 1;
     T_STATUS(kit_run(&k), SLUICE_E_IO);
-    T_CONTAINS(k.error, "pipe must be a file");
+    T_CONTAINS(k.error, "pipe must be a regular file");
     kit_fini(&k);
     if (access("/dev/full", W_OK) == 0) {
         sluice_callback_destroy(callback);

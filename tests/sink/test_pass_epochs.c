@@ -381,8 +381,8 @@ static void a_start_beyond_the_last_pass_is_an_error(void)
         d.k.config.start_step = 1000;
         d.k.dataset = dataset;
         T_STATUS(kit_run(&d.k), SLUICE_E_INVALID);
-        T_CONTAINS(d.k.error, "the run begins after 1000 batches, and the passes that it may read "
-                              "(3) have ");
+        T_CONTAINS(d.k.error, "the run must begin after 1000 batches, but the data end after ");
+        T_CONTAINS(d.k.error, ", in 3 passes; begin earlier");
         diary_fini(&d);
         sluice_dataset_destroy(dataset);
     }

@@ -174,8 +174,9 @@ sluice_status sluice_dataset_normalize(sluice_dataset *dataset, const double *me
 
     if (channels > SLI_MAX_CHANNELS || mean == NULL || std == NULL) {
         sluice_status st = sli_fail(
-            SLUICE_E_INVALID, "normalize: mean and std must be of 1 to %d channels, not %u%s",
-            SLI_MAX_CHANNELS, channels, mean == NULL || std == NULL ? " of NULL" : "");
+            SLUICE_E_INVALID,
+            "normalize: channels is %u, and must be 1 to %d; mean and std must not be NULL",
+            channels, SLI_MAX_CHANNELS);
 
         return dataset_keep(dataset, &stage_normalize, st);
     }

@@ -132,7 +132,7 @@ typedef struct sluice_pack_config {
     /** Called for each sample with a problem, in order, also of earlier runs; may be NULL. */
     void (*problem)(const sluice_pack_problem *problem, void *user);
     void *user;       /**< passed to both callbacks; borrowed */
-    const char *drop; /**< columns that the pack may lack, with commas between them: a pack has the
+    const char *drop; /**< columns that are not packed, separated by commas: a pack has the
                            first image and a label i32, and every other column must be named here.
                            NAME_length goes with its column. NULL: none. Borrowed */
 } sluice_pack_config;
