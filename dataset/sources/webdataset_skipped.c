@@ -55,9 +55,8 @@ void skipped_warn(const webdataset_skipped *skipped, const web_args *args, const
             "shards end without the zeros that end an archive (cut off between two members?)");
     warn_of(&skipped->remade, args,
             "indexes are rebuilt: they were corrupt, or not of these versions of the shards");
-    warn_of(
-        &skipped->unkept, args,
-        "indexes cannot be written to the folder that index= names, and are rebuilt each time");
+    warn_of(&skipped->unkept, args,
+            "indexes cannot be written to the folder that index= names, and are rebuilt each time");
 }
 
 sluice_status skipped_all(const webdataset_skipped *skipped, const web_args *args, size_t shards,

@@ -225,7 +225,7 @@ static void check_begin(bool is_stream, collected_stage stage, const char *batch
 
     if (first > want->batches) {
         T_STATUS(got.end, SLUICE_E_INVALID);
-        T_CONTAINS(got.error, "begin earlier, or allow more passes");
+        T_CONTAINS(got.error, "begin earlier, or raise the number of epochs or passes");
     } else {
         T_STATUS(got.end, SLUICE_END_OF_DATA);
         T_EQ(got.batches, want->batches - first);
