@@ -90,33 +90,31 @@ static sluice_status identify(const cuda_lender *l, cudaStream_t stream, lender_
     return lender_stream_identify(l->device, stream != NULL ? stream : l->own, stream_out);
 }
 
-/* The stream in which readers of the set may still run, if it differs from `stream` and the batch
- * was not released by release(); else NULL. */
-static cudaStream_t stream_of_readers(const cuda_lender *l, uint32_t set,
-                                      const lender_stream *stream)
+/*
+ * Finds the stream in which readers of the set may still run, if it differs from `stream` and the
+ * batch was not released by release(); else NULL. Fails if its handle is no longer that stream's.
+ */
+static sluice_status find_readers(const cuda_lender *l, uint32_t set, const lender_stream *stream,
+                                  const char *function, cudaStream_t *before_out)
 {
-    return l->last.id != stream->id && !l->sets[set].released ? l->last.handle : NULL;
+    const bool differs = l->last.id != stream->id && !l->sets[set].released;
+
+    *before_out = differs ? l->last.handle : NULL;
+    return *before_out != NULL ? lender_stream_check_same(l->device, &l->last, function)
+                               : SLUICE_OK;
 }
 
 /* Checks the stream of the previous call, in which readers of the set may still run. */
 static sluice_status check_readers(const cuda_lender *l, uint32_t set, const lender_stream *stream,
                                    const char *function)
 {
-    const cudaStream_t before = stream_of_readers(l, set, stream);
+    cudaStream_t before;
+    const sluice_status st = find_readers(l, set, stream, function, &before);
 
-    if (before == NULL) {
-        return SLUICE_OK;
-    }
-    if (before == stream->handle) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s: the stream has the handle of the call before and is another one "
-                        "(cudaStreamPerThread of another thread, or the old one was destroyed), so "
-                        "the readers of the last batch cannot be waited for: with config.held of 2 "
-                        "or more, call sluice_channel_release() with their stream before",
-                        function);
-    }
-    return lender_stream_check_captures(l->device, before, function,
-                                        "the stream of the call before");
+    return st != SLUICE_OK || before == NULL
+               ? st
+               : lender_stream_check_captures(l->device, before, function,
+                                              "the stream of the call before");
 }
 
 static sluice_status cuda_check(batch_lender *lender, uint32_t set, void *stream)
@@ -156,10 +154,17 @@ static cudaError_t wait_in(cudaStream_t stream, cudaEvent_t event)
 /* Makes the stream wait for the last gather and for the readers of the set's previous batch. */
 static sluice_status order_streams(cuda_lender *l, uint32_t number, const lender_stream *stream)
 {
-    const cudaStream_t before = stream_of_readers(l, number, stream);
     lender_set *set = &l->sets[number];
-    cudaError_t error = before != NULL ? cudaEventRecord(l->event, before) : cudaSuccess;
+    cudaError_t error = cudaSuccess;
+    cudaStream_t before;
+    const sluice_status st = find_readers(l, number, stream, "a channel", &before);
 
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (before != NULL) {
+        error = cudaEventRecord(l->event, before);
+    }
     if (error == cudaSuccess && l->last.handle != NULL && l->last.id != stream->id) {
         error = wait_in(stream->handle, l->event);
     }

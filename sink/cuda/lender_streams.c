@@ -57,3 +57,20 @@ sluice_status lender_stream_check(const cuda_device *device, cudaStream_t stream
     }
     return lender_stream_check_captures(device, stream, function, "the stream");
 }
+
+sluice_status lender_stream_check_same(const cuda_device *device, const lender_stream *before,
+                                       const char *function)
+{
+    lender_stream now;
+    const sluice_status st = lender_stream_identify(device, before->handle, &now);
+
+    if (st != SLUICE_OK || now.id == before->id) {
+        return st;
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "%s: the handle of the stream of the call before is now another stream's "
+                    "(cudaStreamPerThread of another thread, or it was destroyed), so the readers "
+                    "of the last batch cannot be waited for: with config.held of 2 or more, call "
+                    "sluice_channel_release() with their stream before",
+                    function);
+}

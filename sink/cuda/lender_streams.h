@@ -18,6 +18,10 @@ typedef struct lender_stream {
 sluice_status lender_stream_identify(const cuda_device *device, cudaStream_t stream,
                                      lender_stream *stream_out);
 
+/* Checks that the handle is still that stream's. E_INVALID, E_DEVICE. */
+sluice_status lender_stream_check_same(const cuda_device *device, const lender_stream *before,
+                                       const char *function);
+
 /* Checks that a stream is of the device's primary context, of no green context, and not being
  * captured. function: the caller's, for error texts. E_INVALID, E_UNSUPPORTED, E_DEVICE. */
 sluice_status lender_stream_check(const cuda_device *device, cudaStream_t stream,

@@ -50,6 +50,7 @@ static void default_streams_are_ordered_as_others(void)
 
 typedef struct other_thread {
     channel_kit *k;
+    cudaStream_t stream;
     const sluice_batch *batch;
     sluice_status st;
     char error[600];
@@ -60,7 +61,7 @@ static void *fetch_in_own(void *arg)
     other_thread *o = arg;
 
     fake_cuda_use(0);
-    o->st = sluice_channel_get_next(o->k->channel, cudaStreamPerThread, SLUICE_FOREVER, &o->batch);
+    o->st = sluice_channel_get_next(o->k->channel, o->stream, SLUICE_FOREVER, &o->batch);
     snprintf(o->error, sizeof(o->error), "%s", sluice_last_error());
     return NULL;
 }
@@ -76,15 +77,19 @@ static void fetch_elsewhere(other_thread *o)
 /* Its readers cannot be waited for, so nothing is overwritten. */
 static void the_stream_of_another_thread_is_no_stream_before(void)
 {
+    const cudaStream_t streams[] = {cudaStreamPerThread, cudaStreamLegacy, NULL};
     other_thread o = {.st = SLUICE_OK};
     channel_kit k;
 
     start(&k, "cuda:0", 4, 1);
     o.k = &k;
     T_OK(channel_kit_fetch(&k, cudaStreamPerThread, cudaStreamPerThread, 300));
-    fetch_elsewhere(&o);
-    T_STATUS(o.st, SLUICE_E_INVALID);
-    T_CONTAINS(o.error, "cudaStreamPerThread of another thread");
+    for (int i = 0; i < 3; i++) {
+        o.stream = streams[i];
+        fetch_elsewhere(&o);
+        T_STATUS(o.st, SLUICE_E_INVALID);
+        T_CONTAINS(o.error, "cudaStreamPerThread of another thread");
+    }
     T_OK(channel_kit_fetch(&k, cudaStreamPerThread, cudaStreamPerThread, 0));
     T_CUDA(cudaDeviceSynchronize());
     channel_kit_check(&k, plain);
@@ -96,7 +101,7 @@ static void what_was_released_in_its_stream_is_waited_for(void)
 {
     const sluice_batch *batch = NULL;
     const sluice_tensor *tensor;
-    other_thread o = {.st = SLUICE_OK};
+    other_thread o = {.stream = cudaStreamPerThread};
     channel_kit k;
 
     start(&k, "cuda:0", 8, 2);
