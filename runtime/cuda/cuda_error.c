@@ -86,6 +86,12 @@ static const struct {
     {cudaErrorMpsClientTerminated,
      "the MPS server has ended this process's work, as after a fault of another client; start the "
      "job again"},
+    {cudaErrorIllegalAddress,
+     "a kernel used memory that is not this device's, as of another GPU or of the host, or beyond "
+     "its end: compute-sanitizer names the kernel of your step or device map"},
+    {cudaErrorMisalignedAddress,
+     "a kernel used an address that is not a multiple of its type's size: compute-sanitizer names "
+     "the kernel of your step or device map"},
     {cudaErrorECCUncorrectable,
      "a memory error of the GPU: start the job again, on another GPU if nvidia-smi -q -d ECC shows "
      "more of them"},

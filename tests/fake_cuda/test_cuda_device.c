@@ -95,6 +95,8 @@ static void a_device_that_cannot_be_used_is_not_opened(void)
         {{.no_code = cudaErrorDevicesUnavailable}, SLUICE_E_NO_DEVICE, "Exclusive_Process"},
         {{.no_code = cudaErrorSystemNotReady}, SLUICE_E_NO_DEVICE, "nvidia-fabricmanager"},
         {{.no_code = cudaErrorSystemDriverMismatch}, SLUICE_E_NO_DEVICE, "different versions"},
+        {{.no_code = cudaErrorIllegalAddress}, SLUICE_E_DEVICE, "memory that is not this device's"},
+        {{.no_code = cudaErrorMisalignedAddress}, SLUICE_E_DEVICE, "compute-sanitizer"},
         {{.no_code = cudaErrorECCUncorrectable}, SLUICE_E_DEVICE, "nvidia-smi -q -d ECC"},
         {{.no_code = cudaErrorNvlinkUncorrectable}, SLUICE_E_DEVICE, "nvidia-smi nvlink -e"},
         {{.no_code = cudaErrorUnknown}, SLUICE_E_DEVICE, "NVRM with an Xid"},
