@@ -492,6 +492,19 @@ static sluice_status pack_rest(pack_run *run)
     return st == SLUICE_END_OF_DATA ? SLUICE_OK : st;
 }
 
+/* What the source has not read is not in a pack that is complete. */
+static void tell_left_out(const pack_run *run)
+{
+    const sluice_dataset *dataset = run->config->dataset;
+    const source_ops *ops = dataset_source(dataset);
+    const char *left_out = ops->left_out != NULL ? ops->left_out(dataset->source) : "";
+
+    if (left_out[0] != '\0') {
+        sli_log(SLUICE_LOG_WARN, "%s does not hold what %s leaves out: %s", run->folder.path,
+                dataset->stages[0].def->name, left_out);
+    }
+}
+
 static sluice_status run_in_folder(pack_run *run)
 {
     char *options = NULL;
@@ -523,6 +536,9 @@ static sluice_status run_in_folder(pack_run *run)
     if (st == SLUICE_OK) {
         run->stats.samples = run->stats.done;
         st = complete_pack(run);
+    }
+    if (st == SLUICE_OK) {
+        tell_left_out(run);
     }
     pack_shard_drop(&run->shard);
     report_progress(run);

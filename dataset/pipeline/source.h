@@ -260,7 +260,8 @@ typedef struct source_ops {
     uint32_t (*classes)(const void *source);
     void (*class_name)(const void *source, uint32_t label, char *text, size_t size);
 
-    /* Optional: the files that a source of files has not read, such as "3 .webp"; "": none. */
+    /* Optional: the files that a source of files has not read, such as "3 .webp", or the members of
+     * shards; of a stream, once a pass has ended; "": none. */
     const char *(*left_out)(const void *source);
 } source_ops;
 

@@ -55,11 +55,7 @@ static bool same_field(const char *field, const char *word, size_t length)
     return field[length] == '\0';
 }
 
-/*
- * Returns the position of a field in a comma-separated list, from 0, or UINT32_MAX if it is not in
- * the list.
- */
-static uint32_t rank_of(const char *field, const char *list)
+uint32_t shard_field_rank(const char *field, const char *list)
 {
     for (uint32_t rank = 0; *list != '\0'; rank++) {
         size_t length = strcspn(list, ",");
@@ -85,7 +81,7 @@ static void note_seen(shard_index *index, const char *field)
         small[i] = is_text ? lower(field[i]) : '?';
     }
     small[i] = '\0';
-    if (i > 0 && rank_of(small, index->seen) == UINT32_MAX &&
+    if (i > 0 && shard_field_rank(small, index->seen) == UINT32_MAX &&
         length + i + 2 <= sizeof(index->seen)) {
         snprintf(index->seen + length, sizeof(index->seen) - length, "%s%s", length > 0 ? "," : "",
                  small);
@@ -323,7 +319,7 @@ static sluice_status take_member(shard_walk *walk, const tar_member *member)
         return st;
     }
     note_seen(walk->index, field);
-    rank = rank_of(field, walk->fields->image);
+    rank = shard_field_rank(field, walk->fields->image);
     if (rank != UINT32_MAX) {
         return take_image(walk, member, rank);
     }

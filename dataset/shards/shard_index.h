@@ -157,4 +157,8 @@ sluice_status shard_index_path(const char *shard, const shard_fields *fields, ch
 sluice_status shard_index_obtain(int fd, const char *shard, const shard_fields *fields,
                                  const char *folder, shard_index *index_out);
 
+/* Returns the position of a field in a list of fields, separated by commas, from 0, or UINT32_MAX
+ * if it is not in the list. The case of ASCII letters does not matter. */
+uint32_t shard_field_rank(const char *field, const char *list);
+
 #endif

@@ -38,6 +38,7 @@ typedef struct webdataset {
     bool labelled;
     bool drops;
     webdataset_skipped skipped;
+    char left_out[2 * SHARD_SEEN_SIZE]; /* members that are in no column */
 } webdataset;
 
 /* ---- opening -------------------------------------------------------------------------------- */
@@ -93,7 +94,7 @@ static sluice_status open_shard(webdataset *web, const char *path, const web_arg
     return SLUICE_OK;
 }
 
-/* Returns the fields of the first shard in which fields were found, for the error message. */
+/* Returns the fields of the first shard in which fields were found; "": none. */
 static const char *fields_seen(const webdataset *web)
 {
     for (size_t i = 0; i < web->shard_count; i++) {
@@ -101,14 +102,19 @@ static const char *fields_seen(const webdataset *web)
             return web->shards[i].index.seen;
         }
     }
-    return "none";
+    return "";
+}
+
+static const char *seen_or_none(const webdataset *web)
+{
+    return fields_seen(web)[0] != '\0' ? fields_seen(web) : "none";
 }
 
 static sluice_status check_skipped(const webdataset *web, const web_args *args)
 {
-    skipped_warn(&web->skipped, args, fields_seen(web));
+    skipped_warn(&web->skipped, args, seen_or_none(web));
     return web->count > 0 ? SLUICE_OK
-                          : skipped_all(&web->skipped, args, web->shard_count, fields_seen(web));
+                          : skipped_all(&web->skipped, args, web->shard_count, seen_or_none(web));
 }
 
 static void web_close(void *source)
@@ -147,6 +153,7 @@ static sluice_status web_open(const void *opaque, void **source_out)
     if (st == SLUICE_OK) {
         st = check_skipped(web, args);
     }
+    skipped_members(fields_seen(web), args, web->left_out, sizeof(web->left_out));
     if (st != SLUICE_OK) {
         web_close(web);
         return st;
@@ -397,6 +404,11 @@ static bool web_drops(const void *source)
     return ((const webdataset *)source)->drops;
 }
 
+static const char *web_left_out(const void *source)
+{
+    return ((const webdataset *)source)->left_out;
+}
+
 static const source_ops web_ops = {
     .open = web_open,
     .close = web_close,
@@ -407,6 +419,7 @@ static const source_ops web_ops = {
     .locate = web_locate,
     .drops = web_drops,
     .memory = web_memory,
+    .left_out = web_left_out,
 };
 
 /* ---- the stage ----------------------------------------------------------------------------- */

@@ -25,6 +25,7 @@ typedef struct web_stream {
     const web_args *args; /* arguments of the stage */
     bool once;            /* the source can be read only once, since one of the files is a pipe */
     atomic_bool begun;
+    char left_out[2 * SHARD_SEEN_SIZE]; /* members that are in no column, once a pass has ended */
 } web_stream;
 
 typedef struct web_pass {
@@ -252,6 +253,8 @@ static sluice_status pass_next(void *opaque, stream_item *item)
         const char *seen = pass->seen[0] != '\0' ? pass->seen : "none";
 
         skipped_warn(&pass->skipped, pass->stream->args, seen);
+        skipped_members(pass->seen, pass->stream->args, pass->stream->left_out,
+                        sizeof(pass->stream->left_out));
         if (pass->given == 0) {
             st = skipped_all(&pass->skipped, pass->stream->args, pass->stream->list.count, seen);
         }
@@ -333,6 +336,11 @@ static sluice_status stream_read(const void *source, uint64_t index, sample_io *
     return SLUICE_OK;
 }
 
+static const char *stream_left_out(const void *source)
+{
+    return ((const web_stream *)source)->left_out;
+}
+
 const source_ops web_stream_ops = {
     .open = stream_open,
     .close = stream_close,
@@ -344,5 +352,6 @@ const source_ops web_stream_ops = {
     .next = pass_next,
     .end = pass_end,
     .largest = stream_largest,
+    .left_out = stream_left_out,
     .instead = "give it plain files without access=stream",
 };

@@ -59,6 +59,36 @@ void skipped_warn(const webdataset_skipped *skipped, const web_args *args, const
             "indexes cannot be written to the folder that index= names, and are rebuilt each time");
 }
 
+/* Adds a field to the text unless it is one of the image or the label. Returns the new length. */
+static size_t add_member(const char *field, const web_args *args, size_t length, char *text,
+                         size_t size)
+{
+    if (shard_field_rank(field, args->image) != UINT32_MAX ||
+        shard_field_rank(field, args->label) != UINT32_MAX || length >= size) {
+        return length;
+    }
+    return length + (size_t)snprintf(text + length, size - length, "%s%s",
+                                     length > 0 ? "," : "members ", field);
+}
+
+void skipped_members(const char *seen, const web_args *args, char *text, size_t size)
+{
+    char field[SHARD_SEEN_SIZE];
+    size_t length = 0;
+
+    text[0] = '\0';
+    while (*seen != '\0') {
+        const size_t one = strcspn(seen, ",");
+
+        snprintf(field, sizeof(field), "%.*s", (int)one, seen);
+        length = add_member(field, args, length, text, size);
+        seen += one + (seen[one] == ',');
+    }
+    if (length > 0 && length < size) {
+        snprintf(text + length, size - length, " (fields= reads any members)");
+    }
+}
+
 sluice_status skipped_all(const webdataset_skipped *skipped, const web_args *args, size_t shards,
                           const char *seen)
 {

@@ -40,6 +40,12 @@ void skipped_count_shard(webdataset_skipped *skipped, const shard_index *index, 
 void skipped_warn(const webdataset_skipped *skipped, const web_args *args, const char *seen);
 
 /*
+ * Writes which of the fields `seen` are members in no column, such as "members json,seg.png (fields=
+ * reads any members)"; "": none.
+ */
+void skipped_members(const char *seen, const web_args *args, char *text, size_t size);
+
+/*
  * Fails with E_INVALID: no sample of these shards can be used. The message has the counts and the
  * fields found.
  */

@@ -11,6 +11,7 @@
 #include "list_kit.h"
 #include "log_kit.h"
 #include "plan_int.h"
+#include "tar_kit.h"
 #include "testing.h"
 
 /* Four images, and files and a folder that are not read. */
@@ -171,10 +172,35 @@ static void kinds_are_bounded(void)
            !image_name_is_in("a.pbm", image_extensions));
 }
 
+/* Members of which no column is made: said by explain, and what takes the dataset for a pack asks.
+ */
+static void shards_say_which_members_are_in_no_column(void)
+{
+    const char *folder = t_folder();
+    char text[600];
+    char *explained = NULL;
+    tar_maker tar = {0};
+
+    tar_add_texts(&tar, "a.JSON=x a.cls=1 a.seg.png=x a.txt=x");
+    tar_add_text(&tar, "a.jpg", "x");
+    tar_write(&tar, t_path(folder, "x.tar"));
+    snprintf(text, sizeof(text), "webdataset %s/x.tar | decode | resize 8,8 | batch 1", folder);
+    (void)explain_logged(text, 1, &explained);
+    T_CONTAINS(explained, "left out by webdataset: members json,seg.png,txt (fields= reads any");
+    sluice_string_free(explained);
+    snprintf(text, sizeof(text),
+             "webdataset %s/x.tar fields=image:jpg,t:txt[9] | decode | resize 8,8 | batch 1",
+             folder);
+    (void)explain_logged(text, 1, &explained);
+    T_TRUE(strstr(explained, "left out by") == NULL);
+    sluice_string_free(explained);
+}
+
 const t_test left_out_tests[] = {
     T_TEST(class_folders_say_what_they_leave_out),
     T_TEST(folders_of_images_and_masks_say_what_they_leave_out),
     T_TEST(further_extensions_do_not_change_an_identity),
     T_TEST(kinds_are_bounded),
+    T_TEST(shards_say_which_members_are_in_no_column),
     T_END,
 };

@@ -59,6 +59,31 @@ static void check_same_packs(const char *top, const char *a, const char *b)
     T_EQ(system(command), 0);
 }
 
+/* Of a stream, once it has been read. */
+static void a_pack_says_which_members_it_lacks(void)
+{
+    static const char *const args[] = {"", "access=stream"};
+    const char *top = t_folder();
+    const char *log;
+    char command[2048];
+
+    if (!can_pack()) {
+        T_SKIP("no libarchive");
+    }
+    make_archive(top);
+    snprintf(command, sizeof(command),
+             "cd '%s/src' && for f in *.jpg; do echo 1 >${f%%.jpg}.json; done && "
+             "tar --sort=name -cf ../x.tar .",
+             top);
+    T_EQ(system(command), 0);
+    for (int i = 0; i < 2; i++) {
+        kit_log_start(NULL, NULL);
+        T_OK(pack(top, "pack", args[i], 2, NULL));
+        log = kit_log_stop();
+        T_CONTAINS(log, "pack does not hold what webdataset leaves out: members json (fields=");
+    }
+}
+
 static void a_stream_comes_to_the_same_bytes(void)
 {
     static const char *const stages[] = {"", "| take 17", "| skip 3 | split train 0.7"};
@@ -351,6 +376,7 @@ static void want_of_memory_ends_it(void)
 }
 
 const t_test pack_stream_tests[] = {
+    T_TEST(a_pack_says_which_members_it_lacks),
     T_TEST(a_stream_comes_to_the_same_bytes),
     T_TEST(a_pack_of_a_damaged_stream_is_not_complete),
     T_TEST(a_pack_of_a_damaged_stream_does_not_go_on),
