@@ -44,8 +44,7 @@ static void a_packed_stream_that_is_cut_is_an_error(void)
     tape got = record(dataset, &(run_options){.workers = 2});
 
     T_EQ(got.end, can_gunzip() ? SLUICE_E_CORRUPT : SLUICE_E_UNSUPPORTED);
-    T_CONTAINS(got.error,
-               can_gunzip() ? "b.tar.gz" : "b.tar.gz is compressed (gzip), and this");
+    T_CONTAINS(got.error, can_gunzip() ? "b.tar.gz" : "b.tar.gz is compressed by gzip, and this");
     free(got.bytes);
     sluice_dataset_destroy(dataset);
 }
