@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "list_records.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "error_int.h"
+#include "log_int.h"
+#include "status_int.h"
+
+void list_records_free(list_records *list)
+{
+    list_lines_free(&list->lines);
+    sli_free(list->offsets);
+    sli_free(list->text);
+}
+
+uint64_t list_records_memory(const list_records *list)
+{
+    return list->size + list->capacity * sizeof(*list->offsets) +
+           list->lines.blocks * sizeof(*list->lines.before);
+}
+
+static list_cursor cursor_at(const list_records *list, uint64_t offset)
+{
+    return (list_cursor){list->text + offset, list->text + list->size, list->separator};
+}
+
+list_cursor list_records_at(const list_records *list, uint64_t index)
+{
+    return cursor_at(list, list->offsets[index]);
+}
+
+/* ---- the header ------------------------------------------------------------------------------ */
+
+/*
+ * Parses the first record if it is a header, that is, if its first field declares a column and is
+ * not a path. Without a header, the default columns are added. On failure, *at_out is the position
+ * of the error.
+ */
+static sluice_status read_header(list_records *list, list_cursor *cursor, const char **at_out)
+{
+    const char *const begin = cursor->at;
+    uint32_t fields = 0;
+    bool last = false;
+    bool is_header = false;
+    sluice_status st = SLUICE_OK;
+
+    while (st == SLUICE_OK && !last) {
+        list_field field;
+        char text[128];
+
+        *at_out = cursor->at;
+        st = list_next_field(cursor, &field, &last);
+        if (st == SLUICE_OK && fields++ == 0) {
+            is_header = (field.length == 5 && memcmp(field.text, "image", 5) == 0) ||
+                        memchr(field.text, ':', field.length) != NULL;
+            st = is_header ? st : list_check_first(&field, list->separator);
+        }
+        if (st == SLUICE_OK && is_header) {
+            st = list_copy_field(&field, text, sizeof(text));
+            st = st == SLUICE_OK ? list_add_column(&list->columns, text) : st;
+            st = st == SLUICE_OK ? schema_check_names(&list->columns.schema, "the header") : st;
+        }
+    }
+    *at_out = st == SLUICE_OK ? begin : *at_out;
+    if (st == SLUICE_OK && is_header && list->columns.schema.image < 0) {
+        st = sli_fail(SLUICE_E_INVALID, "the header has no column image, nor NAME:image");
+    }
+    if (st == SLUICE_OK && !is_header) {
+        cursor->at = begin;
+        list_plain_columns(&list->columns, fields);
+        st = fields <= 2
+                 ? st
+                 : sli_fail(SLUICE_E_INVALID,
+                            "the first line has %u fields, and a list without a header must have 1 "
+                            "or 2, path and label; write a header such as image, label, "
+                            "boxes:boxes[100] with the list's separator",
+                            fields);
+    }
+    return st;
+}
+
+/* ---- one record ------------------------------------------------------------------------------ */
+
+/* How far a record was parsed. */
+typedef struct record_place {
+    const char *at;                      /* the field */
+    uint32_t counts[SLUICE_MAX_COLUMNS]; /* number of elements of each field so far */
+} record_place;
+
+/*
+ * Parses one field that is not a path, and writes it into its columns of the row. A path must not
+ * be empty.
+ */
+static sluice_status write_field(const list_records *list, uint32_t i, const list_field *field,
+                                 void *const *row, record_place *place)
+{
+    const list_column *column = &list->columns.fields[i];
+    sluice_status st;
+
+    if (column->kind == LIST_IMAGE || column->kind == LIST_MASK) {
+        return field->length == 0 ? sli_fail(SLUICE_E_CORRUPT, "the path must not be empty")
+                                  : SLUICE_OK;
+    }
+    st = list_write_field(&list->columns, i, field, row, &place->counts[i]);
+    if (st == SLUICE_OK && column->boxes >= 0 && place->counts[i] != place->counts[column->boxes]) {
+        st = sli_fail(SLUICE_E_CORRUPT,
+                      "the field has %u numbers, and must have one for each of the %u %s",
+                      place->counts[i], place->counts[column->boxes],
+                      list->columns.fields[column->boxes].kind == LIST_BOXES ? "boxes" : "points");
+    }
+    return st;
+}
+
+/*
+ * Parses the next field of a record. E_CORRUPT: the field is bad, or there are too few or too many
+ * fields.
+ */
+static sluice_status next_field(const list_records *list, uint32_t i, list_cursor *cursor,
+                                void *const *row, record_place *place, list_field *field_out,
+                                bool *last_out)
+{
+    sluice_status st;
+
+    place->at = cursor->at;
+    if (i == list->columns.count) {
+        return sli_fail(SLUICE_E_CORRUPT,
+                        "the line has more than %u fields, the number of columns in the header", i);
+    }
+    st = list_next_field(cursor, field_out, last_out);
+    if (st == SLUICE_OK) {
+        st = write_field(list, i, field_out, row, place);
+    }
+    if (st == SLUICE_OK && *last_out && i + 1 < list->columns.count) {
+        st = sli_fail(SLUICE_E_CORRUPT,
+                      "the line has %u fields, and must have %u, one for each column", i + 1,
+                      list->columns.count);
+    }
+    return st;
+}
+
+/* Prepends the position to the last error. */
+static sluice_status add_place(const list_records *list, const char *at, sluice_status status)
+{
+    uint64_t line;
+    uint64_t column;
+    sli_error error;
+
+    list_lines_find(&list->lines, at, &line, &column);
+    sli_error_take(status, &error);
+    return sli_fail(status, "%llu:%llu: %s", (unsigned long long)line, (unsigned long long)column,
+                    error.text);
+}
+
+sluice_status list_records_parse(const list_records *list, uint64_t index, void *const *row,
+                                 list_field *image_out)
+{
+    list_cursor cursor = list_records_at(list, index);
+    record_place place = {.at = cursor.at};
+    bool last = false;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; st == SLUICE_OK && !last; i++) {
+        list_field field;
+
+        st = next_field(list, i, &cursor, row, &place, &field, &last);
+        if (st == SLUICE_OK && list->columns.fields[i].column == list->columns.schema.image) {
+            *image_out = field;
+        }
+    }
+    return st == SLUICE_OK ? st : add_place(list, place.at, st);
+}
+
+/* ---- all records ----------------------------------------------------------------------------- */
+
+/* Checks a record. On failure, *at_out is the position of the error. */
+static sluice_status check_record(const list_records *list, list_cursor cursor, const char **at_out)
+{
+    static void *const nowhere[SLUICE_MAX_COLUMNS] = {NULL};
+    record_place place = {.at = cursor.at};
+    char path[PATH_MAX];
+    bool last = false;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; st == SLUICE_OK && !last; i++) {
+        list_field field;
+
+        st = next_field(list, i, &cursor, nowhere, &place, &field, &last);
+        if (st == SLUICE_OK && (list->columns.fields[i].kind == LIST_IMAGE ||
+                                list->columns.fields[i].kind == LIST_MASK)) {
+            st = list_copy_field(&field, path, sizeof(path));
+        }
+    }
+    *at_out = place.at;
+    return st;
+}
+
+/* Moves past a record, whose fields may be bad. On failure, *at_out is the position of the error.
+ */
+static sluice_status pass_record(list_cursor *cursor, const char **at_out)
+{
+    sluice_status st = SLUICE_OK;
+    bool last = false;
+
+    while (st == SLUICE_OK && !last) {
+        list_field field;
+
+        *at_out = cursor->at;
+        st = list_next_field(cursor, &field, &last);
+    }
+    return st;
+}
+
+/* The bad records of a list. */
+typedef struct bad_records {
+    uint64_t count;
+    sli_error first; /* with its line */
+} bad_records;
+
+/* Stores the offset of a record, and checks it. */
+static sluice_status add_record(list_records *list, list_cursor *cursor, bad_records *bad,
+                                const char **at_out)
+{
+    uint64_t *grown =
+        sli_grow(list->offsets, &list->capacity, (size_t)list->count + 1, sizeof(*grown));
+    sluice_status st;
+
+    if (grown == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a list of %llu samples",
+                        (unsigned long long)list->count);
+    }
+    list->offsets = grown;
+    grown[list->count++] = (uint64_t)(cursor->at - list->text);
+    st = check_record(list, *cursor, at_out);
+    if (st != SLUICE_OK && bad->count++ == 0) {
+        st = add_place(list, *at_out, st);
+        sli_error_take(st, &bad->first);
+    }
+    return pass_record(cursor, at_out);
+}
+
+/*
+ * Ends the opening of a list: says how many records are bad samples. Fails if there are no records,
+ * or all are bad. Without a header, the first record must be good: it may be a header of another
+ * form.
+ */
+static sluice_status judge_records(const list_records *list, const char *path, bool has_header,
+                                   const bad_records *bad)
+{
+    const char *at;
+
+    if (list->count == 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "no valid data in the dataset: image_list: %s has a header only", path);
+    }
+    if (bad->count == 0) {
+        return SLUICE_OK;
+    }
+    if (bad->count == list->count ||
+        (!has_header && check_record(list, list_records_at(list, 0), &at) != SLUICE_OK)) {
+        return bad->count > 1
+                   ? sli_fail(bad->first.status, "%s:%.700s; and %llu more records of %llu are bad",
+                              path, bad->first.text, (unsigned long long)(bad->count - 1),
+                              (unsigned long long)list->count)
+                   : sli_fail(bad->first.status, "%s:%.700s", path, bad->first.text);
+    }
+    sli_log(SLUICE_LOG_WARN,
+            "image_list: %llu of %llu records are bad samples, the first %s:%.700s; 'sluice "
+            "inspect' lists them, and on_error decides what a run does with them",
+            (unsigned long long)bad->count, (unsigned long long)list->count, path, bad->first.text);
+    return SLUICE_OK;
+}
+
+sluice_status list_records_find(list_records *list, const char *path)
+{
+    const bool has_mark = strncmp(list->text, "\xEF\xBB\xBF", 3) == 0; /* UTF-8 byte order mark */
+    list_cursor cursor = cursor_at(list, has_mark ? 3 : 0);
+    const char *at = list->text;
+    bad_records bad = {.count = 0};
+    const char *first;
+    bool has_header;
+    sli_error error;
+    sluice_status st = list_lines_init(&list->lines, list->text, list->size);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (!list_begin_record(&cursor)) {
+        st = sli_fail(SLUICE_E_INVALID, "no valid data in the dataset: the list is empty");
+    }
+    first = cursor.at;
+    if (st == SLUICE_OK) {
+        st = read_header(list, &cursor, &at);
+    }
+    has_header = cursor.at != first;
+    while (st == SLUICE_OK && list_begin_record(&cursor)) {
+        st = add_record(list, &cursor, &bad, &at);
+    }
+    if (st == SLUICE_OK) {
+        return judge_records(list, path, has_header, &bad);
+    }
+    st = add_place(list, at, st);
+    sli_error_take(st, &error);
+    return sli_fail(st, "%s:%s", path, error.text);
+}
