@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "checkpoint_files.h"
+#include "checkpoint_kit.h"
 #include "crc32c_int.h"
 #include "source_kit.h"
 #include "testing.h"
-#include "train_kit.h"
 
 /* Bytes of the user's file. */
 enum { SAVED = 40 };
@@ -56,11 +56,6 @@ static void init(kit *k, const char *folder)
     k->checkpoint.folder = folder;
     k->checkpoint.every_steps = 20;
     k->checkpoint.resume = true;
-}
-
-static bool is_there(const char *folder, const char *name)
-{
-    return access(t_path(folder, name), F_OK) == 0;
 }
 
 /* From now on a file gets no more bytes than so many, as on a full disk; the least it had allowed

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* config.device_maps: operators of the user's between GetNext and the step, in every mode; on the
  * fake of CUDA they are enqueued as kernels. */
+#include "checkpoint_kit.h"
 #include "device_map_kit.h"
 #include "testing.h"
-#include "train_kit.h"
 
 enum { PIXELS = 48 };
 
@@ -202,25 +202,11 @@ static void outputs_count_in_the_memory_bound(void)
     kit_fini(&k);
 }
 
-static sluice_status save(void *user, const char *folder, uint32_t rank, uint32_t world)
-{
-    (void)rank;
-    (void)world;
-    return kit_save_state(user, folder);
-}
-
-static sluice_status load(void *user, const char *folder, uint32_t rank, uint32_t world)
-{
-    (void)rank;
-    (void)world;
-    return kit_load_state(user, folder);
-}
-
 /* Runs 10 more steps from the newest checkpoint in `folder`. */
 static sluice_status resume(kit *k, const char *folder)
 {
-    k->model.save = save;
-    k->model.load = load;
+    k->model.save = kit_save;
+    k->model.load = kit_load;
     k->checkpoint.folder = folder;
     k->checkpoint.resume = true;
     k->config.max_steps = 10;

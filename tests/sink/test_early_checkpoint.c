@@ -3,8 +3,8 @@
  * validation did not end. */
 #include <unistd.h>
 
+#include "checkpoint_kit.h"
 #include "testing.h"
-#include "train_kit.h"
 
 static const char *const names[] = {"label", "one"};
 
@@ -24,11 +24,6 @@ typedef struct tuned {
     sluice_stop *stop; /* requested in the call fail_at in place of failing; NULL: it fails */
 } tuned;
 
-static bool is_there(const tuned *t, const char *name)
-{
-    return access(t_path(t->folder, name), F_OK) == 0;
-}
-
 static sluice_status eval(const sluice_step *step, void *user)
 {
     tuned *t = user;
@@ -38,7 +33,7 @@ static sluice_status eval(const sluice_step *step, void *user)
     if (t->evals++ != t->fail_at) {
         return SLUICE_OK;
     }
-    t->early_seen = is_there(t, "early-000000000060/DONE");
+    t->early_seen = is_there(t->folder, "early-000000000060/DONE");
     if (t->stop != NULL) {
         sluice_stop_request(t->stop);
         return SLUICE_OK;
@@ -65,20 +60,6 @@ static sluice_status on_epoch_end(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
-static sluice_status save(void *user, const char *folder, uint32_t rank, uint32_t world)
-{
-    (void)rank;
-    (void)world;
-    return kit_save_state(user, folder);
-}
-
-static sluice_status load(void *user, const char *folder, uint32_t rank, uint32_t world)
-{
-    (void)rank;
-    (void)world;
-    return kit_load_state(user, folder);
-}
-
 /* 4 epochs of 30 steps, which are sinks or passes; validation and a checkpoint after each. */
 static void init(tuned *t, const char *folder, bool passes)
 {
@@ -103,8 +84,8 @@ static void init(tuned *t, const char *folder, bool passes)
     t->kit.model.eval = eval;
     t->kit.model.result_names = names;
     t->kit.model.result_count = 2;
-    t->kit.model.save = save;
-    t->kit.model.load = load;
+    t->kit.model.save = kit_save;
+    t->kit.model.load = kit_load;
 }
 
 static void fini(tuned *t)
@@ -123,8 +104,8 @@ static float unbroken(bool passes)
     T_OK(kit_run(&t.kit));
     T_EQ(t.validations, 4);
     T_EQ(t.kit.report->stats.checkpoints, 4);
-    T_TRUE(is_there(&t, "step-000000000120/DONE"));
-    T_TRUE(!is_there(&t, "early-000000000120")); /* it was replaced */
+    T_TRUE(is_there(t.folder, "step-000000000120/DONE"));
+    T_TRUE(!is_there(t.folder, "early-000000000120")); /* it was replaced */
     state = t.kit.state;
     fini(&t);
     return state;
@@ -142,8 +123,8 @@ static void a_run_resumes_where_validation_failed(void)
         t.fail_at = 1;
         T_STATUS(kit_run(&t.kit), SLUICE_E_CALLBACK);
         T_TRUE(t.early_seen);
-        T_TRUE(is_there(&t, "early-000000000060/DONE"));
-        T_TRUE(!is_there(&t, "step-000000000060"));
+        T_TRUE(is_there(t.folder, "early-000000000060/DONE"));
+        T_TRUE(!is_there(t.folder, "step-000000000060"));
         fini(&t);
 
         init(&t, folder, passes == 1);
@@ -155,8 +136,8 @@ static void a_run_resumes_where_validation_failed(void)
         T_EQ(t.ends, 3);
         T_EQ(t.ended[0], 1);
         T_TRUE(t.kit.state == whole);
-        T_TRUE(is_there(&t, "step-000000000060/DONE"));
-        T_TRUE(!is_there(&t, "early-000000000060"));
+        T_TRUE(is_there(t.folder, "step-000000000060/DONE"));
+        T_TRUE(!is_there(t.folder, "early-000000000060"));
         fini(&t);
     }
 }
@@ -205,8 +186,8 @@ static void validation_at_the_end_has_its_checkpoint_before_it(void)
         T_EQ(t.early_seen, run == 1);
         T_EQ(t.validations, run != 1);
         T_EQ(t.ends, run == 2 ? 0 : 2);
-        T_EQ(is_there(&t, "early-000000000060"), run == 1);
-        T_EQ(is_there(&t, "step-000000000060"), run != 1);
+        T_EQ(is_there(t.folder, "early-000000000060"), run == 1);
+        T_EQ(is_there(t.folder, "step-000000000060"), run != 1);
         whole = run == 0 ? t.kit.state : whole;
         T_TRUE(run == 1 || t.kit.state == whole);
         fini(&t);
@@ -230,8 +211,8 @@ static void a_validation_that_was_stopped_is_done_again(void)
     t.fail_at = 100; /* the first batch of the second validation */
     T_STATUS(kit_run(&t.kit), SLUICE_STOPPED);
     T_EQ(t.validations, 1);
-    T_TRUE(!is_there(&t, "step-000000000060"));
-    T_TRUE(is_there(&t, "early-000000000060/DONE"));
+    T_TRUE(!is_there(t.folder, "step-000000000060"));
+    T_TRUE(is_there(t.folder, "early-000000000060/DONE"));
     sluice_dataset_destroy(t.kit.validation.dataset);
     fini(&t);
     init(&t, folder, false);

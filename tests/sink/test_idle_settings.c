@@ -2,9 +2,9 @@
 /* The plan line names settings and arguments without effect, and what cuts sinks. */
 #include <sluice/channel.h>
 
+#include "checkpoint_kit.h"
 #include "log_kit.h"
 #include "testing.h"
-#include "train_kit.h"
 
 static char plan[2000];
 
@@ -13,13 +13,6 @@ static sluice_status note_plan(sluice_hook *hook, void *user)
     (void)user;
     snprintf(plan, sizeof(plan), "%s", hook->plan);
     return SLUICE_OK;
-}
-
-static sluice_status save(void *user, const char *folder, uint32_t rank, uint32_t world)
-{
-    (void)rank;
-    (void)world;
-    return kit_save_state(user, folder);
 }
 
 static void run(kit *k)
@@ -68,7 +61,7 @@ static void an_interval_that_cuts_sinks_is_in_the_plan_line(void)
         kit_init(&k);
         k.config.sink_size = 40;
         k.config.epochs = 2;
-        k.model.save = save;
+        k.model.save = kit_save;
         k.checkpoint.folder = folder;
         k.checkpoint.every_steps = every;
         run(&k);
@@ -96,7 +89,7 @@ static void an_interval_that_cuts_none_is_not_named(void)
         kit_init(&k);
         k.config.sink_size = 40;
         k.config.epochs = 2;
-        k.model.save = save;
+        k.model.save = kit_save;
         k.model.eval = kit_eval;
         k.model.result_names = results;
         k.model.result_count = 2;

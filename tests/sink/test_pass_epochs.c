@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "checkpoint_kit.h"
 #include "collected_kit.h"
 #include "collected_sets.h"
 #include "rank_runs.h"
@@ -58,20 +59,6 @@ static sluice_status on_epoch_end(sluice_hook *hook, void *user)
     return SLUICE_OK;
 }
 
-static sluice_status save(void *user, const char *folder, uint32_t rank, uint32_t world)
-{
-    (void)rank;
-    (void)world;
-    return kit_save_state(user, folder);
-}
-
-static sluice_status load(void *user, const char *folder, uint32_t rank, uint32_t world)
-{
-    (void)rank;
-    (void)world;
-    return kit_load_state(user, folder);
-}
-
 static void diary_init(diary *d, sluice_mode mode, uint64_t epochs)
 {
     memset((void *)d, 0, sizeof(*d));
@@ -81,8 +68,8 @@ static void diary_init(diary *d, sluice_mode mode, uint64_t epochs)
     d->k.config.epochs = epochs;
     d->k.config.workers = (uint32_t)mode % 3 + 1;
     d->k.model.reads_valid_rows = true;
-    d->k.model.save = save;
-    d->k.model.load = load;
+    d->k.model.save = kit_save;
+    d->k.model.load = kit_load;
 }
 
 /* Runs, and adds what it does to the diary. */

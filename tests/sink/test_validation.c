@@ -2,9 +2,9 @@
 /* Validation between sinks: when, of what, and what becomes of its results. */
 #include <math.h>
 
+#include "checkpoint_kit.h"
 #include "log_kit.h"
 #include "testing.h"
-#include "train_kit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -278,20 +278,6 @@ static void worsen(kit *k, const sluice_step *step)
     step->outputs[0] = (float)(2 + fabs(epoch - 3) + (*step->step % 2 == 0 ? 0.25 : -0.25));
 }
 
-static sluice_status save(void *user, const char *folder, uint32_t rank, uint32_t world)
-{
-    (void)rank;
-    (void)world;
-    return kit_save_state(user, folder);
-}
-
-static sluice_status load(void *user, const char *folder, uint32_t rank, uint32_t world)
-{
-    (void)rank;
-    (void)world;
-    return kit_load_state(user, folder);
-}
-
 /* As MindSpore's EarlyStopping(monitor="loss"), with and without a validation, which has other
  * results. The mode check's runs begin as the run does. */
 static void early_stopping_takes_an_output_of_the_step(void)
@@ -309,8 +295,8 @@ static void early_stopping_takes_an_output_of_the_step(void)
         s.kit.in_step = worsen;
         s.kit.validation.dataset = cases[c].validates ? s.dataset : NULL;
         s.kit.config.check = true;
-        s.kit.model.save = save;
-        s.kit.model.load = load;
+        s.kit.model.save = kit_save;
+        s.kit.model.load = kit_load;
         T_OK(sluice_early_stopping("loss", false, 0.5, cases[c].patience, &s.made));
         take_made(&s);
         T_STATUS(kit_run(&s.kit), SLUICE_STOPPED);
@@ -351,8 +337,8 @@ static void early_stopping_goes_with_a_mode_check(void)
     init(&s, pipeline);
     s.kit.model.eval = worsening;
     s.kit.config.check = true;
-    s.kit.model.save = save;
-    s.kit.model.load = load;
+    s.kit.model.save = kit_save;
+    s.kit.model.load = kit_load;
     T_OK(sluice_early_stopping("one", false, 0, 1, &s.made));
     take_made(&s);
     T_STATUS(kit_run(&s.kit), SLUICE_STOPPED);
