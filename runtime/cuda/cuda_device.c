@@ -5,11 +5,11 @@
 #include <stdio.h>
 
 #include "alloc_int.h"
-#include "cuda_card.h"
 #include "cuda_device_int.h"
 #include "cuda_environment.h"
 #include "cuda_error_int.h"
 #include "cuda_options.h"
+#include "cuda_support.h"
 #include "log_int.h"
 #include "status_int.h"
 
@@ -222,7 +222,7 @@ static sluice_status retain_context(cuda_device *device, const char *model)
         return sli_cuda_fail(error, "device cuda:%u (%s): cuDevicePrimaryCtxRetain",
                              device->ordinal, model);
     }
-    st = cuda_card_check_kernels(device, model);
+    st = cuda_support_check_kernels(device, model);
     if (st != SLUICE_OK) {
         release_context(device);
     }
@@ -244,7 +244,7 @@ static sluice_status find_device(cuda_device *device, cuda_transport way, sli_de
         st = read_facts(device, &caps->facts);
     }
     if (st == SLUICE_OK) {
-        st = cuda_card_check(device, caps->facts.model);
+        st = cuda_support_check(device, caps->facts.model);
     }
     if (st == SLUICE_OK) {
         st = choose_transport(device, way, caps);

@@ -66,8 +66,8 @@ static const struct {
      "a service of the machine has not started; on NVSwitch machines see `systemctl status "
      "nvidia-fabricmanager`"},
     {cudaErrorSystemDriverMismatch,
-     "the kernel module and libcuda.so are of different versions; reboot, or load the module "
-     "again"},
+     "the NVIDIA kernel module and libcuda.so have different versions; reload the module, or "
+     "reboot"},
     {cudaErrorCompatNotSupportedOnDevice,
      "the cuda-compat package does not support this GPU; remove it from LD_LIBRARY_PATH, or update "
      "the driver"},

@@ -34,7 +34,7 @@ typedef struct fake_cuda_machine {
     bool no_loop_launch;  /* they can be made, and no launch of them is taken */
     bool prohibited;      /* the compute mode */
     int capability;       /* compute capability, 75 for 7.5; 0: 9.0 */
-    cudaError_t no_code;  /* what loading any kernel answers; 0: they load */
+    cudaError_t no_code;  /* the error of loading a kernel; 0: kernels load */
     bool body_first;      /* a broken one: bodies of loops run before the condition is looked at */
 } fake_cuda_machine;
 

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "card_kernel.h"
 #include "fake_cuda_work.h"
+#include "probe_kernel.h"
 
 enum { LOADED = 256, MOST_THREADS = 1024, MOST_ARG_BYTES = 32764, ARG_ALIGNMENT = 16 };
 
@@ -141,11 +141,11 @@ static void no_body(void *const *args, unsigned blocks, unsigned threads)
     (void)threads;
 }
 
-const void *cuda_card_kernel(void)
+const void *cuda_probe_kernel(void)
 {
-    static const fake_kernel card = {.name = "sli_kernel_card", .body = no_body};
+    static const fake_kernel probe = {.name = "sli_kernel_probe", .body = no_body};
 
-    return &card;
+    return &probe;
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */

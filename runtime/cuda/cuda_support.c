@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cuda_card.h"
+#include "cuda_support.h"
 
-#include "card_kernel.h"
 #include "cuda_error_int.h"
+#include "probe_kernel.h"
 #include "status_int.h"
 
 /* SLI_CUDA_LEAST: the least compute capability of SLUICE_CUDA_ARCHITECTURES, 75 for 7.5. */
@@ -52,14 +52,14 @@ static sluice_status check_capability(const cuda_device *device, const char *mod
                     major, minor);
 }
 
-sluice_status cuda_card_check(const cuda_device *device, const char *model)
+sluice_status cuda_support_check(const cuda_device *device, const char *model)
 {
     const sluice_status st = check_mode(device, model);
 
     return st == SLUICE_OK ? check_capability(device, model) : st;
 }
 
-sluice_status cuda_card_check_kernels(const cuda_device *device, const char *model)
+sluice_status cuda_support_check_kernels(const cuda_device *device, const char *model)
 {
     struct cudaFuncAttributes attributes;
     sluice_status st = sli_cuda_enter(device);
@@ -68,7 +68,7 @@ sluice_status cuda_card_check_kernels(const cuda_device *device, const char *mod
     if (st != SLUICE_OK) {
         return st;
     }
-    error = cudaFuncGetAttributes(&attributes, cuda_card_kernel());
+    error = cudaFuncGetAttributes(&attributes, cuda_probe_kernel());
     if (error != cudaSuccess) {
         st = sli_cuda_fail(error, "device cuda:%u (%s): to load a kernel of this library",
                            device->ordinal, model);
