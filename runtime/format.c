@@ -4,9 +4,8 @@
 
 #include <locale.h>
 #include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static locale_t c_locale;
 static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
@@ -43,6 +42,19 @@ int sli_print(char *text, size_t size, const char *format, ...)
     return length;
 }
 
+int sli_print_file(FILE *file, const char *format, ...)
+{
+    const locale_t before = uselocale(get_c_locale());
+    va_list args;
+    int length;
+
+    va_start(args, format);
+    length = vfprintf(file, format, args);
+    va_end(args);
+    uselocale(before);
+    return length;
+}
+
 double sli_strtod(const char *text, char **end_out)
 {
     const locale_t c = get_c_locale();
@@ -50,15 +62,10 @@ double sli_strtod(const char *text, char **end_out)
     return c != (locale_t)0 ? strtod_l(text, end_out, c) : strtod(text, end_out);
 }
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-}
-
 bool sli_same_begin(const char *a, const char *b, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
-        if (lower(a[i]) != lower(b[i])) {
+        if (sli_lower(a[i]) != sli_lower(b[i])) {
             return false;
         }
         if (a[i] == '\0') {
@@ -71,4 +78,17 @@ bool sli_same_begin(const char *a, const char *b, size_t length)
 bool sli_same_word(const char *a, const char *b)
 {
     return sli_same_begin(a, b, SIZE_MAX);
+}
+
+uint32_t sli_word_rank(const char *word, const char *list)
+{
+    for (uint32_t rank = 0; *list != '\0'; rank++) {
+        const size_t length = strcspn(list, ",");
+
+        if (strlen(word) == length && sli_same_begin(word, list, length)) {
+            return rank;
+        }
+        list += length + (list[length] == ',');
+    }
+    return UINT32_MAX;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pci_link_int.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "format_int.h"
 
 static const char *sysfs = "/sys";
 
@@ -26,7 +27,7 @@ static uint32_t read_number(const char *bus_id, const char *name)
     FILE *file;
 
     for (; bus_id[i] != '\0' && i + 1 < sizeof(address); i++) {
-        address[i] = (char)tolower((unsigned char)bus_id[i]);
+        address[i] = sli_lower(bus_id[i]);
     }
     address[i] = '\0';
     snprintf(path, sizeof(path), "%s/bus/pci/devices/%s/%s", sysfs, address, name);

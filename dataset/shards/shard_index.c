@@ -10,6 +10,7 @@
 
 #include "alloc_int.h"
 #include "crc32c_int.h"
+#include "format_int.h"
 #include "status_int.h"
 
 enum { MOST_LABEL = 64, CRC_CHUNK = 1 << 18 };
@@ -39,52 +40,40 @@ size_t shard_key_length(const char *name)
     return (size_t)(base - name) + strcspn(base, ".");
 }
 
-static char lower(char c)
+void shard_seen_merge(char seen[SHARD_SEEN_SIZE], const char *more)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-}
+    static const char rest[] = "..."; /* stands for the names without room */
 
-/* True if `field` equals word[0..length), ignoring ASCII case. */
-static bool same_field(const char *field, const char *word, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        if (field[i] == '\0' || lower(field[i]) != lower(word[i])) {
-            return false;
+    while (*more != '\0') {
+        const size_t length = strcspn(more, ",");
+        const size_t used = strlen(seen);
+        char name[SHARD_SEEN_SIZE];
+
+        snprintf(name, sizeof(name), "%.*s", (int)length, more);
+        if (used + strlen(name) + 2 + sizeof(rest) > SHARD_SEEN_SIZE) {
+            snprintf(name, sizeof(name), "%s", rest);
         }
-    }
-    return field[length] == '\0';
-}
-
-uint32_t shard_field_rank(const char *field, const char *list)
-{
-    for (uint32_t rank = 0; *list != '\0'; rank++) {
-        size_t length = strcspn(list, ",");
-
-        if (same_field(field, list, length)) {
-            return rank;
+        if (sli_word_rank(name, seen) == UINT32_MAX) {
+            snprintf(seen + used, SHARD_SEEN_SIZE - used, "%s%s", used > 0 ? "," : "", name);
         }
-        list += length + (list[length] == ',');
+        more += length + (more[length] == ',');
     }
-    return UINT32_MAX;
 }
 
-/* Adds a field name to index->seen, which error messages show; only the first few are stored. */
+/* Adds a field name to index->seen. */
 static void note_seen(shard_index *index, const char *field)
 {
     char small[24];
-    size_t length = strlen(index->seen);
     size_t i = 0;
 
     for (; field[i] != '\0' && i + 1 < sizeof(small); i++) {
         bool is_text = field[i] > ' ' && field[i] < 0x7F && field[i] != ',';
 
-        small[i] = is_text ? lower(field[i]) : '?';
+        small[i] = is_text ? sli_lower(field[i]) : '?';
     }
     small[i] = '\0';
-    if (i > 0 && shard_field_rank(small, index->seen) == UINT32_MAX &&
-        length + i + 2 <= sizeof(index->seen)) {
-        snprintf(index->seen + length, sizeof(index->seen) - length, "%s%s", length > 0 ? "," : "",
-                 small);
+    if (sli_word_rank(small, index->seen) == UINT32_MAX) {
+        shard_seen_merge(index->seen, small);
     }
 }
 
@@ -319,13 +308,11 @@ static sluice_status take_member(shard_walk *walk, const tar_member *member)
         return st;
     }
     note_seen(walk->index, field);
-    rank = shard_field_rank(field, walk->fields->image);
+    rank = sli_word_rank(field, walk->fields->image);
     if (rank != UINT32_MAX) {
         return take_image(walk, member, rank);
     }
-    return same_field(field, walk->fields->label, strlen(walk->fields->label))
-               ? take_label(walk, member)
-               : SLUICE_OK;
+    return sli_same_word(field, walk->fields->label) ? take_label(walk, member) : SLUICE_OK;
 }
 
 sluice_status shard_walk_step(shard_walk *walk)

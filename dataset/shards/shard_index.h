@@ -5,7 +5,7 @@
  * lower case, is its field: "cat/7.jpg" and "cat/7.cls" are the fields jpg and cls of sample cat/7.
  *
  * An index is built by walking over the archive's headers, and stored in a file for later runs. The
- * file is checked before use; if it is missing, damaged or stale, the index is rebuilt. An index is
+ * file is checked before use; if it is missing, corrupt or stale, the index is rebuilt. An index is
  * bound to its shard in one of two ways:
  *
  * - By the shard's stamp, which changes with every replacement of, and every write to, the file. A
@@ -69,15 +69,16 @@ typedef struct shard_index {
                              truncated */
     bool is_unkept;       /* the index could not be written to the folder that the
                              caller named */
-    bool is_remade;       /* a stored index was damaged, or of another version of the shard */
-    char seen[SHARD_SEEN_SIZE]; /* the first few field names found, for example "cls,jpg" */
+    bool is_remade;       /* a stored index was corrupt, or of another version of the shard */
+    char seen[SHARD_SEEN_SIZE]; /* field names found, in lower case, for example "cls,jpg"; "..." at
+                                   the end stands for those without room */
 } shard_index;
 
 void shard_index_free(shard_index *index);
 
 /*
  * Builds the index of the open shard fd. with_crc: also reads all images and stores their CRCs.
- * path is used in messages. E_CORRUPT: the shard is not a tar archive, or is damaged.
+ * path is used in messages. E_CORRUPT: the shard is not a tar archive, or is corrupt.
  * E_UNSUPPORTED: it is compressed. Also returns E_IO and E_NO_MEMORY.
  */
 sluice_status shard_index_build(int fd, const char *path, const shard_fields *fields, bool with_crc,
@@ -123,14 +124,14 @@ bool shard_parse_label(const char *text, size_t size, int32_t *label_out);
 /*
  * Writes an index atomically: to a temporary file, which is then renamed. If `synced` is set, the
  * call also waits until the file is on disk, which takes milliseconds. Otherwise a system crash may
- * leave a damaged file, which its checksum reveals. Returns E_IO or E_NO_MEMORY on failure.
+ * leave a corrupt file, which its checksum reveals. Returns E_IO or E_NO_MEMORY on failure.
  */
 sluice_status shard_index_write(const shard_index *index, const shard_fields *fields, bool synced,
                                 const char *path);
 
 /*
  * Reads the index file of a shard of shard_size bytes; the caller compares stamp or content. E_IO:
- * the file cannot be read; E_CORRUPT: it is not an index, is damaged, of an unknown version, or was
+ * the file cannot be read; E_CORRUPT: it is not an index, is corrupt, of an unknown version, or was
  * built for another shard or other fields; E_UNSUPPORTED: it is of version 1, which has no stamp,
  * and is not bound by content. Also returns E_NO_MEMORY.
  */
@@ -157,8 +158,7 @@ sluice_status shard_index_path(const char *shard, const shard_fields *fields, ch
 sluice_status shard_index_obtain(int fd, const char *shard, const shard_fields *fields,
                                  const char *folder, shard_index *index_out);
 
-/* Returns the position of a field in a list of fields, separated by commas, from 0, or UINT32_MAX
- * if it is not in the list. The case of ASCII letters does not matter. */
-uint32_t shard_field_rank(const char *field, const char *list);
+/* Adds the names of `more` that `seen` does not have; both are as shard_index.seen. */
+void shard_seen_merge(char seen[SHARD_SEEN_SIZE], const char *more);
 
 #endif

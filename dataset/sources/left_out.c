@@ -5,12 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format_int.h"
 #include "printable_int.h"
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-}
 
 static bool is_sidecar(const char *name)
 {
@@ -38,7 +34,7 @@ void left_out_file(left_out *files, const char *folder, const char *name)
         return;
     }
     for (size_t k = 0; dot != NULL && dot[1 + k] != '\0' && k < sizeof(extension) - 1; k++) {
-        extension[k] = lower(dot[1 + k]);
+        extension[k] = sli_lower(dot[1 + k]);
     }
     if (files->first_file[0] == '\0') {
         name_first(files->first_file, sizeof(files->first_file), folder, name);

@@ -38,6 +38,7 @@ typedef struct webdataset {
     bool labelled;
     bool drops;
     webdataset_skipped skipped;
+    char seen[SHARD_SEEN_SIZE];         /* fields of all shards */
     char left_out[2 * SHARD_SEEN_SIZE]; /* members that are in no column */
 } webdataset;
 
@@ -87,6 +88,7 @@ static sluice_status open_shard(webdataset *web, const char *path, const web_arg
     shard->first = web->count;
     web->shard_count++;
     skipped_count_shard(&web->skipped, &shard->index, path);
+    shard_seen_merge(web->seen, shard->index.seen);
     if (web->labelled) {
         keep_labelled(web, shard);
     }
@@ -94,27 +96,11 @@ static sluice_status open_shard(webdataset *web, const char *path, const web_arg
     return SLUICE_OK;
 }
 
-/* Returns the fields of the first shard in which fields were found; "": none. */
-static const char *fields_seen(const webdataset *web)
-{
-    for (size_t i = 0; i < web->shard_count; i++) {
-        if (web->shards[i].index.seen[0] != '\0') {
-            return web->shards[i].index.seen;
-        }
-    }
-    return "";
-}
-
-static const char *seen_or_none(const webdataset *web)
-{
-    return fields_seen(web)[0] != '\0' ? fields_seen(web) : "none";
-}
-
 static sluice_status check_skipped(const webdataset *web, const web_args *args)
 {
-    skipped_warn(&web->skipped, args, seen_or_none(web));
+    skipped_warn(&web->skipped, args, web->seen);
     return web->count > 0 ? SLUICE_OK
-                          : skipped_all(&web->skipped, args, web->shard_count, seen_or_none(web));
+                          : skipped_all(&web->skipped, args, web->shard_count, web->seen);
 }
 
 static void web_close(void *source)
@@ -153,7 +139,7 @@ static sluice_status web_open(const void *opaque, void **source_out)
     if (st == SLUICE_OK) {
         st = check_skipped(web, args);
     }
-    skipped_members(fields_seen(web), args, web->left_out, sizeof(web->left_out));
+    skipped_members(web->seen, args, web->left_out, sizeof(web->left_out));
     if (st != SLUICE_OK) {
         web_close(web);
         return st;

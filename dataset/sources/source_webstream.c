@@ -42,7 +42,7 @@ typedef struct web_pass {
     image_buffer image; /* image of that sample, or of the incomplete one */
     uint64_t given;
     webdataset_skipped skipped;
-    char seen[SHARD_SEEN_SIZE]; /* fields of the first shard in which fields were found */
+    char seen[SHARD_SEEN_SIZE]; /* fields of the shards read so far */
 } web_pass;
 
 /* ---- the source ---------------------------------------------------------------------------- */
@@ -183,9 +183,7 @@ static sluice_status open_shard(web_pass *pass)
 /* Closes the current shard at its end, and counts what was skipped in it. */
 static void leave_shard(web_pass *pass)
 {
-    if (pass->seen[0] == '\0') {
-        memcpy(pass->seen, pass->index.seen, sizeof(pass->seen));
-    }
+    shard_seen_merge(pass->seen, pass->index.seen);
     skipped_count_shard(&pass->skipped, &pass->index, path_of(pass));
     close_shard(pass);
     pass->shard++;
@@ -250,13 +248,12 @@ static sluice_status pass_next(void *opaque, stream_item *item)
     }
     pass->given += given;
     if (st == SLUICE_END_OF_DATA) {
-        const char *seen = pass->seen[0] != '\0' ? pass->seen : "none";
-
-        skipped_warn(&pass->skipped, pass->stream->args, seen);
+        skipped_warn(&pass->skipped, pass->stream->args, pass->seen);
         skipped_members(pass->seen, pass->stream->args, pass->stream->left_out,
                         sizeof(pass->stream->left_out));
         if (pass->given == 0) {
-            st = skipped_all(&pass->skipped, pass->stream->args, pass->stream->list.count, seen);
+            st = skipped_all(&pass->skipped, pass->stream->args, pass->stream->list.count,
+                             pass->seen);
         }
     }
     return st;

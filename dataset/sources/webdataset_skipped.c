@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format_int.h"
 #include "log_int.h"
 #include "status_int.h"
 
@@ -36,13 +37,18 @@ static void warn_of(const skipped_items *items, const web_args *args, const char
     }
 }
 
+static const char *seen_or_none(const char *seen)
+{
+    return seen[0] != '\0' ? seen : "none";
+}
+
 void skipped_warn(const webdataset_skipped *skipped, const web_args *args, const char *seen)
 {
     char what[400];
 
     snprintf(what, sizeof(what),
              "samples without an image are skipped (image=%.100s; fields seen: %.200s)",
-             args->image, seen);
+             args->image, seen_or_none(seen));
     warn_of(&skipped->imageless, args, what);
     warn_of(&skipped->unlabelled, args,
             "samples without a label are skipped; label=none reads them");
@@ -63,8 +69,8 @@ void skipped_warn(const webdataset_skipped *skipped, const web_args *args, const
 static size_t add_member(const char *field, const web_args *args, size_t length, char *text,
                          size_t size)
 {
-    if (shard_field_rank(field, args->image) != UINT32_MAX ||
-        shard_field_rank(field, args->label) != UINT32_MAX || length >= size) {
+    if (sli_word_rank(field, args->image) != UINT32_MAX ||
+        sli_word_rank(field, args->label) != UINT32_MAX || length >= size) {
         return length;
     }
     return length + (size_t)snprintf(text + length, size - length, "%s%s",
@@ -99,12 +105,13 @@ sluice_status skipped_all(const webdataset_skipped *skipped, const web_args *arg
                         "%s. label=FIELD names another, label=none reads images alone, and tar "
                         "--sort=name puts the members of a sample together",
                         args->shards, (unsigned long long)skipped->unlabelled.count, args->label,
-                        seen);
+                        seen_or_none(seen));
     }
     return sli_fail(
         SLUICE_E_INVALID,
         "no valid data in the dataset: webdataset %.200s: no image among %llu samples "
         "in %zu shards; an image must be a member KEY.FIELD with a field of %.100s; fields seen: "
         "%s. image=FIELD,FIELD names others",
-        args->shards, (unsigned long long)skipped->imageless.count, shards, args->image, seen);
+        args->shards, (unsigned long long)skipped->imageless.count, shards, args->image,
+        seen_or_none(seen));
 }

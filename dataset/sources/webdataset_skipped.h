@@ -21,7 +21,7 @@ typedef struct webdataset_skipped {
     skipped_items passed_over; /* members that are not regular files; `first` is the shard */
     skipped_items has_more;    /* shards with data after the end of the archive */
     skipped_items lacks_end;   /* shards without an end-of-archive block */
-    skipped_items remade;      /* shards whose stored index was damaged or stale */
+    skipped_items remade;      /* shards whose stored index was corrupt or stale */
     skipped_items unkept;      /* shards whose index could not be stored */
 } webdataset_skipped;
 
@@ -35,14 +35,11 @@ void skipped_count(skipped_items *items, uint64_t count, const char *shard, cons
 /* Adds the counts that a shard's index contains. */
 void skipped_count_shard(webdataset_skipped *skipped, const shard_index *index, const char *shard);
 
-/* Logs one warning for each kind of skipped items. `seen`: the fields of samples without an image.
- */
+/* Logs one warning for each kind of skipped items. `seen`: the fields of the shards. */
 void skipped_warn(const webdataset_skipped *skipped, const web_args *args, const char *seen);
 
-/*
- * Writes which of the fields `seen` are members in no column, such as "members json,seg.png (fields=
- * reads any members)"; "": none.
- */
+/* Writes which of the fields `seen` are read into no column, such as "members json,txt (fields=
+ * reads any members)"; "": none. */
 void skipped_members(const char *seen, const web_args *args, char *text, size_t size);
 
 /*

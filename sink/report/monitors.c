@@ -59,14 +59,13 @@ static sluice_status loss_records(sluice_hook *hook, void *user)
 
     for (uint64_t i = 0; hook->rank == 0 && i < hook->record_count; i++) {
         const sluice_step_record *record = sluice_hook_record(hook, i);
-        char number[64];
 
         if ((record->step + 1) % m->every == 0) {
             fprintf(m->file, "epoch: %llu step: %llu", (unsigned long long)record->epoch + 1,
                     (unsigned long long)record->step + 1);
             for (uint32_t k = 0; k < hook->output_count; k++) {
-                sli_print(number, sizeof(number), "%.6g", (double)record->outputs[k]);
-                fprintf(m->file, ", %s is %s", hook->output_names[k], number);
+                sli_print_file(m->file, ", %s is %.6g", hook->output_names[k],
+                               (double)record->outputs[k]);
             }
             fprintf(m->file, "\n");
         }
@@ -91,16 +90,13 @@ static sluice_status time_epoch_end(sluice_hook *hook, void *user)
 {
     const monitor *m = user;
     const double steps = hook->step_count > 0 ? (double)hook->step_count : 1;
-    char line[256];
 
     if (hook->rank > 0 || hook->step_count == 0) { /* an earlier run has run this epoch's steps */
         return SLUICE_OK;
     }
-    sli_print(line, sizeof(line),
-              "epoch time: %.3f ms, per step time: %.3f ms (data wait: %.1f %%)\n",
-              hook->seconds * 1e3, hook->seconds * 1e3 / steps,
-              hook->seconds > 0 ? 100 * hook->wait_seconds / hook->seconds : 0.0);
-    fputs(line, m->file);
+    sli_print_file(m->file, "epoch time: %.3f ms, per step time: %.3f ms (data wait: %.1f %%)\n",
+                   hook->seconds * 1e3, hook->seconds * 1e3 / steps,
+                   hook->seconds > 0 ? 100 * hook->wait_seconds / hook->seconds : 0.0);
     return SLUICE_OK;
 }
 
@@ -132,10 +128,7 @@ static sluice_status show_results(sluice_hook *hook, void *user)
     }
     fprintf(m->file, "validation: step %llu", (unsigned long long)hook->step);
     for (uint32_t i = 0; i < hook->result_count; i++) {
-        char number[400]; /* a double has up to 309 digits before the point */
-
-        sli_print(number, sizeof(number), "%.4f", hook->results[i]);
-        fprintf(m->file, ", %s %s", hook->result_names[i], number);
+        sli_print_file(m->file, ", %s %.4f", hook->result_names[i], hook->results[i]);
     }
     fprintf(m->file, " (%llu samples)\n", (unsigned long long)hook->result_samples);
     return SLUICE_OK;

@@ -15,6 +15,7 @@ static void numbers_have_a_decimal_point_in_every_locale(void)
     sli_text text = {0};
     char number[40];
     char *end;
+    FILE *file;
 
     if (!kit_comma_begin()) {
         T_SKIP("this C library has locales of another form");
@@ -23,6 +24,10 @@ static void numbers_have_a_decimal_point_in_every_locale(void)
     T_STR(number, "0,5");
     sli_print(number, sizeof(number), "%g", 0.5);
     T_STR(number, "0.5");
+    file = fmemopen(number, sizeof(number), "w");
+    T_EQ(sli_print_file(file, "%s %.2f", "x", 1.25), 6);
+    fclose(file);
+    T_STR(number, "x 1.25");
     T_TRUE(sli_strtod("2.5", &end) == 2.5 && *end == '\0');
     sli_fail(SLUICE_E_INVALID, "p=%g", 1.5);
     T_CONTAINS(sluice_last_error(), "p=1.5");
@@ -52,8 +57,19 @@ static void words_are_compared_in_ascii(void)
     T_TRUE(sli_same_begin("PU", "pu", 9));
 }
 
+static void words_are_found_in_lists(void)
+{
+    T_EQ(sli_word_rank("PNG", "jpg,png,ppm"), 1);
+    T_EQ(sli_word_rank("jpg", "jpg"), 0);
+    T_EQ(sli_word_rank("pn", "jpg,png"), UINT32_MAX);
+    T_EQ(sli_word_rank("jpg,png", "jpg,png"), UINT32_MAX);
+    T_EQ(sli_word_rank("", "jpg"), UINT32_MAX);
+    T_EQ(sli_word_rank("jpg", ""), UINT32_MAX);
+}
+
 const t_test format_tests[] = {
     T_TEST(numbers_have_a_decimal_point_in_every_locale),
     T_TEST(words_are_compared_in_ascii),
+    T_TEST(words_are_found_in_lists),
     T_END,
 };
