@@ -5,6 +5,7 @@
  * And a capture that is under way meanwhile gets what is captured, and nothing spoils it.
  */
 #include "gpu_checks.h"
+#include "gpu_loop.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,34 +16,9 @@ static const char *const pipeline =
     "synthetic 5000 shape=40,48,3 | shuffle | random_horizontal_flip | normalize imagenet | "
     "to_chw | batch 16";
 
-struct loop {
-    sluice_device *device;
-    sluice_dataset *dataset;
-    sluice_channel *channel;
-};
-
-static sluice_status open_loop(loop *l, const char *device)
+static sluice_status open_loop(gpu_loop *l, const char *device)
 {
-    sluice_channel_config config;
-    sluice_status st = sluice_device_open(device, &l->device);
-
-    sluice_channel_config_init(&config);
-    config.batches = BATCHES;
-    config.seed = 7;
-    if (st == SLUICE_OK) {
-        st = sluice_dataset_parse(pipeline, &l->dataset);
-    }
-    if (st == SLUICE_OK) {
-        st = sluice_channel_open(l->device, l->dataset, &config, &l->channel);
-    }
-    return st == SLUICE_OK ? sluice_channel_start(l->channel) : st;
-}
-
-static void close_loop(loop *l)
-{
-    sluice_channel_close(l->channel);
-    sluice_dataset_destroy(l->dataset);
-    sluice_device_close(l->device);
+    return gpu_loop_open(l, device, pipeline, BATCHES, 1, NULL);
 }
 
 static size_t bytes_of(const sluice_batch *batch)
@@ -93,8 +69,8 @@ static cudaStream_t none(const cudaStream_t *, unsigned int)
 }
 
 /* Where no stream is given, the reader is in one of the caller's, who waits for it. */
-static gpu_verdict fetch(loop *l, choice *choose, const cudaStream_t *streams, const gpu_busy *busy,
-                         uint8_t **seen, char *text)
+static gpu_verdict fetch(gpu_loop *l, choice *choose, const cudaStream_t *streams,
+                         const gpu_busy *busy, uint8_t **seen, char *text)
 {
     const sluice_batch *batch = NULL;
 
@@ -123,7 +99,7 @@ static gpu_verdict fetch(loop *l, choice *choose, const cudaStream_t *streams, c
 
 static gpu_verdict compare(const uint8_t *seen, char *text)
 {
-    loop host = {};
+    gpu_loop host = {};
     const sluice_batch *batch = NULL;
 
     NEED(open_loop(&host, "host:0") == SLUICE_OK, "host:0: %s", sluice_last_error());
@@ -136,7 +112,7 @@ static gpu_verdict compare(const uint8_t *seen, char *text)
             seen += batch->inputs[i].bytes;
         }
     }
-    close_loop(&host);
+    gpu_loop_close(&host);
     return GPU_PASS;
 }
 
@@ -145,7 +121,7 @@ static gpu_verdict check(const char *device, choice *choose, char *text)
     cudaStream_t streams[STREAMS];
     uint8_t *seen = NULL;
     gpu_busy *busy;
-    loop l = {};
+    gpu_loop l = {};
     gpu_verdict verdict;
 
     NEED_CUDA(gpu_make_busy(200.0, NULL, &busy));
@@ -154,7 +130,7 @@ static gpu_verdict check(const char *device, choice *choose, char *text)
     }
     NEED(open_loop(&l, device) == SLUICE_OK, "%s: %s", device, sluice_last_error());
     verdict = fetch(&l, choose, streams, busy, &seen, text);
-    close_loop(&l);
+    gpu_loop_close(&l);
     return verdict == GPU_PASS ? compare(seen, text) : verdict;
 }
 
@@ -175,7 +151,7 @@ gpu_verdict check_channel(char *text)
 }
 
 /* Fetches half of the batches: in a stream, or waiting for each. */
-static gpu_verdict fetch_half(loop *l, cudaStream_t stream, char *text)
+static gpu_verdict fetch_half(gpu_loop *l, cudaStream_t stream, char *text)
 {
     const sluice_batch *batch = NULL;
 
@@ -194,7 +170,7 @@ gpu_verdict check_capture_beside(char *text)
     cudaGraph_t graph;
     size_t nodes = 0;
     gpu_busy *busy;
-    loop l = {};
+    gpu_loop l = {};
 
     NEED_CUDA(gpu_make_busy(10.0, NULL, &busy));
     NEED_CUDA(cudaStreamCreateWithFlags(&captured, cudaStreamNonBlocking));
@@ -209,7 +185,7 @@ gpu_verdict check_capture_beside(char *text)
     NEED_CUDA(cudaGraphGetNodes(graph, NULL, &nodes));
     NEED(nodes == 1, "%zu nodes were captured, want 1", nodes);
     NEED_CUDA(cudaGraphDestroy(graph));
-    close_loop(&l);
+    gpu_loop_close(&l);
     return gpu_say(text, GPU_PASS, "%d batches were fetched while a stream was captured",
                    (int)BATCHES);
 }

@@ -2,6 +2,7 @@
 /* A channel with three held batches and a device map: each batch, and what the map makes of it, is
  * read late, in another stream, and is host:0's. */
 #include "gpu_checks.h"
+#include "gpu_loop.h"
 
 #include <string.h>
 
@@ -27,43 +28,8 @@ static sluice_status complement(const sluice_step *s, const sluice_tensor *outpu
     return gpu_launched();
 }
 
-struct loop {
-    sluice_device *device;
-    sluice_dataset *dataset;
-    sluice_channel *channel;
-};
-
-static sluice_status open_loop(loop *l, const char *device, const sluice_device_map *map)
-{
-    sluice_channel_config config;
-    sluice_status st = sluice_device_open(device, &l->device);
-
-    sluice_channel_config_init(&config);
-    config.batches = BATCHES;
-    config.seed = 7;
-    if (map != NULL) {
-        config.held = HELD;
-        config.device_maps = &map;
-        config.device_map_count = 1;
-    }
-    if (st == SLUICE_OK) {
-        st = sluice_dataset_parse(pipeline, &l->dataset);
-    }
-    if (st == SLUICE_OK) {
-        st = sluice_channel_open(l->device, l->dataset, &config, &l->channel);
-    }
-    return st == SLUICE_OK ? sluice_channel_start(l->channel) : st;
-}
-
-static void close_loop(loop *l)
-{
-    sluice_channel_close(l->channel);
-    sluice_dataset_destroy(l->dataset);
-    sluice_device_close(l->device);
-}
-
 /* Fetches in streams[0] and reads in streams[1], behind a kernel that takes a while. */
-static gpu_verdict fetch(loop *l, const gpu_busy *busy, uint8_t *seen, char *text)
+static gpu_verdict fetch(gpu_loop *l, const gpu_busy *busy, uint8_t *seen, char *text)
 {
     const sluice_batch *held[HELD];
     cudaStream_t streams[2];
@@ -98,9 +64,10 @@ static gpu_verdict fetch(loop *l, const gpu_busy *busy, uint8_t *seen, char *tex
 
 static gpu_verdict compare(const uint8_t *seen, char *text)
 {
-    loop host = {};
+    gpu_loop host = {};
 
-    NEED(open_loop(&host, "host:0", NULL) == SLUICE_OK, "host:0: %s", sluice_last_error());
+    NEED(gpu_loop_open(&host, "host:0", pipeline, BATCHES, 1, NULL) == SLUICE_OK, "host:0: %s",
+         sluice_last_error());
     for (int n = 0; n < BATCHES; n++, seen += 2 * (size_t)VALUES) {
         const sluice_batch *batch = NULL;
         const uint8_t *image;
@@ -113,7 +80,7 @@ static gpu_verdict compare(const uint8_t *seen, char *text)
             NEED(seen[VALUES + i] == 255 - image[i], "value %d of batch %d's map is wrong", i, n);
         }
     }
-    close_loop(&host);
+    gpu_loop_close(&host);
     return GPU_PASS;
 }
 
@@ -133,13 +100,13 @@ gpu_verdict check_held_maps(char *text)
     NEED_CUDA(gpu_make_busy(200.0, NULL, &busy));
     NEED_CUDA(cudaMallocHost(&seen, 2 * (size_t)VALUES * BATCHES));
     for (int i = 0; i < 2; i++) {
-        loop l = {};
+        gpu_loop l = {};
         gpu_verdict verdict;
 
-        NEED(open_loop(&l, devices[i], &map) == SLUICE_OK, "%s: %s", devices[i],
-             sluice_last_error());
+        NEED(gpu_loop_open(&l, devices[i], pipeline, BATCHES, HELD, &map) == SLUICE_OK, "%s: %s",
+             devices[i], sluice_last_error());
         verdict = fetch(&l, busy, seen, text);
-        close_loop(&l);
+        gpu_loop_close(&l);
         if (verdict != GPU_PASS || compare(seen, text) != GPU_PASS) {
             return GPU_FAIL;
         }

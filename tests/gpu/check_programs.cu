@@ -32,30 +32,45 @@ static int run_command(const char *command, char last[LINE])
     return WIFEXITED(code) ? WEXITSTATUS(code) : -1;
 }
 
+/* Runs a program of this folder by a command, in which %s stands for the folder. It passes if the
+ * command ends with 0; says: what it has shown. without: why it may not have been built. */
+static gpu_verdict run_program(const char *program, const char *without, const char *command,
+                               const char *says, char *text)
+{
+    char folder[400];
+    char path[500];
+    char whole[1500];
+    char last[LINE];
+    int code;
+
+    gpu_own_folder(folder, sizeof(folder));
+    snprintf(path, sizeof(path), "%s/%s", folder, program);
+    if (access(path, X_OK) != 0) {
+        return gpu_say(text, GPU_SKIP, "%s was not built%s", program, without);
+    }
+    snprintf(whole, sizeof(whole), "cd '%s' && { %s; } 2>&1", folder, command);
+    code = run_command(whole, last);
+    if (strstr(last, refused) != NULL) {
+        return gpu_say(text, GPU_SKIP, "compute-sanitizer: %s", last);
+    }
+    NEED(code == 0, "%s ends with %d: %s", program, code, last);
+    return gpu_say(text, GPU_PASS, "%s: %s", says, last);
+}
+
 /* A program of this folder, with its arguments, under compute-sanitizer. */
 static gpu_verdict sanitize(const char *tool, const char *program, const char *arguments,
                             char *text)
 {
-    char folder[400];
-    char command[700];
-    char last[LINE];
-    int code;
+    char command[300];
 
     if (system("command -v compute-sanitizer >/dev/null") != 0) {
         return gpu_say(text, GPU_SKIP,
                        "compute-sanitizer is not in PATH: it is in the toolkit's package "
                        "cuda-sanitizer");
     }
-    gpu_own_folder(folder, sizeof(folder));
-    snprintf(command, sizeof(command),
-             "compute-sanitizer --tool %s --error-exitcode 9 '%s/%s' %s 2>&1", tool, folder,
-             program, arguments);
-    code = run_command(command, last);
-    if (strstr(last, refused) != NULL) {
-        return gpu_say(text, GPU_SKIP, "compute-sanitizer: %s", last);
-    }
-    NEED(code == 0, "%s ends with %d: %s", tool, code, last);
-    return gpu_say(text, GPU_PASS, "%s %s without an error", program, arguments);
+    snprintf(command, sizeof(command), "compute-sanitizer --tool %s --error-exitcode 9 ./%s %s",
+             tool, program, arguments);
+    return run_program(program, "", command, arguments, text);
 }
 
 gpu_verdict check_memcheck(char *text)
@@ -82,94 +97,41 @@ gpu_verdict check_kernel_bits_memcheck(char *text)
 /* Every gather kernel over the cases of the unit tests, against the C bodies. */
 gpu_verdict check_kernel_bits(char *text)
 {
-    char folder[400];
-    char command[500];
-    char last[LINE];
-    int code;
-
-    gpu_own_folder(folder, sizeof(folder));
-    snprintf(command, sizeof(command), "'%s/sluice_gather_bits' 2>&1", folder);
-    code = run_command(command, last);
-    NEED(code == 0, "sluice_gather_bits ends with %d: %s", code, last);
-    return gpu_say(text, GPU_PASS, "suites of all gather kernels: %s", last);
+    return run_program("sluice_gather_bits", "", "./sluice_gather_bits",
+                       "suites of all gather kernels", text);
 }
 
 /* Two processes train on the GPU at the same time, each as if it were alone. */
 gpu_verdict check_two_processes(char *text)
 {
-    char folder[400];
-    char command[1000];
-    char last[LINE];
-    int code;
-
-    gpu_own_folder(folder, sizeof(folder));
-    snprintf(command, sizeof(command),
-             "{ '%s/sluice_gpu_check' --only loop & p=$!; '%s/sluice_gpu_check' --only loop; a=$?; "
-             "wait $p; b=$?; [ $a = 0 ] && [ $b = 0 ]; } 2>&1",
-             folder, folder);
-    code = run_command(command, last);
-    NEED(code == 0, "one of two processes fails: %s", last);
-    return gpu_say(text, GPU_PASS, "both: %s", last);
+    return run_program(
+        "sluice_gpu_check", "",
+        "./sluice_gpu_check --only loop & p=$!; ./sluice_gpu_check --only loop; a=$?; "
+        "wait $p; b=$?; [ $a = 0 ] && [ $b = 0 ]",
+        "both", text);
 }
 
 /* These checks have the library in them; a program of a user's has it beside its own CUDA runtime,
  * two of which are then in one process. */
 gpu_verdict check_shared_library(char *text)
 {
-    char folder[400];
-    char command[500];
-    char last[LINE];
-    int code;
-
-    gpu_own_folder(folder, sizeof(folder));
-    snprintf(command, sizeof(command), "%s/own_kernels", folder);
-    if (access(command, X_OK) != 0) {
-        return gpu_say(text, GPU_SKIP, "the example own_kernels was not built");
-    }
-    snprintf(command, sizeof(command), "'%s/own_kernels' 2>&1", folder);
-    code = run_command(command, last);
-    NEED(code == 0, "own_kernels ends with %d: %s", code, last);
-    return gpu_say(text, GPU_PASS, "own_kernels, linked with libsluice.so: %s", last);
+    return run_program("own_kernels", ": it is an example", "./own_kernels",
+                       "own_kernels, linked with libsluice.so", text);
 }
 
 /* A user's kernel in a device map, compared with the stage affine after the stage device. */
 gpu_verdict check_device_warp(char *text)
 {
-    char folder[400];
-    char command[500];
-    char last[LINE];
-    int code;
-
-    gpu_own_folder(folder, sizeof(folder));
-    snprintf(command, sizeof(command), "%s/device_warp", folder);
-    if (access(command, X_OK) != 0) {
-        return gpu_say(text, GPU_SKIP, "the example device_warp was not built");
-    }
-    snprintf(command, sizeof(command), "'%s/device_warp' cuda:0 2>&1", folder);
-    code = run_command(command, last);
-    NEED(code == 0, "device_warp ends with %d: %s", code, last);
-    return gpu_say(text, GPU_PASS, "device_warp: %s", last);
+    return run_program("device_warp", ": it is an example", "./device_warp cuda:0", "device_warp",
+                       text);
 }
 
 /* One rank: NCCL's collective in a captured step. */
 gpu_verdict check_train_nccl(char *text)
 {
-    char folder[400];
-    char command[1500];
-    char last[LINE];
-    int code;
-
-    gpu_own_folder(folder, sizeof(folder));
-    snprintf(command, sizeof(command), "%s/train_nccl", folder);
-    if (access(command, X_OK) != 0) {
-        return gpu_say(text, GPU_SKIP, "the example train_nccl was not built: no NCCL");
-    }
-    snprintf(command, sizeof(command),
-             "{ d=$(mktemp -d) && cd '%s' && ./sluice synth $d/p --classes 4 --per-class 40 "
-             "--size 32 >/dev/null && ./train_nccl $d/p/train $d/run 100; c=$?; rm -rf $d; "
-             "exit $c; } 2>&1",
-             folder);
-    code = run_command(command, last);
-    NEED(code == 0, "train_nccl ends with %d: %s", code, last);
-    return gpu_say(text, GPU_PASS, "train_nccl on one rank: %s", last);
+    return run_program("train_nccl", ": no NCCL",
+                       "d=$(mktemp -d) && ./sluice synth $d/p --classes 4 --per-class 40 --size 32 "
+                       ">/dev/null && ./train_nccl $d/p/train $d/run 100; c=$?; rm -rf $d; "
+                       "(exit $c)",
+                       "train_nccl on one rank", text);
 }
