@@ -101,12 +101,13 @@ sluice_status group_begin(const stage_def *def, sluice_dataset *const *parts,
     group_args args = {NULL};
     sluice_status st;
 
-    if (parts == NULL || dataset_out == NULL || count == 0 || count > PARTS_MOST) {
-        return sli_fail(
-            SLUICE_E_INVALID,
-            "sluice_dataset_%s: count is %u, and must be 1 to %d; parts and dataset_out "
-            "must not be NULL",
-            def->name, count, PARTS_MOST);
+    if (parts == NULL || dataset_out == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_dataset_%s: %s must not be NULL", def->name,
+                        parts == NULL ? "parts" : "dataset_out");
+    }
+    if (count == 0 || count > PARTS_MOST) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_dataset_%s: count is %u, and must be 1 to %d",
+                        def->name, count, PARTS_MOST);
     }
     if (count < PARTS_MOST && ends >> count != 0) {
         return sli_fail(SLUICE_E_INVALID,

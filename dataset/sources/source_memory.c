@@ -37,11 +37,13 @@ static sluice_status check_shape(const sluice_array *array)
         return sli_fail(SLUICE_E_INVALID, "memory: an array's name is NULL or longer than %d bytes",
                         SLUICE_NAME_SIZE - 1);
     }
-    if (array->data == NULL || sluice_dtype_size(array->dtype) == 0) {
+    if (array->data == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "memory: %s: data must not be NULL", array->name);
+    }
+    if (sluice_dtype_size(array->dtype) == 0) {
         return sli_fail(
             SLUICE_E_INVALID,
-            "memory: %s: data is NULL, or dtype is %d; data must not be NULL, and dtype "
-            "must be that of an array, such as SLUICE_F32",
+            "memory: %s: dtype is %d, and must be a type of numbers, such as SLUICE_F32",
             array->name, (int)array->dtype);
     }
     if (array->rank == 0 || array->rank > SLUICE_MAX_RANK + 1) {
@@ -221,12 +223,12 @@ sluice_status sluice_dataset_memory(const sluice_array *arrays, uint32_t count,
 {
     const memory_args args = {arrays, count};
 
-    if (arrays == NULL || count == 0 || count > SLUICE_MAX_COLUMNS) {
-        return sli_fail(
-            SLUICE_E_INVALID,
-            "sluice_dataset_memory: count is %u, and must be 1 to %d; arrays must not be "
-            "NULL",
-            count, SLUICE_MAX_COLUMNS);
+    if (arrays == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_dataset_memory: arrays must not be NULL");
+    }
+    if (count == 0 || count > SLUICE_MAX_COLUMNS) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_dataset_memory: count is %u, and must be 1 to %d",
+                        count, SLUICE_MAX_COLUMNS);
     }
     return dataset_begin(&stage_memory, &args, dataset_out);
 }

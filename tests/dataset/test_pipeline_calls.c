@@ -198,7 +198,7 @@ static const struct {
     {bad_rrc_area, "random_resized_crop: filter=area"},
     {bad_rrc, "random_resized_crop: scale: nan"},
     {bad_flip, "random_horizontal_flip: p=nan"},
-    {bad_normalize_null, "channels is 3, and must be 1 to 4; mean and std must not be NULL"},
+    {bad_normalize_null, "normalize: mean must not be NULL"},
     {bad_normalize_many, "channels is 5, and must be 1 to 4"},
     {bad_normalize_none, "as many numbers in std as in mean"},
     {bad_normalize_inf, "std: inf"},

@@ -380,7 +380,7 @@ static void bad_arrays_are_refused(void)
         {{{"a_name_of_more_than_31_characters", data, SLUICE_F32, 1, {12}}}, 1, "longer than 31"},
         {{{"", data, SLUICE_F32, 1, {12}}}, 1, "no name of a column"},
         {{{"x.y", data, SLUICE_F32, 1, {12}}}, 1, "no name of a column"},
-        {{{"x", NULL, SLUICE_F32, 1, {12}}}, 1, "data is NULL"},
+        {{{"x", NULL, SLUICE_F32, 1, {12}}}, 1, "data must not be NULL"},
         {{{"x", data, SLUICE_ENCODED, 1, {12}}}, 1, "dtype"},
         {{{"x", data, SLUICE_F32, 0, {12}}}, 1, "rank is 0"},
         {{{"x", data, SLUICE_F32, 8, {12}}}, 1, "rank is 8"},

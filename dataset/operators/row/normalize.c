@@ -172,13 +172,16 @@ sluice_status sluice_dataset_normalize(sluice_dataset *dataset, const double *me
 {
     normalize_args args = {.range = range, .dtype = dtype};
 
-    if (channels > SLI_MAX_CHANNELS || mean == NULL || std == NULL) {
-        sluice_status st = sli_fail(
-            SLUICE_E_INVALID,
-            "normalize: channels is %u, and must be 1 to %d; mean and std must not be NULL",
-            channels, SLI_MAX_CHANNELS);
-
-        return dataset_keep(dataset, &stage_normalize, st);
+    if (mean == NULL || std == NULL) {
+        return dataset_keep(dataset, &stage_normalize,
+                            sli_fail(SLUICE_E_INVALID, "normalize: %s must not be NULL",
+                                     mean == NULL ? "mean" : "std"));
+    }
+    if (channels > SLI_MAX_CHANNELS) {
+        return dataset_keep(dataset, &stage_normalize,
+                            sli_fail(SLUICE_E_INVALID,
+                                     "normalize: channels is %u, and must be 1 to %d", channels,
+                                     SLI_MAX_CHANNELS));
     }
     args.mean.count = channels;
     args.std.count = channels;
