@@ -9,8 +9,6 @@
 
 #include "status_int.h"
 
-/* Upper bound on blocks per multiprocessor, of SLI_GATHER_THREADS threads each. */
-
 /* Bytes that a thread stores with one instruction. */
 enum { COPY_BYTES = 16 };
 

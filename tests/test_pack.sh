@@ -286,9 +286,9 @@ def chunk(n, d): return struct.pack(">I", len(d)) + n + d + struct.pack(">I", zl
 open(sys.argv[1], "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 60, 40, 8, 2, 0, 0, 0)) +
     chunk(b"IDAT", zlib.compress((b"\0" + b"\x10\x80\xff" * 60) * 40)) + chunk(b"IEND", b""))' "$odd/a.b/flat.png"
 expect "odd files are packed" 0 pack "$odd" "$tmp/odd-pack" --json --verify
-check "... each with its fate" json "j['fates'].get('left_no_image') == 3 and j['fates'].get('left_unreadable') == 1 and j['fates'].get('kept_damaged') == 2 and j['fates']['transcoded'] >= 2 and len(j['problems']) >= 5"
+check "... each with its fate" json "j['fates'].get('left_no_image') == 3 and j['fates'].get('left_unreadable') == 1 and j['fates'].get('kept_corrupt') == 2 and j['fates']['transcoded'] >= 2 and len(j['problems']) >= 5"
 sed 's/.*"problems"://' "$tmp/out" >"$tmp/problems"
-check "... and its name" json "any(p['name'] == 'a.b/cut.jpg' and p['fate'] == 'kept_damaged' and 'remature' in p['why'] for p in j['problems'])"
+check "... and its name" json "any(p['name'] == 'a.b/cut.jpg' and p['fate'] == 'kept_corrupt' and 'remature' in p['why'] for p in j['problems'])"
 [ -z "$python" ] || check "... a PNG file is kept" json "j['fates'].get('kept_format') == 1 or not any('flat.png' in p['name'] for p in j['problems'])"
 check "... the list has a line for each" [ "$(wc -l <"$tmp/odd-pack/shard-000000.tsv")" -eq $(($(find "$odd" ! -type d -print0 | tr -cd '\000' | wc -c) + 2)) ]
 check "... with names that keep their lines" grep -q 'b\\tc/new\\nline.jpg' "$tmp/odd-pack/shard-000000.tsv"

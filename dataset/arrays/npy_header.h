@@ -29,7 +29,7 @@ typedef struct npy_header {
 
 /*
  * Parses the first bytes of a file, as numpy does. E_CORRUPT: the file is not a .npy file, or its
- * header is damaged. E_UNSUPPORTED: the array has an element type without a dtype, big-endian
+ * header is corrupt. E_UNSUPPORTED: the array has an element type without a dtype, big-endian
  * elements (the messages say which conversion to make), or more than SLUICE_MAX_RANK + 1
  * dimensions.
  */

@@ -362,7 +362,7 @@ const void *sample_cache_find(const sample_cache *cache, uint64_t sample, size_t
     entry = entry_at(cache, offset);
     bytes = __atomic_load_n(&entry->bytes, __ATOMIC_RELAXED); /* once: it may change, see below */
     if (entry->sample != sample || bytes_of_entry(bytes) > limit - offset) {
-        return NULL; /* another process has damaged the memory */
+        return NULL; /* another process has overwritten the memory */
     }
     *bytes_out = (size_t)bytes;
     return entry + 1;
@@ -410,7 +410,7 @@ static void warn_short(sample_cache *cache, uint64_t allocated)
 }
 
 /* Ends the additions of this process; entries that are there are still used. */
-static void warn_damaged(sample_cache *cache, const char *word, uint64_t value)
+static void warn_corrupt(sample_cache *cache, const char *word, uint64_t value)
 {
     if (!atomic_exchange_explicit(&cache->is_short, true, memory_order_relaxed)) {
         sli_log(SLUICE_LOG_WARN,
@@ -440,7 +440,7 @@ static bool make_exist(sample_cache *cache, uint64_t end)
         from = atomic_load_explicit(&head->allocated, memory_order_relaxed);
         exists = from <= cache->key.bytes && (end <= from || allocate(cache->fd, from, up_to));
         if (from > cache->key.bytes) {
-            warn_damaged(cache, "the number of allocated bytes", from);
+            warn_corrupt(cache, "the number of allocated bytes", from);
         } else if (!exists) {
             warn_short(cache, from);
         } else if (from < up_to) {
@@ -461,7 +461,7 @@ static uint64_t take_bytes(sample_cache *cache, uint64_t bytes)
 
     do {
         if (!is_offset(cache, used)) {
-            warn_damaged(cache, "the number of used bytes", used);
+            warn_corrupt(cache, "the number of used bytes", used);
             return 0;
         }
         if (bytes > cache->key.bytes - used) {

@@ -331,10 +331,11 @@ sluice_status custom_sample_guarded(sluice_sample *sample, const char *callback)
             continue;
         }
         sample->overran = true;
-        return sli_fail(
-            SLUICE_E_CALLBACK, "%s: %s() wrote %s the %zu bytes of %s: other memory may be corrupt",
-            sample->owner, callback, is_guard(output->bytes - GUARD) ? "past" : "in front of",
-            output->size, sample->columns->columns[i].spec.name);
+        return sli_fail(SLUICE_E_CALLBACK,
+                        "%s: %s() wrote %s the %zu bytes of %s: other memory may be corrupted",
+                        sample->owner, callback,
+                        is_guard(output->bytes - GUARD) ? "past" : "in front of", output->size,
+                        sample->columns->columns[i].spec.name);
     }
     return SLUICE_OK;
 }

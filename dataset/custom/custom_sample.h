@@ -40,7 +40,7 @@ struct sluice_sample {
     const char *owner;             /* name of the source or map, for messages */
     const custom_columns *columns; /* the declared columns, which are the outputs */
     bool guards;  /* detect writes outside the memory that sluice_sample_room() returned */
-    bool overran; /* the last call wrote outside that memory, so other memory may be damaged */
+    bool overran; /* the last call wrote outside that memory, so other memory may be corrupt */
     uint64_t number;
     sli_draws draws;
     bool has_checked_boxes; /* boxes must be valid as they are: those of a map. Those of a source

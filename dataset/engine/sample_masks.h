@@ -24,7 +24,7 @@ typedef struct mask_tools {
 /*
  * Decodes a mask, if it is encoded, applies the geometry of its image, and writes it into its row,
  * u8 (height, width), of lines of `stride` bytes: the width, unless there are no warps. E_CORRUPT:
- * its size differs from the image's, or it is damaged; E_UNSUPPORTED: its format does not store
+ * its size differs from the image's, or it is corrupt; E_UNSUPPORTED: its format does not store
  * class numbers; E_NO_MEMORY.
  */
 sluice_status mask_follow(const sli_plan *plan, const image_way *way, const sample_data *data,

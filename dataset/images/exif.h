@@ -14,7 +14,7 @@ enum {
 
 /*
  * Returns the orientation in Exif data, which begin with a TIFF header (TIFF 6.0; Exif 3.0, 4.5.2
- * and 4.6.5): 1 to 8, and 1 if there is no such tag, or the data are damaged. Reads the first
+ * and 4.6.5): 1 to 8, and 1 if there is no such tag, or the data are corrupt. Reads the first
  * directory only.
  */
 uint32_t exif_orientation(const uint8_t *tiff, size_t size);

@@ -113,7 +113,7 @@ typedef struct image_index {
     bool is_made; /* output: building was attempted; if size is 0, this file cannot have an index */
     bool is_used; /* output: the index was used to decode the region */
     bool is_wrong;   /* output: the index did not match the file */
-    bool is_refused; /* set by the index store: the stored record is damaged, or belongs to an older
+    bool is_refused; /* set by the index store: the stored record is corrupt, or belongs to an older
                         version of the file */
 } image_index;
 

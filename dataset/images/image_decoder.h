@@ -22,7 +22,7 @@ void image_decoder_destroy(image_decoder *decoder);
 /*
  * Reads the header of an encoded image in memory. The bytes must stay valid until the region is
  * decoded. gray: decode to one channel instead of three. E_CORRUPT: the bytes are not an image, or
- * its header is damaged; E_UNSUPPORTED: this build cannot decode the format; E_INVALID: the image
+ * its header is corrupt; E_UNSUPPORTED: this build cannot decode the format; E_INVALID: the image
  * has more than max_pixels pixels. Also returns E_NO_MEMORY.
  */
 sluice_status image_decoder_open(image_decoder *decoder, const uint8_t *bytes, size_t size,
@@ -47,7 +47,7 @@ sluice_status image_decoder_open_head(image_decoder *decoder, const uint8_t *byt
 /*
  * Decodes a box of the open image; must be called once for each opening. The box must be within the
  * image. The pixels are identical to those of a full decode. region_out borrows the decoder's
- * memory until the next call. E_CORRUPT: the data that had to be read are damaged. Also returns
+ * memory until the next call. E_CORRUPT: the data that had to be read are corrupt. Also returns
  * E_UNSUPPORTED and E_NO_MEMORY.
  */
 sluice_status image_decoder_region(image_decoder *decoder, const image_box *box,

@@ -41,7 +41,7 @@ typedef struct jpeg_entropy {
 
 /*
  * Reads the Huffman tables of a file whose layout was read. DC tables are completed: categories
- * without a code get codes longer than all existing ones. False: a table is missing or damaged, or
+ * without a code get codes longer than all existing ones. False: a table is missing or corrupt, or
  * has no space for the added codes.
  */
 bool jpeg_entropy_read(const jpeg_layout *layout, const uint8_t *bytes, jpeg_entropy *entropy_out);

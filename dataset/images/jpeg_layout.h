@@ -38,7 +38,7 @@ typedef struct jpeg_layout {
 /*
  * Reads the headers. False: the file cannot be shortened, since it is not a single scan of 8-bit
  * Huffman-coded sequential data with 1 or 3 components, has no height (DNL), or has unexpected or
- * damaged headers.
+ * corrupt headers.
  */
 bool jpeg_layout_read(const uint8_t *bytes, size_t size, jpeg_layout *layout_out);
 

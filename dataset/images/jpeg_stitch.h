@@ -28,7 +28,7 @@ bool jpeg_can_index(const jpeg_layout *layout, size_t size);
 size_t jpeg_index_size(const jpeg_layout *layout);
 
 /*
- * Builds the index of a file, which has jpeg_index_size() bytes. False: the data are damaged, or
+ * Builds the index of a file, which has jpeg_index_size() bytes. False: the data are corrupt, or
  * their coding cannot be stitched.
  */
 bool jpeg_index_make(const jpeg_layout *layout, const uint8_t *bytes, size_t size, uint8_t *index);

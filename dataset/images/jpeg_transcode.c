@@ -60,7 +60,7 @@ static sluice_pack_fate fate_of(const transcoder *t)
     case JTRC_MISC_MARKER: /* a segment that libjpeg does not save, so the copy would lack it */
         return SLUICE_PACK_KEPT_HEADER;
     default:
-        return t->is_writing ? SLUICE_PACK_KEPT_HEADER : SLUICE_PACK_KEPT_DAMAGED;
+        return t->is_writing ? SLUICE_PACK_KEPT_HEADER : SLUICE_PACK_KEPT_CORRUPT;
     }
 }
 
@@ -106,7 +106,7 @@ static void check_whole(transcoder *t, jpeg_saved_marker_ptr last_of_header)
                         : "its scans leave bits of coefficients out, which decoders smooth over");
     }
     if (t->guard.exhausted) {
-        refuse_file(t, SLUICE_PACK_KEPT_DAMAGED, "the file has no end");
+        refuse_file(t, SLUICE_PACK_KEPT_CORRUPT, "the file has no end");
     }
     for (; marker != NULL; marker = marker->next) {
         if (marker->marker == JPEG_APP0 || marker->marker == JPEG_APP0 + 14) {

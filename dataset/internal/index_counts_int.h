@@ -9,7 +9,7 @@ typedef struct sli_index_counts {
     uint64_t asked;   /* samples whose index was looked up */
     uint64_t used;    /* samples decoded by an index */
     uint64_t made;    /* indexes built and stored */
-    uint64_t refused; /* stored indexes that were damaged or belonged to another image */
+    uint64_t refused; /* stored indexes that were corrupt or belonged to another image */
     /*
      * JPEG images that were decoded from their beginning, since they have neither an index nor
      * restart markers. Images of a pack and small images do not count: an index would gain nothing.

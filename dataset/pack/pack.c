@@ -487,7 +487,7 @@ static sluice_status pack_rest(pack_run *run)
         st = ordered_run(&job);
     }
     if (is_stream(run) && run->next_shard > 0) {
-        st = pack_folder_mark_damage(&run->folder, st);
+        st = pack_folder_mark_corrupt(&run->folder, st);
     }
     return st == SLUICE_END_OF_DATA ? SLUICE_OK : st;
 }

@@ -21,7 +21,7 @@
 
 static const char LOCK[] = "pack.lock";
 static const char OPTIONS[] = "pack.txt";
-static const char DAMAGED[] = "pack.corrupt";
+static const char CORRUPT_MARK[] = "pack.corrupt";
 
 enum { FILE_MOST = 1 << 30, NAME_MOST = 64 };
 
@@ -267,16 +267,16 @@ static sluice_status compare_options(const pack_folder *folder, const char *had,
     return SLUICE_OK;
 }
 
-sluice_status pack_folder_mark_damage(const pack_folder *folder, sluice_status status)
+sluice_status pack_folder_mark_corrupt(const pack_folder *folder, sluice_status status)
 {
     sli_error error;
     sluice_status st;
 
-    if (status != SLUICE_E_CORRUPT || sli_last_errno() != DECOMPRESSOR_DAMAGE) {
+    if (status != SLUICE_E_CORRUPT || sli_last_errno() != DECOMPRESSOR_CORRUPT) {
         return status;
     }
     sli_error_take(status, &error);
-    st = pack_folder_write(folder, DAMAGED, error.text);
+    st = pack_folder_write(folder, CORRUPT_MARK, error.text);
     return st != SLUICE_OK
                ? st
                : sli_fail(status,
@@ -285,11 +285,11 @@ sluice_status pack_folder_mark_damage(const pack_folder *folder, sluice_status s
                           error.text, folder->path);
 }
 
-/* Fails if the pack was marked as damaged. */
+/* Fails if the pack was marked as corrupt. */
 static sluice_status check_mark(const pack_folder *folder)
 {
     char *why = NULL;
-    sluice_status st = pack_folder_read(folder, DAMAGED, &why);
+    sluice_status st = pack_folder_read(folder, CORRUPT_MARK, &why);
 
     if (st == SLUICE_OK && why != NULL) {
         st = sli_fail(SLUICE_E_INVALID,

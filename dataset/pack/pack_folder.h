@@ -35,7 +35,7 @@ bool pack_folder_is_locked(const pack_folder *folder);
 /*
  * Claims the folder for a pack with these options, one "NAME VALUE" per line. Lines that begin with
  * "source" may differ from those of the existing pack. E_INVALID: the folder has other files, or a
- * pack with other options; the message names them. Or its pack was marked as damaged.
+ * pack with other options; the message names them. Or its pack was marked as corrupt.
  */
 sluice_status pack_folder_claim(const pack_folder *folder, const char *options);
 
@@ -44,7 +44,7 @@ sluice_status pack_folder_claim(const pack_folder *folder, const char *options);
  * with it: that is known at a checksum behind the data, so finished shards may have wrong samples,
  * and the repaired stream has the same names. Returns `status`, or E_IO if it cannot be marked.
  */
-sluice_status pack_folder_mark_damage(const pack_folder *folder, sluice_status status);
+sluice_status pack_folder_mark_corrupt(const pack_folder *folder, sluice_status status);
 
 /*
  * Writes a file atomically: to a temporary file, which is synced and renamed. Returns E_IO on

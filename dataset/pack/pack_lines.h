@@ -37,7 +37,7 @@ void pack_text_add(sli_text *text, const char *name);
 
 /*
  * Parses a complete list in place, and calls each() for every sample's line. False: the list is
- * damaged.
+ * corrupt.
  */
 bool pack_lines_read(char *text, void (*each)(void *arg, const pack_line *line), void *arg,
                      uint64_t *tar_bytes_out, uint64_t *next_out);

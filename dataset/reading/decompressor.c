@@ -45,10 +45,11 @@ sluice_status decompressor_open(raw_feed *raw, compression format, const uint8_t
     sluice_status st;
 
     if (library.ops == NULL) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "%s is compressed by %s, and this build of Sluice cannot decompress it: it "
-                        "was built without %s; decompress the file, or build with this library",
-                        raw->path, compression_name(format), library.name);
+        return sli_fail(
+            SLUICE_E_UNSUPPORTED,
+            "%s is compressed by %s, and this build of Sluice cannot decompress it: it "
+            "was built without %s; decompress the file, or rebuild Sluice with this library",
+            raw->path, compression_name(format), library.name);
     }
     d = sli_calloc(1, sizeof(*d));
     if (d == NULL) {

@@ -15,7 +15,7 @@ sluice_status decompressor_fail(const raw_feed *raw, compression format, bool en
             "is truncated or corrupt (%.200s)",
             raw->path, compression_name(format), (unsigned long long)raw->at, reason);
     }
-    return sli_fail_with(SLUICE_E_CORRUPT, DECOMPRESSOR_DAMAGE,
+    return sli_fail_with(SLUICE_E_CORRUPT, DECOMPRESSOR_CORRUPT,
                          "cannot decompress %s: its %s data are corrupt, before byte %llu (%.200s)",
                          raw->path, compression_name(format), (unsigned long long)raw->at, reason);
 }

@@ -8,11 +8,11 @@
 #include "compression.h"
 #include "raw_feed.h"
 
-/* The errno value of errors that say that data are damaged, so that data before may be, too. */
-#define DECOMPRESSOR_DAMAGE EBADMSG
+/* The errno value of errors that say that data are corrupt, so that data before may be, too. */
+#define DECOMPRESSOR_CORRUPT EBADMSG
 
 /*
- * Reports compressed data that are damaged, or that end too early. `library` is the reason that the
+ * Reports compressed data that are corrupt, or that end too early. `library` is the reason that the
  * library gives; it may be NULL.
  */
 sluice_status decompressor_fail(const raw_feed *raw, compression format, bool ended,

@@ -2,7 +2,7 @@
 /*
  * Decompresses gzip (RFC 1952) by zlib. A file has one or more members; zlib verifies the CRC-32
  * and the length at the end of each. Zeros may follow the last member, as on tapes; other bytes
- * there are an error, since they may be a member whose header is damaged.
+ * there are an error, since they may be a member whose header is corrupt.
  */
 #include "decompressor_ops.h"
 
@@ -70,7 +70,7 @@ static sluice_status begin_member(gzip_stream *gzip)
     }
     if (*zlib->next_in != GZIP_FIRST_BYTE) {
         return sli_fail_with(
-            SLUICE_E_CORRUPT, DECOMPRESSOR_DAMAGE,
+            SLUICE_E_CORRUPT, DECOMPRESSOR_CORRUPT,
             "cannot decompress %s: byte %llu, after gzip member %llu, is 0x%02x, and must be 0x1f, "
             "where another member begins, or 0; the file is corrupt, or other data are appended to "
             "it",

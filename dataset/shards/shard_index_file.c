@@ -187,7 +187,7 @@ sluice_status shard_index_write(const shard_index *index, const shard_fields *fi
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static sluice_status damaged_index(const char *path, const char *what)
+static sluice_status corrupt_index(const char *path, const char *what)
 {
     return sli_fail(SLUICE_E_CORRUPT, "the index %s %s", path, what);
 }
@@ -206,7 +206,7 @@ static sluice_status read_file(const char *path, uint8_t **bytes_out, size_t *si
         return sli_fail_errno(SLUICE_E_IO, errno, "cannot open the index %s", path);
     }
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < HEAD + 4) {
-        st = damaged_index(path, "is no index");
+        st = corrupt_index(path, "is no index");
     } else {
         bytes = sli_calloc(1, (size_t)info.st_size);
         st = bytes == NULL ? sli_fail(SLUICE_E_NO_MEMORY, "the index %s", path) : SLUICE_OK;
@@ -221,7 +221,7 @@ static sluice_status read_file(const char *path, uint8_t **bytes_out, size_t *si
     }
     if (st == SLUICE_OK && got < (size_t)info.st_size) {
         st = more < 0 ? sli_fail_errno(SLUICE_E_IO, errno, "cannot read the index %s", path)
-                      : damaged_index(path, "became shorter while it was read");
+                      : corrupt_index(path, "became shorter while it was read");
     }
     close(fd);
     if (st != SLUICE_OK) {
@@ -313,7 +313,7 @@ static sluice_status decode_index(const uint8_t *bytes, const index_parts *parts
     for (; index->count < parts->count; index->count++) {
         if (!get_sample(parts->samples + index->count * SAMPLE, index->shard_size,
                         parts->names_size, &index->samples[index->count])) {
-            return damaged_index(path, "has a sample that lies outside of the shard");
+            return corrupt_index(path, "has a sample that lies outside of the shard");
         }
     }
     return SLUICE_OK;
@@ -336,22 +336,22 @@ static sluice_status check_and_decode(const uint8_t *bytes, size_t size, const c
     sluice_status st;
 
     if (memcmp(bytes, magic, sizeof(magic)) != 0) {
-        return damaged_index(path, "is no index");
+        return corrupt_index(path, "is no index");
     }
     if (sli_get_u32(bytes + size - 4) != sli_crc32c(0, bytes, size - 4)) {
-        return damaged_index(path, "is corrupt: its checksum is wrong");
+        return corrupt_index(path, "is corrupt: its checksum is wrong");
     }
     if (version != VERSION && version != WITHOUT_STAMP) {
         return unknown_version(path, version);
     }
     if (sli_get_u64(bytes + 16) != shard_size) {
-        return damaged_index(path, "is of a shard of another size");
+        return corrupt_index(path, "is of a shard of another size");
     }
     if (sli_get_u64(bytes + 40) != size || !find_parts(bytes, size, &parts)) {
-        return damaged_index(path, "is corrupt: its parts do not fit");
+        return corrupt_index(path, "is corrupt: its parts do not fit");
     }
     if (strcmp(parts.texts[0], fields->image) != 0 || strcmp(parts.texts[1], fields->label) != 0) {
-        return damaged_index(path, "is for other fields");
+        return corrupt_index(path, "is for other fields");
     }
     st = decode_index(bytes, &parts, path, index);
     return st == SLUICE_OK && version == WITHOUT_STAMP && !shard_index_is_by_content(index)

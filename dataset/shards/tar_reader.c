@@ -152,7 +152,7 @@ static const char *name_of_next(const tar_reader *reader)
 
 /* ---- errors ------------------------------------------------------------------------------- */
 
-static sluice_status damaged_archive(const tar_reader *reader, uint64_t at, const char *what)
+static sluice_status corrupt_archive(const tar_reader *reader, uint64_t at, const char *what)
 {
     return sli_fail(SLUICE_E_CORRUPT, "%s, member '%.200s' at offset %llu: %s", reader->path,
                     name_of_next(reader), (unsigned long long)at, what);
@@ -241,7 +241,7 @@ static sluice_status take_record(tar_reader *reader, tar_extension *extension, u
 {
     if (key_length == 4 && memcmp(key, "path", 4) == 0) {
         if (memchr(value, '\0', length) != NULL) {
-            return damaged_archive(reader, at,
+            return corrupt_archive(reader, at,
                                    "a name in its extended header has a zero byte in it");
         }
         return keep_name(reader, extension, value, length);
@@ -249,7 +249,7 @@ static sluice_status take_record(tar_reader *reader, tar_extension *extension, u
     if (key_length == 4 && memcmp(key, "size", 4) == 0) {
         extension->has_size = length > 0;
         if (length > 0 && !parse_decimal(value, length, &extension->size)) {
-            return damaged_archive(reader, at, "the size in its extended header is no number");
+            return corrupt_archive(reader, at, "the size in its extended header is no number");
         }
     }
     if ((key_length > 11 && memcmp(key, "GNU.sparse.", 11) == 0) ||
@@ -273,13 +273,13 @@ static sluice_status take_records(tar_reader *reader, tar_extension *extension, 
         if (blank == NULL || !parse_decimal(records, (size_t)(blank - records), &length) ||
             length > size || length < (size_t)(blank - records) + 3 ||
             records[length - 1] != '\n') {
-            return damaged_archive(reader, at,
+            return corrupt_archive(reader, at,
                                    "a record of its extended header has a wrong length");
         }
         head = (size_t)(blank + 1 - records);
         equals = memchr(blank + 1, '=', length - head);
         if (equals == NULL) {
-            return damaged_archive(reader, at, "a record of its extended header has no '='");
+            return corrupt_archive(reader, at, "a record of its extended header has no '='");
         }
         st = take_record(reader, extension, at, blank + 1, (size_t)(equals - blank - 1), equals + 1,
                          (size_t)(records + length - 1 - (equals + 1)));
@@ -300,7 +300,7 @@ static sluice_status take_extension(tar_reader *reader, uint8_t type, uint64_t a
     sluice_status st;
 
     if (size > MAX_RECORDS) {
-        return damaged_archive(reader, at, "its extended header is larger than 1 MiB");
+        return corrupt_archive(reader, at, "its extended header is larger than 1 MiB");
     }
     grown = sli_grow(reader->records, &reader->records_capacity, (size_t)size + 1, 1);
     if (grown == NULL) {
@@ -403,7 +403,7 @@ static sluice_status take_header(tar_reader *reader, const uint8_t *header, bool
 
     tar_header_name(header, reader->header_name);
     if (!tar_parse_number(header + TAR_AT_SIZE, TAR_NUMBER_SIZE, &size)) {
-        return damaged_archive(reader, at, "its size is no number");
+        return corrupt_archive(reader, at, "its size is no number");
     }
     if (!is_extension(type) && type != 'K') {
         size = reader->next.has_size  ? reader->next.size
@@ -534,7 +534,7 @@ sluice_status tar_next(tar_reader *reader, tar_member *member_out)
     }
     if (!is_file) {
         return reader->next.has_name || reader->next.has_size || reader->next.is_sparse
-                   ? damaged_archive(reader, reader->at, "no member follows its extended header")
+                   ? corrupt_archive(reader, reader->at, "no member follows its extended header")
                    : SLUICE_END_OF_DATA;
     }
     *member_out = member;

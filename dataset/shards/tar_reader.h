@@ -82,7 +82,7 @@ void tar_begin_feed(tar_reader *reader, struct byte_feed *feed, const char *path
  * Returns the next regular file. Folders, links, special files and sparse files are skipped; all
  * but folders are counted. An archive ends at a zero block; an archive file also ends at the end of
  * the file. END_OF_DATA: there are no more regular files. E_CORRUPT: the file is not a tar archive,
- * or is damaged (the message has path, member and offset), or a feed has no regular file in its
+ * or is corrupt (the message has path, member and offset), or a feed has no regular file in its
  * first 256 MiB. E_UNSUPPORTED: the file is compressed. CLOSED: a stop request interrupted the
  * feed. Also returns E_IO and E_NO_MEMORY.
  */

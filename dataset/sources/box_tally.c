@@ -8,8 +8,8 @@
 #include "printable_int.h"
 #include "status_int.h"
 
-/* Limit on the bits of `seen`: 4e9 samples with one column. Sources of programs may have many more,
- * since their number may be that of what they can make. */
+/* Limit on the bits of `seen`: 4e9 samples with one column. A source of a program may declare many
+ * more, since it may make its samples when they are read. */
 static const uint64_t MOST_BITS = (uint64_t)1 << 33;
 
 _Static_assert(SLUICE_MAX_COLUMNS *BOX_CHANGES <= 32, "bits of told_boxes.changes");

@@ -152,7 +152,7 @@ sluice_status cifar_check_label(uint32_t label, uint32_t classes)
 {
     return label < classes ? SLUICE_OK
                            : sli_fail(SLUICE_E_CORRUPT,
-                                      "its label is %u, and must be 0 to %u; the file is damaged, "
+                                      "its label is %u, and must be 0 to %u; the file is corrupt, "
                                       "or of another data set",
                                       label, classes - 1);
 }

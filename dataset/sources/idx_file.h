@@ -21,7 +21,7 @@ typedef struct idx_file {
 /*
  * Opens a file, whose length must match its header. A compressed file, of up to 4 GiB when
  * decompressed, is loaded into memory; with `load` any file is. Errors name the file. E_IO: the
- * file cannot be read; E_CORRUPT: another length, a damaged header, or damaged compression;
+ * file cannot be read; E_CORRUPT: another length, a corrupt header, or corrupt compression;
  * E_UNSUPPORTED: not a regular file, an unsupported element type, larger than 4 GiB, or this build
  * has no libarchive; E_NO_MEMORY.
  */

@@ -370,7 +370,7 @@ static void write_head(const index_key *key, const uint8_t *bytes, size_t size, 
 }
 
 /*
- * Reads the record at an offset. False: it is damaged, or belongs to another version of the image
+ * Reads the record at an offset. False: it is corrupt, or belongs to another version of the image
  * file.
  */
 static bool read_record(int fd, uint64_t offset, const index_key *key, image_index *index)

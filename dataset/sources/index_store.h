@@ -9,7 +9,7 @@
  *     u64 CRC-32C of its bytes, u32 CRC-32C of these 32 bytes and the index, u32 0, the index
  *
  * A record is valid only for an image whose name, size and bytes match, so it is valid for copies.
- * A truncated or damaged record is ignored, and the index is rebuilt. So are files of version 1,
+ * A truncated or corrupt record is ignored, and the index is rebuilt. So are files of version 1,
  * which has the time of modification in place of the image's CRC.
  */
 #ifndef SLUICE_INDEX_STORE_H

@@ -36,7 +36,7 @@ typedef struct fields_skipped {
 
 /*
  * Reads the headers of an open shard and appends its samples. Returns E_CORRUPT or E_UNSUPPORTED if
- * it is not a tar archive or is damaged, E_IO, or E_NO_MEMORY. After an error, the samples appended
+ * it is not a tar archive or is corrupt, E_IO, or E_NO_MEMORY. After an error, the samples appended
  * so far remain in `shard`; fields_shard_close() frees them.
  */
 sluice_status fields_shard_walk(const web_fields *fields, const char *path, int fd, uint64_t size,

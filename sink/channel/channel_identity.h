@@ -2,8 +2,9 @@
 /*
  * The identity of a channel's data in a saved position: a state of a run as text (train_state.h),
  * of which only the fields that identify data, pipeline and device maps are used. Long texts of
- * stages and maps are shortened to a beginning and a hash, so that the identity has a fixed size;
- * of stages the canonical text is.
+ * stages and maps are shortened to a beginning and a hash, so that the identity has a fixed size.
+ * Stages are shortened from their canonical text (sli_stages_canonical()), so that pipelines that
+ * give the same results have the same identity.
  */
 #ifndef SLUICE_CHANNEL_IDENTITY_H
 #define SLUICE_CHANNEL_IDENTITY_H

@@ -326,7 +326,7 @@ static sluice_status read_first(sluice_sample *sample, uint64_t index, void *use
     return read_own(sample, 0, user);
 }
 
-/* The number of samples may be that of what a program can make. */
+/* A source of a program may declare more samples than there is memory for their bits. */
 static void a_source_of_very_many_samples_has_boxes(void)
 {
     sluice_source source = own_source();

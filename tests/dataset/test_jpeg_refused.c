@@ -116,8 +116,8 @@ static void a_missing_end_is_damage(void)
     size_t size = 0;
     uint8_t *bytes = jpeg_make(&recipe, &size);
 
-    check_refused(bytes, size - 2, SLUICE_PACK_KEPT_DAMAGED, "no end");
-    check_refused(bytes, size - 9, SLUICE_PACK_KEPT_DAMAGED, "premature end");
+    check_refused(bytes, size - 2, SLUICE_PACK_KEPT_CORRUPT, "no end");
+    check_refused(bytes, size - 9, SLUICE_PACK_KEPT_CORRUPT, "premature end");
     free(bytes);
 }
 
@@ -132,7 +132,7 @@ static void stray_bytes_are_damage(void)
     memcpy(bytes, plain, 20);
     memcpy(bytes + 20, "stray", 5);
     memcpy(bytes + 25, plain + 20, size - 20);
-    check_refused(bytes, size + 5, SLUICE_PACK_KEPT_DAMAGED, "extraneous");
+    check_refused(bytes, size + 5, SLUICE_PACK_KEPT_CORRUPT, "extraneous");
     free(plain);
 }
 

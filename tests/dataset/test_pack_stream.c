@@ -107,29 +107,35 @@ static void a_stream_comes_to_the_same_bytes(void)
     }
 }
 
-/* The checksum behind its last sample is wrong. */
-static void a_pack_of_a_damaged_stream_is_not_complete(void)
+/* Compresses the archive, as top/good, and gives x.tar another checksum, which comes last. */
+static void spoil_checksum(const char *top)
+{
+    char command[2048];
+
+    snprintf(command, sizeof(command),
+             "cd '%s' && gzip -1c x.tar >good && head -c -8 good >z && printf '\\1\\2\\3\\4' >>z "
+             "&& tail -c 4 good >>z && mv z x.tar",
+             top);
+    T_EQ(system(command), 0);
+}
+
+static void a_pack_of_a_corrupt_stream_is_not_complete(void)
 {
     const char *top = t_folder();
-    char command[2048];
     sluice_pack_stats stats = {.struct_size = sizeof(stats)};
 
     if (!can_pack() || !can_gunzip()) {
         T_SKIP("no zlib, or no libarchive");
     }
     make_archive(top);
-    snprintf(command, sizeof(command),
-             "cd '%s' && gzip -c x.tar >y && head -c -8 y >z && printf '\\1\\2\\3\\4' >>z && "
-             "tail -c 4 y >>z && mv z x.tar",
-             top);
-    T_EQ(system(command), 0);
-    T_STATUS(pack(top, "damaged", "access=stream", 2, &stats), SLUICE_E_CORRUPT);
+    spoil_checksum(top);
+    T_STATUS(pack(top, "corrupt", "access=stream", 2, &stats), SLUICE_E_CORRUPT);
     T_CONTAINS(sluice_last_error(), "incorrect data check");
     T_TRUE(!stats.complete);
 }
 
 /* An image of a finished shard is wrong, and the checksum behind all says so. */
-static void a_pack_of_a_damaged_stream_does_not_go_on(void)
+static void a_pack_of_a_corrupt_stream_does_not_go_on(void)
 {
     const char *top = t_folder();
     char command[2048];
@@ -141,19 +147,15 @@ static void a_pack_of_a_damaged_stream_does_not_go_on(void)
         T_SKIP("no zlib, or no libarchive");
     }
     make_archive(top);
-    snprintf(command, sizeof(command),
-             "cd '%s' && gzip -1c x.tar >good && head -c -8 good >z && printf '\\1\\2\\3\\4' >>z "
-             "&& tail -c 4 good >>z && mv z x.tar",
-             top);
-    T_EQ(system(command), 0);
-    T_STATUS(pack(top, "damaged", "access=stream", 2, &stats), SLUICE_E_CORRUPT);
+    spoil_checksum(top);
+    T_STATUS(pack(top, "corrupt", "access=stream", 2, &stats), SLUICE_E_CORRUPT);
     T_TRUE(stats.shards > 0);
     T_CONTAINS(sluice_last_error(), "incorrect data check");
     T_CONTAINS(sluice_last_error(), "may be wrong, and it cannot go on");
     snprintf(command, sizeof(command), "cd '%s' && mv good x.tar", top);
     T_EQ(system(command), 0);
     dataset = archive(top, "x.tar", "access=stream");
-    config = config_of(dataset, folder_named(top, "damaged"));
+    config = config_of(dataset, folder_named(top, "corrupt"));
     T_STATUS(sluice_pack(&config, &stats), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "holds a pack of a corrupt stream");
     T_CONTAINS(sluice_last_error(), "incorrect data check");
@@ -378,8 +380,8 @@ static void want_of_memory_ends_it(void)
 const t_test pack_stream_tests[] = {
     T_TEST(a_pack_says_which_members_it_lacks),
     T_TEST(a_stream_comes_to_the_same_bytes),
-    T_TEST(a_pack_of_a_damaged_stream_is_not_complete),
-    T_TEST(a_pack_of_a_damaged_stream_does_not_go_on),
+    T_TEST(a_pack_of_a_corrupt_stream_is_not_complete),
+    T_TEST(a_pack_of_a_corrupt_stream_does_not_go_on),
     T_TEST(a_shuffled_stream_comes_to_the_same_bytes_by_any_workers),
     T_TEST(a_stream_is_packed_on_where_it_was_stopped),
     T_TEST(nothing_of_a_complete_pack_is_done_again),

@@ -14,8 +14,8 @@
 /* The kernel of this name in any file; ends the process if there is none. */
 const ptx_kernel *ptx_kit_kernel(const char *name);
 
-/* Reads the PTX of the file with this kernel again, edited (ptx_module_load()); the caller frees
- * it. */
+/* Loads the PTX file that has this kernel, with an edit (ptx_module_load()). The caller frees the
+ * module. */
 ptx_module *ptx_kit_mutant(const char *kernel, const char *edit);
 
 /* The name of the kernel of a path, as in queue/cuda/getnext.cu. */

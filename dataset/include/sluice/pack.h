@@ -37,7 +37,7 @@ SLUICE_BEGIN_DECLS
     X(KEPT_FORMAT, 3, "kept_format", "kept: is no JPEG file")                                      \
     X(KEPT_COMPONENTS, 4, "kept_components", "kept: has not 1 or 3 components")                    \
     X(KEPT_PRECISION, 5, "kept_precision", "kept: has not 8 bits a value")                         \
-    X(KEPT_DAMAGED, 6, "kept_damaged", "kept: is corrupt")                                         \
+    X(KEPT_CORRUPT, 6, "kept_corrupt", "kept: is corrupt")                                         \
     X(KEPT_INCOMPLETE, 7, "kept_incomplete", "kept: scans are missing")                            \
     X(KEPT_RANGE, 8, "kept_range", "kept: baseline cannot code its coefficients")                  \
     X(KEPT_HEADER, 9, "kept_header", "kept: a copy cannot have its header")                        \

@@ -4,8 +4,8 @@
  *
  * A pointer may be NULL where the comment of the function says so. Any other one that is NULL is
  * E_INVALID. Functions without a status then return 0 or NULL (sluice_sample_stop_fd(): -1), or do
- * nothing. Those that return a text never return NULL: it is "" for an object that is NULL, "?" for
- * an unknown value of an enum.
+ * nothing. Functions that return a string never return NULL: they return "" for a NULL object
+ * and "?" for an unknown value of an enum.
  */
 #ifndef SLUICE_H
 #define SLUICE_H

@@ -356,8 +356,9 @@ static inline void sluice_train_config_init(sluice_train_config *config)
  * most 16, run twice in direct mode and once, in one launch, in the mode of the run, each time
  * after model.load from that folder. Inputs and outputs must be equal bit for bit. Then the model
  * is loaded once more, and the run begins. The user's hooks are called in these runs too,
- * train_begin to train_end, with the same arguments. That a hook requests a stop has no effect in
- * them: it does so again in the run. These runs write no checkpoints and do not validate.
+ * train_begin to train_end, with the same arguments. A hook's request to stop is ignored in
+ * these runs; the hook gets the same steps again in the run itself. These runs write no checkpoints
+ * and do not validate.
  *
  * Environment variables override config, with a warning: SLUICE_WORKERS, SLUICE_SLOTS,
  * SLUICE_MEMORY (bytes; 512M), SLUICE_CORES and, with dataset_sink_mode, SLUICE_MODE.
@@ -421,8 +422,8 @@ SLUICE_API_CHECKED sluice_status sluice_loss_monitor(FILE *file, uint64_t every,
 SLUICE_API_CHECKED sluice_status sluice_time_monitor(FILE *file, sluice_callback **callback_out);
 
 /**
- * Prints `validation: step 400, loss 0.5231, accuracy 0.8430 (1000 samples)` after validations. A run
- * without config.validation ends with E_INVALID.
+ * Prints `validation: step 400, loss 0.5231, accuracy 0.8430 (1000 samples)` after validations. A
+ * run without config.validation ends with E_INVALID.
  *
  * Threads: any.
  */

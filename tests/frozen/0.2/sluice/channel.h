@@ -226,8 +226,8 @@ SLUICE_API const sluice_tensor *sluice_batch_input(const sluice_batch *batch, co
  *                    cudaStreamLegacy for that). The stream must exist until the next call or
  *                    sluice_channel_close().
  *                    cudaStreamPerThread is a different stream in each thread: make all calls from
- *                    one thread, or release each batch in its stream before. A stream of a green
- *                    context is E_UNSUPPORTED
+ *                    one thread, or release each batch before another thread fetches one.
+ *                    E_UNSUPPORTED: a stream of a green context
  * @param timeout_ms  milliseconds to wait for the batch; SLUICE_FOREVER: no limit. 0 never waits
  * for a batch, and with a stream never blocks: for a loop that has other work if no batch is ready
  * @param batch_out   the channel's own; set only on OK
@@ -268,9 +268,9 @@ SLUICE_API_CHECKED sluice_status sluice_channel_release(sluice_channel *channel,
 
 /**
  * Gets the loop's position in the data: the position of the next batch that get_next will return.
- * Held batches count as fetched. Before the first batch it is where the channel begins: if its
- * number is that of config.first_batch, and passes are of unknown length, pass and samples are 0,
- * and a channel that resumes there counts batches as config.first_batch does.
+ * Held batches count as fetched. Before the first batch it is where the channel begins. If
+ * the channel began at config.first_batch and the length of a pass is unknown, pass and samples are
+ * 0 then; a channel that resumes there counts the batches again, as config.first_batch does.
  *
  * Returns: E_INVALID position is NULL or its struct_size is not set.
  * Threads: as sluice_channel_get_next().
