@@ -10,7 +10,8 @@
 
 /*
  * Runs the mode check; a no-op without config.check. Returns E_INVALID if the steps differ. The
- * saved model is loaded again in any case. A stop request during the check ends the whole run.
+ * saved model is loaded again in any case. sluice_stop_request() during the check ends the whole
+ * run; what a hook requests is ignored there.
  */
 sluice_status mode_check_run(train_run *run);
 

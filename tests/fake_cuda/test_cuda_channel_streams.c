@@ -97,8 +97,11 @@ static void the_stream_of_another_thread_is_no_stream_before(void)
     cuda_kit_nothing_is_live();
 }
 
+/* The reader in the stream of this thread is late, and still finds its batch. */
 static void what_was_released_in_its_stream_is_waited_for(void)
 {
+    static uint8_t there[4096];
+    static uint8_t seen[sizeof(there)];
     const sluice_batch *batch = NULL;
     const sluice_tensor *tensor;
     other_thread o = {.stream = cudaStreamPerThread};
@@ -108,7 +111,11 @@ static void what_was_released_in_its_stream_is_waited_for(void)
     o.k = &k;
     T_OK(sluice_channel_get_next(k.channel, cudaStreamPerThread, SLUICE_FOREVER, &batch));
     tensor = sluice_batch_input(batch, "image");
-    T_CUDA(channel_kit_rest(cudaStreamPerThread, 2000)); /* the reader */
+    T_TRUE(tensor->bytes >= sizeof(there));
+    T_CUDA(cudaMemcpy(there, tensor->data, sizeof(there), cudaMemcpyDeviceToHost));
+    T_CUDA(channel_kit_rest(cudaStreamPerThread, 5000));
+    T_CUDA(cudaMemcpyAsync(seen, tensor->data, sizeof(seen), cudaMemcpyDeviceToHost,
+                           cudaStreamPerThread));
     T_OK(sluice_channel_release(k.channel, batch, cudaStreamPerThread));
     for (int n = 0; n < 2; n++) { /* the second is in the first one's set */
         fetch_elsewhere(&o);
@@ -117,6 +124,7 @@ static void what_was_released_in_its_stream_is_waited_for(void)
         T_OK(sluice_channel_release(k.channel, o.batch, NULL));
     }
     T_CUDA(cudaDeviceSynchronize());
+    T_EQ(memcmp(seen, there, sizeof(there)), 0);
     sluice_channel_close(k.channel);
     sluice_dataset_destroy(k.dataset);
     sluice_device_close(k.device);
