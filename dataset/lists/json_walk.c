@@ -253,13 +253,13 @@ static sluice_status pass_value(json_walk *walk, bool keep, size_t *begin_out)
     }
 }
 
-sluice_status json_walk_value(json_walk *walk, const char **text_out, size_t *size_out)
+sluice_status json_walk_value(json_walk *walk, char **text_out, size_t *size_out)
 {
     size_t begin = 0;
     const sluice_status st = pass_value(walk, true, &begin);
 
     if (st == SLUICE_OK) {
-        *text_out = (const char *)walk->window + begin;
+        *text_out = (char *)walk->window + begin;
         *size_out = walk->at - begin;
     }
     return st;

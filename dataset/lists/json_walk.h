@@ -57,11 +57,11 @@ sluice_status json_walk_pass(json_walk *walk, char want);
 sluice_status json_walk_next(json_walk *walk, char close, bool first, bool *more_out);
 
 /*
- * Passes a value and returns its text, valid until the next call. E_CORRUPT: the file ends within
- * the value, or there is no value; E_UNSUPPORTED: it is larger than JSON_WALK_MOST; E_IO;
- * E_NO_MEMORY.
+ * Passes a value and returns its text, valid until the next call; the caller may change it.
+ * E_CORRUPT: the file ends within the value, or there is no value; E_UNSUPPORTED: it is larger than
+ * JSON_WALK_MOST; E_IO; E_NO_MEMORY.
  */
-sluice_status json_walk_value(json_walk *walk, const char **text_out, size_t *size_out);
+sluice_status json_walk_value(json_walk *walk, char **text_out, size_t *size_out);
 
 /* Passes a value of any size. */
 sluice_status json_walk_skip(json_walk *walk);

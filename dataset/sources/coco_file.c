@@ -12,6 +12,7 @@
 #include "alloc_int.h"
 #include "box_form.h"
 #include "error_int.h"
+#include "json_nonfinite.h"
 #include "status_int.h"
 
 /* Size of the buffer for a member's name; members with longer names are skipped. */
@@ -25,6 +26,7 @@ typedef struct coco_reader {
     uint64_t number;       /* index of the element that is read */
     char where[64];        /* that element, for messages: "annotations[7]: " */
     uint64_t text_numbers; /* whole numbers that are texts */
+    bool has_nonfinite;    /* the bbox of the element has NaN or infinities */
 } coco_reader;
 
 /* ---- members of an element ------------------------------------------------------------------- */
@@ -137,7 +139,19 @@ static sluice_status keep_name(coco_lists *lists, const json_t *element, const c
     return SLUICE_OK;
 }
 
-static sluice_status get_box(const json_t *element, float *corners)
+/* Converts a number of a box. One that is not finite in f32 becomes NaN or an infinity. */
+static float box_number(const json_t *number)
+{
+    const double real = json_number_value(number);
+
+    if (json_is_string(number)) {
+        return NAN;
+    }
+    return fabs(real) > 1e30 ? copysignf(INFINITY, (float)(real > 0 ? 1 : -1)) : (float)real;
+}
+
+/* Gets a box. NaN is an empty string here, as parse_value() has replaced it. */
+static sluice_status get_box(const coco_reader *reader, const json_t *element, float *corners)
 {
     static const char must_be[] = "a list of 4 numbers x,y,width,height";
     const json_t *member = json_object_get(element, "bbox");
@@ -148,11 +162,11 @@ static sluice_status get_box(const json_t *element, float *corners)
     for (size_t i = 0; i < 4; i++) {
         const json_t *number = json_array_get(member, i);
 
-        if (!json_is_number(number)) {
+        if (!json_is_number(number) &&
+            !(reader->has_nonfinite && json_string_length(number) == 0 && json_is_string(number))) {
             return fail_member(element, "bbox", must_be);
         }
-        corners[i] =
-            fabs(json_number_value(number)) > 1e30 ? INFINITY : (float)json_number_value(number);
+        corners[i] = box_number(number);
     }
     box_to_corners(BOX_COCO, corners);
     return SLUICE_OK;
@@ -239,7 +253,7 @@ static sluice_status add_annotation(coco_reader *reader, const json_t *element)
         st = get_id(reader, element, "category_id", &box.category);
     }
     if (st == SLUICE_OK) {
-        st = get_box(element, box.corners);
+        st = get_box(reader, element, box.corners);
     }
     if (st != SLUICE_OK) {
         return st;
@@ -268,16 +282,28 @@ static const struct coco_list {
 
 enum { LISTS = sizeof(coco_list_table) / sizeof(coco_list_table[0]) };
 
-/* Parses the next value of the file. */
-static sluice_status parse_value(json_walk *walk, json_t **value_out)
+/*
+ * Parses the next value of the file, the member `key` of an element. NaN and infinities, which are
+ * not JSON, are accepted in a bbox only, where they make the image a bad sample.
+ */
+static sluice_status parse_value(coco_reader *reader, const char *key, json_t **value_out)
 {
-    const char *text = NULL;
+    char *text = NULL;
     size_t size = 0;
     json_error_t error;
-    const sluice_status st = json_walk_value(walk, &text, &size);
+    const sluice_status st = json_walk_value(&reader->walk, &text, &size);
+    const char *nonfinite = st == SLUICE_OK ? json_nonfinite_find(text, size) : NULL;
 
     if (st != SLUICE_OK) {
         return st;
+    }
+    if (nonfinite != NULL && strcmp(key, "bbox") != 0) {
+        return sli_fail(SLUICE_E_CORRUPT, "%s has the value %s, and must be finite", key,
+                        nonfinite);
+    }
+    if (nonfinite != NULL) {
+        json_nonfinite_replace(text, size);
+        reader->has_nonfinite = true;
     }
     *value_out = json_loadb(text, size, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error);
     if (*value_out == NULL && json_error_code(&error) == json_error_out_of_memory) {
@@ -290,7 +316,7 @@ static sluice_status parse_value(json_walk *walk, json_t **value_out)
 /* Passes the name of a member and its colon. `key` holds the name, or "" if it is longer. */
 static sluice_status pass_key(json_walk *walk, char *key, size_t size)
 {
-    const char *text = NULL;
+    char *text = NULL;
     size_t length = 0;
     char next = '\0';
     sluice_status st = json_walk_peek(walk, &next);
@@ -335,7 +361,7 @@ static sluice_status read_element_member(coco_reader *reader, const struct coco_
     if (json_object_get(element, key) != NULL) {
         return sli_fail(SLUICE_E_CORRUPT, "a second %s", key);
     }
-    st = parse_value(&reader->walk, &value);
+    st = parse_value(reader, key, &value);
     if (st == SLUICE_OK && json_object_set_new(element, key, value) != 0) {
         st = sli_fail(SLUICE_E_NO_MEMORY, "a member %s", key);
     }
@@ -378,6 +404,7 @@ static sluice_status read_list(coco_reader *reader, const struct coco_list *list
 
         reader->number = number;
         reader->where[0] = '\0';
+        reader->has_nonfinite = false;
         reader->place.line = 0;
         st = json_walk_next(&reader->walk, ']', number == 0, &more);
         if (st != SLUICE_OK || !more) {

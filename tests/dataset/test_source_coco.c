@@ -242,6 +242,43 @@ static void changed_boxes_of_bad_images_are_not_counted(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* As json.dump of Python writes them. */
+static void boxes_that_are_not_finite_make_their_images_bad_samples(void)
+{
+    static const struct {
+        const char *box;
+        const char *words;
+    } bad[] = {
+        {"NaN,10,50,60", "annotations[1]: the box, nan,10,nan,70, must be x0,y0,x1,y1 with finite"},
+        {" NaN , NaN,NaN,NaN", "annotations[1]: the box, nan,nan,nan,nan, must be"},
+        {"1,2,Infinity,3", "annotations[1]: the box, 1,2,inf,5, must be"},
+        {"-Infinity,2,3,4", "annotations[1]: the box, -inf,2,-inf,6, must be"},
+    };
+    const char *folder = t_folder();
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    write_pair(folder, "b.ppm", "m.pgm");
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        char json[1000];
+        char *text = NULL;
+        sluice_dataset *dataset;
+
+        snprintf(
+            json, sizeof(json),
+            "{" IMAGES "," CATEGORIES ",'annotations':[" BOX(
+                -5, 1,
+                "3,4,5,6") ",'a':'NaN'},"
+                           "{'image_id':70,'category_id':9,'x':'\\\\','area':NaN,'bbox':[%s]}]}",
+            bad[i].box);
+        dataset = coco_dataset(folder, json, "| decode | batch 1");
+        kit_log_start(NULL, NULL);
+        T_OK(sluice_dataset_explain(dataset, &text));
+        T_CONTAINS(kit_log_stop(), bad[i].words);
+        sluice_string_free(text);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 /* Checks that opening a file fails, with these words in the message. */
 static void check_file_refused(const char *folder, const char *json, sluice_status want,
                                const char *words)
@@ -312,7 +349,16 @@ static void bad_files_say_where(void)
         {WITH_BOX("{'image_id':70,'category_id':9}"), "annotations[0]: bbox is missing"},
         {WITH_BOX(BOX(70, 9, "1,2,3") "}"), "bbox is [1,2,3] and must be a list of 4"},
         {WITH_BOX(BOX(70, 9, "1,2,3,'4'") "}"), "bbox is [1,2,3,\"4\"] and must be"},
-        {WITH_BOX(BOX(70, 9, "1,2,3,NaN") "}"), "this is not JSON"},
+        {WITH_BOX(BOX(70, 9, "1,2,3,'NaN'") "}"), "bbox is [1,2,3,\"NaN\"] and must be"},
+        {WITH_BOX(BOX(70, 9, "1,2,3,NaNs") "}"), "this is not JSON"},
+        {WITH_BOX(BOX(70, 9, "1,2,3,-NaN") "}"), "this is not JSON"},
+        {WITH_BOX(BOX(70, 9, "1,2,3,NaN NaN") "}"), "this is not JSON"},
+        {WITH_BOX(BOX(70, 9, "1,2,3,''") "}"), "bbox is [1,2,3,\"\"] and must be"},
+        {WITH_BOX(BOX(70, 9, "1,2,NaN") "}"), "must be a list of 4 numbers"},
+        {WITH_BOX(BOX(NaN, 9, "1,2,3,4") "}"),
+         "annotations[0]: image_id has the value NaN, and must be finite"},
+        {WITH_IMAGE("{'id':1,'file_name':'a','width':-Infinity}"),
+         "images[0]: width has the value -Infinity, and must be finite"},
         {WITH_BOX(BOX(70, 9, "1,2,3,1e999") "}"), "this is not JSON: real number overflow"},
         {WITH_BOX(BOX(70, 9, "1,2,3,4") ",'iscrowd':2}"), "iscrowd is 2 and must be 0 or 1"},
     };
@@ -462,6 +508,7 @@ const t_test source_coco_tests[] = {
     T_TEST(other_forms_of_numbers_are_read),
     T_TEST(rounded_and_empty_boxes_are_mended),
     T_TEST(changed_boxes_of_bad_images_are_not_counted),
+    T_TEST(boxes_that_are_not_finite_make_their_images_bad_samples),
     T_TEST(bad_files_say_where),
     T_TEST(large_and_deep_files_are_read_in_parts),
     T_TEST(missing_files_are_named),
