@@ -12,6 +12,7 @@
 
 #include "alloc_int.h"
 #include "class_table.h"
+#include "compressed_file.h"
 #include "group_order.h"
 #include "index_stages.h"
 #include "number_text.h"
@@ -117,9 +118,10 @@ static sluice_status read_text(const char *path, char **text_out, size_t *size_o
     if (st != SLUICE_OK) {
         return st;
     }
-    if (size > MOST_TEXT) {
+    st = compressed_file_refuse(fd, NULL);
+    if (st == SLUICE_OK && size > MOST_TEXT) {
         st = sli_fail(SLUICE_E_UNSUPPORTED, "the file is larger than 64 GiB");
-    } else {
+    } else if (st == SLUICE_OK) {
         text = sli_calloc((size_t)size + 1, 1);
         st = text != NULL
                  ? plain_file_read(fd, 0, text, (size_t)size, size_out)

@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "compressed_file.h"
 #include "descriptor_int.h"
+#include "error_int.h"
 #include "status_int.h"
 
 const sluice_column cifar_image = {
@@ -49,10 +51,20 @@ sluice_status cifar_files_add(cifar_files *files, const char *dir, const char *n
     const uint64_t bytes = record_bytes(files);
     struct stat info;
     int fd = open_either(dir, kind->folder, name);
+    sluice_status st;
 
     if (fd < 0) {
         return sli_fail_errno(SLUICE_E_IO, errno, "%s: cannot open %s in %s or in its folder %s",
                               kind->source, name, dir, kind->folder);
+    }
+    st = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? compressed_file_refuse(fd, NULL)
+                                                        : SLUICE_OK;
+    if (st != SLUICE_OK) {
+        sli_error error;
+
+        close(fd);
+        sli_error_take(st, &error);
+        return sli_fail(st, "%s: %s in %s: %.300s", kind->source, name, dir, error.text);
     }
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0 ||
         (uint64_t)info.st_size % bytes != 0) {

@@ -11,6 +11,7 @@
 
 #include "alloc_int.h"
 #include "coco_file.h"
+#include "compressed_file.h"
 #include "error_int.h"
 #include "file_reader.h"
 #include "log_int.h"
@@ -86,7 +87,10 @@ static sluice_status read_set(coco_source *coco, const char *path)
     if (st != SLUICE_OK) {
         return st;
     }
-    st = coco_file_read(fd, &options, &coco->set);
+    st = compressed_file_refuse(fd, NULL);
+    if (st == SLUICE_OK) {
+        st = coco_file_read(fd, &options, &coco->set);
+    }
     close(fd);
     if (st == SLUICE_OK) {
         tell_changes(&coco->set, path);

@@ -14,6 +14,7 @@
 #include <sluice/dataset.h>
 
 #include "alloc_int.h"
+#include "compressed_file.h"
 #include "error_int.h"
 #include "file_reader.h"
 #include "folder_pairs.h"
@@ -81,8 +82,12 @@ static sluice_status load_text(list_records *list, const char *path)
         return st;
     }
     list->size = (size_t)size;
-    st = size <= MOST_LIST_BYTES ? read_text(list, fd)
-                                 : sli_fail(SLUICE_E_UNSUPPORTED, "the list is larger than 4 GiB");
+    st = compressed_file_refuse(fd, NULL);
+    if (st == SLUICE_OK) {
+        st = size <= MOST_LIST_BYTES
+                 ? read_text(list, fd)
+                 : sli_fail(SLUICE_E_UNSUPPORTED, "the list is larger than 4 GiB");
+    }
     close(fd);
     return st;
 }

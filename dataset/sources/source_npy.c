@@ -10,6 +10,7 @@
 #include <sluice/arrays.h>
 
 #include "alloc_int.h"
+#include "compressed_file.h"
 #include "error_int.h"
 #include "file_list.h"
 #include "log_int.h"
@@ -102,7 +103,10 @@ static sluice_status open_file(const char *path, npy_file *file)
     if (st != SLUICE_OK) {
         return st;
     }
-    st = read_header(file->fd, size, &file->header);
+    st = compressed_file_refuse(file->fd, NULL);
+    if (st == SLUICE_OK) {
+        st = read_header(file->fd, size, &file->header);
+    }
     if (st == SLUICE_OK) {
         st = check_samples(&file->header);
     }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
+#include "compressed_file.h"
 #include "error_int.h"
 #include "log_int.h"
 #include "plain_file.h"
@@ -51,6 +52,9 @@ static sluice_status add_shard(token_shards *shards, const char *path, token_typ
     int fd = -1;
     sluice_status st = plain_file_open(path, NULL, &fd, &file_bytes);
 
+    if (st == SLUICE_OK) {
+        st = compressed_file_refuse(fd, path); /* by the name, too: tokens may be any bytes */
+    }
     if (st == SLUICE_OK) {
         st = read_header(fd, file_bytes, type, &header);
     }
