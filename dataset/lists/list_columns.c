@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "box_rule.h"
-#include "format_int.h"
 #include "point_range.h"
 #include "status_int.h"
 #include "tensor_int.h"
@@ -60,19 +59,25 @@ typedef struct header_words {
 } header_words;
 
 /*
- * Copies the text up to the first stop character. Returns the remaining text, which begins with
- * that character, or NULL if the copy is too long.
+ * Copies the text up to the first stop character, without the blanks around it. Returns the
+ * remaining text, which begins with that character, or NULL if the copy is too long.
  */
 static const char *take_until(const char *text, const char *stops, char *copy, size_t size)
 {
-    const size_t length = strcspn(text, stops);
+    const char *const end = text + strcspn(text, stops);
+    size_t length;
 
+    text += strspn(text, " \t");
+    length = text < end ? (size_t)(end - text) : 0;
+    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t')) {
+        length--;
+    }
     if (length >= size) {
         return NULL;
     }
     memcpy(copy, text, length);
     copy[length] = '\0';
-    return text + length;
+    return end;
 }
 
 static bool take_most(const char **text, header_words *words)
@@ -88,7 +93,7 @@ static bool take_most(const char **text, header_words *words)
     }
     words->has_most = true;
     words->most = most;
-    *text = at + 1;
+    *text = at + 1 + strspn(at + 1, " \t");
     return true;
 }
 
@@ -291,25 +296,6 @@ void list_plain_columns(list_columns *columns, uint32_t fields)
         (void)list_add_column(columns, names[i]);
     }
     columns->is_plain = true;
-}
-
-sluice_status list_check_first(const list_field *first, char separator)
-{
-    char text[80] = "";
-
-    if (first->length < sizeof(text)) {
-        memcpy(text, first->text, first->length);
-    }
-    if (!sli_same_word(text, "image") && !sli_same_begin(text, "image,label", 11) &&
-        !sli_same_begin(text, "image;label", 11) && !sli_same_begin(text, "image\tlabel", 11)) {
-        return SLUICE_OK;
-    }
-    return sli_fail(
-        SLUICE_E_INVALID,
-        "the first line, '%s', may be a header or the path of an image: a header must be "
-        "image, label or other columns, in lower case and separated by a %s; if it is "
-        "a path, write ./%s",
-        text, separator == ',' ? "comma, since the name ends in .csv" : "tab", text);
 }
 
 /* ---- fields of a record ---------------------------------------------------------------------- */
@@ -546,19 +532,34 @@ static sluice_status write_text(const list_column *field, const list_field *text
     return SLUICE_OK;
 }
 
-/* Fails because of a field of one number. In a list without a header it may be meant otherwise. */
-static sluice_status bad_number(const list_columns *columns, sluice_dtype dtype,
+/* True if the field is a number of any type; it need not be one of its column's type. */
+static bool is_number(const list_field *text)
+{
+    char word[64];
+    double real;
+
+    return text->length < sizeof(word) && list_copy_field(text, word, sizeof(word)) == SLUICE_OK &&
+           sli_parse_real(trim(word), &real);
+}
+
+/* Fails because of a field of one number. It may be meant otherwise. */
+static sluice_status bad_number(const list_columns *columns, const list_column *field,
                                 const list_field *text)
 {
-    return columns->is_plain
-               ? sli_fail(
-                     SLUICE_E_CORRUPT,
-                     "'%.*s' must be a number of type %s, the label of a list without a "
-                     "header; if this line is the header, its columns must be image and label; "
-                     "if labels are texts, the header must be image and label:text[N]",
-                     shown_length(text), text->text, sluice_dtype_name(dtype))
-               : sli_fail(SLUICE_E_CORRUPT, "'%.*s' must be a number of type %s",
-                          shown_length(text), text->text, sluice_dtype_name(dtype));
+    const char *name = columns->schema.columns[field->column].name;
+    char hint[240] = "";
+
+    if (columns->is_plain) {
+        snprintf(hint, sizeof(hint),
+                 ", the label of a list without a header; if this line is the header, its columns "
+                 "must be image and label; if labels are texts, the header must be image and "
+                 "label:text[N]");
+    } else if (text->length > 0 && !is_number(text)) {
+        snprintf(hint, sizeof(hint), "; if %s is a text, the header must have %s:text[N]", name,
+                 name);
+    }
+    return sli_fail(SLUICE_E_CORRUPT, "'%.*s' must be a number of type %s%s", shown_length(text),
+                    text->text, sluice_dtype_name(field->dtype), hint);
 }
 
 sluice_status list_write_field(const list_columns *columns, uint32_t field, const list_field *text,
@@ -577,7 +578,7 @@ sluice_status list_write_field(const list_columns *columns, uint32_t field, cons
         if (text->length >= sizeof(word) ||
             list_copy_field(text, word, sizeof(word)) != SLUICE_OK ||
             !write_number(trim(word), at->dtype, number)) {
-            return bad_number(columns, at->dtype, text);
+            return bad_number(columns, at, text);
         }
         if (to != NULL) {
             memcpy(to, number, sluice_dtype_size(at->dtype));

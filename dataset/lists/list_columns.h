@@ -64,12 +64,6 @@ sluice_status list_add_column(list_columns *columns, const char *text);
 void list_plain_columns(list_columns *columns, uint32_t fields);
 
 /*
- * Fails if the first field of a list without a header may be a header in another form: in upper
- * case, or with another separator.
- */
-sluice_status list_check_first(const list_field *first, char separator);
-
-/*
  * Parses a field that is not a path, and writes it into its columns of a row. `row` has one entry
  * per column of the schema; NULL: the column is not needed. Unused elements are set to zero.
  * *count_out: the number of elements in the field. E_CORRUPT: the field is invalid; the message has

@@ -6,6 +6,7 @@
 
 #include "alloc_int.h"
 #include "error_int.h"
+#include "format_int.h"
 #include "log_int.h"
 #include "status_int.h"
 
@@ -34,6 +35,52 @@ list_cursor list_records_at(const list_records *list, uint64_t index)
 
 /* ---- the header ------------------------------------------------------------------------------ */
 
+/* Returns a field without the blanks around it. */
+static list_field trimmed(list_field field)
+{
+    while (field.length > 0 && (field.text[0] == ' ' || field.text[0] == '\t')) {
+        field.text++;
+        field.length--;
+    }
+    while (field.length > 0 &&
+           (field.text[field.length - 1] == ' ' || field.text[field.length - 1] == '\t')) {
+        field.length--;
+    }
+    return field;
+}
+
+/*
+ * Finds whether the first field of a list is that of a header. E_INVALID: it is a comment, or may
+ * be a header in another form: in upper case, or with another separator.
+ */
+static sluice_status judge_first(const list_field *first, char separator, bool *is_header_out)
+{
+    const list_field field = trimmed(*first);
+    char text[80] = "";
+
+    if (field.length > 0 && field.text[0] == '#' && !field.quoted) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "the first line begins with '#', and a list has no comments: remove the "
+                        "line; if it is the path of an image, write ./#");
+    }
+    *is_header_out = (field.length == 5 && memcmp(field.text, "image", 5) == 0) ||
+                     memchr(field.text, ':', field.length) != NULL;
+    if (field.length < sizeof(text)) {
+        memcpy(text, field.text, field.length);
+    }
+    if (*is_header_out ||
+        (!sli_same_word(text, "image") && !sli_same_begin(text, "image,label", 11) &&
+         !sli_same_begin(text, "image;label", 11) && !sli_same_begin(text, "image\tlabel", 11))) {
+        return SLUICE_OK;
+    }
+    return sli_fail(
+        SLUICE_E_INVALID,
+        "the first line, '%s', may be a header or the path of an image: a header must be "
+        "image, label or other columns, in lower case and separated by a %s; if it is "
+        "a path, write ./%s",
+        text, separator == ',' ? "comma, since the name ends in .csv" : "tab", text);
+}
+
 /*
  * Parses the first record if it is a header, that is, if its first field declares a column and is
  * not a path. Without a header, the default columns are added. On failure, *at_out is the position
@@ -54,9 +101,7 @@ static sluice_status read_header(list_records *list, list_cursor *cursor, const 
         *at_out = cursor->at;
         st = list_next_field(cursor, &field, &last);
         if (st == SLUICE_OK && fields++ == 0) {
-            is_header = (field.length == 5 && memcmp(field.text, "image", 5) == 0) ||
-                        memchr(field.text, ':', field.length) != NULL;
-            st = is_header ? st : list_check_first(&field, list->separator);
+            st = judge_first(&field, list->separator, &is_header);
         }
         if (st == SLUICE_OK && is_header) {
             st = list_copy_field(&field, text, sizeof(text));

@@ -93,9 +93,9 @@ static void places_are_found_anywhere_in_a_long_text(void)
 
 static void headers_name_columns(void)
 {
-    static const char *const good[] = {"image",          "label",          "mask:mask",
-                                       "boxes:boxes[4]", "c:i32[4]@boxes", "w:f32",
-                                       "tags:i64[3]",    "text:text[9]",   "right:image"};
+    static const char *const good[] = {
+        "image", "label",           "mask:mask",    "boxes:boxes[4]", "c:i32[4] @ boxes",
+        "w:f32", " tags : i64[3] ", "text:text[9]", "right :image"};
     static const char *const bad[] = {"",
                                       "weight",
                                       "x:",

@@ -93,6 +93,28 @@ static void a_list_without_a_header_is_paths_and_labels(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Around names, types and lengths. A file whose name begins with # can be listed. */
+static void blanks_in_a_header_are_ignored(void)
+{
+    static const char *const lists[] = {
+        "image , label , tags : u16 [2] \na.ppm, 3 , \na.ppm,4,\n",
+        " image\t,label,tags: u16[2]\n./#1.ppm,3,\n./#1.ppm,4,\n",
+    };
+    const char *folder = t_folder();
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    write_pair(folder, "#1.ppm", "m.pgm");
+    for (int i = 0; i < 2; i++) {
+        sluice_dataset *dataset = NULL;
+
+        write_list(folder, "list.csv", lists[i]);
+        T_OK(sluice_dataset_image_list(t_path(folder, "list.csv"), NULL, &dataset));
+        T_STR(name_of(dataset, 0), i == 0 ? "a.ppm" : "./#1.ppm");
+        T_EQ(label_of(dataset, 1), 4);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 static void bad_lists_say_where(void)
 {
     static const struct {
@@ -117,7 +139,14 @@ static void bad_lists_say_where(void)
         {"a.ppm\tcat\nb.ppm\t3\n", "list.tsv:1:7: 'cat' must be a number of type i32, the label"},
         {"\xFF\xFEi", "the list is UTF-16 and must be UTF-8"},
         {"a.ppm\t3\t4\n", "the first line has 3 fields, and a list without a header"},
-        {"image\tlabel\nb.ppm\tx\n", "list.tsv:2:7: 'x' must be a number of type i32"},
+        {"image\tlabel\nb.ppm\tx\n",
+         "list.tsv:2:7: 'x' must be a number of type i32; if label is a text, the header must have "
+         "label:text[N]"},
+        {"# made by a tool\nimage\tlabel\na.ppm\t1\n",
+         "list.tsv:1:1: the first line begins with '#', and a list has no comments: remove the "
+         "line"},
+        {" #image\tx:f32\na.ppm\t1\n", "a list has no comments"},
+        {" Image \t Label\na.ppm\t1\n", "the first line, 'Image', may be a header"},
         {"image\tlabel\na.ppm\n", "list.tsv:2:1: the line has 1 fields, and must have 2"},
         {"image\tlabel\na.ppm\t1\t2\n", "list.tsv:2:9: the line has more than 2 fields"},
         {"image\tlabel\n\t1\n", "list.tsv:2:1: the path must not be empty"},
@@ -528,6 +557,7 @@ const t_test source_image_list_tests[] = {
     T_TEST(columns_are_what_the_header_says),
     T_TEST(lists_of_other_programs_are_read),
     T_TEST(a_list_without_a_header_is_paths_and_labels),
+    T_TEST(blanks_in_a_header_are_ignored),
     T_TEST(bad_lists_say_where),
     T_TEST(masks_and_boxes_follow_every_geometry),
     T_TEST(boxes_are_moved_clipped_and_dropped),
