@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program for Sluice 0.2: it is compiled with the headers of 0.2 beside it and run with the
- * current library. It is not changed. It names the first thing that is not as it was, and exits
- * with 1.
+ * A program for the next release. tests/freeze.sh copies it, with the headers of the release; from
+ * then on the copy is compiled with those headers, run with the library of the day, and never
+ * changed. It names the first thing that is not as it was, and exits with 1.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -219,7 +219,6 @@ static void loop(sluice_device *device, sluice_dataset *dataset)
 
 static void describe(void)
 {
-    sluice_random_resized_crop_config crop;
     sluice_topology_config topology;
     sluice_dataset *dataset = NULL;
     sluice_dataset_info info;
@@ -229,10 +228,8 @@ static void describe(void)
     void *const columns[] = {NULL, &label};
     char *text = NULL;
 
-    OK(sluice_dataset_synthetic(SAMPLES, 8, 8, 3, 5, &dataset));
-    sluice_random_resized_crop_config_init(&crop);
-    crop.filter = "area";
-    OK(sluice_dataset_random_resized_crop(dataset, 4, 0, &crop));
+    OK(sluice_dataset_parse("synthetic 20 8,8,3 classes=5", &dataset));
+    OK(sluice_dataset_add(dataset, "random_resized_crop 4 filter=area"));
     OK(sluice_dataset_add(dataset, "batch 4"));
     sluice_dataset_info_init(&info);
     OK(sluice_dataset_inspect(dataset, &info));
@@ -261,7 +258,7 @@ int main(int argc, char **argv)
     sluice_device *device = NULL;
     sluice_dataset *dataset = NULL;
 
-    CHECK(strcmp(SLUICE_VERSION, "0.2.0") == 0); /* these headers are those of 0.2 */
+    CHECK(strcmp(SLUICE_VERSION, "0.2.0") == 0); /* these headers are those of the release */
     OK(sluice_device_open("host:0", &device));
     OK(sluice_dataset_parse(pipeline, &dataset));
     train(device, dataset, SLUICE_MODE_DATA, NULL);
