@@ -8,15 +8,9 @@
 #include "format_int.h"
 #include "status_int.h"
 
-/* True if the character is a blank, in every locale. */
-static bool is_blank(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 static bool ends_word(char c)
 {
-    return c == '\0' || c == '|' || c == '(' || c == ')' || is_blank(c);
+    return c == '\0' || c == '|' || c == '(' || c == ')' || word_is_blank(c);
 }
 
 /* True if the byte is a UTF-8 continuation byte. */
@@ -96,7 +90,7 @@ sluice_status error_at(const text_words *w, size_t at, const char *format, ...)
     sli_print_args(message, sizeof(message), format, args);
     va_end(args);
     if (w->text[at] == '\0') {
-        while (at > 0 && is_blank(w->text[at - 1])) {
+        while (at > 0 && word_is_blank(w->text[at - 1])) {
             at--; /* the end of the text is missing: the caret points at the last word */
         }
     }
@@ -178,7 +172,7 @@ static sluice_status add_quoted(text_words *w)
 void words_skip_blanks(text_words *w)
 {
     for (;;) {
-        while (is_blank(w->text[w->at])) {
+        while (word_is_blank(w->text[w->at])) {
             w->at++;
         }
         if (w->text[w->at] != '#') {

@@ -13,6 +13,12 @@
 
 enum { WORD_SIZE = 4096 };
 
+/* True if the character is a blank, in every locale. */
+static inline bool word_is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
 /* One word of the text. */
 typedef struct text_word {
     char text[WORD_SIZE];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builds datasets from text, using the parser with the table of all stages. */
+#include <stdarg.h>
 #include <string.h>
 
 #include <sluice/dataset.h>
@@ -7,6 +8,7 @@
 #include "alloc_int.h"
 #include "dataset_state.h"
 #include "pipeline_text.h"
+#include "pipeline_values.h"
 #include "stage_registry.h"
 #include "status_int.h"
 
@@ -71,18 +73,124 @@ sluice_status sluice_dataset_parse_file_args(const char *path, const char *const
     return st == SLUICE_OK ? parse_file(path, &args, dataset_out) : st;
 }
 
+/* Adds stages whose text is complete; the error is sticky. */
+static sluice_status add_text(sluice_dataset *dataset, sluice_status st, const char *text)
+{
+    if (st == SLUICE_OK) {
+        st = pipeline_add(registry_stages(), text, dataset);
+    }
+    sli_error_take(st, &dataset->error);
+    return st;
+}
+
+/* Can stages be added? */
+static sluice_status may_add(sluice_dataset *dataset, const char *function)
+{
+    const sluice_status st = dataset_status(dataset, function);
+
+    return st == SLUICE_OK ? dataset_check_unused(dataset, "add") : st;
+}
+
 sluice_status sluice_dataset_add(sluice_dataset *dataset, const char *text)
 {
-    sluice_status st = dataset_status(dataset, "sluice_dataset_add");
+    const sluice_status st = may_add(dataset, "sluice_dataset_add");
 
-    if (st == SLUICE_OK) {
-        st = dataset_check_unused(dataset, "add");
-    }
     if (st != SLUICE_OK) {
         return st;
     }
-    st = text != NULL ? pipeline_add(registry_stages(), text, dataset)
-                      : sli_fail(SLUICE_E_INVALID, "sluice_dataset_add: text is NULL");
-    sli_error_take(st, &dataset->error);
+    return add_text(dataset,
+                    text != NULL ? SLUICE_OK
+                                 : sli_fail(SLUICE_E_INVALID, "sluice_dataset_add: text is NULL"),
+                    text);
+}
+
+/* ---- texts with values ----------------------------------------------------------------------- */
+
+/* pipeline_put_values() of the arguments of a public function. */
+static sluice_status put_values(const char *function, const char *text, const sluice_value *values,
+                                size_t count, sli_text *out)
+{
+    if (text == NULL || (values == NULL && count > 0)) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %s is NULL", function,
+                        text == NULL ? "text" : "values");
+    }
+    return pipeline_put_values(text, values, count, out);
+}
+
+/* Parses a complete text, which is freed. */
+static sluice_status parse_filled(sluice_status st, sli_text *text, sluice_dataset **dataset_out)
+{
+    if (st == SLUICE_OK) {
+        st = pipeline_parse(registry_stages(), text->data != NULL ? text->data : "", NULL, NULL,
+                            dataset_out);
+    }
+    sli_text_free(text);
     return st;
+}
+
+/* Adds the stages of a complete text, which is freed. */
+static sluice_status add_filled(sluice_dataset *dataset, sluice_status st, sli_text *text)
+{
+    st = add_text(dataset, st, text->data != NULL ? text->data : "");
+    sli_text_free(text);
+    return st;
+}
+
+sluice_status sluice_dataset_parse_values(const char *text, const sluice_value *values,
+                                          size_t count, sluice_dataset **dataset_out)
+{
+    sli_text filled = {0};
+
+    if (dataset_out == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_dataset_parse_values: dataset_out is NULL");
+    }
+    return parse_filled(put_values("sluice_dataset_parse_values", text, values, count, &filled),
+                        &filled, dataset_out);
+}
+
+sluice_status sluice_dataset_add_values(sluice_dataset *dataset, const char *text,
+                                        const sluice_value *values, size_t count)
+{
+    const sluice_status st = may_add(dataset, "sluice_dataset_add_values");
+    sli_text filled = {0};
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    return add_filled(
+        dataset, put_values("sluice_dataset_add_values", text, values, count, &filled), &filled);
+}
+
+sluice_status sluice_dataset_parsef(sluice_dataset **dataset_out, const char *format, ...)
+{
+    sli_text filled = {0};
+    sluice_status st;
+    va_list args;
+
+    if (dataset_out == NULL || format == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_dataset_parsef: dataset_out or format is NULL");
+    }
+    va_start(args, format);
+    st = pipeline_put_args(format, args, &filled);
+    va_end(args);
+    return parse_filled(st, &filled, dataset_out);
+}
+
+sluice_status sluice_dataset_addf(sluice_dataset *dataset, const char *format, ...)
+{
+    sluice_status st = may_add(dataset, "sluice_dataset_addf");
+    sli_text filled = {0};
+    va_list args;
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (format == NULL) {
+        st = sli_fail(SLUICE_E_INVALID, "sluice_dataset_addf: format is NULL");
+    } else {
+        va_start(args, format);
+        st = pipeline_put_args(format, args, &filled);
+        va_end(args);
+    }
+    return add_filled(dataset, st, &filled);
 }

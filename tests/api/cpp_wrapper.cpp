@@ -2,6 +2,7 @@
 // The C++ wrapper, sluice/sluice.hpp: ownership, datasets, loops and models. tests/test_cpp.sh
 // compiles it in several ways and runs it in a folder of its own.
 #include <set>
+#include <string>
 
 #if defined(__cpp_exceptions)
 #include <sys/wait.h>
@@ -95,6 +96,28 @@ void datasets_are_built_from_texts()
     CHECK_OK(sluice_dataset_class_name(other.get(), 0, again.out()) == SLUICE_E_UNSUPPORTED
                  ? SLUICE_OK
                  : SLUICE_E_INVALID);
+}
+
+void texts_take_values()
+{
+    const std::string folder = "a | 'b'";
+    const char *const filter = "area";
+    sluice::dataset dataset;
+    sluice::dataset same;
+    sluice::text described;
+    sluice::text again;
+
+    CHECK_OK(dataset.parse("image_folder {} {} | take {}", folder, "png", std::size_t{9}));
+    CHECK_OK(dataset.add("decode fast_scale={}", true));
+    CHECK_OK(dataset.add("resize {},{} filter={} | random_invert {}", 8, 6U, filter, 0.25F));
+    CHECK_OK(dataset.describe(described));
+    CHECK_OK(same.parse("image_folder \"a | 'b'\" png | take 9 | decode fast_scale=true | "
+                        "resize 8,6 filter=area | random_invert 0.25"));
+    CHECK_OK(same.describe(again));
+    CHECK(std::strcmp(described.c_str(), again.c_str()) == 0);
+    CHECK(dataset.add("resize '{}'", 3) == SLUICE_E_INVALID);
+    CHECK(contains(sluice::last_error(), "must not be in quotes"));
+    CHECK(sluice::dataset().parse("synthetic {}", 3, 4) == SLUICE_E_INVALID);
 }
 
 void stages_are_added_by_their_functions()
@@ -378,6 +401,7 @@ int main()
     statuses_are_true_where_ok();
     what_is_owned_is_freed_once();
     datasets_are_built_from_texts();
+    texts_take_values();
     stages_are_added_by_their_functions();
     errors_leave_objects_empty();
     a_loop_reads_each_label_once_and_rewinds();

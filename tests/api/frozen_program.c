@@ -228,8 +228,8 @@ static void describe(void)
     void *const columns[] = {NULL, &label};
     char *text = NULL;
 
-    OK(sluice_dataset_parse("synthetic 20 8,8,3 classes=5", &dataset));
-    OK(sluice_dataset_add(dataset, "random_resized_crop 4 filter=area"));
+    OK(sluice_dataset_parsef(&dataset, "synthetic %d 8,8,3 classes=%u", SAMPLES, 5U));
+    OK(sluice_dataset_addf(dataset, "random_resized_crop 4 filter=%s", "area"));
     OK(sluice_dataset_add(dataset, "batch 4"));
     sluice_dataset_info_init(&info);
     OK(sluice_dataset_inspect(dataset, &info));

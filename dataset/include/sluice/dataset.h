@@ -134,6 +134,86 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_parse_file_args(const char *path
 SLUICE_API_CHECKED sluice_status sluice_dataset_add(sluice_dataset *dataset, const char *text);
 
 /**
+ * Builds a dataset from a text with values, in the grammar of sluice_dataset_parse():
+ *
+ *     sluice_dataset_parsef(&dataset, "image_folder %s | decode | resize %u", path, size)
+ *
+ * The conversions are those of printf: `%d`, `%u`, `%ld`, `%lu`, `%lld`, `%llu` and `%zu` for
+ * integers; `%g` for a double, written with all the digits it needs and in no locale; `%s` for a
+ * text; `%%` is a percent sign. They have no flags, widths or precisions.
+ *
+ * A text stands for a whole argument of a stage, or for what follows the `=` of one. It is never
+ * parsed: blanks, quotes, `|`, `#` and `${NAME}` in it are part of the argument.
+ *
+ * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
+ *
+ * Returns: as sluice_dataset_parse(), errors with the values in the text; E_INVALID also for
+ *          another conversion, a conversion in quotes or in a comment, a text that is NULL or only
+ *          a part of an argument, a number that is not finite.
+ * Threads: any; the environment must not change meanwhile.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_parsef(sluice_dataset **dataset_out,
+                                                       const char *format, ...) SLUICE_PRINTF(2, 3);
+
+/**
+ * Adds one or more stages as a text with values, as sluice_dataset_parsef() has them:
+ *
+ *     sluice_dataset_addf(dataset, "random_resized_crop %u | batch %u", size, rows)
+ *
+ * Returns: as sluice_dataset_add() and sluice_dataset_parsef(). The error is sticky.
+ * Threads: the one that builds the dataset; the environment must not change meanwhile.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_addf(sluice_dataset *dataset, const char *format,
+                                                     ...) SLUICE_PRINTF(2, 3);
+
+/** The type of a value in a pipeline text. */
+typedef enum sluice_value_type {
+    SLUICE_VALUE_INT = 0,  /**< in `number` */
+    SLUICE_VALUE_UINT = 1, /**< in `count` */
+    SLUICE_VALUE_REAL = 2, /**< in `real` */
+    SLUICE_VALUE_TEXT = 3  /**< in `text` */
+} sluice_value_type;
+
+/** A value in a pipeline text: the field of its type is read. No later version changes it. */
+typedef struct sluice_value {
+    sluice_value_type type; /**< which field is read */
+    int64_t number;         /**< an integer */
+    uint64_t count;         /**< an integer that is not negative */
+    double real;            /**< a finite number */
+    const char *text;       /**< a text, copied and not parsed; not NULL */
+} sluice_value;
+
+/**
+ * Builds a dataset from a text in which each `{}` stands for the next value, for languages without
+ * variadic functions of C:
+ *
+ *     sluice_dataset_parse_values("image_folder {} | decode | resize {}", values, 2, &dataset)
+ *
+ * @param values       (count); NULL if count is 0
+ * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
+ *
+ * Returns: as sluice_dataset_parsef(); E_INVALID also for another number of `{}` than of values.
+ * Threads: any; the environment must not change meanwhile.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_parse_values(const char *text,
+                                                             const sluice_value *values,
+                                                             size_t count,
+                                                             sluice_dataset **dataset_out);
+
+/**
+ * Adds one or more stages as a text with values, as sluice_dataset_parse_values() has them.
+ *
+ * @param values  (count); NULL if count is 0
+ *
+ * Returns: as sluice_dataset_add() and sluice_dataset_parse_values(). The error is sticky.
+ * Threads: the one that builds the dataset; the environment must not change meanwhile.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_add_values(sluice_dataset *dataset,
+                                                           const char *text,
+                                                           const sluice_value *values,
+                                                           size_t count);
+
+/**
  * Frees a dataset. Accepts NULL.
  *
  * Threads: any, once no other call and no run uses the dataset.

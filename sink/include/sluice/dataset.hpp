@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <sluice/custom.hpp>
@@ -24,6 +25,34 @@ struct argument {
 
 namespace detail
 {
+
+/** A value of a pipeline text: an integer, a floating-point number, a bool ("true" or "false"), a
+ * C string, or an object with c_str(). */
+template <typename Type> sluice_value value_of(const Type &value) noexcept
+{
+    sluice_value made = {};
+
+    if constexpr (std::is_same_v<Type, bool>) {
+        made.type = SLUICE_VALUE_TEXT;
+        made.text = value ? "true" : "false";
+    } else if constexpr (std::is_floating_point_v<Type>) {
+        made.type = SLUICE_VALUE_REAL;
+        made.real = static_cast<double>(value);
+    } else if constexpr (std::is_integral_v<Type> && std::is_unsigned_v<Type>) {
+        made.type = SLUICE_VALUE_UINT;
+        made.count = value;
+    } else if constexpr (std::is_integral_v<Type>) {
+        made.type = SLUICE_VALUE_INT;
+        made.number = value;
+    } else if constexpr (std::is_convertible_v<const Type &, const char *>) {
+        made.type = SLUICE_VALUE_TEXT;
+        made.text = value;
+    } else {
+        made.type = SLUICE_VALUE_TEXT;
+        made.text = value.c_str();
+    }
+    return made;
+}
 
 /** A type that a template does not deduce from an argument, which is converted to it. */
 template <typename Type> struct declared {
@@ -42,6 +71,20 @@ class dataset : public owner<sluice_dataset, sluice_dataset_destroy>
     [[nodiscard]] status parse(const char *pipeline) noexcept
     {
         return sluice_dataset_parse(pipeline, out());
+    }
+
+    /**
+     * sluice_dataset_parse_values(): each {} of the text stands for the next value, which is an
+     * integer, a floating-point number, a bool, a C string or an object with c_str():
+     * dataset.parse("image_folder {} | decode | resize {}", path, 224)
+     */
+    template <typename First, typename... More>
+    [[nodiscard]] status parse(const char *pipeline, const First &first,
+                               const More &...more) noexcept
+    {
+        const sluice_value values[] = {detail::value_of(first), detail::value_of(more)...};
+
+        return sluice_dataset_parse_values(pipeline, values, 1 + sizeof...(more), out());
     }
 
     /** dataset.parse("image_folder ${DIR} | decode | batch 32", {{"DIR", path}}) */
@@ -169,6 +212,16 @@ class dataset : public owner<sluice_dataset, sluice_dataset_destroy>
     [[nodiscard]] status add(const char *stages) noexcept
     {
         return sluice_dataset_add(get(), stages);
+    }
+
+    /** sluice_dataset_add_values(), with values as in parse():
+     * dataset.add("resize {} filter={}", width, name) */
+    template <typename First, typename... More>
+    [[nodiscard]] status add(const char *stages, const First &first, const More &...more) noexcept
+    {
+        const sluice_value values[] = {detail::value_of(first), detail::value_of(more)...};
+
+        return sluice_dataset_add_values(get(), stages, values, 1 + sizeof...(more));
     }
 
     /** Adds a stage by its function of the C API, with the arguments that follow the dataset:
