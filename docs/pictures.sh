@@ -109,9 +109,10 @@ page() {
     cat <<'TEXT'
 # Image operators
 
-The stages that change images, in the groups of `sluice help stages`, with their arguments, defaults and bounds. This page and its
-pictures are made by `docs/pictures.sh` from that help and `sluice show`. Where a stage is random, four passes of one sample are
-shown. What stages do together, their formulas and their order are in [Transforms of images](transforms.md).
+The stages that change images, in the groups of `sluice help stages`, with a picture of each. Their arguments, defaults, bounds and
+formulas are in [Stages](stages.md), what they do together and their order in [Transforms of images](transforms.md). This page and
+its pictures are made by `docs/pictures.sh` from the help and `sluice show`. Where a stage is random, four passes of one sample are
+shown.
 TEXT
     last=
     while IFS="$(printf '\t')" read -r heading name; do
@@ -126,7 +127,7 @@ TEXT
              END { print text }' "$tmp/$name.txt" >"$tmp/summary"
         printf '\n### %s\n\n%s\n\n![%s](operators/%s.png)\n\n' "$name" "$(cat "$tmp/summary")" "$(cat "$tmp/example")" "$name"
         # shellcheck disable=SC2016 # the page's backquotes
-        printf '`%s`\n\n```text\n%s\n```\n' "$(cat "$tmp/example")" "$(cat "$tmp/$name.txt")"
+        printf '`%s` ([arguments](stages.md#%s))\n' "$(cat "$tmp/example")" "$name"
     done <"$tmp/stages"
 }
 if [ "$mode" = page ]; then

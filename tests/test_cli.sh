@@ -84,6 +84,11 @@ check "docs/man/sluice.1 is what help --man prints (bin/sluice help --man >docs/
 for section in NAME SYNOPSIS DESCRIPTION COMMANDS STAGES 'EXIT STATUS' ENVIRONMENT EXAMPLES; do
     check "the manual has $section" out_has "^.SH $section$"
 done
+run "$sluice" help --markdown
+check "help --markdown" [ "$code" -eq 0 ]
+cp "$tmp/out" "$tmp/stages.md"
+check "docs/guide/stages.md is what help --markdown prints (bin/sluice help --markdown >docs/guide/stages.md)" \
+    same_lines "$tmp/stages.md" "$here/../docs/guide/stages.md"
 linted=""
 if command -v groff >/dev/null; then
     linted=yes

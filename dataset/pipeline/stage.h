@@ -181,6 +181,9 @@ typedef struct stage_def {
     const char *name;
     const char *summary; /* one-line help text */
     const char *gives;   /* types and shapes of input and output, for help */
+    /* Optional: formulas, units, bounds and their sources, for the help of this stage alone. Each
+     * line is a paragraph; one that begins with a blank is printed as it is. */
+    const char *details;
     stage_kind kind;
     index_kind index; /* STAGE_INDEX only */
     const stage_param *params;

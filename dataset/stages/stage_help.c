@@ -82,6 +82,24 @@ static void help_one(const stage_def *def, sli_text *text)
                       runs ? device_note(def) : "");
 }
 
+/* Appends the details of a stage, indented: paragraphs wrapped, lines with a blank first as they
+ * are. */
+static void help_details(const char *details, sli_text *text)
+{
+    while (*details != '\0') {
+        const size_t length = strcspn(details, "\n");
+        sli_text line = {0};
+
+        if (length > 0 && details[0] != ' ') {
+            sli_text_add(&line, "    %.*s", (int)length, details);
+            end_line(&line, 4, text);
+        } else {
+            sli_text_add(text, "%s%.*s\n", length > 0 ? "    " : "", (int)length, details);
+        }
+        details += length + (details[length] == '\n');
+    }
+}
+
 #define KIND(kind) (UINT32_C(1) << (kind))
 
 /* The headings under which help lists all stages, and the kinds of stages under each. */
@@ -142,7 +160,13 @@ sluice_status sluice_stage_help(const char *name, char **text_out)
                         nearest != NULL ? "; nearest is " : "", nearest != NULL ? nearest : "");
     }
     if (name != NULL) {
-        help_one(stage_find(table, name), &text);
+        const stage_def *def = stage_find(table, name);
+
+        help_one(def, &text);
+        if (def->details != NULL) {
+            sli_text_add(&text, "\n");
+            help_details(def->details, &text);
+        }
     } else {
         sli_text_add_line(&text,
                           "NAME=DEFAULT is optional; [LOW..HIGH] are the bounds of a number.");

@@ -179,7 +179,8 @@ const cli_command cli_commands[] = {
      "  --workers N|auto   threads that decode (auto: by cores and quota)\n"
      "  --json             one JSON object on stdout instead of lines\n",
      cmd_verify},
-    {"help", "help [COMMAND | stages [STAGE] | --man]", "Describes commands and stages.", NULL,
-     "  --man              all help, as the source of the manual page sluice(1)\n", cmd_help},
+    {"help", "help [COMMAND | stages [STAGE] | --man | --markdown]", "Describes commands and stages.", NULL,
+     "  --man              all help, as the source of the manual page sluice(1)\n"
+     "  --markdown         all stages, as a page of Markdown\n", cmd_help},
     {NULL, NULL, NULL, NULL, NULL, NULL},
 };

@@ -211,6 +211,51 @@ static int print_manual(void)
     return EXIT_DONE;
 }
 
+/* Prints the page of one stage; `name` ends where `length` says. */
+static bool print_stage_section(const char *name, size_t length)
+{
+    char word[64];
+    char *text = NULL;
+
+    snprintf(word, sizeof(word), "%.*s", (int)length, name);
+    if (sluice_stage_help(word, &text) != SLUICE_OK) {
+        return false;
+    }
+    printf("\n### %s\n\n```text\n%s```\n", word, text);
+    sluice_string_free(text);
+    return true;
+}
+
+/*
+ * Prints docs/guide/stages.md: a section for each heading of the list of stages, and in it the help
+ * of each stage, whose name begins a line of the list.
+ */
+static int print_markdown(void)
+{
+    char *stages = NULL;
+    bool is_complete = sluice_stage_help(NULL, &stages) == SLUICE_OK;
+
+    printf(
+        "# Stages\n\n"
+        "What pipelines are made of, as `sluice help STAGE` prints it: name, arguments with their "
+        "defaults, what it does.\n"
+        "`NAME=DEFAULT` is optional; `[LOW..HIGH]` are the bounds of a number. This page is made "
+        "by `sluice help --markdown`.\n");
+    for (char *line = is_complete ? strtok(stages, "\n") : NULL; line != NULL && is_complete;
+         line = strtok(NULL, "\n")) {
+        if (strncmp(line, "== ", 3) == 0) {
+            printf("\n## %.*s\n", (int)(strlen(line) - 6), line + 3);
+        } else if (*line >= 'a' && *line <= 'z') {
+            is_complete = print_stage_section(line, strcspn(line, " "));
+        }
+    }
+    if (!is_complete) {
+        cli_error("%s", sluice_last_error());
+    }
+    sluice_string_free(stages);
+    return is_complete ? EXIT_DONE : EXIT_RUNTIME;
+}
+
 int cmd_help(int argc, char **argv)
 {
     const cli_command *command;
@@ -221,6 +266,9 @@ int cmd_help(int argc, char **argv)
     }
     if (strcmp(argv[1], "--man") == 0) {
         return print_manual();
+    }
+    if (strcmp(argv[1], "--markdown") == 0) {
+        return print_markdown();
     }
     if (strcmp(argv[1], "stages") == 0) {
         return print_stages(argc > 2 ? argv[2] : NULL, "");

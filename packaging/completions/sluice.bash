@@ -25,7 +25,7 @@ _sluice() {
     esac
     if [ "${COMP_WORDS[1]}" = help ]; then
         if [ "$COMP_CWORD" -eq 2 ]; then
-            _sluice_match '' "$word" "$(_sluice_commands "$tool") stages --man"
+            _sluice_match '' "$word" "$(_sluice_commands "$tool") stages --man --markdown"
         fi
         _sluice_match '' "$word" "$(_sluice_stages "$tool")"
         return

@@ -75,6 +75,8 @@ const stage_def stage_random_crop = {
     .name = "random_crop",
     .summary = "Crops at a random position of the image, padded with zeros on each side.",
     .gives = "image u8 (height, width, C)",
+    .details = "The position is uniform over all at which the crop lies within the padded image. "
+               "An image that is smaller than the crop with its padding is an error.",
     .kind = STAGE_GEOMETRY,
     .draws = true,
     STAGE_PARAMS(random_crop_params),
