@@ -253,16 +253,6 @@ uint64_t sli_engine_rewind(sli_engine *engine, uint64_t released)
     return base;
 }
 
-uint64_t sli_engine_repeated(const sli_engine *engine)
-{
-    if (engine == NULL) {
-        return 0;
-    }
-    return engine->stream != NULL ? sample_stream_skipped(engine->stream)
-           : engine->kept != NULL ? kept_rows_repeated(engine->kept)
-                                  : 0;
-}
-
 void sli_engine_destroy(sli_engine *engine)
 {
     if (engine == NULL) {

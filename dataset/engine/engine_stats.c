@@ -45,8 +45,8 @@ void sli_engine_image_counts(const sli_engine *engine, sli_image_counts *counts_
     *counts_out = (sli_image_counts){{0}};
     for (uint32_t i = 0; i < engine->worker_count; i++) {
         for (uint32_t note = 0; note < SLI_IMAGE_NOTES; note++) {
-            counts_out->of[note] += atomic_load_explicit(&engine->loaders[i].image_notes[note],
-                                                         memory_order_relaxed);
+            counts_out->of[note] +=
+                atomic_load_explicit(&engine->loaders[i].image_notes[note], memory_order_relaxed);
         }
     }
 }
@@ -80,6 +80,42 @@ const sli_thread *sli_engine_thread(const sli_engine *engine, uint32_t i)
                        : readahead_thread(engine->ahead, i - workers);
 }
 
+/* ---- replays -------------------------------------------------------------------------------- */
+
+/* NULL: passes have known lengths, so none is replayed. */
+static const replay *replay_of(const sli_engine *engine)
+{
+    if (engine == NULL) {
+        return NULL;
+    }
+    return engine->stream != NULL ? sample_stream_replay(engine->stream)
+           : engine->kept != NULL ? kept_rows_replay(engine->kept)
+                                  : NULL;
+}
+
+uint64_t sli_engine_replayed(const sli_engine *engine)
+{
+    const replay *r = replay_of(engine);
+
+    return r != NULL ? replay_samples(r) : 0;
+}
+
+uint64_t sli_engine_replay_overlap(const sli_engine *engine, uint64_t start, uint64_t end)
+{
+    const replay *r = replay_of(engine);
+
+    return r != NULL ? replay_overlap(r, start, end) : 0;
+}
+
+uint64_t sli_engine_replay_ticks(const sli_engine *engine, uint64_t now)
+{
+    const replay *r = replay_of(engine);
+
+    return r != NULL ? replay_ticks(r, now) : 0;
+}
+
+/* ---- stalls --------------------------------------------------------------------------------- */
+
 /* The number of filled rows in a batch, including those of runs in progress. */
 static uint32_t rows_filled(const sli_engine *engine, uint64_t seq)
 {
@@ -106,6 +142,10 @@ void sli_engine_describe_wait(const sli_engine *engine, uint64_t seq, sli_text *
     if (!engine_batch(engine, seq, &number)) {
         sli_text_add(text, "the batch was abandoned by a rewind");
         return;
+    }
+    if (replay_of(engine) != NULL && replay_lasts(replay_of(engine))) {
+        sli_text_add(text, "batches before it are replayed: %llu samples so far; ",
+                     (unsigned long long)sli_engine_replayed(engine));
     }
     plan_locate(engine->plan, number, &span);
     sli_text_add(text, "the batch at sample %llu of pass %llu has %u of %u rows",

@@ -97,14 +97,3 @@ void kept_note_repeat(const sli_plan *plan, uint64_t done)
                   "keep were done",
             (unsigned long long)done);
 }
-
-void kept_note_repeated(const sli_plan *plan, uint64_t candidates, int64_t time_ns)
-{
-    const kept_stage stage = stage_of(plan);
-
-    sli_log(SLUICE_LOG_INFO,
-            stage == BY_PACK     ? "pack: %llu documents were read again in %.1f s"
-            : stage == BY_BUCKET ? "bucket: %llu lengths were read again in %.1f s"
-                                 : "filters were called again for %llu samples in %.1f s",
-            (unsigned long long)candidates, (double)time_ns / 1e9);
-}

@@ -15,8 +15,7 @@ typedef struct kept_pass_result {
 /* E_INVALID: the pass has fewer rows than were done in the run that is resumed, or no batch. */
 sluice_status kept_check_pass(const sli_plan *plan, const kept_pass_result *pass);
 
-/* Log at level info that work on samples before the run is repeated, and its duration. */
+/* Logs at level info that work on samples before the run is repeated. */
 void kept_note_repeat(const sli_plan *plan, uint64_t done);
-void kept_note_repeated(const sli_plan *plan, uint64_t candidates, int64_t time_ns);
 
 #endif

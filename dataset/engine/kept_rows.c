@@ -2,7 +2,6 @@
 #include "kept_rows.h"
 
 #include "alloc_int.h"
-#include "clock_int.h"
 #include "error_int.h"
 #include "kept_notes.h"
 #include "kept_turns.h"
@@ -42,7 +41,7 @@ static void begin_candidates(kept_rows *rows, kept_claim *claim)
 
     if (next == 0 && rows->done > 0) {
         kept_note_repeat(rows->plan, rows->done);
-        rows->begin_ns = sli_now_ns();
+        replay_begin(&rows->replay, rows->plan, rows->done);
     }
     claim->kind = KEPT_CANDIDATES;
     claim->first = next;
@@ -286,15 +285,14 @@ void kept_rows_done(kept_rows *rows, stream_item *item)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* Logs the duration of the repeated work on samples of an earlier run, when it is complete. */
-static void note_walk(kept_rows *rows)
+/* Counts chosen candidates in the replay, and ends it when it is complete. */
+static void count_replayed(kept_rows *rows, uint64_t candidates)
 {
-    if (rows->begin_ns != 0) {
-        atomic_store_explicit(&rows->repeated, rows->chosen, memory_order_relaxed);
-    }
-    if (rows->begin_ns != 0 && rows->turn >= rows->done) {
-        kept_note_repeated(rows->plan, rows->chosen, sli_now_ns() - rows->begin_ns);
-        rows->begin_ns = 0;
+    if (replay_is_open(&rows->replay)) {
+        replay_add(&rows->replay, candidates);
+        if (rows->turn >= rows->done) {
+            replay_end(&rows->replay, rows->ended + 1);
+        }
     }
 }
 
@@ -328,7 +326,7 @@ static bool call_choose(kept_rows *rows, kept_call *arg)
         return true;
     }
     rows->chosen += claim->count;
-    note_walk(rows);
+    count_replayed(rows, claim->count);
     if (claim->ends_pass) {
         kept_end_pass(rows, choice);
     }
@@ -417,9 +415,9 @@ void kept_rows_again(kept_rows *rows, uint64_t seq)
 
 /* ---- lifetime and rewinds -------------------------------------------------------------------- */
 
-uint64_t kept_rows_repeated(const kept_rows *rows)
+const replay *kept_rows_replay(const kept_rows *rows)
 {
-    return atomic_load_explicit(&rows->repeated, memory_order_relaxed);
+    return &rows->replay;
 }
 
 const _Atomic uint64_t *kept_rows_next(const kept_rows *rows)
@@ -471,7 +469,7 @@ void kept_rows_rewind(kept_rows *rows, uint64_t base, uint64_t limit)
         rows->turn = 0;
         rows->done = rows->plan->begin.done;
         rows->pass_row = base * rows->plan->batch_size;
-        rows->begin_ns = 0;
+        replay_abandon(&rows->replay);
         rows->error.status = SLUICE_OK;
         kept_abandon_window(rows);
         if (rows->buckets != NULL) {

@@ -31,6 +31,7 @@
 #include "error_int.h"
 #include "kept_buckets.h"
 #include "plan.h"
+#include "replay.h"
 
 /* Limits on the candidates of a claim, and on the rows of a KEPT_ROWS claim. */
 enum { KEPT_MOST = 64, KEPT_ROWS_MOST = 8 };
@@ -115,9 +116,8 @@ void kept_rows_destroy(kept_rows *rows);
  */
 void kept_rows_stop(kept_rows *rows);
 
-/* Number of candidates so far whose work was repeated, since they are before the run. Callable from
- * any thread. */
-uint64_t kept_rows_repeated(const kept_rows *rows);
+/* The replay of candidates that are before the run. */
+const replay *kept_rows_replay(const kept_rows *rows);
 
 /* Points to the number of the next candidate to take; readahead polls it. */
 const _Atomic uint64_t *kept_rows_next(const kept_rows *rows);

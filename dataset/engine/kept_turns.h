@@ -10,17 +10,17 @@
 
 #include "event_int.h"
 #include "kept_rows.h"
+#include "replay.h"
 #include "stream_passes.h"
 
 struct kept_rows {
     const sli_plan *plan;
     uint64_t batches;
-    uint64_t candidates;       /* candidates per pass; unused with a stream */
-    uint64_t most_passes;      /* limit on the passes of the run; 0: unlimited */
-    _Atomic uint64_t next;     /* the next candidate; written under the lock */
-    _Atomic uint64_t repeated; /* candidates before the run that were chosen; likewise */
-    sli_event changed;         /* signals a change of the fields below */
-    pthread_mutex_t lock;      /* guards the fields below */
+    uint64_t candidates;   /* candidates per pass; unused with a stream */
+    uint64_t most_passes;  /* limit on the passes of the run; 0: unlimited */
+    _Atomic uint64_t next; /* the next candidate; written under the lock */
+    sli_event changed;     /* signals a change of the fields below */
+    pthread_mutex_t lock;  /* guards the fields below */
     stream_passes
         *stream;          /* NULL: the source is not a stream; else used by the worker that reads */
     bool reading;         /* a worker reads candidates */
@@ -56,8 +56,7 @@ struct kept_rows {
     bool stopped;
     bool over; /* KEPT_END or KEPT_FAILED was returned */
     sli_error error;
-    int64_t begin_ns; /* when the repeated filter calls for samples of an earlier run began; 0: not
-                         in progress */
+    replay replay; /* of candidates of an earlier run */
 };
 
 /* True if all rows up to the last batch, or up to the limit, are assigned. */

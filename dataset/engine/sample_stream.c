@@ -4,7 +4,6 @@
 #include <pthread.h>
 
 #include "alloc_int.h"
-#include "clock_int.h"
 #include "event_int.h"
 #include "log_int.h"
 #include "stream_passes.h"
@@ -17,21 +16,20 @@ struct sample_stream {
     sli_event changed;         /* notified when stopped or dropping changes */
     pthread_mutex_t lock;      /* guards the fields below */
     stream_passes passes;
-    uint64_t done; /* samples of the pass before the run: of the current one, or the next */
-    _Atomic uint64_t skipped; /* samples skipped since skip_ns; any thread reads it */
-    int64_t skip_ns;          /* when skipping began; 0: nothing is skipped */
-    uint64_t row;             /* next row to claim, counted through all batches */
-    uint64_t base;            /* batches up to this one are abandoned */
-    uint64_t limit;           /* no row of a later batch is claimed until a rewind */
-    bool rewound;             /* the batch after base must restart the plan */
+    uint64_t done;    /* samples of the pass before the run: of the current one, or the next */
+    replay replay;    /* of the samples that are skipped */
+    uint64_t row;     /* next row to claim, counted through all batches */
+    uint64_t base;    /* batches up to this one are abandoned */
+    uint64_t limit;   /* no row of a later batch is claimed until a rewind */
+    bool rewound;     /* the batch after base must restart the plan */
     stream_kind rest; /* kind of the batch's remaining rows; STREAM_SAMPLE: not determined yet */
     bool failed;
     bool over;
 };
 
-uint64_t sample_stream_skipped(const sample_stream *stream)
+const replay *sample_stream_replay(const sample_stream *stream)
 {
-    return atomic_load_explicit(&stream->skipped, memory_order_relaxed);
+    return &stream->replay;
 }
 
 /* ---- passes -------------------------------------------------------------------------------- */
@@ -78,15 +76,14 @@ static sluice_status skip_done(sample_stream *stream)
 {
     sluice_status st = SLUICE_OK;
 
-    if (stream->done > 0 && stream->skip_ns == 0) {
-        stream->skip_ns = sli_now_ns();
-        atomic_store_explicit(&stream->skipped, 0, memory_order_relaxed);
+    if (stream->done > 0 && !replay_is_open(&stream->replay)) {
+        replay_begin(&stream->replay, stream->plan, stream->done);
         sli_log(SLUICE_LOG_INFO, "the stream is read from its beginning: %llu samples are skipped",
                 (unsigned long long)stream->done);
     }
     while (st == SLUICE_OK && stream->passes.taken < stream->done) {
         st = stream_passes_skip(&stream->passes);
-        atomic_fetch_add_explicit(&stream->skipped, st == SLUICE_OK, memory_order_relaxed);
+        replay_add(&stream->replay, st == SLUICE_OK);
     }
     if (st == SLUICE_END_OF_DATA) {
         st = end_pass(stream); /* done is now that of the next pass */
@@ -94,11 +91,8 @@ static sluice_status skip_done(sample_stream *stream)
             return st;
         }
     }
-    if (st == SLUICE_OK && stream->skip_ns != 0) {
-        sli_log(SLUICE_LOG_INFO, "the stream: %llu samples were skipped in %.1f s",
-                (unsigned long long)sample_stream_skipped(stream),
-                (double)(sli_now_ns() - stream->skip_ns) / 1e9);
-        stream->skip_ns = 0;
+    if (st == SLUICE_OK && replay_is_open(&stream->replay)) {
+        replay_end(&stream->replay, stream_passes_seen(&stream->passes));
     }
     return st;
 }
@@ -200,6 +194,7 @@ static void fill_claim(sample_stream *stream, stream_item *item, stream_claim *c
     }
     if (stream->rewound) {
         stream_passes_restart(&stream->passes);
+        replay_abandon(&stream->replay);
         stream->done = stream->plan->begin.done;
         stream->rewound = false;
     }

@@ -8,7 +8,7 @@
 #ifndef SLUICE_SAMPLE_STREAM_H
 #define SLUICE_SAMPLE_STREAM_H
 
-#include "plan.h"
+#include "replay.h"
 
 typedef enum stream_kind {
     STREAM_SAMPLE,   /* the row has a sample */
@@ -72,8 +72,7 @@ bool sample_stream_drops(const sample_stream *stream, uint64_t seq);
 /* Reuses the number of a dropped batch for the next batch, and lets takes continue. */
 void sample_stream_again(sample_stream *stream, uint64_t seq);
 
-/* Number of samples that were skipped so far, since they are before the run. Callable from any
- * thread. */
-uint64_t sample_stream_skipped(const sample_stream *stream);
+/* The replay of the samples that are skipped, since they are before the run. */
+const replay *sample_stream_replay(const sample_stream *stream);
 
 #endif

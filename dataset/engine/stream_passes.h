@@ -39,6 +39,12 @@ static inline bool stream_passes_is_open(const stream_passes *passes)
     return stream_order_in_pass(passes->order);
 }
 
+/* The number of passes of the run that have begun. */
+static inline uint64_t stream_passes_seen(const stream_passes *passes)
+{
+    return passes->ended + stream_passes_is_open(passes);
+}
+
 /*
  * Moves the next sample of the pass into the item, and charges it to the budget of large samples,
  * for which it may wait. END_OF_DATA: the pass has no more; call stream_passes_end(). CLOSED: a

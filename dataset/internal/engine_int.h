@@ -67,10 +67,20 @@ void sli_engine_pause(sli_engine *engine, bool paused);
  */
 uint64_t sli_engine_rewind(sli_engine *engine, uint64_t released);
 
-/* Number of samples before the run that workers have read so far to find its first one, if passes
- * have unknown lengths; it grows until they have. NULL: 0. Callable from any
- * thread. */
-uint64_t sli_engine_repeated(const sli_engine *engine);
+/*
+ * A replay: if passes have unknown lengths, workers process the samples before the run again to
+ * find its first one. All three are callable from any thread, and accept NULL: no replay.
+ */
+
+/* Number of samples replayed so far, of all ranks; it grows while a replay makes progress. */
+uint64_t sli_engine_replayed(const sli_engine *engine);
+
+/* Ticks of the interval [start, end] in which workers replayed. Consumers do not count them as
+ * waits for data. */
+uint64_t sli_engine_replay_overlap(const sli_engine *engine, uint64_t start, uint64_t end);
+
+/* Ticks in which workers replayed, up to `now`. */
+uint64_t sli_engine_replay_ticks(const sli_engine *engine, uint64_t now);
 
 /* Frees a stopped engine. Accepts NULL. */
 void sli_engine_destroy(sli_engine *engine);

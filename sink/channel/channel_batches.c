@@ -115,24 +115,39 @@ static const char *describe_wait(const sluice_channel *channel, uint64_t seq, in
     return text->failed || text->data == NULL ? "no batch" : text->data;
 }
 
-/* wait_polling_device(), with a warning after config.stall_warning_ms. */
+/* wait_polling_device(), with a warning after config.stall_warning_ms without progress: neither the
+ * batch arrives nor a replay goes on, which logs itself. */
 static sluice_status wait_warning(sluice_channel *channel, uint64_t seq, int64_t timeout_ns)
 {
     const int64_t quiet_ns = channel->stall_warning_ns;
-    const bool warns = timeout_ns < 0 || timeout_ns > quiet_ns;
-    sluice_status st = wait_polling_device(channel, seq, warns ? quiet_ns : timeout_ns);
+    sli_engine *engine = channel->data.engine;
+    int64_t waited_ns = 0;
+    bool warned = false;
+    sluice_status st;
 
-    if (st == SLUICE_TIMEOUT && warns) {
-        sli_text text = {0};
+    do {
+        const bool forever = timeout_ns < 0;
+        const bool waits_quiet = !warned && (forever || timeout_ns - waited_ns > quiet_ns);
+        const int64_t left_ns = forever ? -1 : timeout_ns - waited_ns;
+        const uint64_t replayed = sli_engine_replayed(engine);
 
-        sli_log(SLUICE_LOG_WARN, "%s", describe_wait(channel, seq, quiet_ns, &text));
-        sli_text_free(&text);
-        st = wait_polling_device(channel, seq, timeout_ns < 0 ? -1 : timeout_ns - quiet_ns);
-    }
+        st = wait_polling_device(channel, seq, waits_quiet ? quiet_ns : left_ns);
+        if (st != SLUICE_TIMEOUT || !waits_quiet) {
+            break;
+        }
+        waited_ns += quiet_ns;
+        if (sli_engine_replayed(engine) == replayed) {
+            sli_text text = {0};
+
+            warned = true;
+            sli_log(SLUICE_LOG_WARN, "%s", describe_wait(channel, seq, waited_ns, &text));
+            sli_text_free(&text);
+        }
+    } while (true);
     return st;
 }
 
-/* Waits for a late batch, and adds the wait to the counters. */
+/* Waits for a late batch, and adds the wait to the counters, without the time of a replay. */
 static sluice_status wait_late(sluice_channel *channel, uint64_t seq, int64_t timeout_ms)
 {
     const bool forever = timeout_ms < 0 || timeout_ms > LONGEST_WAIT_MS;
@@ -140,11 +155,17 @@ static sluice_status wait_late(sluice_channel *channel, uint64_t seq, int64_t ti
     const int64_t start_ns = sli_now_ns();
     const uint64_t start = sli_ticks();
     const sluice_status st = wait_warning(channel, seq, timeout_ns);
-    const uint64_t waited = sli_ticks() - start;
+    const uint64_t end = sli_ticks();
+    const uint64_t waited = end - start;
+    const uint64_t data =
+        waited - sli_engine_replay_overlap(channel->data.engine, start, end); /* ticks */
 
-    sli_counter_add(&feed_counters(&channel->data, FEED_GET_NEXT)->wait_input_ticks, waited);
+    sli_counter_add(&feed_counters(&channel->data, FEED_GET_NEXT)->wait_input_ticks, data);
     channel->waited_ticks = waited;
-    sli_counter_add(&channel->wait_ns, (uint64_t)(sli_now_ns() - start_ns));
+    if (data > 0) {
+        sli_counter_add(&channel->wait_ns, (uint64_t)((double)(sli_now_ns() - start_ns) *
+                                                      (double)data / (double)waited));
+    }
     if (st == SLUICE_TIMEOUT && timeout_ms > 0) {
         sli_text text = {0};
 

@@ -106,7 +106,8 @@ static bool wait_for_batch(host_program *p)
 {
     const int64_t spin_ns = p->feed->config.device->caps.spin_ns;
     const bool spins = spin_ns >= 0;
-    uint64_t start = sli_ticks();
+    const uint64_t start = sli_ticks();
+    uint64_t end;
     sluice_status st;
 
     if (!p->host_waits) {
@@ -117,7 +118,9 @@ static bool wait_for_batch(host_program *p)
         st = sli_queue_wait(p->feed->queue, p->seq, spins ? spin_ns : WAIT_SLICE_NS, spins);
     } while (st == SLUICE_TIMEOUT && !spins && outcome_poll(p->outcome));
     atomic_store_explicit(&p->waits_for_data, false, memory_order_relaxed);
-    sli_counter_add(&p->get_next_counters->wait_input_ticks, sli_ticks() - start);
+    end = sli_ticks();
+    sli_counter_add(&p->get_next_counters->wait_input_ticks,
+                    end - start - sli_engine_replay_overlap(p->feed->engine, start, end));
     switch (st) {
     case SLUICE_OK:
         return true;

@@ -2,8 +2,10 @@
 /*
  * The verdict of a report: which stage limits the run.
  *
- * If the rank is in agree for RANKS_SHARE of the time or more, and at least as long as its steps
- * wait for data, other ranks are the limit: `ranks`.
+ * If a replay takes REPLAY_SHARE of the time or more, the rest is too short for a verdict.
+ *
+ * Otherwise, if the rank is in agree for RANKS_SHARE of the time or more, and at least as long as
+ * its steps wait for data, other ranks are the limit: `ranks`.
  *
  * If steps wait for data less than FED_SHARE of the time, the step is the bottleneck, or the device
  * maps if they take longer. It is also
@@ -26,6 +28,7 @@ static const double BUSY_SHARE = 0.8;
 static const double IDLE_SHARE = 0.5; /* workers busy for a smaller share are mostly idle */
 
 static const double RANKS_SHARE = 0.1;
+static const double REPLAY_SHARE = 0.5;
 
 static void blame_ranks(sluice_report *report)
 {
@@ -145,8 +148,12 @@ void report_find_bottleneck(sluice_report *report)
     if (report->stats.steps == 0 || report->stats.seconds <= 0) {
         return;
     }
-    if (report_agree_share(report) >= RANKS_SHARE &&
-        report_agree_share(report) >= report->stats.data_wait_share) {
+    if (report->replay_seconds >= REPLAY_SHARE * report->stats.seconds) {
+        sli_print(report->bottleneck_why, sizeof(report->bottleneck_why),
+                  "the replay takes %.0f %% of the time; a longer run shows what limits the steps",
+                  100 * report->replay_seconds / report->stats.seconds);
+    } else if (report_agree_share(report) >= RANKS_SHARE &&
+               report_agree_share(report) >= report->stats.data_wait_share) {
         blame_ranks(report);
     } else if (step_is_busiest(report)) {
         blame_step(report);

@@ -38,6 +38,12 @@ static void collect_stages(const report_run *run, sluice_report *report)
             report->wait_ns = get_next->wait_input_ns;
         }
     }
+    if (ticks > 0) {
+        const uint64_t replay = sli_engine_replay_ticks(feed->engine, profile->stop_ticks);
+
+        report->replayed = sli_engine_replayed(feed->engine);
+        report->replay_seconds = (double)replay * report->stats.seconds / (double)ticks;
+    }
     report->stats.data_wait_share =
         report->stats.seconds > 0 ? report->wait_ns / 1e9 / report->stats.seconds : 0;
 }

@@ -57,6 +57,8 @@ struct sluice_report {
     uint64_t ahead_bytes;
     sli_index_counts indexes;
     sli_image_counts images;
+    uint64_t replayed; /* samples that workers processed again to find the run's first one */
+    double replay_seconds;
     bool has_cache;
     sli_cache_counts cache; /* valid if has_cache */
     uint64_t bytes_h2d;

@@ -72,6 +72,8 @@ static void add_totals(const sluice_report *report, sli_text *text)
     add_number(text, "validation_seconds", stats->validation_seconds);
     add_count(text, "validation_bad_samples", stats->validation_bad_samples);
     add_number(text, "data_wait_share", stats->data_wait_share);
+    add_count(text, "replayed_samples", report->replayed);
+    add_number(text, "replay_seconds", report->replay_seconds);
     if (report->has_digest) {
         sli_text_add(text, ",\"digest\":\"%016" PRIx64 "\"", stats->digest);
     } else {

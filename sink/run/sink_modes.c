@@ -57,7 +57,7 @@ static sluice_status wait_for_device(train_run *run)
 
 /*
  * Adds the idle time of the device to the counts: the host waited for batch `seq` from `start`
- * until now, and the device was idle from the end of its last batch.
+ * until now, and the device was idle from the end of its last batch. A replay is no wait for data.
  */
 static void count_idle(train_run *run, uint64_t seq, uint64_t start)
 {
@@ -67,7 +67,8 @@ static void count_idle(train_run *run, uint64_t seq, uint64_t start)
     const uint64_t since = ended > start ? ended : start;
 
     if (progress.batches_done + 1 == seq && since < now) {
-        run->counts.host_wait_ticks += now - since;
+        run->counts.host_wait_ticks +=
+            now - since - sli_engine_replay_overlap(run->feed.engine, since, now);
     }
 }
 

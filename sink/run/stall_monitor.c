@@ -75,7 +75,7 @@ static sluice_status watch_for_stalls(train_run *run, int64_t now)
 {
     const sluice_train_config *config = &run->config;
     const uint64_t progress =
-        program_progress_of(run->program).batches_done + sli_engine_repeated(run->feed.engine);
+        program_progress_of(run->program).batches_done + sli_engine_replayed(run->feed.engine);
     const bool starved = is_starved(run); /* read once: right after a yield it is briefly false */
     int64_t still_ms;
     bool too_long;

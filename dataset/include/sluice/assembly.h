@@ -62,7 +62,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_pack(sluice_dataset *dataset, co
  * Every rank reads the lengths of all samples. If the length is a plain column of the source, and
  * filters read only such columns, a sample is loaded only for its row. Else every sample is loaded
  * for its length, and a second time for its row. A resumed run reads the lengths from the beginning
- * of the pass again, logs at level info how long that took, and must have the same batch size and
+ * of the pass again, logs how long that took, and must have the same batch size and
  * number of ranks. A sample whose length cannot be read ends the run with error policy fail, even
  * if it would be dropped at the end of the pass; else it enters the first bucket, and is listed in
  * the report. With error policy replace the next sample of its bucket replaces a bad sample.

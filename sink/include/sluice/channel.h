@@ -320,7 +320,8 @@ typedef struct sluice_channel_stats {
     uint64_t ready;      /**< batches that get_next would return without a wait */
     uint64_t replaced;   /**< bad samples that were replaced by another one */
     uint64_t zeroed;     /**< rows of zeros in place of bad samples */
-    double wait_seconds; /**< time that get_next has waited, excluding a call in progress */
+    double wait_seconds; /**< time that get_next has waited for data, excluding a call in progress
+                              and the replay of passes of unknown length */
 } sluice_channel_stats;
 
 /** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */

@@ -32,7 +32,8 @@ typedef struct sluice_report_stats {
     uint64_t slot_bytes;    /**< device memory of batches */
     uint64_t digest;        /**< digest of all steps, in order; 0 unless config.digest */
     double seconds;         /**< duration of the run, without opening */
-    double data_wait_share; /**< share of `seconds` in which steps waited for data */
+    double data_wait_share; /**< share of `seconds` in which steps waited for data, excluding the
+                                 replay of passes of unknown length */
     uint64_t nan_steps; /**< steps with an output that was not finite; 0 with nan_guard ignore */
     uint64_t first_nan_step;         /**< the first of nan_steps; UINT64_MAX: none */
     uint64_t first_step;             /**< first step of this run */
