@@ -10,6 +10,7 @@ sluice=$build/bin/sluice
 
 cd "$tmp" || exit 1 # batch.png is written to
 out_empty() { [ ! -s "$tmp/out" ]; }
+out_lacks() { ! out_has "$1"; }
 absent() { [ ! -e "$1" ]; }
 # only FOLDER NAME...: it holds these and nothing else, temporary files neither.
 only() {
@@ -38,6 +39,9 @@ def load(folder, column):
     return header["shape"], list(struct.unpack(f"={count}{code}", data[start:]))
 def f32(x):
     return struct.unpack("=f", struct.pack("=f", x))[0]
+def caption(folder, n, lines): # the pixels of the first letter below tile n
+    (_, _, width, _), v = load(folder, "image")
+    return ["".join(".#"[v[((4 + n // 3 * 90 + y) * width + 4 + n % 3 * 100 + x) * 3] > 128] for x in range(5)) for y in lines]
 def is_sheet(folder):
     (_, _, width, _), v = load(folder, "image")
     def at(n, x, y):
@@ -129,6 +133,18 @@ for n in range(6):
     echo broken >"$tmp/set/a/9.ppm"
     expect "--on-error zero" 0 show "$pictures | resize 2,3 | batch 7" --npy "$tmp/zero" --on-error zero
     check "... has the column mask" values 'load(f[0], "mask") == ((7,), [1, 1, 1, 1, 0, 1, 1])' "$tmp/zero"
+    check "... counts bad samples" out_has '^bad samples: 0 replaced, 1 zeroed; the first:$'
+    check "... names them" out_has '^  decode: .*9.ppm: '
+    check "... and the rows" out_has '^zeroed rows, from 0: 4$'
+    run "$sluice" bench "$pictures | resize 2,3 | batch 7" --steps 1 --on-error zero
+    check "... with the words of bench" out_has '^bad samples: 0 replaced, 1 zeroed; the first:$'
+    expect "--on-error replace" 0 show "$pictures | resize 2,3 | batch 7" --npy "$tmp/replace" --on-error replace
+    check "... counts bad samples" out_has '^bad samples: 1 replaced, 0 zeroed; the first:$'
+    check "... names them" out_has '^  decode: .*9.ppm: '
+    expect "many bad samples" 0 show "$pictures | resize 2,3 | batch 7" --npy "$tmp/zero25" --on-error zero --steps 25
+    check "... their first rows" out_has '^zeroed rows, from 0: 4 11 .* 137 \.\.\.$'
+    expect "the rows before the bad one" 0 show "$pictures | resize 2,3 | batch 4" --npy "$tmp/good" --on-error zero
+    check "... none is bad" out_lacks 'bad samples'
     expect "--on-error fail" 1 show "$pictures | resize 2,3 | batch 7" --npy "$tmp/fail"
     check "... names the file" err_has '9.ppm'
     check "... and leaves no folder" absent "$tmp/fail"
@@ -153,6 +169,10 @@ if ! "$sluice" --version | grep -q 'png on'; then
 elif [ -z "$python" ]; then
     skip "contact sheets" "no python3"
 else
+    expect "a sheet with a bad sample" 0 show "$pictures | batch 7" --on-error zero -o "$tmp/sheet.png"
+    check "... is a PNG file" decoded "$tmp/sheet.png"
+    check "... with the caption zeroed" values \
+        'caption(f[0], 4, range(68, 75)) == "..... ..... ##### ...#. ..#.. .#... #####".split()' "$tmp/decoded"
     rm "$tmp/set/a/9.ppm"
     # Image n is 96 x 64 pixels in column n % 3 and line n / 3; below it is its label, 0 or 1.
     for stages in 'take 6' 'to_chw' 'normalize imagenet | to_chw' 'normalize mean=100 std=50 range=255 dtype=f16' \

@@ -12,7 +12,7 @@
 #include "png_writer.h"
 #include "show_columns.h"
 
-enum { POLL_MS = 100 };
+enum { POLL_MS = 100, SHOWN_ROWS = 20 };
 
 typedef struct show {
     cli_source source;
@@ -30,7 +30,10 @@ typedef struct show {
     bool wants_sheet; /* -o */
     sluice_channel_config config;
     sluice_channel_info info;
-    uint64_t padding; /* rows without a sample so far */
+    uint64_t padding;                 /* rows without a sample so far */
+    uint64_t rows;                    /* rows so far */
+    uint64_t zeroed_rows[SHOWN_ROWS]; /* the first rows of bad samples with --on-error zero */
+    uint32_t zeroed_count;            /* of these */
     npy_folder folder;
     contact_sheet tiles;
     column_range ranges[SLUICE_MAX_COLUMNS];
@@ -213,8 +216,21 @@ static sluice_status select_sample(uint64_t sample, sluice_dataset **dataset)
 
 /* ---- the batches ----------------------------------------------------------------------------- */
 
+static void find_zeroed(show *s, const sluice_batch *batch)
+{
+    for (uint32_t row = 0; row < batch->valid_rows && s->zeroed_count < SHOWN_ROWS; row++) {
+        if (show_is_zeroed(batch, row)) {
+            s->zeroed_rows[s->zeroed_count++] = s->rows + row;
+        }
+    }
+}
+
 static bool take_batch(show *s, const sluice_batch *batch)
 {
+    if (s->config.on_error == SLUICE_ON_ERROR_ZERO) {
+        find_zeroed(s, batch);
+    }
+    s->rows += batch->rows;
     s->padding += batch->rows - batch->valid_rows;
     for (uint32_t i = 0; i < batch->input_count; i++) {
         show_range_add(&s->ranges[i], &batch->inputs[i], batch->valid_rows);
@@ -250,8 +266,61 @@ static bool create_outputs(show *s)
     const uint64_t rows = s->steps * s->info.batch_size;
 
     s->sheet = s->tiles.image_count > 0 ? s->sheet : NULL;
+    s->tiles.has_zeroed = s->config.on_error == SLUICE_ON_ERROR_ZERO;
     return (s->sheet == NULL || contact_sheet_create(&s->tiles, &s->info, rows, s->has_sample)) &&
            (s->npy == NULL || npy_folder_create(&s->folder, s->npy, &s->info, rows));
+}
+
+/* Prints the lines of a report about bad samples, "bad samples: ..." and those indented below. */
+static void print_report_lines(const char *text)
+{
+    static const char title[] = "bad samples: ";
+    const char *line =
+        strncmp(text, title, strlen(title)) == 0 ? text : strstr(text, "\nbad samples: ");
+    const char *end;
+
+    if (line == NULL) {
+        return;
+    }
+    line += *line == '\n';
+    do {
+        end = strchr(line, '\n');
+        end = end != NULL ? end + 1 : line + strlen(line);
+        fwrite(line, 1, (size_t)(end - line), stdout);
+        line = end;
+    } while (strncmp(line, "  ", 2) == 0);
+}
+
+/* Prints how many samples were bad, the first of them, and the rows that are zero for them; false
+ * after printing an error. */
+static bool print_bad_samples(const show *s, sluice_channel *channel)
+{
+    sluice_channel_stats stats;
+    sluice_report *report = NULL;
+    char *text = NULL;
+    sluice_status st;
+
+    sluice_channel_stats_init(&stats);
+    st = sluice_channel_stats_get(channel, &stats);
+    if (st == SLUICE_OK && stats.replaced + stats.zeroed == 0) {
+        return true;
+    }
+    st = st == SLUICE_OK ? sluice_channel_report(channel, &report) : st;
+    st = st == SLUICE_OK ? sluice_report_text(report, &text) : st;
+    sluice_report_destroy(report);
+    if (st != SLUICE_OK) {
+        cli_error("%s", sluice_last_error());
+        return false;
+    }
+    print_report_lines(text);
+    sluice_string_free(text);
+    for (uint32_t i = 0; i < s->zeroed_count; i++) {
+        printf("%s%" PRIu64, i == 0 ? "zeroed rows, from 0: " : " ", s->zeroed_rows[i]);
+    }
+    if (s->zeroed_count > 0) {
+        printf("%s\n", stats.zeroed > s->zeroed_count ? " ..." : "");
+    }
+    return true;
 }
 
 static void print_result(const show *s)
@@ -276,6 +345,9 @@ static bool take_batches(show *s, sluice_channel *channel)
         return false;
     }
     print_result(s);
+    if (!print_bad_samples(s, channel)) {
+        return false;
+    }
     return s->sheet == NULL || contact_sheet_write(&s->tiles, s->sheet);
 }
 

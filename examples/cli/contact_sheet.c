@@ -289,7 +289,11 @@ static void add_tile(contact_sheet *sheet, const sluice_batch *batch, uint32_t r
     for (uint32_t i = 0; i < sheet->mark_count; i++) {
         tile_mark(&place, batch, &sheet->marks[i], row);
     }
-    write_label(sheet, batch, row, text);
+    if (sheet->has_zeroed && show_is_zeroed(batch, row)) {
+        snprintf(text, sizeof(text), "zeroed");
+    } else {
+        write_label(sheet, batch, row, text);
+    }
     draw_text(sheet, text, left, below);
     write_sample(sheet, batch->samples[row], batch->pass, text);
     draw_text(sheet, text, left, below + LINE_HEIGHT);

@@ -24,6 +24,7 @@ typedef struct sheet_image {
 typedef struct contact_sheet {
     sluice_dataset *dataset; /* borrowed, for names */
     bool has_passes;         /* captions have the pass instead of the file */
+    bool has_zeroed;         /* a row may be zero for a bad sample: show_is_zeroed() */
     uint32_t image_count;
     sheet_image images[SLUICE_MAX_COLUMNS]; /* side by side; all have the size of the first one */
     uint32_t mark_count;

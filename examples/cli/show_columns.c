@@ -15,6 +15,13 @@ bool show_is_integer(sluice_dtype dtype)
     return dtype != SLUICE_F32 && dtype != SLUICE_F16 && dtype != SLUICE_BF16;
 }
 
+bool show_is_zeroed(const sluice_batch *batch, uint32_t row)
+{
+    const sluice_tensor *mask = &batch->inputs[batch->input_count - 1];
+
+    return ((const uint8_t *)mask->data)[row] == 0;
+}
+
 int64_t show_integer(sluice_dtype dtype, const void *data, size_t i)
 {
     switch (dtype) {

@@ -32,6 +32,10 @@ typedef struct column_range {
 /* Adds the first `rows` rows of a tensor. */
 void show_range_add(column_range *range, const sluice_tensor *tensor, uint32_t rows);
 
+/* True if the error policy `zero` has zeroed a valid row. Only for a channel with that policy,
+ * whose last column marks such rows, and without device maps. */
+bool show_is_zeroed(const sluice_batch *batch, uint32_t row);
+
 /*
  * Prints a line for each column on stdout; `rows` is the first dimension of each column. Then
  * prints the first values: of a scalar column for the first rows, of a sequence or a small matrix
