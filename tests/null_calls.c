@@ -95,7 +95,7 @@ static sluice_dataset *own_source(void)
     source.count = 4;
     source.read = read_sample;
     must(sluice_dataset_source(&source, &dataset));
-    must(sluice_dataset_batch(dataset, 1, true));
+    must(sluice_dataset_add(dataset, "batch 1 drop_remainder=true"));
     return dataset;
 }
 

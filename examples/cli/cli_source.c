@@ -67,7 +67,7 @@ sluice_status cli_open_source(const char *command, const cli_source *source,
                            command, source->args.names[0], source->word, source->args.names[0]);
     }
     if (is_folder(source->word)) {
-        return sluice_dataset_image_folder(source->word, NULL, dataset_out);
+        return sluice_dataset_parsef(dataset_out, "image_folder %s", source->word);
     }
     st = cli_open_pipeline(source, dataset_out);
     return st == SLUICE_E_INVALID && source->word != NULL && is_one_word(source->word) &&

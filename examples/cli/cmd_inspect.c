@@ -88,9 +88,8 @@ static bool has_shards(const char *folder)
  */
 static sluice_status open_shards(const char *path, sluice_dataset **dataset_out)
 {
-    sluice_webdataset_config config;
     sluice_column_spec spec;
-    sluice_status st = sluice_dataset_webdataset(path, NULL, dataset_out);
+    sluice_status st = sluice_dataset_parsef(dataset_out, "webdataset %s", path);
 
     if (st == SLUICE_OK) {
         st = sluice_dataset_column_spec(*dataset_out, "label", &spec);
@@ -100,9 +99,7 @@ static sluice_status open_shards(const char *path, sluice_dataset **dataset_out)
     }
     sluice_dataset_destroy(*dataset_out);
     *dataset_out = NULL;
-    sluice_webdataset_config_init(&config);
-    config.label = "none";
-    st = sluice_dataset_webdataset(path, &config, dataset_out);
+    st = sluice_dataset_parsef(dataset_out, "webdataset %s label=none", path);
     if (st == SLUICE_OK) {
         st = sluice_dataset_column_spec(*dataset_out, "image", &spec);
     }
@@ -127,13 +124,13 @@ static sluice_status open_data(const inspect *c, sluice_dataset **dataset_out)
                                 : cli_open_source("inspect", &c->source, dataset_out);
     }
     if (ends_in(path, ".tsv") || ends_in(path, ".csv")) {
-        return sluice_dataset_image_list(path, NULL, dataset_out);
+        return sluice_dataset_parsef(dataset_out, "image_list %s", path);
     }
     if (ends_in(path, ".json")) {
-        return sluice_dataset_coco(path, NULL, dataset_out);
+        return sluice_dataset_parsef(dataset_out, "coco %s", path);
     }
     if (ends_in(path, ".npy")) {
-        return sluice_dataset_npy(path, NULL, dataset_out);
+        return sluice_dataset_parsef(dataset_out, "npy %s", path);
     }
     return ends_in(path, ".tar") ? open_shards(path, dataset_out)
                                  : cli_open_source("inspect", &c->source, dataset_out);

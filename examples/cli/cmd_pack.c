@@ -142,7 +142,7 @@ static sluice_status open_source(const pack *p, sluice_dataset **dataset_out)
     sluice_status st = cli_open_source("pack", &p->source, dataset_out);
 
     if (st == SLUICE_OK && p->shuffle) {
-        st = sluice_dataset_shuffle(*dataset_out, p->seed, 0);
+        st = sluice_dataset_addf(*dataset_out, "shuffle seed=%llu", (unsigned long long)p->seed);
         if (st != SLUICE_OK) {
             sluice_dataset_destroy(*dataset_out);
             *dataset_out = NULL;

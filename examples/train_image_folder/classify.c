@@ -96,7 +96,7 @@ static sluice_status read_pixels(const char *picture, uint32_t size, float *imag
     if (st != SLUICE_OK) {
         return st;
     }
-    st = sluice_dataset_image_folder(linked.dir, NULL, &set);
+    st = sluice_dataset_parsef(&set, "image_folder %s", linked.dir);
     if (st == SLUICE_OK) {
         picture_stages_add(set, &form, false);
         st = sluice_dataset_get(set, 0, 0, 0, columns, NULL); /* returns the error of a failed

@@ -22,7 +22,7 @@ bool picture_stages_add(sluice_dataset *set, const picture_form *form, bool trai
     crop.scale[0] = form->min_crop;
     crop.scale[1] = 1.0;
     if (training) {
-        failed |= sluice_dataset_shuffle(set, SLUICE_SEED_OF_RUN, 0);
+        failed |= sluice_dataset_add(set, "shuffle");
     }
     failed |= sluice_dataset_decode(set, NULL);
     if (training) {
@@ -35,6 +35,7 @@ bool picture_stages_add(sluice_dataset *set, const picture_form *form, bool trai
     failed |= sluice_dataset_normalize(set, mean, deviation, 3, 1.0, SLUICE_F32);
     failed |= sluice_dataset_to_chw(set);
     /* The step trains on full batches only; the test must see every picture. */
-    failed |= sluice_dataset_batch(set, form->batch, training);
+    failed |= sluice_dataset_addf(set, "batch %u drop_remainder=%s", form->batch,
+                                  training ? "true" : "false");
     return failed == 0;
 }

@@ -62,11 +62,11 @@ typedef struct trainer {
 static int open_part(const trainer *t, bool training, sluice_dataset **set_out)
 {
     const char *dir = training || t->opt.test_dir == NULL ? t->opt.train_dir : t->opt.test_dir;
-    int failed = sluice_dataset_image_folder(dir, NULL, set_out);
+    int failed = sluice_dataset_parsef(set_out, "image_folder %s", dir);
 
     if (!failed && t->opt.test_dir == NULL) {
-        failed = training ? sluice_dataset_split(*set_out, "train", 0.8, 0, 0.0)
-                          : sluice_dataset_split(*set_out, "test", 0.2, 0, 0.0);
+        failed = training ? sluice_dataset_add(*set_out, "split train 0.8")
+                          : sluice_dataset_add(*set_out, "split test 0.2");
     }
     return failed;
 }

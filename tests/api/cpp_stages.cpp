@@ -228,7 +228,7 @@ template <typename Map> sluice::status map_first(Map map, std::int64_t &negated)
     void *const row[] = {nullptr, &label, &negated};
 
     settings.name = "negate";
-    CHECK_OK(sluice_dataset_synthetic(10, 4, 4, 3, 10, dataset.out()));
+    CHECK_OK(sluice_dataset_parse("synthetic 10 4,4,3 10", dataset.out()));
     CHECK_OK(dataset.map(settings, inputs, outputs, std::move(map)));
     CHECK_OK(dataset.add("batch 1"));
     const sluice::status st = sluice_dataset_get(dataset.get(), 0, 0, 7, row, nullptr);
@@ -277,7 +277,7 @@ void a_lambda_is_a_filter()
     for (int throws = 0; throws < 2; throws++) {
         sluice::dataset dataset;
 
-        CHECK_OK(sluice_dataset_synthetic(10, 4, 4, 3, 10, dataset.out()));
+        CHECK_OK(sluice_dataset_parse("synthetic 10 4,4,3 10", dataset.out()));
         CHECK_OK(dataset.filter(settings, inputs, [held](const sluice::sample &sample, bool &keep) {
             sluice_sample_view label;
             const sluice::status st = sample.get("label", label);
@@ -305,7 +305,7 @@ void a_lambda_is_a_map_of_batches()
         sluice::train_config config;
         std::int32_t first = -1;
 
-        CHECK_OK(sluice_dataset_synthetic(8, 4, 4, 3, 10, dataset.out()));
+        CHECK_OK(sluice_dataset_parse("synthetic 8 4,4,3 10", dataset.out()));
         CHECK_OK(dataset.add("project label | batch 4"));
         CHECK_OK(dataset.map_batch(settings, changes, [held](const sluice::host_batch &rows) {
             sluice_host_column label;

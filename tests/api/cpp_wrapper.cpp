@@ -128,7 +128,7 @@ void stages_are_added_by_their_functions()
     sluice::text called;
     sluice::text parsed;
 
-    CHECK_OK(sluice_dataset_synthetic(50, 9, 9, 3, 10, by_calls.out()));
+    CHECK_OK(sluice_dataset_parse("synthetic 50 9,9,3 10", by_calls.out()));
     CHECK_OK(by_calls.stage(sluice_dataset_shuffle, SLUICE_SEED_OF_RUN, 1000));
     CHECK_OK(by_calls.stage(sluice_dataset_center_crop, 8, 6));
     CHECK_OK(by_calls.stage(sluice_dataset_device));

@@ -146,7 +146,7 @@ static void arguments_that_make_no_sense_are_refused(void)
         T_STATUS(sluice_pack(&config, &stats), SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), "struct_size");
     }
-    T_OK(sluice_dataset_batch(config.dataset, 2, false));
+    T_OK(sluice_dataset_add(config.dataset, "batch 2"));
     T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "batch has no place");
     sluice_dataset_destroy(config.dataset);

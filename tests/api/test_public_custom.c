@@ -203,7 +203,7 @@ static void functions_filter_samples(void)
     sluice_train_config_init(&config);
     config.epochs = 1;
     config.workers = 1;
-    T_OK(sluice_dataset_synthetic(20, 4, 4, 3, 20, &dataset));
+    T_OK(sluice_dataset_parse("synthetic 20 4,4,3 20", &dataset));
     T_OK(sluice_dataset_filter(dataset, &filter));
     T_OK(sluice_dataset_add(dataset, "batch 4"));
     T_OK(sluice_device_open("host:0", &device));
@@ -230,7 +230,7 @@ static void functions_map_samples(void)
     map.outputs = outputs;
     map.output_count = 1;
     map.map = square;
-    T_OK(sluice_dataset_synthetic(20, 4, 4, 3, 10, &dataset));
+    T_OK(sluice_dataset_parse("synthetic 20 4,4,3 10", &dataset));
     T_OK(sluice_dataset_map(dataset, &map));
     T_OK(sluice_dataset_add(dataset, "normalize 0.5 0.5 | batch 2"));
     for (uint64_t i = 0; i < 20; i++) {

@@ -57,15 +57,11 @@ static sluice_dataset *build_by_calls(void)
     sluice_random_resized_crop_config_init(&crop);
     crop.scale[0] = 0.5;
     crop.scale[1] = 1;
-    T_OK(sluice_dataset_synthetic(1000, 40, 30, 3, 7, &dataset));
-    T_OK(sluice_dataset_split(dataset, "val", 0.5, 3, 0.1));
-    T_OK(sluice_dataset_shuffle(dataset, SLUICE_SEED_OF_RUN, 0));
-    T_OK(sluice_dataset_skip(dataset, 5));
-    T_OK(sluice_dataset_take(dataset, 200));
-    T_OK(sluice_dataset_repeat(dataset, 2));
-    T_OK(sluice_dataset_shard(dataset, SLUICE_OF_RUN, SLUICE_OF_RUN));
+    T_OK(sluice_dataset_parse("synthetic 1000 40,30,3 7 | split val 0.5 seed=3 test=0.1 | shuffle "
+                              "| skip 5 | take 200 | repeat 2 | shard",
+                              &dataset));
     T_OK(sluice_dataset_center_crop(dataset, 36, 28));
-    T_OK(sluice_dataset_cache(dataset, 1 << 20));
+    T_OK(sluice_dataset_add(dataset, "cache 1M"));
     T_OK(sluice_dataset_random_crop(dataset, 36, 28, 2));
     T_OK(sluice_dataset_resize(dataset, 20, 0, NULL, true));
     T_OK(sluice_dataset_random_resized_crop(dataset, 16, 12, &crop));
@@ -74,8 +70,7 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_random_rotation_expand(dataset, -5, 5, NULL));
     T_OK(sluice_dataset_random_zoom_out(dataset, NULL, 0.5, NULL));
     T_OK(sluice_dataset_letterbox(dataset, 20, 24, &letterbox));
-    T_OK(sluice_dataset_geometry(dataset, NULL));
-    T_OK(sluice_dataset_drop(dataset, "geometry"));
+    T_OK(sluice_dataset_add(dataset, "geometry | drop geometry"));
     add_colors_and_warps(dataset);
     T_OK(sluice_dataset_random_horizontal_flip(dataset, 0.25));
     T_OK(sluice_dataset_random_vertical_flip(dataset, 0.25));
@@ -83,7 +78,7 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_random_erasing_normal(dataset, 0.1, NULL, NULL));
     T_OK(sluice_dataset_to_chw(dataset));
     T_OK(sluice_dataset_offload(dataset, "host"));
-    T_OK(sluice_dataset_batch(dataset, 8, true));
+    T_OK(sluice_dataset_add(dataset, "batch 8 drop_remainder=true"));
     T_OK(sluice_dataset_mixup(dataset, 10, 0.2, NULL));
     T_OK(sluice_dataset_cutmix(dataset, 10, 1, "label"));
     return dataset;
@@ -95,10 +90,10 @@ static void device_is_a_stage(void)
     sluice_dataset *dataset = NULL;
     char *described = NULL;
 
-    T_OK(sluice_dataset_synthetic(100, 8, 8, 3, 7, &dataset));
+    T_OK(sluice_dataset_parse("synthetic 100 8,8,3 7", &dataset));
     T_OK(sluice_dataset_device(dataset));
     T_OK(sluice_dataset_random_invert(dataset, 0.5));
-    T_OK(sluice_dataset_batch(dataset, 4, true));
+    T_OK(sluice_dataset_add(dataset, "batch 4 drop_remainder=true"));
     T_OK(sluice_dataset_describe(dataset, &described));
     T_CONTAINS(described, "| device | random_invert");
     sluice_string_free(described);
@@ -114,11 +109,11 @@ static void views_are_a_dimension_of_the_batch(void)
 
         memset(&info, 0, sizeof(info));
         info.struct_size = sizeof(info);
-        T_OK(sluice_dataset_synthetic(100, 12, 8, 3, 7, &dataset));
+        T_OK(sluice_dataset_parse("synthetic 100 12,8,3 7", &dataset));
         T_OK(i == 0   ? sluice_dataset_views(dataset, 2)
              : i == 1 ? sluice_dataset_five_crop(dataset, 6, 0)
                       : sluice_dataset_ten_crop(dataset, 6, 0, true));
-        T_OK(sluice_dataset_batch(dataset, 4, true));
+        T_OK(sluice_dataset_add(dataset, "batch 4 drop_remainder=true"));
         T_OK(sluice_dataset_inspect(dataset, &info));
         T_EQ(info.columns[0].rank, 4);
         T_EQ(info.columns[0].shape[0], i == 0 ? 2 : 5 * i);
@@ -175,7 +170,8 @@ static void a_dataset_tells_what_it_holds_and_what_will_run(void)
     T_STR(text, "synthetic/999");
     sluice_string_free(text);
     T_STATUS(sluice_dataset_class_name(dataset, 0, &text), SLUICE_E_UNSUPPORTED);
-    T_STATUS(sluice_dataset_cache_shared(dataset, 1 << 20), SLUICE_E_INVALID); /* used already */
+    T_STATUS(sluice_dataset_add(dataset, "cache 1M shared=true"),
+             SLUICE_E_INVALID); /* used already */
     T_STATUS(sluice_dataset_parse_file("/nowhere/train.pipe", &dataset), SLUICE_E_IO);
     sluice_string_free(NULL);
     sluice_dataset_destroy(dataset);
@@ -204,10 +200,10 @@ static void an_error_of_building_is_kept(void)
     sluice_dataset *dataset = NULL;
     char *text = NULL;
 
-    T_OK(sluice_dataset_synthetic(10, 4, 4, 3, 2, &dataset));
+    T_OK(sluice_dataset_parse("synthetic 10 4,4,3 2", &dataset));
     T_STATUS(sluice_dataset_random_horizontal_flip(dataset, 2), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_to_dtype(dataset, SLUICE_F32, true), SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_batch(dataset, 2, false), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_add(dataset, "batch 2"), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_describe(dataset, &text), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "random_horizontal_flip");
     CU_ASSERT_PTR_NULL(text);
@@ -232,16 +228,12 @@ static void samples_are_chosen_by_list_weight_and_class(void)
     uint64_t sample = 9;
 
     t_write_file(path, "3\n3\n", 4);
-    T_OK(sluice_dataset_synthetic(4, 1, 1, 1, 2, &dataset));
-    T_OK(sluice_dataset_subset(dataset, path));
-    T_OK(sluice_dataset_weights(dataset, "label", 5, SLUICE_SEED_OF_RUN));
-    T_OK(sluice_dataset_batch(dataset, 1, false));
+    T_OK(sluice_dataset_parsef(
+        &dataset, "synthetic 4 1,1,1 2 | subset %s | weights label samples=5 | batch 1", path));
     T_OK(sluice_dataset_get(dataset, 1, 0, 4, NULL, &sample));
     T_EQ(sample, 3);
     sluice_dataset_destroy(dataset);
-    T_OK(sluice_dataset_synthetic(4, 1, 1, 1, 2, &dataset));
-    T_OK(sluice_dataset_balance(dataset, NULL, 6, SLUICE_SEED_OF_RUN));
-    T_OK(sluice_dataset_batch(dataset, 1, false));
+    T_OK(sluice_dataset_parse("synthetic 4 1,1,1 2 | balance samples=6 | batch 1", &dataset));
     for (uint64_t i = 0; i < 6; i++) {
         T_OK(sluice_dataset_get(dataset, 1, 0, i, NULL, &sample));
         T_EQ(sample % 2, i % 2);
@@ -253,7 +245,7 @@ static sluice_dataset *numbers(uint64_t samples)
 {
     sluice_dataset *dataset = NULL;
 
-    T_OK(sluice_dataset_synthetic(samples, 1, 1, 1, 2, &dataset));
+    T_OK(sluice_dataset_parsef(&dataset, "synthetic %llu 1,1,1 2", (unsigned long long)samples));
     return dataset;
 }
 
@@ -273,7 +265,7 @@ static void datasets_are_made_of_others(void)
     char *name = NULL;
 
     T_OK(sluice_dataset_concat(parts, 2, &dataset)); /* the parts are the dataset's now */
-    T_OK(sluice_dataset_batch(dataset, 1, false));
+    T_OK(sluice_dataset_add(dataset, "batch 1"));
     check_sample(dataset, 4, 4);
     T_OK(sluice_dataset_sample_name(dataset, 4, &name));
     T_STR(name, "2/synthetic/2");
@@ -283,7 +275,7 @@ static void datasets_are_made_of_others(void)
     parts[0] = numbers(3);
     parts[1] = numbers(3);
     T_OK(sluice_dataset_mix(parts, weights, 1, 2, &dataset));
-    T_OK(sluice_dataset_batch(dataset, 1, false));
+    T_OK(sluice_dataset_add(dataset, "batch 1"));
     check_sample(dataset, 0, 0);
     check_sample(dataset, 1, 1);
     check_sample(dataset, 2, 3);
@@ -300,14 +292,14 @@ static void datasets_are_made_of_others(void)
     T_OK(
         sluice_dataset_add(parts[1], "drop image | rename label y")); /* the parts are ours still */
     T_OK(sluice_dataset_zip(parts, 2, &dataset));
-    T_OK(sluice_dataset_batch(dataset, 1, false));
+    T_OK(sluice_dataset_add(dataset, "batch 1"));
     check_sample(dataset, 2, 2);
     sluice_dataset_destroy(dataset);
 }
 
 static void check_first_use_fails(sluice_dataset *dataset, const char *words)
 {
-    T_OK(sluice_dataset_batch(dataset, 2, false));
+    T_OK(sluice_dataset_add(dataset, "batch 2"));
     T_STATUS(sluice_dataset_explain(dataset, &(char *){NULL}), SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), words);
     sluice_dataset_destroy(dataset);
@@ -318,18 +310,17 @@ static void files_that_are_not_there_are_an_error_of_the_first_use(void)
 {
     sluice_dataset *dataset = NULL;
 
-    T_OK(sluice_dataset_image_folder("/nonexistent/folder", NULL, &dataset));
+    T_OK(sluice_dataset_parse("image_folder /nonexistent/folder", &dataset));
     T_OK(sluice_dataset_decode(dataset, NULL));
     check_first_use_fails(dataset, "/nonexistent/folder");
-    T_OK(sluice_dataset_cifar10("/nonexistent/cifar", "test", &dataset));
-    T_OK(sluice_dataset_shard_none(dataset));
+    T_OK(sluice_dataset_parse("cifar10 /nonexistent/cifar test | shard none", &dataset));
     check_first_use_fails(dataset, "/nonexistent/cifar");
-    T_OK(sluice_dataset_cifar100("/nonexistent/cifar", "test", NULL, &dataset));
+    T_OK(sluice_dataset_parse("cifar100 /nonexistent/cifar test", &dataset));
     check_first_use_fails(dataset, "/nonexistent/cifar");
     /* ... but those that only the files' columns describe. */
-    T_STATUS(sluice_dataset_mnist("/nonexistent/mnist", NULL, &dataset), SLUICE_E_IO);
+    T_STATUS(sluice_dataset_parse("mnist /nonexistent/mnist", &dataset), SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "/nonexistent/mnist");
-    T_OK(sluice_dataset_webdataset("/nonexistent/s.tar", NULL, &dataset));
+    T_OK(sluice_dataset_parse("webdataset /nonexistent/s.tar", &dataset));
     T_OK(sluice_dataset_decode(dataset, NULL));
     check_first_use_fails(dataset, "/nonexistent/s.tar");
 }
@@ -361,8 +352,6 @@ static void arrays_are_a_dataset(void)
     float value = 0;
     int64_t number = 0;
     void *columns[] = {&value, &number};
-    sluice_coco_config coco;
-    sluice_tokens_config tokens;
 
     T_OK(sluice_dataset_memory(arrays, 2, &dataset));
     T_OK(sluice_dataset_add(dataset, "shuffle 1 | batch 2"));
@@ -373,24 +362,18 @@ static void arrays_are_a_dataset(void)
         T_TRUE(sample < 3 && value == values[sample] && number == numbers[sample]);
     }
     sluice_dataset_destroy(dataset);
-    T_STATUS(sluice_dataset_npy("/nonexistent/x.npy", NULL, &dataset), SLUICE_E_IO);
+    T_STATUS(sluice_dataset_parse("npy /nonexistent/x.npy", &dataset), SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "/nonexistent/x.npy");
-    sluice_tokens_config_init(&tokens);
-    tokens.files = "/nonexistent/x.bin";
-    tokens.seq = 8;
-    T_OK(sluice_dataset_tokens(&tokens, &dataset));
-    T_OK(sluice_dataset_batch(dataset, 4, false));
+    T_OK(sluice_dataset_parse("tokens /nonexistent/x.bin 8 | batch 4", &dataset));
     T_STATUS(sluice_dataset_get(dataset, 0, 0, 0, columns, NULL), SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "/nonexistent/x.bin");
     sluice_dataset_destroy(dataset);
-    T_STATUS(sluice_dataset_image_list("/nonexistent/x.tsv", NULL, &dataset), SLUICE_E_IO);
+    T_STATUS(sluice_dataset_parse("image_list /nonexistent/x.tsv", &dataset), SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "/nonexistent/x.tsv");
-    T_STATUS(sluice_dataset_image_masks("/nonexistent", NULL, &dataset), SLUICE_E_IO);
+    T_STATUS(sluice_dataset_parse("image_list /nonexistent", &dataset), SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "/nonexistent: cannot open");
-    sluice_coco_config_init(&coco);
-    coco.max_boxes = 20;
-    T_OK(sluice_dataset_coco("/nonexistent/x.json", &coco, &dataset));
-    T_OK(sluice_dataset_add(dataset, "decode | batch 4"));
+    T_OK(
+        sluice_dataset_parse("coco /nonexistent/x.json max_boxes=20 | decode | batch 4", &dataset));
     T_STATUS(sluice_dataset_get(dataset, 0, 0, 0, NULL, NULL), SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "/nonexistent/");
     sluice_dataset_destroy(dataset);
@@ -405,7 +388,7 @@ static void stored_samples_are_read(void)
     sluice_sample_view view;
     sluice_image_info info;
 
-    T_OK(sluice_dataset_synthetic(5, 4, 3, 1, 2, &dataset));
+    T_OK(sluice_dataset_parse("synthetic 5 4,3,1 2", &dataset));
     T_OK(sluice_reader_create(dataset, &reader));
     T_EQ(sluice_reader_samples(reader), 5);
     T_EQ(sluice_reader_columns(reader), 2);
@@ -427,15 +410,12 @@ static void columns_are_chosen_and_renamed_by_calls(void)
     int32_t class = -1;
     int32_t label = -1;
 
-    T_OK(sluice_dataset_synthetic(5, 4, 4, 3, 5, &dataset));
-    T_OK(sluice_dataset_project(dataset, "label,image"));
-    T_OK(sluice_dataset_drop(dataset, "image"));
-    T_OK(sluice_dataset_batch(dataset, 1, false));
+    T_OK(sluice_dataset_parse("synthetic 5 4,4,3 5 | project label,image | drop image | batch 1",
+                              &dataset));
     T_OK(sluice_dataset_get(dataset, 0, 0, 3, (void *const[]){&label}, NULL));
     sluice_dataset_destroy(dataset);
-    T_OK(sluice_dataset_synthetic(5, 4, 4, 3, 5, &dataset));
-    T_OK(sluice_dataset_rename(dataset, "label", "class"));
-    T_OK(sluice_dataset_add(dataset, "project class | batch 1"));
+    T_OK(sluice_dataset_parse("synthetic 5 4,4,3 5 | rename label class | project class | batch 1",
+                              &dataset));
     T_OK(sluice_dataset_get(dataset, 0, 0, 3, (void *const[]){&class}, NULL));
     T_TRUE(label >= 0 && class == label);
     sluice_dataset_destroy(dataset);
@@ -448,7 +428,7 @@ static void stages_work_on_chosen_columns(void)
     sluice_dataset *dataset = NULL;
     char *text = NULL;
 
-    T_OK(sluice_dataset_synthetic(5, 4, 4, 3, 5, &dataset));
+    T_OK(sluice_dataset_parse("synthetic 5 4,4,3 5", &dataset));
     T_OK(sluice_dataset_for_columns(dataset, "image"));
     T_OK(sluice_dataset_normalize(dataset, half, half, 1, 1, SLUICE_F32));
     T_OK(sluice_dataset_to_chw(dataset));
@@ -460,7 +440,7 @@ static void stages_work_on_chosen_columns(void)
              SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_random_vertical_flip_points(dataset, 0.5, "0-1", "image"),
              SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_column(dataset, "label", "boxes", NULL), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_add(dataset, "column label boxes"), SLUICE_E_INVALID);
     sluice_dataset_destroy(dataset);
 }
 
@@ -471,63 +451,23 @@ static void columns_are_computed_by_calls(void)
     float vector[5] = {-1, -1, -1, -1, -1};
     int64_t label = -1;
 
-    T_OK(sluice_dataset_synthetic(5, 4, 4, 3, 5, &dataset));
-    T_OK(sluice_dataset_cast(dataset, "label", SLUICE_I64));
-    T_OK(sluice_dataset_add(dataset, "project label | batch 1"));
+    T_OK(sluice_dataset_parse("synthetic 5 4,4,3 5 | cast label i64 | project label | batch 1",
+                              &dataset));
     T_OK(sluice_dataset_get(dataset, 0, 0, 3, (void *const[]){&label}, NULL));
     sluice_dataset_destroy(dataset);
-    T_OK(sluice_dataset_synthetic(5, 4, 4, 3, 5, &dataset));
-    T_OK(sluice_dataset_one_hot(dataset, "label", 5, 0));
-    T_OK(sluice_dataset_add(dataset, "project label | batch 1"));
+    T_OK(sluice_dataset_parse("synthetic 5 4,4,3 5 | one_hot label 5 | project label | batch 1",
+                              &dataset));
     T_OK(sluice_dataset_get(dataset, 0, 0, 3, (void *const[]){vector}, NULL));
     T_TRUE(label >= 0 && label < 5 && vector[label] == 1);
     T_OK(sluice_dataset_column_spec(dataset, "label", &spec));
     T_TRUE(spec.dtype == SLUICE_F32 && spec.rank == 1 && spec.shape[0] == 5 && spec.ragged == 0);
     T_STATUS(sluice_dataset_column_spec(dataset, "image", &spec), SLUICE_E_INVALID);
     sluice_dataset_destroy(dataset);
-    T_OK(sluice_dataset_synthetic(5, 4, 4, 3, 5, &dataset));
-    T_OK(sluice_dataset_one_hot(dataset, "label", 5, 0));
-    T_OK(sluice_dataset_truncate_array(dataset, "label", 2));
-    T_OK(sluice_dataset_pad_array(dataset, "label", 4, -1));
-    T_OK(sluice_dataset_add(dataset, "project label | batch 1"));
+    T_OK(sluice_dataset_parse("synthetic 5 4,4,3 5 | one_hot label 5 | truncate label 2 | pad "
+                              "label 4 value=-1 | project label | batch 1",
+                              &dataset));
     T_OK(sluice_dataset_get(dataset, 0, 0, 3, (void *const[]){vector}, NULL));
     T_TRUE(vector[0] == (label == 0 ? 1 : 0) && vector[2] == -1 && vector[3] == -1);
-    sluice_dataset_destroy(dataset);
-}
-
-static void documents_are_packed_by_calls(void)
-{
-    const char *text = "synthetic 5 4,4,3 5 | one_hot label 3 | cast label i32 | "
-                       "pack label 8 | batch 2";
-    sluice_dataset *dataset = NULL;
-    char *made = NULL;
-    char *parsed = NULL;
-
-    T_OK(sluice_dataset_parse(text, &dataset));
-    T_OK(sluice_dataset_describe(dataset, &parsed));
-    sluice_dataset_destroy(dataset);
-    T_OK(sluice_dataset_parse("synthetic 5 4,4,3 5 | one_hot label 3 | cast label i32", &dataset));
-    T_OK(sluice_dataset_pack(dataset, "label", 8, true, 0));
-    T_OK(sluice_dataset_batch(dataset, 2, false));
-    T_OK(sluice_dataset_describe(dataset, &made));
-    T_EQ(strcmp(made, parsed), 0);
-    sluice_string_free(made);
-    sluice_string_free(parsed);
-    sluice_dataset_destroy(dataset);
-}
-
-static void buckets_are_added_by_calls(void)
-{
-    static const uint64_t edges[] = {2, 4};
-    sluice_dataset *dataset = NULL;
-    char *made = NULL;
-
-    T_OK(sluice_dataset_synthetic(5, 4, 4, 3, 5, &dataset));
-    T_OK(sluice_dataset_bucket(dataset, "label", edges, 2));
-    T_OK(sluice_dataset_batch(dataset, 2, false));
-    T_OK(sluice_dataset_describe(dataset, &made));
-    T_CONTAINS(made, "| bucket length=label edges=2,4 |");
-    sluice_string_free(made);
     sluice_dataset_destroy(dataset);
 }
 
@@ -548,7 +488,5 @@ const t_test public_dataset_tests[] = {
     T_TEST(columns_are_chosen_and_renamed_by_calls),
     T_TEST(stages_work_on_chosen_columns),
     T_TEST(columns_are_computed_by_calls),
-    T_TEST(documents_are_packed_by_calls),
-    T_TEST(buckets_are_added_by_calls),
     T_END,
 };

@@ -179,7 +179,7 @@ static void open_entry(entry *e)
     const sli_run_settings settings = {.seed = 7, .world = 1};
     sli_layout layout;
 
-    check(sluice_dataset_batch(e->dataset, 1, false));
+    check(sluice_dataset_add(e->dataset, "batch 1"));
     check(sli_plan_open(e->dataset, &settings, &e->plan));
     check(sample_loader_init(&e->loader, e->plan));
     for (int i = 0; i < PLAN_PROFILED; i++) {

@@ -88,7 +88,7 @@ static void open_run(const pictures *p, const char *stages, bench_run *run)
     if (stages[0] != '\0') {
         check(sluice_dataset_add(run->dataset, stages));
     }
-    check(sluice_dataset_batch(run->dataset, BATCH, false));
+    check(sluice_dataset_addf(run->dataset, "batch %u", BATCH));
     check(sli_plan_open(run->dataset, &settings, &run->plan));
     check(sample_loader_init(&run->loader, run->plan));
     for (int i = 0; i < PLAN_PROFILED; i++) {

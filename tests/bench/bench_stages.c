@@ -169,9 +169,7 @@ static void add_map_batch(sluice_dataset *dataset)
 
 static void add_bucket(sluice_dataset *dataset)
 {
-    static const uint64_t edges[] = {64, 128, 256};
-
-    check(sluice_dataset_bucket(dataset, "n", edges, 3));
+    check(sluice_dataset_add(dataset, "bucket n 64,128,256"));
 }
 
 typedef enum stage_case {
@@ -216,7 +214,7 @@ static sluice_dataset *make(stage_case c, bool with)
     } else if (with && (c == BUCKET || c == STREAM_BUCKET)) {
         add_bucket(dataset);
     }
-    check(sluice_dataset_batch(dataset, BATCH, true));
+    check(sluice_dataset_addf(dataset, "batch %u drop_remainder=true", BATCH));
     if (with && c == MAP_BATCH) {
         add_map_batch(dataset);
     }

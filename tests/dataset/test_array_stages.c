@@ -31,8 +31,7 @@ static void one_hot_is_one_at_the_class(void)
     sluice_dataset *dataset = array_dataset(SLUICE_I64, classes, 3, 1);
     engine_run run;
 
-    T_OK(sluice_dataset_one_hot(dataset, "x", 4, 0));
-    T_OK(sluice_dataset_add(dataset, "batch 3"));
+    T_OK(sluice_dataset_add(dataset, "one_hot x 4 | batch 3"));
     open_run(&run, dataset, &(run_options){.workers = 2});
     T_OK(next_batch(&run));
     for (uint32_t row = 0; row < 3; row++) {
@@ -69,8 +68,7 @@ static void casts_are_those_of_c(void)
     int64_t i64[2];
     int8_t i8[2];
 
-    T_OK(sluice_dataset_cast(dataset, "x", SLUICE_F32));
-    T_OK(sluice_dataset_batch(dataset, 1, false));
+    T_OK(sluice_dataset_add(dataset, "cast x f32 | batch 1"));
     T_OK(sluice_dataset_get(dataset, 0, 0, 0, (void *const[]){f32}, NULL));
     T_TRUE(f32[0] == -7 && f32[1] == 16777216);
     sluice_dataset_destroy(dataset);
@@ -179,9 +177,8 @@ static void every_cast_keeps_small_numbers(void)
             sluice_dataset *dataset = array_dataset(SLUICE_I32, numbers, 1, 3);
             int32_t got[3] = {-1, -1, -1};
 
-            T_OK(sluice_dataset_cast(dataset, "x", types[a]));
-            T_OK(sluice_dataset_cast(dataset, "x", types[b]));
-            T_OK(sluice_dataset_add(dataset, "cast x i32 | batch 1"));
+            T_OK(sluice_dataset_addf(dataset, "cast x %s | cast x %s | cast x i32 | batch 1",
+                                     sluice_dtype_name(types[a]), sluice_dtype_name(types[b])));
             T_OK(sluice_dataset_get(dataset, 0, 0, 0, (void *const[]){got}, NULL));
             T_EQ(memcmp(got, numbers, sizeof(got)), 0);
             sluice_dataset_destroy(dataset);

@@ -446,12 +446,12 @@ static void bad_records_are_bad_samples(void)
     sluice_dataset_destroy(dataset);
 
     write_list(folder, "list.tsv", "image\tlabel\na.ppm\tx\na.ppm\ty\n");
-    T_STATUS(sluice_dataset_image_list(t_path(folder, "list.tsv"), NULL, &dataset),
+    T_STATUS(sluice_dataset_parsef(&dataset, "image_list %s", t_path(folder, "list.tsv")),
              SLUICE_E_CORRUPT);
     T_CONTAINS(sluice_last_error(), "list.tsv:2:7: 'x' must be a number");
     T_CONTAINS(sluice_last_error(), "and 1 more records of 2 are bad");
     write_list(folder, "list.tsv", "photo\tLabel\na.ppm\t1\n");
-    T_STATUS(sluice_dataset_image_list(t_path(folder, "list.tsv"), NULL, &dataset),
+    T_STATUS(sluice_dataset_parsef(&dataset, "image_list %s", t_path(folder, "list.tsv")),
              SLUICE_E_CORRUPT);
     T_CONTAINS(sluice_last_error(), "list.tsv:1:7: 'Label' must be");
 }

@@ -403,7 +403,7 @@ static void encoded_images_are_refused_after_a_map(void)
 
     snprintf(folder, sizeof(folder), "%s", t_folder());
     make_jpeg(folder, "x/b.jpg", 40, 30, 1);
-    T_OK(sluice_dataset_image_folder(folder, NULL, &dataset));
+    T_OK(sluice_dataset_parsef(&dataset, "image_folder %s", folder));
     add_map(dataset, "jitter", draw, NULL, 0, sum_outputs, 1, NULL);
     T_STATUS(sluice_dataset_add(dataset, "cache 1M"), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "cache comes after map jitter and before decode of image");

@@ -53,7 +53,7 @@ static uint64_t samples_of_group(group_case group, uint64_t pass, uint64_t *samp
     sli_plan *plan;
     uint64_t count;
 
-    T_OK(sluice_dataset_batch(dataset, 1, false));
+    T_OK(sluice_dataset_add(dataset, "batch 1"));
     T_OK(sli_plan_open(dataset, &settings, &plan));
     count = plan->details->order.length;
     T_TRUE(count <= WINDOWS_MOST);
@@ -108,8 +108,7 @@ static void documents_of_groups_are_packed(void)
         sluice_dataset *dataset = grouped(group);
         engine_run run;
 
-        T_OK(sluice_dataset_pack(dataset, "tokens", SEQ, true, PAD));
-        T_OK(sluice_dataset_batch(dataset, BATCH, false));
+        T_OK(sluice_dataset_addf(dataset, "pack tokens %u pad=%u | batch %u", SEQ, PAD, BATCH));
         open_group(&run, dataset, i / GROUPS);
         for (uint64_t pass = 0; pass < 2; pass++) {
             uint64_t samples[WINDOWS_MOST];
@@ -139,7 +138,7 @@ static void documents_of_groups_are_packed(void)
 
 /* ---- buckets --------------------------------------------------------------------------------- */
 
-static const uint64_t edges[] = {6, 13};
+#define EDGES "6,13"
 
 static uint32_t bucket_of(int32_t length)
 {
@@ -187,8 +186,7 @@ static void samples_of_groups_are_bucketed(void)
         sluice_dataset *dataset = grouped(group);
         engine_run run;
 
-        T_OK(sluice_dataset_bucket(dataset, "tokens_length", edges, 2));
-        T_OK(sluice_dataset_batch(dataset, BATCH, false));
+        T_OK(sluice_dataset_addf(dataset, "bucket tokens_length " EDGES " | batch %u", BATCH));
         open_group(&run, dataset, i / GROUPS);
         T_TRUE(check_buckets(&run, group) >= 40);
         close_run(&run);
@@ -302,12 +300,10 @@ static sluice_dataset *mapped(map_case c, generator *g)
     dataset = document_dataset();
     T_OK(sluice_dataset_add(dataset, "shuffle"));
     if (c == ON_WINDOWS) {
-        T_OK(sluice_dataset_pack(dataset, NULL, SEQ, true, PAD));
-        T_OK(sluice_dataset_batch(dataset, BATCH, false));
+        T_OK(sluice_dataset_addf(dataset, "pack tokens %u pad=%u | batch %u", SEQ, PAD, BATCH));
         add_batch_map(dataset, count_real, "document", NULL);
     } else {
-        T_OK(sluice_dataset_bucket(dataset, tokens_length, edges, 2));
-        T_OK(sluice_dataset_batch(dataset, BATCH, false));
+        T_OK(sluice_dataset_addf(dataset, "bucket tokens_length " EDGES " | batch %u", BATCH));
         add_batch_map(dataset, find_longest, tokens_length, tokens_length);
     }
     return dataset;

@@ -176,11 +176,9 @@ static void arrays_in_memory_follow_in_any_order(void)
     fill_scenes();
     write_pair(folder, "a.ppm", "m.pgm");
     T_OK(sluice_dataset_memory(of, 4, &dataset));
-    T_OK(sluice_dataset_shuffle(dataset, 7, 0));
-    T_OK(sluice_dataset_column(dataset, "photo", "image", NULL));
-    T_OK(sluice_dataset_column(dataset, "m", "mask", ""));
-    T_OK(sluice_dataset_column(dataset, "b", "boxes", NULL));
-    T_OK(sluice_dataset_column(dataset, "c", NULL, "b"));
+    T_OK(sluice_dataset_add(
+        dataset,
+        "shuffle seed=7 | column photo image | column m mask | column b boxes | column c of=b"));
     T_OK(sluice_dataset_add(dataset, "rename c classes | random_resized_crop 16 | "
                                      "project classes,m,b_length | batch 1"));
     list = list_dataset(folder, LIST,

@@ -289,7 +289,7 @@ static sluice_status make_and_get(const sluice_source *source)
     sluice_status st = sluice_dataset_source(source, &dataset);
 
     if (st == SLUICE_OK) {
-        st = sluice_dataset_batch(dataset, 1, false);
+        st = sluice_dataset_add(dataset, "batch 1");
     }
     if (st == SLUICE_OK) {
         st = sluice_dataset_get(dataset, 0, 0, 3, (void *const[]){points, &number}, NULL);

@@ -122,7 +122,7 @@ static void bad_samples_are_zero_rows_with_a_mask(void)
         T_OK(sluice_dataset_random_horizontal_flip(dataset, 1));
         T_OK(sluice_dataset_normalize(dataset, mean, std, 1, 1, SLUICE_F32));
         T_OK(sluice_dataset_offload(dataset, i / 6 == 0 ? "host" : "device"));
-        T_OK(sluice_dataset_batch(dataset, 7, false));
+        T_OK(sluice_dataset_add(dataset, "batch 7"));
         open_run(&run, dataset,
                  &(run_options){.device = devices[i % 2],
                                 .workers = worker_counts[i / 2 % 3],

@@ -68,8 +68,7 @@ static sluice_dataset *shuffled(void)
     sluice_dataset *dataset = NULL;
 
     T_OK(dataset_begin(&stage_script, "", &dataset));
-    T_OK(sluice_dataset_shuffle(dataset, SLUICE_SEED_OF_RUN, 0));
-    T_OK(sluice_dataset_batch(dataset, BATCH, false));
+    T_OK(sluice_dataset_addf(dataset, "shuffle | batch %u", BATCH));
     return dataset;
 }
 
@@ -105,9 +104,9 @@ static void the_partners_of_a_mosaic_are_read_ahead(void)
 
     script_reset(SAMPLES, BLOCKS);
     T_OK(dataset_begin(&stage_script, "", &dataset));
-    T_OK(sluice_dataset_shuffle(dataset, SLUICE_SEED_OF_RUN, 0));
+    T_OK(sluice_dataset_add(dataset, "shuffle"));
     T_OK(sluice_dataset_mosaic(dataset, 6, 6, NULL));
-    T_OK(sluice_dataset_batch(dataset, BATCH, false));
+    T_OK(sluice_dataset_addf(dataset, "batch %u", BATCH));
     open_run(&run, dataset, &options);
     for (uint64_t row = 0; row < SAMPLES; row++) {
         const plan_mosaic *mosaic = &run.plan->details->mosaic;

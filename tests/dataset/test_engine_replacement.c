@@ -22,8 +22,7 @@ static void bad_samples_are_replaced_by_others_of_the_set(void)
         script.behaviours[i] = BAD;
     }
     T_OK(dataset_begin(&stage_script, "", &dataset));
-    T_OK(sluice_dataset_skip(dataset, 40));
-    T_OK(sluice_dataset_batch(dataset, 10, false));
+    T_OK(sluice_dataset_add(dataset, "skip 40 | batch 10"));
     open_run(&run, dataset, &options);
     for (uint64_t step = 0; step < 12; step++) {
         T_OK(next_batch(&run));
@@ -81,11 +80,9 @@ static void replacements_are_the_same_for_any_world(void)
         script.behaviours[i] = BAD;
     }
     T_OK(dataset_begin(&stage_script, "", &alone));
-    T_OK(sluice_dataset_shuffle(alone, 1, 0));
-    T_OK(sluice_dataset_batch(alone, 15, false));
+    T_OK(sluice_dataset_add(alone, "shuffle seed=1 | batch 15"));
     T_OK(dataset_begin(&stage_script, "", &shared));
-    T_OK(sluice_dataset_shuffle(shared, 1, 0));
-    T_OK(sluice_dataset_batch(shared, 5, false));
+    T_OK(sluice_dataset_add(shared, "shuffle seed=1 | batch 5"));
     for (uint32_t rank = 0; rank < 3; rank++) {
         const sli_run_settings settings = {.on_error = SLI_ON_ERROR_REPLACE, .world = 1};
         const sli_run_settings shares = {
@@ -119,9 +116,7 @@ static void replacements_stay_within_a_split(void)
         script.behaviours[i] = BAD;
     }
     T_OK(dataset_begin(&stage_script, "", &dataset));
-    T_OK(sluice_dataset_split(dataset, "test", 0.3, 0, 0));
-    T_OK(sluice_dataset_shuffle(dataset, SLUICE_SEED_OF_RUN, 0));
-    T_OK(sluice_dataset_batch(dataset, 4, false));
+    T_OK(sluice_dataset_add(dataset, "split test 0.3 | shuffle | batch 4"));
     open_run(&run, dataset,
              &(run_options){.settings = {.on_error = SLI_ON_ERROR_REPLACE, .rank = 1, .world = 2},
                             .batches = 30});

@@ -185,7 +185,7 @@ static void mistakes_of_a_filter_are_named(void)
 
             T_OK(dataset_begin(&stage_script, "", &dataset));
             add_filter(dataset, "picky", play, "label", &what);
-            T_OK(sluice_dataset_batch(dataset, 4, true));
+            T_OK(sluice_dataset_add(dataset, "batch 4 drop_remainder=true"));
             t = record(dataset, &(run_options){.workers = worker_counts[workers]});
             T_STATUS(t.end, cases[i].status);
             T_CONTAINS(t.error, cases[i].words);
@@ -213,7 +213,7 @@ static void any_number_but_0_keeps(void)
     script_reset(24, GOOD);
     T_OK(dataset_begin(&stage_script, "", &dataset));
     add_filter(dataset, "numbers", keep_by_number, "label", NULL);
-    T_OK(sluice_dataset_batch(dataset, 4, true));
+    T_OK(sluice_dataset_add(dataset, "batch 4 drop_remainder=true"));
     t = record(dataset, &(run_options){.passes = 1});
     T_STATUS(t.end, SLUICE_END_OF_DATA);
     T_EQ(t.batches, 6);
@@ -231,7 +231,7 @@ static void a_filter_that_keeps_less_than_was_done_is_told(void)
     script_reset(20, GOOD);
     T_OK(dataset_begin(&stage_script, "", &dataset));
     add_filter(dataset, "picky", play, NULL, &what);
-    T_OK(sluice_dataset_batch(dataset, 2, true));
+    T_OK(sluice_dataset_add(dataset, "batch 2 drop_remainder=true"));
     t = record(dataset, &(run_options){.first_step = 4, .resumes = true});
     T_STATUS(t.end, SLUICE_E_INVALID);
     T_CONTAINS(t.error, "filter: it keeps 3 samples of a pass of which 8 were done before");

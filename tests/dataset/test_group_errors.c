@@ -14,7 +14,7 @@ static sluice_dataset *numbers(uint64_t samples)
 {
     sluice_dataset *dataset = NULL;
 
-    T_OK(sluice_dataset_synthetic(samples, 1, 1, 1, 2, &dataset));
+    T_OK(sluice_dataset_parsef(&dataset, "synthetic %llu 1,1,1 2", (unsigned long long)samples));
     return dataset;
 }
 
@@ -42,7 +42,7 @@ static void calls_refuse_what_is_no_part(void)
     sluice_dataset *other = parsed("synthetic 4 2,1,1");
     char *name = NULL;
 
-    T_OK(sluice_dataset_take(one, 4));
+    T_OK(sluice_dataset_add(one, "take 4"));
     T_STATUS(sluice_dataset_random_crop(wrong, 0, 0, 0), SLUICE_E_INVALID);
     T_OK(sluice_dataset_sample_name(used, 0, &name));
     sluice_string_free(name);
@@ -79,7 +79,7 @@ static void there_are_limits_of_parts_and_depth(void)
         parts[i] = numbers(2);
     }
     T_OK(sluice_dataset_concat(parts, PARTS_MOST, &dataset));
-    T_OK(sluice_dataset_batch(dataset, 2, false));
+    T_OK(sluice_dataset_add(dataset, "batch 2"));
     T_OK(dataset_open(dataset));
     T_EQ(dataset->source_count, 2 * PARTS_MOST);
     sluice_dataset_destroy(dataset);

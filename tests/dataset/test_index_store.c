@@ -409,7 +409,6 @@ static void catch_info(sluice_log_level level, const char *message, void *user)
 /* All samples of the folder once; a hash of what a crop of them is. */
 static uint64_t read_all(const char *folder, const char *index, int passes)
 {
-    sluice_image_folder_config config;
     sluice_random_resized_crop_config crop;
     sluice_dataset *dataset = NULL;
     uint64_t hash = 0;
@@ -417,15 +416,14 @@ static uint64_t read_all(const char *folder, const char *index, int passes)
     int32_t label;
     void *const columns[2] = {pixels, &label};
 
-    sluice_image_folder_config_init(&config);
-    config.index = index;
-    T_OK(sluice_dataset_image_folder(folder, &config, &dataset));
+    T_OK(index != NULL ? sluice_dataset_parsef(&dataset, "image_folder %s index=%s", folder, index)
+                       : sluice_dataset_parsef(&dataset, "image_folder %s", folder));
     T_OK(sluice_dataset_decode(dataset, NULL));
     sluice_random_resized_crop_config_init(&crop);
     crop.scale[0] = 0.1;
     crop.scale[1] = 0.3;
     T_OK(sluice_dataset_random_resized_crop(dataset, 32, 32, &crop));
-    T_OK(sluice_dataset_batch(dataset, 1, false));
+    T_OK(sluice_dataset_add(dataset, "batch 1"));
     for (int pass = 0; pass < passes; pass++) {
         for (uint64_t i = 0; i < 6; i++) {
             T_OK(sluice_dataset_get(dataset, 0, 0, i, columns, NULL));

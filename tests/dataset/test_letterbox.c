@@ -277,10 +277,10 @@ static void geometry_stands_where_the_image_is_that_of_the_source(void)
     map.output_count = 1;
     map.map = map_extra;
     for (int i = 0; i < 2; i++) {
-        T_OK(sluice_dataset_synthetic(10, 8, 8, 3, 2, &dataset));
-        T_OK(i == 1 ? sluice_dataset_geometry(dataset, NULL) : SLUICE_OK);
+        T_OK(sluice_dataset_parse("synthetic 10 8,8,3 2", &dataset));
+        T_OK(i == 1 ? sluice_dataset_add(dataset, "geometry") : SLUICE_OK);
         T_OK(sluice_dataset_map(dataset, &map));
-        T_STATUS(i == 0 ? sluice_dataset_geometry(dataset, NULL)
+        T_STATUS(i == 0 ? sluice_dataset_add(dataset, "geometry")
                         : sluice_dataset_random_horizontal_flip(dataset, 0.5),
                  SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), "comes after a map; put it before");

@@ -83,7 +83,7 @@ static void bad_settings_are_refused(void)
 
         T_TRUE(sluice_dataset_map(dataset, i < 7 ? &maps[i] : NULL) < 0);
         T_CONTAINS(sluice_last_error(), words[i]);
-        T_TRUE(sluice_dataset_batch(dataset, 2, false) < 0); /* it is sticky */
+        T_TRUE(sluice_dataset_add(dataset, "batch 2") < 0); /* it is sticky */
         sluice_dataset_destroy(dataset);
     }
     T_STATUS(sluice_dataset_map(NULL, &maps[7]), SLUICE_E_INVALID);

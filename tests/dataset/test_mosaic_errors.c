@@ -31,9 +31,9 @@ static sluice_dataset *script_mosaics(uint32_t take)
     config.translate = &translate;
     config.filter = "nearest";
     T_OK(dataset_begin(&stage_script, "", &dataset));
-    T_OK(sluice_dataset_take(dataset, take));
+    T_OK(sluice_dataset_addf(dataset, "take %llu", (unsigned long long)take));
     T_OK(sluice_dataset_mosaic(dataset, 6, 6, &config));
-    T_OK(sluice_dataset_batch(dataset, 5, false));
+    T_OK(sluice_dataset_add(dataset, "batch 5"));
     return dataset;
 }
 
@@ -334,7 +334,7 @@ static void streams_and_collected_batches_are_refused(void)
     T_OK(dataset_begin(&stage_script, "", &dataset));
     add_filter(dataset, "third", keep_by_label, "label", NULL);
     T_OK(sluice_dataset_mosaic(dataset, 6, 6, NULL));
-    T_OK(sluice_dataset_batch(dataset, 5, false));
+    T_OK(sluice_dataset_add(dataset, "batch 5"));
     check_plan_refused(dataset,
                        "mosaic draws partners from the samples of a pass, and with a filter");
     check_plan_refused(

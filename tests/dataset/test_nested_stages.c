@@ -387,7 +387,7 @@ static void wrong_arguments_of_calls_are_refused(void)
                                         : i == 1 ? "stages is NULL or count is 0"
                                         : i == 0 ? "stages[0] is NULL"
                                                  : "[1] is ");
-        T_STATUS(sluice_dataset_batch(dataset, 4, false), SLUICE_E_INVALID); /* the error is kept */
+        T_STATUS(sluice_dataset_add(dataset, "batch 4"), SLUICE_E_INVALID); /* the error is kept */
         sluice_dataset_destroy(dataset);
     }
     T_STATUS(sluice_dataset_random_apply(NULL, 0.5, "rotate 3"), SLUICE_E_INVALID);
@@ -398,7 +398,7 @@ static void comments_in_texts_of_calls_end(void)
     sluice_dataset *dataset = parsed(SOURCE);
 
     T_OK(sluice_dataset_random_apply(dataset, 1, "rotate 3 # about the centre"));
-    T_OK(sluice_dataset_batch(dataset, 4, false));
+    T_OK(sluice_dataset_add(dataset, "batch 4"));
     sluice_dataset_destroy(dataset);
 }
 

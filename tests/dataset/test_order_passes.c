@@ -274,7 +274,7 @@ static void nothing_left_is_no_position(void)
         T_EQ(order_of(dataset, &(order_settings){.world = 1}).length, 0);
         sluice_dataset_destroy(dataset);
         dataset = parsed(texts[i]);
-        T_OK(sluice_dataset_batch(dataset, 2, false));
+        T_OK(sluice_dataset_add(dataset, "batch 2"));
         T_STATUS(sluice_dataset_inspect(dataset, &info), SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), "no valid data in the dataset");
         sluice_dataset_destroy(dataset);

@@ -31,8 +31,9 @@ static sluice_dataset *packed(const pack_case *c)
     if (c->filters) {
         add_filter(dataset, "third", keep_by_label, "label", NULL);
     }
-    T_OK(sluice_dataset_pack(dataset, NULL, c->seq, c->split, c->pad));
-    T_OK(sluice_dataset_batch(dataset, c->batch, c->drop));
+    T_OK(sluice_dataset_addf(dataset, "pack tokens %u split=%s pad=%u | batch %u drop_remainder=%s",
+                             c->seq, c->split ? "true" : "false", c->pad, c->batch,
+                             c->drop ? "true" : "false"));
     return dataset;
 }
 
@@ -47,7 +48,7 @@ static uint64_t documents_of_pass(const pack_case *c, uint64_t pass, uint64_t *s
     if (c->stages != NULL) {
         T_OK(sluice_dataset_add(dataset, c->stages));
     }
-    T_OK(sluice_dataset_batch(dataset, 1, false));
+    T_OK(sluice_dataset_add(dataset, "batch 1"));
     T_OK(sli_plan_open(dataset, &settings, &plan));
     for (uint64_t i = 0; i < plan->details->order.length; i++) {
         uint64_t sample_pass;

@@ -20,7 +20,7 @@ static sluice_dataset *with_bad(const char *batch)
 {
     sluice_dataset *dataset = document_dataset();
 
-    T_OK(sluice_dataset_pack(dataset, "tokens", SEQ, true, 0));
+    T_OK(sluice_dataset_addf(dataset, "pack tokens %u", SEQ));
     T_OK(sluice_dataset_add(dataset, batch));
     document_is_bad[10] = true;
     document_is_bad[40] = true;
@@ -233,7 +233,8 @@ static void all_ranks_end_after_the_same_batch(void)
                                          .settings = {.rank = rank, .world = world}};
             sluice_dataset *dataset = document_dataset();
 
-            T_OK(sluice_dataset_pack(dataset, "tokens", 23 - i % 4, i % 8 < 4, 0));
+            T_OK(sluice_dataset_addf(dataset, "pack tokens %u split=%s", 23 - i % 4,
+                                     i % 8 < 4 ? "true" : "false"));
             T_OK(sluice_dataset_add(dataset, i % 3 == 0 ? "batch 2 drop_remainder=true"
                                                         : "batch 1 drop_remainder=true"));
             document_is_bad[12 + i] = true;
@@ -352,7 +353,6 @@ static void what_cannot_be_packed_is_refused(void)
         T_CONTAINS(sluice_last_error(), cases[i].words);
         sluice_dataset_destroy(dataset);
     }
-    T_STATUS(sluice_dataset_pack(NULL, NULL, 16, true, 0), SLUICE_E_INVALID);
 }
 
 const t_test pack_windows_errors_tests[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice_dataset_add(): stages as text behind calls. */
+/* sluice_dataset_add(): stages as text. */
 #include <stdlib.h>
 
 #include <sluice/transforms.h>
@@ -12,7 +12,7 @@ static sluice_dataset *synthetic(void)
 {
     sluice_dataset *dataset = NULL;
 
-    T_OK(sluice_dataset_synthetic(100, 40, 50, 3, 7, &dataset));
+    T_OK(sluice_dataset_parse("synthetic 100 40,50,3 7", &dataset));
     return dataset;
 }
 
@@ -26,7 +26,7 @@ static void added_texts_and_whole_texts_build_the_same(void)
     const char *want = described(whole);
 
     T_OK(sluice_dataset_add(dataset, "shuffle 3"));
-    T_OK(sluice_dataset_take(dataset, 50));
+    T_OK(sluice_dataset_addf(dataset, "take %d", 50));
     T_OK(sluice_dataset_add(dataset, " resize 20 filter=area # smaller\n| to_chw offload=device "));
     T_OK(sluice_dataset_add(dataset, "normalize imagenet|batch 4"));
     T_STR(described(dataset), want);
@@ -57,7 +57,7 @@ static void check_add_refused(const char *text, const char *words)
     snprintf(first, sizeof(first), "%s", sluice_last_error());
     T_STATUS(sluice_dataset_add(dataset, "take 3"), SLUICE_E_INVALID);
     T_STR(sluice_last_error(), first);
-    T_STATUS(sluice_dataset_batch(dataset, 3, false), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_addf(dataset, "batch %d", 3), SLUICE_E_INVALID);
     T_STR(sluice_last_error(), first);
     T_STATUS(sluice_dataset_describe(dataset, &description), SLUICE_E_INVALID);
     T_STR(sluice_last_error(), first);
@@ -113,7 +113,7 @@ static void running_out_of_memory_is_kept(void)
     for (; st == SLUICE_E_NO_MEMORY && passes < 100; passes++) {
         sluice_dataset *dataset = NULL;
 
-        T_OK(sluice_dataset_image_folder("x", NULL, &dataset));
+        T_OK(sluice_dataset_parse("image_folder x", &dataset));
         sli_alloc_fail_after(passes);
         st = sluice_dataset_add(dataset, "decode | normalize imagenet");
         sli_alloc_fail_after(-1);

@@ -173,7 +173,7 @@ static void paths_of_any_bytes_read_back(void)
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
         sluice_dataset *dataset = NULL;
 
-        T_OK(sluice_dataset_image_folder(odd[i], NULL, &dataset));
+        T_OK(sluice_dataset_parsef(&dataset, "image_folder %s", odd[i]));
         check_round_trip(dataset);
         sluice_dataset_destroy(dataset);
     }
@@ -186,7 +186,7 @@ static void paths_of_any_bytes_read_back(void)
             path[k] = (char)(1 + (state = sli_mix64(state + 1)) % 255);
         }
         path[length] = '\0';
-        T_OK(sluice_dataset_image_folder(path, NULL, &dataset));
+        T_OK(sluice_dataset_parsef(&dataset, "image_folder %s", path));
         check_round_trip(dataset);
         sluice_dataset_destroy(dataset);
     }
@@ -204,9 +204,9 @@ static void a_path_reaches_the_source_as_it_was_written(void)
     memset(bytes, 0, sizeof(bytes));
     snprintf(text, sizeof(text), "%s/test_batch.bin", folder);
     t_write_file(text, bytes, sizeof(bytes));
-    T_OK(sluice_dataset_cifar10(folder, "test", &dataset));
+    T_OK(sluice_dataset_parsef(&dataset, "cifar10 %s test", folder));
     again = parsed(described(dataset));
-    T_OK(sluice_dataset_batch(again, 2, false));
+    T_OK(sluice_dataset_add(again, "batch 2"));
     T_OK(sluice_dataset_inspect(again, &info));
     T_EQ(info.samples, 5);
     sluice_dataset_destroy(again);

@@ -57,8 +57,10 @@ static void passes_are_rounded_up_or_down_to_batches(void)
             sli_plan *plan = NULL;
             sluice_status st;
 
-            T_OK(sluice_dataset_synthetic(cases[i].samples, 1, 1, 1, 1, &dataset));
-            T_OK(sluice_dataset_batch(dataset, cases[i].batch, drop == 1));
+            T_OK(sluice_dataset_parsef(&dataset,
+                                       "synthetic %llu 1,1,1 1 | batch %u drop_remainder=%s",
+                                       (unsigned long long)cases[i].samples, cases[i].batch,
+                                       drop == 1 ? "true" : "false"));
             st = sli_plan_open(dataset, &settings, &plan);
             T_EQ(st, want > 0 ? SLUICE_OK : SLUICE_E_INVALID);
             if (st == SLUICE_OK) {

@@ -323,7 +323,7 @@ static void bad_points_of_lists_say_where(void)
         sluice_dataset *dataset = NULL;
 
         write_list(folder, "list.tsv", bad[i][0]);
-        T_TRUE(sluice_dataset_image_list(t_path(folder, "list.tsv"), NULL, &dataset) < 0);
+        T_TRUE(sluice_dataset_parsef(&dataset, "image_list %s", t_path(folder, "list.tsv")) < 0);
         T_CONTAINS(sluice_last_error(), bad[i][1]);
     }
 }

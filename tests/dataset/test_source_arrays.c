@@ -154,10 +154,9 @@ static void columns_have_the_types_and_names_of_the_files(void)
 
     write_arrays(folder);
     snprintf(files, sizeof(files), "%s/image.npy,%s/n{umbers..umbers}.npy", folder, folder);
-    T_STATUS(sluice_dataset_npy(files, NULL, &dataset), SLUICE_E_INVALID); /* no range */
+    T_STATUS(sluice_dataset_parsef(&dataset, "npy %s", files), SLUICE_E_INVALID); /* no range */
     snprintf(files, sizeof(files), "%s/image.npy,%s/numb*.npy", folder, folder);
-    T_OK(sluice_dataset_npy(files, "picture,label", &dataset));
-    T_OK(sluice_dataset_batch(dataset, 4, false));
+    T_OK(sluice_dataset_parsef(&dataset, "npy %s names=picture,label | batch 4", files));
     T_OK(sluice_dataset_inspect(dataset, &info));
     T_TRUE(info.samples == SAMPLES && info.column_count == 2);
     T_STR(info.columns[0].name, "picture");
@@ -227,7 +226,8 @@ static void check_npy_fails(const char *files, const char *names, sluice_status 
     const int before = open_files();
     sluice_dataset *dataset = NULL;
 
-    T_STATUS(sluice_dataset_npy(files, names, &dataset), want);
+    T_STATUS(sluice_dataset_parsef(&dataset, "npy %s names=%s", files, names != NULL ? names : ""),
+             want);
     CU_ASSERT_PTR_NULL(dataset);
     T_CONTAINS(sluice_last_error(), words);
     T_EQ(open_files(), before);
@@ -314,8 +314,7 @@ static void files_of_other_programs_are_read(void)
             bytes[head + k] = k;
         }
         t_write_file(t_path(folder, "x.npy"), bytes, head + 18);
-        T_OK(sluice_dataset_npy(t_path(folder, "x.npy"), NULL, &dataset));
-        T_OK(sluice_dataset_batch(dataset, 1, false));
+        T_OK(sluice_dataset_parsef(&dataset, "npy %s | batch 1", t_path(folder, "x.npy")));
         T_OK(sluice_dataset_get(dataset, 1, 0, 1, columns, NULL));
         T_EQ(row[0], i < 3 ? 3 : i == 3 ? 1 : 8);
         sluice_dataset_destroy(dataset);
@@ -354,7 +353,7 @@ static void a_column_named_mask_stays(void)
     engine_run run;
 
     T_OK(sluice_dataset_memory(&(sluice_array){"mask", masks, SLUICE_U8, 1, {4}}, 1, &dataset));
-    T_OK(sluice_dataset_batch(dataset, 8, false));
+    T_OK(sluice_dataset_add(dataset, "batch 8"));
     open_run(&run, dataset, &(run_options){.settings = zero});
     T_OK(next_batch(&run));
     for (uint32_t row = 0; row < 8; row++) {

@@ -46,7 +46,7 @@ static sluice_dataset *open_cifar(const char *folder, const char *split)
 {
     sluice_dataset *dataset = NULL;
 
-    T_OK(sluice_dataset_cifar10(folder, split, &dataset));
+    T_OK(sluice_dataset_parsef(&dataset, "cifar10 %s %s", folder, split));
     T_OK(dataset_open(dataset));
     return dataset;
 }
@@ -113,7 +113,7 @@ static void check_cifar_fails(const char *folder, const char *split, sluice_stat
     const int before = open_files();
     sluice_dataset *dataset = NULL;
 
-    T_OK(sluice_dataset_cifar10(folder, split, &dataset));
+    T_OK(sluice_dataset_parsef(&dataset, "cifar10 %s %s", folder, split));
     T_STATUS(dataset_open(dataset), want);
     T_CONTAINS(sluice_last_error(), words);
     T_CONTAINS(sluice_last_error(), folder);

@@ -41,7 +41,8 @@ static sluice_dataset *open_cifar(const char *folder, const char *split, const c
 {
     sluice_dataset *dataset = NULL;
 
-    T_OK(sluice_dataset_cifar100(folder, split, label, &dataset));
+    T_OK(sluice_dataset_parsef(&dataset, "cifar100 %s %s label=%s", folder, split,
+                               label != NULL ? label : "fine"));
     T_OK(dataset_open(dataset));
     return dataset;
 }
@@ -123,7 +124,7 @@ static void check_cifar_fails(const char *folder, sluice_status want, const char
     const int before = open_files();
     sluice_dataset *dataset = NULL;
 
-    T_OK(sluice_dataset_cifar100(folder, "test", NULL, &dataset));
+    T_OK(sluice_dataset_parsef(&dataset, "cifar100 %s test", folder));
     T_STATUS(dataset_open(dataset), want);
     T_CONTAINS(sluice_last_error(), words);
     T_CONTAINS(sluice_last_error(), folder);

@@ -461,8 +461,7 @@ static void missing_files_are_named(void)
     T_STATUS(sluice_dataset_get(dataset, 0, 0, 0, NULL, NULL), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), ".ppm: cannot open");
     sluice_dataset_destroy(dataset);
-    T_OK(sluice_dataset_coco("/nonexistent/c.json", NULL, &dataset));
-    T_OK(sluice_dataset_add(dataset, "decode | batch 1"));
+    T_OK(sluice_dataset_parse("coco /nonexistent/c.json | decode | batch 1", &dataset));
     T_STATUS(sluice_dataset_explain(dataset, &text), SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "coco: /nonexistent/c.json: cannot open the folder");
     sluice_dataset_destroy(dataset);
@@ -486,18 +485,14 @@ static void a_build_without_jansson_says_so(void)
 
 static void arguments_have_bounds(void)
 {
-    sluice_coco_config config;
     sluice_dataset *dataset = NULL;
 
-    sluice_coco_config_init(&config);
-    config.max_boxes = (1 << 20) + 1;
-    T_STATUS(sluice_dataset_coco("x.json", &config, &dataset), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_parse("coco x.json max_boxes=1048577", &dataset), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "max_boxes");
-    config.max_boxes = 1 << 20;
-    config.iscrowd = "maybe";
-    T_STATUS(sluice_dataset_coco("x.json", &config, &dataset), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_parse("coco x.json iscrowd=maybe max_boxes=1048576", &dataset),
+             SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "drop");
-    T_STATUS(sluice_dataset_coco(NULL, NULL, &dataset), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_parse("coco", &dataset), SLUICE_E_INVALID);
 }
 
 const t_test source_coco_tests[] = {

@@ -10,12 +10,13 @@
 
 static sluice_dataset *folder_dataset(const char *folder, const char *extensions)
 {
-    sluice_image_folder_config config;
     sluice_dataset *dataset = NULL;
 
-    sluice_image_folder_config_init(&config);
-    config.extensions = extensions;
-    T_OK(sluice_dataset_image_folder(folder, &config, &dataset));
+    if (extensions == NULL) {
+        T_OK(sluice_dataset_parsef(&dataset, "image_folder %s", folder));
+    } else {
+        T_OK(sluice_dataset_parsef(&dataset, "image_folder %s %s", folder, extensions));
+    }
     return dataset;
 }
 
@@ -431,7 +432,7 @@ static void opening_survives_running_out_of_memory(void)
     for (; st != SLUICE_OK; passes++) {
         sluice_dataset *dataset = folder_dataset(folder, NULL);
 
-        T_OK(sluice_dataset_split(dataset, "train", 0.9, 0, 0));
+        T_OK(sluice_dataset_add(dataset, "split train 0.9"));
         sli_alloc_fail_after(passes);
         st = dataset_open(dataset);
         sli_alloc_fail_after(-1);

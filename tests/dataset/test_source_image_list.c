@@ -108,7 +108,7 @@ static void blanks_in_a_header_are_ignored(void)
         sluice_dataset *dataset = NULL;
 
         write_list(folder, "list.csv", lists[i]);
-        T_OK(sluice_dataset_image_list(t_path(folder, "list.csv"), NULL, &dataset));
+        T_OK(sluice_dataset_parsef(&dataset, "image_list %s", t_path(folder, "list.csv")));
         T_STR(name_of(dataset, 0), i == 0 ? "a.ppm" : "./#1.ppm");
         T_EQ(label_of(dataset, 1), 4);
         sluice_dataset_destroy(dataset);
@@ -174,14 +174,15 @@ static void bad_lists_say_where(void)
         sluice_dataset *dataset = NULL;
 
         write_list(folder, "list.tsv", bad[i].text);
-        T_TRUE(sluice_dataset_image_list(t_path(folder, "list.tsv"), NULL, &dataset) < 0);
+        T_TRUE(sluice_dataset_parsef(&dataset, "image_list %s", t_path(folder, "list.tsv")) < 0);
         CU_ASSERT_PTR_NULL(dataset);
         T_CONTAINS(sluice_last_error(), bad[i].words);
     }
-    T_STATUS(sluice_dataset_image_list("/nonexistent/list", NULL, &(sluice_dataset *){NULL}),
+    T_STATUS(sluice_dataset_parse("image_list /nonexistent/list", &(sluice_dataset *){NULL}),
              SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "/nonexistent/list: cannot open");
-    T_STATUS(sluice_dataset_image_list(folder, NULL, &(sluice_dataset *){NULL}), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_parsef(&(sluice_dataset *){NULL}, "image_list %s", folder),
+             SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "has no files with extensions jpg,");
 }
 

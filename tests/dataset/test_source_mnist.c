@@ -16,7 +16,7 @@ static sluice_dataset *open_mnist(const char *files, const char *part)
 {
     sluice_dataset *dataset = NULL;
 
-    T_OK(sluice_dataset_mnist(files, part, &dataset));
+    T_OK(sluice_dataset_parsef(&dataset, "mnist %s %s", files, part != NULL ? part : "train"));
     T_OK(dataset_open(dataset));
     return dataset;
 }
@@ -26,7 +26,8 @@ static void check_fails(const char *files, const char *part, sluice_status want,
     const int before = open_files();
     sluice_dataset *dataset = NULL;
 
-    T_STATUS(sluice_dataset_mnist(files, part, &dataset), want);
+    T_STATUS(sluice_dataset_parsef(&dataset, "mnist %s %s", files, part != NULL ? part : "train"),
+             want);
     CU_ASSERT_PTR_NULL(dataset);
     T_CONTAINS(sluice_last_error(), words);
     T_EQ(strncmp(sluice_last_error(), "mnist: ", 7), 0);
@@ -293,8 +294,7 @@ static void batches_have_the_images_in_their_order(void)
     tape got;
 
     idx_write_pair(folder, "train-", 8, 1);
-    T_OK(sluice_dataset_mnist(folder, NULL, &dataset));
-    T_OK(sluice_dataset_add(dataset, "skip 2 | batch 3"));
+    T_OK(sluice_dataset_parsef(&dataset, "mnist %s | skip 2 | batch 3", folder));
     got = record(dataset, &options);
     T_EQ(got.batches, 2);
     sluice_dataset_destroy(dataset);

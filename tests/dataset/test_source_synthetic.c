@@ -7,7 +7,8 @@ static sluice_dataset *open_synthetic(uint64_t samples, uint32_t height, uint32_
 {
     sluice_dataset *dataset = NULL;
 
-    T_OK(sluice_dataset_synthetic(samples, height, width, channels, classes, &dataset));
+    T_OK(sluice_dataset_parsef(&dataset, "synthetic %llu %u,%u,%u %u", (unsigned long long)samples,
+                               height, width, channels, classes));
     T_OK(dataset_open(dataset));
     return dataset;
 }
@@ -68,7 +69,7 @@ static void no_synthetic_samples_are_no_data(void)
 {
     sluice_dataset *dataset = NULL;
 
-    T_OK(sluice_dataset_synthetic(0, 1, 1, 1, 1, &dataset));
+    T_OK(sluice_dataset_parse("synthetic 0 1,1,1 1", &dataset));
     T_STATUS(dataset_open(dataset), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "no valid data in the dataset");
     sluice_dataset_destroy(dataset);

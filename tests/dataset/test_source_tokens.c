@@ -115,38 +115,33 @@ static void every_way_to_store_tokens_gives_the_same(void)
     free(first.bytes);
 }
 
-static void the_call_is_the_text(void)
+static void arguments_are_checked(void)
 {
+    static const struct {
+        const char *text;
+        const char *words;
+    } refused[] = {
+        {"tokens x 8 dtype=i16", "want one of auto u16 u32"},
+        {"tokens x 0", "seq"},
+        {"tokens x 16777217", "seq"},
+        {"tokens", "files is missing"},
+    };
     const char *folder = t_folder();
-    sluice_tokens_config config;
     sluice_dataset *dataset = NULL;
     char text[500];
 
     write_files(folder, 2, 0);
-    sluice_tokens_config_init(&config);
-    config.files = t_path(folder, "a_0.bin");
-    config.seq = SEQ;
-    config.dtype = "u16";
-    T_OK(sluice_dataset_tokens(&config, &dataset));
-    T_OK(sluice_dataset_batch(dataset, 4, false));
+    T_OK(sluice_dataset_parsef(&dataset, "tokens %s %u dtype=u16 | batch 4",
+                               t_path(folder, "a_0.bin"), SEQ));
     snprintf(text, sizeof(text), "tokens files=%s/a_0.bin seq=8 stride=8 dtype=u16", folder);
     T_CONTAINS(described(dataset), text);
     T_EQ(samples_of(dataset), 12);
     sluice_dataset_destroy(dataset);
     dataset = NULL;
-    config.dtype = "i16";
-    T_STATUS(sluice_dataset_tokens(&config, &dataset), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "want one of auto u16 u32");
-    config.dtype = NULL;
-    config.seq = 0;
-    T_STATUS(sluice_dataset_tokens(&config, &dataset), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "seq");
-    config.seq = (1 << 24) + 1;
-    T_STATUS(sluice_dataset_tokens(&config, &dataset), SLUICE_E_INVALID);
-    config.seq = 8;
-    config.files = NULL;
-    T_STATUS(sluice_dataset_tokens(&config, &dataset), SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_tokens(NULL, &dataset), SLUICE_E_INVALID);
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        T_STATUS(sluice_dataset_parse(refused[i].text, &dataset), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), refused[i].words);
+    }
     CU_ASSERT_PTR_NULL(dataset);
 }
 
@@ -353,7 +348,7 @@ static void a_file_of_another_length_is_not_read_again(void)
 const t_test source_tokens_tests[] = {
     T_TEST(windows_are_all_that_end_in_their_file),
     T_TEST(every_way_to_store_tokens_gives_the_same),
-    T_TEST(the_call_is_the_text),
+    T_TEST(arguments_are_checked),
     T_TEST(names_tell_the_file_and_the_tokens),
     T_TEST(more_files_than_descriptors_are_read),
     T_TEST(memory_does_not_grow_with_the_files),

@@ -442,30 +442,6 @@ static void ranks_see_every_sample_once(void)
     }
 }
 
-static void the_call_is_the_text(void)
-{
-    sluice_webdataset_config config;
-    sluice_dataset *dataset = NULL;
-    char *text = NULL;
-
-    T_OK(sluice_dataset_webdataset("a.tar", NULL, &dataset));
-    T_OK(sluice_dataset_describe(dataset, &text));
-    T_STR(text, "webdataset shards=a.tar image=jpg,jpeg,png,ppm label=cls index=auto cache=keep "
-                "access=auto max_sample=256M");
-    sluice_string_free(text);
-    sluice_dataset_destroy(dataset);
-    sluice_webdataset_config_init(&config);
-    config.image = "webp";
-    config.label = "none";
-    config.cache = "drop";
-    T_OK(sluice_dataset_webdataset("b.tar", &config, &dataset));
-    T_OK(sluice_dataset_describe(dataset, &text));
-    T_STR(text, "webdataset shards=b.tar image=webp label=none index=auto cache=drop "
-                "access=auto max_sample=256M");
-    sluice_string_free(text);
-    sluice_dataset_destroy(dataset);
-}
-
 static void memory_for_a_sample_is_small(void)
 {
     enum { SAMPLES = 900 };
@@ -519,7 +495,6 @@ const t_test source_webdataset_tests[] = {
     T_TEST(raw_images_are_read_in_part_and_are_the_same),
     T_TEST(bytes_and_not_names_say_what_an_image_is),
     T_TEST(ranks_see_every_sample_once),
-    T_TEST(the_call_is_the_text),
     T_TEST(memory_for_a_sample_is_small),
     T_TEST(failing_allocations_of_shards_are_reported),
     T_END,

@@ -214,7 +214,7 @@ static void maps_read_the_columns_on_the_host(void)
     char *text;
 
     add_negate(dataset);
-    T_OK(sluice_dataset_batch(dataset, 4, false));
+    T_OK(sluice_dataset_add(dataset, "batch 4"));
     plan = open_plan(dataset, &settings);
     text = explained(plan);
     T_TRUE(!plan->device_widens);

@@ -53,14 +53,14 @@ static void run_addition(const char *text)
 {
     sluice_dataset *dataset = NULL;
 
-    must(sluice_dataset_synthetic(5, 4, 3, 3, 2, &dataset) == SLUICE_OK, "no source", text);
+    must(sluice_dataset_parse("synthetic 5 4,3,3 2", &dataset) == SLUICE_OK, "no source", text);
     if (sluice_dataset_add(dataset, text) != SLUICE_OK) {
         check_error(text);
     } else {
         sluice_string_free(description_of(dataset));
         return;
     }
-    must(sluice_dataset_batch(dataset, 1, false) != SLUICE_OK, "the error is not kept", text);
+    must(sluice_dataset_add(dataset, "batch 1") != SLUICE_OK, "the error is not kept", text);
     sluice_dataset_destroy(dataset);
 }
 

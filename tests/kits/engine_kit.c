@@ -232,7 +232,8 @@ sluice_dataset *script_dataset(uint32_t batch, bool drop_remainder)
     sluice_dataset *dataset = NULL;
 
     T_OK(dataset_begin(&stage_script, "", &dataset));
-    T_OK(sluice_dataset_batch(dataset, batch, drop_remainder));
+    T_OK(sluice_dataset_addf(dataset, "batch %u drop_remainder=%s", batch,
+                             drop_remainder ? "true" : "false"));
     return dataset;
 }
 

@@ -69,7 +69,8 @@ sluice_dataset *filtered_dataset(const char *stages, filter_way way, uint32_t ba
     } else {
         add_filter(dataset, "third", keep_by_pixels, "image", NULL);
     }
-    T_OK(sluice_dataset_batch(dataset, batch, drop_remainder));
+    T_OK(sluice_dataset_addf(dataset, "batch %u drop_remainder=%s", batch,
+                             drop_remainder ? "true" : "false"));
     return dataset;
 }
 
@@ -84,7 +85,7 @@ uint64_t samples_of_pass(const char *stages, uint64_t seed, uint64_t pass, uint6
     if (stages != NULL) {
         T_OK(sluice_dataset_add(dataset, stages));
     }
-    T_OK(sluice_dataset_batch(dataset, 1, false));
+    T_OK(sluice_dataset_add(dataset, "batch 1"));
     T_OK(sli_plan_open(dataset, &settings, &plan));
     count = plan->details->order.length;
     for (uint64_t i = 0; i < count; i++) {
