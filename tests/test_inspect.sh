@@ -15,7 +15,7 @@ for i in $(seq 10 34); do echo "no image" >"set/train/$first/bad$i.jpg"; done
 : >"set/train/$first/empty.jpg"
 
 # ---- a folder ---------------------------------------------------------------------------------------
-expect "a folder is inspected" 0 inspect set/train
+expect "a folder with files that are no images" 1 inspect set/train
 check "... its samples are counted" out_has '^50 samples; 26 cannot be read$'
 check "... and its classes, with names" out_has '^3 classes in column label$'
 check "... without those that cannot be read" out_has "^       0          8  $first$"
@@ -26,9 +26,9 @@ check "... 20 bad samples are named" [ "$(grep -c "^  [0-9]* $first/bad[0-9]*.jp
 check "... in their order" out_has "^  8 $first/bad10.jpg"
 check "... the others are counted" out_has '^  and 6 more$'
 cp "$tmp/out" whole
-expect "more threads give the same" 0 inspect set/train --workers 7
+expect "more threads give the same" 1 inspect set/train --workers 7
 check "... every byte" cmp "$tmp/out" whole
-expect "JSON has the same" 0 inspect set/train --json
+expect "JSON has the same" 1 inspect set/train --json
 check "... numbers" json "(j['samples'] == 50 and j['read'] == 50 and j['bad'] == 26 and j['class_column'] == 'label' and
     [c['count'] for c in j['classes']] == [8, 8, 8] and j['classes'][0]['name'] == '$first' and j['other_labels'] == 0)"
 check "... columns" json "([(c['name'], c['dtype'], c['role']) for c in j['columns']] == [('image', 'encoded', 'image'),
@@ -37,7 +37,7 @@ check "... and images" json "(j['width'] == j['height'] and j['width']['p50'] ==
     j['jpeg']['4:2:0'] == 24 and j['jpeg']['progressive'] == 0 and j['bytes']['min'] > 100)"
 check "... and bad samples with reasons" json "(len(j['unreadable']) == 20 and j['unreadable'][0]['sample'] == 8 and
     'not an image' in j['unreadable'][0]['why'])"
-expect "a part of the samples" 0 inspect set/train --max-samples 10
+expect "a part of the samples" 1 inspect set/train --max-samples 10
 check "... is spaced evenly" out_has '^50 samples, 10 of them read; 5 cannot be read$'
 
 # ---- other sources ----------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ check "... the lengths of ragged ones have a range" out_has '^  boxes_length    
     printf 'image\tboxes:boxes[2]\n%s\t-9,0,90,9;3,3,3,9\n' "$good"
     for i in $(seq 1 25); do printf '%s\t50,50,60,60\n%s\t0,0,1,1;0,0,1,1;0,0,1,1\n' "$good" "$good"; done
 } >bad.tsv
-expect "a list with bad records is inspected" 0 inspect bad.tsv
+expect "a list with bad records is inspected" 1 inspect bad.tsv
 check "... all of them are counted" out_has '^51 samples; 50 cannot be read$'
 check "... and listed, of the records" out_has '^  2 .*: 4:[0-9]*: more than 2 boxes'
 check "... and of the images" out_has '^  1 .*: boxes: box 1, 50,50,60,60, is wholly outside its image of 48x48$'

@@ -63,7 +63,7 @@ const cli_command cli_commands[] = {
      "COCO, .npy), or a pipeline in quotes, of which only the source is read. Every sample is "
      "read, and "
      "the headers of its images; images are not decoded (`sluice verify` does that). The first 20 "
-     "samples that cannot be read are listed with the reason.\n"
+     "samples that cannot be read are listed with the reason, and the exit status is 1 then.\n"
      "\n"
      "The line of a column ends with the smallest and the largest value of whole numbers. Classes "
      "are counted by the column label, or else by the numbers that belong to boxes.\n",
@@ -175,7 +175,8 @@ const cli_command cli_commands[] = {
      "Decodes all images of a pack, a tar shard or a folder, and names bad ones.",
      "In shards the checksums are compared with the index, and the index with the archive; in "
      "a pack also its lists, and whether it is complete. The exit status is 1 if a check fails. "
-     "No file is changed.\n",
+     "No file is changed. Images of 16 bits per channel, an Exif orientation and further frames "
+     "are no defects: `sluice inspect` counts them.\n",
      "  --workers N|auto   threads that decode (auto: by cores and quota)\n"
      "  --json             one JSON object on stdout instead of lines\n",
      cmd_verify},

@@ -524,6 +524,9 @@ int cmd_inspect(int argc, char **argv)
     if (code == EXIT_DONE) {
         code = st == SLUICE_OK ? cli_exit_code(SLUICE_OK) : cli_refused(st);
     }
+    if (code == EXIT_DONE && c.survey.all.bad > 0) {
+        code = EXIT_RUNTIME;
+    }
     if (st != SLUICE_OK && c.json) {
         cli_json_failure(st, cli_said());
     } else if (st == SLUICE_OK && c.json) {
