@@ -55,7 +55,7 @@ printable "verify of a folder" 1 "$sluice" verify "$tmp/$nasty"
 check "... names what is bad" out_has 'bada\\x1b\[31mb'
 printable "the names of classes" 0 "$sluice" classes "$tmp/$nasty"
 check "... on a line each" [ "$(wc -l <"$tmp/out")" -eq 2 ]
-printable "inspect of a folder" 0 "$sluice" inspect "$tmp/$nasty"
+printable "inspect of a folder" 1 "$sluice" inspect "$tmp/$nasty"
 check "... names what is bad" out_has 'bada\\x1b\[31mb'
 printable "show with a bad sample" 1 "$sluice" show "$(pipeline 'resize 8,8')" --npy "$tmp/npy" --steps 9
 printable "a sheet in such a folder" 0 "$sluice" show "synthetic | batch 2" -o "$tmp/$nasty/sheet.png"
