@@ -382,6 +382,16 @@ broken "a shard that is missing" 'an earlier one is missing' rm shard-000001.tar
 broken "a list that is missing" 'shard-000002.tsv: the list is missing' rm shard-000002.tsv
 broken "a list that was cut" 'the list is missing, corrupt' sh -c 'head -c 300 shard-000002.tsv >x; mv x shard-000002.tsv'
 broken "an index that is missing" 'the index is missing' rm shard-000000.tar.sluice
+for command in show explain "bench --seconds 1"; do
+    # shellcheck disable=SC2086
+    expect "... ${command%% *} does not rebuild it" 1 $command "webdataset $tmp/v | decode | center_crop 32 | batch 4"
+    check "... and names it" err_has 'v/shard-000000.tar.sluice is missing'
+done
+expect "... inspect neither" 1 inspect "$tmp/v"
+expect "... verify still finds it" 1 verify "$tmp/v"
+expect "... the same pack writes it" 0 pack "$src" "$tmp/v" --shard-size 100K
+check "... and says so" err_has 'shard-000000.tar and all shards after it are packed again'
+check "... to the same bytes" same "$tmp/whole" "$tmp/v"
 broken "an index that is damaged" 'tar.sluice: ' poke shard-000000.tar.sluice 90
 broken "an index of another shard" 'tar.sluice: ' cp shard-000000.tar.sluice shard-000001.tar.sluice
 for seed in 1 2; do # as large, with other labels

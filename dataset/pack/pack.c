@@ -15,6 +15,7 @@
 #include "log_int.h"
 #include "ordered_run.h"
 #include "pack_config.h"
+#include "pack_marks.h"
 #include "pack_resume.h"
 #include "pack_shard.h"
 #include "pack_strays.h"
@@ -33,9 +34,6 @@
 static const uint64_t DEFAULT_SHARD_BYTES = UINT64_C(1) << 30;
 
 static const uint64_t DEFAULT_MEMORY_BYTES = UINT64_C(1) << 28;
-
-/* The summary file, which is written last: if it exists, the pack is complete. */
-static const char SUMMARY[] = "pack.json";
 
 /* Size of the end marker of an archive. */
 enum { TAR_END = 1024 };
@@ -436,7 +434,7 @@ static sluice_status complete_pack(pack_run *run)
         st = pack_summary_print(&run->summary, &run->stats, &text);
     }
     if (st == SLUICE_OK) {
-        st = pack_folder_write(&run->folder, SUMMARY, text);
+        st = pack_folder_write(&run->folder, PACK_SUMMARY, text);
     }
     run->stats.complete = st == SLUICE_OK;
     sluice_string_free(text);
@@ -454,7 +452,7 @@ static sluice_status find_end(const pack_run *run, uint64_t *end_out)
 
     *end_out = run->stats.samples;
     if (is_stream(run)) {
-        st = pack_folder_read(&run->folder, SUMMARY, &text);
+        st = pack_folder_read(&run->folder, PACK_SUMMARY, &text);
         *end_out = pack_summary_samples(text);
         sli_free(text);
     }
@@ -477,7 +475,8 @@ static sluice_status pack_rest(pack_run *run)
         .drop = drop_sample,
         .cancel = cancel_pack,
     };
-    sluice_status st = pack_folder_remove(&run->folder, SUMMARY); /* invalid until all is packed */
+    sluice_status st =
+        pack_folder_remove(&run->folder, PACK_SUMMARY); /* invalid until all is packed */
 
     if (st == SLUICE_OK && is_stream(run)) {
         st = stream_turns_create(run->config->dataset, run->config->seed, job.first, run->names,

@@ -17,11 +17,10 @@
 #include "descriptor_int.h"
 #include "error_int.h"
 #include "file_tree_int.h"
+#include "pack_marks.h"
 #include "status_int.h"
 
 static const char LOCK[] = "pack.lock";
-static const char OPTIONS[] = "pack.txt";
-static const char CORRUPT_MARK[] = "pack.corrupt";
 
 enum { FILE_MOST = 1 << 30, NAME_MOST = 64 };
 
@@ -179,7 +178,7 @@ sluice_status pack_folder_read(const pack_folder *folder, const char *name, char
 static bool is_left_over(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, LOCK) == 0 ||
-           strcmp(name, "pack.txt" PACK_PART) == 0;
+           strcmp(name, PACK_OPTIONS PACK_PART) == 0;
 }
 
 static sluice_status want_empty(const pack_folder *folder)
@@ -235,7 +234,8 @@ static sluice_status options_differ(const pack_folder *folder, const char *had, 
             SLUICE_E_INVALID,
             "%s holds a pack of another version of Sluice: the line \"%.*s\" of %s must be "
             "\"%.*s\"; name another folder, or go on with that version",
-            folder->path, (int)strcspn(had, "\n"), had, OPTIONS, (int)strcspn(want, "\n"), want);
+            folder->path, (int)strcspn(had, "\n"), had, PACK_OPTIONS, (int)strcspn(want, "\n"),
+            want);
     }
     if (strncmp(want, "names ", 6) == 0) {
         return sli_fail(SLUICE_E_INVALID,
@@ -276,7 +276,7 @@ sluice_status pack_folder_mark_corrupt(const pack_folder *folder, sluice_status 
         return status;
     }
     sli_error_take(status, &error);
-    st = pack_folder_write(folder, CORRUPT_MARK, error.text);
+    st = pack_folder_write(folder, PACK_CORRUPT, error.text);
     return st != SLUICE_OK
                ? st
                : sli_fail(status,
@@ -289,7 +289,7 @@ sluice_status pack_folder_mark_corrupt(const pack_folder *folder, sluice_status 
 static sluice_status check_mark(const pack_folder *folder)
 {
     char *why = NULL;
-    sluice_status st = pack_folder_read(folder, CORRUPT_MARK, &why);
+    sluice_status st = pack_folder_read(folder, PACK_CORRUPT, &why);
 
     if (st == SLUICE_OK && why != NULL) {
         st = sli_fail(SLUICE_E_INVALID,
@@ -308,14 +308,14 @@ sluice_status pack_folder_claim(const pack_folder *folder, const char *options)
     sluice_status st = check_mark(folder);
 
     if (st == SLUICE_OK) {
-        st = pack_folder_read(folder, OPTIONS, &had);
+        st = pack_folder_read(folder, PACK_OPTIONS, &had);
     }
     if (st == SLUICE_OK && had != NULL) {
         st = compare_options(folder, had, options);
     } else if (st == SLUICE_OK) {
         st = want_empty(folder);
         if (st == SLUICE_OK) {
-            st = pack_folder_write(folder, OPTIONS, options);
+            st = pack_folder_write(folder, PACK_OPTIONS, options);
         }
     }
     sli_free(had);

@@ -40,5 +40,7 @@ sluice_status pack_resume_keeps(const pack_resume *resume, uint32_t number, uint
     sluice_status st = pack_shard_read(resume->folder, number, examine_line, &e, &tar_bytes, &next);
 
     *keeps_out = e.is_kept && next != 0 && next == e.next;
-    return st == SLUICE_OK ? e.status : st;
+    st = st == SLUICE_OK ? e.status : st;
+    return st == SLUICE_OK && *keeps_out ? pack_shard_has_index(resume->folder, number, keeps_out)
+                                         : st;
 }

@@ -20,8 +20,9 @@ typedef struct pack_resume {
 
 /*
  * Determines whether to keep shard `number`. It is kept if it is finished, begins with position
- * `first`, and none of its left-out samples can be read now. Returns the errors of read_again(),
- * except E_IO if leave_out_unreadable is set; E_IO if the list cannot be read; or E_NO_MEMORY.
+ * `first`, has its index, and none of its left-out samples can be read now. Returns the errors of
+ * read_again(), except E_IO if leave_out_unreadable is set; E_IO if the list cannot be read; or
+ * E_NO_MEMORY.
  */
 sluice_status pack_resume_keeps(const pack_resume *resume, uint32_t number, uint64_t first,
                                 bool *keeps_out);

@@ -11,6 +11,8 @@
 
 #include "alloc_int.h"
 #include "descriptor_int.h"
+#include "log_int.h"
+#include "plain_file.h"
 #include "shard_index.h"
 
 void pack_shard_name(uint32_t number, const char *end, char *name)
@@ -198,6 +200,36 @@ sluice_status pack_shard_remove_from(const pack_folder *folder, uint32_t number)
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
+
+sluice_status pack_shard_has_index(const pack_folder *folder, uint32_t number, bool *has_out)
+{
+    char name[PACK_SHARD_NAME_SIZE];
+    char *path = NULL;
+    shard_index index;
+    uint64_t size;
+    int fd = -1;
+    sluice_status st;
+
+    pack_shard_name(number, ".tar", name);
+    st = make_path(folder, name, &path);
+    if (st == SLUICE_OK) {
+        st = plain_file_open(path, NULL, &fd, &size);
+    }
+    if (st == SLUICE_OK) {
+        st = shard_index_read_packed(fd, path, &index);
+        close(fd);
+    }
+    sli_free(path);
+    *has_out = st == SLUICE_OK;
+    if (st == SLUICE_OK) {
+        shard_index_free(&index);
+    } else if (st == SLUICE_E_CORRUPT) {
+        sli_log(SLUICE_LOG_WARN, "%s; %s and all shards after it are packed again",
+                sluice_last_error(), name);
+        st = SLUICE_OK;
+    }
+    return st;
+}
 
 static void ignore_line(void *arg, const pack_line *line)
 {

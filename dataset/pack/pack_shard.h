@@ -52,6 +52,12 @@ sluice_status pack_shard_remove_from(const pack_folder *folder, uint32_t number)
 void pack_shard_drop(pack_shard *shard);
 
 /*
+ * Finds whether a finished shard has its index (shard_index_read_packed()); a warning says what is
+ * wrong with it. Returns E_IO or E_NO_MEMORY on failure.
+ */
+sluice_status pack_shard_has_index(const pack_folder *folder, uint32_t number, bool *has_out);
+
+/*
  * Reads the list of a finished shard, and calls each() for every sample's line. *next_out is 0 if
  * the shard is not finished, or its files do not match. Returns E_IO or E_NO_MEMORY on failure.
  */

@@ -18,6 +18,7 @@
 #include "fault_int.h"
 #include "log_int.h"
 #include "ordered_run.h"
+#include "pack_marks.h"
 #include "pack_shard.h"
 #include "pack_strays.h"
 #include "placement_int.h"
@@ -68,7 +69,7 @@ static void report_sample(void *arg, const char *name, const char *why)
 
 /* ---- discovery ------------------------------------------------------------------------------ */
 
-static sluice_status add_shard(verify_run *run, const char *path)
+static sluice_status add_shard(verify_run *run, const char *path, bool is_packed)
 {
     verify_shard *grown =
         sli_grow(run->shards, &run->shard_capacity, run->shard_count + 1, sizeof(*grown));
@@ -82,7 +83,7 @@ static sluice_status add_shard(verify_run *run, const char *path)
     shard = &grown[run->shard_count++];
     memset(shard, 0, sizeof(*shard));
     shard->first = run->stats.samples;
-    st = verify_shard_open(shard, path, run->stats.is_pack, &run->reporter);
+    st = verify_shard_open(shard, path, is_packed, &run->reporter);
     run->stats.samples += shard->index.count;
     run->stats.shards++;
     return st;
@@ -117,7 +118,7 @@ static sluice_status add_shards(verify_run *run)
 
         if (path != NULL) {
             snprintf(path, size, "%s/%s", folder, entries[i]->d_name);
-            st = add_shard(run, path);
+            st = add_shard(run, path, run->stats.is_pack);
         } else if (st == SLUICE_OK) {
             st = sli_fail(SLUICE_E_NO_MEMORY, "a path");
         }
@@ -139,14 +140,6 @@ static sluice_status open_images(verify_run *run)
         run->stats.samples = run->dataset->source_count;
     }
     return st;
-}
-
-static bool has_file(const char *folder, const char *name)
-{
-    char path[4096];
-
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    return access(path, F_OK) == 0;
 }
 
 /* ---- a pack as a whole ---------------------------------------------------------------------- */
@@ -230,7 +223,7 @@ static sluice_status warn_of_strays(const pack_folder *folder)
     return st;
 }
 
-static sluice_status check_pack(verify_run *run)
+static sluice_status check_pack(verify_run *run, bool is_complete)
 {
     const pack_folder folder = {
         run->config->path,
@@ -247,7 +240,7 @@ static sluice_status check_pack(verify_run *run)
     if (st == SLUICE_OK) {
         st = warn_of_strays(&folder);
     }
-    if (st == SLUICE_OK && !has_file(folder.path, "pack.json")) {
+    if (st == SLUICE_OK && !is_complete) {
         report_sample(run, "pack.json",
                       "the pack is not complete; run `sluice pack` again to go on");
     }
@@ -255,9 +248,20 @@ static sluice_status check_pack(verify_run *run)
     return st;
 }
 
+/* Verifies one archive, which may be of a pack. */
+static sluice_status add_archive(verify_run *run)
+{
+    const char *path = run->config->path;
+    pack_marks marks = {.shard = NULL};
+    sluice_status st = pack_marks_of(&marks, path);
+
+    return st == SLUICE_OK ? add_shard(run, path, pack_marks_has(&marks, path)) : st;
+}
+
 static sluice_status discover_shards(verify_run *run)
 {
     const char *path = run->config->path;
+    pack_marks marks;
     struct stat info;
     sluice_status st;
 
@@ -265,16 +269,19 @@ static sluice_status discover_shards(verify_run *run)
         return sli_fail_errno(SLUICE_E_IO, errno, "cannot open %s", path);
     }
     if (!S_ISDIR(info.st_mode)) {
-        return S_ISREG(info.st_mode) ? add_shard(run, path)
+        return S_ISREG(info.st_mode) ? add_archive(run)
                                      : sli_fail(SLUICE_E_UNSUPPORTED,
                                                 "verify: %s must be a folder or an archive file, "
                                                 "not a pipe or a device",
                                                 path);
     }
-    run->stats.is_pack = has_file(path, "pack.txt");
-    st = add_shards(run);
+    st = pack_marks_read(path, &marks);
+    if (st == SLUICE_OK) {
+        run->stats.is_pack = marks.is_pack;
+        st = add_shards(run);
+    }
     if (st == SLUICE_OK && run->stats.is_pack) {
-        st = check_pack(run);
+        st = check_pack(run, marks.is_complete);
     }
     return st == SLUICE_OK && run->stats.shards == 0 && !run->stats.is_pack ? open_images(run) : st;
 }

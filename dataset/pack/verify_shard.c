@@ -54,9 +54,13 @@ static bool is_same(const shard_index *walked, const shard_index *kept, uint64_t
  * Compares a stored index with the index built from the archive's headers. If they agree, copies
  * the stored CRCs.
  */
-static void compare_index(verify_shard *shard, const shard_index *kept, const char *path,
-                          const verify_reporter *reporter)
+static void compare_index(verify_shard *shard, const shard_index *kept, bool has_index,
+                          const char *path, const verify_reporter *reporter)
 {
+    if (has_index && kept->count > 0 && !shard_index_is_by_content(kept)) {
+        reporter->report(reporter->arg, path,
+                         "the index has no checksums: it is not the one that `sluice pack` wrote");
+    }
     if (kept->count != shard->index.count) {
         reporter->report(reporter->arg, path, "the index has not as many samples as the archive");
         return;
@@ -86,15 +90,18 @@ static sluice_status read_index(verify_shard *shard, bool has_index,
     if (access(path, F_OK) == 0) {
         st = shard_index_read(path, shard->index.shard_size, &shard_default_fields, &kept);
         if (st == SLUICE_OK) {
-            compare_index(shard, &kept, path, reporter);
+            compare_index(shard, &kept, has_index, path, reporter);
             shard_index_free(&kept);
-        } else if (st == SLUICE_E_UNSUPPORTED) { /* version 1, without a stamp: made again */
+        } else if (st == SLUICE_E_UNSUPPORTED && !has_index) { /* version 1, without a stamp: made
+                                                                  again */
             st = SLUICE_OK;
         } else {
             st = report_error(reporter, path, st);
         }
     } else if (has_index) {
-        reporter->report(reporter->arg, path, "the index is missing");
+        reporter->report(reporter->arg, path,
+                         "the index is missing; copy it from another copy of the pack, or run the "
+                         "same `sluice pack` again");
     }
     sli_free(path);
     return st;

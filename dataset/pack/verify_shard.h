@@ -23,7 +23,8 @@ typedef struct verify_shard {
 
 /*
  * Walks over the archive's headers and compares the result with the stored index, which has the
- * CRCs. has_index: a missing index is a problem. Problems are reported, not returned. E_IO: no file
+ * CRCs. has_index: the shard is of a pack, so a missing index is a problem, and so is one
+ * without CRCs. Problems are reported, not returned. E_IO: no file
  * descriptor is free. Also returns E_NO_MEMORY.
  */
 sluice_status verify_shard_open(verify_shard *shard, const char *path, bool has_index,

@@ -5,8 +5,9 @@
  * lower case, is its field: "cat/7.jpg" and "cat/7.cls" are the fields jpg and cls of sample cat/7.
  *
  * An index is built by walking over the archive's headers, and stored in a file for later runs. The
- * file is checked before use; if it is missing, corrupt or stale, the index is rebuilt. An index is
- * bound to its shard in one of two ways:
+ * file is checked before use; if it is missing, corrupt or stale, the index is rebuilt. That of a
+ * pack is never rebuilt, since a rebuilt one has no CRCs of the images that were packed. An index
+ * is bound to its shard in one of two ways:
  *
  * - By the shard's stamp, which changes with every replacement of, and every write to, the file. A
  *   copy has another stamp, so it gets a new index.
@@ -70,6 +71,7 @@ typedef struct shard_index {
     bool is_unkept;       /* the index could not be written to the folder that the
                              caller named */
     bool is_remade;       /* a stored index was corrupt, or of another version of the shard */
+    bool is_unchecked;    /* the shard is of a pack, and this is not the pack's index with CRCs */
     char seen[SHARD_SEEN_SIZE]; /* field names found, in lower case, for example "cls,jpg"; "..." at
                                    the end stands for those without room */
 } shard_index;
@@ -148,7 +150,8 @@ sluice_status shard_index_path(const char *shard, const shard_fields *fields, ch
 
 /*
  * Returns the index of the open shard fd: a stored index if it is bound to this file, else one that
- * is built now and stored.
+ * is built now and stored. is_packed: the shard is of a pack; with folder NULL and the default
+ * fields its index is then the pack's or an error, E_CORRUPT, and nothing is stored next to it.
  *
  * The index is stored in `folder`; is_unkept is set if that fails. An index of a shard that changes
  * meanwhile is not stored, which is logged. With folder NULL it is stored
@@ -156,7 +159,13 @@ sluice_status shard_index_path(const char *shard, const shard_fields *fields, ch
  * is built but not stored. Returns the errors of shard_index_build(), E_IO or E_NO_MEMORY.
  */
 sluice_status shard_index_obtain(int fd, const char *shard, const shard_fields *fields,
-                                 const char *folder, shard_index *index_out);
+                                 const char *folder, bool is_packed, shard_index *index_out);
+
+/*
+ * Reads the index that `sluice pack` wrote next to the open shard fd. E_CORRUPT: it is missing, is
+ * corrupt, has no CRCs, or is of another shard. Also returns E_IO and E_NO_MEMORY.
+ */
+sluice_status shard_index_read_packed(int fd, const char *shard, shard_index *index_out);
 
 /* Adds the names of `more` that `seen` does not have; both are as shard_index.seen. */
 void shard_seen_merge(char seen[SHARD_SEEN_SIZE], const char *more);

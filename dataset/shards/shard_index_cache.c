@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
+#include "error_int.h"
 #include "log_int.h"
 #include "rng_int.h"
 #include "shard_index.h"
@@ -114,6 +115,12 @@ static void await_tick(const struct stat *shard)
     }
 }
 
+static sluice_status of_another(const char *path)
+{
+    return sli_fail(SLUICE_E_CORRUPT,
+                    "the index %s is of another shard, or of another version of this one", path);
+}
+
 /* Reads the index file at a path. END_OF_DATA: there is no usable index at that path. */
 static sluice_status try_read(const char *path, int fd, const struct stat *shard,
                               const shard_fields *fields, bool *is_other_out,
@@ -127,8 +134,7 @@ static sluice_status try_read(const char *path, int fd, const struct stat *shard
     st = shard_index_read(path, (uint64_t)shard->st_size, fields, index_out);
     if (st == SLUICE_OK && !is_of_shard(index_out, fd, shard)) {
         shard_index_free(index_out);
-        st = sli_fail(SLUICE_E_CORRUPT,
-                      "the index %s is of another shard, or of another version of this one", path);
+        st = of_another(path);
     }
     if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY) {
         sli_log(SLUICE_LOG_INFO, "%s; it is not used", sluice_last_error());
@@ -141,7 +147,8 @@ static sluice_status try_read(const char *path, int fd, const struct stat *shard
 /* Candidate paths of an index file, in order of preference; NULL: unused entry. */
 typedef struct index_places {
     char *paths[2];
-    char *folder; /* folder of paths[1]; created only when an index is written there */
+    char *folder;  /* folder of paths[1]; created only when an index is written there */
+    bool is_named; /* the caller named the folder */
 } index_places;
 
 static void free_places(index_places *places)
@@ -151,14 +158,16 @@ static void free_places(index_places *places)
     sli_free(places->folder);
 }
 
+/* beside: an index may be next to the shard. */
 static sluice_status find_places(const char *shard, const shard_fields *fields, const char *folder,
-                                 index_places *places)
+                                 bool beside, index_places *places)
 {
     sluice_status st = SLUICE_OK;
 
     memset(places, 0, sizeof(*places));
+    places->is_named = folder != NULL;
     if (folder == NULL) {
-        st = shard_index_path(shard, fields, &places->paths[0]);
+        st = beside ? shard_index_path(shard, fields, &places->paths[0]) : SLUICE_OK;
         if (st == SLUICE_OK) {
             st = cache_folder(&places->folder);
         }
@@ -213,28 +222,88 @@ static bool is_unchanged(int fd, const char *shard, const struct stat *before)
     return false;
 }
 
-sluice_status shard_index_obtain(int fd, const char *shard, const shard_fields *fields,
-                                 const char *folder, shard_index *index_out)
+/* ---- packs ---------------------------------------------------------------------------------- */
+
+/* Fails unless an index that was read is the pack's index of the open shard. */
+static sluice_status check_packed(int fd, const char *path, const shard_index *index)
 {
-    index_places places;
+    sluice_status st = SLUICE_OK;
+
+    if (index->count > 0 && !shard_index_is_by_content(index)) {
+        return sli_fail(SLUICE_E_CORRUPT,
+                        "the index %s has no checksums: it is not the one that `sluice pack` wrote",
+                        path);
+    }
+    if (index->count > 0) {
+        st = shard_sample_check(fd, index, index->count - 1);
+    }
+    return st == SLUICE_E_CORRUPT ? of_another(path) : st;
+}
+
+sluice_status shard_index_read_packed(int fd, const char *shard, shard_index *index_out)
+{
     struct stat info;
-    bool is_other = false;
+    shard_index index;
+    char *path = NULL;
     sluice_status st;
 
-    if (folder != NULL && strcmp(folder, "none") == 0) {
-        return shard_index_build(fd, shard, fields, false, index_out);
-    }
     if (fstat(fd, &info) != 0) {
         return sli_fail_errno(SLUICE_E_IO, errno, "cannot stat %s", shard);
     }
-    st = find_places(shard, fields, folder, &places);
-    if (st != SLUICE_OK) {
-        return st;
+    st = shard_index_path(shard, &shard_default_fields, &path);
+    if (st == SLUICE_OK && access(path, F_OK) != 0 && errno == ENOENT) {
+        st = sli_fail(SLUICE_E_CORRUPT, "the index %s is missing", path);
     }
-    st = SLUICE_END_OF_DATA;
+    if (st == SLUICE_OK) {
+        st = shard_index_read(path, (uint64_t)info.st_size, &shard_default_fields, &index);
+    }
+    if (st == SLUICE_E_UNSUPPORTED) {
+        st = SLUICE_E_CORRUPT;
+    }
+    if (st == SLUICE_OK) {
+        st = check_packed(fd, path, &index);
+        if (st == SLUICE_OK) {
+            *index_out = index;
+        } else {
+            shard_index_free(&index);
+        }
+    }
+    sli_free(path);
+    return st;
+}
+
+/* Adds to the last error what the user can do. */
+static sluice_status no_packed_index(sluice_status status)
+{
+    sli_error error;
+
+    if (status != SLUICE_E_CORRUPT) {
+        return status;
+    }
+    sli_error_take(status, &error);
+    return sli_fail(status,
+                    "%.800s; the index of a pack has the checksums of its images and is not "
+                    "rebuilt: copy it from another copy of the pack, or run the same `sluice pack` "
+                    "again; webdataset index=none reads the pack without checksums",
+                    error.text);
+}
+
+/* ---- finding an index ----------------------------------------------------------------------- */
+
+/* Reads an index from one of the places, or builds and stores one. */
+static sluice_status find_or_build(int fd, const char *shard, const shard_fields *fields,
+                                   index_places *places, shard_index *index_out)
+{
+    struct stat info;
+    bool is_other = false;
+    sluice_status st = SLUICE_END_OF_DATA;
+
+    if (fstat(fd, &info) != 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot stat %s", shard);
+    }
     for (int i = 0; i < 2 && st == SLUICE_END_OF_DATA; i++) {
-        if (places.paths[i] != NULL) {
-            st = try_read(places.paths[i], fd, &info, fields, &is_other, index_out);
+        if (places->paths[i] != NULL) {
+            st = try_read(places->paths[i], fd, &info, fields, &is_other, index_out);
         }
     }
     if (st == SLUICE_END_OF_DATA) {
@@ -243,10 +312,33 @@ sluice_status shard_index_obtain(int fd, const char *shard, const shard_fields *
         if (st == SLUICE_OK) {
             index_out->is_remade = is_other;
             index_out->is_unkept = is_unchanged(fd, shard, &info) &&
-                                   !store_index(index_out, shard, fields, &places) &&
-                                   folder != NULL;
+                                   !store_index(index_out, shard, fields, places) &&
+                                   places->is_named;
         }
     }
-    free_places(&places);
+    return st;
+}
+
+sluice_status shard_index_obtain(int fd, const char *shard, const shard_fields *fields,
+                                 const char *folder, bool is_packed, shard_index *index_out)
+{
+    index_places places;
+    sluice_status st;
+
+    if (is_packed && folder == NULL && are_default(fields)) {
+        return no_packed_index(shard_index_read_packed(fd, shard, index_out));
+    }
+    if (folder != NULL && strcmp(folder, "none") == 0) {
+        st = shard_index_build(fd, shard, fields, false, index_out);
+    } else {
+        st = find_places(shard, fields, folder, !is_packed, &places);
+        if (st == SLUICE_OK) {
+            st = find_or_build(fd, shard, fields, &places, index_out);
+            free_places(&places);
+        }
+    }
+    if (st == SLUICE_OK) {
+        index_out->is_unchecked = is_packed;
+    }
     return st;
 }

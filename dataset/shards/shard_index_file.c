@@ -321,10 +321,11 @@ static sluice_status decode_index(const uint8_t *bytes, const index_parts *parts
 
 static sluice_status unknown_version(const char *path, uint32_t version)
 {
-    return sli_fail(SLUICE_E_CORRUPT,
-                    "the index %s is of version %u, and must be of version %d or %d; delete it, or "
-                    "read it with the version of Sluice that wrote it",
-                    path, (unsigned)version, WITHOUT_STAMP, VERSION);
+    return sli_fail(
+        SLUICE_E_CORRUPT,
+        "the index %s is of version %u, and must be of version %d or %d; use the version "
+        "of Sluice that wrote it or, unless it is of a pack, delete it",
+        path, (unsigned)version, WITHOUT_STAMP, VERSION);
 }
 
 static sluice_status check_and_decode(const uint8_t *bytes, size_t size, const char *path,

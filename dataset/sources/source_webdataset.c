@@ -20,6 +20,7 @@
 #include "struct_size_int.h"
 #include "tar_header.h"
 #include "web_fields.h"
+#include "web_packs.h"
 #include "web_shard_file.h"
 #include "webdataset_args.h"
 #include "webdataset_skipped.h"
@@ -65,7 +66,8 @@ static void keep_labelled(webdataset *web, web_shard *shard)
     index->count = kept;
 }
 
-static sluice_status open_shard(webdataset *web, const char *path, const web_args *args)
+static sluice_status open_shard(webdataset *web, web_packs *packs, const char *path,
+                                const web_args *args)
 {
     const shard_fields fields = {args->image,
                                  web->labelled ? args->label : shard_default_fields.label};
@@ -73,10 +75,14 @@ static sluice_status open_shard(webdataset *web, const char *path, const web_arg
     web_shard *shard = &web->shards[web->shard_count];
     struct stat info;
     int fd = -1;
-    sluice_status st = web_shard_open(path, NULL, &fd, &info);
+    sluice_status st = web_packs_add(packs, path);
 
     if (st == SLUICE_OK) {
-        st = shard_index_obtain(fd, path, &fields, folder, &shard->index);
+        st = web_shard_open(path, NULL, &fd, &info);
+    }
+    if (st == SLUICE_OK) {
+        st =
+            shard_index_obtain(fd, path, &fields, folder, web_packs_has_last(packs), &shard->index);
     }
     if (st != SLUICE_OK) {
         if (fd >= 0) {
@@ -88,6 +94,7 @@ static sluice_status open_shard(webdataset *web, const char *path, const web_arg
     shard->first = web->count;
     web->shard_count++;
     skipped_count_shard(&web->skipped, &shard->index, path);
+    skipped_count(&packs->unchecked, shard->index.is_unchecked, path, "", 0);
     shard_seen_merge(web->seen, shard->index.seen);
     if (web->labelled) {
         keep_labelled(web, shard);
@@ -120,6 +127,7 @@ static sluice_status web_open(const void *opaque, void **source_out)
 {
     const web_args *args = opaque;
     webdataset *web = sli_calloc(1, sizeof(*web));
+    web_packs packs = {.marks.shard = NULL};
     sluice_status st;
 
     if (web == NULL) {
@@ -134,10 +142,13 @@ static sluice_status web_open(const void *opaque, void **source_out)
                                  : SLUICE_OK;
     }
     for (size_t i = 0; st == SLUICE_OK && i < web->list.count; i++) {
-        st = open_shard(web, web->list.paths[i], args);
+        st = open_shard(web, &packs, web->list.paths[i], args);
     }
     if (st == SLUICE_OK) {
         st = check_skipped(web, args);
+    }
+    if (st == SLUICE_OK) {
+        web_packs_warn(&packs, args);
     }
     skipped_members(web->seen, args, web->left_out, sizeof(web->left_out));
     if (st != SLUICE_OK) {
@@ -233,7 +244,9 @@ static sluice_status check_members(int fd, const web_shard *shard, uint64_t inde
     }
     sli_error_take(st, &error);
     return sli_fail(
-        st, "%.200s, in the shard %s; if the shard was replaced, delete its index %s.sluice",
+        st,
+        "%.200s, in the shard %s; the shard and its index %s.sluice must be of the same pack: "
+        "copy both again",
         error.text, shard->file.path, shard->file.path);
 }
 

@@ -29,7 +29,7 @@ void skipped_count_shard(webdataset_skipped *skipped, const shard_index *index, 
     skipped_count(&skipped->unkept, index->is_unkept, shard, "", 0);
 }
 
-static void warn_of(const skipped_items *items, const web_args *args, const char *what)
+void skipped_warn_of(const skipped_items *items, const web_args *args, const char *what)
 {
     if (items->count > 0) {
         sli_log(SLUICE_LOG_WARN, "webdataset %.200s: %llu %s, first %s", args->shards,
@@ -49,20 +49,23 @@ void skipped_warn(const webdataset_skipped *skipped, const web_args *args, const
     snprintf(what, sizeof(what),
              "samples without an image are skipped (image=%.100s; fields seen: %.200s)",
              args->image, seen_or_none(seen));
-    warn_of(&skipped->imageless, args, what);
-    warn_of(&skipped->unlabelled, args,
-            "samples without a label are skipped; label=none reads them");
-    warn_of(&skipped->passed_over, args, "links, special and sparse members are skipped");
-    warn_of(
+    skipped_warn_of(&skipped->imageless, args, what);
+    skipped_warn_of(&skipped->unlabelled, args,
+                    "samples without a label are skipped; label=none reads them");
+    skipped_warn_of(&skipped->passed_over, args, "links, special and sparse members are skipped");
+    skipped_warn_of(
         &skipped->has_more, args,
         "shards have bytes after the archive's end, which are not read (several archives in one "
         "file?)");
-    warn_of(&skipped->lacks_end, args,
-            "shards end without the zeros that end an archive (cut off between two members?)");
-    warn_of(&skipped->remade, args,
-            "indexes are rebuilt: they were corrupt, or not of these versions of the shards");
-    warn_of(&skipped->unkept, args,
-            "indexes cannot be written to the folder that index= names, and are rebuilt each time");
+    skipped_warn_of(
+        &skipped->lacks_end, args,
+        "shards end without the zeros that end an archive (cut off between two members?)");
+    skipped_warn_of(
+        &skipped->remade, args,
+        "indexes are rebuilt: they were corrupt, or not of these versions of the shards");
+    skipped_warn_of(
+        &skipped->unkept, args,
+        "indexes cannot be written to the folder that index= names, and are rebuilt each time");
 }
 
 /* Adds a field to the text unless it is one of the image or the label. Returns the new length. */

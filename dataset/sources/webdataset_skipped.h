@@ -35,6 +35,9 @@ void skipped_count(skipped_items *items, uint64_t count, const char *shard, cons
 /* Adds the counts that a shard's index contains. */
 void skipped_count_shard(webdataset_skipped *skipped, const shard_index *index, const char *shard);
 
+/* Logs one warning with the number of items, `what` they are, and the first; none: no warning. */
+void skipped_warn_of(const skipped_items *items, const web_args *args, const char *what);
+
 /* Logs one warning for each kind of skipped items. `seen`: the fields of the shards. */
 void skipped_warn(const webdataset_skipped *skipped, const web_args *args, const char *seen);
 

@@ -261,7 +261,8 @@ static void several_processes_may_make_one_index(void)
             shard_index index = {0};
             int fd = open(s.path, O_RDONLY | O_CLOEXEC);
 
-            if (shard_index_obtain(fd, s.path, &shard_default_fields, NULL, &index) != SLUICE_OK ||
+            if (shard_index_obtain(fd, s.path, &shard_default_fields, NULL, false, &index) !=
+                    SLUICE_OK ||
                 index.count != 3) {
                 _exit(1);
             }
@@ -300,7 +301,7 @@ static void failing_allocations_of_an_index_are_reported(void)
                 unlink(s.index);
             }
             sli_alloc_fail_after(failures);
-            st = shard_index_obtain(fd, s.path, &shard_default_fields, NULL, &index);
+            st = shard_index_obtain(fd, s.path, &shard_default_fields, NULL, false, &index);
             sli_alloc_fail_after(-1);
             T_TRUE(st == SLUICE_OK || st == SLUICE_E_NO_MEMORY);
             passed = st == SLUICE_OK && exists(s.index);

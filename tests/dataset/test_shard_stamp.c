@@ -113,7 +113,7 @@ static void the_index_of_a_shard_that_changes_is_not_stored(void)
     T_TRUE(fd >= 0);
     sluice_log_set_level(SLUICE_LOG_INFO);
     kit_log_start(rewrite_shard, s.path);
-    T_OK(shard_index_obtain(fd, s.path, &shard_default_fields, NULL, &index));
+    T_OK(shard_index_obtain(fd, s.path, &shard_default_fields, NULL, false, &index));
     T_CONTAINS(kit_log_stop(), "was changed while its index was built");
     sluice_log_set_level(SLUICE_LOG_WARN);
     close(fd);

@@ -36,7 +36,7 @@ shard_index obtained_with_fields(const char *shard, const shard_fields *fields, 
     T_TRUE(fd >= 0);
     sluice_log_set_level(SLUICE_LOG_INFO);
     kit_log_start(NULL, NULL);
-    T_OK(shard_index_obtain(fd, shard, fields, folder, &index));
+    T_OK(shard_index_obtain(fd, shard, fields, folder, false, &index));
     said = kit_log_stop();
     sluice_log_set_level(SLUICE_LOG_WARN);
     close(fd);

@@ -407,7 +407,8 @@ typedef struct sluice_webdataset_config {
                               column `label`; NULL: "cls" */
     const char *index;   /**< where indexes are stored: next to each shard or in
                               ${XDG_CACHE_HOME:-~/.cache}/sluice ("auto"), in a folder, or nowhere
-                              ("none"); NULL: "auto" */
+                              ("none"); NULL: "auto". Only "auto" reads the index of a pack, which
+                              has the checksums of its images */
     const char *cache;   /**< "keep" or "drop", as in sluice_image_folder_config; NULL: "keep" */
     const char *access;  /**< "stream": read sequentially. "auto": only pipes and compressed shards
                               are; NULL: "auto" */
@@ -444,6 +445,8 @@ static inline void sluice_webdataset_config_init(sluice_webdataset_config *confi
  * This call then opens the shards, which must be regular files, and reads their headers. It returns
  * E_IO, E_CORRUPT or E_UNSUPPORTED if that fails. config.image, label and index must not be set.
  * Samples that lack one of the fields are ignored with a warning.
+ *
+ * A pack of sluice_pack() whose index is missing or corrupt is E_CORRUPT when it is opened.
  *
  * @param shards  comma-separated files, folders (all *.tar in them) and patterns with {000..123}
  *                and wildcards; "-": standard input

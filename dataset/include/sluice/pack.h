@@ -152,7 +152,8 @@ static inline void sluice_pack_config_init(sluice_pack_config *config)
 
 /**
  * Packs a dataset into a folder. An interrupted pack is continued after its last finished shard. A
- * complete pack is not changed.
+ * complete pack is not changed. From a shard on that lacks its archive, list or index, or has a
+ * corrupt index, a pack is packed again.
  *
  * Columns other than the first image and `label`, such as boxes, masks and further images, are not
  * packed, nor are the names of classes without `label`. Each of them must be named in config.drop.

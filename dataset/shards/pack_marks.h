@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files beside a shard tell about a pack of `sluice pack`:
+ *
+ * - pack.txt that begins with "sluice_pack ", or pack.json that begins as a summary does: the
+ * folder is a pack, and shard-000000.tar, shard-000001.tar, ... in it are its shards. Other files
+ * of these names tell nothing.
+ * - no pack.json in such a folder: the pack is not complete, since the summary is written last.
+ * - pack.corrupt: samples of the pack may be wrong.
+ */
+#ifndef SLUICE_PACK_MARKS_H
+#define SLUICE_PACK_MARKS_H
+
+#include <stdbool.h>
+
+#include <sluice/status.h>
+
+#define PACK_OPTIONS "pack.txt"
+#define PACK_SUMMARY "pack.json"
+#define PACK_CORRUPT "pack.corrupt"
+
+/* Zero-initialise. */
+typedef struct pack_marks {
+    const char *shard; /* borrowed: a shard in the folder that was looked at; NULL: none yet */
+    bool is_pack;
+    bool is_complete;
+    bool is_corrupt;
+} pack_marks;
+
+/*
+ * Looks at the folder of a shard, unless `marks` is of that folder. `shard` must outlive `marks`.
+ * Returns E_IO if the folder cannot be read, or E_NO_MEMORY.
+ */
+sluice_status pack_marks_of(pack_marks *marks, const char *shard);
+
+/* The same for a folder; marks_out->shard is NULL. A folder that does not exist has no marks. */
+sluice_status pack_marks_read(const char *folder, pack_marks *marks_out);
+
+/* True if `path` is a shard of the pack in its folder, whose marks these are. */
+bool pack_marks_has(const pack_marks *marks, const char *path);
+
+#endif
