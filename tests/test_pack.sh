@@ -403,7 +403,29 @@ check "... by what it says" out_has 'the index is not that of the archive'
 broken "a shard that was cut" 'shard-000000.tar: ' sh -c 'head -c 3000 shard-000000.tar >x; mv x shard-000000.tar'
 blocks=$((($(tar tRf "$tmp/whole/shard-000000.tar" | sed -n '3s/^block \([0-9]*\):.*/\1/p')) * 512))
 broken "a shard that was cut between members" 'it may be cut off' sh -c 'head -c "$1" shard-000000.tar >x; mv x shard-000000.tar' - "$blocks"
+broken "a last shard that is missing" 'shards, and .* are in the folder' sh -c 'rm "$(ls shard-*.tar | tail -1)"'
+broken "a pack of a corrupt stream" 'pack.corrupt: .*delete the whole pack' sh -c 'echo why >pack.corrupt'
+for command in show explain "bench --seconds 1"; do
+    # shellcheck disable=SC2086
+    expect "... ${command%% *} does not read it" 1 $command "webdataset $tmp/v | decode | center_crop 32 | batch 4"
+    check "... and names the mark" err_has 'v/pack.corrupt: .*delete the whole pack'
+done
+expect "... inspect neither" 1 inspect "$tmp/v"
+expect "... pack neither" 1 pack "webdataset $tmp/v" "$tmp/v-packed"
+check "... before it makes a folder" gone "$tmp/v-packed"
 broken "a pack that is not complete" 'the pack is not complete' rm pack.json
+for command in show inspect explain pack; do
+    case $command in
+    inspect) set -- "$tmp/v" ;;
+    pack) set -- "webdataset $tmp/v" "$tmp/v-packed" ;;
+    show) set -- "webdataset $tmp/v | decode | center_crop 32 | batch 4" -o "$tmp/sheet.png" ;;
+    *) set -- "webdataset $tmp/v | decode | center_crop 32 | batch 4" ;;
+    esac
+    expect "... $command reads it" 0 $command "$@"
+    check "... with one warning" [ "$(grep -c 'not complete (pack.txt without pack.json)' "$tmp/err")" -eq 1 ]
+done
+expect "... the same pack completes it" 0 pack "$src" "$tmp/v" --shard-size 100K
+expect "... it verifies" 0 verify "$tmp/v"
 broken "a list that says less is there" 'not as many samples as the archive' \
     sed -i '3s/transcoded/left_no_image/' shard-000001.tsv
 broken "a list that lacks its first line" 'does not go on' sed -i 2d shard-000001.tsv

@@ -86,6 +86,14 @@ uint64_t pack_summary_samples(const char *text)
                : UINT64_MAX;
 }
 
+uint64_t pack_summary_shards(const char *text)
+{
+    const char *at = pack_summary_samples(text) != UINT64_MAX ? strstr(text, "\"shards\":") : NULL;
+    uint64_t shards;
+
+    return at != NULL && sscanf(at, "\"shards\":%" SCNu64, &shards) == 1 ? shards : UINT64_MAX;
+}
+
 void pack_summary_free(pack_summary *summary)
 {
     sli_text_free(&summary->problems);

@@ -31,6 +31,9 @@ sluice_status pack_summary_print(const pack_summary *summary, const sluice_pack_
  * is not a summary.
  */
 uint64_t pack_summary_samples(const char *text);
+
+/* Reads the number of shards in the same way. */
+uint64_t pack_summary_shards(const char *text);
 void pack_summary_free(pack_summary *summary);
 
 #endif

@@ -21,6 +21,7 @@
 #include "pack_marks.h"
 #include "pack_shard.h"
 #include "pack_strays.h"
+#include "pack_summary.h"
 #include "placement_int.h"
 #include "stop_int.h"
 #include "struct_size_int.h"
@@ -223,7 +224,42 @@ static sluice_status warn_of_strays(const pack_folder *folder)
     return st;
 }
 
-static sluice_status check_pack(verify_run *run, bool is_complete)
+/* Reports the mark of a corrupt stream. Nothing can mend its pack. */
+static void report_mark(verify_run *run)
+{
+    report_sample(run, PACK_CORRUPT,
+                  "the pack is of a corrupt stream, so its samples may be wrong; delete the whole "
+                  "pack, and pack the repaired stream from its beginning");
+}
+
+/* Checks whether the pack is complete, and has as many shards as its summary says. */
+static sluice_status check_summary(verify_run *run, const pack_folder *folder)
+{
+    char why[PACK_WHY_SIZE];
+    char *text = NULL;
+    sluice_status st = pack_folder_read(folder, PACK_SUMMARY, &text);
+    const uint64_t shards = pack_summary_shards(text);
+
+    if (st == SLUICE_OK && text == NULL) {
+        report_sample(run, PACK_SUMMARY,
+                      pack_folder_is_locked(folder)
+                          ? "the pack is not complete: a process packs into it; wait for its end"
+                          : "the pack is not complete; `sluice pack` with the source and the "
+                            "options that are in pack.txt goes on with it");
+    } else if (st == SLUICE_OK && shards == UINT64_MAX) {
+        report_sample(run, PACK_SUMMARY, "it is corrupt; the same `sluice pack` writes it again");
+    } else if (st == SLUICE_OK && shards != run->shard_count) {
+        snprintf(why, sizeof(why),
+                 "the pack has %" PRIu64 " shards, and %zu are in the folder; the same `sluice "
+                 "pack` packs again what is missing",
+                 shards, run->shard_count);
+        report_sample(run, PACK_SUMMARY, why);
+    }
+    sli_free(text);
+    return st;
+}
+
+static sluice_status check_pack(verify_run *run, const pack_marks *marks)
 {
     const pack_folder folder = {
         run->config->path,
@@ -240,9 +276,10 @@ static sluice_status check_pack(verify_run *run, bool is_complete)
     if (st == SLUICE_OK) {
         st = warn_of_strays(&folder);
     }
-    if (st == SLUICE_OK && !is_complete) {
-        report_sample(run, "pack.json",
-                      "the pack is not complete; run `sluice pack` again to go on");
+    if (st == SLUICE_OK && marks->is_corrupt) {
+        report_mark(run);
+    } else if (st == SLUICE_OK) {
+        st = check_summary(run, &folder);
     }
     close(folder.fd);
     return st;
@@ -255,6 +292,9 @@ static sluice_status add_archive(verify_run *run)
     pack_marks marks = {.shard = NULL};
     sluice_status st = pack_marks_of(&marks, path);
 
+    if (st == SLUICE_OK && marks.is_corrupt) {
+        report_mark(run);
+    }
     return st == SLUICE_OK ? add_shard(run, path, pack_marks_has(&marks, path)) : st;
 }
 
@@ -277,11 +317,11 @@ static sluice_status discover_shards(verify_run *run)
     }
     st = pack_marks_read(path, &marks);
     if (st == SLUICE_OK) {
-        run->stats.is_pack = marks.is_pack;
+        run->stats.is_pack = marks.is_pack || marks.is_corrupt;
         st = add_shards(run);
     }
     if (st == SLUICE_OK && run->stats.is_pack) {
-        st = check_pack(run, marks.is_complete);
+        st = check_pack(run, &marks);
     }
     return st == SLUICE_OK && run->stats.shards == 0 && !run->stats.is_pack ? open_images(run) : st;
 }

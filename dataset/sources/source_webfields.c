@@ -17,6 +17,7 @@
 #include "status_int.h"
 #include "web_fields.h"
 #include "web_fields_shard.h"
+#include "web_packs.h"
 #include "webdataset_args.h"
 
 /* The size limit of a member that holds a number, in bytes. */
@@ -206,10 +207,14 @@ static sluice_status check_samples(const webfields *web, const web_args *args)
 
 static sluice_status open_shards(webfields *web, const web_args *args)
 {
+    web_packs packs = {.marks.shard = NULL};
     sluice_status st = web_fields_parse(args->fields, &web->fields);
 
     if (st == SLUICE_OK) {
         st = file_list_make(args->shards, &web_list_kind, &web->list);
+    }
+    if (st == SLUICE_OK) {
+        st = web_packs_add_all(&packs, &web->list);
     }
     if (st != SLUICE_OK) {
         return st;
@@ -223,6 +228,9 @@ static sluice_status open_shards(webfields *web, const web_args *args)
     }
     if (st == SLUICE_OK) {
         st = check_samples(web, args);
+    }
+    if (st == SLUICE_OK) {
+        web_packs_warn(&packs, args);
     }
     return st == SLUICE_OK ? find_types(web) : st;
 }

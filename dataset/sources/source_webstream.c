@@ -17,6 +17,7 @@
 #include "permutation.h"
 #include "shard_walk.h"
 #include "status_int.h"
+#include "web_packs.h"
 #include "webdataset_args.h"
 #include "webdataset_skipped.h"
 
@@ -81,6 +82,7 @@ static sluice_status stream_open(const void *opaque, void **source_out)
 {
     const web_args *args = opaque;
     web_stream *stream = sli_calloc(1, sizeof(*stream));
+    web_packs packs = {.marks.shard = NULL};
     sluice_status st;
 
     if (stream == NULL) {
@@ -88,6 +90,9 @@ static sluice_status stream_open(const void *opaque, void **source_out)
     }
     stream->args = args;
     st = file_list_make(args->shards, &web_list_kind, &stream->list);
+    if (st == SLUICE_OK) {
+        st = web_packs_add_all(&packs, &stream->list);
+    }
     if (st != SLUICE_OK) {
         stream_close(stream);
         return st;
@@ -95,6 +100,7 @@ static sluice_status stream_open(const void *opaque, void **source_out)
     for (size_t i = 0; i < stream->list.count; i++) {
         stream->once = stream->once || is_pipe(stream->list.paths[i]);
     }
+    web_packs_warn(&packs, args);
     *source_out = stream;
     return SLUICE_OK;
 }

@@ -1,12 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web_packs.h"
 
+#include <string.h>
+
+#include "status_int.h"
+
 sluice_status web_packs_add(web_packs *packs, const char *path)
 {
     sluice_status st = pack_marks_of(&packs->marks, path);
 
-    if (st == SLUICE_OK) {
-        packs->marks.shard = path;
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    packs->marks.shard = path;
+    if (packs->marks.is_corrupt) {
+        return sli_fail(SLUICE_E_CORRUPT,
+                        "%.*s" PACK_CORRUPT
+                        ": the pack is of a corrupt stream, so its samples may be wrong; delete "
+                        "the whole pack, and pack the repaired stream from its beginning",
+                        (int)(web_base_of(path) - path), path);
+    }
+    skipped_count(&packs->unfinished, web_packs_has_last(packs) && !packs->marks.is_complete, path,
+                  "", 0);
+    return SLUICE_OK;
+}
+
+sluice_status web_packs_add_all(web_packs *packs, const file_list *list)
+{
+    sluice_status st = SLUICE_OK;
+
+    for (size_t i = 0; st == SLUICE_OK && i < list->count; i++) {
+        if (strcmp(list->paths[i], "-") != 0) {
+            st = web_packs_add(packs, list->paths[i]);
+        }
     }
     return st;
 }
@@ -18,6 +44,9 @@ bool web_packs_has_last(const web_packs *packs)
 
 void web_packs_warn(const web_packs *packs, const web_args *args)
 {
+    skipped_warn_of(&packs->unfinished, args,
+                    "shards are of a pack that is not complete (pack.txt without pack.json): "
+                    "samples are missing, which the same `sluice pack` adds");
     skipped_warn_of(&packs->unchecked, args,
                     "shards of packs are read without their checksums, since index=, image= or "
                     "label= asks for another index than the pack's");

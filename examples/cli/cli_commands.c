@@ -173,15 +173,18 @@ const cli_command cli_commands[] = {
      cmd_topo},
     {"verify", "verify PATH [OPTIONS]",
      "Decodes all images of a pack, a tar shard or a folder, and names bad ones.",
-     "In shards the checksums are compared with the index, and the index with the archive; in "
-     "a pack also its lists, and whether it is complete. The exit status is 1 if a check fails. "
-     "No file is changed. Images of 16 bits per channel, an Exif orientation and further frames "
-     "are no defects: `sluice inspect` counts them.\n",
+     "In shards the checksums are compared with the index, and the index with the archive. A pack "
+     "must also have its lists, an index with checksums for each shard and as many shards as "
+     "pack.json says, and no pack.corrupt. The exit status is 1 if a check fails. No file is "
+     "changed. Images of 16 bits per channel, an Exif orientation and further frames are no "
+     "defects: `sluice inspect` counts them.\n",
      "  --workers N|auto   threads that decode (auto: by cores and quota)\n"
      "  --json             one JSON object on stdout instead of lines\n",
      cmd_verify},
-    {"help", "help [COMMAND | stages [STAGE] | --man | --markdown]", "Describes commands and stages.", NULL,
+    {"help", "help [COMMAND | stages [STAGE] | --man | --markdown]",
+     "Describes commands and stages.", NULL,
      "  --man              all help, as the source of the manual page sluice(1)\n"
-     "  --markdown         all stages, as a page of Markdown\n", cmd_help},
+     "  --markdown         all stages, as a page of Markdown\n",
+     cmd_help},
     {NULL, NULL, NULL, NULL, NULL, NULL},
 };

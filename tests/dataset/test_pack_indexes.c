@@ -49,8 +49,7 @@ static sluice_dataset *make_pack(const char *top)
 /* A copy of the pack, spoilt, in top/NAME. */
 static void make_spoilt(const char *top, const spoilt_index *how)
 {
-    run_in(top, "rm -rf spoilt plain.tar.sluice && cp -rp whole spoilt && cp "
-                "whole/shard-000001.tar plain.tar");
+    run_in(top, "rm -rf spoilt plain.tar.sluice && cp -rp whole spoilt && cp whole/shard-000001.tar plain.tar");
     sluice_dataset_destroy(open_web("webdataset @", folder_named(top, "plain.tar")));
     run_in(top, "test -e plain.tar.sluice");
     run_in(folder_named(top, "spoilt"), how->how);
@@ -167,10 +166,28 @@ static void copies_of_a_pack_are_read(void)
     T_EQ(access(folder_named(top, "shards/shard-000001.tar.sluice"), F_OK), 0);
 }
 
+static void a_pack_that_lost_its_last_shard_is_a_problem(void)
+{
+    const char *top = t_folder();
+    sluice_verify_stats stats;
+
+    if (!can_pack()) {
+        T_SKIP("no libarchive");
+    }
+    sluice_dataset_destroy(make_pack(top));
+    T_OK(verify(folder_named(top, "whole"), &stats));
+    run_in(folder_named(top, "whole"), "rm $(ls shard-*.tar | tail -1)*");
+    T_STATUS(verify(folder_named(top, "whole"), &stats), SLUICE_E_CORRUPT);
+    T_EQ(stats.problems, 1);
+    run_in(folder_named(top, "whole"), "echo '{}' >pack.json");
+    T_STATUS(verify(folder_named(top, "whole"), &stats), SLUICE_E_CORRUPT);
+}
+
 const t_test pack_indexes_tests[] = {
     T_TEST(a_spoilt_index_is_an_error_and_stays_one),
     T_TEST(packing_again_writes_a_spoilt_index),
     T_TEST(a_pack_is_read_without_checksums_on_demand),
     T_TEST(copies_of_a_pack_are_read),
+    T_TEST(a_pack_that_lost_its_last_shard_is_a_problem),
     T_END,
 };

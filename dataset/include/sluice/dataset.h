@@ -446,7 +446,8 @@ static inline void sluice_webdataset_config_init(sluice_webdataset_config *confi
  * E_IO, E_CORRUPT or E_UNSUPPORTED if that fails. config.image, label and index must not be set.
  * Samples that lack one of the fields are ignored with a warning.
  *
- * A pack of sluice_pack() whose index is missing or corrupt is E_CORRUPT when it is opened.
+ * A pack of sluice_pack() whose index is missing or corrupt, or that is marked by pack.corrupt, is
+ * E_CORRUPT when it is opened. A pack that is not complete is read, with a warning.
  *
  * @param shards  comma-separated files, folders (all *.tar in them) and patterns with {000..123}
  *                and wildcards; "-": standard input

@@ -13,6 +13,7 @@
  *     classes.txt              one class name per line; the first is label 0
  *     pack.txt                 the options; a pack can only be continued with the same ones
  *     pack.json                counts; written last, so if it exists, the pack is complete
+ *     pack.corrupt             if it exists, the source was a corrupt stream; the pack is not read
  *
  * KEY is the sample's position in the dataset's order. The same dataset and options give the same
  * bytes, whatever the number of workers, and whether or not the pack was interrupted and continued.

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Packs that are known to be wrong are not read, those that are not complete are with a warning. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <sluice/log.h>
+
+#include "log_kit.h"
+#include "pack_kit.h"
+#include "shard_kit.h"
+#include "testing.h"
+
+/* All ways of reading. */
+static const char *const pipelines[] = {
+    "webdataset @",
+    "webdataset @/shard-000001.tar label=none",
+    "webdataset @ index=none image=jpg",
+    "webdataset @ fields=image:jpg,label:cls",
+    "webdataset @ access=stream",
+};
+
+enum { PIPELINES = sizeof(pipelines) / sizeof(pipelines[0]) };
+
+/* Packs pictures into top/pack. Returns their dataset. */
+static sluice_dataset *make_pack(const char *top)
+{
+    sluice_dataset *dataset = pictures(folder_named(top, "src"));
+    sluice_pack_config config = config_of(dataset, folder_named(top, "pack"));
+
+    T_OK(sluice_pack(&config, NULL));
+    return dataset;
+}
+
+/* Opens all pipelines. Returns how many of them warn of a pack that is not complete. */
+static int count_warnings(const char *folder)
+{
+    int warnings = 0;
+
+    for (int i = 0; i < PIPELINES; i++) {
+        const char *log;
+        const char *found;
+
+        kit_log_start(NULL, NULL);
+        sluice_dataset_destroy(open_web(pipelines[i], folder));
+        log = kit_log_stop();
+        found = strstr(log, "not complete");
+        warnings += found != NULL;
+        T_TRUE(found == NULL || strstr(found + 1, "not complete") == NULL);
+    }
+    return warnings;
+}
+
+/* Parses and opens a pipeline; fields= opens the shards to learn the columns. */
+static sluice_status opened(const char *text, const char *folder)
+{
+    const char *at = strchr(text, '@');
+    sluice_dataset *dataset = NULL;
+    char filled[1000];
+    sluice_status st;
+
+    snprintf(filled, sizeof(filled), "%.*s%s%s", (int)(at - text), text, folder, at + 1);
+    st = sluice_dataset_parse(filled, &dataset);
+    if (st == SLUICE_OK) {
+        st = dataset_open(dataset);
+        sluice_dataset_destroy(dataset);
+    }
+    return st;
+}
+
+static void note_advice(const char *name, const char *why, void *user)
+{
+    (void)name;
+    snprintf(user, 1000, "%s", why);
+}
+
+/* Verifies the pack. Returns what is said of its last problem. */
+static const char *last_problem(const char *folder)
+{
+    static char why[1000];
+    sluice_verify_config check;
+
+    sluice_verify_config_init(&check);
+    check.path = folder;
+    check.problem = note_advice;
+    check.user = why;
+    T_STATUS(sluice_pack_verify(&check, NULL), SLUICE_E_CORRUPT);
+    return why;
+}
+
+static void a_pack_that_is_marked_is_not_read(void)
+{
+    const char *top = t_folder();
+    const char *folder = folder_named(top, "pack");
+    const char *again = folder_named(top, "again");
+    sluice_dataset *dataset;
+    sluice_pack_config config;
+
+    if (!can_pack()) {
+        T_SKIP("no libarchive");
+    }
+    sluice_dataset_destroy(make_pack(top));
+    t_write_file(t_path(folder, "pack.corrupt"), "why", 3);
+    for (int i = 0; i < PIPELINES; i++) {
+        T_STATUS(opened(pipelines[i], folder), SLUICE_E_CORRUPT);
+        T_CONTAINS(sluice_last_error(), "pack/pack.corrupt: the pack is of");
+        T_CONTAINS(sluice_last_error(), "delete the whole pack");
+    }
+    dataset = web_dataset("webdataset @", folder);
+    config = config_of(dataset, again);
+    T_STATUS(sluice_pack(&config, NULL), SLUICE_E_CORRUPT);
+    T_TRUE(access(again, F_OK) != 0);
+    sluice_dataset_destroy(dataset);
+    T_CONTAINS(last_problem(folder), "delete the whole pack");
+    T_CONTAINS(last_problem(t_path(folder, "shard-000001.tar")), "delete the whole pack");
+}
+
+/* The advice is true: the same pack again is complete. */
+static void a_pack_that_is_not_complete_is_read_with_a_warning(void)
+{
+    const char *top = t_folder();
+    const char *folder = folder_named(top, "pack");
+    sluice_dataset *dataset;
+    sluice_pack_config config;
+    int lock;
+
+    if (!can_pack()) {
+        T_SKIP("no libarchive");
+    }
+    dataset = make_pack(top);
+    T_EQ(count_warnings(folder), 0);
+    T_EQ(unlink(t_path(folder, "pack.json")), 0);
+    T_EQ(count_warnings(folder), PIPELINES);
+    T_CONTAINS(last_problem(folder), "with the source and the options that are in pack.txt");
+    lock = open(t_path(folder, "pack.lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    T_TRUE(lock >= 0 && flock(lock, LOCK_EX) == 0);
+    T_CONTAINS(last_problem(folder), "wait for its end");
+    close(lock);
+    config = config_of(dataset, folder);
+    T_OK(sluice_pack(&config, NULL));
+    T_EQ(count_warnings(folder), 0);
+    sluice_dataset_destroy(dataset);
+}
+
+/* Files of the same names that `sluice pack` did not write. */
+static void other_folders_of_shards_are_no_packs(void)
+{
+    static const char *const files[][2] = {
+        {"pack.txt", "sluice\n"}, {"pack.txt", ""}, {"pack.json", "{\"schema\":1}\n"}};
+    const char *top = t_folder();
+    const char *folder = folder_named(top, "mine");
+    const char *index = folder_named(top, "mine/shard-000001.tar.sluice");
+    sluice_verify_stats stats;
+    sluice_verify_config check;
+
+    sluice_verify_config_init(&check);
+    sluice_verify_stats_init(&stats);
+    check.path = folder;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        t_write_file(t_path(folder, files[i][0]), files[i][1], strlen(files[i][1]));
+        make_web_shard(t_path(folder, "shard-000001.tar"), "mine", 4);
+        (void)unlink(index);
+        T_EQ(count_warnings(folder), 0);
+        T_EQ(access(index, F_OK), 0);
+        T_STATUS(sluice_pack_verify(&check, &stats), SLUICE_E_CORRUPT); /* of texts, not images */
+        T_TRUE(!stats.is_pack && stats.problems == 4);
+        T_EQ(unlink(t_path(folder, files[i][0])), 0);
+    }
+}
+
+const t_test pack_marks_tests[] = {
+    T_TEST(a_pack_that_is_marked_is_not_read),
+    T_TEST(a_pack_that_is_not_complete_is_read_with_a_warning),
+    T_TEST(other_folders_of_shards_are_no_packs),
+    T_END,
+};
