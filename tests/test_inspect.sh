@@ -105,4 +105,24 @@ expect "a missing file is an error, as JSON" 1 inspect "image_folder absent" --j
 check "... with its text" json "j['status'] == 'E_IO' and 'absent' in j['error']"
 expect "a stream is refused" 1 inspect "webdataset -"
 check "... with a reason" err_has 'stream'
+check "... in the words of the tool" err_has '^sluice: inspect: webdataset -: it takes samples by their numbers, which a stream does not'
+mkdir pipes
+if mkfifo pipes/x.tar 2>/dev/null; then
+    expect "a folder with a FIFO is refused" 1 inspect pipes
+    check "... which is named" err_has '^sluice: inspect: pipes/x.tar is no regular file, and its samples cannot be read by'
+    expect "a FIFO is refused" 1 inspect pipes/x.tar
+    check "... which is named" err_has '^sluice: inspect: pipes/x.tar is no regular file'
+else
+    skip "FIFOs" "mkfifo makes none"
+fi
+expect "a folder of splits is no folder of classes" 1 inspect set
+check "... and a split of it is advised" err_has '; try image_folder set/train$'
+tar cf plain.tar -C set/test .
+if gzip -k plain.tar 2>/dev/null; then
+    expect "verify refuses a compressed shard" 1 verify plain.tar.gz
+    check "... and advises what verify can do" out_has '; decompress it to a plain .tar; a run can read it as it is, in sequence'
+    expect "... which works" 0 verify plain.tar
+else
+    skip "compressed shards" "no gzip"
+fi
 finish

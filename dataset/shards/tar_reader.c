@@ -178,7 +178,8 @@ static sluice_status compressed_archive(const tar_reader *reader, compression fo
     }
     return sli_fail(SLUICE_E_UNSUPPORTED,
                     "%s is compressed (%s): samples of it cannot be read one by one; decompress it "
-                    "to a plain .tar, or read it in sequence by access=stream",
+                    "to a plain .tar; a run can read it as it is, in sequence, by webdataset "
+                    "with access=stream",
                     reader->path, compression_name(format));
 }
 

@@ -255,6 +255,24 @@ static void shrink_lists(image_folder *folder)
     }
 }
 
+/* If a folder that should be a class has the name of a split, as in DIR/train/CLASS/FILE, writes an
+ * advice to read that one. Else "". */
+static const char *split_hint(const image_folder *folder, const char *dir, char *text, size_t size)
+{
+    static const char *const names[] = {"train", "training", "test", "val", "valid", "validation"};
+
+    text[0] = '\0';
+    for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+        for (size_t i = 0; i < folder->class_count; i++) {
+            if (strcmp(folder->classes[i].name, names[n]) == 0) {
+                snprintf(text, size, "; try image_folder %.300s/%s", dir, names[n]);
+                return text;
+            }
+        }
+    }
+    return text;
+}
+
 /* Warns of what is left out. E_INVALID: dir has no class, or no image. */
 static sluice_status warn_of_folder(image_folder *folder, const folder_args *args)
 {
@@ -278,9 +296,10 @@ static sluice_status warn_of_folder(image_folder *folder, const folder_args *arg
     if (folder->count == 0) {
         return sli_fail(SLUICE_E_INVALID,
                         "no valid data in the dataset: the %zu class folders of image_folder %s "
-                        "hold no files with extensions %s%s%s",
+                        "hold no files with extensions %s%s%s%s",
                         folder->class_count, args->dir, args->extensions,
-                        text[0] != '\0' ? "; left out: " : "", text);
+                        text[0] != '\0' ? "; left out: " : "", text,
+                        split_hint(folder, args->dir, hint, sizeof(hint)));
     }
     return SLUICE_OK;
 }
@@ -514,9 +533,10 @@ static sluice_status folder_check(void *opaque)
         length = strcspn(e, ",./");
     }
     if (length == 0 || e[length] != '\0') {
-        return sli_fail(SLUICE_E_INVALID,
-                        "image_folder: extensions=%.100s must be such as jpg,jpeg,png, without dots",
-                        args->extensions);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "image_folder: extensions=%.100s must be such as jpg,jpeg,png, without dots",
+            args->extensions);
     }
     return SLUICE_OK;
 }

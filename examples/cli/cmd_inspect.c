@@ -58,8 +58,24 @@ static bool ends_in(const char *path, const char *suffix)
     return length > size && strcmp(path + length - size, suffix) == 0;
 }
 
-/* True if a folder has tar files. */
-static bool has_shards(const char *folder)
+/* E_UNSUPPORTED: a shard is a pipe or a device, and so would be read as a stream. */
+static sluice_status check_shards(const char *const *paths, size_t count)
+{
+    struct stat info;
+
+    for (size_t i = 0; i < count; i++) {
+        if (stat(paths[i], &info) == 0 && !S_ISREG(info.st_mode)) {
+            return sluice_fail(SLUICE_E_UNSUPPORTED,
+                               "inspect: %s is no regular file, and its samples cannot be read by "
+                               "their numbers; copy its data to a file",
+                               paths[i]);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* True if a folder has tar files. *status_out: check_shards() of them. */
+static bool has_shards(const char *folder, sluice_status *status_out)
 {
     glob_t found = {.gl_pathc = 0};
     char *pattern = malloc(2 * strlen(folder) + 8);
@@ -77,9 +93,27 @@ static bool has_shards(const char *folder)
     }
     strcpy(pattern + at, "/*.tar");
     has = glob(pattern, 0, NULL, &found) == 0;
+    if (has) {
+        *status_out = check_shards((const char *const *)found.gl_pathv, found.gl_pathc);
+    }
     globfree(&found);
     free(pattern);
     return has;
+}
+
+/* Replaces the name of the library's call in the error about a stream. */
+static sluice_status name_stream(const inspect *c, sluice_status st)
+{
+    static const char call[] = "sluice_reader_create takes samples";
+    const char *said = sluice_last_error();
+    char rest[400];
+
+    if (st != SLUICE_E_UNSUPPORTED || strncmp(said, call, sizeof(call) - 1) != 0) {
+        return st;
+    }
+    snprintf(rest, sizeof(rest), "%s", said + sizeof(call) - 1);
+    return sluice_fail(st, "inspect: %.400s: it takes samples%s",
+                       c->source.word != NULL ? c->source.word : c->source.file, rest);
 }
 
 /*
@@ -115,13 +149,17 @@ static sluice_status open_data(const inspect *c, sluice_dataset **dataset_out)
 {
     const char *path = c->source.word;
     struct stat info;
+    sluice_status st = SLUICE_OK;
 
     if (path == NULL || stat(path, &info) != 0) {
         return cli_open_source("inspect", &c->source, dataset_out);
     }
     if (S_ISDIR(info.st_mode)) {
-        return has_shards(path) ? open_shards(path, dataset_out)
-                                : cli_open_source("inspect", &c->source, dataset_out);
+        const bool shards = has_shards(path, &st);
+
+        return st != SLUICE_OK ? st
+               : shards        ? open_shards(path, dataset_out)
+                               : cli_open_source("inspect", &c->source, dataset_out);
     }
     if (ends_in(path, ".tsv") || ends_in(path, ".csv")) {
         return sluice_dataset_parsef(dataset_out, "image_list %s", path);
@@ -132,8 +170,11 @@ static sluice_status open_data(const inspect *c, sluice_dataset **dataset_out)
     if (ends_in(path, ".npy")) {
         return sluice_dataset_parsef(dataset_out, "npy %s", path);
     }
-    return ends_in(path, ".tar") ? open_shards(path, dataset_out)
-                                 : cli_open_source("inspect", &c->source, dataset_out);
+    if (ends_in(path, ".tar")) {
+        st = check_shards(&path, 1);
+        return st == SLUICE_OK ? open_shards(path, dataset_out) : st;
+    }
+    return cli_open_source("inspect", &c->source, dataset_out);
 }
 
 /* ---- figures --------------------------------------------------------------------------------- */
@@ -503,7 +544,7 @@ static sluice_status run(inspect *c)
         cli_progress_begin(&c->progress);
         st = survey_run(&c->survey, c->most, c->worker_count, &c->progress);
     }
-    return st;
+    return name_stream(c, st);
 }
 
 int cmd_inspect(int argc, char **argv)
