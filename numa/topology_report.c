@@ -28,11 +28,6 @@ typedef struct report {
 
 static const sli_struct config_struct = SLI_STRUCT(sluice_topology_config, device);
 
-void sluice_topology_config_init_size(sluice_topology_config *config, size_t size)
-{
-    sli_struct_init(config, size);
-}
-
 static sluice_status read_config(const sluice_topology_config *config,
                                  sluice_topology_config *copy_out)
 {

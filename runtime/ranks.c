@@ -374,11 +374,6 @@ void sli_ranks_warn(const sluice_ranks *ranks)
 
 static const sli_struct ranks_struct = SLI_STRUCT(sluice_ranks, source);
 
-void sluice_ranks_init_size(sluice_ranks *ranks, size_t size)
-{
-    sli_struct_init(ranks, size);
-}
-
 sluice_status sluice_ranks_find(sluice_ranks *ranks_out)
 {
     sluice_ranks ranks;

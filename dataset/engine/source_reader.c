@@ -31,11 +31,6 @@ struct sluice_reader {
 
 static const sli_struct info_struct = SLI_STRUCT(sluice_image_info, further);
 
-void sluice_image_info_init_size(sluice_image_info *info, size_t size)
-{
-    sli_struct_init(info, size);
-}
-
 sluice_status sluice_image_header(const void *bytes, size_t size, sluice_image_info *info)
 {
     static const char call[] = "sluice_image_header";

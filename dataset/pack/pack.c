@@ -102,7 +102,7 @@ static sluice_status set_up(pack_run *run)
     run->settings = (pack_settings){
         .dataset = config->dataset,
         .label = pack_label_column(config),
-        .interval = config->interval,
+        .interval = pack_interval(config),
         .max_side = config->max_side,
         .quality = config->quality,
         .subsampling = config->subsampling,
@@ -557,11 +557,6 @@ static void tear_down(pack_run *run)
 }
 
 static const sli_struct stats_struct = SLI_STRUCT(sluice_pack_stats, seconds);
-
-void sluice_pack_stats_init_size(sluice_pack_stats *stats, size_t size)
-{
-    sli_struct_init(stats, size);
-}
 
 sluice_status sluice_pack(const sluice_pack_config *config, sluice_pack_stats *stats_out)
 {

@@ -13,13 +13,7 @@
 
 static const sli_struct config_struct = SLI_STRUCT(sluice_pack_config, drop);
 
-void sluice_pack_config_init_size(sluice_pack_config *config, size_t size)
-{
-    sli_struct_init(config, size);
-    if (config != NULL && size >= config_struct.minimum) {
-        config->interval = 32;
-    }
-}
+enum { MOST_PIXELS = 65535, INTERVAL = 32 };
 
 static sluice_status check_numbers(const sluice_pack_config *config)
 {
@@ -33,10 +27,20 @@ static sluice_status check_numbers(const sluice_pack_config *config)
     if (config->raw && (config->quality != 0 || config->subsampling != 0)) {
         return sli_fail(SLUICE_E_INVALID, "raw pixels have no quality and no subsampling");
     }
-    if (config->interval > 65535 || config->max_side > 65535) {
-        return sli_fail(SLUICE_E_INVALID, "%s %" PRIu32 ": want at most 65535 pixels",
-                        config->interval > 65535 ? "interval" : "max_side",
-                        config->interval > 65535 ? config->interval : config->max_side);
+    if (config->raw && config->interval != 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "raw pixels have no restart markers: interval is %" PRIu32 "; it must be 0",
+                        config->interval);
+    }
+    if (config->interval > MOST_PIXELS && config->interval != SLUICE_PACK_NO_MARKERS) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "interval is %" PRIu32 "; it must be at most %d pixels, or "
+                        "SLUICE_PACK_NO_MARKERS",
+                        config->interval, MOST_PIXELS);
+    }
+    if (config->max_side > MOST_PIXELS) {
+        return sli_fail(SLUICE_E_INVALID, "max_side is %" PRIu32 "; it must be at most %d pixels",
+                        config->max_side, MOST_PIXELS);
     }
     if (config->workers > SLI_MAX_WORKERS) {
         return sli_fail(SLUICE_E_INVALID, "workers %" PRIu32 ": want at most %d", config->workers,
@@ -193,4 +197,11 @@ sluice_status pack_read_config(const sluice_pack_config *config, sluice_pack_con
     const sluice_status st = sli_struct_read(&config_struct, "sluice_pack", config, copy_out);
 
     return st == SLUICE_OK ? check_settings(copy_out) : st;
+}
+
+uint32_t pack_interval(const sluice_pack_config *config)
+{
+    return config->interval == 0                        ? INTERVAL
+           : config->interval == SLUICE_PACK_NO_MARKERS ? 0
+                                                        : config->interval;
 }

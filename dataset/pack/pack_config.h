@@ -11,6 +11,9 @@
  */
 sluice_status pack_read_config(const sluice_pack_config *config, sluice_pack_config *copy_out);
 
+/* Distance in pixels between restart markers, approximately; 0: none. */
+uint32_t pack_interval(const sluice_pack_config *config);
+
 /* The column of labels; -1: the dataset has none, or config->drop names it. */
 int pack_label_column(const sluice_pack_config *config);
 

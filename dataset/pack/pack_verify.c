@@ -512,16 +512,6 @@ static void tear_down(verify_run *run)
 static const sli_struct config_struct = SLI_STRUCT(sluice_verify_config, user);
 static const sli_struct stats_struct = SLI_STRUCT(sluice_verify_stats, bad);
 
-void sluice_verify_stats_init_size(sluice_verify_stats *stats, size_t size)
-{
-    sli_struct_init(stats, size);
-}
-
-void sluice_verify_config_init_size(sluice_verify_config *config, size_t size)
-{
-    sli_struct_init(config, size);
-}
-
 static sluice_status read_config(const sluice_verify_config *config, sluice_verify_config *copy_out)
 {
     const sluice_status st =

@@ -356,11 +356,6 @@ sluice_status sluice_dataset_explain(sluice_dataset *dataset, char **text_out)
 
 static const sli_struct info_struct = SLI_STRUCT(sluice_dataset_info, columns);
 
-void sluice_dataset_info_init_size(sluice_dataset_info *info, size_t size)
-{
-    sli_struct_init(info, size);
-}
-
 sluice_status sluice_dataset_inspect(sluice_dataset *dataset, sluice_dataset_info *info)
 {
     const sli_run_settings settings = {.world = 1};

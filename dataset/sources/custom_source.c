@@ -101,11 +101,6 @@ static sluice_status make_checked(const sluice_source *of, custom_source **made_
 
 static const sli_struct source_struct = SLI_STRUCT(sluice_source, user);
 
-void sluice_source_init_size(sluice_source *source, size_t size)
-{
-    sli_struct_init(source, size);
-}
-
 sluice_status custom_source_make(const sluice_source *source, const char *name, const char *call,
                                  custom_source **made_out)
 {

@@ -195,11 +195,6 @@ static sluice_status add_to_group(registry_group *group, named_stage *named)
 
 static const sli_struct stage_struct = SLI_STRUCT(sluice_stage, user);
 
-void sluice_stage_init_size(sluice_stage *stage, size_t size)
-{
-    sli_struct_init(stage, size);
-}
-
 sluice_status sluice_stage_register(const sluice_stage *stage)
 {
     registry_group *group = current_group;

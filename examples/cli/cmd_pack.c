@@ -94,7 +94,9 @@ static bool make_config(pack *p, const cli_option *options)
         return false;
     }
     config->folder = p->folder;
-    config->interval = (uint32_t)p->interval;
+    if (!config->raw) {
+        config->interval = p->interval > 0 ? (uint32_t)p->interval : SLUICE_PACK_NO_MARKERS;
+    }
     config->max_side = (uint32_t)p->max_side;
     config->quality = (uint32_t)p->quality;
     config->subsampling = (uint32_t)p->subsampling;

@@ -29,26 +29,6 @@ static const sli_struct position_struct = SLI_STRUCT(sluice_channel_position, se
 static const sli_struct info_struct = SLI_STRUCT(sluice_channel_info, columns);
 static const sli_struct stats_struct = SLI_STRUCT(sluice_channel_stats, wait_seconds);
 
-void sluice_channel_position_init_size(sluice_channel_position *position, size_t size)
-{
-    sli_struct_init(position, size);
-}
-
-void sluice_channel_info_init_size(sluice_channel_info *info, size_t size)
-{
-    sli_struct_init(info, size);
-}
-
-void sluice_channel_stats_init_size(sluice_channel_stats *stats, size_t size)
-{
-    sli_struct_init(stats, size);
-}
-
-void sluice_channel_config_init_size(sluice_channel_config *config, size_t size)
-{
-    sli_struct_init(config, size);
-}
-
 static sluice_status check_config(const sluice_channel_config *config)
 {
     if (config->rank > 0 && config->rank >= config->world) {

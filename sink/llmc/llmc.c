@@ -38,11 +38,6 @@ struct sluice_llmc {
 
 static const sli_struct position_struct = SLI_STRUCT(sluice_llmc_position, generator);
 
-void sluice_llmc_position_init_size(sluice_llmc_position *position, size_t size)
-{
-    sli_struct_init(position, size);
-}
-
 /* ---- the generator -----------------------------------------------------------------------------
  */
 

@@ -19,11 +19,6 @@ enum { OUTPUT_ALIGNMENT = 256 };
 
 static const sli_struct map_struct = SLI_STRUCT(sluice_device_map, output_count);
 
-void sluice_device_map_init_size(sluice_device_map *map, size_t size)
-{
-    sli_struct_init(map, size);
-}
-
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static sluice_status check_output(const sluice_device_map *map, uint32_t index)

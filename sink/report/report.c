@@ -225,11 +225,6 @@ sluice_status report_make(const report_run *run, sluice_status status, const cha
 
 static const sli_struct stats_struct = SLI_STRUCT(sluice_report_stats, validation_bad_samples);
 
-void sluice_report_stats_init_size(sluice_report_stats *stats, size_t size)
-{
-    sli_struct_init(stats, size);
-}
-
 sluice_status sluice_report_stats_get(const sluice_report *report, sluice_report_stats *stats)
 {
     if (report == NULL) {

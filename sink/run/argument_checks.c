@@ -18,39 +18,6 @@ static const sli_struct checkpointing_struct = SLI_STRUCT(sluice_checkpointing, 
 static const sli_struct validating_struct = SLI_STRUCT(sluice_validating, max_batches);
 static const sli_struct callback_struct = SLI_STRUCT(sluice_callback, train_end);
 
-void sluice_model_init_size(sluice_model *model, size_t size)
-{
-    sli_struct_init(model, size);
-}
-
-void sluice_train_config_init_size(sluice_train_config *config, size_t size)
-{
-    sli_struct_init(config, size);
-    if (config != NULL && size >= config_struct.minimum) {
-        config->sink_size = -1;
-    }
-}
-
-void sluice_schedule_init_size(sluice_schedule *schedule, size_t size)
-{
-    sli_struct_init(schedule, size);
-}
-
-void sluice_checkpointing_init_size(sluice_checkpointing *checkpoint, size_t size)
-{
-    sli_struct_init(checkpoint, size);
-}
-
-void sluice_validating_init_size(sluice_validating *validation, size_t size)
-{
-    sli_struct_init(validation, size);
-}
-
-void sluice_callback_init_size(sluice_callback *callback, size_t size)
-{
-    sli_struct_init(callback, size);
-}
-
 /* Copies the nested structs that config points to. */
 static sluice_status read_nested(const sluice_train_config *config, train_run *run)
 {
@@ -157,8 +124,9 @@ static sluice_status check_config(const train_run *run)
                         "independent_ranks, and agree is set, by which ranks wait "
                         "for each other: leave one of them out");
     }
-    if (config->dataset_sink_mode && (config->sink_size == 0 || config->sink_size < -1)) {
-        return sli_fail(SLUICE_E_INVALID, "sink_size must be -1 or positive, got %lld",
+    if (config->dataset_sink_mode && config->sink_size < -1) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "sink_size is %lld; it must be positive, or 0 or -1 for a pass",
                         (long long)config->sink_size);
     }
     if (config->epochs == 0 && config->total_steps == 0 && config->max_steps == 0 &&
@@ -387,7 +355,7 @@ sluice_status train_check_epochs(train_run *run)
 {
     const sluice_train_config *config = &run->config;
     const sli_plan *plan = run->feed.plan;
-    const bool passes = !config->dataset_sink_mode || config->sink_size < 0;
+    const bool passes = !config->dataset_sink_mode || config->sink_size <= 0;
     const char *what = sli_plan_uncounted(plan);
 
     if (what == NULL || !passes || config->epochs == 0) {

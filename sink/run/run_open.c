@@ -149,7 +149,7 @@ static sluice_status plan_sinks(train_run *run)
 static sluice_status make_plan(train_run *run)
 {
     const sluice_train_config *config = &run->config;
-    const bool epochs_are_passes = !config->dataset_sink_mode || config->sink_size < 0;
+    const bool epochs_are_passes = !config->dataset_sink_mode || config->sink_size <= 0;
     const uint32_t group = epochs_are_passes ? config->micro_batches : 1;
     sli_plan *plan = run->feed.plan;
     sluice_status st = sli_plan_begin(plan, &run->progress.state.position, group);

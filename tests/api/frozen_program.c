@@ -130,7 +130,7 @@ static void train(sluice_device *device, sluice_dataset *dataset, sluice_mode mo
     model.user = &t;
     model.reads_valid_rows = true;
     sluice_train_config_init(&config);
-    CHECK(config.struct_size == sizeof(config) && config.sink_size == -1);
+    CHECK(config.struct_size == sizeof(config) && config.sink_size == 0);
     {
         sluice_callback *callbacks[] = {&own, monitor};
 
@@ -250,7 +250,7 @@ static void describe(void)
     CHECK(text[0] == '{');
     sluice_string_free(text);
     sluice_pack_config_init(&pack);
-    CHECK(pack.interval == 32 && sluice_pack(&pack, NULL) == SLUICE_E_INVALID);
+    CHECK(pack.interval == 0 && sluice_pack(&pack, NULL) == SLUICE_E_INVALID);
 }
 
 int main(int argc, char **argv)

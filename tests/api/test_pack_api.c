@@ -138,7 +138,14 @@ static void arguments_that_make_no_sense_are_refused(void)
     config.raw = false;
     config.interval = 65536;
     T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);
-    config.interval = 32;
+    T_CONTAINS(sluice_last_error(), "interval is 65536; it must be at most 65535 pixels");
+    config.subsampling = 0;
+    config.interval = 16;
+    config.raw = true;
+    T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "raw pixels have no restart markers");
+    config.raw = false;
+    config.interval = 0;
     config.workers = 1025;
     T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);
     config.workers = 1;

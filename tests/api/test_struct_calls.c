@@ -17,6 +17,13 @@ static struct {
 /* ---- structs that the caller fills in ---------------------------------------------------------
  */
 
+/* A struct of zeros of a program that was compiled for any version. */
+static void begin_struct(void *any, size_t size)
+{
+    memset(any, 0, size);
+    memcpy(any, &size, sizeof(size));
+}
+
 static sluice_status no_step(const sluice_step *step, void *user)
 {
     (void)user;
@@ -26,7 +33,7 @@ static sluice_status no_step(const sluice_step *step, void *user)
 
 static void fill_config(void *any, size_t size)
 {
-    sluice_train_config_init_size((sluice_train_config *)any, size);
+    begin_struct(any, size);
     if (size >= sizeof(sluice_train_config)) {
         ((sluice_train_config *)any)->max_steps = 1;
     }
@@ -34,7 +41,7 @@ static void fill_config(void *any, size_t size)
 
 static void fill_model(void *any, size_t size)
 {
-    sluice_model_init_size((sluice_model *)any, size);
+    begin_struct(any, size);
     if (size >= sizeof(sluice_model)) {
         ((sluice_model *)any)->step = no_step;
     }
@@ -81,7 +88,7 @@ static sluice_status train_nested(void *schedule, void *checkpoint, void *valida
 
 static void fill_schedule(void *any, size_t size)
 {
-    sluice_schedule_init_size((sluice_schedule *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status train_schedule(void *any)
@@ -91,7 +98,7 @@ static sluice_status train_schedule(void *any)
 
 static void fill_checkpointing(void *any, size_t size)
 {
-    sluice_checkpointing_init_size((sluice_checkpointing *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status train_checkpointing(void *any)
@@ -101,7 +108,7 @@ static sluice_status train_checkpointing(void *any)
 
 static void fill_validating(void *any, size_t size)
 {
-    sluice_validating_init_size((sluice_validating *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status train_validating(void *any)
@@ -111,7 +118,7 @@ static sluice_status train_validating(void *any)
 
 static void fill_callback(void *any, size_t size)
 {
-    sluice_callback_init_size((sluice_callback *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status train_callback(void *any)
@@ -121,7 +128,7 @@ static sluice_status train_callback(void *any)
 
 static void fill_device_map(void *any, size_t size)
 {
-    sluice_device_map_init_size((sluice_device_map *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status train_device_map(void *any)
@@ -139,7 +146,7 @@ static sluice_status train_device_map(void *any)
 
 static void fill_channel(void *any, size_t size)
 {
-    sluice_channel_config_init_size((sluice_channel_config *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status open_channel(void *any)
@@ -154,7 +161,7 @@ static sluice_status open_channel(void *any)
 
 static void fill_pack(void *any, size_t size)
 {
-    sluice_pack_config_init_size((sluice_pack_config *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status pack_config(void *any)
@@ -164,7 +171,7 @@ static sluice_status pack_config(void *any)
 
 static void fill_verify(void *any, size_t size)
 {
-    sluice_verify_config_init_size((sluice_verify_config *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status verify_config(void *any)
@@ -174,7 +181,7 @@ static sluice_status verify_config(void *any)
 
 static void fill_topology(void *any, size_t size)
 {
-    sluice_topology_config_init_size((sluice_topology_config *)any, size);
+    begin_struct(any, size);
     if (size >= sizeof(sluice_topology_config)) {
         ((sluice_topology_config *)any)->synthetic = "pu:2";
     }
@@ -191,7 +198,7 @@ static sluice_status report_topology(void *any)
 
 static void fill_image_folder(void *any, size_t size)
 {
-    sluice_image_folder_config_init_size((sluice_image_folder_config *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status begin_image_folder(void *any)
@@ -206,7 +213,7 @@ static sluice_status begin_image_folder(void *any)
 
 static void fill_webdataset(void *any, size_t size)
 {
-    sluice_webdataset_config_init_size((sluice_webdataset_config *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status begin_webdataset(void *any)
@@ -221,7 +228,7 @@ static sluice_status begin_webdataset(void *any)
 
 static void fill_coco(void *any, size_t size)
 {
-    sluice_coco_config_init_size((sluice_coco_config *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status begin_coco(void *any)
@@ -235,7 +242,7 @@ static sluice_status begin_coco(void *any)
 
 static void fill_tokens(void *any, size_t size)
 {
-    sluice_tokens_config_init_size((sluice_tokens_config *)any, size);
+    begin_struct(any, size);
     if (size >= sizeof(sluice_tokens_config)) {
         ((sluice_tokens_config *)any)->files = "x";
         ((sluice_tokens_config *)any)->seq = 8;
@@ -253,7 +260,7 @@ static sluice_status begin_tokens(void *any)
 
 static void fill_llmc(void *any, size_t size)
 {
-    sluice_llmc_position_init_size((sluice_llmc_position *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status read_llmc(void *any)
@@ -265,7 +272,7 @@ static sluice_status read_llmc(void *any)
 
 static void fill_decode(void *any, size_t size)
 {
-    sluice_decode_config_init_size((sluice_decode_config *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status add_decode(void *any)
@@ -282,7 +289,7 @@ static sluice_status add_decode(void *any)
 
 static void fill_crop(void *any, size_t size)
 {
-    sluice_random_resized_crop_config_init_size((sluice_random_resized_crop_config *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status add_crop(void *any)
@@ -300,7 +307,7 @@ static sluice_status add_crop(void *any)
 
 static void fill_letterbox(void *any, size_t size)
 {
-    sluice_letterbox_config_init_size((sluice_letterbox_config *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status add_letterbox(void *any)
@@ -317,7 +324,7 @@ static sluice_status add_letterbox(void *any)
 
 static void fill_padding(void *any, size_t size)
 {
-    sluice_padding_config_init_size((sluice_padding_config *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status add_zoom(void *any)
@@ -334,7 +341,7 @@ static sluice_status add_zoom(void *any)
 
 static void fill_iou_crop(void *any, size_t size)
 {
-    sluice_random_iou_crop_config_init_size((sluice_random_iou_crop_config *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status add_iou_crop(void *any)
@@ -351,7 +358,7 @@ static sluice_status add_iou_crop(void *any)
 
 static void fill_mosaic(void *any, size_t size)
 {
-    sluice_mosaic_config_init_size((sluice_mosaic_config *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status add_mosaic(void *any)
@@ -368,7 +375,7 @@ static sluice_status add_mosaic(void *any)
 
 static void fill_warp(void *any, size_t size)
 {
-    sluice_warp_config_init_size((sluice_warp_config *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status add_warp(void *any)
@@ -385,7 +392,7 @@ static sluice_status add_warp(void *any)
 
 static void fill_source(void *any, size_t size)
 {
-    sluice_source_init_size((sluice_source *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status make_source(void *any)
@@ -397,7 +404,7 @@ static sluice_status make_source(void *any)
 
 static void fill_filter(void *any, size_t size)
 {
-    sluice_filter_init_size((sluice_filter *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status add_filter(void *any)
@@ -414,7 +421,7 @@ static sluice_status add_filter(void *any)
 
 static void fill_map(void *any, size_t size)
 {
-    sluice_map_init_size((sluice_map *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status add_map(void *any)
@@ -431,7 +438,7 @@ static sluice_status add_map(void *any)
 
 static void fill_map_batch(void *any, size_t size)
 {
-    sluice_map_batch_init_size((sluice_map_batch *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status add_map_batch(void *any)
@@ -448,7 +455,7 @@ static sluice_status add_map_batch(void *any)
 
 static void fill_stage(void *any, size_t size)
 {
-    sluice_stage_init_size((sluice_stage *)any, size);
+    begin_struct(any, size);
 }
 
 static sluice_status register_stage(void *any)

@@ -19,9 +19,9 @@ static void check_refused(kit *k, const char *words)
     kit_fini(k);
 }
 
-static void a_sink_size_must_be_minus_one_or_positive(void)
+static void a_negative_sink_size_is_minus_one(void)
 {
-    static const int64_t sizes[] = {0, -2, INT64_MIN};
+    static const int64_t sizes[] = {-2, INT64_MIN};
 
     for (size_t i = 0; i < COUNT(sizes); i++) {
         char words[100];
@@ -30,7 +30,8 @@ static void a_sink_size_must_be_minus_one_or_positive(void)
         kit_init(&k);
         k.config.sink_size = sizes[i];
         k.config.epochs = 0; /* the next check, which comes after */
-        snprintf(words, sizeof(words), "sink_size must be -1 or positive, got %lld",
+        snprintf(words, sizeof(words),
+                 "sink_size is %lld; it must be positive, or 0 or -1 for a pass",
                  (long long)sizes[i]);
         check_refused(&k, words);
     }
@@ -237,7 +238,7 @@ static void models_that_make_no_sense_are_refused(void)
 
     kit_init(&k);
     k.model.step = NULL;
-    k.config.sink_size = 0; /* a check that comes after */
+    k.config.sink_size = -2; /* a check that comes after */
     check_refused(&k, "model.step is NULL");
     kit_init(&k);
     k.model.output_count = 17;
@@ -445,7 +446,7 @@ static void the_plan_counts_no_more_samples_than_a_pass_has(void)
 }
 
 const t_test argument_checks_tests[] = {
-    T_TEST(a_sink_size_must_be_minus_one_or_positive),
+    T_TEST(a_negative_sink_size_is_minus_one),
     T_TEST(something_must_say_when_to_end),
     T_TEST(nothing_left_to_do_is_refused),
     T_TEST(a_dataset_without_a_batch_is_refused),

@@ -190,7 +190,7 @@ static drawn draw(uint32_t seed)
                .end_of_pass = test_below(&state, 2) > 0,
                .held = 1 + test_below(&state, HELD_MOST),
                .mode = modes[test_below(&state, COUNT(modes))],
-               .sink_size = test_below(&state, 2) > 0 ? -1 : (int64_t)test_below(&state, 6),
+               .sink_size = (int64_t)test_below(&state, 8) - 2,
                .micro_batches = 1};
 
     if (d.cause == SOURCE_FAILS) {
@@ -343,11 +343,11 @@ static sluice_status loop(const drawn *d, sluice_dataset *dataset, kit *k)
 /* An error of the data may come without a shard, since the start of the run is beyond it. */
 static void check(uint32_t seed, const drawn *d, const kit *k)
 {
-    const bool is_wrong = !d->is_loop && d->mode != SLUICE_MODE_AUTO && d->sink_size == 0;
+    const bool is_wrong = !d->is_loop && d->mode != SLUICE_MODE_AUTO && d->sink_size < -1;
     /* A bad sample in a batch that bucket drops, or before the run's first batch. */
     const bool may_pass = d->cause == SOURCE_FAILS && (d->start > 0 || d->assembly == BUCKETED) &&
                           k->status >= 0 && k->status != SLUICE_TIMEOUT;
-    const char *words = is_wrong                   ? "sink_size must be"
+    const char *words = is_wrong                   ? "sink_size is"
                         : d->cause == SOURCE_FAILS ? "the server x is down"
                                                    : "z-1.tar";
 

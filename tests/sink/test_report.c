@@ -81,10 +81,10 @@ static void the_text_says_how_a_run_ended_and_what_was_bad(void)
     T_OK(sluice_report_text(k.report, &text));
     T_TRUE(strstr(text, "\nended with stopped on request\n") != NULL);
     sluice_string_free(text);
-    k.config.sink_size = 0; /* a run that never began */
+    k.config.sink_size = -2; /* a run that never began */
     T_STATUS(kit_run(&k), SLUICE_E_INVALID);
     T_OK(sluice_report_text(k.report, &text));
-    T_STR(text, "ended with invalid argument: sink_size must be -1 or positive, got 0\n");
+    T_STR(text, "ended with invalid argument: sink_size is -2; it must be positive, or 0 or -1 for a pass\n");
     sluice_string_free(text);
     sluice_dataset_destroy(k.dataset);
     kit_fini(&k);
@@ -292,7 +292,7 @@ static void the_json_after_a_failure_has_the_same_keys(void)
     k.step_answer = SLUICE_STOPPED;
     T_STATUS(kit_run(&k), SLUICE_STOPPED);
     check_json(&k);
-    k.config.sink_size = 0;
+    k.config.sink_size = -2;
     T_STATUS(kit_run(&k), SLUICE_E_INVALID);
     check_json(&k);
     sluice_dataset_destroy(k.dataset);

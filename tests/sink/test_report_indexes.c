@@ -128,7 +128,7 @@ static void images_of_a_pack_lack_no_index(void)
     snprintf(run.pipeline, sizeof(run.pipeline), "image_folder %s", run.folder);
     T_OK(sluice_dataset_parse(run.pipeline, &dataset));
     config = config_of(dataset, t_path(run.folder, "pack"));
-    config.interval = 0;
+    config.interval = SLUICE_PACK_NO_MARKERS;
     T_OK(sluice_pack(&config, NULL));
     sluice_dataset_destroy(dataset);
     snprintf(run.pipeline, sizeof(run.pipeline), "webdataset %s/pack | decode | %s | batch 2",

@@ -22,6 +22,8 @@
 #ifndef SLUICE_CUSTOM_H
 #define SLUICE_CUSTOM_H
 
+#include <string.h>
+
 #include <sluice/column_spec.h>
 #include <sluice/dataset.h>
 
@@ -206,18 +208,11 @@ typedef struct sluice_source {
                               a larger sample is a bad one */
 } sluice_source;
 
-/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_source_init_size(sluice_source *source, size_t size);
-
-/**
- * sluice_source_init_size() with the size of the caller's struct. Sets column_size to the size of
- * the caller's sluice_column_spec.
- *
- * Threads: any.
- */
+/** Sets every field to zero, and struct_size and column_size. Threads: any. */
 static inline void sluice_source_init(sluice_source *source)
 {
-    sluice_source_init_size(source, sizeof(*source));
+    memset(source, 0, sizeof(*source));
+    source->struct_size = sizeof(*source);
     source->column_size = sizeof(sluice_column_spec);
 }
 
@@ -294,18 +289,11 @@ typedef struct sluice_map {
     void *user; /**< passed to all callbacks; borrowed until close() */
 } sluice_map;
 
-/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_map_init_size(sluice_map *map, size_t size);
-
-/**
- * sluice_map_init_size() with the size of the caller's struct. Sets column_size to the size of the
- * caller's sluice_column_spec.
- *
- * Threads: any.
- */
+/** Sets every field to zero, and struct_size and column_size. Threads: any. */
 static inline void sluice_map_init(sluice_map *map)
 {
-    sluice_map_init_size(map, sizeof(*map));
+    memset(map, 0, sizeof(*map));
+    map->struct_size = sizeof(*map);
     map->column_size = sizeof(sluice_column_spec);
 }
 
@@ -369,17 +357,11 @@ typedef struct sluice_filter {
     void *user; /**< passed to all callbacks; borrowed until close() */
 } sluice_filter;
 
-/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_filter_init_size(sluice_filter *filter, size_t size);
-
-/**
- * sluice_filter_init_size() with the size of the caller's struct.
- *
- * Threads: any.
- */
+/** Sets every field to its default, zero, and struct_size. Threads: any. */
 static inline void sluice_filter_init(sluice_filter *filter)
 {
-    sluice_filter_init_size(filter, sizeof(*filter));
+    memset(filter, 0, sizeof(*filter));
+    filter->struct_size = sizeof(*filter);
 }
 
 /**
@@ -516,18 +498,11 @@ typedef struct sluice_map_batch {
     void *user; /**< passed to all callbacks; borrowed until close() */
 } sluice_map_batch;
 
-/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_map_batch_init_size(sluice_map_batch *map, size_t size);
-
-/**
- * sluice_map_batch_init_size() with the size of the caller's struct. Sets column_size to the size
- * of the caller's sluice_column_spec.
- *
- * Threads: any.
- */
+/** Sets every field to zero, and struct_size and column_size. Threads: any. */
 static inline void sluice_map_batch_init(sluice_map_batch *map)
 {
-    sluice_map_batch_init_size(map, sizeof(*map));
+    memset(map, 0, sizeof(*map));
+    map->struct_size = sizeof(*map);
     map->column_size = sizeof(sluice_column_spec);
 }
 

@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <sluice/status.h>
 #include <sluice/tensor.h>
@@ -253,13 +254,11 @@ typedef struct sluice_dataset_info {
     sluice_column columns[SLUICE_MAX_COLUMNS]; /**< columns of a sample, as steps get them */
 } sluice_dataset_info;
 
-/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_dataset_info_init_size(sluice_dataset_info *info, size_t size);
-
-/** sluice_dataset_info_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to zero, and struct_size. Threads: any. */
 static inline void sluice_dataset_info_init(sluice_dataset_info *info)
 {
-    sluice_dataset_info_init_size(info, sizeof(*info));
+    memset(info, 0, sizeof(*info));
+    info->struct_size = sizeof(*info);
 }
 
 /**

@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <sluice/dataset.h>
 #include <sluice/stop.h>
@@ -82,13 +83,11 @@ typedef struct sluice_pack_stats {
     double seconds;                    /**< duration of this run; 0: packing has not begun */
 } sluice_pack_stats;
 
-/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_pack_stats_init_size(sluice_pack_stats *stats, size_t size);
-
-/** sluice_pack_stats_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to zero, and struct_size. Threads: any. */
 static inline void sluice_pack_stats_init(sluice_pack_stats *stats)
 {
-    sluice_pack_stats_init_size(stats, sizeof(*stats));
+    memset(stats, 0, sizeof(*stats));
+    stats->struct_size = sizeof(*stats);
 }
 
 /** A sample that was kept unchanged, or left out. */
@@ -100,13 +99,16 @@ typedef struct sluice_pack_problem {
     const char *why;       /**< the cause, as a message */
 } sluice_pack_problem;
 
+/** Value of `interval`: JPEG files without restart markers. */
+#define SLUICE_PACK_NO_MARKERS UINT32_MAX
+
 /** Settings of a pack, initialized by sluice_pack_config_init(). */
 typedef struct sluice_pack_config {
     size_t struct_size;      /**< bytes; set by sluice_pack_config_init() */
     sluice_dataset *dataset; /**< a source and stages of order: shuffle, split, ...; borrowed */
     const char *folder;      /**< created if missing; its parent must exist. Borrowed */
-    uint32_t interval;    /**< distance in pixels between restart markers, approximately; 32, set by
-                               init; 0: no markers */
+    uint32_t interval;       /**< distance in pixels between restart markers, approximately; 0: 32;
+                                  SLUICE_PACK_NO_MARKERS: none */
     uint32_t max_side;    /**< larger images are resized so that the longer side is this; 0: none */
     uint32_t quality;     /**< 1 to 100: all images are re-encoded with this quality. 0: only those
                                that are resized, with 90 */
@@ -138,17 +140,11 @@ typedef struct sluice_pack_config {
                            NAME_length goes with its column. NULL: none. Borrowed */
 } sluice_pack_config;
 
-/**
- * Sets every field to its default, zero (32 for interval), in a struct of `size` bytes.
- *
- * Threads: any.
- */
-SLUICE_API void sluice_pack_config_init_size(sluice_pack_config *config, size_t size);
-
-/** sluice_pack_config_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to its default, zero, and struct_size. Threads: any. */
 static inline void sluice_pack_config_init(sluice_pack_config *config)
 {
-    sluice_pack_config_init_size(config, sizeof(*config));
+    memset(config, 0, sizeof(*config));
+    config->struct_size = sizeof(*config);
 }
 
 /**
@@ -198,13 +194,11 @@ typedef struct sluice_verify_stats {
     uint64_t bad; /**< of done, samples that cannot be read or decoded, or differ from their CRC */
 } sluice_verify_stats;
 
-/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_verify_stats_init_size(sluice_verify_stats *stats, size_t size);
-
-/** sluice_verify_stats_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to zero, and struct_size. Threads: any. */
 static inline void sluice_verify_stats_init(sluice_verify_stats *stats)
 {
-    sluice_verify_stats_init_size(stats, sizeof(*stats));
+    memset(stats, 0, sizeof(*stats));
+    stats->struct_size = sizeof(*stats);
 }
 
 /** Settings of a check, initialized by sluice_verify_config_init(). */
@@ -223,13 +217,11 @@ typedef struct sluice_verify_config {
     void *user; /**< passed to both callbacks; borrowed */
 } sluice_verify_config;
 
-/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_verify_config_init_size(sluice_verify_config *config, size_t size);
-
-/** sluice_verify_config_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to its default, zero, and struct_size. Threads: any. */
 static inline void sluice_verify_config_init(sluice_verify_config *config)
 {
-    sluice_verify_config_init_size(config, sizeof(*config));
+    memset(config, 0, sizeof(*config));
+    config->struct_size = sizeof(*config);
 }
 
 /**

@@ -23,6 +23,8 @@
 #ifndef SLUICE_PLUGIN_H
 #define SLUICE_PLUGIN_H
 
+#include <string.h>
+
 #include <sluice/custom.h>
 
 SLUICE_BEGIN_DECLS
@@ -101,19 +103,11 @@ typedef struct sluice_stage {
     void *user; /**< passed to build(); borrowed until the process ends */
 } sluice_stage;
 
-/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_stage_init_size(sluice_stage *stage, size_t size);
-
-/**
- * sluice_stage_init_size() with the size of the caller's struct. Sets parameter_size to the size of
- * the caller's sluice_parameter.
- *
- * Threads: any.
- */
+/** Sets every field to its default, zero, and struct_size. Threads: any. */
 static inline void sluice_stage_init(sluice_stage *stage)
 {
-    sluice_stage_init_size(stage, sizeof(*stage));
-    stage->parameter_size = sizeof(sluice_parameter);
+    memset(stage, 0, sizeof(*stage));
+    stage->struct_size = sizeof(*stage);
 }
 
 /**

@@ -19,6 +19,8 @@
 #ifndef SLUICE_READER_H
 #define SLUICE_READER_H
 
+#include <string.h>
+
 #include <sluice/custom.h>
 
 SLUICE_BEGIN_DECLS
@@ -44,13 +46,11 @@ typedef struct sluice_image_info {
     uint32_t further;     /**< 1 if the file has further images or frames, which are not decoded */
 } sluice_image_info;
 
-/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_image_info_init_size(sluice_image_info *info, size_t size);
-
-/** sluice_image_info_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to zero, and struct_size. Threads: any. */
 static inline void sluice_image_info_init(sluice_image_info *info)
 {
-    sluice_image_info_init_size(info, sizeof(*info));
+    memset(info, 0, sizeof(*info));
+    info->struct_size = sizeof(*info);
 }
 
 /**

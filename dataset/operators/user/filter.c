@@ -34,11 +34,6 @@ const stage_def stage_filter = {
     .infer = filter_infer,
 };
 
-void sluice_filter_init_size(sluice_filter *filter, size_t size)
-{
-    sli_struct_init(filter, size);
-}
-
 sluice_status sluice_dataset_filter(sluice_dataset *dataset, const sluice_filter *filter)
 {
     static const char call[] = "sluice_dataset_filter";

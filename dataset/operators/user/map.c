@@ -34,11 +34,6 @@ const stage_def stage_map = {
     .infer = map_infer,
 };
 
-void sluice_map_init_size(sluice_map *map, size_t size)
-{
-    sli_struct_init(map, size);
-}
-
 sluice_status sluice_dataset_map(sluice_dataset *dataset, const sluice_map *map)
 {
     static const char call[] = "sluice_dataset_map";

@@ -33,11 +33,6 @@ const stage_def stage_map_batch = {
     .infer = map_batch_infer,
 };
 
-void sluice_map_batch_init_size(sluice_map_batch *map, size_t size)
-{
-    sli_struct_init(map, size);
-}
-
 sluice_status sluice_dataset_map_batch(sluice_dataset *dataset, const sluice_map_batch *map)
 {
     static const char call[] = "sluice_dataset_map_batch";

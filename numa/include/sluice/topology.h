@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <sluice/device.h>
 
@@ -33,13 +34,11 @@ typedef struct sluice_topology_config {
                               "0000:17:00.0,0000:65:00.0"; or NULL */
 } sluice_topology_config;
 
-/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_topology_config_init_size(sluice_topology_config *config, size_t size);
-
-/** sluice_topology_config_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to its default, zero, and struct_size. Threads: any. */
 static inline void sluice_topology_config_init(sluice_topology_config *config)
 {
-    sluice_topology_config_init_size(config, sizeof(*config));
+    memset(config, 0, sizeof(*config));
+    config->struct_size = sizeof(*config);
 }
 
 /**

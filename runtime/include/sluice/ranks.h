@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <sluice/status.h>
 
@@ -24,13 +25,11 @@ typedef struct sluice_ranks {
                              "alone"; static */
 } sluice_ranks;
 
-/** Sets every field to zero, except struct_size, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_ranks_init_size(sluice_ranks *ranks, size_t size);
-
-/** sluice_ranks_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to zero, and struct_size. Threads: any. */
 static inline void sluice_ranks_init(sluice_ranks *ranks)
 {
-    sluice_ranks_init_size(ranks, sizeof(*ranks));
+    memset(ranks, 0, sizeof(*ranks));
+    ranks->struct_size = sizeof(*ranks);
 }
 
 /**

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <sluice/dataset.h>
 #include <sluice/device.h>
@@ -46,13 +47,11 @@ typedef struct sluice_channel_position {
                                                   device maps, with a checksum; "": unknown */
 } sluice_channel_position;
 
-/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_channel_position_init_size(sluice_channel_position *position, size_t size);
-
-/** sluice_channel_position_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to zero, and struct_size. Threads: any. */
 static inline void sluice_channel_position_init(sluice_channel_position *position)
 {
-    sluice_channel_position_init_size(position, sizeof(*position));
+    memset(position, 0, sizeof(*position));
+    position->struct_size = sizeof(*position);
 }
 
 /**
@@ -100,13 +99,11 @@ typedef struct sluice_channel_config {
                                    the stages and functions that run is logged. 0 is 30 000 */
 } sluice_channel_config;
 
-/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_channel_config_init_size(sluice_channel_config *config, size_t size);
-
-/** sluice_channel_config_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to its default, zero, and struct_size. Threads: any. */
 static inline void sluice_channel_config_init(sluice_channel_config *config)
 {
-    sluice_channel_config_init_size(config, sizeof(*config));
+    memset(config, 0, sizeof(*config));
+    config->struct_size = sizeof(*config);
 }
 
 /**
@@ -146,13 +143,11 @@ typedef struct sluice_channel_info {
     uint64_t device_map_bytes;                 /**< device memory of the outputs of device maps */
 } sluice_channel_info;
 
-/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_channel_info_init_size(sluice_channel_info *info, size_t size);
-
-/** sluice_channel_info_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to zero, and struct_size. Threads: any. */
 static inline void sluice_channel_info_init(sluice_channel_info *info)
 {
-    sluice_channel_info_init_size(info, sizeof(*info));
+    memset(info, 0, sizeof(*info));
+    info->struct_size = sizeof(*info);
 }
 
 /** Fills in batches and memory. Returns: E_INVALID struct_size is not set. Threads: any. */
@@ -324,13 +319,11 @@ typedef struct sluice_channel_stats {
                               and the replay of passes of unknown length */
 } sluice_channel_stats;
 
-/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_channel_stats_init_size(sluice_channel_stats *stats, size_t size);
-
-/** sluice_channel_stats_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to zero, and struct_size. Threads: any. */
 static inline void sluice_channel_stats_init(sluice_channel_stats *stats)
 {
-    sluice_channel_stats_init_size(stats, sizeof(*stats));
+    memset(stats, 0, sizeof(*stats));
+    stats->struct_size = sizeof(*stats);
 }
 
 /** Fills in the statistics. Returns: E_INVALID struct_size is not set. Threads: any. */

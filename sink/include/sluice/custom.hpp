@@ -22,7 +22,7 @@ namespace sluice
 {
 
 /** A C struct sluice_source with its defaults. */
-struct source_settings : initialized<sluice_source, sluice_source_init_size> {
+struct source_settings : initialized<sluice_source> {
     /** Sets the defaults. */
     source_settings() noexcept
     {
@@ -31,7 +31,7 @@ struct source_settings : initialized<sluice_source, sluice_source_init_size> {
 };
 
 /** A C struct sluice_map with its defaults. */
-struct map_settings : initialized<sluice_map, sluice_map_init_size> {
+struct map_settings : initialized<sluice_map> {
     /** Sets the defaults. */
     map_settings() noexcept
     {
@@ -40,11 +40,11 @@ struct map_settings : initialized<sluice_map, sluice_map_init_size> {
 };
 
 /** A C struct sluice_filter with its defaults. */
-struct filter_settings : initialized<sluice_filter, sluice_filter_init_size> {
+struct filter_settings : initialized<sluice_filter> {
 };
 
 /** A C struct sluice_map_batch with its defaults. */
-struct map_batch_settings : initialized<sluice_map_batch, sluice_map_batch_init_size> {
+struct map_batch_settings : initialized<sluice_map_batch> {
     /** Sets the defaults. */
     map_batch_settings() noexcept
     {

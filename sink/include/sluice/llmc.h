@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <sluice/status.h>
 
@@ -85,13 +86,11 @@ typedef struct sluice_llmc_position {
     const sluice_mt19937 *generator; /**< its state after the permutation of pieces */
 } sluice_llmc_position;
 
-/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_llmc_position_init_size(sluice_llmc_position *position, size_t size);
-
-/** sluice_llmc_position_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to zero, and struct_size. Threads: any. */
 static inline void sluice_llmc_position_init(sluice_llmc_position *position)
 {
-    sluice_llmc_position_init_size(position, sizeof(*position));
+    memset(position, 0, sizeof(*position));
+    position->struct_size = sizeof(*position);
 }
 
 /**

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <sluice/status.h>
 #include <sluice/tensor.h>
@@ -110,13 +111,11 @@ typedef struct sluice_model {
     const char *const *result_names; /**< of eval's outputs; NULL: one, "loss" */
 } sluice_model;
 
-/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_model_init_size(sluice_model *model, size_t size);
-
-/** sluice_model_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to its default, zero, and struct_size. Threads: any. */
 static inline void sluice_model_init(sluice_model *model)
 {
-    sluice_model_init_size(model, sizeof(*model));
+    memset(model, 0, sizeof(*model));
+    model->struct_size = sizeof(*model);
 }
 
 /**
@@ -157,13 +156,11 @@ typedef struct sluice_device_map {
     uint64_t output_count;        /**< entries in outputs, 1 to 16 */
 } sluice_device_map;
 
-/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_device_map_init_size(sluice_device_map *map, size_t size);
-
-/** sluice_device_map_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to its default, zero, and struct_size. Threads: any. */
 static inline void sluice_device_map_init(sluice_device_map *map)
 {
-    sluice_device_map_init_size(map, sizeof(*map));
+    memset(map, 0, sizeof(*map));
+    map->struct_size = sizeof(*map);
 }
 
 SLUICE_END_DECLS

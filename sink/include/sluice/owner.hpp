@@ -76,40 +76,40 @@ inline const char *last_error() noexcept
 /* ---- settings and results -------------------------------------------------------------------- */
 
 /** A C struct that is set to its defaults: a constructor in place of sluice_NAME_init(). */
-template <typename Struct, void (*init_size)(Struct *, std::size_t)> struct initialized : Struct {
+template <typename Struct> struct initialized : Struct {
     /** Sets the defaults. */
     initialized() noexcept : Struct{}
     {
-        init_size(this, sizeof(Struct));
+        this->struct_size = sizeof(Struct);
     }
 };
 
 /** Hooks of C functions. */
-using callback_struct = initialized<sluice_callback, sluice_callback_init_size>;
+using callback_struct = initialized<sluice_callback>;
 /** Settings of a channel. */
-using channel_config = initialized<sluice_channel_config, sluice_channel_config_init_size>;
+using channel_config = initialized<sluice_channel_config>;
 /** For channel::inspect(). */
-using channel_info = initialized<sluice_channel_info, sluice_channel_info_init_size>;
+using channel_info = initialized<sluice_channel_info>;
 /** For channel::position() and channel_config::position. */
-using channel_position = initialized<sluice_channel_position, sluice_channel_position_init_size>;
+using channel_position = initialized<sluice_channel_position>;
 /** For channel::stats(). */
-using channel_stats = initialized<sluice_channel_stats, sluice_channel_stats_init_size>;
+using channel_stats = initialized<sluice_channel_stats>;
 /** For train_config::checkpoint. */
-using checkpointing = initialized<sluice_checkpointing, sluice_checkpointing_init_size>;
+using checkpointing = initialized<sluice_checkpointing>;
 /** For dataset::inspect(). */
-using dataset_info = initialized<sluice_dataset_info, sluice_dataset_info_init_size>;
+using dataset_info = initialized<sluice_dataset_info>;
 /** A model of C functions. */
-using model_struct = initialized<sluice_model, sluice_model_init_size>;
+using model_struct = initialized<sluice_model>;
 /** For train_config::device_maps. */
-using device_map = initialized<sluice_device_map, sluice_device_map_init_size>;
+using device_map = initialized<sluice_device_map>;
 /** For report::stats(). */
-using report_stats = initialized<sluice_report_stats, sluice_report_stats_init_size>;
+using report_stats = initialized<sluice_report_stats>;
 /** For train_config::learning_rate. */
-using schedule = initialized<sluice_schedule, sluice_schedule_init_size>;
+using schedule = initialized<sluice_schedule>;
 /** Settings of a run. */
-using train_config = initialized<sluice_train_config, sluice_train_config_init_size>;
+using train_config = initialized<sluice_train_config>;
 /** For train_config::validation. */
-using validating = initialized<sluice_validating, sluice_validating_init_size>;
+using validating = initialized<sluice_validating>;
 
 /* ---- ownership ------------------------------------------------------------------------------- */
 

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <sluice/status.h>
 
@@ -46,13 +47,11 @@ typedef struct sluice_report_stats {
     uint64_t device_map_bytes;       /**< device memory of the outputs of device maps */
 } sluice_report_stats;
 
-/** Sets every field to zero, but struct_size, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_report_stats_init_size(sluice_report_stats *stats, size_t size);
-
-/** sluice_report_stats_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to zero, and struct_size. Threads: any. */
 static inline void sluice_report_stats_init(sluice_report_stats *stats)
 {
-    sluice_report_stats_init_size(stats, sizeof(*stats));
+    memset(stats, 0, sizeof(*stats));
+    stats->struct_size = sizeof(*stats);
 }
 
 /** Fills in the statistics. Returns: E_INVALID struct_size is not set. Threads: any. */

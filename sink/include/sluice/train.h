@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <sluice/dataset.h>
 #include <sluice/device.h>
@@ -52,13 +53,11 @@ typedef struct sluice_schedule {
     void *user;                                   /**< handed to function; borrowed */
 } sluice_schedule;
 
-/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_schedule_init_size(sluice_schedule *schedule, size_t size);
-
-/** sluice_schedule_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to its default, zero, and struct_size. Threads: any. */
 static inline void sluice_schedule_init(sluice_schedule *schedule)
 {
-    sluice_schedule_init_size(schedule, sizeof(*schedule));
+    memset(schedule, 0, sizeof(*schedule));
+    schedule->struct_size = sizeof(*schedule);
 }
 
 /**
@@ -86,13 +85,11 @@ typedef struct sluice_checkpointing {
                          also kept, in FOLDER/best-000000001200; NULL: none. Borrowed */
 } sluice_checkpointing;
 
-/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_checkpointing_init_size(sluice_checkpointing *checkpoint, size_t size);
-
-/** sluice_checkpointing_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to its default, zero, and struct_size. Threads: any. */
 static inline void sluice_checkpointing_init(sluice_checkpointing *checkpoint)
 {
-    sluice_checkpointing_init_size(checkpoint, sizeof(*checkpoint));
+    memset(checkpoint, 0, sizeof(*checkpoint));
+    checkpoint->struct_size = sizeof(*checkpoint);
 }
 
 /** The record of a step that ran. */
@@ -187,13 +184,11 @@ typedef struct sluice_callback {
     sluice_hook_fn train_end;   /**< once, whenever train_begin was called */
 } sluice_callback;
 
-/** Sets every field to its default, zero: no hooks, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_callback_init_size(sluice_callback *callback, size_t size);
-
-/** sluice_callback_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to its default, zero, and struct_size. Threads: any. */
 static inline void sluice_callback_init(sluice_callback *callback)
 {
-    sluice_callback_init_size(callback, sizeof(*callback));
+    memset(callback, 0, sizeof(*callback));
+    callback->struct_size = sizeof(*callback);
 }
 
 /**
@@ -214,13 +209,11 @@ typedef struct sluice_validating {
     uint64_t max_batches; /**< maximum number of batches of a validation; 0: a whole pass */
 } sluice_validating;
 
-/** Sets every field to its default, zero, in a struct of `size` bytes. Threads: any. */
-SLUICE_API void sluice_validating_init_size(sluice_validating *validation, size_t size);
-
-/** sluice_validating_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to its default, zero, and struct_size. Threads: any. */
 static inline void sluice_validating_init(sluice_validating *validation)
 {
-    sluice_validating_init_size(validation, sizeof(*validation));
+    memset(validation, 0, sizeof(*validation));
+    validation->struct_size = sizeof(*validation);
 }
 
 /**
@@ -255,7 +248,7 @@ typedef struct sluice_train_config {
     uint64_t epochs;          /**< of the whole training; 0: until total_steps, max_steps or
                                    max_seconds */
     bool dataset_sink_mode;   /**< false: mode direct, and an epoch is a pass */
-    int64_t sink_size;        /**< steps of an epoch in sink mode; -1, set by init: a pass */
+    int64_t sink_size;        /**< steps of an epoch in sink mode; 0 or -1: a pass */
     uint64_t initial_epoch;   /**< epochs done already */
     uint64_t max_steps;       /**< of this run; shortens the last sink. 0: no limit */
     double max_seconds;       /**< of this run. 0: no limit */
@@ -330,25 +323,19 @@ typedef struct sluice_train_config {
     uint64_t device_map_count;                   /**< entries of device_maps, at most 16 */
 } sluice_train_config;
 
-/**
- * Sets every field to its default, zero, but sink_size, which is -1, in a struct of `size` bytes.
- *
- * Threads: any.
- */
-SLUICE_API void sluice_train_config_init_size(sluice_train_config *config, size_t size);
-
-/** sluice_train_config_init_size() with the size of the caller's struct. Threads: any. */
+/** Sets every field to its default, zero, and struct_size. Threads: any. */
 static inline void sluice_train_config_init(sluice_train_config *config)
 {
-    sluice_train_config_init_size(config, sizeof(*config));
+    memset(config, 0, sizeof(*config));
+    config->struct_size = sizeof(*config);
 }
 
 /**
  * Trains a model on a dataset.
  *
  * With dataset_sink_mode and a positive sink_size an epoch is sink_size steps, and each epoch
- * continues in the data where the last one ended, over any number of passes. With sink_size -1, or
- * without sink mode, an epoch is a pass.
+ * continues in the data where the last one ended, over any number of passes. With sink_size 0 or
+ * -1, or without sink mode, an epoch is a pass.
  *
  * With config.check, on a device that captures, the step is captured twice; a difference between
  * the two, such as a parameter of a kernel, is E_INVALID. Then model.save saves the model, as rank
