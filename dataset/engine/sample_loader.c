@@ -137,8 +137,8 @@ static sluice_status follow_to_next(sample_loader *loader, uint64_t sample, void
                                     uint32_t *column, sample_data *data)
 {
     const stage_schema *schema = &loader->plan->dataset->source_schema;
-    const mask_tools tools = {loader->decoder, &loader->resampler, loader->between,
-                              &loader->turned};
+    const mask_tools tools = {loader->decoder, &loader->resampler, loader->between, &loader->turned,
+                              &loader->io.ends_run};
 
     for (; *column < schema->column_count; ++*column) {
         const column_role role = schema->infos[*column].role;

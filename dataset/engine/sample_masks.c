@@ -5,12 +5,13 @@
 
 #include "image_turn.h"
 #include "layout_int.h"
+#include "opened_image.h"
 #include "status_int.h"
 #include "thread_interrupt_int.h"
 
 /* Checks that the size of a mask is that of its image; opens the mask if it is encoded. */
 static sluice_status open_mask(const sli_plan *plan, const image_way *way, const sample_data *data,
-                               image_decoder *decoder)
+                               const mask_tools *tools)
 {
     uint32_t width = data->image.width;
     uint32_t height = data->image.height;
@@ -20,10 +21,10 @@ static sluice_status open_mask(const sli_plan *plan, const image_way *way, const
         const decode_args *args =
             (const decode_args *)(const void *)plan->details->decode->args.bytes;
 
-        st = image_decoder_open_head(decoder, data->bytes, data->size, &data->rest,
+        st = image_decoder_open_head(tools->decoder, data->bytes, data->size, &data->rest,
                                      args->max_pixels, true, &width, &height);
         if (st == SLUICE_OK) {
-            st = image_decoder_want_indices(decoder);
+            st = opened_image_want_indices(tools->decoder, tools->ends_run);
         }
     }
     if (st == SLUICE_OK && (width != way->width || height != way->height)) {
@@ -168,7 +169,7 @@ sluice_status mask_follow(const sli_plan *plan, const image_way *way, const samp
     uint32_t next = 0;
     const image_warp *warp = next_warp(way, &next);
     image_view current = data->image; /* pixels are NULL if the mask is encoded */
-    sluice_status st = open_mask(plan, way, data, tools->decoder);
+    sluice_status st = open_mask(plan, way, data, tools);
 
     for (uint32_t i = 0; i < way->group_count && st == SLUICE_OK; i++) {
         st = run_group(way, i, tools, &current, warp == NULL ? row : NULL, stride);

@@ -19,6 +19,7 @@ typedef struct mask_tools {
     image_resampler *resampler;
     image_buffer *between; /* two buffers */
     image_buffer *turned;  /* for image_turn() */
+    bool *ends_run;        /* set by an error that concerns the whole run */
 } mask_tools;
 
 /*

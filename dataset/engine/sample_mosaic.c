@@ -172,8 +172,8 @@ static sluice_status paint_others(sample_loader *loader, const tile_task *task,
 {
     const sli_plan *plan = loader->plan;
     const stage_schema *schema = &plan->dataset->source_schema;
-    const mask_tools tools = {loader->decoder, &loader->resampler, loader->between,
-                              &loader->turned};
+    const mask_tools tools = {loader->decoder, &loader->resampler, loader->between, &loader->turned,
+                              &loader->io.ends_run};
     const image_box *shown = &loader->mosaic->shown;
     const size_t stride = plan->details->mosaic.width;
     sluice_status st = SLUICE_OK;

@@ -314,8 +314,8 @@ static sluice_status png_want_indices(void *state)
     if ((type != PNG_COLOR_TYPE_PALETTE && type != PNG_COLOR_TYPE_GRAY) ||
         png_get_bit_depth(decoder->png, decoder->info) > 8) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "a mask in a PNG file with colours, alpha or 16 bits; want a palette or "
-                        "gray of at most 8 bits");
+                        "class numbers in a PNG file with colours, alpha or 16 bits; it must have "
+                        "a palette or gray of at most 8 bits (depth= does not convert numbers)");
     }
     decoder->indices = true;
     return SLUICE_OK;

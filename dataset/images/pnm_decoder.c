@@ -295,7 +295,8 @@ static sluice_status pgm_want_indices(void *state)
     return decoder->most <= 255
                ? SLUICE_OK
                : sli_fail(SLUICE_E_UNSUPPORTED,
-                          "a mask in a PGM file with values up to %u; must be at most 255",
+                          "class numbers in a PGM file with values up to %u; they must be at most "
+                          "255 (depth= does not convert numbers)",
                           decoder->most);
 }
 

@@ -74,6 +74,35 @@ static void an_image_of_16_bits_ends_the_run_under_every_policy(void)
     }
 }
 
+/* Class numbers, too: a mask, and an image that is decoded to numbers. */
+static void class_numbers_of_16_bits_end_the_run_under_every_policy(void)
+{
+    static const char *const pipelines[][2] = {
+        {"image\tm:mask\n8.pgm\t8.pgm\n8.pgm\t16.pgm\n", "| decode | batch 1"},
+        {"image\tm:mask\n8.pgm\t8.pgm\n8.pgm\t16.pgm\n", "| decode depth=8 | mosaic 8 | batch 1"},
+        {"image\tlabel\n8.pgm\t1\n16.pgm\t2\n", "| decode mode=index depth=8 | batch 1"},
+    };
+    static const sli_error_policy policies[] = {SLI_ON_ERROR_FAIL, SLI_ON_ERROR_REPLACE,
+                                                SLI_ON_ERROR_ZERO};
+    const char *folder = t_folder();
+
+    write_pgm(folder, "8.pgm", 255);
+    write_pgm(folder, "16.pgm", 65535);
+    for (size_t i = 0; i < 3 * sizeof(pipelines) / sizeof(pipelines[0]); i++) {
+        const run_options options = {
+            .workers = 2, .settings = {.on_error = policies[i % 3]}, .batches = 20};
+        sluice_dataset *dataset = list_dataset(folder, pipelines[i / 3][0], pipelines[i / 3][1]);
+        tape t = record(dataset, &options);
+
+        T_EQ(t.end, SLUICE_E_UNSUPPORTED);
+        T_CONTAINS(t.error, "values up to 65535; they must be at most 255");
+        T_TRUE(strstr(t.error, "on_error") == NULL);
+        T_EQ(t.errors.count + t.errors.replaced + t.errors.zeroed, 0);
+        free(t.bytes);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 /* Checks that decoding gives value * 255 / most, rounded, for the whole image and for a line. */
 static void check_scaled(image_decoder *decoder, uint32_t most)
 {
@@ -191,7 +220,7 @@ static void class_numbers_are_not_scaled(void)
     }
     T_STATUS(get_pixels(folder, "16.pgm", "| decode mode=index depth=8 | batch 1", pixels),
              SLUICE_E_UNSUPPORTED);
-    T_CONTAINS(sluice_last_error(), "a mask in a PGM file with values up to 65535");
+    T_CONTAINS(sluice_last_error(), "class numbers in a PGM file with values up to 65535");
 }
 
 /* A pack of 8-bit images would have fewer bits than the file. */
@@ -244,6 +273,7 @@ static void png_files_of_16_bits_take_the_same_way(void)
 
 const t_test decode_depth_tests[] = {
     T_TEST(an_image_of_16_bits_ends_the_run_under_every_policy),
+    T_TEST(class_numbers_of_16_bits_end_the_run_under_every_policy),
     T_TEST(values_of_pnm_files_are_scaled_to_255),
     T_TEST(values_above_the_maximum_of_a_pnm_file_are_errors),
     T_TEST(depth_8_converts_images_of_16_bits),
