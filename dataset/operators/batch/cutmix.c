@@ -80,6 +80,14 @@ const stage_def stage_cutmix = {
     .name = "cutmix",
     .summary = "Pastes a box of the sample before it into each sample of a batch: CutMix.",
     .gives = "image, the same shape; the label as f32 (classes)",
+    .details = "Sources: torchvision.transforms.v2.CutMix; Yun et al., \"CutMix: "
+               "Regularization Strategy to Train Strong Classifiers with Localizable "
+               "Features\" (ICCV 2019).\n"
+               "With r = sqrt(1 - lambda) / 2 the box is [x - w, x + w) by [y - h, y + h), "
+               "clipped to the image, where (x, y) is a random pixel, and w and h are r times "
+               "width and height, truncated. Labels are blended as by mixup with lambda = 1 - "
+               "(area of the box) / (area of the image).\n"
+               "Partners, lambda, labels, types and what is refused are those of mixup.",
     .kind = STAGE_BATCH_MAP,
     STAGE_PARAMS(cutmix_params),
     .args_size = sizeof(mix_args),

@@ -109,6 +109,14 @@ const stage_def stage_color_twist = {
     .summary =
         "Changes brightness, contrast, saturation and hue by one matrix, as DALI's color_twist.",
     .gives = "image u8, the same shape",
+    .details = "Source: NVIDIA DALI, dali/operators/image/color/color_twist.h, for uint8.\n"
+               "Each amount is drawn uniformly in its range. With b, c, s and h for "
+               "brightness, contrast, saturation and hue a pixel p = (R, G, B) becomes\n"
+               "  b c A H S B p + 128 b (1 - c)\n"
+               "clamped and rounded to nearest. B converts to YIQ (rows .299 .587 .114, .596 "
+               "-.274 -.321, .211 -.523 .311), S multiplies I and Q by s, H rotates (I, Q) by "
+               "h (I' = I cos h + Q sin h), and A is the inverse of B. An image that does not "
+               "have three channels is an error.",
     .kind = STAGE_COLOR,
     .draws = true,
     STAGE_PARAMS(twist_params),

@@ -70,6 +70,13 @@ const stage_def stage_gaussian_blur = {
     .name = "gaussian_blur",
     .summary = "Blurs by a Gaussian filter of random width.",
     .gives = "image u8, the same shape",
+    .details = "Source: torchvision.transforms.v2.GaussianBlur.\n"
+               "The filter is separable. Its weights in each direction are exp(-x^2 / (2 "
+               "sigma^2)), divided by their sum, for x from -(kernel_size - 1) / 2 to "
+               "(kernel_size - 1) / 2. sigma is uniform in [LOW, HIGH). Outside, the image is "
+               "reflected at its outer pixels (reflect padding). Results are rounded once. "
+               "torchvision uses the product of the two kernels, so values close to a half "
+               "may differ by 1.",
     .kind = STAGE_COLOR,
     STAGE_PARAMS(blur_params),
     .args_size = sizeof(blur_args),

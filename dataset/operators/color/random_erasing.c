@@ -229,8 +229,27 @@ static const stage_def converted_erasing = {
 };
 
 const stage_def stage_random_erasing = {
-    ERASING_FIELDS,         .kind = STAGE_COLOR,      .when_converted = &converted_erasing,
-    .infer = erasing_infer, .colors = erasing_colors, .is_by_pixel = color_is_by_pixel,
+    .details = "Sources: torchvision.transforms.v2.RandomErasing; Zhong et al., \"Random "
+               "erasing data augmentation\" (2017).\n"
+               "The area A of the rectangle is uniform in scale times the area of the image; "
+               "the logarithm of its ratio R is uniform. Its height is sqrt(A R) and its "
+               "width sqrt(A / R), rounded, at a random position. A rectangle that is not "
+               "smaller than the image is drawn again, up to 10 times in all; then the image "
+               "does not change. Masks, boxes and points do not change.\n"
+               "Before normalize, to_dtype and to_chw the image has bytes, and values are "
+               "whole numbers from 0 to 255. After one of these, which is torchvision's usual "
+               "place, the value is one of the converted image, -65504 to 65504: 0 is the "
+               "mean. There it runs on the workers, and so do the conversions before it; only "
+               "flips and to_chw may follow.\n"
+               "value=random draws each pixel and channel from the normal distribution with "
+               "mean 0 and standard deviation 1, by the Box-Muller transform. It must come "
+               "after normalize or to_dtype.",
+    ERASING_FIELDS,
+    .kind = STAGE_COLOR,
+    .when_converted = &converted_erasing,
+    .infer = erasing_infer,
+    .colors = erasing_colors,
+    .is_by_pixel = color_is_by_pixel,
     .places = true,
 };
 

@@ -79,6 +79,28 @@ const stage_def stage_decode = {
     .summary = "Decodes JPEG, PNG, PPM and PGM files; of a JPEG only what the next crop needs.",
     .gives = "image u8 (H, W, 3), or (H, W, 1) with mode=gray and mode=index; further images, too; "
              "masks u8 (H, W)",
+    .details = "JPEG files are decoded with libjpeg-turbo's accurate integer DCT and smooth "
+               "chroma, PNG files if the library was built with libpng. If a crop follows, a "
+               "JPEG file is decoded only down to the crop's lower edge, or only under the "
+               "crop if it has restart markers or an index. PNG files are decoded as a whole. "
+               "The pixels are those of a full decode.\n"
+               "mode rgb gives (H, W, 3), gray (H, W, 1). index gives (H, W, 1), the stored "
+               "values of a palette or gray PNG file, or of a PGM file, as masks have them; "
+               "other files are bad samples.\n"
+               "Grayscale, CMYK and YCCK files become RGB (or gray); transparent pixels are "
+               "blended onto black. A file that is corrupt or not an image makes a bad "
+               "sample. A file of 16 bits per channel (PNG, or PNM with a maximum value above "
+               "255) ends the run as unsupported, whatever the policy for bad samples is. "
+               "With depth=8 it is converted: value * 255 / maximum, rounded.\n"
+               "fast_scale is for a resize to half the size or less: JPEG files are decoded "
+               "at 1/2, 1/4 or 1/8 of their size, and the result is resized. That is faster "
+               "for large photographs, but gives other pixels: a crop begins and ends at "
+               "whole pixels of the smaller image, and the scaled DCT replaces a part of the "
+               "filter.\n"
+               "The stage decodes all images of a sample that are still encoded, or those of "
+               "columns, so that each may have a mode of its own. All images must be decoded "
+               "before a stage that changes the geometry. Masks are decoded by the first "
+               "stage of this kind, as by index, with the max_pixels of the first image.",
     .kind = STAGE_DECODE,
     STAGE_PARAMS(decode_params),
     .args_size = sizeof(decode_args),

@@ -157,6 +157,9 @@ const stage_def stage_normalize = {
     .name = "normalize",
     .summary = "(value - mean) / std per channel, with one rounding.",
     .gives = "image f32, f16 or bf16, the same shape",
+    .details = "A value becomes fmaf(value, scale, bias), with scale and bias computed from "
+               "mean, std and range: one rounding. With one number in mean and std, images "
+               "may have any number of channels, else 2 to 4 as given.",
     .kind = STAGE_CONVERSION,
     STAGE_PARAMS(normalize_params),
     .args_size = sizeof(normalize_args),

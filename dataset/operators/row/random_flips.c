@@ -166,6 +166,12 @@ const stage_def stage_random_horizontal_flip = {
     .name = "random_horizontal_flip",
     .summary = "Flips the image left to right with probability p.",
     .gives = "the same shape and type",
+    .details = "swap exchanges points that change their meaning by a flip: the left eye of a "
+               "flipped face is the right one. In columns of points, points i and j of a pair "
+               "change places, together with the rows that belong to them. There are at most "
+               "64 pairs, each point in one of them. A pair of which a sample has neither "
+               "point is ignored; a sample with only one of the two is a bad sample. A swap "
+               "without a column of points, or with one of fewer points, is an error.",
     .kind = STAGE_CONVERSION,
     .draws = true,
     STAGE_PARAMS(horizontal_params),
@@ -203,6 +209,10 @@ const stage_def stage_random_vertical_flip = {
     .name = "random_vertical_flip",
     .summary = "Flips the image upside down with probability p.",
     .gives = "the same shape and type",
+    .details = "The workers write the lines of a flipped image in reverse order. GetNext does "
+               "it only if colour stages or warps come after the stage device, so there is no "
+               "argument offload.\n"
+               "swap is as in random_horizontal_flip.",
     .kind = STAGE_CONVERSION,
     .draws = true,
     STAGE_PARAMS(vertical_params),

@@ -62,6 +62,7 @@ const stage_def stage_to_dtype = {
     .name = "to_dtype",
     .summary = "Casts the image's values; scale=true scales bytes to 0..1.",
     .gives = "image of that type, the same shape",
+    .details = "From u8 the type u8 changes nothing.",
     .kind = STAGE_CONVERSION,
     STAGE_PARAMS(to_dtype_params),
     .args_size = sizeof(to_dtype_args),

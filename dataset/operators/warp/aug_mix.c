@@ -129,6 +129,23 @@ const stage_def stage_aug_mix = {
     .name = "aug_mix",
     .summary = "Mixes the image with copies of it that random operations have changed: AugMix.",
     .gives = "image u8, the same shape",
+    .details = "Sources: torchvision.transforms.v2.AugMix; Hendrycks et al., \"AugMix: A "
+               "Simple Data Processing Method to Improve Robustness and Uncertainty\" (ICLR "
+               "2020).\n"
+               "Each of the mixture_width copies is changed by its own operations. The result "
+               "is\n"
+               "  m0 * image + m1 * (w[0] * copy 0 + w[1] * copy 1 + ...)\n"
+               "in single precision, truncated. (m0, m1) and w are drawn from Dirichlet "
+               "distributions whose parameters are all alpha.\n"
+               "The operations of a copy are drawn from shear and translation along x or y, "
+               "rotation, posterize, solarize, autocontrast, equalize, and those of all_ops. "
+               "m is drawn from the first `severity` of 0, 1/9, 2/9, ..., 1. The ranges are "
+               "those of rand_augment, except for\n"
+               "  translation by s * m / 3 of the width or height\n"
+               "  posterize to 4 - 4 * m bits\n"
+               "Masks, boxes, points and the stage geometry are refused, as by torchvision, "
+               "since each copy is warped differently. A pipeline has at most 4 of these "
+               "stages, and each counts as one operation.",
     .kind = STAGE_COLOR,
     STAGE_PARAMS(aug_mix_params),
     .args_size = sizeof(aug_mix_args),

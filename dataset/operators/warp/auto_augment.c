@@ -77,6 +77,19 @@ const stage_def stage_trivial_augment = {
     .name = "trivial_augment",
     .summary = "Applies one of 14 colour operations and warps at random: TrivialAugmentWide.",
     .gives = "image u8, the same shape",
+    .details = "Sources: torchvision.transforms.v2.TrivialAugmentWide; Müller and Hutter, "
+               "\"TrivialAugment: tuning-free yet state-of-the-art data augmentation\" "
+               "(2021).\n"
+               "m is the magnitude, 0 to 1 in equal steps, drawn for each image; s is a "
+               "random sign, 1 or -1. The operations are\n"
+               "  identity, autocontrast, equalize\n"
+               "  shear along x or y by s * 0.99 * m (about the upper left corner)\n"
+               "  translation along x or y by s * 32 * m pixels, truncated\n"
+               "  rotation by s * 135 * m degrees\n"
+               "  brightness, saturation, contrast or sharpness by the factor\n"
+               "    1 + s * 0.99 * m\n"
+               "  posterize to 8 - 6 * m bits, rounded\n"
+               "  solarize with the threshold 255 * (1 - m)\n" WARP_DETAILS,
     .kind = STAGE_COLOR,
     STAGE_PARAMS(trivial_params),
     .args_size = sizeof(trivial_args),
@@ -148,6 +161,15 @@ const stage_def stage_rand_augment = {
     .name = "rand_augment",
     .summary = "Applies colour operations and warps at random with one magnitude: RandAugment.",
     .gives = "image u8, the same shape",
+    .details = "Sources: torchvision.transforms.v2.RandAugment; Cubuk et al., \"RandAugment: "
+               "practical automated data augmentation with a reduced search space\" (2020).\n"
+               "Each operation is chosen at random. m is magnitude / (num_magnitude_bins - "
+               "1). The operations are those of trivial_augment, with other ranges:\n"
+               "  shear by s * 0.3 * m\n"
+               "  translation by s * m * 150 / 331 of the width or height\n"
+               "  rotation by s * 30 * m degrees\n"
+               "  the factors 1 + s * 0.9 * m\n"
+               "  posterize to 8 - 4 * m bits\n" WARP_DETAILS,
     .kind = STAGE_COLOR,
     STAGE_PARAMS(rand_params),
     .args_size = sizeof(rand_args),

@@ -91,6 +91,23 @@ const stage_def stage_elastic = {
     .name = "elastic",
     .summary = "Moves pixels by smooth random displacements.",
     .gives = "image u8, the same shape",
+    .details = "Sources: torchvision.transforms.v2.ElasticTransform; Simard et al., \"Best "
+               "practices for convolutional neural networks applied to visual document "
+               "analysis\" (ICDAR 2003).\n"
+               "Pixel (x, y) of the result is sampled at (x + dx, y + dy), where\n"
+               "  dx = alpha[0] / height * width / 2 * G(noise)\n"
+               "  dy = alpha[1] / width * height / 2 * G(noise)\n"
+               "The noise is uniform in (-1, 1), a number for each pixel and axis, in steps "
+               "of 2^-15. G is a Gaussian filter with standard deviations sigma[0] along x "
+               "and sigma[1] along y, and 8 * sigma[0] + 1 taps for dx, 8 * sigma[1] + 1 for "
+               "dy, truncated and made odd; with both 0 there is no filter. The image is "
+               "reflected at its edges. With an affine or perspective warp before it, the "
+               "image is sampled once.\n"
+               "A point, and a corner of a box, moves by the negative displacement of its "
+               "pixel (coordinates rounded up), as in torchvision: an approximation for small "
+               "displacements.\n"
+               "A pipeline with the stage geometry is refused, and so are images of more than "
+               "2^26 pixels.\n" WARP_DETAILS,
     .kind = STAGE_COLOR,
     .draws = true,
     STAGE_PARAMS(elastic_params),

@@ -124,6 +124,15 @@ const stage_def stage_perspective = {
     .name = "perspective",
     .summary = "Moves the corners of the image.",
     .gives = "image u8, the same shape",
+    .details = "Source: torchvision.transforms.v2.functional.perspective, with the corners of "
+               "the image as its startpoints. A corner that is not given stays.\n"
+               "The point (X, Y) of the result, the centre of a pixel, is sampled at\n"
+               "  x = (a X + b Y + c) / (g X + h Y + 1)\n"
+               "  y = (d X + e Y + f) / (g X + h Y + 1)\n"
+               "The coefficients map the four points to (0, 0), (width - 1, 0), (width - 1, "
+               "height - 1) and (0, height - 1). An image for which there are no such "
+               "coefficients, since three points are on one line, does not change.\n"
+               "A pipeline with the stage geometry is refused.\n" WARP_DETAILS,
     .kind = STAGE_COLOR,
     STAGE_PARAMS(corners_params),
     .args_size = sizeof(corners_args),
@@ -209,6 +218,11 @@ const stage_def stage_random_perspective = {
     .name = "random_perspective",
     .summary = "Moves the corners of the image to random points, with probability p.",
     .gives = "image u8, the same shape",
+    .details = "Source: torchvision.transforms.v2.RandomPerspective. The warp is that of "
+               "perspective.\n"
+               "A corner moves by whole pixels towards the centre, along x and y by 0 to "
+               "distortion_scale * (width or height) / 2.\n"
+               "A pipeline with the stage geometry is refused.\n" WARP_DETAILS,
     .kind = STAGE_COLOR,
     .draws = true,
     STAGE_PARAMS(distortion_params),

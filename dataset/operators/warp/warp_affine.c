@@ -88,6 +88,14 @@ const stage_def stage_warp_affine = {
     .name = "warp_affine",
     .summary = "Applies an affine matrix, as DALI's warp_affine.",
     .gives = "image u8, the same shape",
+    .details = "Source: NVIDIA DALI, dali/operators/image/remap/warp_affine.cc; values at the "
+               "edge are torchvision's.\n"
+               "Pixel (x, y) of the result is sampled at the point to which the matrix maps "
+               "it. (0, 0) is the corner of the first pixel, so its centre is at (0.5, 0.5). "
+               "With inverse_map=false the matrix is inverted first. A singular matrix is an "
+               "error.\n"
+               "Points outside have the fill; DALI without fill_value repeats the pixels at "
+               "the edge.\n" WARP_DETAILS,
     .kind = STAGE_COLOR,
     STAGE_PARAMS(warp_affine_params),
     .args_size = sizeof(warp_affine_args),

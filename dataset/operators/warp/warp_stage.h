@@ -34,6 +34,21 @@ extern const char *const warp_filters[];
         .help = "X,Y of the fixed point, in pixels, -1e6 to 1e6; image: the centre of the image"   \
     }
 
+/* Appended to the details of stages that warp. */
+#define WARP_DETAILS                                                                               \
+    "Each pixel of the result is sampled at one point of the image, without "                      \
+    "antialiasing: filter=nearest takes the pixel that contains the point, "                       \
+    "bilinear the four pixels around it, rounded once, halves to even. Points "                    \
+    "outside of the image have the value of fill. Adjacent warps with the same "                   \
+    "filter and fills, also with flips between them, are fused: their matrices are "               \
+    "multiplied, so pixels that the first one would move out of the image are not "                \
+    "lost.\n"                                                                                      \
+    "Masks are warped by nearest neighbour. A box becomes the bounding box of its "                \
+    "four warped corners, clipped to the image; boxes without remaining area are "                 \
+    "dropped. Points move with the image. All images of a sample get the same "                    \
+    "draws. The stage comes after all crops and resizes, before normalize, "                       \
+    "to_dtype and to_chw."
+
 /* Checks a center. */
 sluice_status warp_check_center(const char *stage, const param_reals *center);
 

@@ -61,6 +61,7 @@ const stage_def stage_center_crop = {
     .name = "center_crop",
     .summary = "Crops the centre; pixels outside of a smaller image are zero.",
     .gives = "image u8 (height, width, C)",
+    .details = "Positions outside of a smaller image are zero.",
     .kind = STAGE_GEOMETRY,
     STAGE_PARAMS(center_crop_params),
     .args_size = sizeof(center_crop_args),

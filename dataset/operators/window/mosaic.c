@@ -210,6 +210,43 @@ const stage_def stage_mosaic = {
     .name = "mosaic",
     .summary = "Makes one image of four samples, whose corners meet at a random point.",
     .gives = "image u8 (height, width, C); the boxes of the four samples",
+    .details = "Sources: Bochkovskiy et al., \"YOLOv4: Optimal Speed and Accuracy of Object "
+               "Detection\" (2020); Mosaic and RandomPerspective in "
+               "ultralytics/data/augment.py.\n"
+               "With probability p, the sample itself is at the top left, and three partners "
+               "are at the top right, the bottom left and the bottom right. The corners of "
+               "the four images meet at the point\n"
+               "  x = width * (0.5 + (c - 1) * scale + t), y likewise\n"
+               "rounded to whole pixels. c is drawn from center, scale from scale, and t from "
+               "-translate to translate, uniformly; c and t separately for x and y. Each "
+               "image is resized by scale * min(height / its height, width / its width), so "
+               "at scale 1 it fits into the size of the result. With probability 1 - p the "
+               "sample is alone: resized in the same way, with its centre at c = 1.\n"
+               "This is Mosaic of Ultralytics' YOLO, with RandomPerspective of the same scale "
+               "and translation, whose default values are 0.5 (scale 0.5 to 1.5) and 0.1. "
+               "There c and center are the point in a canvas of twice the size, in units of "
+               "the size, as center_ratio_range of MMDetection's Mosaic. Unlike there, an "
+               "image is resampled once, with antialiasing, and is not cut off at the edge of "
+               "that canvas.\n"
+               "The partners are drawn uniformly, with replacement, from all samples of the "
+               "pass, those of other ranks included: by the seed, the pass and the sample. So "
+               "batches do not depend on workers or ranks. Random crops before this stage "
+               "have draws of their own for each partner. Files of images that the result "
+               "does not show are not read; of the others, the part that is shown is "
+               "decoded.\n"
+               "Masks and further images are composed in the same way. Boxes of the four "
+               "samples, with the columns that belong to them, are moved, clipped and joined "
+               "in the order of the images; boxes without remaining area are dropped. If more "
+               "are left than the column holds, the largest are kept, so give the source a "
+               "larger maximum. Points that belong to boxes are moved and joined with them; "
+               "other points are refused. Other columns, such as the label, are those of the "
+               "sample itself.\n"
+               "A bad partner makes the sample a bad one; the error has the name of the "
+               "partner. Under the policy replace another partner is drawn instead, up to 8 "
+               "times. Streams, filters, pack and bucket are refused, since with them the "
+               "sample at a position is not known in advance, and so is the stage geometry. "
+               "Crops, resizes and a cache may come before this stage; all stages of images "
+               "may follow, except a second mosaic.",
     .kind = STAGE_GEOMETRY,
     .draws = true,
     STAGE_PARAMS(mosaic_params),

@@ -153,6 +153,14 @@ const stage_def stage_pad_image = {
     .name = "pad_image",
     .summary = "Pads the image on all sides.",
     .gives = "image u8, larger by the padding",
+    .details = "Source: torchvision.transforms.v2.Pad. (pad is for plain arrays.)\n"
+               "The modes edge, reflect and symmetric repeat pixels of the image: aa|abcd|dd, "
+               "cb|abcd|cb and ba|abcd|dc for a line abcd and 2 pixels. They do not use fill, "
+               "and are refused with boxes or points. An image with fewer pixels than the "
+               "padding (symmetric), or not more (reflect), is a bad sample.\n"
+               "The pixels of a padding are not stored before a resize.\n"
+               "Masks, boxes, points and further images follow. A box is moved and clipped; "
+               "boxes without remaining area are dropped.",
     .kind = STAGE_GEOMETRY,
     STAGE_PARAMS(pad_params),
     .args_size = sizeof(pad_args),

@@ -221,6 +221,21 @@ const stage_def stage_random_iou_crop = {
     .summary = "Crops a random part of the image that overlaps a box, and drops boxes whose centre "
                "is outside.",
     .gives = "image u8, of random size",
+    .details = "Sources: torchvision.transforms.v2.RandomIoUCrop; Liu et al., \"SSD: Single "
+               "Shot MultiBox Detector\" (2016).\n"
+               "Boxes whose centre is not inside the crop are dropped, with the elements of "
+               "the columns that belong to them; the others are clipped. There must be "
+               "exactly one column of boxes.\n"
+               "An option is drawn. If it is 1, the image does not change. Else up to "
+               "`trials` crops are drawn: width and height are the image's times numbers "
+               "uniform in the range of scales, rounded down, and the position is uniform. A "
+               "crop is taken if its aspect ratio (width / height) is in the range, and if of "
+               "the boxes whose centre is inside it the largest intersection over union with "
+               "the crop is at least the option. If no crop is taken, another option is "
+               "drawn, up to 100 times; then the image does not change, nor does an image "
+               "without boxes.\n"
+               "torchvision has no limit. It drops boxes in SanitizeBoundingBoxes, which must "
+               "follow there, and with its defaults also boxes of less than a pixel.",
     .kind = STAGE_GEOMETRY,
     .draws = true,
     STAGE_PARAMS(iou_params),

@@ -90,6 +90,13 @@ const stage_def stage_random_zoom_out = {
     .name = "random_zoom_out",
     .summary = "Places the image at a random position of a larger one, with probability p.",
     .gives = "image u8, larger or the same shape",
+    .details = "Sources: torchvision.transforms.v2.RandomZoomOut; Liu et al., \"SSD: Single "
+               "Shot MultiBox Detector\" (2016).\n"
+               "With r uniform in side_range, the new width and height are r times the old "
+               "ones, rounded down. The padding on the left is u times the padding of both "
+               "sides, and that above v times, rounded down, with u and v uniform in [0, 1).\n"
+               "Masks, boxes, points and further images follow. A box is moved and clipped; "
+               "boxes without remaining area are dropped.",
     .kind = STAGE_GEOMETRY,
     .draws = true,
     STAGE_PARAMS(zoom_params),

@@ -91,6 +91,24 @@ const stage_def stage_resize = {
     .name = "resize",
     .summary = "Resizes to HEIGHT,WIDTH, or so that the shorter side has a length.",
     .gives = "image u8 (height, width, C)",
+    .details = "One number is the new length of the shorter side.\n"
+               "The centre of output i of a side is at c = (i + 0.5) * scale of the input, "
+               "with scale = old / new length. The output is the mean of the inputs k, with "
+               "weights f((k + 0.5 - c) / s); s is scale when shrinking with antialias, else "
+               "1. Inputs outside of the image have no weight. These are Pillow's filters "
+               "(its Resample.c and Geometry.c). Results differ from Pillow's by at most 1; "
+               "those of nearest are equal:\n"
+               "  bilinear  f(x) = 1 - |x| within 1\n"
+               "  bicubic   Keys, \"Cubic convolution interpolation for digital image\n"
+               "            processing\" (1981), with a = -0.5; horizontal pass first,\n"
+               "            then vertical, clamped to bytes after each\n"
+               "  nearest   the one input floor(c); antialias has no effect\n"
+               "  area      f(x) = 1 within -0.5 < x <= 0.5, Pillow's BOX: whole pixels\n"
+               "            only. Requires antialias; without it, it would be nearest\n"
+               "antialias should be true, unless a model was trained without it. Pillow has "
+               "no filters without antialias: bilinear is then that of torchvision with "
+               "antialias=False, and OpenCV's INTER_LINEAR, except for rounding. Their "
+               "bicubic differs: a = -0.75.",
     .kind = STAGE_GEOMETRY,
     STAGE_PARAMS(resize_params),
     .args_size = sizeof(resize_args),
