@@ -196,7 +196,7 @@ changed train.h '/uint32_t valid_rows;/ s/$/\n    uint32_t more;/' # abidiff acc
 check "a field in a hole of a struct is found" fails keeps "$tmp/now.txt" "$tmp/changed.txt"
 changed tensor.h 's/^} sluice_column;/    uint64_t more;\n&/' # and this: it does not know of arrays
 check "a field at the end of an element of arrays is found" fails keeps "$tmp/now.txt" "$tmp/changed.txt"
-changed dataset.h 's/sluice_dataset_skip(sluice_dataset \*dataset, uint64_t n)/sluice_dataset_skip(sluice_dataset *dataset, uint32_t n)/'
+changed dataset.h 's/sluice_dataset_class_name(sluice_dataset \*dataset, int32_t label,/sluice_dataset_class_name(sluice_dataset *dataset, int64_t label,/'
 check "a parameter of another type is found" fails declares_all "$tmp/now" "$tmp/changed"
 [ -z "$abidiff" ] || check "... and by abidiff" fails is_compatible now changed
 changed train.h 's/SLUICE_NAN_COUNT = 1/SLUICE_NAN_COUNT = 7/' # also found by tests/api/test_abi.c

@@ -56,8 +56,9 @@ sluice_status sli_llmc_read(const sli_llmc_files *files, size_t shard, size_t pi
                             int32_t *inputs, int32_t *targets);
 
 /*
- * Makes an open dataset of batches in the order of llm.c. It borrows the files. begin: copied, with
- * its lists; NULL: the order is not shuffled.
+ * Makes an open dataset of samples in the order of llm.c, without the stage batch, whose batches of
+ * shape.batch samples are those of llm.c. It borrows the files. begin: copied, with its lists; NULL:
+ * the order is not shuffled.
  */
 sluice_status sli_llmc_dataset(sli_llmc_files *files, const sli_llmc_begin *begin,
                                sluice_dataset **dataset_out);

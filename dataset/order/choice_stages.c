@@ -19,18 +19,17 @@ const stage_def stage_subset = {
     .summary = "Keeps the samples that a file lists, in its order; one that is listed twice comes "
                "twice.",
     .gives = "the listed samples",
+    .details = "Each line has the number of a sample in the source, from 0. A sample that is "
+               "listed several times has other random numbers each time. The stage comes "
+               "before all other stages that select or order samples.\n"
+               "The file is read at the first use of the dataset. Errors then: E_IO; E_CORRUPT "
+               "a line that is not a number below the number of samples of the source, with "
+               "FILE:LINE; E_INVALID a file without lines.",
     .kind = STAGE_INDEX,
     .index = INDEX_SUBSET,
     STAGE_PARAMS(subset_params),
     .args_size = sizeof(subset_args),
 };
-
-sluice_status sluice_dataset_subset(sluice_dataset *dataset, const char *file)
-{
-    const subset_args args = {file};
-
-    return dataset_append(dataset, &stage_subset, &args);
-}
 
 static const stage_param weights_params[] = {
     PARAM_(weights_args, by, PARAM_TEXT, NULL, 0, 0, NULL,
@@ -46,19 +45,20 @@ const stage_def stage_weights = {
     .summary = "Draws samples at random, with replacement, each with a probability in proportion "
                "to its weight. A sample that is drawn again in a pass has other random numbers.",
     .gives = "that many samples",
+    .details = "A draw is a function of seed, pass and position, so it does not depend on the "
+               "number of ranks, nor on whether the run was resumed. The stage comes before "
+               "shuffle, shard and repeat.\n"
+               "`by` is a column if the source has one of this name, else a file with a line "
+               "for each sample of the source. The weights are read at the first use of the "
+               "dataset, and take 8 bytes of memory for each sample. Errors then: E_IO; "
+               "E_CORRUPT a weight that is not a finite number of at least 0; E_INVALID a file "
+               "whose number of lines is not the number of samples of the source, a column "
+               "that has not one number for each sample, or no weight above 0.",
     .kind = STAGE_INDEX,
     .index = INDEX_WEIGHTS,
     STAGE_PARAMS(weights_params),
     .args_size = sizeof(weights_args),
 };
-
-sluice_status sluice_dataset_weights(sluice_dataset *dataset, const char *by, uint64_t samples,
-                                     uint64_t seed)
-{
-    const weights_args args = {by, samples, seed};
-
-    return dataset_append(dataset, &stage_weights, &args);
-}
 
 /* Checks that the column is one whole number for each sample. */
 static sluice_status infer_balance(const void *opaque, stage_schema *schema)
@@ -94,17 +94,16 @@ const stage_def stage_balance = {
                "random order, and then again, with other random numbers; a pass continues where "
                "the previous one ended.",
     .gives = "that many samples",
+    .details = "Position p of a pass is of class p modulo the number of classes. Over many "
+               "passes all samples of a class are drawn equally often. The draws are a "
+               "function of seed, pass and position, so they do not depend on the number of "
+               "ranks, nor on whether the run was resumed. The stage comes before shuffle, "
+               "shard and repeat.\n"
+               "The column has one whole number for each sample. The classes are read at the "
+               "first use of the dataset, and take 4 bytes of memory for each sample.",
     .kind = STAGE_INDEX,
     .index = INDEX_BALANCE,
     STAGE_PARAMS(balance_params),
     .args_size = sizeof(balance_args),
     .infer = infer_balance,
 };
-
-sluice_status sluice_dataset_balance(sluice_dataset *dataset, const char *column, uint64_t samples,
-                                     uint64_t seed)
-{
-    const balance_args args = {column != NULL ? column : "label", samples, seed};
-
-    return dataset_append(dataset, &stage_balance, &args);
-}

@@ -21,18 +21,12 @@ const stage_def stage_shuffle = {
                "shuffled within a buffer, and its shards are shuffled, too, if shuffle is the "
                "first stage of order.",
     .gives = "the same samples",
+    .details = "A sample of a stream is drawn at random from the buffer.",
     .kind = STAGE_INDEX,
     .index = INDEX_SHUFFLE,
     STAGE_PARAMS(shuffle_params),
     .args_size = sizeof(shuffle_args),
 };
-
-sluice_status sluice_dataset_shuffle(sluice_dataset *dataset, uint64_t seed, uint64_t buffer)
-{
-    const shuffle_args args = {seed, buffer != 0 ? buffer : SHUFFLE_BUFFER};
-
-    return dataset_append(dataset, &stage_shuffle, &args);
-}
 
 static sluice_status check_shard(void *opaque)
 {
@@ -63,26 +57,14 @@ const stage_def stage_shard = {
     .summary = "Keeps every world-th sample from the rank-th on. Added automatically before "
                "batch if a run has several ranks and the pipeline has no shard.",
     .gives = "1/world of the samples",
+    .details = "`shard none` disables the stage that is otherwise added if there are several "
+               "ranks.",
     .kind = STAGE_INDEX,
     .index = INDEX_SHARD,
     STAGE_PARAMS(shard_params),
     .args_size = sizeof(shard_args),
     .check = check_shard,
 };
-
-sluice_status sluice_dataset_shard(sluice_dataset *dataset, uint32_t rank, uint32_t world)
-{
-    const shard_args args = {rank, world};
-
-    return dataset_append(dataset, &stage_shard, &args);
-}
-
-sluice_status sluice_dataset_shard_none(sluice_dataset *dataset)
-{
-    const shard_args args = {PARAM_RANK_NONE, SLUICE_OF_RUN};
-
-    return dataset_append(dataset, &stage_shard, &args);
-}
 
 uint64_t split_share(double fraction)
 {
@@ -132,22 +114,15 @@ const stage_def stage_split = {
                "hash's range, test the high end, val the part below test. A sample stays in its "
                "part when files are added.",
     .gives = "some of the samples",
+    .details = "train is the first `fraction` of the range of the hash, test the last "
+               "`fraction`. val is the `fraction` directly before the last `test`. fraction is "
+               "more than 0, and fraction and test together are at most 1.",
     .kind = STAGE_INDEX,
     .index = INDEX_SPLIT,
     STAGE_PARAMS(split_params),
     .args_size = sizeof(split_args),
     .check = check_split,
 };
-
-sluice_status sluice_dataset_split(sluice_dataset *dataset, const char *part, double fraction,
-                                   uint64_t seed, double test)
-{
-    split_args args = {.fraction = fraction, .seed = seed, .test = test};
-    sluice_status st = stage_arg_choose(&stage_split, "part", part, &args.part);
-
-    return st == SLUICE_OK ? dataset_append(dataset, &stage_split, &args)
-                           : dataset_keep(dataset, &stage_split, st);
-}
 
 static const stage_param take_params[] = {
     PARAM_(count_args, n, PARAM_COUNT, NULL, 0, 0, NULL, "number of samples to keep"),
@@ -163,13 +138,6 @@ const stage_def stage_take = {
     .args_size = sizeof(count_args),
 };
 
-sluice_status sluice_dataset_take(sluice_dataset *dataset, uint64_t n)
-{
-    const count_args args = {n};
-
-    return dataset_append(dataset, &stage_take, &args);
-}
-
 static const stage_param skip_params[] = {
     PARAM_(count_args, n, PARAM_COUNT, NULL, 0, 0, NULL, "number of samples to skip"),
 };
@@ -184,13 +152,6 @@ const stage_def stage_skip = {
     .args_size = sizeof(count_args),
 };
 
-sluice_status sluice_dataset_skip(sluice_dataset *dataset, uint64_t n)
-{
-    const count_args args = {n};
-
-    return dataset_append(dataset, &stage_skip, &args);
-}
-
 static const stage_param repeat_params[] = {
     PARAM_(count_args, n, PARAM_COUNT, NULL, 1, 1e9, NULL, "number of passes to join"),
 };
@@ -204,10 +165,3 @@ const stage_def stage_repeat = {
     STAGE_PARAMS(repeat_params),
     .args_size = sizeof(count_args),
 };
-
-sluice_status sluice_dataset_repeat(sluice_dataset *dataset, uint64_t n)
-{
-    const count_args args = {n};
-
-    return dataset_append(dataset, &stage_repeat, &args);
-}

@@ -6,16 +6,13 @@
 #include "stage.h"
 
 typedef struct shuffle_args {
-    uint64_t seed;   /* or SLUICE_SEED_OF_RUN */
+    uint64_t seed;   /* or PARAM_SEED_RUN */
     uint64_t buffer; /* for a stream: size of the shuffle buffer in samples */
 } shuffle_args;
 
-/* The default size of the shuffle buffer of a stream, in samples. */
-enum { SHUFFLE_BUFFER = 1000 };
-
 typedef struct shard_args {
-    uint32_t rank;  /* a rank; SLUICE_OF_RUN: the run's; PARAM_RANK_NONE: `none` */
-    uint32_t world; /* number of ranks; SLUICE_OF_RUN: the run's */
+    uint32_t rank;  /* a rank; PARAM_RANK_RUN: the run's; PARAM_RANK_NONE: `none` */
+    uint32_t world; /* number of ranks; PARAM_RANK_RUN: the run's */
 } shard_args;
 
 typedef struct split_args {
@@ -44,7 +41,7 @@ typedef struct subset_args {
 typedef struct weights_args {
     const char *by;   /* name of a column, or path of a file */
     uint64_t samples; /* samples in a pass; 0: as many as before the stage */
-    uint64_t seed;    /* or SLUICE_SEED_OF_RUN */
+    uint64_t seed;    /* or PARAM_SEED_RUN */
 } weights_args;
 
 typedef struct balance_args {

@@ -67,7 +67,7 @@ static uint64_t stage_key(const sluice_dataset *dataset, uint32_t i, uint64_t ow
 {
     const uint64_t name = sli_hash_text(dataset->stages[i].def->name);
 
-    return sli_mix_in(sli_mix_in(name, own == SLUICE_SEED_OF_RUN ? seed : own),
+    return sli_mix_in(sli_mix_in(name, own == PARAM_SEED_RUN ? seed : own),
                       dataset_occurrence(dataset, i));
 }
 
@@ -78,7 +78,7 @@ uint64_t order_shuffle_key(const sluice_dataset *dataset, uint32_t i, uint64_t s
 
 uint64_t order_source_key(const sluice_dataset *dataset, uint64_t seed)
 {
-    return stage_key(dataset, 0, SLUICE_SEED_OF_RUN, seed);
+    return stage_key(dataset, 0, PARAM_SEED_RUN, seed);
 }
 
 static void make_shuffle(const sluice_dataset *dataset, uint32_t i, const order_settings *settings,
@@ -95,8 +95,8 @@ static void make_shuffle(const sluice_dataset *dataset, uint32_t i, const order_
 static sluice_status make_shard(const shard_args *shard, const order_settings *settings,
                                 order_step *step, lengths *l, uint64_t *ranks)
 {
-    step->rank = shard->rank == SLUICE_OF_RUN ? settings->rank : shard->rank;
-    step->world = shard->world == SLUICE_OF_RUN ? settings->world : shard->world;
+    step->rank = shard->rank == PARAM_RANK_RUN ? settings->rank : shard->rank;
+    step->world = shard->world == PARAM_RANK_RUN ? settings->world : shard->world;
     if (shard->rank == PARAM_RANK_NONE) {
         step->kind = INDEX_NONE;
         return SLUICE_OK;

@@ -132,7 +132,7 @@ static sluice_status add_shards(verify_run *run)
 
 static sluice_status open_images(verify_run *run)
 {
-    sluice_status st = sluice_dataset_image_folder(run->config->path, NULL, &run->dataset);
+    sluice_status st = sluice_dataset_parsef(&run->dataset, "image_folder %s", run->config->path);
 
     if (st == SLUICE_OK) {
         st = dataset_open(run->dataset);

@@ -150,7 +150,7 @@ static bool parse_size(const char *text, param_size *size)
 static bool parse_seed(const char *text, uint64_t *seed)
 {
     if (strcmp(text, "run") == 0) {
-        *seed = SLUICE_SEED_OF_RUN;
+        *seed = PARAM_SEED_RUN;
         return true;
     }
     return parse_count(text, seed);
@@ -161,7 +161,7 @@ static bool parse_rank(const char *text, uint32_t *rank)
     uint64_t value;
 
     if (strcmp(text, "run") == 0 || strcmp(text, "none") == 0) {
-        *rank = text[0] == 'r' ? SLUICE_OF_RUN : PARAM_RANK_NONE;
+        *rank = text[0] == 'r' ? PARAM_RANK_RUN : PARAM_RANK_NONE;
         return true;
     }
     if (!parse_count(text, &value) || value >= PARAM_RANK_NONE) {
@@ -275,7 +275,7 @@ static bool parse_value(const stage_param *param, const char *text, void *to, co
         return parse_counts(text, shape->dims, SLUICE_MAX_RANK, &shape->rank);
     case PARAM_EDGES:
         *want = "whole numbers with commas, at most 32";
-        return parse_counts(text, edges->values, SLUICE_MAX_EDGES, &edges->count);
+        return parse_counts(text, edges->values, PARAM_MAX_EDGES, &edges->count);
     case PARAM_DTYPE:
         *want = "u8, i32, f32, f16 or bf16";
         return sli_dtype_parse(text, to);
@@ -393,7 +393,7 @@ static void print_bytes(sli_text *text, uint64_t bytes)
 
 static void print_seed(sli_text *text, uint64_t seed)
 {
-    if (seed == SLUICE_SEED_OF_RUN) {
+    if (seed == PARAM_SEED_RUN) {
         sli_text_add(text, "run");
     } else {
         print_counts(text, &seed, 1);
@@ -402,8 +402,8 @@ static void print_seed(sli_text *text, uint64_t seed)
 
 static void print_rank(sli_text *text, uint32_t rank)
 {
-    if (rank == SLUICE_OF_RUN || rank == PARAM_RANK_NONE) {
-        sli_text_add(text, "%s", rank == SLUICE_OF_RUN ? "run" : "none");
+    if (rank == PARAM_RANK_RUN || rank == PARAM_RANK_NONE) {
+        sli_text_add(text, "%s", rank == PARAM_RANK_RUN ? "run" : "none");
     } else {
         sli_text_add(text, "%u", rank);
     }

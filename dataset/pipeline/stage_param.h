@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <sluice/assembly.h>
 #include <sluice/transforms.h>
 
 /* Types of arguments. The comments have the C type of the field, and examples of its text. */
@@ -26,13 +25,15 @@ typedef enum param_type {
     PARAM_EDGES,  /* param_edges: "64,128,256" */
     PARAM_CHOICE, /* uint32_t, the index in `choices` */
     PARAM_DTYPE,  /* sluice_dtype */
-    PARAM_SEED,   /* uint64_t; "run" is SLUICE_SEED_OF_RUN */
-    PARAM_RANK,   /* uint32_t; "run" is SLUICE_OF_RUN, "none" is PARAM_RANK_NONE */
+    PARAM_SEED,   /* uint64_t; "run" is PARAM_SEED_RUN */
+    PARAM_RANK,   /* uint32_t; "run" is PARAM_RANK_RUN, "none" is PARAM_RANK_NONE */
     PARAM_PARTS,  /* dataset_parts *; "(image_folder A) (image_folder B)" */
     PARAM_STAGES  /* nested_stages *; "(color_jitter 0.4 | gaussian_blur 5) (random_invert)" */
 } param_type;
 
-enum { PARAM_MAX_REALS = 8, PARAM_USUAL_REALS = 4 };
+enum { PARAM_MAX_REALS = 8, PARAM_USUAL_REALS = 4, PARAM_MAX_EDGES = 32 };
+#define PARAM_SEED_RUN  UINT64_MAX
+#define PARAM_RANK_RUN  UINT32_MAX
 #define PARAM_RANK_NONE (UINT32_MAX - 1)
 
 typedef struct param_size {
@@ -53,7 +54,7 @@ typedef struct param_shape {
 
 typedef struct param_edges {
     uint32_t count;
-    uint64_t values[SLUICE_MAX_EDGES];
+    uint64_t values[PARAM_MAX_EDGES];
 } param_edges;
 
 typedef struct stage_param {

@@ -120,12 +120,12 @@ typedef struct plan_pack {
 
 /* The bucket stage: batches hold samples of similar length. */
 typedef struct plan_bucket {
-    uint32_t count;                   /* number of buckets; 0: there is no stage bucket */
-    uint64_t edges[SLUICE_MAX_EDGES]; /* (count - 1) largest length in each bucket but the last */
-    uint32_t length;                  /* buffer of a sample's length */
-    sluice_dtype dtype;               /* its type */
-    bool is_early;                    /* a plain column of the source: known before decoding */
-    uint32_t extents[SLUICE_MAX_EDGES + 1]; /* (count) extent of each bucket's batches; 0: no column
+    uint32_t count;                  /* number of buckets; 0: there is no stage bucket */
+    uint64_t edges[PARAM_MAX_EDGES]; /* (count - 1) largest length in each bucket but the last */
+    uint32_t length;                 /* buffer of a sample's length */
+    sluice_dtype dtype;              /* its type */
+    bool is_early;                   /* a plain column of the source: known before decoding */
+    uint32_t extents[PARAM_MAX_EDGES + 1]; /* (count) extent of each bucket's batches; 0: no column
                                                is ragged */
 } plan_bucket;
 

@@ -133,18 +133,12 @@ const stage_def stage_cifar10 = {
     .name = "cifar10",
     .summary = "CIFAR-10 in the binary version, in DIR or DIR/cifar-10-batches-bin.",
     .gives = "image u8 (32, 32, 3), label i32",
+    .details = "The files are data_batch_1.bin to data_batch_5.bin (train) and test_batch.bin. "
+               "They are opened at the first use of the dataset. Labels are 0 (airplane) to 9 "
+               "(truck); sluice_dataset_class_name() returns the names.",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(cifar_params),
     .args_size = sizeof(cifar_args),
     .infer = cifar_infer,
     .source = &cifar_ops,
 };
-
-sluice_status sluice_dataset_cifar10(const char *dir, const char *split,
-                                     sluice_dataset **dataset_out)
-{
-    cifar_args args = {.dir = dir};
-    sluice_status st = stage_arg_choose(&stage_cifar10, "split", split, &args.split);
-
-    return st == SLUICE_OK ? dataset_begin(&stage_cifar10, &args, dataset_out) : st;
-}

@@ -198,21 +198,11 @@ const stage_def stage_cifar100 = {
     .name = "cifar100",
     .summary = "CIFAR-100 in the binary version, in DIR or DIR/cifar-100-binary.",
     .gives = "image u8 (32, 32, 3), label i32, of both also coarse i32",
+    .details = "The files are train.bin and test.bin. They are opened at the first use of the "
+               "dataset. sluice_dataset_class_name() returns the names of the labels.",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(cifar_params),
     .args_size = sizeof(cifar_args),
     .infer = cifar_infer,
     .source = &cifar_ops,
 };
-
-sluice_status sluice_dataset_cifar100(const char *dir, const char *split, const char *label,
-                                      sluice_dataset **dataset_out)
-{
-    cifar_args args = {.dir = dir};
-    sluice_status st = stage_arg_choose(&stage_cifar100, "split", split, &args.split);
-
-    if (st == SLUICE_OK) {
-        st = stage_arg_choose_or_default(&stage_cifar100, "label", label, &args.label);
-    }
-    return st == SLUICE_OK ? dataset_begin(&stage_cifar100, &args, dataset_out) : st;
-}

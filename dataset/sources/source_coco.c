@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <sluice/coco.h>
-
 #include "alloc_int.h"
 #include "coco_file.h"
 #include "compressed_file.h"
@@ -26,7 +24,7 @@ static const char *const crowd_choices[] = {"drop", "keep", NULL};
 /* The columns, in the order of the schema; iscrowd only if it is kept. */
 enum { IMAGE, BOXES, LENGTH, CLASSES, IMAGE_ID, CROWD };
 
-enum { DEFAULT_BOXES = 100, MOST_BOXES = 1 << 20 };
+enum { MOST_BOXES = 1 << 20 };
 
 typedef struct coco_args {
     const char *file;
@@ -310,32 +308,34 @@ const stage_def stage_coco = {
     .gives =
         "image (encoded), boxes f32 (max_boxes, 4), boxes_length i32, classes i32 (max_boxes), "
         "image_id i64; of iscrowd=keep also iscrowd u8 (max_boxes)",
+    .details = "The file has the format of COCO's detection task "
+               "(https://cocodataset.org/#format-data), such as instances_train2017.json: an "
+               "object with the lists `images`, `annotations` and `categories`. The columns:\n"
+               "  image         the encoded image, to be decoded\n"
+               "  boxes         x0, y0, x1, y1 in pixels, which follow crops, resizes and\n"
+               "                flips\n"
+               "  boxes_length  the number of boxes\n"
+               "  classes       the class of each box, dropped with its box\n"
+               "  image_id      the id of the image in the file\n"
+               "  iscrowd       with iscrowd=keep: 1 for the box of a crowd, else 0\n"
+               "A class is the index of its category's id among the sorted ids of all "
+               "categories, from 0; sluice_dataset_class_name() returns its name. Samples are "
+               "in the order of the list of images; images without annotations have no boxes. "
+               "iscrowd=drop leaves out annotations of crowds, those with iscrowd 1.\n"
+               "Boxes that reach beyond their image are clipped to it, and boxes without an "
+               "area are dropped, both with a warning. An image with a box that is wholly "
+               "outside, not finite or of negative size, or with more than max_boxes boxes, is "
+               "a bad sample. max_boxes is at most 1 048 576. Missing or corrupt images are "
+               "bad samples of a run.\n"
+               "The file is read sequentially, once, at the first use of the dataset; memory "
+               "holds the boxes, not the file. Errors then have the file, the byte and the "
+               "line: E_CORRUPT invalid JSON, a missing member or one of another type, an id "
+               "of an image or category that occurs twice, an annotation of an unknown image "
+               "or category, only bad images; E_INVALID no images; E_UNSUPPORTED a library "
+               "that was built without jansson, a member of more than 1 MiB; E_IO.",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(coco_params),
     .args_size = sizeof(coco_args),
     .infer = coco_infer,
     .source = &coco_ops,
 };
-
-static const sli_struct config_struct = SLI_STRUCT(sluice_coco_config, max_boxes);
-
-void sluice_coco_config_init_size(sluice_coco_config *config, size_t size)
-{
-    sli_struct_init(config, size);
-}
-
-sluice_status sluice_dataset_coco(const char *file, const sluice_coco_config *config,
-                                  sluice_dataset **dataset_out)
-{
-    sluice_coco_config own;
-    coco_args args = {.file = file};
-    sluice_status st =
-        sli_struct_read_optional(&config_struct, "sluice_dataset_coco", config, &own);
-
-    if (st == SLUICE_OK) {
-        args.root = own.root != NULL ? own.root : "";
-        args.max_boxes = own.max_boxes != 0 ? own.max_boxes : DEFAULT_BOXES;
-        st = stage_arg_choose_or_default(&stage_coco, "iscrowd", own.iscrowd, &args.iscrowd);
-    }
-    return st == SLUICE_OK ? dataset_begin(&stage_coco, &args, dataset_out) : st;
-}

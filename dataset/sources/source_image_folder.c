@@ -565,6 +565,15 @@ const stage_def stage_image_folder = {
     .summary = "Images in one folder per class, DIR/CLASS/FILE; a label is the position of the "
                "class in byte order of the names, from 0.",
     .gives = "image (encoded), label i32",
+    .details = "Links are followed. A folder whose name looks like an image is ignored with a "
+               "warning. The files are listed at the first use of the dataset.\n"
+               "index= is for JPEG files without restart markers; the folder is created if it "
+               "is missing. In the first pass each file is read in full, and an index of about "
+               "3 % of its size is written. Later passes and runs decode only the region of "
+               "the crop. Files whose bytes have changed are indexed again. Several processes "
+               "may share the folder.\n"
+               "cache=keep leaves files in the page cache for later passes; drop drops each "
+               "file from it after it was read.",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(folder_params),
     .args_size = sizeof(folder_args),
@@ -572,26 +581,3 @@ const stage_def stage_image_folder = {
     .infer = folder_infer,
     .source = &folder_ops,
 };
-
-static const sli_struct config_struct = SLI_STRUCT(sluice_image_folder_config, cache);
-
-void sluice_image_folder_config_init_size(sluice_image_folder_config *config, size_t size)
-{
-    sli_struct_init(config, size);
-}
-
-sluice_status sluice_dataset_image_folder(const char *dir, const sluice_image_folder_config *config,
-                                          sluice_dataset **dataset_out)
-{
-    sluice_image_folder_config own;
-    folder_args args = {.dir = dir};
-    sluice_status st =
-        sli_struct_read_optional(&config_struct, "sluice_dataset_image_folder", config, &own);
-
-    if (st == SLUICE_OK) {
-        args.extensions = own.extensions != NULL ? own.extensions : image_extensions;
-        args.index = own.index != NULL ? own.index : "";
-        st = stage_arg_choose_or_default(&stage_image_folder, "cache", own.cache, &args.cache);
-    }
-    return st == SLUICE_OK ? dataset_begin(&stage_image_folder, &args, dataset_out) : st;
-}

@@ -311,25 +311,49 @@ const stage_def stage_image_list = {
                "images of a folder, with their masks.",
     .gives = "image (encoded), label i32, and a column per field; NAME_length i32 for boxes[N], "
              "points[N], text[N] and T[N]",
+    .details = "A list has one record per line. Fields are separated by tabs, or by commas if "
+               "the file's name ends in .csv; a field may be in double quotes. The first line "
+               "declares the columns: image (a path), label (i32), and NAME:KIND:\n"
+               "  image       the path of a further image, as large as the first one. Every\n"
+               "              stage applies to it, too, with the same random draws\n"
+               "  mask        the path of an image of class numbers: PNG with a palette or\n"
+               "              in gray, or PGM, of the same size as the image. Every crop,\n"
+               "              resize and flip of the image applies to it, too, by nearest\n"
+               "              neighbour. u8 (height, width)\n"
+               "  boxes[N]    at most N boxes, x0,y0,x1,y1;... in pixels of the image. They\n"
+               "              are clipped to it, and dropped without an area, both with a\n"
+               "              warning; then they follow the image: moved, clipped, dropped.\n"
+               "              f32 (N, 4), and NAME_length i32\n"
+               "  coco[N]     boxes as in COCO: x,y,width,height in pixels\n"
+               "  voc[N]      boxes as in PASCAL VOC: x0,y0,x1,y1, pixel indices from 1, x1\n"
+               "              and y1 inclusive\n"
+               "  darknet[N]  boxes as in darknet and YOLO: x,y of the centre, width,\n"
+               "              height, as fractions of the image's size\n"
+               "  points[N]   at most N points, x,y;... in pixels of the image, from -1e6 to\n"
+               "              1e6. They follow the image and keep their order and number:\n"
+               "              points outside the image are neither clipped nor dropped. f32\n"
+               "              (N, 2), and NAME_length i32\n"
+               "  T           one number: u8, i8, u16, i32, u32, i64 or f32\n"
+               "  T[N]        at most N comma-separated numbers, and NAME_length i32\n"
+               "  T[N]@BOXES  one number for each box or point of the column BOXES, dropped\n"
+               "              with its box or exchanged with its point\n"
+               "  text[N]     at most N bytes, u8, and NAME_length i32\n"
+               "Unused elements are zero. The list, at most 4 GiB, is read when the source is "
+               "added, with a warning of bad records: a field that is not of its kind, too "
+               "many elements, a box that is wholly outside its image or not finite. They are "
+               "bad samples of a run, as are missing or corrupt images, and masks and further "
+               "images of another size. Errors: E_CORRUPT quotes without an end, or only bad "
+               "records, with FILE:LINE:COLUMN; E_INVALID an invalid header, or no record; "
+               "E_IO and E_UNSUPPORTED the list cannot be read.\n"
+               "A folder gives the images directly in it, without subfolders, and with masks= "
+               "the column mask: the mask of an image is the file whose name without its "
+               "extension is the same. Samples are sorted by name. Files other than jpg, jpeg, "
+               "png, ppm, pgm and pnm are ignored. Errors, which name the first file: "
+               "E_INVALID no images, an image without a mask, a mask without an image, or two "
+               "files of one name; E_IO.",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(list_params),
     .args_size = sizeof(image_list_args),
     .source = &list_ops,
     .source_schema = list_schema,
 };
-
-sluice_status sluice_dataset_image_list(const char *file, const char *root,
-                                        sluice_dataset **dataset_out)
-{
-    const image_list_args args = {file, root != NULL ? root : "", ""};
-
-    return dataset_begin(&stage_image_list, &args, dataset_out);
-}
-
-sluice_status sluice_dataset_image_masks(const char *images, const char *masks,
-                                         sluice_dataset **dataset_out)
-{
-    const image_list_args args = {images, "", masks != NULL ? masks : ""};
-
-    return dataset_begin(&stage_image_list, &args, dataset_out);
-}

@@ -221,16 +221,6 @@ sluice_status sli_llmc_dataset(sli_llmc_files *files, const sli_llmc_begin *begi
                                sluice_dataset **dataset_out)
 {
     const llmc_args args = {files, begin};
-    sluice_dataset *dataset = NULL;
-    sluice_status st = dataset_begin(&stage_llmc, &args, &dataset);
 
-    if (st == SLUICE_OK) {
-        st = sluice_dataset_batch(dataset, files->shape.batch, true);
-    }
-    if (st != SLUICE_OK) {
-        sluice_dataset_destroy(dataset);
-        return st;
-    }
-    *dataset_out = dataset;
-    return SLUICE_OK;
+    return dataset_begin(&stage_llmc, &args, dataset_out);
 }

@@ -273,18 +273,21 @@ const stage_def stage_mnist = {
     .summary = "MNIST, Fashion-MNIST, KMNIST, EMNIST: IDX files of images and labels, plain or "
                "compressed (.gz).",
     .gives = "image u8 (H, W, 1), label i32; of IMAGES alone no label",
+    .details = "A folder, or its subfolder raw, has [PREFIX]train-images-idx3-ubyte and "
+               "[PREFIX]train-labels-idx1-ubyte, or for the test part [PREFIX]t10k-... or "
+               "[PREFIX]test-..., with or without a suffix such as .gz. Files may be "
+               "compressed by gzip, zstd, xz or bzip2; then they are stored in memory, at most "
+               "4 GiB each. They are opened when the source is added.\n"
+               "Images are u8 (height, width, 1), or with a fourth dimension (height, width, "
+               "channels); a label is one byte.\n"
+               "Errors: E_CORRUPT a file that is not an IDX file, or whose length contradicts "
+               "its header; E_UNSUPPORTED elements that are not bytes, or dimensions that are "
+               "not those of images or labels; E_INVALID a folder without such files or with "
+               "files of several prefixes, or different numbers of images and labels; E_IO. "
+               "The message has the file.",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(mnist_params),
     .args_size = sizeof(mnist_args),
     .source = &mnist_ops,
     .source_schema = mnist_schema,
 };
-
-sluice_status sluice_dataset_mnist(const char *files, const char *split,
-                                   sluice_dataset **dataset_out)
-{
-    mnist_args args = {.files = files};
-    sluice_status st = stage_arg_choose_or_default(&stage_mnist, "split", split, &args.split);
-
-    return st == SLUICE_OK ? dataset_begin(&stage_mnist, &args, dataset_out) : st;
-}

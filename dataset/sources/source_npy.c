@@ -349,16 +349,23 @@ const stage_def stage_npy = {
     .summary = "Arrays of numpy's .npy files: each file is a column, its first dimension the "
                "samples.",
     .gives = "a column per file, of its type and shape; image u8 (H, W, C) takes transforms",
+    .details = "Row i of all files is one sample, so the first dimension must be equal for "
+               "all. These rows stay together through every stage of order. A column named "
+               "image of type u8 and shape (height, width, 1 to 4 channels) is an image: "
+               "crops, resize, flips and conversions work on it. Other columns are copied as "
+               "they are.\n"
+               "A column is named like its file, without folder and .npy; the *.npy of a "
+               "folder are sorted by bytes. Types are u1 and b1 (as u8), i1, u2, i4, u4, i8, "
+               "f2 and f4, little-endian, in C order. The files are opened and their headers "
+               "read when the source is added; they stay open until the dataset is freed. Rows "
+               "are read when they are needed.\n"
+               "Errors: E_IO a file cannot be opened or read; E_CORRUPT a corrupt header, or a "
+               "truncated file; E_UNSUPPORTED Fortran order, other types, an array without "
+               "dimensions; E_INVALID different numbers of samples, invalid or repeated names, "
+               "more than 16 files. The message has the file and what to do.",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(npy_params),
     .args_size = sizeof(npy_args),
     .source = &npy_ops,
     .source_schema = npy_schema,
 };
-
-sluice_status sluice_dataset_npy(const char *files, const char *names, sluice_dataset **dataset_out)
-{
-    const npy_args args = {files, names != NULL ? names : ""};
-
-    return dataset_begin(&stage_npy, &args, dataset_out);
-}

@@ -148,6 +148,7 @@ const stage_def stage_synthetic = {
     .name = "synthetic",
     .summary = "Generated samples, a function of their index: for measurements without files.",
     .gives = "image u8 (height, width, channels), label i32",
+    .details = "Images have 1 to 4 channels.",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(synthetic_params),
     .args_size = sizeof(synthetic_args),
@@ -155,13 +156,3 @@ const stage_def stage_synthetic = {
     .infer = synthetic_infer,
     .source = &synthetic_ops,
 };
-
-sluice_status sluice_dataset_synthetic(uint64_t samples, uint32_t height, uint32_t width,
-                                       uint32_t channels, uint32_t classes,
-                                       sluice_dataset **dataset_out)
-{
-    const synthetic_args args = {
-        .samples = samples, .shape = {3, {height, width, channels}}, .classes = classes};
-
-    return dataset_begin(&stage_synthetic, &args, dataset_out);
-}

@@ -3,8 +3,6 @@
  * Source `tokens`: windows of seq + 1 tokens from the token files of a language model. `inputs` are
  * the first seq tokens of a window, `targets` the last seq. token_samples.c reads them.
  */
-#include <sluice/tokens.h>
-
 #include "alloc_int.h"
 #include "llmc_shards.h"
 #include "stage.h"
@@ -148,6 +146,38 @@ const stage_def stage_tokens = {
     .summary =
         "Windows of tokens from llm.c's .bin files or files without a header, for language models.",
     .gives = "inputs i32 (seq), targets i32 (seq): the inputs shifted by one token",
+    .details = "A sample is a window of seq + 1 tokens of one file: `inputs` has the first seq "
+               "tokens, `targets` the last seq, so targets[i] is the token after inputs[i]. "
+               "Windows begin at tokens 0, stride, 2 * stride, ... of a file, as long as they "
+               "end within it; the rest of the file is not used, and no window spans two "
+               "files. Windows are numbered through all files, in the order of the list. They "
+               "take no memory. seq is at most 16 777 216.\n"
+               "Two formats are read, both little-endian. Files of llm.c (see its "
+               "dev/data/data_common.py) have a header of 256 int32, which begins with the "
+               "magic number 20240520 and version 1 (GPT-2, 16-bit tokens) or with 20240801 "
+               "and version 7 (Llama 3, 32-bit tokens). Plain files have 16 or 32-bit tokens "
+               "only.\n"
+               "The files are opened at the first use of the dataset, with these errors: "
+               "E_CORRUPT another magic number or version, no tokens, a file whose length "
+               "contradicts its header; E_INVALID files of different types, dtype u16 or u32 "
+               "for a file with a header, no file with seq + 1 tokens; E_IO. The message has "
+               "the file.\n"
+               "offload=device copies a window to the device once, as the file stores it (u16 "
+               "or u32), and GetNext makes both columns of it; host: the workers write them as "
+               "i32. auto is device on devices whose GetNext is a kernel (cuda:N), unless a "
+               "map or an array stage reads a column, and host elsewhere. The step gets the "
+               "same bits. A device that is not possible is an error of opening the run or "
+               "channel.\n"
+               "order=llmc and llmc_sequential give the same samples in the same rows of the "
+               "batches as llm.c's data loader (llmc/dataloader.h) for the same files, batch "
+               "size B, tokens T = seq, rank and number of ranks: with should_shuffle = 1 "
+               "(llmc) or 0 (llmc_sequential). The batch size is that of the stage batch; rank "
+               "and world are those of the run or channel. stride must be seq, no stage of "
+               "order may follow, and the seed of the run has no effect. A pass has "
+               "floor((tokens - 1) / (world * B * seq)) batches of each file, and every file "
+               "must have at least one. A run can be resumed only with the same batch size, "
+               "seq and world. It then replays the generator of the shuffle from its seed, "
+               "which reads no data.",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(tokens_params),
     .args_size = sizeof(tokens_args),
@@ -157,33 +187,3 @@ const stage_def stage_tokens = {
     .path = "files",
     .source = &tokens_ops,
 };
-
-static const sli_struct config_struct = SLI_STRUCT(sluice_tokens_config, order);
-
-void sluice_tokens_config_init_size(sluice_tokens_config *config, size_t size)
-{
-    sli_struct_init(config, size);
-}
-
-sluice_status sluice_dataset_tokens(const sluice_tokens_config *config,
-                                    sluice_dataset **dataset_out)
-{
-    sluice_tokens_config own;
-    tokens_args args = {0};
-    sluice_status st = sli_struct_read(&config_struct, "sluice_dataset_tokens", config, &own);
-
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    args.files = own.files;
-    args.seq = own.seq;
-    args.stride = own.stride;
-    st = stage_arg_choose_or_default(&stage_tokens, "dtype", own.dtype, &args.dtype);
-    if (st == SLUICE_OK) {
-        st = stage_arg_choose_or_default(&stage_tokens, "order", own.order, &args.order);
-    }
-    if (st == SLUICE_OK) {
-        st = stage_arg_choose_or_default(&stage_tokens, "offload", own.offload, &args.offload);
-    }
-    return st == SLUICE_OK ? dataset_begin(&stage_tokens, &args, dataset_out) : st;
-}

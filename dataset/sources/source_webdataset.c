@@ -532,6 +532,34 @@ const stage_def stage_webdataset = {
     .summary = "Samples in tar archives in WebDataset layout; consecutive members KEY.FIELD "
                "are one sample.",
     .gives = "image (encoded), label i32; with fields= a column for each, and NAME_length of [N]",
+    .details =
+        "Consecutive members with equal names up to the first dot are one sample; the "
+        "rest of the name is the field. Samples without an image or a label are ignored "
+        "with a warning. A label is a whole number in ASCII. Samples are read in any "
+        "order; pipes, compressed shards and access=stream are read sequentially.\n"
+        "index=auto stores indexes next to each shard or in "
+        "${XDG_CACHE_HOME:-~/.cache}/sluice. max_sample is at most 2^30.\n"
+        "With fields= the members listed become the columns, in place of image and "
+        "label. It is a list of NAME:FIELD; the extension of FIELD determines the "
+        "column's type:\n"
+        "  NAME:jpg       jpg, jpeg, png, ppm, pgm, pnm: an image; the first one is\n"
+        "                 the image, each other one a further image\n"
+        "  NAME:png@mask  an image of class numbers, which follows the geometry of\n"
+        "                 the image\n"
+        "  NAME:cls       an integer, i32\n"
+        "  NAME:npy       a NumPy array; type and shape are those of the first\n"
+        "                 sample's array\n"
+        "  NAME:npy[N]    an array of 0 to N rows; NAME_length, i32, is their number\n"
+        "  NAME:txt[N]    any other extension: up to N bytes, u8 (N); NAME_length,\n"
+        "                 i32, is their number\n"
+        "The shards must then be regular files; they are opened, and their headers "
+        "read, when the source is added: E_IO, E_CORRUPT or E_UNSUPPORTED if that "
+        "fails. image=, label= and index= must not be set with it. Samples that lack "
+        "one of the fields are ignored with a warning.\n"
+        "A pack of `sluice pack` whose index is missing or corrupt, or that is marked by "
+        "pack.corrupt, is an error (E_CORRUPT) when it is opened; one that is not complete is "
+        "read, with a warning. Only index=auto reads the index of a pack, which has the "
+        "checksums of its images.",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(web_params),
     .args_size = sizeof(web_args),
@@ -542,34 +570,3 @@ const stage_def stage_webdataset = {
     .source_schema = web_source_schema,
     .opens_early = web_opens_early,
 };
-
-static const sli_struct config_struct = SLI_STRUCT(sluice_webdataset_config, max_sample);
-
-void sluice_webdataset_config_init_size(sluice_webdataset_config *config, size_t size)
-{
-    sli_struct_init(config, size);
-}
-
-sluice_status sluice_dataset_webdataset(const char *shards, const sluice_webdataset_config *config,
-                                        sluice_dataset **dataset_out)
-{
-    const stage_def *def = &stage_webdataset;
-    sluice_webdataset_config own;
-    web_args args = {.shards = shards};
-    sluice_status st =
-        sli_struct_read_optional(&config_struct, "sluice_dataset_webdataset", config, &own);
-
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    args.image = own.image != NULL ? own.image : shard_default_fields.image;
-    args.label = own.label != NULL ? own.label : shard_default_fields.label;
-    args.index = own.index != NULL ? own.index : "auto";
-    args.fields = own.fields != NULL ? own.fields : "";
-    args.max_sample = own.max_sample != 0 ? own.max_sample : WEB_STREAM_BYTES;
-    st = stage_arg_choose_or_default(def, "cache", own.cache, &args.cache);
-    if (st == SLUICE_OK) {
-        st = stage_arg_choose_or_default(def, "access", own.access, &args.access);
-    }
-    return st == SLUICE_OK ? dataset_begin(def, &args, dataset_out) : st;
-}

@@ -213,16 +213,20 @@ static uint64_t batches_before(const sluice_llmc *llmc, const sluice_llmc_positi
 
 static sluice_status open_dataset(sluice_llmc *llmc, const sluice_llmc_position *at)
 {
+    const bool is_shuffled = at->shards != NULL;
     sli_llmc_begin begin;
+    sluice_status st;
 
-    if (at->shards == NULL) {
-        return sli_llmc_dataset(llmc->files, NULL, &llmc->dataset);
+    if (is_shuffled) {
+        begin.shards = (const uint32_t *)(const void *)at->shards;
+        begin.pieces = (const uint32_t *)(const void *)at->pieces;
+        begin.slot = (uint32_t)at->slot;
+        generator_in(at->generator, &begin.generator);
     }
-    begin.shards = (const uint32_t *)(const void *)at->shards;
-    begin.pieces = (const uint32_t *)(const void *)at->pieces;
-    begin.slot = (uint32_t)at->slot;
-    generator_in(at->generator, &begin.generator);
-    return sli_llmc_dataset(llmc->files, &begin, &llmc->dataset);
+    st = sli_llmc_dataset(llmc->files, is_shuffled ? &begin : NULL, &llmc->dataset);
+    return st == SLUICE_OK ? sluice_dataset_addf(llmc->dataset, "batch %u drop_remainder=true",
+                                                 llmc->shape.batch)
+                           : st;
 }
 
 /* Opens a channel that begins at the batch. */

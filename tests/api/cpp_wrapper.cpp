@@ -129,21 +129,21 @@ void stages_are_added_by_their_functions()
     sluice::text parsed;
 
     CHECK_OK(sluice_dataset_parse("synthetic 50 9,9,3 10", by_calls.out()));
-    CHECK_OK(by_calls.stage(sluice_dataset_shuffle, SLUICE_SEED_OF_RUN, 1000));
+    CHECK_OK(by_calls.add("shuffle"));
     CHECK_OK(by_calls.stage(sluice_dataset_center_crop, 8, 6));
     CHECK_OK(by_calls.stage(sluice_dataset_device));
     CHECK_OK(by_calls.stage(sluice_dataset_random_invert, 1));
     CHECK_OK(by_calls.stage(sluice_dataset_random_rotation, -10, 10, nullptr));
     CHECK_OK(by_calls.stage(sluice_dataset_random_vertical_flip, 0.5));
     CHECK_OK(by_calls.stage(sluice_dataset_normalize, mean, mean, 1, 1.0, SLUICE_F32));
-    CHECK_OK(by_calls.stage(sluice_dataset_batch, 4, false));
+    CHECK_OK(by_calls.add("batch {}", 4));
     CHECK_OK(by_calls.describe(called));
     CHECK_OK(
         by_text.parse("synthetic 50 9,9,3 | shuffle | center_crop 8,6 | device | random_invert 1 "
                       "| random_rotation 10 | random_vertical_flip | normalize 0.5 0.5 | batch 4"));
     CHECK_OK(by_text.describe(parsed));
     CHECK(std::strcmp(called.c_str(), parsed.c_str()) == 0);
-    CHECK(by_calls.stage(sluice_dataset_take, 3) == SLUICE_E_INVALID);
+    CHECK(by_calls.add("take {}", 3) == SLUICE_E_INVALID);
     CHECK(contains(sluice::last_error(), "take must come before batch"));
 }
 

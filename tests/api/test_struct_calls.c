@@ -196,68 +196,6 @@ static sluice_status report_topology(void *any)
     return st;
 }
 
-static void fill_image_folder(void *any, size_t size)
-{
-    begin_struct(any, size);
-}
-
-static sluice_status begin_image_folder(void *any)
-{
-    sluice_dataset *dataset = NULL;
-    const sluice_status st =
-        sluice_dataset_image_folder("x", (const sluice_image_folder_config *)any, &dataset);
-
-    sluice_dataset_destroy(dataset);
-    return st;
-}
-
-static void fill_webdataset(void *any, size_t size)
-{
-    begin_struct(any, size);
-}
-
-static sluice_status begin_webdataset(void *any)
-{
-    sluice_dataset *dataset = NULL;
-    const sluice_status st =
-        sluice_dataset_webdataset("x", (const sluice_webdataset_config *)any, &dataset);
-
-    sluice_dataset_destroy(dataset);
-    return st;
-}
-
-static void fill_coco(void *any, size_t size)
-{
-    begin_struct(any, size);
-}
-
-static sluice_status begin_coco(void *any)
-{
-    sluice_dataset *dataset = NULL;
-    const sluice_status st = sluice_dataset_coco("x", (const sluice_coco_config *)any, &dataset);
-
-    sluice_dataset_destroy(dataset);
-    return st;
-}
-
-static void fill_tokens(void *any, size_t size)
-{
-    begin_struct(any, size);
-    if (size >= sizeof(sluice_tokens_config)) {
-        ((sluice_tokens_config *)any)->files = "x";
-        ((sluice_tokens_config *)any)->seq = 8;
-    }
-}
-
-static sluice_status begin_tokens(void *any)
-{
-    sluice_dataset *dataset = NULL;
-    const sluice_status st = sluice_dataset_tokens((const sluice_tokens_config *)any, &dataset);
-
-    sluice_dataset_destroy(dataset);
-    return st;
-}
-
 static void fill_llmc(void *any, size_t size)
 {
     begin_struct(any, size);
@@ -278,7 +216,7 @@ static void fill_decode(void *any, size_t size)
 static sluice_status add_decode(void *any)
 {
     sluice_dataset *dataset = NULL;
-    sluice_status st = sluice_dataset_image_folder("x", NULL, &dataset);
+    sluice_status st = sluice_dataset_parse("image_folder x", &dataset);
 
     if (st == SLUICE_OK) {
         st = sluice_dataset_decode(dataset, (const sluice_decode_config *)any);
@@ -295,7 +233,7 @@ static void fill_crop(void *any, size_t size)
 static sluice_status add_crop(void *any)
 {
     sluice_dataset *dataset = NULL;
-    sluice_status st = sluice_dataset_synthetic(1, 4, 4, 3, 1, &dataset);
+    sluice_status st = sluice_dataset_parse("synthetic 1 4,4,3 1", &dataset);
 
     if (st == SLUICE_OK) {
         st = sluice_dataset_random_resized_crop(dataset, 2, 2,
@@ -313,7 +251,7 @@ static void fill_letterbox(void *any, size_t size)
 static sluice_status add_letterbox(void *any)
 {
     sluice_dataset *dataset = NULL;
-    sluice_status st = sluice_dataset_synthetic(1, 4, 4, 3, 1, &dataset);
+    sluice_status st = sluice_dataset_parse("synthetic 1 4,4,3 1", &dataset);
 
     if (st == SLUICE_OK) {
         st = sluice_dataset_letterbox(dataset, 2, 2, (const sluice_letterbox_config *)any);
@@ -330,7 +268,7 @@ static void fill_padding(void *any, size_t size)
 static sluice_status add_zoom(void *any)
 {
     sluice_dataset *dataset = NULL;
-    sluice_status st = sluice_dataset_synthetic(1, 4, 4, 3, 1, &dataset);
+    sluice_status st = sluice_dataset_parse("synthetic 1 4,4,3 1", &dataset);
 
     if (st == SLUICE_OK) {
         st = sluice_dataset_random_zoom_out(dataset, NULL, 0.5, (const sluice_padding_config *)any);
@@ -347,7 +285,7 @@ static void fill_iou_crop(void *any, size_t size)
 static sluice_status add_iou_crop(void *any)
 {
     sluice_dataset *dataset = NULL;
-    sluice_status st = sluice_dataset_synthetic(1, 4, 4, 3, 1, &dataset);
+    sluice_status st = sluice_dataset_parse("synthetic 1 4,4,3 1", &dataset);
 
     if (st == SLUICE_OK) {
         st = sluice_dataset_random_iou_crop(dataset, (const sluice_random_iou_crop_config *)any);
@@ -364,7 +302,7 @@ static void fill_mosaic(void *any, size_t size)
 static sluice_status add_mosaic(void *any)
 {
     sluice_dataset *dataset = NULL;
-    sluice_status st = sluice_dataset_synthetic(1, 4, 4, 3, 1, &dataset);
+    sluice_status st = sluice_dataset_parse("synthetic 1 4,4,3 1", &dataset);
 
     if (st == SLUICE_OK) {
         st = sluice_dataset_mosaic(dataset, 2, 2, (const sluice_mosaic_config *)any);
@@ -381,7 +319,7 @@ static void fill_warp(void *any, size_t size)
 static sluice_status add_warp(void *any)
 {
     sluice_dataset *dataset = NULL;
-    sluice_status st = sluice_dataset_synthetic(1, 4, 4, 3, 1, &dataset);
+    sluice_status st = sluice_dataset_parse("synthetic 1 4,4,3 1", &dataset);
 
     if (st == SLUICE_OK) {
         st = sluice_dataset_rotate(dataset, 2, (const sluice_warp_config *)any);
@@ -410,7 +348,7 @@ static void fill_filter(void *any, size_t size)
 static sluice_status add_filter(void *any)
 {
     sluice_dataset *dataset = NULL;
-    sluice_status st = sluice_dataset_synthetic(4, 2, 2, 3, 2, &dataset);
+    sluice_status st = sluice_dataset_parse("synthetic 4 2,2,3 2", &dataset);
 
     if (st == SLUICE_OK) {
         st = sluice_dataset_filter(dataset, (const sluice_filter *)any);
@@ -427,7 +365,7 @@ static void fill_map(void *any, size_t size)
 static sluice_status add_map(void *any)
 {
     sluice_dataset *dataset = NULL;
-    sluice_status st = sluice_dataset_synthetic(4, 2, 2, 3, 2, &dataset);
+    sluice_status st = sluice_dataset_parse("synthetic 4 2,2,3 2", &dataset);
 
     if (st == SLUICE_OK) {
         st = sluice_dataset_map(dataset, (const sluice_map *)any);
@@ -444,7 +382,7 @@ static void fill_map_batch(void *any, size_t size)
 static sluice_status add_map_batch(void *any)
 {
     sluice_dataset *dataset = NULL;
-    sluice_status st = sluice_dataset_synthetic(4, 2, 2, 3, 2, &dataset);
+    sluice_status st = sluice_dataset_parse("synthetic 4 2,2,3 2", &dataset);
 
     if (st == SLUICE_OK) {
         st = sluice_dataset_map_batch(dataset, (const sluice_map_batch *)any);
@@ -529,12 +467,6 @@ const sized_call calls[] = {
      "path is not set"},
     {"sluice_topology_config", sizeof(sluice_topology_config), fill_topology, report_topology,
      NULL},
-    {"sluice_image_folder_config", sizeof(sluice_image_folder_config), fill_image_folder,
-     begin_image_folder, NULL},
-    {"sluice_webdataset_config", sizeof(sluice_webdataset_config), fill_webdataset,
-     begin_webdataset, NULL},
-    {"sluice_coco_config", sizeof(sluice_coco_config), fill_coco, begin_coco, NULL},
-    {"sluice_tokens_config", sizeof(sluice_tokens_config), fill_tokens, begin_tokens, NULL},
     {"sluice_llmc_position", sizeof(sluice_llmc_position), fill_llmc, read_llmc,
      "an argument is NULL"},
     {"sluice_decode_config", sizeof(sluice_decode_config), fill_decode, add_decode, NULL},

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include <sluice/arrays.h>
-#include <sluice/columns.h>
 #include <sluice/sampling.h>
 
 #include "dataset_kit.h"

@@ -2,8 +2,6 @@
 /* The stage bucket: the batches of a run with several workers and ranks, also resumed. */
 #include <stdlib.h>
 
-#include <sluice/assembly.h>
-
 #include "document_kit.h"
 #include "engine_kit.h"
 #include "filter_kit.h"
@@ -236,8 +234,8 @@ static void there_may_be_32_edges(void)
 
         rows += pads ? 1 : 2;
         T_TRUE(pads || document_length(samples[0]) == document_length(samples[1]) ||
-               (document_length(samples[0]) >= SLUICE_MAX_EDGES &&
-                document_length(samples[1]) >= SLUICE_MAX_EDGES));
+               (document_length(samples[0]) >= PARAM_MAX_EDGES &&
+                document_length(samples[1]) >= PARAM_MAX_EDGES));
     }
     T_EQ(rows, DOCUMENTS);
     close_run(&run);

@@ -3,8 +3,6 @@
  * tensors of batches that are not copied. */
 #include <stdlib.h>
 
-#include <sluice/assembly.h>
-
 #include "document_kit.h"
 #include "engine_kit.h"
 #include "filter_kit.h"

@@ -2,8 +2,6 @@
 /* The stage cache: batches are those of the pipeline without it, and later passes read nothing. */
 #include <stdlib.h>
 
-#include <sluice/cache.h>
-
 #include "custom_kit.h"
 #include "dataset_kit.h"
 #include "dataset_state.h"

@@ -2,7 +2,6 @@
 /* Maps of batches on windows, buckets and streams; pack and bucket of the samples of groups. */
 #include <stdlib.h>
 
-#include <sluice/assembly.h>
 #include <sluice/sampling.h>
 
 #include "document_kit.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include <sluice/arrays.h>
-#include <sluice/columns.h>
 #include <sluice/custom.h>
 #include <sluice/reader.h>
 

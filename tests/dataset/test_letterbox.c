@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <sluice/columns.h>
-
 #include "custom_kit.h"
 #include "dataset_kit.h"
 #include "list_kit.h"

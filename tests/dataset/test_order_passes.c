@@ -76,8 +76,8 @@ static places model(const sluice_dataset *dataset, uint32_t last, uint64_t pass,
             keep = i >= ((const count_args *)args)->n;
         } else if (stage->def->index == INDEX_SHARD) {
             const shard_args *shard = args;
-            uint32_t rank = shard->rank == SLUICE_OF_RUN ? settings->rank : shard->rank;
-            uint32_t world = shard->world == SLUICE_OF_RUN ? settings->world : shard->world;
+            uint32_t rank = shard->rank == PARAM_RANK_RUN ? settings->rank : shard->rank;
+            uint32_t world = shard->world == PARAM_RANK_RUN ? settings->world : shard->world;
 
             keep = i % world == rank;
         } else if (stage->def->index == INDEX_SPLIT) {
@@ -85,7 +85,7 @@ static places model(const sluice_dataset *dataset, uint32_t last, uint64_t pass,
         } else if (stage->def->index == INDEX_SHUFFLE) {
             const uint64_t seed = ((const shuffle_args *)args)->seed;
 
-            from = shuffled(in.count, seed == SLUICE_SEED_OF_RUN ? settings->seed : seed,
+            from = shuffled(in.count, seed == PARAM_SEED_RUN ? settings->seed : seed,
                             dataset_occurrence(dataset, last), pass, i);
         }
         if (keep) {

@@ -2,8 +2,6 @@
 /* The stage pack: the windows of a run with several workers and ranks, also resumed. */
 #include <stdlib.h>
 
-#include <sluice/assembly.h>
-
 #include "document_kit.h"
 #include "engine_kit.h"
 #include "filter_kit.h"

@@ -2,8 +2,6 @@
 /* The stage pack: bad documents, invalid pipelines, and texts about it. */
 #include <stdlib.h>
 
-#include <sluice/assembly.h>
-
 #include "dataset_state.h"
 #include "document_kit.h"
 #include "engine_kit.h"

@@ -2,7 +2,6 @@
 /* Pipelines by calls: the first error of building stays; what is refused. */
 #include <sluice/transforms.h>
 
-#include "alloc_int.h"
 #include "dataset_kit.h"
 #include "stage.h"
 #include "stage_calls.h"
@@ -39,30 +38,6 @@ static void check_call_refused(const stage_call *c, sluice_dataset *dataset, con
 
 /* ---- errors of calls ------------------------------------------------------------------------- */
 
-static sluice_status bad_split(sluice_dataset *d)
-{
-    return sluice_dataset_split(d, "most", 0.5, 0, 0);
-}
-static sluice_status bad_split_null(sluice_dataset *d)
-{
-    return sluice_dataset_split(d, NULL, 0.5, 0, 0);
-}
-static sluice_status bad_split_nan(sluice_dataset *d)
-{
-    return sluice_dataset_split(d, "val", 0.5, 0, (double)NAN);
-}
-static sluice_status bad_shard(sluice_dataset *d)
-{
-    return sluice_dataset_shard(d, 4, 4);
-}
-static sluice_status bad_repeat(sluice_dataset *d)
-{
-    return sluice_dataset_repeat(d, 0);
-}
-static sluice_status bad_batch(sluice_dataset *d)
-{
-    return sluice_dataset_batch(d, 0, false);
-}
 static sluice_status bad_decode(sluice_dataset *d)
 {
     return decode_by(d, "rgba");
@@ -180,12 +155,6 @@ static const struct {
     sluice_status (*build)(sluice_dataset *dataset);
     const char *words;
 } bad_calls[] = {
-    {bad_split, "split: part=most: want one of train val test"},
-    {bad_split_null, "split: part=NULL"},
-    {bad_split_nan, "split: test=nan"},
-    {bad_shard, "shard: rank 4 of world 4"},
-    {bad_repeat, "repeat: n=0"},
-    {bad_batch, "batch: n=0"},
     {bad_decode, "decode: mode=rgba: want one of rgb gray"},
     {bad_decode_size, "call sluice_decode_config_init() first"},
     {bad_rrc_size, "call sluice_random_resized_crop_config_init() first"},
@@ -218,7 +187,7 @@ static void the_first_error_of_building_is_kept(void)
         sluice_dataset_info info = {.struct_size = sizeof(info)};
         char *text = NULL;
 
-        T_OK(sluice_dataset_synthetic(10, 4, 4, 3, 2, &dataset));
+        T_OK(sluice_dataset_parse("synthetic 10 4,4,3 2", &dataset));
         T_STATUS(bad_calls[i].build(dataset), SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), bad_calls[i].words);
         for (size_t k = 0; stage_call_at(k) != NULL; k++) {
@@ -264,41 +233,12 @@ static void a_dataset_that_was_used_takes_no_stages(void)
 
 static void null_arguments_are_refused(void)
 {
-    sluice_image_folder_config folder;
-    sluice_webdataset_config web;
     sluice_dataset *dataset = NULL;
     sluice_dataset_info info = {.struct_size = sizeof(info)};
     char *text = NULL;
 
     T_STATUS(sluice_dataset_parse(NULL, &dataset), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_parse("synthetic", NULL), SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_image_folder(NULL, NULL, &dataset), SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_image_folder("x", NULL, NULL), SLUICE_E_INVALID);
-    sluice_image_folder_config_init(&folder);
-    folder.cache = "lose";
-    T_STATUS(sluice_dataset_image_folder("x", &folder, &dataset), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "cache=lose");
-    sluice_webdataset_config_init(&web);
-    web.cache = "";
-    T_STATUS(sluice_dataset_webdataset("x", &web, &dataset), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "cache=");
-    web.cache = NULL;
-    web.access = "random";
-    T_STATUS(sluice_dataset_webdataset("x", &web, &dataset), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "access=random");
-    T_STATUS(sluice_dataset_webdataset(NULL, NULL, &dataset), SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_cifar10(NULL, "test", &dataset), SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_cifar10("x", NULL, &dataset), SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_cifar10("x", "test", NULL), SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_cifar100(NULL, "test", NULL, &dataset), SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_cifar100("x", NULL, NULL, &dataset), SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_cifar100("x", "test", "finer", &dataset), SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_cifar100("x", "test", NULL, NULL), SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_mnist(NULL, "test", &dataset), SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_mnist("x", "both", &dataset), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "split=both");
-    T_STATUS(sluice_dataset_mnist("x", NULL, NULL), SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_synthetic(1, 1, 1, 1, 1, NULL), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_describe(NULL, &text), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_explain(NULL, &text), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_inspect(NULL, &info), SLUICE_E_INVALID);
@@ -309,7 +249,6 @@ static void null_arguments_are_refused(void)
 
         check_call_refused(c, NULL, "dataset is NULL");
     }
-    T_STATUS(bad_split(NULL), SLUICE_E_INVALID);
     T_STATUS(bad_decode(NULL), SLUICE_E_INVALID);
     T_STATUS(bad_normalize_null(NULL), SLUICE_E_INVALID);
     CU_ASSERT_PTR_NULL(dataset);
@@ -324,27 +263,9 @@ static void null_arguments_are_refused(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* A call that finds no memory is an error of building like any other. */
-static void calls_keep_running_out_of_memory(void)
-{
-    sluice_dataset *dataset = NULL;
-
-    sli_alloc_fail_after(0);
-    T_STATUS(sluice_dataset_synthetic(1, 1, 1, 1, 1, &dataset), SLUICE_E_NO_MEMORY);
-    sli_alloc_fail_after(-1);
-    CU_ASSERT_PTR_NULL(dataset);
-    for (int64_t passes = 0; passes < 3; passes++) {
-        sli_alloc_fail_after(passes);
-        T_STATUS(sluice_dataset_image_folder("x", NULL, &dataset), SLUICE_E_NO_MEMORY);
-        sli_alloc_fail_after(-1);
-        CU_ASSERT_PTR_NULL(dataset);
-    }
-}
-
 const t_test pipeline_calls_tests[] = {
     T_TEST(the_first_error_of_building_is_kept),
     T_TEST(a_dataset_that_was_used_takes_no_stages),
     T_TEST(null_arguments_are_refused),
-    T_TEST(calls_keep_running_out_of_memory),
     T_END,
 };

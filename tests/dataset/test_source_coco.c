@@ -2,8 +2,6 @@
 /* The source coco: boxes and classes of COCO's JSON, and invalid files. */
 #include <stdlib.h>
 
-#include <sluice/coco.h>
-
 #include "dataset_kit.h"
 #include "list_kit.h"
 #include "log_kit.h"

@@ -5,8 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <sluice/tokens.h>
-
 #include "dataset_kit.h"
 #include "descriptor_int.h"
 #include "engine_kit.h"

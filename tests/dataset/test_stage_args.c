@@ -113,7 +113,7 @@ static void defaults_are_read_from_the_table(void)
     T_EQ(room.all.edges.values[1], 8);
     T_EQ(room.all.choice, 1);
     T_EQ(room.all.dtype, SLUICE_F16);
-    T_TRUE(room.all.seed == SLUICE_SEED_OF_RUN);
+    T_TRUE(room.all.seed == PARAM_SEED_RUN);
     T_TRUE(room.all.rank == PARAM_RANK_NONE);
     check_print(&room,
                 " text='some words' count=5 bytes=256M real=0.5 flag=true size=3,4 "

@@ -147,72 +147,7 @@ static void calls_and_texts_give_the_same(void)
     }
 }
 
-/* Bit i: the argument i of the stage is set to another value than its default. */
-static uint64_t arguments_set(const dataset_stage *stage)
-{
-    dataset_stage plain = {.def = stage->def};
-    uint64_t set = 0;
-
-    T_OK(stage_args_default(stage->def, plain.args.bytes));
-    for (uint32_t i = 0; i < stage->def->param_count; i++) {
-        const stage_param *param = &stage->def->params[i];
-        sli_text is = {0};
-        sli_text was = {0};
-
-        if (param->default_text == NULL) {
-            set |= UINT64_C(1) << i;
-            continue;
-        }
-        stage_arg_print(param, stage->args.bytes, &is);
-        stage_arg_print(param, plain.args.bytes, &was);
-        sli_text_add(&is, "%s", "");
-        sli_text_add(&was, "%s", "");
-        if (strcmp(is.data, was.data) != 0) {
-            set |= UINT64_C(1) << i;
-        }
-        sli_text_free(&is);
-        sli_text_free(&was);
-    }
-    stage_args_free(stage->def, plain.args.bytes);
-    return set;
-}
-
-static void every_stage_and_every_argument_has_a_call(void)
-{
-    char folder[400];
-
-    snprintf(folder, sizeof(folder), "%s", t_folder());
-    write_sources(folder); /* some sources are opened when they are added */
-    for (size_t k = 0; stage_table[k] != NULL; k++) {
-        const stage_def *def = stage_table[k];
-        uint64_t set = 0;
-        bool found = false;
-
-        for (size_t n = 0; stage_call_at(n) != NULL; n++) {
-            const stage_call *c = stage_call_at(n);
-
-            sluice_dataset *dataset = call_case(c, folder);
-            const dataset_stage *last = &dataset->stages[dataset->stage_count - 1];
-
-            if (strcmp(last->def->name, def->name) == 0) { /* also a variant of it */
-                found = true;
-                set |= arguments_set(last);
-            }
-            sluice_dataset_destroy(dataset);
-        }
-        if (!found) {
-            T_FAIL_("the stage %s has no call in this test", def->name);
-        }
-        for (uint32_t i = 0; i < def->param_count; i++) {
-            if ((set >> i & 1) == 0) {
-                T_FAIL_("no call sets %s of %s", def->params[i].name, def->name);
-            }
-        }
-    }
-}
-
 const t_test stage_calls_tests[] = {
     T_TEST(calls_and_texts_give_the_same),
-    T_TEST(every_stage_and_every_argument_has_a_call),
     T_END,
 };

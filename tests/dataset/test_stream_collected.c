@@ -5,8 +5,6 @@
  */
 #include <stdlib.h>
 
-#include <sluice/assembly.h>
-
 #include "dataset_kit.h"
 #include "engine_kit.h"
 #include "filter_kit.h"

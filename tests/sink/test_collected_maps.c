@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Maps of batches on windows, buckets and streams in trainings; on the fake of CUDA, too. */
-#include <sluice/assembly.h>
 
 #include "collected_kit.h"
 #include "document_kit.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stages pack and bucket in trainings and channels. */
-#include <sluice/assembly.h>
 
 #include "collected_kit.h"
 #include "document_kit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Arrays as sources of a dataset: in memory, or in .npy files. Each array is a column of the batch.
+ * Arrays in memory as the source of a dataset. Each array is a column of the batch.
  * Its first dimension counts the samples, so it must be equal for all arrays of a dataset. Row i of
  * all arrays is one sample: these rows stay together through shuffle, split, shard and every other
  * stage of order.
@@ -42,27 +42,6 @@ typedef struct sluice_array {
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_memory(const sluice_array *arrays, uint32_t count,
                                                        sluice_dataset **dataset_out);
-
-/**
- * Makes a dataset from .npy files, the format of numpy.save(). Each file is a column, named like
- * the file without folder and .npy. Types are u1 and b1 (as u8), i1, u2, i4, u4, i8, f2 and f4,
- * little-endian, in C order. This call opens the files and reads their headers; they stay open
- * until sluice_dataset_destroy(). Rows are read when they are needed.
- *
- * @param files        comma-separated files, folders (all *.npy in them, sorted by bytes) and
- *                     patterns with {0..9} and wildcards
- * @param names        comma-separated names of the columns; NULL: the names of the files
- * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
- *
- * Returns: E_IO a file cannot be opened or read; E_CORRUPT a corrupt header, or a truncated file;
- *          E_UNSUPPORTED Fortran order, other types, an array without dimensions; E_INVALID
- *          different numbers of samples, invalid or repeated names, more than SLUICE_MAX_COLUMNS
- *          files. The message has the file and what to do; E_NO_MEMORY.
- *
- * Threads: any.
- */
-SLUICE_API_CHECKED sluice_status sluice_dataset_npy(const char *files, const char *names,
-                                                    sluice_dataset **dataset_out);
 
 SLUICE_END_DECLS
 

@@ -6,8 +6,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include <sluice/columns.h>
-
 #include "array_values.h"
 #include "stage.h"
 #include "status_int.h"
@@ -188,6 +186,12 @@ const stage_def stage_pad = {
     .summary =
         "Adds rows of a value to an array, after its last one; ragged arrays keep NAME_length.",
     .gives = "the column with `to` rows",
+    .details = "A ragged column keeps its NAME_length, the number of rows before the padding; "
+               "a sample with more than `to` rows is bad. `to` is at most 67 108 864, and not "
+               "less than the rows of a column that is not ragged. The column's type must "
+               "represent the value.\n"
+               "The column has at least one dimension. Images, masks, boxes and points are "
+               "refused.",
     .kind = STAGE_ARRAY,
     STAGE_PARAMS(pad_params),
     .args_size = sizeof(pad_args),
@@ -205,6 +209,9 @@ const stage_def stage_truncate = {
     .name = "truncate",
     .summary = "Keeps the first rows of an array; NAME_length counts those that are left.",
     .gives = "the column with at most `to` rows",
+    .details = "Nothing changes if the column has fewer rows. `to` is at most 67 108 864.\n"
+               "The column has at least one dimension. Images, masks, boxes, points and "
+               "columns with a row for each box are refused.",
     .kind = STAGE_ARRAY,
     STAGE_PARAMS(truncate_params),
     .args_size = sizeof(length_args),
@@ -212,26 +219,3 @@ const stage_def stage_truncate = {
     .array_column = length_column,
     .array_rows = truncate_rows,
 };
-
-sluice_status sluice_dataset_pad_array(sluice_dataset *dataset, const char *column, uint64_t to,
-                                       double value)
-{
-    const pad_args args = {{column, to}, value};
-
-    if (column == NULL) {
-        return dataset_keep(dataset, &stage_pad, sli_fail(SLUICE_E_INVALID, "pad: column is NULL"));
-    }
-    return dataset_append(dataset, &stage_pad, &args);
-}
-
-sluice_status sluice_dataset_truncate_array(sluice_dataset *dataset, const char *column,
-                                            uint64_t to)
-{
-    const length_args args = {column, to};
-
-    if (column == NULL) {
-        return dataset_keep(dataset, &stage_truncate,
-                            sli_fail(SLUICE_E_INVALID, "truncate: column is NULL"));
-    }
-    return dataset_append(dataset, &stage_truncate, &args);
-}

@@ -3,8 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include <sluice/columns.h>
-
 #include "array_values.h"
 #include "format_int.h"
 #include "stage.h"
@@ -87,6 +85,11 @@ const stage_def stage_cast = {
     .name = "cast",
     .summary = "Changes the type of a plain column.",
     .gives = "the column as dtype, the same shape",
+    .details = "Numbers are rounded to the nearest float, ties to even; integers to f16 and "
+               "bf16 by way of f32. Floats are truncated to integers. NaN and infinities stay "
+               "as they are in floats. A value that the type cannot represent makes a bad "
+               "sample: an integer out of range, NaN as an integer, 65520 or more as f16.\n"
+               "Images, masks, boxes and points are refused; for images use to_dtype.",
     .kind = STAGE_ARRAY,
     STAGE_PARAMS(cast_params),
     .args_size = sizeof(cast_args),
@@ -94,14 +97,3 @@ const stage_def stage_cast = {
     .array_column = cast_column,
     .array = cast_array,
 };
-
-sluice_status sluice_dataset_cast(sluice_dataset *dataset, const char *column, sluice_dtype dtype)
-{
-    const cast_args args = {column, dtype};
-
-    if (column == NULL) {
-        return dataset_keep(dataset, &stage_cast,
-                            sli_fail(SLUICE_E_INVALID, "cast: column is NULL"));
-    }
-    return dataset_append(dataset, &stage_cast, &args);
-}

@@ -3,8 +3,6 @@
  * The one_hot stage: converts a class number to a vector, with the label smoothing of torch's
  * CrossEntropyLoss.
  */
-#include <sluice/columns.h>
-
 #include "array_values.h"
 #include "stage.h"
 #include "status_int.h"
@@ -58,6 +56,10 @@ const stage_def stage_one_hot = {
     .name = "one_hot",
     .summary = "Replaces a class number by a vector: 1 at its class, 0 elsewhere.",
     .gives = "the column as f32 (classes)",
+    .details = "With label smoothing s the values are 1 - s + s / classes at the class, and s "
+               "/ classes elsewhere. The column is a plain scalar of an integer type. A class "
+               "number that is not in [0, classes) makes a bad sample. classes is at most 1 "
+               "048 576.",
     .kind = STAGE_ARRAY,
     STAGE_PARAMS(one_hot_params),
     .args_size = sizeof(one_hot_args),
@@ -65,15 +67,3 @@ const stage_def stage_one_hot = {
     .array_column = one_hot_column,
     .array = one_hot_array,
 };
-
-sluice_status sluice_dataset_one_hot(sluice_dataset *dataset, const char *column, uint64_t classes,
-                                     double smoothing)
-{
-    const one_hot_args args = {column, classes, smoothing};
-
-    if (column == NULL) {
-        return dataset_keep(dataset, &stage_one_hot,
-                            sli_fail(SLUICE_E_INVALID, "one_hot: column is NULL"));
-    }
-    return dataset_append(dataset, &stage_one_hot, &args);
-}

@@ -34,15 +34,11 @@ const stage_def stage_batch = {
     .name = "batch",
     .summary = "Groups n samples; the last stage.",
     .gives = "every column with n in front of its shape",
+    .details = "If the last batch of a pass is not full, it is padded with zeros, and "
+               "valid_rows is its number of samples; with drop_remainder=true it is dropped. "
+               "Only batch maps may follow.",
     .kind = STAGE_BATCH,
     STAGE_PARAMS(batch_params),
     .args_size = sizeof(batch_args),
     .infer = batch_infer,
 };
-
-sluice_status sluice_dataset_batch(sluice_dataset *dataset, uint32_t n, bool drop_remainder)
-{
-    const batch_args args = {n, drop_remainder};
-
-    return dataset_append(dataset, &stage_batch, &args);
-}

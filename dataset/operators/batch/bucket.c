@@ -8,8 +8,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <sluice/assembly.h>
-
 #include "operators/array/array_values.h"
 #include "stage.h"
 #include "status_int.h"
@@ -71,29 +69,36 @@ const stage_def stage_bucket = {
     .name = "bucket",
     .summary = "Makes batches of samples of similar length.",
     .gives = "the same columns",
+    .details = "All samples of a batch are of one bucket. Samples enter their buckets in the "
+               "order of the pass. The first bucket with a full batch for every rank gives the "
+               "next batch of each rank. Batches do not depend on the number of workers. At "
+               "the end of a pass each bucket that is not empty makes one padded batch, by "
+               "ascending length, or its samples are dropped: batch drop_remainder=true. The "
+               "number of batches in a pass is not known beforehand. The shapes of the columns "
+               "do not change.\n"
+               "The length is a plain scalar of an integer type, such as the column "
+               "NAME_length of a ragged column NAME.\n"
+               "Every rank reads the lengths of all samples. If the length is a plain column "
+               "of the source, and filters read only such columns, a sample is loaded only for "
+               "its row. Else every sample is loaded for its length, and a second time for its "
+               "row. A resumed run reads the lengths from the beginning of the pass again, "
+               "logs at level info how long that took, and must have the same batch size and "
+               "number of ranks.\n"
+               "A sample whose length cannot be read ends the run with error policy fail, even "
+               "if it would be dropped at the end of the pass; else it enters the first "
+               "bucket, and is listed in the report. With error policy replace the next sample "
+               "of its bucket replaces a bad sample.\n"
+               "The samples of a stream are loaded once, by every rank, and those of this rank "
+               "wait in memory until their bucket is full: up to a batch for each bucket, at "
+               "the declared shapes. A bad sample ends the run when it is loaded (policy "
+               "fail), or the next good sample of its batch, cyclically, replaces it "
+               "(replace).\n"
+               "A pipeline has at most one bucket. It is refused after a source with an order "
+               "of its own. A run of several ranks after a stage shard fails with "
+               "E_UNSUPPORTED.",
     .kind = STAGE_BUCKET,
     STAGE_PARAMS(bucket_params),
     .args_size = sizeof(bucket_args),
     .check = bucket_check,
     .infer = bucket_infer,
 };
-
-sluice_status sluice_dataset_bucket(sluice_dataset *dataset, const char *length,
-                                    const uint64_t *edges, uint32_t count)
-{
-    bucket_args args = {.length = length};
-
-    if (length == NULL || edges == NULL) {
-        return dataset_keep(dataset, &stage_bucket,
-                            sli_fail(SLUICE_E_INVALID, "sluice_dataset_bucket: %s is NULL",
-                                     length == NULL ? "length" : "edges"));
-    }
-    if (count == 0 || count > SLUICE_MAX_EDGES) {
-        return dataset_keep(dataset, &stage_bucket,
-                            sli_fail(SLUICE_E_INVALID, "bucket: %u edges; must be 1 to %d", count,
-                                     SLUICE_MAX_EDGES));
-    }
-    args.edges.count = count;
-    memcpy(args.edges.values, edges, count * sizeof(*edges));
-    return dataset_append(dataset, &stage_bucket, &args);
-}

@@ -8,8 +8,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <sluice/assembly.h>
-
 #include "operators/array/array_values.h"
 #include "stage.h"
 #include "status_int.h"
@@ -119,16 +117,32 @@ const stage_def stage_pack = {
     .name = "pack",
     .summary = "Joins documents to windows of seq tokens, in the order of the samples.",
     .gives = "the column with seq tokens, position and document, i32 (seq)",
+    .details = "A row of a batch is a window, not a sample. A batch then has three columns:\n"
+               "  COLUMN     (seq) tokens, in the type of the documents\n"
+               "  position   i32 (seq): the token's index in its document, from 0; padding:\n"
+               "             0\n"
+               "  document   i32 (seq): the number of its document in the window, from 0;\n"
+               "             padding: -1\n"
+               "The column is plain, of integers, with one dimension; its length is in "
+               "NAME_length if there is such a column. seq is at most 16 777 216. A pad "
+               "outside the range of the column's type is refused.\n"
+               "The windows of a pass depend on its samples and their order alone, not on the "
+               "number of workers. The last window of a pass is padded and, with split=false, "
+               "each window that the next document does not fit into; a document of more than "
+               "seq tokens is then a bad sample. Empty documents are in no window. The sample "
+               "number of a row is that of the document of its first token.\n"
+               "Every rank reads all documents; windows are dealt to ranks in turns. The "
+               "number of rows in a pass is not known beforehand. A resumed run reads the "
+               "pass's documents from the first one again, and logs at level info how long "
+               "that took.\n"
+               "A document that cannot be read ends the run (policy fail), is replaced by the "
+               "next sample of the pass (replace), or is left out (zero; replace, if the "
+               "source is a stream).\n"
+               "Of the later stages only project, drop, rename and batch are allowed. It is "
+               "refused after bucket and after a source with an order of its own. A run of "
+               "several ranks after a stage shard fails with E_UNSUPPORTED.",
     .kind = STAGE_PACK,
     STAGE_PARAMS(pack_params),
     .args_size = sizeof(pack_windows_args),
     .infer = pack_infer,
 };
-
-sluice_status sluice_dataset_pack(sluice_dataset *dataset, const char *column, uint32_t seq,
-                                  bool split, uint32_t pad)
-{
-    const pack_windows_args args = {column != NULL ? column : "tokens", seq, split, pad};
-
-    return dataset_append(dataset, &stage_pack, &args);
-}

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <sluice/columns.h>
-
 #include "missing_image.h"
 #include "stage.h"
 #include "status_int.h"
@@ -408,21 +406,29 @@ const stage_def stage_column = {
     .name = "column",
     .summary = "Gives a column of the source another role; comes right after the source.",
     .gives = "the same columns, and NAME_length i32 of boxes",
+    .details = "Arrays of numbers then follow the image, or are images. Only stages of order "
+               "and other stages of this kind may be between the source and this one. After a "
+               "group of datasets it names columns of all parts. The roles:\n"
+               "  boxes   f32 (N, 4), x0 y0 x1 y1 in pixels. If there is a column\n"
+               "          NAME_length, i32, it has the number of boxes of each sample;\n"
+               "          otherwise it is added, and rows of zeros at the end are padding\n"
+               "  points  f32 (N, 2) or (N, K, 2). Without a column NAME_length all rows are\n"
+               "          points\n"
+               "  mask    u8 (height, width) of the image's size, or an encoded image\n"
+               "  image   u8 (height, width) or (height, width, channels), or an encoded\n"
+               "          mask. The first image if there is none, otherwise a further image,\n"
+               "          of the size of the first one\n"
+               "  plain   no stage moves it. An image or mask must not be encoded, nor vary\n"
+               "          in size, and nothing may follow the first image\n"
+               "of= is for plain and points: a column of boxes, or for plain also of points, "
+               "of as many rows. Rows are dropped with their box and exchanged with their "
+               "point.\n"
+               "A column whose type or shape does not fit the role is refused. NaN, a box that "
+               "is not x0 y0 x1 y1 with 0 <= x0 < x1, and a NAME_length out of range make a "
+               "bad sample (E_CORRUPT).",
     .kind = STAGE_COLUMNS,
     STAGE_PARAMS(column_params),
     .args_size = sizeof(column_args),
     .infer = column_infer,
     .declares = true,
 };
-
-sluice_status sluice_dataset_column(sluice_dataset *dataset, const char *column, const char *role,
-                                    const char *of)
-{
-    column_args args = {.column = column, .of = of != NULL ? of : ""};
-    sluice_status st = column != NULL
-                           ? stage_arg_choose_or_default(&stage_column, "role", role, &args.role)
-                           : sli_fail(SLUICE_E_INVALID, "sluice_dataset_column: column is NULL");
-
-    return st == SLUICE_OK ? dataset_append(dataset, &stage_column, &args)
-                           : dataset_keep(dataset, &stage_column, st);
-}

@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <sluice/columns.h>
-
 #include "missing_image.h"
 #include "stage.h"
 #include "status_int.h"
@@ -83,15 +81,20 @@ const stage_def stage_geometry = {
     .name = "geometry",
     .summary = "Adds a column: the affine map from the image of the batch to that of the file.",
     .gives = "geometry f32 (2, 3): (x, y) of the file = geometry times (x, y, 1) of the batch",
+    .details = "For coordinates that the program handles itself. A point (X, Y) of the batch's "
+               "image, before to_chw, is at (x, y) of the file's image; m is the map:\n"
+               "  x = m[0][0] * X + m[0][1] * Y + m[0][2]\n"
+               "  y = m[1][0] * X + m[1][1] * Y + m[1][2]\n"
+               "All images of a sample have the same map. It includes all crops, resizes, "
+               "paddings and flips of the pipeline, also those after this stage. Coordinates "
+               "are as for boxes: pixel i of a line covers [i, i + 1), and its centre is i + "
+               "0.5. For pixel indices i, whose centres are integers as in OpenCV, use X = i + "
+               "0.5 and subtract 0.5 from the result. The map is computed in f64 and rounded "
+               "once to f32.\n"
+               "It is refused before decode, after a map, if another column has this name, and "
+               "a second time in a pipeline.",
     .kind = STAGE_COLUMNS,
     STAGE_PARAMS(geometry_params),
     .args_size = sizeof(geometry_args),
     .infer = geometry_infer,
 };
-
-sluice_status sluice_dataset_geometry(sluice_dataset *dataset, const char *column)
-{
-    const geometry_args args = {column != NULL ? column : "geometry"};
-
-    return dataset_append(dataset, &stage_geometry, &args);
-}

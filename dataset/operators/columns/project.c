@@ -2,8 +2,6 @@
 /* The project and drop stages: select and order the columns of a batch. */
 #include <string.h>
 
-#include <sluice/columns.h>
-
 #include "stage.h"
 #include "status_int.h"
 
@@ -86,6 +84,10 @@ const stage_def stage_project = {
     .name = "project",
     .summary = "Keeps these columns, in this order, and drops the others.",
     .gives = "the columns named",
+    .details = "Selecting, ordering and renaming columns costs nothing: no bytes are copied, "
+               "and a column that no later stage needs is not written. An image that is "
+               "dropped before decode is not decoded, unless masks, boxes, points or further "
+               "images follow it. Each name is there at most once.",
     .kind = STAGE_COLUMNS,
     STAGE_PARAMS(project_params),
     .args_size = sizeof(project_args),
@@ -96,29 +98,11 @@ const stage_def stage_drop = {
     .name = "drop",
     .summary = "Drops columns.",
     .gives = "the other columns",
+    .details = "At least one column must remain. An image that is dropped before decode is not "
+               "decoded, unless masks, boxes, points or further images follow it. No bytes are "
+               "copied.",
     .kind = STAGE_COLUMNS,
     STAGE_PARAMS(project_params),
     .args_size = sizeof(project_args),
     .infer = drop_infer,
 };
-
-static sluice_status append(sluice_dataset *dataset, const stage_def *def, const char *columns)
-{
-    const project_args args = {columns};
-
-    if (columns == NULL) {
-        return dataset_keep(dataset, def,
-                            sli_fail(SLUICE_E_INVALID, "%s: columns is NULL", def->name));
-    }
-    return dataset_append(dataset, def, &args);
-}
-
-sluice_status sluice_dataset_project(sluice_dataset *dataset, const char *columns)
-{
-    return append(dataset, &stage_project, columns);
-}
-
-sluice_status sluice_dataset_drop(sluice_dataset *dataset, const char *columns)
-{
-    return append(dataset, &stage_drop, columns);
-}

@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <sluice/columns.h>
-
 #include "stage.h"
 #include "status_int.h"
 
@@ -79,19 +77,15 @@ const stage_def stage_rename = {
     .name = "rename",
     .summary = "Gives a column another name, and NAME_length of a ragged column with it.",
     .gives = "the same columns",
+    .details = "The role of the column does not change: the image is still the one that "
+               "transforms process. The NAME_length of a ragged column, of boxes or of points "
+               "is renamed, too. If NAME_length itself is renamed, it remains the length of "
+               "its column.\n"
+               "A name has letters, digits and _, no digit first, at most 31 bytes, or 24 if "
+               "there is a NAME_length. It must not be that of another column. No bytes are "
+               "copied.",
     .kind = STAGE_COLUMNS,
     STAGE_PARAMS(rename_params),
     .args_size = sizeof(rename_args),
     .infer = rename_infer,
 };
-
-sluice_status sluice_dataset_rename(sluice_dataset *dataset, const char *column, const char *name)
-{
-    const rename_args args = {column, name};
-
-    if (column == NULL || name == NULL) {
-        return dataset_keep(dataset, &stage_rename,
-                            sli_fail(SLUICE_E_INVALID, "rename: column or name is NULL"));
-    }
-    return dataset_append(dataset, &stage_rename, &args);
-}

@@ -225,7 +225,7 @@ class dataset : public owner<sluice_dataset, sluice_dataset_destroy>
     }
 
     /** Adds a stage by its function of the C API, with the arguments that follow the dataset:
-     * dataset.stage(sluice_dataset_batch, 32, false). */
+     * dataset.stage(sluice_dataset_device). */
     template <typename... Arguments>
     [[nodiscard]] status stage(sluice_status (*function)(sluice_dataset *, Arguments...),
                                typename detail::declared<Arguments>::type... arguments) noexcept

@@ -11,12 +11,8 @@
 #define SLUICE_H
 
 #include <sluice/arrays.h>
-#include <sluice/assembly.h>
-#include <sluice/cache.h>
 #include <sluice/channel.h>
-#include <sluice/coco.h>
 #include <sluice/column_spec.h>
-#include <sluice/columns.h>
 #include <sluice/crops.h>
 #include <sluice/custom.h>
 #include <sluice/dataset.h>
@@ -37,7 +33,6 @@
 #include <sluice/status.h>
 #include <sluice/stop.h>
 #include <sluice/tensor.h>
-#include <sluice/tokens.h>
 #include <sluice/topology.h>
 #include <sluice/train.h>
 #include <sluice/transforms.h>

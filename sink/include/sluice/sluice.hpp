@@ -8,9 +8,9 @@
  * handle that a C call makes by out():
  *
  *     sluice::dataset dataset;
- *     sluice::status st = sluice_dataset_synthetic(1000, 32, 32, 3, 10, dataset.out());
+ *     sluice::status st = dataset.parse("synthetic 1000 32,32,3 10");
  *     if (st) {
- *         st = sluice_dataset_batch(dataset.get(), 32, false);
+ *         st = dataset.add("batch {}", 32);
  *     }
  *
  * Objects move and do not copy. One that was moved from is empty: get() is NULL. Statuses, errors
