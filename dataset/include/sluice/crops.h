@@ -38,7 +38,7 @@ static inline void sluice_padding_config_init(sluice_padding_config *config)
 }
 
 /**
- * Pads the image. (sluice_dataset_pad_array() pads plain arrays.)
+ * Pads the image. (The stage pad pads plain arrays.)
  *
  * @param padding  pixels on the left, above, on the right and below, each up to 65535
  * @param mode     torchvision's padding_mode. "constant" or NULL: the values of config; "edge",

@@ -18,7 +18,7 @@
  * The label becomes f32 (classes): a soft label, for a loss that takes class probabilities, such
  * as torch's CrossEntropyLoss. Class numbers are one-hot encoded before they are mixed. A class
  * number that is not in [0, classes) makes a bad sample. For label smoothing put
- * sluice_dataset_one_hot() before batch.
+ * the stage one_hot before batch.
  *
  * Returns: E_INVALID the stage comes before batch, there is no image or no such label, there are
  *          masks, boxes or points, or an argument is out of range; the sticky error of building;

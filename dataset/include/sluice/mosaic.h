@@ -63,7 +63,7 @@ static inline void sluice_mosaic_config_init(sluice_mosaic_config *config)
  * A bad partner makes the sample a bad one; the error has the name of the partner. Under the policy
  * replace another partner is drawn instead, up to 8 times. Streams, filters, pack and bucket are
  * refused, since with them the sample at a position is not known in advance, and so is a column of
- * sluice_dataset_geometry(). Crops, resizes and a cache may come before this stage; all stages of
+ * the stage geometry. Crops, resizes and a cache may come before this stage; all stages of
  * images may follow, except a second mosaic.
  *
  * @param height, width  size of the result, in pixels; width 0: a square
