@@ -194,6 +194,28 @@ static void texts_take_arguments_and_further_stages(void)
     sluice_dataset_destroy(dataset);
 }
 
+static void texts_take_values(void)
+{
+    const sluice_value values[] = {{.type = SLUICE_VALUE_UINT, .count = 7},
+                                   {.type = SLUICE_VALUE_TEXT, .text = "4,4,3"}};
+    sluice_dataset *dataset = NULL;
+    char *text = NULL;
+
+    T_OK(sluice_dataset_parse_values("synthetic {} shape={} classes=2", values, 2, &dataset));
+    T_OK(sluice_dataset_add_values(dataset, "take {}", values, 1));
+    T_OK(sluice_dataset_describe(dataset, &text));
+    T_STR(text, "synthetic samples=7 shape=4,4,3 classes=2 | take n=7");
+    sluice_string_free(text);
+    sluice_dataset_destroy(dataset);
+    dataset = NULL;
+    T_OK(sluice_dataset_parsef(&dataset, "synthetic %d %s", 7, "4,4,3"));
+    T_OK(sluice_dataset_addf(dataset, "take %zu", (size_t)3));
+    T_OK(sluice_dataset_describe(dataset, &text));
+    T_STR(text, "synthetic samples=7 shape=4,4,3 classes=10 | take n=3");
+    sluice_string_free(text);
+    sluice_dataset_destroy(dataset);
+}
+
 /* The first error is kept: a program may look at the last status alone. */
 static void an_error_of_building_is_kept(void)
 {
@@ -479,6 +501,7 @@ const t_test public_dataset_tests[] = {
     T_TEST(device_is_a_stage),
     T_TEST(a_dataset_tells_what_it_holds_and_what_will_run),
     T_TEST(texts_take_arguments_and_further_stages),
+    T_TEST(texts_take_values),
     T_TEST(an_error_of_building_is_kept),
     T_TEST(a_text_that_cannot_be_read_is_shown_with_its_place),
     T_TEST(samples_are_chosen_by_list_weight_and_class),
