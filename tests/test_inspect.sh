@@ -105,7 +105,7 @@ expect "a missing file is an error, as JSON" 1 inspect "image_folder absent" --j
 check "... with its text" json "j['status'] == 'E_IO' and 'absent' in j['error']"
 expect "a stream is refused" 1 inspect "webdataset -"
 check "... with a reason" err_has 'stream'
-check "... in the words of the tool" err_has '^sluice: inspect: webdataset -: it takes samples by their numbers, which a stream does not'
+check "... in the words of the tool" err_has '^sluice: webdataset is a stream here, which has no numbers of samples; give it plain files'
 mkdir pipes
 if mkfifo pipes/x.tar 2>/dev/null; then
     expect "a folder with a FIFO is refused" 1 inspect pipes

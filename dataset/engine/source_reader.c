@@ -105,7 +105,7 @@ sluice_status sluice_reader_create(sluice_dataset *dataset, sluice_reader **read
         st = sli_fail(SLUICE_E_INVALID, "%s: reader_out is NULL", function);
     }
     if (st == SLUICE_OK) {
-        st = dataset_open_indexed(dataset, function);
+        st = dataset_open_indexed(dataset);
     }
     if (st != SLUICE_OK) {
         return st;

@@ -67,3 +67,12 @@ void dataset_source_close(sluice_dataset *dataset)
     dataset->source = NULL;
     dataset->ops = NULL;
 }
+
+sluice_status dataset_check_numbers(const sluice_dataset *dataset)
+{
+    return dataset_is_stream(dataset)
+               ? sli_fail(SLUICE_E_UNSUPPORTED,
+                          "%s is a stream here, which has no numbers of samples; %s",
+                          dataset->stages[0].def->name, dataset_source(dataset)->instead)
+               : SLUICE_OK;
+}

@@ -104,7 +104,7 @@ sluice_status dataset_open(sluice_dataset *dataset);
  * Like dataset_open(), for functions that access samples by number. E_UNSUPPORTED: the source is a
  * stream.
  */
-sluice_status dataset_open_indexed(sluice_dataset *dataset, const char *function);
+sluice_status dataset_open_indexed(sluice_dataset *dataset);
 
 /* Writes advice: what to add to the pipeline so that all images have the same size. */
 void dataset_advise_size(const sluice_dataset *dataset, char *text, size_t size);
@@ -122,6 +122,10 @@ static inline bool dataset_is_stream(const sluice_dataset *dataset)
 {
     return dataset_source(dataset)->next != NULL;
 }
+
+/* E_UNSUPPORTED: the source is a stream, so its samples have no numbers. The dataset must be open.
+ */
+sluice_status dataset_check_numbers(const sluice_dataset *dataset);
 
 /* Adds the text of stages [first, end). Parsing the text yields the same stages. */
 void dataset_print(const sluice_dataset *dataset, uint32_t first, uint32_t end, sli_text *text);

@@ -257,13 +257,9 @@ sluice_status dataset_open(sluice_dataset *dataset)
     return open_once(dataset, false);
 }
 
-sluice_status dataset_open_indexed(sluice_dataset *dataset, const char *function)
+sluice_status dataset_open_indexed(sluice_dataset *dataset)
 {
     sluice_status st = dataset_open(dataset);
 
-    return st == SLUICE_OK && dataset_is_stream(dataset)
-               ? sli_fail(SLUICE_E_UNSUPPORTED,
-                          "%s takes samples by their numbers, which a stream does not have; %s",
-                          function, dataset_source(dataset)->instead)
-               : st;
+    return st == SLUICE_OK ? dataset_check_numbers(dataset) : st;
 }

@@ -37,6 +37,7 @@ static sluice_status add_member(group_source *group, const sluice_dataset *datas
 {
     const stage_schema *schema = &dataset->schema;
     group_member *member = &group->parts[group->part_count++];
+    sluice_status st;
 
     member->dataset = dataset;
     member->ops = dataset_source(dataset);
@@ -45,13 +46,8 @@ static sluice_status add_member(group_source *group, const sluice_dataset *datas
     for (uint32_t i = 0; i < schema->column_count; i++) {
         member->columns[i] = schema->infos[i].buffer; /* a column of the source */
     }
-    return dataset_is_stream(dataset)
-               ? group_name_part(group, group->part_count - 1,
-                                 sli_fail(SLUICE_E_UNSUPPORTED,
-                                          "%s is a stream here, which has no numbers of samples; "
-                                          "%s",
-                                          dataset->stages[0].def->name, member->ops->instead))
-               : SLUICE_OK;
+    st = dataset_check_numbers(dataset);
+    return st == SLUICE_OK ? st : group_name_part(group, group->part_count - 1, st);
 }
 
 sluice_status group_make(const char *name, const dataset_parts *parts, group_source **group_out)

@@ -101,21 +101,6 @@ static bool has_shards(const char *folder, sluice_status *status_out)
     return has;
 }
 
-/* Replaces the name of the library's call in the error about a stream. */
-static sluice_status name_stream(const inspect *c, sluice_status st)
-{
-    static const char call[] = "sluice_reader_create takes samples";
-    const char *said = sluice_last_error();
-    char rest[400];
-
-    if (st != SLUICE_E_UNSUPPORTED || strncmp(said, call, sizeof(call) - 1) != 0) {
-        return st;
-    }
-    snprintf(rest, sizeof(rest), "%s", said + sizeof(call) - 1);
-    return sluice_fail(st, "inspect: %.400s: it takes samples%s",
-                       c->source.word != NULL ? c->source.word : c->source.file, rest);
-}
-
 /*
  * Opens a folder or file of shards. If no sample has a label, as in a pack of images alone, only
  * images are read, and that is said.
@@ -544,7 +529,7 @@ static sluice_status run(inspect *c)
         cli_progress_begin(&c->progress);
         st = survey_run(&c->survey, c->most, c->worker_count, &c->progress);
     }
-    return name_stream(c, st);
+    return st;
 }
 
 int cmd_inspect(int argc, char **argv)

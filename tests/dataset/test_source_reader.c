@@ -4,7 +4,9 @@
 
 #include <sluice/arrays.h>
 #include <sluice/reader.h>
+#include <sluice/sampling.h>
 
+#include "custom_kit.h"
 #include "dataset_kit.h"
 #include "jpeg_maker.h"
 #include "list_kit.h"
@@ -139,6 +141,31 @@ static void wrong_calls_are_refused(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Neither a reader nor a group can ask a stream for a sample by its number. */
+static void a_stream_has_no_numbers_of_samples(void)
+{
+    custom_arrays arrays = {.fault = NO_FAULT};
+    sluice_source of = custom_arrays_source(&arrays);
+    const sluice_source source = custom_stream_of(&of);
+    sluice_dataset *stream = custom_dataset(&source, "take 5");
+    sluice_dataset *group = NULL;
+    sluice_reader *reader = NULL;
+    sluice_dataset_info info;
+
+    T_STATUS(sluice_reader_create(stream, &reader), SLUICE_E_UNSUPPORTED);
+    T_CONTAINS(sluice_last_error(), "is a stream here, which has no numbers of samples; give");
+    T_TRUE(reader == NULL);
+    sluice_dataset_destroy(stream);
+    stream = custom_dataset(&source, "take 5");
+    T_OK(sluice_dataset_concat(&stream, 1, &group));
+    T_OK(sluice_dataset_add(group, "batch 2"));
+    sluice_dataset_info_init(&info);
+    T_STATUS(sluice_dataset_inspect(group, &info), SLUICE_E_UNSUPPORTED);
+    T_CONTAINS(sluice_last_error(), "concat: part 1: ");
+    T_CONTAINS(sluice_last_error(), "is a stream here, which has no numbers of samples; give");
+    sluice_dataset_destroy(group);
+}
+
 /* ---- headers --------------------------------------------------------------------------------- */
 
 static sluice_image_info header_of(const uint8_t *bytes, size_t size)
@@ -231,6 +258,7 @@ const t_test source_reader_tests[] = {
     T_TEST(columns_are_as_stored),
     T_TEST(raw_images_are_pixels),
     T_TEST(wrong_calls_are_refused),
+    T_TEST(a_stream_has_no_numbers_of_samples),
     T_TEST(headers_of_jpeg_files_say_their_kind),
     T_TEST(headers_of_other_files_say_their_kind),
     T_END,
