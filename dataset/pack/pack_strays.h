@@ -12,9 +12,8 @@
 
 /*
  * Removes the stray files of unfinished shards, which only the holder of the folder's lock writes.
- * Stray files of finished shards are kept, since a reader of an earlier
- * version, which rebuilt indexes of packs, may be writing one now.
- * Returns E_IO on failure.
+ * Stray files of finished shards are kept, since a reader of an earlier version, which rebuilt
+ * indexes of packs, may be writing one now. Returns E_IO on failure.
  */
 sluice_status pack_strays_remove(const pack_folder *folder);
 

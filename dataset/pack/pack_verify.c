@@ -227,9 +227,7 @@ static sluice_status warn_of_strays(const pack_folder *folder)
 /* Reports the mark of a corrupt stream. Nothing can mend its pack. */
 static void report_mark(verify_run *run)
 {
-    report_sample(run, PACK_CORRUPT,
-                  "the pack is of a corrupt stream, so its samples may be wrong; delete the whole "
-                  "pack, and pack the repaired stream from its beginning");
+    report_sample(run, PACK_CORRUPT, PACK_CORRUPT_WHY);
 }
 
 /* Checks whether the pack is complete, and has as many shards as its summary says. */

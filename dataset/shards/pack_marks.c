@@ -24,7 +24,7 @@ typedef struct open_folder {
     const char *path;
 } open_folder;
 
-/* Finds whether a file exists, whatever it is. */
+/* Finds whether the folder has an entry of this name: a file, a link or anything else. */
 static sluice_status exists(open_folder folder, const char *name, bool *exists_out)
 {
     *exists_out = faccessat(folder.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;

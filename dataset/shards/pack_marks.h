@@ -19,6 +19,11 @@
 #define PACK_SUMMARY "pack.json"
 #define PACK_CORRUPT "pack.corrupt"
 
+/* What is said of a pack with pack.corrupt. */
+#define PACK_CORRUPT_WHY                                                                           \
+    "the pack is of a corrupt stream, so its samples may be wrong; delete the whole pack, and "    \
+    "pack the repaired stream from its beginning"
+
 /* Zero-initialise. */
 typedef struct pack_marks {
     const char *shard; /* borrowed: a shard in the folder that was looked at; NULL: none yet */
@@ -36,7 +41,7 @@ sluice_status pack_marks_of(pack_marks *marks, const char *shard);
 /* The same for a folder; marks_out->shard is NULL. A folder that does not exist has no marks. */
 sluice_status pack_marks_read(const char *folder, pack_marks *marks_out);
 
-/* True if `path` is a shard of the pack in its folder, whose marks these are. */
+/* True if `path` names a shard of a pack. `marks` must be those of its folder. */
 bool pack_marks_has(const pack_marks *marks, const char *path);
 
 #endif

@@ -71,7 +71,7 @@ typedef struct shard_index {
     bool is_unkept;       /* the index could not be written to the folder that the
                              caller named */
     bool is_remade;       /* a stored index was corrupt, or of another version of the shard */
-    bool is_unchecked;    /* the shard is of a pack, and this is not the pack's index with CRCs */
+    bool is_unchecked;    /* the shard is of a pack, but this index has no CRCs of its samples */
     char seen[SHARD_SEEN_SIZE]; /* field names found, in lower case, for example "cls,jpg"; "..." at
                                    the end stands for those without room */
 } shard_index;

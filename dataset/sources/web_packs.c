@@ -14,10 +14,7 @@ sluice_status web_packs_add(web_packs *packs, const char *path)
     }
     packs->marks.shard = path;
     if (packs->marks.is_corrupt) {
-        return sli_fail(SLUICE_E_CORRUPT,
-                        "%.*s" PACK_CORRUPT
-                        ": the pack is of a corrupt stream, so its samples may be wrong; delete "
-                        "the whole pack, and pack the repaired stream from its beginning",
+        return sli_fail(SLUICE_E_CORRUPT, "%.*s" PACK_CORRUPT ": " PACK_CORRUPT_WHY,
                         (int)(web_base_of(path) - path), path);
     }
     skipped_count(&packs->unfinished, web_packs_has_last(packs) && !packs->marks.is_complete, path,
@@ -32,6 +29,7 @@ sluice_status web_packs_add_all(web_packs *packs, const file_list *list)
     for (size_t i = 0; st == SLUICE_OK && i < list->count; i++) {
         if (strcmp(list->paths[i], "-") != 0) {
             st = web_packs_add(packs, list->paths[i]);
+            skipped_count(&packs->unchecked, web_packs_has_last(packs), list->paths[i], "", 0);
         }
     }
     return st;
@@ -47,7 +45,8 @@ void web_packs_warn(const web_packs *packs, const web_args *args)
     skipped_warn_of(&packs->unfinished, args,
                     "shards are of a pack that is not complete (pack.txt without pack.json): "
                     "samples are missing, which the same `sluice pack` adds");
-    skipped_warn_of(&packs->unchecked, args,
-                    "shards of packs are read without their checksums, since index=, image= or "
-                    "label= asks for another index than the pack's");
+    skipped_warn_of(
+        &packs->unchecked, args,
+        "shards of packs are read without their checksums, which only the index of a pack "
+        "has: fields=, access=stream, index=, image= and label= do not read it");
 }

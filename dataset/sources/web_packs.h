@@ -20,7 +20,7 @@ typedef struct web_packs {
  */
 sluice_status web_packs_add(web_packs *packs, const char *path);
 
-/* web_packs_add() for all files of a list but pipes. */
+/* web_packs_add() for all files of a list but pipes, which are read without the index of a pack. */
 sluice_status web_packs_add_all(web_packs *packs, const file_list *list);
 
 /* True if the shard that was added last is one of a pack. */

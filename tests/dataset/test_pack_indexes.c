@@ -49,7 +49,8 @@ static sluice_dataset *make_pack(const char *top)
 /* A copy of the pack, spoilt, in top/NAME. */
 static void make_spoilt(const char *top, const spoilt_index *how)
 {
-    run_in(top, "rm -rf spoilt plain.tar.sluice && cp -rp whole spoilt && cp whole/shard-000001.tar plain.tar");
+    run_in(top, "rm -rf spoilt plain.tar.sluice && cp -rp whole spoilt && cp "
+                "whole/shard-000001.tar plain.tar");
     sluice_dataset_destroy(open_web("webdataset @", folder_named(top, "plain.tar")));
     run_in(top, "test -e plain.tar.sluice");
     run_in(folder_named(top, "spoilt"), how->how);
@@ -126,7 +127,8 @@ static void packing_again_writes_a_spoilt_index(void)
 static void a_pack_is_read_without_checksums_on_demand(void)
 {
     static const char *const pipelines[] = {
-        "webdataset @ index=none", "webdataset @ index=@-indexes", "webdataset @ image=jpg"};
+        "webdataset @ index=none", "webdataset @ index=@-indexes", "webdataset @ image=jpg",
+        "webdataset @ fields=image:jpg", "webdataset @ access=stream"};
     const char *top = t_folder();
     const char *log;
 
@@ -136,7 +138,7 @@ static void a_pack_is_read_without_checksums_on_demand(void)
     sluice_dataset_destroy(make_pack(top));
     make_spoilt(top, &spoilt[0]);
     T_EQ(setenv("XDG_CACHE_HOME", folder_named(top, "cache"), 1), 0);
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof(pipelines) / sizeof(pipelines[0]); i++) {
         kit_log_start(NULL, NULL);
         sluice_dataset_destroy(open_web(pipelines[i], folder_named(top, "spoilt")));
         log = kit_log_stop();

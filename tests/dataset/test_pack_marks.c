@@ -75,7 +75,7 @@ static void note_advice(const char *name, const char *why, void *user)
     snprintf(user, 1000, "%s", why);
 }
 
-/* Verifies the pack. Returns what is said of its last problem. */
+/* Verifies the pack. Returns the text of the last problem. */
 static const char *last_problem(const char *folder)
 {
     static char why[1000];
