@@ -3,17 +3,10 @@
 
 #include "status_int.h"
 
-/* True if each epoch is one pass. Otherwise an epoch is sink_size steps, over any number of passes.
- */
-static bool epochs_are_passes(const sink_request *request)
-{
-    return !request->sink_mode || request->sink_size <= 0;
-}
-
 /* Computes the steps per epoch, and the first epoch boundary at or after the first step. */
 static bool find_epochs(const sink_request *request, sink_plan *plan)
 {
-    plan->steps_per_epoch = epochs_are_passes(request)
+    plan->steps_per_epoch = sink_epochs_are_passes(request->sink_mode, request->sink_size)
                                 ? request->batches_per_pass / request->micro_batches
                                 : (uint64_t)request->sink_size;
     if (request->unknown) {
@@ -22,7 +15,7 @@ static bool find_epochs(const sink_request *request, sink_plan *plan)
         plan->epoch_step = request->within ? 0 : request->start_step;
         return true;
     }
-    if (request->resumed && epochs_are_passes(request)) {
+    if (request->resumed && sink_epochs_are_passes(request->sink_mode, request->sink_size)) {
         plan->epoch = request->pass + 1;
         return !__builtin_add_overflow(
             request->start_step, request->batches / request->micro_batches, &plan->epoch_step);

@@ -32,6 +32,12 @@ typedef struct boundary_request {
     uint64_t epochs;
 } boundary_request;
 
+/* True if each epoch is a pass; else it is sink_size steps, over any number of passes. */
+static inline bool sink_epochs_are_passes(bool sink_mode, int64_t sink_size)
+{
+    return !sink_mode || sink_size <= 0;
+}
+
 /* The user's request. */
 typedef struct sink_request {
     uint64_t batches_per_pass;

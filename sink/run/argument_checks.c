@@ -355,7 +355,7 @@ sluice_status train_check_epochs(train_run *run)
 {
     const sluice_train_config *config = &run->config;
     const sli_plan *plan = run->feed.plan;
-    const bool passes = !config->dataset_sink_mode || config->sink_size <= 0;
+    const bool passes = sink_epochs_are_passes(config->dataset_sink_mode, config->sink_size);
     const char *what = sli_plan_uncounted(plan);
 
     if (what == NULL || !passes || config->epochs == 0) {

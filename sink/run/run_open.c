@@ -149,7 +149,8 @@ static sluice_status plan_sinks(train_run *run)
 static sluice_status make_plan(train_run *run)
 {
     const sluice_train_config *config = &run->config;
-    const bool epochs_are_passes = !config->dataset_sink_mode || config->sink_size <= 0;
+    const bool epochs_are_passes =
+        sink_epochs_are_passes(config->dataset_sink_mode, config->sink_size);
     const uint32_t group = epochs_are_passes ? config->micro_batches : 1;
     sli_plan *plan = run->feed.plan;
     sluice_status st = sli_plan_begin(plan, &run->progress.state.position, group);
@@ -222,8 +223,8 @@ static void write_epochs(const train_run *run, uint64_t steps, char *text, size_
     const uint64_t each = run->plan.sinks.steps_per_epoch;
 
     text[0] = '\0';
-    if (run->config.dataset_sink_mode && run->config.sink_size > 0 && run->config.epochs > 0 &&
-        steps % each == 0) {
+    if (!sink_epochs_are_passes(run->config.dataset_sink_mode, run->config.sink_size) &&
+        run->config.epochs > 0 && steps % each == 0) {
         snprintf(text, size, " (%llu epochs of %llu steps)", (unsigned long long)(steps / each),
                  (unsigned long long)each);
     }
