@@ -271,24 +271,19 @@ static bool create_outputs(show *s)
            (s->npy == NULL || npy_folder_create(&s->folder, s->npy, &s->info, rows));
 }
 
-/* Prints the lines of a report about bad samples, "bad samples: ..." and those indented below. */
-static void print_report_lines(const char *text)
+/* Prints the names of the first bad samples: the indented lines below the title of a report. The
+ * title is printed from the counts, so a report that says it otherwise hides no bad sample. */
+static void print_report_names(const char *text)
 {
-    static const char title[] = "bad samples: ";
-    const char *line =
-        strncmp(text, title, strlen(title)) == 0 ? text : strstr(text, "\nbad samples: ");
-    const char *end;
+    const char *line = strstr(text, "bad samples: ");
 
-    if (line == NULL) {
-        return;
+    line = line != NULL ? strchr(line, '\n') : NULL;
+    while (line != NULL && strncmp(line + 1, "  ", 2) == 0) {
+        const size_t length = strcspn(line + 1, "\n");
+
+        printf("%.*s\n", (int)length, line + 1);
+        line = line[1 + length] == '\n' ? line + 1 + length : NULL;
     }
-    line += *line == '\n';
-    do {
-        end = strchr(line, '\n');
-        end = end != NULL ? end + 1 : line + strlen(line);
-        fwrite(line, 1, (size_t)(end - line), stdout);
-        line = end;
-    } while (strncmp(line, "  ", 2) == 0);
 }
 
 /* Prints how many samples were bad, the first of them, and the rows that are zero for them; false
@@ -312,7 +307,9 @@ static bool print_bad_samples(const show *s, sluice_channel *channel)
         cli_error("%s", sluice_last_error());
         return false;
     }
-    print_report_lines(text);
+    printf("bad samples: %" PRIu64 " replaced, %" PRIu64 " zeroed; the first:\n", stats.replaced,
+           stats.zeroed);
+    print_report_names(text);
     sluice_string_free(text);
     for (uint32_t i = 0; i < s->zeroed_count; i++) {
         printf("%s%" PRIu64, i == 0 ? "zeroed rows, from 0: " : " ", s->zeroed_rows[i]);
