@@ -58,7 +58,9 @@ INIT
         nodes="$nodes -numa node,nodeid=$node,cpus=$((2 * node))-$((2 * node + 1)),memdev=m$node"
     done
     # shellcheck disable=SC2086 # $nodes is a list of words
-    timeout 120 qemu-system-x86_64 -accel tcg -machine q35 -cpu max -smp $((2 * $1)),sockets=$1,cores=2 -m 1024 \
+    # One thread for all CPUs of the guest: with a thread each, a busy host can leave one CPU without time until the
+    # guest's kernel stalls.
+    timeout 120 qemu-system-x86_64 -accel tcg,thread=single -machine q35 -cpu max -smp $((2 * $1)),sockets=$1,cores=2 -m 1024 \
         $nodes -kernel "$kernel" -initrd "$tmp/initramfs" -append "console=ttyS0 quiet panic=-1 rdinit=/init" \
         -nodefaults -display none -serial stdio -no-reboot </dev/null | tr -d '\r'
 }
