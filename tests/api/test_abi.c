@@ -212,9 +212,28 @@ static void init_functions_write_the_size_that_they_are_given(void)
     SIZED_BY_ARGUMENT(CHECK_SIZE)
 }
 
+/* The specs of columns are entries of arrays, so callers also say how large theirs are. */
+static void init_functions_set_the_size_of_specs(void)
+{
+    sluice_source source;
+    sluice_map map;
+    sluice_map_batch batch_map;
+
+    sluice_source_init(&source);
+    sluice_map_init(&map);
+    sluice_map_batch_init(&batch_map);
+    T_EQ(source.struct_size, sizeof(source));
+    T_EQ(map.struct_size, sizeof(map));
+    T_EQ(batch_map.struct_size, sizeof(batch_map));
+    T_EQ(source.column_size, sizeof(sluice_column_spec));
+    T_EQ(map.column_size, sizeof(sluice_column_spec));
+    T_EQ(batch_map.column_size, sizeof(sluice_column_spec));
+}
+
 const t_test abi_tests[] = {
     T_TEST(numbers_of_enums_stay),
     T_TEST(init_functions_clear_their_struct),
+    T_TEST(init_functions_set_the_size_of_specs),
     T_TEST(init_functions_write_the_size_that_they_are_given),
     T_END,
 };

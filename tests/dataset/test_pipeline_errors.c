@@ -121,6 +121,7 @@ static const struct {
     {"synthetic | random_resized_crop 8 scale=1", 12, "scale: want LOW,HIGH"},
     {"synthetic | split train 0", 12, "split: fraction=0"},
     {"synthetic | split val 0.6 test=0.5", 12, "1 at most together"},
+    {"synthetic | split val 0.5 test=nan", 26, "split: test=nan: want a number, 0 to 1"},
     {"synthetic | shard 3 3", 12, "shard: rank 3 of world 3"},
     {"synthetic | shard 0 0", 12, "world=0: want at least 1"},
     {"synthetic | shard 0 none", 12, "world cannot be none"},

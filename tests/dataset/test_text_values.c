@@ -104,8 +104,10 @@ static void refused_formats_say_why(void)
     T_CONTAINS(sluice_last_error(), "whole argument");
     T_STATUS(sluice_dataset_parsef(&dataset, "%s", "synthetic"), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "a text is no stage");
-    T_STATUS(sluice_dataset_parsef(&dataset, "concat (%s)", "synthetic"), SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_parsef(&dataset, "synthetic | %s", "take 3"), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_parsef(&dataset, "concat ( %s)", "synthetic"), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "a text is no stage");
+    T_STATUS(sluice_dataset_parsef(&dataset, "synthetic | %s", "shuffle"), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "a text is no stage");
     T_STATUS(sluice_dataset_parsef(&dataset, "image_folder %s", none), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "value 1 is NULL");
     T_STATUS(sluice_dataset_parsef(&dataset, "synthetic | random_invert %g", (double)NAN),
