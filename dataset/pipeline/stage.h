@@ -181,8 +181,8 @@ typedef struct stage_def {
     const char *name;
     const char *summary; /* one-line help text */
     const char *gives;   /* types and shapes of input and output, for help */
-    /* Optional: formulas, units, bounds and their sources, for the help of this stage alone. Each
-     * line is a paragraph; one that begins with a blank is printed as it is. */
+    /* Optional, printed by `sluice help STAGE` alone: formulas, units, bounds, references. Each
+     * line is a paragraph; a line that begins with a blank is not wrapped. */
     const char *details;
     stage_kind kind;
     index_kind index; /* STAGE_INDEX only */

@@ -245,10 +245,11 @@ static void add_steps(const sluice_report *report, sli_text *text)
                      (unsigned long long)stats->first_step, (unsigned long long)stats->checkpoints);
     }
     if (report->replayed > 0) {
-        sli_text_add_line(text,
-                          "replay: %llu samples in %.3f s before the first step; not counted as "
-                          "data wait",
-                          (unsigned long long)report->replayed, report->replay_seconds);
+        sli_text_add_line(
+            text,
+            "replay: %llu samples processed again in %.3f s before the first step; not "
+            "counted as data wait",
+            (unsigned long long)report->replayed, report->replay_seconds);
     }
     if (stats->validations > 0) {
         sli_text_add_line(text, "validations: %llu in %.3f s, %llu bad samples replaced or zeroed",

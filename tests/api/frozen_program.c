@@ -258,7 +258,7 @@ int main(int argc, char **argv)
     sluice_device *device = NULL;
     sluice_dataset *dataset = NULL;
 
-    CHECK(strcmp(SLUICE_VERSION, "0.2.0") == 0); /* these headers are those of the release */
+    CHECK(strcmp(SLUICE_VERSION, "0.2.0") == 0); /* the headers it is compiled with */
     OK(sluice_device_open("host:0", &device));
     OK(sluice_dataset_parse(pipeline, &dataset));
     train(device, dataset, SLUICE_MODE_DATA, NULL);

@@ -355,7 +355,7 @@ static void stages_have_help(void)
     T_OK(sluice_stage_help(NULL, &all));
     T_OK(sluice_stage_help("random_resized_crop", &one));
     T_CONTAINS(one, "scale=0.08,1");
-    T_CONTAINS(one, "\n\n    Sources: Szegedy"); /* the details, of one stage alone */
+    T_CONTAINS(one, "\n\n    References: Szegedy"); /* the details, of one stage alone */
     strstr(one, "\n\n    ")[1] = '\0';
     T_TRUE(strstr(all, one) != NULL);
     sluice_string_free(all);

@@ -80,7 +80,7 @@ const stage_def stage_cutmix = {
     .name = "cutmix",
     .summary = "Pastes a box of the sample before it into each sample of a batch: CutMix.",
     .gives = "image, the same shape; the label as f32 (classes)",
-    .details = "Sources: torchvision.transforms.v2.CutMix; Yun et al., \"CutMix: "
+    .details = "References: torchvision.transforms.v2.CutMix; Yun et al., \"CutMix: "
                "Regularization Strategy to Train Strong Classifiers with Localizable "
                "Features\" (ICCV 2019).\n"
                "With r = sqrt(1 - lambda) / 2 the box is [x - w, x + w) by [y - h, y + h), "

@@ -26,7 +26,7 @@ const stage_def stage_mixup = {
     .name = "mixup",
     .summary = "Blends each sample of a batch with the one before it, and their labels: MixUp.",
     .gives = "image, the same shape; the label as f32 (classes)",
-    .details = "Sources: torchvision.transforms.v2.MixUp; Zhang et al., \"mixup: Beyond "
+    .details = "References: torchvision.transforms.v2.MixUp; Zhang et al., \"mixup: Beyond "
                "Empirical Risk Minimization\" (ICLR 2018).\n"
                "Images and labels become row * lambda + partner * (1 - lambda), in single "
                "precision, as in torchvision for float32 images; results of type f16, bf16 "

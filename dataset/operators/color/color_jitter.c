@@ -136,7 +136,7 @@ const stage_def stage_color_jitter = {
     .name = "color_jitter",
     .summary = "Changes brightness, contrast, saturation and hue at random.",
     .gives = "image u8, the same shape",
-    .details = "Source: torchvision.transforms.v2.ColorJitter.\n"
+    .details = "Reference: torchvision.transforms.v2.ColorJitter.\n"
                "The changes are made in random order. Their factors are drawn from max(0, 1 - "
                "x) to 1 + x, the shift of the hue, in turns, from -x to x. Saturation and hue "
                "do not change images of one channel.",

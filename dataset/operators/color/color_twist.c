@@ -109,7 +109,7 @@ const stage_def stage_color_twist = {
     .summary =
         "Changes brightness, contrast, saturation and hue by one matrix, as DALI's color_twist.",
     .gives = "image u8, the same shape",
-    .details = "Source: NVIDIA DALI, dali/operators/image/color/color_twist.h, for uint8.\n"
+    .details = "Reference: NVIDIA DALI, dali/operators/image/color/color_twist.h, for uint8.\n"
                "Each amount is drawn uniformly in its range. With b, c, s and h for "
                "brightness, contrast, saturation and hue a pixel p = (R, G, B) becomes\n"
                "  b c A H S B p + 128 b (1 - c)\n"

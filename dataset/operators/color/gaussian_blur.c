@@ -70,7 +70,7 @@ const stage_def stage_gaussian_blur = {
     .name = "gaussian_blur",
     .summary = "Blurs by a Gaussian filter of random width.",
     .gives = "image u8, the same shape",
-    .details = "Source: torchvision.transforms.v2.GaussianBlur.\n"
+    .details = "Reference: torchvision.transforms.v2.GaussianBlur.\n"
                "The filter is separable. Its weights in each direction are exp(-x^2 / (2 "
                "sigma^2)), divided by their sum, for x from -(kernel_size - 1) / 2 to "
                "(kernel_size - 1) / 2. sigma is uniform in [LOW, HIGH). Outside, the image is "

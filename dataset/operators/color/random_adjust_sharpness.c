@@ -33,7 +33,7 @@ const stage_def stage_random_adjust_sharpness = {
     .name = "random_adjust_sharpness",
     .summary = "Changes the sharpness, with probability p.",
     .gives = "image u8, the same shape",
-    .details = "Source: torchvision.transforms.v2.RandomAdjustSharpness.\n"
+    .details = "Reference: torchvision.transforms.v2.RandomAdjustSharpness.\n"
                "With m the weighted mean of a pixel (weight 5) and its 8 neighbours (weight 1 "
                "each), rounded, a value v becomes v + (1 - factor) (m - v), truncated. The "
                "outer pixels of the image do not change.",

@@ -24,7 +24,7 @@ const stage_def stage_random_autocontrast = {
     .name = "random_autocontrast",
     .summary = "Stretches each channel to 0..255, with probability p.",
     .gives = "image u8, the same shape",
-    .details = "Source: torchvision.transforms.v2.RandomAutocontrast.",
+    .details = "Reference: torchvision.transforms.v2.RandomAutocontrast.",
     .kind = STAGE_COLOR,
     .draws = true,
     STAGE_PARAMS(random_autocontrast_params),

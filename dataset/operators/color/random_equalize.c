@@ -23,7 +23,7 @@ const stage_def stage_random_equalize = {
     .name = "random_equalize",
     .summary = "Equalizes each channel's histogram, with probability p.",
     .gives = "image u8, the same shape",
-    .details = "Source: torchvision.transforms.v2.RandomEqualize.",
+    .details = "Reference: torchvision.transforms.v2.RandomEqualize.",
     .kind = STAGE_COLOR,
     .draws = true,
     STAGE_PARAMS(random_equalize_params),

@@ -229,7 +229,7 @@ static const stage_def converted_erasing = {
 };
 
 const stage_def stage_random_erasing = {
-    .details = "Sources: torchvision.transforms.v2.RandomErasing; Zhong et al., \"Random "
+    .details = "References: torchvision.transforms.v2.RandomErasing; Zhong et al., \"Random "
                "erasing data augmentation\" (2017).\n"
                "The area A of the rectangle is uniform in scale times the area of the image; "
                "the logarithm of its ratio R is uniform. Its height is sqrt(A R) and its "

@@ -23,7 +23,7 @@ const stage_def stage_random_grayscale = {
     .name = "random_grayscale",
     .summary = "Sets the three channels to the luma, with probability p.",
     .gives = "image u8, the same shape",
-    .details = "Source: torchvision.transforms.v2.RandomGrayscale. Images of one channel do "
+    .details = "Reference: torchvision.transforms.v2.RandomGrayscale. Images of one channel do "
                "not change.",
     .kind = STAGE_COLOR,
     .draws = true,

@@ -23,7 +23,7 @@ const stage_def stage_random_invert = {
     .name = "random_invert",
     .summary = "Inverts the values, with probability p.",
     .gives = "image u8, the same shape",
-    .details = "Source: torchvision.transforms.v2.RandomInvert. A value v becomes 255 - v.",
+    .details = "Reference: torchvision.transforms.v2.RandomInvert. A value v becomes 255 - v.",
     .kind = STAGE_COLOR,
     .draws = true,
     STAGE_PARAMS(random_invert_params),

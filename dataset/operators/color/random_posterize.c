@@ -32,7 +32,7 @@ const stage_def stage_random_posterize = {
     .name = "random_posterize",
     .summary = "Keeps the upper bits of each value, with probability p.",
     .gives = "image u8, the same shape",
-    .details = "Source: torchvision.transforms.v2.RandomPosterize.",
+    .details = "Reference: torchvision.transforms.v2.RandomPosterize.",
     .kind = STAGE_COLOR,
     .draws = true,
     STAGE_PARAMS(random_posterize_params),

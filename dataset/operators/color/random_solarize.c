@@ -33,7 +33,7 @@ const stage_def stage_random_solarize = {
     .name = "random_solarize",
     .summary = "Inverts the values of at least a threshold, with probability p.",
     .gives = "image u8, the same shape",
-    .details = "Source: torchvision.transforms.v2.RandomSolarize.",
+    .details = "Reference: torchvision.transforms.v2.RandomSolarize.",
     .kind = STAGE_COLOR,
     .draws = true,
     STAGE_PARAMS(random_solarize_params),

@@ -23,7 +23,7 @@ const stage_def stage_random_apply = {
     NESTED_COLOR_FIELDS(random_apply),
     .summary = "Applies all stages in parentheses with probability p, else none of them.",
     .gives = "what these stages give",
-    .details = "Source: torchvision.transforms.v2.RandomApply.\n"
+    .details = "Reference: torchvision.transforms.v2.RandomApply.\n"
                "  random_apply 0.8 (color_jitter 0.4 0.4 0.4 0.1 | gaussian_blur 5)\n"
                "Before batch nested stages are colour stages and warps, and each sample draws "
                "which are applied. After batch they are mixup and cutmix, and each batch "

@@ -38,7 +38,7 @@ const stage_def stage_random_choice = {
     .summary = "Applies one of the branches (STAGES), drawn at random; WEIGHT:(STAGES) "
                "sets a relative probability.",
     .gives = "what these stages give",
-    .details = "Source: torchvision.transforms.v2.RandomChoice.\n"
+    .details = "Reference: torchvision.transforms.v2.RandomChoice.\n"
                "  random_choice 0.7:(random_invert 1) 0.3:(gaussian_blur 5 | random_grayscale "
                "1)\n"
                "A weight is 1e-9 to 1e6, and rounded to 9 digits after the point; a branch "

@@ -35,7 +35,7 @@ const stage_def stage_random_order = {
     NESTED_COLOR_FIELDS(random_order),
     .summary = "Applies all branches (STAGES), in random order.",
     .gives = "what these stages give",
-    .details = "Source: torchvision.transforms.v2.RandomOrder.\n"
+    .details = "Reference: torchvision.transforms.v2.RandomOrder.\n"
                "  random_order (random_posterize 4) (rotate 30)\n"
                "All permutations of the branches are equally probable; the stages of one "
                "branch keep their order. There are at most 32 branches. Else nested stages "

@@ -98,7 +98,7 @@ const stage_def stage_affine = {
     .name = "affine",
     .summary = "Scales, shears and rotates about the centre, then translates.",
     .gives = "image u8, the same shape",
-    .details = "Source: torchvision.transforms.v2.functional.affine.\n"
+    .details = "Reference: torchvision.transforms.v2.functional.affine.\n"
                "With R the rotation by degrees, X and Y the shears, S the scale and T the "
                "translation, a point p relative to the centre goes to T(R Y X S p). With the "
                "angles a of R, x of X and y of Y, the matrix R Y X is\n"
@@ -222,7 +222,7 @@ const stage_def stage_random_affine = {
     .name = "random_affine",
     .summary = "Scales, shears and rotates about the centre, then translates, at random.",
     .gives = "image u8, the same shape",
-    .details = "Source: torchvision.transforms.v2.RandomAffine. The warp is that of affine.\n"
+    .details = "Reference: torchvision.transforms.v2.RandomAffine. The warp is that of affine.\n"
                "All draws are uniform in [LOW, HIGH). The translation is drawn in either "
                "direction along x and y, and rounded to whole pixels.\n" WARP_DETAILS,
     .kind = STAGE_COLOR,

@@ -129,7 +129,7 @@ const stage_def stage_aug_mix = {
     .name = "aug_mix",
     .summary = "Mixes the image with copies of it that random operations have changed: AugMix.",
     .gives = "image u8, the same shape",
-    .details = "Sources: torchvision.transforms.v2.AugMix; Hendrycks et al., \"AugMix: A "
+    .details = "References: torchvision.transforms.v2.AugMix; Hendrycks et al., \"AugMix: A "
                "Simple Data Processing Method to Improve Robustness and Uncertainty\" (ICLR "
                "2020).\n"
                "Each of the mixture_width copies is changed by its own operations. The result "

@@ -77,7 +77,7 @@ const stage_def stage_trivial_augment = {
     .name = "trivial_augment",
     .summary = "Applies one of 14 colour operations and warps at random: TrivialAugmentWide.",
     .gives = "image u8, the same shape",
-    .details = "Sources: torchvision.transforms.v2.TrivialAugmentWide; Müller and Hutter, "
+    .details = "References: torchvision.transforms.v2.TrivialAugmentWide; Müller and Hutter, "
                "\"TrivialAugment: tuning-free yet state-of-the-art data augmentation\" "
                "(2021).\n"
                "m is the magnitude, 0 to 1 in equal steps, drawn for each image; s is a "
@@ -161,7 +161,7 @@ const stage_def stage_rand_augment = {
     .name = "rand_augment",
     .summary = "Applies colour operations and warps at random with one magnitude: RandAugment.",
     .gives = "image u8, the same shape",
-    .details = "Sources: torchvision.transforms.v2.RandAugment; Cubuk et al., \"RandAugment: "
+    .details = "References: torchvision.transforms.v2.RandAugment; Cubuk et al., \"RandAugment: "
                "practical automated data augmentation with a reduced search space\" (2020).\n"
                "Each operation is chosen at random. m is magnitude / (num_magnitude_bins - "
                "1). The operations are those of trivial_augment, with other ranges:\n"

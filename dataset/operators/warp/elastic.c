@@ -91,7 +91,7 @@ const stage_def stage_elastic = {
     .name = "elastic",
     .summary = "Moves pixels by smooth random displacements.",
     .gives = "image u8, the same shape",
-    .details = "Sources: torchvision.transforms.v2.ElasticTransform; Simard et al., \"Best "
+    .details = "References: torchvision.transforms.v2.ElasticTransform; Simard et al., \"Best "
                "practices for convolutional neural networks applied to visual document "
                "analysis\" (ICDAR 2003).\n"
                "Pixel (x, y) of the result is sampled at (x + dx, y + dy), where\n"

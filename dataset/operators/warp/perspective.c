@@ -124,7 +124,7 @@ const stage_def stage_perspective = {
     .name = "perspective",
     .summary = "Moves the corners of the image.",
     .gives = "image u8, the same shape",
-    .details = "Source: torchvision.transforms.v2.functional.perspective, with the corners of "
+    .details = "Reference: torchvision.transforms.v2.functional.perspective, with the corners of "
                "the image as its startpoints. A corner that is not given stays.\n"
                "The point (X, Y) of the result, the centre of a pixel, is sampled at\n"
                "  x = (a X + b Y + c) / (g X + h Y + 1)\n"
@@ -218,7 +218,7 @@ const stage_def stage_random_perspective = {
     .name = "random_perspective",
     .summary = "Moves the corners of the image to random points, with probability p.",
     .gives = "image u8, the same shape",
-    .details = "Source: torchvision.transforms.v2.RandomPerspective. The warp is that of "
+    .details = "Reference: torchvision.transforms.v2.RandomPerspective. The warp is that of "
                "perspective.\n"
                "A corner moves by whole pixels towards the centre, along x and y by 0 to "
                "distortion_scale * (width or height) / 2.\n"

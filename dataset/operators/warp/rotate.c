@@ -155,7 +155,7 @@ const stage_def stage_rotate = {
     .name = "rotate",
     .summary = "Rotates about the centre.",
     .gives = "image u8, the same shape",
-    .details = "Source: torchvision.transforms.v2.functional.rotate.\n"
+    .details = "Reference: torchvision.transforms.v2.functional.rotate.\n"
                "With expand=false the image keeps its size. With expand=true the size follows "
                "from the angle, and a rotation by a multiple of 90 degrees only permutes the "
                "pixels. Then the stage comes among crops and resizes, the result is stored "
@@ -286,7 +286,7 @@ const stage_def stage_random_rotation = {
     .name = "random_rotation",
     .summary = "Rotates about the centre by a random angle.",
     .gives = "image u8, the same shape",
-    .details = "Source: torchvision.transforms.v2.RandomRotation.\n"
+    .details = "Reference: torchvision.transforms.v2.RandomRotation.\n"
                "The angle is uniform in [LOW, HIGH). One number x stands for -x,x.\n"
                "With expand=true the size of the image is random, so a later resize or crop "
                "must set it; else as expand of rotate.\n" WARP_DETAILS,

@@ -88,7 +88,7 @@ const stage_def stage_warp_affine = {
     .name = "warp_affine",
     .summary = "Applies an affine matrix, as DALI's warp_affine.",
     .gives = "image u8, the same shape",
-    .details = "Source: NVIDIA DALI, dali/operators/image/remap/warp_affine.cc; values at the "
+    .details = "Reference: NVIDIA DALI, dali/operators/image/remap/warp_affine.cc; values at the "
                "edge are torchvision's.\n"
                "Pixel (x, y) of the result is sampled at the point to which the matrix maps "
                "it. (0, 0) is the corner of the first pixel, so its centre is at (0.5, 0.5). "

@@ -81,7 +81,7 @@ const stage_def stage_letterbox = {
     .name = "letterbox",
     .summary = "Resizes the whole image to fit, and pads it to HEIGHT,WIDTH.",
     .gives = "image u8 (height, width, C)",
-    .details = "Source: LetterBox in ultralytics/data/augment.py.\n"
+    .details = "Reference: LetterBox in ultralytics/data/augment.py.\n"
                "The new height and width are the old ones times r = min(height / old height, "
                "width / old width), rounded to nearest, halves up. The image is centred; if "
                "the padding is odd, the larger half is on the right and at the bottom. The "

@@ -210,7 +210,7 @@ const stage_def stage_mosaic = {
     .name = "mosaic",
     .summary = "Makes one image of four samples, whose corners meet at a random point.",
     .gives = "image u8 (height, width, C); the boxes of the four samples",
-    .details = "Sources: Bochkovskiy et al., \"YOLOv4: Optimal Speed and Accuracy of Object "
+    .details = "References: Bochkovskiy et al., \"YOLOv4: Optimal Speed and Accuracy of Object "
                "Detection\" (2020); Mosaic and RandomPerspective in "
                "ultralytics/data/augment.py.\n"
                "With probability p, the sample itself is at the top left, and three partners "

@@ -153,7 +153,7 @@ const stage_def stage_pad_image = {
     .name = "pad_image",
     .summary = "Pads the image on all sides.",
     .gives = "image u8, larger by the padding",
-    .details = "Source: torchvision.transforms.v2.Pad. (pad is for plain arrays.)\n"
+    .details = "Reference: torchvision.transforms.v2.Pad. (pad is for plain arrays.)\n"
                "The modes edge, reflect and symmetric repeat pixels of the image: aa|abcd|dd, "
                "cb|abcd|cb and ba|abcd|dc for a line abcd and 2 pixels. They do not use fill, "
                "and are refused with boxes or points. An image with fewer pixels than the "

@@ -134,7 +134,7 @@ const stage_def stage_random_resized_crop = {
     .name = "random_resized_crop",
     .summary = "Crops a random part of the image and resizes it.",
     .gives = "image u8 (height, width, C)",
-    .details = "Sources: Szegedy et al., \"Going deeper with convolutions\" (2015); the draws "
+    .details = "References: Szegedy et al., \"Going deeper with convolutions\" (2015); the draws "
                "are those of torchvision.transforms.v2.RandomResizedCrop.\n"
                "The fraction of the area is uniform in scale. The ratio is uniform in the "
                "logarithm. The filters are those of resize.",

@@ -90,7 +90,7 @@ const stage_def stage_random_zoom_out = {
     .name = "random_zoom_out",
     .summary = "Places the image at a random position of a larger one, with probability p.",
     .gives = "image u8, larger or the same shape",
-    .details = "Sources: torchvision.transforms.v2.RandomZoomOut; Liu et al., \"SSD: Single "
+    .details = "References: torchvision.transforms.v2.RandomZoomOut; Liu et al., \"SSD: Single "
                "Shot MultiBox Detector\" (2016).\n"
                "With r uniform in side_range, the new width and height are r times the old "
                "ones, rounded down. The padding on the left is u times the padding of both "

@@ -83,7 +83,7 @@ const stage_def stage_views = {
     .name = "views",
     .summary = "Makes n views of each image, with random numbers of their own in later stages.",
     .gives = "image u8 (height, width, C), in the batch (n, height, width, C)",
-    .details = "Source: Chen et al., \"A Simple Framework for Contrastive Learning of Visual "
+    .details = "Reference: Chen et al., \"A Simple Framework for Contrastive Learning of Visual "
                "Representations\" (2020).\n"
                "The image is decoded once, and all later stages run on each view with random "
                "numbers of their own. View 0 has the pixels of a pipeline without this stage. "
@@ -190,7 +190,7 @@ const stage_def stage_five_crop = {
     .name = "five_crop",
     .summary = "Makes five views of each image: crops of its four corners and of its centre.",
     .gives = "image u8 (height, width, C), in the batch (5, height, width, C)",
-    .details = "Source: torchvision.transforms.v2.FiveCrop.\n"
+    .details = "Reference: torchvision.transforms.v2.FiveCrop.\n"
                "The views are the upper left, upper right, lower left and lower right corner, "
                "and the centre. An image smaller than the crop makes a bad sample. What is "
                "refused is as with views.",
@@ -240,7 +240,7 @@ const stage_def stage_ten_crop = {
     .name = "ten_crop",
     .summary = "Makes ten views of each image: those of five_crop, and of the flipped image.",
     .gives = "image u8 (height, width, C), in the batch (10, height, width, C)",
-    .details = "Source: torchvision.transforms.v2.TenCrop.\n"
+    .details = "Reference: torchvision.transforms.v2.TenCrop.\n"
                "The views are those of five_crop, then those of the flipped image. An image "
                "smaller than the crop makes a bad sample. What is refused is as with views.",
     .kind = STAGE_GEOMETRY,
