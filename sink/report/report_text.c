@@ -246,9 +246,7 @@ static void add_steps(const sluice_report *report, sli_text *text)
     }
     if (report->replayed > 0) {
         sli_text_add_line(
-            text,
-            "replay: %llu samples processed again in %.3f s before the first step; not "
-            "counted as data wait",
+            text, "replay: %llu samples processed again in %.3f s; not counted as data wait",
             (unsigned long long)report->replayed, report->replay_seconds);
     }
     if (stats->validations > 0) {

@@ -19,7 +19,7 @@ static sample_location whole(const char *path)
 }
 
 /* Of bytes that are not cached. The kernel, asked whether they are, begins to read them: a thread
- * that is held up meanwhile finds what its question has brought, and asks anew. */
+ * that is held up meanwhile finds what its question has brought, and asks again. */
 static page_answer fetch_cold(const sample_location *location, const char *path, uint64_t most,
                               uint64_t *bytes_out)
 {
@@ -50,7 +50,7 @@ static void bytes_that_are_not_cached_come_to_be(void)
     sample_location location = whole(path);
     uint64_t bytes = 0;
 
-    CACHE_NEEDS_DROP(path);
+    CACHE_NEEDS_ANSWER(path);
     T_EQ(fetch_cold(&location, path, UINT64_MAX, &bytes), PAGES_ASKED);
     T_EQ(bytes, PAGES * cache_page());
     await_cached(path, 0, PAGES);
@@ -65,7 +65,7 @@ static void only_the_bytes_of_a_sample_are_asked_for(void)
     uint64_t bytes = 0;
 
     T_TRUE(fd >= 0);
-    CACHE_NEEDS_DROP(path);
+    CACHE_NEEDS_ANSWER(path);
     T_EQ(fetch_cold(&location, path, 8 * cache_page(), &bytes), PAGES_ASKED);
     T_EQ(bytes, 8 * cache_page());
     await_cached(path, 16, 8);

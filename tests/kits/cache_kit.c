@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "testing.h"
@@ -74,6 +75,24 @@ bool take_out_of_cache(const char *path)
     T_EQ(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
     close(fd);
     return cached_pages(path, 0, 0) == 0;
+}
+
+bool kernel_says_what_is_cached(const char *path)
+{
+    enum { TRIES = 20 };
+    const int fd = open_file(path);
+    int told = 0;
+    char byte;
+
+    for (int i = 0; i < TRIES; i++) {
+        const struct iovec iov = {&byte, 1};
+
+        T_TRUE(take_out_of_cache(path));
+        told += preadv2(fd, &iov, 1, (off_t)(20 * cache_page()), RWF_NOWAIT) != 1;
+    }
+    close(fd);
+    T_TRUE(take_out_of_cache(path));
+    return told > TRIES / 2;
 }
 
 const char *cached_file(uint64_t pages)
