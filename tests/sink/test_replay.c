@@ -12,11 +12,12 @@
 
 enum { FIRST = 13 }; /* in the second or third pass */
 
-/* A sample takes 4 ms. */
+static useconds_t sample_us; /* how long a sample takes */
+
 static bool is_slow(uint64_t sample)
 {
     (void)sample;
-    (void)usleep(4000);
+    (void)usleep(sample_us);
     return false;
 }
 
@@ -43,6 +44,7 @@ static void a_run_does_not_count_a_replay_as_data_wait(void)
             sluice_dataset *dataset = collected_makers[m]("batch 3");
             kit k;
 
+            sample_us = 4000;
             collected_generator.is_bad = is_slow;
             kit_init(&k);
             k.dataset = dataset;
@@ -71,6 +73,7 @@ static void nor_does_a_channel(void)
         sluice_report *report;
         loop_kit loop;
 
+        sample_us = 4000;
         collected_generator.is_bad = is_slow;
         loop = loop_kit_open_dataset("host:0", dataset, &config);
         T_OK(sluice_channel_start(loop.channel));
@@ -94,8 +97,9 @@ static void a_channel_warns_of_no_stall_meanwhile(void)
     const sluice_batch *batch;
     loop_kit loop;
 
+    sample_us = 10000;
     collected_generator.is_bad = is_slow;
-    config.stall_warning_ms = 60;
+    config.stall_warning_ms = 200;
     loop = loop_kit_open_dataset("host:0", dataset, &config);
     kit_log_start(NULL, NULL);
     T_OK(sluice_channel_start(loop.channel));
