@@ -179,8 +179,6 @@ static void init_functions_clear_their_struct(void)
     X(decode_config, sluice_decode_config_init_size)                                               \
     X(letterbox_config, sluice_letterbox_config_init_size)                                         \
     X(mosaic_config, sluice_mosaic_config_init_size)                                               \
-    X(padding_config, sluice_padding_config_init_size)                                             \
-    X(random_iou_crop_config, sluice_random_iou_crop_config_init_size)                             \
     X(random_resized_crop_config, sluice_random_resized_crop_config_init_size)                     \
     X(warp_config, sluice_warp_config_init_size)
 

@@ -47,7 +47,6 @@ static sluice_dataset *build_by_calls(void)
 {
     const double mean[] = {0.5, 0.4, 0.3};
     const double std[] = {0.25, 0.2, 0.2};
-    const uint32_t padding[] = {1, 2, 3, 4};
     sluice_random_resized_crop_config crop;
     sluice_letterbox_config letterbox;
     sluice_dataset *dataset = NULL;
@@ -65,10 +64,10 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_random_crop(dataset, 36, 28, 2));
     T_OK(sluice_dataset_resize(dataset, 20, 0, NULL, true));
     T_OK(sluice_dataset_random_resized_crop(dataset, 16, 12, &crop));
-    T_OK(sluice_dataset_pad_image(dataset, padding, "symmetric", NULL));
+    T_OK(sluice_dataset_add(dataset, "pad_image 1,2,3,4 mode=symmetric"));
     T_OK(sluice_dataset_rotate_expand(dataset, 20, NULL));
     T_OK(sluice_dataset_random_rotation_expand(dataset, -5, 5, NULL));
-    T_OK(sluice_dataset_random_zoom_out(dataset, NULL, 0.5, NULL));
+    T_OK(sluice_dataset_add(dataset, "random_zoom_out"));
     T_OK(sluice_dataset_letterbox(dataset, 20, 24, &letterbox));
     T_OK(sluice_dataset_add(dataset, "geometry | drop geometry"));
     add_colors_and_warps(dataset);
@@ -110,9 +109,9 @@ static void views_are_a_dimension_of_the_batch(void)
         memset(&info, 0, sizeof(info));
         info.struct_size = sizeof(info);
         T_OK(sluice_dataset_parse("synthetic 100 12,8,3 7", &dataset));
-        T_OK(i == 0   ? sluice_dataset_views(dataset, 2)
-             : i == 1 ? sluice_dataset_five_crop(dataset, 6, 0)
-                      : sluice_dataset_ten_crop(dataset, 6, 0, true));
+        T_OK(sluice_dataset_add(dataset, i == 0   ? "views 2"
+                                         : i == 1 ? "five_crop 6"
+                                                  : "ten_crop 6 vertical_flip=true"));
         T_OK(sluice_dataset_add(dataset, "batch 4 drop_remainder=true"));
         T_OK(sluice_dataset_inspect(dataset, &info));
         T_EQ(info.columns[0].rank, 4);

@@ -260,40 +260,6 @@ static sluice_status add_letterbox(void *any)
     return st;
 }
 
-static void fill_padding(void *any, size_t size)
-{
-    begin_struct(any, size);
-}
-
-static sluice_status add_zoom(void *any)
-{
-    sluice_dataset *dataset = NULL;
-    sluice_status st = sluice_dataset_parse("synthetic 1 4,4,3 1", &dataset);
-
-    if (st == SLUICE_OK) {
-        st = sluice_dataset_random_zoom_out(dataset, NULL, 0.5, (const sluice_padding_config *)any);
-    }
-    sluice_dataset_destroy(dataset);
-    return st;
-}
-
-static void fill_iou_crop(void *any, size_t size)
-{
-    begin_struct(any, size);
-}
-
-static sluice_status add_iou_crop(void *any)
-{
-    sluice_dataset *dataset = NULL;
-    sluice_status st = sluice_dataset_parse("synthetic 1 4,4,3 1", &dataset);
-
-    if (st == SLUICE_OK) {
-        st = sluice_dataset_random_iou_crop(dataset, (const sluice_random_iou_crop_config *)any);
-    }
-    sluice_dataset_destroy(dataset);
-    return st;
-}
-
 static void fill_mosaic(void *any, size_t size)
 {
     begin_struct(any, size);
@@ -474,9 +440,6 @@ const sized_call calls[] = {
      add_crop, NULL},
     {"sluice_letterbox_config", sizeof(sluice_letterbox_config), fill_letterbox, add_letterbox,
      NULL},
-    {"sluice_padding_config", sizeof(sluice_padding_config), fill_padding, add_zoom, NULL},
-    {"sluice_random_iou_crop_config", sizeof(sluice_random_iou_crop_config), fill_iou_crop,
-     add_iou_crop, "there is no column of boxes"},
     {"sluice_mosaic_config", sizeof(sluice_mosaic_config), fill_mosaic, add_mosaic, NULL},
     {"sluice_warp_config", sizeof(sluice_warp_config), fill_warp, add_warp, NULL},
     {"sluice_source", sizeof(sluice_source), fill_source, make_source, "name is NULL"},

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stage_calls.h"
 
-#include <sluice/crops.h>
 #include <sluice/mosaic.h>
 #include <sluice/nested.h>
 #include <sluice/transforms.h>
@@ -95,88 +94,6 @@ static sluice_status call_mosaic(sluice_dataset *d)
 static sluice_status call_mosaic_defaults(sluice_dataset *d)
 {
     return sluice_dataset_mosaic(d, 9, 0, NULL);
-}
-
-/* Fills 1, 2 and 3 of the channels, and 9 of masks. */
-static sluice_padding_config filled_padding(void)
-{
-    static const uint8_t fill[] = {1, 2, 3};
-    sluice_padding_config config;
-
-    sluice_padding_config_init(&config);
-    config.fill = fill;
-    config.fill_count = 3;
-    config.mask_fill = 9;
-    return config;
-}
-
-static sluice_status call_pad_image(sluice_dataset *d)
-{
-    const uint32_t padding[] = {1, 2, 3, 4};
-    const sluice_padding_config config = filled_padding();
-
-    return sluice_dataset_pad_image(d, padding, "reflect", &config);
-}
-
-static sluice_status call_pad_image_defaults(sluice_dataset *d)
-{
-    const uint32_t padding[] = {2, 3, 2, 3};
-
-    return sluice_dataset_pad_image(d, padding, NULL, NULL);
-}
-
-static sluice_status call_random_zoom_out(sluice_dataset *d)
-{
-    const double side_range[] = {1.5, 2};
-    const sluice_padding_config config = filled_padding();
-
-    return sluice_dataset_random_zoom_out(d, side_range, 0.75, &config);
-}
-
-static sluice_status call_views(sluice_dataset *d)
-{
-    return sluice_dataset_views(d, 3);
-}
-
-static sluice_status call_five_crop(sluice_dataset *d)
-{
-    return sluice_dataset_five_crop(d, 9, 7);
-}
-
-static sluice_status call_ten_crop(sluice_dataset *d)
-{
-    return sluice_dataset_ten_crop(d, 9, 7, true);
-}
-
-static sluice_status call_ten_crop_defaults(sluice_dataset *d)
-{
-    return sluice_dataset_ten_crop(d, 9, 0, false);
-}
-
-static sluice_status call_random_iou_crop(sluice_dataset *d)
-{
-    static const double options[] = {0.25, 0.75};
-    sluice_random_iou_crop_config config;
-
-    sluice_random_iou_crop_config_init(&config);
-    config.min_scale = 0.5;
-    config.max_scale = 0.75;
-    config.min_aspect_ratio = 0.25;
-    config.max_aspect_ratio = 4;
-    config.sampler_options = options;
-    config.option_count = 2;
-    config.trials = 3;
-    return sluice_dataset_random_iou_crop(d, &config);
-}
-
-static sluice_status call_random_iou_crop_defaults(sluice_dataset *d)
-{
-    return sluice_dataset_random_iou_crop(d, NULL);
-}
-
-static sluice_status call_random_zoom_out_defaults(sluice_dataset *d)
-{
-    return sluice_dataset_random_zoom_out(d, NULL, 0.5, NULL);
 }
 
 static sluice_status call_random_erasing(sluice_dataset *d)
@@ -408,7 +325,6 @@ static sluice_status call_random_order_columns(sluice_dataset *d)
 #define SOURCE "synthetic 100 24,20,3 7"
 #define POINTS "image_list ${FOLDER}/points.tsv | decode"
 #define JPEGS  "image_folder ${FOLDER} extensions=jpg"
-#define BOXES  "image_list ${FOLDER}/boxes.tsv | decode"
 
 const stage_call image_calls[] = {
     {JPEGS, "decode gray max_pixels=1000000 fast_scale=true depth=8", call_decode, NULL,
@@ -427,18 +343,6 @@ const stage_call image_calls[] = {
     {SOURCE, "letterbox 9,7 fill=0 mask_fill=255 filter=nearest antialias=false", call_letterbox,
      NULL, "batch 4"},
     {SOURCE, "letterbox 9", call_letterbox_defaults, NULL, "batch 4"},
-    {SOURCE, "pad_image 1,2,3,4 1,2,3 reflect 9", call_pad_image, NULL, "batch 4"},
-    {SOURCE, "pad_image 2,3", call_pad_image_defaults, NULL, "batch 4"},
-    {SOURCE, "random_zoom_out 1,2,3 1.5,2 0.75 9", call_random_zoom_out, NULL,
-     "resize 8,8 | batch 4"},
-    {SOURCE, "views 3", call_views, NULL, "random_crop 8 | batch 4"},
-    {SOURCE, "five_crop 9,7", call_five_crop, NULL, "batch 4"},
-    {SOURCE, "ten_crop 9,7 vertical_flip=true", call_ten_crop, NULL, "batch 4"},
-    {SOURCE, "ten_crop 9", call_ten_crop_defaults, NULL, "batch 4"},
-    {BOXES, "random_iou_crop 0.5 0.75 0.25 4 0.25,0.75 3", call_random_iou_crop, NULL,
-     "resize 8,8 | batch 4"},
-    {BOXES, "random_iou_crop", call_random_iou_crop_defaults, NULL, "resize 8,8 | batch 4"},
-    {SOURCE, "random_zoom_out", call_random_zoom_out_defaults, NULL, "resize 8,8 | batch 4"},
     {SOURCE,
      "mosaic 9,7 center=0.25,1 scale=0.5,2 translate=0.25 p=0.25 fill=0 mask_fill=255 "
      "filter=nearest antialias=false",

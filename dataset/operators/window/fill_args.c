@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "status_int.h"
-#include "struct_size_int.h"
 
 sluice_status fill_check(const char *stage, const fill_args *args)
 {
@@ -60,21 +59,4 @@ sluice_status fill_read(const char *function, const uint8_t *fill, uint32_t coun
         args_out->fill.values[i] = fill[i];
     }
     return SLUICE_OK;
-}
-
-static const sli_struct config_struct = SLI_STRUCT(sluice_padding_config, mask_fill);
-
-void sluice_padding_config_init_size(sluice_padding_config *config, size_t size)
-{
-    sli_struct_init(config, size);
-}
-
-sluice_status fill_read_config(const char *function, const sluice_padding_config *config,
-                               fill_args *args_out)
-{
-    sluice_padding_config own;
-    const sluice_status st = sli_struct_read_optional(&config_struct, function, config, &own);
-
-    return st == SLUICE_OK ? fill_read(function, own.fill, own.fill_count, own.mask_fill, args_out)
-                           : st;
 }

@@ -3,8 +3,6 @@
 #ifndef SLUICE_FILL_ARGS_H
 #define SLUICE_FILL_ARGS_H
 
-#include <sluice/crops.h>
-
 #include "stage.h"
 
 typedef struct fill_args {
@@ -38,9 +36,5 @@ void fill_set(const fill_args *args, stage_padding *padding_out);
  * 4. */
 sluice_status fill_read(const char *function, const uint8_t *fill, uint32_t count,
                         uint32_t mask_fill, fill_args *args_out);
-
-/* Reads the values of a call that has a config, which may be NULL. */
-sluice_status fill_read_config(const char *function, const sluice_padding_config *config,
-                               fill_args *args_out);
 
 #endif

@@ -2,11 +2,8 @@
 /* The pad_image stage: torchvision's Pad. (The stage pad is for plain arrays.) */
 #include <math.h>
 
-#include <sluice/crops.h>
-
 #include "fill_args.h"
 #include "status_int.h"
-#include "struct_size_int.h"
 
 enum { MOST_PADDING = 65535 };
 
@@ -169,22 +166,3 @@ const stage_def stage_pad_image = {
     .geometry = pad_geometry,
     .padding = pad_padding,
 };
-
-sluice_status sluice_dataset_pad_image(sluice_dataset *dataset, const uint32_t padding[4],
-                                       const char *mode, const sluice_padding_config *config)
-{
-    const stage_def *def = &stage_pad_image;
-    pad_args args = {.padding = {.count = 4}};
-    sluice_status st = fill_read_config("sluice_dataset_pad_image", config, &args.outside);
-
-    if (st == SLUICE_OK && padding == NULL) {
-        st = sli_fail(SLUICE_E_INVALID, "sluice_dataset_pad_image: padding is NULL");
-    }
-    for (uint32_t i = 0; st == SLUICE_OK && i < 4; i++) {
-        args.padding.values[i] = padding[i];
-    }
-    if (st == SLUICE_OK) {
-        st = stage_arg_choose_or_default(def, "mode", mode, &args.mode);
-    }
-    return st == SLUICE_OK ? dataset_append(dataset, def, &args) : dataset_keep(dataset, def, st);
-}

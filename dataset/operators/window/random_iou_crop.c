@@ -5,11 +5,8 @@
  */
 #include <math.h>
 
-#include <sluice/crops.h>
-
 #include "stage.h"
 #include "status_int.h"
-#include "struct_size_int.h"
 
 #define LEAST_SCALE 0.001
 #define LEAST_RATIO 0.001
@@ -245,40 +242,3 @@ const stage_def stage_random_iou_crop = {
     .infer = iou_infer,
     .geometry_of_boxes = iou_geometry,
 };
-
-static const sli_struct config_struct = SLI_STRUCT(sluice_random_iou_crop_config, trials);
-
-void sluice_random_iou_crop_config_init_size(sluice_random_iou_crop_config *config, size_t size)
-{
-    sli_struct_init(config, size);
-}
-
-sluice_status sluice_dataset_random_iou_crop(sluice_dataset *dataset,
-                                             const sluice_random_iou_crop_config *config)
-{
-    const stage_def *def = &stage_random_iou_crop;
-    sluice_random_iou_crop_config own;
-    iou_args args = {.sampler_options = {7, {0, 0.1, 0.3, 0.5, 0.7, 0.9, 1}, ""}};
-    sluice_status st =
-        sli_struct_read_optional(&config_struct, "sluice_dataset_random_iou_crop", config, &own);
-
-    if (st == SLUICE_OK && own.sampler_options != NULL &&
-        (own.option_count == 0 || own.option_count > PARAM_MAX_REALS)) {
-        st = sli_fail(SLUICE_E_INVALID,
-                      "sluice_dataset_random_iou_crop: option_count is %u; want 1 to %d",
-                      own.option_count, PARAM_MAX_REALS);
-    }
-    if (st != SLUICE_OK) {
-        return dataset_keep(dataset, def, st);
-    }
-    args.min_scale = own.min_scale != 0 ? own.min_scale : 0.3;
-    args.max_scale = own.max_scale != 0 ? own.max_scale : 1;
-    args.min_aspect_ratio = own.min_aspect_ratio != 0 ? own.min_aspect_ratio : 0.5;
-    args.max_aspect_ratio = own.max_aspect_ratio != 0 ? own.max_aspect_ratio : 2;
-    args.trials = own.trials != 0 ? own.trials : 40;
-    for (uint32_t i = 0; own.sampler_options != NULL && i < own.option_count; i++) {
-        args.sampler_options.count = own.option_count;
-        args.sampler_options.values[i] = own.sampler_options[i];
-    }
-    return dataset_append(dataset, def, &args);
-}

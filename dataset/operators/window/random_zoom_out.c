@@ -5,8 +5,6 @@
  */
 #include <math.h>
 
-#include <sluice/crops.h>
-
 #include "fill_args.h"
 #include "status_int.h"
 
@@ -106,18 +104,3 @@ const stage_def stage_random_zoom_out = {
     .geometry = zoom_geometry,
     .padding = zoom_padding,
 };
-
-sluice_status sluice_dataset_random_zoom_out(sluice_dataset *dataset, const double *side_range,
-                                             double p, const sluice_padding_config *config)
-{
-    const stage_def *def = &stage_random_zoom_out;
-    zoom_args args = {.p = p, .side_range = {2, {1, 4}, ""}};
-    const sluice_status st =
-        fill_read_config("sluice_dataset_random_zoom_out", config, &args.outside);
-
-    if (side_range != NULL) {
-        args.side_range.values[0] = side_range[0];
-        args.side_range.values[1] = side_range[1];
-    }
-    return st == SLUICE_OK ? dataset_append(dataset, def, &args) : dataset_keep(dataset, def, st);
-}

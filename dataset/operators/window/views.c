@@ -3,8 +3,6 @@
  * The stages views, five_crop and ten_crop: several views of an image, which later stages process
  * one by one.
  */
-#include <sluice/crops.h>
-
 #include "crop.h"
 #include "layout_int.h"
 #include "status_int.h"
@@ -102,13 +100,6 @@ const stage_def stage_views = {
     .views = views_count,
     .geometry_of_view = views_geometry,
 };
-
-sluice_status sluice_dataset_views(sluice_dataset *dataset, uint32_t n)
-{
-    const views_args args = {n};
-
-    return dataset_append(dataset, &stage_views, &args);
-}
 
 /* ---- five_crop and ten_crop ------------------------------------------------------------------ */
 
@@ -252,18 +243,3 @@ const stage_def stage_ten_crop = {
     .view_flips = ten_flips,
     .squares = true,
 };
-
-sluice_status sluice_dataset_five_crop(sluice_dataset *dataset, uint32_t height, uint32_t width)
-{
-    const five_args args = {{height, width}};
-
-    return dataset_append(dataset, &stage_five_crop, &args);
-}
-
-sluice_status sluice_dataset_ten_crop(sluice_dataset *dataset, uint32_t height, uint32_t width,
-                                      bool vertical_flip)
-{
-    const ten_args args = {{height, width}, vertical_flip};
-
-    return dataset_append(dataset, &stage_ten_crop, &args);
-}

@@ -13,7 +13,6 @@
 #include <sluice/arrays.h>
 #include <sluice/channel.h>
 #include <sluice/column_spec.h>
-#include <sluice/crops.h>
 #include <sluice/custom.h>
 #include <sluice/dataset.h>
 #include <sluice/device.h>
