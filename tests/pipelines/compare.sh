@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Compares this Sluice with an older one: random pipelines must give the same digests, or the same status. The older
+# one is built from git into build/baseline-COMMIT, once, and makes the data, so that what it wrote is read, too.
+#
+#     compare.sh BUILD_DIR COMMIT [COUNT]        COUNT pipelines (2500), and a third as many of JPEG files
+#
+# Prints which differ, and the counts. Exit 1: some differ, or are refused that ran. BUILD_DIR is a build of this tree.
+set -eu
+usage="usage: compare.sh BUILD_DIR COMMIT [COUNT]"
+build=$(cd "${1:?$usage}" && pwd)
+commit=${2:?$usage}
+count=${3:-2500}
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+old=$root/build/baseline-$commit
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+if [ ! -x "$old/build/bin/sluice" ]; then
+    mkdir -p "$old/source"
+    git -C "$root" archive "$commit" | tar -x -C "$old/source"
+    cmake -S "$old/source" -B "$old/build" -DCMAKE_BUILD_TYPE=Release -DSLUICE_CUDA=OFF -DBUILD_SHARED_LIBS=ON >&2
+    cmake --build "$old/build" -j "$(nproc)" --target sluice sluice_tool >&2
+fi
+includes=""
+for module in runtime numa queue dataset sink; do
+    includes="$includes -I$old/source/$module/include"
+done
+# shellcheck disable=SC2086
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -O1 $includes -I"$old/build/include" -I"$root/tests/kits" "$here"/*.c \
+    -L"$old/build/lib" -lsluice -Wl,-rpath,"$old/build/lib" -o "$tmp/old"
+
+data=$tmp/data
+mkdir "$data"
+"$tmp/old" data "$data"
+mkdir "$data/index"
+"$old/build/bin/sluice" synth "$data/made" --classes 3 --per-class 5 --size 40 >"$tmp/log" 2>&1
+mv "$data/made/train" "$data/jpeg"
+"$old/build/bin/sluice" pack "$data/jpeg" "$data/pack" >"$tmp/log" 2>&1
+"$old/build/bin/sluice" pack "$data/jpeg" "$data/rawpack" --raw >"$tmp/log" 2>&1
+for program in "$tmp/old" "$build/bin/pipeline_digests"; do
+    "$program" run "$data" pipeline 0 "$count"
+    "$program" run "$data" jpeg 0 $((count / 3))
+done >"$tmp/lines"
+
+lines=$((count + count / 3))
+head -n $lines "$tmp/lines" >"$tmp/before"
+tail -n $lines "$tmp/lines" >"$tmp/now"
+paste "$tmp/before" "$tmp/now" | awk -F '\t' '
+    function runs(result) {return length(result) == 16 && result ~ /^[0-9a-f]*$/}
+    {
+        split($1, before, " ")
+        split($2, now, " ")
+    }
+    before[2] == now[2] && runs(now[2]) {equal++; next}
+    before[2] == now[2] {refused++; next}
+    runs(before[2]) && runs(now[2]) {differ++; print "DIFFERS (" now[2] " now): " $1; next}
+    runs(before[2]) {lost++; print "REFUSED (" now[2] " now): " $1; next}
+    runs(now[2]) {gained++; next}
+    {other++; print "ANOTHER STATUS (" now[2] " now): " $1}
+    END {
+        printf "%d equal, %d differ, %d refused now, ", equal, differ, lost
+        printf "%d run now that were refused, %d refused by both, %d with another status\n", gained, refused, other
+        exit differ + lost > 0
+    }'
