@@ -3,7 +3,8 @@
 # Compares this Sluice with an older one: random pipelines must give the same digests, or the same status. The older
 # one is built from git into build/baseline-COMMIT, once, and makes the data, so that what it wrote is read, too.
 #
-#     compare.sh BUILD_DIR COMMIT [COUNT]        COUNT pipelines (2500), and a third as many of JPEG files
+#     compare.sh BUILD_DIR COMMIT [COUNT]        COUNT pipelines (2500), a third as many of JPEG files, and a third
+#                                                that resume from checkpoints of the older one
 #
 # Prints which differ, and the counts. Exit 1: some differ, or are refused that ran. BUILD_DIR is a build of this tree.
 set -eu
@@ -39,14 +40,18 @@ mkdir "$data/index"
 mv "$data/made/train" "$data/jpeg"
 "$old/build/bin/sluice" pack "$data/jpeg" "$data/pack" >"$tmp/log" 2>&1
 "$old/build/bin/sluice" pack "$data/jpeg" "$data/rawpack" --raw >"$tmp/log" 2>&1
-for program in "$tmp/old" "$build/bin/pipeline_digests"; do
-    "$program" run "$data" pipeline 0 "$count"
-    "$program" run "$data" jpeg 0 $((count / 3))
-done >"$tmp/lines"
-
-lines=$((count + count / 3))
-head -n $lines "$tmp/lines" >"$tmp/before"
-tail -n $lines "$tmp/lines" >"$tmp/now"
+third=$((count / 3))
+mkdir "$tmp/states"
+"$tmp/old" run "$data" pipeline "$count" $third "$tmp/states" >"$tmp/log"
+cp -r "$tmp/states" "$tmp/states-now"
+# all PROGRAM STATES
+all() {
+    "$1" run "$data" pipeline 0 "$count"
+    "$1" run "$data" jpeg 0 $third
+    "$1" run "$data" pipeline "$count" $third "$2" # resumes
+}
+all "$tmp/old" "$tmp/states" >"$tmp/before"
+all "$build/bin/pipeline_digests" "$tmp/states-now" >"$tmp/now"
 paste "$tmp/before" "$tmp/now" | awk -F '\t' '
     function runs(result) {return length(result) == 16 && result ~ /^[0-9a-f]*$/}
     {
