@@ -133,7 +133,7 @@ void stages_are_added_by_their_functions()
     CHECK_OK(by_calls.stage(sluice_dataset_center_crop, 8, 6));
     CHECK_OK(by_calls.stage(sluice_dataset_device));
     CHECK_OK(by_calls.stage(sluice_dataset_random_invert, 1));
-    CHECK_OK(by_calls.stage(sluice_dataset_random_rotation, -10, 10, nullptr));
+    CHECK_OK(by_calls.add("random_rotation {}", 10));
     CHECK_OK(by_calls.stage(sluice_dataset_random_vertical_flip, 0.5));
     CHECK_OK(by_calls.stage(sluice_dataset_normalize, mean, mean, 1, 1.0, SLUICE_F32));
     CHECK_OK(by_calls.add("batch {}", 4));

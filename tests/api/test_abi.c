@@ -178,9 +178,7 @@ static void init_functions_clear_their_struct(void)
 #define SIZED_BY_ARGUMENT(X)                                                                       \
     X(decode_config, sluice_decode_config_init_size)                                               \
     X(letterbox_config, sluice_letterbox_config_init_size)                                         \
-    X(mosaic_config, sluice_mosaic_config_init_size)                                               \
-    X(random_resized_crop_config, sluice_random_resized_crop_config_init_size)                     \
-    X(warp_config, sluice_warp_config_init_size)
+    X(random_resized_crop_config, sluice_random_resized_crop_config_init_size)
 
 #define CHECK_SIZE(name, init_size)                                                                \
     memset(block, FILLER, sizeof(block));                                                          \

@@ -8,11 +8,7 @@
 
 static void add_colors_and_warps(sluice_dataset *dataset)
 {
-    sluice_warp_config warp;
-    const double degrees[] = {-10, 10};
     const char *const nested[] = {"rotate 3", "random_solarize 200 | gaussian_blur 3"};
-    const double corners[] = {1, 1, 22, 0, 23, 19, 0, 18};
-    const double matrix[] = {1, 0, 3, 0, 1, -2};
 
     T_OK(sluice_dataset_color_jitter(dataset, 0.4, 0.3, 0.2, 0.1));
     T_OK(sluice_dataset_random_grayscale(dataset, 0.2));
@@ -21,25 +17,24 @@ static void add_colors_and_warps(sluice_dataset *dataset)
     T_OK(sluice_dataset_random_solarize(dataset, 128, 0.5));
     T_OK(sluice_dataset_random_autocontrast(dataset, 0.6));
     T_OK(sluice_dataset_random_equalize(dataset, 0.7));
-    sluice_warp_config_init(&warp);
-    T_OK(sluice_dataset_rotate(dataset, 10, &warp));
+    T_OK(sluice_dataset_add(dataset, "rotate 10"));
     T_OK(sluice_dataset_random_adjust_sharpness(dataset, 2, 0.5));
     T_OK(sluice_dataset_gaussian_blur(dataset, 5, 0.1, 2));
     T_OK(sluice_dataset_random_erasing(dataset, 0.5, NULL, NULL, NULL, 0));
-    T_OK(sluice_dataset_trivial_augment(dataset, 31, &warp));
-    T_OK(sluice_dataset_rand_augment(dataset, 2, 9, 31, NULL));
+    T_OK(sluice_dataset_add(dataset, "trivial_augment"));
+    T_OK(sluice_dataset_add(dataset, "rand_augment"));
     T_OK(sluice_dataset_color_twist(dataset, NULL, NULL, NULL, NULL));
-    T_OK(sluice_dataset_warp_affine(dataset, matrix, true, NULL));
-    T_OK(sluice_dataset_elastic(dataset, NULL, NULL, &warp));
-    T_OK(sluice_dataset_aug_mix(dataset, 3, 3, -1, 1, true, &warp));
+    T_OK(sluice_dataset_add(dataset, "warp_affine 1,0,3,0,1,-2"));
+    T_OK(sluice_dataset_add(dataset, "elastic"));
+    T_OK(sluice_dataset_add(dataset, "aug_mix"));
     T_OK(sluice_dataset_random_apply(dataset, 0.5, "random_invert"));
     T_OK(sluice_dataset_random_choice(dataset, nested, NULL, 2));
     T_OK(sluice_dataset_random_order(dataset, nested, 2));
-    T_OK(sluice_dataset_random_rotation(dataset, -10, 10, NULL));
-    T_OK(sluice_dataset_affine(dataset, 5, NULL, 0.9, NULL, NULL));
-    T_OK(sluice_dataset_random_affine(dataset, degrees, NULL, NULL, NULL, NULL));
-    T_OK(sluice_dataset_perspective(dataset, corners, NULL));
-    T_OK(sluice_dataset_random_perspective(dataset, 0.5, 0.5, &warp));
+    T_OK(sluice_dataset_add(dataset, "random_rotation 10"));
+    T_OK(sluice_dataset_add(dataset, "affine 5 scale=0.9"));
+    T_OK(sluice_dataset_add(dataset, "random_affine 10"));
+    T_OK(sluice_dataset_add(dataset, "perspective 1,1 22,0 23,19 0,18"));
+    T_OK(sluice_dataset_add(dataset, "random_perspective"));
 }
 
 /* Every call that adds a stage, in an order in which they can stand. */
@@ -64,10 +59,8 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_random_crop(dataset, 36, 28, 2));
     T_OK(sluice_dataset_resize(dataset, 20, 0, NULL, true));
     T_OK(sluice_dataset_random_resized_crop(dataset, 16, 12, &crop));
-    T_OK(sluice_dataset_add(dataset, "pad_image 1,2,3,4 mode=symmetric"));
-    T_OK(sluice_dataset_rotate_expand(dataset, 20, NULL));
-    T_OK(sluice_dataset_random_rotation_expand(dataset, -5, 5, NULL));
-    T_OK(sluice_dataset_add(dataset, "random_zoom_out"));
+    T_OK(sluice_dataset_add(dataset, "pad_image 1,2,3,4 mode=symmetric | rotate 20 expand=true"));
+    T_OK(sluice_dataset_add(dataset, "random_rotation 5 expand=true | random_zoom_out"));
     T_OK(sluice_dataset_letterbox(dataset, 20, 24, &letterbox));
     T_OK(sluice_dataset_add(dataset, "geometry | drop geometry"));
     add_colors_and_warps(dataset);
@@ -78,8 +71,8 @@ static sluice_dataset *build_by_calls(void)
     T_OK(sluice_dataset_to_chw(dataset));
     T_OK(sluice_dataset_offload(dataset, "host"));
     T_OK(sluice_dataset_add(dataset, "batch 8 drop_remainder=true"));
-    T_OK(sluice_dataset_mixup(dataset, 10, 0.2, NULL));
-    T_OK(sluice_dataset_cutmix(dataset, 10, 1, "label"));
+    T_OK(sluice_dataset_add(dataset, "mixup 10 0.2"));
+    T_OK(sluice_dataset_add(dataset, "cutmix 10 1 label"));
     return dataset;
 }
 

@@ -260,40 +260,6 @@ static sluice_status add_letterbox(void *any)
     return st;
 }
 
-static void fill_mosaic(void *any, size_t size)
-{
-    begin_struct(any, size);
-}
-
-static sluice_status add_mosaic(void *any)
-{
-    sluice_dataset *dataset = NULL;
-    sluice_status st = sluice_dataset_parse("synthetic 1 4,4,3 1", &dataset);
-
-    if (st == SLUICE_OK) {
-        st = sluice_dataset_mosaic(dataset, 2, 2, (const sluice_mosaic_config *)any);
-    }
-    sluice_dataset_destroy(dataset);
-    return st;
-}
-
-static void fill_warp(void *any, size_t size)
-{
-    begin_struct(any, size);
-}
-
-static sluice_status add_warp(void *any)
-{
-    sluice_dataset *dataset = NULL;
-    sluice_status st = sluice_dataset_parse("synthetic 1 4,4,3 1", &dataset);
-
-    if (st == SLUICE_OK) {
-        st = sluice_dataset_rotate(dataset, 2, (const sluice_warp_config *)any);
-    }
-    sluice_dataset_destroy(dataset);
-    return st;
-}
-
 static void fill_source(void *any, size_t size)
 {
     begin_struct(any, size);
@@ -440,8 +406,6 @@ const sized_call calls[] = {
      add_crop, NULL},
     {"sluice_letterbox_config", sizeof(sluice_letterbox_config), fill_letterbox, add_letterbox,
      NULL},
-    {"sluice_mosaic_config", sizeof(sluice_mosaic_config), fill_mosaic, add_mosaic, NULL},
-    {"sluice_warp_config", sizeof(sluice_warp_config), fill_warp, add_warp, NULL},
     {"sluice_source", sizeof(sluice_source), fill_source, make_source, "name is NULL"},
     {"sluice_filter", sizeof(sluice_filter), fill_filter, add_filter, "name is NULL"},
     {"sluice_map", sizeof(sluice_map), fill_map, add_map, "name is NULL"},

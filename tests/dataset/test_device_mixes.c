@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include <sluice/custom.h>
-#include <sluice/mixes.h>
 
 #include "dataset_kit.h"
 #include "engine_kit.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include <sluice/log.h>
-#include <sluice/mosaic.h>
 
 #include "alloc_int.h"
 #include "cache_kit.h"
@@ -104,8 +103,7 @@ static void the_partners_of_a_mosaic_are_read_ahead(void)
 
     script_reset(SAMPLES, BLOCKS);
     T_OK(dataset_begin(&stage_script, "", &dataset));
-    T_OK(sluice_dataset_add(dataset, "shuffle"));
-    T_OK(sluice_dataset_mosaic(dataset, 6, 6, NULL));
+    T_OK(sluice_dataset_add(dataset, "shuffle | mosaic 6"));
     T_OK(sluice_dataset_addf(dataset, "batch %u", BATCH));
     open_run(&run, dataset, &options);
     for (uint64_t row = 0; row < SAMPLES; row++) {

@@ -2,8 +2,6 @@
 /* mixup and cutmix: formulas, partners, labels, draws, and what they refuse. */
 #include <stdlib.h>
 
-#include <sluice/mixes.h>
-
 #include "dataset_kit.h"
 #include "engine_kit.h"
 #include "float16_int.h"
@@ -423,7 +421,7 @@ static void bad_samples_are_no_partners(void)
     script_reset(8, GOOD);
     script.behaviours[2] = BAD;
     dataset = script_dataset(4, false);
-    T_OK(sluice_dataset_mixup(dataset, 8, 1, NULL));
+    T_OK(sluice_dataset_add(dataset, "mixup 8"));
     open_run(&run, dataset,
              &(run_options){.settings = {.on_error = SLI_ON_ERROR_ZERO, .world = 1}});
     T_OK(next_batch(&run));
@@ -524,7 +522,7 @@ static void cutmix_wants_images_of_one_size(void)
     map.map = give_nothing;
     T_OK(sluice_dataset_map(dataset, &map));
     T_OK(sluice_dataset_add(dataset, "batch 4"));
-    T_STATUS(sluice_dataset_cutmix(dataset, 10, 1, NULL), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_add(dataset, "cutmix 10"), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(),
                "cutmix: image small has 2x4 pixels, and an earlier one 4x4; want one size");
     sluice_dataset_destroy(dataset);

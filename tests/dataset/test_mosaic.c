@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sluice/mosaic.h>
-
 #include "custom_kit.h"
 #include "dataset_kit.h"
 #include "list_kit.h"

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sluice/mosaic.h>
-
 #include "dataset_kit.h"
 #include "filter_kit.h"
 #include "list_kit.h"
@@ -23,17 +21,10 @@ enum { SAMPLES = 30 };
 static sluice_dataset *script_mosaics(uint32_t take)
 {
     sluice_dataset *dataset = NULL;
-    sluice_mosaic_config config;
-    const double translate = 0;
 
-    sluice_mosaic_config_init(&config);
-    config.scale[0] = config.scale[1] = 1;
-    config.translate = &translate;
-    config.filter = "nearest";
     T_OK(dataset_begin(&stage_script, "", &dataset));
     T_OK(sluice_dataset_addf(dataset, "take %llu", (unsigned long long)take));
-    T_OK(sluice_dataset_mosaic(dataset, 6, 6, &config));
-    T_OK(sluice_dataset_add(dataset, "batch 5"));
+    T_OK(sluice_dataset_add(dataset, "mosaic 6 scale=1,1 translate=0 filter=nearest | batch 5"));
     return dataset;
 }
 
@@ -333,8 +324,7 @@ static void streams_and_collected_batches_are_refused(void)
     script_reset(SAMPLES, GOOD);
     T_OK(dataset_begin(&stage_script, "", &dataset));
     add_filter(dataset, "third", keep_by_label, "label", NULL);
-    T_OK(sluice_dataset_mosaic(dataset, 6, 6, NULL));
-    T_OK(sluice_dataset_add(dataset, "batch 5"));
+    T_OK(sluice_dataset_add(dataset, "mosaic 6 | batch 5"));
     check_plan_refused(dataset,
                        "mosaic draws partners from the samples of a pass, and with a filter");
     check_plan_refused(

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stage_calls.h"
 
-#include <sluice/mosaic.h>
 #include <sluice/nested.h>
 #include <sluice/transforms.h>
 
@@ -69,31 +68,6 @@ static sluice_status call_letterbox(sluice_dataset *d)
 static sluice_status call_letterbox_defaults(sluice_dataset *d)
 {
     return sluice_dataset_letterbox(d, 9, 0, NULL);
-}
-
-static sluice_status call_mosaic(sluice_dataset *d)
-{
-    static const uint8_t black = 0;
-    static const double part = 0.25;
-    sluice_mosaic_config config;
-
-    sluice_mosaic_config_init(&config);
-    config.center[0] = 0.25;
-    config.center[1] = 1;
-    config.scale[0] = 0.5;
-    config.scale[1] = 2;
-    config.translate = &part;
-    config.p = &part;
-    config.fill = &black;
-    config.mask_fill = 255;
-    config.filter = "nearest";
-    config.no_antialias = true;
-    return sluice_dataset_mosaic(d, 9, 7, &config);
-}
-
-static sluice_status call_mosaic_defaults(sluice_dataset *d)
-{
-    return sluice_dataset_mosaic(d, 9, 0, NULL);
 }
 
 static sluice_status call_random_erasing(sluice_dataset *d)
@@ -343,11 +317,6 @@ const stage_call image_calls[] = {
     {SOURCE, "letterbox 9,7 fill=0 mask_fill=255 filter=nearest antialias=false", call_letterbox,
      NULL, "batch 4"},
     {SOURCE, "letterbox 9", call_letterbox_defaults, NULL, "batch 4"},
-    {SOURCE,
-     "mosaic 9,7 center=0.25,1 scale=0.5,2 translate=0.25 p=0.25 fill=0 mask_fill=255 "
-     "filter=nearest antialias=false",
-     call_mosaic, NULL, "batch 4"},
-    {SOURCE, "mosaic 9", call_mosaic_defaults, NULL, "batch 4"},
     {SOURCE, "random_adjust_sharpness 2 0.25 columns=image", call_random_adjust_sharpness, NULL,
      "batch 4"},
     {SOURCE, "gaussian_blur 5 0.5,1 columns=image", call_gaussian_blur, NULL, "batch 4"},

@@ -19,7 +19,6 @@ typedef struct stage_call {
 /* Tables of sources and of stages that work on images; each ends with an entry without a text. */
 extern const stage_call source_calls[];
 extern const stage_call image_calls[];
-extern const stage_call warp_calls[];
 
 /* Case `index` of all tables; NULL after the last one. */
 const stage_call *stage_call_at(size_t index);

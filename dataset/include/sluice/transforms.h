@@ -450,7 +450,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_offload(sluice_dataset *dataset,
 /**
  * Moves all later stages of the image from the workers to GetNext, which runs them on the device in
  * one pass over the image: warps, colours, erasing, flips, normalisation, type and layout, and
- * mixup and cutmix (mixes.h). Workers draw the random numbers, and send the parameters of up to 8
+ * mixup and cutmix. Workers draw the random numbers, and send the parameters of up to 8
  * operations with each row. The results are bit-identical to those of the workers.
  *
  * Crops, resizes, contrast, autocontrast, equalize, blurring and sharpening run on the workers, and

@@ -97,9 +97,3 @@ const stage_def stage_cutmix = {
     .batch = cutmix_batch,
     .draws = true,
 };
-
-sluice_status sluice_dataset_cutmix(sluice_dataset *dataset, uint64_t classes, double alpha,
-                                    const char *label)
-{
-    return mix_append(dataset, &stage_cutmix, classes, alpha, label);
-}

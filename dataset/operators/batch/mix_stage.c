@@ -186,11 +186,3 @@ void mix_labels(const mix_args *args, const batch_view *batch, double lambda)
 
     mix_blend(&rows, lambda);
 }
-
-sluice_status mix_append(sluice_dataset *dataset, const stage_def *def, uint64_t classes,
-                         double alpha, const char *label)
-{
-    const mix_args args = {classes, alpha, label != NULL ? label : "label"};
-
-    return dataset_append(dataset, def, &args);
-}

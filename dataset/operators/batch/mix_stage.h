@@ -3,8 +3,6 @@
 #ifndef SLUICE_MIX_STAGE_H
 #define SLUICE_MIX_STAGE_H
 
-#include <sluice/mixes.h>
-
 #include "row_mix.h"
 #include "stage.h"
 
@@ -46,9 +44,5 @@ void mix_labels(const mix_args *args, const batch_view *batch, double lambda);
 /* Blend an image with those of the partners, or paste a box of theirs; or make GetNext do it. */
 void mix_blend_image(const batch_view *batch, uint32_t column, double lambda);
 void mix_paste_image(const batch_view *batch, uint32_t column, const mix_box *box);
-
-/* Appends the stage for the public functions. */
-sluice_status mix_append(sluice_dataset *dataset, const stage_def *def, uint64_t classes,
-                         double alpha, const char *label);
 
 #endif

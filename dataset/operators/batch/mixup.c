@@ -61,9 +61,3 @@ const stage_def stage_mixup = {
     .batch = mixup_batch,
     .draws = true,
 };
-
-sluice_status sluice_dataset_mixup(sluice_dataset *dataset, uint64_t classes, double alpha,
-                                   const char *label)
-{
-    return mix_append(dataset, &stage_mixup, classes, alpha, label);
-}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The affine and random_affine stages: torchvision's affine and RandomAffine. */
 #include <math.h>
-#include <string.h>
 
 #include "status_int.h"
 #include "warp_stage.h"
@@ -115,30 +114,6 @@ const stage_def stage_affine = {
     .places = true,
 };
 
-/* Copies the numbers of a call; NULL: the default is kept. */
-static void copy_numbers(const double *numbers, uint32_t count, param_reals *to)
-{
-    if (numbers != NULL) {
-        *to = (param_reals){.count = count};
-        memcpy(to->values, numbers, count * sizeof(*numbers));
-    }
-}
-
-sluice_status sluice_dataset_affine(sluice_dataset *dataset, double degrees,
-                                    const double *translate, double scale, const double *shear,
-                                    const sluice_warp_config *config)
-{
-    affine_args args = {
-        .degrees = degrees, .scale = scale, .translate = {2, {0, 0}, ""}, .shear = {2, {0, 0}, ""}};
-    const sluice_status st = warp_read_center(&stage_affine, "sluice_dataset_affine", config,
-                                              &args.options, &args.center);
-
-    copy_numbers(translate, 2, &args.translate);
-    copy_numbers(shear, 2, &args.shear);
-    return st == SLUICE_OK ? dataset_append(dataset, &stage_affine, &args)
-                           : dataset_keep(dataset, &stage_affine, st);
-}
-
 /* ---- random_affine -----------------------------------------------------------------------------
  */
 
@@ -236,23 +211,3 @@ const stage_def stage_random_affine = {
     .warps = true,
     .places = true,
 };
-
-sluice_status sluice_dataset_random_affine(sluice_dataset *dataset, const double *degrees,
-                                           const double *translate, const double *scale,
-                                           const double *shear, const sluice_warp_config *config)
-{
-    random_affine_args args = {
-        .translate = {2, {0, 0}, ""}, .scale = {2, {1, 1}, ""}, .shear = {2, {0, 0}, ""}};
-    sluice_status st = warp_read_center(&stage_random_affine, "sluice_dataset_random_affine",
-                                        config, &args.options, &args.center);
-
-    if (st == SLUICE_OK && degrees == NULL) {
-        st = sli_fail(SLUICE_E_INVALID, "sluice_dataset_random_affine: degrees is NULL");
-    }
-    copy_numbers(degrees, 2, &args.degrees);
-    copy_numbers(translate, 2, &args.translate);
-    copy_numbers(scale, 2, &args.scale);
-    copy_numbers(shear, 4, &args.shear);
-    return st == SLUICE_OK ? dataset_append(dataset, &stage_random_affine, &args)
-                           : dataset_keep(dataset, &stage_random_affine, st);
-}

@@ -155,19 +155,3 @@ const stage_def stage_aug_mix = {
     .places = true,
     .draws = true,
 };
-
-sluice_status sluice_dataset_aug_mix(sluice_dataset *dataset, uint32_t severity,
-                                     uint32_t mixture_width, int32_t chain_depth, double alpha,
-                                     bool all_ops, const sluice_warp_config *config)
-{
-    aug_mix_args args = {.severity = severity,
-                         .mixture_width = mixture_width,
-                         .chain_depth = chain_depth,
-                         .alpha = alpha,
-                         .all_ops = all_ops};
-    const sluice_status st =
-        warp_read(&stage_aug_mix, "sluice_dataset_aug_mix", config, &args.options);
-
-    return st == SLUICE_OK ? dataset_append(dataset, &stage_aug_mix, &args)
-                           : dataset_keep(dataset, &stage_aug_mix, st);
-}

@@ -100,17 +100,6 @@ const stage_def stage_trivial_augment = {
     .places = true,
 };
 
-sluice_status sluice_dataset_trivial_augment(sluice_dataset *dataset, uint32_t num_magnitude_bins,
-                                             const sluice_warp_config *config)
-{
-    trivial_args args = {.num_magnitude_bins = num_magnitude_bins};
-    const sluice_status st =
-        warp_read(&stage_trivial_augment, "sluice_dataset_trivial_augment", config, &args.options);
-
-    return st == SLUICE_OK ? dataset_append(dataset, &stage_trivial_augment, &args)
-                           : dataset_keep(dataset, &stage_trivial_augment, st);
-}
-
 /* ---- rand_augment ------------------------------------------------------------------------------
  */
 
@@ -179,16 +168,3 @@ const stage_def stage_rand_augment = {
     .warps = true,
     .places = true,
 };
-
-sluice_status sluice_dataset_rand_augment(sluice_dataset *dataset, uint32_t num_ops,
-                                          uint32_t magnitude, uint32_t num_magnitude_bins,
-                                          const sluice_warp_config *config)
-{
-    rand_args args = {
-        .num_ops = num_ops, .magnitude = magnitude, .num_magnitude_bins = num_magnitude_bins};
-    const sluice_status st =
-        warp_read(&stage_rand_augment, "sluice_dataset_rand_augment", config, &args.options);
-
-    return st == SLUICE_OK ? dataset_append(dataset, &stage_rand_augment, &args)
-                           : dataset_keep(dataset, &stage_rand_augment, st);
-}

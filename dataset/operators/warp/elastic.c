@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The elastic stage: torchvision's ElasticTransform. */
-#include <string.h>
 
 #include "color_fields.h"
 #include "status_int.h"
@@ -118,20 +117,3 @@ const stage_def stage_elastic = {
     .warps = true,
     .places = true,
 };
-
-sluice_status sluice_dataset_elastic(sluice_dataset *dataset, const double *alpha,
-                                     const double *sigma, const sluice_warp_config *config)
-{
-    elastic_args args = {.alpha = {2, {50, 50}, ""}, .sigma = {2, {5, 5}, ""}};
-    const sluice_status st =
-        warp_read(&stage_elastic, "sluice_dataset_elastic", config, &args.options);
-
-    if (alpha != NULL) {
-        memcpy(args.alpha.values, alpha, 2 * sizeof(*alpha));
-    }
-    if (sigma != NULL) {
-        memcpy(args.sigma.values, sigma, 2 * sizeof(*sigma));
-    }
-    return st == SLUICE_OK ? dataset_append(dataset, &stage_elastic, &args)
-                           : dataset_keep(dataset, &stage_elastic, st);
-}

@@ -144,26 +144,6 @@ const stage_def stage_perspective = {
     .places = true,
 };
 
-sluice_status sluice_dataset_perspective(sluice_dataset *dataset, const double *corners,
-                                         const sluice_warp_config *config)
-{
-    corners_args args = {{0}, {0}, {0}, {0}, {0}};
-    sluice_status st =
-        warp_read(&stage_perspective, "sluice_dataset_perspective", config, &args.options);
-
-    if (st == SLUICE_OK && corners == NULL) {
-        st = sli_fail(SLUICE_E_INVALID, "sluice_dataset_perspective: corners is NULL");
-    }
-    if (st != SLUICE_OK) {
-        return dataset_keep(dataset, &stage_perspective, st);
-    }
-    args.top_left = (param_reals){2, {corners[0], corners[1]}, ""};
-    args.top_right = (param_reals){2, {corners[2], corners[3]}, ""};
-    args.bottom_right = (param_reals){2, {corners[4], corners[5]}, ""};
-    args.bottom_left = (param_reals){2, {corners[6], corners[7]}, ""};
-    return dataset_append(dataset, &stage_perspective, &args);
-}
-
 /* ---- random_perspective ------------------------------------------------------------------------
  */
 
@@ -234,14 +214,3 @@ const stage_def stage_random_perspective = {
     .warps = true,
     .places = true,
 };
-
-sluice_status sluice_dataset_random_perspective(sluice_dataset *dataset, double distortion_scale,
-                                                double p, const sluice_warp_config *config)
-{
-    distortion_args args = {.distortion_scale = distortion_scale, .p = p};
-    const sluice_status st = warp_read(&stage_random_perspective,
-                                       "sluice_dataset_random_perspective", config, &args.options);
-
-    return st == SLUICE_OK ? dataset_append(dataset, &stage_random_perspective, &args)
-                           : dataset_keep(dataset, &stage_random_perspective, st);
-}

@@ -177,28 +177,6 @@ static const stage_def *rotate_variant(const void *args)
     return ((const rotate_args *)args)->expand ? &stage_rotate_expanded : &stage_rotate;
 }
 
-static sluice_status add_rotate(sluice_dataset *dataset, const char *function, double degrees,
-                                bool expand, const sluice_warp_config *config)
-{
-    const stage_def *def = expand ? &stage_rotate_expanded : &stage_rotate;
-    rotate_args args = {.degrees = degrees, .expand = expand};
-    const sluice_status st = warp_read_center(def, function, config, &args.options, &args.center);
-
-    return st == SLUICE_OK ? dataset_append(dataset, def, &args) : dataset_keep(dataset, def, st);
-}
-
-sluice_status sluice_dataset_rotate(sluice_dataset *dataset, double degrees,
-                                    const sluice_warp_config *config)
-{
-    return add_rotate(dataset, "sluice_dataset_rotate", degrees, false, config);
-}
-
-sluice_status sluice_dataset_rotate_expand(sluice_dataset *dataset, double degrees,
-                                           const sluice_warp_config *config)
-{
-    return add_rotate(dataset, "sluice_dataset_rotate_expand", degrees, true, config);
-}
-
 /* ---- random_rotation ---------------------------------------------------------------------------
  */
 
@@ -307,27 +285,4 @@ static const stage_def *rotation_variant(const void *args)
 {
     return ((const rotation_args *)args)->expand ? &stage_random_rotation_expanded
                                                  : &stage_random_rotation;
-}
-
-static sluice_status add_random_rotation(sluice_dataset *dataset, const char *function, double low,
-                                         double high, bool expand, const sluice_warp_config *config)
-{
-    const stage_def *def = expand ? &stage_random_rotation_expanded : &stage_random_rotation;
-    rotation_args args = {.degrees = {2, {low, high}, ""}, .expand = expand};
-    const sluice_status st = warp_read_center(def, function, config, &args.options, &args.center);
-
-    return st == SLUICE_OK ? dataset_append(dataset, def, &args) : dataset_keep(dataset, def, st);
-}
-
-sluice_status sluice_dataset_random_rotation(sluice_dataset *dataset, double low, double high,
-                                             const sluice_warp_config *config)
-{
-    return add_random_rotation(dataset, "sluice_dataset_random_rotation", low, high, false, config);
-}
-
-sluice_status sluice_dataset_random_rotation_expand(sluice_dataset *dataset, double low,
-                                                    double high, const sluice_warp_config *config)
-{
-    return add_random_rotation(dataset, "sluice_dataset_random_rotation_expand", low, high, true,
-                               config);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The warp_affine stage: DALI's operator of that name, a warp by a matrix. */
 #include <math.h>
-#include <string.h>
 
 #include "status_int.h"
 #include "warp_stage.h"
@@ -106,19 +105,3 @@ const stage_def stage_warp_affine = {
     .warps = true,
     .places = true,
 };
-
-sluice_status sluice_dataset_warp_affine(sluice_dataset *dataset, const double *matrix,
-                                         bool inverse_map, const sluice_warp_config *config)
-{
-    warp_affine_args args = {.matrix = {NUMBERS, {0}, ""}, .inverse_map = inverse_map};
-    sluice_status st =
-        matrix != NULL
-            ? warp_read(&stage_warp_affine, "sluice_dataset_warp_affine", config, &args.options)
-            : sli_fail(SLUICE_E_INVALID, "sluice_dataset_warp_affine: matrix is NULL");
-
-    if (st != SLUICE_OK) {
-        return dataset_keep(dataset, &stage_warp_affine, st);
-    }
-    memcpy(args.matrix.values, matrix, NUMBERS * sizeof(*matrix));
-    return dataset_append(dataset, &stage_warp_affine, &args);
-}

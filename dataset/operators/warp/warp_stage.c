@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "status_int.h"
-#include "struct_size_int.h"
 
 #define IMAGE_CENTER    "image"
 #define FARTHEST_CENTER 1e6
@@ -87,46 +86,6 @@ void warp_add(const warp_options *options, const warp_matrix *matrix, color_chai
     const image_warp warp = warp_by(options, matrix);
 
     color_add_warp(chain, &warp);
-}
-
-static const sli_struct config_struct = SLI_STRUCT(sluice_warp_config, center);
-
-void sluice_warp_config_init_size(sluice_warp_config *config, size_t size)
-{
-    sli_struct_init(config, size);
-}
-
-sluice_status warp_read_center(const stage_def *def, const char *function,
-                               const sluice_warp_config *config, warp_options *options_out,
-                               param_reals *center_out)
-{
-    sluice_warp_config own;
-    sluice_status st = sli_struct_read_optional(&config_struct, function, config, &own);
-
-    *options_out = (warp_options){.outside.fill.count = 1};
-    *center_out = (param_reals){.name = IMAGE_CENTER};
-    if (st == SLUICE_OK) {
-        st = fill_read(function, own.fill, own.fill_count, own.mask_fill, &options_out->outside);
-    }
-    if (st == SLUICE_OK && own.center != NULL) {
-        *center_out = (param_reals){2, {own.center[0], own.center[1]}, ""};
-    }
-    return st == SLUICE_OK
-               ? stage_arg_choose_or_default(def, "filter", own.filter, &options_out->filter)
-               : st;
-}
-
-sluice_status warp_read(const stage_def *def, const char *function,
-                        const sluice_warp_config *config, warp_options *options_out)
-{
-    param_reals center;
-    const sluice_status st = warp_read_center(def, function, config, options_out, &center);
-
-    return st != SLUICE_OK || center.count == 0
-               ? st
-               : sli_fail(SLUICE_E_INVALID,
-                          "%s: center is set, and only rotations and affine warps have one",
-                          function);
 }
 
 sluice_status warp_check_range(const char *stage, const char *name, double least, double most,

@@ -3,8 +3,6 @@
 #ifndef SLUICE_WARP_STAGE_H
 #define SLUICE_WARP_STAGE_H
 
-#include <sluice/warps.h>
-
 #include "operators/window/fill_args.h"
 #include "stage.h"
 
@@ -71,15 +69,6 @@ sluice_status warp_infer(const char *stage, const warp_options *options, uint32_
 image_warp warp_by(const warp_options *options, const warp_matrix *matrix);
 
 void warp_add(const warp_options *options, const warp_matrix *matrix, color_chain *chain);
-
-/* Reads the options of a call; `config` may be NULL. E_INVALID: it has a center. */
-sluice_status warp_read(const stage_def *def, const char *function,
-                        const sluice_warp_config *config, warp_options *options_out);
-
-/* The same for a stage with the parameter `center`. */
-sluice_status warp_read_center(const stage_def *def, const char *function,
-                               const sluice_warp_config *config, warp_options *options_out,
-                               param_reals *center_out);
 
 /*
  * Replaces one number x, at least 0, of a range by -x,x; checks that a range LOW,HIGH is within

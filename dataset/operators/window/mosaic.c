@@ -8,13 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-#include <sluice/mosaic.h>
-
 #include "crop.h"
 #include "status_int.h"
-#include "struct_size_int.h"
 
-enum { DEFAULT_FILL = 114, TILES = 4, LARGEST = 65535 };
+enum { TILES = 4, LARGEST = 65535 };
 #define MOST_SCALE 10.0
 
 typedef struct mosaic_args {
@@ -260,40 +257,3 @@ const stage_def stage_mosaic = {
     .padding = mosaic_padding,
     .squares = true,
 };
-
-static const sli_struct config_struct = SLI_STRUCT(sluice_mosaic_config, filter);
-
-void sluice_mosaic_config_init_size(sluice_mosaic_config *config, size_t size)
-{
-    sli_struct_init(config, size);
-}
-
-/* Returns the two numbers, or the defaults if both are 0. */
-static param_reals range_of(const double given[2], double low, double high)
-{
-    const bool is_default = given[0] == 0 && given[1] == 0;
-
-    return (param_reals){2, {is_default ? low : given[0], is_default ? high : given[1]}, ""};
-}
-
-sluice_status sluice_dataset_mosaic(sluice_dataset *dataset, uint32_t height, uint32_t width,
-                                    const sluice_mosaic_config *config)
-{
-    const stage_def *def = &stage_mosaic;
-    sluice_mosaic_config own;
-    mosaic_args args = {.size = {height, width}};
-    sluice_status st =
-        sli_struct_read_optional(&config_struct, "sluice_dataset_mosaic", config, &own);
-
-    if (st == SLUICE_OK) {
-        args.center = range_of(own.center, 0.5, 1.5);
-        args.scale = range_of(own.scale, 0.5, 1.5);
-        args.translate = own.translate != NULL ? *own.translate : 0.1;
-        args.p = own.p != NULL ? *own.p : 1;
-        args.fill = own.fill != NULL ? *own.fill : DEFAULT_FILL;
-        args.mask_fill = own.mask_fill;
-        args.filter.antialias = !own.no_antialias;
-        st = stage_arg_choose_or_default(def, "filter", own.filter, &args.filter.filter);
-    }
-    return st == SLUICE_OK ? dataset_append(dataset, def, &args) : dataset_keep(dataset, def, st);
-}

@@ -19,9 +19,7 @@
 #include <sluice/dlpack.h>
 #include <sluice/llmc.h>
 #include <sluice/log.h>
-#include <sluice/mixes.h>
 #include <sluice/model.h>
-#include <sluice/mosaic.h>
 #include <sluice/nested.h>
 #include <sluice/pack.h>
 #include <sluice/plugin.h>
@@ -36,6 +34,5 @@
 #include <sluice/train.h>
 #include <sluice/transforms.h>
 #include <sluice/version.h>
-#include <sluice/warps.h>
 
 #endif
