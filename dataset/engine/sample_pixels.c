@@ -140,11 +140,10 @@ INLINED sluice_status prepare_window(sample_loader *loader, const fused_geometry
     return st;
 }
 
-/* Runs one geometry group: from the current image to the next image, or to the row if it is not
- * NULL. */
+/* Runs one geometry group as it was drawn: from the current image to the next image, or to the row
+ * if it is not NULL. */
 INLINED sluice_status process_group(sample_loader *loader, const plan_group *group, uint32_t number,
-                                    uint64_t sample, uint64_t pass, row_sink *row,
-                                    current_image *current, uint64_t *ticks)
+                                    row_sink *row, current_image *current, uint64_t *ticks)
 {
     const struct plan_details *details = loader->plan->details;
     const uint32_t channels = current->image.channels;
@@ -152,21 +151,14 @@ INLINED sluice_status process_group(sample_loader *loader, const plan_group *gro
     fused_geometry scaled;
     line_sink sink;
     image_view pixels;
-    sluice_status st = SLUICE_OK;
+    sluice_status st;
 
-    if (!current->follows) { /* a further image has the geometry of the first one */
-        st = plan_fuse_geometry(details, group, sample, pass, loader->view, current->image.width,
-                                current->image.height, loader_boxes(loader),
-                                &loader->groups[number], &loader->stage);
-    }
-    if (st == SLUICE_OK && current->encoded && current->decode->fast_scale && !window->turns) {
+    if (current->encoded && current->decode->fast_scale && !window->turns) {
         scaled = *window;
         scale_down(loader, &scaled, current);
         window = &scaled;
     }
-    if (st == SLUICE_OK) {
-        st = prepare_window(loader, window, current, ticks, &pixels);
-    }
+    st = prepare_window(loader, window, current, ticks, &pixels);
     if (st == SLUICE_OK) {
         st = choose_sink(loader, group, number, window, channels, row, &sink);
     }
@@ -196,23 +188,20 @@ static sluice_status check_size(const image_way *way, const image_view *image)
 }
 
 /*
- * Finds the geometry of the groups before the cache for a sample that was read from it: the masks
- * and boxes follow it. It is the geometry of when the sample was added, since no group before the
- * cache is random.
+ * Draws groups [first, end) of the list, for an image of this size before them. Sizes and boxes are
+ * known before any pixel is: a group has the size of the result of the one before it.
  */
-static sluice_status find_way_to_cache(sample_loader *loader, const group_list *list,
-                                       uint64_t sample, uint64_t pass)
+INLINED sluice_status draw_groups(sample_loader *loader, const plan_group *groups, uint32_t first,
+                                  uint32_t end, uint64_t sample, uint64_t pass, uint32_t width,
+                                  uint32_t height)
 {
-    const struct plan_details *details = loader->plan->details;
-    uint32_t width = loader->cached_width;
-    uint32_t height = loader->cached_height;
     sluice_status st = SLUICE_OK;
 
-    for (uint32_t i = 0; i < details->cache.groups && st == SLUICE_OK; i++) {
+    for (uint32_t i = first; i < end && st == SLUICE_OK; i++) {
         fused_geometry *group = &loader->groups[i];
 
-        st = plan_fuse_geometry(details, &list->groups[i], sample, pass, 0, width, height,
-                                loader_boxes(loader), group, &loader->stage);
+        st = plan_fuse_geometry(loader->plan->details, &groups[i], sample, pass, loader->view,
+                                width, height, loader_boxes(loader), group, &loader->stage);
         width = group->window_width;
         height = group->window_height;
     }
@@ -297,8 +286,10 @@ static sluice_status process_views(sample_loader *loader, uint64_t sample, uint6
                         flips);
         }
         loader->view = view;
+        st = draw_groups(loader, details->groups, details->view_group, details->group_count, sample,
+                         own, image.image.width, image.image.height);
         for (uint32_t i = details->view_group; i < details->group_count && st == SLUICE_OK; i++) {
-            st = process_group(loader, &details->groups[i], i, sample, own,
+            st = process_group(loader, &details->groups[i], i,
                                i + 1 == details->group_count ? sink : NULL, &image, ticks);
         }
         if (st == SLUICE_OK && details->erases) {
@@ -310,6 +301,31 @@ static sluice_status process_views(sample_loader *loader, uint64_t sample, uint6
     return st;
 }
 
+/*
+ * Draws the geometry groups of an image, all but those that each view draws for itself. Those
+ * before the cache, of which none is random, are drawn for an image from the cache, too: its masks
+ * and boxes follow them. A further image has the geometry of the first one.
+ */
+INLINED sluice_status draw_image(sample_loader *loader, const group_list *list, uint64_t sample,
+                                 uint64_t pass, void *const *buffers, const current_image *current)
+{
+    const struct plan_details *details = loader->plan->details;
+
+    if (current->follows) {
+        return SLUICE_OK;
+    }
+    if (list->is_cached && loader->hit) {
+        loader->way.width = loader->cached_width;
+        loader->way.height = loader->cached_height;
+    }
+    if (loader->boxes.corners != NULL) {
+        boxes_begin(&loader->plan->dataset->source_schema, &loader->way, buffers, &loader->boxes);
+    }
+    return draw_groups(loader, list->groups, 0,
+                       details->view != NULL ? details->view_group : list->count, sample, pass,
+                       loader->way.width, loader->way.height);
+}
+
 /* Runs all geometry groups, or those after the cache for an image that was read from it. sink: the
  * destination of the last group; NULL: its result is the current image. */
 INLINED sluice_status process_groups(sample_loader *loader, const group_list *list, uint64_t sample,
@@ -317,26 +333,12 @@ INLINED sluice_status process_groups(sample_loader *loader, const group_list *li
                                      current_image *current, uint64_t *ticks)
 {
     const struct plan_details *details = loader->plan->details;
-    uint32_t first = 0;
-    uint32_t keep_before = UINT32_MAX; /* add the image to the cache before this group */
-    sluice_status st = SLUICE_OK;
+    const bool hit = list->is_cached && loader->hit;
+    /* the image is added to the cache before this group */
+    const uint32_t keep_before = list->is_cached && !hit ? details->cache.groups : UINT32_MAX;
+    sluice_status st = draw_image(loader, list, sample, pass, buffers, current);
 
-    if (list->is_cached) {
-        if (loader->hit) {
-            first = details->cache.groups;
-            loader->way.width = loader->cached_width;
-            loader->way.height = loader->cached_height;
-        } else {
-            keep_before = details->cache.groups;
-        }
-    }
-    if (loader->boxes.corners != NULL && !current->follows) {
-        boxes_begin(&loader->plan->dataset->source_schema, &loader->way, buffers, &loader->boxes);
-    }
-    if (first > 0) {
-        st = find_way_to_cache(loader, list, sample, pass);
-    }
-    for (uint32_t i = first; i < list->count && st == SLUICE_OK; i++) {
+    for (uint32_t i = hit ? details->cache.groups : 0; i < list->count && st == SLUICE_OK; i++) {
         if (i == keep_before) {
             st = keep_pixels(loader, sample, buffers, current, ticks);
         }
@@ -344,8 +346,8 @@ INLINED sluice_status process_groups(sample_loader *loader, const group_list *li
             return process_views(loader, sample, pass, sink, current, ticks);
         }
         if (st == SLUICE_OK) {
-            st = process_group(loader, &list->groups[i], i, sample, pass,
-                               i + 1 == list->count ? sink : NULL, current, ticks);
+            st = process_group(loader, &list->groups[i], i, i + 1 == list->count ? sink : NULL,
+                               current, ticks);
         }
     }
     return st == SLUICE_OK && keep_before == list->count
@@ -503,8 +505,8 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
     fused_geometry *window = &loader->groups[mosaic->group_count];
     uint64_t ticks = change_stage(loader, data->bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);
     current_image current = {.follows = !is_first, .is_extra = !is_first || task->tile > 0};
-    sluice_status st =
-        open_image(loader, task->sample, data, is_first ? details->decode : further->decode, &current);
+    sluice_status st = open_image(loader, task->sample, data,
+                                  is_first ? details->decode : further->decode, &current);
 
     if (is_first) {
         loader->way = (image_way){.width = current.image.width,
