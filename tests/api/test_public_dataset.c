@@ -8,7 +8,6 @@
 
 static void add_colors_and_warps(sluice_dataset *dataset)
 {
-    const char *const nested[] = {"rotate 3", "random_solarize 200 | gaussian_blur 3"};
 
     T_OK(sluice_dataset_color_jitter(dataset, 0.4, 0.3, 0.2, 0.1));
     T_OK(sluice_dataset_random_grayscale(dataset, 0.2));
@@ -27,9 +26,11 @@ static void add_colors_and_warps(sluice_dataset *dataset)
     T_OK(sluice_dataset_add(dataset, "warp_affine 1,0,3,0,1,-2"));
     T_OK(sluice_dataset_add(dataset, "elastic"));
     T_OK(sluice_dataset_add(dataset, "aug_mix"));
-    T_OK(sluice_dataset_random_apply(dataset, 0.5, "random_invert"));
-    T_OK(sluice_dataset_random_choice(dataset, nested, NULL, 2));
-    T_OK(sluice_dataset_random_order(dataset, nested, 2));
+    T_OK(sluice_dataset_add(dataset, "random_apply 0.5 (random_invert)"));
+    T_OK(sluice_dataset_add(dataset,
+                            "random_choice (rotate 3) (random_solarize 200 | gaussian_blur 3)"));
+    T_OK(sluice_dataset_add(dataset,
+                            "random_order (rotate 3) (random_solarize 200 | gaussian_blur 3)"));
     T_OK(sluice_dataset_add(dataset, "random_rotation 10"));
     T_OK(sluice_dataset_add(dataset, "affine 5 scale=0.9"));
     T_OK(sluice_dataset_add(dataset, "random_affine 10"));

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random_apply, random_choice and random_order: what they apply, their texts, calls and errors. */
+/* random_apply, random_choice and random_order: what they apply, their texts and errors. */
 #include <stdlib.h>
 
 #include <sluice/arrays.h>
-#include <sluice/nested.h>
 
 #include "dataset_kit.h"
 #include "engine_kit.h"
@@ -305,6 +304,7 @@ static void wrong_texts_are_refused(void)
         {"random_apply stages=rotate", "random_apply: stages=rotate: want what is in parentheses"},
         {"random_apply (rotate 3) 0.3 columns=image x", "a positional argument after a named one"},
         {"random_apply 2 (rotate 3)", "random_apply: p=2: want 0 to 1"},
+        {"random_apply nan (rotate 3)", "random_apply: p=nan: want a number, 0 to 1"},
         {"random_apply (rotate 3) (rotate 4)", "2 pairs of parentheses; want one"},
         {"random_apply 0.3 (random_horizontal_flip)",
          "random_horizontal_flip cannot be in its parentheses; put it after them and give its p"},
@@ -318,6 +318,8 @@ static void wrong_texts_are_refused(void)
         {"random_choice (rotate 3))", "parentheses are reserved"},
         {"random_choice 2:(rotate 3) (rotate 4)", "1 of 2 pairs of parentheses have a weight"},
         {"random_choice 0:(rotate 3)", "with a weight above 0"},
+        {"random_choice 1000001:(rotate 3)", "at most 1000000 and with 9 digits"},
+        {"random_choice 0.1234567891:(rotate 3)", "at most 1000000 and with 9 digits"},
         {"random_choice x:(rotate 3)", "want WEIGHT:(STAGES)"},
         {"random_choice :(rotate 3)", "want WEIGHT:(STAGES)"},
         {"random_order 2:(rotate 3)",
@@ -366,39 +368,11 @@ static void labels_of_nested_stages_are_the_same(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* ---- calls ----------------------------------------------------------------------------------- */
-
-static void wrong_arguments_of_calls_are_refused(void)
-{
-    static const char *const stages[] = {"rotate 3", NULL};
-    static const double weights[] = {1, 0};
-
-    for (int i = 0; i < 5; i++) {
-        sluice_dataset *dataset = parsed(SOURCE);
-        const sluice_status st =
-            i == 0   ? sluice_dataset_random_apply(dataset, 0.5, NULL)
-            : i == 1 ? sluice_dataset_random_choice(dataset, NULL, NULL, 1)
-            : i == 2 ? sluice_dataset_random_choice(dataset, stages, weights, 2)
-            : i == 3 ? sluice_dataset_random_order(dataset, stages, 2)
-                     : sluice_dataset_random_apply(dataset, (double)NAN, "rotate 3");
-
-        T_STATUS(st, SLUICE_E_INVALID);
-        T_CONTAINS(sluice_last_error(), i == 4   ? "p=nan: want 0 to 1"
-                                        : i == 1 ? "stages is NULL or count is 0"
-                                        : i == 0 ? "stages[0] is NULL"
-                                                 : "[1] is ");
-        T_STATUS(sluice_dataset_add(dataset, "batch 4"), SLUICE_E_INVALID); /* the error is kept */
-        sluice_dataset_destroy(dataset);
-    }
-    T_STATUS(sluice_dataset_random_apply(NULL, 0.5, "rotate 3"), SLUICE_E_INVALID);
-}
-
-static void comments_in_texts_of_calls_end(void)
+static void comments_in_parentheses_end_with_the_line(void)
 {
     sluice_dataset *dataset = parsed(SOURCE);
 
-    T_OK(sluice_dataset_random_apply(dataset, 1, "rotate 3 # about the centre"));
-    T_OK(sluice_dataset_add(dataset, "batch 4"));
+    T_OK(sluice_dataset_add(dataset, "random_apply 1 (rotate 3 # about the centre\n) | batch 4"));
     sluice_dataset_destroy(dataset);
 }
 
@@ -418,7 +392,6 @@ const t_test nested_stages_tests[] = {
     T_TEST(differences_are_found),
     T_TEST(wrong_texts_are_refused),
     T_TEST(labels_of_nested_stages_are_the_same),
-    T_TEST(wrong_arguments_of_calls_are_refused),
-    T_TEST(comments_in_texts_of_calls_end),
+    T_TEST(comments_in_parentheses_end_with_the_line),
     T_END,
 };

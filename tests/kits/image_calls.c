@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stage_calls.h"
 
-#include <sluice/nested.h>
 #include <sluice/transforms.h>
 
 static sluice_status call_decode(sluice_dataset *d)
@@ -254,46 +253,6 @@ static sluice_status call_random_resized_crop_defaults(sluice_dataset *d)
     return sluice_dataset_random_resized_crop(d, 9, 7, NULL);
 }
 
-static sluice_status call_random_apply(sluice_dataset *d)
-{
-    sluice_status st = sluice_dataset_for_columns(d, "image");
-
-    return st == SLUICE_OK
-               ? sluice_dataset_random_apply(d, 0.75, "color_jitter 0.4 | random_invert 0.5")
-               : st;
-}
-
-static sluice_status call_random_apply_defaults(sluice_dataset *d)
-{
-    return sluice_dataset_random_apply(d, 0.5, "rotate 20");
-}
-
-static const char *const branches[] = {"color_jitter 0.4 | rotate 30", "random_invert"};
-
-static sluice_status call_random_choice(sluice_dataset *d)
-{
-    return sluice_dataset_random_choice(d, branches, (const double[]){0.25, 2}, 2);
-}
-
-static sluice_status call_random_order(sluice_dataset *d)
-{
-    return sluice_dataset_random_order(d, branches, 2);
-}
-
-static sluice_status call_random_choice_columns(sluice_dataset *d)
-{
-    sluice_status st = sluice_dataset_for_columns(d, "image");
-
-    return st == SLUICE_OK ? sluice_dataset_random_choice(d, &branches[1], NULL, 1) : st;
-}
-
-static sluice_status call_random_order_columns(sluice_dataset *d)
-{
-    sluice_status st = sluice_dataset_for_columns(d, "image");
-
-    return st == SLUICE_OK ? sluice_dataset_random_order(d, &branches[1], 1) : st;
-}
-
 /* ---- the cases ------------------------------------------------------------------------------- */
 
 #define SOURCE "synthetic 100 24,20,3 7"
@@ -328,17 +287,6 @@ const stage_call image_calls[] = {
     {SOURCE, "color_twist 0.5,1.5 0.75,1.25 0,2 -30,30 columns=image", call_color_twist, NULL,
      "batch 4"},
     {SOURCE, "color_twist", call_color_twist_defaults, NULL, "batch 4"},
-    {SOURCE, "random_apply 0.75 (color_jitter 0.4 | random_invert 0.5) columns=image",
-     call_random_apply, NULL, "batch 4"},
-    {SOURCE, "random_apply (rotate 20)", call_random_apply_defaults, NULL, "batch 4"},
-    {SOURCE, "random_choice 0.25:(color_jitter 0.4 | rotate 30) 2:(random_invert)",
-     call_random_choice, NULL, "batch 4"},
-    {SOURCE, "random_choice (random_invert) columns=image", call_random_choice_columns, NULL,
-     "batch 4"},
-    {SOURCE, "random_order (color_jitter 0.4 | rotate 30) (random_invert)", call_random_order, NULL,
-     "batch 4"},
-    {SOURCE, "random_order (random_invert) columns=image", call_random_order_columns, NULL,
-     "batch 4"},
     {SOURCE, "color_jitter 0.4 0.25 0.5 0.125 columns=image", call_color_jitter, NULL, "batch 4"},
     {SOURCE, "random_grayscale 0.25 columns=image", call_random_grayscale, NULL, "batch 4"},
     {SOURCE, "random_invert 0.25 columns=image", call_random_invert, NULL, "batch 4"},

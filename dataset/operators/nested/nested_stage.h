@@ -6,8 +6,6 @@
 #ifndef SLUICE_NESTED_STAGE_H
 #define SLUICE_NESTED_STAGE_H
 
-#include <sluice/nested.h>
-
 #include "nested_stages.h"
 #include "operators/color/color_stage.h"
 

@@ -41,7 +41,7 @@ const stage_def stage_random_choice = {
     .details = "Reference: torchvision.transforms.v2.RandomChoice.\n"
                "  random_choice 0.7:(random_invert 1) 0.3:(gaussian_blur 5 | random_grayscale "
                "1)\n"
-               "A weight is 1e-9 to 1e6, and rounded to 9 digits after the point; a branch "
+               "A weight is 1e-9 to 1e6, with at most 9 digits after the point; a branch "
                "has the probability weight / (sum of all weights). Without weights all "
                "branches are equally probable. There are at most 32 branches.\n"
                "Of the operations that count towards the 32 of a pipeline only those of the "

@@ -45,18 +45,3 @@ void fill_set(const fill_args *args, stage_padding *padding_out)
     }
     padding_out->mask_fill = (uint8_t)args->mask_fill;
 }
-
-sluice_status fill_read(const char *function, const uint8_t *fill, uint32_t count,
-                        uint32_t mask_fill, fill_args *args_out)
-{
-    *args_out = (fill_args){.fill = {.count = 1}, .mask_fill = mask_fill};
-    if (fill != NULL && (count == 0 || count > IMAGE_CHANNELS)) {
-        return sli_fail(SLUICE_E_INVALID, "%s: fill_count is %u; want 1 to %d", function, count,
-                        IMAGE_CHANNELS);
-    }
-    for (uint32_t i = 0; fill != NULL && i < count; i++) {
-        args_out->fill.count = count;
-        args_out->fill.values[i] = fill[i];
-    }
-    return SLUICE_OK;
-}

@@ -32,9 +32,4 @@ sluice_status fill_infer(const char *stage, const fill_args *args, const stage_s
 
 void fill_set(const fill_args *args, stage_padding *padding_out);
 
-/* Reads the values of a call: (count) values of `fill`; NULL: 0. E_INVALID: the count is not 1 to
- * 4. */
-sluice_status fill_read(const char *function, const uint8_t *fill, uint32_t count,
-                        uint32_t mask_fill, fill_args *args_out);
-
 #endif

@@ -20,7 +20,6 @@
 #include <sluice/llmc.h>
 #include <sluice/log.h>
 #include <sluice/model.h>
-#include <sluice/nested.h>
 #include <sluice/pack.h>
 #include <sluice/plugin.h>
 #include <sluice/ranks.h>
