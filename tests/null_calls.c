@@ -215,12 +215,11 @@ static void make_objects(void)
     const char *name = call->name;
 
     must(sluice_device_open("host:0", &objects.sluice_device));
-    objects.sluice_dataset = synthetic(
-        strcmp(name, "sluice_channel_open") == 0 || strcmp(name, "sluice_dataset_get") == 0 ||
-                strcmp(name, "sluice_train") == 0
-            ? " | batch 2"
-        : strcmp(name, "sluice_dataset_offload") == 0 ? " | random_horizontal_flip"
-                                                      : "");
+    objects.sluice_dataset = synthetic(strcmp(name, "sluice_channel_open") == 0 ||
+                                               strcmp(name, "sluice_dataset_get") == 0 ||
+                                               strcmp(name, "sluice_train") == 0
+                                           ? " | batch 2"
+                                           : "");
     if (strstr(name, "sluice_reader_") == name) {
         must(sluice_reader_create(objects.sluice_dataset, &objects.sluice_reader));
     }

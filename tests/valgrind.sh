@@ -55,7 +55,7 @@ clean "pictures of two widths" 0 "$bin/sluice" bench \
     "image_folder $tmp/widths | decode | resize 224,224 | batch 1" --workers 1 --digests "$tmp/digests"
 for suite in text queue_batches queue_ends queue_memory queue_stats source_image_folder \
     source_cifar10 source_synthetic tar_reader shard_index file_list source_webdataset pnm \
-    pipeline_text pipeline_errors pipeline_calls stage_calls png error_samples hooks; do
+    pipeline_text pipeline_errors pipeline_calls group_calls png error_samples hooks; do
     echo "$suite"
 done | xargs -P "$(nproc)" -I SUITE sh -c "$memcheck '$bin/sluice_unit' -s SUITE >'$tmp/SUITE.out' 2>&1
     echo \$? >'$tmp/SUITE.code'" # valgrind runs one thread at a time, so there are as many as cores

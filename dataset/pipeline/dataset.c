@@ -193,47 +193,6 @@ sluice_status dataset_schema_after(const sluice_dataset *dataset, uint32_t count
     return st;
 }
 
-/* Gives a stage the columns of sluice_dataset_for_columns(), unless its text has others. */
-static sluice_status choose_columns(const sluice_dataset *dataset, const stage_def *def, void *args)
-{
-    const char **columns = stage_args_columns(def, args);
-    const char *chosen = dataset->next_columns;
-
-    if (columns == NULL) {
-        return chosen[0] == '\0'
-                   ? SLUICE_OK
-                   : sli_fail(SLUICE_E_INVALID,
-                              "%s: sluice_dataset_for_columns() is for stages with an argument "
-                              "columns, such as normalize and color_jitter",
-                              def->name);
-    }
-    if (*columns == NULL || (*columns)[0] == '\0') {
-        *columns = chosen;
-    }
-    return SLUICE_OK;
-}
-
-sluice_status sluice_dataset_for_columns(sluice_dataset *dataset, const char *columns)
-{
-    sluice_status st = dataset_status(dataset, "sluice_dataset_for_columns");
-
-    if (st == SLUICE_OK) {
-        st = dataset_check_unused(dataset, "for_columns");
-    }
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    if (columns == NULL || columns[0] == '\0' || strlen(columns) >= sizeof(dataset->next_columns)) {
-        st = sli_fail(SLUICE_E_INVALID,
-                      "sluice_dataset_for_columns: columns is NULL, empty or longer than %zu bytes",
-                      sizeof(dataset->next_columns) - 1);
-        sli_error_take(st, &dataset->error);
-        return st;
-    }
-    memcpy(dataset->next_columns, columns, strlen(columns) + 1);
-    return SLUICE_OK;
-}
-
 /* Checks that a stage that changes the columns of the source comes right after it. */
 static sluice_status check_declares(const sluice_dataset *dataset, const stage_def *def)
 {
@@ -306,11 +265,8 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
     if (def->retain != NULL) {
         def->retain(added.args.bytes);
     }
-    st = choose_columns(dataset, def, added.args.bytes);
-    if (st == SLUICE_OK) {
-        st = choose_definition(dataset, &added);
-        def = added.def;
-    }
+    st = choose_definition(dataset, &added);
+    def = added.def;
     if (st == SLUICE_OK) {
         st = copy_texts(def, added.args.bytes);
     }
@@ -335,7 +291,6 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
         return st;
     }
     dataset->schema = after;
-    dataset->next_columns[0] = '\0';
     dataset->stages[dataset->stage_count++] = added;
     return SLUICE_OK;
 }
@@ -377,36 +332,6 @@ sluice_status dataset_append(sluice_dataset *dataset, const stage_def *def, cons
     sluice_status st = dataset_keep(dataset, def, SLUICE_OK);
 
     return st == SLUICE_OK ? dataset_keep(dataset, def, dataset_try(dataset, def, args)) : st;
-}
-
-sluice_status sluice_dataset_offload(sluice_dataset *dataset, const char *place)
-{
-    sluice_status st = dataset_status(dataset, "sluice_dataset_offload");
-    dataset_stage *last;
-
-    if (st == SLUICE_OK) {
-        st = dataset_check_unused(dataset, "offload");
-    }
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    last = &dataset->stages[dataset->stage_count - 1];
-    if (last->def->kind == STAGE_CONVERSION && last->def->row_flag != SLI_ROW_FLIP_LINES &&
-        last->def->erases == NULL) {
-        st = stage_arg_choose(last->def, "offload", place,
-                              &((conversion_args *)(void *)last->args.bytes)->offload);
-    } else {
-        st = sli_fail(
-            SLUICE_E_INVALID,
-            "sluice_dataset_offload must come after random_horizontal_flip, normalize, to_dtype or "
-            "to_chw, not after %s%s",
-            last->def->name,
-            last->def->is_by_pixel != NULL
-                ? "; call sluice_dataset_device() before it to run it on the device"
-            : last->def->row_flag == SLI_ROW_FLIP_LINES ? ", which runs on the workers"
-                                                        : "");
-    }
-    return dataset_keep(dataset, last->def, st);
 }
 
 sluice_status dataset_begin(const stage_def *def, const void *args, sluice_dataset **dataset_out)

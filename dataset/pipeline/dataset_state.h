@@ -39,9 +39,7 @@ struct sluice_dataset {
     sli_error error; /* the first error while building; every later call returns it */
     dataset_stage stages[DATASET_MAX_STAGES];
     uint32_t stage_count;
-    char next_columns[SLUICE_MAX_COLUMNS * SLUICE_NAME_SIZE]; /* columns of the next stage; "": not
-                                                                 chosen */
-    stage_schema schema;                                      /* columns after the last stage */
+    stage_schema schema;        /* columns after the last stage */
     stage_schema source_schema; /* columns of the source, with the roles of the stages `column`: the
                                    input of the first stage after it */
     stage_schema *given_schema; /* the same without these stages; NULL: there are none */

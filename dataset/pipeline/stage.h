@@ -33,7 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <sluice/transforms.h>
+#include <sluice/dataset.h>
 
 #include "color_chain.h"
 #include "conversion_int.h"
@@ -393,18 +393,6 @@ sluice_status stage_args_default(const stage_def *def, void *args);
  */
 sluice_status stage_arg_parse(const stage_def *def, const stage_param *param, const char *text,
                               void *args);
-
-/*
- * Finds a text among the choices of a parameter, for functions that take a choice as text; NULL is
- * not a valid choice. E_INVALID: the text is not a choice; the message is that of
- * stage_arg_parse().
- */
-sluice_status stage_arg_choose(const stage_def *def, const char *name, const char *text,
-                               uint32_t *choice);
-
-/* Like stage_arg_choose(), but NULL selects the default. */
-sluice_status stage_arg_choose_or_default(const stage_def *def, const char *name, const char *text,
-                                          uint32_t *choice);
 
 /* Checks one argument. E_INVALID: it is out of bounds, or a required text is missing. */
 sluice_status stage_arg_check(const stage_def *def, const stage_param *param, const void *args);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses, checks and prints the arguments of stages, using their parameter tables. */
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -204,31 +203,6 @@ static sluice_status wrong_number(const stage_def *def, const stage_param *param
     }
     sli_print(bounded, sizeof(bounded), "%s, %.12g to %.12g", want, param->low, param->high);
     return wrong_arg(def, param, text, bounded);
-}
-
-static const stage_param *param_of(const stage_def *def, const char *name)
-{
-    const stage_param *param = def->params;
-
-    while (strcmp(param->name, name) != 0) {
-        param++;
-        assert(param < def->params + def->param_count);
-    }
-    return param;
-}
-
-sluice_status stage_arg_choose(const stage_def *def, const char *name, const char *text,
-                               uint32_t *choice)
-{
-    return parse_choice(def, param_of(def, name), text != NULL ? text : "NULL", choice);
-}
-
-sluice_status stage_arg_choose_or_default(const stage_def *def, const char *name, const char *text,
-                                          uint32_t *choice)
-{
-    const stage_param *param = param_of(def, name);
-
-    return parse_choice(def, param, text != NULL ? text : param->default_text, choice);
 }
 
 static sluice_status parse_text(const char *text, const char **copy)

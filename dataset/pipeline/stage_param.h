@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <sluice/transforms.h>
+#include <sluice/dataset.h>
 
 /* Types of arguments. The comments have the C type of the field, and examples of its text. */
 typedef enum param_type {

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include <sluice/transforms.h>
+#include <sluice/dataset.h>
 
 /* Sizes of pictures and batches; train_options describes each. */
 typedef struct picture_form {

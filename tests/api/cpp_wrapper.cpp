@@ -120,9 +120,8 @@ void texts_take_values()
     CHECK(sluice::dataset().parse("synthetic {}", 3, 4) == SLUICE_E_INVALID);
 }
 
-void stages_are_added_by_their_functions()
+void stages_are_added_as_texts()
 {
-    static const double mean[] = {0.5};
     sluice::dataset by_calls;
     sluice::dataset by_text;
     sluice::text called;
@@ -130,12 +129,9 @@ void stages_are_added_by_their_functions()
 
     CHECK_OK(sluice_dataset_parse("synthetic 50 9,9,3 10", by_calls.out()));
     CHECK_OK(by_calls.add("shuffle"));
-    CHECK_OK(by_calls.stage(sluice_dataset_center_crop, 8, 6));
-    CHECK_OK(by_calls.stage(sluice_dataset_device));
-    CHECK_OK(by_calls.stage(sluice_dataset_random_invert, 1));
+    CHECK_OK(by_calls.add("center_crop {},{} | device | random_invert {}", 8, 6, 1));
     CHECK_OK(by_calls.add("random_rotation {}", 10));
-    CHECK_OK(by_calls.stage(sluice_dataset_random_vertical_flip, 0.5));
-    CHECK_OK(by_calls.stage(sluice_dataset_normalize, mean, mean, 1, 1.0, SLUICE_F32));
+    CHECK_OK(by_calls.add("random_vertical_flip | normalize {} {}", 0.5, 0.5F));
     CHECK_OK(by_calls.add("batch {}", 4));
     CHECK_OK(by_calls.describe(called));
     CHECK_OK(
@@ -402,7 +398,7 @@ int main()
     what_is_owned_is_freed_once();
     datasets_are_built_from_texts();
     texts_take_values();
-    stages_are_added_by_their_functions();
+    stages_are_added_as_texts();
     errors_leave_objects_empty();
     a_loop_reads_each_label_once_and_rewinds();
     batches_are_released_by_their_destructor();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Datasets with the public headers and the shared library alone: by calls, as text, of arrays. */
+/* Datasets with the public headers and the shared library alone: of texts, of arrays. */
 #include <stdlib.h>
 
 #include <sluice/sluice.h>
@@ -8,28 +8,16 @@
 
 static void add_colors_and_warps(sluice_dataset *dataset)
 {
-
-    T_OK(sluice_dataset_color_jitter(dataset, 0.4, 0.3, 0.2, 0.1));
-    T_OK(sluice_dataset_random_grayscale(dataset, 0.2));
-    T_OK(sluice_dataset_random_invert(dataset, 0.3));
-    T_OK(sluice_dataset_random_posterize(dataset, 3, 0.4));
-    T_OK(sluice_dataset_random_solarize(dataset, 128, 0.5));
-    T_OK(sluice_dataset_random_autocontrast(dataset, 0.6));
-    T_OK(sluice_dataset_random_equalize(dataset, 0.7));
-    T_OK(sluice_dataset_add(dataset, "rotate 10"));
-    T_OK(sluice_dataset_random_adjust_sharpness(dataset, 2, 0.5));
-    T_OK(sluice_dataset_gaussian_blur(dataset, 5, 0.1, 2));
-    T_OK(sluice_dataset_random_erasing(dataset, 0.5, NULL, NULL, NULL, 0));
-    T_OK(sluice_dataset_add(dataset, "trivial_augment"));
-    T_OK(sluice_dataset_add(dataset, "rand_augment"));
-    T_OK(sluice_dataset_color_twist(dataset, NULL, NULL, NULL, NULL));
-    T_OK(sluice_dataset_add(dataset, "warp_affine 1,0,3,0,1,-2"));
-    T_OK(sluice_dataset_add(dataset, "elastic"));
-    T_OK(sluice_dataset_add(dataset, "aug_mix"));
-    T_OK(sluice_dataset_add(dataset, "random_apply 0.5 (random_invert)"));
+    T_OK(sluice_dataset_add(dataset, "color_jitter 0.4 0.3 0.2 0.1 | random_grayscale 0.2 | "
+                                     "random_invert 0.3 | random_posterize 3 0.4 | "
+                                     "random_solarize 128 0.5 | random_autocontrast 0.6 | "
+                                     "random_equalize 0.7"));
+    T_OK(sluice_dataset_add(dataset, "rotate 10 | random_adjust_sharpness 2 | gaussian_blur 5 | "
+                                     "random_erasing | trivial_augment | rand_augment | "
+                                     "color_twist | warp_affine 1,0,3,0,1,-2 | elastic | aug_mix"));
     T_OK(sluice_dataset_add(dataset,
-                            "random_choice (rotate 3) (random_solarize 200 | gaussian_blur 3)"));
-    T_OK(sluice_dataset_add(dataset,
+                            "random_apply 0.5 (random_invert) | "
+                            "random_choice (rotate 3) (random_solarize 200 | gaussian_blur 3) | "
                             "random_order (rotate 3) (random_solarize 200 | gaussian_blur 3)"));
     T_OK(sluice_dataset_add(dataset, "random_rotation 10"));
     T_OK(sluice_dataset_add(dataset, "affine 5 scale=0.9"));
@@ -38,55 +26,36 @@ static void add_colors_and_warps(sluice_dataset *dataset)
     T_OK(sluice_dataset_add(dataset, "random_perspective"));
 }
 
-/* Every call that adds a stage, in an order in which they can stand. */
-static sluice_dataset *build_by_calls(void)
+/* Stages of images, in an order in which they can stand. */
+static sluice_dataset *build_in_parts(void)
 {
-    const double mean[] = {0.5, 0.4, 0.3};
-    const double std[] = {0.25, 0.2, 0.2};
-    sluice_random_resized_crop_config crop;
-    sluice_letterbox_config letterbox;
     sluice_dataset *dataset = NULL;
 
-    sluice_letterbox_config_init(&letterbox);
-    letterbox.mask_fill = 255;
-    sluice_random_resized_crop_config_init(&crop);
-    crop.scale[0] = 0.5;
-    crop.scale[1] = 1;
     T_OK(sluice_dataset_parse("synthetic 1000 40,30,3 7 | split val 0.5 seed=3 test=0.1 | shuffle "
                               "| skip 5 | take 200 | repeat 2 | shard",
                               &dataset));
-    T_OK(sluice_dataset_center_crop(dataset, 36, 28));
-    T_OK(sluice_dataset_add(dataset, "cache 1M"));
-    T_OK(sluice_dataset_random_crop(dataset, 36, 28, 2));
-    T_OK(sluice_dataset_resize(dataset, 20, 0, NULL, true));
-    T_OK(sluice_dataset_random_resized_crop(dataset, 16, 12, &crop));
-    T_OK(sluice_dataset_add(dataset, "pad_image 1,2,3,4 mode=symmetric | rotate 20 expand=true"));
-    T_OK(sluice_dataset_add(dataset, "random_rotation 5 expand=true | random_zoom_out"));
-    T_OK(sluice_dataset_letterbox(dataset, 20, 24, &letterbox));
-    T_OK(sluice_dataset_add(dataset, "geometry | drop geometry"));
+    T_OK(sluice_dataset_add(dataset, "center_crop 36,28 | cache 1M | random_crop 36,28 padding=2 | "
+                                     "resize 20 | random_resized_crop 16,12 scale=0.5,1 | "
+                                     "pad_image 1,2,3,4 mode=symmetric"));
+    T_OK(sluice_dataset_add(dataset, "rotate 20 expand=true | random_rotation 5 expand=true"));
+    T_OK(sluice_dataset_add(dataset, "random_zoom_out | letterbox 20,24 mask_fill=255 | geometry | "
+                                     "drop geometry"));
     add_colors_and_warps(dataset);
-    T_OK(sluice_dataset_random_horizontal_flip(dataset, 0.25));
-    T_OK(sluice_dataset_random_vertical_flip(dataset, 0.25));
-    T_OK(sluice_dataset_normalize(dataset, mean, std, 3, 1, SLUICE_F32));
-    T_OK(sluice_dataset_random_erasing_normal(dataset, 0.1, NULL, NULL));
-    T_OK(sluice_dataset_to_chw(dataset));
-    T_OK(sluice_dataset_offload(dataset, "host"));
-    T_OK(sluice_dataset_add(dataset, "batch 8 drop_remainder=true"));
-    T_OK(sluice_dataset_add(dataset, "mixup 10 0.2"));
-    T_OK(sluice_dataset_add(dataset, "cutmix 10 1 label"));
+    T_OK(sluice_dataset_add(
+        dataset, "random_horizontal_flip 0.25 | random_vertical_flip 0.25 | "
+                 "normalize 0.5,0.4,0.3 0.25,0.2,0.2 | random_erasing 0.1 value=random | "
+                 "to_chw offload=host | batch 8 drop_remainder=true"));
+    T_OK(sluice_dataset_add(dataset, "mixup 10 0.2 | cutmix 10 1 label"));
     return dataset;
 }
 
-/* random_vertical_flip and warps do not go together with device. */
 static void device_is_a_stage(void)
 {
     sluice_dataset *dataset = NULL;
     char *described = NULL;
 
-    T_OK(sluice_dataset_parse("synthetic 100 8,8,3 7", &dataset));
-    T_OK(sluice_dataset_device(dataset));
-    T_OK(sluice_dataset_random_invert(dataset, 0.5));
-    T_OK(sluice_dataset_add(dataset, "batch 4 drop_remainder=true"));
+    T_OK(
+        sluice_dataset_parse("synthetic 100 8,8,3 7 | device | random_invert | batch 4", &dataset));
     T_OK(sluice_dataset_describe(dataset, &described));
     T_CONTAINS(described, "| device | random_invert");
     sluice_string_free(described);
@@ -115,14 +84,14 @@ static void views_are_a_dimension_of_the_batch(void)
     }
 }
 
-static void calls_and_text_build_the_same_thing(void)
+static void a_description_builds_the_same_dataset(void)
 {
-    sluice_dataset *calls = build_by_calls();
+    sluice_dataset *parts = build_in_parts();
     sluice_dataset *text = NULL;
     char *described = NULL;
     char *again = NULL;
 
-    T_OK(sluice_dataset_describe(calls, &described));
+    T_OK(sluice_dataset_describe(parts, &described));
     T_OK(sluice_dataset_parse(described, &text));
     T_OK(sluice_dataset_describe(text, &again));
     T_TRUE(strcmp(described, again) == 0);
@@ -130,14 +99,14 @@ static void calls_and_text_build_the_same_thing(void)
     T_CONTAINS(described, "to_chw offload=host");
     sluice_string_free(described);
     sluice_string_free(again);
-    sluice_dataset_destroy(calls);
+    sluice_dataset_destroy(parts);
     sluice_dataset_destroy(text);
     sluice_dataset_destroy(NULL);
 }
 
 static void a_dataset_tells_what_it_holds_and_what_will_run(void)
 {
-    sluice_dataset *dataset = build_by_calls();
+    sluice_dataset *dataset = build_in_parts();
     sluice_dataset_info info;
     char *text = NULL;
 
@@ -216,8 +185,8 @@ static void an_error_of_building_is_kept(void)
     char *text = NULL;
 
     T_OK(sluice_dataset_parse("synthetic 10 4,4,3 2", &dataset));
-    T_STATUS(sluice_dataset_random_horizontal_flip(dataset, 2), SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_to_dtype(dataset, SLUICE_F32, true), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_add(dataset, "random_horizontal_flip 2"), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_add(dataset, "to_dtype f32 scale=true"), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_add(dataset, "batch 2"), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_describe(dataset, &text), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "random_horizontal_flip");
@@ -325,8 +294,7 @@ static void files_that_are_not_there_are_an_error_of_the_first_use(void)
 {
     sluice_dataset *dataset = NULL;
 
-    T_OK(sluice_dataset_parse("image_folder /nonexistent/folder", &dataset));
-    T_OK(sluice_dataset_decode(dataset, NULL));
+    T_OK(sluice_dataset_parse("image_folder /nonexistent/folder | decode", &dataset));
     check_first_use_fails(dataset, "/nonexistent/folder");
     T_OK(sluice_dataset_parse("cifar10 /nonexistent/cifar test | shard none", &dataset));
     check_first_use_fails(dataset, "/nonexistent/cifar");
@@ -335,8 +303,7 @@ static void files_that_are_not_there_are_an_error_of_the_first_use(void)
     /* ... but those that only the files' columns describe. */
     T_STATUS(sluice_dataset_parse("mnist /nonexistent/mnist", &dataset), SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "/nonexistent/mnist");
-    T_OK(sluice_dataset_parse("webdataset /nonexistent/s.tar", &dataset));
-    T_OK(sluice_dataset_decode(dataset, NULL));
+    T_OK(sluice_dataset_parse("webdataset /nonexistent/s.tar | decode", &dataset));
     check_first_use_fails(dataset, "/nonexistent/s.tar");
 }
 
@@ -438,25 +405,16 @@ static void columns_are_chosen_and_renamed_by_calls(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* sluice_dataset_for_columns() sets the argument `columns` of the next stage. */
 static void stages_work_on_chosen_columns(void)
 {
-    const double half[] = {0.5};
     sluice_dataset *dataset = NULL;
     char *text = NULL;
 
-    T_OK(sluice_dataset_parse("synthetic 5 4,4,3 5", &dataset));
-    T_OK(sluice_dataset_for_columns(dataset, "image"));
-    T_OK(sluice_dataset_normalize(dataset, half, half, 1, 1, SLUICE_F32));
-    T_OK(sluice_dataset_to_chw(dataset));
+    T_OK(sluice_dataset_parse("synthetic 5 4,4,3 5 | normalize 0.5 0.5 columns=image | to_chw",
+                              &dataset));
     T_OK(sluice_dataset_describe(dataset, &text));
     T_CONTAINS(text, "offload=auto columns=image | to_chw offload=auto");
     sluice_string_free(text);
-    T_STATUS(sluice_dataset_for_columns(dataset, ""), SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_random_horizontal_flip_points(dataset, 0.5, "0-1", "image"),
-             SLUICE_E_INVALID);
-    T_STATUS(sluice_dataset_random_vertical_flip_points(dataset, 0.5, "0-1", "image"),
-             SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_add(dataset, "column label boxes"), SLUICE_E_INVALID);
     sluice_dataset_destroy(dataset);
 }
@@ -490,7 +448,7 @@ static void columns_are_computed_by_calls(void)
 
 const t_test public_dataset_tests[] = {
     T_TEST(views_are_a_dimension_of_the_batch),
-    T_TEST(calls_and_text_build_the_same_thing),
+    T_TEST(a_description_builds_the_same_dataset),
     T_TEST(device_is_a_stage),
     T_TEST(a_dataset_tells_what_it_holds_and_what_will_run),
     T_TEST(texts_take_arguments_and_further_stages),

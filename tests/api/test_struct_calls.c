@@ -208,58 +208,6 @@ static sluice_status read_llmc(void *any)
     return sluice_llmc_read(NULL, (const sluice_llmc_position *)any, &token, &token);
 }
 
-static void fill_decode(void *any, size_t size)
-{
-    begin_struct(any, size);
-}
-
-static sluice_status add_decode(void *any)
-{
-    sluice_dataset *dataset = NULL;
-    sluice_status st = sluice_dataset_parse("image_folder x", &dataset);
-
-    if (st == SLUICE_OK) {
-        st = sluice_dataset_decode(dataset, (const sluice_decode_config *)any);
-    }
-    sluice_dataset_destroy(dataset);
-    return st;
-}
-
-static void fill_crop(void *any, size_t size)
-{
-    begin_struct(any, size);
-}
-
-static sluice_status add_crop(void *any)
-{
-    sluice_dataset *dataset = NULL;
-    sluice_status st = sluice_dataset_parse("synthetic 1 4,4,3 1", &dataset);
-
-    if (st == SLUICE_OK) {
-        st = sluice_dataset_random_resized_crop(dataset, 2, 2,
-                                                (const sluice_random_resized_crop_config *)any);
-    }
-    sluice_dataset_destroy(dataset);
-    return st;
-}
-
-static void fill_letterbox(void *any, size_t size)
-{
-    begin_struct(any, size);
-}
-
-static sluice_status add_letterbox(void *any)
-{
-    sluice_dataset *dataset = NULL;
-    sluice_status st = sluice_dataset_parse("synthetic 1 4,4,3 1", &dataset);
-
-    if (st == SLUICE_OK) {
-        st = sluice_dataset_letterbox(dataset, 2, 2, (const sluice_letterbox_config *)any);
-    }
-    sluice_dataset_destroy(dataset);
-    return st;
-}
-
 static void fill_source(void *any, size_t size)
 {
     begin_struct(any, size);
@@ -401,11 +349,6 @@ const sized_call calls[] = {
      NULL},
     {"sluice_llmc_position", sizeof(sluice_llmc_position), fill_llmc, read_llmc,
      "an argument is NULL"},
-    {"sluice_decode_config", sizeof(sluice_decode_config), fill_decode, add_decode, NULL},
-    {"sluice_random_resized_crop_config", sizeof(sluice_random_resized_crop_config), fill_crop,
-     add_crop, NULL},
-    {"sluice_letterbox_config", sizeof(sluice_letterbox_config), fill_letterbox, add_letterbox,
-     NULL},
     {"sluice_source", sizeof(sluice_source), fill_source, make_source, "name is NULL"},
     {"sluice_filter", sizeof(sluice_filter), fill_filter, add_filter, "name is NULL"},
     {"sluice_map", sizeof(sluice_map), fill_map, add_map, "name is NULL"},

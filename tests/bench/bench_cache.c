@@ -77,18 +77,15 @@ static sluice_dataset *make_dataset(const settings *s, cache_kind kind)
 {
     sluice_dataset *dataset = NULL;
 
-    check(sluice_dataset_parsef(&dataset, "image_folder %s | shuffle", s->folder));
-    check(sluice_dataset_decode(dataset, NULL));
-    check(sluice_dataset_resize(dataset, 256, 0, NULL, true));
+    check(sluice_dataset_parsef(&dataset, "image_folder %s | shuffle | decode | resize 256",
+                                s->folder));
     if (kind == CACHE_PRIVATE) {
         check(
             sluice_dataset_addf(dataset, "cache %llu", (unsigned long long)(s->bytes / s->ranks)));
     } else if (kind == CACHE_SHARED) {
         check(sluice_dataset_addf(dataset, "cache %llu shared=true", (unsigned long long)s->bytes));
     }
-    check(sluice_dataset_random_crop(dataset, 224, 224, 0));
-    check(sluice_dataset_random_horizontal_flip(dataset, 0.5));
-    check(sluice_dataset_add(dataset, "batch 8"));
+    check(sluice_dataset_add(dataset, "random_crop 224 | random_horizontal_flip | batch 8"));
     return dataset;
 }
 

@@ -217,14 +217,7 @@ static void columns_of_decode_are_checked(void)
 
 static void modes_are_checked(void)
 {
-    sluice_decode_config config;
-    sluice_dataset *dataset = parsed("image_folder x");
-
-    sluice_decode_config_init(&config);
-    config.mode = "cmyk";
-    T_STATUS(sluice_dataset_decode(dataset, &config), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "want one of rgb gray index");
-    sluice_dataset_destroy(dataset);
+    check_refused("image_folder x | decode cmyk | batch 1", "want one of rgb gray index");
 }
 
 const t_test decode_modes_tests[] = {

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sluice/transforms.h>
-
 #include "dataset_kit.h"
 #include "engine_kit.h"
 #include "testing.h"
@@ -109,8 +107,6 @@ static void an_error_names_its_stage_and_both_sizes(void)
 static void bad_samples_are_zero_rows_with_a_mask(void)
 {
     for (int i = 0; i < 12; i++) {
-        const double mean[] = {0.5};
-        const double std[] = {0.25};
         sluice_dataset *dataset = NULL;
         engine_run run;
 
@@ -119,10 +115,9 @@ static void bad_samples_are_zero_rows_with_a_mask(void)
             script.behaviours[k] = BAD;
         }
         T_OK(dataset_begin(&stage_script, "", &dataset));
-        T_OK(sluice_dataset_random_horizontal_flip(dataset, 1));
-        T_OK(sluice_dataset_normalize(dataset, mean, std, 1, 1, SLUICE_F32));
-        T_OK(sluice_dataset_offload(dataset, i / 6 == 0 ? "host" : "device"));
-        T_OK(sluice_dataset_add(dataset, "batch 7"));
+        T_OK(sluice_dataset_addf(
+            dataset, "random_horizontal_flip 1 | normalize 0.5 0.25 offload=%s | batch 7",
+            i / 6 == 0 ? "host" : "device"));
         open_run(&run, dataset,
                  &(run_options){.device = devices[i % 2],
                                 .workers = worker_counts[i / 2 % 3],

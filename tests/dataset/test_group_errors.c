@@ -43,7 +43,7 @@ static void calls_refuse_what_is_no_part(void)
     char *name = NULL;
 
     T_OK(sluice_dataset_add(one, "take 4"));
-    T_STATUS(sluice_dataset_random_crop(wrong, 0, 0, 0), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_add(wrong, "random_crop 0"), SLUICE_E_INVALID);
     T_OK(sluice_dataset_sample_name(used, 0, &name));
     sluice_string_free(name);
     check_call(one, NULL, NULL, 0, "dataset is NULL");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several images of a sample: maps between stages, and stages that work on some of the images. */
 #include <sluice/custom.h>
-#include <sluice/transforms.h>
 
 #include "custom_kit.h"
 #include "dataset_kit.h"
@@ -422,24 +421,6 @@ static void what_is_no_image_is_refused(void)
     }
 }
 
-static void columns_chosen_by_a_call_are_for_the_next_stage(void)
-{
-    sluice_dataset *dataset = list_of_pairs(t_folder());
-    char *text = NULL;
-
-    T_OK(sluice_dataset_decode(dataset, NULL));
-    T_OK(sluice_dataset_for_columns(dataset, "right"));
-    T_OK(sluice_dataset_random_invert(dataset, 1));
-    T_OK(sluice_dataset_to_chw(dataset));
-    T_OK(sluice_dataset_describe(dataset, &text));
-    T_CONTAINS(text, "random_invert p=1 columns=right | to_chw offload=auto");
-    sluice_string_free(text);
-    T_OK(sluice_dataset_for_columns(dataset, "left"));
-    T_STATUS(sluice_dataset_random_horizontal_flip(dataset, 1), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "random_horizontal_flip: sluice_dataset_for_columns() is for");
-    sluice_dataset_destroy(dataset);
-}
-
 const t_test image_columns_tests[] = {
     T_TEST(a_map_reads_every_image_at_its_place),
     T_TEST(an_image_that_is_dropped_after_a_map_is_not_converted),
@@ -447,6 +428,5 @@ const t_test image_columns_tests[] = {
     T_TEST(conversions_work_on_the_images_named),
     T_TEST(colours_change_in_the_images_named),
     T_TEST(what_is_no_image_is_refused),
-    T_TEST(columns_chosen_by_a_call_are_for_the_next_stage),
     T_END,
 };

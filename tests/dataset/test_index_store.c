@@ -409,7 +409,6 @@ static void catch_info(sluice_log_level level, const char *message, void *user)
 /* All samples of the folder once; a hash of what a crop of them is. */
 static uint64_t read_all(const char *folder, const char *index, int passes)
 {
-    sluice_random_resized_crop_config crop;
     sluice_dataset *dataset = NULL;
     uint64_t hash = 0;
     uint8_t pixels[32 * 32 * 3];
@@ -418,12 +417,7 @@ static uint64_t read_all(const char *folder, const char *index, int passes)
 
     T_OK(index != NULL ? sluice_dataset_parsef(&dataset, "image_folder %s index=%s", folder, index)
                        : sluice_dataset_parsef(&dataset, "image_folder %s", folder));
-    T_OK(sluice_dataset_decode(dataset, NULL));
-    sluice_random_resized_crop_config_init(&crop);
-    crop.scale[0] = 0.1;
-    crop.scale[1] = 0.3;
-    T_OK(sluice_dataset_random_resized_crop(dataset, 32, 32, &crop));
-    T_OK(sluice_dataset_add(dataset, "batch 1"));
+    T_OK(sluice_dataset_add(dataset, "decode | random_resized_crop 32 scale=0.1,0.3 | batch 1"));
     for (int pass = 0; pass < passes; pass++) {
         for (uint64_t i = 0; i < 6; i++) {
             T_OK(sluice_dataset_get(dataset, 0, 0, i, columns, NULL));

@@ -2,7 +2,7 @@
 /* Regions of JPEG files decoded at a part of their size: slices of the whole, decoded so. */
 #include <stdlib.h>
 
-#include <sluice/transforms.h>
+#include <sluice/dataset.h>
 
 #include "jpeg_kit.h"
 #include "testing.h"

@@ -278,8 +278,7 @@ static void geometry_stands_where_the_image_is_that_of_the_source(void)
         T_OK(sluice_dataset_parse("synthetic 10 8,8,3 2", &dataset));
         T_OK(i == 1 ? sluice_dataset_add(dataset, "geometry") : SLUICE_OK);
         T_OK(sluice_dataset_map(dataset, &map));
-        T_STATUS(i == 0 ? sluice_dataset_add(dataset, "geometry")
-                        : sluice_dataset_random_horizontal_flip(dataset, 0.5),
+        T_STATUS(sluice_dataset_add(dataset, i == 0 ? "geometry" : "random_horizontal_flip"),
                  SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), "comes after a map; put it before");
         sluice_dataset_destroy(dataset);

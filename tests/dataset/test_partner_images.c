@@ -289,11 +289,10 @@ static void an_image_of_another_size_is_a_bad_sample(void)
 
 static void numbers_for_channels_are_those_of_all_images(void)
 {
-    const double mean[3] = {0.5, 0.5, 0.5};
     views both = {NULL};
     sluice_dataset *dataset = views_dataset(&both, "random_horizontal_flip");
 
-    T_STATUS(sluice_dataset_normalize(dataset, mean, mean, 3, 1, SLUICE_F32), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_add(dataset, "normalize 0.5,0.5,0.5 0.5,0.5,0.5"), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "normalize: 3 numbers for an image of 1 channels, depth");
     sluice_dataset_destroy(dataset);
 }

@@ -2,8 +2,6 @@
 /* sluice_dataset_add(): stages as text. */
 #include <stdlib.h>
 
-#include <sluice/transforms.h>
-
 #include "alloc_int.h"
 #include "dataset_kit.h"
 #include "testing.h"

@@ -118,6 +118,7 @@ static const struct {
     {"synthetic | normalize 127 128", 12, "write range=255"},
     {"synthetic | normalize 0.5 0.01 range=255", 12, "leave range=255 out"},
     {"synthetic | normalize 1,2 1,2", 12, "2 numbers for an image of 3 channels"},
+    {"synthetic | normalize 1 1 dtype=i32", 12, "dtype=i32: want f32, f16 or bf16"},
     {"synthetic | random_resized_crop 8 scale=1", 12, "scale: want LOW,HIGH"},
     {"synthetic | split train 0", 12, "split: fraction=0"},
     {"synthetic | split val 0.6 test=0.5", 12, "1 at most together"},

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include <sluice/custom.h>
-#include <sluice/transforms.h>
 
 #include "custom_kit.h"
 #include "dataset_kit.h"

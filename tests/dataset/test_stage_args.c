@@ -292,18 +292,6 @@ static void numbers_that_are_none_are_outside_of_all_bounds(void)
     T_CONTAINS(sluice_last_error(), "all: text is missing");
 }
 
-static void choices_are_found_by_the_parameter_s_name(void)
-{
-    uint32_t choice = 7;
-
-    T_OK(stage_arg_choose(&def, "choice", "green", &choice));
-    T_EQ(choice, 1);
-    T_STATUS(stage_arg_choose(&def, "choice", NULL, &choice), SLUICE_E_INVALID);
-    T_STATUS(stage_arg_choose(&def, "choice", "re", &choice), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "all: choice=re: want one of red green");
-    T_EQ(choice, 1);
-}
-
 static void long_values_are_cut_in_messages(void)
 {
     char text[2000];
@@ -381,7 +369,6 @@ const t_test stage_args_tests[] = {
     T_TEST(wrong_values_are_refused_with_what_is_wanted),
     T_TEST(bounds_are_inclusive),
     T_TEST(numbers_that_are_none_are_outside_of_all_bounds),
-    T_TEST(choices_are_found_by_the_parameter_s_name),
     T_TEST(long_values_are_cut_in_messages),
     T_TEST(defaults_survive_running_out_of_memory),
     T_TEST(tables_of_stages_are_sound),

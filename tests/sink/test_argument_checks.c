@@ -324,7 +324,7 @@ static void a_dataset_that_could_not_be_built_is_refused_in_its_own_words(void)
     kit k;
 
     T_OK(sluice_dataset_parse("synthetic 10 4,4,3 10 | batch 2", &dataset));
-    T_STATUS(sluice_dataset_to_chw(dataset), SLUICE_E_INVALID);
+    T_STATUS(sluice_dataset_add(dataset, "to_chw"), SLUICE_E_INVALID);
     kit_init(&k);
     k.dataset = dataset;
     check_refused(&k, "to_chw must come before batch");

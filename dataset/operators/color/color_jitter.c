@@ -150,14 +150,3 @@ const stage_def stage_color_jitter = {
     .colors = jitter_colors,
     .is_by_pixel = jitter_is_by_pixel,
 };
-
-sluice_status sluice_dataset_color_jitter(sluice_dataset *dataset, double brightness,
-                                          double contrast, double saturation, double hue)
-{
-    const jitter_args args = {.brightness = {1, {brightness}, ""},
-                              .contrast = {1, {contrast}, ""},
-                              .saturation = {1, {saturation}, ""},
-                              .hue = {1, {hue}, ""}};
-
-    return dataset_append(dataset, &stage_color_jitter, &args);
-}

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The color_twist stage: DALI's operator of that name, which makes four changes by one matrix. */
-#include <string.h>
-
 #include "color_stage.h"
 #include "status_int.h"
 
@@ -126,21 +124,3 @@ const stage_def stage_color_twist = {
     .infer = twist_infer,
     .colors = twist_colors,
 };
-
-sluice_status sluice_dataset_color_twist(sluice_dataset *dataset, const double *brightness,
-                                         const double *contrast, const double *saturation,
-                                         const double *hue)
-{
-    const double *const given[CHANGES] = {brightness, contrast, saturation, hue};
-    twist_args args = {.brightness = {2, {1, 1}, ""},
-                       .contrast = {2, {1, 1}, ""},
-                       .saturation = {2, {1, 1}, ""},
-                       .hue = {2, {0, 0}, ""}};
-
-    for (int i = 0; i < CHANGES; i++) {
-        if (given[i] != NULL) {
-            memcpy(change_of(&args, i)->values, given[i], 2 * sizeof(double));
-        }
-    }
-    return dataset_append(dataset, &stage_color_twist, &args);
-}

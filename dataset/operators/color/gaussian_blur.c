@@ -85,11 +85,3 @@ const stage_def stage_gaussian_blur = {
     .infer = blur_infer,
     .colors = blur_colors,
 };
-
-sluice_status sluice_dataset_gaussian_blur(sluice_dataset *dataset, uint32_t kernel_size,
-                                           double low, double high)
-{
-    const blur_args args = {.kernel_size = kernel_size, .sigma = {2, {low, high}, ""}};
-
-    return dataset_append(dataset, &stage_gaussian_blur, &args);
-}

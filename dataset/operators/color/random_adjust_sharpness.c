@@ -44,11 +44,3 @@ const stage_def stage_random_adjust_sharpness = {
     .infer = sharpness_infer,
     .colors = sharpness_colors,
 };
-
-sluice_status sluice_dataset_random_adjust_sharpness(sluice_dataset *dataset, double factor,
-                                                     double p)
-{
-    const sharpness_args args = {.factor = factor, .p = p};
-
-    return dataset_append(dataset, &stage_random_adjust_sharpness, &args);
-}

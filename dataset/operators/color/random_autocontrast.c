@@ -33,10 +33,3 @@ const stage_def stage_random_autocontrast = {
     .infer = random_autocontrast_infer,
     .colors = random_autocontrast_colors,
 };
-
-sluice_status sluice_dataset_random_autocontrast(sluice_dataset *dataset, double p)
-{
-    const chance_args args = {.p = p};
-
-    return dataset_append(dataset, &stage_random_autocontrast, &args);
-}

@@ -32,10 +32,3 @@ const stage_def stage_random_equalize = {
     .infer = random_equalize_infer,
     .colors = random_equalize_colors,
 };
-
-sluice_status sluice_dataset_random_equalize(sluice_dataset *dataset, double p)
-{
-    const chance_args args = {.p = p};
-
-    return dataset_append(dataset, &stage_random_equalize, &args);
-}

@@ -34,10 +34,3 @@ const stage_def stage_random_grayscale = {
     .colors = random_grayscale_colors,
     .is_by_pixel = color_is_by_pixel,
 };
-
-sluice_status sluice_dataset_random_grayscale(sluice_dataset *dataset, double p)
-{
-    const chance_args args = {.p = p};
-
-    return dataset_append(dataset, &stage_random_grayscale, &args);
-}

@@ -33,10 +33,3 @@ const stage_def stage_random_invert = {
     .colors = random_invert_colors,
     .is_by_pixel = color_is_by_pixel,
 };
-
-sluice_status sluice_dataset_random_invert(sluice_dataset *dataset, double p)
-{
-    const chance_args args = {.p = p};
-
-    return dataset_append(dataset, &stage_random_invert, &args);
-}

@@ -42,10 +42,3 @@ const stage_def stage_random_posterize = {
     .colors = random_posterize_colors,
     .is_by_pixel = color_is_by_pixel,
 };
-
-sluice_status sluice_dataset_random_posterize(sluice_dataset *dataset, uint32_t bits, double p)
-{
-    const bits_args args = {.bits = bits, .p = p};
-
-    return dataset_append(dataset, &stage_random_posterize, &args);
-}

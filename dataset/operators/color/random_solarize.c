@@ -43,10 +43,3 @@ const stage_def stage_random_solarize = {
     .colors = random_solarize_colors,
     .is_by_pixel = color_is_by_pixel,
 };
-
-sluice_status sluice_dataset_random_solarize(sluice_dataset *dataset, double threshold, double p)
-{
-    const threshold_args args = {.threshold = threshold, .p = p};
-
-    return dataset_append(dataset, &stage_random_solarize, &args);
-}

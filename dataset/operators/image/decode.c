@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The decode stage: marks where images are decoded. The decoders are in image_decoder.h. */
-#include <stdio.h>
-
 #include "dataset_state.h"
 #include "missing_image.h"
-#include "struct_size_int.h"
 
 static const char *const modes[] = {"rgb", "gray", "index", NULL};
 static const char *const depths[] = {"0", "8", NULL};
@@ -109,31 +106,3 @@ const stage_def stage_decode = {
     .infer = decode_infer,
     .selects = true,
 };
-
-static const sli_struct config_struct = SLI_STRUCT(sluice_decode_config, depth);
-
-void sluice_decode_config_init_size(sluice_decode_config *config, size_t size)
-{
-    sli_struct_init(config, size);
-}
-
-sluice_status sluice_dataset_decode(sluice_dataset *dataset, const sluice_decode_config *config)
-{
-    sluice_decode_config own;
-    decode_args args = {.columns = "", .mode = DECODE_RGB};
-    char depth[24];
-    sluice_status st =
-        sli_struct_read_optional(&config_struct, "sluice_dataset_decode", config, &own);
-
-    if (st == SLUICE_OK) {
-        args.max_pixels = own.max_pixels > 0 ? own.max_pixels : 100000000;
-        args.fast_scale = own.fast_scale;
-        snprintf(depth, sizeof(depth), "%llu", (unsigned long long)own.depth);
-        st = stage_arg_choose(&stage_decode, "depth", depth, &args.depth);
-    }
-    if (st == SLUICE_OK) {
-        st = stage_arg_choose_or_default(&stage_decode, "mode", own.mode, &args.mode);
-    }
-    return st == SLUICE_OK ? dataset_append(dataset, &stage_decode, &args)
-                           : dataset_keep(dataset, &stage_decode, st);
-}

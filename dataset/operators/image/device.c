@@ -43,8 +43,3 @@ const stage_def stage_device = {
     .kind = STAGE_DEVICE,
     .infer = device_infer,
 };
-
-sluice_status sluice_dataset_device(sluice_dataset *dataset)
-{
-    return dataset_append(dataset, &stage_device, "");
-}

@@ -168,27 +168,3 @@ const stage_def stage_normalize = {
     .infer_image = normalize_infer,
     .convert = normalize_convert,
 };
-
-sluice_status sluice_dataset_normalize(sluice_dataset *dataset, const double *mean,
-                                       const double *std, uint32_t channels, double range,
-                                       sluice_dtype dtype)
-{
-    normalize_args args = {.range = range, .dtype = dtype};
-
-    if (mean == NULL || std == NULL) {
-        return dataset_keep(dataset, &stage_normalize,
-                            sli_fail(SLUICE_E_INVALID, "normalize: %s must not be NULL",
-                                     mean == NULL ? "mean" : "std"));
-    }
-    if (channels > SLI_MAX_CHANNELS) {
-        return dataset_keep(dataset, &stage_normalize,
-                            sli_fail(SLUICE_E_INVALID,
-                                     "normalize: channels is %u, and must be 1 to %d", channels,
-                                     SLI_MAX_CHANNELS));
-    }
-    args.mean.count = channels;
-    args.std.count = channels;
-    memcpy(args.mean.values, mean, channels * sizeof(*mean));
-    memcpy(args.std.values, std, channels * sizeof(*std));
-    return dataset_append(dataset, &stage_normalize, &args);
-}

@@ -185,20 +185,6 @@ const stage_def stage_random_horizontal_flip = {
     .pairs = flip_pairs,
 };
 
-sluice_status sluice_dataset_random_horizontal_flip(sluice_dataset *dataset, double p)
-{
-    return sluice_dataset_random_horizontal_flip_points(dataset, p, NULL, NULL);
-}
-
-sluice_status sluice_dataset_random_horizontal_flip_points(sluice_dataset *dataset, double p,
-                                                           const char *swap, const char *points)
-{
-    const flip_args args = {
-        .p = p, .swap = swap != NULL ? swap : "", .points = points != NULL ? points : ""};
-
-    return dataset_append(dataset, &stage_random_horizontal_flip, &args);
-}
-
 /* Without OFFLOAD_PARAM: workers do it, unless rows have programs. */
 static const stage_param vertical_params[] = {
     PARAM_(flip_args, p, PARAM_REAL, "0.5", 0, 1, NULL, "probability"),
@@ -225,17 +211,3 @@ const stage_def stage_random_vertical_flip = {
     .row_flag = SLI_ROW_FLIP_LINES,
     .pairs = flip_pairs,
 };
-
-sluice_status sluice_dataset_random_vertical_flip(sluice_dataset *dataset, double p)
-{
-    return sluice_dataset_random_vertical_flip_points(dataset, p, NULL, NULL);
-}
-
-sluice_status sluice_dataset_random_vertical_flip_points(sluice_dataset *dataset, double p,
-                                                         const char *swap, const char *points)
-{
-    const flip_args args = {
-        .p = p, .swap = swap != NULL ? swap : "", .points = points != NULL ? points : ""};
-
-    return dataset_append(dataset, &stage_random_vertical_flip, &args);
-}

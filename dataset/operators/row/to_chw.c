@@ -43,10 +43,3 @@ const stage_def stage_to_chw = {
     .convert = to_chw_convert,
     .moves = true,
 };
-
-sluice_status sluice_dataset_to_chw(sluice_dataset *dataset)
-{
-    const conversion_args args = {.offload = OFFLOAD_AUTO};
-
-    return dataset_append(dataset, &stage_to_chw, &args);
-}

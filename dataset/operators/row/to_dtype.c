@@ -70,10 +70,3 @@ const stage_def stage_to_dtype = {
     .infer_image = to_dtype_infer,
     .convert = to_dtype_convert,
 };
-
-sluice_status sluice_dataset_to_dtype(sluice_dataset *dataset, sluice_dtype dtype, bool scale)
-{
-    const to_dtype_args args = {.dtype = dtype, .scale = scale};
-
-    return dataset_append(dataset, &stage_to_dtype, &args);
-}

@@ -70,10 +70,3 @@ const stage_def stage_center_crop = {
     .padding = center_crop_padding,
     .squares = true,
 };
-
-sluice_status sluice_dataset_center_crop(sluice_dataset *dataset, uint32_t height, uint32_t width)
-{
-    const center_crop_args args = {{height, width}};
-
-    return dataset_append(dataset, &stage_center_crop, &args);
-}

@@ -8,9 +8,6 @@
 
 #include "crop.h"
 #include "status_int.h"
-#include "struct_size_int.h"
-
-enum { DEFAULT_FILL = 114 };
 
 typedef struct letterbox_args {
     param_size size;
@@ -96,28 +93,3 @@ const stage_def stage_letterbox = {
     .padding = letterbox_padding,
     .squares = true,
 };
-
-static const sli_struct config_struct = SLI_STRUCT(sluice_letterbox_config, filter);
-
-void sluice_letterbox_config_init_size(sluice_letterbox_config *config, size_t size)
-{
-    sli_struct_init(config, size);
-}
-
-sluice_status sluice_dataset_letterbox(sluice_dataset *dataset, uint32_t height, uint32_t width,
-                                       const sluice_letterbox_config *config)
-{
-    const stage_def *def = &stage_letterbox;
-    sluice_letterbox_config own;
-    letterbox_args args = {.size = {height, width}};
-    sluice_status st =
-        sli_struct_read_optional(&config_struct, "sluice_dataset_letterbox", config, &own);
-
-    if (st == SLUICE_OK) {
-        args.fill = own.fill != NULL ? *own.fill : DEFAULT_FILL;
-        args.mask_fill = own.mask_fill;
-        args.filter.antialias = !own.no_antialias;
-        st = stage_arg_choose_or_default(def, "filter", own.filter, &args.filter.filter);
-    }
-    return st == SLUICE_OK ? dataset_append(dataset, def, &args) : dataset_keep(dataset, def, st);
-}

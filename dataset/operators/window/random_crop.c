@@ -86,11 +86,3 @@ const stage_def stage_random_crop = {
     .padding = random_crop_padding,
     .squares = true,
 };
-
-sluice_status sluice_dataset_random_crop(sluice_dataset *dataset, uint32_t height, uint32_t width,
-                                         uint32_t padding)
-{
-    const random_crop_args args = {{height, width}, padding};
-
-    return dataset_append(dataset, &stage_random_crop, &args);
-}

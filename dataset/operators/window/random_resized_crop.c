@@ -9,7 +9,6 @@
 
 #include "crop.h"
 #include "status_int.h"
-#include "struct_size_int.h"
 
 enum { TRIES = 10 };
 
@@ -148,38 +147,3 @@ const stage_def stage_random_resized_crop = {
     .resizes = true,
     .squares = true,
 };
-
-static const sli_struct config_struct = SLI_STRUCT(sluice_random_resized_crop_config, filter);
-
-void sluice_random_resized_crop_config_init_size(sluice_random_resized_crop_config *config,
-                                                 size_t size)
-{
-    sli_struct_init(config, size);
-}
-
-/* Returns the two numbers, or the defaults if both are 0. */
-static param_reals range_of(const double given[2], double low, double high)
-{
-    const bool is_default = given[0] == 0 && given[1] == 0;
-
-    return (param_reals){2, {is_default ? low : given[0], is_default ? high : given[1]}, ""};
-}
-
-sluice_status sluice_dataset_random_resized_crop(sluice_dataset *dataset, uint32_t height,
-                                                 uint32_t width,
-                                                 const sluice_random_resized_crop_config *config)
-{
-    const stage_def *def = &stage_random_resized_crop;
-    sluice_random_resized_crop_config own;
-    rrc_args args = {.size = {height, width}};
-    sluice_status st = sli_struct_read_optional(&config_struct,
-                                                "sluice_dataset_random_resized_crop", config, &own);
-
-    if (st == SLUICE_OK) {
-        args.scale = range_of(own.scale, 0.08, 1);
-        args.ratio = range_of(own.ratio, 3.0 / 4, 4.0 / 3);
-        args.filter.antialias = !own.no_antialias;
-        st = stage_arg_choose_or_default(def, "filter", own.filter, &args.filter.filter);
-    }
-    return st == SLUICE_OK ? dataset_append(dataset, def, &args) : dataset_keep(dataset, def, st);
-}

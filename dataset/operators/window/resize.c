@@ -117,14 +117,3 @@ const stage_def stage_resize = {
     .geometry = resize_geometry,
     .resizes = true,
 };
-
-sluice_status sluice_dataset_resize(sluice_dataset *dataset, uint32_t height, uint32_t width,
-                                    const char *filter, bool antialias)
-{
-    resize_args args = {.size = {height, width}, .filter.antialias = antialias};
-    sluice_status st =
-        stage_arg_choose_or_default(&stage_resize, "filter", filter, &args.filter.filter);
-
-    return st == SLUICE_OK ? dataset_append(dataset, &stage_resize, &args)
-                           : dataset_keep(dataset, &stage_resize, st);
-}

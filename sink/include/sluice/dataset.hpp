@@ -54,11 +54,6 @@ template <typename Type> sluice_value value_of(const Type &value) noexcept
     return made;
 }
 
-/** A type that a template does not deduce from an argument, which is converted to it. */
-template <typename Type> struct declared {
-    using type = Type; /**< the type itself */
-};
-
 } // namespace detail
 
 /** A dataset and its stages. */
@@ -222,15 +217,6 @@ class dataset : public owner<sluice_dataset, sluice_dataset_destroy>
         const sluice_value values[] = {detail::value_of(first), detail::value_of(more)...};
 
         return sluice_dataset_add_values(get(), stages, values, 1 + sizeof...(more));
-    }
-
-    /** Adds a stage by its function of the C API, with the arguments that follow the dataset:
-     * dataset.stage(sluice_dataset_device). */
-    template <typename... Arguments>
-    [[nodiscard]] status stage(sluice_status (*function)(sluice_dataset *, Arguments...),
-                               typename detail::declared<Arguments>::type... arguments) noexcept
-    {
-        return function(get(), arguments...);
     }
 
     /** sluice_dataset_inspect() */

@@ -31,7 +31,6 @@
 #include <sluice/tensor.h>
 #include <sluice/topology.h>
 #include <sluice/train.h>
-#include <sluice/transforms.h>
 #include <sluice/version.h>
 
 #endif
