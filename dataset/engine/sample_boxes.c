@@ -42,7 +42,7 @@ static bool follow_warp(const image_warp *warp, uint32_t width, uint32_t height,
 
         positive += warp_point(&forward, x[i & 1], y[i >> 1], point) > 0;
         if (warp->shifts != NULL) {
-            way_shift_back(warp->shifts, width, height, point);
+            transform_unshift(warp->shifts, width, height, point);
         }
         for (int axis = 0; axis < 2; axis++) {
             low[axis] = point[axis] < low[axis] ? point[axis] : low[axis];
@@ -61,20 +61,6 @@ static bool follow_warp(const image_warp *warp, uint32_t width, uint32_t height,
     return x[0] < x[1] && y[0] < y[1];
 }
 
-/* Transforms a box by all warps. False: nothing is left of it. */
-static bool follow_warps(const color_chain *colors, double x[2], double y[2])
-{
-    for (uint32_t i = 0; i < colors->count; i++) {
-        const color_operation *operation = &colors->operations[i];
-
-        if (operation->kind == COLOR_WARP &&
-            !follow_warp(&operation->warp, colors->width, colors->height, x, y)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void flip_axis(double range[2], uint32_t length)
 {
     const double low = range[0];
@@ -83,29 +69,25 @@ static void flip_axis(double range[2], uint32_t length)
     range[1] = length - low;
 }
 
-/* Transforms a box by all groups, the warps and the flips. False: nothing is left of it. */
-static bool follow(const image_way *way, const box *from, box *to)
+/* Transforms a box by all windows and warps, and the flips. False: nothing is left of it. */
+static bool follow(const sample_transform *transform, const box *from, box *to)
 {
     double x[2] = {(double)from->x0, (double)from->x1};
     double y[2] = {(double)from->y0, (double)from->y1};
-    uint32_t width = way->width;
-    uint32_t height = way->height;
+    transform_place place = {0};
+    transform_part part = {.width = transform->width, .height = transform->height};
 
-    for (uint32_t i = 0; i < way->group_count; i++) {
-        if (!fused_follow(&way->groups[i], x, y)) {
+    while (transform_next(transform, &place, &part)) {
+        if (part.window != NULL ? !fused_follow(part.window, x, y)
+                                : !follow_warp(part.warp, part.width, part.height, x, y)) {
             return false;
         }
-        width = way->groups[i].window_width;
-        height = way->groups[i].window_height;
     }
-    if (way->colors != NULL && !follow_warps(way->colors, x, y)) {
-        return false;
+    if ((transform->flips & SLI_ROW_FLIP) != 0) {
+        flip_axis(x, part.width);
     }
-    if ((way->flips & SLI_ROW_FLIP) != 0) {
-        flip_axis(x, width);
-    }
-    if ((way->flips & SLI_ROW_FLIP_LINES) != 0) {
-        flip_axis(y, height);
+    if ((transform->flips & SLI_ROW_FLIP_LINES) != 0) {
+        flip_axis(y, part.height);
     }
     *to = (box){(float)x[0], (float)y[0], (float)x[1], (float)y[1]};
     return to->x0 < to->x1 && to->y0 < to->y1;
@@ -115,38 +97,40 @@ static bool follow(const image_way *way, const box *from, box *to)
  * Converts a box to pixels. The products are float: gcc 12 -O3 leaves a double product, converted
  * to float and back, without the rounding to float.
  */
-static box in_pixels(const column_info *info, const image_way *way, const box *from)
+static box in_pixels(const column_info *info, const sample_transform *transform, const box *from)
 {
-    const bool in_parts = info->in_parts && !way->are_pixels;
-    const float width = in_parts ? (float)way->width : 1;
-    const float height = in_parts ? (float)way->height : 1;
+    const bool in_parts = info->in_parts && !transform->are_pixels;
+    const float width = in_parts ? (float)transform->width : 1;
+    const float height = in_parts ? (float)transform->height : 1;
 
     return (box){from->x0 * width, from->y0 * height, from->x1 * width, from->y1 * height};
 }
 
 /* True if a stage of geometry has dropped box i. */
-static bool is_dropped(const image_way *way, uint32_t column, uint32_t i)
+static bool is_dropped(const sample_transform *transform, uint32_t column, uint32_t i)
 {
-    return way->boxes != NULL && way->boxes->column == column && i < way->boxes->count &&
-           way->boxes->dropped[i] != 0;
+    return transform->boxes != NULL && transform->boxes->column == column &&
+           i < transform->boxes->count && transform->boxes->dropped[i] != 0;
 }
 
 /*
  * Finds a box in pixels of its image, clipped to it. The source has checked what can be checked
  * without the size of the image.
  */
-static box_verdict in_image(const column_info *info, const image_way *way, const box *from, box *to)
+static box_verdict in_image(const column_info *info, const sample_transform *transform,
+                            const box *from, box *to)
 {
-    const box pixels = in_pixels(info, way, from);
+    const box pixels = in_pixels(info, transform, from);
     float corners[4] = {pixels.x0, pixels.y0, pixels.x1, pixels.y1};
-    const box_verdict verdict = box_judge(corners, (float)way->width, (float)way->height);
+    const box_verdict verdict =
+        box_judge(corners, (float)transform->width, (float)transform->height);
 
     *to = (box){corners[0], corners[1], corners[2], corners[3]};
     return verdict;
 }
 
-void boxes_begin(const stage_schema *schema, const image_way *way, void *const *buffers,
-                 plan_boxes *boxes)
+void boxes_begin(const stage_schema *schema, const sample_transform *transform,
+                 void *const *buffers, plan_boxes *boxes)
 {
     const column_info *info = &schema->infos[boxes->column];
     const int32_t length = *(const int32_t *)buffers[info->length];
@@ -157,7 +141,7 @@ void boxes_begin(const stage_schema *schema, const image_way *way, void *const *
     for (uint32_t i = 0; i < boxes->count; i++) {
         box b;
 
-        boxes->dropped[i] = in_image(info, way, &from[i], &b) > BOX_CLIPPED;
+        boxes->dropped[i] = in_image(info, transform, &from[i], &b) > BOX_CLIPPED;
         boxes->corners[i][0] = (double)b.x0;
         boxes->corners[i][1] = (double)b.y0;
         boxes->corners[i][2] = (double)b.x1;
@@ -165,8 +149,8 @@ void boxes_begin(const stage_schema *schema, const image_way *way, void *const *
     }
 }
 
-sluice_status boxes_follow(const stage_schema *schema, const image_way *way, uint32_t column,
-                           void *const *buffers, changed_boxes *clipped_out)
+sluice_status boxes_follow(const stage_schema *schema, const sample_transform *transform,
+                           uint32_t column, void *const *buffers, changed_boxes *clipped_out)
 {
     const column_info *info = &schema->infos[column];
     const uint32_t count = (uint32_t) * (const int32_t *)buffers[info->length];
@@ -175,20 +159,20 @@ sluice_status boxes_follow(const stage_schema *schema, const image_way *way, uin
 
     clipped_out->count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const box pixels = in_pixels(info, way, &boxes[i]);
+        const box pixels = in_pixels(info, transform, &boxes[i]);
         const float listed[4] = {pixels.x0, pixels.y0, pixels.x1, pixels.y1};
         box from;
-        const box_verdict verdict = in_image(info, way, &boxes[i], &from);
+        const box_verdict verdict = in_image(info, transform, &boxes[i], &from);
 
         if (verdict == BOX_OUTSIDE || verdict == BOX_INVALID) {
-            return box_fail(verdict, schema->columns[column].name, i + 1, listed, (float)way->width,
-                            (float)way->height);
+            return box_fail(verdict, schema->columns[column].name, i + 1, listed,
+                            (float)transform->width, (float)transform->height);
         }
         if (verdict == BOX_CLIPPED) {
             box_rows_note(clipped_out, column, i, listed);
         }
-        if (verdict == BOX_EMPTY || is_dropped(way, column, i) ||
-            !follow(way, &from, &boxes[kept])) {
+        if (verdict == BOX_EMPTY || is_dropped(transform, column, i) ||
+            !follow(transform, &from, &boxes[kept])) {
             continue;
         }
         box_rows_move(schema, column, buffers, i, kept++, false);
@@ -197,8 +181,8 @@ sluice_status boxes_follow(const stage_schema *schema, const image_way *way, uin
     return SLUICE_OK;
 }
 
-sluice_status boxes_follow_all(const sluice_dataset *dataset, const image_way *way, uint64_t sample,
-                               sample_io *io, void *const *buffers)
+sluice_status boxes_follow_all(const sluice_dataset *dataset, const sample_transform *transform,
+                               uint64_t sample, sample_io *io, void *const *buffers)
 {
     const stage_schema *schema = &dataset->source_schema;
     sluice_status st = SLUICE_OK;
@@ -207,7 +191,7 @@ sluice_status boxes_follow_all(const sluice_dataset *dataset, const image_way *w
         changed_boxes clipped;
 
         if (schema->infos[c].role == ROLE_BOXES && buffers[c] != NULL) {
-            st = boxes_follow(schema, way, c, buffers, &clipped);
+            st = boxes_follow(schema, transform, c, buffers, &clipped);
             if (st == SLUICE_OK) {
                 declared_source_clipped(dataset, sample, io, &clipped);
             }

@@ -4,14 +4,14 @@
 #define SLUICE_SAMPLE_BOXES_H
 
 #include "box_rows.h"
-#include "image_way.h"
+#include "sample_transform.h"
 
 /*
  * Stores the boxes of a sample, in pixels of its image, for stages of geometry that depend on them.
  * `buffers` as for boxes_follow(), with the boxes as the source has them.
  */
-void boxes_begin(const stage_schema *schema, const image_way *way, void *const *buffers,
-                 plan_boxes *boxes);
+void boxes_begin(const stage_schema *schema, const sample_transform *transform,
+                 void *const *buffers, plan_boxes *boxes);
 
 /*
  * Applies box_rule.h with the size of the image to the boxes of a column of a sample. Moves and
@@ -21,12 +21,12 @@ void boxes_begin(const stage_schema *schema, const image_way *way, void *const *
  * `schema`, the columns of the source; NULL: the column is not needed. E_CORRUPT: a box is wholly
  * outside its image.
  */
-sluice_status boxes_follow(const stage_schema *schema, const image_way *way, uint32_t column,
-                           void *const *buffers, changed_boxes *clipped_out);
+sluice_status boxes_follow(const stage_schema *schema, const sample_transform *transform,
+                           uint32_t column, void *const *buffers, changed_boxes *clipped_out);
 
 /* The same for all boxes of a sample. Counts those that are clipped. */
-sluice_status boxes_follow_all(const sluice_dataset *dataset, const image_way *way, uint64_t sample,
-                               sample_io *io, void *const *buffers);
+sluice_status boxes_follow_all(const sluice_dataset *dataset, const sample_transform *transform,
+                               uint64_t sample, sample_io *io, void *const *buffers);
 
 /*
  * Adds the boxes of the columns `from`, and what belongs to them, after those of the columns `to`.

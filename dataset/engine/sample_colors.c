@@ -88,7 +88,7 @@ void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, u
 /* Returns the address of line y in the buffer, which has one line if no line must wait. */
 static uint8_t *place_of(const sample_colors *colors, uint32_t y)
 {
-    const bool waits = colors->whole < colors->chain.count;
+    const bool waits = colors->whole < colors->lines->count;
 
     return colors->pixels.data + (waits ? (size_t)y * colors->width * colors->channels : 0);
 }
@@ -97,9 +97,9 @@ static uint8_t *place_of(const sample_colors *colors, uint32_t y)
  * the target. */
 static void pass_on(sample_colors *colors, uint32_t y, const uint8_t *line)
 {
-    if (colors->whole < colors->chain.count) {
-        color_count(&colors->chain.operations[colors->whole], line, colors->width, colors->channels,
-                    &colors->statistics);
+    if (colors->whole < colors->lines->count) {
+        color_count(&colors->lines->operations[colors->whole], line, colors->width,
+                    colors->channels, &colors->statistics);
     } else {
         colors->target.line(colors->target.arg, y, line);
     }
@@ -110,7 +110,7 @@ static void take_line(void *arg, uint32_t y, const uint8_t *pixels)
     sample_colors *colors = arg;
     uint8_t *line = place_of(colors, y);
 
-    color_apply(&colors->chain, 0, colors->whole, y, pixels, line, colors->width, colors->channels);
+    color_apply(colors->lines, 0, colors->whole, y, pixels, line, colors->width, colors->channels);
     pass_on(colors, y, line);
 }
 
@@ -127,36 +127,35 @@ static bool warps(const color_chain *chain, bool *again)
     return i < chain->count;
 }
 
-sluice_status colors_start(sample_colors *colors, const sli_conversion *conversion, line_sink *sink)
+sluice_status colors_start(sample_colors *colors, color_chain *lines, uint32_t channels,
+                           line_sink *sink)
 {
     size_t line;
     bool warps_again;
     sluice_status st;
 
-    if (colors->chain.count == 0) {
-        return SLUICE_OK;
-    }
-    colors->whole = color_next_whole(&colors->chain, 0);
-    colors->width = conversion->width;
-    colors->height = conversion->height;
-    colors->channels = conversion->channels;
+    colors->lines = lines;
+    colors->whole = color_next_whole(colors->lines, 0);
+    colors->width = lines->width;
+    colors->height = lines->height;
+    colors->channels = channels;
     colors->target = *sink;
     memset(&colors->statistics, 0, sizeof(colors->statistics));
     *sink = (line_sink){take_line, colors, NULL};
     line = (size_t)colors->width * colors->channels;
     st = image_buffer_reserve(&colors->pixels,
-                              colors->whole < colors->chain.count ? colors->height * line : line);
-    if (st == SLUICE_OK && warps(&colors->chain, &warps_again)) {
+                              colors->whole < colors->lines->count ? colors->height * line : line);
+    if (st == SLUICE_OK && warps(colors->lines, &warps_again)) {
         st = image_buffer_reserve(&colors->warped, warps_again ? colors->height * line : line);
         if (st == SLUICE_OK) {
             st = image_buffer_reserve(&colors->memory,
-                                      color_line_bytes(&colors->chain, colors->channels));
+                                      color_line_bytes(colors->lines, colors->channels));
         }
         if (st == SLUICE_OK) {
-            st = mix_reserve(&colors->mixing, &colors->chain, colors->channels);
+            st = mix_reserve(&colors->mixing, colors->lines, colors->channels);
         }
         if (st == SLUICE_OK) {
-            st = color_make_fields(&colors->chain);
+            st = color_make_fields(colors->lines);
         }
     }
     return st;
@@ -177,12 +176,12 @@ static void warp_lines(sample_colors *colors, uint32_t number)
     const size_t stride = (size_t)colors->width * colors->channels;
     const image_view from = {colors->pixels.data, stride, colors->width, colors->height,
                              colors->channels};
-    const uint32_t end = color_next_whole(&colors->chain, number + 1);
-    const size_t step = end < colors->chain.count ? stride : 0;
-    const color_operation *operation = &colors->chain.operations[number];
+    const uint32_t end = color_next_whole(colors->lines, number + 1);
+    const size_t step = end < colors->lines->count ? stride : 0;
+    const color_operation *operation = &colors->lines->operations[number];
 
     if (operation->kind == COLOR_MIX) {
-        mix_run(&colors->mixing, &colors->mixes[operation->mix], &from);
+        mix_run(&colors->mixing, &colors->lines->mixes[operation->mix], &from);
     }
     colors->whole = end;
     for (uint32_t y = 0; y < colors->height && !sli_is_interrupted_at(y); y++) {
@@ -193,8 +192,7 @@ static void warp_lines(sample_colors *colors, uint32_t number)
         } else {
             color_line(operation, &from, y, colors->memory.data, line);
         }
-        color_apply(&colors->chain, number + 1, end, y, line, line, colors->width,
-                    colors->channels);
+        color_apply(colors->lines, number + 1, end, y, line, line, colors->width, colors->channels);
         pass_on(colors, y, line);
     }
     swap_buffers(colors);
@@ -202,24 +200,24 @@ static void warp_lines(sample_colors *colors, uint32_t number)
 
 sluice_status colors_finish(sample_colors *colors)
 {
-    while (colors->whole < colors->chain.count) {
+    while (colors->whole < colors->lines->count) {
         const size_t stride = (size_t)colors->width * colors->channels;
         const uint32_t first = colors->whole;
         uint32_t end;
 
-        if (color_needs_pixels(&colors->chain.operations[first])) {
+        if (color_needs_pixels(&colors->lines->operations[first])) {
             memset(&colors->statistics, 0, sizeof(colors->statistics));
             warp_lines(colors, first);
             continue;
         }
-        color_settle(&colors->chain, first, &colors->statistics);
+        color_settle(colors->lines, first, &colors->statistics);
         memset(&colors->statistics, 0, sizeof(colors->statistics));
-        end = color_next_whole(&colors->chain, first);
+        end = color_next_whole(colors->lines, first);
         colors->whole = end;
         for (uint32_t y = 0; y < colors->height && !sli_is_interrupted_at(y); y++) {
             uint8_t *line = colors->pixels.data + y * stride;
 
-            color_apply(&colors->chain, first, end, y, line, line, colors->width, colors->channels);
+            color_apply(colors->lines, first, end, y, line, line, colors->width, colors->channels);
             pass_on(colors, y, line);
         }
     }

@@ -16,7 +16,8 @@
 typedef struct sample_colors {
     color_chain chain;  /* the operations of the current image that the worker applies */
     color_chain device; /* those of the first image of the sample that GetNext applies */
-    uint32_t whole;     /* the first of chain that needs the whole image; chain.count: none */
+    color_chain *lines; /* what colors_start() began to apply */
+    uint32_t whole;     /* the first of lines that needs the whole image; lines->count: none */
     color_statistics statistics;
     image_buffer pixels; /* (height, width, channels), or one line if no operation needs the whole
                             image */
@@ -45,10 +46,10 @@ void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, u
                  uint32_t column, uint8_t flips);
 
 /*
- * Replaces *sink by one that applies the operations and passes the lines on to the old one; images
- * have the conversion's size. Returns E_NO_MEMORY on failure.
+ * Replaces *sink by one that applies the operations of `lines`, at least one, and passes the lines
+ * on to the old one. Returns E_NO_MEMORY on failure.
  */
-sluice_status colors_start(sample_colors *colors, const sli_conversion *conversion,
+sluice_status colors_start(sample_colors *colors, color_chain *lines, uint32_t channels,
                            line_sink *sink);
 
 /* Passes the waiting lines to the target; called after the last line. */

@@ -149,7 +149,7 @@ static sluice_status follow_to_next(sample_loader *loader, uint64_t sample, void
         }
         st = read_other(loader, sample, *column, data);
         if (st == SLUICE_OK && role == ROLE_MASK) {
-            st = mask_follow(loader->plan, &loader->way, data, &tools, buffers[*column],
+            st = mask_follow(loader->plan, &loader->transform, data, &tools, buffers[*column],
                              loader->plan->host_conversion.width);
             if (st == SLUICE_OK) {
                 st = keep_other(loader, sample, *column, data);
@@ -182,13 +182,13 @@ static sluice_status follow_image(sample_loader *loader, uint64_t sample, uint64
     sluice_status st = SLUICE_OK;
 
     if (*partner == NULL && loader->plan->details->has_points) { /* before boxes are dropped */
-        st = points_follow(loader->plan, &loader->way, sample, pass, buffers);
+        st = points_follow(loader->plan, &loader->transform, sample, pass, buffers);
     }
     if (*partner == NULL && st == SLUICE_OK) {
         st = sample_follow_boxes(loader, sample, buffers);
     }
     if (*partner == NULL && map >= 0 && buffers[map] != NULL) {
-        way_back(&loader->way, buffers[map]);
+        transform_invert(&loader->transform, buffers[map]);
     }
 
     if (st == SLUICE_OK) {

@@ -58,9 +58,9 @@ typedef struct sample_loader {
     uint8_t *scratch;     /* memory of columns that are not in the row (plan_buffer) */
     uint8_t *own_rows;    /* the worker's private rows (plan_details.own_rows); NULL: there is no
                              filter, pack or bucket */
-    image_way way;        /* geometry of the last image, for its masks and boxes */
-    plan_boxes boxes;     /* of the last sample; `corners` NULL: no stage of geometry needs them */
-    fused_geometry groups[DATASET_MAX_STAGES + 1]; /* storage for way.groups */
+    sample_transform transform; /* what the last image went through, for its masks and boxes */
+    plan_boxes boxes; /* of the last sample; `corners` NULL: no stage of geometry needs them */
+    transform_step steps[DATASET_MAX_STAGES + 1]; /* storage for transform.steps */
     const char *stage;   /* name of the stage at which the last sample failed */
     sli_fault fault;     /* machine fault of the last read; NONE: no fault */
     uint64_t read_ticks; /* duration of the last read, 0 if it failed; next field: its bytes */
@@ -87,7 +87,7 @@ typedef struct sample_loader {
     worker_state state;
     worker_indexes indexes;
     _Atomic uint64_t image_notes[SLI_IMAGE_NOTES]; /* images of each kind; read by any thread */
-    sli_counters *counters[PLAN_PROFILED]; /* this worker's counters */
+    sli_counters *counters[PLAN_PROFILED];         /* this worker's counters */
 } sample_loader;
 
 /* The destination of a sample: its row in each column. */

@@ -10,8 +10,8 @@
 #include "thread_interrupt_int.h"
 
 /* Checks that the size of a mask is that of its image; opens the mask if it is encoded. */
-static sluice_status open_mask(const sli_plan *plan, const image_way *way, const sample_data *data,
-                               const mask_tools *tools)
+static sluice_status open_mask(const sli_plan *plan, const sample_transform *transform,
+                               const sample_data *data, const mask_tools *tools)
 {
     uint32_t width = data->image.width;
     uint32_t height = data->image.height;
@@ -27,9 +27,9 @@ static sluice_status open_mask(const sli_plan *plan, const image_way *way, const
             st = opened_image_want_indices(tools->decoder, tools->ends_run);
         }
     }
-    if (st == SLUICE_OK && (width != way->width || height != way->height)) {
+    if (st == SLUICE_OK && (width != transform->width || height != transform->height)) {
         st = sli_fail(SLUICE_E_CORRUPT, "the mask is %ux%u, its image %ux%u", width, height,
-                      way->width, way->height);
+                      transform->width, transform->height);
     }
     return st;
 }
@@ -40,7 +40,7 @@ typedef struct mask_line {
     size_t stride;
     uint32_t width;
     uint32_t height;
-    uint8_t flips; /* image_way.flips */
+    uint8_t flips; /* sample_transform.flips */
 } mask_line;
 
 /* Writes a line at its position after the flips, flipped horizontally or not. */
@@ -59,28 +59,21 @@ static void flip_line(void *arg, uint32_t y, const uint8_t *pixels)
     }
 }
 
-/* The first warp from operation *number on, with *number set after it; NULL: there is none. */
-static const image_warp *next_warp(const image_way *way, uint32_t *number)
-{
-    while (way->colors != NULL && *number < way->colors->count) {
-        const color_operation *operation = &way->colors->operations[(*number)++];
-
-        if (operation->kind == COLOR_WARP) {
-            return &operation->warp;
-        }
-    }
-    return NULL;
-}
+/* Where a part of the transform writes the mask: into the row, or a buffer. */
+typedef struct mask_target {
+    uint8_t *row;  /* lines of `stride` bytes; NULL: further parts follow */
+    size_t stride; /* at least the width */
+    uint8_t flips;
+    image_buffer *between;
+} mask_target;
 
 /*
- * Applies one group of the image's geometry to the mask. `current` is the mask between two groups;
- * its pixels are NULL while it is encoded. `row`: the destination of the last group, lines of
- * `stride` bytes; NULL: it is followed by warps.
+ * Applies a window to the mask. `current` is the mask between two parts; its pixels are NULL while
+ * it is encoded.
  */
-static sluice_status run_group(const image_way *way, uint32_t number, const mask_tools *tools,
-                               image_view *current, uint8_t *row, size_t stride)
+static sluice_status run_window(const fused_geometry *g, const mask_tools *tools,
+                                image_view *current, const mask_target *target)
 {
-    const fused_geometry *g = &way->groups[number];
     const resample_job job = {
         .channels = 1,
         .in_width = g->width,
@@ -97,18 +90,18 @@ static sluice_status run_group(const image_way *way, uint32_t number, const mask
         .fill = {g->padding.mask_fill},
         .edge = g->padding.edge,
     };
-    const bool is_last = number + 1 == way->group_count && row != NULL;
-    mask_line line = {row, stride, g->window_width, g->window_height, way->flips};
-    image_buffer *between = &tools->between[number % 2];
+    mask_line line = {target->row, target->stride, g->window_width, g->window_height,
+                      target->flips};
+    image_buffer *between = target->between;
     image_view pixels = {NULL, 0, 0, 0, 1};
-    line_sink sink = {NULL, NULL, row};
+    line_sink sink = {NULL, NULL, target->row};
     image_box needed;
     sluice_status st = resample_prepare(tools->resampler, &job, &needed);
 
-    if (st == SLUICE_OK && !is_last) {
+    if (st == SLUICE_OK && target->row == NULL) {
         st = image_buffer_reserve(between, (size_t)g->window_width * g->window_height);
         sink.direct = between->data;
-    } else if (way->flips != 0 || stride != g->window_width) {
+    } else if (target->flips != 0 || target->stride != g->window_width) {
         sink = (line_sink){flip_line, &line, NULL};
     }
     needed.x += (uint32_t)g->x;
@@ -134,45 +127,52 @@ static sluice_status run_group(const image_way *way, uint32_t number, const mask
     return st;
 }
 
-/* Applies the warps of the image to the mask in one of the two buffers, and writes it into the row.
- */
-static sluice_status run_warps(const image_way *way, const image_warp *warp, uint32_t next,
-                               const mask_tools *tools, image_view *current, uint8_t *row)
+/* Applies a warp to the mask. */
+static sluice_status run_warp(const image_warp *warp, image_view *current,
+                              const mask_target *target)
 {
-    for (uint32_t number = way->group_count; warp != NULL; number++) {
-        const image_warp nearest = warp_of_mask(warp);
-        image_buffer *to = &tools->between[number % 2];
-        const size_t bytes = (size_t)current->stride * current->height;
-        sluice_status st = image_buffer_reserve(to, bytes);
+    const image_warp nearest = warp_of_mask(warp);
+    image_buffer *to = target->between;
+    const sluice_status st = image_buffer_reserve(to, (size_t)current->stride * current->height);
 
-        if (st != SLUICE_OK) {
-            return st;
-        }
-        for (uint32_t y = 0; y < current->height && !sli_is_interrupted_at(y); y++) {
-            warp_line(&nearest, current, y, to->data + y * current->stride);
-        }
-        current->pixels = to->data;
-        warp = next_warp(way, &next);
+    if (st != SLUICE_OK) {
+        return st;
     }
-    for (uint32_t y = 0; y < current->height; y++) {
-        const uint8_t *from = current->pixels + y * current->stride;
-        mask_line line = {row, current->width, current->width, current->height, way->flips};
+    for (uint32_t y = 0; y < current->height && !sli_is_interrupted_at(y); y++) {
+        warp_line(&nearest, current, y, to->data + y * current->stride);
+    }
+    current->pixels = to->data;
+    if (target->row != NULL) {
+        mask_line line = {target->row, target->stride, current->width, current->height,
+                          target->flips};
 
-        flip_line(&line, y, from);
+        for (uint32_t y = 0; y < current->height; y++) {
+            flip_line(&line, y, current->pixels + y * current->stride);
+        }
     }
     return sli_is_interrupted() ? SLUICE_CLOSED : SLUICE_OK;
 }
 
-sluice_status mask_follow(const sli_plan *plan, const image_way *way, const sample_data *data,
-                          const mask_tools *tools, uint8_t *row, size_t stride)
+sluice_status mask_follow(const sli_plan *plan, const sample_transform *transform,
+                          const sample_data *data, const mask_tools *tools, uint8_t *row,
+                          size_t stride)
 {
-    uint32_t next = 0;
-    const image_warp *warp = next_warp(way, &next);
     image_view current = data->image; /* pixels are NULL if the mask is encoded */
-    sluice_status st = open_mask(plan, way, data, tools);
+    sluice_status st = open_mask(plan, transform, data, tools);
+    transform_place place = {0};
+    transform_part next;
+    bool has_next = transform_next(transform, &place, &next);
 
-    for (uint32_t i = 0; i < way->group_count && st == SLUICE_OK; i++) {
-        st = run_group(way, i, tools, &current, warp == NULL ? row : NULL, stride);
+    for (uint32_t number = 0; has_next && st == SLUICE_OK; number++) {
+        const transform_part part = next;
+        mask_target target = {row, stride, transform->flips, &tools->between[number % 2]};
+
+        has_next = transform_next(transform, &place, &next);
+        if (has_next) {
+            target.row = NULL;
+        }
+        st = part.window != NULL ? run_window(part.window, tools, &current, &target)
+                                 : run_warp(part.warp, &current, &target);
     }
-    return st == SLUICE_OK && warp != NULL ? run_warps(way, warp, next, tools, &current, row) : st;
+    return st;
 }

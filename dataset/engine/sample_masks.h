@@ -7,8 +7,8 @@
 #define SLUICE_SAMPLE_MASKS_H
 
 #include "image_decoder.h"
-#include "image_way.h"
 #include "resample.h"
+#include "sample_transform.h"
 
 /*
  * The worker's decoder, resampler and buffers, for use by masks. Masks are processed after their
@@ -28,7 +28,8 @@ typedef struct mask_tools {
  * its size differs from the image's, or it is corrupt; E_UNSUPPORTED: its format does not store
  * class numbers; E_NO_MEMORY.
  */
-sluice_status mask_follow(const sli_plan *plan, const image_way *way, const sample_data *data,
-                          const mask_tools *tools, uint8_t *row, size_t stride);
+sluice_status mask_follow(const sli_plan *plan, const sample_transform *transform,
+                          const sample_data *data, const mask_tools *tools, uint8_t *row,
+                          size_t stride);
 
 #endif

@@ -33,7 +33,8 @@ static void convert_line(void *arg, uint32_t y, const uint8_t *pixels)
 typedef struct group_list {
     const plan_group *groups;
     uint32_t count;
-    bool is_cached; /* the image is read from the cache, or added to it, between two groups */
+    color_chain *lines; /* what comes after the last one; NULL: nothing */
+    bool is_cached;     /* the image is read from the cache, or added to it, between two groups */
 } group_list;
 
 static sluice_status size_mismatch(const sli_plan *plan, const sli_conversion *want,
@@ -62,9 +63,10 @@ static sluice_status too_large(sample_loader *loader, const plan_group *group,
 /* Determines the destination of group `number`: the row, or the image for the next group if row is
  * NULL. */
 INLINED sluice_status choose_sink(sample_loader *loader, const plan_group *group, uint32_t number,
-                                  const fused_geometry *window, uint32_t channels, row_sink *row,
-                                  line_sink *sink)
+                                  uint32_t channels, row_sink *row, line_sink *sink)
 {
+    const fused_geometry *window = &loader->steps[number].window;
+    color_chain *lines = loader->steps[number].lines;
     const sli_plan *plan = loader->plan;
     image_buffer *between = &loader->between[number % 2];
     sluice_status st;
@@ -77,8 +79,8 @@ INLINED sluice_status choose_sink(sample_loader *loader, const plan_group *group
             return size_mismatch(plan, conversion, window, channels);
         }
         *sink = (line_sink){convert_line, row, NULL};
-        if (plan->details->color_count > 0 && loader->colors.chain.count > 0) {
-            return colors_start(&loader->colors, conversion, sink);
+        if (lines != NULL && lines->count > 0) {
+            return colors_start(&loader->colors, lines, channels, sink);
         }
         if ((sli_conversion_is_identity(conversion) && (row->flags & SLI_ROW_FLIP_LINES) == 0) ||
             (conversion->to == SLUICE_U8 && !conversion->to_chw && row->flags == 0)) {
@@ -145,9 +147,9 @@ INLINED sluice_status prepare_window(sample_loader *loader, const fused_geometry
 INLINED sluice_status process_group(sample_loader *loader, const plan_group *group, uint32_t number,
                                     row_sink *row, current_image *current, uint64_t *ticks)
 {
-    const struct plan_details *details = loader->plan->details;
     const uint32_t channels = current->image.channels;
-    const fused_geometry *window = &loader->groups[number];
+    const transform_step *step = &loader->steps[number];
+    const fused_geometry *window = &step->window;
     fused_geometry scaled;
     line_sink sink;
     image_view pixels;
@@ -160,14 +162,14 @@ INLINED sluice_status process_group(sample_loader *loader, const plan_group *gro
     }
     st = prepare_window(loader, window, current, ticks, &pixels);
     if (st == SLUICE_OK) {
-        st = choose_sink(loader, group, number, window, channels, row, &sink);
+        st = choose_sink(loader, group, number, channels, row, &sink);
     }
     if (st == SLUICE_OK) {
         st = window->turns ? image_turn(&window->turn, &pixels, window->window_width,
                                         window->window_height, &loader->turned, &sink)
                            : resample_run(&loader->resampler, &pixels, &sink);
     }
-    if (st == SLUICE_OK && details->color_count > 0 && row != NULL) {
+    if (st == SLUICE_OK && step->lines != NULL && step->lines->count > 0) {
         st = colors_finish(&loader->colors);
     }
     current->encoded = false;
@@ -179,31 +181,32 @@ INLINED sluice_status process_group(sample_loader *loader, const plan_group *gro
 
 /* Checks that a further image has the size of the first one. With the same draws it then gets the
  * same geometry. */
-static sluice_status check_size(const image_way *way, const image_view *image)
+static sluice_status check_size(const sample_transform *transform, const image_view *image)
 {
-    return image->width == way->width && image->height == way->height
+    return image->width == transform->width && image->height == transform->height
                ? SLUICE_OK
                : sli_fail(SLUICE_E_CORRUPT, "the image is %ux%u, the first one of its sample %ux%u",
-                          image->width, image->height, way->width, way->height);
+                          image->width, image->height, transform->width, transform->height);
 }
 
 /*
  * Draws groups [first, end) of the list, for an image of this size before them. Sizes and boxes are
  * known before any pixel is: a group has the size of the result of the one before it.
  */
-INLINED sluice_status draw_groups(sample_loader *loader, const plan_group *groups, uint32_t first,
+INLINED sluice_status draw_groups(sample_loader *loader, const group_list *list, uint32_t first,
                                   uint32_t end, uint64_t sample, uint64_t pass, uint32_t width,
                                   uint32_t height)
 {
     sluice_status st = SLUICE_OK;
 
     for (uint32_t i = first; i < end && st == SLUICE_OK; i++) {
-        fused_geometry *group = &loader->groups[i];
+        transform_step *step = &loader->steps[i];
 
-        st = plan_fuse_geometry(loader->plan->details, &groups[i], sample, pass, loader->view,
-                                width, height, loader_boxes(loader), group, &loader->stage);
-        width = group->window_width;
-        height = group->window_height;
+        st = plan_fuse_geometry(loader->plan->details, &list->groups[i], sample, pass, loader->view,
+                                width, height, loader_boxes(loader), &step->window, &loader->stage);
+        step->lines = i + 1 == list->count ? list->lines : NULL;
+        width = step->window.window_width;
+        height = step->window.window_height;
     }
     return st;
 }
@@ -242,8 +245,8 @@ static sluice_status keep_pixels(sample_loader *loader, uint64_t sample, void *c
     if (st != SLUICE_OK) {
         return st;
     }
-    return sample_cached_keep_pixels(loader, sample, &current->image, loader->way.width,
-                                     loader->way.height, buffers);
+    return sample_cached_keep_pixels(loader, sample, &current->image, loader->transform.width,
+                                     loader->transform.height, buffers);
 }
 
 /* Moves the pixels between two groups to memory of their own, where later groups keep them. */
@@ -261,8 +264,9 @@ static void keep_shared(sample_loader *loader, const current_image *current)
 
 /* Runs the groups after a stage that makes views, the colours and the conversion for each view.
  * View 0 has the random numbers of an image without views. */
-static sluice_status process_views(sample_loader *loader, uint64_t sample, uint64_t pass,
-                                   row_sink *sink, current_image *current, uint64_t *ticks)
+static sluice_status process_views(sample_loader *loader, const group_list *list, uint64_t sample,
+                                   uint64_t pass, row_sink *sink, current_image *current,
+                                   uint64_t *ticks)
 {
     const struct plan_details *details = loader->plan->details;
     const dataset_stage *stage = details->view;
@@ -286,11 +290,11 @@ static sluice_status process_views(sample_loader *loader, uint64_t sample, uint6
                         flips);
         }
         loader->view = view;
-        st = draw_groups(loader, details->groups, details->view_group, details->group_count, sample,
-                         own, image.image.width, image.image.height);
-        for (uint32_t i = details->view_group; i < details->group_count && st == SLUICE_OK; i++) {
-            st = process_group(loader, &details->groups[i], i,
-                               i + 1 == details->group_count ? sink : NULL, &image, ticks);
+        st = draw_groups(loader, list, details->view_group, list->count, sample, own,
+                         image.image.width, image.image.height);
+        for (uint32_t i = details->view_group; i < list->count && st == SLUICE_OK; i++) {
+            st = process_group(loader, &list->groups[i], i, i + 1 == list->count ? sink : NULL,
+                               &image, ticks);
         }
         if (st == SLUICE_OK && details->erases) {
             erase_converted(loader->plan, 0, sink->conversion, sample, own, sink->row);
@@ -315,15 +319,15 @@ INLINED sluice_status draw_image(sample_loader *loader, const group_list *list, 
         return SLUICE_OK;
     }
     if (list->is_cached && loader->hit) {
-        loader->way.width = loader->cached_width;
-        loader->way.height = loader->cached_height;
+        loader->transform.width = loader->cached_width;
+        loader->transform.height = loader->cached_height;
     }
     if (loader->boxes.corners != NULL) {
-        boxes_begin(&loader->plan->dataset->source_schema, &loader->way, buffers, &loader->boxes);
+        boxes_begin(&loader->plan->dataset->source_schema, &loader->transform, buffers,
+                    &loader->boxes);
     }
-    return draw_groups(loader, list->groups, 0,
-                       details->view != NULL ? details->view_group : list->count, sample, pass,
-                       loader->way.width, loader->way.height);
+    return draw_groups(loader, list, 0, details->view != NULL ? details->view_group : list->count,
+                       sample, pass, loader->transform.width, loader->transform.height);
 }
 
 /* Runs all geometry groups, or those after the cache for an image that was read from it. sink: the
@@ -343,7 +347,7 @@ INLINED sluice_status process_groups(sample_loader *loader, const group_list *li
             st = keep_pixels(loader, sample, buffers, current, ticks);
         }
         if (st == SLUICE_OK && details->view != NULL && i == details->view_group) {
-            return process_views(loader, sample, pass, sink, current, ticks);
+            return process_views(loader, list, sample, pass, sink, current, ticks);
         }
         if (st == SLUICE_OK) {
             st = process_group(loader, &list->groups[i], i, i + 1 == list->count ? sink : NULL,
@@ -361,9 +365,10 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
 {
     const sli_plan *plan = loader->plan;
     const int column = partner != NULL ? (int)partner->column : plan->details->image;
-    image_way *way = &loader->way;
+    sample_transform *transform = &loader->transform;
     row_sink sink = {&plan->host_conversion, buffers[column], 0};
     const group_list list = {plan->details->groups, plan->details->group_count,
+                             plan->details->color_count > 0 ? &loader->colors.chain : NULL,
                              loader->cache != NULL && partner == NULL &&
                                  plan->details->cache.is_decoded &&
                                  plan->details->mosaic.tiles == 0};
@@ -374,7 +379,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     current.is_extra = partner != NULL;
     if (partner != NULL) {
         sink.conversion = &partner->conversion;
-        sink.flags = way->flips;
+        sink.flags = transform->flips;
     } else {
         draw_flips(plan->details, 0, sample, pass, &sink.flags, flags);
     }
@@ -384,18 +389,19 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     st = open_image(loader, sample, data, partner != NULL ? partner->decode : plan->details->decode,
                     &current);
     if (partner == NULL) {
-        *way = (image_way){current.image.width,
-                           current.image.height,
-                           loader->groups,
-                           plan->details->group_count,
-                           !plan->details->warps         ? NULL
-                           : plan->details->device_warps ? &loader->colors.device
-                                                         : &loader->colors.chain,
-                           loader_boxes(loader),
-                           (uint8_t)((sink.flags ^ *flags) & ~SLI_ROW_ZERO),
-                           loader->mosaic != NULL};
+        *transform = (sample_transform){
+            .width = current.image.width,
+            .height = current.image.height,
+            .steps = loader->steps,
+            .step_count = plan->details->group_count,
+            .device = plan->details->device_warps ? &loader->colors.device : NULL,
+            .warps = plan->details->warps,
+            .flips = (uint8_t)((sink.flags ^ *flags) & ~SLI_ROW_ZERO),
+            .are_pixels = loader->mosaic != NULL,
+            .boxes = loader_boxes(loader),
+        };
     } else if (st == SLUICE_OK) {
-        st = check_size(way, &current.image);
+        st = check_size(transform, &current.image);
     }
     if (st == SLUICE_OK) {
         st = process_groups(loader, &list, sample, pass, buffers, &sink, &current, &ticks);
@@ -500,22 +506,22 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
     const sli_conversion *conversion =
         is_first ? &loader->plan->host_conversion : &further->conversion;
     const bool is_cached = is_first && loader->cache != NULL;
-    const group_list list = {mosaic->groups, mosaic->group_count,
+    const group_list list = {mosaic->groups, mosaic->group_count, NULL,
                              is_cached && details->cache.is_decoded};
-    fused_geometry *window = &loader->groups[mosaic->group_count];
+    fused_geometry *window = &loader->steps[mosaic->group_count].window;
     uint64_t ticks = change_stage(loader, data->bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);
     current_image current = {.follows = !is_first, .is_extra = !is_first || task->tile > 0};
     sluice_status st = open_image(loader, task->sample, data,
                                   is_first ? details->decode : further->decode, &current);
 
     if (is_first) {
-        loader->way = (image_way){.width = current.image.width,
-                                  .height = current.image.height,
-                                  .groups = loader->groups,
-                                  .group_count = mosaic->group_count + 1,
-                                  .boxes = loader_boxes(loader)};
+        loader->transform = (sample_transform){.width = current.image.width,
+                                               .height = current.image.height,
+                                               .steps = loader->steps,
+                                               .step_count = mosaic->group_count + 1,
+                                               .boxes = loader_boxes(loader)};
     } else if (st == SLUICE_OK) {
-        st = check_size(&loader->way, &current.image);
+        st = check_size(&loader->transform, &current.image);
     }
     if (st == SLUICE_OK) {
         st = process_groups(loader, &list, task->sample, task->pass, buffers, NULL, &current,

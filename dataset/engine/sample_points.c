@@ -36,10 +36,10 @@ static bool is_nowhere(const float *point)
 }
 
 /*
- * Moves points over a part of the way. One that a perspective moves to infinity, or farther than
+ * Moves points over a leg. One that a perspective moves to infinity, or farther than
  * POINT_FARTHEST, is set to (-POINT_FARTHEST, -POINT_FARTHEST).
  */
-static void move_points(const image_way *way, const way_leg *leg, float *points, uint64_t count)
+static void move_points(const transform_leg *leg, float *points, uint64_t count)
 {
     const bool is_affine = warp_is_affine(&leg->map);
 
@@ -52,7 +52,7 @@ static void move_points(const image_way *way, const way_leg *leg, float *points,
         }
         (void)warp_point(&leg->map, (double)point[0], (double)point[1], to);
         if (leg->shifts != NULL) {
-            way_shift_back(leg->shifts, way->colors->width, way->colors->height, to);
+            transform_unshift(leg->shifts, leg->width, leg->height, to);
         }
         point[0] = (float)to[0];
         point[1] = (float)to[1];
@@ -149,40 +149,39 @@ static sluice_status exchange_points(const sli_plan *plan, uint32_t column, uint
     return st;
 }
 
-/* Moves the points of all columns over a part of the way. */
-static void move_columns(const stage_schema *schema, const image_way *way, const way_leg *leg,
-                         void *const *buffers)
+/* Moves the points of all columns over a leg. */
+static void move_columns(const stage_schema *schema, const transform_leg *leg, void *const *buffers)
 {
     for (uint32_t i = 0; i < schema->column_count; i++) {
         if (schema->infos[i].role == ROLE_POINTS && buffers[i] != NULL) {
             const point_rows points = find_rows(schema, i, buffers);
 
-            move_points(way, leg, buffers[i], points.rows * points.count);
+            move_points(leg, buffers[i], points.rows * points.count);
         }
     }
 }
 
-sluice_status points_move(const stage_schema *schema, const image_way *way, void *const *buffers)
+sluice_status points_move(const stage_schema *schema, const sample_transform *transform,
+                          void *const *buffers)
 {
-    uint32_t next = 0;
+    transform_place place = {0};
+    transform_leg leg;
 
-    while (next != WAY_END) {
-        way_leg leg;
-
-        if (!way_ahead(way, &next, &leg)) {
+    do {
+        if (!transform_join(transform, &place, &leg)) {
             return sli_fail(SLUICE_E_INVALID,
                             "a warp maps the image to a line, where points have no position");
         }
-        move_columns(schema, way, &leg, buffers);
-    }
+        move_columns(schema, &leg, buffers);
+    } while (!leg.is_last);
     return SLUICE_OK;
 }
 
-sluice_status points_follow(const sli_plan *plan, const image_way *way, uint64_t sample,
-                            uint64_t pass, void *const *buffers)
+sluice_status points_follow(const sli_plan *plan, const sample_transform *transform,
+                            uint64_t sample, uint64_t pass, void *const *buffers)
 {
     const stage_schema *schema = &plan->dataset->source_schema;
-    sluice_status st = points_move(schema, way, buffers);
+    sluice_status st = points_move(schema, transform, buffers);
 
     for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
         if (schema->infos[i].role == ROLE_POINTS && buffers[i] != NULL) {

@@ -3,7 +3,7 @@
 #ifndef SLUICE_SAMPLE_POINTS_H
 #define SLUICE_SAMPLE_POINTS_H
 
-#include "image_way.h"
+#include "sample_transform.h"
 
 /*
  * Moves the points of a sample, and exchanges those that its flips exchange, with the rows that
@@ -11,10 +11,11 @@
  * entry for each column of the source; NULL: the column is not needed. E_CORRUPT: a flip exchanges
  * two points of which the sample has one.
  */
-sluice_status points_follow(const sli_plan *plan, const image_way *way, uint64_t sample,
-                            uint64_t pass, void *const *buffers);
+sluice_status points_follow(const sli_plan *plan, const sample_transform *transform,
+                            uint64_t sample, uint64_t pass, void *const *buffers);
 
 /* Only moves the points of a sample. `buffers`: as points_follow(). */
-sluice_status points_move(const stage_schema *schema, const image_way *way, void *const *buffers);
+sluice_status points_move(const stage_schema *schema, const sample_transform *transform,
+                          void *const *buffers);
 
 #endif

@@ -46,7 +46,8 @@ sluice_status sample_read_other(sample_loader *loader, uint64_t sample, uint32_t
 
 sluice_status sample_follow_boxes(sample_loader *loader, uint64_t sample, void *const *buffers)
 {
-    return boxes_follow_all(loader->plan->dataset, &loader->way, sample, &loader->io, buffers);
+    return boxes_follow_all(loader->plan->dataset, &loader->transform, sample, &loader->io,
+                            buffers);
 }
 
 void sample_drop_pages(const sample_loader *loader, uint64_t sample)

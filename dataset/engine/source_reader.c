@@ -232,21 +232,21 @@ static sluice_status clip_boxes(sluice_reader *reader, uint64_t sample)
     const sluice_dataset *dataset = reader->dataset;
     void *const nowhere[SLUICE_MAX_COLUMNS] = {NULL};
     sample_data data = {0};
-    image_way way = {.are_pixels = true};
+    sample_transform transform = {.are_pixels = true};
     sluice_status st =
         dataset_source(dataset)->read(dataset->source, sample, &reader->io, nowhere, &data);
 
     if (st == SLUICE_OK && data.bytes != NULL) {
         st = image_decoder_open(reader->decoder, data.bytes, data.size, ANY_PIXELS, false,
-                                &way.width, &way.height);
+                                &transform.width, &transform.height);
     } else {
-        way.width = data.image.width;
-        way.height = data.image.height;
+        transform.width = data.image.width;
+        transform.height = data.image.height;
     }
     if (st != SLUICE_OK) {
         return SLUICE_OK;
     }
-    return boxes_follow_all(dataset, &way, sample, &reader->io, (void *const *)reader->rows);
+    return boxes_follow_all(dataset, &transform, sample, &reader->io, (void *const *)reader->rows);
 }
 
 static sluice_status read_plain(sluice_reader *reader, uint64_t sample)

@@ -96,7 +96,7 @@ static void boxes_are_those_of_torchvision(void)
     static color_chain chain;
     static elastic_field field;
     stage_schema schema = {.column_count = 2, .image = -1};
-    image_way way = {.width = 70, .height = 12, .colors = &chain};
+    const sample_transform transform = {.width = 70, .height = 12, .device = &chain, .warps = true};
     image_warp warp = {.matrix = warp_identity};
     changed_boxes clipped;
 
@@ -109,7 +109,7 @@ static void boxes_are_those_of_torchvision(void)
     chain.height = 12;
     warp.shifts = &field.shifts;
     color_add_warp(&chain, &warp);
-    T_OK(boxes_follow(&schema, &way, 0, buffers, &clipped));
+    T_OK(boxes_follow(&schema, &transform, 0, buffers, &clipped));
     T_EQ(length, 3);
     for (int i = 0; i < 12; i++) {
         T_TRUE(fabsf(boxes[i] - want[i]) < 2e-4F);

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sample_transform.h"
+
+#include <math.h>
+
+#include "layout_int.h"
+
+/* The operations after the window of step `i`; those of the device are behind the last step. NULL:
+ * there are none. */
+static const color_chain *lines_of(const sample_transform *transform, uint32_t i)
+{
+    return i < transform->step_count ? transform->steps[i].lines : transform->device;
+}
+
+/* The next warp among the operations of step place->step. False: there is none. */
+static bool next_warp(const sample_transform *transform, transform_place *place,
+                      transform_part *part_out)
+{
+    const color_chain *lines = transform->warps ? lines_of(transform, place->step) : NULL;
+
+    while (lines != NULL && place->operation < lines->count) {
+        const color_operation *operation = &lines->operations[place->operation++];
+
+        if (operation->kind == COLOR_WARP) {
+            *part_out = (transform_part){NULL, &operation->warp, lines->width, lines->height};
+            return true;
+        }
+    }
+    return false;
+}
+
+bool transform_next(const sample_transform *transform, transform_place *place,
+                    transform_part *part_out)
+{
+    for (; place->step <= transform->step_count;
+         *place = (transform_place){.step = place->step + 1}) {
+        if (!place->in_lines) {
+            place->in_lines = true;
+            if (place->step < transform->step_count) {
+                const fused_geometry *window = &transform->steps[place->step].window;
+
+                *part_out =
+                    (transform_part){window, NULL, window->window_width, window->window_height};
+                return true;
+            }
+        }
+        if (next_warp(transform, place, part_out)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The map of the flips, which is its own inverse. */
+static warp_matrix flips_of(const sample_transform *transform)
+{
+    warp_matrix map = warp_identity;
+    const fused_geometry *last;
+
+    if (transform->flips == 0) {
+        return map;
+    }
+    last = &transform->steps[transform->step_count - 1].window;
+    if ((transform->flips & SLI_ROW_FLIP) != 0) {
+        map.m[0] = -1;
+        map.m[2] = last->window_width;
+    }
+    if ((transform->flips & SLI_ROW_FLIP_LINES) != 0) {
+        map.m[4] = -1;
+        map.m[5] = last->window_height;
+    }
+    return map;
+}
+
+/* The map of one axis back over a window, from its result: step * x + offset. */
+typedef struct axis_back {
+    double step;
+    double offset;
+} axis_back;
+
+static axis_back back_axis(int64_t at, uint32_t margin, uint32_t full, uint32_t grown,
+                           int64_t window)
+{
+    /* A window without a resize may show nothing of the image. */
+    const double step = grown > 0 ? (double)full / grown : 1;
+
+    return (axis_back){step, (double)at - margin + (double)window * step};
+}
+
+static void back_window(const fused_geometry *g, axis_back *x_out, axis_back *y_out)
+{
+    *x_out = back_axis(g->x, g->margins.left, fused_full_width(g), g->new_width, g->window_x);
+    *y_out = back_axis(g->y, g->margins.top, fused_full_height(g), g->new_height, g->window_y);
+}
+
+/* Extends the map of one axis, offset + across * x + down * y, back over a window. */
+static void extend_back(double map[3], const axis_back *axis)
+{
+    map[2] = map[2] * axis->step + axis->offset;
+    map[0] *= axis->step;
+    map[1] *= axis->step;
+}
+
+/* Extends a map back over the warps among some operations. */
+static void back_lines(const color_chain *lines, warp_matrix *map)
+{
+    for (uint32_t i = lines != NULL ? lines->count : 0; i-- > 0;) {
+        const color_operation *operation = &lines->operations[i];
+
+        if (operation->kind == COLOR_WARP) {
+            *map = warp_compose(&operation->warp.matrix, map);
+        }
+    }
+}
+
+void transform_invert(const sample_transform *transform, float map[6])
+{
+    warp_matrix all = flips_of(transform);
+
+    back_lines(transform->device, &all);
+    for (uint32_t i = transform->step_count; i-- > 0;) {
+        const fused_geometry *window = &transform->steps[i].window;
+        axis_back x;
+        axis_back y;
+
+        back_lines(transform->steps[i].lines, &all);
+        if (window->turns) {
+            all = warp_compose(&window->turn.matrix, &all);
+            continue;
+        }
+        back_window(window, &x, &y);
+        extend_back(&all.m[0], &x);
+        extend_back(&all.m[3], &y);
+    }
+    for (int i = 0; i < 6; i++) {
+        map[i] = (float)all.m[i];
+    }
+}
+
+/* The map of a window, from the image before it. */
+static warp_matrix ahead_of_window(const fused_geometry *window)
+{
+    warp_matrix map = warp_identity;
+    axis_back x;
+    axis_back y;
+
+    if (window->turns) {
+        (void)warp_invert(&window->turn.matrix, &map); /* a rotation has an inverse */
+        return map;
+    }
+    back_window(window, &x, &y);
+    map.m[0] = 1 / x.step;
+    map.m[2] = -x.offset / x.step;
+    map.m[4] = 1 / y.step;
+    map.m[5] = -y.offset / y.step;
+    return map;
+}
+
+bool transform_join(const sample_transform *transform, transform_place *place,
+                    transform_leg *leg_out)
+{
+    const warp_matrix flips = flips_of(transform);
+    transform_part part;
+
+    *leg_out = (transform_leg){.map = warp_identity};
+    while (transform_next(transform, place, &part)) {
+        warp_matrix map;
+
+        if (part.window != NULL) {
+            map = ahead_of_window(part.window);
+        } else if (!warp_invert(&part.warp->matrix, &map)) {
+            return false;
+        }
+        leg_out->map = warp_compose(&map, &leg_out->map);
+        if (part.warp != NULL && part.warp->shifts != NULL) {
+            leg_out->shifts = part.warp->shifts;
+            leg_out->width = part.width;
+            leg_out->height = part.height;
+            return true;
+        }
+    }
+    leg_out->map = warp_compose(&flips, &leg_out->map);
+    leg_out->is_last = true;
+    return true;
+}
+
+/* The pixel whose displacement a point gets. */
+static uint32_t pixel_of_point(double value, uint32_t length)
+{
+    const double last = (double)length - 1;
+
+    return (uint32_t)(value > 0 ? value < last ? ceil(value) : last : 0); /* also if it is NaN */
+}
+
+void transform_unshift(const warp_shifts *shifts, uint32_t width, uint32_t height, double point[2])
+{
+    const uint32_t x = pixel_of_point(point[0], width);
+    const uint32_t y = pixel_of_point(point[1], height);
+    const float *line = shifts->lines + 2 * (size_t)y * shifts->stride;
+
+    point[0] -= (double)line[x];
+    point[1] -= (double)line[shifts->stride + x];
+}
