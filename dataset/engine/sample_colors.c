@@ -28,60 +28,84 @@ sluice_status colors_init(sample_colors *colors, const sli_plan *plan)
     const uint32_t mixes = plan->dataset->opened_schema.color_mixes;
     const uint32_t fields = plan->dataset->opened_schema.color_fields;
 
-    if (mixes > 0) {
-        colors->mixes = sli_calloc(mixes, sizeof(*colors->mixes));
-        if (colors->mixes == NULL) {
-            return sli_fail(SLUICE_E_NO_MEMORY, "the mixes of an image");
-        }
+    if (plan->details->color_count == 0) {
+        return SLUICE_OK;
     }
-    if (fields > 0) {
-        colors->fields = sli_calloc(fields, sizeof(*colors->fields));
-        if (colors->fields == NULL) {
-            return sli_fail(SLUICE_E_NO_MEMORY, "the displacements of an image");
+    colors->chains = sli_calloc(plan->details->group_count, sizeof(*colors->chains));
+    if (colors->chains == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the colours of an image");
+    }
+    colors->chain_count = plan->details->group_count;
+    for (uint32_t i = 0; i < colors->chain_count; i++) {
+        color_chain *chain = &colors->chains[i];
+
+        chain->mixes = mixes > 0 ? sli_calloc(mixes, sizeof(*chain->mixes)) : NULL;
+        chain->fields = fields > 0 ? sli_calloc(fields, sizeof(*chain->fields)) : NULL;
+        if ((mixes > 0 && chain->mixes == NULL) || (fields > 0 && chain->fields == NULL)) {
+            return sli_fail(SLUICE_E_NO_MEMORY, "the mixes and displacements of an image");
         }
-        colors->field_count = fields;
+        chain->field_count = fields;
     }
     return SLUICE_OK;
 }
 
-static void begin_chain(const sli_plan *plan, color_chain *chain)
+static void begin_chain(color_chain *chain, uint32_t width, uint32_t height)
 {
-    chain->width = plan->host_conversion.width;
-    chain->height = plan->host_conversion.height;
+    chain->width = width;
+    chain->height = height;
     chain->count = 0;
     chain->mix_count = 0;
-    chain->field_count = 0;
 }
 
-void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, uint64_t pass,
-                 uint32_t column, uint8_t view_flips)
+/* Draws colour stages [first, end) for an image. */
+static void draw_stages(const struct plan_details *details, uint32_t first, uint32_t end,
+                        const image_draws *draws, color_chain *chain)
 {
-    const struct plan_details *details = plan->details;
-    const bool is_first = (int)column == details->image;
-
-    begin_chain(plan, &colors->chain);
-    colors->chain.mixes = colors->mixes;
-    colors->chain.fields = colors->fields;
-    colors->chain.field_count = colors->field_count;
-    if (is_first && details->host_colors < details->color_count) {
-        begin_chain(plan, &colors->device);
-        colors->device.numbers = true;
-    }
-    for (uint32_t i = 0; i < details->color_count; i++) {
+    for (uint32_t i = first; i < end; i++) {
         const plan_stage *color = &details->colors[i];
-        const sli_draws draws = {color->key, sample, pass};
-        color_chain *chain =
-            is_first && i >= details->host_colors ? &colors->device : &colors->chain;
+        const stage_def *def = color->stage->def;
+        const sli_draws own = {color->key, draws->sample, draws->pass};
 
-        if ((color->images >> column & 1) != 0) {
-            const uint8_t flips = color->stage->def->places ? flips_before(details, color->stage,
-                                                                           sample, pass, view_flips)
-                                                            : 0;
+        if ((color->images >> draws->column & 1) != 0) {
+            const uint8_t flips = def->places ? flips_before(details, color->stage, draws->sample,
+                                                             draws->pass, draws->flips)
+                                              : 0;
 
             chain->flipped_x = (flips & SLI_ROW_FLIP) != 0;
             chain->flipped_y = (flips & SLI_ROW_FLIP_LINES) != 0;
-            color->stage->def->colors(color->stage->args.bytes, &draws, chain);
+            def->colors(color->stage->args.bytes, &own, chain);
         }
+    }
+}
+
+color_chain *colors_draw(sample_colors *colors, const sli_plan *plan, uint32_t group,
+                         uint32_t width, uint32_t height, const image_draws *draws)
+{
+    const struct plan_details *details = plan->details;
+    const uint32_t first = group > 0 ? details->groups[group - 1].color_end : 0;
+    const uint32_t most =
+        (int)draws->column == details->image ? details->host_colors : details->color_count;
+    const uint32_t end =
+        details->groups[group].color_end < most ? details->groups[group].color_end : most;
+    color_chain *chain;
+
+    if (first >= end) {
+        return NULL;
+    }
+    chain = &colors->chains[group];
+    begin_chain(chain, width, height);
+    draw_stages(details, first, end, draws, chain);
+    return chain->count > 0 ? chain : NULL;
+}
+
+void colors_draw_device(sample_colors *colors, const sli_plan *plan, const image_draws *draws)
+{
+    const struct plan_details *details = plan->details;
+
+    if (details->host_colors < details->color_count) {
+        begin_chain(&colors->device, plan->host_conversion.width, plan->host_conversion.height);
+        colors->device.numbers = true;
+        draw_stages(details, details->host_colors, details->color_count, draws, &colors->device);
     }
 }
 
@@ -230,9 +254,14 @@ void colors_free(sample_colors *colors)
     image_buffer_free(&colors->warped);
     image_buffer_free(&colors->memory);
     mix_free(&colors->mixing);
-    sli_free(colors->mixes);
-    for (uint32_t i = 0; i < colors->field_count; i++) {
-        elastic_free(&colors->fields[i]);
+    for (uint32_t i = 0; i < colors->chain_count; i++) {
+        color_chain *chain = &colors->chains[i];
+
+        sli_free(chain->mixes);
+        for (uint32_t k = 0; k < chain->field_count; k++) {
+            elastic_free(&chain->fields[k]);
+        }
+        sli_free(chain->fields);
     }
-    sli_free(colors->fields);
+    sli_free(colors->chains);
 }

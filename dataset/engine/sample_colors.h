@@ -14,20 +14,18 @@
 
 /* The colour state of a worker; zero-initialise. */
 typedef struct sample_colors {
-    color_chain chain;  /* the operations of the current image that the worker applies */
-    color_chain device; /* those of the first image of the sample that GetNext applies */
-    color_chain *lines; /* what colors_start() began to apply */
-    uint32_t whole;     /* the first of lines that needs the whole image; lines->count: none */
+    color_chain *chains;  /* (chain_count) for the steps of the image: what the worker applies */
+    uint32_t chain_count; /* one for each group of the plan; 0: there are no colour stages */
+    color_chain device;   /* what GetNext applies to the first image of the sample */
+    color_chain *lines;   /* what colors_start() began to apply */
+    uint32_t whole;       /* the first of lines that needs the whole image; lines->count: none */
     color_statistics statistics;
     image_buffer pixels; /* (height, width, channels), or one line if no operation needs the whole
                             image */
     image_buffer warped; /* the result of an operation that needs the pixels: (height, width,
                             channels) if a later operation needs the whole image, else one line */
     image_buffer memory; /* of color_line() */
-    color_mix *mixes;    /* for chain.mixes; NULL: no stage mixes copies of an image */
     mix_buffers mixing;
-    elastic_field *fields; /* (field_count) for chain.fields; NULL: no stage is elastic */
-    uint32_t field_count;
     uint32_t width;
     uint32_t height;
     uint32_t channels;
@@ -38,12 +36,24 @@ typedef struct sample_colors {
  */
 sluice_status colors_init(sample_colors *colors, const sli_plan *plan);
 
+/* An image of a sample, whose random numbers are drawn. */
+typedef struct image_draws {
+    uint64_t sample;
+    uint64_t pass;
+    uint32_t column; /* of the source */
+    uint8_t flips;   /* those of its view, as row flags */
+} image_draws;
+
 /*
- * Draws the operations of an image: for all images of a sample the same, except for stages that do
- * not work on this column of the source. `flips`: those of the view of the image, as row flags.
+ * Draws the operations of the worker after group `group`, for an image of this size there: for all
+ * images of a sample the same, except for stages that do not work on this column. Returns NULL if
+ * there are none.
  */
-void colors_draw(sample_colors *colors, const sli_plan *plan, uint64_t sample, uint64_t pass,
-                 uint32_t column, uint8_t flips);
+color_chain *colors_draw(sample_colors *colors, const sli_plan *plan, uint32_t group,
+                         uint32_t width, uint32_t height, const image_draws *draws);
+
+/* Draws the operations of GetNext. */
+void colors_draw_device(sample_colors *colors, const sli_plan *plan, const image_draws *draws);
 
 /*
  * Replaces *sink by one that applies the operations of `lines`, at least one, and passes the lines

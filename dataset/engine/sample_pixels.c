@@ -33,8 +33,8 @@ static void convert_line(void *arg, uint32_t y, const uint8_t *pixels)
 typedef struct group_list {
     const plan_group *groups;
     uint32_t count;
-    color_chain *lines; /* what comes after the last one; NULL: nothing */
-    bool is_cached;     /* the image is read from the cache, or added to it, between two groups */
+    bool has_lines; /* colour stages may come after each */
+    bool is_cached; /* the image is read from the cache, or added to it, between two groups */
 } group_list;
 
 static sluice_status size_mismatch(const sli_plan *plan, const sli_conversion *want,
@@ -60,41 +60,65 @@ static sluice_status too_large(sample_loader *loader, const plan_group *group,
                     window->window_width, window->window_height, MOST_PIXELS);
 }
 
-/* Determines the destination of group `number`: the row, or the image for the next group if row is
- * NULL. */
-INLINED sluice_status choose_sink(sample_loader *loader, const plan_group *group, uint32_t number,
-                                  uint32_t channels, row_sink *row, line_sink *sink)
+/* An image in memory that lines are copied into. */
+typedef struct image_lines {
+    uint8_t *to;
+    size_t stride;
+    size_t bytes; /* of a line */
+} image_lines;
+
+static void copy_line(void *arg, uint32_t y, const uint8_t *pixels)
+{
+    const image_lines *lines = arg;
+
+    memcpy(lines->to + y * lines->stride, pixels, lines->bytes);
+}
+
+/* Determines the destination of group `number`: the image for the next group. */
+static sluice_status choose_image(sample_loader *loader, const plan_group *group, uint32_t number,
+                                  uint32_t channels, image_lines *image, line_sink *sink)
 {
     const fused_geometry *window = &loader->steps[number].window;
-    color_chain *lines = loader->steps[number].lines;
-    const sli_plan *plan = loader->plan;
     image_buffer *between = &loader->between[number % 2];
+    const size_t line = (size_t)window->window_width * channels;
     sluice_status st;
 
-    if (row != NULL) {
-        const sli_conversion *conversion = row->conversion;
-
-        if (window->window_width != conversion->width ||
-            window->window_height != conversion->height || channels != conversion->channels) {
-            return size_mismatch(plan, conversion, window, channels);
-        }
-        *sink = (line_sink){convert_line, row, NULL};
-        if (lines != NULL && lines->count > 0) {
-            return colors_start(&loader->colors, lines, channels, sink);
-        }
-        if ((sli_conversion_is_identity(conversion) && (row->flags & SLI_ROW_FLIP_LINES) == 0) ||
-            (conversion->to == SLUICE_U8 && !conversion->to_chw && row->flags == 0)) {
-            sink->direct = row->row;
-        }
-        return SLUICE_OK;
-    }
     if ((uint64_t)window->window_width * window->window_height > MOST_PIXELS) {
         return too_large(loader, group, window);
     }
-    st = image_buffer_reserve(between,
-                              (size_t)window->window_width * window->window_height * channels);
+    st = image_buffer_reserve(between, line * window->window_height);
+    if (st != SLUICE_OK) {
+        return st;
+    }
     *sink = (line_sink){NULL, NULL, between->data};
-    return st;
+    if (loader->steps[number].lines != NULL) {
+        *image = (image_lines){between->data, line, line};
+        *sink = (line_sink){copy_line, image, NULL};
+        return colors_start(&loader->colors, loader->steps[number].lines, channels, sink);
+    }
+    return SLUICE_OK;
+}
+
+/* Determines the destination of group `number`, the last one: the row. */
+INLINED sluice_status choose_row(sample_loader *loader, uint32_t number, uint32_t channels,
+                                 row_sink *row, line_sink *sink)
+{
+    const fused_geometry *window = &loader->steps[number].window;
+    const sli_conversion *conversion = row->conversion;
+
+    if (window->window_width != conversion->width || window->window_height != conversion->height ||
+        channels != conversion->channels) {
+        return size_mismatch(loader->plan, conversion, window, channels);
+    }
+    *sink = (line_sink){convert_line, row, NULL};
+    if (loader->steps[number].lines != NULL) {
+        return colors_start(&loader->colors, loader->steps[number].lines, channels, sink);
+    }
+    if ((sli_conversion_is_identity(conversion) && (row->flags & SLI_ROW_FLIP_LINES) == 0) ||
+        (conversion->to == SLUICE_U8 && !conversion->to_chw && row->flags == 0)) {
+        sink->direct = row->row;
+    }
+    return SLUICE_OK;
 }
 
 /* The boxes that stages of geometry depend on; NULL: none does. */
@@ -151,6 +175,7 @@ INLINED sluice_status process_group(sample_loader *loader, const plan_group *gro
     const transform_step *step = &loader->steps[number];
     const fused_geometry *window = &step->window;
     fused_geometry scaled;
+    image_lines lines;
     line_sink sink;
     image_view pixels;
     sluice_status st;
@@ -162,14 +187,15 @@ INLINED sluice_status process_group(sample_loader *loader, const plan_group *gro
     }
     st = prepare_window(loader, window, current, ticks, &pixels);
     if (st == SLUICE_OK) {
-        st = choose_sink(loader, group, number, channels, row, &sink);
+        st = row != NULL ? choose_row(loader, number, channels, row, &sink)
+                         : choose_image(loader, group, number, channels, &lines, &sink);
     }
     if (st == SLUICE_OK) {
         st = window->turns ? image_turn(&window->turn, &pixels, window->window_width,
                                         window->window_height, &loader->turned, &sink)
                            : resample_run(&loader->resampler, &pixels, &sink);
     }
-    if (st == SLUICE_OK && step->lines != NULL && step->lines->count > 0) {
+    if (st == SLUICE_OK && step->lines != NULL) {
         st = colors_finish(&loader->colors);
     }
     current->encoded = false;
@@ -189,24 +215,39 @@ static sluice_status check_size(const sample_transform *transform, const image_v
                           image->width, image->height, transform->width, transform->height);
 }
 
+/* Draws the operations of the lines of step i, whose window is drawn. */
+INLINED void draw_lines(sample_loader *loader, const group_list *list, uint32_t i,
+                        const image_draws *draws)
+{
+    transform_step *step = &loader->steps[i];
+
+    step->lines = list->has_lines
+                      ? colors_draw(&loader->colors, loader->plan, i, step->window.window_width,
+                                    step->window.window_height, draws)
+                      : NULL;
+}
+
 /*
- * Draws groups [first, end) of the list, for an image of this size before them. Sizes and boxes are
- * known before any pixel is: a group has the size of the result of the one before it.
+ * Draws steps [first, end) of the list, for an image of this size before them. Sizes and boxes are
+ * known before any pixel is: a step has the size of the result of the one before it.
  */
-INLINED sluice_status draw_groups(sample_loader *loader, const group_list *list, uint32_t first,
-                                  uint32_t end, uint64_t sample, uint64_t pass, uint32_t width,
-                                  uint32_t height)
+INLINED sluice_status draw_steps(sample_loader *loader, const group_list *list, uint32_t first,
+                                 uint32_t end, const image_draws *draws, uint32_t width,
+                                 uint32_t height)
 {
     sluice_status st = SLUICE_OK;
 
     for (uint32_t i = first; i < end && st == SLUICE_OK; i++) {
-        transform_step *step = &loader->steps[i];
+        fused_geometry *window = &loader->steps[i].window;
 
-        st = plan_fuse_geometry(loader->plan->details, &list->groups[i], sample, pass, loader->view,
-                                width, height, loader_boxes(loader), &step->window, &loader->stage);
-        step->lines = i + 1 == list->count ? list->lines : NULL;
-        width = step->window.window_width;
-        height = step->window.window_height;
+        st = plan_fuse_geometry(loader->plan->details, &list->groups[i], draws->sample, draws->pass,
+                                loader->view, width, height, loader_boxes(loader), window,
+                                &loader->stage);
+        if (st == SLUICE_OK) {
+            draw_lines(loader, list, i, draws);
+        }
+        width = window->window_width;
+        height = window->window_height;
     }
     return st;
 }
@@ -264,8 +305,8 @@ static void keep_shared(sample_loader *loader, const current_image *current)
 
 /* Runs the groups after a stage that makes views, the colours and the conversion for each view.
  * View 0 has the random numbers of an image without views. */
-static sluice_status process_views(sample_loader *loader, const group_list *list, uint64_t sample,
-                                   uint64_t pass, row_sink *sink, current_image *current,
+static sluice_status process_views(sample_loader *loader, const group_list *list,
+                                   const image_draws *draws, row_sink *sink, current_image *current,
                                    uint64_t *ticks)
 {
     const struct plan_details *details = loader->plan->details;
@@ -275,29 +316,27 @@ static sluice_status process_views(sample_loader *loader, const group_list *list
 
     keep_shared(loader, current);
     for (uint32_t view = 0; view < details->view_count && st == SLUICE_OK; view++) {
-        const uint64_t own =
-            view > 0 ? sli_further_pass(pass, sli_mix_in(sli_hash_text("views"), view)) : pass;
+        const uint64_t pass =
+            view > 0 ? sli_further_pass(draws->pass, sli_mix_in(sli_hash_text("views"), view))
+                     : draws->pass;
         const uint8_t flips =
             stage->def->view_flips != NULL ? stage->def->view_flips(stage->args.bytes, view) : 0;
+        const image_draws own = {draws->sample, pass, draws->column, flips};
         current_image image = *current;
         uint8_t on_device;
 
-        draw_flips(details, 0, sample, own, &sink->flags, &on_device);
+        draw_flips(details, 0, own.sample, own.pass, &sink->flags, &on_device);
         sink->flags ^= flips;
         sink->row = row + view * sli_conversion_out_bytes(sink->conversion);
-        if (details->color_count > 0) {
-            colors_draw(&loader->colors, loader->plan, sample, own, (uint32_t)details->image,
-                        flips);
-        }
         loader->view = view;
-        st = draw_groups(loader, list, details->view_group, list->count, sample, own,
-                         image.image.width, image.image.height);
+        st = draw_steps(loader, list, details->view_group, list->count, &own, image.image.width,
+                        image.image.height);
         for (uint32_t i = details->view_group; i < list->count && st == SLUICE_OK; i++) {
             st = process_group(loader, &list->groups[i], i, i + 1 == list->count ? sink : NULL,
                                &image, ticks);
         }
         if (st == SLUICE_OK && details->erases) {
-            erase_converted(loader->plan, 0, sink->conversion, sample, own, sink->row);
+            erase_converted(loader->plan, 0, sink->conversion, own.sample, own.pass, sink->row);
         }
     }
     loader->view = 0;
@@ -306,16 +345,20 @@ static sluice_status process_views(sample_loader *loader, const group_list *list
 }
 
 /*
- * Draws the geometry groups of an image, all but those that each view draws for itself. Those
- * before the cache, of which none is random, are drawn for an image from the cache, too: its masks
- * and boxes follow them. A further image has the geometry of the first one.
+ * Draws the steps of an image, all but those that each view draws for itself. Those before the
+ * cache, of which none is random, are drawn for an image from the cache, too: its masks and boxes
+ * follow them. A further image has the windows of the first one.
  */
-INLINED sluice_status draw_image(sample_loader *loader, const group_list *list, uint64_t sample,
-                                 uint64_t pass, void *const *buffers, const current_image *current)
+INLINED sluice_status draw_image(sample_loader *loader, const group_list *list,
+                                 const image_draws *draws, void *const *buffers,
+                                 const current_image *current)
 {
     const struct plan_details *details = loader->plan->details;
 
     if (current->follows) {
+        for (uint32_t i = 0; i < list->count; i++) {
+            draw_lines(loader, list, i, draws);
+        }
         return SLUICE_OK;
     }
     if (list->is_cached && loader->hit) {
@@ -326,28 +369,28 @@ INLINED sluice_status draw_image(sample_loader *loader, const group_list *list, 
         boxes_begin(&loader->plan->dataset->source_schema, &loader->transform, buffers,
                     &loader->boxes);
     }
-    return draw_groups(loader, list, 0, details->view != NULL ? details->view_group : list->count,
-                       sample, pass, loader->transform.width, loader->transform.height);
+    return draw_steps(loader, list, 0, details->view != NULL ? details->view_group : list->count,
+                      draws, loader->transform.width, loader->transform.height);
 }
 
-/* Runs all geometry groups, or those after the cache for an image that was read from it. sink: the
- * destination of the last group; NULL: its result is the current image. */
-INLINED sluice_status process_groups(sample_loader *loader, const group_list *list, uint64_t sample,
-                                     uint64_t pass, void *const *buffers, row_sink *sink,
+/* Runs all steps, or those after the cache for an image that was read from it. sink: the
+ * destination of the last step; NULL: its result is the current image. */
+INLINED sluice_status process_groups(sample_loader *loader, const group_list *list,
+                                     const image_draws *draws, void *const *buffers, row_sink *sink,
                                      current_image *current, uint64_t *ticks)
 {
     const struct plan_details *details = loader->plan->details;
     const bool hit = list->is_cached && loader->hit;
     /* the image is added to the cache before this group */
     const uint32_t keep_before = list->is_cached && !hit ? details->cache.groups : UINT32_MAX;
-    sluice_status st = draw_image(loader, list, sample, pass, buffers, current);
+    sluice_status st = draw_image(loader, list, draws, buffers, current);
 
     for (uint32_t i = hit ? details->cache.groups : 0; i < list->count && st == SLUICE_OK; i++) {
         if (i == keep_before) {
-            st = keep_pixels(loader, sample, buffers, current, ticks);
+            st = keep_pixels(loader, draws->sample, buffers, current, ticks);
         }
         if (st == SLUICE_OK && details->view != NULL && i == details->view_group) {
-            return process_views(loader, list, sample, pass, sink, current, ticks);
+            return process_views(loader, list, draws, sink, current, ticks);
         }
         if (st == SLUICE_OK) {
             st = process_group(loader, &list->groups[i], i, i + 1 == list->count ? sink : NULL,
@@ -355,8 +398,22 @@ INLINED sluice_status process_groups(sample_loader *loader, const group_list *li
         }
     }
     return st == SLUICE_OK && keep_before == list->count
-               ? keep_pixels(loader, sample, buffers, current, ticks)
+               ? keep_pixels(loader, draws->sample, buffers, current, ticks)
                : st;
+}
+
+/* Draws the lines of the first image again after a further one: masks follow its warps. */
+static sluice_status draw_first_again(sample_loader *loader, const group_list *list,
+                                      uint64_t sample, uint64_t pass)
+{
+    const image_draws draws = {sample, pass, (uint32_t)loader->plan->details->image, 0};
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < list->count && st == SLUICE_OK; i++) {
+        draw_lines(loader, list, i, &draws);
+        st = loader->steps[i].lines != NULL ? color_make_fields(loader->steps[i].lines) : SLUICE_OK;
+    }
+    return st;
 }
 
 sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint64_t pass,
@@ -366,12 +423,12 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     const sli_plan *plan = loader->plan;
     const int column = partner != NULL ? (int)partner->column : plan->details->image;
     sample_transform *transform = &loader->transform;
+    const image_draws draws = {sample, pass, (uint32_t)column, 0};
     row_sink sink = {&plan->host_conversion, buffers[column], 0};
-    const group_list list = {plan->details->groups, plan->details->group_count,
-                             plan->details->color_count > 0 ? &loader->colors.chain : NULL,
-                             loader->cache != NULL && partner == NULL &&
-                                 plan->details->cache.is_decoded &&
-                                 plan->details->mosaic.tiles == 0};
+    const group_list list = {
+        plan->details->groups, plan->details->group_count, plan->details->color_count > 0,
+        loader->cache != NULL && partner == NULL && plan->details->cache.is_decoded &&
+            plan->details->mosaic.tiles == 0};
     current_image current;
     sluice_status st;
 
@@ -382,9 +439,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
         sink.flags = transform->flips;
     } else {
         draw_flips(plan->details, 0, sample, pass, &sink.flags, flags);
-    }
-    if (plan->details->color_count > 0) {
-        colors_draw(&loader->colors, plan, sample, pass, (uint32_t)column, 0);
+        colors_draw_device(&loader->colors, plan, &draws);
     }
     st = open_image(loader, sample, data, partner != NULL ? partner->decode : plan->details->decode,
                     &current);
@@ -404,7 +459,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
         st = check_size(transform, &current.image);
     }
     if (st == SLUICE_OK) {
-        st = process_groups(loader, &list, sample, pass, buffers, &sink, &current, &ticks);
+        st = process_groups(loader, &list, &draws, buffers, &sink, &current, &ticks);
     }
     if (st == SLUICE_OK && plan->details->erases && plan->details->view == NULL) {
         erase_converted(plan, partner != NULL ? partner->segment : 0, sink.conversion, sample, pass,
@@ -418,28 +473,13 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
         count_image(loader->counters[PLAN_PIXELS], &current, sli_ticks() - ticks,
                     sli_conversion_out_bytes(sink.conversion) * plan->details->view_count);
     }
-    if (partner != NULL && plan->details->warps) { /* masks follow those of the first image */
-        colors_draw(&loader->colors, plan, sample, pass, (uint32_t)plan->details->image, 0);
-        st = st == SLUICE_OK ? color_make_fields(&loader->colors.chain) : st;
+    if (partner != NULL && plan->details->warps && st == SLUICE_OK) {
+        st = draw_first_again(loader, &list, sample, pass);
     }
     return st;
 }
 
 /* ---- the tiles of a mosaic ------------------------------------------------------------------- */
-
-/* The destination of a tile: a rectangle of a canvas. */
-typedef struct canvas_lines {
-    uint8_t *to;
-    size_t stride;
-    size_t bytes; /* of a line of the rectangle */
-} canvas_lines;
-
-static void copy_line(void *arg, uint32_t y, const uint8_t *pixels)
-{
-    const canvas_lines *lines = arg;
-
-    memcpy(lines->to + y * lines->stride, pixels, lines->bytes);
-}
 
 /* Reduces one axis of a window to the part of it that the image, [0, length), covers. Returns where
  * that part begins in the window. *shown: its length; 0: nothing is shown, and the window keeps its
@@ -478,7 +518,7 @@ static sluice_status paint_tile(sample_loader *loader, fused_geometry *window,
 {
     const uint32_t channels = current->image.channels;
     const size_t stride = (size_t)loader->plan->details->mosaic.width * channels;
-    canvas_lines lines = {NULL, stride, (size_t)shown->width * channels};
+    image_lines lines = {NULL, stride, (size_t)shown->width * channels};
     const line_sink sink = {copy_line, &lines, NULL};
     image_view pixels;
     sluice_status st;
@@ -506,8 +546,9 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
     const sli_conversion *conversion =
         is_first ? &loader->plan->host_conversion : &further->conversion;
     const bool is_cached = is_first && loader->cache != NULL;
-    const group_list list = {mosaic->groups, mosaic->group_count, NULL,
+    const group_list list = {mosaic->groups, mosaic->group_count, false,
                              is_cached && details->cache.is_decoded};
+    const image_draws draws = {task->sample, task->pass, column, 0};
     fused_geometry *window = &loader->steps[mosaic->group_count].window;
     uint64_t ticks = change_stage(loader, data->bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);
     current_image current = {.follows = !is_first, .is_extra = !is_first || task->tile > 0};
@@ -524,10 +565,10 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
         st = check_size(&loader->transform, &current.image);
     }
     if (st == SLUICE_OK) {
-        st = process_groups(loader, &list, task->sample, task->pass, buffers, NULL, &current,
-                            &ticks);
+        st = process_groups(loader, &list, &draws, buffers, NULL, &current, &ticks);
     }
     if (st == SLUICE_OK) {
+        loader->steps[mosaic->group_count].lines = NULL;
         st = plan_place_tile(mosaic, &task->draws, task->tile, current.image.width,
                              current.image.height, window, &loader->stage);
     }

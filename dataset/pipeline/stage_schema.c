@@ -46,12 +46,6 @@ sluice_status schema_want_pixels(const stage_schema *schema, const char *stage)
                         "random_vertical_flip, normalize, to_dtype and to_chw",
                         stage);
     }
-    if (schema->is_colored) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s changes the geometry of the image; put it before the stages that "
-                        "change colours or warp",
-                        stage);
-    }
     return check_further(schema, stage);
 }
 

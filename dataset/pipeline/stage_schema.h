@@ -67,7 +67,7 @@ typedef struct stage_schema {
     column_info infos[SLUICE_MAX_COLUMNS];
     int image;                 /* index of the first image, which transforms change; -1: no image */
     bool is_converted;         /* an earlier stage is a conversion, so no geometry may follow */
-    bool is_colored;           /* an earlier stage is a colour stage, so no geometry may follow */
+    bool is_colored;           /* an earlier stage is a colour stage or a warp */
     uint32_t view_count;       /* views of the image (stage_def.views); 0: one. After batch they are
                                   the first dimension of the image */
     const char *random_size;   /* the stage that gives images of random sizes, unless a later stage

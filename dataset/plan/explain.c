@@ -177,11 +177,18 @@ static void explain_group(const sli_plan *plan, const plan_group *group, bool fi
 {
     const struct plan_details *details = plan->details;
     const bool decodes = first && details->decode != NULL;
+    const plan_group *last = &details->groups[details->group_count - 1];
 
     sli_text_add(text, "pixels: %s", decodes ? "decode" : "");
     for (uint32_t i = group->first; i < group->first + group->count; i++) {
         sli_text_add(text, "%s%s", i > group->first || decodes ? " + " : "",
                      details->geometry[i].stage->def->name);
+    }
+    if (group->count == 0 && decodes && group->color_end > 0 && group != last) {
+        sli_text_add(text, ", whole images, since %s comes before %s\n",
+                     details->colors[0].stage->def->name,
+                     details->geometry[group[1].first].stage->def->name);
+        return;
     }
     if (group->count == 0) {
         sli_text_add(text, "%s\n",
@@ -198,6 +205,25 @@ static void explain_group(const sli_plan *plan, const plan_group *group, bool fi
                      ? "fused: decoded down to the lower edge of the crop (JPEG only; with restart "
                        "markers only the segments under it), and cropped and resized in one pass"
                      : "one pass");
+}
+
+/* Explains the colour stages of the workers after a group: from number `first` to `end`. */
+static void explain_colors(const sli_plan *plan, uint32_t first, uint32_t end, sli_text *text)
+{
+    const struct plan_details *details = plan->details;
+
+    end = end < details->host_colors ? end : details->host_colors;
+    for (uint32_t i = first; i < end; i++) {
+        sli_text_add(text, "%s%s", i == first ? "colours: " : " + ",
+                     details->colors[i].stage->def->name);
+    }
+    if (first < end) {
+        sli_text_add(text,
+                     ": on each line after the resampler; %scontrast, autocontrast and "
+                     "equalize wait for the whole image%s\n",
+                     details->warps ? "warps, " : "",
+                     end == details->host_colors ? " of the batch's size" : "");
+    }
 }
 
 static void explain_geometry(const sli_plan *plan, sli_text *text)
@@ -222,22 +248,8 @@ static void explain_geometry(const sli_plan *plan, sli_text *text)
     for (uint32_t i = 0; i < details->group_count; i++) {
         explain_group(plan, &details->groups[i], i == 0 && mosaic->tiles == 0,
                       mosaic->tiles > 0 ? "those of mosaic" : "those of the cache", text);
-    }
-}
-
-static void explain_colors(const sli_plan *plan, sli_text *text)
-{
-    const struct plan_details *details = plan->details;
-
-    for (uint32_t i = 0; i < details->host_colors; i++) {
-        sli_text_add(text, "%s%s", i == 0 ? "colours: " : " + ",
-                     details->colors[i].stage->def->name);
-    }
-    if (details->host_colors > 0) {
-        sli_text_add(text,
-                     ": on each line after the resampler; %scontrast, autocontrast and "
-                     "equalize wait for the whole image of the batch's size\n",
-                     details->warps ? "warps, " : "");
+        explain_colors(plan, i > 0 ? details->groups[i - 1].color_end : 0,
+                       details->groups[i].color_end, text);
     }
 }
 
@@ -306,7 +318,6 @@ void sli_plan_explain(const sli_plan *plan, sli_text *text)
     if (details->image >= 0) {
         explain_geometry(plan, text);
     }
-    explain_colors(plan, text);
     explain_gray(plan, text);
     sli_text_add(text, "%s", details->notes);
     for (uint32_t i = 0; i < plan->column_count; i++) {

@@ -247,6 +247,7 @@ static plan_stage plan_geometry_stage(const sli_plan *plan, uint32_t i)
     plan_stage planned = {
         .stage = stage,
         .key = plan_stage_key(plan->dataset, i, plan->settings.seed),
+        .color_begin = plan->details->color_count,
     };
 
     planned.pads =
@@ -280,27 +281,31 @@ static sluice_status add_color(sli_plan *plan, uint32_t i)
 }
 
 /* Divides geometry stages [first, end) into groups, at least one. Stages before number `before` are
- * before a cache, and so in groups of their own; at least one group comes after it. Returns the
- * number of groups. */
+ * before a cache, and so in groups of their own; at least one group comes after it. A colour stage
+ * ends a group. Returns the number of groups. */
 static uint32_t make_groups(struct plan_details *details, uint32_t first, uint32_t end,
                             uint32_t before, plan_group *groups)
 {
     uint32_t count = 1;
 
-    groups[0] = (plan_group){first, 0};
+    groups[0] = (plan_group){.first = first};
     for (uint32_t i = first; i < end; i++) {
         plan_group *last = &groups[count - 1];
+        const uint32_t colors = details->geometry[i].color_begin;
 
-        if (!joins_group(details, last->first, i) || (i == before && i > first)) {
+        if (colors > last->color_end || !joins_group(details, last->first, i) ||
+            (i == before && i > first)) {
+            last->color_end = colors;
             last = &groups[count++];
-            *last = (plan_group){i, 0};
+            *last = (plan_group){i, 0, colors};
         }
         last->count++;
         details->cache.groups = i < before ? count : details->cache.groups;
     }
     if (before > first && before == end) {
-        groups[count++] = (plan_group){end, 0};
+        groups[count++] = (plan_group){.first = end};
     }
+    groups[count - 1].color_end = details->color_count;
     return count;
 }
 

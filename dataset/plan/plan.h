@@ -19,6 +19,7 @@ typedef struct plan_stage {
     column_set images;     /* colour stages: the columns of the source that it works on */
     bool pads;             /* geometry: its result may extend beyond the image */
     stage_padding padding; /* geometry: what is there */
+    uint32_t color_begin;  /* geometry: the number of colour stages before it */
 } plan_stage;
 
 /* The boxes of a sample while its geometry is drawn, for stages that depend on them. */
@@ -145,10 +146,12 @@ typedef struct plan_cache {
     uint32_t kept[SLUICE_MAX_COLUMNS];
 } plan_cache;
 
-/* Geometry stages [first, first + count) that are fused into one resampling; count may be 0. */
+/* Geometry stages [first, first + count) that are fused into one resampling, count may be 0, and
+ * the colour stages after them, up to number color_end. */
 typedef struct plan_group {
     uint32_t first;
     uint32_t count;
+    uint32_t color_end;
 } plan_group;
 
 /* The stage mosaic: an image of several samples (stage_def.tiles). */

@@ -45,6 +45,11 @@ static bool comes_before(const stage_def *a, const stage_def *b)
         a->kind != STAGE_INDEX) {
         return false; /* stages after these may use their outputs, so they stay after them */
     }
+    if ((a->kind == STAGE_GEOMETRY && b->kind == STAGE_COLOR) ||
+        (a->kind == STAGE_COLOR && b->kind == STAGE_GEOMETRY)) {
+        return false; /* they do not commute: an image is resized before it is brightened, or after
+                       */
+    }
     if (a->kind != b->kind) {
         return a->kind < b->kind;
     }

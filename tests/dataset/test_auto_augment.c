@@ -218,7 +218,6 @@ static void bad_arguments_are_refused(void)
         {"gaussian_blur 3 2,1", "LOW <= HIGH"},
         {"gaussian_blur 3 1,2,3", "want one number, or LOW,HIGH"},
         {"gaussian_blur 3 nan", "sigma"},
-        {"gaussian_blur 3 | resize 4", "put it before the stages that change colours or warp"},
         {"normalize 0.5 0.5 | gaussian_blur 3", "put it before normalize, to_dtype and to_chw"},
         {"random_adjust_sharpness -1", "factor"},
         {"random_adjust_sharpness 1 2", "p"},

@@ -370,7 +370,6 @@ static void images_of_a_sample_get_the_same_displacements(void)
 static void misplaced_stages_and_bad_arguments_are_refused(void)
 {
     static const char *const cases[][2] = {
-        {"elastic | resize 4", "put it before the stages that change colours or warp"},
         {"normalize 0.5 0.5 | elastic", "put it before normalize, to_dtype and to_chw"},
         {"elastic -1", "alpha=-1,-1: want 0 to 1e+06"},
         {"elastic 1,2,3", "alpha: want one number, or two, for x and y: alpha=X,Y"},

@@ -277,9 +277,6 @@ static void misplaced_rotations_are_refused(void)
         {"rotate 9 center=1,2 expand=true", "rotate: with expand=true the result holds the whole "
                                             "image, wherever the center is; leave center out"},
         {"random_rotation 9 center=1,2 expand=true", "random_rotation: with expand=true"},
-        {"random_invert | rotate 9 expand=true", "rotate changes the geometry of the image; put it "
-                                                 "before the stages that change colours or warp"},
-        {"rotate 9 | rotate 9 expand=true", "put it before"},
         {"device | rotate 9 expand=true", "rotate comes after device"},
         {"random_apply 0.5 (rotate 9 expand=true)", "rotate"},
         {"rotate 9 fill=1,2 expand=true", "fill has 2 values and column image 3 channels"},

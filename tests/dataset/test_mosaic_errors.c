@@ -270,7 +270,7 @@ static void bad_positions_are_refused(void)
     check_refused("synthetic 10 8,8,3 2 | to_chw | mosaic 4 | batch 1",
                   "mosaic works on the decoded image");
     check_refused("synthetic 10 8,8,3 2 | rotate 5 | mosaic 4 | batch 1",
-                  "mosaic changes the geometry of the image");
+                  "mosaic comes after a stage that changes colours or warps");
     check_refused("synthetic 10 8,8,3 2 | mosaic 4 | mosaic 4 | batch 1",
                   "mosaic: a pipeline has at most one");
     check_refused("synthetic 10 8,8,3 2 | geometry | mosaic 4 | batch 1",

@@ -412,7 +412,6 @@ static void bad_arguments_of_a_zoom_are_refused(void)
         {"random_zoom_out 256", "random_zoom_out: fill=256: want whole numbers from 0 to 255"},
         {"random_zoom_out 1,2", "fill has 2 values and column image 3 channels"},
         {"random_zoom_out mask_fill=256", "mask_fill"},
-        {"random_invert | random_zoom_out", "random_zoom_out changes the geometry of the image"},
     };
     char text[200];
 

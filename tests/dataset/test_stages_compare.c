@@ -73,6 +73,8 @@ static void differences_are_named(void)
         {"resize size=64", "resize size=64,64", "resize: size was 64 and is 64,64 now"},
         {"shuffle seed=7", "shuffle", "shuffle: seed was 7 and is run now"},
         {"center_crop size=5", "center_crop size=5,6", "center_crop: size was 5,5 and is 5,6 now"},
+        {"gaussian_blur 3 | resize 8", "resize 8 | gaussian_blur 3", "gaussian_blur"},
+        {"center_crop 5 | rotate 9 | device", "rotate 9 | center_crop 5 | device", "rotate"},
         {long_text, other_text,
          "random_resized_crop: antialias was true and is false now; normalize: dtype was f32 and "
          "is "

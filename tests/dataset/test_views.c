@@ -257,7 +257,6 @@ static void what_views_do_not_work_with_is_refused(void)
         {"five_crop 15", "five_crop: an image of 18x14 is smaller than the crop of 15x15; put "
                          "resize before it"},
         {"ten_crop 3,19", "ten_crop: an image of 18x14 is smaller than the crop of 19x3"},
-        {"random_invert | views 2", "views changes the geometry of the image; put it before"},
         {"geometry | views 2", "views: column geometry is the map of geometry, and would differ "
                                "between the views of the image; drop it before"},
         {"views 2 | geometry", "geometry: the image has 2 views, each with a map of its own"},

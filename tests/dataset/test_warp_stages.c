@@ -243,7 +243,6 @@ static void images_of_a_sample_get_the_same_warp(void)
 static void misplaced_warps_and_bad_arguments_are_refused(void)
 {
     static const char *const cases[][2] = {
-        {"rotate 30 | resize 4", "put it before the stages that change colours or warp"},
         {"normalize 0.5 0.5 | rotate 30", "put it before normalize, to_dtype and to_chw"},
         {"to_chw | random_affine 3", "put it before normalize, to_dtype and to_chw"},
         {"random_rotation -5", "at least 0"},

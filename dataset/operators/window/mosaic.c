@@ -59,6 +59,12 @@ static sluice_status mosaic_infer(const void *args, stage_schema *schema)
                         "mosaic: each sample has %u views of an image; want one image",
                         schema->view_count);
     }
+    if (schema->is_colored) {
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "mosaic comes after a stage that changes colours or warps; put mosaic before "
+            "it");
+    }
     for (uint32_t i = 0; i < schema->column_count; i++) {
         const column_info *info = &schema->infos[i];
 
