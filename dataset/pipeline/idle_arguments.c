@@ -55,6 +55,39 @@ static bool has_no_masks(const idle_place *place)
     return true;
 }
 
+static const stage_param *find_param(const stage_def *def, const char *name)
+{
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        if (strcmp(def->params[i].name, name) == 0) {
+            return &def->params[i];
+        }
+    }
+    return NULL;
+}
+
+/* Compares an argument with a text, as it prints. */
+typedef enum comparison { DIFFERS, EQUALS, NO_MEMORY } comparison;
+
+static comparison compare(const idle_place *place, const char *name, const char *text)
+{
+    sli_text printed = {0};
+    comparison result = NO_MEMORY;
+
+    stage_arg_print(find_param(place->def, name), place->args, &printed);
+    if (!printed.failed) {
+        result = strcmp(printed.data != NULL ? printed.data : "", text) == 0 ? EQUALS : DIFFERS;
+    }
+    sli_text_free(&printed);
+    return result;
+}
+
+/* True if a random_crop pads nothing. */
+static bool is_not_padded(const idle_place *place)
+{
+    return compare(place, "padding", "0") == EQUALS &&
+           compare(place, "pad_if_needed", "false") == EQUALS;
+}
+
 static bool is_alone(const idle_place *place)
 {
     return place->world == 1;
@@ -132,6 +165,14 @@ static const idle_rule rules[] = {
      .other = "mode",
      .is_not = "constant",
      .why = "this mode continues the mask; mask_fill is for mode=constant"},
+    {.stage = "random_crop",
+     .param = "fill",
+     .holds = is_not_padded,
+     .why = "there is no padding; fill is for padding= and pad_if_needed=true"},
+    {.stage = "random_crop",
+     .param = "mask_fill",
+     .holds = is_not_padded,
+     .why = "there is no padding; mask_fill is for padding= and pad_if_needed=true"},
     {.stage = "gaussian_blur",
      .param = "sigma",
      .other = "kernel_size",
@@ -171,32 +212,6 @@ static const idle_rule rules[] = {
     {.param = "p", .value = "0", .why = "the stage is never applied"},
     {.stage = "cache", .param = "shared", .holds = is_alone, .why = "there is one rank"},
 };
-
-static const stage_param *find_param(const stage_def *def, const char *name)
-{
-    for (uint32_t i = 0; i < def->param_count; i++) {
-        if (strcmp(def->params[i].name, name) == 0) {
-            return &def->params[i];
-        }
-    }
-    return NULL;
-}
-
-/* Compares an argument with a text, as it prints. */
-typedef enum comparison { DIFFERS, EQUALS, NO_MEMORY } comparison;
-
-static comparison compare(const idle_place *place, const char *name, const char *text)
-{
-    sli_text printed = {0};
-    comparison result = NO_MEMORY;
-
-    stage_arg_print(find_param(place->def, name), place->args, &printed);
-    if (!printed.failed) {
-        result = strcmp(printed.data != NULL ? printed.data : "", text) == 0 ? EQUALS : DIFFERS;
-    }
-    sli_text_free(&printed);
-    return result;
-}
 
 /* True if the value of the argument is not the default. */
 static bool is_given(const idle_place *place, const stage_param *param)

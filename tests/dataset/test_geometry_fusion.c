@@ -272,6 +272,7 @@ static void fused_stages_decode_what_they_need(void)
         "center_crop 40",
         "random_crop 30,20 padding=30",
         "resize 20 | center_crop 16",
+        "random_crop 70,99 1,2,3,4 pad_if_needed=true fill=9 | resize 40,41",
         "resize 33 | random_crop 28",
         "center_crop 9,70 | resize 20,21",
         "center_crop 30 | random_crop 36 padding=4",

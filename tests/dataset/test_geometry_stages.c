@@ -156,6 +156,91 @@ static void random_crops_fall_everywhere_evenly(void)
     check_even(counts, 110, "random_crop's place");
 }
 
+/* The padded image begins at (-1, -2) and ends at (13, 8). */
+static void each_side_has_a_padding_of_its_own(void)
+{
+    dataset_stage stage =
+        stage_of("random_crop", (const char *const[3]){"size=3,4", "padding=1,2,3,0"});
+    uint32_t counts[8 * 11] = {0};
+
+    for (uint64_t sample = 0; sample < 88000; sample++) {
+        stage_window g = geometry_of(&stage, sample, 10, 8);
+
+        T_TRUE(g.x >= -1 && g.x <= 9 && g.y >= -2 && g.y <= 5);
+        T_TRUE(g.width == 4 && g.height == 3 && g.crops && !g.resizes);
+        counts[(g.y + 2) * 11 + g.x + 1]++;
+    }
+    check_even(counts, 88, "random_crop's place");
+}
+
+static void paddings_of_one_two_and_four_numbers_are_the_same(void)
+{
+    static const char *const texts[][2] = {{"padding=2", "padding=2,2,2,2"},
+                                           {"padding=2,1", "padding=2,1,2,1"}};
+
+    for (uint64_t i = 0; i < 200; i++) {
+        stage_window g[2];
+
+        for (int k = 0; k < 2; k++) {
+            dataset_stage stage =
+                stage_of("random_crop", (const char *const[3]){"size=5", texts[i % 2][k]});
+
+            g[k] = geometry_of(&stage, i, 7, 9);
+        }
+        T_TRUE(g[0].x == g[1].x && g[0].y == g[1].y);
+    }
+}
+
+/* What a checkpoint has: where one number says all, it is the text of earlier versions. */
+static void equal_paddings_have_one_text(void)
+{
+    static const char *const texts[][2] = {{"padding=2", " padding=2 "},
+                                           {"padding=2,2", " padding=2 "},
+                                           {"padding=0,0,0,0", " padding=0 "},
+                                           {"padding=2,1", " padding=2,1,2,1 "},
+                                           {"padding=2,1,2,1", " padding=2,1,2,1 "}};
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        dataset_stage stage =
+            stage_of("random_crop", (const char *const[3]){"size=5", texts[i][0]});
+        sli_text text = {0};
+
+        stage_args_print(stage.def, stage.args.bytes, &text);
+        T_CONTAINS(text.data, texts[i][1]);
+        sli_text_free(&text);
+    }
+}
+
+/*
+ * As in torchvision the missing pixels are added on both sides. Width: 5 + 1 + 2 is 3 less than the
+ * crop of 11, so the padded image begins at -4 and has 14 pixels. Height: 4 is 2 less than 6, so it
+ * begins at -2 and has 8.
+ */
+static void smaller_images_are_padded_if_needed(void)
+{
+    dataset_stage stage =
+        stage_of("random_crop",
+                 (const char *const[3]){"size=6,11", "padding=1,0,2,0", "pad_if_needed=true"});
+    dataset_stage without =
+        stage_of("random_crop", (const char *const[3]){"size=6,11", "padding=1,0,2,0"});
+    uint32_t counts[3 * 4] = {0};
+
+    for (uint64_t sample = 0; sample < 12000; sample++) {
+        stage_window g = geometry_of(&stage, sample, 5, 4);
+
+        T_TRUE(g.x >= -4 && g.x <= -1 && g.y >= -2 && g.y <= 0);
+        T_TRUE(g.width == 11 && g.height == 6 && g.crops && !g.resizes);
+        counts[(g.y + 2) * 4 + g.x + 4]++;
+    }
+    check_even(counts, 12, "the place of a padded image");
+    for (uint64_t sample = 0; sample < 100; sample++) {
+        const stage_window a = geometry_of(&stage, sample, 8 + (uint32_t)sample, 9);
+        const stage_window b = geometry_of(&without, sample, 8 + (uint32_t)sample, 9);
+
+        T_TRUE(a.x == b.x && a.y == b.y); /* nothing is missing */
+    }
+}
+
 static uint32_t bucket_of(double value, double low, double high, uint32_t buckets)
 {
     double at = (value - low) / (high - low) * buckets;
@@ -319,6 +404,10 @@ const t_test geometry_stages_tests[] = {
     T_TEST(center_crops_begin_where_torchvision_has_them),
     T_TEST(one_number_resizes_the_shorter_side),
     T_TEST(random_crops_fall_everywhere_evenly),
+    T_TEST(each_side_has_a_padding_of_its_own),
+    T_TEST(paddings_of_one_two_and_four_numbers_are_the_same),
+    T_TEST(equal_paddings_have_one_text),
+    T_TEST(smaller_images_are_padded_if_needed),
     T_TEST(random_resized_crops_are_drawn_evenly),
     T_TEST(random_resized_crops_lie_within_the_image),
     T_TEST(random_resized_crops_reach_the_edges),

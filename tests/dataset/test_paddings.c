@@ -147,6 +147,9 @@ static void masks_and_boxes_follow_a_padding(void)
         {"pad_image 0,0,500,0 9,8,7 mask_fill=255 | pad_image 0,5 9,8,7 mask_fill=255 | "
          "random_crop 12,500",
          500, 12},
+        {"random_crop 33,41 1,2,3,4 fill=9,8,7 mask_fill=255", 41, 33},
+        {"random_crop 20,60 2,0 pad_if_needed=true fill=9,8,7 mask_fill=255", 60, 20},
+        {"random_crop 70,90 pad_if_needed=true fill=9,8,7 mask_fill=255", 90, 70},
     };
     const char *folder = t_folder();
 
@@ -237,6 +240,14 @@ static void bad_arguments_of_a_padding_are_refused(void)
         {"pad_image 1 300", "fill=300"},
         {"pad_image 1 1,2", "fill has 2 values and column image 3 channels"},
         {"pad_image 1 mode=wrap", "constant"},
+        {"random_crop 9 1.5", "random_crop: padding=1.5: want whole numbers"},
+        {"random_crop 9 1,2,3", "want one number, LEFT_RIGHT,TOP_BOTTOM, or LEFT,TOP,RIGHT,BOTTOM"},
+        {"random_crop 9 1 fill=1,2", "random_crop: fill has 2 values and column image 3 channels"},
+        {"random_crop 9 0,1,0,2",
+         "random_crop: an image of 8x8 with padding=0,1,0,2 is smaller than "
+         "the crop of 9x9; put resize before it, use more padding, or "
+         "pad_if_needed=true"},
+        {"normalize 0 1 | random_crop 3", "random_crop works on the decoded image"},
         {"pad_image 0,8 mode=reflect", "pad_image: mode=reflect with padding=0,8,0,8 needs images "
                                        "of at least 1x9, and this one is 8x8"},
         {"pad_image 9,0 mode=symmetric", "needs images of at least 9x0"},
@@ -448,6 +459,9 @@ static void workers_and_devices_do_not_matter(void)
     check_workers_and_devices("synthetic 20 12,12,3",
                               "shuffle | pad_image 3 mode=reflect | random_zoom_out 1,2,3 | "
                               "random_resized_crop 10 | "
+                              "random_horizontal_flip | normalize 0.5 0.5");
+    check_workers_and_devices("synthetic 20 12,12,3",
+                              "shuffle | random_crop 30,9 1,2,3,4 true 5,6,7 | "
                               "random_horizontal_flip | normalize 0.5 0.5");
 }
 

@@ -369,7 +369,7 @@ static void help_has_details_of_one_stage(void)
     T_OK(sluice_stage_help(NULL, &all));
     T_OK(sluice_stage_help("random_crop", &one));
     check_columns(one);
-    T_CONTAINS(one, "runs on workers\n\n    The position is uniform");
+    T_CONTAINS(one, "runs on workers\n\n    Reference: torchvision.transforms.v2.RandomCrop");
     T_TRUE(strstr(all, "The position is uniform") == NULL);
     sluice_string_free(all);
     sluice_string_free(one);

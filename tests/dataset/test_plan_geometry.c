@@ -41,6 +41,9 @@ static void neighbours_are_grouped_into_one_resampling(void)
         {"resize 9 | pad_image 2 mode=reflect | pad_image 2 mode=reflect", "1 1 1"},
         {"letterbox 10", "1"},
         {"random_crop 10 padding=2 | random_resized_crop 5", "2"},
+        {"pad_image 3 7 | random_crop 9 padding=2 fill=7", "2"},
+        {"pad_image 3 7 | random_crop 9 padding=2", "1 1"},
+        {"pad_image 3 7 | random_crop 9 pad_if_needed=true", "1 1"},
         {"random_crop 10 | center_crop 8 | resize 5 | random_crop 4", "4"},
         {"shuffle | resize 10 | take 5 | center_crop 5 | repeat 2", "2"},
     };

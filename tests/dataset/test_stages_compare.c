@@ -34,6 +34,7 @@ static void texts_with_the_same_bits_are_equal(void)
         {"decode mode=rgb max_pixels=100000000 fast_scale=false", "decode"},
         {"center_crop size=5", "center_crop size=5,5"},
         {"random_crop size=5 padding=0", "random_crop 5,5"},
+        {"random_crop size=5 padding=2", "random_crop 5,5 2 false 0 0"},
         {"random_resized_crop 5", "random_resized_crop 5,5 scale=0.08,1"},
         /* where conversions are done */
         {NORMALIZE " offload=auto", NORMALIZE " offload=device"},
@@ -75,6 +76,9 @@ static void differences_are_named(void)
         {"center_crop size=5", "center_crop size=5,6", "center_crop: size was 5,5 and is 5,6 now"},
         {"gaussian_blur 3 | resize 8", "resize 8 | gaussian_blur 3", "gaussian_blur"},
         {"center_crop 5 | rotate 9 | device", "rotate 9 | center_crop 5 | device", "rotate"},
+        {"random_crop size=5 padding=2", "random_crop 5 2,1 true 9",
+         "random_crop: padding was 2 and is 2,1 now; random_crop: pad_if_needed was false and is "
+         "true now; random_crop: fill was 0 and is 9 now"},
         {long_text, other_text,
          "random_resized_crop: antialias was true and is false now; normalize: dtype was f32 and "
          "is "

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pad_image stage: torchvision's Pad. (The stage pad is for plain arrays.) */
-#include <math.h>
-
 #include "fill_args.h"
+#include "margin_args.h"
 #include "status_int.h"
 
-enum { MOST_PADDING = 65535 };
-
 typedef struct pad_args {
-    param_reals padding; /* after check(): left, top, right, bottom */
+    param_reals padding; /* after margins_check(): left, top, right, bottom */
     fill_args outside;
     uint32_t mode; /* a value of image_edge */
 } pad_args;
@@ -18,39 +15,15 @@ static const char *const modes[] = {"constant", "edge", "reflect", "symmetric", 
 static sluice_status pad_check(void *opaque)
 {
     pad_args *args = opaque;
-    double *sides = args->padding.values;
+    const sluice_status st = margins_check("pad_image", &args->padding);
 
-    if (args->padding.name[0] != '\0' || args->padding.count == 0 || args->padding.count == 3) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "pad_image: padding: want one number, LEFT_RIGHT,TOP_BOTTOM, or "
-                        "LEFT,TOP,RIGHT,BOTTOM");
-    }
-    for (uint32_t i = 0; i < args->padding.count; i++) {
-        if (!(sides[i] >= 0 && sides[i] <= MOST_PADDING) || sides[i] != rint(sides[i])) {
-            return sli_fail(SLUICE_E_INVALID,
-                            "pad_image: padding=%g: want whole numbers from 0 to %d", sides[i],
-                            MOST_PADDING);
-        }
-    }
-    for (uint32_t i = args->padding.count; i < 4; i++) {
-        sides[i] = sides[i % args->padding.count];
-    }
-    args->padding.count = 4;
-    return fill_check("pad_image", &args->outside);
-}
-
-static image_margins margins_of(const pad_args *args)
-{
-    const double *sides = args->padding.values;
-
-    return (image_margins){(uint32_t)sides[0], (uint32_t)sides[1], (uint32_t)sides[2],
-                           (uint32_t)sides[3]};
+    return st == SLUICE_OK ? fill_check("pad_image", &args->outside) : st;
 }
 
 /* Checks that an image has enough pixels for its reflection. */
 static sluice_status check_reflection(const pad_args *args, uint64_t width, uint64_t height)
 {
-    const image_margins m = margins_of(args);
+    const image_margins m = margins_of(&args->padding);
     const uint64_t most_x = m.left > m.right ? m.left : m.right;
     const uint64_t most_y = m.top > m.bottom ? m.top : m.bottom;
     const bool reflects = args->mode == EDGE_REFLECT;
@@ -89,7 +62,7 @@ static sluice_status check_followers(const pad_args *args, const stage_schema *s
 static sluice_status pad_infer(const void *opaque, stage_schema *schema)
 {
     const pad_args *args = opaque;
-    const image_margins m = margins_of(args);
+    const image_margins m = margins_of(&args->padding);
     sluice_status st = schema_want_pixels(schema, "pad_image");
     uint64_t *shape;
 
@@ -115,18 +88,18 @@ static sluice_status pad_infer(const void *opaque, stage_schema *schema)
 static bool pad_padding(const void *opaque, stage_padding *padding_out)
 {
     const pad_args *args = opaque;
-    const image_margins m = margins_of(args);
+    const image_margins m = margins_of(&args->padding);
 
     padding_out->edge = (image_edge)args->mode;
     fill_set(&args->outside, padding_out);
-    return m.left > 0 || m.top > 0 || m.right > 0 || m.bottom > 0;
+    return !margins_are_none(&m);
 }
 
 static sluice_status pad_geometry(const void *opaque, const sli_draws *draws, uint32_t width,
                                   uint32_t height, stage_window *out)
 {
     const pad_args *args = opaque;
-    const image_margins m = margins_of(args);
+    const image_margins m = margins_of(&args->padding);
 
     (void)draws;
     out->crops = true;
@@ -138,8 +111,7 @@ static sluice_status pad_geometry(const void *opaque, const sli_draws *draws, ui
 }
 
 static const stage_param pad_params[] = {
-    PARAM_(pad_args, padding, PARAM_REALS, NULL, 0, 0, NULL,
-           "pixels on each side; LEFT_RIGHT,TOP_BOTTOM; or LEFT,TOP,RIGHT,BOTTOM; 0 to 65535"),
+    PARAM_(pad_args, padding, PARAM_REALS, NULL, 0, 0, NULL, MARGIN_HELP),
     FILL_PARAM(pad_args, outside),
     PARAM_(pad_args, mode, PARAM_CHOICE, "constant", 0, 0, modes,
            "constant: the fill; else the image, continued beyond its edges"),
