@@ -31,6 +31,13 @@ static const rule rules[] = {
      "<numbers>"},
     {"jpeg",
      "<jpegs><order> | decode<mode><fast><cache><open> | <sized><fixed><convert><batch><mix>"},
+    {"free", "<files><order> | decode<mode><before> | <sized><fixed><convert><batch><mix>\n"
+             "<listed><order> | decode<before> | <sized><fixed><convert><batch>\n"
+             "<boxes><order> | decode<color> | <boxed><color> | <sized><fixed><convert><batch>\n"
+             "<raw><order><before> | <sized><fixed><convert><batch><mix>\n"
+             "<raw><order><before><views><fixed><convert><batch>"},
+    {"before", "<color>\n<warp>\n<nested>\n<color> | <anysize>\n | <anysize><color>\n"
+               " | <anysize><nested> | <anysize>\n | resize 14,15<warp> | <anysize><color>"},
 
     /* sources */
     {"jpegs", "image_folder ${D}/jpeg\nimage_folder ${D}/jpeg index=${D}/index\n"
