@@ -31,6 +31,7 @@ typedef struct geometry_case {
 static const geometry_case cases[] = {
     {"center_crop 24", NULL, true},
     {"resize 24,33", NULL, false},
+    {"resize 29 max_size=36", NULL, false},
     {"random_crop 28 padding=3", NULL, true},
     {"random_resized_crop 30,40 0.8,1", NULL, false},
     {"letterbox 50", NULL, false},

@@ -274,6 +274,7 @@ static void fused_stages_decode_what_they_need(void)
         "resize 20 | center_crop 16",
         "random_crop 70,99 1,2,3,4 pad_if_needed=true fill=9 | resize 40,41",
         "resize 33 | random_crop 28",
+        "resize 20 max_size=22 | random_crop 12,30 pad_if_needed=true",
         "center_crop 9,70 | resize 20,21",
         "center_crop 30 | random_crop 36 padding=4",
         "random_resized_crop 30 | random_crop 32 padding=4 | resize 11,12",

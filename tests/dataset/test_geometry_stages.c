@@ -87,6 +87,45 @@ static void one_number_resizes_the_shorter_side(void)
     }
 }
 
+/* As in torchvision both divisions round down, the second after the first. */
+static void the_longer_side_has_a_limit(void)
+{
+    static const struct {
+        const char *size;
+        const char *max_size;
+        uint32_t width, height, new_width, new_height;
+    } limits[] = {
+        {"size=224", "max_size=300", 640, 427, 300, 200}, /* 335 > 300; 300 * 224 / 335 = 200.6 */
+        {"size=224", "max_size=300", 427, 640, 200, 300},
+        {"size=224", "max_size=298", 500, 375, 298, 224}, /* 298 is not more */
+        {"size=224", "max_size=297", 500, 375, 297, 223}, /* 297 * 224 / 298 = 223.2 */
+        {"size=224", "max_size=225", 300, 300, 224, 224},
+        {"size=224", "max_size=1000", 1, 1000, 1, 1000},
+        {"size=5", "max_size=6", 799, 500, 6, 4}, /* 7.99, so 7 > 6; 6 * 5 / 7 = 4.3 */
+        {"size=224", "max_size=0", 3, 2, 336, 224},
+        {"size=65534", "max_size=65535", 3, 100000000, 0, 0}, /* 65535 * 3 / 100000000 < 1 */
+    };
+
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        dataset_stage stage =
+            stage_of("resize", (const char *const[3]){limits[i].size, limits[i].max_size});
+        stage_window g = {0};
+
+        if (limits[i].new_width == 0) {
+            T_STATUS(
+                stage.def->geometry(stage.args.bytes, NULL, limits[i].width, limits[i].height, &g),
+                SLUICE_E_INVALID);
+            T_CONTAINS(sluice_last_error(), "resize: an image whose sides are 3 and 100000000 long "
+                                            "has no pixels with max_size=65535; use a larger");
+            continue;
+        }
+        g = geometry_of(&stage, 0, limits[i].width, limits[i].height);
+        T_TRUE(g.resizes && !g.crops);
+        T_EQ(g.new_width, limits[i].new_width);
+        T_EQ(g.new_height, limits[i].new_height);
+    }
+}
+
 static void stages_resize_by_the_filter_they_were_given(void)
 {
     static const char *const names[] = {"resize", "random_resized_crop"};
@@ -413,6 +452,7 @@ const t_test geometry_stages_tests[] = {
     T_TEST(random_resized_crops_reach_the_edges),
     T_TEST(extreme_shapes_give_their_middle),
     T_TEST(draws_depend_on_seed_pass_sample_and_stage_alone),
+    T_TEST(the_longer_side_has_a_limit),
     T_TEST(stages_resize_by_the_filter_they_were_given),
     T_TEST(crops_that_do_not_fit_are_refused),
     T_END,

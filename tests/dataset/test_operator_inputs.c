@@ -11,6 +11,12 @@ static void arguments_out_of_bounds_name_the_bounds(void)
     static const char *const cases[][2] = {
         {"resize 70000", "resize: size=70000: want 1 to 65535"},
         {"resize -3", "resize: size=-3: want HEIGHT or HEIGHT,WIDTH, 1 to 65535"},
+        {"resize 8 max_size=8", "resize: max_size=8 must be greater than size=8, the shorter side"},
+        {"resize 8,9 max_size=20", "resize: max_size=20 is for a size of one number, the shorter "
+                                   "side, and size=8,9 sets both; leave max_size out"},
+        {"resize 8 max_size=65536", "resize: max_size=65536: want 0 to 65535"},
+        {"center_crop 1,40 | resize 3 max_size=4 | batch 2",
+         "resize: an image whose sides are 1 and 40 long has no pixels with max_size=4"},
         {"center_crop 99999", "center_crop: size=99999: want 1 to 65535"},
         {"random_crop 8 padding=-1", "padding=-1: want whole numbers from 0 to 65535"},
         {"random_crop 8 padding=0,65536", "padding=65536: want whole numbers from 0 to 65535"},

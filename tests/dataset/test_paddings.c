@@ -460,9 +460,10 @@ static void workers_and_devices_do_not_matter(void)
                               "shuffle | pad_image 3 mode=reflect | random_zoom_out 1,2,3 | "
                               "random_resized_crop 10 | "
                               "random_horizontal_flip | normalize 0.5 0.5");
-    check_workers_and_devices("synthetic 20 12,12,3",
-                              "shuffle | random_crop 30,9 1,2,3,4 true 5,6,7 | "
-                              "random_horizontal_flip | normalize 0.5 0.5");
+    check_workers_and_devices(
+        "synthetic 20 12,20,3",
+        "shuffle | resize 9 max_size=13 | random_crop 30,9 1,2,3,4 true 5,6,7 | "
+        "random_horizontal_flip | normalize 0.5 0.5");
 }
 
 const t_test paddings_tests[] = {

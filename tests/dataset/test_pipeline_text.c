@@ -90,7 +90,7 @@ static void every_element_of_the_grammar_is_read(void)
                                                          "test=0.2"},
         {"synthetic | resize 5 | center_crop 4,3",
          SYNTHETIC " | resize size=5 filter=bilinear "
-                   "antialias=true | center_crop size=4,3"},
+                   "antialias=true max_size=0 | center_crop size=4,3"},
         {"synthetic | random_resized_crop 5 antialias=false filter=bicubic",
          SYNTHETIC " | random_resized_crop size=5 scale=0.08,1 ratio=0.75,1.3333333333333333 "
                    "filter=bicubic antialias=false"},

@@ -109,6 +109,7 @@ static void the_size_of_images_is_taken_from_one(void)
         {"decode | batch 1", 24, 40},
         {"decode gray | to_chw | batch 1", 24, 40},
         {"decode | resize 12 | batch 1", 12, 20},
+        {"decode | resize 12 max_size=15 | batch 1", 9, 15},
         {"decode | resize 12,13 | resize 6 | batch 1", 6, 6},
         {"decode | random_crop 50,60 padding=20 | resize 10 | batch 1", 10, 12},
         {"decode | resize 24 | normalize imagenet | to_chw | batch 1", 24, 40},

@@ -35,6 +35,7 @@ static void texts_with_the_same_bits_are_equal(void)
         {"center_crop size=5", "center_crop size=5,5"},
         {"random_crop size=5 padding=0", "random_crop 5,5"},
         {"random_crop size=5 padding=2", "random_crop 5,5 2 false 0 0"},
+        {"resize size=64 filter=bilinear antialias=true", "resize 64 max_size=0"},
         {"random_resized_crop 5", "random_resized_crop 5,5 scale=0.08,1"},
         /* where conversions are done */
         {NORMALIZE " offload=auto", NORMALIZE " offload=device"},
@@ -72,6 +73,7 @@ static void differences_are_named(void)
         "p=0.25 | normalize mean=0.485,0.456,0.406 std=0.229,0.224,0.225 dtype=f16 | to_chw";
     const char *const differ[][3] = {
         {"resize size=64", "resize size=64,64", "resize: size was 64 and is 64,64 now"},
+        {"resize size=64", "resize size=64 max_size=96", "resize: max_size was 0 and is 96 now"},
         {"shuffle seed=7", "shuffle", "shuffle: seed was 7 and is run now"},
         {"center_crop size=5", "center_crop size=5,6", "center_crop: size was 5,5 and is 5,6 now"},
         {"gaussian_blur 3 | resize 8", "resize 8 | gaussian_blur 3", "gaussian_blur"},
