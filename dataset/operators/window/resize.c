@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The resize stage: resizes to a given size, or so that the shorter side has a given length. */
-#include "stage.h"
+#include "resize_sides.h"
 #include "status_int.h"
 
 typedef struct resize_args {
@@ -41,25 +41,26 @@ sluice_status resize_filter_check(const char *stage, const resize_filter *filter
 }
 
 /*
- * Sets the sides to those after the shorter one is resized to the size, or the longer one to
- * max_size if it would be longer: rounded down at each step, as in torchvision.
+ * Limits the longer side to max_size, and resizes the shorter one with it: rounded down at each
+ * step, as in torchvision.
  */
-static sluice_status resize_sides(const resize_args *args, uint32_t *shorter, uint32_t *longer)
+static sluice_status limit_longer_side(const resize_args *args, uint32_t width, uint32_t height,
+                                       stage_window *out)
 {
-    const uint64_t side = (uint64_t)*longer * args->size.height / *shorter;
+    uint32_t *longer = width < height ? &out->new_height : &out->new_width;
+    uint32_t *shorter = width < height ? &out->new_width : &out->new_height;
 
-    if (args->max_size == 0 || side <= args->max_size) {
-        *shorter = args->size.height;
-        *longer = side < UINT32_MAX ? (uint32_t)side : UINT32_MAX;
+    if (args->max_size == 0 || *longer <= args->max_size) {
         return SLUICE_OK;
     }
-    if (args->max_size * args->size.height < side) {
+    if (args->max_size * *shorter < *longer) {
         return sli_fail(SLUICE_E_INVALID,
                         "resize: an image whose sides are %u and %u long has no pixels with "
                         "max_size=%llu; use a larger max_size, or a crop before it",
-                        *shorter, *longer, (unsigned long long)args->max_size);
+                        width < height ? width : height, width < height ? height : width,
+                        (unsigned long long)args->max_size);
     }
-    *shorter = (uint32_t)(args->max_size * args->size.height / side);
+    *shorter = (uint32_t)(args->max_size * *shorter / *longer);
     *longer = (uint32_t)args->max_size;
     return SLUICE_OK;
 }
@@ -70,40 +71,29 @@ static sluice_status resize_geometry(const void *opaque, const sli_draws *draws,
     const resize_args *args = opaque;
 
     (void)draws;
-    out->resizes = true;
     out->filter = args->filter;
-    if (args->size.width != 0) {
-        out->new_height = args->size.height;
-        out->new_width = args->size.width;
-        return SLUICE_OK;
+    if (args->size.width == 0) {
+        resize_shorter_side(width, height, args->size.height, out);
+        return limit_longer_side(args, width, height, out);
     }
-    out->new_width = width;
-    out->new_height = height;
-    return width < height ? resize_sides(args, &out->new_width, &out->new_height)
-                          : resize_sides(args, &out->new_height, &out->new_width);
+    out->resizes = true;
+    out->new_height = args->size.height;
+    out->new_width = args->size.width;
+    return SLUICE_OK;
 }
 
 static sluice_status resize_infer(const void *opaque, stage_schema *schema)
 {
     const resize_args *args = opaque;
-    sluice_status st = schema_want_pixels(schema, "resize");
-    uint64_t *shape;
-    stage_window g = {0};
+    sluice_status st;
 
-    if (st != SLUICE_OK) {
-        return st;
+    if (args->size.width == 0) {
+        return resize_infer_sides("resize", resize_geometry, args, false, schema);
     }
-    shape = schema->columns[schema->image].shape;
-    if (args->size.width != 0) {
-        shape[SCHEMA_H] = args->size.height;
-        shape[SCHEMA_W] = args->size.width;
-    } else if (shape[SCHEMA_H] != 0 && shape[SCHEMA_W] != 0) {
-        st = resize_geometry(args, NULL, (uint32_t)shape[SCHEMA_W], (uint32_t)shape[SCHEMA_H], &g);
-        shape[SCHEMA_H] = g.new_height;
-        shape[SCHEMA_W] = g.new_width;
-    } else {
-        shape[SCHEMA_H] = 0;
-        shape[SCHEMA_W] = 0;
+    st = schema_want_pixels(schema, "resize");
+    if (st == SLUICE_OK) {
+        schema->columns[schema->image].shape[SCHEMA_H] = args->size.height;
+        schema->columns[schema->image].shape[SCHEMA_W] = args->size.width;
     }
     return st;
 }
