@@ -61,6 +61,9 @@ example() {
     center_crop) rows=1 && echo center_crop 64,80 ;;
     random_crop) echo random_crop 64,80 ;;
     random_resized_crop) echo random_resized_crop 96,128 ;;
+    random_resize) after='| center_crop 96,128' && echo random_resize 32,96 ;;
+    scale_jitter) after='| center_crop 96,128' && echo scale_jitter 96,128 scale=0.3,1.5 ;;
+    random_shortest_size) after='| center_crop 96,128' && echo random_shortest_size 40,60,80 max_size=100 ;;
     letterbox) rows=1 && echo letterbox 128 ;;
     pad_image) rows=1 && echo pad_image 16 fill=255,200,0 ;;
     views) rows=2 after='| random_resized_crop 96,128' && echo views 2 ;;

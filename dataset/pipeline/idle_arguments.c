@@ -96,13 +96,9 @@ static bool is_alone(const idle_place *place)
 /* True if no stage after this one resizes. */
 static bool is_not_resized(const idle_place *place)
 {
-    static const char *const resizing[] = {"resize", "random_resized_crop", "letterbox", "mosaic"};
-
     for (uint32_t i = place->stage + 1; i < place->dataset->stage_count; i++) {
-        for (size_t k = 0; k < sizeof(resizing) / sizeof(resizing[0]); k++) {
-            if (strcmp(place->dataset->stages[i].def->name, resizing[k]) == 0) {
-                return false;
-            }
+        if (place->dataset->stages[i].def->resizes) {
+            return false;
         }
     }
     return true;
@@ -181,6 +177,9 @@ static const idle_rule rules[] = {
      .why = "a kernel of 1 pixel does not blur"},
     NEAREST_RULE("resize"),
     NEAREST_RULE("random_resized_crop"),
+    NEAREST_RULE("random_resize"),
+    NEAREST_RULE("scale_jitter"),
+    NEAREST_RULE("random_shortest_size"),
     NEAREST_RULE("letterbox"),
     NEAREST_RULE("mosaic"),
     {.stage = "rand_augment",

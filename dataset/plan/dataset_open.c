@@ -93,7 +93,7 @@ void dataset_advise_size(const sluice_dataset *dataset, char *text, size_t size)
     for (uint32_t i = 0; i < dataset->stage_count && schema_lacks_size(&dataset->schema); i++) {
         last = dataset->stages[i].def->kind == STAGE_GEOMETRY ? &dataset->stages[i] : last;
     }
-    if (last == NULL || last->def->params[0].type != PARAM_SIZE) {
+    if (last == NULL || last->def->params[0].type != PARAM_SIZE || last->def->squares) {
         snprintf(text, size, "add resize H,W or a crop, so that all have one size");
         return;
     }

@@ -41,6 +41,9 @@
     X(center_crop)            \
     X(random_crop)            \
     X(random_resized_crop)    \
+    X(random_resize)          \
+    X(scale_jitter)           \
+    X(random_shortest_size)   \
     X(letterbox)              \
     X(pad_image)              \
     X(views)                  \

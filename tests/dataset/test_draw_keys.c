@@ -44,7 +44,7 @@ static void keys_of_stages_are_frozen(void)
         repeat_stage(&dataset, def);
         T_EQ(plan_stage_key(&dataset, occurrence, SEED), key);
     }
-    T_EQ(lines, 243);
+    T_EQ(lines, 252);
     fclose(file);
 }
 

@@ -39,6 +39,12 @@ static void arguments_without_effect_here_are_said(void)
     } cases[] = {
         {"shuffle buffer=17", "without effect: shuffle buffer=17 (the source is read by index"},
         {"resize 4 filter=nearest antialias=false", "without effect: resize antialias=false ("},
+        {"random_resize 4,5 filter=nearest antialias=false | resize 9,9",
+         "without effect: random_resize antialias=false ("},
+        {"scale_jitter 9 filter=nearest antialias=false | resize 9,9",
+         "without effect: scale_jitter antialias=false ("},
+        {"random_shortest_size 4,5 filter=nearest antialias=false | resize 9,9",
+         "without effect: random_shortest_size antialias=false ("},
         {"pad_image 2 mode=edge fill=7", "without effect: pad_image fill=7 (this mode continues"},
         {"random_crop 4 fill=7",
          "without effect: random_crop fill=7 (there is no padding; fill is"},
@@ -67,6 +73,36 @@ static void arguments_without_effect_here_are_said(void)
         } else {
             T_TRUE(strstr(explained, "without effect") == NULL);
         }
+        sluice_string_free(explained);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+/* Any stage that resizes lets the decoder scale. */
+static void fast_scale_without_a_resize_is_said(void)
+{
+    static const char *const stages[] = {"center_crop 4", "resize 4", "random_resize 5,9",
+                                         "scale_jitter 9", "random_shortest_size 5,9"};
+    const char *folder = t_folder();
+    static const char head[] = "P6\n8 8\n255\n";
+    char image[sizeof(head) - 1 + 192];
+
+    memset(image, 7, sizeof(image));
+    memcpy(image, head, sizeof(head) - 1);
+    t_write_file(t_path(folder, "x.ppm"), image, sizeof(image));
+    t_write_file(t_path(folder, "list.tsv"), "image\nx.ppm\n", 12);
+    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+        sluice_dataset *dataset = NULL;
+        char text[600];
+        char *explained = NULL;
+
+        snprintf(text, sizeof(text),
+                 "image_list %s/list.tsv | decode fast_scale=true | %s | center_crop 4 | batch 1",
+                 folder, stages[i]);
+        T_OK(sluice_dataset_parse(text, &dataset));
+        T_OK(sluice_dataset_explain(dataset, &explained));
+        T_EQ(strstr(explained, "without effect: decode fast_scale=true (no resize") != NULL,
+             i == 0);
         sluice_string_free(explained);
         sluice_dataset_destroy(dataset);
     }
@@ -102,6 +138,7 @@ static void an_index_of_images_that_are_not_cropped_is_said(void)
 const t_test idle_arguments_tests[] = {
     T_TEST(arguments_that_contradict_others_are_errors),
     T_TEST(arguments_without_effect_here_are_said),
+    T_TEST(fast_scale_without_a_resize_is_said),
     T_TEST(an_index_of_images_that_are_not_cropped_is_said),
     T_END,
 };

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The scale_jitter stage: torchvision's ScaleJitter, the large scale jittering of Ghiasi et al.,
+ * "Simple copy-paste is a strong data augmentation method for instance segmentation" (2021).
+ */
+#include "crop.h"
+#include "resize_sides.h"
+#include "status_int.h"
+
+#define LEAST_SCALE 0.001
+#define MOST_SCALE  1000.0
+
+typedef struct jitter_scale_args {
+    param_size size;
+    param_reals scale; /* LOW,HIGH */
+    resize_filter filter;
+} jitter_scale_args;
+
+static sluice_status scale_check(void *opaque)
+{
+    const jitter_scale_args *args = opaque;
+    const double *ends = args->scale.values;
+
+    if (args->scale.name[0] != '\0' || args->scale.count != 2 ||
+        !(ends[0] >= LEAST_SCALE && ends[0] <= ends[1] && ends[1] <= MOST_SCALE)) {
+        return stage_wrong_range("scale_jitter", "scale", &args->scale,
+                                 "0.001 <= LOW <= HIGH <= 1000");
+    }
+    return resize_filter_check("scale_jitter", &args->filter);
+}
+
+static sluice_status scale_geometry(const void *opaque, const sli_draws *draws, uint32_t width,
+                                    uint32_t height, stage_window *out)
+{
+    const jitter_scale_args *args = opaque;
+    const double *ends = args->scale.values;
+    const double by_height = (double)args->size.height / height;
+    const double by_width = (double)crop_width(&args->size) / width;
+    uint32_t bits[4];
+    double scale;
+
+    sli_draw(draws, 0, bits);
+    scale = ends[0] + sli_unit(bits[0]) * (ends[1] - ends[0]);
+    out->filter = args->filter;
+    resize_by((by_height < by_width ? by_height : by_width) * scale, width, height, out);
+    return SLUICE_OK;
+}
+
+static sluice_status scale_infer(const void *opaque, stage_schema *schema)
+{
+    const jitter_scale_args *args = opaque;
+
+    return resize_infer_sides("scale_jitter", scale_geometry, args,
+                              args->scale.values[0] != args->scale.values[1], schema);
+}
+
+static const stage_param scale_params[] = {
+    PARAM_(jitter_scale_args, size, PARAM_SIZE, NULL, 1, 65535, NULL,
+           "HEIGHT,WIDTH in pixels; one number is a square"),
+    PARAM_(jitter_scale_args, scale, PARAM_REALS, "0.1,2", 0, 0, NULL,
+           "LOW,HIGH factor of the size that fits, from 0.001 to 1000"),
+    RESIZE_FILTER_PARAMS(jitter_scale_args, filter),
+};
+
+const stage_def stage_scale_jitter = {
+    .name = "scale_jitter",
+    .summary = "Resizes to a random multiple of the size that fits into HEIGHT,WIDTH.",
+    .gives = "image u8 (height, width, C), of a random size",
+    .details = "References: torchvision.transforms.v2.ScaleJitter, whose target_size is "
+               "(width, height); Ghiasi et al., \"Simple copy-paste is a strong data "
+               "augmentation method for instance segmentation\" (2021).\n"
+               "The new height and width are the old ones times r = min(HEIGHT / old height, "
+               "WIDTH / old width) * s, rounded down, with s uniform in scale. The filters "
+               "are those of resize.\n"
+               "An image that would have a side of 0 or of more than 65535 pixels is a bad "
+               "sample.",
+    .kind = STAGE_GEOMETRY,
+    .draws = true,
+    STAGE_PARAMS(scale_params),
+    .args_size = sizeof(jitter_scale_args),
+    .check = scale_check,
+    .infer = scale_infer,
+    .geometry = scale_geometry,
+    .resizes = true,
+    .squares = true,
+};
