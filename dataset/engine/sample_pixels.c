@@ -48,11 +48,20 @@ static sluice_status size_mismatch(const sli_plan *plan, const sli_conversion *w
                     want->height, want->channels, advice);
 }
 
+/* Fails since the image after a group has too many pixels. A group without geometry is followed by
+ * colour stages, of an image that is as large as the source gives it. */
 static sluice_status too_large(sample_loader *loader, const plan_group *group,
                                const fused_geometry *window)
 {
     const struct plan_details *details = loader->plan->details;
 
+    if (group->count == 0) {
+        loader->stage = details->colors[0].stage->def->name;
+        return sli_fail(SLUICE_E_INVALID,
+                        "the image is %ux%u, and may have %d pixels where colours come before a "
+                        "crop or resize; put a resize before %s",
+                        window->window_width, window->window_height, MOST_PIXELS, loader->stage);
+    }
     loader->stage = details->geometry[group->first + group->count - 1].stage->def->name;
     return sli_fail(SLUICE_E_INVALID,
                     "the image would be %ux%u before the next resize, and may have %d pixels; "

@@ -226,6 +226,24 @@ static void what_depends_on_boxes_or_samples_comes_first(void)
     }
 }
 
+/* Between two steps an image is in memory. */
+static void huge_images_are_bad_samples(void)
+{
+    sluice_dataset *dataset = NULL;
+    tape t;
+
+    T_OK(sluice_dataset_parse("synthetic 1 16400,16400,1 | random_invert | center_crop 8 | batch 1",
+                              &dataset));
+    t = record(dataset, &(run_options){.workers = 1});
+    T_EQ(t.end, SLUICE_E_INVALID);
+    T_CONTAINS(t.error, "random_invert: sample 0");
+    T_CONTAINS(t.error,
+               "the image is 16400x16400, and may have 268435456 pixels where colours come "
+               "before a crop or resize; put a resize before random_invert");
+    free(t.bytes);
+    sluice_dataset_destroy(dataset);
+}
+
 static void explain_shows_the_steps(void)
 {
     sluice_dataset *dataset = NULL;
@@ -252,6 +270,7 @@ const t_test stage_order_tests[] = {
     T_TEST(views_and_mixed_copies_too),
     T_TEST(encoded_images_too),
     T_TEST(what_depends_on_boxes_or_samples_comes_first),
+    T_TEST(huge_images_are_bad_samples),
     T_TEST(explain_shows_the_steps),
     T_END,
 };
