@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "decode_fusion.h"
 #include "idle_int.h"
 #include "status_int.h"
 
@@ -93,43 +94,24 @@ static bool is_alone(const idle_place *place)
     return place->world == 1;
 }
 
-/* True if no stage after this one resizes. */
-static bool is_not_resized(const idle_place *place)
+/* True if no resize is fused with decoding. */
+static bool is_decoded_full_size(const idle_place *place)
 {
-    for (uint32_t i = place->stage + 1; i < place->dataset->stage_count; i++) {
-        if (place->dataset->stages[i].def->resizes) {
-            return false;
-        }
-    }
-    return true;
+    return !dataset_decode_fusion(place->dataset).resizes;
 }
 
-static const dataset_stage *stages_after(const idle_place *place, uint32_t *count_out)
+/* True if no crop is fused with decoding. */
+static bool is_decoded_whole(const idle_place *place)
 {
-    *count_out = place->dataset->stage_count - place->stage - 1;
-    return place->dataset->stages + place->stage + 1;
-}
-
-/* Crops have it in their names. */
-static bool is_not_cropped(const idle_place *place)
-{
-    uint32_t count;
-    const dataset_stage *after = stages_after(place, &count);
-
-    for (uint32_t i = 0; i < count; i++) {
-        if (strstr(after[i].def->name, "crop") != NULL) {
-            return false;
-        }
-    }
-    return true;
+    return !dataset_decode_fusion(place->dataset).crops;
 }
 
 static bool is_last_before_batch(const idle_place *place)
 {
-    uint32_t count;
-    const dataset_stage *after = stages_after(place, &count);
+    const dataset_stage *after = &place->dataset->stages[place->stage + 1];
 
-    return count == 0 || strcmp(after[0].def->name, "batch") == 0;
+    return place->stage + 1 == place->dataset->stage_count ||
+           strcmp(after->def->name, "batch") == 0;
 }
 
 #define NEAREST_RULE(name)                                                                         \
@@ -201,11 +183,14 @@ static const idle_rule rules[] = {
      .param = "index",
      .holds = is_stream,
      .why = "the shards are read as a stream"},
-    {.stage = "decode", .param = "fast_scale", .holds = is_not_resized, .why = "no resize follows"},
+    {.stage = "decode",
+     .param = "fast_scale",
+     .holds = is_decoded_full_size,
+     .why = "no resize is fused with decoding, so images are decoded at full size"},
     {.stage = "image_folder",
      .param = "index",
-     .holds = is_not_cropped,
-     .why = "no crop follows, and whole images are decoded without an index"},
+     .holds = is_decoded_whole,
+     .why = "no crop is fused with decoding, and whole images are decoded without an index"},
     {.stage = "device", .holds = is_last_before_batch, .why = "no stage of the image follows"},
     {.param = "mask_fill", .holds = has_no_masks, .why = "there are no masks"},
     {.param = "p", .value = "0", .why = "the stage is never applied"},

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments without effect: errors where they never have one, else said by explain. */
-#include "testing.h"
-
-#include <sys/stat.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <sluice/dataset.h>
+
+#include "digest_int.h"
+#include "engine_kit.h"
+#include "jpeg_maker.h"
+#include "list_kit.h"
+#include "tensor_int.h"
+#include "testing.h"
 
 static const char synthetic[] = "synthetic samples=20 shape=8,8,3 | ";
 
@@ -78,59 +84,160 @@ static void arguments_without_effect_here_are_said(void)
     }
 }
 
-/* Any stage that resizes lets the decoder scale. */
-static void fast_scale_without_a_resize_is_said(void)
+/* Writes a JPEG file that a decoder scales and an index shortens; returns its folder. */
+static const char *large_jpeg_folder(void)
 {
-    static const char *const stages[] = {"center_crop 4", "resize 4", "random_resize 5,9",
-                                         "scale_jitter 9", "random_shortest_size 5,9"};
     const char *folder = t_folder();
-    static const char head[] = "P6\n8 8\n255\n";
-    char image[sizeof(head) - 1 + 192];
+    const jpeg_recipe recipe = {
+        .width = 803, .height = 601, .sampling = {0x22}, .quality = 95, .smooth = true};
+    size_t size;
+    uint8_t *bytes = jpeg_make(&recipe, &size);
 
-    memset(image, 7, sizeof(image));
-    memcpy(image, head, sizeof(head) - 1);
-    t_write_file(t_path(folder, "x.ppm"), image, sizeof(image));
-    t_write_file(t_path(folder, "list.tsv"), "image\nx.ppm\n", 12);
-    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
-        sluice_dataset *dataset = NULL;
-        char text[600];
-        char *explained = NULL;
+    t_write_file(t_path(folder, "a/1.jpg"), bytes, size);
+    free(bytes);
+    return folder;
+}
 
-        snprintf(text, sizeof(text),
-                 "image_list %s/list.tsv | decode fast_scale=true | %s | center_crop 4 | batch 1",
-                 folder, stages[i]);
-        T_OK(sluice_dataset_parse(text, &dataset));
-        T_OK(sluice_dataset_explain(dataset, &explained));
-        T_EQ(strstr(explained, "without effect: decode fast_scale=true (no resize") != NULL,
-             i == 0);
-        sluice_string_free(explained);
-        sluice_dataset_destroy(dataset);
+/* Checks that explain says this, and no more, of a pipeline. says "": nothing. */
+static void check_explained(sluice_dataset *dataset, const char *stages, const char *says)
+{
+    const char *found;
+    char *explained = NULL;
+
+    T_OK(sluice_dataset_explain(dataset, &explained));
+    found = strstr(explained, "without effect: ");
+    if (says[0] == '\0' ? found != NULL : found == NULL || strstr(found, says) == NULL) {
+        T_FAIL_("%s: explain must say '%s', and says '%s'", stages, says,
+                found != NULL ? found : "");
+    }
+    sluice_string_free(explained);
+}
+
+/* The first batch of one image, with what the decoder counted. */
+static uint64_t first_batch(const char *folder, const char *decode, const char *stages,
+                            sli_index_counts *counts_out, const char *says)
+{
+    sluice_dataset *dataset = NULL;
+    engine_run run;
+    char text[900];
+    uint64_t digest;
+    size_t bytes = 0;
+
+    snprintf(text, sizeof(text), "image_folder %s | decode %s | %s | batch 1", folder, decode,
+             stages);
+    T_OK(sluice_dataset_parse(text, &dataset));
+    check_explained(dataset, stages, says);
+    open_run(&run, dataset, &(run_options){.workers = 1, .settings = {.seed = 3}});
+    T_OK(next_batch(&run));
+    T_TRUE(sli_column_bytes(&run.plan->wire[sli_layout_find(&run.layout, "image")], &bytes));
+    digest = sli_digest_bytes(column_row(&run, "image", 0), bytes);
+    *counts_out = (sli_index_counts){0};
+    sli_engine_indexes(run.engine, counts_out);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+    return digest;
+}
+
+static const char full_size[] = "decode fast_scale=true (no resize is fused with decoding, so";
+
+/* Stages after decode, and what is said of its fast_scale. */
+static const struct {
+    const char *stages;
+    const char *says; /* "": nothing */
+} scaled[] = {
+    {"center_crop 96", full_size},
+    {"random_invert | pad_image 3", full_size},
+    {"resize 64,64", ""},
+    {"random_resize 60,70 | resize 50,50", ""},
+    {"scale_jitter 80 | resize 50,50", ""},
+    {"random_shortest_size 60,70 | resize 50,50", ""},
+    {"letterbox 64", ""},
+    {"center_crop 400 | resize 64,64", ""},
+    {"pad_image 9 | resize 64,64", ""},
+    {"pad_image 9 | pad_image 5 | resize 64,64", ""},
+    {"random_resized_crop 64", ""},
+    {"resize 64,64 | color_jitter 0.4 | five_crop 20", ""},
+    {"resize 300 | rotate 20 expand=true | resize 64,64", ""},
+    {"resize 128,128 | cache 1M | resize 64,64", ""},
+    {"mosaic 64", ""},
+    {"random_invert | resize 64,64", full_size},
+    {"rotate 20 | resize 64,64", full_size},
+    {"rotate 20 expand=true | resize 64,64", full_size},
+    {"random_rotation 20 expand=true | resize 64,64", full_size},
+    {"center_crop 400 | random_grayscale 0.3 | resize 64,64", full_size},
+    {"views 2 | resize 64,64", full_size},
+    {"five_crop 400 | resize 64,64", full_size},
+    {"ten_crop 400 | resize 64,64", full_size},
+    {"pad_image 9 mode=edge | resize 64,64", full_size},
+    {"pad_image 9 mode=reflect | random_resized_crop 64", full_size},
+    {"pad_image 9 fill=3 | pad_image 9 fill=4 | resize 64,64", full_size},
+    {"center_crop 400 | mosaic 64", full_size},
+};
+
+static void fast_scale_changes_pixels_or_is_said(void)
+{
+    const char *folder = large_jpeg_folder();
+    sli_index_counts counts;
+
+    for (size_t i = 0; i < sizeof(scaled) / sizeof(scaled[0]); i++) {
+        const char *stages = scaled[i].stages;
+
+        if ((first_batch(folder, "", stages, &counts, "") !=
+             first_batch(folder, "fast_scale=true", stages, &counts, scaled[i].says)) !=
+            (scaled[i].says[0] == '\0')) {
+            T_FAIL_("%s: fast_scale must change pixels only if it is not said", stages);
+        }
     }
 }
 
-static void an_index_of_images_that_are_not_cropped_is_said(void)
+/* Stages after decode, and whether an index shortens the file. */
+static const struct {
+    const char *stages;
+    bool serves;
+} indexed[] = {
+    {"center_crop 96", true},
+    {"random_crop 96 padding=4", true},
+    {"random_resized_crop 64", true},
+    {"resize 256 | center_crop 224", true},
+    {"resize 256 | pad_image 3 | random_horizontal_flip", false},
+    {"center_crop 500 | random_invert | resize 64,64", true},
+    {"center_crop 500 | cache 1M | resize 64,64", true},
+    {"pad_image 3 | center_crop 96", true},
+    {"mosaic 64 scale=1,1", true},
+    {"resize 64,64", false},
+    {"letterbox 64", false},
+    {"random_invert | center_crop 96", false},
+    {"elastic | random_resized_crop 64", false},
+    {"rotate 20 expand=true | center_crop 96", false},
+    {"views 2 | random_crop 96", false},
+    {"five_crop 96", false},
+    {"resize 256 | resize 200 | center_crop 96", false},
+    {"resize 256 | random_invert | center_crop 224", false},
+    {"resize 256 | cache 1M | center_crop 224", false},
+    {"resize 256 | pad_image 4 | center_crop 224", false},
+    {"pad_image 3 mode=edge | center_crop 96", false},
+    {"resize 500 | mosaic 64", false},
+};
+
+static void an_index_shortens_files_or_is_said(void)
 {
-    static const char *const stages[] = {"resize 4", "center_crop 4"};
-    const char *folder = t_folder();
-    const char *class = t_path(folder, "a");
-    static const char head[] = "P6\n8 8\n255\n";
-    char image[sizeof(head) - 1 + 192];
+    const char *folder = large_jpeg_folder();
+    char text[900];
 
-    T_EQ(mkdir(class, 0700), 0);
-    memset(image, 7, sizeof(image));
-    memcpy(image, head, sizeof(head) - 1);
-    t_write_file(t_path(class, "x.ppm"), image, sizeof(image));
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof(indexed) / sizeof(indexed[0]); i++) {
+        const char *stages = indexed[i].stages;
         sluice_dataset *dataset = NULL;
-        char text[600];
-        char *explained = NULL;
+        sli_index_counts counts;
 
+        (void)first_batch(folder, "", stages, &counts, "");
+        T_EQ(counts.lacking, 1);
+        if ((counts.needed < UINT64_C(803) * 601) != indexed[i].serves) {
+            T_FAIL_("%s: %llu pixels are needed", stages, (unsigned long long)counts.needed);
+        }
         snprintf(text, sizeof(text), "image_folder %s index=%s/index | decode | %s | batch 1",
-                 folder, folder, stages[i]);
+                 folder, folder, stages);
         T_OK(sluice_dataset_parse(text, &dataset));
-        T_OK(sluice_dataset_explain(dataset, &explained));
-        T_EQ(strstr(explained, "without effect: image_folder index=") != NULL, i == 0);
-        sluice_string_free(explained);
+        check_explained(dataset, stages, indexed[i].serves ? "" : "/index (no crop is fused with");
         sluice_dataset_destroy(dataset);
     }
 }
@@ -138,7 +245,7 @@ static void an_index_of_images_that_are_not_cropped_is_said(void)
 const t_test idle_arguments_tests[] = {
     T_TEST(arguments_that_contradict_others_are_errors),
     T_TEST(arguments_without_effect_here_are_said),
-    T_TEST(fast_scale_without_a_resize_is_said),
-    T_TEST(an_index_of_images_that_are_not_cropped_is_said),
+    T_TEST(fast_scale_changes_pixels_or_is_said),
+    T_TEST(an_index_shortens_files_or_is_said),
     T_END,
 };
