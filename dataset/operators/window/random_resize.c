@@ -3,8 +3,6 @@
 #include "resize_sides.h"
 #include "status_int.h"
 
-enum { MOST_LENGTH = 65535 };
-
 typedef struct random_resize_args {
     param_edges size; /* MIN,MAX of the shorter side */
     resize_filter filter;
@@ -21,10 +19,10 @@ static sluice_status random_resize_check(void *opaque)
                         "side; one length is resize N",
                         args->size.count, args->size.count == 1 ? "" : "s");
     }
-    if (ends[0] < 1 || ends[0] > ends[1] || ends[1] > MOST_LENGTH) {
+    if (ends[0] < 1 || ends[0] > ends[1] || ends[1] > RESIZE_MOST_SIDE) {
         return sli_fail(SLUICE_E_INVALID,
                         "random_resize: size=%llu,%llu: want MIN,MAX with 1 <= MIN <= MAX <= %d",
-                        (unsigned long long)ends[0], (unsigned long long)ends[1], MOST_LENGTH);
+                        (unsigned long long)ends[0], (unsigned long long)ends[1], RESIZE_MOST_SIDE);
     }
     return resize_filter_check("random_resize", &args->filter);
 }

@@ -3,8 +3,6 @@
 #include "resize_sides.h"
 #include "status_int.h"
 
-enum { MOST_LENGTH = 65535 };
-
 typedef struct shortest_args {
     param_edges min_size;
     uint64_t max_size; /* 0: no maximum */
@@ -18,9 +16,9 @@ static sluice_status shortest_check(void *opaque)
     for (uint32_t i = 0; i < args->min_size.count; i++) {
         const uint64_t length = args->min_size.values[i];
 
-        if (length < 1 || length > MOST_LENGTH) {
+        if (length < 1 || length > RESIZE_MOST_SIDE) {
             return sli_fail(SLUICE_E_INVALID, "random_shortest_size: min_size=%llu: want 1 to %d",
-                            (unsigned long long)length, MOST_LENGTH);
+                            (unsigned long long)length, RESIZE_MOST_SIDE);
         }
         if (args->max_size != 0 && length > args->max_size) {
             return sli_fail(SLUICE_E_INVALID,

@@ -5,6 +5,9 @@
 
 #include "stage.h"
 
+/* Longest side of a resized image. */
+enum { RESIZE_MOST_SIDE = 65535 };
+
 typedef sluice_status window_geometry(const void *args, const sli_draws *draws, uint32_t width,
                                       uint32_t height, stage_window *geometry_out);
 

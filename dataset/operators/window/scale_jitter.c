@@ -10,15 +10,15 @@
 #define LEAST_SCALE 0.001
 #define MOST_SCALE  1000.0
 
-typedef struct jitter_scale_args {
+typedef struct scale_jitter_args {
     param_size size;
     param_reals scale; /* LOW,HIGH */
     resize_filter filter;
-} jitter_scale_args;
+} scale_jitter_args;
 
-static sluice_status scale_check(void *opaque)
+static sluice_status scale_jitter_check(void *opaque)
 {
-    const jitter_scale_args *args = opaque;
+    const scale_jitter_args *args = opaque;
     const double *ends = args->scale.values;
 
     if (args->scale.name[0] != '\0' || args->scale.count != 2 ||
@@ -29,10 +29,10 @@ static sluice_status scale_check(void *opaque)
     return resize_filter_check("scale_jitter", &args->filter);
 }
 
-static sluice_status scale_geometry(const void *opaque, const sli_draws *draws, uint32_t width,
-                                    uint32_t height, stage_window *out)
+static sluice_status scale_jitter_geometry(const void *opaque, const sli_draws *draws,
+                                           uint32_t width, uint32_t height, stage_window *out)
 {
-    const jitter_scale_args *args = opaque;
+    const scale_jitter_args *args = opaque;
     const double *ends = args->scale.values;
     const double by_height = (double)args->size.height / height;
     const double by_width = (double)crop_width(&args->size) / width;
@@ -46,20 +46,20 @@ static sluice_status scale_geometry(const void *opaque, const sli_draws *draws, 
     return SLUICE_OK;
 }
 
-static sluice_status scale_infer(const void *opaque, stage_schema *schema)
+static sluice_status scale_jitter_infer(const void *opaque, stage_schema *schema)
 {
-    const jitter_scale_args *args = opaque;
+    const scale_jitter_args *args = opaque;
 
-    return resize_infer_sides("scale_jitter", scale_geometry, args,
+    return resize_infer_sides("scale_jitter", scale_jitter_geometry, args,
                               args->scale.values[0] != args->scale.values[1], schema);
 }
 
-static const stage_param scale_params[] = {
-    PARAM_(jitter_scale_args, size, PARAM_SIZE, NULL, 1, 65535, NULL,
+static const stage_param scale_jitter_params[] = {
+    PARAM_(scale_jitter_args, size, PARAM_SIZE, NULL, 1, 65535, NULL,
            "HEIGHT,WIDTH in pixels; one number is a square"),
-    PARAM_(jitter_scale_args, scale, PARAM_REALS, "0.1,2", 0, 0, NULL,
+    PARAM_(scale_jitter_args, scale, PARAM_REALS, "0.1,2", 0, 0, NULL,
            "LOW,HIGH factor of the size that fits, from 0.001 to 1000"),
-    RESIZE_FILTER_PARAMS(jitter_scale_args, filter),
+    RESIZE_FILTER_PARAMS(scale_jitter_args, filter),
 };
 
 const stage_def stage_scale_jitter = {
@@ -76,11 +76,11 @@ const stage_def stage_scale_jitter = {
                "sample.",
     .kind = STAGE_GEOMETRY,
     .draws = true,
-    STAGE_PARAMS(scale_params),
-    .args_size = sizeof(jitter_scale_args),
-    .check = scale_check,
-    .infer = scale_infer,
-    .geometry = scale_geometry,
+    STAGE_PARAMS(scale_jitter_params),
+    .args_size = sizeof(scale_jitter_args),
+    .check = scale_jitter_check,
+    .infer = scale_jitter_infer,
+    .geometry = scale_jitter_geometry,
     .resizes = true,
     .squares = true,
 };
