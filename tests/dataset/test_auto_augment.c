@@ -222,7 +222,7 @@ static void bad_arguments_are_refused(void)
         {"random_adjust_sharpness -1", "factor"},
         {"random_adjust_sharpness 1 2", "p"},
         {"trivial_augment 1", "num_magnitude_bins"},
-        {"trivial_augment fill=300", "want whole numbers from 0 to 255"},
+        {"trivial_augment fill=300", "must be a whole number from 0 to 255"},
         {"rand_augment 17", "num_ops"},
         {"rand_augment magnitude=31", "want less than num_magnitude_bins=31"},
         {"rand_augment 16 | rand_augment 16 | rotate 9", "more than 32 operations"},

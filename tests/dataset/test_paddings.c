@@ -233,15 +233,17 @@ static void bad_arguments_of_a_padding_are_refused(void)
         const char *stages;
         const char *words;
     } cases[] = {
-        {"pad_image -1", "pad_image: padding=-1: want whole numbers from 0 to 65535"},
-        {"pad_image 65536", "want whole numbers from 0 to 65535"},
-        {"pad_image 1.5", "want whole numbers"},
-        {"pad_image 1,2,3", "want one number, LEFT_RIGHT,TOP_BOTTOM, or LEFT,TOP,RIGHT,BOTTOM"},
+        {"pad_image -1", "pad_image: padding=-1 must be a whole number from 0 to 65535"},
+        {"pad_image 65536", "must be a whole number from 0 to 65535"},
+        {"pad_image 1.5", "must be a whole number"},
+        {"pad_image 1,2,3",
+         "padding must be one number, LEFT_RIGHT,TOP_BOTTOM, or LEFT,TOP,RIGHT,BOTTOM"},
         {"pad_image 1 300", "fill=300"},
         {"pad_image 1 1,2", "fill has 2 values and column image 3 channels"},
         {"pad_image 1 mode=wrap", "constant"},
-        {"random_crop 9 1.5", "random_crop: padding=1.5: want whole numbers"},
-        {"random_crop 9 1,2,3", "want one number, LEFT_RIGHT,TOP_BOTTOM, or LEFT,TOP,RIGHT,BOTTOM"},
+        {"random_crop 9 1.5", "random_crop: padding=1.5 must be a whole number"},
+        {"random_crop 9 1,2,3",
+         "padding must be one number, LEFT_RIGHT,TOP_BOTTOM, or LEFT,TOP,RIGHT,BOTTOM"},
         {"random_crop 9 1 fill=1,2", "random_crop: fill has 2 values and column image 3 channels"},
         {"random_crop 9 0,1,0,2",
          "random_crop: an image of 8x8 with padding=0,1,0,2 is smaller than "
@@ -420,7 +422,7 @@ static void bad_arguments_of_a_zoom_are_refused(void)
         {"random_zoom_out 0 1,17", "side_range"},
         {"random_zoom_out 0 2", "side_range"},
         {"random_zoom_out p=1.5", "p=1.5: want 0 to 1"},
-        {"random_zoom_out 256", "random_zoom_out: fill=256: want whole numbers from 0 to 255"},
+        {"random_zoom_out 256", "random_zoom_out: fill=256 must be a whole number from 0 to 255"},
         {"random_zoom_out 1,2", "fill has 2 values and column image 3 channels"},
         {"random_zoom_out mask_fill=256", "mask_fill"},
     };

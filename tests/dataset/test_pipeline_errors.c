@@ -99,7 +99,7 @@ static const struct {
     {"synthetic | resize 5 lanczos", 21, "want one of bilinear bicubic nearest area"},
     {"synthetic | resize 5 interpolation=bicubic", 21, "interpolation is called filter here"},
     {"synthetic | resize 5 antialias=1", 21, "want true or false"},
-    {"synthetic | resize 5 area false", 12, "want filter=nearest instead"},
+    {"synthetic | resize 5 area false", 12, "use filter=nearest instead"},
     {"synthetic | random_resized_crop 5 antialias=false filter=area", 12,
      "random_resized_crop: filter=area is the mean"},
     {"synthetic | center_crop 65536", 12, "want 1 to 65535"},

@@ -275,12 +275,13 @@ static void bad_arguments_are_refused(void)
 {
     static const char *const cases[][2] = {
         {"random_resize", "size"},
-        {"random_resize 9", "random_resize: size has 1 number: want MIN,MAX, lengths of the "
-                            "shorter side; one length is resize N"},
-        {"random_resize 9,10,11", "size has 3 numbers: want MIN,MAX"},
-        {"random_resize 9,8", "size=9,8: want MIN,MAX with 1 <= MIN <= MAX <= 65535"},
-        {"random_resize 0,8", "size=0,8: want MIN,MAX"},
-        {"random_resize 1,65536", "size=1,65536: want MIN,MAX"},
+        {"random_resize 9",
+         "random_resize: size has 1 number and must be MIN,MAX, the lengths of the "
+         "shorter side; for one length use resize N"},
+        {"random_resize 9,10,11", "size has 3 numbers and must be MIN,MAX"},
+        {"random_resize 9,8", "size=9,8 must be MIN,MAX with 1 <= MIN <= MAX <= 65535"},
+        {"random_resize 0,8", "size=0,8 must be MIN,MAX"},
+        {"random_resize 1,65536", "size=1,65536 must be MIN,MAX"},
         {"random_resize 1.5,8", "want whole numbers"},
         {"random_resize 7,8 filter=area antialias=false", "filter=area"},
         {"scale_jitter 0", "scale_jitter: size=0: want 1 to 65535"},
@@ -290,11 +291,12 @@ static void bad_arguments_are_refused(void)
         {"scale_jitter 9 scale=1,1001", "scale=1,1001: want LOW,HIGH"},
         {"scale_jitter 9 scale=imagenet", "scale: want LOW,HIGH"},
         {"scale_jitter 9 filter=area antialias=false", "filter=area"},
-        {"random_shortest_size 9,0", "random_shortest_size: min_size=0: want 1 to 65535"},
-        {"random_shortest_size 65536", "min_size=65536: want 1 to 65535"},
+        {"random_shortest_size 9,0", "random_shortest_size: min_size=0 must be from 1 to 65535"},
+        {"random_shortest_size 65536", "min_size=65536 must be from 1 to 65535"},
         {"random_shortest_size 9 max_size=65536", "max_size=65536: want 0 to 65535"},
         {"random_shortest_size 8,10 max_size=9",
-         "max_size=9 is less than min_size=10, so no shorter side would have that length; want at "
+         "max_size=9 is less than min_size=10, so no shorter side would have that length; it must "
+         "be at "
          "least 10"},
         {"random_shortest_size 9 filter=area antialias=false", "filter=area"},
         {"normalize 0.5 0.5 | random_resize 8,9", "random_resize works on the decoded image"},

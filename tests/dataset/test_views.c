@@ -260,7 +260,8 @@ static void what_views_do_not_work_with_is_refused(void)
         {"geometry | views 2", "views: column geometry is the map of geometry, and would differ "
                                "between the views of the image; drop it before"},
         {"views 2 | geometry", "geometry: the image has 2 views, each with a map of its own"},
-        {"views 2 | mosaic 9", "mosaic: each sample has 2 views of an image"},
+        {"views 2 | mosaic 9",
+         "mosaic: each sample has 2 views of an image, and must have one image; leave"},
         {"mosaic 9 | views 2", "views: a mosaic is made of one image of each of four samples"},
         {"views 2 | device", "device: the image has 2 views, which the workers make"},
         {"views 2 | cache 1M", "views"},

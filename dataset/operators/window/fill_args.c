@@ -12,14 +12,15 @@ sluice_status fill_check(const char *stage, const fill_args *args)
     for (uint32_t i = 0; i < fill->count; i++) {
         if (!(fill->values[i] >= 0 && fill->values[i] <= 255) ||
             fill->values[i] != rint(fill->values[i])) {
-            return sli_fail(SLUICE_E_INVALID, "%s: fill=%g: want whole numbers from 0 to 255",
+            return sli_fail(SLUICE_E_INVALID, "%s: fill=%g must be a whole number from 0 to 255",
                             stage, fill->values[i]);
         }
     }
     return fill->count > 0 && fill->name[0] == '\0'
                ? SLUICE_OK
                : sli_fail(SLUICE_E_INVALID,
-                          "%s: fill: want one number, or one for each channel of the image", stage);
+                          "%s: fill must be one number, or one for each channel of the image",
+                          stage);
 }
 
 sluice_status fill_infer(const char *stage, const fill_args *args, const stage_schema *schema)
@@ -29,8 +30,8 @@ sluice_status fill_infer(const char *stage, const fill_args *args, const stage_s
 
         if (schema_is_image(schema, i) && args->fill.count != 1 && args->fill.count != channels) {
             return sli_fail(SLUICE_E_INVALID,
-                            "%s: fill has %u values and column %s %llu channels; want one value, "
-                            "or one for each channel",
+                            "%s: fill has %u values and column %s %llu channels; there must be one "
+                            "value, or one for each channel",
                             stage, args->fill.count, schema->columns[i].name,
                             (unsigned long long)channels);
         }

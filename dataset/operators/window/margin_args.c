@@ -13,13 +13,13 @@ sluice_status margins_check(const char *stage, param_reals *padding)
 
     if (padding->name[0] != '\0' || padding->count == 0 || padding->count == 3) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: padding: want one number, LEFT_RIGHT,TOP_BOTTOM, or "
+                        "%s: padding must be one number, LEFT_RIGHT,TOP_BOTTOM, or "
                         "LEFT,TOP,RIGHT,BOTTOM",
                         stage);
     }
     for (uint32_t i = 0; i < padding->count; i++) {
         if (!(sides[i] >= 0 && sides[i] <= MOST_PADDING) || sides[i] != rint(sides[i])) {
-            return sli_fail(SLUICE_E_INVALID, "%s: padding=%g: want whole numbers from 0 to %d",
+            return sli_fail(SLUICE_E_INVALID, "%s: padding=%g must be a whole number from 0 to %d",
                             stage, sides[i], MOST_PADDING);
         }
     }

@@ -56,7 +56,8 @@ static sluice_status mosaic_infer(const void *args, stage_schema *schema)
     }
     if (schema->view_count > 0) {
         return sli_fail(SLUICE_E_INVALID,
-                        "mosaic: each sample has %u views of an image; want one image",
+                        "mosaic: each sample has %u views of an image, and must have one image; "
+                        "leave mosaic or the views out",
                         schema->view_count);
     }
     if (schema->is_colored) {

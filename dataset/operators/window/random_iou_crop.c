@@ -43,14 +43,15 @@ static sluice_status iou_check(void *opaque)
     }
     for (uint32_t i = 0; i < options->count; i++) {
         if (!(options->values[i] >= 0 && options->values[i] <= 1)) {
-            return sli_fail(SLUICE_E_INVALID, "random_iou_crop: sampler_options=%g: want 0 to 1",
+            return sli_fail(SLUICE_E_INVALID,
+                            "random_iou_crop: sampler_options=%g must be from 0 to 1",
                             options->values[i]);
         }
     }
     return options->count > 0 && options->name[0] == '\0'
                ? SLUICE_OK
                : sli_fail(SLUICE_E_INVALID,
-                          "random_iou_crop: sampler_options: want 1 to %d numbers from 0 to 1",
+                          "random_iou_crop: sampler_options must be 1 to %d numbers from 0 to 1",
                           PARAM_MAX_REALS);
 }
 

@@ -14,14 +14,15 @@ static sluice_status random_resize_check(void *opaque)
     const uint64_t *ends = args->size.values;
 
     if (args->size.count != 2) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "random_resize: size has %u number%s: want MIN,MAX, lengths of the shorter "
-                        "side; one length is resize N",
-                        args->size.count, args->size.count == 1 ? "" : "s");
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "random_resize: size has %u number%s and must be MIN,MAX, the lengths of the "
+            "shorter side; for one length use resize N",
+            args->size.count, args->size.count == 1 ? "" : "s");
     }
     if (ends[0] < 1 || ends[0] > ends[1] || ends[1] > RESIZE_MOST_SIDE) {
         return sli_fail(SLUICE_E_INVALID,
-                        "random_resize: size=%llu,%llu: want MIN,MAX with 1 <= MIN <= MAX <= %d",
+                        "random_resize: size=%llu,%llu must be MIN,MAX with 1 <= MIN <= MAX <= %d",
                         (unsigned long long)ends[0], (unsigned long long)ends[1], RESIZE_MOST_SIDE);
     }
     return resize_filter_check("random_resize", &args->filter);

@@ -17,13 +17,14 @@ static sluice_status shortest_check(void *opaque)
         const uint64_t length = args->min_size.values[i];
 
         if (length < 1 || length > RESIZE_MOST_SIDE) {
-            return sli_fail(SLUICE_E_INVALID, "random_shortest_size: min_size=%llu: want 1 to %d",
+            return sli_fail(SLUICE_E_INVALID,
+                            "random_shortest_size: min_size=%llu must be from 1 to %d",
                             (unsigned long long)length, RESIZE_MOST_SIDE);
         }
         if (args->max_size != 0 && length > args->max_size) {
             return sli_fail(SLUICE_E_INVALID,
                             "random_shortest_size: max_size=%llu is less than min_size=%llu, so no "
-                            "shorter side would have that length; want at least %llu",
+                            "shorter side would have that length; it must be at least %llu",
                             (unsigned long long)args->max_size, (unsigned long long)length,
                             (unsigned long long)length);
         }

@@ -34,7 +34,7 @@ sluice_status resize_filter_check(const char *stage, const resize_filter *filter
     if (filter->filter == FILTER_AREA && !filter->antialias) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s: filter=area is the mean of what an output covers; for a single pixel "
-                        "of it, want filter=nearest instead of antialias=false",
+                        "of it, use filter=nearest instead of antialias=false",
                         stage);
     }
     return SLUICE_OK;
