@@ -8,9 +8,11 @@
 
 enum { PIPELINE_TEXT = 1024 };
 
-/* Writes pipeline `number` of the rule `start`: "pipeline", stages in orders that Sluice 0.1 had;
- * "free", in others; "jpeg", of JPEG files. ${D} is the folder of the data. A text may be one that
- * Sluice refuses. */
+/*
+ * Writes pipeline `number` of the rule `start`: "pipeline", all crops and resizes before colours
+ * and warps; "free", colours or warps before some of them; "jpeg", as "pipeline", of JPEG files.
+ * ${D} is the folder of the data. A text may be one that Sluice refuses.
+ */
 void make_pipeline(const char *start, uint32_t number, char text[PIPELINE_TEXT]);
 
 #endif
