@@ -61,11 +61,11 @@ const stage_def stage_random_resize = {
     .summary = "Resizes so that the shorter side has a random length.",
     .gives = "image u8 (height, width, C), of a random size",
     .details = "Reference: torchvision.transforms.v2.RandomResize.\n"
-               "The new length n of the shorter side is uniform in the whole numbers MIN to "
-               "MAX, both included, as torchvision documents it; its code never draws MAX. "
-               "The longer side becomes longer * n / shorter, rounded down. The filters are "
-               "those of resize.\n"
-               "An image that would have a side of more than 65535 pixels is a bad sample.",
+               "The new length n of the shorter side is drawn for each image: a whole number "
+               "from MIN to MAX, all with the same probability. MAX is included, as the "
+               "documentation of torchvision says; its code never draws MAX. The new longer side "
+               "is longer * n / shorter, rounded down. The filters are those of resize.\n"
+               "An image whose longer side would have more than 65535 pixels is a bad sample.",
     .kind = STAGE_GEOMETRY,
     .draws = true,
     STAGE_PARAMS(random_resize_params),

@@ -70,10 +70,11 @@ const stage_def stage_random_shortest_size = {
     .summary = "Resizes so that the shorter side has one of several lengths, at random.",
     .gives = "image u8 (height, width, C), of a random size",
     .details = "Reference: torchvision.transforms.v2.RandomShortestSize.\n"
-               "With m one of min_size, all with the same probability, the new height and "
-               "width are the old ones times r = m / min(height, width), or times max_size / "
-               "max(height, width) if that is less, rounded down. As in torchvision r is a "
-               "double, so a side may be one pixel shorter than m or max_size. The filters "
+               "One length m of min_size is drawn for each image, all with the same "
+               "probability. Both sides are multiplied by r = m / shorter side, which makes the "
+               "shorter side m pixels long. If the longer side would exceed max_size, r is "
+               "max_size / longer side instead. The new sides are rounded down. r is a double, as "
+               "in torchvision, so a side may be one pixel shorter than m or max_size. The filters "
                "are those of resize.\n"
                "An image that would have a side of 0 or of more than 65535 pixels is a bad "
                "sample.",

@@ -58,20 +58,23 @@ static const stage_param scale_jitter_params[] = {
     PARAM_(scale_jitter_args, size, PARAM_SIZE, NULL, 1, 65535, NULL,
            "HEIGHT,WIDTH in pixels; one number is a square"),
     PARAM_(scale_jitter_args, scale, PARAM_REALS, "0.1,2", 0, 0, NULL,
-           "LOW,HIGH factor of the size that fits, from 0.001 to 1000"),
+           "LOW,HIGH of the random factor, from 0.001 to 1000"),
     RESIZE_FILTER_PARAMS(scale_jitter_args, filter),
 };
 
 const stage_def stage_scale_jitter = {
     .name = "scale_jitter",
-    .summary = "Resizes to a random multiple of the size that fits into HEIGHT,WIDTH.",
+    .summary = "Resizes to fit into HEIGHT,WIDTH, times a random factor.",
     .gives = "image u8 (height, width, C), of a random size",
     .details = "References: torchvision.transforms.v2.ScaleJitter, whose target_size is "
                "(width, height); Ghiasi et al., \"Simple copy-paste is a strong data "
                "augmentation method for instance segmentation\" (2021).\n"
-               "The new height and width are the old ones times r = min(HEIGHT / old height, "
-               "WIDTH / old width) * s, rounded down, with s uniform in scale. The filters "
-               "are those of resize.\n"
+               "Both sides are multiplied by s * min(HEIGHT / old height, WIDTH / old width), "
+               "and rounded down. The minimum is the factor by which the image just fits into "
+               "HEIGHT,WIDTH with its aspect ratio kept. s is drawn for each image, uniform from "
+               "LOW to HIGH; above 1 the result no longer fits. `random_crop HEIGHT,WIDTH "
+               "pad_if_needed=true` after it gives every image that size. The filters are those "
+               "of resize.\n"
                "An image that would have a side of 0 or of more than 65535 pixels is a bad "
                "sample.",
     .kind = STAGE_GEOMETRY,
