@@ -208,8 +208,9 @@ static void values_without_a_place_are_bad_samples(void)
         {SLUICE_F32, &halves[1], "cast x f16", "the value -65520 cannot be represented as f16"},
         {SLUICE_F32, &halves[2], "cast x bf16", " cannot be represented as bf16"},
         {SLUICE_I32, large_half, "cast x f16", "the value 65520 cannot be represented as f16"},
-        {SLUICE_I32, negative, "one_hot x 10", "one_hot: sample 0, memory/0: x is -1, want 0 to 9"},
-        {SLUICE_I32, large, "one_hot x 10", "x is 10, want 0 to 9"},
+        {SLUICE_I32, negative, "one_hot x 10",
+         "one_hot: sample 0, memory/0: x is -1, and must be from 0 to 9"},
+        {SLUICE_I32, large, "one_hot x 10", "x is 10, and must be from 0 to 9"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -234,15 +235,15 @@ static void columns_of_images_are_refused(void)
         {"cast image f32", "cast: image is an image, or follows it"},
         {"cast mask i32", "cast: mask is an image, or follows it"},
         {"one_hot boxes 4", "one_hot: boxes is an image, or follows it"},
-        {"one_hot c 4", "one_hot: c is i32 with 1 dimensions; want one integer"},
+        {"one_hot c 4", "one_hot: c is i32 with 1 dimensions, and must be one integer"},
         {"cast label f32 | one_hot label 3", "one_hot: label is f32 with 0 dimensions"},
         {"one_hot lable 3", "one_hot: there is no column 'lable'; there are image"},
         {"one_hot label 0", "classes"},
         {"one_hot label 3 smoothing=2", "smoothing"},
         {"pad mask to=100", "pad: mask is an image, or follows it"},
         {"pad boxes 100", "pad: boxes is an image, or follows it"},
-        {"pad label 4", "pad: label is one number; want an array"},
-        {"pad 4 4", "pad 4: want the name of a column first"},
+        {"pad label 4", "pad: label is one number, and must be an array"},
+        {"pad 4 4", "pad 4: the name of a column must come first"},
         {"pad lable 4", "pad: there is no column 'lable'"},
         {"pad c 0", "to"},
         {"pad c 4 value=1.5", "pad: value=1.5 cannot be represented as i32, the type of c"},
@@ -254,7 +255,7 @@ static void columns_of_images_are_refused(void)
         {"drop boxes | pad c 4", "pad: c belongs to boxes or points that were dropped"},
         {"truncate c 2", "truncate: c has one row for each box"},
         {"truncate image 2", "truncate: image is an image, or follows it"},
-        {"truncate label 2", "truncate: label is one number; want an array"},
+        {"truncate label 2", "truncate: label is one number, and must be an array"},
         {"truncate label", "to"},
     };
     const char *folder = t_folder();

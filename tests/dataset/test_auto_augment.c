@@ -212,11 +212,11 @@ static void bad_arguments_are_refused(void)
 {
     static const char *const cases[][2] = {
         {"gaussian_blur", "kernel_size"},
-        {"gaussian_blur 4", "want an odd number"},
+        {"gaussian_blur 4", "must be an odd number"},
         {"gaussian_blur 129", "kernel_size"},
-        {"gaussian_blur 3 0", "want 0.001 <= LOW <= HIGH <= 1e+06"},
+        {"gaussian_blur 3 0", "must have 0.001 <= LOW <= HIGH <= 1e+06"},
         {"gaussian_blur 3 2,1", "LOW <= HIGH"},
-        {"gaussian_blur 3 1,2,3", "want one number, or LOW,HIGH"},
+        {"gaussian_blur 3 1,2,3", "must be one number, or LOW,HIGH"},
         {"gaussian_blur 3 nan", "sigma"},
         {"normalize 0.5 0.5 | gaussian_blur 3", "put it before normalize, to_dtype and to_chw"},
         {"random_adjust_sharpness -1", "factor"},
@@ -224,7 +224,7 @@ static void bad_arguments_are_refused(void)
         {"trivial_augment 1", "num_magnitude_bins"},
         {"trivial_augment fill=300", "must be a whole number from 0 to 255"},
         {"rand_augment 17", "num_ops"},
-        {"rand_augment magnitude=31", "want less than num_magnitude_bins=31"},
+        {"rand_augment magnitude=31", "must be less than num_magnitude_bins=31"},
         {"rand_augment 16 | rand_augment 16 | rotate 9", "more than 32 operations"},
     };
 

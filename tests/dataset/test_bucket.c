@@ -391,7 +391,7 @@ static void what_has_no_length_is_refused(void)
         const char *words;
     } refused[] = {
         {"bucket size 4", "bucket: there is no column 'size'"},
-        {"bucket tokens 4", "bucket: tokens is u16 with 1 dimensions; want one integer"},
+        {"bucket tokens 4", "bucket: tokens is u16 with 1 dimensions, and must be one integer"},
         {"cast label f32 | bucket label 4", "bucket: label is f32"},
         {"bucket label 4,4", "bucket: edges 4 is not larger than the one before it"},
         {"bucket label 9,4", "bucket: edges 4 is not larger"},

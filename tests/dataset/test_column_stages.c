@@ -168,7 +168,7 @@ static void lengths_that_cannot_be_renamed_are_refused(void)
         const char *stages;
         const char *words;
     } bad[] = {
-        {"rename boxes a2345678901234567890123456", "want a name of at most 24 bytes"},
+        {"rename boxes a2345678901234567890123456", "the name must have at most 24 bytes"},
         {"rename c b_length | rename boxes b", "there is a column b_length already"},
     };
     const char *folder = t_folder();

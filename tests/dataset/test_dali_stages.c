@@ -184,17 +184,17 @@ static void amounts_that_change_nothing_change_nothing(void)
 static void bad_arguments_are_refused(void)
 {
     static const char *const cases[][2] = {
-        {"color_twist -1", "brightness from -1 to -1: want 0 <= LOW <= HIGH <= 1000"},
+        {"color_twist -1", "brightness from -1 to -1 must have 0 <= LOW <= HIGH <= 1000"},
         {"color_twist hue=2,1", "hue from 2 to 1"},
-        {"color_twist 1,2,3", "brightness: want one number, or LOW,HIGH"},
+        {"color_twist 1,2,3", "brightness must be one number, or LOW,HIGH"},
         {"color_twist nan", "brightness"},
         {"to_chw | color_twist", "put it before normalize, to_dtype and to_chw"},
         {"device | color_twist", "color_twist a matrix"},
         {"warp_affine", "matrix"},
-        {"warp_affine 1,0,0", "matrix: want six numbers, M11,M12,M13,M21,M22,M23"},
+        {"warp_affine 1,0,0", "matrix must be six numbers, M11,M12,M13,M21,M22,M23"},
         {"warp_affine 1,2,3,4,5,6,7", "matrix"},
         {"warp_affine 1,2,3,2,4,9", "the matrix 1,2 2,4 is singular"},
-        {"warp_affine 1e7,0,0,0,1,0", "matrix=1e+07: want -1e+06 to 1e+06"},
+        {"warp_affine 1e7,0,0,0,1,0", "matrix=1e+07 must be from -1e+06 to 1e+06"},
         {"warp_affine 1,0,nan,0,1,0", "matrix"},
         {"warp_affine 1,0,0,0,1,0 fill=1,2", "fill"},
     };
@@ -205,7 +205,8 @@ static void bad_arguments_are_refused(void)
         snprintf(text, sizeof(text), "synthetic 4 8,8,3 | %s", cases[i][0]);
         check_refused(text, cases[i][1]);
     }
-    check_refused("synthetic 4 8,8,1 | color_twist", "column image has 1 channels; want 3 (RGB)");
+    check_refused("synthetic 4 8,8,1 | color_twist",
+                  "column image has 1 channels, and must have 3 (RGB)");
     check_refused("image_folder /tmp | color_twist", "still encoded; put decode before it");
 }
 

@@ -371,11 +371,11 @@ static void misplaced_stages_and_bad_arguments_are_refused(void)
 {
     static const char *const cases[][2] = {
         {"normalize 0.5 0.5 | elastic", "put it before normalize, to_dtype and to_chw"},
-        {"elastic -1", "alpha=-1,-1: want 0 to 1e+06"},
-        {"elastic 1,2,3", "alpha: want one number, or two, for x and y: alpha=X,Y"},
+        {"elastic -1", "alpha=-1,-1 must be from 0 to 1e+06"},
+        {"elastic 1,2,3", "alpha must be one number, or two for x and y: alpha=X,Y"},
         {"elastic nan", "alpha"},
-        {"elastic sigma=65", "sigma=65,65: want 0 to 64"},
-        {"elastic sigma=0,1", "sigma=0,1: want two numbers above 0, or 0 for both"},
+        {"elastic sigma=65", "sigma=65,65 must be from 0 to 64"},
+        {"elastic sigma=0,1", "sigma=0,1 must be two numbers above 0, or 0 for both"},
         {"elastic filter=bicubic", "filter"},
         {"elastic fill=1,2", "fill has 2 values and column image 3 channels"},
         {"geometry | elastic", "column geometry of stage geometry can show affine maps"},

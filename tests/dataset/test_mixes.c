@@ -448,7 +448,7 @@ static void labels_out_of_range_are_bad_samples(void)
 
     T_STATUS(t.end, SLUICE_E_CORRUPT);
     T_CONTAINS(t.error, "cutmix: ");
-    T_CONTAINS(t.error, "label is 5, want 0 to 4");
+    T_CONTAINS(t.error, "label is 5, and must be from 0 to 4");
     free(t.bytes);
 }
 
@@ -470,7 +470,8 @@ static void wrong_positions_and_arguments_are_refused(void)
         {"synthetic 8 4,4,3 | project label | batch 4 | mixup 10", "mixup: there is no image"},
         {"synthetic 8 4,4,3 | one_hot label 10 | batch 4 | mixup 9",
          "mixup: classes=9, and label label has 10 values; leave classes out"},
-        {"synthetic 8 4,4,3 | cast label f32 | batch 4 | mixup 9", "want one integer, or a vector"},
+        {"synthetic 8 4,4,3 | cast label f32 | batch 4 | mixup 9",
+         "must be one integer, or a vector"},
         {"synthetic 8 4,4,3 | batch 4 | MixUp num_classes=9", "MixUp is called mixup CLASSES"},
         {"synthetic 8 4,4,3 | batch 4 | mixup num_classes=9", "num_classes is called classes here"},
         {"synthetic 8 4,4,3 | batch 4 | mixup 10 | shuffle",
@@ -523,8 +524,9 @@ static void cutmix_wants_images_of_one_size(void)
     T_OK(sluice_dataset_map(dataset, &map));
     T_OK(sluice_dataset_add(dataset, "batch 4"));
     T_STATUS(sluice_dataset_add(dataset, "cutmix 10"), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(),
-               "cutmix: image small has 2x4 pixels, and an earlier one 4x4; want one size");
+    T_CONTAINS(
+        sluice_last_error(),
+        "cutmix: image small has 2x4 pixels, and an earlier one 4x4; the sizes must be equal");
     sluice_dataset_destroy(dataset);
 }
 

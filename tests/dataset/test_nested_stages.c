@@ -305,7 +305,7 @@ static void wrong_texts_are_refused(void)
         {"random_apply (rotate 3) 0.3 columns=image x", "a positional argument after a named one"},
         {"random_apply 2 (rotate 3)", "random_apply: p=2: want 0 to 1"},
         {"random_apply nan (rotate 3)", "random_apply: p=nan: want a number, 0 to 1"},
-        {"random_apply (rotate 3) (rotate 4)", "2 pairs of parentheses; want one"},
+        {"random_apply (rotate 3) (rotate 4)", "2 pairs of parentheses, and there must be one"},
         {"random_apply 0.3 (random_horizontal_flip)",
          "random_horizontal_flip cannot be in its parentheses; put it after them and give its p"},
         {"random_choice (resize 3)", "put it before or after random_choice, which takes stages of"},
@@ -364,7 +364,8 @@ static void labels_of_nested_stages_are_the_same(void)
     T_STATUS(sluice_dataset_add(dataset, "batch 4 | random_choice (mixup 122 label=a) "
                                          "(cutmix 122 label=b)"),
              SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "mixup has label=a and cutmix label=b; want the same for all");
+    T_CONTAINS(sluice_last_error(),
+               "mixup has label=a and cutmix label=b, and all must have the same");
     sluice_dataset_destroy(dataset);
 }
 

@@ -38,8 +38,8 @@ static void arguments_out_of_bounds_name_the_bounds(void)
         {"mosaic 8 center=0,3", "center=0,3: want LOW,HIGH with 0 <= LOW <= HIGH <= 2"},
         {"mosaic 8 scale=1,11", "scale=1,11: want LOW,HIGH with 0.01 <= LOW <= HIGH <= 10"},
         {"color_jitter -1", "brightness=-1: one number is the largest change, at least 0"},
-        {"color_jitter hue=0.6", "hue from -0.6 to 0.6: want -0.5 <= LOW <= HIGH <= 0.5"},
-        {"color_twist saturation=3,2", "saturation from 3 to 2: want 0 <= LOW <= HIGH <= 1000"},
+        {"color_jitter hue=0.6", "hue from -0.6 to 0.6 must have -0.5 <= LOW <= HIGH <= 0.5"},
+        {"color_twist saturation=3,2", "saturation from 3 to 2 must have 0 <= LOW <= HIGH <= 1000"},
         {"random_grayscale 1.5", "random_grayscale: p=1.5: want 0 to 1"},
         {"random_invert -0.1", "random_invert: p=-0.1: want 0 to 1"},
         {"random_posterize 9", "random_posterize: bits=9: want 0 to 8"},
@@ -49,27 +49,27 @@ static void arguments_out_of_bounds_name_the_bounds(void)
         {"random_equalize 2", "random_equalize: p=2: want 0 to 1"},
         {"random_erasing scale=0.5,2", "scale=0.5,2: want LOW,HIGH with 0 <= LOW <= HIGH <= 1"},
         {"random_erasing ratio=0,1", "ratio=0,1: want LOW,HIGH with 0.001 <= LOW <= HIGH <= 1000"},
-        {"random_erasing value=300", "value=300: want whole numbers from 0 to 255"},
+        {"random_erasing value=300", "value=300 must be a whole number from 0 to 255"},
         {"random_adjust_sharpness -1", "factor=-1: want 0 to 1000000"},
         {"gaussian_blur 129", "kernel_size=129: want 1 to 127"},
-        {"gaussian_blur 3 0", "sigma from 0 to 0: want 0.001 <= LOW <= HIGH <= 1e+06"},
+        {"gaussian_blur 3 0", "sigma from 0 to 0 must have 0.001 <= LOW <= HIGH <= 1e+06"},
         {"trivial_augment 1", "num_magnitude_bins=1: want 2 to 65536"},
         {"rand_augment 17", "rand_augment: num_ops=17: want 0 to 16"},
         {"aug_mix 11", "aug_mix: severity=11: want 1 to 10"},
         {"random_apply 2 (random_invert)", "random_apply: p=2: want 0 to 1"},
         {"rotate nan", "degrees=nan: want a number, -1000000 to 1000000"},
-        {"rotate 3 center=1e9,0", "center=1e+09: want -1e+06 to 1e+06"},
-        {"random_rotation 50,20", "degrees from 50 to 20: want -1e+06 <= LOW <= HIGH <= 1e+06"},
+        {"rotate 3 center=1e9,0", "center=1e+09 must be from -1e+06 to 1e+06"},
+        {"random_rotation 50,20", "degrees from 50 to 20 must have -1e+06 <= LOW <= HIGH <= 1e+06"},
         {"affine scale=0", "affine: scale=0: want 0.001 to 1000"},
-        {"affine shear=0,95", "affine: shear=95: want -89.999 to 89.999"},
-        {"random_affine 9 translate=2,0", "random_affine: translate=2: want 0 to 1"},
-        {"warp_affine 1,2,3,2,4,6", "is singular: it maps the image to a line or a point; want"},
+        {"affine shear=0,95", "affine: shear=95 must be from -89.999 to 89.999"},
+        {"random_affine 9 translate=2,0", "random_affine: translate=2 must be from 0 to 1"},
+        {"warp_affine 1,2,3,2,4,6", "is singular: it maps the image to a line or a point; M11"},
         {"perspective 0,0 1,1 2,2 3,3", "three of the points must not be on one line"},
         {"random_perspective 2", "distortion_scale=2: want 0 to 1"},
-        {"elastic 50 65", "sigma=65,65: want 0 to 64"},
+        {"elastic 50 65", "sigma=65,65 must be from 0 to 64"},
         {"random_horizontal_flip 2", "random_horizontal_flip: p=2: want 0 to 1"},
         {"random_vertical_flip 2", "random_vertical_flip: p=2: want 0 to 1"},
-        {"normalize 0.5 0", "normalize: std=0: want numbers other than 0"},
+        {"normalize 0.5 0", "normalize: std=0 must be a number other than 0"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -131,9 +131,11 @@ static void four_channels_are_refused_where_three_are_needed(void)
         check_refused(text,
                       "channels; want 1 (gray) or 3 (RGB); change the channels in the source");
     }
-    check_refused("synthetic 4 8,8,4 | color_twist", "column image has 4 channels; want 3 (RGB)");
-    check_refused("synthetic 4 8,8,4 | normalize imagenet",
-                  "3 numbers for an image of 4 channels, image; want one for each channel");
+    check_refused("synthetic 4 8,8,4 | color_twist",
+                  "column image has 4 channels, and must have 3 (RGB)");
+    check_refused(
+        "synthetic 4 8,8,4 | normalize imagenet",
+        "3 numbers for an image of 4 channels, image; there must be one for each channel");
 }
 
 const t_test operator_inputs_tests[] = {

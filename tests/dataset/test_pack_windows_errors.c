@@ -333,7 +333,8 @@ static void what_cannot_be_packed_is_refused(void)
         const char *words;
     } cases[] = {
         {"pack words 16", "pack: there is no column 'words'"},
-        {"pack label 16", "pack: label is i32 with 0 dimensions; want a plain column of integers"},
+        {"pack label 16",
+         "pack: label is i32 with 0 dimensions, and must be a plain column of integers"},
         {"cast tokens f32 | pack tokens 16", "pack: tokens is f32 with 1 dimensions"},
         {"pack tokens 0", "seq"},
         {"pack tokens 16777217", "seq"},

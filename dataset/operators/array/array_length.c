@@ -48,13 +48,13 @@ static sluice_status find_column(const char *stage, const length_args *args, sta
 
     if (isdigit((unsigned char)args->column[0])) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s %s: want the name of a column first, such as `%s tokens to=512`; "
+                        "%s %s: the name of a column must come first, as in `%s tokens to=512`; "
                         "pad_image is for images",
                         stage, args->column, stage);
     }
     *length_out = at >= 0 ? schema_length_buffer(schema, (uint32_t)at) : -1;
     if (at >= 0 && schema->columns[at].dtype != SLUICE_ENCODED && schema->columns[at].rank == 0) {
-        return sli_fail(SLUICE_E_INVALID, "%s: %s is one number; want an array", stage,
+        return sli_fail(SLUICE_E_INVALID, "%s: %s is one number, and must be an array", stage,
                         args->column);
     }
     if (at >= 0 && schema->infos[at].role == ROLE_TIED && schema_owner(schema, (uint32_t)at) < 0) {

@@ -12,8 +12,8 @@ sluice_status array_one_hot(const sluice_column *type, const void *number, uint6
     const double off = smoothing / (double)classes;
 
     if (class_number < 0 || (uint64_t)class_number >= classes) {
-        return sli_fail(SLUICE_E_CORRUPT, "%s is %" PRId64 ", want 0 to %" PRIu64, type->name,
-                        class_number, classes - 1);
+        return sli_fail(SLUICE_E_CORRUPT, "%s is %" PRId64 ", and must be from 0 to %" PRIu64,
+                        type->name, class_number, classes - 1);
     }
     for (uint64_t i = 0; i < classes; i++) {
         vector[i] = (float)off;

@@ -28,7 +28,8 @@ static sluice_status one_hot_infer(const void *opaque, stage_schema *schema)
         return st;
     }
     if (column->rank != 0 || !array_is_integer(column->dtype)) {
-        return sli_fail(SLUICE_E_INVALID, "one_hot: %s is %s with %u dimensions; want one integer",
+        return sli_fail(SLUICE_E_INVALID,
+                        "one_hot: %s is %s with %u dimensions, and must be one integer",
                         column->name, sluice_dtype_name(column->dtype), column->rank);
     }
     column->dtype = SLUICE_F32;

@@ -39,10 +39,11 @@ static sluice_status bucket_infer(const void *opaque, stage_schema *schema)
     type = &schema->columns[column];
     if (column == schema->image || schema->infos[column].role != ROLE_PLAIN ||
         !array_is_integer(type->dtype) || type->rank != 0) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "bucket: %s is %s with %u dimensions; want one integer, the length of a "
-                        "sample, such as NAME_length",
-                        type->name, sluice_dtype_name(type->dtype), type->rank);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "bucket: %s is %s with %u dimensions, and must be one integer, the length of a "
+            "sample, such as NAME_length",
+            type->name, sluice_dtype_name(type->dtype), type->rank);
     }
     if (schema->is_bucketed) {
         return sli_fail(SLUICE_E_INVALID, "bucket: a pipeline has at most one");
@@ -50,7 +51,7 @@ static sluice_status bucket_infer(const void *opaque, stage_schema *schema)
     if (schema->own_order != NULL) {
         return sli_fail(SLUICE_E_INVALID,
                         "bucket: the source has an order of its own (%s), which is bound to whole "
-                        "batches; bucket wants one of shuffle, or none",
+                        "batches; the order must be that of shuffle, or none",
                         schema->own_order);
     }
     schema->is_bucketed = true;

@@ -57,7 +57,7 @@ static sluice_status check_sizes(const stage_schema *schema)
         if (first != NULL && (size[0] != first[0] || size[1] != first[1])) {
             return sli_fail(SLUICE_E_INVALID,
                             "cutmix: image %s has %llux%llu pixels, and an earlier one %llux%llu; "
-                            "want one size, or drop it before batch",
+                            "the sizes must be equal; resize, or drop it before batch",
                             schema->columns[i].name, (unsigned long long)size[1],
                             (unsigned long long)size[0], (unsigned long long)first[1],
                             (unsigned long long)first[0]);

@@ -21,8 +21,8 @@ static sluice_status check_column(const char *stage, const stage_schema *schema,
     }
     return !schema_is_image(schema, i) || mix_can_blend(column->dtype)
                ? SLUICE_OK
-               : sli_fail(SLUICE_E_INVALID, "%s: column %s is %s; want u8, f32, f16 or bf16", stage,
-                          column->name, sluice_dtype_name(column->dtype));
+               : sli_fail(SLUICE_E_INVALID, "%s: column %s is %s, and must be u8, f32, f16 or bf16",
+                          stage, column->name, sluice_dtype_name(column->dtype));
 }
 
 static sluice_status check_images(const char *stage, stage_schema *schema)
@@ -31,8 +31,9 @@ static sluice_status check_images(const char *stage, stage_schema *schema)
     sluice_status st = schema_select_images(schema, stage, "", &images);
 
     if (st == SLUICE_OK && schema->view_count > 0) {
-        st = sli_fail(SLUICE_E_INVALID, "%s: each sample has %u views of an image; want one image",
-                      stage, schema->view_count);
+        st = sli_fail(SLUICE_E_INVALID,
+                      "%s: each sample has %u views of an image, and must have one image", stage,
+                      schema->view_count);
     }
     if (st == SLUICE_OK && images == 0) {
         st = fail_missing_image(schema, stage);
@@ -57,10 +58,11 @@ static sluice_status infer_label(const char *stage, const mix_args *args, stage_
     column = &schema->columns[label];
     is_number = column->rank == 0 && array_is_integer(column->dtype);
     if (!is_number && (column->rank != 1 || column->dtype != SLUICE_F32)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s: label %s is %s with %u dimensions; want one integer, or a vector of "
-                        "f32 as of one_hot",
-                        stage, column->name, sluice_dtype_name(column->dtype), column->rank);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "%s: label %s is %s with %u dimensions, and must be one integer, or a vector of "
+            "f32 as of one_hot",
+            stage, column->name, sluice_dtype_name(column->dtype), column->rank);
     }
     if (!is_number) {
         return args->classes == 0 || args->classes == column->shape[0]

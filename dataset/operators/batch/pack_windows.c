@@ -37,10 +37,11 @@ static sluice_status check_documents(const pack_windows_args *args, const stage_
 
     if (column == schema->image || schema->infos[column].role != ROLE_PLAIN ||
         !array_is_integer(type->dtype) || type->rank != 1) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "pack: %s is %s with %u dimensions; want a plain column of integers with "
-                        "one dimension, the tokens of a document",
-                        type->name, sluice_dtype_name(type->dtype), type->rank);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "pack: %s is %s with %u dimensions, and must be a plain column of integers with "
+            "one dimension, the tokens of a document",
+            type->name, sluice_dtype_name(type->dtype), type->rank);
     }
     if (type->shape[0] > INT32_MAX) {
         return sli_fail(SLUICE_E_INVALID,
@@ -61,7 +62,7 @@ static sluice_status check_documents(const pack_windows_args *args, const stage_
     if (schema->own_order != NULL) {
         return sli_fail(SLUICE_E_INVALID,
                         "pack: the source has an order of its own (%s), which is bound to whole "
-                        "batches; pack wants one of shuffle, or none",
+                        "batches; the order must be that of shuffle, or none",
                         schema->own_order);
     }
     if (schema->is_bucketed) {

@@ -38,7 +38,7 @@ static sluice_status check_range(int i, param_reals *amount)
     double *values = amount->values;
 
     if (amount->name[0] != '\0' || amount->count > 2) {
-        return sli_fail(SLUICE_E_INVALID, "color_jitter: %s: want one number, or LOW,HIGH",
+        return sli_fail(SLUICE_E_INVALID, "color_jitter: %s must be one number, or LOW,HIGH",
                         jitters[i].name);
     }
     if (amount->count == 1) {
@@ -56,7 +56,7 @@ static sluice_status check_range(int i, param_reals *amount)
     if (amount->count == 2 && !(values[0] >= jitters[i].least && values[0] <= values[1] &&
                                 values[1] <= jitters[i].most)) {
         return sli_fail(SLUICE_E_INVALID,
-                        "color_jitter: %s from %g to %g: want %g <= LOW <= HIGH <= %g",
+                        "color_jitter: %s from %g to %g must have %g <= LOW <= HIGH <= %g",
                         jitters[i].name, values[0], values[1], jitters[i].least, jitters[i].most);
     }
     return SLUICE_OK;

@@ -40,7 +40,7 @@ static sluice_status twist_check(void *args)
         double *values = range->values;
 
         if (range->name[0] != '\0' || range->count == 0 || range->count > 2) {
-            return sli_fail(SLUICE_E_INVALID, "color_twist: %s: want one number, or LOW,HIGH",
+            return sli_fail(SLUICE_E_INVALID, "color_twist: %s must be one number, or LOW,HIGH",
                             changes[i].name);
         }
         values[1] = values[range->count - 1];
@@ -48,7 +48,7 @@ static sluice_status twist_check(void *args)
         if (!(values[0] >= changes[i].least && values[0] <= values[1] &&
               values[1] <= changes[i].most)) {
             return sli_fail(
-                SLUICE_E_INVALID, "color_twist: %s from %g to %g: want %g <= LOW <= HIGH <= %g",
+                SLUICE_E_INVALID, "color_twist: %s from %g to %g must have %g <= LOW <= HIGH <= %g",
                 changes[i].name, values[0], values[1], changes[i].least, changes[i].most);
         }
     }
@@ -66,10 +66,11 @@ static sluice_status twist_infer(const void *args, stage_schema *schema)
 
         if ((images >> i & 1) != 0 && column->dtype == SLUICE_U8 && !schema->infos[i].is_chw &&
             column->shape[SCHEMA_C] != COLOR_CHANNELS) {
-            st = sli_fail(SLUICE_E_INVALID,
-                          "color_twist: column %s has %llu channels; want 3 (RGB), such as of "
-                          "decode mode=rgb",
-                          column->name, (unsigned long long)column->shape[SCHEMA_C]);
+            st = sli_fail(
+                SLUICE_E_INVALID,
+                "color_twist: column %s has %llu channels, and must have 3 (RGB), such as of "
+                "decode mode=rgb",
+                column->name, (unsigned long long)column->shape[SCHEMA_C]);
         }
     }
     return st == SLUICE_OK ? color_infer("color_twist", args, 1, schema) : st;

@@ -18,11 +18,11 @@ static sluice_status blur_check(void *opaque)
     double *sigma = args->sigma.values;
 
     if (args->kernel_size % 2 == 0) {
-        return sli_fail(SLUICE_E_INVALID, "gaussian_blur: kernel_size=%llu: want an odd number",
+        return sli_fail(SLUICE_E_INVALID, "gaussian_blur: kernel_size=%llu must be an odd number",
                         (unsigned long long)args->kernel_size);
     }
     if (args->sigma.name[0] != '\0' || args->sigma.count == 0 || args->sigma.count > 2) {
-        return sli_fail(SLUICE_E_INVALID, "gaussian_blur: sigma: want one number, or LOW,HIGH");
+        return sli_fail(SLUICE_E_INVALID, "gaussian_blur: sigma must be one number, or LOW,HIGH");
     }
     if (args->sigma.count == 1) {
         sigma[1] = sigma[0];
@@ -31,7 +31,7 @@ static sluice_status blur_check(void *opaque)
     return sigma[0] >= LEAST_SIGMA && sigma[0] <= sigma[1] && sigma[1] <= MOST_SIGMA
                ? SLUICE_OK
                : sli_fail(SLUICE_E_INVALID,
-                          "gaussian_blur: sigma from %g to %g: want %g <= LOW <= HIGH <= %g",
+                          "gaussian_blur: sigma from %g to %g must have %g <= LOW <= HIGH <= %g",
                           sigma[0], sigma[1], LEAST_SIGMA, MOST_SIGMA);
 }
 

@@ -52,8 +52,9 @@ static sluice_status erasing_check(void *opaque)
     }
     return is_normal(args) || (args->value.count > 0 && args->value.name[0] == '\0')
                ? SLUICE_OK
-               : sli_fail(SLUICE_E_INVALID, "random_erasing: value: want one number, one for each "
-                                            "channel, or the word random");
+               : sli_fail(SLUICE_E_INVALID,
+                          "random_erasing: value must be one number, one for each "
+                          "channel, or the word random");
 }
 
 /* Checks the number of values for an image, and that they are bytes if the image has bytes. */
@@ -72,8 +73,8 @@ static sluice_status check_values(const erasing_args *args, const sluice_column 
     }
     if (value->count != 1 && value->count != channels) {
         return sli_fail(SLUICE_E_INVALID,
-                        "random_erasing: value has %u numbers and column %s %llu channels; want "
-                        "one number, or one for each channel",
+                        "random_erasing: value has %u numbers and column %s %llu channels; it must "
+                        "have one number, or one for each channel",
                         value->count, column->name, (unsigned long long)channels);
     }
     for (uint32_t i = 0; i < value->count; i++) {
@@ -81,10 +82,10 @@ static sluice_status check_values(const erasing_args *args, const sluice_column 
 
         if (column->dtype == SLUICE_U8 ? !(number >= 0 && number <= 255) || number != rint(number)
                                        : !(fabs(number) <= MOST_VALUE)) {
-            return sli_fail(SLUICE_E_INVALID, "random_erasing: value=%g: want %s", number,
+            return sli_fail(SLUICE_E_INVALID, "random_erasing: value=%g must be %s", number,
                             column->dtype == SLUICE_U8
-                                ? "whole numbers from 0 to 255, the bytes before normalize"
-                                : "numbers from -65504 to 65504");
+                                ? "a whole number from 0 to 255 before normalize"
+                                : "a number from -65504 to 65504");
         }
     }
     return SLUICE_OK;

@@ -81,8 +81,8 @@ static sluice_status add_length(const column_args *args, stage_schema *schema, i
 
     if ((size_t)size >= sizeof(column.name) || schema->column_count == SLUICE_MAX_COLUMNS) {
         return sli_fail(SLUICE_E_INVALID,
-                        "column %s: there is no room for %s_length: want a name of at most %d "
-                        "bytes, and at most %d columns",
+                        "column %s: there is no room for %s_length; the name must have at most "
+                        "%d bytes, and the dataset %d columns",
                         args->column, args->column, SLUICE_NAME_SIZE - 8, SLUICE_MAX_COLUMNS);
     }
     *length_out = (int)schema->column_count;
@@ -264,11 +264,12 @@ static sluice_status check_plain_image(const column_args *args, const stage_sche
     const sluice_column *column = &schema->columns[i];
 
     if (column->dtype == SLUICE_ENCODED || column->shape[SCHEMA_H] == 0) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "column %s: role=plain wants values of a fixed size, and it is %s",
-                        args->column,
-                        column->dtype == SLUICE_ENCODED ? "an encoded image; decode it"
-                                                        : "of a size that varies");
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "column %s: its values must be of a fixed size for role=plain, and it is %s",
+            args->column,
+            column->dtype == SLUICE_ENCODED ? "an encoded image; decode it"
+                                            : "of a size that varies");
     }
     for (uint32_t k = 0; k < schema->column_count && (int)i == schema->image; k++) {
         if (schema_follows(schema->infos[k].role)) {
@@ -320,7 +321,7 @@ static sluice_status tie(const column_args *args, stage_schema *schema, uint32_t
     }
     role = schema->infos[owner].role;
     if (owner == (int)i || (role != ROLE_BOXES && (role != ROLE_POINTS || are_points))) {
-        return sli_fail(SLUICE_E_INVALID, "column %s: of=%s: want %s, and %s is %s", args->column,
+        return sli_fail(SLUICE_E_INVALID, "column %s: of=%s must be %s, and %s is %s", args->column,
                         args->of, are_points ? "boxes" : "boxes or points", args->of,
                         schema_role_words(schema, (uint32_t)owner));
     }
@@ -333,10 +334,11 @@ static sluice_status tie(const column_args *args, stage_schema *schema, uint32_t
         column->shape[0] != schema->columns[owner].shape[0]) {
         char text[120];
 
-        return sli_fail(SLUICE_E_INVALID, "column %s: it is %s; of=%s wants %llu rows%s",
-                        args->column, column_type_text(column, text, sizeof(text)), args->of,
+        return sli_fail(SLUICE_E_INVALID,
+                        "column %s: it is %s, and must have %llu rows%s, as %s has", args->column,
+                        column_type_text(column, text, sizeof(text)),
                         (unsigned long long)schema->columns[owner].shape[0],
-                        are_points ? " of points, f32 (N, K, 2)" : "");
+                        are_points ? " of points, f32 (N, K, 2)" : "", args->of);
     }
     if (!are_points && info->role != ROLE_PLAIN && info->role != ROLE_TIED) {
         return wrong_role(args, schema, i);

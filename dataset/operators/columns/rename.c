@@ -30,8 +30,8 @@ static sluice_status rename_length(const rename_args *args, uint32_t column, sta
     snprintf(name, sizeof(name), "%.31s_length", args->name);
     if (strlen(name) >= SLUICE_NAME_SIZE) {
         return sli_fail(SLUICE_E_INVALID,
-                        "rename: %s is ragged, and %s is longer than %d bytes; want a name of at "
-                        "most %d bytes",
+                        "rename: %s is ragged, and %s is longer than %d bytes; the name must "
+                        "have at most %d bytes",
                         args->column, name, SLUICE_NAME_SIZE - 1, SLUICE_NAME_SIZE - 8);
     }
     other = schema_find(schema, name);

@@ -43,9 +43,10 @@ sluice_status nested_check(const char *stage, bool weighted, uint32_t most, cons
         return sli_fail(SLUICE_E_INVALID, "%s: there are no stages in parentheses", stage);
     }
     if (nested->branch_count > most) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s: %u pairs of parentheses; want one, with bars between stages", stage,
-                        nested->branch_count);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "%s: %u pairs of parentheses, and there must be one, with bars between stages", stage,
+            nested->branch_count);
     }
     for (uint32_t i = 0; i < nested->branch_count; i++) {
         weights += nested->branches[i].weight > 0;
@@ -74,7 +75,7 @@ static sluice_status check_label(const char *stage, const nested_stages *nested,
     return strcmp(label, its_label) == 0
                ? SLUICE_OK
                : sli_fail(SLUICE_E_INVALID,
-                          "%s: %s has label=%s and %s label=%s; want the same for all", stage,
+                          "%s: %s has label=%s and %s label=%s, and all must have the same", stage,
                           first->def->name, label, other->def->name, its_label);
 }
 

@@ -41,8 +41,7 @@ static sluice_status look_up(normalize_args *args)
         }
     }
     return sli_fail(SLUICE_E_INVALID,
-                    "normalize: '%s': want imagenet, cifar10, or numbers: MEAN "
-                    "STD",
+                    "normalize: '%s' must be imagenet, cifar10, or numbers: MEAN STD",
                     args->mean.name);
 }
 
@@ -57,7 +56,7 @@ static sluice_status check_meaning(const normalize_args *args)
         double std = args->std.values[c];
 
         if (std == 0) {
-            return sli_fail(SLUICE_E_INVALID, "normalize: std=0: want numbers other than 0");
+            return sli_fail(SLUICE_E_INVALID, "normalize: std=0 must be a number other than 0");
         }
         if (args->range == 1 && (fabs(std) > 3 || fabs(mean) > 3)) {
             return sli_fail(SLUICE_E_INVALID,
@@ -87,11 +86,11 @@ static sluice_status normalize_check(void *opaque)
         }
     }
     if (args->mean.count == 0 || args->mean.count != args->std.count || args->std.name[0] != '\0') {
-        return sli_fail(SLUICE_E_INVALID, "normalize: want as many numbers in std as in mean, one "
+        return sli_fail(SLUICE_E_INVALID, "normalize: std must have as many numbers as mean, one "
                                           "for each channel or one for all");
     }
     if (args->dtype != SLUICE_F32 && args->dtype != SLUICE_F16 && args->dtype != SLUICE_BF16) {
-        return sli_fail(SLUICE_E_INVALID, "normalize: dtype=%s: want f32, f16 or bf16",
+        return sli_fail(SLUICE_E_INVALID, "normalize: dtype=%s must be f32, f16 or bf16",
                         sluice_dtype_name(args->dtype));
     }
     return check_meaning(args);
@@ -111,8 +110,8 @@ static sluice_status normalize_infer(const void *opaque, sluice_column *column, 
     if (args->mean.count != 1 && args->mean.count != channels) {
         return sli_fail(
             SLUICE_E_INVALID,
-            "normalize: %u numbers for an image of %llu channels, %s; want one for each "
-            "channel or one for all; of several images, columns= chooses some",
+            "normalize: %u numbers for an image of %llu channels, %s; there must be one for "
+            "each channel or one for all; of several images, columns= chooses some",
             args->mean.count, (unsigned long long)channels, column->name);
     }
     column->dtype = args->dtype;

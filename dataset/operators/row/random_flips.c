@@ -52,7 +52,7 @@ static sluice_status find_points(const char *stage, const flip_args *args,
 
         st = schema_next_column(&list, schema, stage, &column);
         if (st == SLUICE_OK && schema->infos[column].role != ROLE_POINTS) {
-            st = sli_fail(SLUICE_E_INVALID, "%s: points=%s: want columns of points, and %s is %s",
+            st = sli_fail(SLUICE_E_INVALID, "%s: points=%s must be columns of points, and %s is %s",
                           stage, args->points, schema->columns[column].name,
                           schema_role_words(schema, column));
         }

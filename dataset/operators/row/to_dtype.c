@@ -24,7 +24,7 @@ static sluice_status to_dtype_infer(const void *opaque, sluice_column *column, c
     }
     if (args->dtype != SLUICE_U8 && args->dtype != SLUICE_F32 && args->dtype != SLUICE_F16 &&
         args->dtype != SLUICE_BF16) {
-        return sli_fail(SLUICE_E_INVALID, "to_dtype %s: want f32, f16, bf16 or u8",
+        return sli_fail(SLUICE_E_INVALID, "to_dtype: dtype=%s must be f32, f16, bf16 or u8",
                         sluice_dtype_name(args->dtype));
     }
     if (args->scale && column->dtype != SLUICE_U8) {

@@ -34,11 +34,11 @@ static sluice_status check_pair(const char *stage, const char *name, double leas
                                 const param_reals *pair)
 {
     if (pair->name[0] != '\0' || pair->count != 2) {
-        return sli_fail(SLUICE_E_INVALID, "%s: %s: want two numbers", stage, name);
+        return sli_fail(SLUICE_E_INVALID, "%s: %s must be two numbers", stage, name);
     }
     for (uint32_t i = 0; i < 2; i++) {
         if (!(pair->values[i] >= least && pair->values[i] <= most)) {
-            return sli_fail(SLUICE_E_INVALID, "%s: %s=%g: want %g to %g", stage, name,
+            return sli_fail(SLUICE_E_INVALID, "%s: %s=%g must be from %g to %g", stage, name,
                             pair->values[i], least, most);
         }
     }

@@ -109,7 +109,7 @@ static sluice_status rand_check(void *opaque)
 
     if (args->magnitude >= args->num_magnitude_bins) {
         return sli_fail(SLUICE_E_INVALID,
-                        "rand_augment: magnitude=%llu: want less than num_magnitude_bins=%llu",
+                        "rand_augment: magnitude=%llu must be less than num_magnitude_bins=%llu",
                         (unsigned long long)args->magnitude,
                         (unsigned long long)args->num_magnitude_bins);
     }

@@ -20,14 +20,14 @@ static sluice_status check_pair(const char *name, double most, param_reals *pair
 
     if (pair->name[0] != '\0' || pair->count == 0 || pair->count > 2) {
         return sli_fail(SLUICE_E_INVALID,
-                        "elastic: %s: want one number, or two, for x and y: %s=X,Y", name, name);
+                        "elastic: %s must be one number, or two for x and y: %s=X,Y", name, name);
     }
     values[1] = values[pair->count - 1];
     pair->count = 2;
     return values[0] >= 0 && values[0] <= most && values[1] >= 0 && values[1] <= most
                ? SLUICE_OK
-               : sli_fail(SLUICE_E_INVALID, "elastic: %s=%g,%g: want 0 to %g", name, values[0],
-                          values[1], most);
+               : sli_fail(SLUICE_E_INVALID, "elastic: %s=%g,%g must be from 0 to %g", name,
+                          values[0], values[1], most);
 }
 
 static sluice_status elastic_check(void *opaque)
@@ -43,7 +43,7 @@ static sluice_status elastic_check(void *opaque)
     }
     if (st == SLUICE_OK && (args->sigma.values[0] > 0) != (args->sigma.values[1] > 0)) {
         st = sli_fail(SLUICE_E_INVALID,
-                      "elastic: sigma=%g,%g: want two numbers above 0, or 0 for both",
+                      "elastic: sigma=%g,%g must be two numbers above 0, or 0 for both",
                       args->sigma.values[0], args->sigma.values[1]);
     }
     return st;

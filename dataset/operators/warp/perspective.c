@@ -55,7 +55,8 @@ static sluice_status corners_check(void *opaque)
         }
         for (uint32_t k = 0; k < corner->count; k++) {
             if (!(corner->values[k] >= -MOST_PIXELS && corner->values[k] <= MOST_PIXELS)) {
-                return sli_fail(SLUICE_E_INVALID, "perspective: %g of a corner: want %g to %g",
+                return sli_fail(SLUICE_E_INVALID,
+                                "perspective: %g of a corner must be from %g to %g",
                                 corner->values[k], -MOST_PIXELS, MOST_PIXELS);
             }
         }

@@ -37,18 +37,18 @@ static sluice_status warp_affine_check(void *opaque)
 
     if (st == SLUICE_OK && (args->matrix.name[0] != '\0' || args->matrix.count != NUMBERS)) {
         st = sli_fail(SLUICE_E_INVALID,
-                      "warp_affine: matrix: want six numbers, M11,M12,M13,M21,M22,M23");
+                      "warp_affine: matrix must be six numbers, M11,M12,M13,M21,M22,M23");
     }
     for (uint32_t i = 0; i < NUMBERS && st == SLUICE_OK; i++) {
         if (!(fabs(m[i]) <= MOST_FACTOR)) {
-            st = sli_fail(SLUICE_E_INVALID, "warp_affine: matrix=%g: want %g to %g", m[i],
+            st = sli_fail(SLUICE_E_INVALID, "warp_affine: matrix=%g must be from %g to %g", m[i],
                           -MOST_FACTOR, MOST_FACTOR);
         }
     }
     if (st == SLUICE_OK && !map_of(args, &map)) {
         st = sli_fail(SLUICE_E_INVALID,
                       "warp_affine: the matrix %g,%g %g,%g is singular: it maps the image to a "
-                      "line or a point; want M11 M22 - M12 M21 other than 0",
+                      "line or a point; M11 M22 - M12 M21 must not be 0",
                       m[0], m[1], m[3], m[4]);
     }
     return st;

@@ -14,11 +14,11 @@ const char *const warp_filters[] = {"nearest", "bilinear", NULL};
 sluice_status warp_check_center(const char *stage, const param_reals *center)
 {
     if (center->name[0] != '\0' ? strcmp(center->name, IMAGE_CENTER) != 0 : center->count != 2) {
-        return sli_fail(SLUICE_E_INVALID, "%s: center: want X,Y or image", stage);
+        return sli_fail(SLUICE_E_INVALID, "%s: center must be X,Y or image", stage);
     }
     for (uint32_t i = 0; i < center->count; i++) {
         if (!(fabs(center->values[i]) <= FARTHEST_CENTER)) {
-            return sli_fail(SLUICE_E_INVALID, "%s: center=%g: want %g to %g", stage,
+            return sli_fail(SLUICE_E_INVALID, "%s: center=%g must be from %g to %g", stage,
                             center->values[i], -FARTHEST_CENTER, FARTHEST_CENTER);
         }
     }
@@ -94,7 +94,7 @@ sluice_status warp_check_range(const char *stage, const char *name, double least
     double *values = range->values;
 
     if (range->name[0] != '\0' || range->count == 0 || range->count == 3) {
-        return sli_fail(SLUICE_E_INVALID, "%s: %s: want one number, or LOW,HIGH", stage, name);
+        return sli_fail(SLUICE_E_INVALID, "%s: %s must be one number, or LOW,HIGH", stage, name);
     }
     if (range->count == 1) {
         if (!(values[0] >= 0)) {
@@ -108,8 +108,9 @@ sluice_status warp_check_range(const char *stage, const char *name, double least
     }
     for (uint32_t i = 0; i < range->count; i += 2) {
         if (!(values[i] >= least && values[i] <= values[i + 1] && values[i + 1] <= most)) {
-            return sli_fail(SLUICE_E_INVALID, "%s: %s from %g to %g: want %g <= LOW <= HIGH <= %g",
-                            stage, name, values[i], values[i + 1], least, most);
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s: %s from %g to %g must have %g <= LOW <= HIGH <= %g", stage, name,
+                            values[i], values[i + 1], least, most);
         }
     }
     return SLUICE_OK;
