@@ -60,7 +60,7 @@ ends "a name without a slash is in this folder" 0 sh -c 'cd "$1" && "$2" explain
 ends "--plugin wants a value" 2 "$sluice" bench "$small | batch 7" --plugin
 ends "a value of --arg is not the option" 0 "$sluice" explain "$small | batch \${N}" --arg N 7
 ends "... whatever it is" 2 "$sluice" explain "$small | batch \${N}" --arg N --plugin
-check "... it is that value" err_has 'n=--plugin: want a whole number'
+check "... it is that value" err_has 'n=--plugin must be a whole number'
 ends "after -- it is a word" 2 "$sluice" explain -- --plugin
 
 # ---- what is refused -----------------------------------------------------------------------------

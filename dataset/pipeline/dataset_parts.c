@@ -163,7 +163,8 @@ sluice_status dataset_parts_check(void *args)
 
     return parts != NULL && parts->count > 0
                ? SLUICE_OK
-               : sli_fail(SLUICE_E_INVALID, "a group without parts; want 1 to %d", PARTS_MOST);
+               : sli_fail(SLUICE_E_INVALID, "a group without parts; it must have 1 to %d",
+                          PARTS_MOST);
 }
 
 sluice_status dataset_parts_allow(const stage_def *stage)
@@ -293,15 +294,15 @@ sluice_status dataset_parts_add(const stage_def *def, dataset_parts *parts,
 
     snprintf(name, sizeof(name), "%s: part %u", def->name, parts->count + 1);
     if (parts->count == PARTS_MOST) {
-        return sli_fail(SLUICE_E_INVALID, "%s: want at most %d; a part may be a group", name,
-                        PARTS_MOST);
+        return sli_fail(SLUICE_E_INVALID, "%s: there must be at most %d; a part may be a group",
+                        name, PARTS_MOST);
     }
     if (def->group != GROUP_MIX && (part->weight != 1 || part->ends)) {
         return sli_fail(SLUICE_E_INVALID, "%s: %s has no weights and no end:; mix has", name,
                         def->name);
     }
     if (part->weight == 0) {
-        return sli_fail(SLUICE_E_INVALID, "%s: a weight of 0; want more", name);
+        return sli_fail(SLUICE_E_INVALID, "%s: its weight is 0, and must be above 0", name);
     }
     if (part->dataset != NULL) {
         st = check_stages(def, name, part->dataset);

@@ -75,7 +75,8 @@ sluice_status parts_schema_join(const char *part, const stage_schema *columns, s
     const uint32_t base = group->column_count;
 
     if (base + columns->column_count > SLUICE_MAX_COLUMNS) {
-        return sli_fail(SLUICE_E_INVALID, "%s: %u columns in all, want at most %d; drop some", part,
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: %u columns in all, and there must be at most %d; drop some", part,
                         base + columns->column_count, SLUICE_MAX_COLUMNS);
     }
     for (uint32_t i = 0; i < columns->column_count; i++) {

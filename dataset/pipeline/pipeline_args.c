@@ -34,10 +34,11 @@ static sluice_status check_arg(const pipeline_args *args, size_t i)
         return sli_fail(SLUICE_E_INVALID, "argument %zu: its name is NULL", i);
     }
     if (!is_identifier(name)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "argument '%.100s': want a name of at most %d letters, digits and _, such "
-                        "as DIR for ${DIR}",
-                        name, VARIABLE_NAME_SIZE - 1);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "argument '%.100s' must be a name of at most %d letters, digits and _, such "
+            "as DIR for ${DIR}",
+            name, VARIABLE_NAME_SIZE - 1);
     }
     if (args->values[i] == NULL) {
         return sli_fail(SLUICE_E_INVALID, "argument %s: its value is NULL", name);
@@ -57,8 +58,8 @@ sluice_status pipeline_args_init(pipeline_args *args, const char *const *names,
 
     memset(args, 0, sizeof(*args));
     if (count > PIPELINE_MAX_ARGS) {
-        return sli_fail(SLUICE_E_INVALID, "%zu arguments of a pipeline: want at most %d", count,
-                        PIPELINE_MAX_ARGS);
+        return sli_fail(SLUICE_E_INVALID, "%zu arguments of a pipeline; there must be at most %d",
+                        count, PIPELINE_MAX_ARGS);
     }
     if (count > 0 && (names == NULL || values == NULL)) {
         return sli_fail(SLUICE_E_INVALID, "%zu arguments of a pipeline: names or values is NULL",
@@ -123,7 +124,7 @@ const char *pipeline_variable_read(const char *text, text_variable *variable)
 
     if (text[1] != '{' || (length = identifier_length(name)) == 0 || length >= VARIABLE_NAME_SIZE ||
         (name[length] != '}' && strncmp(name + length, ":-", 2) != 0)) {
-        return "want ${NAME} or ${NAME:-DEFAULT} after a dollar sign; in single quotes $ is itself";
+        return "a dollar sign must begin ${NAME} or ${NAME:-DEFAULT}; in single quotes $ is itself";
     }
     memcpy(variable->name, name, length);
     variable->name[length] = '\0';

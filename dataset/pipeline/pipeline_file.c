@@ -43,7 +43,8 @@ static sluice_status read_text(int fd, const char *path, char **text_out)
     char *text;
 
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-        return sli_fail(SLUICE_E_INVALID, "%s: not a regular file; want a text of stages", path);
+        return sli_fail(SLUICE_E_INVALID, "%s: not a regular file; it must be a text of stages",
+                        path);
     }
     text = sli_calloc(1, FILE_MOST + 2);
     if (text == NULL) {
@@ -57,9 +58,10 @@ static sluice_status read_text(int fd, const char *path, char **text_out)
     sli_free(text);
     return got < 0 ? sli_fail_errno(SLUICE_E_IO, errno, "cannot read the pipeline in %s", path)
            : got > FILE_MOST
-               ? sli_fail(SLUICE_E_INVALID, "%s: larger than %d bytes; want a text of stages", path,
-                          FILE_MOST)
-               : sli_fail(SLUICE_E_INVALID, "%s: has a zero byte; want a text of stages", path);
+               ? sli_fail(SLUICE_E_INVALID, "%s: larger than %d bytes; it must be a text of stages",
+                          path, FILE_MOST)
+               : sli_fail(SLUICE_E_INVALID, "%s: has a zero byte; it must be a text of stages",
+                          path);
 }
 
 sluice_status pipeline_read_file(const char *path, char **text_out)

@@ -30,8 +30,8 @@ static sluice_status read_prefix(const text_parser *p, dataset_part *part)
     if (colon != NULL && *at != 'e') {
         if (!dataset_parts_weight(at, (size_t)(colon - at), &part->weight)) {
             return error_at(&p->words, word->at,
-                            "want a weight such as 3 or 0.7 before the colon, at most 1000000 and "
-                            "with 9 digits after the point");
+                            "the weight before the colon must be a number such as 3 or 0.7, of at "
+                            "most 1000000 and with at most 9 digits after the point");
         }
         at = colon + 1;
     }
@@ -42,7 +42,8 @@ static sluice_status read_prefix(const text_parser *p, dataset_part *part)
     return *at == '\0' && colon != NULL
                ? SLUICE_OK
                : error_at(&p->words, word->at,
-                          "want WEIGHT:(PART) or WEIGHT:end:(PART), such as 0.7:(image_folder A)");
+                          "a word before a part must be WEIGHT: or WEIGHT:end:, such as "
+                          "0.7:(image_folder A)");
 }
 
 /* Creates a parser for the part that begins at p->words.at. Returns NULL if out of memory. */
@@ -164,8 +165,9 @@ static sluice_status read_weight(const text_parser *p, uint64_t *weight)
                ? SLUICE_OK
                : error_at(
                      &p->words, word->at,
-                     "want WEIGHT:(STAGES), such as 0.7:(random_invert), with a weight above 0, "
-                     "at most 1000000 and with 9 digits after the point");
+                     "a word before a parenthesis must be WEIGHT:, such as 0.7:(random_invert), "
+                     "with a weight above 0, of at most 1000000 and with at most 9 digits after "
+                     "the point");
 }
 
 /* Adds a branch to the arguments of the current stage. */
@@ -264,7 +266,7 @@ static sluice_status complete_stage(text_parser *p)
     if (p->stage.def == NULL) {
         const bool wants_source = p->dataset == NULL && !p->is_branch;
 
-        return error_at(&p->words, p->words.at, "want the name of a %s here%s",
+        return error_at(&p->words, p->words.at, "the name of a %s must be here%s",
                         wants_source ? "source" : "stage",
                         wants_source ? ", such as image_folder" : "");
     }

@@ -45,10 +45,11 @@ sluice_status point_pairs_parse(const char *text, const char *stage, point_pairs
                              (*at == '\0' || (*at == ',' && at[1] != '\0'));
 
         if (!is_pair || pairs.count == MOST_POINT_PAIRS) {
-            return sli_fail(SLUICE_E_INVALID,
-                            "%s: swap=%.100s: want at most %d pairs of points, with their indexes "
-                            "from 0, such as 1:2,3:4",
-                            stage, text, MOST_POINT_PAIRS);
+            return sli_fail(
+                SLUICE_E_INVALID,
+                "%s: swap=%.100s must be at most %d pairs of points, with their indexes "
+                "from 0, such as 1:2,3:4",
+                stage, text, MOST_POINT_PAIRS);
         }
         if (pair[0] == pair[1] || is_taken(&pairs, pair[0]) || is_taken(&pairs, pair[1])) {
             return sli_fail(SLUICE_E_INVALID, "%s: swap=%.100s: a point is in two pairs: %u:%u",

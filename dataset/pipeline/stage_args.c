@@ -29,7 +29,7 @@ static const void *const_field(const stage_param *param, const void *args)
 static sluice_status wrong_arg(const stage_def *def, const stage_param *param, const char *text,
                                const char *want)
 {
-    return sli_fail(SLUICE_E_INVALID, "%s: %s=%.100s%s: want %s", def->name, param->name, text,
+    return sli_fail(SLUICE_E_INVALID, "%s: %s=%.100s%s must be %s", def->name, param->name, text,
                     strlen(text) > 100 ? "..." : "", want);
 }
 
@@ -201,7 +201,7 @@ static sluice_status wrong_number(const stage_def *def, const stage_param *param
     if (param->low == 0 && param->high == 0) {
         return wrong_arg(def, param, text, want);
     }
-    sli_print(bounded, sizeof(bounded), "%s, %.12g to %.12g", want, param->low, param->high);
+    sli_print(bounded, sizeof(bounded), "%s, from %.12g to %.12g", want, param->low, param->high);
     return wrong_arg(def, param, text, bounded);
 }
 
@@ -229,7 +229,7 @@ static bool parse_value(const stage_param *param, const char *text, void *to, co
         *want = "a whole number";
         return parse_int(text, to);
     case PARAM_BYTES:
-        *want = "bytes, as 256M";
+        *want = "bytes, such as 256M";
         return parse_bytes(text, to);
     case PARAM_REAL:
         *want = "a number";
@@ -261,7 +261,7 @@ static bool parse_value(const stage_param *param, const char *text, void *to, co
         return parse_rank(text, to);
     case PARAM_PARTS:
     case PARAM_STAGES:
-        *want = "what is in parentheses";
+        *want = "in parentheses";
         break;
     case PARAM_TEXT:
     case PARAM_CHOICE:

@@ -11,7 +11,7 @@ static sluice_status check_bounds(const stage_def *def, const stage_param *param
 {
     /* Also rejects NaN, which only C callers can pass. */
     if ((param->low != 0 || param->high != 0) && !(value >= param->low && value <= param->high)) {
-        return sli_fail(SLUICE_E_INVALID, "%s: %s=%.12g: want %.12g to %.12g", def->name,
+        return sli_fail(SLUICE_E_INVALID, "%s: %s=%.12g must be from %.12g to %.12g", def->name,
                         param->name, value, param->low, param->high);
     }
     return SLUICE_OK;
@@ -82,5 +82,6 @@ sluice_status stage_wrong_range(const char *stage, const char *name, const param
     if (range->name[0] == '\0' && range->count == 2) {
         sli_print(value, sizeof(value), "=%g,%g", range->values[0], range->values[1]);
     }
-    return sli_fail(SLUICE_E_INVALID, "%s: %s%s: want LOW,HIGH with %s", stage, name, value, want);
+    return sli_fail(SLUICE_E_INVALID, "%s: %s%s must be LOW,HIGH with %s", stage, name, value,
+                    want);
 }

@@ -201,11 +201,11 @@ static void wrong_arguments_and_columns_are_refused(void)
         const char *text;
         const char *words;
     } cases[] = {
-        {"aug_mix 0", "aug_mix: severity=0: want 1 to 10"},
+        {"aug_mix 0", "aug_mix: severity=0 must be from 1 to 10"},
         {"aug_mix 11", "severity=11"},
-        {"aug_mix mixture_width=9", "mixture_width=9: want 1 to 8"},
-        {"aug_mix chain_depth=9", "chain_depth=9: want -1 to 8"},
-        {"aug_mix alpha=0", "alpha=0: want 1e-06"},
+        {"aug_mix mixture_width=9", "mixture_width=9 must be from 1 to 8"},
+        {"aug_mix chain_depth=9", "chain_depth=9 must be from -1 to 8"},
+        {"aug_mix alpha=0", "alpha=0 must be from 1e-06"},
         {"aug_mix fill=300", "aug_mix: fill=300"},
         {"aug_mix | aug_mix | aug_mix | aug_mix | aug_mix", "a pipeline has at most 4 of them"},
         {"device | aug_mix", "aug_mix comes after device"},

@@ -188,7 +188,8 @@ static void depth_is_one_of_its_choices(void)
 {
     char *help = NULL;
 
-    check_refused("image_folder x | decode depth=7 | batch 1", "decode: depth=7: ");
+    check_refused("image_folder x | decode depth=7 | batch 1",
+                  "decode: depth=7 must be one of 0 8");
     check_refused("image_folder x | decode depth=16 | batch 1", "0 8");
     T_OK(sluice_stage_help("decode", &help));
     T_CONTAINS(help, "(0, 8)");

@@ -217,7 +217,7 @@ static void columns_of_decode_are_checked(void)
 
 static void modes_are_checked(void)
 {
-    check_refused("image_folder x | decode cmyk | batch 1", "want one of rgb gray index");
+    check_refused("image_folder x | decode cmyk | batch 1", "must be one of rgb gray index");
 }
 
 const t_test decode_modes_tests[] = {

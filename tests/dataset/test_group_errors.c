@@ -49,7 +49,7 @@ static void calls_refuse_what_is_no_part(void)
     check_call(one, NULL, NULL, 0, "dataset is NULL");
     check_call(one, one, NULL, 0, "part 2 is part 1, too");
     check_call(one, two, NULL, 4, "ends has a bit of a part above the 2");
-    check_call(one, two, none, 0, "part 2: a weight of 0");
+    check_call(one, two, none, 0, "part 2: its weight is 0, and must be above 0");
     check_call(one, two, many, 0, "add up to more than 1000000");
     check_call(one, batched, NULL, 0, "batch must come after the group");
     check_call(one, wrong, NULL, 0, "random_crop");
@@ -86,7 +86,7 @@ static void there_are_limits_of_parts_and_depth(void)
     for (uint32_t i = 0; i <= PARTS_MOST; i++) {
         snprintf(text + strlen(text), sizeof(text) - strlen(text), " (synthetic 2)");
     }
-    check_refused(text, "part 65: want at most 64");
+    check_refused(text, "part 65: there must be at most 64");
 
     dataset = numbers(2);
     for (uint32_t i = 0; i < PARTS_DEPTH; i++) {

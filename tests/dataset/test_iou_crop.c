@@ -373,13 +373,13 @@ static void what_a_crop_cannot_use_is_refused(void)
         const char *words;
     } cases[] = {
         {"boxes:boxes[1]", "min_scale=0.5 max_scale=0.4", "min_scale=0.5 is larger than max_scale"},
-        {"boxes:boxes[1]", "max_scale=1.5", "max_scale=1.5: want 0.001 to 1"},
-        {"boxes:boxes[1]", "min_scale=0", "min_scale=0: want 0.001 to 1"},
+        {"boxes:boxes[1]", "max_scale=1.5", "max_scale=1.5 must be from 0.001 to 1"},
+        {"boxes:boxes[1]", "min_scale=0", "min_scale=0 must be from 0.001 to 1"},
         {"boxes:boxes[1]", "min_aspect_ratio=3", "min_aspect_ratio=3 is larger than max_aspect"},
         {"boxes:boxes[1]", "sampler_options=0,1.5", "sampler_options=1.5 must be from 0 to 1"},
         {"boxes:boxes[1]", "sampler_options=1,1,1,1,1,1,1,1,1", "at most 8"},
         {"boxes:boxes[1]", "sampler_options=some", "sampler_options must be 1 to 8 numbers"},
-        {"boxes:boxes[1]", "trials=0", "trials=0: want 1 to 1000"},
+        {"boxes:boxes[1]", "trials=0", "trials=0 must be from 1 to 1000"},
         {"boxes:boxes[1]", "0.3 | batch 1", "random_iou_crop gives images of random sizes"},
         {"x:f32", "0.3", "random_iou_crop: there is no column of boxes"},
         {"a:boxes[1]\tb:boxes[1]", "0.3", "there are several columns of boxes; drop all but one"},

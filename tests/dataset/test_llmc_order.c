@@ -268,7 +268,7 @@ static void stages_of_order_may_not_follow(void)
         check_refused(text, "cannot follow tokens order=llmc");
     }
     check_refused("tokens x 8 stride=4 order=llmc | batch 2", "leave stride out");
-    check_refused("tokens x 8 order=random | batch 2", "want one of none llmc llmc_sequential");
+    check_refused("tokens x 8 order=random | batch 2", "must be one of none llmc llmc_sequential");
 }
 
 static void a_file_without_a_batch_is_refused(void)

@@ -464,7 +464,7 @@ static void wrong_positions_and_arguments_are_refused(void)
          "mixup works on whole batches; it must come after batch"},
         {"synthetic 8 4,4,3 | batch 4 | mixup", "mixup: label label is a class number: classes="},
         {"synthetic 8 4,4,3 | batch 4 | mixup", "or put one_hot label CLASSES before batch"},
-        {"synthetic 8 4,4,3 | batch 4 | mixup 10 0", "alpha=0: want 1e-06 to 1000000"},
+        {"synthetic 8 4,4,3 | batch 4 | mixup 10 0", "alpha=0 must be from 1e-06 to 1000000"},
         {"synthetic 8 4,4,3 | batch 4 | cutmix 10 label=y", "cutmix: there is no column 'y'"},
         {"synthetic 8 4,4,3 | batch 4 | cutmix 10 label=image", "cutmix: label image is u8"},
         {"synthetic 8 4,4,3 | project label | batch 4 | mixup 10", "mixup: there is no image"},

@@ -250,11 +250,11 @@ static void bad_arguments_are_refused(void)
 {
     check_refused("synthetic 10 8,8,3 2 | mosaic 0 | batch 1", "size");
     check_refused("synthetic 10 8,8,3 2 | mosaic 8 center=1.5,0.5 | batch 1",
-                  "center=1.5,0.5: want LOW,HIGH with 0 <= LOW <= HIGH <= 2");
+                  "center=1.5,0.5 must be LOW,HIGH with 0 <= LOW <= HIGH <= 2");
     check_refused("synthetic 10 8,8,3 2 | mosaic 8 center=0.5,2.5 | batch 1", "center");
     check_refused("synthetic 10 8,8,3 2 | mosaic 8 center=0.5 | batch 1", "center");
     check_refused("synthetic 10 8,8,3 2 | mosaic 8 scale=0,1 | batch 1",
-                  "want LOW,HIGH with 0.01 <= LOW <= HIGH <= 10");
+                  "must be LOW,HIGH with 0.01 <= LOW <= HIGH <= 10");
     check_refused("synthetic 10 8,8,3 2 | mosaic 8 scale=1,11 | batch 1", "scale");
     check_refused("synthetic 10 8,8,3 2 | mosaic 8 translate=1.5 | batch 1", "translate");
     check_refused("synthetic 10 8,8,3 2 | mosaic 8 p=2 | batch 1", "p");

@@ -308,14 +308,14 @@ static void wrong_arguments_have_a_caret(void)
         const char *text;
         const char *words;
     } cases[] = {
-        {"t_arrays x | t_add 6", "t_add: whole=6: want -5 to 5\n    t_arrays x | t_add 6\n"
+        {"t_arrays x | t_add 6", "t_add: whole=6 must be from -5 to 5\n    t_arrays x | t_add 6\n"
                                  "                 ^"},
         {"t_arrays x | t_add", "t_add: whole is missing (a whole number)"},
-        {"t_arrays x | t_add 1.5", "t_add: whole=1.5: want a whole number"},
-        {"t_arrays x | t_add -", "t_add: whole=-: want a whole number"},
-        {"t_arrays x | t_add 9223372036854775808", "want a whole number"},
-        {"t_arrays x | t_add 1 real=2", "t_add: real=2: want 0 to 1"},
-        {"t_arrays x | t_add 1 flag=maybe", "want true or false"},
+        {"t_arrays x | t_add 1.5", "t_add: whole=1.5 must be a whole number"},
+        {"t_arrays x | t_add -", "t_add: whole=- must be a whole number"},
+        {"t_arrays x | t_add 9223372036854775808", "must be a whole number"},
+        {"t_arrays x | t_add 1 real=2", "t_add: real=2 must be from 0 to 1"},
+        {"t_arrays x | t_add 1 flag=maybe", "must be true or false"},
         {"t_arrays x | t_add 1 foo=2", "t_add has no argument 'foo'; it takes whole real"},
         {"t_arrays x | t_add 1 version=6",
          "t_add: version=6 is not the one of this program, which is 7"},
@@ -520,9 +520,9 @@ static void parameters_are_checked(void)
         {{"p", SLUICE_PARAMETER_INT, 1, 2, 1, NULL, ""}, "bounds are 2 and 1"},
         {{"p", SLUICE_PARAMETER_INT, 1, 0, 0, NULL, ""}, "bounds are 0 and 0"},
         {{"p", SLUICE_PARAMETER_BOOL, 1, 0, 1, NULL, ""}, "only for INT and FLOAT"},
-        {{"p", SLUICE_PARAMETER_INT, 1, 1, 5, "6", ""}, "t_bad: p=6: want 1 to 5"},
-        {{"p", SLUICE_PARAMETER_FLOAT, 0, 0, 0, "x", ""}, "t_bad: p=x: want a number"},
-        {{"p", SLUICE_PARAMETER_BOOL, 0, 0, 0, "1", ""}, "want true or false"},
+        {{"p", SLUICE_PARAMETER_INT, 1, 1, 5, "6", ""}, "t_bad: p=6 must be from 1 to 5"},
+        {{"p", SLUICE_PARAMETER_FLOAT, 0, 0, 0, "x", ""}, "t_bad: p=x must be a number"},
+        {{"p", SLUICE_PARAMETER_BOOL, 0, 0, 0, "1", ""}, "must be true or false"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

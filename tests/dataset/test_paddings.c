@@ -417,11 +417,12 @@ static void bad_arguments_of_a_zoom_are_refused(void)
         const char *stages;
         const char *words;
     } cases[] = {
-        {"random_zoom_out 0 0.5,2", "side_range=0.5,2: want LOW,HIGH with 1 <= LOW <= HIGH <= 16"},
+        {"random_zoom_out 0 0.5,2",
+         "side_range=0.5,2 must be LOW,HIGH with 1 <= LOW <= HIGH <= 16"},
         {"random_zoom_out 0 3,2", "side_range"},
         {"random_zoom_out 0 1,17", "side_range"},
         {"random_zoom_out 0 2", "side_range"},
-        {"random_zoom_out p=1.5", "p=1.5: want 0 to 1"},
+        {"random_zoom_out p=1.5", "p=1.5 must be from 0 to 1"},
         {"random_zoom_out 256", "random_zoom_out: fill=256 must be a whole number from 0 to 255"},
         {"random_zoom_out 1,2", "fill has 2 values and column image 3 channels"},
         {"random_zoom_out mask_fill=256", "mask_fill"},

@@ -71,11 +71,11 @@ static void wrong_stages_are_refused_with_a_caret(void)
     check_add_refused("take 3 | skip", "skip: n is missing (number of samples to skip)\n"
                                        "    take 3 | skip\n"
                                        "                 ^");
-    check_add_refused("take 3 | batch 0", "batch: n=0: want 1 to 1048576\n"
+    check_add_refused("take 3 | batch 0", "batch: n=0 must be from 1 to 1048576\n"
                                           "    take 3 | batch 0\n"
                                           "             ^");
-    check_add_refused("", "want the name of a stage here\n    \n    ^");
-    check_add_refused("| take 3", "want the name of a stage here");
+    check_add_refused("", "the name of a stage must be here\n    \n    ^");
+    check_add_refused("| take 3", "the name of a stage must be here");
     check_add_refused("batch 2 | take 3", "take must come before batch");
     check_add_refused(NULL, "sluice_dataset_add: text is NULL");
 }

@@ -127,17 +127,17 @@ static void wrong_arguments_are_refused(void)
     check_args_refused("synthetic", NULL, three, 1, "names or values is NULL");
     check_args_refused("synthetic", twice, NULL, 1, "names or values is NULL");
     for (size_t i = 0; i < sizeof(bad_names) / sizeof(bad_names[0]); i++) {
-        check_one_refused("synthetic", bad_names[i], "x", "want a name of at most 127 letters");
+        check_one_refused("synthetic", bad_names[i], "x", "must be a name of at most 127 letters");
     }
     for (size_t i = 0; i < 257; i++) {
         many[i] = "A";
     }
     check_args_refused("synthetic", many, many, 257,
-                       "257 arguments of a pipeline: want at most 256");
-    check_args_refused("synthetic", many, many, SIZE_MAX, "want at most 256");
+                       "257 arguments of a pipeline; there must be at most 256");
+    check_args_refused("synthetic", many, many, SIZE_MAX, "there must be at most 256");
     memset(name, 'a', sizeof(name));
     name[128] = '\0';
-    check_one_refused("synthetic", name, "x", "want a name of at most 127 letters");
+    check_one_refused("synthetic", name, "x", "must be a name of at most 127 letters");
     T_STATUS(sluice_dataset_parse_args(NULL, NULL, NULL, 0, &dataset), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_parse_args("synthetic", NULL, NULL, 0, NULL), SLUICE_E_INVALID);
     T_STATUS(sluice_dataset_parse_file_args(NULL, NULL, NULL, 0, &dataset), SLUICE_E_INVALID);
@@ -204,11 +204,11 @@ static void wrong_defaults_are_refused(void)
     check_refused("webdataset ${A:-x-{00..17}.tar}", "a default is plain text");
     check_refused("image_folder ${A:-$B}", "a default is plain text");
     check_refused("image_folder ${A:-x", "this ${NAME:-DEFAULT} has no closing brace");
-    check_refused("image_folder ${A:x}", "want ${NAME} or ${NAME:-DEFAULT}");
-    check_refused("image_folder ${A-x}", "want ${NAME} or ${NAME:-DEFAULT}");
-    check_refused("image_folder ${:-x}", "want ${NAME} or ${NAME:-DEFAULT}");
-    check_refused("image_folder ${A B}", "want ${NAME} or ${NAME:-DEFAULT}");
-    check_refused("image_folder ${1}", "want ${NAME} or ${NAME:-DEFAULT}");
+    check_refused("image_folder ${A:x}", "must begin ${NAME} or ${NAME:-DEFAULT}");
+    check_refused("image_folder ${A-x}", "must begin ${NAME} or ${NAME:-DEFAULT}");
+    check_refused("image_folder ${:-x}", "must begin ${NAME} or ${NAME:-DEFAULT}");
+    check_refused("image_folder ${A B}", "must begin ${NAME} or ${NAME:-DEFAULT}");
+    check_refused("image_folder ${1}", "must begin ${NAME} or ${NAME:-DEFAULT}");
 }
 
 static void a_variable_without_a_value_says_how_to_give_it(void)

@@ -111,7 +111,7 @@ static const struct {
     sluice_status (*build)(sluice_dataset *dataset);
     const char *words;
 } bad_calls[] = {
-    {add_wrong_text, "to_chw: offload=moon: want one of auto host device"},
+    {add_wrong_text, "to_chw: offload=moon must be one of auto host device"},
     {add_map_without_name, "sluice_dataset_map: name is NULL"},
     {add_map_batch, "map_batch works on whole batches"},
 };

@@ -65,7 +65,7 @@ static void errors_name_file_line_and_column(void)
     write_pipeline("image_folder 'Größe 図' | tkae 3"); /* so is a character of several bytes */
     check_file_refused(SLUICE_E_INVALID, ":1:26: no stage 'tkae'");
     write_pipeline("");
-    check_file_refused(SLUICE_E_INVALID, ":1:1: want the name of a source here");
+    check_file_refused(SLUICE_E_INVALID, ":1:1: the name of a source must be here");
 }
 
 static void files_that_hold_no_text_are_refused(void)
@@ -73,21 +73,21 @@ static void files_that_hold_no_text_are_refused(void)
     char *large = malloc((1 << 20) + 1);
 
     snprintf(path, sizeof(path), "%s", t_folder());
-    check_file_refused(SLUICE_E_INVALID, "not a regular file");
+    check_file_refused(SLUICE_E_INVALID, "not a regular file; it must be a text of stages");
     strcat(path, "/missing");
     check_file_refused(SLUICE_E_IO, "No such file");
     T_EQ(mkfifo(path, 0600), 0); /* without a writer, which open() would wait for */
-    check_file_refused(SLUICE_E_INVALID, "not a regular file");
+    check_file_refused(SLUICE_E_INVALID, "not a regular file; it must be a text of stages");
     T_EQ(remove(path), 0);
     t_write_file(path, SYNTHETIC "\0| take 7", sizeof(SYNTHETIC "\0| take 7") - 1);
-    check_file_refused(SLUICE_E_INVALID, "has a zero byte");
+    check_file_refused(SLUICE_E_INVALID, "has a zero byte; it must be a text of stages");
     t_write_file(path, "\x89PNG\r\n\x1a\n", 8); /* binary, without a zero byte so far */
     check_file_refused(SLUICE_E_INVALID, ":1:1: no stage '\\x89PNG'");
     T_TRUE(large != NULL);
     memset(large, ' ', (1 << 20) + 1);
     memcpy(large, SYNTHETIC, strlen(SYNTHETIC));
     t_write_file(path, large, (1 << 20) + 1);
-    check_file_refused(SLUICE_E_INVALID, "larger than 1048576 bytes");
+    check_file_refused(SLUICE_E_INVALID, "larger than 1048576 bytes; it must be a text");
     large[1 << 20] = '\0';
     check_file(large, SYNTHETIC);
     free(large);

@@ -231,8 +231,8 @@ static void another_locale_changes_nothing(void)
     dataset = parsed(text);
     T_STR(described(dataset), before);
     sluice_dataset_destroy(dataset);
-    check_refused("synthetic | random_horizontal_flip 0,25", "p=0,25: want a number");
-    check_refused("synthetic | random_horizontal_flip 2.5", "p=2.5: want 0 to 1");
+    check_refused("synthetic | random_horizontal_flip 0,25", "p=0,25 must be a number");
+    check_refused("synthetic | random_horizontal_flip 2.5", "p=2.5 must be from 0 to 1");
     kit_comma_end();
 }
 

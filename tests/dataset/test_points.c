@@ -261,7 +261,7 @@ static void a_sample_has_both_points_of_a_pair_or_none(void)
 static void bad_pairs_are_refused(void)
 {
     static const char *const bad[][2] = {
-        {"swap=1", "want at most 64 pairs of points"},
+        {"swap=1", "must be at most 64 pairs of points"},
         {"swap=1:", "such as 1:2,3:4"},
         {"swap=1:2,", "such as 1:2,3:4"},
         {"swap=1:2;3:4", "such as 1:2,3:4"},
@@ -289,7 +289,7 @@ static void bad_pairs_are_refused(void)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%d:%d", i > 0 ? "," : "",
                                  2 * i, 2 * i + 1);
     }
-    check_refused(text, "want at most 64 pairs");
+    check_refused(text, "must be at most 64 pairs");
     check_refused("synthetic 1 8,8,3 | random_vertical_flip swap=0:1",
                   "there is no column of points");
     snprintf(text, sizeof(text),

@@ -314,10 +314,10 @@ static void bad_arguments_are_refused(void)
 {
     static const char *const cases[][2] = {
         {"random_erasing 2", "p"},
-        {"random_erasing scale=0.5", "want LOW,HIGH with 0 <= LOW <= HIGH <= 1"},
+        {"random_erasing scale=0.5", "must be LOW,HIGH with 0 <= LOW <= HIGH <= 1"},
         {"random_erasing scale=0.5,0.4", "LOW <= HIGH"},
         {"random_erasing scale=0,1.5", "HIGH <= 1"},
-        {"random_erasing ratio=0,1", "want LOW,HIGH with 0.001 <= LOW"},
+        {"random_erasing ratio=0,1", "must be LOW,HIGH with 0.001 <= LOW"},
         {"random_erasing value=256", "must be a whole number from 0 to 255"},
         {"random_erasing value=0.5", "must be a whole number from 0 to 255"},
         {"random_erasing value=random", "put it after normalize"},

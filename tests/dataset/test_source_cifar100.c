@@ -116,7 +116,7 @@ static void the_columns_of_cifar100_follow_from_label(void)
     T_STR(dataset->schema.columns[1].name, "label");
     sluice_dataset_destroy(dataset);
     T_STATUS(sluice_dataset_parse("cifar100 x label=all", &dataset), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "want one of fine coarse both");
+    T_CONTAINS(sluice_last_error(), "must be one of fine coarse both");
 }
 
 static void check_cifar_fails(const char *folder, sluice_status want, const char *words)

@@ -119,7 +119,7 @@ static void arguments_are_checked(void)
         const char *text;
         const char *words;
     } refused[] = {
-        {"tokens x 8 dtype=i16", "want one of auto u16 u32"},
+        {"tokens x 8 dtype=i16", "must be one of auto u16 u32"},
         {"tokens x 0", "seq"},
         {"tokens x 16777217", "seq"},
         {"tokens", "files is missing"},

@@ -189,18 +189,18 @@ static void wrong_values_are_refused_with_what_is_wanted(void)
         const char *text;
         const char *says;
     } bad[] = {
-        {"count", "", "all: count=: want a whole number"},
+        {"count", "", "all: count= must be a whole number"},
         {"count", " 1", "a whole number"},
         {"count", "1 ", "a whole number"},
-        {"bytes", "", "all: bytes=: want bytes, as 256M"},
-        {"bytes", "M", "want bytes, as 256M"},
-        {"bytes", "1m", "want bytes, as 256M"},
-        {"bytes", "1MB", "want bytes, as 256M"},
-        {"bytes", "-1", "want bytes, as 256M"},
-        {"bytes", "1.5G", "want bytes, as 256M"},
-        {"bytes", "18446744073709551616", "want bytes, as 256M"},
-        {"bytes", "18014398509481984K", "want bytes, as 256M"},
-        {"bytes", "16777216T", "want bytes, as 256M"},
+        {"bytes", "", "all: bytes= must be bytes, such as 256M"},
+        {"bytes", "M", "must be bytes, such as 256M"},
+        {"bytes", "1m", "must be bytes, such as 256M"},
+        {"bytes", "1MB", "must be bytes, such as 256M"},
+        {"bytes", "-1", "must be bytes, such as 256M"},
+        {"bytes", "1.5G", "must be bytes, such as 256M"},
+        {"bytes", "18446744073709551616", "must be bytes, such as 256M"},
+        {"bytes", "18014398509481984K", "must be bytes, such as 256M"},
+        {"bytes", "16777216T", "must be bytes, such as 256M"},
         {"real", "", "a number"},
         {"real", "x", "a number"},
         {"real", "1,5", "a number"},
@@ -221,9 +221,9 @@ static void wrong_values_are_refused_with_what_is_wanted(void)
          "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,"
          "33",
          "whole numbers with commas, at most 32"},
-        {"choice", "blue", "want one of red green"},
-        {"choice", "", "want one of red green"},
-        {"dtype", "encoded", "want u8"},
+        {"choice", "blue", "must be one of red green"},
+        {"choice", "", "must be one of red green"},
+        {"dtype", "encoded", "must be u8"},
         {"seed", "-1", "a whole number or run"},
         {"rank", "4294967294", "a whole number, run or none"},
         {"rank", "4294967295", "a whole number, run or none"},
@@ -277,7 +277,7 @@ static void numbers_that_are_none_are_outside_of_all_bounds(void)
     defaults(&room);
     room.all.real = (double)NAN;
     T_STATUS(stage_args_check(&def, &room), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "all: real=nan: want -1 to 1");
+    T_CONTAINS(sluice_last_error(), "all: real=nan must be from -1 to 1");
     room.all.real = (double)INFINITY;
     T_STATUS(stage_args_check(&def, &room), SLUICE_E_INVALID);
     room.all.real = 0;
@@ -301,7 +301,7 @@ static void long_values_are_cut_in_messages(void)
     memset(text, '7', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     T_STATUS(set(&room, "count", text), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "777...: want a whole number");
+    T_CONTAINS(sluice_last_error(), "777... must be a whole number");
     stage_args_free(&def, &room);
 }
 

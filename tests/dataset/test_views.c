@@ -249,8 +249,8 @@ static void the_plan_says_what_is_shared(void)
 static void what_views_do_not_work_with_is_refused(void)
 {
     static const char *const cases[][2] = {
-        {"views 1", "views: n=1: want 2 to 16"},
-        {"views 17", "want 2 to 16"},
+        {"views 1", "views: n=1 must be from 2 to 16"},
+        {"views 17", "must be from 2 to 16"},
         {"views 2 | views 2", "views: the image has 2 views already"},
         {"five_crop 9 | ten_crop 5", "ten_crop: the image has 5 views already; a pipeline has one "
                                      "of views, five_crop and ten_crop"},
