@@ -31,11 +31,11 @@ sluice_status colors_init(sample_colors *colors, const sli_plan *plan)
     if (plan->details->color_count == 0) {
         return SLUICE_OK;
     }
-    colors->chains = sli_calloc(plan->details->group_count, sizeof(*colors->chains));
+    colors->chains = sli_calloc(plan->details->most_steps, sizeof(*colors->chains));
     if (colors->chains == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the colours of an image");
     }
-    colors->chain_count = plan->details->group_count;
+    colors->chain_count = plan->details->most_steps;
     for (uint32_t i = 0; i < colors->chain_count; i++) {
         color_chain *chain = &colors->chains[i];
 
@@ -67,7 +67,7 @@ static void draw_stages(const struct plan_details *details, uint32_t first, uint
         const sli_draws own = {color->key, draws->sample, draws->pass};
 
         if ((color->images >> draws->column & 1) != 0) {
-            const uint8_t flips = def->places ? flips_before(details, color->stage, draws->sample,
+            const uint8_t flips = def->places ? flips_before(details, color->outer, draws->sample,
                                                              draws->pass, draws->flips)
                                               : 0;
 
@@ -78,23 +78,21 @@ static void draw_stages(const struct plan_details *details, uint32_t first, uint
     }
 }
 
-color_chain *colors_draw(sample_colors *colors, const sli_plan *plan, uint32_t group,
-                         uint32_t width, uint32_t height, const image_draws *draws)
+color_chain *colors_draw(sample_colors *colors, const sli_plan *plan, const plan_group *group,
+                         uint32_t step, uint32_t width, uint32_t height, const image_draws *draws)
 {
     const struct plan_details *details = plan->details;
-    const uint32_t first = group > 0 ? details->groups[group - 1].color_end : 0;
     const uint32_t most =
         (int)draws->column == details->image ? details->host_colors : details->color_count;
-    const uint32_t end =
-        details->groups[group].color_end < most ? details->groups[group].color_end : most;
+    const uint32_t end = group->color_end < most ? group->color_end : most;
     color_chain *chain;
 
-    if (first >= end) {
+    if (group->color_first >= end) {
         return NULL;
     }
-    chain = &colors->chains[group];
+    chain = &colors->chains[step];
     begin_chain(chain, width, height);
-    draw_stages(details, first, end, draws, chain);
+    draw_stages(details, group->color_first, end, draws, chain);
     return chain->count > 0 ? chain : NULL;
 }
 
@@ -102,11 +100,9 @@ void colors_draw_device(sample_colors *colors, const sli_plan *plan, const image
 {
     const struct plan_details *details = plan->details;
 
-    if (details->host_colors < details->color_count) {
-        begin_chain(&colors->device, plan->host_conversion.width, plan->host_conversion.height);
-        colors->device.numbers = true;
-        draw_stages(details, details->host_colors, details->color_count, draws, &colors->device);
-    }
+    begin_chain(&colors->device, plan->host_conversion.width, plan->host_conversion.height);
+    colors->device.numbers = true;
+    draw_stages(details, details->host_colors, details->color_count, draws, &colors->device);
 }
 
 /* Returns the address of line y in the buffer, which has one line if no line must wait. */

@@ -15,7 +15,7 @@
 /* The colour state of a worker; zero-initialise. */
 typedef struct sample_colors {
     color_chain *chains;  /* (chain_count) for the steps of the image: what the worker applies */
-    uint32_t chain_count; /* one for each group of the plan; 0: there are no colour stages */
+    uint32_t chain_count; /* one for each step that may be drawn; 0: there are no colour stages */
     color_chain device;   /* what GetNext applies to the first image of the sample */
     color_chain *lines;   /* what colors_start() began to apply */
     uint32_t whole;       /* the first of lines that needs the whole image; lines->count: none */
@@ -36,23 +36,15 @@ typedef struct sample_colors {
  */
 sluice_status colors_init(sample_colors *colors, const sli_plan *plan);
 
-/* An image of a sample, whose random numbers are drawn. */
-typedef struct image_draws {
-    uint64_t sample;
-    uint64_t pass;
-    uint32_t column; /* of the source */
-    uint8_t flips;   /* those of its view, as row flags */
-} image_draws;
-
 /*
- * Draws the operations of the worker after group `group`, for an image of this size there: for all
- * images of a sample the same, except for stages that do not work on this column. Returns NULL if
- * there are none.
+ * Draws the operations of the worker for step `step`, which was drawn from `group`, for an image of
+ * this size there: for all images of a sample the same, except for stages that do not work on this
+ * column. Returns NULL if there are none.
  */
-color_chain *colors_draw(sample_colors *colors, const sli_plan *plan, uint32_t group,
-                         uint32_t width, uint32_t height, const image_draws *draws);
+color_chain *colors_draw(sample_colors *colors, const sli_plan *plan, const plan_group *group,
+                         uint32_t step, uint32_t width, uint32_t height, const image_draws *draws);
 
-/* Draws the operations of GetNext. */
+/* Draws the operations of GetNext, of which there are some. */
 void colors_draw_device(sample_colors *colors, const sli_plan *plan, const image_draws *draws);
 
 /*

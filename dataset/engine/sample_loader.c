@@ -11,6 +11,7 @@
 #include "loader_stage.h"
 #include "printable_int.h"
 #include "sample_cached.h"
+#include "sample_draw.h"
 #include "sample_indexes.h"
 #include "sample_maps.h"
 #include "sample_mosaic.h"
@@ -76,7 +77,12 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
             return st;
         }
     }
+    loader->steps = sli_calloc(plan->details->most_steps, sizeof(*loader->steps));
+    if (loader->steps == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the steps of an image");
+    }
     st = plan->details->boxes >= 0 ? reserve_boxes(loader) : SLUICE_OK;
+    draw_init(loader);
     if (st == SLUICE_OK) {
         st = colors_init(&loader->colors, plan);
     }
@@ -98,6 +104,7 @@ void sample_loader_fini(sample_loader *loader)
     batch_maps_end(loader);
     sli_free(loader->scratch);
     sli_free(loader->own_rows);
+    sli_free(loader->steps);
     sli_free(loader->boxes.corners);
     sli_free(loader->boxes.moved);
     sli_free(loader->boxes.dropped);
@@ -185,7 +192,7 @@ static sluice_status follow_image(sample_loader *loader, uint64_t sample, uint64
         st = points_follow(loader->plan, &loader->transform, sample, pass, buffers);
     }
     if (*partner == NULL && st == SLUICE_OK) {
-        st = sample_follow_boxes(loader, sample, buffers);
+        st = sample_follow_boxes(loader, &loader->transform, sample, buffers);
     }
     if (*partner == NULL && map >= 0 && buffers[map] != NULL) {
         transform_invert(&loader->transform, buffers[map]);

@@ -49,7 +49,6 @@ typedef struct sample_loader {
     image_buffer between[2]; /* images between two groups of geometry stages, used alternately */
     image_buffer turned;     /* for image_turn() */
     image_buffer shared;     /* the image before its views, if it was in `between` */
-    uint32_t view;           /* the current view of the image */
     sluice_sample *maps;     /* map states, indexed by step of the plan; NULL: not created yet */
     sluice_host_batch *batch_maps; /* states of the maps of batches; NULL: not created yet */
     uint32_t *batch_rows; /* (batch_size) for batch_view.rows; this and `saved_row` are NULL before
@@ -59,11 +58,12 @@ typedef struct sample_loader {
     uint8_t *own_rows;    /* the worker's private rows (plan_details.own_rows); NULL: there is no
                              filter, pack or bucket */
     sample_transform transform; /* what the last image went through, for its masks and boxes */
-    plan_boxes boxes; /* of the last sample; `corners` NULL: no stage of geometry needs them */
-    transform_step steps[DATASET_MAX_STAGES + 1]; /* storage for transform.steps */
-    const char *stage;   /* name of the stage at which the last sample failed */
-    sli_fault fault;     /* machine fault of the last read; NONE: no fault */
-    uint64_t read_ticks; /* duration of the last read, 0 if it failed; next field: its bytes */
+    sample_transform tile;      /* of a mosaic: what the last tile went through */
+    plan_boxes boxes;      /* of the last sample; `corners` NULL: no stage of geometry needs them */
+    transform_step *steps; /* (plan_details.most_steps) those of `transform` or `tile` */
+    const char *stage;     /* name of the stage at which the last sample failed */
+    sli_fault fault;       /* machine fault of the last read; NONE: no fault */
+    uint64_t read_ticks;   /* duration of the last read, 0 if it failed; next field: its bytes */
     uint64_t read_bytes;
     uint64_t document_length; /* with pack: tokens of the last sample (sample_load_filtered()) */
     uint32_t bucket;          /* with bucket: bucket of the last sample (sample_load_filtered()) */

@@ -9,6 +9,7 @@
 #include "layout_int.h"
 #include "sample_boxes.h"
 #include "sample_cached.h"
+#include "sample_draw.h"
 #include "sample_erasing.h"
 #include "sample_flips.h"
 
@@ -29,13 +30,13 @@ static void convert_line(void *arg, uint32_t y, const uint8_t *pixels)
     sli_convert_line(sink->conversion, y, pixels, sink->row, sink->flags);
 }
 
-/* Geometry groups to run on an image. */
-typedef struct group_list {
-    const plan_group *groups;
-    uint32_t count;
-    bool has_lines; /* colour stages may come after each */
+/* What an image or a tile goes through. */
+typedef struct image_way {
+    const plan_list *list; /* what its steps are drawn from */
+    uint32_t shared;       /* groups before the stage that makes views; all: there are no views */
+    sample_transform *transform;
     bool is_cached; /* the image is read from the cache, or added to it, between two groups */
-} group_list;
+} image_way;
 
 static sluice_status size_mismatch(const sli_plan *plan, const sli_conversion *want,
                                    const fused_geometry *window, uint32_t channels)
@@ -48,15 +49,16 @@ static sluice_status size_mismatch(const sli_plan *plan, const sli_conversion *w
                     want->height, want->channels, advice);
 }
 
-/* Fails since the image after a group has too many pixels. A group without geometry is followed by
- * colour stages, of an image that is as large as the source gives it. */
-static sluice_status too_large(sample_loader *loader, const plan_group *group,
-                               const fused_geometry *window)
+/* Fails since the image after a step has too many pixels. A step without geometry has colour stages
+ * after it. */
+static sluice_status too_large(sample_loader *loader, const transform_step *step)
 {
     const struct plan_details *details = loader->plan->details;
+    const plan_group *group = step->group;
+    const fused_geometry *window = &step->window;
 
     if (group->count == 0) {
-        loader->stage = details->colors[0].stage->def->name;
+        loader->stage = details->colors[group->color_first].stage->def->name;
         return sli_fail(SLUICE_E_INVALID,
                         "the image is %ux%u, and may have %d pixels where colours come before a "
                         "crop or resize; put a resize before %s",
@@ -83,9 +85,9 @@ static void copy_line(void *arg, uint32_t y, const uint8_t *pixels)
     memcpy(lines->to + y * lines->stride, pixels, lines->bytes);
 }
 
-/* Determines the destination of group `number`: the image for the next group. */
-static sluice_status choose_image(sample_loader *loader, const plan_group *group, uint32_t number,
-                                  uint32_t channels, image_lines *image, line_sink *sink)
+/* Determines the destination of step `number`: the image for the next step. */
+static sluice_status choose_image(sample_loader *loader, uint32_t number, uint32_t channels,
+                                  image_lines *image, line_sink *sink)
 {
     const fused_geometry *window = &loader->steps[number].window;
     image_buffer *between = &loader->between[number % 2];
@@ -93,7 +95,7 @@ static sluice_status choose_image(sample_loader *loader, const plan_group *group
     sluice_status st;
 
     if ((uint64_t)window->window_width * window->window_height > MOST_PIXELS) {
-        return too_large(loader, group, window);
+        return too_large(loader, &loader->steps[number]);
     }
     st = image_buffer_reserve(between, line * window->window_height);
     if (st != SLUICE_OK) {
@@ -108,7 +110,7 @@ static sluice_status choose_image(sample_loader *loader, const plan_group *group
     return SLUICE_OK;
 }
 
-/* Determines the destination of group `number`, the last one: the row. */
+/* Determines the destination of step `number`, the last one: the row. */
 INLINED sluice_status choose_row(sample_loader *loader, uint32_t number, uint32_t channels,
                                  row_sink *row, line_sink *sink)
 {
@@ -128,12 +130,6 @@ INLINED sluice_status choose_row(sample_loader *loader, uint32_t number, uint32_
         sink->direct = row->row;
     }
     return SLUICE_OK;
-}
-
-/* The boxes that stages of geometry depend on; NULL: none does. */
-static plan_boxes *loader_boxes(sample_loader *loader)
-{
-    return loader->boxes.corners != NULL ? &loader->boxes : NULL;
 }
 
 static resample_job job_of(const fused_geometry *g, uint32_t channels)
@@ -175,10 +171,9 @@ INLINED sluice_status prepare_window(sample_loader *loader, const fused_geometry
     return st;
 }
 
-/* Runs one geometry group as it was drawn: from the current image to the next image, or to the row
- * if it is not NULL. */
-INLINED sluice_status process_group(sample_loader *loader, const plan_group *group, uint32_t number,
-                                    row_sink *row, current_image *current, uint64_t *ticks)
+/* Runs a step: from the current image to the next image, or to the row if it is not NULL. */
+INLINED sluice_status run_step(sample_loader *loader, uint32_t number, row_sink *row,
+                               current_image *current, uint64_t *ticks)
 {
     const uint32_t channels = current->image.channels;
     const transform_step *step = &loader->steps[number];
@@ -197,7 +192,7 @@ INLINED sluice_status process_group(sample_loader *loader, const plan_group *gro
     st = prepare_window(loader, window, current, ticks, &pixels);
     if (st == SLUICE_OK) {
         st = row != NULL ? choose_row(loader, number, channels, row, &sink)
-                         : choose_image(loader, group, number, channels, &lines, &sink);
+                         : choose_image(loader, number, channels, &lines, &sink);
     }
     if (st == SLUICE_OK) {
         st = window->turns ? image_turn(&window->turn, &pixels, window->window_width,
@@ -224,43 +219,6 @@ static sluice_status check_size(const sample_transform *transform, const image_v
                           image->width, image->height, transform->width, transform->height);
 }
 
-/* Draws the operations of the lines of step i, whose window is drawn. */
-INLINED void draw_lines(sample_loader *loader, const group_list *list, uint32_t i,
-                        const image_draws *draws)
-{
-    transform_step *step = &loader->steps[i];
-
-    step->lines = list->has_lines
-                      ? colors_draw(&loader->colors, loader->plan, i, step->window.window_width,
-                                    step->window.window_height, draws)
-                      : NULL;
-}
-
-/*
- * Draws steps [first, end) of the list, for an image of this size before them. Sizes and boxes are
- * known before any pixel is: a step has the size of the result of the one before it.
- */
-INLINED sluice_status draw_steps(sample_loader *loader, const group_list *list, uint32_t first,
-                                 uint32_t end, const image_draws *draws, uint32_t width,
-                                 uint32_t height)
-{
-    sluice_status st = SLUICE_OK;
-
-    for (uint32_t i = first; i < end && st == SLUICE_OK; i++) {
-        fused_geometry *window = &loader->steps[i].window;
-
-        st = plan_fuse_geometry(loader->plan->details, &list->groups[i], draws->sample, draws->pass,
-                                loader->view, width, height, loader_boxes(loader), window,
-                                &loader->stage);
-        if (st == SLUICE_OK) {
-            draw_lines(loader, list, i, draws);
-        }
-        width = window->window_width;
-        height = window->window_height;
-    }
-    return st;
-}
-
 /* Decodes all of the current image, if it is encoded. */
 static sluice_status decode_whole(sample_loader *loader, current_image *current, uint64_t *ticks)
 {
@@ -282,8 +240,9 @@ static sluice_status decode_whole(sample_loader *loader, current_image *current,
 
 /* Adds the pixels of the current image to the cache. An encoded image is decoded as a whole, if
  * there is room for it. */
-static sluice_status keep_pixels(sample_loader *loader, uint64_t sample, void *const *buffers,
-                                 current_image *current, uint64_t *ticks)
+static sluice_status keep_pixels(sample_loader *loader, const sample_transform *transform,
+                                 uint64_t sample, void *const *buffers, current_image *current,
+                                 uint64_t *ticks)
 {
     sluice_status st;
 
@@ -295,8 +254,8 @@ static sluice_status keep_pixels(sample_loader *loader, uint64_t sample, void *c
     if (st != SLUICE_OK) {
         return st;
     }
-    return sample_cached_keep_pixels(loader, sample, &current->image, loader->transform.width,
-                                     loader->transform.height, buffers);
+    return sample_cached_keep_pixels(loader, sample, &current->image, transform->width,
+                                     transform->height, buffers);
 }
 
 /* Moves the pixels between two groups to memory of their own, where later groups keep them. */
@@ -312,14 +271,15 @@ static void keep_shared(sample_loader *loader, const current_image *current)
     }
 }
 
-/* Runs the groups after a stage that makes views, the colours and the conversion for each view.
- * View 0 has the random numbers of an image without views. */
-static sluice_status process_views(sample_loader *loader, const group_list *list,
-                                   const image_draws *draws, row_sink *sink, current_image *current,
-                                   uint64_t *ticks)
+/* Draws and runs the steps after a stage that makes views, the colours and the conversion for each
+ * view. View 0 has the random numbers of an image without views. */
+static sluice_status run_views(sample_loader *loader, const image_way *way,
+                               const image_draws *draws, row_sink *sink, current_image *current,
+                               uint64_t *ticks)
 {
     const struct plan_details *details = loader->plan->details;
     const dataset_stage *stage = details->view;
+    const uint32_t first = way->transform->step_count;
     uint8_t *row = sink->row;
     sluice_status st = decode_whole(loader, current, ticks);
 
@@ -330,25 +290,24 @@ static sluice_status process_views(sample_loader *loader, const group_list *list
                      : draws->pass;
         const uint8_t flips =
             stage->def->view_flips != NULL ? stage->def->view_flips(stage->args.bytes, view) : 0;
-        const image_draws own = {draws->sample, pass, draws->column, flips};
+        const image_draws own = {draws->sample, pass, draws->column, view, flips};
         current_image image = *current;
         uint8_t on_device;
 
         draw_flips(details, 0, own.sample, own.pass, &sink->flags, &on_device);
         sink->flags ^= flips;
         sink->row = row + view * sli_conversion_out_bytes(sink->conversion);
-        loader->view = view;
-        st = draw_steps(loader, list, details->view_group, list->count, &own, image.image.width,
-                        image.image.height);
-        for (uint32_t i = details->view_group; i < list->count && st == SLUICE_OK; i++) {
-            st = process_group(loader, &list->groups[i], i, i + 1 == list->count ? sink : NULL,
-                               &image, ticks);
+        way->transform->step_count = first;
+        st = draw_groups(loader, way->transform, way->list, way->shared, way->list->count, &own,
+                         image.image.width, image.image.height);
+        for (uint32_t i = first; i < way->transform->step_count && st == SLUICE_OK; i++) {
+            st = run_step(loader, i, i + 1 == way->transform->step_count ? sink : NULL, &image,
+                          ticks);
         }
         if (st == SLUICE_OK && details->erases) {
             erase_converted(loader->plan, 0, sink->conversion, own.sample, own.pass, sink->row);
         }
     }
-    loader->view = 0;
     sink->row = row;
     return st;
 }
@@ -358,68 +317,67 @@ static sluice_status process_views(sample_loader *loader, const group_list *list
  * cache, of which none is random, are drawn for an image from the cache, too: its masks and boxes
  * follow them. A further image has the windows of the first one.
  */
-INLINED sluice_status draw_image(sample_loader *loader, const group_list *list,
+INLINED sluice_status draw_image(sample_loader *loader, const image_way *way,
                                  const image_draws *draws, void *const *buffers,
                                  const current_image *current)
 {
-    const struct plan_details *details = loader->plan->details;
+    sample_transform *transform = way->transform;
 
     if (current->follows) {
-        for (uint32_t i = 0; i < list->count; i++) {
-            draw_lines(loader, list, i, draws);
+        if (loader->colors.chain_count > 0) {
+            draw_lines_again(loader, transform, draws);
         }
         return SLUICE_OK;
     }
-    if (list->is_cached && loader->hit) {
-        loader->transform.width = loader->cached_width;
-        loader->transform.height = loader->cached_height;
+    if (way->is_cached && loader->hit) {
+        transform->width = loader->cached_width;
+        transform->height = loader->cached_height;
     }
     if (loader->boxes.corners != NULL) {
-        boxes_begin(&loader->plan->dataset->source_schema, &loader->transform, buffers,
-                    &loader->boxes);
+        boxes_begin(&loader->plan->dataset->source_schema, transform, buffers, &loader->boxes);
     }
-    return draw_steps(loader, list, 0, details->view != NULL ? details->view_group : list->count,
-                      draws, loader->transform.width, loader->transform.height);
+    transform->step_count = 0;
+    return draw_groups(loader, transform, way->list, 0, way->shared, draws, transform->width,
+                       transform->height);
 }
 
 /* Runs all steps, or those after the cache for an image that was read from it. sink: the
  * destination of the last step; NULL: its result is the current image. */
-INLINED sluice_status process_groups(sample_loader *loader, const group_list *list,
-                                     const image_draws *draws, void *const *buffers, row_sink *sink,
-                                     current_image *current, uint64_t *ticks)
+INLINED sluice_status run_steps(sample_loader *loader, const image_way *way,
+                                const image_draws *draws, void *const *buffers, row_sink *sink,
+                                current_image *current, uint64_t *ticks)
 {
     const struct plan_details *details = loader->plan->details;
-    const bool hit = list->is_cached && loader->hit;
-    /* the image is added to the cache before this group */
-    const uint32_t keep_before = list->is_cached && !hit ? details->cache.groups : UINT32_MAX;
-    sluice_status st = draw_image(loader, list, draws, buffers, current);
+    const bool hit = way->is_cached && loader->hit;
+    /* the image is added to the cache before this step; all groups before it have one */
+    const uint32_t keep_before = way->is_cached && !hit ? details->cache.groups : UINT32_MAX;
+    sluice_status st = draw_image(loader, way, draws, buffers, current);
+    const uint32_t count = way->transform->step_count;
+    const bool has_views = way->shared < way->list->count;
+    row_sink *last = has_views ? NULL : sink;
 
-    for (uint32_t i = hit ? details->cache.groups : 0; i < list->count && st == SLUICE_OK; i++) {
+    for (uint32_t i = hit ? details->cache.groups : 0; i < count && st == SLUICE_OK; i++) {
         if (i == keep_before) {
-            st = keep_pixels(loader, draws->sample, buffers, current, ticks);
-        }
-        if (st == SLUICE_OK && details->view != NULL && i == details->view_group) {
-            return process_views(loader, list, draws, sink, current, ticks);
+            st = keep_pixels(loader, way->transform, draws->sample, buffers, current, ticks);
         }
         if (st == SLUICE_OK) {
-            st = process_group(loader, &list->groups[i], i, i + 1 == list->count ? sink : NULL,
-                               current, ticks);
+            st = run_step(loader, i, i + 1 == count ? last : NULL, current, ticks);
         }
     }
-    return st == SLUICE_OK && keep_before == list->count
-               ? keep_pixels(loader, draws->sample, buffers, current, ticks)
-               : st;
+    if (st == SLUICE_OK && keep_before == count) {
+        st = keep_pixels(loader, way->transform, draws->sample, buffers, current, ticks);
+    }
+    return st == SLUICE_OK && has_views ? run_views(loader, way, draws, sink, current, ticks) : st;
 }
 
 /* Draws the lines of the first image again after a further one: masks follow its warps. */
-static sluice_status draw_first_again(sample_loader *loader, const group_list *list,
-                                      uint64_t sample, uint64_t pass)
+static sluice_status draw_first_again(sample_loader *loader, uint64_t sample, uint64_t pass)
 {
-    const image_draws draws = {sample, pass, (uint32_t)loader->plan->details->image, 0};
+    const image_draws draws = {sample, pass, (uint32_t)loader->plan->details->image, 0, 0};
     sluice_status st = SLUICE_OK;
 
-    for (uint32_t i = 0; i < list->count && st == SLUICE_OK; i++) {
-        draw_lines(loader, list, i, &draws);
+    draw_lines_again(loader, &loader->transform, &draws);
+    for (uint32_t i = 0; i < loader->transform.step_count && st == SLUICE_OK; i++) {
         st = loader->steps[i].lines != NULL ? color_make_fields(loader->steps[i].lines) : SLUICE_OK;
     }
     return st;
@@ -432,12 +390,11 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     const sli_plan *plan = loader->plan;
     const int column = partner != NULL ? (int)partner->column : plan->details->image;
     sample_transform *transform = &loader->transform;
-    const image_draws draws = {sample, pass, (uint32_t)column, 0};
+    const image_draws draws = {sample, pass, (uint32_t)column, 0, 0};
     row_sink sink = {&plan->host_conversion, buffers[column], 0};
-    const group_list list = {
-        plan->details->groups, plan->details->group_count, plan->details->color_count > 0,
-        loader->cache != NULL && partner == NULL && plan->details->cache.is_decoded &&
-            plan->details->mosaic.tiles == 0};
+    const image_way way = {&plan->details->list, plan->details->view_group, transform,
+                           loader->cache != NULL && partner == NULL &&
+                               plan->details->cache.is_decoded && plan->details->mosaic.tiles == 0};
     current_image current;
     sluice_status st;
 
@@ -448,27 +405,21 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
         sink.flags = transform->flips;
     } else {
         draw_flips(plan->details, 0, sample, pass, &sink.flags, flags);
-        colors_draw_device(&loader->colors, plan, &draws);
+        if (plan->details->host_colors < plan->details->color_count) {
+            colors_draw_device(&loader->colors, plan, &draws);
+        }
     }
     st = open_image(loader, sample, data, partner != NULL ? partner->decode : plan->details->decode,
                     &current);
     if (partner == NULL) {
-        *transform = (sample_transform){
-            .width = current.image.width,
-            .height = current.image.height,
-            .steps = loader->steps,
-            .step_count = plan->details->group_count,
-            .device = plan->details->device_warps ? &loader->colors.device : NULL,
-            .warps = plan->details->warps,
-            .flips = (uint8_t)((sink.flags ^ *flags) & ~SLI_ROW_ZERO),
-            .are_pixels = loader->mosaic != NULL,
-            .boxes = loader_boxes(loader),
-        };
+        transform->width = current.image.width;
+        transform->height = current.image.height;
+        transform->flips = (uint8_t)((sink.flags ^ *flags) & ~SLI_ROW_ZERO);
     } else if (st == SLUICE_OK) {
         st = check_size(transform, &current.image);
     }
     if (st == SLUICE_OK) {
-        st = process_groups(loader, &list, &draws, buffers, &sink, &current, &ticks);
+        st = run_steps(loader, &way, &draws, buffers, &sink, &current, &ticks);
     }
     if (st == SLUICE_OK && plan->details->erases && plan->details->view == NULL) {
         erase_converted(plan, partner != NULL ? partner->segment : 0, sink.conversion, sample, pass,
@@ -483,7 +434,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
                     sli_conversion_out_bytes(sink.conversion) * plan->details->view_count);
     }
     if (partner != NULL && plan->details->warps && st == SLUICE_OK) {
-        st = draw_first_again(loader, &list, sample, pass);
+        st = draw_first_again(loader, sample, pass);
     }
     return st;
 }
@@ -555,29 +506,32 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
     const sli_conversion *conversion =
         is_first ? &loader->plan->host_conversion : &further->conversion;
     const bool is_cached = is_first && loader->cache != NULL;
-    const group_list list = {mosaic->groups, mosaic->group_count, false,
-                             is_cached && details->cache.is_decoded};
-    const image_draws draws = {task->sample, task->pass, column, 0};
-    fused_geometry *window = &loader->steps[mosaic->group_count].window;
+    sample_transform *transform = &loader->tile;
+    const image_way way = {&mosaic->list, mosaic->list.count, transform,
+                           is_cached && details->cache.is_decoded};
+    const image_draws draws = {task->sample, task->pass, column, 0, 0};
+    fused_geometry *window = NULL;
     uint64_t ticks = change_stage(loader, data->bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);
     current_image current = {.follows = !is_first, .is_extra = !is_first || task->tile > 0};
     sluice_status st = open_image(loader, task->sample, data,
                                   is_first ? details->decode : further->decode, &current);
 
     if (is_first) {
-        loader->transform = (sample_transform){.width = current.image.width,
-                                               .height = current.image.height,
-                                               .steps = loader->steps,
-                                               .step_count = mosaic->group_count + 1,
-                                               .boxes = loader_boxes(loader)};
+        transform->width = current.image.width;
+        transform->height = current.image.height;
     } else if (st == SLUICE_OK) {
-        st = check_size(&loader->transform, &current.image);
+        st = check_size(transform, &current.image);
+        transform->step_count--; /* the resize is drawn again */
     }
     if (st == SLUICE_OK) {
-        st = process_groups(loader, &list, &draws, buffers, NULL, &current, &ticks);
+        st = run_steps(loader, &way, &draws, buffers, NULL, &current, &ticks);
     }
     if (st == SLUICE_OK) {
-        loader->steps[mosaic->group_count].lines = NULL;
+        transform_step *step = &loader->steps[transform->step_count++];
+
+        step->lines = NULL;
+        step->group = NULL;
+        window = &step->window;
         st = plan_place_tile(mosaic, &task->draws, task->tile, current.image.width,
                              current.image.height, window, &loader->stage);
     }

@@ -24,7 +24,7 @@ typedef struct tile_task {
 /*
  * Runs the geometry before the stage mosaic on an image of a tile, and resizes it into its part of
  * the canvas, *shown_out, which may be empty. For the first image, stores that geometry in
- * loader->transform: its last step is the resize, with a window of the part that is shown.
+ * loader->tile: its last step is the resize, with a window of the part that is shown.
  * `buffers`: the columns of the tile's sample.
  */
 sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, uint32_t column,

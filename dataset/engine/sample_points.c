@@ -130,7 +130,26 @@ static sluice_status exchange_column(const stage_schema *schema, uint32_t column
     return SLUICE_OK;
 }
 
-/* Exchanges the points of a column for each flip that this sample has. */
+/* Exchanges the points of a column for each flip among the steps. */
+static sluice_status exchange_by_steps(const sli_plan *plan, const sample_transform *transform,
+                                       uint32_t column, void *const *buffers)
+{
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < transform->step_count && st == SLUICE_OK; i++) {
+        const transform_step *step = &transform->steps[i];
+        const plan_stage *flip = step->window.turns && step->group->count > 0
+                                     ? &plan->details->geometry[step->group->first]
+                                     : NULL;
+
+        if (flip != NULL && flip->pairs != NULL && (flip->points >> column & 1) != 0) {
+            st = exchange_column(&plan->dataset->source_schema, column, flip->pairs, buffers);
+        }
+    }
+    return st;
+}
+
+/* Exchanges the points of a column for each flip after all steps. */
 static sluice_status exchange_points(const sli_plan *plan, uint32_t column, uint64_t sample,
                                      uint64_t pass, void *const *buffers)
 {
@@ -161,11 +180,13 @@ static void move_columns(const stage_schema *schema, const transform_leg *leg, v
     }
 }
 
-sluice_status points_move(const stage_schema *schema, const sample_transform *transform,
+sluice_status points_move(const sli_plan *plan, const sample_transform *transform,
                           void *const *buffers)
 {
+    const stage_schema *schema = &plan->dataset->source_schema;
     transform_place place = {0};
     transform_leg leg;
+    sluice_status st = SLUICE_OK;
 
     do {
         if (!transform_join(transform, &place, &leg)) {
@@ -174,14 +195,19 @@ sluice_status points_move(const stage_schema *schema, const sample_transform *tr
         }
         move_columns(schema, &leg, buffers);
     } while (!leg.is_last);
-    return SLUICE_OK;
+    for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
+        if (schema->infos[i].role == ROLE_POINTS && buffers[i] != NULL) {
+            st = exchange_by_steps(plan, transform, i, buffers);
+        }
+    }
+    return st;
 }
 
 sluice_status points_follow(const sli_plan *plan, const sample_transform *transform,
                             uint64_t sample, uint64_t pass, void *const *buffers)
 {
     const stage_schema *schema = &plan->dataset->source_schema;
-    sluice_status st = points_move(schema, transform, buffers);
+    sluice_status st = points_move(plan, transform, buffers);
 
     for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
         if (schema->infos[i].role == ROLE_POINTS && buffers[i] != NULL) {

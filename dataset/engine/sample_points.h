@@ -14,8 +14,8 @@
 sluice_status points_follow(const sli_plan *plan, const sample_transform *transform,
                             uint64_t sample, uint64_t pass, void *const *buffers);
 
-/* Only moves the points of a sample. `buffers`: as points_follow(). */
-sluice_status points_move(const stage_schema *schema, const sample_transform *transform,
+/* The same for the points of a tile, whose flips are all among the steps. */
+sluice_status points_move(const sli_plan *plan, const sample_transform *transform,
                           void *const *buffers);
 
 #endif

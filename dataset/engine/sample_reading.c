@@ -44,10 +44,10 @@ sluice_status sample_read_other(sample_loader *loader, uint64_t sample, uint32_t
     return st;
 }
 
-sluice_status sample_follow_boxes(sample_loader *loader, uint64_t sample, void *const *buffers)
+sluice_status sample_follow_boxes(sample_loader *loader, const sample_transform *transform,
+                                  uint64_t sample, void *const *buffers)
 {
-    return boxes_follow_all(loader->plan->dataset, &loader->transform, sample, &loader->io,
-                            buffers);
+    return boxes_follow_all(loader->plan->dataset, transform, sample, &loader->io, buffers);
 }
 
 void sample_drop_pages(const sample_loader *loader, uint64_t sample)

@@ -15,7 +15,8 @@ sluice_status sample_read_other(sample_loader *loader, uint64_t sample, uint32_t
 
 /* Moves and clips the boxes of a sample after its first image, and counts those that reach beyond
  * it. Errors: boxes_follow(). */
-sluice_status sample_follow_boxes(sample_loader *loader, uint64_t sample, void *const *buffers);
+sluice_status sample_follow_boxes(sample_loader *loader, const sample_transform *transform,
+                                  uint64_t sample, void *const *buffers);
 
 /* Drops the sample's pages from the page cache. */
 void sample_drop_pages(const sample_loader *loader, uint64_t sample);

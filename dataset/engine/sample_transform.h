@@ -11,7 +11,8 @@
 /* A window of an image, and the operations on the lines of the result. */
 typedef struct transform_step {
     fused_geometry window;
-    color_chain *lines; /* colour operations and warps; NULL: there are none */
+    color_chain *lines;      /* colour operations and warps; NULL: there are none */
+    const plan_group *group; /* what it was drawn from; NULL: the resize of a tile */
 } transform_step;
 
 typedef struct sample_transform {

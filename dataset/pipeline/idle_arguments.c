@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "alloc_int.h"
-#include "decode_fusion.h"
 #include "idle_int.h"
 #include "status_int.h"
 
@@ -19,7 +18,7 @@ typedef struct idle_place {
     const void *args;
     const sluice_dataset *dataset;
     uint32_t stage;
-    uint32_t world;
+    const idle_run *run; /* NULL: not known yet */
 } idle_place;
 
 typedef struct idle_rule {
@@ -91,19 +90,19 @@ static bool is_not_padded(const idle_place *place)
 
 static bool is_alone(const idle_place *place)
 {
-    return place->world == 1;
+    return place->run->world == 1;
 }
 
 /* True if no resize is fused with decoding. */
 static bool is_decoded_full_size(const idle_place *place)
 {
-    return !dataset_decode_fusion(place->dataset).resizes;
+    return !place->run->decode.resizes;
 }
 
 /* True if no crop is fused with decoding. */
 static bool is_decoded_whole(const idle_place *place)
 {
-    return !dataset_decode_fusion(place->dataset).crops;
+    return !place->run->decode.crops;
 }
 
 static bool is_last_before_batch(const idle_place *place)
@@ -275,11 +274,11 @@ void sli_idle_add(sli_text *list, const char *what, const char *why)
     sli_text_add(list, "%s%s (%s)", list->data != NULL ? ", " : "", what, why);
 }
 
-void idle_arguments_list(const sluice_dataset *dataset, uint32_t world, sli_text *text)
+void idle_arguments_list(const sluice_dataset *dataset, const idle_run *run, sli_text *text)
 {
     for (uint32_t k = 0; k < dataset->stage_count; k++) {
         const idle_place place = {dataset->stages[k].def, dataset->stages[k].args.bytes, dataset, k,
-                                  world};
+                                  run};
 
         for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
             sli_text what = {0};

@@ -62,14 +62,30 @@ sluice_status nested_create(nested_stages **nested_out)
     return SLUICE_OK;
 }
 
-nested_stages **nested_of(const stage_def *def, void *args)
+static const stage_param *find_param(const stage_def *def)
 {
     for (uint32_t i = 0; i < def->param_count; i++) {
         if (def->params[i].type == PARAM_STAGES) {
-            return (nested_stages **)(void *)((unsigned char *)args + def->params[i].offset);
+            return &def->params[i];
         }
     }
     return NULL;
+}
+
+nested_stages **nested_of(const stage_def *def, void *args)
+{
+    const stage_param *param = find_param(def);
+
+    return param != NULL ? (nested_stages **)(void *)((unsigned char *)args + param->offset) : NULL;
+}
+
+const nested_stages *nested_in(const dataset_stage *stage)
+{
+    const stage_param *param = find_param(stage->def);
+
+    return param != NULL
+               ? *(nested_stages *const *)(const void *)(stage->args.bytes + param->offset)
+               : NULL;
 }
 
 void nested_retain(nested_stages *nested)
@@ -101,6 +117,16 @@ static bool is_batch_map(const stage_def *def)
 bool nested_are_batch_maps(const nested_stages *nested)
 {
     return is_batch_map(nested->stages[0].def);
+}
+
+bool nested_have_geometry(const nested_stages *nested)
+{
+    for (uint32_t i = 0; i < nested->stage_count; i++) {
+        if (nested->stages[i].def->kind == STAGE_GEOMETRY) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Checks that a stage may be in the parentheses of `def`, with the stages before it. */

@@ -43,11 +43,24 @@ sluice_status nested_add(const stage_def *def, nested_stages *nested, uint64_t w
 /* The nested stages in the arguments of a stage; NULL: the stage has no parameter of this type. */
 nested_stages **nested_of(const stage_def *def, void *args);
 
+/* The nested stages of a stage; NULL: it has no parameter of this type. */
+const nested_stages *nested_in(const dataset_stage *stage);
+
 /* Takes and drops a reference. NULL is ignored. */
 void nested_retain(nested_stages *nested);
 void nested_release(nested_stages *nested);
 
 /* True if they are batch maps. There is at least one. */
 bool nested_are_batch_maps(const nested_stages *nested);
+
+/* True if one of them is a stage of geometry, at any depth. */
+bool nested_have_geometry(const nested_stages *nested);
+
+/* The key of the random numbers of stage `number` in the parentheses of a stage with this key. It
+ * does not depend on the stages that are applied. */
+static inline uint64_t nested_key(uint64_t key, uint32_t number)
+{
+    return sli_mix_in(key, number + 1);
+}
 
 #endif

@@ -211,6 +211,10 @@ typedef struct stage_def {
      */
     const struct stage_def *when_converted;
 
+    /* With flips: the definition, of the same name and parameters, that replaces this one if a
+     * stage of geometry comes after it: a stage of geometry. */
+    const struct stage_def *before_geometry;
+
     /* Optional: frees resources of the arguments, except for texts. */
     void (*release)(void *args);
 
@@ -275,6 +279,7 @@ typedef struct stage_def {
     /* With `views`, optional: the flips of a view, after its geometry, as row flags. */
     uint8_t (*view_flips)(const void *args, uint32_t view);
     bool resizes; /* geometry() may set `resizes` */
+    bool crops;   /* parts of the image may not be in its result */
     bool turns;   /* geometry() may set `turns` */
     bool squares; /* a size of one number means a square */
     /*
@@ -294,6 +299,12 @@ typedef struct stage_def {
      * size is the same for all tiles and draws. */
     void (*place)(const void *args, const sli_draws *draws, uint32_t tile, uint32_t width,
                   uint32_t height, stage_window *window_out);
+
+    /*
+     * STAGE_GEOMETRY, in place of geometry(): the stage has branches (nested_of()). Writes the
+     * numbers of those that an image goes through to `order`, in order, and returns how many.
+     */
+    uint32_t (*branches)(const void *args, const sli_draws *draws, uint32_t *order);
 
     /* STAGE_COLOR: adds the stage's operations for one image. infer() adds their maximum number to
      * stage_schema.color_operations. */

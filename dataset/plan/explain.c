@@ -171,40 +171,108 @@ static void explain_order(const sli_plan *plan, sli_text *text)
     }
 }
 
+static void name_branches(const struct plan_details *details, const plan_branches *branches,
+                          sli_text *text);
+
+/* Names the stages that a list is drawn from: "resize + gaussian_blur". */
+static void name_list(const struct plan_details *details, const plan_list *list, sli_text *text)
+{
+    const char *plus = "";
+
+    for (uint32_t i = 0; i < list->count; i++) {
+        const plan_group *group = &list->groups[i];
+
+        for (uint32_t k = group->first; k < group->first + group->count; k++, plus = " + ") {
+            sli_text_add(text, "%s%s", plus, details->geometry[k].stage->def->name);
+        }
+        for (uint32_t k = group->color_first; k < group->color_end; k++, plus = " + ") {
+            sli_text_add(text, "%s%s", plus, details->colors[k].stage->def->name);
+        }
+        if (group->branches != NULL) {
+            sli_text_add(text, "%s", plus);
+            name_branches(details, group->branches, text);
+            plus = " + ";
+        }
+    }
+}
+
+static void name_branches(const struct plan_details *details, const plan_branches *branches,
+                          sli_text *text)
+{
+    sli_text_add(text, "%s", branches->stage->def->name);
+    for (uint32_t i = 0; i < branches->count; i++) {
+        sli_text_add(text, " (");
+        name_list(details, &branches->lists[i], text);
+        sli_text_add(text, ")");
+    }
+}
+
+/* The name of the first stage in a group. */
+static const char *name_of_group(const struct plan_details *details, const plan_group *group)
+{
+    return group->branches != NULL ? group->branches->stage->def->name
+           : group->count > 0      ? details->geometry[group->first].stage->def->name
+                                   : details->colors[group->color_first].stage->def->name;
+}
+
+/* Explains a group without geometry. `first` and `before`: as for explain_group(). */
+static void explain_whole(const sli_plan *plan, const plan_group *group, bool first,
+                          const char *before, sli_text *text)
+{
+    const struct plan_details *details = plan->details;
+    const plan_group *last = &details->list.groups[details->list.count - 1];
+    const bool decodes = first && details->decode != NULL;
+
+    if (decodes && group->color_end > group->color_first && group != last) {
+        sli_text_add(text, ", whole images, since %s comes before %s\n",
+                     name_of_group(details, group), name_of_group(details, group + 1));
+        return;
+    }
+    sli_text_add(text, "%s\n",
+                 !first    ? before
+                 : decodes ? ", whole images"
+                           : "as the source gives them");
+}
+
+/* Explains how the geometry of a group is run. */
+static const char *how_group_runs(const struct plan_details *details, const plan_group *group,
+                                  bool decodes)
+{
+    const dataset_stage *stage = details->geometry[group->first].stage;
+
+    return stage->def->flips != NULL ? "the whole image, if it is flipped; after all crops and "
+                                       "resizes a flip costs nothing"
+           : stage->def->turns       ? "the whole image, rotated"
+           : details->view == stage  ? "one pass for each view of the whole image"
+           : decodes ? "fused: decoded down to the lower edge of the crop (JPEG only; with restart "
+                       "markers only the segments under it), and cropped and resized in one pass"
+                     : "one pass";
+}
+
 /* Explains a group of geometry. `first`: the source gives its images; else `before` does. */
 static void explain_group(const sli_plan *plan, const plan_group *group, bool first,
                           const char *before, sli_text *text)
 {
     const struct plan_details *details = plan->details;
     const bool decodes = first && details->decode != NULL;
-    const plan_group *last = &details->groups[details->group_count - 1];
 
     sli_text_add(text, "pixels: %s", decodes ? "decode" : "");
+    if (group->branches != NULL) {
+        sli_text_add(text, "%s", decodes ? " + " : "");
+        name_branches(details, group->branches, text);
+        sli_text_add(text, ": what is drawn for an image runs, one pass for each crop, resize or "
+                           "flip\n");
+        return;
+    }
     for (uint32_t i = group->first; i < group->first + group->count; i++) {
         sli_text_add(text, "%s%s", i > group->first || decodes ? " + " : "",
                      details->geometry[i].stage->def->name);
     }
-    if (group->count == 0 && decodes && group->color_end > 0 && group != last) {
-        sli_text_add(text, ", whole images, since %s comes before %s\n",
-                     details->colors[0].stage->def->name,
-                     details->geometry[group[1].first].stage->def->name);
-        return;
-    }
     if (group->count == 0) {
-        sli_text_add(text, "%s\n",
-                     !first    ? before
-                     : decodes ? ", whole images"
-                               : "as the source gives them");
-        return;
+        explain_whole(plan, group, first, before, text);
+    } else {
+        sli_text_add(text, ": %s\n", how_group_runs(details, group, decodes));
     }
-    sli_text_add(text, ": %s\n",
-                 details->geometry[group->first].stage->def->turns ? "the whole image, rotated"
-                 : details->view == details->geometry[group->first].stage
-                     ? "one pass for each view of the whole image"
-                 : decodes
-                     ? "fused: decoded down to the lower edge of the crop (JPEG only; with restart "
-                       "markers only the segments under it), and cropped and resized in one pass"
-                     : "one pass");
 }
 
 /* Explains the colour stages of the workers after a group: from number `first` to `end`. */
@@ -231,25 +299,28 @@ static void explain_geometry(const sli_plan *plan, sli_text *text)
     const struct plan_details *details = plan->details;
     const plan_mosaic *mosaic = &details->mosaic;
 
-    for (uint32_t i = 0; i < mosaic->group_count; i++) {
-        explain_group(plan, &mosaic->groups[i], i == 0, "", text);
+    for (uint32_t i = 0; i < mosaic->list.count; i++) {
+        explain_group(plan, &mosaic->list.groups[i], i == 0, "", text);
     }
     if (mosaic->tiles > 0) {
-        sli_text_add(text,
-                     "pixels: %s%s: %u samples in an image of %ux%u; the partners are drawn from "
-                     "all samples of the pass, over all ranks; %s the part of each that is "
-                     "shown\n",
-                     mosaic->group_count == 0 && details->decode != NULL ? "decode + " : "",
-                     mosaic->planned->stage->def->name, mosaic->tiles, mosaic->width,
-                     mosaic->height,
-                     mosaic->group_count == 0 && details->decode != NULL ? "decodes and resizes"
-                                                                         : "resizes");
+        sli_text_add(
+            text,
+            "pixels: %s%s: %u samples in an image of %ux%u; the partners are drawn from "
+            "all samples of the pass, over all ranks; %s the part of each that is "
+            "shown\n",
+            mosaic->list.count == 0 && details->decode != NULL ? "decode + " : "",
+            mosaic->planned->stage->def->name, mosaic->tiles, mosaic->width, mosaic->height,
+            mosaic->list.count == 0 && details->decode != NULL ? "decodes and resizes" : "resizes");
     }
-    for (uint32_t i = 0; i < details->group_count; i++) {
-        explain_group(plan, &details->groups[i], i == 0 && mosaic->tiles == 0,
-                      mosaic->tiles > 0 ? "those of mosaic" : "those of the cache", text);
-        explain_colors(plan, i > 0 ? details->groups[i - 1].color_end : 0,
-                       details->groups[i].color_end, text);
+    for (uint32_t i = 0; i < details->list.count; i++) {
+        const plan_group *group = &details->list.groups[i];
+
+        explain_group(plan, group, i == 0 && mosaic->tiles == 0,
+                      mosaic->tiles > 0           ? "those of mosaic"
+                      : details->cache.groups > 0 ? "those of the cache"
+                                                  : "to the row",
+                      text);
+        explain_colors(plan, group->color_first, group->color_end, text);
     }
 }
 
@@ -293,7 +364,9 @@ static void explain_gray(const sli_plan *plan, sli_text *text)
 
 void sli_plan_idle(const sli_plan *plan, sli_text *list)
 {
-    idle_arguments_list(plan->dataset, plan->settings.world, list);
+    const idle_run run = {plan->settings.world, plan_decode_fusion(plan)};
+
+    idle_arguments_list(plan->dataset, &run, list);
 }
 
 static void explain_idle(const sli_plan *plan, sli_text *text)

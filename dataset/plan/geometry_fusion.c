@@ -118,31 +118,41 @@ static sluice_status draw_stage(const plan_stage *planned, const sli_draws *draw
     return def->geometry_of_boxes(args, draws, &at_stage, w->window_width, w->window_height, out);
 }
 
-static fused_geometry whole_image(uint32_t width, uint32_t height)
+/* Sets a window of the whole image. `turn` stays as it is: it has no meaning without `turns`. */
+static void begin_whole(fused_geometry *w, uint32_t width, uint32_t height)
 {
-    return (fused_geometry){.width = width,
-                            .height = height,
-                            .new_width = width,
-                            .new_height = height,
-                            .window_width = width,
-                            .window_height = height};
+    w->x = 0;
+    w->y = 0;
+    w->width = width;
+    w->height = height;
+    w->margins = (image_margins){0};
+    w->margin_padding = (stage_padding){0};
+    w->new_width = width;
+    w->new_height = height;
+    w->window_x = 0;
+    w->window_y = 0;
+    w->window_width = width;
+    w->window_height = height;
+    w->filter = (resize_filter){0};
+    w->padding = (stage_padding){0};
+    w->turns = false;
 }
 
 sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_group *group,
-                                 uint64_t sample, uint64_t pass, uint32_t view, uint32_t width,
-                                 uint32_t height, plan_boxes *boxes, fused_geometry *fused_out,
+                                 const image_draws *draws, uint32_t width, uint32_t height,
+                                 plan_boxes *boxes, fused_geometry *fused_out,
                                  const char **stage_out)
 {
     fused_geometry *w = fused_out;
     bool resized = false;
 
-    *w = whole_image(width, height);
+    begin_whole(w, width, height);
     for (uint32_t i = group->first; i < group->first + group->count; i++) {
         const plan_stage *planned = &details->geometry[i];
         const stage_def *def = planned->stage->def;
-        const sli_draws draws = {planned->key, sample, pass};
+        const sli_draws own = {planned->key, draws->sample, draws->pass};
         stage_window g = {.turn = &w->turn};
-        sluice_status st = draw_stage(planned, &draws, view, w, boxes, &g);
+        sluice_status st = draw_stage(planned, &own, draws->view, w, boxes, &g);
 
         if (st == SLUICE_OK) {
             st = check_sides(w, &g);
@@ -174,18 +184,17 @@ sluice_status plan_place_tile(const plan_mosaic *mosaic, const sli_draws *draws,
                               uint32_t width, uint32_t height, fused_geometry *fused_out,
                               const char **stage_out)
 {
-    fused_geometry w = whole_image(width, height);
     const dataset_stage *stage = mosaic->planned->stage;
     stage_window g = {0};
     sluice_status st;
 
+    begin_whole(fused_out, width, height);
     stage->def->place(stage->args.bytes, draws, tile, width, height, &g);
-    st = check_sides(&w, &g);
+    st = check_sides(fused_out, &g);
     if (st != SLUICE_OK) {
         *stage_out = stage->def->name;
         return st;
     }
-    fuse_resize(&w, mosaic->planned, &g);
-    *fused_out = w;
+    fuse_resize(fused_out, mosaic->planned, &g);
     return SLUICE_OK;
 }

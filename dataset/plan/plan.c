@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "alloc_int.h"
-#include "operators/color/color_stage.h"
 #include "stream_order.h"
 
 /* Limits on a worker's private rows, which hold samples until the filters' choice is known. */
@@ -185,206 +184,8 @@ static sluice_status plan_columns(sli_plan *plan)
     return SLUICE_OK;
 }
 
-/* ---- pass 3: geometry ---------------------------------------------------------------------- */
-
-/* True if two stages that pad in the same group have the same padding. */
-static bool have_one_padding(const stage_padding *a, const stage_padding *b)
-{
-    return a->edge == EDGE_CONSTANT && b->edge == EDGE_CONSTANT &&
-           memcmp(a->fill, b->fill, sizeof(a->fill)) == 0 && a->mask_fill == b->mask_fill;
-}
-
-/*
- * True if stage b can join the group of stages [first, b). A group resizes at most once, and has
- * one padding before the resize and one after it. A stage that resizes pads after its resize. After
- * a resize and a crop no stage pads, since the window would show pixels outside the crop again. An
- * image is continued beyond its edges once, in a group that does not resize. A stage that turns the
- * image is a group of its own, and one that makes views of it begins a group.
+/* ---- passes 3 to 6: plan_geometry.c, plan_steps.c, column_buffers.c, plan_conversions.c --------
  */
-static bool joins_group(const struct plan_details *details, uint32_t first, uint32_t b)
-{
-    const plan_stage *stage = &details->geometry[b];
-    const bool resizes = stage->stage->def->resizes;
-
-    for (uint32_t i = b; i-- > first;) {
-        const plan_stage *before = &details->geometry[i];
-
-        if (stage->stage->def->views != NULL || stage->stage->def->turns ||
-            before->stage->def->turns) {
-            return false;
-        }
-        if (!resizes && stage->pads && before->pads &&
-            !have_one_padding(&stage->padding, &before->padding)) {
-            return false;
-        }
-        if ((before->stage->def->resizes && stage->padding.edge != EDGE_CONSTANT) ||
-            (resizes && before->padding.edge != EDGE_CONSTANT)) {
-            return false;
-        }
-        if (before->stage->def->resizes) {
-            return !resizes && !(stage->pads && i + 1 < b);
-        }
-    }
-    return true;
-}
-
-/* Finds the boxes that stage i depends on. */
-static sluice_status find_boxes(sli_plan *plan, uint32_t i)
-{
-    stage_schema before;
-    const sluice_status st = dataset_schema_after(plan->dataset, i, &before);
-
-    if (st == SLUICE_OK) {
-        plan->details->boxes = (int)before.infos[schema_find_boxes(&before)].buffer;
-    }
-    return st;
-}
-
-/* The plan of a geometry stage. */
-static plan_stage plan_geometry_stage(const sli_plan *plan, uint32_t i)
-{
-    const dataset_stage *stage = &plan->dataset->stages[i];
-    plan_stage planned = {
-        .stage = stage,
-        .key = plan_stage_key(plan->dataset, i, plan->settings.seed),
-        .color_begin = plan->details->color_count,
-    };
-
-    planned.pads =
-        stage->def->padding != NULL && stage->def->padding(stage->args.bytes, &planned.padding);
-    return planned;
-}
-
-/* Adds a colour stage, with the columns of the source that it works on: no map comes before it. */
-static sluice_status add_color(sli_plan *plan, uint32_t i)
-{
-    const dataset_stage *stage = &plan->dataset->stages[i];
-    plan_stage *color = &plan->details->colors[plan->details->color_count++];
-    column_set images = 0;
-    stage_schema before;
-    sluice_status st = dataset_schema_after(plan->dataset, i, &before);
-
-    if (st == SLUICE_OK) {
-        const color_args *args = (const void *)stage->args.bytes;
-
-        st = schema_select_images(&before, stage->def->name,
-                                  stage->def->selects ? args->columns : "", &images);
-    }
-    *color =
-        (plan_stage){.stage = stage, .key = plan_stage_key(plan->dataset, i, plan->settings.seed)};
-    for (uint32_t k = 0; k < SLUICE_MAX_COLUMNS; k++) {
-        if ((images >> k & 1) != 0) {
-            color->images |= (column_set)1 << before.infos[k].buffer;
-        }
-    }
-    return st;
-}
-
-/* Divides geometry stages [first, end) into groups, at least one. Stages before number `before` are
- * before a cache, and so in groups of their own; at least one group comes after it. A colour stage
- * ends a group. Returns the number of groups. */
-static uint32_t make_groups(struct plan_details *details, uint32_t first, uint32_t end,
-                            uint32_t before, plan_group *groups)
-{
-    uint32_t count = 1;
-
-    groups[0] = (plan_group){.first = first};
-    for (uint32_t i = first; i < end; i++) {
-        plan_group *last = &groups[count - 1];
-        const uint32_t colors = details->geometry[i].color_begin;
-
-        if (colors > last->color_end || !joins_group(details, last->first, i) ||
-            (i == before && i > first)) {
-            last->color_end = colors;
-            last = &groups[count++];
-            *last = (plan_group){i, 0, colors};
-        }
-        last->count++;
-        details->cache.groups = i < before ? count : details->cache.groups;
-    }
-    if (before > first && before == end) {
-        groups[count++] = (plan_group){.first = end};
-    }
-    groups[count - 1].color_end = details->color_count;
-    return count;
-}
-
-/* Divides all geometry stages, those before mosaic separately: nothing but the mosaic itself need
- * come after them. */
-static void make_all_groups(struct plan_details *details, uint32_t before_cache, uint32_t at)
-{
-    plan_mosaic *mosaic = &details->mosaic;
-    uint32_t first = 0;
-
-    if (mosaic->tiles > 0) {
-        mosaic->group_count = make_groups(details, 0, at, before_cache, mosaic->groups);
-        while (mosaic->group_count > 0 && mosaic->groups[mosaic->group_count - 1].count == 0) {
-            mosaic->group_count--;
-        }
-        first = at + 1;
-    }
-    details->group_count = make_groups(details, first, details->geometry_count,
-                                       mosaic->tiles > 0 ? 0 : before_cache, details->groups);
-}
-
-/* Finds the stage that makes views of the image, and its group. */
-static void find_views(struct plan_details *details)
-{
-    details->view_count = 1;
-    for (uint32_t i = 0; i < details->group_count; i++) {
-        const plan_group *group = &details->groups[i];
-        const dataset_stage *stage =
-            group->count > 0 ? details->geometry[group->first].stage : NULL;
-
-        if (stage != NULL && stage->def->views != NULL) {
-            details->view = stage;
-            details->view_count = stage->def->views(stage->args.bytes);
-            details->view_group = i;
-        }
-    }
-}
-
-static sluice_status plan_geometry(sli_plan *plan)
-{
-    struct plan_details *details = plan->details;
-    uint32_t before_cache = 0;
-    uint32_t mosaic_at = 0;
-    sluice_status st = SLUICE_OK;
-
-    details->boxes = -1;
-    details->decode =
-        dataset_decode_of(plan->dataset, (uint32_t)plan->dataset->source_schema.image);
-    for (uint32_t i = 0; i < plan->dataset->stage_count && st == SLUICE_OK; i++) {
-        const dataset_stage *stage = &plan->dataset->stages[i];
-
-        if (stage->def->kind == STAGE_GEOMETRY) {
-            details->geometry[details->geometry_count++] = plan_geometry_stage(plan, i);
-            st = stage->def->geometry_of_boxes != NULL ? find_boxes(plan, i) : SLUICE_OK;
-            if (stage->def->tiles > 0) {
-                mosaic_at = details->geometry_count - 1;
-                details->mosaic.tiles = stage->def->tiles;
-                details->mosaic.planned = &details->geometry[mosaic_at];
-            }
-        } else if (stage->def->kind == STAGE_COLOR) {
-            const bool warps = stage_warps(stage->def, stage->args.bytes);
-
-            st = add_color(plan, i);
-            details->host_colors += details->device == 0;
-            details->warps = details->warps || warps;
-            details->device_warps = details->device_warps || (details->device > 0 && warps);
-        } else if (stage->def->kind == STAGE_CACHE) {
-            details->cache.stage = i;
-            before_cache = details->geometry_count;
-        } else if (stage->def->kind == STAGE_DEVICE) {
-            details->device = i;
-        }
-    }
-    make_all_groups(details, before_cache, mosaic_at);
-    find_views(details);
-    return st;
-}
-
-/* ---- passes 4 to 6: plan_steps.c, column_buffers.c, plan_conversions.c ---------------------- */
 
 /* ---- pass 7: names of the profile's stages --------------------------------------------------- */
 
@@ -392,7 +193,7 @@ static void plan_names(sli_plan *plan)
 {
     struct plan_details *details = plan->details;
     const char *geometry = details->geometry_count > 0
-                               ? details->geometry[details->geometry_count - 1].stage->def->name
+                               ? details->geometry[details->geometry_count - 1].outer->def->name
                                : "";
     bool converts = !sli_conversion_is_identity(&plan->host_conversion);
 
@@ -524,6 +325,7 @@ void sli_plan_close(sli_plan *plan)
         }
         group_order_free(plan->details->group);
         pass_lengths_free(&plan->details->kept);
+        plan_free_geometry(plan->details);
         sli_free(plan->details->partners);
         sli_free(plan->details->steps);
         sli_free(plan->details->batch_maps);

@@ -8,18 +8,32 @@
 #include "custom_batch.h"
 #include "custom_map.h"
 #include "group_order.h"
+#include "idle_arguments.h"
+#include "nested_stages.h"
 #include "pass_lengths.h"
 #include "plan_int.h"
 #include "profiler_int.h"
 
+/* An image of a sample, whose random numbers are drawn. */
+typedef struct image_draws {
+    uint64_t sample;
+    uint64_t pass;
+    uint32_t column; /* of the source */
+    uint32_t view;
+    uint8_t flips; /* those of its view, as row flags */
+} image_draws;
+
 /* A geometry or colour stage, with the key of its random numbers. */
 typedef struct plan_stage {
     const dataset_stage *stage;
+    const dataset_stage *outer; /* the stage of the dataset that it is, or whose parentheses it is
+                                   in */
     uint64_t key;
-    column_set images;     /* colour stages: the columns of the source that it works on */
-    bool pads;             /* geometry: its result may extend beyond the image */
-    stage_padding padding; /* geometry: what is there */
-    uint32_t color_begin;  /* geometry: the number of colour stages before it */
+    column_set images;        /* colour stages: the columns of the source that it works on */
+    bool pads;                /* geometry: its result may extend beyond the image */
+    stage_padding padding;    /* geometry: what is there */
+    const point_pairs *pairs; /* a flip before geometry: points that it exchanges; NULL: none */
+    column_set points;        /* with pairs: the columns of the source with these points */
 } plan_stage;
 
 /* The boxes of a sample while its geometry is drawn, for stages that depend on them. */
@@ -146,13 +160,32 @@ typedef struct plan_cache {
     uint32_t kept[SLUICE_MAX_COLUMNS];
 } plan_cache;
 
-/* Geometry stages [first, first + count) that are fused into one resampling, count may be 0, and
- * the colour stages after them, up to number color_end. */
+/*
+ * Geometry stages [first, first + count) that are fused into one resampling, count may be 0, and
+ * colour stages [color_first, color_end) after them; or, in place of both, branches of which each
+ * sample draws those that it goes through.
+ */
 typedef struct plan_group {
     uint32_t first;
     uint32_t count;
+    uint32_t color_first;
     uint32_t color_end;
+    struct plan_branches *branches; /* owned; NULL: there are none */
 } plan_group;
+
+/* The groups that an image goes through, in order. */
+typedef struct plan_list {
+    plan_group *groups; /* (count) */
+    uint32_t count;
+} plan_list;
+
+/* The stages in parentheses of random_apply, random_choice or random_order, with geometry. */
+typedef struct plan_branches {
+    const dataset_stage *stage;
+    uint64_t key;
+    uint32_t count;
+    plan_list lists[NESTED_BRANCHES];
+} plan_branches;
 
 /* The stage mosaic: an image of several samples (stage_def.tiles). */
 typedef struct plan_mosaic {
@@ -160,8 +193,7 @@ typedef struct plan_mosaic {
     const plan_stage *planned; /* an entry of plan_details.geometry, in no group */
     uint32_t width;            /* of the image that the tiles are painted on, the canvas */
     uint32_t height;
-    uint32_t group_count;
-    plan_group groups[DATASET_MAX_STAGES + 1]; /* of the geometry before it, for each tile */
+    plan_list list; /* of the geometry before it, for each tile */
 } plan_mosaic;
 
 /* Number of draws for the partner of a tile. Bad partners are replaced by the next draw. */
@@ -197,16 +229,17 @@ struct plan_details {
     source_order *own_order; /* the source's own order; NULL: the source has no order of its own */
     group_order *group;      /* the order of the parts of concat or mix; NULL: it is neither */
     const dataset_stage *decode; /* of the first image and of masks; NULL: no image is encoded */
-    plan_stage geometry[DATASET_MAX_STAGES];
+    plan_stage *geometry;        /* (geometry_count), with those in parentheses */
     uint32_t geometry_count;
-    plan_group groups[DATASET_MAX_STAGES + 1]; /* with mosaic, those after it */
-    uint32_t group_count;                      /* at least 1 if there is an image */
+    plan_list list; /* with mosaic, what comes after it; at least one group, the last one without
+                       branches */
+    uint32_t most_steps; /* that are drawn for an image or a tile */
     plan_mosaic mosaic;
     plan_flip flips[DATASET_MAX_STAGES];
     uint32_t flip_count;
     bool erases; /* a stage erases converted values (stage_def.erases) */
     uint64_t erasing_keys[DATASET_MAX_STAGES]; /* their keys, by the indexes of the stages */
-    plan_stage colors[DATASET_MAX_STAGES];
+    plan_stage *colors; /* (color_count), with those in parentheses beside geometry */
     uint32_t color_count;
     uint32_t host_colors; /* number of colour stages that workers apply to the first image, those
                              before the stage device; GetNext applies the others. Workers apply all
@@ -231,7 +264,8 @@ struct plan_details {
                             geometry of the first image */
     bool has_points;     /* points are among them */
     uint32_t view_count; /* views of the image; 1: the image itself */
-    uint32_t view_group; /* the first group that is run for each view; not used with 1 view */
+    uint32_t view_group; /* the first group that is run for each view; the number of groups: there
+                            are no views */
     const dataset_stage *view; /* the stage that makes the views; NULL: none does */
     int boxes; /* column of the source with the boxes that a stage of geometry depends on; -1: none
                   does */
@@ -304,6 +338,8 @@ typedef struct batch_span {
 
 /* Passes of the planner that have a file of their own. plan_note() adds a text line for explain.
  * plan_mixes() is called for the image of the batch; `whole` has all conversions of its segment. */
+sluice_status plan_geometry(sli_plan *plan);
+void plan_free_geometry(struct plan_details *details);
 sluice_status plan_steps(sli_plan *plan);
 sluice_status plan_buffers(sli_plan *plan);
 sluice_status plan_conversions(sli_plan *plan);
@@ -345,13 +381,13 @@ void plan_locate(const sli_plan *plan, uint64_t batch, batch_span *span_out);
 uint64_t plan_batches_of(const sli_plan *plan, const sample_order *order);
 
 /*
- * Fuses the stages of a group for one sample, view and image size. `boxes` are those of the sample,
- * and are moved to the image after the group; NULL if no stage depends on boxes. E_INVALID: a stage
- * does not fit the image; *stage_out is its name.
+ * Fuses the stages of a group, one without branches, for an image of this size. `boxes` are those
+ * of the sample, and are moved to the image after the group; NULL if no stage depends on boxes.
+ * E_INVALID: a stage does not fit the image; *stage_out is its name.
  */
 sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_group *group,
-                                 uint64_t sample, uint64_t pass, uint32_t view, uint32_t width,
-                                 uint32_t height, plan_boxes *boxes, fused_geometry *fused_out,
+                                 const image_draws *draws, uint32_t width, uint32_t height,
+                                 plan_boxes *boxes, fused_geometry *fused_out,
                                  const char **stage_out);
 
 /*
@@ -389,6 +425,14 @@ static inline uint32_t plan_offload_of(const dataset_stage *stage)
 
 /* Finds the further image with this source column, which must exist. */
 const plan_partner *plan_partner_of(const struct plan_details *details, uint32_t column);
+
+/* Finds the stages that may be fused with decoding. */
+decode_fusion plan_decode_fusion(const sli_plan *plan);
+
+/* The points that a flip exchanges, in columns of the source: no map comes before it. `before`: the
+ * columns before the flip. NULL: none. */
+const point_pairs *plan_flip_pairs(const dataset_stage *stage, const stage_schema *before,
+                                   column_set *points_out);
 
 /* The key of the random numbers of stage i. */
 uint64_t plan_stage_key(const sluice_dataset *dataset, uint32_t i, uint64_t seed);

@@ -27,7 +27,8 @@ static sluice_status check_source(const sli_plan *plan)
 static sluice_status check_fast_scale(const sli_plan *plan)
 {
     const struct plan_details *details = plan->details;
-    const plan_group *first = details->mosaic.tiles > 0 ? details->mosaic.groups : details->groups;
+    const plan_group *first =
+        (details->mosaic.tiles > 0 ? &details->mosaic.list : &details->list)->groups;
 
     if (details->decode == NULL || !details->cache.is_decoded || details->cache.is_rows ||
         !((const decode_args *)(const void *)details->decode->args.bytes)->fast_scale) {

@@ -163,21 +163,29 @@ static sluice_status fold_conversions(sli_plan *plan, const plan_segment *c, uin
     return st == SLUICE_OK ? sli_conversion_prepare(out) : st;
 }
 
-/* Finds the points that a flip exchanges, in columns of the source: no map comes before it. */
+const point_pairs *plan_flip_pairs(const dataset_stage *stage, const stage_schema *before,
+                                   column_set *points_out)
+{
+    column_set columns = 0;
+    const point_pairs *pairs =
+        stage->def->pairs != NULL ? stage->def->pairs(stage->args.bytes, before, &columns) : NULL;
+
+    *points_out = 0;
+    for (uint32_t i = 0; i < before->column_count; i++) {
+        if ((columns >> i & 1) != 0) {
+            *points_out |= (column_set)1 << before->infos[i].buffer;
+        }
+    }
+    return pairs;
+}
+
+/* Finds the points that a flip exchanges. */
 static void find_pairs(const sluice_dataset *dataset, uint32_t stage, plan_flip *flip)
 {
     stage_schema before;
-    column_set points = 0;
 
-    if (flip->stage->def->pairs == NULL ||
-        dataset_schema_after(dataset, stage, &before) != SLUICE_OK) {
-        return;
-    }
-    flip->pairs = flip->stage->def->pairs(flip->stage->args.bytes, &before, &points);
-    for (uint32_t i = 0; i < before.column_count; i++) {
-        if ((points >> i & 1) != 0) {
-            flip->points |= (column_set)1 << before.infos[i].buffer;
-        }
+    if (dataset_schema_after(dataset, stage, &before) == SLUICE_OK) {
+        flip->pairs = plan_flip_pairs(flip->stage, &before, &flip->points);
     }
 }
 

@@ -244,7 +244,7 @@ static void a_rotation_is_a_pass_of_its_own(void)
                                  false, &dataset);
     char *text = explained(plan);
 
-    T_EQ(plan->details->group_count, 5);
+    T_EQ(plan->details->list.count, 5);
     T_CONTAINS(text, "pixels: rotate: the whole image, rotated");
     sluice_string_free(text);
     close_plan(plan, dataset);

@@ -55,11 +55,11 @@ static void neighbours_are_grouped_into_one_resampling(void)
         uint32_t next = 0;
         char got[200] = "";
 
-        for (uint32_t g = 0; g < details->group_count; g++) {
-            T_EQ(details->groups[g].first, next);
-            next += details->groups[g].count;
+        for (uint32_t g = 0; g < details->list.count; g++) {
+            T_EQ(details->list.groups[g].first, next);
+            next += details->list.groups[g].count;
             snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%u", g > 0 ? " " : "",
-                     details->groups[g].count);
+                     details->list.groups[g].count);
         }
         T_EQ(next, details->geometry_count);
         if (strcmp(got, cases[i].groups) != 0) {

@@ -232,7 +232,7 @@ static void huge_images_are_bad_samples(void)
     sluice_dataset *dataset = NULL;
     tape t;
 
-    T_OK(sluice_dataset_parse("synthetic 1 16400,16400,1 | random_invert | center_crop 8 | batch 1",
+    T_OK(sluice_dataset_parse("synthetic 1 16400,16400,1 | random_invert 1 | center_crop 8 | batch 1",
                               &dataset));
     t = record(dataset, &(run_options){.workers = 1});
     T_EQ(t.end, SLUICE_E_INVALID);

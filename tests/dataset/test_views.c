@@ -238,7 +238,7 @@ static void the_plan_says_what_is_shared(void)
         plan_stages("random_crop 18 | views 2 | random_crop 9 | resize 5,5", false, &dataset);
     char *text = explained(plan);
 
-    T_EQ(plan->details->group_count, 2);
+    T_EQ(plan->details->list.count, 2);
     T_EQ(plan->details->view_group, 1);
     T_CONTAINS(text, "views + random_crop + resize: one pass for each view of the whole image");
     T_CONTAINS(text, "column image: u8 (4, 2, 5, 5, 3)");

@@ -67,6 +67,7 @@ const stage_def stage_center_crop = {
     .args_size = sizeof(center_crop_args),
     .infer = center_crop_infer,
     .geometry = center_crop_geometry,
+    .crops = true,
     .padding = center_crop_padding,
     .squares = true,
 };

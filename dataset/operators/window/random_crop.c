@@ -139,6 +139,7 @@ const stage_def stage_random_crop = {
     .check = random_crop_check,
     .infer = random_crop_infer,
     .geometry = random_crop_geometry,
+    .crops = true,
     .padding = random_crop_padding,
     .squares = true,
 };

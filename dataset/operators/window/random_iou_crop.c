@@ -248,4 +248,5 @@ const stage_def stage_random_iou_crop = {
     .check = iou_check,
     .infer = iou_infer,
     .geometry_of_boxes = iou_geometry,
+    .crops = true,
 };

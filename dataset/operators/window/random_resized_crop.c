@@ -144,6 +144,7 @@ const stage_def stage_random_resized_crop = {
     .check = rrc_check,
     .infer = rrc_infer,
     .geometry = rrc_geometry,
+    .crops = true,
     .resizes = true,
     .squares = true,
 };

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sample_draw.h"
+
+#include "loader_stage.h"
+
+void draw_init(sample_loader *loader)
+{
+    const struct plan_details *details = loader->plan->details;
+
+    loader->tile = (sample_transform){
+        .steps = loader->steps,
+        .boxes = draw_boxes(loader),
+    };
+    loader->transform = (sample_transform){
+        .steps = loader->steps,
+        .device = details->device_warps ? &loader->colors.device : NULL,
+        .warps = details->warps,
+        .are_pixels = loader->mosaic != NULL,
+        .boxes = draw_boxes(loader),
+    };
+}
+
+/* An image while its steps are drawn. */
+typedef struct drawing {
+    sample_loader *loader;
+    sample_transform *transform;
+    const image_draws *draws;
+    uint32_t width; /* after the steps so far */
+    uint32_t height;
+} drawing;
+
+/* True if a step, as it was drawn for the first image, leaves all images of the sample as they are.
+ * Colours may work on further images only. */
+static bool is_idle(const struct plan_details *details, const transform_step *step)
+{
+    const plan_group *group = step->group;
+    const bool is_drawn =
+        group->count > 0 &&
+        (details->geometry[group->first].stage->def->flips == NULL || step->window.turns);
+
+    return !is_drawn && step->lines == NULL &&
+           (group->color_first == group->color_end || details->partner_count == 0);
+}
+
+static color_chain *draw_lines(sample_loader *loader, uint32_t step, const image_draws *draws)
+{
+    const transform_step *drawn = &loader->steps[step];
+
+    return drawn->group->color_end > drawn->group->color_first
+               ? colors_draw(&loader->colors, loader->plan, drawn->group, step,
+                             drawn->window.window_width, drawn->window.window_height, draws)
+               : NULL;
+}
+
+/* Draws the step of a group without branches. */
+static inline sluice_status draw_step(drawing *d, const plan_group *group, bool is_last)
+{
+    sample_loader *loader = d->loader;
+    const struct plan_details *details = loader->plan->details;
+    const uint32_t number = d->transform->step_count;
+    transform_step *step = &loader->steps[number];
+    const sluice_status st = plan_fuse_geometry(details, group, d->draws, d->width, d->height,
+                                                draw_boxes(loader), &step->window, &loader->stage);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    step->group = group;
+    step->lines = draw_lines(loader, number, d->draws);
+    if (is_last || !is_idle(details, step)) {
+        d->transform->step_count++;
+        d->width = step->window.window_width;
+        d->height = step->window.window_height;
+    }
+    return SLUICE_OK;
+}
+
+/* Draws which branches the image goes through, and their steps. */
+static sluice_status draw_branches(drawing *d, const plan_branches *branches)
+{
+    const sli_draws own = {branches->key, d->draws->sample, d->draws->pass};
+    uint32_t order[NESTED_BRANCHES];
+    const uint32_t count = branches->stage->def->branches(branches->stage->args.bytes, &own, order);
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const plan_list *list = &branches->lists[order[i]];
+
+        for (uint32_t k = 0; k < list->count && st == SLUICE_OK; k++) {
+            const plan_group *group = &list->groups[k];
+
+            st = group->branches != NULL ? draw_branches(d, group->branches)
+                                         : draw_step(d, group, false);
+        }
+    }
+    return st;
+}
+
+sluice_status draw_groups(sample_loader *loader, sample_transform *transform, const plan_list *list,
+                          uint32_t first, uint32_t end, const image_draws *draws, uint32_t width,
+                          uint32_t height)
+{
+    drawing d = {loader, transform, draws, width, height};
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = first; i < end && st == SLUICE_OK; i++) {
+        const plan_group *group = &list->groups[i];
+
+        st = group->branches != NULL ? draw_branches(&d, group->branches)
+                                     : draw_step(&d, group, i + 1 == list->count);
+    }
+    return st;
+}
+
+void draw_lines_again(sample_loader *loader, const sample_transform *transform,
+                      const image_draws *draws)
+{
+    for (uint32_t i = 0; i < transform->step_count; i++) {
+        loader->steps[i].lines = draw_lines(loader, i, draws);
+    }
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The planner's pass over geometry and colours: divides the stages that an image goes through into
+ * groups, in lists. Stages in parentheses have lists of their own if geometry is among them.
+ */
+#include "plan.h"
+
+#include <string.h>
+
+#include "alloc_int.h"
+#include "operators/color/color_stage.h"
+
+/* Makes the groups of a list. */
+typedef struct list_builder {
+    sli_plan *plan;
+    plan_list *list;
+    const dataset_stage *outer; /* the stage of the dataset that is planned */
+    const stage_schema *before; /* the columns before it */
+    bool divides;               /* the next stage begins a group: a cache is before it */
+} list_builder;
+
+/* ---- fusing ---------------------------------------------------------------------------------- */
+
+/* True if two stages that pad in the same group have the same padding. */
+static bool have_one_padding(const stage_padding *a, const stage_padding *b)
+{
+    return a->edge == EDGE_CONSTANT && b->edge == EDGE_CONSTANT &&
+           memcmp(a->fill, b->fill, sizeof(a->fill)) == 0 && a->mask_fill == b->mask_fill;
+}
+
+/*
+ * True if stage b can join the group of stages [first, b). A group resizes at most once, and has
+ * one padding before the resize and one after it. A stage that resizes pads after its resize. After
+ * a resize and a crop no stage pads, since the window would show pixels outside the crop again. An
+ * image is continued beyond its edges once, in a group that does not resize. A stage that turns the
+ * image is a group of its own, and one that makes views of it begins a group.
+ */
+static bool joins_group(const struct plan_details *details, uint32_t first, uint32_t b)
+{
+    const plan_stage *stage = &details->geometry[b];
+    const bool resizes = stage->stage->def->resizes;
+
+    for (uint32_t i = b; i-- > first;) {
+        const plan_stage *before = &details->geometry[i];
+
+        if (stage->stage->def->views != NULL || stage->stage->def->turns ||
+            before->stage->def->turns) {
+            return false;
+        }
+        if (!resizes && stage->pads && before->pads &&
+            !have_one_padding(&stage->padding, &before->padding)) {
+            return false;
+        }
+        if ((before->stage->def->resizes && stage->padding.edge != EDGE_CONSTANT) ||
+            (resizes && before->padding.edge != EDGE_CONSTANT)) {
+            return false;
+        }
+        if (before->stage->def->resizes) {
+            return !resizes && !(stage->pads && i + 1 < b);
+        }
+    }
+    return true;
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+static sluice_status make_list(plan_list *list, uint32_t most)
+{
+    list->groups = sli_calloc(most, sizeof(*list->groups));
+    return list->groups != NULL ? SLUICE_OK
+                                : sli_fail(SLUICE_E_NO_MEMORY, "the stages of an image");
+}
+
+static void free_list(plan_list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        plan_branches *branches = list->groups[i].branches;
+
+        for (uint32_t k = 0; branches != NULL && k < branches->count; k++) {
+            free_list(&branches->lists[k]);
+        }
+        sli_free(branches);
+    }
+    sli_free(list->groups);
+}
+
+static plan_group *begin_group(list_builder *builder)
+{
+    const struct plan_details *details = builder->plan->details;
+    plan_group *group = &builder->list->groups[builder->list->count++];
+
+    builder->divides = false;
+    *group =
+        (plan_group){details->geometry_count, 0, details->color_count, details->color_count, NULL};
+    return group;
+}
+
+/* The group that a stage of geometry or colours can join; NULL: there is none. */
+static plan_group *last_group(const list_builder *builder)
+{
+    const plan_list *list = builder->list;
+
+    return list->count > 0 && !builder->divides && list->groups[list->count - 1].branches == NULL
+               ? &list->groups[list->count - 1]
+               : NULL;
+}
+
+/* ---- stages ---------------------------------------------------------------------------------- */
+
+/* Finds the boxes that a stage depends on. */
+static void find_boxes(const list_builder *builder)
+{
+    const stage_schema *before = builder->before;
+
+    builder->plan->details->boxes = (int)before->infos[schema_find_boxes(before)].buffer;
+}
+
+/* Plans a stage of geometry. */
+static plan_stage plan_stage_of(const list_builder *builder, const dataset_stage *stage,
+                                uint64_t key)
+{
+    plan_stage planned = {.stage = stage, .outer = builder->outer, .key = key};
+
+    planned.pads =
+        stage->def->padding != NULL && stage->def->padding(stage->args.bytes, &planned.padding);
+    planned.pairs = plan_flip_pairs(stage, builder->before, &planned.points);
+    return planned;
+}
+
+static void add_geometry(list_builder *builder, const dataset_stage *stage, uint64_t key)
+{
+    struct plan_details *details = builder->plan->details;
+    const uint32_t number = details->geometry_count;
+    plan_group *group = last_group(builder);
+
+    details->geometry[number] = plan_stage_of(builder, stage, key);
+    if (group == NULL || group->color_end > group->color_first ||
+        (group->count > 0 && !joins_group(details, group->first, number))) {
+        group = begin_group(builder);
+    }
+    details->geometry_count++;
+    group->count++;
+    if (stage->def->geometry_of_boxes != NULL) {
+        find_boxes(builder);
+    }
+}
+
+/* Adds a colour stage, with the columns of the source that it works on: no map comes before it. */
+static sluice_status add_color(list_builder *builder, const dataset_stage *stage, uint64_t key)
+{
+    struct plan_details *details = builder->plan->details;
+    const color_args *args = (const void *)stage->args.bytes;
+    const bool warps = stage_warps(stage->def, stage->args.bytes);
+    plan_group *group = last_group(builder);
+    plan_stage color = {.stage = stage, .outer = builder->outer, .key = key};
+    column_set images = 0;
+    const sluice_status st = schema_select_images(
+        builder->before, stage->def->name, stage->def->selects ? args->columns : "", &images);
+
+    for (uint32_t k = 0; k < SLUICE_MAX_COLUMNS; k++) {
+        if ((images >> k & 1) != 0) {
+            color.images |= (column_set)1 << builder->before->infos[k].buffer;
+        }
+    }
+    group = group != NULL ? group : begin_group(builder);
+    details->colors[details->color_count++] = color;
+    group->color_end++;
+    details->host_colors += details->device == 0;
+    details->warps = details->warps || warps;
+    details->device_warps = details->device_warps || (details->device > 0 && warps);
+    return st;
+}
+
+static sluice_status add_stage(list_builder *builder, const dataset_stage *stage, uint64_t key);
+
+/* Makes the list of a pair of parentheses. */
+static sluice_status add_list(const list_builder *outer, const nested_stages *nested,
+                              const nested_branch *branch, uint64_t key, plan_list *list)
+{
+    list_builder builder = {outer->plan, list, outer->outer, outer->before, false};
+    sluice_status st = make_list(list, branch->count);
+
+    for (uint32_t k = branch->first; k < branch->first + branch->count && st == SLUICE_OK; k++) {
+        st = add_stage(&builder, &nested->stages[k], nested_key(key, k));
+    }
+    return st;
+}
+
+/* Adds a stage that draws which of its branches an image goes through. */
+static sluice_status add_branches(list_builder *builder, const dataset_stage *stage, uint64_t key)
+{
+    const nested_stages *nested = nested_in(stage);
+    plan_branches *branches = sli_calloc(1, sizeof(*branches));
+    sluice_status st = SLUICE_OK;
+
+    if (branches == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the stages in parentheses of a plan");
+    }
+    branches->stage = stage;
+    branches->key = key;
+    begin_group(builder)->branches = branches;
+    for (uint32_t i = 0; i < nested->branch_count && st == SLUICE_OK; i++) {
+        branches->count++;
+        st = add_list(builder, nested, &nested->branches[i], key, &branches->lists[i]);
+    }
+    return st;
+}
+
+/* Adds a stage of geometry or colours, alone or in parentheses. */
+static sluice_status add_stage(list_builder *builder, const dataset_stage *stage, uint64_t key)
+{
+    if (stage->def->kind == STAGE_COLOR) {
+        return add_color(builder, stage, key);
+    }
+    if (stage->def->branches != NULL) {
+        return add_branches(builder, stage, key);
+    }
+    add_geometry(builder, stage, key);
+    return SLUICE_OK;
+}
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+/* The number of stages of geometry and colours in a stage, with those in parentheses. */
+static uint32_t count_stages(const dataset_stage *stage)
+{
+    uint32_t count = 0;
+
+    if (stage->def->branches != NULL) {
+        const nested_stages *nested = nested_in(stage);
+
+        for (uint32_t i = 0; i < nested->stage_count; i++) {
+            count += count_stages(&nested->stages[i]);
+        }
+        return count;
+    }
+    return stage->def->kind == STAGE_GEOMETRY || stage->def->kind == STAGE_COLOR;
+}
+
+static sluice_status make_room(sli_plan *plan)
+{
+    struct plan_details *details = plan->details;
+    uint32_t count = 1;
+
+    for (uint32_t i = 0; i < plan->dataset->stage_count; i++) {
+        count += count_stages(&plan->dataset->stages[i]);
+    }
+    details->geometry = sli_calloc(count, sizeof(*details->geometry));
+    details->colors = sli_calloc(count, sizeof(*details->colors));
+    if (details->geometry == NULL || details->colors == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the stages of a plan");
+    }
+    return make_list(&details->list, DATASET_MAX_STAGES + 1);
+}
+
+void plan_free_geometry(struct plan_details *details)
+{
+    free_list(&details->list);
+    free_list(&details->mosaic.list);
+    sli_free(details->geometry);
+    sli_free(details->colors);
+}
+
+/* Plans the stage mosaic: what comes after it is another list. */
+static void add_mosaic(list_builder *builder, const dataset_stage *stage, uint64_t key)
+{
+    struct plan_details *details = builder->plan->details;
+    plan_stage *planned = &details->geometry[details->geometry_count++];
+
+    *planned = plan_stage_of(builder, stage, key);
+    details->mosaic.tiles = stage->def->tiles;
+    details->mosaic.planned = planned;
+    details->mosaic.list = details->list;
+    details->list = (plan_list){0};
+    builder->divides = false;
+}
+
+/* The most steps that are drawn for a list. */
+static uint32_t most_steps(const plan_list *list)
+{
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < list->count; i++) {
+        const plan_branches *branches = list->groups[i].branches;
+
+        most += branches == NULL;
+        for (uint32_t k = 0; branches != NULL && k < branches->count; k++) {
+            most += most_steps(&branches->lists[k]);
+        }
+    }
+    return most;
+}
+
+/* Finds the stage that makes views of the image, and its group. */
+static void find_views(struct plan_details *details)
+{
+    details->view_count = 1;
+    details->view_group = details->list.count;
+    for (uint32_t i = 0; i < details->list.count; i++) {
+        const plan_group *group = &details->list.groups[i];
+        const dataset_stage *stage =
+            group->count > 0 ? details->geometry[group->first].stage : NULL;
+
+        if (stage != NULL && stage->def->views != NULL) {
+            details->view = stage;
+            details->view_count = stage->def->views(stage->args.bytes);
+            details->view_group = i;
+        }
+    }
+}
+
+/* Ends the last list: its last group writes the row, so it has no branches, and comes after the
+ * cache. */
+static void end_lists(list_builder *builder)
+{
+    struct plan_details *details = builder->plan->details;
+    const uint32_t tile_steps = most_steps(&details->mosaic.list) + 1; /* and its resize */
+
+    if (last_group(builder) == NULL) {
+        (void)begin_group(builder);
+    }
+    find_views(details);
+    details->most_steps = most_steps(&details->list);
+    if (details->mosaic.tiles > 0 && tile_steps > details->most_steps) {
+        details->most_steps = tile_steps;
+    }
+}
+
+sluice_status plan_geometry(sli_plan *plan)
+{
+    struct plan_details *details = plan->details;
+    stage_schema before;
+    list_builder builder = {plan, &details->list, NULL, &before, false};
+    sluice_status st = make_room(plan);
+
+    details->boxes = -1;
+    details->decode =
+        dataset_decode_of(plan->dataset, (uint32_t)plan->dataset->source_schema.image);
+    for (uint32_t i = 0; i < plan->dataset->stage_count && st == SLUICE_OK; i++) {
+        const dataset_stage *stage = &plan->dataset->stages[i];
+        const uint64_t key = plan_stage_key(plan->dataset, i, plan->settings.seed);
+        const stage_kind kind = stage->def->kind;
+
+        builder.outer = stage;
+        if (kind == STAGE_GEOMETRY || kind == STAGE_COLOR) {
+            st = dataset_schema_after(plan->dataset, i, &before);
+        }
+        if (st != SLUICE_OK) {
+            break;
+        }
+        if (stage->def->tiles > 0) {
+            add_mosaic(&builder, stage, key);
+            st = make_list(&details->list, DATASET_MAX_STAGES + 1);
+        } else if (kind == STAGE_GEOMETRY || kind == STAGE_COLOR) {
+            st = add_stage(&builder, stage, key);
+        } else if (kind == STAGE_CACHE) {
+            details->cache.stage = i;
+            details->cache.groups = details->list.count;
+            builder.divides = details->list.count > 0;
+        } else if (kind == STAGE_DEVICE) {
+            details->device = i;
+        }
+    }
+    if (st == SLUICE_OK) {
+        end_lists(&builder);
+    }
+    return st;
+}
