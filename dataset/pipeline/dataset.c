@@ -246,6 +246,32 @@ static sluice_status choose_definition(const sluice_dataset *dataset, dataset_st
     return st;
 }
 
+/* Checks the flips before a stage of geometry: they run on the workers. */
+static sluice_status check_flips(const sluice_dataset *dataset, const stage_def *def)
+{
+    for (uint32_t i = 0; i < dataset->stage_count && def->kind == STAGE_GEOMETRY; i++) {
+        const dataset_stage *flip = &dataset->stages[i];
+
+        if (flip->def->before_geometry != NULL &&
+            ((const conversion_args *)(const void *)flip->args.bytes)->offload == OFFLOAD_DEVICE) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s offload=device comes before %s, and what comes before a crop or "
+                            "resize runs on the workers; leave offload out, or put it after %s",
+                            flip->def->name, def->name, def->name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+void stages_begin_geometry(dataset_stage *stages, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (stages[i].def->before_geometry != NULL) {
+            stages[i].def = stages[i].def->before_geometry;
+        }
+    }
+}
+
 sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const void *args)
 {
     dataset_stage added = {.def = def};
@@ -257,6 +283,9 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
     }
     if (st == SLUICE_OK && def->declares) {
         st = check_declares(dataset, def);
+    }
+    if (st == SLUICE_OK) {
+        st = check_flips(dataset, def);
     }
     if (st != SLUICE_OK) {
         return st;
@@ -291,6 +320,9 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
         return st;
     }
     dataset->schema = after;
+    if (def->kind == STAGE_GEOMETRY) {
+        stages_begin_geometry(dataset->stages, dataset->stage_count);
+    }
     dataset->stages[dataset->stage_count++] = added;
     return SLUICE_OK;
 }

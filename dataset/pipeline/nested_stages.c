@@ -129,21 +129,32 @@ bool nested_have_geometry(const nested_stages *nested)
     return false;
 }
 
+/* True for a stage that works on the image in front of the conversions, one image into one. */
+static bool is_of_image(const stage_def *def)
+{
+    return def->kind == STAGE_COLOR || def->before_geometry != NULL ||
+           (def->kind == STAGE_GEOMETRY && def->views == NULL && def->tiles == 0);
+}
+
 /* Checks that a stage may be in the parentheses of `def`, with the stages before it. */
 static sluice_status check_stage(const stage_def *def, const nested_stages *nested,
-                                 const stage_def *stage, const stage_def *first)
+                                 const dataset_stage *added, const stage_def *first)
 {
-    if (stage->flips != NULL) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s: %s cannot be in its parentheses; put it after them and give its p",
-                        def->name, stage->name);
-    }
-    if (stage->kind != STAGE_COLOR && !is_batch_map(stage)) {
+    const stage_def *stage = added->def;
+
+    if (!is_of_image(stage) && !is_batch_map(stage)) {
         return sli_fail(
             SLUICE_E_INVALID,
             "%s: %s cannot be in its parentheses; put it before or after %s, which takes "
-            "stages of colours and warps, or mixup and cutmix",
+            "crops, resizes, flips, colours and warps, or mixup and cutmix",
             def->name, stage->name, def->name);
+    }
+    if (stage->before_geometry != NULL &&
+        ((const conversion_args *)(const void *)added->args.bytes)->offload == OFFLOAD_DEVICE) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: %s offload=device: what is in parentheses runs on the workers; leave "
+                        "offload out",
+                        def->name, stage->name);
     }
     if (nested->stage_count > 0) {
         first = nested->stages[0].def;
@@ -169,13 +180,14 @@ sluice_status nested_add(const stage_def *def, nested_stages *nested, uint64_t w
         return sli_fail(SLUICE_E_INVALID, "%s: more than %d stages", def->name, NESTED_STAGES);
     }
     for (uint32_t i = 0; i < count && st == SLUICE_OK; i++) {
-        st = check_stage(def, nested, stages[i].def, stages[0].def);
+        st = check_stage(def, nested, &stages[i], stages[0].def);
     }
     if (st != SLUICE_OK) {
         return st;
     }
     nested->branches[nested->branch_count++] = (nested_branch){weight, nested->stage_count, count};
     memcpy(&nested->stages[nested->stage_count], stages, count * sizeof(*stages));
+    stages_begin_geometry(&nested->stages[nested->stage_count], count);
     nested->stage_count += count;
     return SLUICE_OK;
 }

@@ -387,6 +387,9 @@ typedef struct dataset_stage {
     } args;
 } dataset_stage;
 
+/* Replaces the definitions of the flips among stages that a stage of geometry comes after. */
+void stages_begin_geometry(dataset_stage *stages, uint32_t count);
+
 /*
  * Updates the columns to those after a stage. E_INVALID: the stage cannot follow the stages before
  * it, or cannot work on these columns.

@@ -42,8 +42,8 @@ sluice_status schema_want_pixels(const stage_schema *schema, const char *stage)
     }
     if (schema->is_converted) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s works on the decoded image; put it before random_horizontal_flip, "
-                        "random_vertical_flip, normalize, to_dtype and to_chw",
+                        "%s works on the decoded image; put it before normalize, to_dtype and "
+                        "to_chw",
                         stage);
     }
     return check_further(schema, stage);

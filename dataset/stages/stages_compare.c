@@ -72,13 +72,18 @@ static void sort_stages(stage_list *list)
     }
 }
 
-/* Replaces definitions by those for converted images, as when the stages are added. */
+/* Replaces definitions by those for converted images, and by those before geometry, as when the
+ * stages are added. */
 static void choose_definitions(stage_list *list)
 {
     bool is_converted = false;
 
     for (uint32_t i = 0; i < list->count; i++) {
         const stage_def *def = list->stages[i].def;
+
+        if (def->kind == STAGE_GEOMETRY) {
+            stages_begin_geometry(list->stages, i);
+        }
 
         is_converted = is_converted || (def->kind == STAGE_CONVERSION && def->flips == NULL);
         if (is_converted && def->when_converted != NULL) {

@@ -278,7 +278,6 @@ static void misplaced_rotations_are_refused(void)
                                             "image, wherever the center is; leave center out"},
         {"random_rotation 9 center=1,2 expand=true", "random_rotation: with expand=true"},
         {"device | rotate 9 expand=true", "rotate comes after device"},
-        {"random_apply 0.5 (rotate 9 expand=true)", "rotate"},
         {"rotate 9 fill=1,2 expand=true", "fill has 2 values and column image 3 channels"},
         {"rotate 9 expand=yes", "expand"},
     };

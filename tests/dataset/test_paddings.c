@@ -73,10 +73,12 @@ static void check_boxes(const engine_run *run, float width, float height)
     int32_t kept = 0;
 
     for (int i = 0; i < 3; i++) {
-        const float x0 = clipped((file[i][0] - m[2]) / m[0], 0, width);
-        const float y0 = clipped((file[i][1] - m[5]) / m[4], 0, height);
-        const float x1 = clipped((file[i][2] - m[2]) / m[0], 0, width);
-        const float y1 = clipped((file[i][3] - m[5]) / m[4], 0, height);
+        const int left = m[0] < 0 ? 2 : 0; /* of a flipped image it is the right side */
+        const int top = m[4] < 0 ? 3 : 1;
+        const float x0 = clipped((file[i][left] - m[2]) / m[0], 0, width);
+        const float y0 = clipped((file[i][top] - m[5]) / m[4], 0, height);
+        const float x1 = clipped((file[i][2 - left] - m[2]) / m[0], 0, width);
+        const float y1 = clipped((file[i][4 - top] - m[5]) / m[4], 0, height);
         const float *box = boxes + (size_t)4 * (size_t)kept;
 
         if (x0 >= x1 || y0 >= y1) {
@@ -374,9 +376,16 @@ static void a_zoom_is_resized_in_one_pass(void)
 /* Each pixel that shows the image says the place that the map gives for its centre. */
 static void resized_pixels_are_where_the_map_says(void)
 {
+    static const char *const stages[] = {
+        "random_zoom_out 9 1,4 1 | resize 40,60 filter=nearest | random_crop 36,50",
+        "random_horizontal_flip | random_zoom_out 9 1,4 1 | random_vertical_flip | "
+        "resize 40,60 filter=nearest | random_crop 36,50",
+        "random_choice (random_zoom_out 9 1,4 1 | random_horizontal_flip) (random_vertical_flip) | "
+        "resize 40,60 filter=nearest | random_crop 36,50",
+    };
     const char *folder = t_folder();
 
-    for (uint64_t seed = 0; seed < 12; seed++) {
+    for (uint64_t seed = 0; seed < 36; seed++) {
         sluice_dataset *dataset;
         engine_run run;
         const uint8_t *image;
@@ -384,9 +393,7 @@ static void resized_pixels_are_where_the_map_says(void)
         const float *m;
         uint32_t shown = 0;
 
-        open_list(&run, &dataset, folder,
-                  "random_zoom_out 9 1,4 1 | resize 40,60 filter=nearest | random_crop 36,50",
-                  seed);
+        open_list(&run, &dataset, folder, stages[seed % 3], seed / 3);
         image = column_row(&run, "image", 0);
         mask = column_row(&run, "mask", 0);
         m = column_row(&run, "geometry", 0);

@@ -149,7 +149,7 @@ static const struct {
     {"synthetic | shard | split train 0.5", 20, "split must come before shard"},
     {"synthetic | repeat 2 | split train 0.5", 23, "split must come before repeat"},
     {"synthetic | to_chw | center_crop 3", 21,
-     "put it before random_horizontal_flip, random_vertical_flip, normalize"},
+     "works on the decoded image; put it before normalize, to_dtype and to_chw"},
     /* types */
     {"synthetic | decode", 12, "the source gives pixels already"},
     {"image_folder x | decode | decode", 26, "this is the second decode"},

@@ -220,6 +220,15 @@ static void flips_exchange_points_and_their_rows(void)
 {
     check_exchange("random_horizontal_flip 1 swap=0:1,4:2", "\2\1\5\4\3");
     check_exchange("random_vertical_flip 1 swap=0:1,4:2", "\2\1\5\4\3");
+    check_exchange("random_horizontal_flip 1 swap=0:1,4:2 | resize 30,40", "\2\1\5\4\3");
+    check_exchange("random_vertical_flip 1 swap=0:1 | resize 30,40 | random_vertical_flip 1 "
+                   "swap=1:2",
+                   "\2\3\1\4\5");
+    check_exchange("random_choice (random_horizontal_flip 1 swap=0:1 | resize 30,40)",
+                   "\2\1\3\4\5");
+    check_exchange("random_apply 0 (random_vertical_flip 1 swap=0:1) | resize 30,40",
+                   "\1\2\3\4\5");
+    check_exchange("random_horizontal_flip 0 swap=0:1 | resize 30,40", "\1\2\3\4\5");
     check_exchange("random_horizontal_flip 0 swap=0:1", "\1\2\3\4\5");
     check_exchange("random_horizontal_flip 1", "\1\2\3\4\5");
     /* Both flips are a turn, after which left is left again. */

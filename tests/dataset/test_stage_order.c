@@ -1,140 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Colours and warps before geometry: a pipeline gives what its two halves give, one after the
- * other. */
-#include <math.h>
+/* Colours, warps and flips before geometry: a pipeline gives what its two halves give, one after
+ * the other. */
 #include <stdlib.h>
-#include <string.h>
 
 #include <sluice/arrays.h>
 
 #include "engine_kit.h"
 #include "list_kit.h"
+#include "plan_kit.h"
+#include "sample_draw.h"
+#include "scene_kit.h"
 #include "testing.h"
-
-enum { SAMPLES = 6, WIDTH = 20, HEIGHT = 16, MOST = 2, LARGEST = 64 * 64 * 3 };
-
-#define ROLES "column m mask | column b boxes | column s image"
-
-/* What a sample holds: two images, a mask, and boxes. */
-typedef struct scene {
-    uint32_t width;
-    uint32_t height;
-    uint8_t image[SAMPLES][LARGEST];
-    uint8_t second[SAMPLES][LARGEST];
-    uint8_t mask[SAMPLES][LARGEST];
-    float boxes[SAMPLES][MOST][4];
-    int32_t lengths[SAMPLES];
-} scene;
-
-static void fill(scene *s)
-{
-    *s = (scene){.width = WIDTH, .height = HEIGHT};
-    for (uint32_t i = 0; i < SAMPLES; i++) {
-        for (uint32_t k = 0; k < WIDTH * HEIGHT; k++) {
-            const uint32_t x = k % WIDTH;
-            const uint32_t y = k / WIDTH;
-
-            for (uint32_t c = 0; c < 3; c++) {
-                s->image[i][3 * k + c] = (uint8_t)(40 + 9 * x + 5 * y + 30 * c + (x * y + i) % 17);
-                s->second[i][3 * k + c] = (uint8_t)(200 - 7 * x + 3 * y + 20 * c * i);
-            }
-            s->mask[i][k] = (uint8_t)(x / 5 + y / 4);
-        }
-        s->boxes[i][0][0] = 2 + (float)i;
-        s->boxes[i][0][1] = 3;
-        s->boxes[i][0][2] = 9 + (float)i;
-        s->boxes[i][0][3] = 12;
-        memcpy(s->boxes[i][1], (float[4]){10, 1, 19, 8}, sizeof(s->boxes[i][1]));
-        s->lengths[i] = (int32_t)(i % 3);
-    }
-}
-
-/* Rows of a column without the room behind them, in memory of its own. */
-static void *packed(const uint8_t (*rows)[LARGEST], size_t bytes)
-{
-    uint8_t *to = malloc(SAMPLES * bytes);
-
-    T_TRUE(to != NULL);
-    for (size_t i = 0; i < SAMPLES; i++) {
-        memcpy(to + i * bytes, rows[i], bytes);
-    }
-    return to;
-}
-
-/* The result of stages on a scene; it has no mask and boxes if image_only is true. */
-static void run_stages(const scene *from, const char *stages, bool image_only, scene *to)
-{
-    const size_t pixels = (size_t)from->width * from->height;
-    void *const images[] = {packed(from->image, 3 * pixels), packed(from->second, 3 * pixels),
-                            packed(from->mask, pixels)};
-    const sluice_array arrays[] = {
-        {"image", images[0], SLUICE_U8, 4, {SAMPLES, from->height, from->width, 3}},
-        {"s", images[1], SLUICE_U8, 4, {SAMPLES, from->height, from->width, 3}},
-        {"m", images[2], SLUICE_U8, 3, {SAMPLES, from->height, from->width}},
-        {"b", from->boxes, SLUICE_F32, 3, {SAMPLES, MOST, 4}},
-        {"b_length", from->lengths, SLUICE_I32, 1, {SAMPLES}},
-    };
-    sluice_dataset *dataset = NULL;
-    const sluice_column *image;
-    engine_run run;
-    size_t size;
-
-    T_OK(sluice_dataset_memory(arrays, image_only ? 1 : 5, &dataset));
-    if (!image_only) {
-        T_OK(sluice_dataset_add(dataset, ROLES));
-    }
-    T_OK(sluice_dataset_add(dataset, stages));
-    T_OK(sluice_dataset_add(dataset, "batch 1"));
-    open_run(&run, dataset, &(run_options){.workers = 1, .settings = {.seed = 3}});
-    memset(to, 0, sizeof(*to));
-    for (uint32_t i = 0; i < SAMPLES; i++) {
-        T_OK(next_batch(&run));
-        image = &run.plan->wire[sli_layout_find(&run.layout, "image")];
-        to->height = (uint32_t)image->shape[image->rank - 3];
-        to->width = (uint32_t)image->shape[image->rank - 2];
-        size = (size_t)to->width * to->height * (image->rank == 4 ? (size_t)image->shape[0] : 1);
-        T_TRUE(3 * size <= LARGEST);
-        memcpy(to->image[i], column_row(&run, "image", 0), 3 * size);
-        if (image_only) {
-            continue;
-        }
-        memcpy(to->second[i], column_row(&run, "s", 0), 3 * size);
-        memcpy(to->mask[i], column_row(&run, "m", 0), size);
-        memcpy(to->boxes[i], column_row(&run, "b", 0), sizeof(to->boxes[i]));
-        memcpy(&to->lengths[i], column_row(&run, "b_length", 0), sizeof(to->lengths[i]));
-    }
-    close_run(&run);
-    sluice_dataset_destroy(dataset);
-    for (int i = 0; i < 3; i++) {
-        free(images[i]);
-    }
-}
-
-static void check_halves(const char *first, const char *second, bool image_only)
-{
-    static scene begin;
-    static scene between;
-    static scene want;
-    static scene got;
-    char both[600];
-
-    fill(&begin);
-    snprintf(both, sizeof(both), "%s | %s", first, second);
-    run_stages(&begin, first, image_only, &between);
-    run_stages(&between, second, image_only, &want);
-    run_stages(&begin, both, image_only, &got);
-    if (memcmp(got.image, want.image, sizeof(got.image)) != 0 ||
-        memcmp(got.second, want.second, sizeof(got.second)) != 0) {
-        T_FAIL_("%s: the images differ", both);
-    }
-    if (memcmp(got.mask, want.mask, sizeof(got.mask)) != 0) {
-        T_FAIL_("%s: the masks differ", both);
-    }
-    T_EQ(memcmp(got.lengths, want.lengths, sizeof(got.lengths)), 0);
-    for (uint32_t i = 0; i < SAMPLES * MOST * 4; i++) {
-        T_TRUE(fabsf((&got.boxes[0][0][0])[i] - (&want.boxes[0][0][0])[i]) < 1e-3F);
-    }
-}
 
 static void colours_and_warps_come_before_geometry(void)
 {
@@ -159,8 +35,86 @@ static void colours_and_warps_come_before_geometry(void)
     };
 
     for (size_t i = 0; i < sizeof(halves) / sizeof(halves[0]); i++) {
-        check_halves(halves[i][0], halves[i][1], false);
+        scene_check_halves(halves[i][0], halves[i][1], false);
     }
+}
+
+static void flips_come_before_geometry(void)
+{
+    static const char *const halves[][2] = {
+        {"random_horizontal_flip", "resize 9,7"},
+        {"random_vertical_flip", "random_crop 9"},
+        {"random_horizontal_flip 1 | random_vertical_flip 0.4", "random_resized_crop 8"},
+        {"resize 17,13 | random_horizontal_flip", "random_rotation 30 expand=true | resize 9,9"},
+        {"random_horizontal_flip", "color_jitter 0.4 | gaussian_blur 3 | center_crop 11"},
+        {"color_jitter 0.4 0.4 | random_horizontal_flip", "elastic 20 3 | resize 12,10"},
+        {"random_vertical_flip",
+         "random_affine 20 0.1,0.1 | random_crop 9 | random_horizontal_flip"},
+        {"random_horizontal_flip 0.7", "random_zoom_out 5 1,2 1 | resize 12,12 | random_erasing 1"},
+    };
+
+    for (size_t i = 0; i < sizeof(halves) / sizeof(halves[0]); i++) {
+        scene_check_halves(halves[i][0], halves[i][1], false);
+    }
+    scene_check_halves("random_horizontal_flip", "five_crop 8 | random_invert", true);
+}
+
+/* A flip that is not drawn leaves nothing to do: the image is decoded down to the crop. */
+static void what_is_not_drawn_is_no_step(void)
+{
+    static const struct {
+        const char *stages;
+        uint32_t steps;
+    } cases[] = {
+        {"random_horizontal_flip 0 | center_crop 8", 1},
+        {"random_horizontal_flip 1 | center_crop 8", 2},
+        {"random_invert 0 | center_crop 8", 1},
+        {"random_invert 1 | center_crop 8", 2},
+        {"random_horizontal_flip 0 | random_invert 1 | random_vertical_flip 0 | resize 9,9", 2},
+        {"random_apply 0 (center_crop 8) | resize 9,9", 1},
+        {"random_apply 1 (center_crop 8) | resize 9,9", 2},
+        {"random_apply 1 (center_crop 8 | random_apply 0 (resize 7,7) | random_horizontal_flip 1)"
+         " | resize 9,9",
+         3},
+        {"resize 9,9 | random_order (random_horizontal_flip 1) (random_vertical_flip 0)", 3},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        sluice_dataset *dataset;
+        sli_plan *plan = plan_stages(cases[i].stages, false, &dataset);
+        const image_draws draws = {0};
+        sample_loader loader;
+
+        T_OK(sample_loader_init(&loader, plan));
+        T_OK(draw_groups(&loader, &loader.transform, &plan->details->list, 0,
+                         plan->details->list.count, &draws, 20, 20));
+        T_EQ(loader.transform.step_count, cases[i].steps);
+        T_TRUE(loader.transform.step_count <= plan->details->most_steps);
+        sample_loader_end(&loader);
+        sample_loader_fini(&loader);
+        close_plan(plan, dataset);
+    }
+}
+
+static void flips_before_geometry_run_on_the_workers(void)
+{
+    sluice_dataset *dataset = NULL;
+    char *text;
+
+    T_STATUS(sluice_dataset_parse("synthetic 6 20,20,3 | random_horizontal_flip offload=device | "
+                                  "resize 8,8 | batch 2",
+                                  &dataset),
+             SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(),
+               "random_horizontal_flip offload=device comes before resize, and what comes before a "
+               "crop or resize runs on the workers; leave offload out, or put it after resize");
+    T_OK(sluice_dataset_parse("synthetic 6 20,20,3 | random_horizontal_flip | resize 8,8 | batch 2",
+                              &dataset));
+    T_OK(sluice_dataset_explain(dataset, &text));
+    T_CONTAINS(text, "pixels: random_horizontal_flip: the whole image, if it is flipped; after all "
+                     "crops and resizes a flip costs nothing\npixels: resize: one pass\n");
+    sluice_string_free(text);
+    sluice_dataset_destroy(dataset);
 }
 
 /* What masks and boxes cannot follow. */
@@ -174,7 +128,7 @@ static void views_and_mixed_copies_too(void)
     };
 
     for (size_t i = 0; i < sizeof(halves) / sizeof(halves[0]); i++) {
-        check_halves(halves[i][0], halves[i][1], true);
+        scene_check_halves(halves[i][0], halves[i][1], true);
     }
 }
 
@@ -205,6 +159,8 @@ static void what_depends_on_boxes_or_samples_comes_first(void)
         const char *why;
     } cases[] = {
         {"rotate 9 | random_iou_crop", "random_iou_crop comes after a warp, which moves the boxes"},
+        {"random_order (random_iou_crop) (rotate 9)", "random_iou_crop comes after a warp"},
+        {"random_apply 0.5 (rotate 9) (random_iou_crop)", "random_iou_crop comes after a warp"},
         {"random_invert | mosaic 8,8", "mosaic comes after a stage that changes colours or warps"},
         {"random_invert | cache 1M | center_crop 8", "cache comes after random_invert"},
         {"device | random_invert | center_crop 8", "center_crop comes after device"},
@@ -213,8 +169,8 @@ static void what_depends_on_boxes_or_samples_comes_first(void)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         static scene s;
         const sluice_array arrays[] = {
-            {"image", s.image, SLUICE_U8, 4, {SAMPLES, 8, 8, 3}},
-            {"b", s.boxes, SLUICE_F32, 3, {SAMPLES, MOST, 4}},
+            {"image", s.image, SLUICE_U8, 4, {SCENE_SAMPLES, 8, 8, 3}},
+            {"b", s.boxes, SLUICE_F32, 3, {SCENE_SAMPLES, SCENE_BOXES, 4}},
         };
         sluice_dataset *dataset = NULL;
 
@@ -232,8 +188,8 @@ static void huge_images_are_bad_samples(void)
     sluice_dataset *dataset = NULL;
     tape t;
 
-    T_OK(sluice_dataset_parse("synthetic 1 16400,16400,1 | random_invert 1 | center_crop 8 | batch 1",
-                              &dataset));
+    T_OK(sluice_dataset_parse(
+        "synthetic 1 16400,16400,1 | random_invert 1 | center_crop 8 | batch 1", &dataset));
     t = record(dataset, &(run_options){.workers = 1});
     T_EQ(t.end, SLUICE_E_INVALID);
     T_CONTAINS(t.error, "random_invert: sample 0");
@@ -267,6 +223,9 @@ static void explain_shows_the_steps(void)
 
 const t_test stage_order_tests[] = {
     T_TEST(colours_and_warps_come_before_geometry),
+    T_TEST(flips_come_before_geometry),
+    T_TEST(what_is_not_drawn_is_no_step),
+    T_TEST(flips_before_geometry_run_on_the_workers),
     T_TEST(views_and_mixed_copies_too),
     T_TEST(encoded_images_too),
     T_TEST(what_depends_on_boxes_or_samples_comes_first),

@@ -77,6 +77,12 @@ static void differences_are_named(void)
         {"shuffle seed=7", "shuffle", "shuffle: seed was 7 and is run now"},
         {"center_crop size=5", "center_crop size=5,6", "center_crop: size was 5,5 and is 5,6 now"},
         {"gaussian_blur 3 | resize 8", "resize 8 | gaussian_blur 3", "gaussian_blur"},
+        {"random_horizontal_flip | center_crop 5", "center_crop 5 | random_horizontal_flip",
+         "there is now \"random_horizontal_flip p=0.5 offload=auto\" after center_crop"},
+        {"random_horizontal_flip | random_invert | resize 5",
+         "random_invert | random_horizontal_flip | resize 5", "random_invert"},
+        {"random_choice (center_crop 5) (resize 5)", "random_choice (resize 5) (center_crop 5)",
+         "random_choice: stages was (center_crop"},
         {"center_crop 5 | rotate 9 | device", "rotate 9 | center_crop 5 | device", "rotate"},
         {"random_crop size=5 padding=2", "random_crop 5 2,1 true 9",
          "random_crop: padding was 2 and is 2,1 now; random_crop: pad_if_needed was false and is "

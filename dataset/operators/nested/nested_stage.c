@@ -34,19 +34,13 @@ static sluice_status check_columns(const char *stage, nested_stages *nested)
     return SLUICE_OK;
 }
 
-sluice_status nested_check(const char *stage, bool weighted, uint32_t most, const nested_args *args)
+sluice_status nested_check(const char *stage, bool weighted, const nested_args *args)
 {
     const nested_stages *nested = args->nested;
     uint32_t weights = 0;
 
     if (nested == NULL || nested->branch_count == 0) {
         return sli_fail(SLUICE_E_INVALID, "%s: there are no stages in parentheses", stage);
-    }
-    if (nested->branch_count > most) {
-        return sli_fail(
-            SLUICE_E_INVALID,
-            "%s: %u pairs of parentheses, and there must be one, with bars between stages", stage,
-            nested->branch_count);
     }
     for (uint32_t i = 0; i < nested->branch_count; i++) {
         weights += nested->branches[i].weight > 0;
@@ -79,10 +73,11 @@ static sluice_status check_label(const char *stage, const nested_stages *nested,
                           first->def->name, label, other->def->name, its_label);
 }
 
-/* Updates the columns to those after a nested stage, which works on the images of `columns`. */
-static sluice_status infer_one(const char *stage, const dataset_stage *inner, const char *columns,
-                               stage_schema *schema)
+/* Updates the columns to those after a nested stage, which works on the images of the stage. */
+static sluice_status infer_one(const char *stage, const nested_args *args,
+                               const dataset_stage *inner, stage_schema *schema)
 {
+    const char *columns = args->common.columns;
     dataset_stage with_columns = *inner; /* shares the texts and objects of the arguments */
     const char **its_columns = stage_args_columns(inner->def, with_columns.args.bytes);
 
@@ -93,41 +88,196 @@ static sluice_status infer_one(const char *stage, const dataset_stage *inner, co
                         "%s: columns=%s, and %s works on all images; leave columns out", stage,
                         columns, inner->def->name);
     }
-    return inner->def->infer(with_columns.args.bytes, schema);
+    return nested_have_geometry(args->nested) ? stage_infer(&with_columns, schema)
+                                              : inner->def->infer(with_columns.args.bytes, schema);
 }
 
-sluice_status nested_infer(const char *stage, bool one_of, const nested_args *args,
-                           stage_schema *schema)
+/* Updates the columns to those after the stages of one branch. */
+static sluice_status infer_branch(const char *stage, const nested_args *args, uint32_t number,
+                                  stage_schema *schema)
 {
-    const nested_stages *nested = args->nested;
-    const bool is_batch = nested_are_batch_maps(nested);
-    const uint32_t operations = schema->color_operations;
+    const nested_branch *branch = &args->nested->branches[number];
     const uint32_t maps = schema->map_count;
-    const uint32_t mixes = schema->mixes;
-    uint32_t most = operations;
-    uint32_t most_mixes = mixes;
     sluice_status st = SLUICE_OK;
 
-    for (uint32_t i = 0; i < nested->branch_count && st == SLUICE_OK; i++) {
-        const nested_branch *branch = &nested->branches[i];
+    for (uint32_t k = branch->first; k < branch->first + branch->count && st == SLUICE_OK; k++) {
+        st = infer_one(stage, args, &args->nested->stages[k], schema);
+        schema->map_count = maps; /* all batch maps of the stage are one of the profile */
+    }
+    return st;
+}
 
-        schema->color_operations = one_of ? operations : schema->color_operations;
-        schema->mixes = one_of ? mixes : schema->mixes;
-        for (uint32_t k = branch->first; k < branch->first + branch->count && st == SLUICE_OK;
-             k++) {
-            st = infer_one(stage, &nested->stages[k], args->common.columns, schema);
-            if (st == SLUICE_OK && is_batch) {
-                st = check_label(stage, nested, k);
-                schema->map_count = maps; /* the stage is one map of the profile */
-            }
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Adds to what the branches so far may have done to an image what another one may do. */
+static void join_schema(stage_schema *all, const stage_schema *branch)
+{
+    all->color_operations = larger(all->color_operations, branch->color_operations);
+    all->color_mixes = larger(all->color_mixes, branch->color_mixes);
+    all->color_fields = larger(all->color_fields, branch->color_fields);
+    all->mixes = larger(all->mixes, branch->mixes);
+    all->is_bent = all->is_bent || branch->is_bent;
+    all->is_colored = all->is_colored || branch->is_colored;
+    all->is_warped = all->is_warped || branch->is_warped;
+}
+
+static bool has_size(const stage_schema *schema, const uint64_t *shape)
+{
+    return memcmp(schema->columns[schema->image].shape, shape, 2 * sizeof(*shape)) == 0;
+}
+
+static uint32_t count_changes(const nested_stages *nested);
+
+/* True if a stage in a branch may change the size of the image. */
+static bool branch_changes_size(const nested_stages *nested, uint32_t number)
+{
+    const nested_branch *branch = &nested->branches[number];
+
+    for (uint32_t i = branch->first; i < branch->first + branch->count; i++) {
+        const stage_def *def = nested->stages[i].def;
+
+        if (def->branches != NULL ? count_changes(nested_in(&nested->stages[i])) > 0
+                                  : def->kind == STAGE_GEOMETRY && def->flips == NULL) {
+            return true;
         }
-        most = schema->color_operations > most ? schema->color_operations : most;
-        most_mixes = schema->mixes > most_mixes ? schema->mixes : most_mixes;
+    }
+    return false;
+}
+
+/* The number of branches that may change the size of the image. */
+static uint32_t count_changes(const nested_stages *nested)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < nested->branch_count; i++) {
+        count += branch_changes_size(nested, i);
+    }
+    return count;
+}
+
+/* Infers branches of which one is applied. The size after them is known if all give the same. */
+static sluice_status infer_one_of(const char *stage, const nested_args *args, stage_schema *schema,
+                                  bool *is_same_out)
+{
+    const stage_schema before = *schema;
+    const uint64_t *shape = schema->columns[schema->image].shape;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < args->nested->branch_count && st == SLUICE_OK; i++) {
+        stage_schema branch = before;
+
+        st = infer_branch(stage, args, i, &branch);
+        join_schema(schema, &branch);
+        if (i == 0) {
+            memcpy(schema->columns, branch.columns, sizeof(schema->columns));
+        }
+        *is_same_out = *is_same_out && has_size(&branch, shape);
+    }
+    return st;
+}
+
+/* Infers branches of which all are applied, if any. The size after them is known if all or none
+ * give the same. */
+static sluice_status infer_all(const char *stage, const nested_args *args, stage_schema *schema,
+                               bool *is_same_out)
+{
+    const stage_schema before = *schema;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < args->nested->branch_count && st == SLUICE_OK; i++) {
+        st = infer_branch(stage, args, i, schema);
+    }
+    *is_same_out = has_size(schema, before.columns[before.image].shape);
+    return st;
+}
+
+/* Infers branches in any order: each must be possible before and after all others. The size after
+ * them is known if one of them changes it. */
+static sluice_status infer_any_order(const char *stage, const nested_args *args,
+                                     stage_schema *schema, bool *is_same_out)
+{
+    const stage_schema before = *schema;
+    stage_schema again;
+    sluice_status st = infer_all(stage, args, schema, is_same_out);
+
+    again = *schema;
+    again.color_operations = before.color_operations; /* they are counted already */
+    again.color_mixes = before.color_mixes;
+    again.color_fields = before.color_fields;
+    if (st == SLUICE_OK) {
+        st = infer_all(stage, args, &again, is_same_out);
+    }
+    *is_same_out = count_changes(args->nested) == 1;
+    return st;
+}
+
+/* Infers branches with geometry. */
+static sluice_status infer_geometry(const char *stage, nested_use use, const nested_args *args,
+                                    stage_schema *schema)
+{
+    bool is_same = true;
+    sluice_status st = schema_want_pixels(schema, stage);
+
+    if (st == SLUICE_OK) {
+        st = use == NESTED_ONE           ? infer_one_of(stage, args, schema, &is_same)
+             : use == NESTED_ALL_OR_NONE ? infer_all(stage, args, schema, &is_same)
+                                         : infer_any_order(stage, args, schema, &is_same);
+    }
+    if (st == SLUICE_OK && count_changes(args->nested) > 0 &&
+        (!is_same || schema_lacks_size(schema))) {
+        schema_lose_size(schema, stage);
+    }
+    return st;
+}
+
+/* Infers branches of batch maps. */
+static sluice_status infer_batch(const char *stage, nested_use use, const nested_args *args,
+                                 stage_schema *schema)
+{
+    const uint32_t maps = schema->map_count;
+    const uint32_t mixes = schema->mixes;
+    uint32_t most = mixes;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < args->nested->branch_count && st == SLUICE_OK; i++) {
+        schema->mixes = use == NESTED_ONE ? mixes : schema->mixes;
+        st = infer_branch(stage, args, i, schema);
+        most = larger(most, schema->mixes);
+    }
+    for (uint32_t i = 0; i < args->nested->stage_count && st == SLUICE_OK; i++) {
+        st = check_label(stage, args->nested, i);
+    }
+    schema->mixes = most;
+    schema->map_count = maps + 1;
+    return st;
+}
+
+/* Infers branches of colour stages. */
+static sluice_status infer_colors(const char *stage, nested_use use, const nested_args *args,
+                                  stage_schema *schema)
+{
+    const uint32_t operations = schema->color_operations;
+    uint32_t most = operations;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; i < args->nested->branch_count && st == SLUICE_OK; i++) {
+        schema->color_operations = use == NESTED_ONE ? operations : schema->color_operations;
+        st = infer_branch(stage, args, i, schema);
+        most = larger(most, schema->color_operations);
     }
     schema->color_operations = most;
-    schema->mixes = most_mixes;
-    schema->map_count = maps + is_batch;
     return st;
+}
+
+sluice_status nested_infer(const char *stage, nested_use use, const nested_args *args,
+                           stage_schema *schema)
+{
+    return nested_are_batch_maps(args->nested)  ? infer_batch(stage, use, args, schema)
+           : nested_have_geometry(args->nested) ? infer_geometry(stage, use, args, schema)
+                                                : infer_colors(stage, use, args, schema);
 }
 
 bool nested_warps(const void *args)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What random_apply, random_choice and random_order share. Each has two definitions of one name: of
- * a colour stage, and of a batch map, for branches of batch maps.
+ * What random_apply, random_choice and random_order share. Each has three definitions of one name:
+ * of a colour stage; of a stage of geometry, for branches with crops, resizes or flips; and of a
+ * batch map, for branches of batch maps.
  */
 #ifndef SLUICE_NESTED_STAGE_H
 #define SLUICE_NESTED_STAGE_H
@@ -26,14 +27,19 @@ typedef uint32_t nested_choice(const nested_args *args, const sli_draws *draws,
 void nested_args_retain(void *args);
 void nested_args_release(void *args);
 
-/* Checks that there are 1 to `most` branches, that all or none have weights (none unless
- * `weighted`), and that nested stages have no `columns`. */
-sluice_status nested_check(const char *stage, bool weighted, uint32_t most,
-                           const nested_args *args);
+/* Checks that there are branches, that all or none have weights (none unless `weighted`), and that
+ * nested stages have no `columns`. */
+sluice_status nested_check(const char *stage, bool weighted, const nested_args *args);
 
-/* stage_def.infer: updates the columns to those after all branches. one_of: at most one branch is
- * applied to an image; else all branches may be. */
-sluice_status nested_infer(const char *stage, bool one_of, const nested_args *args,
+/* Which of the branches are applied to an image. */
+typedef enum nested_use {
+    NESTED_ALL_OR_NONE, /* in order */
+    NESTED_ONE,
+    NESTED_ANY_ORDER /* all */
+} nested_use;
+
+/* stage_def.infer: updates the columns to those after the branches. */
+sluice_status nested_infer(const char *stage, nested_use use, const nested_args *args,
                            stage_schema *schema);
 
 /* stage_def.is_by_pixel: true if it holds for all nested stages. args: nested_args */
@@ -55,7 +61,7 @@ sluice_status nested_array(const void *args, const sluice_column *from_type, con
 #define NESTED_PARAM                                                                               \
     {                                                                                              \
         .name = "stages", .type = PARAM_STAGES, .offset = offsetof(nested_args, nested),           \
-        .help = "in parentheses: stages of colours and warps, or mixup and cutmix"                 \
+        .help = "in parentheses: stages of colours, warps and geometry, or mixup and cutmix"       \
     }
 
 /* The fields that all definitions have. `prefix`: of the functions of the file. */
@@ -65,15 +71,15 @@ sluice_status nested_array(const void *args, const sluice_column *from_type, con
     .infer = prefix##_infer, .selects = true, .draws = true
 
 /* Defines the functions and the definition of the batch map. */
-#define NESTED_VARIANTS(prefix, is_weighted, is_one_of, most)                                      \
+#define NESTED_VARIANTS(prefix, is_weighted, use)                                                  \
     static sluice_status prefix##_check(void *args)                                                \
     {                                                                                              \
-        return nested_check(#prefix, is_weighted, most, args);                                     \
+        return nested_check(#prefix, is_weighted, args);                                           \
     }                                                                                              \
                                                                                                    \
     static sluice_status prefix##_infer(const void *args, stage_schema *schema)                    \
     {                                                                                              \
-        return nested_infer(#prefix, is_one_of, args, schema);                                     \
+        return nested_infer(#prefix, use, args, schema);                                           \
     }                                                                                              \
                                                                                                    \
     static void prefix##_colors(const void *args, const sli_draws *draws, color_chain *chain)      \
@@ -85,6 +91,21 @@ sluice_status nested_array(const void *args, const sluice_column *from_type, con
     {                                                                                              \
         nested_batch(prefix##_choice, args, batch);                                                \
     }                                                                                              \
+                                                                                                   \
+    static uint32_t prefix##_branches(const void *args, const sli_draws *draws, uint32_t *order)   \
+    {                                                                                              \
+        return prefix##_choice(args, draws, order);                                                \
+    }                                                                                              \
+                                                                                                   \
+    static const stage_def prefix##_of_geometry = {                                                \
+        NESTED_FIELDS(prefix),                                                                     \
+        .summary = "",                                                                             \
+        .gives = "",                                                                               \
+        .kind = STAGE_GEOMETRY,                                                                    \
+        .branches = prefix##_branches,                                                             \
+        .warps = true,                                                                             \
+        .warps_with = nested_warps,                                                                \
+    };                                                                                             \
                                                                                                    \
     static const stage_def prefix##_of_batches = {                                                 \
         NESTED_FIELDS(prefix),                                                                     \
@@ -98,8 +119,11 @@ sluice_status nested_array(const void *args, const sluice_column *from_type, con
                                                                                                    \
     static const stage_def *prefix##_variant(const void *args)                                     \
     {                                                                                              \
-        return nested_are_batch_maps(((const nested_args *)args)->nested) ? &prefix##_of_batches   \
-                                                                          : &stage_##prefix;       \
+        const nested_stages *nested = ((const nested_args *)args)->nested;                         \
+                                                                                                   \
+        return nested_are_batch_maps(nested)  ? &prefix##_of_batches                               \
+               : nested_have_geometry(nested) ? &prefix##_of_geometry                              \
+                                              : &stage_##prefix;                                   \
     }
 
 /* The fields of the definition of the colour stage, besides texts. */

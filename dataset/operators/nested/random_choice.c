@@ -31,7 +31,7 @@ static const stage_param random_choice_params[] = {
     COLUMNS_PARAM(nested_args, common.columns),
 };
 
-NESTED_VARIANTS(random_choice, true, true, NESTED_BRANCHES)
+NESTED_VARIANTS(random_choice, true, NESTED_ONE)
 
 const stage_def stage_random_choice = {
     NESTED_COLOR_FIELDS(random_choice),

@@ -29,7 +29,7 @@ static const stage_param random_order_params[] = {
     COLUMNS_PARAM(nested_args, common.columns),
 };
 
-NESTED_VARIANTS(random_order, false, false, NESTED_BRANCHES)
+NESTED_VARIANTS(random_order, false, NESTED_ANY_ORDER)
 
 const stage_def stage_random_order = {
     NESTED_COLOR_FIELDS(random_order),

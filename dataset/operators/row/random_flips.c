@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The random_horizontal_flip and random_vertical_flip stages: torchvision's RandomHorizontalFlip
- * and RandomVerticalFlip. They are conversions. A horizontal flip leaves pixels in their line. For
- * a vertical flip workers write the lines in reverse order; the device has a part in it only by row
- * programs.
+ * and RandomVerticalFlip. After all stages of geometry they are conversions. A horizontal flip
+ * leaves pixels in their line. For a vertical flip workers write the lines in reverse order; the
+ * device has a part in it only by row programs. Before a stage of geometry, and in parentheses
+ * beside one, they are geometry: the image is warped by a reflection.
  */
 #include "layout_int.h"
 #include "missing_image.h"
@@ -150,6 +151,34 @@ static bool flip_draws(const void *args, const sli_draws *draws)
     return sli_unit(bits[0]) < ((const flip_args *)args)->p;
 }
 
+/* Makes an image its reflection, or leaves it as it is. */
+static void reflect(bool flips, const warp_matrix *matrix, uint32_t width, uint32_t height,
+                    stage_window *out)
+{
+    out->turns = flips;
+    out->new_width = width;
+    out->new_height = height;
+    if (out->turn != NULL) {
+        *out->turn = (image_warp){.matrix = *matrix, .nearest = true};
+    }
+}
+
+static sluice_status horizontal_geometry(const void *args, const sli_draws *draws, uint32_t width,
+                                         uint32_t height, stage_window *out)
+{
+    reflect(flip_draws(args, draws), &(warp_matrix){{-1, 0, width, 0, 1, 0, 0, 0, 1}}, width,
+            height, out);
+    return SLUICE_OK;
+}
+
+static sluice_status vertical_geometry(const void *args, const sli_draws *draws, uint32_t width,
+                                       uint32_t height, stage_window *out)
+{
+    reflect(flip_draws(args, draws), &(warp_matrix){{1, 0, 0, 0, -1, height, 0, 0, 1}}, width,
+            height, out);
+    return SLUICE_OK;
+}
+
 #define SWAP_PARAMS                                                                                \
     PARAM_(flip_args, swap, PARAM_TEXT, "", 0, 0, NULL,                                            \
            "points that a flip exchanges, such as left and right eyes: 1:2,3:4, indexes from 0"),  \
@@ -162,11 +191,29 @@ static const stage_param horizontal_params[] = {
     SWAP_PARAMS,
 };
 
+static const stage_def horizontal_flip_before_geometry = {
+    .name = "random_horizontal_flip",
+    .summary = "",
+    .gives = "",
+    .kind = STAGE_GEOMETRY,
+    .draws = true,
+    STAGE_PARAMS(horizontal_params),
+    .args_size = sizeof(flip_args),
+    .check = horizontal_check,
+    .infer = horizontal_infer,
+    .geometry = horizontal_geometry,
+    .turns = true,
+    .flips = flip_draws,
+    .pairs = flip_pairs,
+};
+
 const stage_def stage_random_horizontal_flip = {
     .name = "random_horizontal_flip",
     .summary = "Flips the image left to right with probability p.",
     .gives = "the same shape and type",
-    .details = "swap exchanges points that change their meaning by a flip: the left eye of a "
+    .details = "Before a crop or resize the workers flip the whole image, which must be decoded for "
+               "it; after all of them a flip is part of the write to the row.\n"
+               "swap exchanges points that change their meaning by a flip: the left eye of a "
                "flipped face is the right one. In columns of points, points i and j of a pair "
                "change places, together with the rows that belong to them. There are at most "
                "64 pairs, each point in one of them. A pair of which a sample has neither "
@@ -177,6 +224,7 @@ const stage_def stage_random_horizontal_flip = {
     STAGE_PARAMS(horizontal_params),
     .args_size = sizeof(flip_args),
     .check = horizontal_check,
+    .before_geometry = &horizontal_flip_before_geometry,
     .infer = horizontal_infer,
     .convert = horizontal_convert,
     .moves = true,
@@ -189,6 +237,22 @@ const stage_def stage_random_horizontal_flip = {
 static const stage_param vertical_params[] = {
     PARAM_(flip_args, p, PARAM_REAL, "0.5", 0, 1, NULL, "probability"),
     SWAP_PARAMS,
+};
+
+static const stage_def vertical_flip_before_geometry = {
+    .name = "random_vertical_flip",
+    .summary = "",
+    .gives = "",
+    .kind = STAGE_GEOMETRY,
+    .draws = true,
+    STAGE_PARAMS(vertical_params),
+    .args_size = sizeof(flip_args),
+    .check = vertical_check,
+    .infer = vertical_infer,
+    .geometry = vertical_geometry,
+    .turns = true,
+    .flips = flip_draws,
+    .pairs = flip_pairs,
 };
 
 const stage_def stage_random_vertical_flip = {
@@ -204,6 +268,7 @@ const stage_def stage_random_vertical_flip = {
     STAGE_PARAMS(vertical_params),
     .args_size = sizeof(flip_args),
     .check = vertical_check,
+    .before_geometry = &vertical_flip_before_geometry,
     .infer = vertical_infer,
     .convert = vertical_convert,
     .moves = true,
