@@ -2,7 +2,8 @@
 /*
  * Compares two texts of stages to decide whether they give the same results. Three differences have
  * no effect: where conversions run (offload), the positions of flips and to_chw among conversions,
- * and the positions of order stages among other stages. Missing arguments have their defaults.
+ * and the positions of order stages among other stages. A flip does not change places with a warp,
+ * random_erasing, or another flip if both exchange points. Missing arguments have their defaults.
  * Other differences are listed. For the list, as many stages as possible are matched by name, in
  * order.
  */
@@ -10,6 +11,7 @@
 
 #include "alloc_int.h"
 #include "dataset_state.h"
+#include "nested_stages.h"
 #include "pipeline_text.h"
 #include "plan_int.h"
 #include "stage_registry.h"
@@ -34,12 +36,50 @@ typedef struct comparison {
  * ---- the canonical order of stages --------------------------------------------------------------
  */
 
-/*
- * True if stage `a` must precede stage `b` in the canonical order. Texts that give the same results
- * have the same canonical order. Stages without a rule keep their order.
- */
-static bool comes_before(const stage_def *a, const stage_def *b)
+/* True if a stage has positions in the image, so that a flip before it gives another result than
+ * one after it. */
+static bool has_positions(const dataset_stage *stage)
 {
+    const nested_stages *nested = nested_in(stage);
+
+    for (uint32_t i = 0; nested != NULL && i < nested->stage_count; i++) {
+        if (has_positions(&nested->stages[i])) {
+            return true;
+        }
+    }
+    return stage->def->erases != NULL || (nested == NULL && stage->def->places);
+}
+
+/* True for a flip that exchanges points. */
+static bool swaps_points(const dataset_stage *stage)
+{
+    const stage_def *def = stage->def;
+
+    for (uint32_t i = 0; def->pairs != NULL && i < def->param_count; i++) {
+        if (strcmp(def->params[i].name, "swap") == 0) {
+            return (*(char *const *)(const void *)(stage->args.bytes + def->params[i].offset))[0] !=
+                   '\0';
+        }
+    }
+    return false;
+}
+
+/* True if a stage gives another result before a flip than after it. */
+static bool depends_on_flip(const dataset_stage *stage, const dataset_stage *flip)
+{
+    return flip->def->moves && flip->def->flips != NULL &&
+           (has_positions(stage) || (swaps_points(stage) && swaps_points(flip)));
+}
+
+/*
+ * True if stage `first` must precede stage `second` in the canonical order. Texts that give the
+ * same results have the same canonical order. Stages without a rule keep their order.
+ */
+static bool comes_before(const dataset_stage *first, const dataset_stage *second)
+{
+    const stage_def *a = first->def;
+    const stage_def *b = second->def;
+
     if ((b->kind == STAGE_MAP || b->kind == STAGE_ARRAY || b->kind == STAGE_PACK ||
          b->kind == STAGE_BUCKET) &&
         a->kind != STAGE_INDEX) {
@@ -49,6 +89,9 @@ static bool comes_before(const stage_def *a, const stage_def *b)
         (a->kind == STAGE_COLOR && b->kind == STAGE_GEOMETRY)) {
         return false; /* they do not commute: an image is resized before it is brightened, or after
                        */
+    }
+    if (depends_on_flip(first, second) || depends_on_flip(second, first)) {
+        return false;
     }
     if (a->kind != b->kind) {
         return a->kind < b->kind;
@@ -65,7 +108,7 @@ static void sort_stages(stage_list *list)
         const dataset_stage stage = list->stages[i];
         uint32_t k = i;
 
-        for (; k > 0 && comes_before(stage.def, list->stages[k - 1].def); k--) {
+        for (; k > 0 && comes_before(&stage, &list->stages[k - 1]); k--) {
             list->stages[k] = list->stages[k - 1];
         }
         list->stages[k] = stage;
