@@ -33,4 +33,5 @@ check_rule() {
 }
 check_rule pipeline "$count"
 check_rule free $((count / 3))
+check_rule drawn $((count / 3))
 finish

@@ -38,6 +38,26 @@ static const rule rules[] = {
              "<raw><order><before><views><fixed><convert><batch>"},
     {"before", "<color>\n<warp>\n<nested>\n<color> | <anysize>\n | <anysize><color>\n"
                " | <anysize><nested> | <anysize>\n | resize 14,15<warp> | <anysize><color>"},
+    {"drawn",
+     "<files><order> | decode<mode><draws> | <sized><fixed><convert><batch><mix>\n"
+     "<listed><order> | decode<draws> | <sized><fixed><convert><batch>\n"
+     "<boxes><order> | decode<draws> | <boxed><draws> | <sized><fixed><convert><batch>\n"
+     "<boxes><order> | decode<cache><moves> | mosaic 8,8<draws> | <sized><convert><batch>\n"
+     "<raw><order><cache><draws> | <sized><fixed><convert><batch><mix>\n"
+     "<raw><order><draws><views><draws> | resize 7,8<convert><batch>"},
+    {"draws", "<flip>\n<flip><color>\n<branches>\n<branches>\n<flip><branches>\n"
+              "<branches><color>\n<branches><flip>\n<color><branches>"},
+    {"moves", "<flip>\n | random_apply 0.6 (<window>)\n"
+              " | random_choice (<window>) (random_horizontal_flip)<flip>"},
+    {"branches", " | random_apply 0.6 (<drawnlist>)\n | random_choice (<drawnlist>) (<drawnlist>)\n"
+                 " | random_choice 0.7:(<drawnlist>) 0.3:(<inner>)\n"
+                 " | random_order (<drawnlist>) (<drawnlist>)\n"
+                 " | random_apply 0.8 (<drawnlist>) (random_choice (<drawnlist>) (<inner>))"},
+    {"drawnlist", "<window>\n<window> | <colorstage>\n<colorstage> | <window>\n"
+                  "random_horizontal_flip\nrandom_vertical_flip 0.4 | <window>\n"
+                  "<window> | <warpstage>\n<window> | random_horizontal_flip | <window>"},
+    {"window", "<anysize>\nrandom_crop 9 padding=5\ncenter_crop {8;9,10}\nresize 9,9<filter>\n"
+               "random_resized_crop 8"},
 
     /* sources */
     {"jpegs", "image_folder ${D}/jpeg\nimage_folder ${D}/jpeg index=${D}/index\n"
