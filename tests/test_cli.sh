@@ -127,6 +127,11 @@ check "... keeps them on the lines of their stage" out_has '^  | batch n=3'
 check "... and writes no line for what is in parentheses" sh -c '! grep -q "^  | rotate" "$1"' - "$tmp/out"
 expect "explain --json" 0 explain "$small" --json
 check "... has it in one object" json 'j["samples"] == 100 and j["batches"] == 20 and "pass" in j["plan"] and j["pipeline"].startswith("synthetic")'
+expect "explain --sample" 0 explain 'synthetic 8 20,30,3 | center_crop 8 | batch 2' --sample 3 --pass 2 --seed 5
+check "... says what is drawn" out_has '^step 0: center_crop: 8x8 at (11, 6) of 30x20$'
+expect "explain --sample --json" 0 explain 'synthetic 8 20,30,3 | center_crop 8 | batch 2' --sample 3 --json
+check "... has the text" json 'j["sample"].startswith("sample 3 in pass 0: synthetic/3, 30x20")'
+expect "explain --pass without --sample" 2 explain 'synthetic 8 20,30,3 | center_crop 8 | batch 2' --pass 2
 expect "explain of what is no pipeline" 2 explain 'synthetic | nonsense | batch 5' --json
 check "... says so in one object" json 'j["status"] == "E_INVALID" and "nonsense" in j["error"]'
 expect "explain of a folder that is not there" 1 explain "image_folder $tmp/nowhere | decode | resize 8,8 | batch 5"

@@ -5,10 +5,14 @@
 
 #include "alloc_int.h"
 #include "dataset_state.h"
+#include "described_sample.h"
 #include "plan.h"
+#include "printable_int.h"
 #include "row_program_int.h"
 #include "sample_filters.h"
 #include "sample_loader.h"
+#include "sample_reading.h"
+#include "text_int.h"
 
 /* The row of one sample, as workers write it. */
 typedef struct row_buffers {
@@ -89,8 +93,8 @@ static sluice_status open_one(const sli_plan *plan, one_sample *one)
     return SLUICE_OK;
 }
 
-/* Runs one sample through the pipeline, into the row, and copies its columns. */
-static sluice_status load_one(one_sample *one, uint64_t sample, uint64_t pass, void *const *columns)
+/* Runs one sample through the pipeline, into the row. */
+static sluice_status load_row(one_sample *one, uint64_t sample, uint64_t pass)
 {
     const sluice_status st = sample_load(&one->loader, sample, pass, &one->row);
     char text[SLI_ERROR_SIZE];
@@ -99,8 +103,18 @@ static sluice_status load_one(one_sample *one, uint64_t sample, uint64_t pass, v
         sample_failure_text(&one->loader, sample, text, sizeof(text));
         return sli_fail(st, "%s", text);
     }
-    copy_out(one->plan, &one->buffers, columns);
     return SLUICE_OK;
+}
+
+/* The same, and copies its columns. */
+static sluice_status load_one(one_sample *one, uint64_t sample, uint64_t pass, void *const *columns)
+{
+    const sluice_status st = load_row(one, sample, pass);
+
+    if (st == SLUICE_OK) {
+        copy_out(one->plan, &one->buffers, columns);
+    }
+    return st;
 }
 
 /* Calls the filters for a sample. A sample that fails counts as kept, as in a run. */
@@ -191,32 +205,41 @@ static sluice_status get_sample(const sli_plan *plan, uint64_t pass, uint64_t in
     return st;
 }
 
-/* Refuses pipelines whose rows are not one sample each, at a position of the pass. */
-static sluice_status check_rows(const sli_plan *plan)
+/* Refuses pipelines whose rows are not one sample each. */
+static sluice_status check_rows(const sli_plan *plan, const char *call)
 {
     const struct plan_details *details = plan->details;
 
     if (details->is_stream) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "sluice_dataset_get: samples of a stream can only be read in sequence");
+                        "%s: samples of a stream can only be read in sequence", call);
     }
     if (details->pack.seq > 0) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "sluice_dataset_get: with pack a row is a window of several documents; "
-                        "read them by a run or a channel, or leave pack out");
+                        "%s: with pack a row is a window of several documents; read them by a run "
+                        "or a channel, or leave pack out",
+                        call);
     }
     if (details->bucket.count > 0) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "sluice_dataset_get: with bucket the rows of a pass depend on the batch "
-                        "size and the ranks; read them by a run or a channel, or leave bucket out");
-    }
-    if (details->batch_map_count > 0) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "sluice_dataset_get: %s works on whole batches; read them by a run or a "
-                        "channel, or leave it out",
-                        details->batch_maps[0].name);
+                        "%s: with bucket the rows of a pass depend on the batch size and the "
+                        "ranks; read them by a run or a channel, or leave bucket out",
+                        call);
     }
     return SLUICE_OK;
+}
+
+/* Refuses maps of batches, too. */
+static sluice_status check_position(const sli_plan *plan)
+{
+    const struct plan_details *details = plan->details;
+
+    return details->batch_map_count == 0
+               ? check_rows(plan, "sluice_dataset_get")
+               : sli_fail(SLUICE_E_UNSUPPORTED,
+                          "sluice_dataset_get: %s works on whole batches; read them by a run or a "
+                          "channel, or leave it out",
+                          details->batch_maps[0].name);
 }
 
 sluice_status sluice_dataset_get(sluice_dataset *dataset, uint64_t seed, uint64_t pass,
@@ -232,11 +255,96 @@ sluice_status sluice_dataset_get(sluice_dataset *dataset, uint64_t seed, uint64_
     if (st != SLUICE_OK) {
         return st;
     }
-    st = check_rows(plan);
+    st = check_position(plan);
     if (st == SLUICE_OK) {
         st = plan->details->is_collected ? get_kept(plan, pass, index, columns, sample_out)
                                          : get_sample(plan, pass, index, columns, sample_out);
     }
     sli_plan_close(plan);
     return st;
+}
+
+/* ---- explaining a sample --------------------------------------------------------------------- */
+
+static const char explain_call[] = "sluice_dataset_explain_sample";
+
+static sluice_status check_explained(const sli_plan *plan, uint64_t sample)
+{
+    const struct plan_details *details = plan->details;
+
+    if (details->view_count > 1) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "%s: %s makes %u images of a sample, and one is described; leave it out",
+                        explain_call, details->view->def->name, details->view_count);
+    }
+    if (sample >= plan->dataset->source_count && !details->is_stream) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: sample %" PRIu64 " of %" PRIu64 " samples of the source, from 0",
+                        explain_call, sample, plan->dataset->source_count);
+    }
+    return check_rows(plan, explain_call);
+}
+
+/* Names a sample that was loaded, and describes what was drawn for it. */
+static void describe_one(one_sample *one, uint64_t sample, uint64_t pass, sli_text *text)
+{
+    const sample_transform *transform = &one->loader.transform;
+    char raw[256];
+    char name[256];
+
+    sample_name(&one->loader, sample, raw, sizeof(raw));
+    sli_printable(raw, SLI_ONE_LINE, name, sizeof(name));
+    sli_text_add(text, "sample %" PRIu64 " in pass %" PRIu64 ": %s", sample, pass, name);
+    if (one->plan->details->image >= 0) {
+        sli_text_add(text, ", %ux%u", transform->width, transform->height);
+    }
+    sli_text_add(text, "\n");
+    describe_sample(&one->loader, sample, pass, text);
+}
+
+static sluice_status explain_sample(const sli_plan *plan, uint64_t pass, uint64_t sample,
+                                    sli_text *text)
+{
+    one_sample one;
+    sluice_status st = check_explained(plan, sample);
+
+    if (st == SLUICE_OK) {
+        st = open_one(plan, &one);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    sample_set_pass(&one.loader, pass);
+    st = load_row(&one, sample, pass);
+    if (st == SLUICE_OK) {
+        describe_one(&one, sample, pass, text);
+    }
+    close_one(&one);
+    return st;
+}
+
+sluice_status sluice_dataset_explain_sample(sluice_dataset *dataset, uint64_t seed, uint64_t pass,
+                                            uint64_t sample, char **text_out)
+{
+    const sli_run_settings settings = {.seed = seed, .world = 1};
+    sluice_status st = dataset_status(dataset, explain_call);
+    sli_text text = {0};
+    sli_plan *plan;
+
+    if (st == SLUICE_OK && text_out == NULL) {
+        st = sli_fail(SLUICE_E_INVALID, "%s: text_out is NULL", explain_call);
+    }
+    if (st == SLUICE_OK) {
+        st = sli_plan_open(dataset, &settings, &plan);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    st = explain_sample(plan, pass, sample, &text);
+    sli_plan_close(plan);
+    if (st != SLUICE_OK) {
+        sli_text_free(&text);
+        return st;
+    }
+    return sli_text_take(&text, text_out);
 }

@@ -96,6 +96,18 @@ color_chain *colors_draw(sample_colors *colors, const sli_plan *plan, const plan
     return chain->count > 0 ? chain : NULL;
 }
 
+const color_chain *colors_draw_one(sample_colors *colors, const sli_plan *plan, uint32_t stage,
+                                   uint32_t step, const image_draws *draws)
+{
+    color_chain *chain = &colors->chains[step];
+
+    begin_chain(chain, chain->width, chain->height);
+    chain->numbers = true;
+    draw_stages(plan->details, stage, stage + 1, draws, chain);
+    chain->numbers = false;
+    return chain;
+}
+
 void colors_draw_device(sample_colors *colors, const sli_plan *plan, const image_draws *draws)
 {
     const struct plan_details *details = plan->details;

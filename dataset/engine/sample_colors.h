@@ -44,6 +44,11 @@ sluice_status colors_init(sample_colors *colors, const sli_plan *plan);
 color_chain *colors_draw(sample_colors *colors, const sli_plan *plan, const plan_group *group,
                          uint32_t step, uint32_t width, uint32_t height, const image_draws *draws);
 
+/* Draws one colour stage by itself, as parameters, into the memory of a step; for the chain's size,
+ * that of the step. */
+const color_chain *colors_draw_one(sample_colors *colors, const sli_plan *plan, uint32_t stage,
+                                   uint32_t step, const image_draws *draws);
+
 /* Draws the operations of GetNext, of which there are some. */
 void colors_draw_device(sample_colors *colors, const sli_plan *plan, const image_draws *draws);
 

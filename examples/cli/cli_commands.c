@@ -43,10 +43,16 @@ const cli_command cli_commands[] = {
      "Explains what a pipeline will do, and runs nothing.",
      "Prints the pipeline with all defaults, the order of samples, what is read and decoded, "
      "which stages are fused, and the columns of a batch. The source is opened: samples are "
-     "counted, and the headers of shards without an index are read once.\n",
+     "counted, and the headers of shards without an index are read once.\n"
+     "\n"
+     "--sample I prints what a run draws for one sample instead: each crop, resize, flip and warp "
+     "in pixels, and the parameters of each colour stage that is applied.\n",
      "  -f FILE            a file that holds the pipeline, instead of PIPELINE\n"
      "  --arg NAME VALUE   replace ${NAME} in the pipeline by VALUE, which is not parsed; "
      "repeatable\n"
+     "  --sample I         explain sample I of the source, from 0\n"
+     "  --pass P           the pass whose random numbers --sample draws, from 0 (0)\n"
+     "  --seed N           seed of --sample's random numbers (0)\n"
      "  --json             one JSON object on stdout instead of text\n",
      cmd_explain},
     {"classes", "classes {SRC | -f FILE} [OPTIONS]", "Prints the name of each class, by its label.",

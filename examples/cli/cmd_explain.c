@@ -10,8 +10,13 @@
 typedef struct explain {
     cli_source source;
     bool json;
+    bool has_sample; /* --sample: what is drawn for it is explained */
+    uint64_t sample;
+    uint64_t pass;
+    uint64_t seed;
     char *described; /* the pipeline with all defaults */
     char *plan;
+    char *drawn; /* NULL without --sample */
     sluice_dataset_info info;
 } explain;
 
@@ -19,6 +24,9 @@ static int parse(explain *e, int argc, char **argv)
 {
     cli_option options[] = {
         CLI_SOURCE_OPTIONS(&e->source),
+        {"sample", OPTION_COUNT, &e->sample, "I", NULL, false},
+        {"pass", OPTION_COUNT, &e->pass, "P", NULL, false},
+        {"seed", OPTION_COUNT, &e->seed, "N", NULL, false},
         {"json", OPTION_FLAG, &e->json, NULL, NULL, false},
         {NULL, OPTION_FLAG, NULL, NULL, NULL, false},
     };
@@ -26,6 +34,12 @@ static int parse(explain *e, int argc, char **argv)
 
     if (code == EXIT_DONE && e->source.word == NULL && e->source.file == NULL) {
         cli_error("explain: want a pipeline in quotes, or -f FILE; see `sluice help stages`");
+        code = EXIT_USAGE;
+    }
+    e->has_sample = cli_given(options, "sample");
+    if (code == EXIT_DONE && !e->has_sample &&
+        (cli_given(options, "pass") || cli_given(options, "seed"))) {
+        cli_error("explain: --pass and --seed are of --sample; add --sample I");
         code = EXIT_USAGE;
     }
     return code;
@@ -46,6 +60,9 @@ static sluice_status ask(explain *e)
     if (st == SLUICE_OK) {
         st = sluice_dataset_inspect(dataset, &e->info);
     }
+    if (st == SLUICE_OK && e->has_sample) {
+        st = sluice_dataset_explain_sample(dataset, e->seed, e->pass, e->sample, &e->drawn);
+    }
     sluice_dataset_destroy(dataset);
     return st;
 }
@@ -56,6 +73,10 @@ static void print_json(const explain *e)
     cli_json_string(e->described);
     printf(",\"plan\":");
     cli_json_string(e->plan);
+    if (e->drawn != NULL) {
+        printf(",\"sample\":");
+        cli_json_string(e->drawn);
+    }
     printf(",\"source_samples\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"batches\":%" PRIu64
            ",\"batch_size\":%" PRIu32 "}\n",
            e->info.source_samples, e->info.samples, e->info.batches, e->info.batch_size);
@@ -89,6 +110,10 @@ static void print_pipeline(char *text)
 
 static void print_text(const explain *e)
 {
+    if (e->drawn != NULL) {
+        cli_print_wrapped(stdout, e->drawn, 6);
+        return;
+    }
     print_pipeline(e->described);
     printf("\n");
     cli_print_wrapped(stdout, e->plan, 4);
@@ -113,5 +138,6 @@ int cmd_explain(int argc, char **argv)
     }
     sluice_string_free(e.described);
     sluice_string_free(e.plan);
+    sluice_string_free(e.drawn);
     return code;
 }

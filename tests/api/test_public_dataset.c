@@ -128,6 +128,9 @@ static void a_dataset_tells_what_it_holds_and_what_will_run(void)
     T_OK(sluice_dataset_explain(dataset, &text));
     T_TRUE(strlen(text) > 0);
     sluice_string_free(text);
+    T_OK(sluice_dataset_explain_sample(dataset, 0, 1, 999, &text));
+    T_CONTAINS(text, "sample 999 in pass 1: synthetic/999, ");
+    sluice_string_free(text);
     T_OK(sluice_dataset_sample_name(dataset, 999, &text));
     T_STR(text, "synthetic/999");
     sluice_string_free(text);

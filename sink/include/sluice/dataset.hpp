@@ -237,6 +237,13 @@ class dataset : public owner<sluice_dataset, sluice_dataset_destroy>
         return sluice_dataset_explain(get(), text_out.out());
     }
 
+    /** sluice_dataset_explain_sample() */
+    [[nodiscard]] status explain_sample(std::uint64_t seed, std::uint64_t pass,
+                                        std::uint64_t sample, text &text_out) const noexcept
+    {
+        return sluice_dataset_explain_sample(get(), seed, pass, sample, text_out.out());
+    }
+
   private:
     /* Arguments as an array for the C calls. */
     template <std::size_t N> struct split {

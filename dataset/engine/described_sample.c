@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "described_sample.h"
+
+#include "text_int.h"
+
+/* Adds the affine part of a matrix, as the stage warp_affine has it; -0 is 0. */
+static void add_matrix(const warp_matrix *matrix, sli_text *text)
+{
+    for (int i = 0; i < 6; i++) {
+        sli_text_add(text, "%s%g", i > 0 ? ", " : "(", matrix->m[i] + 0.0);
+    }
+    sli_text_add(text, ")");
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+static void describe_margins(const image_margins *m, sli_text *text)
+{
+    if (m->left != 0 || m->top != 0 || m->right != 0 || m->bottom != 0) {
+        sli_text_add(text, ", padded by %u,%u,%u,%u (left, top, right, bottom)", m->left, m->top,
+                     m->right, m->bottom);
+    }
+}
+
+/* Describes a window of an image of this size. */
+static void describe_window(const fused_geometry *g, uint32_t width, uint32_t height,
+                            sli_text *text)
+{
+    const bool is_cropped = g->width != width || g->height != height;
+    const bool is_resized =
+        g->new_width != fused_full_width(g) || g->new_height != fused_full_height(g);
+
+    if (g->turns) {
+        sli_text_add(text, "%ux%u warped to %ux%u by ", width, height, g->window_width,
+                     g->window_height);
+        add_matrix(&g->turn.matrix, text);
+        return;
+    }
+    if (is_cropped) {
+        sli_text_add(text, "%ux%u at (%lld, %lld) of ", g->width, g->height, (long long)g->x,
+                     (long long)g->y);
+    }
+    sli_text_add(text, "%ux%u", width, height);
+    describe_margins(&g->margins, text);
+    if (is_resized) {
+        sli_text_add(text, ", resized to %ux%u", g->new_width, g->new_height);
+    }
+    if (g->window_x != 0 || g->window_y != 0 || g->window_width != g->new_width ||
+        g->window_height != g->new_height) {
+        sli_text_add(text, ", %ux%u of it at (%lld, %lld)", g->window_width, g->window_height,
+                     (long long)g->window_x, (long long)g->window_y);
+    }
+}
+
+static void name_stages(const struct plan_details *details, const plan_group *group, sli_text *text)
+{
+    for (uint32_t i = group->first; i < group->first + group->count; i++) {
+        sli_text_add(text, "%s%s", i == group->first ? "" : " + ",
+                     details->geometry[i].stage->def->name);
+    }
+    sli_text_add(text, "%s", group->count > 0 ? ": " : "");
+}
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+static void describe_operation(const color_operation *o, sli_text *text)
+{
+    static const char *const names[] = {
+        [COLOR_TABLE] = "table",
+        [COLOR_SATURATION] = "saturation",
+        [COLOR_HUE] = "hue",
+        [COLOR_GRAY] = "gray",
+        [COLOR_TWIST] = "matrix",
+        [COLOR_ERASE] = "erased",
+        [COLOR_BITS] = "bits",
+        [COLOR_SOLARIZE] = "inverted from",
+        [COLOR_BRIGHTNESS] = "brightness",
+        [COLOR_CONTRAST] = "contrast",
+        [COLOR_AUTOCONTRAST] = "contrast of the whole range",
+        [COLOR_EQUALIZE] = "equalized",
+        [COLOR_WARP] = "warped by",
+        [COLOR_BLUR] = "blurred",
+        [COLOR_SHARPEN] = "sharpness",
+        [COLOR_MIX] = "mixed with copies",
+    };
+
+    sli_text_add(text, "%s", names[o->kind]);
+    switch (o->kind) {
+    case COLOR_SATURATION:
+    case COLOR_HUE:
+    case COLOR_SOLARIZE:
+    case COLOR_BRIGHTNESS:
+    case COLOR_CONTRAST:
+    case COLOR_SHARPEN:
+        sli_text_add(text, " %g", (double)o->factor);
+        break;
+    case COLOR_BITS:
+        sli_text_add(text, " (v & %u) ^ %u", o->keep, o->flip);
+        break;
+    case COLOR_ERASE:
+        sli_text_add(text, " %ux%u at (%u, %u)", o->erased.width, o->erased.height, o->erased.x,
+                     o->erased.y);
+        break;
+    case COLOR_WARP:
+        sli_text_add(text, " ");
+        add_matrix(&o->warp.matrix, text);
+        sli_text_add(text, "%s", o->warp.shifts != NULL ? " and displacements" : "");
+        break;
+    default:
+        break;
+    }
+}
+
+/* Describes what colour stages [first, end) have drawn, each by itself. */
+static void describe_colors(sample_loader *loader, uint32_t first, uint32_t end, uint32_t step,
+                            const char *head, const image_draws *draws, sli_text *text)
+{
+    const struct plan_details *details = loader->plan->details;
+    const char *between = head;
+
+    for (uint32_t i = first; i < end; i++) {
+        const color_chain *chain = colors_draw_one(&loader->colors, loader->plan, i, step, draws);
+
+        for (uint32_t k = 0; k < chain->count; k++) {
+            if (k == 0) {
+                sli_text_add(text, "%s%s: ", between, details->colors[i].stage->def->name);
+                between = "; ";
+            }
+            sli_text_add(text, "%s", k > 0 ? ", " : "");
+            describe_operation(&chain->operations[k], text);
+        }
+    }
+    sli_text_add(text, "%s", between != head ? "\n" : "");
+}
+
+/* ---- the sample ------------------------------------------------------------------------------ */
+
+static void describe_step(sample_loader *loader, uint32_t number, uint32_t width, uint32_t height,
+                          const image_draws *draws, sli_text *text)
+{
+    const struct plan_details *details = loader->plan->details;
+    const transform_step *step = &loader->steps[number];
+    const plan_group *group = step->group;
+    const uint32_t end =
+        group->color_end < details->host_colors ? group->color_end : details->host_colors;
+
+    sli_text_add(text, "step %u: ", number);
+    name_stages(details, group, text);
+    describe_window(&step->window, width, height, text);
+    sli_text_add(text, "\n");
+    if (step->lines != NULL) {
+        describe_colors(loader, group->color_first, end, number, "  ", draws, text);
+    }
+}
+
+void describe_sample(sample_loader *loader, uint64_t sample, uint64_t pass, sli_text *text)
+{
+    const struct plan_details *details = loader->plan->details;
+    const sample_transform *transform = &loader->transform;
+    const image_draws draws = {sample, pass, (uint32_t)details->image, 0, 0};
+    uint32_t width = transform->width;
+    uint32_t height = transform->height;
+
+    if (details->image < 0) {
+        return;
+    }
+    for (uint32_t i = 0; i < transform->step_count; i++) {
+        const fused_geometry window = loader->steps[i].window;
+
+        describe_step(loader, i, width, height, &draws, text);
+        width = window.window_width;
+        height = window.window_height;
+    }
+    if (details->host_colors < details->color_count) {
+        describe_colors(loader, details->host_colors, details->color_count, 0, "device: ", &draws,
+                        text);
+    }
+    if ((transform->flips & SLI_ROW_FLIP) != 0) {
+        sli_text_add(text, "flip: left to right\n");
+    }
+    if ((transform->flips & SLI_ROW_FLIP_LINES) != 0) {
+        sli_text_add(text, "flip: upside down\n");
+    }
+}
