@@ -56,15 +56,18 @@ static sluice_status too_large(sample_loader *loader, const transform_step *step
     const struct plan_details *details = loader->plan->details;
     const plan_group *group = step->group;
     const fused_geometry *window = &step->window;
+    const dataset_stage *last = group->count > 0
+                                    ? details->geometry[group->first + group->count - 1].stage
+                                    : details->colors[group->color_first].stage;
 
-    if (group->count == 0) {
-        loader->stage = details->colors[group->color_first].stage->def->name;
+    loader->stage = last->def->name;
+    if (group->count == 0 || last->def->flips != NULL) {
         return sli_fail(SLUICE_E_INVALID,
-                        "the image is %ux%u, and may have %d pixels where colours come before a "
-                        "crop or resize; put a resize before %s",
-                        window->window_width, window->window_height, MOST_PIXELS, loader->stage);
+                        "the image is %ux%u, and may have %d pixels where %s come before a crop or "
+                        "resize; put a resize before %s",
+                        window->window_width, window->window_height, MOST_PIXELS,
+                        group->count == 0 ? "colours" : "flips", loader->stage);
     }
-    loader->stage = details->geometry[group->first + group->count - 1].stage->def->name;
     return sli_fail(SLUICE_E_INVALID,
                     "the image would be %ux%u before the next resize, and may have %d pixels; "
                     "put a resize before the stage that enlarges it",

@@ -176,8 +176,11 @@ sluice_status nested_add(const stage_def *def, nested_stages *nested, uint64_t w
     if (count == 0) {
         return sli_fail(SLUICE_E_INVALID, "%s: parentheses without a stage", def->name);
     }
-    if (nested->branch_count == NESTED_BRANCHES || count > NESTED_STAGES - nested->stage_count) {
-        return sli_fail(SLUICE_E_INVALID, "%s: more than %d stages", def->name, NESTED_STAGES);
+    if (count > NESTED_STAGES - nested->stage_count) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: the stages in its parentheses must be at most %d; put some of them "
+                        "into a random_apply 1 (...) there, which is one of them",
+                        def->name, NESTED_STAGES);
     }
     for (uint32_t i = 0; i < count && st == SLUICE_OK; i++) {
         st = check_stage(def, nested, &stages[i], stages[0].def);

@@ -197,7 +197,9 @@ static sluice_status read_branch(text_parser *p, bool weighted)
     sluice_status st = weighted ? read_weight(p, &weight) : SLUICE_OK;
 
     if (st == SLUICE_OK && p->depth == PARTS_DEPTH) {
-        st = error_at(&p->words, p->words.at, "more than %d parentheses inside one another",
+        st = error_at(&p->words, p->words.at,
+                      "parentheses inside one another must be at most %d; leave out those that "
+                      "change nothing, such as random_apply 1 (...)",
                       PARTS_DEPTH);
     }
     if (st != SLUICE_OK) {

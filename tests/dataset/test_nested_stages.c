@@ -328,7 +328,8 @@ static void wrong_texts_are_refused(void)
          "random_order: weights are not allowed here; remove them, or use random_choice"},
         {"random_choice (rotate 3) columns=image", "rotate works on all images; leave columns out"},
         {"random_choice (resize 3) columns=image", "resize works on all images; leave columns out"},
-        {"normalize 0.5 0.5 | random_choice (resize 3)", "random_choice works on the decoded image"},
+        {"normalize 0.5 0.5 | random_choice (resize 3)",
+         "random_choice works on the decoded image"},
         {"device | random_choice (resize 3)", "resize comes after device"},
         {"random_choice (random_invert columns=image)", "write columns= of random_choice instead"},
         {"random_choice (random_invert) columns=y", "random_invert: there is no column 'y'"},
@@ -337,7 +338,8 @@ static void wrong_texts_are_refused(void)
         {"random_apply(random_apply(random_apply(random_apply(random_apply(random_apply(random_"
          "apply"
          "(random_apply(random_apply(rotate 3)))))))))",
-         "more than 8 parentheses inside one another"},
+         "parentheses inside one another must be at most 8; leave out those that change "
+         "nothing, such as random_apply 1 (...)"},
         {"batch 4 | random_choice (rotate 3)", "random_choice must come before batch"},
         {"batch 4 | random_choice (mixup 10) columns=image", "mixup works on all images"},
         {"batch 4 | random_choice (mixup 10) (cutmix 10 label=image)",
@@ -353,6 +355,37 @@ static void wrong_texts_are_refused(void)
 
         snprintf(text, sizeof(text), "synthetic 8 12,12,3 | %s", cases[i].text);
         check_refused(text, cases[i].words);
+    }
+}
+
+static void parentheses_have_at_most_32_stages(void)
+{
+    static const struct {
+        const char *first;
+        const char *next;
+        uint32_t more;
+    } cases[] = {
+        {"random_apply 1 (random_vertical_flip", " | random_vertical_flip", 31},
+        {"random_order (random_vertical_flip", ") (random_vertical_flip", 31},
+        {"random_order (random_invert", ") (random_vertical_flip | random_invert", 15},
+    };
+
+    for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[2000];
+        size_t length =
+            (size_t)snprintf(text, sizeof(text), "synthetic 8 12,12,3 | %s", cases[i].first);
+        sluice_dataset *dataset;
+
+        for (uint32_t k = 0; k < cases[i].more; k++) {
+            length += (size_t)snprintf(text + length, sizeof(text) - length, "%s", cases[i].next);
+        }
+        snprintf(text + length, sizeof(text) - length, ") | batch 4");
+        dataset = parsed(text);
+        sluice_dataset_destroy(dataset);
+        snprintf(text + length, sizeof(text) - length, "%s) | batch 4", cases[i].next);
+        check_refused(text,
+                      "the stages in its parentheses must be at most 32; put some of them into "
+                      "a random_apply 1 (...) there, which is one of them");
     }
 }
 
@@ -397,6 +430,7 @@ const t_test nested_stages_tests[] = {
     T_TEST(texts_are_parsed_back),
     T_TEST(differences_are_found),
     T_TEST(wrong_texts_are_refused),
+    T_TEST(parentheses_have_at_most_32_stages),
     T_TEST(labels_of_nested_stages_are_the_same),
     T_TEST(comments_in_parentheses_end_with_the_line),
     T_END,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Colours, warps and flips before geometry: a pipeline gives what its two halves give, one after
  * the other. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <sluice/arrays.h>
@@ -185,19 +186,31 @@ static void what_depends_on_boxes_or_samples_comes_first(void)
 /* Between two steps an image is in memory. */
 static void huge_images_are_bad_samples(void)
 {
-    sluice_dataset *dataset = NULL;
-    tape t;
+    static const char *const cases[][2] = {
+        {"random_invert 1 | center_crop 8",
+         "random_invert: sample 0, synthetic/0: the image is 16400x16400, and may have 268435456 "
+         "pixels where colours come before a crop or resize; put a resize before random_invert"},
+        {"random_apply 1 (random_vertical_flip 1) | center_crop 8",
+         "random_vertical_flip: sample 0, synthetic/0: the image is 16400x16400, and may have "
+         "268435456 pixels where flips come before a crop or resize; put a resize before "
+         "random_vertical_flip"},
+        {"random_apply 1 (pad_image 1) | random_invert 1 | center_crop 8",
+         "pad_image: sample 0, synthetic/0: the image would be 16402x16402 before the next resize"},
+    };
 
-    T_OK(sluice_dataset_parse(
-        "synthetic 1 16400,16400,1 | random_invert 1 | center_crop 8 | batch 1", &dataset));
-    t = record(dataset, &(run_options){.workers = 1});
-    T_EQ(t.end, SLUICE_E_INVALID);
-    T_CONTAINS(t.error, "random_invert: sample 0");
-    T_CONTAINS(t.error,
-               "the image is 16400x16400, and may have 268435456 pixels where colours come "
-               "before a crop or resize; put a resize before random_invert");
-    free(t.bytes);
-    sluice_dataset_destroy(dataset);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        sluice_dataset *dataset = NULL;
+        char text[200];
+        tape t;
+
+        snprintf(text, sizeof(text), "synthetic 1 16400,16400,1 | %s | batch 1", cases[i][0]);
+        T_OK(sluice_dataset_parse(text, &dataset));
+        t = record(dataset, &(run_options){.workers = 1});
+        T_EQ(t.end, SLUICE_E_INVALID);
+        T_CONTAINS(t.error, cases[i][1]);
+        free(t.bytes);
+        sluice_dataset_destroy(dataset);
+    }
 }
 
 static void explain_shows_the_steps(void)
