@@ -277,6 +277,36 @@ static void boxes_with_their_centre_in_the_crop_are_kept(void)
     T_TRUE(counts[1] > 0 && counts[2] > 0);
 }
 
+/* Boxes that a crop drops, though a part of them is in it, do not come back in a mosaic. */
+static void a_mosaic_has_no_boxes_that_were_dropped(void)
+{
+    static const char *const ends[] = {"resize 24,24", "mosaic 24 p=0 scale=1,1 translate=0"};
+    const char *folder = t_folder();
+    uint32_t dropped = 0;
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        int32_t counts[2];
+
+        for (int i = 0; i < 2; i++) {
+            char text[200];
+            sluice_dataset *dataset;
+            engine_run run;
+
+            snprintf(text, sizeof(text),
+                     "| decode | random_iou_crop sampler_options=0 | %s | batch 1", ends[i]);
+            dataset = list_dataset(folder, LIST_OF_BOXES, text);
+            open_run(&run, dataset, &(run_options){.workers = 1, .settings = {.seed = seed}});
+            T_OK(next_batch(&run));
+            counts[i] = *(const int32_t *)column_row(&run, "boxes_length", 0);
+            close_list(&run, dataset);
+        }
+        T_EQ(counts[0], counts[1]);
+        dropped += counts[0] < 3;
+    }
+    T_TRUE(dropped > 0);
+}
+
 /* After a stored intermediate image, the boxes are where that image has them. */
 static void earlier_groups_move_the_boxes(void)
 {
@@ -416,6 +446,7 @@ const t_test iou_crop_tests[] = {
     T_TEST(without_boxes_an_image_does_not_change),
     T_TEST(an_image_of_one_pixel_does_not_change),
     T_TEST(boxes_with_their_centre_in_the_crop_are_kept),
+    T_TEST(a_mosaic_has_no_boxes_that_were_dropped),
     T_TEST(earlier_groups_move_the_boxes),
     T_TEST(a_later_crop_may_leave_no_box),
     T_TEST(the_image_does_not_depend_on_what_the_batch_has),

@@ -45,6 +45,7 @@ static void neighbours_are_grouped_into_one_resampling(void)
         {"pad_image 3 7 | random_crop 9 padding=2", "1 1"},
         {"pad_image 3 7 | random_crop 9 pad_if_needed=true", "1 1"},
         {"random_crop 10 | center_crop 8 | resize 5 | random_crop 4", "4"},
+        {"resize 20 | cache 1M | center_crop 15 | resize 9", "1 2"},
         {"shuffle | resize 10 | take 5 | center_crop 5 | repeat 2", "2"},
     };
 

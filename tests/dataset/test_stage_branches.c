@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dataset_kit.h"
+#include "dataset_state.h"
 #include "engine_kit.h"
 #include "list_kit.h"
 #include "plan_int.h"
@@ -13,6 +14,9 @@
 /* Stages without random numbers, whose results say which of them were applied. */
 #define A "center_crop 12 | rotate 20 | random_invert 1"
 #define B "random_vertical_flip 1 | resize 12,12 | random_solarize 100 1"
+
+#define TWO  "(random_horizontal_flip 1) (random_horizontal_flip 1) "
+#define FOUR TWO TWO
 
 static bool all_equal(const scene *a, const scene *b)
 {
@@ -31,10 +35,17 @@ static void all_stages_in_parentheses_are_applied(void)
         {"random_apply 1 (center_crop 12 | rotate 20) (random_invert 1)", A},
         {"random_apply 0 (" A ")", "random_apply 0 (random_invert 1)"},
         {"random_choice (" A ")", A},
+        {"random_apply 1 (" A ") | random_horizontal_flip 1", A " | random_horizontal_flip 1"},
+        {"random_order " FOUR FOUR FOUR FOUR FOUR FOUR FOUR
+         "(random_vertical_flip 1) (random_invert 1) (random_horizontal_flip 1) (rotate 0)",
+         "random_vertical_flip 1 | random_invert 1 | random_horizontal_flip 1"},
         {"random_order (" A ")", A},
         {"random_apply 1 (random_apply 1 (center_crop 12) | random_choice (rotate 20)) | "
          "random_invert 1",
          A},
+        {"project s,image,m,b,b_length | random_apply 1 (center_crop 12) | random_invert 1 "
+         "columns=s",
+         "center_crop 12 | random_invert 1 columns=s"},
         {"resize 15,14 | random_apply 1 (center_crop 12) | random_horizontal_flip 1",
          "resize 15,14 | center_crop 12 | random_horizontal_flip 1"},
         {"random_invert 1 | random_apply 1 (random_horizontal_flip 1) | random_posterize 3 1",
@@ -43,7 +54,7 @@ static void all_stages_in_parentheses_are_applied(void)
     static scene begin;
     static scene got;
     static scene want;
-    char stages[300];
+    char stages[1200];
 
     scene_fill(&begin);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -112,6 +123,16 @@ static void draws_are_those_of_the_place_in_the_text(void)
     T_TRUE(all_equal(&got, &want));
 }
 
+/* Each stage has random numbers of its own. */
+static void stages_in_parentheses_draw_for_themselves(void)
+{
+    check_mixed("random_apply 1 (random_horizontal_flip | random_vertical_flip 1)",
+                "random_vertical_flip 1", "random_horizontal_flip 1 | random_vertical_flip 1");
+    check_mixed("random_apply 1 (random_apply 0.5 (random_horizontal_flip 1)) "
+                "(random_apply 0.5 (random_horizontal_flip 1))",
+                "random_apply 0 (random_invert)", "random_horizontal_flip 1");
+}
+
 static sluice_dataset *synthetic(const char *stages)
 {
     char text[300];
@@ -155,6 +176,87 @@ static void sizes_after_branches_are_known_or_named(void)
         T_STATUS(sli_plan_open(dataset, &settings, &plan), SLUICE_E_INVALID);
         snprintf(words, sizeof(words), "%s gives images of random sizes", unknown[i][1]);
         T_CONTAINS(sluice_last_error(), words);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+/* All that may be drawn counts, that of one branch or that of all. */
+static void what_may_be_drawn_is_counted(void)
+{
+    static const char *const cases[][2] = {
+        {"random_choice (resize 9,9) (elastic | aug_mix | color_jitter 0.4)",
+         "elastic | aug_mix | color_jitter 0.4"},
+        {"random_choice (elastic | aug_mix | color_jitter 0.4) (resize 9,9 | random_invert)",
+         "elastic | aug_mix | color_jitter 0.4"},
+        {"random_choice (resize 9,9) (random_perspective)", "random_perspective"},
+        {"random_apply (resize 9,9 | elastic | aug_mix) (elastic | aug_mix)",
+         "elastic | aug_mix | elastic | aug_mix"},
+        {"random_order (resize 9,9 | elastic | aug_mix) (elastic | aug_mix)",
+         "elastic | aug_mix | elastic | aug_mix"},
+        {"random_order (resize 9,9) (random_order (rand_augment 16)) (rand_augment 16)",
+         "rand_augment 16 | rand_augment 16"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[300];
+        sluice_dataset *got;
+        sluice_dataset *want = synthetic(cases[i][1]);
+
+        snprintf(text, sizeof(text), "%s | resize 20,30", cases[i][0]);
+        got = synthetic(text);
+        T_EQ(got->schema.color_operations, want->schema.color_operations);
+        T_EQ(got->schema.color_mixes, want->schema.color_mixes);
+        T_EQ(got->schema.color_fields, want->schema.color_fields);
+        T_EQ(got->schema.is_bent, want->schema.is_bent);
+        sluice_dataset_destroy(got);
+        sluice_dataset_destroy(want);
+    }
+}
+
+/* Each pass draws anew which branches an image goes through. */
+static void passes_draw_anew(void)
+{
+    sluice_dataset *dataset = synthetic("random_choice (resize 6,6) (center_crop 6)");
+    uint8_t first[4][2 * 6 * 6 * 3];
+    uint32_t same = 0;
+    engine_run run;
+
+    open_run(&run, dataset, &(run_options){.workers = 1, .batches = 8});
+    for (uint32_t i = 0; i < 8; i++) {
+        T_OK(next_batch(&run));
+        for (uint32_t row = 0; row < 2; row++) {
+            const uint8_t *image = column_row(&run, "image", row);
+            uint8_t *kept = &first[i % 4][row * 6 * 6 * 3];
+
+            same += i >= 4 && memcmp(kept, image, 6 * 6 * 3) == 0;
+            memcpy(kept, image, 6 * 6 * 3);
+        }
+    }
+    T_TRUE(same > 0 && same < 8);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+/* The error of a stage in parentheses is that of the sample, whatever comes after it. */
+static void errors_in_parentheses_end_the_sample(void)
+{
+    static const char *const stages[] = {
+        "random_apply 1 (random_resize 5,7) | random_apply 1 (random_crop 9 | random_vertical_flip "
+        "1)",
+        "random_apply 1 (random_resize 5,7) | random_choice (random_apply 1 (random_crop 9))",
+        "random_apply 1 (random_resize 5,7) | random_apply 1 (random_crop 9) "
+        "(random_vertical_flip)",
+    };
+
+    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+        char text[300];
+        sluice_dataset *dataset;
+
+        snprintf(text, sizeof(text), "%s | resize 6,6", stages[i]);
+        dataset = synthetic(text);
+        T_EQ(batches_to_error(dataset, &(run_options){.workers = 1}, SLUICE_E_INVALID,
+                              "random_crop: sample 0"),
+             0);
         sluice_dataset_destroy(dataset);
     }
 }
@@ -216,8 +318,12 @@ static void explain_names_the_branches(void)
 const t_test stage_branches_tests[] = {
     T_TEST(all_stages_in_parentheses_are_applied),
     T_TEST(samples_draw_what_is_applied),
+    T_TEST(stages_in_parentheses_draw_for_themselves),
     T_TEST(draws_are_those_of_the_place_in_the_text),
     T_TEST(sizes_after_branches_are_known_or_named),
+    T_TEST(what_may_be_drawn_is_counted),
+    T_TEST(passes_draw_anew),
+    T_TEST(errors_in_parentheses_end_the_sample),
     T_TEST(views_mosaics_and_caches_go_with_branches),
     T_TEST(explain_names_the_branches),
     T_END,

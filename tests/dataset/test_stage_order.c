@@ -78,6 +78,7 @@ static void what_is_not_drawn_is_no_step(void)
          " | resize 9,9",
          3},
         {"resize 9,9 | random_order (random_horizontal_flip 1) (random_vertical_flip 0)", 3},
+        {"random_horizontal_flip 0 | random_invert 0 | views 2 | resize 9,9", 0}, /* before views */
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -88,7 +89,7 @@ static void what_is_not_drawn_is_no_step(void)
 
         T_OK(sample_loader_init(&loader, plan));
         T_OK(draw_groups(&loader, &loader.transform, &plan->details->list, 0,
-                         plan->details->list.count, &draws, 20, 20));
+                         plan->details->view_group, &draws, 20, 20));
         T_EQ(loader.transform.step_count, cases[i].steps);
         T_TRUE(loader.transform.step_count <= plan->details->most_steps);
         sample_loader_end(&loader);
