@@ -22,8 +22,8 @@ static sluice_status measure_document(sample_loader *loader)
 
         memcpy(&given, loader->scratch + buffers[pack->length].offset, sizeof(given));
         if (given < 0 || (uint64_t)given > pack->most) {
-            return sli_fail(SLUICE_E_CORRUPT, "%s_length is %d, want 0 to %llu", pack->type.name,
-                            given, (unsigned long long)pack->most);
+            return sli_fail(SLUICE_E_CORRUPT, "%s_length is %d, and must be from 0 to %llu",
+                            pack->type.name, given, (unsigned long long)pack->most);
         }
         length = (uint64_t)given;
     }

@@ -33,7 +33,7 @@ static sluice_status check_shard(void *opaque)
     const shard_args *args = opaque;
 
     if (args->world == 0) {
-        return sli_fail(SLUICE_E_INVALID, "shard: world=0: want at least 1");
+        return sli_fail(SLUICE_E_INVALID, "shard: world=0 must be at least 1");
     }
     if (args->world < PARAM_RANK_NONE && args->rank < PARAM_RANK_NONE &&
         args->rank >= args->world) {
@@ -94,9 +94,10 @@ static sluice_status check_split(void *opaque)
 
     if (split_share(args->fraction) == 0 ||
         split_share(args->fraction) + split_share(args->test) > SPLIT_WHOLE) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "split: fraction=%.9g test=%.9g: want more than 0, and 1 at most together",
-                        args->fraction, args->test);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "split: fraction=%.9g test=%.9g must be more than 0, and 1 at most together",
+            args->fraction, args->test);
     }
     return SLUICE_OK;
 }

@@ -66,10 +66,11 @@ static sluice_status check_bytes(const stage_schema *schema, uint32_t i, const c
                         stage);
     }
     if (gray_or_rgb && channels != 1 && channels != COLOR_CHANNELS) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s: column %s has %llu channels; want 1 (gray) or 3 (RGB); change the "
-                        "channels in the source",
-                        stage, column->name, (unsigned long long)channels);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "%s: column %s has %llu channels, and must have 1 (gray) or 3 (RGB); change the "
+            "channels in the source",
+            stage, column->name, (unsigned long long)channels);
     }
     return SLUICE_OK;
 }
@@ -171,7 +172,7 @@ static sluice_status select_image(const stage_schema *schema, const char *stage,
     if (!schema_is_image(schema, i)) {
         const bool is_plain = schema->infos[i].role == ROLE_PLAIN;
 
-        return sli_fail(SLUICE_E_INVALID, "%s: columns=%s: want images, and %s is %s%s", stage,
+        return sli_fail(SLUICE_E_INVALID, "%s: columns=%s must be images, and %s is %s%s", stage,
                         schema->columns[i].name, schema->columns[i].name,
                         schema_role_words(schema, i),
                         is_plain ? "; cast, or a map, converts it" : "");
@@ -406,8 +407,8 @@ sluice_status schema_check_name(const char *name, const char *stage)
     return is_column_name(name)
                ? SLUICE_OK
                : sli_fail(SLUICE_E_INVALID,
-                          "%s: '%s' is no name of a column: want letters, digits and _, and no "
-                          "digit first",
+                          "%s: the column name '%s' must be letters, digits and _, without a digit "
+                          "first",
                           stage, name);
 }
 

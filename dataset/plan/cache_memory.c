@@ -137,7 +137,7 @@ static sluice_status exchange(const cache_key *key, const sluice_ranks *ranks, i
              ? sli_rank_exchange_descriptor(
                    name, ranks->local_rank, ranks->local_world, timeout_ms, &own, sizeof(own),
                    records, memory != NULL ? sample_cache_descriptor(memory) : -1, &fd)
-             : sli_fail(SLUICE_E_INVALID, "%u ranks on a machine: want at most %d",
+             : sli_fail(SLUICE_E_INVALID, "%u ranks on a machine must be at most %d",
                         ranks->local_world, SLI_EXCHANGE_RANKS);
     if (st == SLUICE_OK) {
         st = check_records(records, ranks->local_world);

@@ -56,8 +56,8 @@ static sluice_status through_geometry(const sluice_dataset *dataset, uint32_t *w
         *height = g.resizes || g.turns ? g.new_height : g.crops ? g.height : *height;
         if (*width == 0 || *width > 65535 || *height == 0 || *height > 65535) {
             return sli_fail(SLUICE_E_INVALID,
-                            "%s: images would be %ux%u, want sides from 1 to 65535", def->name,
-                            *width, *height);
+                            "%s: images would be %ux%u, and sides must be from 1 to 65535",
+                            def->name, *width, *height);
         }
     }
     return SLUICE_OK;

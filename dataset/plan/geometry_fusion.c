@@ -83,17 +83,20 @@ static sluice_status check_sides(const fused_geometry *w, const stage_window *g)
 {
     if (g->resizes && (g->new_width == 0 || g->new_width > 65535 || g->new_height == 0 ||
                        g->new_height > 65535)) {
-        return sli_fail(SLUICE_E_INVALID, "resizing %ux%u gives %ux%u, want sides from 1 to 65535",
+        return sli_fail(SLUICE_E_INVALID,
+                        "resizing %ux%u gives %ux%u, and sides must be from 1 to 65535",
                         w->window_width, w->window_height, g->new_width, g->new_height);
     }
     if (g->turns && (g->new_width == 0 || g->new_width > MOST_SIDE || g->new_height == 0 ||
                      g->new_height > MOST_SIDE)) {
-        return sli_fail(SLUICE_E_INVALID, "rotating %ux%u gives %ux%u, want sides from 1 to %d",
+        return sli_fail(SLUICE_E_INVALID,
+                        "rotating %ux%u gives %ux%u, and sides must be from 1 to %d",
                         w->window_width, w->window_height, g->new_width, g->new_height, MOST_SIDE);
     }
     if (g->crops &&
         (g->width == 0 || g->width > MOST_SIDE || g->height == 0 || g->height > MOST_SIDE)) {
-        return sli_fail(SLUICE_E_INVALID, "padding %ux%u gives %ux%u, want sides from 1 to %d",
+        return sli_fail(SLUICE_E_INVALID,
+                        "padding %ux%u gives %ux%u, and sides must be from 1 to %d",
                         w->window_width, w->window_height, g->width, g->height, MOST_SIDE);
     }
     return SLUICE_OK;

@@ -337,7 +337,8 @@ static sluice_status parse_weights(const sluice_dataset *dataset, const char *pa
         st = sli_fail(st, "no such column, and as a file: %.300s", error.text);
     }
     if (st == SLUICE_OK && number_text_lines(text, size) != dataset->source_count) {
-        st = sli_fail(SLUICE_E_INVALID, "%llu lines for %llu samples of the source: want one each",
+        st = sli_fail(SLUICE_E_INVALID,
+                      "%llu lines for %llu samples of the source; each must have one",
                       (unsigned long long)number_text_lines(text, size),
                       (unsigned long long)dataset->source_count);
     }
@@ -387,8 +388,8 @@ static sluice_status weights_of_column(const sluice_dataset *dataset, uint32_t i
     for (uint64_t k = 0; st == SLUICE_OK && k < before->length; k++) {
         if (!(weights[k] >= 0 && weights[k] <= 1e300)) {
             st = sli_fail(SLUICE_E_CORRUPT,
-                          "weights: column %s of sample %llu is %g: want a number from 0", column,
-                          (unsigned long long)sample_before(before, k), weights[k]);
+                          "weights: column %s of sample %llu is %g, and must be a number from 0",
+                          column, (unsigned long long)sample_before(before, k), weights[k]);
         }
     }
     return st;

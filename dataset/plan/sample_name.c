@@ -69,7 +69,7 @@ sluice_status sluice_dataset_sample_name(sluice_dataset *dataset, uint64_t sampl
     }
     if (sample >= dataset->source_count) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: sample %" PRIu64 ", want less than %" PRIu64 ", the samples of the "
+                        "%s: sample %" PRIu64 " must be less than %" PRIu64 ", the samples of the "
                         "source",
                         function, sample, dataset->source_count);
     }
@@ -93,8 +93,8 @@ sluice_status sluice_dataset_class_name(sluice_dataset *dataset, int32_t label, 
                         dataset->stages[0].def->name);
     }
     if (label < 0 || (uint32_t)label >= classes) {
-        return sli_fail(SLUICE_E_INVALID, "%s: label %" PRId32 ", want 0 to %" PRIu32, function,
-                        label, classes - 1);
+        return sli_fail(SLUICE_E_INVALID, "%s: label %" PRId32 " must be from 0 to %" PRIu32,
+                        function, label, classes - 1);
     }
     return make_name(dataset, (uint64_t)label, write_class, name_out);
 }

@@ -45,10 +45,11 @@ static bool is_name(const char *text)
 static sluice_status check_stage(const sluice_stage *stage)
 {
     if (!is_name(stage->name)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s: name is %.40s: want a lower-case letter, then such letters, digits "
-                        "and _, at most %d",
-                        call, stage->name != NULL ? stage->name : "NULL", SLUICE_NAME_SIZE - 1);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "%s: name is %.40s, and must be a lower-case letter, then such letters, digits "
+            "and _, at most %d",
+            call, stage->name != NULL ? stage->name : "NULL", SLUICE_NAME_SIZE - 1);
     }
     if ((uint32_t)stage->kind > SLUICE_STAGE_MAP_BATCH) {
         return sli_fail(SLUICE_E_INVALID,
@@ -61,9 +62,10 @@ static sluice_status check_stage(const sluice_stage *stage)
     }
     if (stage->parameter_count > SLUICE_MAX_PARAMETERS ||
         (stage->parameter_count > 0 && stage->parameters == NULL)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s: %s: parameters is NULL, or %u parameters; want at most %d", call,
-                        stage->name, stage->parameter_count, SLUICE_MAX_PARAMETERS);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "%s: %s: parameters is NULL, or %u parameters, and there must be at most %d", call,
+            stage->name, stage->parameter_count, SLUICE_MAX_PARAMETERS);
     }
     if (stage->parameter_size != 0 &&
         (stage->parameter_size < sizeof(sluice_parameter) || stage->parameter_size > 4096 ||
@@ -93,11 +95,12 @@ static sluice_status check_parameter(const sluice_stage *stage, uint32_t i)
     const sluice_parameter *parameter = parameter_of(stage, i);
 
     if (!is_name(parameter->name) || strcmp(parameter->name, "version") == 0) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s: %s: parameter %u is called %.40s: want a lower-case letter, then such "
-                        "letters, digits and _, at most %d, and not `version`",
-                        call, stage->name, i, parameter->name != NULL ? parameter->name : "NULL",
-                        SLUICE_NAME_SIZE - 1);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "%s: %s: parameter %u is called %.40s, and must be a lower-case letter, then such "
+            "letters, digits and _, at most %d, and not `version`",
+            call, stage->name, i, parameter->name != NULL ? parameter->name : "NULL",
+            SLUICE_NAME_SIZE - 1);
     }
     for (uint32_t k = 0; k < i; k++) {
         if (strcmp(parameter->name, parameter_of(stage, k)->name) == 0) {
@@ -118,10 +121,11 @@ static sluice_status check_parameter(const sluice_stage *stage, uint32_t i)
     if (parameter->bounded != 0 &&
         (!is_number(parameter->kind) || !(parameter->low <= parameter->high) ||
          (parameter->low == 0 && parameter->high == 0))) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s: %s: %s: bounds are %g and %g; want numbers with low below high, and "
-                        "only for INT and FLOAT",
-                        call, stage->name, parameter->name, parameter->low, parameter->high);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "%s: %s: %s: bounds are %g and %g, and must be numbers with low below high, and "
+            "only for INT and FLOAT",
+            call, stage->name, parameter->name, parameter->low, parameter->high);
     }
     return SLUICE_OK;
 }

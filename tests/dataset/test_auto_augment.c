@@ -235,7 +235,7 @@ static void bad_arguments_are_refused(void)
         check_refused(text, cases[i][1]);
     }
     check_refused("synthetic 4 8,8,4 | trivial_augment",
-                  "has 4 channels; want 1 (gray) or 3 (RGB)");
+                  "has 4 channels, and must have 1 (gray) or 3 (RGB)");
     check_refused("synthetic 4 8,8,4 | random_adjust_sharpness 2", "has 4 channels");
 }
 

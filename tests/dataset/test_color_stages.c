@@ -189,7 +189,8 @@ static void misplaced_stages_and_bad_amounts_are_refused(void)
         snprintf(text, sizeof(text), "synthetic 4 8,8,3 | %s", cases[i][0]);
         check_refused(text, cases[i][1]);
     }
-    check_refused("synthetic 4 8,8,4 | random_invert", "has 4 channels; want 1 (gray) or 3 (RGB)");
+    check_refused("synthetic 4 8,8,4 | random_invert",
+                  "has 4 channels, and must have 1 (gray) or 3 (RGB)");
     check_refused("image_folder /tmp | random_invert", "still encoded; put decode before it");
 }
 

@@ -196,7 +196,7 @@ static void bad_names_are_refused(void)
         {"drop image,label", "drop: it would leave no column"},
         {"rename label image", "rename: there is a column image already"},
         {"rename x y", "rename: there is no column 'x'"},
-        {"rename label 1st", "rename: '1st' is no name of a column"},
+        {"rename label 1st", "rename: the column name '1st' must be letters"},
         {"rename label a23456789012345678901234567890_1", "is longer than 31 bytes"},
         {"project label | decode", "decode: there is no image"},
         {"decode | drop image | resize 8", "resize: there is no image"},

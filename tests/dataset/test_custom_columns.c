@@ -53,7 +53,7 @@ typedef struct refusal {
 
 static const refusal refusals[] = {
     {{{.name = NULL, .dtype = SLUICE_I32}}, 1, SLUICE_E_INVALID, "name of column 0 is NULL"},
-    {{{.name = "a-b", .dtype = SLUICE_I32}}, 1, SLUICE_E_INVALID, "'a-b' is no name"},
+    {{{.name = "a-b", .dtype = SLUICE_I32}}, 1, SLUICE_E_INVALID, "the column name 'a-b' must be letters"},
     {{{.name = "a", .dtype = SLUICE_I32}, {.name = "a", .dtype = SLUICE_U8}},
      2,
      SLUICE_E_INVALID,

@@ -264,7 +264,8 @@ static void geometry_stands_where_the_image_is_that_of_the_source(void)
     sluice_map map;
 
     check_refused("synthetic 10 8,8,3 2 | geometry label | batch 1", "there is a column label");
-    check_refused("synthetic 10 8,8,3 2 | geometry 7up | batch 1", "'7up' is no name of a column");
+    check_refused("synthetic 10 8,8,3 2 | geometry 7up | batch 1",
+                  "the column name '7up' must be letters");
     check_refused("synthetic 10 8,8,3 2 | geometry | geometry b | batch 1",
                   "column geometry has it already");
     check_refused("synthetic 10 8,8,3 2 | drop image | geometry | batch 1",

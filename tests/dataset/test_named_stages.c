@@ -477,7 +477,7 @@ static void names_are_checked(void)
     refused_stage(&stage, "t_add is taken by this program; choose another name");
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         stage.name = names[i];
-        refused_stage(&stage, "want a lower-case letter");
+        refused_stage(&stage, "must be a lower-case letter");
     }
     stage.name = "resize";
     refused_stage(&stage, "resize is a stage of Sluice; choose another name, such as my_resize");
@@ -500,7 +500,7 @@ static void stages_are_checked(void)
     refused_stage(&stage, "parameters is NULL");
     stage = stage_of_all_kinds("t_bad");
     stage.parameter_count = SLUICE_MAX_PARAMETERS + 1;
-    refused_stage(&stage, "17 parameters; want at most 16");
+    refused_stage(&stage, "17 parameters, and there must be at most 16");
     stage = stage_of_all_kinds("t_bad");
     stage.parameter_size = 4;
     refused_stage(&stage, "parameter_size is 4");

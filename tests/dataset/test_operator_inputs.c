@@ -130,8 +130,8 @@ static void four_channels_are_refused_where_three_are_needed(void)
 
     for (size_t i = 0; i < sizeof(gray_or_rgb) / sizeof(gray_or_rgb[0]); i++) {
         snprintf(text, sizeof(text), "synthetic 4 8,8,4 | %s", gray_or_rgb[i]);
-        check_refused(text,
-                      "channels; want 1 (gray) or 3 (RGB); change the channels in the source");
+        check_refused(
+            text, "channels, and must have 1 (gray) or 3 (RGB); change the channels in the source");
     }
     check_refused("synthetic 4 8,8,4 | color_twist",
                   "column image has 4 channels, and must have 3 (RGB)");

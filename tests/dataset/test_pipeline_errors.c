@@ -124,7 +124,7 @@ static const struct {
     {"synthetic | split val 0.6 test=0.5", 12, "1 at most together"},
     {"synthetic | split val 0.5 test=nan", 26, "split: test=nan must be a number, from 0 to 1"},
     {"synthetic | shard 3 3", 12, "shard: rank 3 of world 3"},
-    {"synthetic | shard 0 0", 12, "world=0: want at least 1"},
+    {"synthetic | shard 0 0", 12, "world=0 must be at least 1"},
     {"synthetic | shard 0 none", 12, "world cannot be none"},
     {"synthetic | shard x", 18, "a whole number, run or none"},
     {"synthetic | shuffle maybe", 20, "a whole number or run"},

@@ -313,7 +313,7 @@ static void bad_arguments_are_refused(void)
 static void sides_out_of_bounds_are_bad_samples(void)
 {
     static const char *const cases[][3] = {
-        {"synthetic 3 200,1,3", "random_resize 700,800", ", want sides from 1 to 65535"},
+        {"synthetic 3 200,1,3", "random_resize 700,800", ", and sides must be from 1 to 65535"},
         {"synthetic 3 200,1,3", "scale_jitter 10 scale=0.1,0.2", "resizing 1x200 gives 0x"},
         {"synthetic 3 9,9,3", "scale_jitter 5000 scale=900,1000", "resizing 9x9 gives 4"},
         {"synthetic 3 200,2,3", "random_shortest_size 9,10 max_size=20",

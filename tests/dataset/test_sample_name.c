@@ -52,11 +52,11 @@ static void files_of_a_folder_have_their_paths_and_classes(void)
     check_class(dataset, 0, "a");
     check_class(dataset, 1, "b");
     T_STATUS(sluice_dataset_sample_name(dataset, 6, &name), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "sample 6, want less than 6");
+    T_CONTAINS(sluice_last_error(), "sample 6 must be less than 6");
     T_STATUS(sluice_dataset_sample_name(dataset, UINT64_MAX, &name), SLUICE_E_INVALID);
     CU_ASSERT_PTR_NULL(name);
-    check_no_class(dataset, 2, SLUICE_E_INVALID, "label 2, want 0 to 1");
-    check_no_class(dataset, -1, SLUICE_E_INVALID, "label -1, want 0 to 1");
+    check_no_class(dataset, 2, SLUICE_E_INVALID, "label 2 must be from 0 to 1");
+    check_no_class(dataset, -1, SLUICE_E_INVALID, "label -1 must be from 0 to 1");
     sluice_dataset_destroy(dataset);
 }
 

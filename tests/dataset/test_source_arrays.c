@@ -272,7 +272,7 @@ static void bad_files_are_named(void)
     t_write_file(t_path(folder, "order.npy"), columns, head + 24);
     check_npy_fails(t_path(folder, "order.npy"), NULL, SLUICE_E_UNSUPPORTED,
                     "in Fortran order, where a sample is not in one piece; save np.asc");
-    check_npy_fails(t_path(folder, "9-lives.npy"), NULL, SLUICE_E_INVALID, "no name of a column");
+    check_npy_fails(t_path(folder, "9-lives.npy"), NULL, SLUICE_E_INVALID, "the column name");
     check_npy_fails(t_path(folder, "points.npy"), "a,b", SLUICE_E_INVALID, "2 names for 1 files");
     check_npy_fails(t_path(folder, "points.npy"), "a-name-of-thirty-two-characters!",
                     SLUICE_E_INVALID, "longer than the 31 bytes");
@@ -377,8 +377,8 @@ static void bad_arrays_are_refused(void)
         {{{"x", data, SLUICE_F32, 1, {12}}}, 17, "count is 17, and must be 1 to 16"},
         {{{NULL, data, SLUICE_F32, 1, {12}}}, 1, "name is NULL"},
         {{{"a_name_of_more_than_31_characters", data, SLUICE_F32, 1, {12}}}, 1, "longer than 31"},
-        {{{"", data, SLUICE_F32, 1, {12}}}, 1, "no name of a column"},
-        {{{"x.y", data, SLUICE_F32, 1, {12}}}, 1, "no name of a column"},
+        {{{"", data, SLUICE_F32, 1, {12}}}, 1, "the column name"},
+        {{{"x.y", data, SLUICE_F32, 1, {12}}}, 1, "the column name"},
         {{{"x", NULL, SLUICE_F32, 1, {12}}}, 1, "data must not be NULL"},
         {{{"x", data, SLUICE_ENCODED, 1, {12}}}, 1, "dtype"},
         {{{"x", data, SLUICE_F32, 0, {12}}}, 1, "rank is 0"},

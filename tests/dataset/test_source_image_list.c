@@ -166,7 +166,7 @@ static void bad_lists_say_where(void)
          "list.tsv:1:13: the header: two columns have the name x"},
         {"image\timage:mask\na\tm\n", "two columns have the name image"},
         {"image\tb:boxes[2]\tb_length:i32\na\t\t1\n", "two columns have the name b_length"},
-        {"image\t1x:f32\na\t1\n", "'1x' is no name of a column"},
+        {"image\t1x:f32\na\t1\n", "the column name '1x' must be letters"},
     };
     const char *folder = t_folder();
 
