@@ -100,9 +100,6 @@ sluice_status stage_infer(const dataset_stage *stage, stage_schema *schema)
     if (stage->def->flips == NULL) {
         schema->is_converted = schema->is_converted || kind == STAGE_CONVERSION;
     }
-    schema->is_flipped = kind == STAGE_GEOMETRY ? false
-                                                : schema->is_flipped || (kind == STAGE_CONVERSION &&
-                                                                         stage->def->flips != NULL);
     schema->is_colored = schema->is_colored || kind == STAGE_COLOR;
     schema->is_warped = schema->is_warped || stage_warps(stage->def, stage->args.bytes);
     if (schema->random == NULL && stage->def->draws) {

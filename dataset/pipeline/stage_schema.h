@@ -68,7 +68,6 @@ typedef struct stage_schema {
     int image;                 /* index of the first image, which transforms change; -1: no image */
     bool is_converted;         /* an earlier stage is a conversion, not a flip, so no geometry may
                                   follow */
-    bool is_flipped;           /* an earlier stage is a flip, and no geometry comes after it */
     bool is_colored;           /* an earlier stage is a colour stage or a warp */
     uint32_t view_count;       /* views of the image (stage_def.views); 0: one. After batch they are
                                   the first dimension of the image */

@@ -162,6 +162,9 @@ static const struct {
     {"mosaic 64", ""},
     {"random_invert 1 | resize 64,64", full_size},
     {"random_invert 0.01 | resize 64,64", ""},
+    {"random_solarize 100 0.55 | resize 64,64", ""},
+    {"rotate 0.5 | resize 64,64", full_size}, /* a number below 1 that is not p */
+    {"random_invert 0.3", full_size},
     {"random_horizontal_flip 1 | resize 64,64", full_size},
     {"random_horizontal_flip 0.01 | random_vertical_flip 0.01 | resize 64,64", ""},
     {"random_choice 999:(resize 64,64) 1:(center_crop 64)", ""},

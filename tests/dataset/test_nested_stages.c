@@ -5,6 +5,7 @@
 #include <sluice/arrays.h>
 
 #include "dataset_kit.h"
+#include "dataset_state.h"
 #include "engine_kit.h"
 #include "list_kit.h"
 #include "map_kit.h"
@@ -187,6 +188,16 @@ static void operations_in_parentheses_count(void)
                   "more than 32 operations");
     check_refused(SOURCE " | random_apply (rand_augment 16 | rand_augment 16) | rotate 3",
                   "more than 32 operations");
+    check_refused(SOURCE
+                  " | random_choice (rand_augment 16 | rotate 3) (rotate 3) | rand_augment 16",
+                  "more than 32 operations");
+    dataset =
+        parsed(SOURCE " | random_order (aug_mix | resize 9,9) (aug_mix | rotate 3) (aug_mix) | "
+                      "aug_mix | resize 12,12 | batch 4"); /* each once, of at most 4 */
+    sluice_dataset_destroy(dataset);
+    dataset = parsed(SOURCE " | batch 4 | random_choice (mixup 10 | cutmix 10) (mixup 10)");
+    T_EQ(dataset->schema.mixes, 2);
+    sluice_dataset_destroy(dataset);
     dataset = parsed(SOURCE " | random_choice (rand_augment 16) (rand_augment 16 | rotate 3) | "
                             "rand_augment 15 | batch 4"); /* the larger one counts */
     sluice_dataset_destroy(dataset);

@@ -226,8 +226,10 @@ static void flips_exchange_points_and_their_rows(void)
                    "\2\3\1\4\5");
     check_exchange("random_choice (random_horizontal_flip 1 swap=0:1 | resize 30,40)",
                    "\2\1\3\4\5");
-    check_exchange("random_apply 0 (random_vertical_flip 1 swap=0:1) | resize 30,40",
-                   "\1\2\3\4\5");
+    check_exchange("random_apply 0 (random_vertical_flip 1 swap=0:1) | resize 30,40", "\1\2\3\4\5");
+    check_exchange("random_invert 1 | random_vertical_flip 1 swap=0:1 | random_horizontal_flip 1 "
+                   "swap=1:2 | resize 30,40",
+                   "\2\3\1\4\5");
     check_exchange("random_horizontal_flip 0 swap=0:1 | resize 30,40", "\1\2\3\4\5");
     check_exchange("random_horizontal_flip 0 swap=0:1", "\1\2\3\4\5");
     check_exchange("random_horizontal_flip 1", "\1\2\3\4\5");
@@ -405,23 +407,28 @@ static sluice_dataset *people_dataset(people *p, const char *stages)
 
 static void points_of_boxes_are_dropped_with_them(void)
 {
-    people p = {.x = 2};
-    sluice_dataset *dataset =
-        people_dataset(&p, "center_crop 10,12 | random_horizontal_flip 1 swap=0:1 points=joints | "
-                           "batch 1");
+    static const char *const stages[] = {
+        "center_crop 10,12 | random_horizontal_flip 1 swap=0:1 points=joints | batch 1",
+        "random_horizontal_flip 1 swap=0:1 points=joints | center_crop 10,12 | batch 1",
+    };
     static const float want[4][3][2] = {{{12, 2}, {14, 2}, {13, 8}}};
-    engine_run run;
 
-    open_run(&run, dataset, &one_worker);
-    T_OK(next_batch(&run));
-    T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 1);
-    T_EQ(sli_layout_find(&run.layout, "joints_length"), -1);
-    T_EQ(memcmp(column_row(&run, "joints", 0), want, sizeof(want)), 0);
-    T_EQ(memcmp(column_row(&run, "seen", 0), (uint8_t[12]){2, 1, 3}, 12), 0);
-    T_EQ(memcmp(column_row(&run, "ids", 0), (int32_t[4]){7}, 16), 0);
-    T_EQ(memcmp(column_row(&run, "place", 0), (float[2]){11, 5}, 8), 0);
-    close_run(&run);
-    sluice_dataset_destroy(dataset);
+    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+        people p = {.x = 2};
+        sluice_dataset *dataset = people_dataset(&p, stages[i]);
+        engine_run run;
+
+        open_run(&run, dataset, &one_worker);
+        T_OK(next_batch(&run));
+        T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 1);
+        T_EQ(sli_layout_find(&run.layout, "joints_length"), -1);
+        T_EQ(memcmp(column_row(&run, "joints", 0), want, sizeof(want)), 0);
+        T_EQ(memcmp(column_row(&run, "seen", 0), (uint8_t[12]){2, 1, 3}, 12), 0);
+        T_EQ(memcmp(column_row(&run, "ids", 0), (int32_t[4]){7}, 16), 0);
+        T_EQ(memcmp(column_row(&run, "place", 0), (float[2]){11, 5}, 8), 0);
+        close_run(&run);
+        sluice_dataset_destroy(dataset);
+    }
 }
 
 /* Columns of points may be in the batch without the boxes, which are then computed all the same. */

@@ -49,8 +49,7 @@ static sluice_status check_rows(const stage_schema *schema)
                             map, schema->columns[i].name, map);
         }
         if (schema_is_image(schema, i) && !info->is_fixed &&
-            (schema->is_converted || schema->is_flipped ||
-             info->buffer >= schema->source_buffers)) {
+            (schema->is_converted || info->buffer >= schema->source_buffers)) {
             return sli_fail(SLUICE_E_INVALID,
                             "cache comes after map %s and a conversion of %s that the map does not "
                             "read; put cache directly after %s",
