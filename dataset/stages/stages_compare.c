@@ -135,12 +135,39 @@ static void choose_definitions(stage_list *list)
     }
 }
 
+/* Sets arguments of nested stages that make no difference, or have two forms, to one of them: these
+ * stages are compared as text. */
+static void settle_nested(dataset_stage *stage)
+{
+    nested_stages **nested = nested_of(stage->def, stage->args.bytes);
+
+    for (uint32_t i = 0; nested != NULL && *nested != NULL && i < (*nested)->stage_count; i++) {
+        dataset_stage *inner = &(*nested)->stages[i];
+
+        for (uint32_t k = 0; k < inner->def->param_count; k++) {
+            const stage_param *param = &inner->def->params[k];
+            void *value = inner->args.bytes + param->offset;
+            param_size *size = value;
+
+            if (param->choices == offload_targets) {
+                *(uint32_t *)value = OFFLOAD_AUTO;
+            } else if (param->type == PARAM_SIZE && inner->def->squares && size->width == 0) {
+                size->width = size->height;
+            }
+        }
+        settle_nested(inner);
+    }
+}
+
 static sluice_status read_list(const char *text, stage_list *list)
 {
     sluice_status st =
         pipeline_parse_stages(registry_stages_with_calls(), text, list->stages, &list->count);
 
     choose_definitions(list);
+    for (uint32_t i = 0; i < list->count; i++) {
+        settle_nested(&list->stages[i]);
+    }
     sort_stages(list);
     return st;
 }
