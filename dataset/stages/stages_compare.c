@@ -90,7 +90,7 @@ static bool comes_before(const dataset_stage *first, const dataset_stage *second
         return false; /* they do not commute: an image is resized before it is brightened, or after
                        */
     }
-    if (depends_on_flip(first, second) || depends_on_flip(second, first)) {
+    if (depends_on_flip(first, second)) { /* flips are never moved forward past another kind */
         return false;
     }
     if (a->kind != b->kind) {

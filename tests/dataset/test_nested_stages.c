@@ -197,6 +197,12 @@ static void operations_in_parentheses_count(void)
     sluice_dataset_destroy(dataset);
     dataset = parsed(SOURCE " | batch 4 | random_choice (mixup 10 | cutmix 10) (mixup 10)");
     T_EQ(dataset->schema.mixes, 2);
+    T_EQ(dataset->schema.map_count, 1);
+    sluice_dataset_destroy(dataset);
+    /* More than 8 maps: they are one. */
+    dataset = parsed(SOURCE " | batch 4 | random_choice (mixup 10 | mixup 10 | mixup 10) "
+                            "(mixup 10 | mixup 10 | mixup 10) (mixup 10 | mixup 10 | mixup 10)");
+    T_EQ(dataset->schema.map_count, 1);
     sluice_dataset_destroy(dataset);
     dataset = parsed(SOURCE " | random_choice (rand_augment 16) (rand_augment 16 | rotate 3) | "
                             "rand_augment 15 | batch 4"); /* the larger one counts */
