@@ -160,6 +160,8 @@ static const struct {
     {"resize 300 | rotate 20 expand=true | resize 64,64", ""},
     {"resize 128,128 | cache 1M | resize 64,64", ""},
     {"mosaic 64", ""},
+    {"random_horizontal_flip 0.01 | mosaic 64", ""},
+    {"random_horizontal_flip 1 | mosaic 64", full_size},
     {"random_invert 1 | resize 64,64", full_size},
     {"random_invert 0.01 | resize 64,64", ""},
     {"random_solarize 100 0.55 | resize 64,64", ""},

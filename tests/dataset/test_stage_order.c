@@ -79,19 +79,25 @@ static void what_is_not_drawn_is_no_step(void)
          3},
         {"resize 9,9 | random_order (random_horizontal_flip 1) (random_vertical_flip 0)", 3},
         {"random_horizontal_flip 0 | random_invert 0 | views 2 | resize 9,9", 0}, /* before views */
+        {"random_horizontal_flip 0 | mosaic 8,8", 0},                             /* of a tile */
+        {"random_horizontal_flip 1 | resize 7,7 | mosaic 8,8", 2},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         sluice_dataset *dataset;
         sli_plan *plan = plan_stages(cases[i].stages, false, &dataset);
+        const struct plan_details *details = plan->details;
+        const bool has_tiles = details->mosaic.tiles > 0;
+        const plan_list *list = has_tiles ? &details->mosaic.list : &details->list;
         const image_draws draws = {0};
         sample_loader loader;
+        sample_transform *transform = has_tiles ? &loader.tile : &loader.transform;
 
         T_OK(sample_loader_init(&loader, plan));
-        T_OK(draw_groups(&loader, &loader.transform, &plan->details->list, 0,
-                         plan->details->view_group, &draws, 20, 20));
-        T_EQ(loader.transform.step_count, cases[i].steps);
-        T_TRUE(loader.transform.step_count <= plan->details->most_steps);
+        T_OK(draw_groups(&loader, transform, list, 0, has_tiles ? list->count : details->view_group,
+                         &draws, 20, 20));
+        T_EQ(transform->step_count, cases[i].steps);
+        T_TRUE(transform->step_count <= details->most_steps);
         sample_loader_end(&loader);
         sample_loader_fini(&loader);
         close_plan(plan, dataset);
@@ -114,7 +120,7 @@ static void flips_before_geometry_run_on_the_workers(void)
                               &dataset));
     T_OK(sluice_dataset_explain(dataset, &text));
     T_CONTAINS(text, "pixels: random_horizontal_flip: the whole image, if it is flipped; after all "
-                     "crops and resizes a flip costs nothing\npixels: resize: one pass\n");
+                     "crops and resizes it would cost next to nothing\npixels: resize: one pass\n");
     sluice_string_free(text);
     sluice_dataset_destroy(dataset);
 }
