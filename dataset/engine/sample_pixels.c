@@ -31,12 +31,12 @@ static void convert_line(void *arg, uint32_t y, const uint8_t *pixels)
 }
 
 /* What an image or a tile goes through. */
-typedef struct image_way {
+typedef struct image_run {
     const plan_list *list; /* what its steps are drawn from */
     uint32_t shared;       /* groups before the stage that makes views; all: there are no views */
     sample_transform *transform;
     bool is_cached; /* the image is read from the cache, or added to it, between two groups */
-} image_way;
+} image_run;
 
 static sluice_status size_mismatch(const sli_plan *plan, const sli_conversion *want,
                                    const fused_geometry *window, uint32_t channels)
@@ -276,13 +276,13 @@ static void keep_shared(sample_loader *loader, const current_image *current)
 
 /* Draws and runs the steps after a stage that makes views, the colours and the conversion for each
  * view. View 0 has the random numbers of an image without views. */
-static sluice_status run_views(sample_loader *loader, const image_way *way,
+static sluice_status run_views(sample_loader *loader, const image_run *run,
                                const image_draws *draws, row_sink *sink, current_image *current,
                                uint64_t *ticks)
 {
     const struct plan_details *details = loader->plan->details;
     const dataset_stage *stage = details->view;
-    const uint32_t first = way->transform->step_count;
+    const uint32_t first = run->transform->step_count;
     uint8_t *row = sink->row;
     sluice_status st = decode_whole(loader, current, ticks);
 
@@ -300,11 +300,11 @@ static sluice_status run_views(sample_loader *loader, const image_way *way,
         draw_flips(details, 0, own.sample, own.pass, &sink->flags, &on_device);
         sink->flags ^= flips;
         sink->row = row + view * sli_conversion_out_bytes(sink->conversion);
-        way->transform->step_count = first;
-        st = draw_groups(loader, way->transform, way->list, way->shared, way->list->count, &own,
+        run->transform->step_count = first;
+        st = draw_groups(loader, run->transform, run->list, run->shared, run->list->count, &own,
                          image.image.width, image.image.height);
-        for (uint32_t i = first; i < way->transform->step_count && st == SLUICE_OK; i++) {
-            st = run_step(loader, i, i + 1 == way->transform->step_count ? sink : NULL, &image,
+        for (uint32_t i = first; i < run->transform->step_count && st == SLUICE_OK; i++) {
+            st = run_step(loader, i, i + 1 == run->transform->step_count ? sink : NULL, &image,
                           ticks);
         }
         if (st == SLUICE_OK && details->erases) {
@@ -320,11 +320,11 @@ static sluice_status run_views(sample_loader *loader, const image_way *way,
  * cache, of which none is random, are drawn for an image from the cache, too: its masks and boxes
  * follow them. A further image has the windows of the first one.
  */
-INLINED sluice_status draw_image(sample_loader *loader, const image_way *way,
+INLINED sluice_status draw_image(sample_loader *loader, const image_run *run,
                                  const image_draws *draws, void *const *buffers,
                                  const current_image *current)
 {
-    sample_transform *transform = way->transform;
+    sample_transform *transform = run->transform;
 
     if (current->follows) {
         if (loader->colors.chain_count > 0) {
@@ -332,7 +332,7 @@ INLINED sluice_status draw_image(sample_loader *loader, const image_way *way,
         }
         return SLUICE_OK;
     }
-    if (way->is_cached && loader->hit) {
+    if (run->is_cached && loader->hit) {
         transform->width = loader->cached_width;
         transform->height = loader->cached_height;
     }
@@ -340,37 +340,37 @@ INLINED sluice_status draw_image(sample_loader *loader, const image_way *way,
         boxes_begin(&loader->plan->dataset->source_schema, transform, buffers, &loader->boxes);
     }
     transform->step_count = 0;
-    return draw_groups(loader, transform, way->list, 0, way->shared, draws, transform->width,
+    return draw_groups(loader, transform, run->list, 0, run->shared, draws, transform->width,
                        transform->height);
 }
 
 /* Runs all steps, or those after the cache for an image that was read from it. sink: the
  * destination of the last step; NULL: its result is the current image. */
-INLINED sluice_status run_steps(sample_loader *loader, const image_way *way,
+INLINED sluice_status run_steps(sample_loader *loader, const image_run *run,
                                 const image_draws *draws, void *const *buffers, row_sink *sink,
                                 current_image *current, uint64_t *ticks)
 {
     const struct plan_details *details = loader->plan->details;
-    const bool hit = way->is_cached && loader->hit;
+    const bool hit = run->is_cached && loader->hit;
     /* the image is added to the cache before this step; all groups before it have one */
-    const uint32_t keep_before = way->is_cached && !hit ? details->cache.groups : UINT32_MAX;
-    sluice_status st = draw_image(loader, way, draws, buffers, current);
-    const uint32_t count = way->transform->step_count;
-    const bool has_views = way->shared < way->list->count;
+    const uint32_t keep_before = run->is_cached && !hit ? details->cache.groups : UINT32_MAX;
+    sluice_status st = draw_image(loader, run, draws, buffers, current);
+    const uint32_t count = run->transform->step_count;
+    const bool has_views = run->shared < run->list->count;
     row_sink *last = has_views ? NULL : sink;
 
     for (uint32_t i = hit ? details->cache.groups : 0; i < count && st == SLUICE_OK; i++) {
         if (i == keep_before) {
-            st = keep_pixels(loader, way->transform, draws->sample, buffers, current, ticks);
+            st = keep_pixels(loader, run->transform, draws->sample, buffers, current, ticks);
         }
         if (st == SLUICE_OK) {
             st = run_step(loader, i, i + 1 == count ? last : NULL, current, ticks);
         }
     }
     if (st == SLUICE_OK && keep_before == count) {
-        st = keep_pixels(loader, way->transform, draws->sample, buffers, current, ticks);
+        st = keep_pixels(loader, run->transform, draws->sample, buffers, current, ticks);
     }
-    return st == SLUICE_OK && has_views ? run_views(loader, way, draws, sink, current, ticks) : st;
+    return st == SLUICE_OK && has_views ? run_views(loader, run, draws, sink, current, ticks) : st;
 }
 
 /* Draws the lines of the first image again after a further one: masks follow its warps. */
@@ -395,7 +395,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     sample_transform *transform = &loader->transform;
     const image_draws draws = {sample, pass, (uint32_t)column, 0, 0};
     row_sink sink = {&plan->host_conversion, buffers[column], 0};
-    const image_way way = {&plan->details->list, plan->details->view_group, transform,
+    const image_run run = {&plan->details->list, plan->details->view_group, transform,
                            loader->cache != NULL && partner == NULL &&
                                plan->details->cache.is_decoded && plan->details->mosaic.tiles == 0};
     current_image current;
@@ -422,7 +422,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
         st = check_size(transform, &current.image);
     }
     if (st == SLUICE_OK) {
-        st = run_steps(loader, &way, &draws, buffers, &sink, &current, &ticks);
+        st = run_steps(loader, &run, &draws, buffers, &sink, &current, &ticks);
     }
     if (st == SLUICE_OK && plan->details->erases && plan->details->view == NULL) {
         erase_converted(plan, partner != NULL ? partner->segment : 0, sink.conversion, sample, pass,
@@ -510,7 +510,7 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
         is_first ? &loader->plan->host_conversion : &further->conversion;
     const bool is_cached = is_first && loader->cache != NULL;
     sample_transform *transform = &loader->tile;
-    const image_way way = {&mosaic->list, mosaic->list.count, transform,
+    const image_run run = {&mosaic->list, mosaic->list.count, transform,
                            is_cached && details->cache.is_decoded};
     const image_draws draws = {task->sample, task->pass, column, 0, 0};
     fused_geometry *window = NULL;
@@ -527,7 +527,7 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
         transform->step_count--; /* the resize is drawn again */
     }
     if (st == SLUICE_OK) {
-        st = run_steps(loader, &way, &draws, buffers, NULL, &current, &ticks);
+        st = run_steps(loader, &run, &draws, buffers, NULL, &current, &ticks);
     }
     if (st == SLUICE_OK) {
         transform_step *step = &loader->steps[transform->step_count++];

@@ -304,7 +304,7 @@ typedef struct stage_def {
      * STAGE_GEOMETRY, in place of geometry(): the stage has branches (nested_of()). Writes the
      * numbers of those that an image goes through to `order`, in order, and returns how many.
      */
-    uint32_t (*branches)(const void *args, const sli_draws *draws, uint32_t *order);
+    uint32_t (*choose_branches)(const void *args, const sli_draws *draws, uint32_t *order);
 
     /* STAGE_COLOR: adds the stage's operations for one image. infer() adds their maximum number to
      * stage_schema.color_operations. */

@@ -172,7 +172,7 @@ static sluice_status select_image(const stage_schema *schema, const char *stage,
     if (!schema_is_image(schema, i)) {
         const bool is_plain = schema->infos[i].role == ROLE_PLAIN;
 
-        return sli_fail(SLUICE_E_INVALID, "%s: columns=%s must be images, and %s is %s%s", stage,
+        return sli_fail(SLUICE_E_INVALID, "%s: columns=%s must name images; %s is %s%s", stage,
                         schema->columns[i].name, schema->columns[i].name,
                         schema_role_words(schema, i),
                         is_plain ? "; cast, or a map, converts it" : "");

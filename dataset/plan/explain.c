@@ -224,8 +224,8 @@ static void explain_whole(const sli_plan *plan, const plan_group *group, bool fi
     const bool decodes = first && details->decode != NULL;
 
     if (decodes && group->color_end > group->color_first && group != last) {
-        sli_text_add(text, ", whole images, since %s comes before %s\n",
-                     name_of_group(details, group), name_of_group(details, group + 1));
+        sli_text_add(text, ", whole images if a stage before %s changes them\n",
+                     name_of_group(details, group + 1));
         return;
     }
     sli_text_add(text, "%s\n",
@@ -241,7 +241,7 @@ static const char *how_group_runs(const struct plan_details *details, const plan
     const dataset_stage *stage = details->geometry[group->first].stage;
 
     return stage->def->flips != NULL ? "the whole image, if it is flipped; after all crops and "
-                                       "resizes a flip costs nothing"
+                                       "resizes it would cost next to nothing"
            : stage->def->turns       ? "the whole image, rotated"
            : details->view == stage  ? "one pass for each view of the whole image"
            : decodes ? "fused: decoded down to the lower edge of the crop (JPEG only; with restart "
@@ -294,6 +294,12 @@ static void explain_colors(const sli_plan *plan, uint32_t first, uint32_t end, s
     }
 }
 
+/* True if no stage is in a group: the last one, which writes the row after branches. */
+static bool is_empty(const plan_group *group)
+{
+    return group->branches == NULL && group->count == 0 && group->color_first == group->color_end;
+}
+
 static void explain_geometry(const sli_plan *plan, sli_text *text)
 {
     const struct plan_details *details = plan->details;
@@ -315,6 +321,9 @@ static void explain_geometry(const sli_plan *plan, sli_text *text)
     for (uint32_t i = 0; i < details->list.count; i++) {
         const plan_group *group = &details->list.groups[i];
 
+        if (i > 0 && is_empty(group) && details->cache.groups == 0) {
+            continue;
+        }
         explain_group(plan, group, i == 0 && mosaic->tiles == 0,
                       mosaic->tiles > 0           ? "those of mosaic"
                       : details->cache.groups > 0 ? "those of the cache"

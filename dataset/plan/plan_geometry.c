@@ -212,7 +212,7 @@ static sluice_status add_stage(list_builder *builder, const dataset_stage *stage
     if (stage->def->kind == STAGE_COLOR) {
         return add_color(builder, stage, key);
     }
-    if (stage->def->branches != NULL) {
+    if (stage->def->choose_branches != NULL) {
         return add_branches(builder, stage, key);
     }
     add_geometry(builder, stage, key);
@@ -226,7 +226,7 @@ static uint32_t count_stages(const dataset_stage *stage)
 {
     uint32_t count = 0;
 
-    if (stage->def->branches != NULL) {
+    if (stage->def->choose_branches != NULL) {
         const nested_stages *nested = nested_in(stage);
 
         for (uint32_t i = 0; i < nested->stage_count; i++) {

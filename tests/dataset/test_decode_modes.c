@@ -199,7 +199,7 @@ static void columns_of_decode_are_checked(void)
         {"decode columns=a | batch 1", "column b is still encoded"},
         {"decode columns=b | resize 8,8", "the image is still encoded; put decode before it"},
         {"decode columns=a | decode columns=a", "columns=a: a is not encoded"},
-        {"decode columns=m", "must be images, and m is a mask"},
+        {"decode columns=m", "must name images; m is a mask"},
         {"decode columns=x", "there is no column 'x'"},
         {"decode columns=a | color_jitter 0.5", "still encoded"},
     };

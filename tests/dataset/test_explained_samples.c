@@ -42,6 +42,7 @@ static void steps_and_parameters_are_named(void)
          {"step 0: pad_image + resize + random_crop: 30x20, padded by 1,2,3,4 (left, top, right, "
           "bottom), resized to 34x13, 30x13 of it at (",
           NULL}},
+        {"resize 20,30 | random_crop 20,30 padding=4", {", 30x20 of it at (", NULL}},
         {"random_horizontal_flip 1 | resize 20,20 | random_invert 1 | random_grayscale 0 | "
          "random_solarize 90 1",
          {"step 0: random_horizontal_flip: 30x20 warped to 30x20 by (-1, 0, 30, 0, 1, 0)\n",
@@ -56,6 +57,33 @@ static void steps_and_parameters_are_named(void)
          {"  affine: warped by (1, 0, -2, 0, 1, -1)\n", "device: random_invert: bits", NULL}},
         {"center_crop 9 | color_jitter 0.2 0 0 0 | random_erasing 1",
          {"  color_jitter: brightness ", "; random_erasing: erased ", " at (", NULL}},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[300];
+        sluice_dataset *dataset;
+
+        snprintf(text, sizeof(text), "synthetic 8 20,30,3 | %s | batch 2", cases[i].stages);
+        dataset = parsed(text);
+        check_explained(dataset, 2, cases[i].words);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+static void flips_are_told_apart(void)
+{
+    static const struct {
+        const char *stages;
+        const char *words[4];
+    } cases[] = {
+        {"random_horizontal_flip 1 | center_crop 8",
+         {"step 0: random_horizontal_flip: 30x20 warped to 30x20 by (-1, 0, 30, 0, 1, 0)\n",
+          "step 1: center_crop: 8x8 at (11, 6) of 30x20\n", NULL}},
+        {"random_vertical_flip 1 | center_crop 8",
+         {"step 0: random_vertical_flip: 30x20 warped to 30x20 by (1, 0, 0, 0, -1, 20)\n",
+          "step 1: center_crop: 8x8 at (11, 6) of 30x20\n", NULL}},
+        {"random_horizontal_flip 0 | center_crop 8",
+         {"step 0: center_crop: 8x8 at (11, 6) of 30x20\n", NULL}},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -120,8 +148,8 @@ static void what_cannot_be_explained_is_said(void)
         T_TRUE(text == NULL);
         sluice_dataset_destroy(dataset);
     }
-    dataset = list_dataset(t_folder(), "image\tlabel\nnone.ppm\t0\n",
-                           "| decode | resize 8,8 | batch 1");
+    dataset =
+        list_dataset(t_folder(), "image\tlabel\nnone.ppm\t0\n", "| decode | resize 8,8 | batch 1");
     T_STATUS(sluice_dataset_explain_sample(dataset, 0, 0, 0, &text), SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "read: sample 0, ");
     sluice_dataset_destroy(dataset);
@@ -129,6 +157,7 @@ static void what_cannot_be_explained_is_said(void)
 
 const t_test explained_samples_tests[] = {
     T_TEST(steps_and_parameters_are_named),
+    T_TEST(flips_are_told_apart),
     T_TEST(a_run_gives_what_is_explained),
     T_TEST(what_cannot_be_explained_is_said),
     T_END,

@@ -306,8 +306,8 @@ static void bad_pairs_are_refused(void)
     snprintf(text, sizeof(text),
              "image_list %s/list.tsv | decode | random_horizontal_flip 0.5 swap=0:1 points=p,seen",
              folder);
-    check_refused(
-        text, "must be columns of points, and seen is a column that belongs to boxes or points");
+    check_refused(text,
+                  "must name columns of points; seen is a column that belongs to boxes or points");
 }
 
 /* ---- sources --------------------------------------------------------------------------------- */

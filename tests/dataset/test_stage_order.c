@@ -236,7 +236,7 @@ static void explain_shows_the_steps(void)
 
     dataset = jpeg_dataset(t_folder(), "decode | random_invert | rotate 9 | resize 8,8 | batch 2");
     T_OK(sluice_dataset_explain(dataset, &text));
-    T_CONTAINS(text, "pixels: decode, whole images, since random_invert comes before resize\n");
+    T_CONTAINS(text, "pixels: decode, whole images if a stage before resize changes them\n");
     sluice_string_free(text);
     sluice_dataset_destroy(dataset);
 }

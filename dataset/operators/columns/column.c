@@ -321,7 +321,7 @@ static sluice_status tie(const column_args *args, stage_schema *schema, uint32_t
     }
     role = schema->infos[owner].role;
     if (owner == (int)i || (role != ROLE_BOXES && (role != ROLE_POINTS || are_points))) {
-        return sli_fail(SLUICE_E_INVALID, "column %s: of=%s must be %s, and %s is %s", args->column,
+        return sli_fail(SLUICE_E_INVALID, "column %s: of=%s must name %s; %s is %s", args->column,
                         args->of, are_points ? "boxes" : "boxes or points", args->of,
                         schema_role_words(schema, (uint32_t)owner));
     }

@@ -118,10 +118,8 @@ static void join_schema(stage_schema *all, const stage_schema *branch)
     all->color_operations = larger(all->color_operations, branch->color_operations);
     all->color_mixes = larger(all->color_mixes, branch->color_mixes);
     all->color_fields = larger(all->color_fields, branch->color_fields);
-    all->mixes = larger(all->mixes, branch->mixes);
     all->is_bent = all->is_bent || branch->is_bent;
     all->is_colored = all->is_colored || branch->is_colored;
-    all->is_warped = all->is_warped || branch->is_warped;
 }
 
 static bool has_size(const stage_schema *schema, const uint64_t *shape)
@@ -139,8 +137,8 @@ static bool branch_changes_size(const nested_stages *nested, uint32_t number)
     for (uint32_t i = branch->first; i < branch->first + branch->count; i++) {
         const stage_def *def = nested->stages[i].def;
 
-        if (def->branches != NULL ? count_changes(nested_in(&nested->stages[i])) > 0
-                                  : def->kind == STAGE_GEOMETRY && def->flips == NULL) {
+        if (def->choose_branches != NULL ? count_changes(nested_in(&nested->stages[i])) > 0
+                                         : def->kind == STAGE_GEOMETRY && def->flips == NULL) {
             return true;
         }
     }
@@ -233,42 +231,38 @@ static sluice_status infer_geometry(const char *stage, nested_use use, const nes
     return st;
 }
 
-/* Infers branches of batch maps. */
-static sluice_status infer_batch(const char *stage, nested_use use, const nested_args *args,
-                                 stage_schema *schema)
-{
-    const uint32_t maps = schema->map_count;
-    const uint32_t mixes = schema->mixes;
-    uint32_t most = mixes;
-    sluice_status st = SLUICE_OK;
-
-    for (uint32_t i = 0; i < args->nested->branch_count && st == SLUICE_OK; i++) {
-        schema->mixes = use == NESTED_ONE ? mixes : schema->mixes;
-        st = infer_branch(stage, args, i, schema);
-        most = larger(most, schema->mixes);
-    }
-    for (uint32_t i = 0; i < args->nested->stage_count && st == SLUICE_OK; i++) {
-        st = check_label(stage, args->nested, i);
-    }
-    schema->mixes = most;
-    schema->map_count = maps + 1;
-    return st;
-}
-
-/* Infers branches of colour stages. */
-static sluice_status infer_colors(const char *stage, nested_use use, const nested_args *args,
-                                  stage_schema *schema)
+/* Infers branches that keep the size of images: of colour stages or batch maps. */
+static sluice_status infer_same_size(const char *stage, nested_use use, const nested_args *args,
+                                     stage_schema *schema)
 {
     const uint32_t operations = schema->color_operations;
-    uint32_t most = operations;
+    const uint32_t mixes = schema->mixes;
+    uint32_t most_operations = operations;
+    uint32_t most_mixes = mixes;
     sluice_status st = SLUICE_OK;
 
     for (uint32_t i = 0; i < args->nested->branch_count && st == SLUICE_OK; i++) {
         schema->color_operations = use == NESTED_ONE ? operations : schema->color_operations;
+        schema->mixes = use == NESTED_ONE ? mixes : schema->mixes;
         st = infer_branch(stage, args, i, schema);
-        most = larger(most, schema->color_operations);
+        most_operations = larger(most_operations, schema->color_operations);
+        most_mixes = larger(most_mixes, schema->mixes);
     }
-    schema->color_operations = most;
+    schema->color_operations = most_operations;
+    schema->mixes = most_mixes;
+    return st;
+}
+
+/* Infers branches of batch maps, which are one batch map of the pipeline. */
+static sluice_status infer_batch(const char *stage, nested_use use, const nested_args *args,
+                                 stage_schema *schema)
+{
+    sluice_status st = infer_same_size(stage, use, args, schema);
+
+    for (uint32_t i = 0; i < args->nested->stage_count && st == SLUICE_OK; i++) {
+        st = check_label(stage, args->nested, i);
+    }
+    schema->map_count++;
     return st;
 }
 
@@ -277,7 +271,7 @@ sluice_status nested_infer(const char *stage, nested_use use, const nested_args 
 {
     return nested_are_batch_maps(args->nested)  ? infer_batch(stage, use, args, schema)
            : nested_have_geometry(args->nested) ? infer_geometry(stage, use, args, schema)
-                                                : infer_colors(stage, use, args, schema);
+                                                : infer_same_size(stage, use, args, schema);
 }
 
 bool nested_warps(const void *args)
@@ -308,11 +302,10 @@ bool nested_is_by_pixel(const void *args)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* The random numbers of a nested stage. They do not depend on its position among the others that
- * are applied. */
+/* The random numbers of a nested stage. */
 static sli_draws draws_of(const sli_draws *draws, uint32_t number)
 {
-    return (sli_draws){sli_mix_in(draws->key, number + 1), draws->sample, draws->pass};
+    return (sli_draws){nested_key(draws->key, number), draws->sample, draws->pass};
 }
 
 void nested_colors(nested_choice *choose, const nested_args *args, const sli_draws *draws,

@@ -102,7 +102,7 @@ sluice_status nested_array(const void *args, const sluice_column *from_type, con
         .summary = "",                                                                             \
         .gives = "",                                                                               \
         .kind = STAGE_GEOMETRY,                                                                    \
-        .branches = prefix##_branches,                                                             \
+        .choose_branches = prefix##_branches,                                                      \
         .warps = true,                                                                             \
         .warps_with = nested_warps,                                                                \
     };                                                                                             \

@@ -53,7 +53,7 @@ static sluice_status find_points(const char *stage, const flip_args *args,
 
         st = schema_next_column(&list, schema, stage, &column);
         if (st == SLUICE_OK && schema->infos[column].role != ROLE_POINTS) {
-            st = sli_fail(SLUICE_E_INVALID, "%s: points=%s must be columns of points, and %s is %s",
+            st = sli_fail(SLUICE_E_INVALID, "%s: points=%s must name columns of points; %s is %s",
                           stage, args->points, schema->columns[column].name,
                           schema_role_words(schema, column));
         }
@@ -211,14 +211,15 @@ const stage_def stage_random_horizontal_flip = {
     .name = "random_horizontal_flip",
     .summary = "Flips the image left to right with probability p.",
     .gives = "the same shape and type",
-    .details = "Before a crop or resize the workers flip the whole image, which must be decoded for "
-               "it; after all of them a flip is part of the write to the row.\n"
-               "swap exchanges points that change their meaning by a flip: the left eye of a "
-               "flipped face is the right one. In columns of points, points i and j of a pair "
-               "change places, together with the rows that belong to them. There are at most "
-               "64 pairs, each point in one of them. A pair of which a sample has neither "
-               "point is ignored; a sample with only one of the two is a bad sample. A swap "
-               "without a column of points, or with one of fewer points, is an error.",
+    .details =
+        "Before a crop or resize the workers flip the whole image, which must be decoded for "
+        "it; after all of them a flip is part of the write to the row.\n"
+        "swap exchanges points that change their meaning by a flip: the left eye of a "
+        "flipped face is the right one. In columns of points, points i and j of a pair "
+        "change places, together with the rows that belong to them. There are at most "
+        "64 pairs, each point in one of them. A pair of which a sample has neither "
+        "point is ignored; a sample with only one of the two is a bad sample. A swap "
+        "without a column of points, or with one of fewer points, is an error.",
     .kind = STAGE_CONVERSION,
     .draws = true,
     STAGE_PARAMS(horizontal_params),
