@@ -28,7 +28,7 @@ pictures="$tmp/it's here"
 "$prefix/bin/sluice" synth "$tmp/set" --classes 3 --per-class 20 --size 40 >"$tmp/out" || finish
 mv "$tmp/set/train" "$pictures"
 echo "no picture" >"$pictures/000-disc-stripes/bad.jpg"
-for name in overnight train_image_folder custom_batch.c custom_filter.c custom_map.c custom_source.c custom_stream.c double_buffer.c memory_arrays.c plugin_map.c plugin_source.c own_kernels.cu device_warp.cu train_mpi.c train_nccl.c rank_training.c rank_training.h tcp_group.c tcp_group.h; do
+for name in overnight train_image_folder custom_batch.c custom_filter.c custom_geometry.c custom_map.c custom_source.c custom_stream.c double_buffer.c memory_arrays.c plugin_map.c plugin_source.c own_kernels.cu device_warp.cu train_mpi.c train_nccl.c rank_training.c rank_training.h tcp_group.c tcp_group.h; do
     check "$name is installed" diff -r "$(find "$prefix/share/doc" -path "*/examples/$name")" examples/$name
 done
 rm examples # copies are made of what is installed, and of the tool's source
@@ -105,6 +105,9 @@ if copied custom_batch custom_batch; then
 fi
 if copied custom_filter custom_filter; then
     ends "custom_filter runs" 0 ./custom_filter
+fi
+if copied custom_geometry custom_geometry; then
+    ends "custom_geometry runs" 0 ./custom_geometry
 fi
 if copied custom_map custom_map; then
     ends "custom_map runs" 0 ./custom_map

@@ -263,6 +263,17 @@ cp "$tmp/out" "$tmp/first"
 ends "once more" 0 "$bin/custom_map"
 check "... with the same holes" cmp -s "$tmp/first" "$tmp/out"
 
+# ---- custom_geometry -----------------------------------------------------------------------------
+
+ends "geometry of one's own" 0 "$bin/custom_geometry"
+check "gives each sample" [ "$(grep -c '^box ' "$tmp/out")" -eq 40 ]
+check "... with boxes around what they were around" [ "$(awk '{
+    for (i = 2; i <= 5; i++) {
+        if ($i - $(i + 5) > 1 || $(i + 5) - $i > 1) n++
+    }
+} END { print n + 0 }' "$tmp/out")" -eq 0 ]
+check "... that have moved" [ "$(cut -d' ' -f2-5 "$tmp/out" | sort -u | wc -l)" -gt 35 ]
+
 # ---- custom_filter -------------------------------------------------------------------------------
 
 ends "a choice of samples of one's own" 0 "$bin/custom_filter"

@@ -20,6 +20,7 @@ typedef struct custom_map {
     uint32_t input_count;
     char inputs[SLUICE_MAX_COLUMNS][SLUICE_NAME_SIZE];
     custom_columns outputs;
+    bool leads;           /* it works on the image before geometry */
     bool guards;          /* its samples have guard bytes around outputs */
     bool is_added;        /* the map was added to a dataset, which then owns it */
     pthread_mutex_t lock; /* held during calls of a serial map */
@@ -59,6 +60,20 @@ void custom_map_free(custom_map *map);
  * those of the image in `before`.
  */
 void custom_map_outputs(const custom_map *map, const stage_schema *before, custom_columns *outputs);
+
+/* stage_def.leads and .image_size of maps and filters; `args`: map_args. */
+bool custom_map_leads(void *args, const stage_schema *before, bool follows);
+bool custom_map_image_size(const void *args, uint32_t *width_out, uint32_t *height_out);
+
+/*
+ * True if the map is called while the image goes through geometry, since it reads or writes the
+ * image and is before geometry.
+ */
+bool custom_map_joins(const custom_map *map, const stage_schema *before);
+
+/* Checks a map before geometry that does not join it: it must not work on the image. E_INVALID: it
+ * does. */
+sluice_status custom_map_check_leads(const custom_map *map, const stage_schema *schema);
 
 /*
  * Updates the columns to those after the map. E_INVALID: an input does not exist, or columns are

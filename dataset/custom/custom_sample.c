@@ -2,6 +2,7 @@
 #include "custom_sample.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,7 @@ void custom_sample_begin(sluice_sample *sample, uint64_t number, const sli_draws
     sample->number = number;
     sample->draws = *draws;
     sample->overran = false;
+    sample->is_warped = false;
     atomic_store_explicit(&sample->drew, false, memory_order_relaxed);
     for (uint32_t i = 0; i < sample->columns->count; i++) {
         custom_output *output = &sample->outputs[i];
@@ -191,6 +193,10 @@ static sluice_status measure(const sluice_sample *sample, giving *g, const uint6
     }
     if (shape == NULL || spec->rank == 0) {
         memcpy(g->shape, spec->shape, sizeof(g->shape));
+        if (g->column->varies && sample->image_width > 0) {
+            g->shape[SCHEMA_H] = sample->image_height;
+            g->shape[SCHEMA_W] = sample->image_width;
+        }
     } else {
         memcpy(g->shape, shape, spec->rank * sizeof(*shape));
     }
@@ -298,6 +304,38 @@ sluice_status sluice_sample_lend(sluice_sample *sample, const char *column, cons
                         text);
     }
     give(&g, bytes != NULL ? bytes : &nothing, false);
+    return SLUICE_OK;
+}
+
+sluice_status sluice_sample_warped(sluice_sample *sample, const double matrix[6])
+{
+    if (sample == NULL || matrix == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "sluice_sample_warped: an argument is NULL");
+    }
+    if (sample->image_width == 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: sluice_sample_warped() is for a map of the image that a crop, resize "
+                        "or colour stage comes after, or whose size differs between samples; after "
+                        "them a map reads boxes, masks and points, and writes them itself",
+                        sample->owner);
+    }
+    for (int i = 0; i < 6; i++) {
+        if (!isfinite(matrix[i])) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s: sluice_sample_warped(): matrix[%d] is %g; must be finite",
+                            sample->owner, i, matrix[i]);
+        }
+    }
+    if (!warp_invert(&(warp_matrix){{matrix[0], matrix[1], matrix[2], matrix[3], matrix[4],
+                                     matrix[5], 0, 0, 1}},
+                     &sample->warp)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: sluice_sample_warped(): the matrix (%g, %g, %g, %g, %g, %g) maps the "
+                        "image to a line; must have an inverse",
+                        sample->owner, matrix[0], matrix[1], matrix[2], matrix[3], matrix[4],
+                        matrix[5]);
+    }
+    sample->is_warped = true;
     return SLUICE_OK;
 }
 

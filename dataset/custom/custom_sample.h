@@ -19,6 +19,7 @@
 #include "custom_columns.h"
 #include "image.h"
 #include "rng_int.h"
+#include "warp_matrix.h"
 
 /* The state of one output during a call of the callback. */
 typedef struct custom_output {
@@ -46,6 +47,11 @@ struct sluice_sample {
     bool has_checked_boxes; /* boxes must be valid as they are: those of a map. Those of a source
                                are clipped and dropped (declared_source.h) */
     _Atomic bool drew;      /* the callback has drawn random numbers for this sample */
+    uint32_t image_width; /* a map before geometry: size of the image that it is called with, which
+                             images that vary have by default; 0: no such map */
+    uint32_t image_height;
+    bool is_warped;   /* the callback has called sluice_sample_warped() */
+    warp_matrix warp; /* from the map's result to the image that it was called with */
     void *worker;
     int stop_fd; /* in next() of a stream: becomes readable when the run ends; else -1 */
     uint32_t input_count;

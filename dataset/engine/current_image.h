@@ -143,4 +143,24 @@ static inline void count_decoded(sample_loader *loader, const current_image *cur
     *ticks = now;
 }
 
+/* Decodes all of the current image, if it is encoded. */
+static inline sluice_status decode_whole(sample_loader *loader, current_image *current,
+                                         uint64_t *ticks)
+{
+    const image_box whole = {0, 0, current->image.width, current->image.height};
+    image_view pixels;
+    sluice_status st;
+
+    if (!current->encoded) {
+        return SLUICE_OK;
+    }
+    st = decode_box(loader, current, &whole, &pixels);
+    if (st == SLUICE_OK) {
+        count_decoded(loader, current, &pixels, ticks);
+        current->encoded = false;
+        current->image = pixels;
+    }
+    return st;
+}
+
 #endif

@@ -58,7 +58,8 @@ static void name_stages(const struct plan_details *details, const plan_group *gr
         sli_text_add(text, "%s%s", i == group->first ? "" : " + ",
                      details->geometry[i].stage->def->name);
     }
-    sli_text_add(text, "%s", group->count > 0 ? ": " : "");
+    sli_text_add(text, "%s", group->map != NULL ? group->map->name : "");
+    sli_text_add(text, "%s", group->count > 0 || group->map != NULL ? ": " : "");
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */

@@ -225,6 +225,9 @@ static sluice_status process_images(sample_loader *loader, uint64_t sample, uint
         if (data->index != NULL) {
             sample_count_index(loader, sample, data, st);
         }
+        if (loader->dropped) {
+            break;
+        }
         if (partner != NULL && st == SLUICE_OK) {
             st = keep_other(loader, sample, column, data);
         }

@@ -147,17 +147,18 @@ static sluice_status call_map(custom_map *map, sluice_sample *state, uint32_t *k
                : st;
 }
 
-sluice_status sample_map(sample_loader *loader, uint32_t step, uint64_t sample, uint64_t pass,
-                         void *const *buffers, bool *keep_out)
+/* Begins a call of the map of a step: sets its inputs and outputs. The first one of a worker makes
+ * its states. */
+static sluice_status begin_call(sample_loader *loader, uint32_t step, uint64_t sample,
+                                uint64_t pass, void *const *buffers, sluice_sample **state_out)
 {
     const plan_step *of = &loader->plan->details->steps[step];
     const sli_draws draws = {of->key, sample, pass};
-    uint32_t keep = 1;
     sluice_sample *state;
-    sluice_status st;
 
     if (loader->maps == NULL) {
-        st = begin_maps(loader);
+        const sluice_status st = begin_maps(loader);
+
         if (st != SLUICE_OK) {
             sample_maps_end(loader);
             loader->io.ends_run = true;
@@ -168,8 +169,87 @@ sluice_status sample_map(sample_loader *loader, uint32_t step, uint64_t sample, 
     custom_sample_begin(state, sample, &draws);
     set_inputs(of, buffers, state);
     set_outputs(of, buffers, state);
-    st = call_map(of->map, state, &keep);
+    *state_out = state;
+    return SLUICE_OK;
+}
+
+sluice_status sample_map(sample_loader *loader, uint32_t step, uint64_t sample, uint64_t pass,
+                         void *const *buffers, bool *keep_out)
+{
+    uint32_t keep = 1;
+    sluice_sample *state = NULL;
+    sluice_status st = begin_call(loader, step, sample, pass, buffers, &state);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    st = call_map(loader->plan->details->steps[step].map, state, &keep);
     *keep_out = keep != 0;
     loader->io.ends_run = state->overran;
     return st;
+}
+
+uint32_t sample_map_step(const struct plan_details *details, const custom_map *map)
+{
+    uint32_t step = 0;
+
+    while (details->steps[step].map != map) {
+        step++;
+    }
+    return step;
+}
+
+/* Makes the image an input and output of a call. Returns the number of the output; -1: none. */
+static int set_image(const plan_step *step, uint32_t buffer, const image_view *image,
+                     sluice_sample *state)
+{
+    int output = -1;
+
+    state->image_width = image->width;
+    state->image_height = image->height;
+    for (uint32_t i = 0; i < step->map->input_count; i++) {
+        sluice_sample_view *view = &state->inputs[i].view;
+
+        if (step->inputs[i] == buffer) {
+            view->data = image->pixels;
+            view->shape[SCHEMA_H] = image->height;
+            view->shape[SCHEMA_W] = image->width;
+            view->shape[SCHEMA_C] = image->channels;
+            view->bytes = (size_t)image->height * image->width * image->channels;
+        }
+    }
+    for (uint32_t i = 0; i < step->outputs.count; i++) {
+        if ((int)step->outputs.columns[i].column == step->outputs.schema.image) {
+            state->outputs[i].row = NULL;
+            output = (int)i;
+        }
+    }
+    return output;
+}
+
+sluice_status sample_map_image(sample_loader *loader, const custom_map *of,
+                               const image_draws *draws, void *const *buffers, map_image *image,
+                               bool *keep_out)
+{
+    const struct plan_details *details = loader->plan->details;
+    const uint32_t number = sample_map_step(details, of);
+    const plan_step *step = &details->steps[number];
+    uint32_t keep = 1;
+    int output;
+    sluice_sample *state = NULL;
+    sluice_status st = begin_call(loader, number, draws->sample, draws->pass, buffers, &state);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    output = set_image(step, (uint32_t)details->image, &image->image, state);
+    st = call_map(step->map, state, &keep);
+    *keep_out = keep != 0;
+    loader->io.ends_run = state->overran;
+    image->is_written = output >= 0;
+    image->is_warped = state->is_warped;
+    image->warp = state->warp;
+    return st == SLUICE_OK && output >= 0
+               ? custom_sample_pixels(state, (uint32_t)output, &image->image)
+               : st;
 }

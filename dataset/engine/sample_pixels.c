@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "current_image.h"
+#include "image_maps.h"
 #include "image_turn.h"
 #include "layout_int.h"
 #include "sample_boxes.h"
@@ -222,25 +223,6 @@ static sluice_status check_size(const sample_transform *transform, const image_v
                           image->width, image->height, transform->width, transform->height);
 }
 
-/* Decodes all of the current image, if it is encoded. */
-static sluice_status decode_whole(sample_loader *loader, current_image *current, uint64_t *ticks)
-{
-    const image_box whole = {0, 0, current->image.width, current->image.height};
-    image_view pixels;
-    sluice_status st;
-
-    if (!current->encoded) {
-        return SLUICE_OK;
-    }
-    st = decode_box(loader, current, &whole, &pixels);
-    if (st == SLUICE_OK) {
-        count_decoded(loader, current, &pixels, ticks);
-        current->encoded = false;
-        current->image = pixels;
-    }
-    return st;
-}
-
 /* Adds the pixels of the current image to the cache. An encoded image is decoded as a whole, if
  * there is room for it. */
 static sluice_status keep_pixels(sample_loader *loader, const sample_transform *transform,
@@ -316,11 +298,12 @@ static sluice_status run_views(sample_loader *loader, const image_run *run,
 }
 
 /*
- * Draws the steps of an image, all but those that each view draws for itself. Those before the
- * cache, of which none is random, are drawn for an image from the cache, too: its masks and boxes
- * follow them. A further image has the windows of the first one.
+ * Draws the steps of an image from its groups up to `until`: a map, whose image is not known yet,
+ * or those that each view draws for itself. Those before the cache, of which none is random, are
+ * drawn for an image from the cache, too: its masks and boxes follow them. A further image has the
+ * windows of the first one.
  */
-INLINED sluice_status draw_image(sample_loader *loader, const image_run *run,
+INLINED sluice_status draw_image(sample_loader *loader, const image_run *run, uint32_t until,
                                  const image_draws *draws, void *const *buffers,
                                  const current_image *current)
 {
@@ -330,7 +313,7 @@ INLINED sluice_status draw_image(sample_loader *loader, const image_run *run,
         if (loader->colors.chain_count > 0) {
             draw_lines_again(loader, transform, draws);
         }
-        return SLUICE_OK;
+        return run->list->has_maps ? image_maps_check_further(transform) : SLUICE_OK;
     }
     if (run->is_cached && loader->hit) {
         transform->width = loader->cached_width;
@@ -340,8 +323,42 @@ INLINED sluice_status draw_image(sample_loader *loader, const image_run *run,
         boxes_begin(&loader->plan->dataset->source_schema, transform, buffers, &loader->boxes);
     }
     transform->step_count = 0;
-    return draw_groups(loader, transform, run->list, 0, run->shared, draws, transform->width,
+    return draw_groups(loader, transform, run->list, 0, until, draws, transform->width,
                        transform->height);
+}
+
+/* Calls the maps from group `first` on, and draws and runs the steps after each of them. sink: as
+ * for run_steps(). */
+static sluice_status run_maps(sample_loader *loader, const image_run *run, uint32_t first,
+                              const image_draws *draws, void *const *buffers, row_sink *sink,
+                              current_image *current, uint64_t *ticks)
+{
+    const struct plan_details *details = loader->plan->details;
+    const bool is_read_by_maps_only =
+        !details->has_followers && !details->buffers[details->image].read;
+    sample_transform *transform = run->transform;
+    sluice_status st = SLUICE_OK;
+
+    while (first < run->shared && st == SLUICE_OK) {
+        const uint32_t end = image_maps_next(run->list, first + 1, run->shared);
+        uint32_t step;
+
+        st = image_maps_call(loader, transform, &run->list->groups[first], draws, buffers, current,
+                             ticks);
+        if (st != SLUICE_OK || loader->dropped || (end == run->shared && is_read_by_maps_only)) {
+            return st;
+        }
+        step = transform->step_count;
+        st = draw_groups(loader, transform, run->list, first + 1, end, draws, current->image.width,
+                         current->image.height);
+        for (; step < transform->step_count && st == SLUICE_OK; step++) {
+            const bool is_last = end == run->shared && step + 1 == transform->step_count;
+
+            st = run_step(loader, step, is_last ? sink : NULL, current, ticks);
+        }
+        first = end;
+    }
+    return st;
 }
 
 /* Runs all steps, or those after the cache for an image that was read from it. sink: the
@@ -354,23 +371,32 @@ INLINED sluice_status run_steps(sample_loader *loader, const image_run *run,
     const bool hit = run->is_cached && loader->hit;
     /* the image is added to the cache before this step; all groups before it have one */
     const uint32_t keep_before = run->is_cached && !hit ? details->cache.groups : UINT32_MAX;
-    sluice_status st = draw_image(loader, run, draws, buffers, current);
+    const uint32_t until = run->list->has_maps && !current->follows
+                               ? image_maps_next(run->list, 0, run->shared)
+                               : run->shared;
+    sluice_status st = draw_image(loader, run, until, draws, buffers, current);
     const uint32_t count = run->transform->step_count;
     const bool has_views = run->shared < run->list->count;
     row_sink *last = has_views ? NULL : sink;
+    row_sink *at_end = until < run->shared ? NULL : last;
 
     for (uint32_t i = hit ? details->cache.groups : 0; i < count && st == SLUICE_OK; i++) {
         if (i == keep_before) {
             st = keep_pixels(loader, run->transform, draws->sample, buffers, current, ticks);
         }
         if (st == SLUICE_OK) {
-            st = run_step(loader, i, i + 1 == count ? last : NULL, current, ticks);
+            st = run_step(loader, i, i + 1 == count ? at_end : NULL, current, ticks);
         }
     }
     if (st == SLUICE_OK && keep_before == count) {
         st = keep_pixels(loader, run->transform, draws->sample, buffers, current, ticks);
     }
-    return st == SLUICE_OK && has_views ? run_views(loader, run, draws, sink, current, ticks) : st;
+    if (st == SLUICE_OK && until < run->shared) {
+        st = run_maps(loader, run, until, draws, buffers, last, current, ticks);
+    }
+    return st == SLUICE_OK && has_views && !loader->dropped
+               ? run_views(loader, run, draws, sink, current, ticks)
+               : st;
 }
 
 /* Draws the lines of the first image again after a further one: masks follow its warps. */
@@ -423,6 +449,9 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     }
     if (st == SLUICE_OK) {
         st = run_steps(loader, &run, &draws, buffers, &sink, &current, &ticks);
+    }
+    if (loader->dropped) {
+        return st;
     }
     if (st == SLUICE_OK && plan->details->erases && plan->details->view == NULL) {
         erase_converted(plan, partner != NULL ? partner->segment : 0, sink.conversion, sample, pass,

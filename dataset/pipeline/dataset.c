@@ -167,9 +167,15 @@ uint32_t dataset_geometry_end(const sluice_dataset *dataset)
     uint32_t end = 1;
 
     for (uint32_t i = 1; i < dataset->stage_count; i++) {
-        const stage_kind kind = dataset->stages[i].def->kind;
+        const dataset_stage *stage = &dataset->stages[i];
+        const stage_kind kind = stage->def->kind;
+        uint32_t size[2];
 
-        end = kind == STAGE_DECODE || kind == STAGE_GEOMETRY ? i + 1 : end;
+        end = kind == STAGE_DECODE || kind == STAGE_GEOMETRY ||
+                      (stage->def->image_size != NULL &&
+                       stage->def->image_size(stage->args.bytes, &size[0], &size[1]))
+                  ? i + 1
+                  : end;
     }
     return end;
 }
@@ -249,7 +255,7 @@ static sluice_status choose_definition(const sluice_dataset *dataset, dataset_st
 /* Checks the flips before a stage of geometry: they run on the workers. */
 static sluice_status check_flips(const sluice_dataset *dataset, const stage_def *def)
 {
-    for (uint32_t i = 0; i < dataset->stage_count && def->kind == STAGE_GEOMETRY; i++) {
+    for (uint32_t i = 0; i < dataset->stage_count; i++) {
         const dataset_stage *flip = &dataset->stages[i];
 
         if (flip->def->before_geometry != NULL &&
@@ -272,6 +278,50 @@ void stages_begin_geometry(dataset_stage *stages, uint32_t count)
     }
 }
 
+/* True if maps before a stage must work on the image before geometry. A flip alone moves what
+ * follows the image, if no map has read or written that. */
+static bool makes_maps_lead(const stage_schema *schema, const stage_def *def)
+{
+    bool has_followers = false;
+
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        const column_role role = schema->infos[i].role;
+
+        has_followers = has_followers || schema_follows(role) || role == ROLE_GEOMETRY;
+    }
+    return schema->is_mapped &&
+           (def->kind == STAGE_DECODE || def->kind == STAGE_GEOMETRY || def->kind == STAGE_COLOR ||
+            (def->before_geometry != NULL && has_followers && !schema->maps_followers));
+}
+
+/*
+ * Changes the stages before an added one if it begins geometry: flips become geometry, and maps
+ * work on the image. Sets *after to the columns before the added stage.
+ */
+static sluice_status begin_geometry(sluice_dataset *dataset, dataset_stage *added,
+                                    stage_schema *after)
+{
+    const bool leads = makes_maps_lead(&dataset->schema, added->def);
+    sluice_status st;
+
+    if (!leads && added->def->kind != STAGE_GEOMETRY &&
+        (added->def->leads == NULL ||
+         !added->def->leads(added->args.bytes, &dataset->schema, false))) {
+        return SLUICE_OK;
+    }
+    st = check_flips(dataset, added->def);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    stages_begin_geometry(dataset->stages, dataset->stage_count);
+    for (uint32_t i = 0; i < dataset->stage_count && leads; i++) {
+        if (dataset->stages[i].def->leads != NULL) {
+            (void)dataset->stages[i].def->leads(dataset->stages[i].args.bytes, NULL, true);
+        }
+    }
+    return leads ? dataset_schema_after(dataset, dataset->stage_count, after) : SLUICE_OK;
+}
+
 sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const void *args)
 {
     dataset_stage added = {.def = def};
@@ -283,9 +333,6 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
     }
     if (st == SLUICE_OK && def->declares) {
         st = check_declares(dataset, def);
-    }
-    if (st == SLUICE_OK) {
-        st = check_flips(dataset, def);
     }
     if (st != SLUICE_OK) {
         return st;
@@ -310,6 +357,9 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
         st = def->make(def, added.args.bytes);
     }
     if (st == SLUICE_OK) {
+        st = begin_geometry(dataset, &added, &after);
+    }
+    if (st == SLUICE_OK) {
         st = stage_infer(&added, &after);
     }
     if (st == SLUICE_OK && def->declares) {
@@ -320,9 +370,6 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
         return st;
     }
     dataset->schema = after;
-    if (def->kind == STAGE_GEOMETRY) {
-        stages_begin_geometry(dataset->stages, dataset->stage_count);
-    }
     dataset->stages[dataset->stage_count++] = added;
     return SLUICE_OK;
 }

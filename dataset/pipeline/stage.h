@@ -215,6 +215,16 @@ typedef struct stage_def {
      * stage of geometry comes after it: a stage of geometry. */
     const struct stage_def *before_geometry;
 
+    /*
+     * STAGE_MAP: decides whether the map works on the image before geometry. `follows`: decode, or
+     * a stage of geometry or colours, comes after it; else it does so if the size of the image in
+     * `before` is not known. Returns true from when it does.
+     */
+    bool (*leads)(void *args, const stage_schema *before, bool follows);
+    /* With `leads`: the size of its image, if it works before geometry and has declared one; else
+     * false. */
+    bool (*image_size)(const void *args, uint32_t *width_out, uint32_t *height_out);
+
     /* Optional: frees resources of the arguments, except for texts. */
     void (*release)(void *args);
 

@@ -75,12 +75,16 @@ sluice_status stage_infer(const dataset_stage *stage, stage_schema *schema)
                         "project, drop, rename and batch come after it",
                         stage->def->name);
     }
-    if (schema->is_mapped &&
+    if (schema->caches_rows &&
         (kind == STAGE_DECODE || kind == STAGE_GEOMETRY || kind == STAGE_COLOR)) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s comes after a map; put it before, since maps work "
-                        "on the image as geometry has left it",
-                        stage->def->name);
+                        "%s comes after cache, which keeps the image as map %s leaves it; put %s "
+                        "before cache",
+                        stage->def->name, schema->map_name, stage->def->name);
+    }
+    if (schema->maps_lead && stage->def->tiles > 0) {
+        return sli_fail(SLUICE_E_INVALID, "%s comes after %s, a map or filter; put it before",
+                        stage->def->name, schema->map_name);
     }
     if (stage->def->infer != NULL) {
         st = stage->def->infer(stage->args.bytes, schema);
@@ -107,7 +111,7 @@ sluice_status stage_infer(const dataset_stage *stage, stage_schema *schema)
     }
     if (schema->changes == NULL &&
         (stage->def->draws || stage->def->views != NULL || kind == STAGE_COLOR ||
-         kind == STAGE_CONVERSION || schema->is_mapped)) {
+         kind == STAGE_CONVERSION || schema->is_mapped || schema->maps_lead)) {
         schema->changes = stage->def;
     }
     return st;

@@ -50,6 +50,7 @@ typedef struct column_info {
     bool is_mixed; /* images: mixup or cutmix mixes the image, after all conversions */
     bool is_erased; /* images: random_erasing has set converted values, which later conversions must
                        not change */
+    bool is_ready;  /* a map that works on the image before geometry has written it */
     double white;   /* images: the value of white, 255 for bytes; 0: unknown */
     uint32_t rows;  /* ragged plain columns: 1 + the buffer of NAME_length, the number of rows; the
                        rows from there on are zero. 0: all rows may have values */
@@ -86,6 +87,7 @@ typedef struct stage_schema {
     bool maps_followers;    /* an earlier map reads or writes masks, boxes, points or further
                                images */
     bool is_mapped;     /* an earlier stage is a map, or a filter that is called after geometry */
+    bool maps_lead;     /* an earlier stage is a map or filter before geometry */
     uint32_t map_count; /* number of maps, filters and batch maps */
     uint32_t mixes;     /* most times that mixup and cutmix mix a batch */
     uint32_t filter_count;

@@ -97,13 +97,19 @@ static sluice_status find_kept(sli_plan *plan)
  * Marks as needed the inputs of the steps [first, end): inputs of maps and array stages, and the
  * input images of later conversions.
  */
-static void need_inputs_of_steps(struct plan_details *details, uint32_t first, uint32_t end)
+static void need_inputs_of_steps(sli_plan *plan, uint32_t first, uint32_t end)
 {
+    struct plan_details *details = plan->details;
+    const uint32_t image = (uint32_t)plan->dataset->source_schema.image;
+
     for (uint32_t i = end; i-- > first;) {
         const plan_step *step = &details->steps[i];
         const plan_segment *segment = &details->segments[step->segment];
 
         for (uint32_t k = 0; step->map != NULL && k < step->map->input_count; k++) {
+            if (step->joins && step->inputs[k] == image) {
+                continue; /* the map reads it before it is in the buffer */
+            }
             read_buffer(details, step->inputs[k]);
             if (step->lengths[k] >= 0) {
                 read_buffer(details, (uint32_t)step->lengths[k]);
@@ -192,7 +198,7 @@ static void need_image_of_followers(sli_plan *plan)
     if (details->map >= 0 && details->buffers[details->map].needed) {
         details->has_followers = true;
     }
-    if (details->has_followers) {
+    if (details->has_followers || details->list.has_maps) {
         details->buffers[source->image].needed = true;
     }
     if (details->boxes >= 0 && details->buffers[source->image].needed) {
@@ -261,11 +267,11 @@ sluice_status plan_buffers(sli_plan *plan)
     }
     need_columns_of_batch(plan);
     need_lengths(plan);
-    need_inputs_of_steps(details, details->cache.is_rows ? details->cache.steps : 0,
+    need_inputs_of_steps(plan, details->cache.is_rows ? details->cache.steps : 0,
                          details->step_count);
     if (details->cache.is_rows) {
         st = find_kept(plan);
-        need_inputs_of_steps(details, 0, details->cache.steps);
+        need_inputs_of_steps(plan, 0, details->cache.steps);
     }
     need_boxes(plan);
     need_image_of_followers(plan);

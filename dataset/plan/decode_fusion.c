@@ -49,8 +49,9 @@ static bool add_list(const struct plan_details *details, const plan_list *list,
 {
     for (uint32_t i = 0; i < list->count; i++) {
         const plan_branches *branches = list->groups[i].branches;
-        bool ends = branches != NULL ? !may_be_left_out(branches->stage)
-                                     : add_group(details, &list->groups[i], found);
+        bool ends = branches != NULL              ? !may_be_left_out(branches->stage)
+                    : list->groups[i].map != NULL ? true /* which reads the whole image */
+                                                  : add_group(details, &list->groups[i], found);
 
         for (uint32_t k = 0; branches != NULL && k < branches->count; k++) {
             ends = add_list(details, &branches->lists[k], found) && ends;

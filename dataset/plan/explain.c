@@ -211,6 +211,7 @@ static void name_branches(const struct plan_details *details, const plan_branche
 static const char *name_of_group(const struct plan_details *details, const plan_group *group)
 {
     return group->branches != NULL ? group->branches->stage->def->name
+           : group->map != NULL    ? group->map->name
            : group->count > 0      ? details->geometry[group->first].stage->def->name
                                    : details->colors[group->color_first].stage->def->name;
 }
@@ -257,6 +258,11 @@ static void explain_group(const sli_plan *plan, const plan_group *group, bool fi
     const bool decodes = first && details->decode != NULL;
 
     sli_text_add(text, "pixels: %s", decodes ? "decode" : "");
+    if (group->map != NULL) {
+        sli_text_add(text, "%s%s: a %s, called with the whole image\n", decodes ? " + " : "",
+                     group->map->name, group->map->filter != NULL ? "filter" : "map");
+        return;
+    }
     if (group->branches != NULL) {
         sli_text_add(text, "%s", decodes ? " + " : "");
         name_branches(details, group->branches, text);
@@ -294,10 +300,11 @@ static void explain_colors(const sli_plan *plan, uint32_t first, uint32_t end, s
     }
 }
 
-/* True if no stage is in a group: the last one, which writes the row after branches. */
+/* True if no stage is in a group: the last one, which writes the row after branches or a map. */
 static bool is_empty(const plan_group *group)
 {
-    return group->branches == NULL && group->count == 0 && group->color_first == group->color_end;
+    return group->branches == NULL && group->map == NULL && group->count == 0 &&
+           group->color_first == group->color_end;
 }
 
 static void explain_geometry(const sli_plan *plan, sli_text *text)

@@ -121,8 +121,7 @@ static sluice_status draw_stage(const plan_stage *planned, const sli_draws *draw
     return def->geometry_of_boxes(args, draws, &at_stage, w->window_width, w->window_height, out);
 }
 
-/* Sets a window of the whole image. `turn` stays as it is: it has no meaning without `turns`. */
-static void begin_whole(fused_geometry *w, uint32_t width, uint32_t height)
+void plan_whole_window(fused_geometry *w, uint32_t width, uint32_t height)
 {
     w->x = 0;
     w->y = 0;
@@ -149,7 +148,7 @@ sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_
     fused_geometry *w = fused_out;
     bool resized = false;
 
-    begin_whole(w, width, height);
+    plan_whole_window(w, width, height);
     for (uint32_t i = group->first; i < group->first + group->count; i++) {
         const plan_stage *planned = &details->geometry[i];
         const stage_def *def = planned->stage->def;
@@ -191,7 +190,7 @@ sluice_status plan_place_tile(const plan_mosaic *mosaic, const sli_draws *draws,
     stage_window g = {0};
     sluice_status st;
 
-    begin_whole(fused_out, width, height);
+    plan_whole_window(fused_out, width, height);
     stage->def->place(stage->args.bytes, draws, tile, width, height, &g);
     st = check_sides(fused_out, &g);
     if (st != SLUICE_OK) {

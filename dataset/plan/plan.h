@@ -85,6 +85,7 @@ typedef struct plan_step {
     uint64_t key;               /* map: key of its random numbers */
     uint32_t profiled;          /* map: its number among the maps of the profile */
     bool is_early;              /* filter: called right after read, before all steps */
+    bool joins;                 /* map: called by a group of geometry (plan_group.map) */
     custom_columns outputs;     /* map: its outputs, with their sizes at this point */
     uint32_t first_output;      /* buffer of the first output; the others follow */
     sluice_column input_types[SLUICE_MAX_COLUMNS];
@@ -163,7 +164,7 @@ typedef struct plan_cache {
 /*
  * Geometry stages [first, first + count) that are fused into one resampling, count may be 0, and
  * colour stages [color_first, color_end) after them; or, in place of both, branches of which each
- * sample draws those that it goes through.
+ * sample draws those that it goes through; or a map that is called with the image.
  */
 typedef struct plan_group {
     uint32_t first;
@@ -171,12 +172,14 @@ typedef struct plan_group {
     uint32_t color_first;
     uint32_t color_end;
     struct plan_branches *branches; /* owned; NULL: there are none */
+    const custom_map *map;          /* NULL: there is none */
 } plan_group;
 
 /* The groups that an image goes through, in order. */
 typedef struct plan_list {
     plan_group *groups; /* (count) */
     uint32_t count;
+    bool has_maps; /* some group calls a map */
 } plan_list;
 
 /* The stages in parentheses of random_apply, random_choice or random_order, with geometry. */
@@ -389,6 +392,9 @@ sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_
                                  const image_draws *draws, uint32_t width, uint32_t height,
                                  plan_boxes *boxes, fused_geometry *fused_out,
                                  const char **stage_out);
+
+/* Sets a window of the whole image. `turn` stays as it is: it has no meaning without `turns`. */
+void plan_whole_window(fused_geometry *w, uint32_t width, uint32_t height);
 
 /*
  * The resize of a tile's image of this size, and its window on the canvas. E_INVALID: a side would

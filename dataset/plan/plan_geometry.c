@@ -90,8 +90,8 @@ static plan_group *begin_group(list_builder *builder)
     plan_group *group = &builder->list->groups[builder->list->count++];
 
     builder->divides = false;
-    *group =
-        (plan_group){details->geometry_count, 0, details->color_count, details->color_count, NULL};
+    *group = (plan_group){details->geometry_count, 0,    details->color_count,
+                          details->color_count,    NULL, NULL};
     return group;
 }
 
@@ -99,10 +99,10 @@ static plan_group *begin_group(list_builder *builder)
 static plan_group *last_group(const list_builder *builder)
 {
     const plan_list *list = builder->list;
+    plan_group *last = list->count > 0 ? &list->groups[list->count - 1] : NULL;
 
-    return list->count > 0 && !builder->divides && list->groups[list->count - 1].branches == NULL
-               ? &list->groups[list->count - 1]
-               : NULL;
+    return last != NULL && !builder->divides && last->branches == NULL && last->map == NULL ? last
+                                                                                            : NULL;
 }
 
 /* ---- stages ---------------------------------------------------------------------------------- */
@@ -219,6 +219,17 @@ static sluice_status add_stage(list_builder *builder, const dataset_stage *stage
     return SLUICE_OK;
 }
 
+/* Adds a map or filter that is called with the image. */
+static void add_map(list_builder *builder, const dataset_stage *stage)
+{
+    const custom_map *map = ((const map_args *)(const void *)stage->args.bytes)->map;
+
+    if (custom_map_joins(map, builder->before)) {
+        begin_group(builder)->map = map;
+        builder->list->has_maps = true;
+    }
+}
+
 /* ---- the pass -------------------------------------------------------------------------------- */
 
 /* The number of stages of geometry and colours in a stage, with those in parentheses. */
@@ -309,8 +320,8 @@ static void find_views(struct plan_details *details)
     }
 }
 
-/* Ends the last list: its last group writes the row, so it has no branches, and comes after the
- * cache. */
+/* Ends the last list: its last group writes the row, so it has no branches and no map, and comes
+ * after the cache. */
 static void end_lists(list_builder *builder)
 {
     struct plan_details *details = builder->plan->details;
@@ -342,7 +353,7 @@ sluice_status plan_geometry(sli_plan *plan)
         const stage_kind kind = stage->def->kind;
 
         builder.outer = stage;
-        if (kind == STAGE_GEOMETRY || kind == STAGE_COLOR) {
+        if (kind == STAGE_GEOMETRY || kind == STAGE_COLOR || kind == STAGE_MAP) {
             st = dataset_schema_after(plan->dataset, i, &before);
         }
         if (st != SLUICE_OK) {
@@ -353,6 +364,8 @@ sluice_status plan_geometry(sli_plan *plan)
             st = make_list(&details->list, DATASET_MAX_STAGES + 1);
         } else if (kind == STAGE_GEOMETRY || kind == STAGE_COLOR) {
             st = add_stage(&builder, stage, key);
+        } else if (kind == STAGE_MAP) {
+            add_map(&builder, stage);
         } else if (kind == STAGE_CACHE) {
             details->cache.stage = i;
             details->cache.groups = details->list.count;

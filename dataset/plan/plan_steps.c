@@ -44,7 +44,11 @@ static void add_map(sli_plan *plan, custom_map *map, const stage_schema *before)
         details->has_late_filters = details->has_late_filters || !step->is_early;
     }
     step->first_output = before->buffer_count;
+    step->joins = custom_map_joins(map, before);
     custom_map_outputs(map, before, &step->outputs);
+    for (uint32_t i = 0; i < step->outputs.count && step->joins; i++) {
+        step->outputs.columns[i].varies = map->outputs.columns[i].varies;
+    }
     for (uint32_t i = 0; i < map->input_count; i++) {
         const int column = schema_find(before, map->inputs[i]);
 

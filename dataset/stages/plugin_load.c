@@ -60,6 +60,7 @@ static const sluice_plugin_host host = {
     .host_batch_random = sluice_host_batch_random,
     .host_batch_column = sluice_host_batch_column,
     .sample_stop_fd = sluice_sample_stop_fd,
+    .sample_warped = sluice_sample_warped,
 };
 
 /*

@@ -81,13 +81,14 @@ void a_lambda_is_a_source()
         std::int32_t length = 0;
         void *const columns[] = {&number, tags, &length};
 
-        CHECK_OK(dataset.source(settings, number_columns,
-                                [held](const sluice::sample &sample, std::uint64_t index) {
-                                    CHECK(sample.number() == index);
-                                    CHECK(sample.random(1) != sample.random(2));
-                                    CHECK(sample.worker<int>() == nullptr);
-                                    return give_sample(sample, index);
-                                }));
+        CHECK_OK(dataset.source(
+            settings, number_columns, [held](const sluice::sample &sample, std::uint64_t index) {
+                CHECK(sample.number() == index);
+                CHECK(sample.random(1) != sample.random(2));
+                CHECK(sample.worker<int>() == nullptr);
+                CHECK(sample.warped({1, 0, 0, 0, 1, 0}) == SLUICE_E_INVALID); // a source
+                return give_sample(sample, index);
+            }));
         CHECK(resource::living == 2);
         CHECK_OK(dataset.add("shuffle 1 | batch 4"));
         CHECK_OK(sluice_dataset_get(dataset.get(), 0, 0, 3, columns, &picked));

@@ -287,8 +287,8 @@ static void filters_that_cannot_stand_there_are_refused(void)
          "third: there is no column 'colour'; there are image, label"},
         {"synthetic 20 8,8,3 2", "label", "shuffle", "shuffle comes after a filter; put it before"},
         {"synthetic 20 8,8,3 2", "label", "take 3", "take comes after a filter; put it before"},
-        {"synthetic 20 8,8,3 2 | resize 4", "image", "center_crop 2",
-         "center_crop comes after a map; put it before"},
+        {"synthetic 20 8,8,3 2 | to_chw", "image", "center_crop 2",
+         "third: it works on image, before a crop, resize, flip or colour stage"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -116,7 +116,7 @@ static void at_most_eight_maps_and_sixteen_columns(void)
 
 /* ---- its place among other stages ------------------------------------------------------------ */
 
-static void maps_stand_behind_geometry(void)
+static void maps_of_other_images_stand_behind_geometry(void)
 {
     static const char *const image[] = {"image"};
     static const struct {
@@ -125,11 +125,9 @@ static void maps_stand_behind_geometry(void)
         const char *words;
     } cases[] = {
         {"take 1", "decode", "mine: image is still encoded; put decode before it"},
-        {"decode", "resize 8", "resize comes after a map"},
-        {"decode", "center_crop 8", "center_crop comes after a map"},
-        {"decode", "random_invert 1", "random_invert comes after a map"},
-        {"decode", "random_horizontal_flip",
-         "random_horizontal_flip comes after a map; put it before, since masks, boxes"},
+        {"decode | to_dtype f32", "resize 8", "mine: it works on image, before a crop, resize"},
+        {"decode | center_crop 9 | to_chw", "random_horizontal_flip",
+         "mine: it works on image, before a crop, resize, flip"},
         {"decode | normalize 0.5 0.5 offload=device", "to_chw | batch 1",
          "normalize offload=device comes before a map, which runs on the host"},
         {"decode | device | random_invert", "batch 1",
@@ -299,7 +297,7 @@ static void a_text_names_the_map_but_cannot_add_it(void)
 const t_test map_errors_tests[] = {
     T_TEST(bad_settings_are_refused),
     T_TEST(at_most_eight_maps_and_sixteen_columns),
-    T_TEST(maps_stand_behind_geometry),
+    T_TEST(maps_of_other_images_stand_behind_geometry),
     T_TEST(what_a_map_does_wrong_is_named),
     T_TEST(a_sample_that_fails_obeys_the_policy),
     T_TEST(a_resumed_run_is_told_of_another_map),

@@ -79,6 +79,11 @@ float is_correct(const sluice_step *of, uint32_t row);
 void evaluate(const sluice_batch *of);
 sluice_status my_map(sluice_sample *sample, void *user);
 void my_brighten(const void *pixels, void *room, size_t bytes, uint64_t random, void *settings);
+struct my_box {
+    uint64_t x, y, width, height;
+};
+struct my_box my_choose_part(uint64_t width, uint64_t height, uint64_t random, void *settings);
+void my_copy_part(const sluice_sample_view *image, const struct my_box *part, void *room);
 int32_t my_label(void *archive, uint64_t index);
 const void *my_file(void *archive, uint64_t index);
 size_t my_size(void *archive, uint64_t index);

@@ -123,6 +123,26 @@ SLUICE_API_CHECKED sluice_status sluice_sample_lend(sluice_sample *sample, const
                                                     const uint64_t *shape, const void *bytes,
                                                     size_t size);
 
+/**
+ * Tells how a map has moved the image, so that boxes, masks, points and the stage geometry follow.
+ * Call it in a map that works on the image before geometry (sluice_dataset_map()), once; without it
+ * the image counts as not moved, and changing its size is an error if something follows it.
+ *
+ * @param matrix  (2, 3), row-major: the point (x, y) of the image that the map reads is at
+ *                (m[0] x + m[1] y + m[2], m[3] x + m[4] y + m[5]) in the image that it writes.
+ *                Pixel i of a line covers [i, i + 1), as for boxes. A matrix M for pixel indices,
+ *                whose centres are integers, as cv::warpAffine() takes it, becomes this one by
+ *                m[2] = M[2] + (1 - M[0] - M[1]) / 2, m[5] = M[5] + (1 - M[3] - M[4]) / 2. Parts of
+ *                a mask that come from outside of the image become 0
+ *
+ * Returns: E_INVALID a NULL, a number that is not finite, a matrix without an inverse, or another
+ *          callback than such a map. The message has the name of the map.
+ *
+ * Threads: the one that runs the callback.
+ */
+SLUICE_API_CHECKED sluice_status sluice_sample_warped(sluice_sample *sample,
+                                                      const double matrix[6]);
+
 /* ---- sources --------------------------------------------------------------------------------- */
 
 /**
@@ -258,9 +278,9 @@ typedef struct sluice_map {
                                     size in the first version of the struct */
     /**
      * The columns that it writes; copied. An output with the name of an existing column replaces
-     * it; the others are appended. An output with the role image is the image that later stages
-     * convert: u8 (height, width, channels); height and width 0 mean the size of the image before
-     * the map.
+     * it; the others are appended. An output with the role image is the image of later stages: u8
+     * (height, width, channels). Height and width 0 mean the size of the image before the map;
+     * before geometry, any size that sluice_sample_room() or sluice_sample_lend() is given.
      */
     const sluice_column_spec *outputs;
 
@@ -298,11 +318,19 @@ static inline void sluice_map_init(sluice_map *map)
 }
 
 /**
- * Adds a map, after decode, crops and resizes. It may read and write all images of a sample, each
- * by its name. Conversions (flip, normalize, to_dtype, to_chw) before a map that reads or writes
- * the image run on the workers; those after it may run on the device. An image that a map writes is
- * u8 (height, width, channels), so normalize, to_dtype and to_chw come after such a map; a flip may
- * come before or after. The report has a row with the map's name and the time spent in it.
+ * Adds a map. It works on the image before geometry if a crop, resize, padding, colour stage or
+ * warp comes after it, or if images have no common size there: it reads each image in the size that
+ * it has, and writes one of the declared size, of a size of its own, or none. There it reads the
+ * first image, plain columns of the source, and what such maps before it have written; it writes
+ * the first image, by its name, and plain columns. Masks, boxes and points follow if it calls
+ * sluice_sample_warped(). If the image has been converted, or the map reads or writes others of
+ * these columns, it must come after geometry.
+ *
+ * After geometry a map may read and write all columns, images by their names. Conversions (flip,
+ * normalize, to_dtype, to_chw) before a map that reads or writes the image run on the workers;
+ * those after it may run on the device. An image that a map writes is u8 (height, width, channels),
+ * so normalize, to_dtype and to_chw come after such a map; a flip may come before or after. The
+ * report has a row with the map's name and the time spent in it.
  *
  * @param map  copied
  *
@@ -373,8 +401,9 @@ static inline void sluice_filter_init(sluice_filter *filter)
  * of the batch, cyclically.
  *
  * A filter that reads only plain columns of the source may come before decode; it is called before
- * the image is decoded, wherever it is in the pipeline. Other filters must come after decode, crops
- * and resizes, like maps. Stages that choose or order samples (shuffle, take, ...) must come before
+ * the image is decoded, wherever it is in the pipeline. Others are called like maps
+ * (sluice_dataset_map()): one that reads the image before geometry gets it in its own size. Stages
+ * that choose or order samples (shuffle, take, ...) must come before
  * all filters.
  *
  * @param filter  copied

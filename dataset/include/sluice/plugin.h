@@ -278,6 +278,8 @@ typedef struct sluice_plugin_host {
                                        sluice_host_column *column_out);
     /** sluice_sample_stop_fd() */
     int (*sample_stop_fd)(const sluice_sample *sample);
+    /** sluice_sample_warped() */
+    sluice_status (*sample_warped)(sluice_sample *sample, const double matrix[6]);
 } sluice_plugin_host;
 
 /**

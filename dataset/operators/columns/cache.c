@@ -87,7 +87,7 @@ static sluice_status cache_infer(const void *opaque, stage_schema *schema)
     if (schema->is_bucketed) {
         return sli_fail(SLUICE_E_INVALID, "cache comes after bucket; put it before bucket");
     }
-    if (schema->is_mapped) {
+    if (schema->is_mapped || schema->maps_lead) {
         return keep_rows(schema);
     }
     if (schema->changes != NULL) {

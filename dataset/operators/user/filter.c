@@ -31,6 +31,8 @@ const stage_def stage_filter = {
     STAGE_PARAMS(filter_params),
     .args_size = sizeof(map_args),
     .release = custom_map_release,
+    .leads = custom_map_leads,
+    .image_size = custom_map_image_size,
     .infer = filter_infer,
 };
 

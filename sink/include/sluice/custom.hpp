@@ -176,6 +176,12 @@ class sample
         return sluice_sample_lend(handle_, column, of.get(), bytes, size);
     }
 
+    /** sluice_sample_warped() */
+    [[nodiscard]] status warped(const double (&matrix)[6]) const noexcept
+    {
+        return sluice_sample_warped(handle_, matrix);
+    }
+
   private:
     /* A shape as an array for the C calls, which read as many dimensions as the column has. */
     struct dimensions {

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "image_maps.h"
+
+#include <string.h>
+
+#include "fused_boxes.h"
+#include "sample_draw.h"
+#include "sample_maps.h"
+
+uint32_t image_maps_next(const plan_list *list, uint32_t first, uint32_t end)
+{
+    while (first < end && list->groups[first].map == NULL) {
+        first++;
+    }
+    return first;
+}
+
+sluice_status image_maps_check_further(const sample_transform *transform)
+{
+    for (uint32_t i = 0; i < transform->step_count; i++) {
+        const plan_group *group = transform->steps[i].group;
+
+        if (group != NULL && group->map != NULL) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s has changed the geometry of the first image, and this one cannot "
+                            "follow; put %s after all crops and resizes, where it can read and "
+                            "write both",
+                            group->map->name, group->map->name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Removes gaps between the lines of the image, which the view of a sample cannot have. */
+static sluice_status close_gaps(sample_loader *loader, uint32_t steps, image_view *image)
+{
+    const size_t line = (size_t)image->width * image->channels;
+    /* No step has written an image with gaps, and the next one writes to the other buffer. */
+    image_buffer *to = &loader->between[(steps + 1) % 2];
+    sluice_status st;
+
+    if (image->stride == line || image->height <= 1) {
+        return SLUICE_OK;
+    }
+    st = image_buffer_reserve(to, line * image->height);
+    for (uint32_t y = 0; y < image->height && st == SLUICE_OK; y++) {
+        memcpy(to->data + y * line, image->pixels + y * image->stride, line);
+    }
+    image->pixels = to->data;
+    image->stride = line;
+    return st;
+}
+
+/* Adds the step of a map that has written an image, if it has moved it. */
+static sluice_status add_step(sample_loader *loader, sample_transform *transform,
+                              const plan_group *group, const image_view *before,
+                              const map_image *written)
+{
+    const image_view *after = &written->image;
+    const bool is_resized = before->width != after->width || before->height != after->height;
+    plan_boxes *boxes = draw_boxes(loader);
+    transform_step *step = &loader->steps[transform->step_count];
+
+    if (is_resized && !written->is_warped &&
+        (loader->plan->details->has_followers || boxes != NULL)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "it makes %ux%u of an image of %ux%u, which masks, boxes, points or other "
+                        "columns follow; call sluice_sample_warped() with the matrix from the old "
+                        "to the new coordinates",
+                        after->width, after->height, before->width, before->height);
+    }
+    if (!written->is_warped) {
+        return SLUICE_OK;
+    }
+    *step = (transform_step){.group = group};
+    plan_whole_window(&step->window, before->width, before->height);
+    step->window.window_width = after->width;
+    step->window.window_height = after->height;
+    step->window.turns = true;
+    step->window.turn = (image_warp){.matrix = written->warp, .nearest = true};
+    transform->step_count++;
+    if (boxes != NULL) {
+        fused_follow_all(&step->window, boxes, boxes->corners);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status image_maps_call(sample_loader *loader, sample_transform *transform,
+                              const plan_group *group, const image_draws *draws,
+                              void *const *buffers, current_image *current, uint64_t *ticks)
+{
+    const struct plan_details *details = loader->plan->details;
+    const uint32_t stage =
+        PLAN_MAPS + details->steps[sample_map_step(details, group->map)].profiled;
+    map_image image;
+    uint64_t start;
+    bool keep = true;
+    sluice_status st = decode_whole(loader, current, ticks);
+
+    if (st == SLUICE_OK) {
+        st = close_gaps(loader, transform->step_count, &current->image);
+    }
+    if (st != SLUICE_OK || (group->map->filter != NULL && !loader->filters)) {
+        return st;
+    }
+    image.image = current->image;
+    start = change_stage(loader, stage);
+    sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, start - *ticks);
+    st = sample_map_image(loader, group->map, draws, buffers, &image, &keep);
+    loader->dropped = !keep;
+    if (st == SLUICE_OK && keep && image.is_written) {
+        st = add_step(loader, transform, group, &current->image, &image);
+        current->image = image.image;
+    }
+    sli_counters_item(loader->counters[stage], sli_ticks() - start, 0);
+    if (st == SLUICE_OK) {
+        *ticks = change_stage(loader, PLAN_PIXELS);
+    }
+    return st;
+}

@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Maps and filters that work on the image before geometry. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sluice/custom.h>
+#include <sluice/plugin.h>
+
+#include "dataset_kit.h"
+#include "list_kit.h"
+#include "testing.h"
+
+/* ---- maps ------------------------------------------------------------------------------------ */
+
+/* What the map `cut` does besides cutting. */
+static enum { TELLS, KEEPS_SILENT, TELLS_A_LINE, TELLS_NAN } telling;
+
+static sluice_status tell(sluice_sample *sample, const double matrix[6])
+{
+    double other[6];
+
+    memcpy(other, matrix, sizeof(other));
+    other[0] = telling == TELLS_A_LINE ? 0 : telling == TELLS_NAN ? (double)NAN : other[0];
+    return telling == KEEPS_SILENT ? SLUICE_OK : sluice_sample_warped(sample, other);
+}
+
+/* Copies a part of the image, reflected if `mirrors`. */
+static sluice_status copy_part(sluice_sample *sample, const sluice_sample_view *view, uint64_t x,
+                               uint64_t y, uint64_t width, uint64_t height, bool mirrors)
+{
+    const uint64_t shape[] = {height, width, view->shape[2]};
+    const uint8_t *from = view->data;
+    const double matrix[6] = {mirrors ? -1 : 1, 0, mirrors ? (double)(x + width) : -(double)x, 0, 1,
+                              -(double)y};
+    void *room;
+    sluice_status st = sluice_sample_room(sample, "image", shape, &room);
+
+    for (uint64_t i = 0; i < height && st == SLUICE_OK; i++) {
+        for (uint64_t k = 0; k < width; k++) {
+            const uint64_t from_x = mirrors ? x + width - 1 - k : x + k;
+
+            memcpy((uint8_t *)room + (i * width + k) * shape[2],
+                   from + ((y + i) * view->shape[1] + from_x) * shape[2], shape[2]);
+        }
+    }
+    return st == SLUICE_OK ? tell(sample, matrix) : st;
+}
+
+/* A part at random, of a size of its own. */
+static sluice_status map_cut(sluice_sample *sample, void *user)
+{
+    sluice_sample_view view;
+    sluice_status st = sluice_sample_get(sample, "image", &view);
+    const uint64_t width = 12 + sluice_sample_random(sample, 0) % 7;
+    const uint64_t height = 10 + sluice_sample_random(sample, 1) % 5;
+
+    (void)user;
+    return st == SLUICE_OK
+               ? copy_part(sample, &view,
+                           sluice_sample_random(sample, 2) % (view.shape[1] - width + 1),
+                           sluice_sample_random(sample, 3) % (view.shape[0] - height + 1), width,
+                           height, false)
+               : st;
+}
+
+static sluice_status map_mirror(sluice_sample *sample, void *user)
+{
+    sluice_sample_view view;
+    const sluice_status st = sluice_sample_get(sample, "image", &view);
+
+    (void)user;
+    return st == SLUICE_OK ? copy_part(sample, &view, 0, 0, view.shape[1], view.shape[0], true)
+                           : st;
+}
+
+/* The upper left corner, 8x8; declared. */
+static sluice_status map_corner(sluice_sample *sample, void *user)
+{
+    sluice_sample_view view;
+    const sluice_status st = sluice_sample_get(sample, "image", &view);
+
+    (void)user;
+    return st == SLUICE_OK ? copy_part(sample, &view, 0, 0, 8, 8, false) : st;
+}
+
+/* Writes the image again, as it is, with the default shape; lends its input. */
+static sluice_status map_again(sluice_sample *sample, void *user)
+{
+    sluice_sample_view view;
+    const sluice_status st = sluice_sample_get(sample, "image", &view);
+
+    (void)user;
+    return st == SLUICE_OK ? sluice_sample_lend(sample, "image", NULL, view.data, view.bytes) : st;
+}
+
+/* Reads the image: its size and its first pixel. */
+static sluice_status map_look(sluice_sample *sample, void *user)
+{
+    sluice_sample_view view;
+    void *room;
+    sluice_status st = sluice_sample_get(sample, "image", &view);
+
+    (void)user;
+    if (st == SLUICE_OK) {
+        st = sluice_sample_room(sample, "seen", NULL, &room);
+    }
+    if (st == SLUICE_OK) {
+        const uint8_t *pixel = view.data;
+        const int32_t seen[] = {(int32_t)view.shape[1], (int32_t)view.shape[0], pixel[0], pixel[1]};
+
+        memcpy(room, seen, sizeof(seen));
+    }
+    return st;
+}
+
+/* Twice the first number that `look` has seen, and the label. */
+static sluice_status map_sum(sluice_sample *sample, void *user)
+{
+    sluice_sample_view seen;
+    sluice_sample_view label;
+    sluice_sample_view image;
+    void *room;
+    sluice_status st = sluice_sample_get(sample, "seen", &seen);
+
+    (void)user;
+    st = st == SLUICE_OK ? sluice_sample_get(sample, "label", &label) : st;
+    st = st == SLUICE_OK ? sluice_sample_get(sample, "image", &image) : st;
+    st = st == SLUICE_OK ? sluice_sample_room(sample, "sum", NULL, &room) : st;
+    if (st == SLUICE_OK) {
+        *(int32_t *)room = 2 * *(const int32_t *)seen.data + *(const int32_t *)label.data;
+    }
+    return st;
+}
+
+static sluice_status keep_wide(sluice_sample *sample, uint32_t *keep_out, void *user)
+{
+    sluice_sample_view view;
+    const sluice_status st = sluice_sample_get(sample, "image", &view);
+
+    (void)user;
+    *keep_out = view.shape[1] > 30;
+    return st;
+}
+
+static const char *const image_input[] = {"image"};
+static const char *const sum_inputs[] = {"seen", "label", "image"};
+static const char *const boxes_inputs[] = {"image", "boxes"};
+static const sluice_column_spec own_image[] = {{.name = "image",
+                                                .role = SLUICE_ROLE_IMAGE,
+                                                .dtype = SLUICE_U8,
+                                                .rank = 3,
+                                                .shape = {0, 0, 3}}};
+static const sluice_column_spec corner_image[] = {{.name = "image",
+                                                   .role = SLUICE_ROLE_IMAGE,
+                                                   .dtype = SLUICE_U8,
+                                                   .rank = 3,
+                                                   .shape = {8, 8, 3}}};
+static const sluice_column_spec other_image[] = {
+    {.name = "view", .role = SLUICE_ROLE_IMAGE, .dtype = SLUICE_U8, .rank = 3, .shape = {0, 0, 3}}};
+static const sluice_column_spec seen[] = {
+    {.name = "seen", .dtype = SLUICE_I32, .rank = 1, .shape = {4}}};
+static const sluice_column_spec sum[] = {{.name = "sum", .dtype = SLUICE_I32}};
+
+static const struct made {
+    const char *name;
+    sluice_status (*map)(sluice_sample *sample, void *user); /* NULL: keep_wide() */
+    const sluice_column_spec *output;
+    const char *const *inputs;
+    uint32_t input_count;
+} made[] = {
+    {"lead_cut", map_cut, own_image, image_input, 1},
+    {"lead_mirror", map_mirror, own_image, image_input, 1},
+    {"lead_corner", map_corner, corner_image, image_input, 1},
+    {"lead_again", map_again, own_image, image_input, 1},
+    {"lead_look", map_look, seen, image_input, 1},
+    {"lead_sum", map_sum, sum, sum_inputs, 3},
+    {"lead_boxes", map_look, seen, boxes_inputs, 2},
+    {"lead_other", map_cut, other_image, image_input, 1},
+    {"lead_wide", NULL, NULL, image_input, 1},
+};
+
+static sluice_status build(sluice_builder *builder, void *user)
+{
+    const struct made *of = user;
+    sluice_filter filter;
+    sluice_map map;
+
+    sluice_filter_init(&filter);
+    sluice_map_init(&map);
+    filter.inputs = map.inputs = of->inputs;
+    filter.input_count = map.input_count = of->input_count;
+    filter.filter = keep_wide;
+    map.version = 1;
+    map.outputs = of->output;
+    map.output_count = 1;
+    map.map = of->map;
+    return of->map != NULL ? sluice_builder_map(builder, &map)
+                           : sluice_builder_filter(builder, &filter);
+}
+
+/* Makes the maps stages of texts, once for the process. */
+static void use_maps(void)
+{
+    static bool is_done;
+
+    telling = TELLS;
+    for (size_t i = 0; i < sizeof(made) / sizeof(made[0]) && !is_done; i++) {
+        sluice_stage stage;
+
+        sluice_stage_init(&stage);
+        stage.name = made[i].name;
+        stage.kind = made[i].map != NULL ? SLUICE_STAGE_MAP : SLUICE_STAGE_FILTER;
+        stage.version = made[i].map != NULL;
+        stage.build = build;
+        stage.user = (void *)(uintptr_t)&made[i];
+        T_OK(sluice_stage_register(&stage));
+    }
+    is_done = true;
+}
+
+/* ---- images ---------------------------------------------------------------------------------- */
+
+/* An image of this size whose pixels say where they are. */
+static void write_sized(const char *folder, const char *name, uint32_t width, uint32_t height)
+{
+    uint8_t bytes[30 + 64 * 64 * 3];
+    size_t at = (size_t)snprintf((char *)bytes, 30, "P6 %u %u 255\n", width, height);
+
+    for (uint32_t i = 0; i < width * height; i++) {
+        bytes[at++] = (uint8_t)(i % width);
+        bytes[at++] = (uint8_t)(i / width);
+        bytes[at++] = (uint8_t)(width + height);
+    }
+    t_write_file(t_path(folder, name), bytes, at);
+}
+
+/* Eight images of other sizes. */
+static sluice_dataset *sized_dataset(const char *folder, const char *stages)
+{
+    char list[400] = "image\tlabel\n";
+
+    for (uint32_t i = 0; i < 8; i++) {
+        char name[20];
+
+        snprintf(name, sizeof(name), "i%u.ppm", i);
+        write_sized(folder, name, 24 + 3 * i, 20 + i);
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s\t%u\n", name, i);
+    }
+    return list_dataset(folder, list, stages);
+}
+
+static sluice_dataset *boxes_dataset(const char *folder, const char *stages)
+{
+    write_pair(folder, "a.ppm", "m.pgm");
+    return list_dataset(folder, LIST_OF_BOXES, stages);
+}
+
+/* ---- what they give -------------------------------------------------------------------------- */
+
+/* Checks the mask, the geometry and the boxes of an image whose pixels are in places. */
+static void check_places(const engine_run *run, uint32_t width, uint32_t height)
+{
+    static const float boxes[3][4] = {{0, 0, 4, 30}, {10, 5, 30, 25}, {36, 0, 40, 3}};
+    const uint8_t *image = column_row(run, "image", 0);
+    const uint8_t *mask = column_row(run, "mask", 0);
+    const float *map = column_row(run, "geometry", 0);
+    float moved[3][4];
+    const int32_t length = *(const int32_t *)column_row(run, "boxes_length", 0);
+    int32_t kept = 0;
+
+    memcpy(moved, column_row(run, "boxes", 0), sizeof(moved));
+    for (uint32_t i = 0; i < width * height; i++) {
+        const float x = (float)(i % width) + 0.5F;
+        const float y = (float)(i / width) + 0.5F;
+
+        T_EQ(mask[i], class_of(image[3 * i], image[3 * i + 1]));
+        T_TRUE(fabsf(map[0] * x + map[1] * y + map[2] - (float)image[3 * i] - 0.5F) < 1e-3F);
+        T_TRUE(fabsf(map[3] * x + map[4] * y + map[5] - (float)image[3 * i + 1] - 0.5F) < 1e-3F);
+    }
+    for (uint32_t i = 0; i < 3; i++) { /* reflections are their own inverse */
+        const float x[] = {(boxes[i][0] - map[2]) * map[0], (boxes[i][2] - map[2]) * map[0]};
+        const float left = fmaxf(fminf(x[0], x[1]), 0);
+        const float right = fminf(fmaxf(x[0], x[1]), (float)width);
+        const float top = fmaxf(boxes[i][1] - map[5], 0);
+        const float bottom = fminf(boxes[i][3] - map[5], (float)height);
+
+        if (left < right && top < bottom) {
+            T_TRUE(kept < length);
+            T_TRUE(fabsf(moved[kept][0] - left) < 1e-3F && fabsf(moved[kept][1] - top) < 1e-3F);
+            T_TRUE(fabsf(moved[kept][2] - right) < 1e-3F && fabsf(moved[kept][3] - bottom) < 1e-3F);
+            kept++;
+        }
+    }
+    T_EQ(length, kept);
+}
+
+static void what_follows_the_image_follows_a_map(void)
+{
+    static const char *const stages[] = {
+        "lead_cut | random_crop 6,7",
+        "lead_mirror | random_crop 6,7",
+        "lead_cut | lead_mirror | random_crop 6,7 | random_horizontal_flip",
+        "random_crop 25,30 | lead_cut | random_horizontal_flip 1 | lead_mirror | random_crop 6,7",
+        "random_horizontal_flip | lead_cut | random_iou_crop | pad_image 5 | center_crop 6,7",
+        "lead_again | lead_look | lead_cut | random_apply 0.5 (random_crop 9) | random_crop 6,7",
+        "lead_cut | random_crop 6,7 | random_invert 0 | cast label i64",
+        "center_crop 28 | cache 1M | lead_cut | random_crop 6,7",
+    };
+
+    use_maps();
+    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+        char text[300];
+        sluice_dataset *dataset;
+        engine_run run;
+
+        snprintf(text, sizeof(text), "| decode | geometry | %s | batch 1", stages[i]);
+        dataset = boxes_dataset(t_folder(), text);
+        open_run(&run, dataset, &(run_options){.batches = UINT64_MAX});
+        for (int pass = 0; pass < 20; pass++) {
+            T_OK(next_batch(&run));
+            if (strstr(text, "pad_image") == NULL) {
+                check_places(&run, 7, 6);
+            }
+        }
+        close_run(&run);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+/* A map that mirrors gives what a flip gives. */
+static void a_map_is_as_good_as_a_stage(void)
+{
+    static const char *const pairs[][2] = {
+        {"lead_mirror | resize 9,7", "random_horizontal_flip 1 | resize 9,7"},
+        {"random_crop 20 | lead_mirror | random_rotation 30 | resize 9,7",
+         "random_crop 20 | random_horizontal_flip 1 | random_rotation 30 | resize 9,7"},
+        {"color_jitter 0.4 | lead_mirror | elastic 20 3 | random_crop 9",
+         "color_jitter 0.4 | random_horizontal_flip 1 | elastic 20 3 | random_crop 9"},
+        {"lead_mirror | random_iou_crop | resize 8,8",
+         "random_horizontal_flip 1 | random_iou_crop | resize 8,8"},
+        {"lead_mirror | resize 9,9 | normalize 0.5 0.5 | to_chw",
+         "random_horizontal_flip 1 | resize 9,9 | normalize 0.5 0.5 | to_chw"},
+        {"lead_again | random_crop 9", "random_crop 9"},
+    };
+
+    use_maps();
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        tape tapes[2];
+
+        for (int k = 0; k < 2; k++) {
+            char text[300];
+            sluice_dataset *dataset;
+
+            snprintf(text, sizeof(text), "| decode | repeat 4 | %s | batch 1", pairs[i][k]);
+            dataset = boxes_dataset(t_folder(), text);
+            tapes[k] = record(dataset, &(run_options){.workers = 1, .settings = {.seed = 3}});
+            T_EQ(tapes[k].end, SLUICE_END_OF_DATA);
+            sluice_dataset_destroy(dataset);
+        }
+        check_equal_tapes(&tapes[0], &tapes[1], pairs[i][0]);
+        free(tapes[0].bytes);
+        free(tapes[1].bytes);
+    }
+}
+
+static void images_of_any_size_reach_a_map(void)
+{
+    sluice_dataset *dataset;
+    engine_run run;
+
+    use_maps();
+    dataset = sized_dataset(t_folder(), "| decode | lead_look | lead_corner | lead_sum | batch 8");
+    open_run(&run, dataset, &(run_options){.workers = 2});
+    T_OK(next_batch(&run));
+    for (uint32_t i = 0; i < 8; i++) {
+        const int32_t *size = column_row(&run, "seen", i);
+        const uint8_t *image = column_row(&run, "image", i);
+
+        T_EQ(size[0], 24 + 3 * i);
+        T_EQ(size[1], 20 + i);
+        T_EQ(*(const int32_t *)column_row(&run, "sum", i), 2 * (24 + 3 * i) + i);
+        T_EQ(image[3 * 63], 7);
+        T_EQ(image[3 * 63 + 1], 7);
+        T_EQ(image[2], 44 + 4 * i);
+    }
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+/* A map that reads only changes no image, and a filter no image of those that it keeps. */
+static void readers_leave_the_image_as_it_is(void)
+{
+    sluice_dataset *plain = sized_dataset(t_folder(), "| decode | random_crop 9 | batch 1");
+    sluice_dataset *dataset;
+    engine_run run;
+
+    use_maps();
+    dataset =
+        sized_dataset(t_folder(), "| decode | lead_wide | lead_look | random_crop 9 | batch 1 "
+                                  "drop_remainder=true");
+    open_run(&run, dataset, &(run_options){.workers = 2, .settings = {.seed = 9}});
+    for (uint32_t i = 3; i < 8; i++) { /* 24 + 3 * i > 30 */
+        uint8_t pixels[9 * 9 * 3];
+        int32_t label;
+        void *columns[] = {pixels, &label};
+
+        T_OK(next_batch(&run));
+        T_EQ(run.input.samples[0], i);
+        T_EQ(*(const int32_t *)column_row(&run, "seen", 0), 24 + 3 * i);
+        T_OK(sluice_dataset_get(plain, 9, 0, i, columns, NULL));
+        T_TRUE(memcmp(pixels, column_row(&run, "image", 0), sizeof(pixels)) == 0);
+    }
+    close_run(&run);
+    sluice_dataset_destroy(plain);
+    sluice_dataset_destroy(dataset);
+}
+
+/* An image that only a map or filter reads needs no size of the batch. */
+static void what_only_maps_read_has_any_size(void)
+{
+    static const char *const stages[] = {"lead_wide | project label", "lead_look | project seen",
+                                         "lead_cut | lead_look | project seen"};
+
+    use_maps();
+    for (uint32_t i = 0; i < 3; i++) {
+        char text[200];
+        sluice_dataset *dataset;
+        engine_run run;
+
+        snprintf(text, sizeof(text), "| decode | %s | batch 1", stages[i]);
+        dataset = sized_dataset(t_folder(), text);
+        open_run(&run, dataset, &(run_options){.workers = 2});
+        for (int32_t k = i == 0 ? 3 : 0; k < 8; k++) {
+            T_OK(next_batch(&run));
+            T_TRUE(i == 0   ? *(const int32_t *)column_row(&run, "label", 0) == k
+                   : i == 1 ? *(const int32_t *)column_row(&run, "seen", 0) == 24 + 3 * k
+                            : *(const int32_t *)column_row(&run, "seen", 0) < 19);
+        }
+        T_EQ(next_batch(&run), SLUICE_END_OF_DATA);
+        close_run(&run);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+/* The same batches with any number of workers, and from a cache. */
+static void workers_and_caches_change_nothing(void)
+{
+    static const char *const stages[] = {
+        "lead_cut | random_resized_crop 8 | random_horizontal_flip",
+        "lead_wide | lead_cut | resize 8,8",
+        "lead_cut | views 2 | random_crop 8",
+        "mosaic 20 | lead_cut | resize 8,8",
+        "lead_cut | color_jitter 0.3 | resize 8,8 | device | random_invert",
+        "lead_corner | cache 1M | random_horizontal_flip | normalize 0.5 0.5",
+        "lead_again | resize 9,9 | cache 1M | to_dtype f32",
+        "cache 1M | decode | lead_cut | resize 8,8",
+        "one_hot label 9 | lead_cut | resize 8,8",
+    };
+
+    use_maps();
+    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+        const bool decodes = strstr(stages[i], "decode") == NULL;
+        tape tapes[2];
+
+        for (uint32_t k = 0; k < 2; k++) {
+            char text[300];
+            sluice_dataset *dataset;
+
+            snprintf(text, sizeof(text), "| %s %s | batch 2", decodes ? "decode |" : "", stages[i]);
+            dataset = sized_dataset(t_folder(), text);
+            tapes[k] = record(dataset, &(run_options){.workers = 1 + 2 * k, .batches = 16});
+            T_TRUE(tapes[k].end == SLUICE_OK || tapes[k].end == SLUICE_END_OF_DATA);
+            T_TRUE(tapes[k].batches > 1);
+            sluice_dataset_destroy(dataset);
+        }
+        check_equal_tapes(&tapes[0], &tapes[1], stages[i]);
+        free(tapes[0].bytes);
+        free(tapes[1].bytes);
+    }
+}
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+static void what_a_map_cannot_do_there_is_refused(void)
+{
+    static const char *const cases[][2] = {
+        {"decode | lead_boxes | resize 8,8",
+         "lead_boxes: it works on boxes, and comes before a crop, resize, flip or colour stage, "
+         "where a map reads image and plain columns of the source, and writes image and plain "
+         "columns; put lead_boxes after those stages"},
+        {"decode | lead_other | resize 8,8", "lead_other: it works on view, and comes before"},
+        {"decode | cast label f32 | lead_look | lead_sum | resize 8,8",
+         "lead_sum: it works on label, and comes before"},
+        {"decode | resize 9,9 | to_chw | lead_look | random_crop 8",
+         "lead_look: it works on image, before a crop, resize, flip or colour stage, where the "
+         "image must be decoded, uint8"},
+        {"lead_look | decode | resize 8,8", "lead_look: image is still encoded"},
+        {"decode | lead_cut | mosaic 8", "mosaic comes after lead_cut, a map or filter"},
+        {"decode | random_horizontal_flip offload=device | lead_cut | resize 8,8",
+         "random_horizontal_flip offload=device comes before lead_cut"},
+        {"decode | resize 9,9 | lead_again | cache 1M | resize 8,8",
+         "resize comes after cache, which keeps the image as map lead_again leaves it; put resize "
+         "before cache"},
+    };
+
+    use_maps();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *folder = t_folder();
+        char text[400];
+        sluice_dataset *dataset = NULL;
+
+        sluice_dataset_destroy(boxes_dataset(folder, "| take 1"));
+        snprintf(text, sizeof(text), "image_list %s/list.tsv | %s | batch 1", folder, cases[i][0]);
+        T_STATUS(sluice_dataset_parse(text, &dataset), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), cases[i][1]);
+    }
+}
+
+static void what_a_map_does_wrong_is_said(void)
+{
+    static const struct {
+        const char *stages;
+        int telling;
+        const char *words; /* NULL: it is right */
+    } cases[] = {
+        {"lead_cut | resize 8,8", KEEPS_SILENT, "lead_cut: sample 0, a.ppm: it makes "},
+        {"lead_cut | resize 8,8", KEEPS_SILENT, "call sluice_sample_warped() with the matrix"},
+        {"lead_cut | resize 8,8 | project image", KEEPS_SILENT, NULL},
+        {"lead_cut | resize 8,8", TELLS_A_LINE, "maps the image to a line; must have an inverse"},
+        {"lead_cut | resize 8,8", TELLS_NAN, "matrix[0] is nan; must be finite"},
+        {"resize 16,20 | lead_again | center_crop 8", TELLS, NULL},
+        {"center_crop 8 | lead_corner", TELLS, "lead_corner: sluice_sample_warped() is for a map"},
+        {"lead_cut | project image", TELLS, " where the batch has 40x30x3"},
+    };
+
+    use_maps();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[300];
+        sluice_dataset *dataset;
+        tape t;
+
+        telling = cases[i].telling;
+        snprintf(text, sizeof(text), "| decode | %s | batch 1", cases[i].stages);
+        dataset = boxes_dataset(t_folder(), text);
+        t = record(dataset, &(run_options){.workers = 1});
+        T_EQ(t.end, cases[i].words != NULL ? SLUICE_E_INVALID : SLUICE_END_OF_DATA);
+        if (cases[i].words != NULL) {
+            T_CONTAINS(t.error, cases[i].words);
+        }
+        free(t.bytes);
+        sluice_dataset_destroy(dataset);
+    }
+    T_STATUS(sluice_sample_warped(NULL, (double[6]){1}), SLUICE_E_INVALID);
+}
+
+static void a_further_image_cannot_follow(void)
+{
+    static const char *const stages[] = {"lead_mirror | resize 8,8", "lead_look | resize 8,8"};
+
+    use_maps();
+    for (int i = 0; i < 2; i++) {
+        const char *folder = t_folder();
+        char text[300];
+        sluice_dataset *dataset;
+        tape t;
+
+        write_pair(folder, "a.ppm", "m.pgm");
+        snprintf(text, sizeof(text), "| decode | %s | batch 1", stages[i]);
+        dataset = list_dataset(folder, "image\tlabel\tb:image\na.ppm\t0\ta.ppm\n", text);
+        t = record(dataset, &(run_options){.workers = 1});
+        T_EQ(t.end, i == 0 ? SLUICE_E_INVALID : SLUICE_END_OF_DATA);
+        if (i == 0) {
+            T_CONTAINS(t.error, "b: lead_mirror has changed the geometry of the first image");
+        }
+        free(t.bytes);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+static void explain_names_them(void)
+{
+    sluice_dataset *dataset;
+    char *text;
+
+    use_maps();
+    dataset = boxes_dataset(t_folder(), "| decode | lead_mirror | lead_look | center_crop 8 | "
+                                        "batch 1");
+    T_OK(sluice_dataset_explain(dataset, &text));
+    T_CONTAINS(text, "pixels: decode + lead_mirror: a map, called with the whole image\n"
+                     "pixels: lead_look: a map, called with the whole image\n"
+                     "pixels: center_crop: one pass\n");
+    sluice_string_free(text);
+    T_OK(sluice_dataset_explain_sample(dataset, 0, 0, 0, &text));
+    T_CONTAINS(text, "step 0: lead_mirror: 40x30 warped to 40x30 by (-1, 0, 40, 0, 1, 0)\n"
+                     "step 1: center_crop: 8x8 at (16, 11) of 40x30\n");
+    sluice_string_free(text);
+    sluice_dataset_destroy(dataset);
+}
+
+const t_test leading_maps_tests[] = {
+    T_TEST(what_follows_the_image_follows_a_map),
+    T_TEST(a_map_is_as_good_as_a_stage),
+    T_TEST(images_of_any_size_reach_a_map),
+    T_TEST(readers_leave_the_image_as_it_is),
+    T_TEST(what_only_maps_read_has_any_size),
+    T_TEST(workers_and_caches_change_nothing),
+    T_TEST(what_a_map_cannot_do_there_is_refused),
+    T_TEST(what_a_map_does_wrong_is_said),
+    T_TEST(a_further_image_cannot_follow),
+    T_TEST(explain_names_them),
+    T_END,
+};
