@@ -314,9 +314,10 @@ sluice_status sluice_sample_warped(sluice_sample *sample, const double matrix[6]
     }
     if (sample->image_width == 0) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: sluice_sample_warped() is for a map of the image that a crop, resize "
-                        "or colour stage comes after, or whose size differs between samples; after "
-                        "them a map reads boxes, masks and points, and writes them itself",
+                        "%s: sluice_sample_warped() is for a map that writes the image, and that a "
+                        "crop, resize or colour stage comes after, or whose images differ in size; "
+                        "after these stages a map reads boxes, masks and points, and writes them "
+                        "itself",
                         sample->owner);
     }
     for (int i = 0; i < 6; i++) {

@@ -205,8 +205,6 @@ static int set_image(const plan_step *step, uint32_t buffer, const image_view *i
 {
     int output = -1;
 
-    state->image_width = image->width;
-    state->image_height = image->height;
     for (uint32_t i = 0; i < step->map->input_count; i++) {
         sluice_sample_view *view = &state->inputs[i].view;
 
@@ -221,6 +219,8 @@ static int set_image(const plan_step *step, uint32_t buffer, const image_view *i
     for (uint32_t i = 0; i < step->outputs.count; i++) {
         if ((int)step->outputs.columns[i].column == step->outputs.schema.image) {
             state->outputs[i].row = NULL;
+            state->image_width = image->width;
+            state->image_height = image->height;
             output = (int)i;
         }
     }

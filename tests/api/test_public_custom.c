@@ -155,7 +155,7 @@ static sluice_status square(sluice_sample *sample, void *user)
     if (st == SLUICE_OK) {
         *(int64_t *)room = (int64_t) * (const int32_t *)view.data * *(const int32_t *)view.data;
         T_STATUS(sluice_sample_warped(sample, (double[6]){1, 0, 0, 0, 1, 0}), SLUICE_E_INVALID);
-        T_CONTAINS(sluice_last_error(), "square: sluice_sample_warped() is for a map of the image");
+        T_CONTAINS(sluice_last_error(), "square: sluice_sample_warped() is for a map that writes");
     }
     return st;
 }

@@ -6,219 +6,11 @@
 #include <string.h>
 
 #include <sluice/custom.h>
-#include <sluice/plugin.h>
 
 #include "dataset_kit.h"
+#include "leading_kit.h"
 #include "list_kit.h"
 #include "testing.h"
-
-/* ---- maps ------------------------------------------------------------------------------------ */
-
-/* What the map `cut` does besides cutting. */
-static enum { TELLS, KEEPS_SILENT, TELLS_A_LINE, TELLS_NAN } telling;
-
-static sluice_status tell(sluice_sample *sample, const double matrix[6])
-{
-    double other[6];
-
-    memcpy(other, matrix, sizeof(other));
-    other[0] = telling == TELLS_A_LINE ? 0 : telling == TELLS_NAN ? (double)NAN : other[0];
-    return telling == KEEPS_SILENT ? SLUICE_OK : sluice_sample_warped(sample, other);
-}
-
-/* Copies a part of the image, reflected if `mirrors`. */
-static sluice_status copy_part(sluice_sample *sample, const sluice_sample_view *view, uint64_t x,
-                               uint64_t y, uint64_t width, uint64_t height, bool mirrors)
-{
-    const uint64_t shape[] = {height, width, view->shape[2]};
-    const uint8_t *from = view->data;
-    const double matrix[6] = {mirrors ? -1 : 1, 0, mirrors ? (double)(x + width) : -(double)x, 0, 1,
-                              -(double)y};
-    void *room;
-    sluice_status st = sluice_sample_room(sample, "image", shape, &room);
-
-    for (uint64_t i = 0; i < height && st == SLUICE_OK; i++) {
-        for (uint64_t k = 0; k < width; k++) {
-            const uint64_t from_x = mirrors ? x + width - 1 - k : x + k;
-
-            memcpy((uint8_t *)room + (i * width + k) * shape[2],
-                   from + ((y + i) * view->shape[1] + from_x) * shape[2], shape[2]);
-        }
-    }
-    return st == SLUICE_OK ? tell(sample, matrix) : st;
-}
-
-/* A part at random, of a size of its own. */
-static sluice_status map_cut(sluice_sample *sample, void *user)
-{
-    sluice_sample_view view;
-    sluice_status st = sluice_sample_get(sample, "image", &view);
-    const uint64_t width = 12 + sluice_sample_random(sample, 0) % 7;
-    const uint64_t height = 10 + sluice_sample_random(sample, 1) % 5;
-
-    (void)user;
-    return st == SLUICE_OK
-               ? copy_part(sample, &view,
-                           sluice_sample_random(sample, 2) % (view.shape[1] - width + 1),
-                           sluice_sample_random(sample, 3) % (view.shape[0] - height + 1), width,
-                           height, false)
-               : st;
-}
-
-static sluice_status map_mirror(sluice_sample *sample, void *user)
-{
-    sluice_sample_view view;
-    const sluice_status st = sluice_sample_get(sample, "image", &view);
-
-    (void)user;
-    return st == SLUICE_OK ? copy_part(sample, &view, 0, 0, view.shape[1], view.shape[0], true)
-                           : st;
-}
-
-/* The upper left corner, 8x8; declared. */
-static sluice_status map_corner(sluice_sample *sample, void *user)
-{
-    sluice_sample_view view;
-    const sluice_status st = sluice_sample_get(sample, "image", &view);
-
-    (void)user;
-    return st == SLUICE_OK ? copy_part(sample, &view, 0, 0, 8, 8, false) : st;
-}
-
-/* Writes the image again, as it is, with the default shape; lends its input. */
-static sluice_status map_again(sluice_sample *sample, void *user)
-{
-    sluice_sample_view view;
-    const sluice_status st = sluice_sample_get(sample, "image", &view);
-
-    (void)user;
-    return st == SLUICE_OK ? sluice_sample_lend(sample, "image", NULL, view.data, view.bytes) : st;
-}
-
-/* Reads the image: its size and its first pixel. */
-static sluice_status map_look(sluice_sample *sample, void *user)
-{
-    sluice_sample_view view;
-    void *room;
-    sluice_status st = sluice_sample_get(sample, "image", &view);
-
-    (void)user;
-    if (st == SLUICE_OK) {
-        st = sluice_sample_room(sample, "seen", NULL, &room);
-    }
-    if (st == SLUICE_OK) {
-        const uint8_t *pixel = view.data;
-        const int32_t seen[] = {(int32_t)view.shape[1], (int32_t)view.shape[0], pixel[0], pixel[1]};
-
-        memcpy(room, seen, sizeof(seen));
-    }
-    return st;
-}
-
-/* Twice the first number that `look` has seen, and the label. */
-static sluice_status map_sum(sluice_sample *sample, void *user)
-{
-    sluice_sample_view seen;
-    sluice_sample_view label;
-    sluice_sample_view image;
-    void *room;
-    sluice_status st = sluice_sample_get(sample, "seen", &seen);
-
-    (void)user;
-    st = st == SLUICE_OK ? sluice_sample_get(sample, "label", &label) : st;
-    st = st == SLUICE_OK ? sluice_sample_get(sample, "image", &image) : st;
-    st = st == SLUICE_OK ? sluice_sample_room(sample, "sum", NULL, &room) : st;
-    if (st == SLUICE_OK) {
-        *(int32_t *)room = 2 * *(const int32_t *)seen.data + *(const int32_t *)label.data;
-    }
-    return st;
-}
-
-static sluice_status keep_wide(sluice_sample *sample, uint32_t *keep_out, void *user)
-{
-    sluice_sample_view view;
-    const sluice_status st = sluice_sample_get(sample, "image", &view);
-
-    (void)user;
-    *keep_out = view.shape[1] > 30;
-    return st;
-}
-
-static const char *const image_input[] = {"image"};
-static const char *const sum_inputs[] = {"seen", "label", "image"};
-static const char *const boxes_inputs[] = {"image", "boxes"};
-static const sluice_column_spec own_image[] = {{.name = "image",
-                                                .role = SLUICE_ROLE_IMAGE,
-                                                .dtype = SLUICE_U8,
-                                                .rank = 3,
-                                                .shape = {0, 0, 3}}};
-static const sluice_column_spec corner_image[] = {{.name = "image",
-                                                   .role = SLUICE_ROLE_IMAGE,
-                                                   .dtype = SLUICE_U8,
-                                                   .rank = 3,
-                                                   .shape = {8, 8, 3}}};
-static const sluice_column_spec other_image[] = {
-    {.name = "view", .role = SLUICE_ROLE_IMAGE, .dtype = SLUICE_U8, .rank = 3, .shape = {0, 0, 3}}};
-static const sluice_column_spec seen[] = {
-    {.name = "seen", .dtype = SLUICE_I32, .rank = 1, .shape = {4}}};
-static const sluice_column_spec sum[] = {{.name = "sum", .dtype = SLUICE_I32}};
-
-static const struct made {
-    const char *name;
-    sluice_status (*map)(sluice_sample *sample, void *user); /* NULL: keep_wide() */
-    const sluice_column_spec *output;
-    const char *const *inputs;
-    uint32_t input_count;
-} made[] = {
-    {"lead_cut", map_cut, own_image, image_input, 1},
-    {"lead_mirror", map_mirror, own_image, image_input, 1},
-    {"lead_corner", map_corner, corner_image, image_input, 1},
-    {"lead_again", map_again, own_image, image_input, 1},
-    {"lead_look", map_look, seen, image_input, 1},
-    {"lead_sum", map_sum, sum, sum_inputs, 3},
-    {"lead_boxes", map_look, seen, boxes_inputs, 2},
-    {"lead_other", map_cut, other_image, image_input, 1},
-    {"lead_wide", NULL, NULL, image_input, 1},
-};
-
-static sluice_status build(sluice_builder *builder, void *user)
-{
-    const struct made *of = user;
-    sluice_filter filter;
-    sluice_map map;
-
-    sluice_filter_init(&filter);
-    sluice_map_init(&map);
-    filter.inputs = map.inputs = of->inputs;
-    filter.input_count = map.input_count = of->input_count;
-    filter.filter = keep_wide;
-    map.version = 1;
-    map.outputs = of->output;
-    map.output_count = 1;
-    map.map = of->map;
-    return of->map != NULL ? sluice_builder_map(builder, &map)
-                           : sluice_builder_filter(builder, &filter);
-}
-
-/* Makes the maps stages of texts, once for the process. */
-static void use_maps(void)
-{
-    static bool is_done;
-
-    telling = TELLS;
-    for (size_t i = 0; i < sizeof(made) / sizeof(made[0]) && !is_done; i++) {
-        sluice_stage stage;
-
-        sluice_stage_init(&stage);
-        stage.name = made[i].name;
-        stage.kind = made[i].map != NULL ? SLUICE_STAGE_MAP : SLUICE_STAGE_FILTER;
-        stage.version = made[i].map != NULL;
-        stage.build = build;
-        stage.user = (void *)(uintptr_t)&made[i];
-        T_OK(sluice_stage_register(&stage));
-    }
-    is_done = true;
-}
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
@@ -309,7 +101,7 @@ static void what_follows_the_image_follows_a_map(void)
         "center_crop 28 | cache 1M | lead_cut | random_crop 6,7",
     };
 
-    use_maps();
+    leading_kit_begin(MAP_TELLS);
     for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
         char text[300];
         sluice_dataset *dataset;
@@ -345,7 +137,7 @@ static void a_map_is_as_good_as_a_stage(void)
         {"lead_again | random_crop 9", "random_crop 9"},
     };
 
-    use_maps();
+    leading_kit_begin(MAP_TELLS);
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         tape tapes[2];
 
@@ -370,7 +162,7 @@ static void images_of_any_size_reach_a_map(void)
     sluice_dataset *dataset;
     engine_run run;
 
-    use_maps();
+    leading_kit_begin(MAP_TELLS);
     dataset = sized_dataset(t_folder(), "| decode | lead_look | lead_corner | lead_sum | batch 8");
     open_run(&run, dataset, &(run_options){.workers = 2});
     T_OK(next_batch(&run));
@@ -396,7 +188,7 @@ static void readers_leave_the_image_as_it_is(void)
     sluice_dataset *dataset;
     engine_run run;
 
-    use_maps();
+    leading_kit_begin(MAP_TELLS);
     dataset =
         sized_dataset(t_folder(), "| decode | lead_wide | lead_look | random_crop 9 | batch 1 "
                                   "drop_remainder=true");
@@ -423,7 +215,7 @@ static void what_only_maps_read_has_any_size(void)
     static const char *const stages[] = {"lead_wide | project label", "lead_look | project seen",
                                          "lead_cut | lead_look | project seen"};
 
-    use_maps();
+    leading_kit_begin(MAP_TELLS);
     for (uint32_t i = 0; i < 3; i++) {
         char text[200];
         sluice_dataset *dataset;
@@ -459,7 +251,7 @@ static void workers_and_caches_change_nothing(void)
         "one_hot label 9 | lead_cut | resize 8,8",
     };
 
-    use_maps();
+    leading_kit_begin(MAP_TELLS);
     for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
         const bool decodes = strstr(stages[i], "decode") == NULL;
         tape tapes[2];
@@ -505,7 +297,7 @@ static void what_a_map_cannot_do_there_is_refused(void)
          "before cache"},
     };
 
-    use_maps();
+    leading_kit_begin(MAP_TELLS);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *folder = t_folder();
         char text[400];
@@ -522,26 +314,28 @@ static void what_a_map_does_wrong_is_said(void)
 {
     static const struct {
         const char *stages;
-        int telling;
+        map_telling telling;
         const char *words; /* NULL: it is right */
     } cases[] = {
-        {"lead_cut | resize 8,8", KEEPS_SILENT, "lead_cut: sample 0, a.ppm: it makes "},
-        {"lead_cut | resize 8,8", KEEPS_SILENT, "call sluice_sample_warped() with the matrix"},
-        {"lead_cut | resize 8,8 | project image", KEEPS_SILENT, NULL},
-        {"lead_cut | resize 8,8", TELLS_A_LINE, "maps the image to a line; must have an inverse"},
-        {"lead_cut | resize 8,8", TELLS_NAN, "matrix[0] is nan; must be finite"},
-        {"resize 16,20 | lead_again | center_crop 8", TELLS, NULL},
-        {"center_crop 8 | lead_corner", TELLS, "lead_corner: sluice_sample_warped() is for a map"},
-        {"lead_cut | project image", TELLS, " where the batch has 40x30x3"},
+        {"lead_cut | resize 8,8", MAP_KEEPS_SILENT, "lead_cut: sample 0, a.ppm: it makes "},
+        {"lead_cut | resize 8,8", MAP_KEEPS_SILENT, "call sluice_sample_warped() with the matrix"},
+        {"lead_cut | resize 8,8 | project image", MAP_KEEPS_SILENT, NULL},
+        {"lead_cut | resize 8,8", MAP_TELLS_A_LINE,
+         "maps the image to a line; must have an inverse"},
+        {"lead_cut | resize 8,8", MAP_TELLS_NAN, "matrix[0] is nan; must be finite"},
+        {"resize 16,20 | lead_again | center_crop 8", MAP_TELLS, NULL},
+        {"center_crop 8 | lead_corner", MAP_TELLS,
+         "lead_corner: sluice_sample_warped() is for a map that writes"},
+        {"lead_cut | project image", MAP_TELLS, " where the batch has 40x30x3"},
     };
 
-    use_maps();
+    leading_kit_begin(MAP_TELLS);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[300];
         sluice_dataset *dataset;
         tape t;
 
-        telling = cases[i].telling;
+        leading_kit_begin(cases[i].telling);
         snprintf(text, sizeof(text), "| decode | %s | batch 1", cases[i].stages);
         dataset = boxes_dataset(t_folder(), text);
         t = record(dataset, &(run_options){.workers = 1});
@@ -559,7 +353,7 @@ static void a_further_image_cannot_follow(void)
 {
     static const char *const stages[] = {"lead_mirror | resize 8,8", "lead_look | resize 8,8"};
 
-    use_maps();
+    leading_kit_begin(MAP_TELLS);
     for (int i = 0; i < 2; i++) {
         const char *folder = t_folder();
         char text[300];
@@ -584,7 +378,7 @@ static void explain_names_them(void)
     sluice_dataset *dataset;
     char *text;
 
-    use_maps();
+    leading_kit_begin(MAP_TELLS);
     dataset = boxes_dataset(t_folder(), "| decode | lead_mirror | lead_look | center_crop 8 | "
                                         "batch 1");
     T_OK(sluice_dataset_explain(dataset, &text));

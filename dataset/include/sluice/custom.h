@@ -125,8 +125,9 @@ SLUICE_API_CHECKED sluice_status sluice_sample_lend(sluice_sample *sample, const
 
 /**
  * Tells how a map has moved the image, so that boxes, masks, points and the stage geometry follow.
- * Call it in a map that works on the image before geometry (sluice_dataset_map()), once; without it
- * the image counts as not moved, and changing its size is an error if something follows it.
+ * Call it in a map that writes the image before geometry (sluice_dataset_map()); the last call
+ * counts. Without it the image counts as not moved, and another size is an error if something
+ * follows it.
  *
  * @param matrix  (2, 3), row-major: the point (x, y) of the image that the map reads is at
  *                (m[0] x + m[1] y + m[2], m[3] x + m[4] y + m[5]) in the image that it writes.
