@@ -52,8 +52,8 @@ static color_chain *draw_lines(sample_loader *loader, uint32_t step, const image
                : NULL;
 }
 
-/* Draws the step of a group without branches. `writes_row`: it is a step even if it is idle. */
-static inline sluice_status draw_step(drawing *d, const plan_group *group, bool writes_row)
+/* Draws the step of a group without branches. */
+static inline sluice_status draw_step(drawing *d, const plan_group *group)
 {
     sample_loader *loader = d->loader;
     const struct plan_details *details = loader->plan->details;
@@ -67,7 +67,7 @@ static inline sluice_status draw_step(drawing *d, const plan_group *group, bool 
     }
     step->group = group;
     step->lines = draw_lines(loader, number, d->draws);
-    if (writes_row || !is_idle(details, step)) {
+    if (group->writes_row || !is_idle(details, step)) {
         d->transform->step_count++;
         d->width = step->window.window_width;
         d->height = step->window.window_height;
@@ -90,8 +90,7 @@ static sluice_status draw_branches(drawing *d, const plan_branches *branches)
         for (uint32_t k = 0; k < list->count && st == SLUICE_OK; k++) {
             const plan_group *group = &list->groups[k];
 
-            st = group->branches != NULL ? draw_branches(d, group->branches)
-                                         : draw_step(d, group, false);
+            st = group->branches != NULL ? draw_branches(d, group->branches) : draw_step(d, group);
         }
     }
     return st;
@@ -101,15 +100,13 @@ sluice_status draw_groups(sample_loader *loader, sample_transform *transform, co
                           uint32_t first, uint32_t end, const image_draws *draws, uint32_t width,
                           uint32_t height)
 {
-    const plan_list *of_row = &loader->plan->details->list;
     drawing d = {loader, transform, draws, width, height};
     sluice_status st = SLUICE_OK;
 
     for (uint32_t i = first; i < end && st == SLUICE_OK; i++) {
         const plan_group *group = &list->groups[i];
 
-        st = group->branches != NULL ? draw_branches(&d, group->branches)
-                                     : draw_step(&d, group, list == of_row && i + 1 == list->count);
+        st = group->branches != NULL ? draw_branches(&d, group->branches) : draw_step(&d, group);
     }
     return st;
 }

@@ -225,16 +225,13 @@ static sluice_status process_images(sample_loader *loader, uint64_t sample, uint
         if (data->index != NULL) {
             sample_count_index(loader, sample, data, st);
         }
-        if (loader->dropped) {
-            break;
-        }
         if (partner != NULL && st == SLUICE_OK) {
             st = keep_other(loader, sample, column, data);
         }
         if (partner != NULL && st != SLUICE_OK) {
             sample_name_column(loader->plan->dataset->source_schema.columns[column].name, st);
         }
-        if (st == SLUICE_OK && details->has_followers) {
+        if (st == SLUICE_OK && details->has_followers && !loader->dropped) {
             st = follow_image(loader, sample, pass, buffers, &partner, data);
             if (st == SLUICE_OK && partner != NULL) {
                 column = partner->column;

@@ -34,7 +34,6 @@ static void convert_line(void *arg, uint32_t y, const uint8_t *pixels)
 /* What an image or a tile goes through. */
 typedef struct image_run {
     const plan_list *list; /* what its steps are drawn from */
-    uint32_t shared;       /* groups before the stage that makes views; all: there are no views */
     sample_transform *transform;
     bool is_cached; /* the image is read from the cache, or added to it, between two groups */
 } image_run;
@@ -283,8 +282,8 @@ static sluice_status run_views(sample_loader *loader, const image_run *run,
         sink->flags ^= flips;
         sink->row = row + view * sli_conversion_out_bytes(sink->conversion);
         run->transform->step_count = first;
-        st = draw_groups(loader, run->transform, run->list, run->shared, run->list->count, &own,
-                         image.image.width, image.image.height);
+        st = draw_groups(loader, run->transform, run->list, run->list->shared, run->list->count,
+                         &own, image.image.width, image.image.height);
         for (uint32_t i = first; i < run->transform->step_count && st == SLUICE_OK; i++) {
             st = run_step(loader, i, i + 1 == run->transform->step_count ? sink : NULL, &image,
                           ticks);
@@ -298,12 +297,11 @@ static sluice_status run_views(sample_loader *loader, const image_run *run,
 }
 
 /*
- * Draws the steps of an image from its groups up to `until`: a map, whose image is not known yet,
- * or those that each view draws for itself. Those before the cache, of which none is random, are
+ * Draws the steps of the head of the list. Those before the cache, of which none is random, are
  * drawn for an image from the cache, too: its masks and boxes follow them. A further image has the
  * windows of the first one.
  */
-INLINED sluice_status draw_image(sample_loader *loader, const image_run *run, uint32_t until,
+INLINED sluice_status draw_image(sample_loader *loader, const image_run *run,
                                  const image_draws *draws, void *const *buffers,
                                  const current_image *current)
 {
@@ -313,7 +311,8 @@ INLINED sluice_status draw_image(sample_loader *loader, const image_run *run, ui
         if (loader->colors.chain_count > 0) {
             draw_lines_again(loader, transform, draws);
         }
-        return run->list->has_maps ? image_maps_check_further(transform) : SLUICE_OK;
+        return run->list->head < run->list->shared ? image_maps_check_further(transform)
+                                                   : SLUICE_OK;
     }
     if (run->is_cached && loader->hit) {
         transform->width = loader->cached_width;
@@ -323,42 +322,67 @@ INLINED sluice_status draw_image(sample_loader *loader, const image_run *run, ui
         boxes_begin(&loader->plan->dataset->source_schema, transform, buffers, &loader->boxes);
     }
     transform->step_count = 0;
-    return draw_groups(loader, transform, run->list, 0, until, draws, transform->width,
+    return draw_groups(loader, transform, run->list, 0, run->list->head, draws, transform->width,
                        transform->height);
 }
 
-/* Calls the maps from group `first` on, and draws and runs the steps after each of them. sink: as
- * for run_steps(). */
-static sluice_status run_maps(sample_loader *loader, const image_run *run, uint32_t first,
-                              const image_draws *draws, void *const *buffers, row_sink *sink,
-                              current_image *current, uint64_t *ticks)
+/* Calls the maps of a list, and draws and runs the steps after each of them. sink: as for
+ * run_steps(). */
+static sluice_status run_maps(sample_loader *loader, const image_run *run, const image_draws *draws,
+                              void *const *buffers, row_sink *sink, current_image *current,
+                              uint64_t *ticks)
 {
     const struct plan_details *details = loader->plan->details;
     const bool is_read_by_maps_only =
         !details->has_followers && !details->buffers[details->image].read;
+    const uint32_t shared = run->list->shared;
     sample_transform *transform = run->transform;
+    uint32_t first = run->list->head;
     sluice_status st = SLUICE_OK;
 
-    while (first < run->shared && st == SLUICE_OK) {
-        const uint32_t end = image_maps_next(run->list, first + 1, run->shared);
+    while (first < shared && st == SLUICE_OK) {
+        const uint32_t end = image_maps_next(run->list, first + 1, shared);
         uint32_t step;
 
         st = image_maps_call(loader, transform, &run->list->groups[first], draws, buffers, current,
                              ticks);
-        if (st != SLUICE_OK || loader->dropped || (end == run->shared && is_read_by_maps_only)) {
+        if (st != SLUICE_OK || loader->dropped || (end == shared && is_read_by_maps_only)) {
             return st;
         }
         step = transform->step_count;
         st = draw_groups(loader, transform, run->list, first + 1, end, draws, current->image.width,
                          current->image.height);
         for (; step < transform->step_count && st == SLUICE_OK; step++) {
-            const bool is_last = end == run->shared && step + 1 == transform->step_count;
+            const bool is_last = end == shared && step + 1 == transform->step_count;
 
             st = run_step(loader, step, is_last ? sink : NULL, current, ticks);
         }
         first = end;
     }
     return st;
+}
+
+/* The destination of the last step of the head of a list that has more groups: a further image has
+ * the steps of all groups before the views. */
+static row_sink *sink_of_head(const image_run *run, const current_image *current, row_sink *sink)
+{
+    return current->follows && run->list->shared == run->list->count ? sink : NULL;
+}
+
+/* Runs what comes after the head of a list. */
+static sluice_status run_tail(sample_loader *loader, const image_run *run, const image_draws *draws,
+                              void *const *buffers, row_sink *sink, current_image *current,
+                              uint64_t *ticks)
+{
+    const bool has_views = run->list->shared < run->list->count;
+    sluice_status st = SLUICE_OK;
+
+    if (run->list->head < run->list->shared && !current->follows) {
+        st = run_maps(loader, run, draws, buffers, has_views ? NULL : sink, current, ticks);
+    }
+    return st == SLUICE_OK && has_views && !loader->dropped
+               ? run_views(loader, run, draws, sink, current, ticks)
+               : st;
 }
 
 /* Runs all steps, or those after the cache for an image that was read from it. sink: the
@@ -371,32 +395,24 @@ INLINED sluice_status run_steps(sample_loader *loader, const image_run *run,
     const bool hit = run->is_cached && loader->hit;
     /* the image is added to the cache before this step; all groups before it have one */
     const uint32_t keep_before = run->is_cached && !hit ? details->cache.groups : UINT32_MAX;
-    const uint32_t until = run->list->has_maps && !current->follows
-                               ? image_maps_next(run->list, 0, run->shared)
-                               : run->shared;
-    sluice_status st = draw_image(loader, run, until, draws, buffers, current);
+    sluice_status st = draw_image(loader, run, draws, buffers, current);
     const uint32_t count = run->transform->step_count;
-    const bool has_views = run->shared < run->list->count;
-    row_sink *last = has_views ? NULL : sink;
-    row_sink *at_end = until < run->shared ? NULL : last;
+    const bool has_tail = run->list->head < run->list->count;
+    row_sink *last = has_tail ? sink_of_head(run, current, sink) : sink;
 
     for (uint32_t i = hit ? details->cache.groups : 0; i < count && st == SLUICE_OK; i++) {
         if (i == keep_before) {
             st = keep_pixels(loader, run->transform, draws->sample, buffers, current, ticks);
         }
         if (st == SLUICE_OK) {
-            st = run_step(loader, i, i + 1 == count ? at_end : NULL, current, ticks);
+            st = run_step(loader, i, i + 1 == count ? last : NULL, current, ticks);
         }
     }
     if (st == SLUICE_OK && keep_before == count) {
         st = keep_pixels(loader, run->transform, draws->sample, buffers, current, ticks);
     }
-    if (st == SLUICE_OK && until < run->shared) {
-        st = run_maps(loader, run, until, draws, buffers, last, current, ticks);
-    }
-    return st == SLUICE_OK && has_views && !loader->dropped
-               ? run_views(loader, run, draws, sink, current, ticks)
-               : st;
+    return st == SLUICE_OK && has_tail ? run_tail(loader, run, draws, buffers, sink, current, ticks)
+                                       : st;
 }
 
 /* Draws the lines of the first image again after a further one: masks follow its warps. */
@@ -421,7 +437,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     sample_transform *transform = &loader->transform;
     const image_draws draws = {sample, pass, (uint32_t)column, 0, 0};
     row_sink sink = {&plan->host_conversion, buffers[column], 0};
-    const image_run run = {&plan->details->list, plan->details->view_group, transform,
+    const image_run run = {&plan->details->list, transform,
                            loader->cache != NULL && partner == NULL &&
                                plan->details->cache.is_decoded && plan->details->mosaic.tiles == 0};
     current_image current;
@@ -449,9 +465,6 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     }
     if (st == SLUICE_OK) {
         st = run_steps(loader, &run, &draws, buffers, &sink, &current, &ticks);
-    }
-    if (loader->dropped) {
-        return st;
     }
     if (st == SLUICE_OK && plan->details->erases && plan->details->view == NULL) {
         erase_converted(plan, partner != NULL ? partner->segment : 0, sink.conversion, sample, pass,
@@ -539,8 +552,7 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
         is_first ? &loader->plan->host_conversion : &further->conversion;
     const bool is_cached = is_first && loader->cache != NULL;
     sample_transform *transform = &loader->tile;
-    const image_run run = {&mosaic->list, mosaic->list.count, transform,
-                           is_cached && details->cache.is_decoded};
+    const image_run run = {&mosaic->list, transform, is_cached && details->cache.is_decoded};
     const image_draws draws = {task->sample, task->pass, column, 0, 0};
     fused_geometry *window = NULL;
     uint64_t ticks = change_stage(loader, data->bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);

@@ -198,7 +198,7 @@ static void need_image_of_followers(sli_plan *plan)
     if (details->map >= 0 && details->buffers[details->map].needed) {
         details->has_followers = true;
     }
-    if (details->has_followers || details->list.has_maps) {
+    if (details->has_followers || details->list.head < details->list.shared) {
         details->buffers[source->image].needed = true;
     }
     if (details->boxes >= 0 && details->buffers[source->image].needed) {

@@ -173,13 +173,17 @@ typedef struct plan_group {
     uint32_t color_end;
     struct plan_branches *branches; /* owned; NULL: there are none */
     const custom_map *map;          /* NULL: there is none */
+    bool writes_row;                /* the last group of all: it is a step even if it is idle */
 } plan_group;
 
 /* The groups that an image goes through, in order. */
 typedef struct plan_list {
     plan_group *groups; /* (count) */
     uint32_t count;
-    bool has_maps; /* some group calls a map */
+    uint32_t shared; /* groups before the stage that makes views, which are run once; all if there
+                        is none */
+    uint32_t head;   /* groups before the first map, or those that are shared: their steps are drawn
+                        before any pixel is made */
 } plan_list;
 
 /* The stages in parentheses of random_apply, random_choice or random_order, with geometry. */
@@ -267,8 +271,6 @@ struct plan_details {
                             geometry of the first image */
     bool has_points;     /* points are among them */
     uint32_t view_count; /* views of the image; 1: the image itself */
-    uint32_t view_group; /* the first group that is run for each view; the number of groups: there
-                            are no views */
     const dataset_stage *view; /* the stage that makes the views; NULL: none does */
     int boxes; /* column of the source with the boxes that a stage of geometry depends on; -1: none
                   does */

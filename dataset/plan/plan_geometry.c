@@ -90,8 +90,9 @@ static plan_group *begin_group(list_builder *builder)
     plan_group *group = &builder->list->groups[builder->list->count++];
 
     builder->divides = false;
-    *group = (plan_group){details->geometry_count, 0,    details->color_count,
-                          details->color_count,    NULL, NULL};
+    *group = (plan_group){.first = details->geometry_count,
+                          .color_first = details->color_count,
+                          .color_end = details->color_count};
     return group;
 }
 
@@ -226,7 +227,6 @@ static void add_map(list_builder *builder, const dataset_stage *stage)
 
     if (custom_map_joins(map, builder->before)) {
         begin_group(builder)->map = map;
-        builder->list->has_maps = true;
     }
 }
 
@@ -306,7 +306,7 @@ static uint32_t most_steps(const plan_list *list)
 static void find_views(struct plan_details *details)
 {
     details->view_count = 1;
-    details->view_group = details->list.count;
+    details->list.shared = details->list.count;
     for (uint32_t i = 0; i < details->list.count; i++) {
         const plan_group *group = &details->list.groups[i];
         const dataset_stage *stage =
@@ -315,7 +315,7 @@ static void find_views(struct plan_details *details)
         if (stage != NULL && stage->def->views != NULL) {
             details->view = stage;
             details->view_count = stage->def->views(stage->args.bytes);
-            details->view_group = i;
+            details->list.shared = i;
         }
     }
 }
@@ -330,7 +330,14 @@ static void end_lists(list_builder *builder)
     if (last_group(builder) == NULL) {
         (void)begin_group(builder);
     }
+    last_group(builder)->writes_row = true;
     find_views(details);
+    while (details->list.head < details->list.shared &&
+           details->list.groups[details->list.head].map == NULL) {
+        details->list.head++;
+    }
+    details->mosaic.list.shared = details->mosaic.list.count;
+    details->mosaic.list.head = details->mosaic.list.count;
     details->most_steps = most_steps(&details->list);
     if (details->mosaic.tiles > 0 && tile_steps > details->most_steps) {
         details->most_steps = tile_steps;

@@ -94,7 +94,7 @@ static void what_is_not_drawn_is_no_step(void)
         sample_transform *transform = has_tiles ? &loader.tile : &loader.transform;
 
         T_OK(sample_loader_init(&loader, plan));
-        T_OK(draw_groups(&loader, transform, list, 0, has_tiles ? list->count : details->view_group,
+        T_OK(draw_groups(&loader, transform, list, 0, list->shared,
                          &draws, 20, 20));
         T_EQ(transform->step_count, cases[i].steps);
         T_TRUE(transform->step_count <= details->most_steps);

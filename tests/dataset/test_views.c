@@ -239,7 +239,7 @@ static void the_plan_says_what_is_shared(void)
     char *text = explained(plan);
 
     T_EQ(plan->details->list.count, 2);
-    T_EQ(plan->details->view_group, 1);
+    T_EQ(plan->details->list.shared, 1);
     T_CONTAINS(text, "views + random_crop + resize: one pass for each view of the whole image");
     T_CONTAINS(text, "column image: u8 (4, 2, 5, 5, 3)");
     sluice_string_free(text);
