@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The interface of a stage. Every stage of the library is one stage_def in a file of its own, and
- * one line in stages/stage_table.c; user code registers named stages (stage_registry.h). The
+ * one line in stages/stages.def; user code registers named stages (stage_registry.h). The
  * parameter table determines parsing, checks, description and help; the functions do the work. The
  * kinds of stages:
  *
