@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The page of image operators: docs/guide/operators.md, and a picture for each stage, made by `sluice show`. The texts are those
-# of `sluice help stages`, so a new stage appears by itself; one with required arguments needs a line in example().
+# of `sluice help stages` and the examples those of `sluice help STAGE`, so a new stage appears by itself.
 #
 #     sh docs/pictures.sh build/bin/sluice                 writes the page and the pictures
 #     sh docs/pictures.sh build/bin/sluice FOLDER          the same in another folder
@@ -49,61 +49,15 @@ if [ "$mode" = stages ]; then
     exit
 fi
 
-# example NAME: the stage with arguments that show what it does. $after: stages after it; $rows: pictures, one for each pass, or
-# `batch`: four samples of one batch; $boxes: the boxes of the samples are drawn.
+# example NAME: the example in its help, else the name.
 example() {
-    after=
-    rows=4
-    boxes=
-    case $1 in
-    decode) rows="batch" && echo decode ;;
-    resize) rows=1 && echo resize 48,128 ;;
-    center_crop) rows=1 && echo center_crop 64,80 ;;
-    random_crop) echo random_crop 64,80 ;;
-    random_resized_crop) echo random_resized_crop 96,128 ;;
-    random_resize) after='| center_crop 96,128' && echo random_resize 32,96 ;;
-    scale_jitter) after='| center_crop 96,128' && echo scale_jitter 96,128 scale=0.3,1.5 ;;
-    random_shortest_size) after='| center_crop 96,128' && echo random_shortest_size 40,60,80 max_size=100 ;;
-    letterbox) rows=1 && echo letterbox 128 ;;
-    pad_image) rows=1 && echo pad_image 16 fill=255,200,0 ;;
-    views) rows=2 after='| random_resized_crop 96,128' && echo views 2 ;;
-    five_crop) rows=1 && echo five_crop 64,80 ;;
-    ten_crop) rows=1 && echo ten_crop 48,64 ;;
-    random_zoom_out) after='| resize 96,128' && echo random_zoom_out p=1 ;;
-    random_iou_crop) boxes=yes after='| resize 96,128' && echo random_iou_crop ;;
-    mosaic) boxes=yes rows="batch" && echo mosaic 96,128 ;;
-    color_jitter) echo color_jitter 0.4 0.4 0.4 0.1 ;;
-    color_twist) echo color_twist 0.7,1.3 0.7,1.3 0.5,1.5 -20,20 ;;
-    random_posterize) rows=1 && echo random_posterize 2 p=1 ;;
-    random_solarize) rows=1 && echo random_solarize 128 p=1 ;;
-    random_grayscale | random_invert | random_autocontrast | random_equalize) rows=1 && echo "$1" p=1 ;;
-    random_erasing) echo random_erasing p=1 ;;
-    random_adjust_sharpness) rows=1 && echo random_adjust_sharpness 3 p=1 ;;
-    gaussian_blur) echo gaussian_blur 9 0.5,3 ;;
-    random_apply) echo 'random_apply 0.5 (rotate 15 | random_invert 1)' ;;
-    random_choice) echo 'random_choice (random_invert 1) (rotate 15) (gaussian_blur 9 2)' ;;
-    random_order) echo 'random_order (rotate 15) (perspective top_left=30,20)' ;;
-    rotate) rows=1 && echo rotate 15 bilinear ;;
-    random_rotation) echo random_rotation 30 ;;
-    affine) rows=1 && echo affine 10 translate=10,5 scale=0.8 shear=15,0 ;;
-    random_affine) echo random_affine 20 translate=0.1,0.1 scale=0.7,1.2 shear=15 ;;
-    warp_affine) rows=1 && echo warp_affine 1,0.3,-14,0,1.2,-9 ;;
-    perspective) rows=1 && echo perspective top_left=30,10 bottom_right=110,70 ;;
-    random_perspective) echo random_perspective p=1 ;;
-    elastic) echo elastic 80 4 ;;
-    random_horizontal_flip | random_vertical_flip) rows=1 && echo "$1" 1 ;;
-    normalize) rows=1 && echo normalize imagenet ;;
-    to_dtype) rows=1 && echo to_dtype f32 scale=true ;;
-    to_chw) rows=1 && echo to_chw ;;
-    mixup) rows="batch" after="batch" && echo mixup 4 ;;
-    cutmix) rows="batch" after="batch" && echo cutmix 4 ;;
-    *)
+    "$sluice" help stages "$1" | sed -n 's/^    Example: //p' >"$tmp/example"
+    [ -s "$tmp/example" ] || {
         # The usage has required arguments as bare words.
         awk '/^    [^ ]/ { exit } { for (i = 1; i <= NF; i++) if ((NR > 1 || i > 1) && $i !~ /=/) exit 1 }' "$tmp/$1.txt" ||
-            fail "stage $1 has required arguments: add an example to example()"
-        echo "$1"
-        ;;
-    esac
+            fail "stage $1 has required arguments: add an example to its stage_def"
+        echo "$1" >"$tmp/example"
+    }
 }
 
 # ---- the page -------------------------------------------------------------------------------------
@@ -123,7 +77,7 @@ TEXT
             printf '\n## %s\n' "$heading"
             last=$heading
         fi
-        example "$name" >"$tmp/example"
+        example "$name"
         awk '/^    [^ ]/ && !done { sub(/^ +/, ""); text = $0; done = 1; next }
              done == 1 && /^    [^ ]/ && text !~ /[.]$/ { sub(/^ +/, ""); text = text " " $0; next }
              done { done = 2 }
@@ -180,24 +134,34 @@ done
 # ---- a picture for each stage ---------------------------------------------------------------------
 
 mkdir -p "$folder/operators" "$tmp/pictures"
+# picture NAME LIST SEED [--times N]: a picture of four samples, or of N passes of one.
+picture() {
+    name=$1 list=$2 seed=$3
+    shift 3
+    [ $# = 0 ] || set -- --sample 0 "$@"
+    [ $# -gt 0 ] || set -- --steps 1
+    pipeline="image_list $list | decode"
+    [ "$name" = decode ] || pipeline="$pipeline | $(cat "$tmp/example")"
+    case $pipeline in *"| batch "*) ;; *) pipeline="$pipeline | batch 4" ;; esac
+    "$sluice" show "$pipeline" -o "$tmp/pictures/$name.png" --seed "$seed" "$@" >"$tmp/log" 2>&1
+}
+
 while IFS="$(printf '\t')" read -r heading name; do
-    example "$name" >"$tmp/example" # not in a subshell, for its variables
-    stage=$(cat "$tmp/example")
-    list=$tmp/${boxes:+boxes}.tsv
-    [ -n "$boxes" ] || list=$tmp/plain.tsv
-    pipeline="image_list $list"
-    [ "$name" = decode ] || pipeline="$pipeline | decode"
-    if [ "$after" = batch ]; then
-        pipeline="$pipeline | batch 4 | $stage"
+    example "$name"
+    list=$tmp/plain.tsv
+    grep -qw boxes "$tmp/$name.txt" && list=$tmp/boxes.tsv
+    if grep -q '| *batch\|^batch\|^mosaic' "$tmp/example"; then
+        picture "$name" "$list" 3
     else
-        pipeline="$pipeline | $stage $after | batch 4"
-    fi
-    if [ "$rows" = batch ]; then
-        set -- --steps 1
-    else
-        set -- --sample 0 --times "$rows"
-    fi
-    "$sluice" show "$pipeline" -o "$tmp/pictures/$name.png" --seed 3 "$@" >"$tmp/log" 2>&1 || {
+        # One picture where other seeds give the same.
+        times=1
+        for seed in 4 5 6 7 8 3; do
+            picture "$name" "$list" "$seed" --times 1 || break
+            [ "$seed" = 4 ] || cmp -s "$tmp/other.png" "$tmp/pictures/$name.png" || times=4
+            cp "$tmp/pictures/$name.png" "$tmp/other.png"
+        done
+        picture "$name" "$list" 3 --times "$times"
+    fi || {
         cat "$tmp/log" >&2
         fail "no picture of $name: $pipeline"
     }

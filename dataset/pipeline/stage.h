@@ -184,6 +184,11 @@ typedef struct stage_def {
     /* Optional, printed by `sluice help STAGE` alone: formulas, units, bounds, references. Each
      * line is a paragraph; a line that begins with a blank is not wrapped. */
     const char *details;
+    const char *elsewhere; /* optional: its names in torchvision, DALI and so on, with blanks */
+    /* Optional: it and stages that it needs around it, as they may follow `decode`; required for
+     * stages of images with required arguments. Printed by the help, shown in the pictures of the
+     * guide. */
+    const char *example;
     stage_kind kind;
     index_kind index; /* STAGE_INDEX only */
     const stage_param *params;

@@ -22,9 +22,13 @@ const char *stage_param_nearest(const stage_def *def, const char *name);
 /* Returns the current name of an argument; `name` may be its name in an earlier version. */
 const char *stage_param_name(const stage_def *def, const char *name);
 
+/* Returns the stage that another library calls `name` (stage_def.elsewhere); NULL: there is none.
+ */
+const stage_def *stage_find_elsewhere(const stage_def *const *table, const char *name);
+
 /*
- * Returns our name for what DALI, MindSpore, torch, tf.data or FFCV call `name`, or NULL if it is
- * unknown.
+ * Returns our words for what DALI, MindSpore, torch, tf.data or FFCV call `name` and is not one
+ * stage; NULL: it is unknown.
  */
 const char *stage_name_from_elsewhere(const char *name);
 

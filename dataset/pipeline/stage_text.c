@@ -10,9 +10,27 @@
 #include "path_stage.h"
 #include "stage_names.h"
 
+/* Writes the name of a stage with its required arguments, in capitals. */
+static const char *usage_of(const stage_def *def, char *usage, size_t size)
+{
+    size_t length = (size_t)snprintf(usage, size, "%s", def->name);
+
+    for (uint32_t i = 0; i < def->param_count && def->params[i].default_text == NULL; i++) {
+        const bool nests = def->params[i].type == PARAM_STAGES;
+
+        length += (size_t)snprintf(usage + length, size - length, nests ? " (%s)" : " %s",
+                                   def->params[i].name);
+        for (char *c = usage + length; c[-1] != ' '; c--) {
+            c[-1] = (char)(c[-1] >= 'a' && c[-1] <= 'z' ? c[-1] - 'a' + 'A' : c[-1]);
+        }
+    }
+    return usage;
+}
+
 sluice_status stage_text_begin(text_parser *p)
 {
     const char *name = p->words.word.text;
+    const stage_def *theirs = stage_find_elsewhere(p->table, name);
     const char *foreign = stage_name_from_elsewhere(name);
     const char *nearest;
     char hint[400];
@@ -31,6 +49,9 @@ sluice_status stage_text_begin(text_parser *p)
     }
     if (p->stage.def != NULL) {
         return stage_args_default(p->stage.def, p->stage.args.bytes);
+    }
+    if (theirs != NULL) {
+        foreign = usage_of(theirs, hint, sizeof(hint));
     }
     if (foreign != NULL) {
         return error_at(&p->words, p->words.word.at, "%s is called %s here", name, foreign);

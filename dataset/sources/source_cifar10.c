@@ -132,6 +132,7 @@ static const stage_param cifar_params[] = {
 const stage_def stage_cifar10 = {
     .name = "cifar10",
     .summary = "CIFAR-10 in the binary version, in DIR or DIR/cifar-10-batches-bin.",
+    .elsewhere = "Cifar10Dataset CIFAR10",
     .gives = "image u8 (32, 32, 3), label i32",
     .details = "The files are data_batch_1.bin to data_batch_5.bin (train) and test_batch.bin. "
                "They are opened at the first use of the dataset. Labels are 0 (airplane) to 9 "

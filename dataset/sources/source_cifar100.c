@@ -197,6 +197,7 @@ static const stage_param cifar_params[] = {
 const stage_def stage_cifar100 = {
     .name = "cifar100",
     .summary = "CIFAR-100 in the binary version, in DIR or DIR/cifar-100-binary.",
+    .elsewhere = "Cifar100Dataset CIFAR100",
     .gives = "image u8 (32, 32, 3), label i32, of both also coarse i32",
     .details = "The files are train.bin and test.bin. They are opened at the first use of the "
                "dataset. sluice_dataset_class_name() returns the names of the labels.",

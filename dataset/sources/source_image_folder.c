@@ -564,6 +564,7 @@ const stage_def stage_image_folder = {
     .name = "image_folder",
     .summary = "Images in one folder per class, DIR/CLASS/FILE; a label is the position of the "
                "class in byte order of the names, from 0.",
+    .elsewhere = "ImageFolder ImageFolderDataset",
     .gives = "image (encoded), label i32",
     .details = "Links are followed. A folder whose name looks like an image is ignored with a "
                "warning. The files are listed at the first use of the dataset.\n"

@@ -272,6 +272,7 @@ const stage_def stage_mnist = {
     .name = "mnist",
     .summary = "MNIST, Fashion-MNIST, KMNIST, EMNIST: IDX files of images and labels, plain or "
                "compressed (.gz).",
+    .elsewhere = "MnistDataset MNIST FashionMNIST KMNIST EMNIST",
     .gives = "image u8 (H, W, 1), label i32; of IMAGES alone no label",
     .details = "A folder, or its subfolder raw, has [PREFIX]train-images-idx3-ubyte and "
                "[PREFIX]train-labels-idx1-ubyte, or for the test part [PREFIX]t10k-... or "

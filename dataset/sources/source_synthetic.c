@@ -147,6 +147,7 @@ static const stage_param synthetic_params[] = {
 const stage_def stage_synthetic = {
     .name = "synthetic",
     .summary = "Generated samples, a function of their index: for measurements without files.",
+    .elsewhere = "FakeImageDataset",
     .gives = "image u8 (height, width, channels), label i32",
     .details = "Images have 1 to 4 channels.",
     .kind = STAGE_SOURCE,

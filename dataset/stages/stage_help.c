@@ -167,6 +167,9 @@ sluice_status sluice_stage_help(const char *name, char **text_out)
             sli_text_add(&text, "\n");
             help_details(def->details, &text);
         }
+        if (def->example != NULL) {
+            sli_text_add(&text, "\n    Example: %s\n", def->example);
+        }
     } else {
         sli_text_add_line(&text,
                           "NAME=DEFAULT is optional; [LOW..HIGH] are the bounds of a number.");

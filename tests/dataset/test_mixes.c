@@ -472,7 +472,7 @@ static void wrong_positions_and_arguments_are_refused(void)
          "mixup: classes=9, and label label has 10 values; leave classes out"},
         {"synthetic 8 4,4,3 | cast label f32 | batch 4 | mixup 9",
          "must be one integer, or a vector"},
-        {"synthetic 8 4,4,3 | batch 4 | MixUp num_classes=9", "MixUp is called mixup CLASSES"},
+        {"synthetic 8 4,4,3 | batch 4 | MixUp num_classes=9", "MixUp is called mixup here"},
         {"synthetic 8 4,4,3 | batch 4 | mixup num_classes=9", "num_classes is called classes here"},
         {"synthetic 8 4,4,3 | batch 4 | mixup 10 | shuffle",
          "shuffle must come before batch, which is the last stage"},

@@ -363,8 +363,8 @@ static void wrong_texts_are_refused(void)
          "cutmix: label image is u8 with 3 dimensions"},
         {"one_hot label 10 | batch 4 | random_choice (mixup 9) (cutmix)", "mixup: classes=9"},
         {"normalize 0.5 0.5 | random_choice (random_invert)", "random_invert"},
-        {"RandomApply (rotate 3)", "RandomApply is called random_apply P (STAGES) here"},
-        {"RandomChoice", "RandomChoice is called random_choice (STAGES) (STAGES) here"},
+        {"RandomApply (rotate 3)", "RandomApply is called random_apply (STAGES) here"},
+        {"RandomChoice", "RandomChoice is called random_choice (STAGES) here"},
     };
 
     for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

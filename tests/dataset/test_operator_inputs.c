@@ -4,6 +4,7 @@
 
 #include "dataset_kit.h"
 #include "stage_runs.h"
+#include "stage_table.h"
 #include "testing.h"
 
 static void arguments_out_of_bounds_name_the_bounds(void)
@@ -140,9 +141,60 @@ static void four_channels_are_refused_where_three_are_needed(void)
         "3 numbers for an image of 4 channels, image; there must be one for each channel");
 }
 
+/* True if the stage can be added; if not, that must be because GetNext cannot run it. */
+static bool runs_on_device(const char *stage)
+{
+    sluice_dataset *dataset = NULL;
+    char text[300];
+    bool runs;
+
+    snprintf(text, sizeof(text), "synthetic 4 96,128,3 | device | %s", stage);
+    runs = sluice_dataset_parse(text, &dataset) == SLUICE_OK;
+    if (!runs) {
+        T_CONTAINS(sluice_last_error(), "device");
+    }
+    sluice_dataset_destroy(dataset);
+    return runs;
+}
+
+/* Any number of workers and, after the stage device, GetNext give the same batches of an operator's
+ * example, which also works inside random_apply if it is no conversion. */
+static void each_operator_has_an_example_that_runs(void)
+{
+    static const char source[] = "synthetic 12 96,128,3";
+    int found = 0;
+
+    for (size_t i = 0; stage_table[i] != NULL; i++) {
+        const stage_def *def = stage_table[i];
+        const char *example = def->example != NULL ? def->example : def->name;
+
+        if (def->geometry_of_boxes != NULL ||
+            (def->kind != STAGE_GEOMETRY && def->kind != STAGE_COLOR &&
+             def->kind != STAGE_CONVERSION)) {
+            continue;
+        }
+        found++;
+        check_workers_and_devices(source, example);
+        if (def->kind != STAGE_GEOMETRY && runs_on_device(example)) {
+            char stages[300];
+
+            snprintf(stages, sizeof(stages), "device | %s", example);
+            check_stages(source, stages, example, true);
+        }
+        if (def->kind == STAGE_COLOR) {
+            char stages[300];
+
+            snprintf(stages, sizeof(stages), "random_apply 1 (%s)", example);
+            check_pass(source, stages, 3);
+        }
+    }
+    T_TRUE(found > 40);
+}
+
 const t_test operator_inputs_tests[] = {
     T_TEST(arguments_out_of_bounds_name_the_bounds),
     T_TEST(images_of_one_pixel_pass_each_operator),
     T_TEST(four_channels_are_refused_where_three_are_needed),
+    T_TEST(each_operator_has_an_example_that_runs),
     T_END,
 };

@@ -79,6 +79,8 @@ static const stage_param cutmix_params[] = {MIX_PARAMS};
 const stage_def stage_cutmix = {
     .name = "cutmix",
     .summary = "Pastes a box of the sample before it into each sample of a batch: CutMix.",
+    .elsewhere = "CutMix",
+    .example = "batch 4 | cutmix 4",
     .gives = "image, the same shape; the label as f32 (classes)",
     .details = "References: torchvision.transforms.v2.CutMix; Yun et al., \"CutMix: "
                "Regularization Strategy to Train Strong Classifiers with Localizable "

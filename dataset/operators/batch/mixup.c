@@ -25,6 +25,8 @@ static const stage_param mixup_params[] = {MIX_PARAMS};
 const stage_def stage_mixup = {
     .name = "mixup",
     .summary = "Blends each sample of a batch with the one before it, and their labels: MixUp.",
+    .elsewhere = "MixUp",
+    .example = "batch 4 | mixup 4",
     .gives = "image, the same shape; the label as f32 (classes)",
     .details = "References: torchvision.transforms.v2.MixUp; Zhang et al., \"mixup: Beyond "
                "Empirical Risk Minimization\" (ICLR 2018).\n"

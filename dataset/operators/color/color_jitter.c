@@ -135,6 +135,8 @@ static const stage_param jitter_params[] = {
 const stage_def stage_color_jitter = {
     .name = "color_jitter",
     .summary = "Changes brightness, contrast, saturation and hue at random.",
+    .elsewhere = "ColorJitter RandomColorAdjust",
+    .example = "color_jitter 0.4 0.4 0.4 0.1",
     .gives = "image u8, the same shape",
     .details = "Reference: torchvision.transforms.v2.ColorJitter.\n"
                "The changes are made in random order. Their factors are drawn from max(0, 1 - "

@@ -107,6 +107,8 @@ const stage_def stage_color_twist = {
     .name = "color_twist",
     .summary =
         "Changes brightness, contrast, saturation and hue by one matrix, as DALI's color_twist.",
+    .elsewhere = "ColorTwist",
+    .example = "color_twist 0.7,1.3 0.7,1.3 0.5,1.5 -20,20",
     .gives = "image u8, the same shape",
     .details = "Reference: NVIDIA DALI, dali/operators/image/color/color_twist.h, for uint8.\n"
                "Each amount is drawn uniformly in its range. With b, c, s and h for "

@@ -69,6 +69,8 @@ static const stage_param blur_params[] = {
 const stage_def stage_gaussian_blur = {
     .name = "gaussian_blur",
     .summary = "Blurs by a Gaussian filter of random width.",
+    .elsewhere = "GaussianBlur",
+    .example = "gaussian_blur 9 0.5,3",
     .gives = "image u8, the same shape",
     .details = "Reference: torchvision.transforms.v2.GaussianBlur.\n"
                "The filter is separable. Its weights in each direction are exp(-x^2 / (2 "

@@ -32,6 +32,8 @@ static const stage_param sharpness_params[] = {
 const stage_def stage_random_adjust_sharpness = {
     .name = "random_adjust_sharpness",
     .summary = "Changes the sharpness, with probability p.",
+    .elsewhere = "RandomAdjustSharpness",
+    .example = "random_adjust_sharpness 3 p=1",
     .gives = "image u8, the same shape",
     .details = "Reference: torchvision.transforms.v2.RandomAdjustSharpness.\n"
                "With m the weighted mean of a pixel (weight 5) and its 8 neighbours (weight 1 "

@@ -23,6 +23,8 @@ static const stage_param random_autocontrast_params[] = {
 const stage_def stage_random_autocontrast = {
     .name = "random_autocontrast",
     .summary = "Stretches each channel to 0..255, with probability p.",
+    .elsewhere = "RandomAutocontrast",
+    .example = "random_autocontrast p=1",
     .gives = "image u8, the same shape",
     .details = "Reference: torchvision.transforms.v2.RandomAutocontrast.",
     .kind = STAGE_COLOR,

@@ -22,6 +22,8 @@ static const stage_param random_equalize_params[] = {
 const stage_def stage_random_equalize = {
     .name = "random_equalize",
     .summary = "Equalizes each channel's histogram, with probability p.",
+    .elsewhere = "RandomEqualize",
+    .example = "random_equalize p=1",
     .gives = "image u8, the same shape",
     .details = "Reference: torchvision.transforms.v2.RandomEqualize.",
     .kind = STAGE_COLOR,

@@ -230,6 +230,8 @@ static const stage_def converted_erasing = {
 };
 
 const stage_def stage_random_erasing = {
+    .elsewhere = "RandomErasing",
+    .example = "random_erasing p=1",
     .details = "References: torchvision.transforms.v2.RandomErasing; Zhong et al., \"Random "
                "erasing data augmentation\" (2017).\n"
                "The area A of the rectangle is uniform in scale times the area of the image; "

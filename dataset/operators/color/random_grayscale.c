@@ -22,6 +22,8 @@ static const stage_param random_grayscale_params[] = {
 const stage_def stage_random_grayscale = {
     .name = "random_grayscale",
     .summary = "Sets the three channels to the luma, with probability p.",
+    .elsewhere = "RandomGrayscale",
+    .example = "random_grayscale p=1",
     .gives = "image u8, the same shape",
     .details = "Reference: torchvision.transforms.v2.RandomGrayscale. Images of one channel do "
                "not change.",

@@ -22,6 +22,8 @@ static const stage_param random_invert_params[] = {
 const stage_def stage_random_invert = {
     .name = "random_invert",
     .summary = "Inverts the values, with probability p.",
+    .elsewhere = "RandomInvert",
+    .example = "random_invert p=1",
     .gives = "image u8, the same shape",
     .details = "Reference: torchvision.transforms.v2.RandomInvert. A value v becomes 255 - v.",
     .kind = STAGE_COLOR,

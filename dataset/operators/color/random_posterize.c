@@ -31,6 +31,8 @@ static const stage_param random_posterize_params[] = {
 const stage_def stage_random_posterize = {
     .name = "random_posterize",
     .summary = "Keeps the upper bits of each value, with probability p.",
+    .elsewhere = "RandomPosterize",
+    .example = "random_posterize 2 p=1",
     .gives = "image u8, the same shape",
     .details = "Reference: torchvision.transforms.v2.RandomPosterize.",
     .kind = STAGE_COLOR,

@@ -32,6 +32,8 @@ static const stage_param random_solarize_params[] = {
 const stage_def stage_random_solarize = {
     .name = "random_solarize",
     .summary = "Inverts the values of at least a threshold, with probability p.",
+    .elsewhere = "RandomSolarize",
+    .example = "random_solarize 128 p=1",
     .gives = "image u8, the same shape",
     .details = "Reference: torchvision.transforms.v2.RandomSolarize.",
     .kind = STAGE_COLOR,

@@ -24,6 +24,8 @@ NESTED_VARIANTS(random_apply, false, NESTED_ALL_OR_NONE)
 const stage_def stage_random_apply = {
     NESTED_COLOR_FIELDS(random_apply),
     .summary = "Applies all stages in parentheses with probability p, else none of them.",
+    .elsewhere = "RandomApply",
+    .example = "random_apply 0.5 (rotate 15 | random_invert 1)",
     .gives = "what these stages give",
     .details = "Reference: torchvision.transforms.v2.RandomApply.\n"
                "  random_apply 0.8 (color_jitter 0.4 0.4 0.4 0.1 | gaussian_blur 5)\n"
@@ -31,7 +33,8 @@ const stage_def stage_random_apply = {
                "Several pairs of parentheses are one list: (A) (B) is (A | B).\n"
                "Before batch nested stages are crops, resizes, paddings, flips, colours and warps, "
                "and each sample draws which are applied. After batch they are mixup and cutmix, "
-               "and each batch draws. random_apply, random_choice and random_order may themselves be nested, "
+               "and each batch draws. random_apply, random_choice and random_order may themselves "
+               "be nested, "
                "up to 8 levels deep. One of them has at most 32 stages in its parentheses.\n"
                "All operations of nested stages count towards the 32 operations of a "
                "pipeline. The random numbers of a nested stage depend on its position in the "

@@ -37,6 +37,8 @@ const stage_def stage_random_choice = {
     NESTED_COLOR_FIELDS(random_choice),
     .summary = "Applies one of the branches (STAGES), drawn at random; WEIGHT:(STAGES) "
                "sets a relative probability.",
+    .elsewhere = "RandomChoice",
+    .example = "random_choice (random_invert 1) (rotate 15) (gaussian_blur 9 2)",
     .gives = "what these stages give",
     .details = "Reference: torchvision.transforms.v2.RandomChoice.\n"
                "  random_choice 0.7:(random_invert 1) 0.3:(gaussian_blur 5 | random_grayscale "

@@ -34,6 +34,8 @@ NESTED_VARIANTS(random_order, false, NESTED_ANY_ORDER)
 const stage_def stage_random_order = {
     NESTED_COLOR_FIELDS(random_order),
     .summary = "Applies all branches (STAGES), in random order.",
+    .elsewhere = "RandomOrder",
+    .example = "random_order (rotate 15) (perspective top_left=30,20)",
     .gives = "what these stages give",
     .details = "Reference: torchvision.transforms.v2.RandomOrder.\n"
                "  random_order (random_posterize 4) (rotate 30)\n"

@@ -155,6 +155,8 @@ static const stage_param normalize_params[] = {
 const stage_def stage_normalize = {
     .name = "normalize",
     .summary = "(value - mean) / std per channel, with one rounding.",
+    .elsewhere = "Normalize",
+    .example = "normalize imagenet",
     .gives = "image f32, f16 or bf16, the same shape",
     .details = "A value becomes fmaf(value, scale, bias), with scale and bias computed from "
                "mean, std and range: one rounding. With one number in mean and std, images "

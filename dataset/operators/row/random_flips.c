@@ -210,6 +210,8 @@ static const stage_def horizontal_flip_before_geometry = {
 const stage_def stage_random_horizontal_flip = {
     .name = "random_horizontal_flip",
     .summary = "Flips the image left to right with probability p.",
+    .elsewhere = "RandomHorizontalFlip",
+    .example = "random_horizontal_flip 1",
     .gives = "the same shape and type",
     .details =
         "Before a crop or resize the workers flip the whole image, which must be decoded for "
@@ -259,6 +261,8 @@ static const stage_def vertical_flip_before_geometry = {
 const stage_def stage_random_vertical_flip = {
     .name = "random_vertical_flip",
     .summary = "Flips the image upside down with probability p.",
+    .elsewhere = "RandomVerticalFlip",
+    .example = "random_vertical_flip 1",
     .gives = "the same shape and type",
     .details = "The workers write the lines of a flipped image in reverse order. GetNext does "
                "it only if colour stages or warps come after the stage device, so there is no "

@@ -34,6 +34,7 @@ static const stage_param to_chw_params[] = {
 const stage_def stage_to_chw = {
     .name = "to_chw",
     .summary = "Transposes (H, W, C) to (C, H, W).",
+    .elsewhere = "HWC2CHW",
     .gives = "image (C, H, W), the same type",
     .kind = STAGE_CONVERSION,
     STAGE_PARAMS(to_chw_params),

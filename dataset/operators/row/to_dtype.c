@@ -61,6 +61,8 @@ static const stage_param to_dtype_params[] = {
 const stage_def stage_to_dtype = {
     .name = "to_dtype",
     .summary = "Casts the image's values; scale=true scales bytes to 0..1.",
+    .elsewhere = "ToDtype ToType TypeCast",
+    .example = "to_dtype f32 scale=true",
     .gives = "image of that type, the same shape",
     .details = "From u8 the type u8 changes nothing.",
     .kind = STAGE_CONVERSION,

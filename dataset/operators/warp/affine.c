@@ -96,6 +96,7 @@ static const stage_param affine_params[] = {
 const stage_def stage_affine = {
     .name = "affine",
     .summary = "Scales, shears and rotates about the centre, then translates.",
+    .example = "affine 10 translate=10,5 scale=0.8 shear=15,0",
     .gives = "image u8, the same shape",
     .details = "Reference: torchvision.transforms.v2.functional.affine.\n"
                "With R the rotation by degrees, X and Y the shears, S the scale and T the "
@@ -196,6 +197,8 @@ static const stage_param random_affine_params[] = {
 const stage_def stage_random_affine = {
     .name = "random_affine",
     .summary = "Scales, shears and rotates about the centre, then translates, at random.",
+    .elsewhere = "RandomAffine",
+    .example = "random_affine 20 translate=0.1,0.1 scale=0.7,1.2 shear=15",
     .gives = "image u8, the same shape",
     .details = "Reference: torchvision.transforms.v2.RandomAffine. The warp is that of affine.\n"
                "All draws are uniform in [LOW, HIGH). The translation is drawn in either "

@@ -128,6 +128,7 @@ static const stage_param aug_mix_params[] = {
 const stage_def stage_aug_mix = {
     .name = "aug_mix",
     .summary = "Mixes the image with copies of it that random operations have changed: AugMix.",
+    .elsewhere = "AugMix",
     .gives = "image u8, the same shape",
     .details = "References: torchvision.transforms.v2.AugMix; Hendrycks et al., \"AugMix: A "
                "Simple Data Processing Method to Improve Robustness and Uncertainty\" (ICLR "

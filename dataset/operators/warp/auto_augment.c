@@ -76,6 +76,7 @@ static const stage_param trivial_params[] = {
 const stage_def stage_trivial_augment = {
     .name = "trivial_augment",
     .summary = "Applies one of 14 colour operations and warps at random: TrivialAugmentWide.",
+    .elsewhere = "TrivialAugmentWide",
     .gives = "image u8, the same shape",
     .details = "References: torchvision.transforms.v2.TrivialAugmentWide; Müller and Hutter, "
                "\"TrivialAugment: tuning-free yet state-of-the-art data augmentation\" "
@@ -149,6 +150,7 @@ static const stage_param rand_params[] = {
 const stage_def stage_rand_augment = {
     .name = "rand_augment",
     .summary = "Applies colour operations and warps at random with one magnitude: RandAugment.",
+    .elsewhere = "RandAugment",
     .gives = "image u8, the same shape",
     .details = "References: torchvision.transforms.v2.RandAugment; Cubuk et al., \"RandAugment: "
                "practical automated data augmentation with a reduced search space\" (2020).\n"

@@ -89,6 +89,8 @@ static const stage_param elastic_params[] = {
 const stage_def stage_elastic = {
     .name = "elastic",
     .summary = "Moves pixels by smooth random displacements.",
+    .elsewhere = "ElasticTransform",
+    .example = "elastic 80 4",
     .gives = "image u8, the same shape",
     .details = "References: torchvision.transforms.v2.ElasticTransform; Simard et al., \"Best "
                "practices for convolutional neural networks applied to visual document "

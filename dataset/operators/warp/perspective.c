@@ -124,6 +124,7 @@ static const stage_param corners_params[] = {
 const stage_def stage_perspective = {
     .name = "perspective",
     .summary = "Moves the corners of the image.",
+    .example = "perspective top_left=30,10 bottom_right=110,70",
     .gives = "image u8, the same shape",
     .details = "Reference: torchvision.transforms.v2.functional.perspective, with the corners of "
                "the image as its startpoints. A corner that is not given stays.\n"
@@ -198,6 +199,8 @@ static const stage_param distortion_params[] = {
 const stage_def stage_random_perspective = {
     .name = "random_perspective",
     .summary = "Moves the corners of the image to random points, with probability p.",
+    .elsewhere = "RandomPerspective",
+    .example = "random_perspective p=1",
     .gives = "image u8, the same shape",
     .details = "Reference: torchvision.transforms.v2.RandomPerspective. The warp is that of "
                "perspective.\n"

@@ -154,6 +154,8 @@ static const stage_def stage_rotate_expanded = {
 const stage_def stage_rotate = {
     .name = "rotate",
     .summary = "Rotates about the centre.",
+    .elsewhere = "Rotate",
+    .example = "rotate 15 bilinear",
     .gives = "image u8, the same shape",
     .details = "Reference: torchvision.transforms.v2.functional.rotate.\n"
                "With expand=false the image keeps its size. With expand=true the size follows "
@@ -263,6 +265,8 @@ static const stage_def stage_random_rotation_expanded = {
 const stage_def stage_random_rotation = {
     .name = "random_rotation",
     .summary = "Rotates about the centre by a random angle.",
+    .elsewhere = "RandomRotation",
+    .example = "random_rotation 30",
     .gives = "image u8, the same shape",
     .details = "Reference: torchvision.transforms.v2.RandomRotation.\n"
                "The angle is uniform in [LOW, HIGH). One number x stands for -x,x.\n"

@@ -86,6 +86,8 @@ static const stage_param warp_affine_params[] = {
 const stage_def stage_warp_affine = {
     .name = "warp_affine",
     .summary = "Applies an affine matrix, as DALI's warp_affine.",
+    .elsewhere = "WarpAffine",
+    .example = "warp_affine 1,0.3,-14,0,1.2,-9",
     .gives = "image u8, the same shape",
     .details = "Reference: NVIDIA DALI, dali/operators/image/remap/warp_affine.cc; values at the "
                "edge are torchvision's.\n"

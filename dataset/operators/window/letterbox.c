@@ -77,6 +77,7 @@ static const stage_param letterbox_params[] = {
 const stage_def stage_letterbox = {
     .name = "letterbox",
     .summary = "Resizes the whole image to fit, and pads it to HEIGHT,WIDTH.",
+    .example = "letterbox 128",
     .gives = "image u8 (height, width, C)",
     .details = "Reference: LetterBox in ultralytics/data/augment.py.\n"
                "The new height and width are the old ones times r = min(height / old height, "

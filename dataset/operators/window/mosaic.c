@@ -213,6 +213,7 @@ static const stage_param mosaic_params[] = {
 const stage_def stage_mosaic = {
     .name = "mosaic",
     .summary = "Makes one image of four samples, whose corners meet at a random point.",
+    .example = "mosaic 96,128",
     .gives = "image u8 (height, width, C); the boxes of the four samples",
     .details = "References: Bochkovskiy et al., \"YOLOv4: Optimal Speed and Accuracy of Object "
                "Detection\" (2020); Mosaic and RandomPerspective in "

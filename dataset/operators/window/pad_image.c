@@ -121,6 +121,8 @@ static const stage_param pad_params[] = {
 const stage_def stage_pad_image = {
     .name = "pad_image",
     .summary = "Pads the image on all sides.",
+    .elsewhere = "Pad",
+    .example = "pad_image 16 fill=255,200,0",
     .gives = "image u8, larger by the padding",
     .details = "Reference: torchvision.transforms.v2.Pad. (pad is for plain arrays.)\n"
                "The modes edge, reflect and symmetric repeat pixels of the image: aa|abcd|dd, "

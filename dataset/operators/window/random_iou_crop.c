@@ -224,6 +224,8 @@ const stage_def stage_random_iou_crop = {
     .name = "random_iou_crop",
     .summary = "Crops a random part of the image that overlaps a box, and drops boxes whose centre "
                "is outside.",
+    .elsewhere = "RandomIoUCrop",
+    .example = "random_iou_crop | resize 96,128",
     .gives = "image u8, of random size",
     .details = "References: torchvision.transforms.v2.RandomIoUCrop; Liu et al., \"SSD: Single "
                "Shot MultiBox Detector\" (2016).\n"

@@ -59,6 +59,8 @@ static const stage_param random_resize_params[] = {
 const stage_def stage_random_resize = {
     .name = "random_resize",
     .summary = "Resizes so that the shorter side has a random length.",
+    .elsewhere = "RandomResize",
+    .example = "random_resize 32,96 | center_crop 96,128",
     .gives = "image u8 (height, width, C), of a random size",
     .details = "Reference: torchvision.transforms.v2.RandomResize.\n"
                "The new length n of the shorter side is drawn for each image: a whole number "

@@ -132,6 +132,8 @@ static const stage_param rrc_params[] = {
 const stage_def stage_random_resized_crop = {
     .name = "random_resized_crop",
     .summary = "Crops a random part of the image and resizes it.",
+    .elsewhere = "RandomResizedCrop RandomSizedCrop",
+    .example = "random_resized_crop 96,128",
     .gives = "image u8 (height, width, C)",
     .details = "References: Szegedy et al., \"Going deeper with convolutions\" (2015); the draws "
                "are those of torchvision.transforms.v2.RandomResizedCrop.\n"

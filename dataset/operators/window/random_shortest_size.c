@@ -68,6 +68,8 @@ static const stage_param shortest_params[] = {
 const stage_def stage_random_shortest_size = {
     .name = "random_shortest_size",
     .summary = "Resizes so that the shorter side has one of several lengths, at random.",
+    .elsewhere = "RandomShortestSize",
+    .example = "random_shortest_size 40,60,80 max_size=100 | center_crop 96,128",
     .gives = "image u8 (height, width, C), of a random size",
     .details = "Reference: torchvision.transforms.v2.RandomShortestSize.\n"
                "One length m of min_size is drawn for each image, all with the same "

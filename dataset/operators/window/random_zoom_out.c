@@ -87,6 +87,8 @@ static const stage_param zoom_params[] = {
 const stage_def stage_random_zoom_out = {
     .name = "random_zoom_out",
     .summary = "Places the image at a random position of a larger one, with probability p.",
+    .elsewhere = "RandomZoomOut",
+    .example = "random_zoom_out p=1 | resize 96,128",
     .gives = "image u8, larger or the same shape",
     .details = "References: torchvision.transforms.v2.RandomZoomOut; Liu et al., \"SSD: Single "
                "Shot MultiBox Detector\" (2016).\n"

@@ -109,6 +109,8 @@ static const stage_param resize_params[] = {
 const stage_def stage_resize = {
     .name = "resize",
     .summary = "Resizes to HEIGHT,WIDTH, or so that the shorter side has a length.",
+    .elsewhere = "Resize",
+    .example = "resize 48,128",
     .gives = "image u8 (height, width, C)",
     .details = "Reference for the size: torchvision.transforms.v2.Resize.\n"
                "One number n is the new length of the shorter side, and the longer one is "

@@ -65,6 +65,8 @@ static const stage_param scale_jitter_params[] = {
 const stage_def stage_scale_jitter = {
     .name = "scale_jitter",
     .summary = "Resizes to fit into HEIGHT,WIDTH, times a random factor.",
+    .elsewhere = "ScaleJitter",
+    .example = "scale_jitter 96,128 scale=0.3,1.5 | center_crop 96,128",
     .gives = "image u8 (height, width, C), of a random size",
     .details = "References: torchvision.transforms.v2.ScaleJitter, whose target_size is "
                "(width, height); Ghiasi et al., \"Simple copy-paste is a strong data "

@@ -80,6 +80,7 @@ static const stage_param views_params[] = {
 const stage_def stage_views = {
     .name = "views",
     .summary = "Makes n views of each image, with random numbers of their own in later stages.",
+    .example = "views 2 | random_resized_crop 96,128",
     .gives = "image u8 (height, width, C), in the batch (n, height, width, C)",
     .details = "Reference: Chen et al., \"A Simple Framework for Contrastive Learning of Visual "
                "Representations\" (2020).\n"
@@ -180,6 +181,8 @@ static const stage_param five_params[] = {
 const stage_def stage_five_crop = {
     .name = "five_crop",
     .summary = "Makes five views of each image: crops of its four corners and of its centre.",
+    .elsewhere = "FiveCrop",
+    .example = "five_crop 64,80",
     .gives = "image u8 (height, width, C), in the batch (5, height, width, C)",
     .details = "Reference: torchvision.transforms.v2.FiveCrop.\n"
                "The views are the upper left, upper right, lower left and lower right corner, "
@@ -230,6 +233,8 @@ static const stage_param ten_params[] = {
 const stage_def stage_ten_crop = {
     .name = "ten_crop",
     .summary = "Makes ten views of each image: those of five_crop, and of the flipped image.",
+    .elsewhere = "TenCrop",
+    .example = "ten_crop 48,64",
     .gives = "image u8 (height, width, C), in the batch (10, height, width, C)",
     .details = "Reference: torchvision.transforms.v2.TenCrop.\n"
                "The views are those of five_crop, then those of the flipped image. An image "
