@@ -115,8 +115,11 @@ static void sort_stages(stage_list *list)
     }
 }
 
-/* Replaces definitions by those for converted images, and by those before geometry, as when the
- * stages are added. */
+/*
+ * Replaces definitions by those for converted images, and by those before geometry, as when the
+ * stages are added. A stage after to_chw alone does the same as before it, so it keeps its
+ * definition.
+ */
 static void choose_definitions(stage_list *list)
 {
     bool is_converted = false;
@@ -128,7 +131,7 @@ static void choose_definitions(stage_list *list)
             stages_begin_geometry(list->stages, i);
         }
 
-        is_converted = is_converted || (def->kind == STAGE_CONVERSION && def->flips == NULL);
+        is_converted = is_converted || (def->kind == STAGE_CONVERSION && !def->moves);
         if (is_converted && def->when_converted != NULL) {
             list->stages[i].def = def->when_converted;
         }

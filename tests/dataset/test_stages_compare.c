@@ -50,6 +50,7 @@ static void texts_with_the_same_bits_are_equal(void)
         {FLIP " swap=0:1 | random_vertical_flip 0.5",
          "random_vertical_flip 0.5 | " FLIP " swap=0:1"},
         {NORMALIZE " | random_erasing | to_chw", NORMALIZE " | to_chw | random_erasing"},
+        {FLIP " | random_erasing | to_chw", "to_chw | " FLIP " | random_erasing"},
         {"random_apply (" FLIP " offload=host | center_crop 5)",
          "random_apply (" FLIP " | center_crop 5,5)"},
         {"random_order (random_choice (" FLIP " offload=host | center_crop 5))",
