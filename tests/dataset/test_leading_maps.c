@@ -295,6 +295,9 @@ static void what_a_map_cannot_do_there_is_refused(void)
         {"decode | resize 9,9 | lead_again | cache 1M | resize 8,8",
          "resize comes after cache, which keeps the image as map lead_again leaves it; put resize "
          "before cache"},
+        {"decode | lead_again | cache 1M | random_horizontal_flip",
+         "random_horizontal_flip comes after a map; put it before, since masks, boxes and points"},
+        {"decode | lead_again | cache 1M | geometry", "geometry comes after a map"},
     };
 
     leading_kit_begin(MAP_TELLS);

@@ -73,6 +73,7 @@ static sluice_status keep_rows(stage_schema *schema)
         info->is_fixed = info->is_fixed || schema_is_image(schema, i);
         schema->maps_followers = schema->maps_followers || info->role != ROLE_PLAIN;
     }
+    schema->is_mapped = true; /* what follows the image has its values, which are kept */
     schema->caches_rows = true;
     schema->is_cached = true;
     return SLUICE_OK;
