@@ -326,15 +326,20 @@ INLINED sluice_status draw_image(sample_loader *loader, const image_run *run,
                        transform->height);
 }
 
+/* True if nothing reads the image after the maps before geometry. Its memory is that of one view.
+ */
+static bool is_read_by_maps_only(const struct plan_details *details)
+{
+    return !details->has_followers && !details->buffers[details->image].read;
+}
+
 /* Calls the maps of a list, and draws and runs the steps after each of them. sink: as for
  * run_steps(). */
 static sluice_status run_maps(sample_loader *loader, const image_run *run, const image_draws *draws,
                               void *const *buffers, row_sink *sink, current_image *current,
                               uint64_t *ticks)
 {
-    const struct plan_details *details = loader->plan->details;
-    const bool is_read_by_maps_only =
-        !details->has_followers && !details->buffers[details->image].read;
+    const bool is_last_read = is_read_by_maps_only(loader->plan->details);
     const uint32_t shared = run->list->shared;
     sample_transform *transform = run->transform;
     uint32_t first = run->list->head;
@@ -346,7 +351,7 @@ static sluice_status run_maps(sample_loader *loader, const image_run *run, const
 
         st = image_maps_call(loader, transform, &run->list->groups[first], draws, buffers, current,
                              ticks);
-        if (st != SLUICE_OK || loader->dropped || (end == shared && is_read_by_maps_only)) {
+        if (st != SLUICE_OK || loader->dropped || (end == shared && is_last_read)) {
             return st;
         }
         step = transform->step_count;
@@ -380,7 +385,8 @@ static sluice_status run_tail(sample_loader *loader, const image_run *run, const
     if (run->list->head < run->list->shared && !current->follows) {
         st = run_maps(loader, run, draws, buffers, has_views ? NULL : sink, current, ticks);
     }
-    return st == SLUICE_OK && has_views && !loader->dropped
+    return st == SLUICE_OK && has_views && !loader->dropped &&
+                   !is_read_by_maps_only(loader->plan->details)
                ? run_views(loader, run, draws, sink, current, ticks)
                : st;
 }

@@ -213,10 +213,12 @@ static void readers_leave_the_image_as_it_is(void)
 static void what_only_maps_read_has_any_size(void)
 {
     static const char *const stages[] = {"lead_wide | project label", "lead_look | project seen",
-                                         "lead_cut | lead_look | project seen"};
+                                         "lead_cut | lead_look | project seen",
+                                         "lead_cut | lead_look | views 8 | resize 300,300 | "
+                                         "project seen"};
 
     leading_kit_begin(MAP_TELLS);
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
         char text[200];
         sluice_dataset *dataset;
         engine_run run;
