@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <sluice/custom.h>
+#include <sluice/reader.h>
 
 #include "dataset_kit.h"
 #include "leading_kit.h"
@@ -135,6 +136,8 @@ static void a_map_is_as_good_as_a_stage(void)
         {"lead_mirror | resize 9,9 | normalize 0.5 0.5 | to_chw",
          "random_horizontal_flip 1 | resize 9,9 | normalize 0.5 0.5 | to_chw"},
         {"lead_again | random_crop 9", "random_crop 9"},
+        {"resize 9,9 | lead_mirror | random_invert",
+         "resize 9,9 | random_horizontal_flip 1 | random_invert"},
     };
 
     leading_kit_begin(MAP_TELLS);
@@ -145,7 +148,7 @@ static void a_map_is_as_good_as_a_stage(void)
             char text[300];
             sluice_dataset *dataset;
 
-            snprintf(text, sizeof(text), "| decode | repeat 4 | %s | batch 1", pairs[i][k]);
+            snprintf(text, sizeof(text), "| decode | repeat 30 | %s | batch 1", pairs[i][k]);
             dataset = boxes_dataset(t_folder(), text);
             tapes[k] = record(dataset, &(run_options){.workers = 1, .settings = {.seed = 3}});
             T_EQ(tapes[k].end, SLUICE_END_OF_DATA);
@@ -155,6 +158,94 @@ static void a_map_is_as_good_as_a_stage(void)
         free(tapes[0].bytes);
         free(tapes[1].bytes);
     }
+}
+
+/* Lines of decoded JPEG files have gaps between them. */
+static void a_map_reads_images_with_gaps(void)
+{
+    static const char *const stages[] = {"lead_look | ", ""};
+    tape tapes[2];
+
+    leading_kit_begin(MAP_TELLS);
+    for (int k = 0; k < 2; k++) {
+        char text[300];
+        sluice_dataset *dataset;
+
+        snprintf(
+            text, sizeof(text),
+            "decode | %sresize 90,90 | random_invert 0.5 | random_crop 9 | project image,label | "
+            "batch 2",
+            stages[k]);
+        dataset = jpeg_dataset(t_folder(), text);
+        tapes[k] = record(dataset, &(run_options){.workers = 1, .settings = {.seed = 3}});
+        T_EQ(tapes[k].end, SLUICE_END_OF_DATA);
+        sluice_dataset_destroy(dataset);
+    }
+    check_equal_tapes(&tapes[0], &tapes[1], stages[0]);
+    free(tapes[0].bytes);
+    free(tapes[1].bytes);
+}
+
+/* What a map has told of a sample is not kept for the next one. */
+static void a_matrix_is_of_one_sample(void)
+{
+    sluice_dataset *dataset;
+    engine_run run;
+
+    leading_kit_begin(MAP_TELLS);
+    dataset =
+        sized_dataset(t_folder(), "| decode | geometry | lead_even | center_crop 9 | batch 8");
+    open_run(&run, dataset, &(run_options){.workers = 1});
+    T_OK(next_batch(&run));
+    for (uint32_t i = 0; i < 8; i++) {
+        const float *map = column_row(&run, "geometry", i);
+
+        T_TRUE(map[0] == (i % 2 == 0 ? -1.0F : 1.0F));
+    }
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
+/* The size that a map declares is that of the images after it. */
+static void a_declared_size_is_the_size(void)
+{
+    static const char *const stages[] = {"lead_corner | resize 5", "random_zoom_out | lead_corner",
+                                         "lead_wide | views 2 | random_crop 22"};
+    static const uint64_t sides[] = {5, 8, 22};
+
+    leading_kit_begin(MAP_TELLS);
+    for (uint32_t i = 0; i < 3; i++) {
+        char text[200];
+        sluice_dataset *dataset;
+        sluice_column_spec spec;
+        tape t;
+
+        snprintf(text, sizeof(text), "| decode | %s | batch 1", stages[i]);
+        dataset = sized_dataset(t_folder(), text);
+        T_OK(sluice_dataset_column_spec(dataset, "image", &spec));
+        T_EQ(spec.shape[spec.rank - 2], sides[i]);
+        t = record(dataset, &(run_options){.workers = 1});
+        T_EQ(t.end, SLUICE_END_OF_DATA);
+        free(t.bytes);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+/* A map that reads boxes is called after geometry, and those after it, too. */
+static void maps_keep_their_order(void)
+{
+    sluice_dataset *dataset;
+    engine_run run;
+
+    leading_kit_begin(MAP_KEEPS_SILENT);
+    dataset =
+        boxes_dataset(t_folder(), "| decode | lead_boxes | lead_mirror | lead_corner | batch 1");
+    open_run(&run, dataset, &(run_options){.workers = 1});
+    T_OK(next_batch(&run));
+    T_EQ(((const int32_t *)column_row(&run, "seen", 0))[2], 0);
+    T_EQ(*(const uint8_t *)column_row(&run, "image", 0), LIST_WIDTH - 1);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
 }
 
 static void images_of_any_size_reach_a_map(void)
@@ -214,8 +305,8 @@ static void what_only_maps_read_has_any_size(void)
 {
     static const char *const stages[] = {"lead_wide | project label", "lead_look | project seen",
                                          "lead_cut | lead_look | project seen",
-                                         "lead_cut | lead_look | views 8 | resize 300,300 | "
-                                         "project seen"};
+                                         ("lead_cut | lead_look | views 8 | "
+                                          "resize 300,300 | project seen")};
 
     leading_kit_begin(MAP_TELLS);
     for (uint32_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
@@ -285,6 +376,16 @@ static void what_a_map_cannot_do_there_is_refused(void)
          "where a map reads image and plain columns of the source, and writes image and plain "
          "columns; put lead_boxes after those stages"},
         {"decode | lead_other | resize 8,8", "lead_other: it works on view, and comes before"},
+        {"decode | lead_count | resize 8,8", "lead_count: it works on boxes, and comes before"},
+        {"decode | lead_over | resize 8,8", "lead_over: it works on mask, and comes before"},
+        {"decode | lead_marks | resize 8,8", "lead_marks: it works on marks, and comes before"},
+        {"decode | lead_view | resize 8,8", "lead_view: it works on view, and comes before"},
+        {"decode | project image | views 2 | lead_paint | random_crop 8",
+         "lead_paint: it works on image, before a crop, resize, flip or colour stage, where the "
+         "image must be decoded, uint8 (height, width, channels) and one view"},
+        {"lead_paint | decode | resize 8,8", "lead_paint: it works on image, before a crop"},
+        {"decode | resize 9,9 | lead_boxes | random_horizontal_flip",
+         "random_horizontal_flip comes after a map"},
         {"decode | cast label f32 | lead_look | lead_sum | resize 8,8",
          "lead_sum: it works on label, and comes before"},
         {"decode | resize 9,9 | to_chw | lead_look | random_crop 8",
@@ -325,6 +426,10 @@ static void what_a_map_does_wrong_is_said(void)
         {"lead_cut | resize 8,8", MAP_KEEPS_SILENT, "lead_cut: sample 0, a.ppm: it makes "},
         {"lead_cut | resize 8,8", MAP_KEEPS_SILENT, "call sluice_sample_warped() with the matrix"},
         {"lead_cut | resize 8,8 | project image", MAP_KEEPS_SILENT, NULL},
+        {"lead_cut | random_iou_crop | resize 8,8 | project image", MAP_KEEPS_SILENT,
+         "lead_cut: sample 0, a.ppm: it makes "},
+        {"center_crop 20,8 | lead_corner | resize 8,8", MAP_KEEPS_SILENT,
+         "it makes 8x8 of an image of 8x20, which masks"},
         {"lead_cut | resize 8,8", MAP_TELLS_A_LINE,
          "maps the image to a line; must have an inverse"},
         {"lead_cut | resize 8,8", MAP_TELLS_NAN, "matrix[0] is nan; must be finite"},
@@ -378,6 +483,29 @@ static void a_further_image_cannot_follow(void)
     }
 }
 
+/* Maps after geometry, and those that do not work on the image, are not called with it. */
+static void explain_names_no_other(void)
+{
+    static const char *const stages[] = {
+        "lead_label | resize 8,8", "resize 8,8 | lead_look | random_horizontal_flip",
+        "geometry | resize 8,8 | lead_look | random_horizontal_flip"};
+
+    leading_kit_begin(MAP_TELLS);
+    for (uint32_t i = 0; i < 3; i++) {
+        char stage_text[200];
+        sluice_dataset *dataset;
+        char *text;
+
+        snprintf(stage_text, sizeof(stage_text), "| decode fast_scale=true | %s | batch 1",
+                 stages[i]);
+        dataset = sized_dataset(t_folder(), stage_text);
+        T_OK(sluice_dataset_explain(dataset, &text));
+        T_TRUE((strstr(text, "called with the whole image") != NULL) == (i == 2));
+        sluice_string_free(text);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 static void explain_names_them(void)
 {
     sluice_dataset *dataset;
@@ -401,6 +529,10 @@ static void explain_names_them(void)
 const t_test leading_maps_tests[] = {
     T_TEST(what_follows_the_image_follows_a_map),
     T_TEST(a_map_is_as_good_as_a_stage),
+    T_TEST(a_map_reads_images_with_gaps),
+    T_TEST(a_matrix_is_of_one_sample),
+    T_TEST(a_declared_size_is_the_size),
+    T_TEST(maps_keep_their_order),
     T_TEST(images_of_any_size_reach_a_map),
     T_TEST(readers_leave_the_image_as_it_is),
     T_TEST(what_only_maps_read_has_any_size),
@@ -408,6 +540,7 @@ const t_test leading_maps_tests[] = {
     T_TEST(what_a_map_cannot_do_there_is_refused),
     T_TEST(what_a_map_does_wrong_is_said),
     T_TEST(a_further_image_cannot_follow),
+    T_TEST(explain_names_no_other),
     T_TEST(explain_names_them),
     T_END,
 };

@@ -128,6 +128,13 @@ static sluice_status map_sum(sluice_sample *sample, void *user)
     return st;
 }
 
+/* Mirrors the samples of even numbers; the others stay, and it tells nothing. */
+static sluice_status map_even(sluice_sample *sample, void *user)
+{
+    return sluice_sample_number(sample) % 2 == 0 ? map_mirror(sample, user)
+                                                 : map_again(sample, user);
+}
+
 static sluice_status keep_wide(sluice_sample *sample, uint32_t *keep_out, void *user)
 {
     sluice_sample_view view;
@@ -142,6 +149,7 @@ static sluice_status keep_wide(sluice_sample *sample, uint32_t *keep_out, void *
 static const char *const image_input[] = {"image"};
 static const char *const sum_inputs[] = {"seen", "label", "image"};
 static const char *const boxes_inputs[] = {"image", "boxes"};
+static const char *const label_input[] = {"label"};
 static const sluice_column_spec own_image[] = {{.name = "image",
                                                 .role = SLUICE_ROLE_IMAGE,
                                                 .dtype = SLUICE_U8,
@@ -156,6 +164,16 @@ static const sluice_column_spec other_image[] = {
     {.name = "view", .role = SLUICE_ROLE_IMAGE, .dtype = SLUICE_U8, .rank = 3, .shape = {0, 0, 3}}};
 static const sluice_column_spec seen[] = {
     {.name = "seen", .dtype = SLUICE_I32, .rank = 1, .shape = {4}}};
+static const sluice_column_spec own_mask[] = {
+    {.name = "mask", .dtype = SLUICE_I32, .rank = 1, .shape = {4}}};
+static const sluice_column_spec image_and_marks[] = {
+    {.name = "image", .role = SLUICE_ROLE_IMAGE, .dtype = SLUICE_U8, .rank = 3, .shape = {0, 0, 3}},
+    {.name = "marks",
+     .role = SLUICE_ROLE_BOXES,
+     .dtype = SLUICE_F32,
+     .rank = 2,
+     .shape = {2, 4},
+     .ragged = 1}};
 static const sluice_column_spec sum[] = {{.name = "sum", .dtype = SLUICE_I32}};
 
 static const struct made {
@@ -173,6 +191,13 @@ static const struct made {
     {"lead_sum", map_sum, sum, sum_inputs, 3},
     {"lead_boxes", map_look, seen, boxes_inputs, 2},
     {"lead_other", map_cut, other_image, image_input, 1},
+    {"lead_even", map_even, own_image, image_input, 1},
+    {"lead_count", map_look, sum, boxes_inputs + 1, 1},
+    {"lead_label", map_look, sum, label_input, 1},
+    {"lead_paint", map_look, corner_image, NULL, 0},
+    {"lead_over", map_look, own_mask, image_input, 1},
+    {"lead_marks", map_look, image_and_marks, image_input, 1},
+    {"lead_view", map_look, other_image, label_input, 1},
     {"lead_wide", NULL, NULL, image_input, 1},
 };
 
@@ -189,7 +214,7 @@ static sluice_status build(sluice_builder *builder, void *user)
     filter.filter = keep_wide;
     map.version = 1;
     map.outputs = of->output;
-    map.output_count = 1;
+    map.output_count = of->output == image_and_marks ? 2 : 1;
     map.map = of->map;
     return of->map != NULL ? sluice_builder_map(builder, &map)
                            : sluice_builder_filter(builder, &filter);
