@@ -193,7 +193,7 @@ static sluice_status measure(const sluice_sample *sample, giving *g, const uint6
     }
     if (shape == NULL || spec->rank == 0) {
         memcpy(g->shape, spec->shape, sizeof(g->shape));
-        if (g->column->varies && sample->image_width > 0) {
+        if (g->column->varies) {
             g->shape[SCHEMA_H] = sample->image_height;
             g->shape[SCHEMA_W] = sample->image_width;
         }

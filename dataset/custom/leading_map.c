@@ -33,10 +33,9 @@ static const char *column_of_image(const custom_map *map, const stage_schema *sc
  * written by a map after geometry. */
 static bool is_before_geometry(const stage_schema *schema)
 {
-    return schema->image >= 0 && !schema->is_mapped && !schema->caches_rows &&
-           !schema->is_on_device && schema->view_count == 0 && !schema->is_converted &&
-           schema->columns[schema->image].dtype == SLUICE_U8 &&
-           !schema->infos[schema->image].is_chw;
+    return schema->image >= 0 && !schema->is_mapped && !schema->is_on_device &&
+           schema->view_count == 0 && !schema->is_converted &&
+           schema->columns[schema->image].dtype == SLUICE_U8;
 }
 
 /* True if a buffer has its value as soon as the source has read a sample, or a map before geometry

@@ -39,7 +39,7 @@ static sluice_status close_gaps(sample_loader *loader, uint32_t steps, image_vie
     image_buffer *to = &loader->between[(steps + 1) % 2];
     sluice_status st;
 
-    if (image->stride == line || image->height <= 1) {
+    if (image->stride == line) {
         return SLUICE_OK;
     }
     st = image_buffer_reserve(to, line * image->height);
@@ -77,7 +77,7 @@ static sluice_status add_step(sample_loader *loader, sample_transform *transform
     step->window.window_width = after->width;
     step->window.window_height = after->height;
     step->window.turns = true;
-    step->window.turn = (image_warp){.matrix = written->warp, .nearest = true};
+    step->window.turn = (image_warp){.matrix = written->warp};
     transform->step_count++;
     if (boxes != NULL) {
         fused_follow_all(&step->window, boxes, boxes->corners);
@@ -108,7 +108,7 @@ sluice_status image_maps_call(sample_loader *loader, sample_transform *transform
     sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, start - *ticks);
     st = sample_map_image(loader, group->map, draws, buffers, &image, &keep);
     loader->dropped = !keep;
-    if (st == SLUICE_OK && keep && image.is_written) {
+    if (st == SLUICE_OK && image.is_written) {
         st = add_step(loader, transform, group, &current->image, &image);
         current->image = image.image;
     }

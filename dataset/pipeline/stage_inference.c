@@ -111,7 +111,7 @@ sluice_status stage_infer(const dataset_stage *stage, stage_schema *schema)
     }
     if (schema->changes == NULL &&
         (stage->def->draws || stage->def->views != NULL || kind == STAGE_COLOR ||
-         kind == STAGE_CONVERSION || schema->is_mapped || schema->maps_lead)) {
+         kind == STAGE_CONVERSION || schema->is_mapped)) {
         schema->changes = stage->def;
     }
     return st;
