@@ -76,7 +76,8 @@ const stage_def stage_scale_jitter = {
                "HEIGHT,WIDTH with its aspect ratio kept. s is drawn for each image, uniform from "
                "LOW to HIGH; above 1 the result no longer fits. `random_crop HEIGHT,WIDTH "
                "pad_if_needed=true` after it gives every image that size. The filters are those "
-               "of resize.\n"
+               "of resize. torchvision multiplies in single precision, so there "
+               "one side in 150 is a pixel longer or shorter.\n"
                "An image that would have a side of 0 or of more than 65535 pixels is a bad "
                "sample.",
     .kind = STAGE_GEOMETRY,

@@ -123,3 +123,59 @@ table = v2.AugMix()._AUGMENTATION_SPACE
 for name in table:
     magnitudes = table[name][0](10, HEIGHT, WIDTH)
     print("aug_mix, %s: %s" % (name, None if magnitudes is None else ["%.9g" % m for m in magnitudes.tolist()]))
+
+# For test_torchvision_sizes.c: sizes.u16 has the results for inputs that both draw in the same way.
+COUNT, CROPS = 700, 200
+state = 1
+
+
+def draw(low, high):
+    global state
+    state = (state * 1664525 + 1013904223) & 0xFFFFFFFF
+    return low + (state >> 8) % (high - low + 1)
+
+
+def image_of(width, height):
+    return torch.empty((1, height, width), dtype=torch.uint8, device="meta")
+
+
+def ends_of_crop(transform, width, height):
+    """The smallest and the largest left and top of the crop, in pixels of the image."""
+    ends = []
+    randint = torch.randint
+    for pick in (lambda low, high, size: torch.tensor(low)), (lambda low, high, size: torch.tensor(high - 1)):
+        torch.randint = pick
+        params = transform.make_params([image_of(width, height)])
+        ends += [params["left"] - params["padding"][0], params["top"] - params["padding"][1]]
+    torch.randint = randint
+    return ends
+
+
+sizes = []
+for _ in range(COUNT):  # resize N max_size=
+    width, height, n = draw(1, 2000), draw(1, 2000), draw(1, 700)
+    most = n + draw(1, 800)
+    new_height, new_width = F._geometry._compute_resized_output_size((height, width), [n], most)
+    sizes += [new_width, new_height]
+for _ in range(COUNT):  # random_shortest_size
+    width, height, n = draw(1, 2000), draw(1, 2000), draw(1, 700)
+    most = n + draw(0, 800)
+    new_height, new_width = v2.RandomShortestSize([n], most).make_params([image_of(width, height)])["size"]
+    sizes += [new_width, new_height]
+for _ in range(COUNT):  # scale_jitter by a factor of sixty-fourths
+    width, height, to_width, to_height, factor = draw(1, 2000), draw(1, 2000), draw(1, 1000), draw(1, 1000), draw(7, 128)
+    jitter = v2.ScaleJitter((to_width, to_height), (factor / 64, factor / 64))
+    new_height, new_width = jitter.make_params([image_of(width, height)])["size"]
+    sizes += [new_width, new_height]
+for _ in range(CROPS):  # random_crop padding= pad_if_needed=
+    width, height, to_width, to_height = draw(1, 20), draw(1, 20), draw(1, 24), draw(1, 24)
+    padding = [draw(0, 4) for _ in range(4)]
+    sizes += ends_of_crop(v2.RandomCrop((to_height, to_width), padding, pad_if_needed=True), width, height)
+with open("sizes.u16", "wb") as file:
+    file.write(b"".join((size & 0xFFFF).to_bytes(2, "little") for size in sizes))
+
+# Resizes, also after a flip, and a crop after a flip
+for width, height in (31, 7), (90, 5), (40, 17), (70, 6):
+    save("resize-%dx%d" % (width, height), F.resize(image, [height, width], antialias=True))
+save("flip-resize-31x7", F.resize(F.horizontal_flip(image), [7, 31], antialias=True))
+save("flip-crop-20x7", F.center_crop(F.horizontal_flip(image), [7, 20]))
