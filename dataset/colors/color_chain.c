@@ -68,8 +68,8 @@ static color_operation *add(color_chain *chain, color_kind kind, double factor)
     return operation;
 }
 
-/* Adds a table that is the same for all channels; consecutive tables become one. */
-static void add_table(color_chain *chain, const uint8_t values[COLOR_VALUES])
+/* Consecutive tables become one. */
+void color_add_table(color_chain *chain, const uint8_t values[COLOR_VALUES])
 {
     color_operation *last = chain->count > 0 ? &chain->operations[chain->count - 1] : NULL;
     uint8_t table[COLOR_CHANNELS][COLOR_VALUES];
@@ -106,7 +106,7 @@ void color_add_brightness(color_chain *chain, double factor)
     for (int v = 0; v < COLOR_VALUES; v++) {
         values[v] = sli_color_byte((float)v * (float)factor);
     }
-    add_table(chain, values);
+    color_add_table(chain, values);
 }
 
 void color_add_invert(color_chain *chain)
@@ -120,7 +120,7 @@ void color_add_invert(color_chain *chain)
     for (int v = 0; v < COLOR_VALUES; v++) {
         values[v] = (uint8_t)(255 - v);
     }
-    add_table(chain, values);
+    color_add_table(chain, values);
 }
 
 void color_add_posterize(color_chain *chain, uint32_t bits)
@@ -134,7 +134,7 @@ void color_add_posterize(color_chain *chain, uint32_t bits)
     for (int v = 0; v < COLOR_VALUES; v++) {
         values[v] = (uint8_t)(v & ~(0xFF >> bits));
     }
-    add_table(chain, values);
+    color_add_table(chain, values);
 }
 
 void color_add_solarize(color_chain *chain, double threshold)
@@ -148,7 +148,7 @@ void color_add_solarize(color_chain *chain, double threshold)
     for (int v = 0; v < COLOR_VALUES; v++) {
         values[v] = (uint8_t)(v >= threshold ? 255 - v : v);
     }
-    add_table(chain, values);
+    color_add_table(chain, values);
 }
 
 void color_add_contrast(color_chain *chain, double factor)

@@ -114,6 +114,9 @@ typedef struct color_mix {
 /* Multiplies all values by `factor`, 0 or more. */
 void color_add_brightness(color_chain *chain, double factor);
 
+/* Replaces each value v by values[v], on the workers. */
+void color_add_table(color_chain *chain, const uint8_t values[COLOR_VALUES]);
+
 /* Blends the image with the mean of its luma: 0 is gray, 1 is the image. */
 void color_add_contrast(color_chain *chain, double factor);
 

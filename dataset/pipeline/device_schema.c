@@ -78,7 +78,7 @@ sluice_status schema_want_device(const stage_def *def, const void *args, const s
             SLUICE_E_INVALID,
             "%s comes after device, where each pixel of a result depends on one point "
             "of the image; contrast, autocontrast, equalize, blurring, sharpening "
-            "and elastic need the whole image, color_twist a matrix, so put it before device",
+            "and elastic need the whole image, others a matrix or a table, so put it before device",
             def->name);
     }
     schema->device_operations += schema->color_operations - before->color_operations;

@@ -189,7 +189,7 @@ static void bad_arguments_are_refused(void)
         {"color_twist 1,2,3", "brightness must be one number, or LOW,HIGH"},
         {"color_twist nan", "brightness"},
         {"to_chw | color_twist", "put it before normalize, to_dtype and to_chw"},
-        {"device | color_twist", "color_twist a matrix"},
+        {"device | color_twist", "others a matrix or a table"},
         {"warp_affine", "matrix"},
         {"warp_affine 1,0,0", "matrix must be six numbers, M11,M12,M13,M21,M22,M23"},
         {"warp_affine 1,2,3,4,5,6,7", "matrix"},

@@ -89,6 +89,8 @@ for width, height, angle in (40, 30, 30), (30, 40, -17), (7, 500, 45), (1, 1, 10
     shape = F.rotate(torch.zeros(1, height, width, dtype=torch.uint8), angle, expand=True).shape
     print("sizes of test_expanded_rotations.c: %d %d %g: %d %d" % (width, height, angle, shape[2], shape[1]))
 save("ten-crop", torch.cat(F.ten_crop(image, [7, 20]), 1))
+save("gamma-2.2", F.adjust_gamma(image, 2.2))
+save("gamma-0.4-1.5", F.adjust_gamma(image, 0.4, 1.5))
 
 # For test_torchvision_values.c: numbers that stand in its source.
 torch.manual_seed(1)
