@@ -195,6 +195,16 @@ void color_add_twist(color_chain *chain, const color_twist *twist)
     }
 }
 
+void color_add_permutation(color_chain *chain, const uint32_t order[COLOR_CHANNELS])
+{
+    color_operation *operation = add(chain, COLOR_TWIST, 0);
+
+    memset(operation->matrix, 0, sizeof(operation->matrix));
+    for (int c = 0; c < COLOR_CHANNELS; c++) {
+        operation->matrix[c][order[c]] = 1;
+    }
+}
+
 void color_add_gray(color_chain *chain)
 {
     add(chain, COLOR_GRAY, 0);

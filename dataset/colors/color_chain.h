@@ -138,6 +138,9 @@ typedef struct color_twist {
 /* Multiplies each pixel by a matrix, which makes all four changes, and rounds once. */
 void color_add_twist(color_chain *chain, const color_twist *twist);
 
+/* Channel c of the result is channel order[c] of the image; one channel stays. */
+void color_add_permutation(color_chain *chain, const uint32_t order[COLOR_CHANNELS]);
+
 void color_add_gray(color_chain *chain);
 void color_add_invert(color_chain *chain);
 

@@ -26,6 +26,9 @@ sluice_status color_infer(const char *stage, const void *args, uint32_t operatio
 /* True with probability p, by the first random number of the stage. */
 bool color_chance(double p, const sli_draws *draws);
 
+/* Permutes the channels at random, by the first two numbers of `bits`. */
+void color_permute(const uint32_t bits[2], color_chain *chain);
+
 /* stage_def.is_by_pixel of stages that work on single pixels whatever their arguments are. */
 bool color_is_by_pixel(const void *args);
 

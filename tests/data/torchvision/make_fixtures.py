@@ -91,6 +91,7 @@ for width, height, angle in (40, 30, 30), (30, 40, -17), (7, 500, 45), (1, 1, 10
 save("ten-crop", torch.cat(F.ten_crop(image, [7, 20]), 1))
 save("gamma-2.2", F.adjust_gamma(image, 2.2))
 save("gamma-0.4-1.5", F.adjust_gamma(image, 0.4, 1.5))
+save("channels-2-0-1", F.permute_channels(image, [2, 0, 1]))
 
 # For test_torchvision_values.c: numbers that stand in its source.
 torch.manual_seed(1)
