@@ -323,7 +323,7 @@ static void stages_have_help(void)
     T_TRUE(strstr(all, one) != NULL);
     sluice_string_free(all);
     sluice_string_free(one);
-    T_STATUS(sluice_stage_help("crop", &one), SLUICE_E_INVALID);
+    T_STATUS(sluice_stage_help("krop", &one), SLUICE_E_INVALID);
 }
 
 /* Two columns of a program's own: no image, no label. */

@@ -92,6 +92,8 @@ save("ten-crop", torch.cat(F.ten_crop(image, [7, 20]), 1))
 save("gamma-2.2", F.adjust_gamma(image, 2.2))
 save("gamma-0.4-1.5", F.adjust_gamma(image, 0.4, 1.5))
 save("channels-2-0-1", F.permute_channels(image, [2, 0, 1]))
+save("crop-inside", F.crop(image, 3, 11, 7, 20))
+save("crop-outside", F.crop(image, -4, 50, 9, 30))
 
 # For test_torchvision_values.c: numbers that stand in its source.
 torch.manual_seed(1)
