@@ -94,6 +94,9 @@ save("gamma-0.4-1.5", F.adjust_gamma(image, 0.4, 1.5))
 save("channels-2-0-1", F.permute_channels(image, [2, 0, 1]))
 save("crop-inside", F.crop(image, 3, 11, 7, 20))
 save("crop-outside", F.crop(image, -4, 50, 9, 30))
+bright = F.adjust_brightness(image, 1.3)
+save("distort-before", F.adjust_hue(F.adjust_saturation(F.adjust_contrast(bright, 0.6), 1.7), 0.1))
+save("distort-after", F.adjust_contrast(F.adjust_hue(F.adjust_saturation(bright, 1.7), 0.1), 0.6))
 
 # For test_torchvision_values.c: numbers that stand in its source.
 torch.manual_seed(1)
