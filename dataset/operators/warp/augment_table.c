@@ -3,6 +3,21 @@
 
 #include <math.h>
 
+sluice_status augment_infer(const char *stage, const warp_options *options, uint32_t operations,
+                            stage_schema *schema)
+{
+    column_set images;
+    sluice_status st = schema_select_images(schema, stage, "", &images);
+
+    if (st == SLUICE_OK) {
+        st = schema_want_bytes(schema, stage, images, true);
+    }
+    if (st == SLUICE_OK) {
+        st = warp_infer(stage, options, operations, false, schema);
+    }
+    return st;
+}
+
 static void add_warp_kind(const augment_table *table, augment_kind kind, double signed_magnitude,
                           const warp_options *options, color_chain *chain)
 {
@@ -64,6 +79,9 @@ void augment_add(const augment_table *table, augment_kind kind, double magnitude
         break;
     case AUGMENT_EQUALIZE:
         color_add_equalize(chain);
+        break;
+    case AUGMENT_INVERT:
+        color_add_invert(chain);
         break;
     case AUGMENT_NOTHING:
         break;

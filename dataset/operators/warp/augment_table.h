@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operations of torchvision's TrivialAugmentWide, RandAugment and AugMix, and their ranges. */
+/* The operations of torchvision's TrivialAugmentWide, RandAugment, AutoAugment and AugMix, and
+ * their ranges. */
 #ifndef SLUICE_AUGMENT_TABLE_H
 #define SLUICE_AUGMENT_TABLE_H
 
@@ -21,7 +22,8 @@ typedef enum augment_kind {
     AUGMENT_SOLARIZE,
     AUGMENT_AUTOCONTRAST,
     AUGMENT_EQUALIZE,
-    AUGMENTS
+    AUGMENTS,                 /* number of those before */
+    AUGMENT_INVERT = AUGMENTS /* AutoAugment only */
 } augment_kind;
 
 /* The ranges of the operations: values at magnitude 1, except for `bits`. */
@@ -34,6 +36,13 @@ typedef struct augment_table {
     double pixels; /* translation; 0: `part` of the width or height */
     double part;
 } augment_table;
+
+/*
+ * Checks that all images are uint8 with 1 or 3 channels and as many as the fill has, and adds
+ * `operations`, the most that the stage has for one image.
+ */
+sluice_status augment_infer(const char *stage, const warp_options *options, uint32_t operations,
+                            stage_schema *schema);
 
 /* Adds an operation with a magnitude from 0 to 1. */
 void augment_add(const augment_table *table, augment_kind kind, double magnitude, bool negative,

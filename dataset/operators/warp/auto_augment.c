@@ -23,22 +23,6 @@ typedef struct rand_args {
     warp_options options;
 } rand_args;
 
-static sluice_status augment_infer(const char *stage, const warp_options *options,
-                                   uint32_t operations, stage_schema *schema)
-{
-    column_set images;
-    sluice_status st = schema_select_images(schema, stage, "", &images);
-
-    if (st == SLUICE_OK) {
-        st = schema_want_bytes(schema, stage, images, true);
-    }
-
-    if (st == SLUICE_OK) {
-        st = warp_infer(stage, options, operations, false, schema);
-    }
-    return st;
-}
-
 /* ---- trivial_augment ---------------------------------------------------------------------------
  */
 

@@ -126,6 +126,12 @@ small = image[:, :3, :4]
 normalized = F.normalize(F.to_dtype(small, torch.float32, scale=True), [0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
 print_numbers("erase", F.erase(F.vertical_flip(normalized), 1, 1, 2, 2, torch.zeros(3, 1, 1)))
 
+# AutoAugment: how often an image gets each operation
+for policy in v2.AutoAugmentPolicy:
+    pairs = v2.AutoAugment(policy)._policies
+    for name in "Equalize", "AutoContrast", "Solarize", "Contrast", "Color", "Sharpness":
+        print("auto_augment, %s, %s: %.3f" % (policy.value, name, sum(p for pair in pairs for n, p, _ in pair if n == name) / 25))
+
 # AugMix: its table at each of the 10 magnitudes, and its sum
 table = v2.AugMix()._AUGMENTATION_SPACE
 for name in table:
