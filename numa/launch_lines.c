@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launch_lines.h"
 
-#include <string.h>
-
 #include "placement_report.h"
 
 typedef struct launch {
@@ -106,34 +104,24 @@ static void print_torchrun(const launch *l)
     sli_text_add(l->text, "esac'\n");
 }
 
-static const struct {
-    const char *name;
-    void (*print)(const launch *l);
-} launchers[] = {{"numactl", print_numactl},
-                 {"mpirun", print_mpirun},
-                 {"srun", print_srun},
-                 {"torchrun", print_torchrun}};
+static void (*const launchers[])(const launch *l) = {
+    [SLUICE_LAUNCHER_NUMACTL] = print_numactl,
+    [SLUICE_LAUNCHER_MPIRUN] = print_mpirun,
+    [SLUICE_LAUNCHER_SRUN] = print_srun,
+    [SLUICE_LAUNCHER_TORCHRUN] = print_torchrun,
+};
 
-enum { LAUNCHERS = sizeof(launchers) / sizeof(launchers[0]) };
-
-bool sli_launcher_is_known(const char *launcher)
+bool sli_launcher_is_known(sluice_launcher launcher)
 {
-    for (size_t i = 0; i < LAUNCHERS; i++) {
-        if (strcmp(launchers[i].name, launcher) == 0) {
-            return true;
-        }
-    }
-    return false;
+    const size_t number = (size_t)launcher;
+
+    return number < sizeof(launchers) / sizeof(launchers[0]) && launchers[number] != NULL;
 }
 
-void sli_launch_lines_print(const char *launcher, const sli_topology *topology,
+void sli_launch_lines_print(sluice_launcher launcher, const sli_topology *topology,
                             sli_placement *const *plans, uint32_t ranks, sli_text *text)
 {
     const launch l = {topology, plans, ranks, text};
 
-    for (size_t i = 0; i < LAUNCHERS; i++) {
-        if (strcmp(launchers[i].name, launcher) == 0) {
-            launchers[i].print(&l);
-        }
-    }
+    launchers[launcher](&l);
 }

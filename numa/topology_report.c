@@ -45,11 +45,12 @@ static sluice_status read_config(const sluice_topology_config *config,
     if (copy.ranks > MAX_RANKS) {
         return sli_fail(SLUICE_E_INVALID, "%u ranks: want 1 to %d", copy.ranks, MAX_RANKS);
     }
-    if (copy.emit != NULL && !sli_launcher_is_known(copy.emit)) {
+    if (copy.emit != SLUICE_LAUNCHER_NONE && !sli_launcher_is_known(copy.emit)) {
         return sli_fail(SLUICE_E_INVALID,
-                        "emit is \"%.100s\": want numactl, mpirun, srun or torchrun", copy.emit);
+                        "emit is %d; it must be a launcher of sluice_launcher, from 0 to %d",
+                        (int)copy.emit, (int)SLUICE_LAUNCHER_TORCHRUN);
     }
-    if (copy.emit != NULL && copy.json) {
+    if (copy.emit != SLUICE_LAUNCHER_NONE && copy.json) {
         return sli_fail(SLUICE_E_INVALID, "emit and json: want one of them");
     }
     if ((copy.device != NULL) + (copy.devices != NULL) + (copy.pci != NULL) > 1) {
@@ -322,7 +323,7 @@ sluice_status sluice_topology_report(const sluice_topology_config *config, char 
         st = plan_ranks(&self);
     }
     if (st == SLUICE_OK) {
-        if (self.config.emit != NULL) {
+        if (self.config.emit != SLUICE_LAUNCHER_NONE) {
             sli_launch_lines_print(self.config.emit, self.topology, self.plans, self.plan_count,
                                    &text);
         } else if (self.config.json) {

@@ -144,8 +144,8 @@ static sluice_status print_options(const pack_run *run, char **text_out)
                   dataset->stage_count, &text);
     sli_text_add(&text, "\nseed %" PRIu64 "\ninterval %" PRIu32 "\nmax_side %" PRIu32,
                  run->config->seed, s->interval, s->max_side);
-    sli_text_add(&text, "\nquality %" PRIu32 "\nsubsampling %" PRIu32 "\nraw %d", s->quality,
-                 s->subsampling, s->raw);
+    sli_text_add(&text, "\nquality %" PRIu32 "\nsubsampling %d\nraw %d", s->quality,
+                 (int)s->subsampling, s->raw);
     sli_text_add(&text, "\nmax_pixels %" PRIu64 "\nshard_bytes %" PRIu64 "\nsource ", s->max_pixels,
                  run->shard_bytes);
     dataset_print(dataset, 0, 1, &text);

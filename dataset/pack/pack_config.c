@@ -20,11 +20,14 @@ static sluice_status check_numbers(const sluice_pack_config *config)
     if (config->quality > 100) {
         return sli_fail(SLUICE_E_INVALID, "quality %" PRIu32 ": want 1 to 100", config->quality);
     }
-    if (config->subsampling != 0 && config->subsampling != 420 && config->subsampling != 444) {
-        return sli_fail(SLUICE_E_INVALID, "subsampling %" PRIu32 ": want 420 or 444",
-                        config->subsampling);
+    if (config->subsampling != SLUICE_PACK_SUBSAMPLING_AUTO &&
+        config->subsampling != SLUICE_PACK_SUBSAMPLING_420 &&
+        config->subsampling != SLUICE_PACK_SUBSAMPLING_444) {
+        return sli_fail(SLUICE_E_INVALID, "subsampling is %d; it must be 0, 420 or 444",
+                        (int)config->subsampling);
     }
-    if (config->raw && (config->quality != 0 || config->subsampling != 0)) {
+    if (config->raw &&
+        (config->quality != 0 || config->subsampling != SLUICE_PACK_SUBSAMPLING_AUTO)) {
         return sli_fail(SLUICE_E_INVALID, "raw pixels have no quality and no subsampling");
     }
     if (config->raw && config->interval != 0) {

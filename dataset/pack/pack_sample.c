@@ -255,8 +255,8 @@ static sluice_status store_encoded(pack_worker *worker, packed_sample *sample, i
 {
     const pack_settings *settings = worker->settings;
     const jpeg_encoding encoding = {settings->quality > 0 ? settings->quality : DEFAULT_QUALITY,
-                                    settings->subsampling != 444, settings->interval,
-                                    sample->orientation};
+                                    settings->subsampling != SLUICE_PACK_SUBSAMPLING_444,
+                                    settings->interval, sample->orientation};
     sluice_status st = drop_equal_channels(worker, image);
 
     if (st == SLUICE_OK) {
@@ -360,7 +360,8 @@ static sluice_status check_image(pack_worker *worker, const sample_data *data, b
     sluice_status st = image_decoder_open(worker->decoder, data->bytes, data->size,
                                           settings->max_pixels, false, &image.width, &image.height);
 
-    *same_out = !settings->raw && settings->quality == 0 && settings->subsampling == 0 &&
+    *same_out = !settings->raw && settings->quality == 0 &&
+                settings->subsampling == SLUICE_PACK_SUBSAMPLING_AUTO &&
                 (st != SLUICE_OK || !is_too_long(settings, &image));
     return st;
 }

@@ -19,7 +19,7 @@ typedef struct pack_settings {
     uint32_t interval;
     uint32_t max_side;
     uint32_t quality; /* JPEG quality; 0: the default, 90 */
-    uint32_t subsampling;
+    sluice_pack_subsampling subsampling;
     bool raw;
     bool verify;
     bool leave_out_unreadable;

@@ -99,7 +99,7 @@ static bool make_config(pack *p, const cli_option *options)
     }
     config->max_side = (uint32_t)p->max_side;
     config->quality = (uint32_t)p->quality;
-    config->subsampling = (uint32_t)p->subsampling;
+    config->subsampling = (sluice_pack_subsampling)p->subsampling;
     config->shard_bytes = p->shard_size;
     config->progress = on_progress;
     config->problem = on_problem;

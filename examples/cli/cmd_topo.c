@@ -14,9 +14,22 @@ static bool is_number_of(const cli_option *options, const char *name, uint64_t v
     return true;
 }
 
+static bool read_launcher(const char *text, sluice_launcher *launcher)
+{
+    static const char *const launchers[] = {"numactl", "mpirun", "srun", "torchrun", NULL};
+    int chosen = -1;
+
+    if (text != NULL && !cli_choose("topo", "emit", text, launchers, &chosen)) {
+        return false;
+    }
+    *launcher = (sluice_launcher)(chosen + 1); /* they have the order of the names */
+    return true;
+}
+
 int cmd_topo(int argc, char **argv)
 {
     const char *device_name = NULL;
+    const char *launcher = NULL;
     sluice_topology_config config;
     sluice_device *device = NULL;
     uint64_t workers = 0;
@@ -37,13 +50,14 @@ int cmd_topo(int argc, char **argv)
         {"xml", OPTION_TEXT, &config.xml, "FILE", NULL, false},
         {"workers", OPTION_COUNT, &workers, "N", NULL, false},
         {"ranks", OPTION_COUNT, &ranks, "N", NULL, false},
-        {"emit", OPTION_TEXT, &config.emit, "LAUNCHER", NULL, false},
+        {"emit", OPTION_TEXT, &launcher, "LAUNCHER", NULL, false},
         {"json", OPTION_FLAG, &config.json, NULL, NULL, false},
         {NULL, OPTION_FLAG, NULL, NULL, NULL, false},
     };
     code = cli_parse("topo", argc, argv, options, none, 0, &words);
     if (code == EXIT_DONE &&
-        (!is_number_of(options, "workers", workers) || !is_number_of(options, "ranks", ranks))) {
+        (!is_number_of(options, "workers", workers) || !is_number_of(options, "ranks", ranks) ||
+         !read_launcher(launcher, &config.emit))) {
         code = EXIT_USAGE;
     }
     if (code != EXIT_DONE) {

@@ -161,10 +161,12 @@ static void images_encoded_anew_have_restart_markers_and_their_own_colours(void)
 {
     static const struct {
         J_COLOR_SPACE space;
-        uint32_t subsampling;
+        sluice_pack_subsampling subsampling;
         uint32_t components;
         uint32_t across;
-    } cases[] = {{JCS_GRAYSCALE, 0, 1, 1}, {JCS_YCbCr, 0, 3, 2}, {JCS_YCbCr, 444, 3, 1}};
+    } cases[] = {{JCS_GRAYSCALE, SLUICE_PACK_SUBSAMPLING_AUTO, 1, 1},
+                 {JCS_YCbCr, SLUICE_PACK_SUBSAMPLING_AUTO, 3, 2},
+                 {JCS_YCbCr, SLUICE_PACK_SUBSAMPLING_444, 3, 1}};
 
     if (!can_pack()) {
         T_SKIP("no libarchive");

@@ -112,7 +112,7 @@ static void the_json_has_the_same(void)
     sluice_device_close(device);
 }
 
-static const char *emitted(const char *launcher, const char *synthetic)
+static const char *emitted(sluice_launcher launcher, const char *synthetic)
 {
     static char kept[2000];
     sluice_device *device = NULL;
@@ -136,26 +136,26 @@ static void launch_lines_bind_each_rank_to_its_part(void)
 {
     static const char machine[] = "pack:2 [numa(memory=1GB)] core:2 pu:2";
 
-    T_STR(emitted("numactl", machine),
+    T_STR(emitted(SLUICE_LAUNCHER_NUMACTL, machine),
           "RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 numactl --physcpubind=0-3 "
           "--preferred=0 ./train &\n"
           "RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 LOCAL_WORLD_SIZE=2 numactl --physcpubind=4-7 "
           "--preferred=1 ./train &\n"
           "wait\n");
-    T_STR(emitted("mpirun", machine), "cat >rankfile <<'END'\n"
-                                      "rank 0=localhost slot=0-1\n"
-                                      "rank 1=localhost slot=2-3\n"
-                                      "END\n"
-                                      "mpirun -n 2 --rankfile rankfile ./train\n");
-    T_STR(emitted("srun", machine),
+    T_STR(emitted(SLUICE_LAUNCHER_MPIRUN, machine), "cat >rankfile <<'END'\n"
+                                                    "rank 0=localhost slot=0-1\n"
+                                                    "rank 1=localhost slot=2-3\n"
+                                                    "END\n"
+                                                    "mpirun -n 2 --rankfile rankfile ./train\n");
+    T_STR(emitted(SLUICE_LAUNCHER_SRUN, machine),
           "srun --ntasks-per-node=2 --cpu-bind=mask_cpu:0xf,0xf0 ./train\n");
-    T_STR(emitted("torchrun", machine),
+    T_STR(emitted(SLUICE_LAUNCHER_TORCHRUN, machine),
           "torchrun --no-python --nproc-per-node=2 sh -c '\n"
           "case $LOCAL_RANK in\n"
           "0) exec numactl --physcpubind=0-3 --preferred=0 ./train ;;\n"
           "1) exec numactl --physcpubind=4-7 --preferred=1 ./train ;;\n"
           "esac'\n");
-    T_CONTAINS(emitted("srun", "core:256 pu:1"),
+    T_CONTAINS(emitted(SLUICE_LAUNCHER_SRUN, "core:256 pu:1"),
                "mask_cpu:0xffffffffffffffffffffffffffffffff,"
                "0xffffffffffffffffffffffffffffffff00000000000000000000000000000000 ");
 }
@@ -280,10 +280,12 @@ static void unknown_launchers_are_refused(void)
     char *text = NULL;
 
     sluice_topology_config_init(&config);
-    config.emit = "aprun";
-    T_STATUS(sluice_topology_report(&config, &text), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "want numactl, mpirun, srun or torchrun");
-    config.emit = "srun";
+    for (int i = 0; i < 2; i++) {
+        config.emit = (sluice_launcher)(i == 0 ? 5 : -1);
+        T_STATUS(sluice_topology_report(&config, &text), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), "; it must be a launcher of sluice_launcher, from 0 to 4");
+    }
+    config.emit = SLUICE_LAUNCHER_SRUN;
     config.json = true;
     T_STATUS(sluice_topology_report(&config, &text), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "emit and json");

@@ -99,6 +99,13 @@ typedef struct sluice_pack_problem {
     const char *why;       /**< the cause, as a message */
 } sluice_pack_problem;
 
+/** Chroma subsampling of images that are re-encoded. */
+typedef enum sluice_pack_subsampling {
+    SLUICE_PACK_SUBSAMPLING_AUTO = 0, /**< 4:2:0 for those that are re-encoded for another reason */
+    SLUICE_PACK_SUBSAMPLING_420 = 420, /**< all images are re-encoded, chroma halved both ways */
+    SLUICE_PACK_SUBSAMPLING_444 = 444  /**< all images are re-encoded, chroma not subsampled */
+} sluice_pack_subsampling;
+
 /** Value of `interval`: JPEG files without restart markers. */
 #define SLUICE_PACK_NO_MARKERS UINT32_MAX
 
@@ -109,11 +116,10 @@ typedef struct sluice_pack_config {
     const char *folder;      /**< created if missing; its parent must exist. Borrowed */
     uint32_t interval;       /**< distance in pixels between restart markers, approximately; 0: 32;
                                   SLUICE_PACK_NO_MARKERS: none */
-    uint32_t max_side;    /**< larger images are resized so that the longer side is this; 0: none */
-    uint32_t quality;     /**< 1 to 100: all images are re-encoded with this quality. 0: only those
-                               that are resized, with 90 */
-    uint32_t subsampling; /**< chroma, 420 or 444: all images are re-encoded. 0: 420 for those that
-                               are re-encoded for another reason */
+    uint32_t max_side; /**< larger images are resized so that the longer side is this; 0: none */
+    uint32_t quality;  /**< 1 to 100: all images are re-encoded with this quality. 0: only those
+                            that are resized, with 90 */
+    sluice_pack_subsampling subsampling; /**< auto */
     bool raw;    /**< store pixels (u8, RGB, binary PPM) instead of JPEG: no decoding later */
     bool verify; /**< decode every result, and compare it with the source if the pixels
                       must be the same */

@@ -14,6 +14,15 @@
 
 SLUICE_BEGIN_DECLS
 
+/** Programs that start the ranks of a job. */
+typedef enum sluice_launcher {
+    SLUICE_LAUNCHER_NONE = 0,    /**< no launcher */
+    SLUICE_LAUNCHER_NUMACTL = 1, /**< a numactl for each rank, in a shell */
+    SLUICE_LAUNCHER_MPIRUN = 2,  /**< mpirun of Open MPI, by a rankfile */
+    SLUICE_LAUNCHER_SRUN = 3,    /**< srun of Slurm */
+    SLUICE_LAUNCHER_TORCHRUN = 4 /**< torchrun of PyTorch, with a numactl for each rank */
+} sluice_launcher;
+
 /** Settings of sluice_topology_report(), initialized by sluice_topology_config_init(). */
 typedef struct sluice_topology_config {
     size_t struct_size;    /**< bytes; set by sluice_topology_config_init() */
@@ -22,10 +31,9 @@ typedef struct sluice_topology_config {
     uint32_t workers; /**< workers per rank; 0: as many as cores and quota allow */
     uint32_t ranks;   /**< ranks that share the machine; 0: one for each of devices or pci, or 1 */
     bool json;        /**< report as one JSON object instead of a table */
+    sluice_launcher emit;  /**< instead of a report, the shell commands that start the ranks by this
+                                launcher, each bound to its part of the machine; 0: a report */
     sluice_device *device; /**< device that the placement is for; NULL: no device */
-    const char *emit; /**< "numactl", "mpirun", "srun" or "torchrun": the report has only the shell
-                           commands that start the ranks by this launcher, each bound to its part of
-                           the machine; NULL: a report without commands */
     const char *devices; /**< in place of device, those of the ranks, in turn: "cuda:all", or names
                               without options, separated by commas. If synthetic or xml is set,
                               cuda:N is the N-th NVIDIA GPU of that machine, by PCI address, as
