@@ -51,7 +51,7 @@ static sluice_status close_gaps(sample_loader *loader, uint32_t steps, image_vie
     return st;
 }
 
-/* Adds the step of a map that has written an image, if it has moved it. */
+/* Adds the step of a map that has written an image, if it has moved it or changed its size. */
 static sluice_status add_step(sample_loader *loader, sample_transform *transform,
                               const plan_group *group, const image_view *before,
                               const map_image *written)
@@ -69,14 +69,18 @@ static sluice_status add_step(sample_loader *loader, sample_transform *transform
                         "to the new coordinates",
                         after->width, after->height, before->width, before->height);
     }
-    if (!written->is_warped) {
+    if (!written->is_warped && !is_resized) {
         return SLUICE_OK;
     }
     *step = (transform_step){.group = group};
     plan_whole_window(&step->window, before->width, before->height);
     step->window.window_width = after->width;
     step->window.window_height = after->height;
-    step->window.turns = true;
+    if (!written->is_warped) { /* nothing follows it; sluice_dataset_explain_sample() names it */
+        step->window.new_width = after->width;
+        step->window.new_height = after->height;
+    }
+    step->window.turns = written->is_warped;
     step->window.turn = (image_warp){.matrix = written->warp};
     transform->step_count++;
     if (boxes != NULL) {

@@ -488,10 +488,10 @@ static void explain_names_no_other(void)
 {
     static const char *const stages[] = {
         "lead_label | resize 8,8", "resize 8,8 | lead_look | random_horizontal_flip",
-        "geometry | resize 8,8 | lead_look | random_horizontal_flip"};
+        "geometry | resize 8,8 | lead_look | random_horizontal_flip", "lead_look | resize 8,8"};
 
     leading_kit_begin(MAP_TELLS);
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 4; i++) {
         char stage_text[200];
         sluice_dataset *dataset;
         char *text;
@@ -500,7 +500,8 @@ static void explain_names_no_other(void)
                  stages[i]);
         dataset = sized_dataset(t_folder(), stage_text);
         T_OK(sluice_dataset_explain(dataset, &text));
-        T_TRUE((strstr(text, "called with the whole image") != NULL) == (i == 2));
+        T_TRUE((strstr(text, "called with the whole image") != NULL) == (i >= 2));
+        T_TRUE((strstr(text, "without effect: decode fast_scale") != NULL) == (i == 3));
         sluice_string_free(text);
         sluice_dataset_destroy(dataset);
     }
@@ -522,6 +523,14 @@ static void explain_names_them(void)
     T_OK(sluice_dataset_explain_sample(dataset, 0, 0, 0, &text));
     T_CONTAINS(text, "step 0: lead_mirror: 40x30 warped to 40x30 by (-1, 0, 40, 0, 1, 0)\n"
                      "step 1: center_crop: 8x8 at (16, 11) of 40x30\n");
+    sluice_string_free(text);
+    sluice_dataset_destroy(dataset);
+    leading_kit_begin(MAP_KEEPS_SILENT);
+    dataset = boxes_dataset(t_folder(), "| decode | lead_corner | center_crop 6 | project image | "
+                                        "batch 1");
+    T_OK(sluice_dataset_explain_sample(dataset, 0, 0, 0, &text));
+    T_CONTAINS(text, "step 0: lead_corner: 40x30, resized to 8x8\n"
+                     "step 1: center_crop: 6x6 at (1, 1) of 8x8\n");
     sluice_string_free(text);
     sluice_dataset_destroy(dataset);
 }
