@@ -61,9 +61,9 @@ void custom_map_free(custom_map *map);
  */
 void custom_map_outputs(const custom_map *map, const stage_schema *before, custom_columns *outputs);
 
-/* stage_def.leads and .image_size of maps and filters; `args`: map_args. */
+/* stage_def.leads of maps and filters, and .gives_size of maps; `args`: map_args. */
 bool custom_map_leads(void *args, const stage_schema *before, bool follows);
-bool custom_map_image_size(const void *args, uint32_t *width_out, uint32_t *height_out);
+bool custom_map_gives_size(const void *args);
 
 /*
  * True if the map is called while the image goes through geometry, since it reads or writes the

@@ -144,15 +144,10 @@ static const custom_column *image_output(const custom_map *map)
     return NULL;
 }
 
-bool custom_map_image_size(const void *args, uint32_t *width_out, uint32_t *height_out)
+bool custom_map_gives_size(const void *args)
 {
     const custom_map *map = ((const map_args *)args)->map;
     const custom_column *image = map != NULL && map->leads ? image_output(map) : NULL;
 
-    if (image == NULL || image->varies) {
-        return false;
-    }
-    *width_out = (uint32_t)image->spec.shape[SCHEMA_W];
-    *height_out = (uint32_t)image->spec.shape[SCHEMA_H];
-    return true;
+    return image != NULL && !image->varies;
 }

@@ -169,11 +169,9 @@ uint32_t dataset_geometry_end(const sluice_dataset *dataset)
     for (uint32_t i = 1; i < dataset->stage_count; i++) {
         const dataset_stage *stage = &dataset->stages[i];
         const stage_kind kind = stage->def->kind;
-        uint32_t size[2];
 
         end = kind == STAGE_DECODE || kind == STAGE_GEOMETRY ||
-                      (stage->def->image_size != NULL &&
-                       stage->def->image_size(stage->args.bytes, &size[0], &size[1]))
+                      (stage->def->gives_size != NULL && stage->def->gives_size(stage->args.bytes))
                   ? i + 1
                   : end;
     }

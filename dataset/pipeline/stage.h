@@ -226,9 +226,8 @@ typedef struct stage_def {
      * `before` is not known. Returns true from when it does.
      */
     bool (*leads)(void *args, const stage_schema *before, bool follows);
-    /* With `leads`: the size of its image, if it works before geometry and has declared one; else
-     * false. */
-    bool (*image_size)(const void *args, uint32_t *width_out, uint32_t *height_out);
+    /* With `leads`: true if the map works before geometry and declares the size of its image. */
+    bool (*gives_size)(const void *args);
 
     /* Optional: frees resources of the arguments, except for texts. */
     void (*release)(void *args);

@@ -34,7 +34,7 @@ static sluice_status image_size(sluice_dataset *dataset, const decode_args *deco
     return st;
 }
 
-/* Applies all stages of geometry, and maps before them, to the size of an image, in order. */
+/* Applies all stages of geometry to the size of an image, in order. */
 static sluice_status through_geometry(const sluice_dataset *dataset, uint32_t *width,
                                       uint32_t *height)
 {
@@ -45,9 +45,6 @@ static sluice_status through_geometry(const sluice_dataset *dataset, uint32_t *w
         stage_window g = {0};
         sluice_status st;
 
-        if (def->image_size != NULL) {
-            (void)def->image_size(dataset->stages[i].args.bytes, width, height);
-        }
         if (def->geometry == NULL) {
             continue;
         }

@@ -32,7 +32,6 @@ const stage_def stage_filter = {
     .args_size = sizeof(map_args),
     .release = custom_map_release,
     .leads = custom_map_leads,
-    .image_size = custom_map_image_size,
     .infer = filter_infer,
 };
 

@@ -32,7 +32,7 @@ const stage_def stage_map = {
     .args_size = sizeof(map_args),
     .release = custom_map_release,
     .leads = custom_map_leads,
-    .image_size = custom_map_image_size,
+    .gives_size = custom_map_gives_size,
     .infer = map_infer,
 };
 
