@@ -253,6 +253,11 @@ void color_add_erase(color_chain *chain, const color_rectangle *erased)
     }
 }
 
+void color_add_noise(color_chain *chain, const image_noise *noise)
+{
+    add(chain, COLOR_NOISE, 0)->noise = *noise;
+}
+
 void color_add_blur(color_chain *chain, uint32_t taps, double sigma)
 {
     blur_make(&add(chain, COLOR_BLUR, 0)->blur, taps, sigma);
@@ -371,9 +376,12 @@ void color_apply(const color_chain *chain, uint32_t first, uint32_t end, uint32_
     for (uint32_t i = first; i < end; i++) {
         const color_operation *operation = &chain->operations[i];
 
-        if (operation->kind == COLOR_ERASE
-                ? erase(&operation->erased, y, from, to, pixels, channels)
-                : apply_one(operation, from, to, pixels, channels)) {
+        if (operation->kind == COLOR_NOISE) {
+            noise_line(&operation->noise, y, from, to, pixels * channels);
+            from = to;
+        } else if (operation->kind == COLOR_ERASE
+                       ? erase(&operation->erased, y, from, to, pixels, channels)
+                       : apply_one(operation, from, to, pixels, channels)) {
             from = to;
         }
     }

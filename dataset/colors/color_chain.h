@@ -13,6 +13,7 @@
 
 #include "elastic_field.h"
 #include "image_blur.h"
+#include "image_noise.h"
 #include "image_warp.h"
 
 enum {
@@ -29,6 +30,7 @@ typedef enum color_kind {
     COLOR_GRAY,
     COLOR_TWIST,
     COLOR_ERASE,
+    COLOR_NOISE,
     COLOR_BITS, /* this and the next two replace COLOR_TABLE if color_chain.numbers is true */
     COLOR_SOLARIZE,
     COLOR_BRIGHTNESS,
@@ -68,6 +70,7 @@ typedef struct color_operation {
         image_warp warp;                     /* of COLOR_WARP */
         image_blur blur;                     /* of COLOR_BLUR */
         color_rectangle erased;              /* of COLOR_ERASE */
+        image_noise noise;                   /* of COLOR_NOISE */
         uint32_t mix;                        /* of COLOR_MIX: index in color_chain.mixes */
     };
 } color_operation;
@@ -164,6 +167,9 @@ void color_add_warp(color_chain *chain, const image_warp *warp);
 
 /* Sets a rectangle of the image, as the stages so far would have it, flipped or not. */
 void color_add_erase(color_chain *chain, const color_rectangle *erased);
+
+/* Adds normal noise to each value. */
+void color_add_noise(color_chain *chain, const image_noise *noise);
 
 /* Blurs by a Gaussian filter of `taps` weights, odd and at most BLUR_TAPS, in both directions. */
 void color_add_blur(color_chain *chain, uint32_t taps, double sigma);

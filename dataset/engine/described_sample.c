@@ -73,6 +73,7 @@ static void describe_operation(const color_operation *o, sli_text *text)
         [COLOR_GRAY] = "gray",
         [COLOR_TWIST] = "matrix",
         [COLOR_ERASE] = "erased",
+        [COLOR_NOISE] = "noise",
         [COLOR_BITS] = "bits",
         [COLOR_SOLARIZE] = "inverted from",
         [COLOR_BRIGHTNESS] = "brightness",

@@ -97,6 +97,8 @@ save("crop-outside", F.crop(image, -4, 50, 9, 30))
 bright = F.adjust_brightness(image, 1.3)
 save("distort-before", F.adjust_hue(F.adjust_saturation(F.adjust_contrast(bright, 0.6), 1.7), 0.1))
 save("distort-after", F.adjust_contrast(F.adjust_hue(F.adjust_saturation(bright, 1.7), 0.1), 0.6))
+save("noise-clipped", F.gaussian_noise(image, -0.3, 0))
+save("noise-wrapped", F.gaussian_noise(image, 0.4, 0, clip=False))
 
 # For test_torchvision_values.c: numbers that stand in its source.
 torch.manual_seed(1)
