@@ -258,6 +258,11 @@ void color_add_noise(color_chain *chain, const image_noise *noise)
     add(chain, COLOR_NOISE, 0)->noise = *noise;
 }
 
+void color_add_jpeg(color_chain *chain, uint32_t quality)
+{
+    add(chain, COLOR_JPEG, 0)->jpeg = (image_jpeg){quality, chain->flipped_x, chain->flipped_y};
+}
+
 void color_add_blur(color_chain *chain, uint32_t taps, double sigma)
 {
     blur_make(&add(chain, COLOR_BLUR, 0)->blur, taps, sigma);

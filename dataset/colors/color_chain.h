@@ -13,6 +13,7 @@
 
 #include "elastic_field.h"
 #include "image_blur.h"
+#include "image_jpeg.h"
 #include "image_noise.h"
 #include "image_warp.h"
 
@@ -42,7 +43,9 @@ typedef enum color_kind {
     COLOR_WARP,
     COLOR_BLUR,
     COLOR_SHARPEN,
-    COLOR_MIX /* of the image and copies that other chains changed: mix_run() */
+    /* those from here on are computed for the whole image before its first line */
+    COLOR_JPEG, /* jpeg_run() */
+    COLOR_MIX   /* of the image and copies that other chains changed: mix_run() */
 } color_kind;
 
 /* A rectangle of the image, [x, x + width) by [y, y + height), that is set to a value. */
@@ -71,6 +74,7 @@ typedef struct color_operation {
         image_blur blur;                     /* of COLOR_BLUR */
         color_rectangle erased;              /* of COLOR_ERASE */
         image_noise noise;                   /* of COLOR_NOISE */
+        image_jpeg jpeg;                     /* of COLOR_JPEG */
         uint32_t mix;                        /* of COLOR_MIX: index in color_chain.mixes */
     };
 } color_operation;
@@ -170,6 +174,9 @@ void color_add_erase(color_chain *chain, const color_rectangle *erased);
 
 /* Adds normal noise to each value. */
 void color_add_noise(color_chain *chain, const image_noise *noise);
+
+/* Encodes as JPEG of a quality, 1 to 100, and decodes again. Not for chains of a mix. */
+void color_add_jpeg(color_chain *chain, uint32_t quality);
 
 /* Blurs by a Gaussian filter of `taps` weights, odd and at most BLUR_TAPS, in both directions. */
 void color_add_blur(color_chain *chain, uint32_t taps, double sigma);

@@ -83,6 +83,7 @@ static void describe_operation(const color_operation *o, sli_text *text)
         [COLOR_WARP] = "warped by",
         [COLOR_BLUR] = "blurred",
         [COLOR_SHARPEN] = "sharpness",
+        [COLOR_JPEG] = "JPEG of quality",
         [COLOR_MIX] = "mixed with copies",
     };
 
@@ -95,6 +96,9 @@ static void describe_operation(const color_operation *o, sli_text *text)
     case COLOR_CONTRAST:
     case COLOR_SHARPEN:
         sli_text_add(text, " %g", (double)o->factor);
+        break;
+    case COLOR_JPEG:
+        sli_text_add(text, " %u", o->jpeg.quality);
         break;
     case COLOR_BITS:
         sli_text_add(text, " (v & %u) ^ %u", o->keep, o->flip);

@@ -203,7 +203,7 @@ static void swap_buffers(sample_colors *colors)
 
 /* Makes all lines of the result of an operation that needs the pixels of the image, and applies the
  * operations after it up to the next one that needs the whole image. */
-static void warp_lines(sample_colors *colors, uint32_t number)
+static sluice_status warp_lines(sample_colors *colors, uint32_t number)
 {
     const size_t stride = (size_t)colors->width * colors->channels;
     const image_view from = {colors->pixels.data, stride, colors->width, colors->height,
@@ -211,9 +211,15 @@ static void warp_lines(sample_colors *colors, uint32_t number)
     const uint32_t end = color_next_whole(colors->lines, number + 1);
     const size_t step = end < colors->lines->count ? stride : 0;
     const color_operation *operation = &colors->lines->operations[number];
+    sluice_status st = SLUICE_OK;
 
     if (operation->kind == COLOR_MIX) {
         mix_run(&colors->mixing, &colors->lines->mixes[operation->mix], &from);
+    } else if (operation->kind == COLOR_JPEG) {
+        st = jpeg_run(&colors->jpeg, &operation->jpeg, &from);
+    }
+    if (st != SLUICE_OK) {
+        return st;
     }
     colors->whole = end;
     for (uint32_t y = 0; y < colors->height && !sli_is_interrupted_at(y); y++) {
@@ -221,6 +227,8 @@ static void warp_lines(sample_colors *colors, uint32_t number)
 
         if (operation->kind == COLOR_MIX) {
             mix_line(&colors->mixing, &from, y, line);
+        } else if (operation->kind == COLOR_JPEG) {
+            jpeg_line(&colors->jpeg, &operation->jpeg, y, line);
         } else {
             color_line(operation, &from, y, colors->memory.data, line);
         }
@@ -228,10 +236,13 @@ static void warp_lines(sample_colors *colors, uint32_t number)
         pass_on(colors, y, line);
     }
     swap_buffers(colors);
+    return SLUICE_OK;
 }
 
 sluice_status colors_finish(sample_colors *colors)
 {
+    sluice_status st;
+
     while (colors->whole < colors->lines->count) {
         const size_t stride = (size_t)colors->width * colors->channels;
         const uint32_t first = colors->whole;
@@ -239,7 +250,10 @@ sluice_status colors_finish(sample_colors *colors)
 
         if (color_needs_pixels(&colors->lines->operations[first])) {
             memset(&colors->statistics, 0, sizeof(colors->statistics));
-            warp_lines(colors, first);
+            st = warp_lines(colors, first);
+            if (st != SLUICE_OK) {
+                return st;
+            }
             continue;
         }
         color_settle(colors->lines, first, &colors->statistics);
@@ -262,6 +276,7 @@ void colors_free(sample_colors *colors)
     image_buffer_free(&colors->warped);
     image_buffer_free(&colors->memory);
     mix_free(&colors->mixing);
+    jpeg_free(&colors->jpeg);
     for (uint32_t i = 0; i < colors->chain_count; i++) {
         color_chain *chain = &colors->chains[i];
 

@@ -26,6 +26,7 @@ typedef struct sample_colors {
                             channels) if a later operation needs the whole image, else one line */
     image_buffer memory; /* of color_line() */
     mix_buffers mixing;
+    jpeg_buffers jpeg;
     uint32_t width;
     uint32_t height;
     uint32_t channels;
@@ -59,7 +60,8 @@ void colors_draw_device(sample_colors *colors, const sli_plan *plan, const image
 sluice_status colors_start(sample_colors *colors, color_chain *lines, uint32_t channels,
                            line_sink *sink);
 
-/* Passes the waiting lines to the target; called after the last line. */
+/* Passes the waiting lines to the target; called after the last line. E_INVALID: the image is too
+ * large for a JPEG file. CLOSED: the thread was interrupted. Also returns E_NO_MEMORY. */
 sluice_status colors_finish(sample_colors *colors);
 
 void colors_free(sample_colors *colors);

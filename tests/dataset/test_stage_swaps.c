@@ -252,6 +252,7 @@ static const struct {
 static const char *const known_pairs[][3] = {
     {"normalize", "to_dtype", "equal since both give f32"},
     {"random_erasing", "to_dtype", "equal since 0 has the same value in all types"},
+    {"jpeg_quality", "random_vertical_flip", "equal since 16 lines are whole blocks"},
 };
 
 /* The kind of a stage in a frame, as a bit. */

@@ -36,7 +36,7 @@ const stage_def stage_gaussian_noise = {
     .name = "gaussian_noise",
     .summary = "Adds random noise of the normal distribution to each value.",
     .elsewhere = "GaussianNoise",
-    .example = "gaussian_noise sigma=0.03",
+    .example = "gaussian_noise sigma=0.015",
     .gives = "image u8, the same shape",
     .details = "Reference: torchvision.transforms.v2.GaussianNoise, for uint8.\n"
                "A value v becomes v + trunc(255 * (mean + sigma * n)), where n is drawn for each "

@@ -99,6 +99,9 @@ save("distort-before", F.adjust_hue(F.adjust_saturation(F.adjust_contrast(bright
 save("distort-after", F.adjust_contrast(F.adjust_hue(F.adjust_saturation(bright, 1.7), 0.1), 0.6))
 save("noise-clipped", F.gaussian_noise(image, -0.3, 0))
 save("noise-wrapped", F.gaussian_noise(image, 0.4, 0, clip=False))
+save("jpeg-5", F.jpeg(image, 5))
+save("jpeg-60", F.jpeg(image, 60))
+save("jpeg-flipped", F.horizontal_flip(F.jpeg(F.horizontal_flip(image), 40)))
 
 # For test_torchvision_values.c: numbers that stand in its source.
 torch.manual_seed(1)
