@@ -323,7 +323,7 @@ bool engine_sample_at(const sli_engine *engine, uint64_t seq, uint32_t row, uint
         uint64_t pass;
 
         plan_draw_tile(engine->plan, &draws, task.pass, tile, 0, sample_out, &pass);
-        return stage->def->shows(stage->args.bytes, &draws, tile);
+        return stage->def->geometry->tiles->shows(stage->args.bytes, &draws, tile);
     }
     return task.sample != ENGINE_NO_SAMPLE;
 }

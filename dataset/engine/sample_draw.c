@@ -81,7 +81,7 @@ static sluice_status draw_branches(drawing *d, const plan_branches *branches)
     const sli_draws own = {branches->key, d->draws->sample, d->draws->pass};
     uint32_t order[NESTED_BRANCHES];
     const uint32_t count =
-        branches->stage->def->choose_branches(branches->stage->args.bytes, &own, order);
+        branches->stage->def->geometry->branches->choose(branches->stage->args.bytes, &own, order);
     sluice_status st = SLUICE_OK;
 
     for (uint32_t i = 0; i < count; i++) {

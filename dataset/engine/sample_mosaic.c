@@ -338,7 +338,7 @@ sluice_status sample_mosaic_compose(sample_loader *loader, uint64_t sample, uint
     for (uint32_t tile = 0; tile < planned->tiles && st == SLUICE_OK; tile++) {
         tile_task task = {tile, sample, pass, draws};
 
-        if (!stage->def->shows(stage->args.bytes, &draws, tile)) {
+        if (!stage->def->geometry->tiles->shows(stage->args.bytes, &draws, tile)) {
             if (tile == 0) {
                 boxes_drop_all(&plan->dataset->source_schema, buffers);
             }

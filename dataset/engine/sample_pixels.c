@@ -263,6 +263,7 @@ static sluice_status run_views(sample_loader *loader, const image_run *run,
 {
     const struct plan_details *details = loader->plan->details;
     const dataset_stage *stage = details->view;
+    const view_ops *ops = stage->def->geometry->views;
     const uint32_t first = run->transform->step_count;
     uint8_t *row = sink->row;
     sluice_status st = decode_whole(loader, current, ticks);
@@ -272,8 +273,7 @@ static sluice_status run_views(sample_loader *loader, const image_run *run,
         const uint64_t pass =
             view > 0 ? sli_further_pass(draws->pass, sli_mix_in(sli_hash_text("views"), view))
                      : draws->pass;
-        const uint8_t flips =
-            stage->def->view_flips != NULL ? stage->def->view_flips(stage->args.bytes, view) : 0;
+        const uint8_t flips = ops->flips != NULL ? ops->flips(stage->args.bytes, view) : 0;
         const image_draws own = {draws->sample, pass, draws->column, view, flips};
         current_image image = *current;
         uint8_t on_device;

@@ -133,7 +133,8 @@ bool nested_have_geometry(const nested_stages *nested)
 static bool is_of_image(const stage_def *def)
 {
     return def->kind == STAGE_COLOR || def->before_geometry != NULL ||
-           (def->kind == STAGE_GEOMETRY && def->views == NULL && def->tiles == 0);
+           (def->kind == STAGE_GEOMETRY && def->geometry->views == NULL &&
+            def->geometry->tiles == NULL);
 }
 
 /* Checks that a stage may be in the parentheses of `def`, with the stages before it. */

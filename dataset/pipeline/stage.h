@@ -37,6 +37,7 @@
 
 #include "color_chain.h"
 #include "conversion_int.h"
+#include "geometry_ops.h"
 #include "image.h"
 #include "point_pairs.h"
 #include "resize_filter.h"
@@ -49,45 +50,6 @@
 
 /* ---- what stages of an image get and give ------------------------------------------------------
  */
-
-/* What is outside an image. */
-typedef struct stage_padding {
-    image_edge edge;              /* if it is not EDGE_CONSTANT, the next two are not used */
-    uint8_t fill[IMAGE_CHANNELS]; /* value of each channel */
-    uint8_t mask_fill;            /* value in masks */
-} stage_padding;
-
-/*
- * The geometry of a stage for an image of a given size: crops the image to a box, resizes the box,
- * and takes a window of the result. A stage with a padding may have a box or a window that extends
- * beyond the image.
- */
-typedef struct stage_window {
-    bool crops;
-    int64_t x;
-    int64_t y;
-    uint32_t width;
-    uint32_t height;
-    bool resizes;
-    uint32_t new_width;
-    uint32_t new_height;
-    resize_filter filter; /* valid if `resizes` */
-    bool frames;          /* take the window below from the resized box; requires `resizes` */
-    int64_t window_x;
-    int64_t window_y;
-    uint32_t window_width;
-    uint32_t window_height;
-    bool turns; /* instead of all this: the image becomes the result of a warp, of size new_width by
-                   new_height */
-    image_warp *turn; /* memory of the caller for the warp; NULL: only the size is needed */
-} stage_window;
-
-/* The boxes of a sample at a stage of geometry, in pixels of the image before the stage. */
-typedef struct stage_boxes {
-    uint32_t count;
-    const double (*corners)[4]; /* (count, 4) x0 y0 x1 y1 */
-    uint8_t *dropped;           /* (count) 1: no box any more; the stage may drop more */
-} stage_boxes;
 
 /* Where a conversion runs. The argument struct of every conversion begins with conversion_args. */
 typedef enum offload_target {
@@ -244,6 +206,8 @@ typedef struct stage_def {
     bool selects;  /* its parameter `columns` names the images that it works on */
     bool draws;    /* its results depend on random numbers, so they differ between passes */
 
+    const geometry_ops *geometry; /* STAGE_GEOMETRY only */
+
     const source_ops *source; /* STAGE_SOURCE only */
     group_kind group; /* STAGE_SOURCE: the source is a group; its arguments begin with its parts */
 
@@ -270,55 +234,6 @@ typedef struct stage_def {
     bool identifies;
     const char *path; /* name of the path argument, which is not part of the identity; NULL: all
                          arguments are part of it */
-
-    /*
-     * STAGE_GEOMETRY: returns the geometry for an image of this size. E_INVALID: the size is
-     * unsuitable.
-     */
-    sluice_status (*geometry)(const void *args, const sli_draws *draws, uint32_t width,
-                              uint32_t height, stage_window *geometry_out);
-    /* STAGE_GEOMETRY, instead of geometry(): also depends on the boxes of the sample, which has one
-     * column of them, as infer() checks. */
-    sluice_status (*geometry_of_boxes)(const void *args, const sli_draws *draws,
-                                       const stage_boxes *boxes, uint32_t width, uint32_t height,
-                                       stage_window *geometry_out);
-    /*
-     * STAGE_GEOMETRY, optional: makes several views of the image, 2 to 16, and returns how many.
-     * Later stages run on each of them, with random numbers of their own.
-     */
-    uint32_t (*views)(const void *args);
-    /* With `views`, instead of geometry(): the geometry of a view. */
-    sluice_status (*geometry_of_view)(const void *args, uint32_t view, uint32_t width,
-                                      uint32_t height, stage_window *geometry_out);
-    /* With `views`, optional: the flips of a view, after its geometry, as row flags. */
-    uint8_t (*view_flips)(const void *args, uint32_t view);
-    bool resizes; /* geometry() may set `resizes` */
-    bool crops;   /* parts of the image may not be in its result */
-    bool turns;   /* geometry() may set `turns` */
-    bool squares; /* a size of one number means a square */
-    /*
-     * STAGE_GEOMETRY, optional: returns whether the result of geometry() may extend beyond the
-     * image, and sets the padding, which is zeros at first.
-     */
-    bool (*padding)(const void *args, stage_padding *padding_out);
-
-    /*
-     * STAGE_GEOMETRY, in place of geometry(): the image is made of this many samples, its tiles.
-     * Tile 0 is the sample itself; the others are its partners. The draws are those of tile 0.
-     */
-    uint32_t tiles;
-    /* False: nothing of the tile is shown, whatever the size of its image is. */
-    bool (*shows)(const void *args, const sli_draws *draws, uint32_t tile);
-    /* Returns the resize of a tile's image of this size, and where the result is: its window, whose
-     * size is the same for all tiles and draws. */
-    void (*place)(const void *args, const sli_draws *draws, uint32_t tile, uint32_t width,
-                  uint32_t height, stage_window *window_out);
-
-    /*
-     * STAGE_GEOMETRY, in place of geometry(): the stage has branches (nested_of()). Writes the
-     * numbers of those that an image goes through to `order`, in order, and returns how many.
-     */
-    uint32_t (*choose_branches)(const void *args, const sli_draws *draws, uint32_t *order);
 
     /* STAGE_COLOR: adds the stage's operations for one image. infer() adds their maximum number to
      * stage_schema.color_operations. */
@@ -386,10 +301,37 @@ typedef struct stage_def {
                                 column_set *points_out);
 } stage_def;
 
-/* True if a stage of colours may warp the image. */
+/* The operations of a stage that makes views of the image; NULL: it does not. */
+static inline const view_ops *view_ops_of(const stage_def *def)
+{
+    return def->geometry != NULL ? def->geometry->views : NULL;
+}
+
+/* The operations of a stage that makes the image of tiles; NULL: it does not. */
+static inline const tile_ops *tile_ops_of(const stage_def *def)
+{
+    return def->geometry != NULL ? def->geometry->tiles : NULL;
+}
+
+/* The operations of a stage of geometry with branches; NULL: it is another stage. */
+static inline const branch_ops *branch_ops_of(const stage_def *def)
+{
+    return def->geometry != NULL ? def->geometry->branches : NULL;
+}
+
+/* True if a stage takes a size of which one number means a square. */
+static inline bool stage_squares(const stage_def *def)
+{
+    return def->geometry != NULL && def->geometry->squares;
+}
+
+/* True if a stage may warp the image: one of colours, or one with branches of such stages. */
 static inline bool stage_warps(const stage_def *def, const void *args)
 {
-    return def->warps && (def->warps_with == NULL || def->warps_with(args));
+    const branch_ops *branches = branch_ops_of(def);
+
+    return branches != NULL ? branches->warps(args)
+                            : def->warps && (def->warps_with == NULL || def->warps_with(args));
 }
 
 /* A stage of a dataset, with its arguments. */

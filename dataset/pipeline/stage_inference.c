@@ -82,7 +82,7 @@ sluice_status stage_infer(const dataset_stage *stage, stage_schema *schema)
                         "before cache",
                         stage->def->name, schema->map_name, stage->def->name);
     }
-    if (schema->maps_lead && stage->def->tiles > 0) {
+    if (schema->maps_lead && tile_ops_of(stage->def) != NULL) {
         return sli_fail(SLUICE_E_INVALID, "%s comes after %s, a map or filter; put it before",
                         stage->def->name, schema->map_name);
     }
@@ -110,7 +110,7 @@ sluice_status stage_infer(const dataset_stage *stage, stage_schema *schema)
         schema->random = stage->def;
     }
     if (schema->changes == NULL &&
-        (stage->def->draws || stage->def->views != NULL || kind == STAGE_COLOR ||
+        (stage->def->draws || view_ops_of(stage->def) != NULL || kind == STAGE_COLOR ||
          kind == STAGE_CONVERSION || schema->is_mapped)) {
         schema->changes = stage->def;
     }

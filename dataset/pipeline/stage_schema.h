@@ -70,7 +70,7 @@ typedef struct stage_schema {
     bool is_converted;         /* an earlier stage is a conversion, not a flip, so no geometry may
                                   follow */
     bool is_colored;           /* an earlier stage is a colour stage or a warp */
-    uint32_t view_count;       /* views of the image (stage_def.views); 0: one. After batch they are
+    uint32_t view_count;       /* views of the image (view_ops); 0: one. After batch they are
                                   the first dimension of the image */
     const char *random_size;   /* the stage that gives images of random sizes, unless a later stage
                                   sets the size; NULL: there is none */

@@ -45,10 +45,10 @@ static sluice_status through_geometry(const sluice_dataset *dataset, uint32_t *w
         stage_window g = {0};
         sluice_status st;
 
-        if (def->geometry == NULL) {
+        if (def->geometry == NULL || def->geometry->draw == NULL) {
             continue;
         }
-        st = def->geometry(dataset->stages[i].args.bytes, &draws, *width, *height, &g);
+        st = def->geometry->draw(dataset->stages[i].args.bytes, &draws, *width, *height, &g);
         if (st != SLUICE_OK) {
             return st;
         }
@@ -93,7 +93,7 @@ void dataset_advise_size(const sluice_dataset *dataset, char *text, size_t size)
     for (uint32_t i = 0; i < dataset->stage_count && schema_lacks_size(&dataset->schema); i++) {
         last = dataset->stages[i].def->kind == STAGE_GEOMETRY ? &dataset->stages[i] : last;
     }
-    if (last == NULL || last->def->params[0].type != PARAM_SIZE || last->def->squares) {
+    if (last == NULL || last->def->params[0].type != PARAM_SIZE || last->def->geometry->squares) {
         snprintf(text, size, "add resize H,W or a crop, so that all have one size");
         return;
     }

@@ -23,14 +23,14 @@ static bool add_group(const struct plan_details *details, const plan_group *grou
 {
     const dataset_stage *first = group->count > 0 ? details->geometry[group->first].stage : NULL;
 
-    if (first != NULL && first->def->views != NULL) {
+    if (first != NULL && first->def->geometry->views != NULL) {
         return true; /* of the whole image */
     }
     for (uint32_t i = group->first; i < group->first + group->count; i++) {
-        const stage_def *def = details->geometry[i].stage->def;
+        const geometry_ops *ops = details->geometry[i].stage->def->geometry;
 
-        found->resizes = found->resizes || def->resizes;
-        found->crops = found->crops || def->crops;
+        found->resizes = found->resizes || ops->resizes;
+        found->crops = found->crops || ops->crops;
     }
     if (first != NULL && (first->def->flips == NULL || !may_be_left_out(first))) {
         return true;

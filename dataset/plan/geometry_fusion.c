@@ -106,19 +106,19 @@ static sluice_status check_sides(const fused_geometry *w, const stage_window *g)
 static sluice_status draw_stage(const plan_stage *planned, const sli_draws *draws, uint32_t view,
                                 const fused_geometry *w, plan_boxes *boxes, stage_window *out)
 {
-    const stage_def *def = planned->stage->def;
+    const geometry_ops *ops = planned->stage->def->geometry;
     const void *args = planned->stage->args.bytes;
     stage_boxes at_stage;
 
-    if (def->geometry_of_view != NULL) {
-        return def->geometry_of_view(args, view, w->window_width, w->window_height, out);
+    if (ops->views != NULL) {
+        return ops->views->draw(args, view, w->window_width, w->window_height, out);
     }
-    if (def->geometry_of_boxes == NULL) {
-        return def->geometry(args, draws, w->window_width, w->window_height, out);
+    if (ops->draw_of_boxes == NULL) {
+        return ops->draw(args, draws, w->window_width, w->window_height, out);
     }
     fused_follow_all(w, boxes, boxes->moved);
     at_stage = (stage_boxes){boxes->count, (const double(*)[4])boxes->moved, boxes->dropped};
-    return def->geometry_of_boxes(args, draws, &at_stage, w->window_width, w->window_height, out);
+    return ops->draw_of_boxes(args, draws, &at_stage, w->window_width, w->window_height, out);
 }
 
 void plan_whole_window(fused_geometry *w, uint32_t width, uint32_t height)
@@ -191,7 +191,7 @@ sluice_status plan_place_tile(const plan_mosaic *mosaic, const sli_draws *draws,
     sluice_status st;
 
     plan_whole_window(fused_out, width, height);
-    stage->def->place(stage->args.bytes, draws, tile, width, height, &g);
+    stage->def->geometry->tiles->place(stage->args.bytes, draws, tile, width, height, &g);
     st = check_sides(fused_out, &g);
     if (st != SLUICE_OK) {
         *stage_out = stage->def->name;

@@ -194,7 +194,7 @@ typedef struct plan_branches {
     plan_list lists[NESTED_BRANCHES];
 } plan_branches;
 
-/* The stage mosaic: an image of several samples (stage_def.tiles). */
+/* The stage mosaic: an image of several samples (tile_ops). */
 typedef struct plan_mosaic {
     uint32_t tiles;            /* number of samples in an image; 0: there is no such stage */
     const plan_stage *planned; /* an entry of plan_details.geometry, in no group */

@@ -35,7 +35,7 @@ static sluice_status check_fast_scale(const sli_plan *plan)
         return SLUICE_OK;
     }
     for (uint32_t i = 0; i < first->count && details->cache.groups > 0; i++) {
-        if (details->geometry[first->first + i].stage->def->resizes) {
+        if (details->geometry[first->first + i].stage->def->geometry->resizes) {
             return SLUICE_OK;
         }
     }

@@ -444,7 +444,7 @@ sluice_status plan_conversions(sli_plan *plan)
     find_erasings(plan);
     if (details->image >= 0) {
         st = plan_segment_program(plan, &details->segments[0], &plan->host_conversion);
-        if (details->view != NULL && details->view->def->view_flips != NULL) {
+        if (details->view != NULL && details->view->def->geometry->views->flips != NULL) {
             plan->host_conversion.flip = true;
         }
     }

@@ -38,25 +38,25 @@ static bool have_one_padding(const stage_padding *a, const stage_padding *b)
 static bool joins_group(const struct plan_details *details, uint32_t first, uint32_t b)
 {
     const plan_stage *stage = &details->geometry[b];
-    const bool resizes = stage->stage->def->resizes;
+    const geometry_ops *ops = stage->stage->def->geometry;
 
     for (uint32_t i = b; i-- > first;) {
         const plan_stage *before = &details->geometry[i];
+        const geometry_ops *ops_before = before->stage->def->geometry;
 
-        if (stage->stage->def->views != NULL || stage->stage->def->turns ||
-            before->stage->def->turns) {
+        if (ops->views != NULL || ops->turns || ops_before->turns) {
             return false;
         }
-        if (!resizes && stage->pads && before->pads &&
+        if (!ops->resizes && stage->pads && before->pads &&
             !have_one_padding(&stage->padding, &before->padding)) {
             return false;
         }
-        if ((before->stage->def->resizes && stage->padding.edge != EDGE_CONSTANT) ||
-            (resizes && before->padding.edge != EDGE_CONSTANT)) {
+        if ((ops_before->resizes && stage->padding.edge != EDGE_CONSTANT) ||
+            (ops->resizes && before->padding.edge != EDGE_CONSTANT)) {
             return false;
         }
-        if (before->stage->def->resizes) {
-            return !resizes && !(stage->pads && i + 1 < b);
+        if (ops_before->resizes) {
+            return !ops->resizes && !(stage->pads && i + 1 < b);
         }
     }
     return true;
@@ -122,8 +122,9 @@ static plan_stage plan_stage_of(const list_builder *builder, const dataset_stage
 {
     plan_stage planned = {.stage = stage, .outer = builder->outer, .key = key};
 
-    planned.pads =
-        stage->def->padding != NULL && stage->def->padding(stage->args.bytes, &planned.padding);
+    const geometry_ops *ops = stage->def->geometry;
+
+    planned.pads = ops->padding != NULL && ops->padding(stage->args.bytes, &planned.padding);
     planned.pairs = plan_flip_pairs(stage, builder->before, &planned.points);
     return planned;
 }
@@ -141,7 +142,7 @@ static void add_geometry(list_builder *builder, const dataset_stage *stage, uint
     }
     details->geometry_count++;
     group->count++;
-    if (stage->def->geometry_of_boxes != NULL) {
+    if (stage->def->geometry->draw_of_boxes != NULL) {
         find_boxes(builder);
     }
 }
@@ -213,7 +214,7 @@ static sluice_status add_stage(list_builder *builder, const dataset_stage *stage
     if (stage->def->kind == STAGE_COLOR) {
         return add_color(builder, stage, key);
     }
-    if (stage->def->choose_branches != NULL) {
+    if (branch_ops_of(stage->def) != NULL) {
         return add_branches(builder, stage, key);
     }
     add_geometry(builder, stage, key);
@@ -237,7 +238,7 @@ static uint32_t count_stages(const dataset_stage *stage)
 {
     uint32_t count = 0;
 
-    if (stage->def->choose_branches != NULL) {
+    if (branch_ops_of(stage->def) != NULL) {
         const nested_stages *nested = nested_in(stage);
 
         for (uint32_t i = 0; i < nested->stage_count; i++) {
@@ -279,7 +280,7 @@ static void add_mosaic(list_builder *builder, const dataset_stage *stage, uint64
     plan_stage *planned = &details->geometry[details->geometry_count++];
 
     *planned = plan_stage_of(builder, stage, key);
-    details->mosaic.tiles = stage->def->tiles;
+    details->mosaic.tiles = stage->def->geometry->tiles->count;
     details->mosaic.planned = planned;
     details->mosaic.list = details->list;
     details->list = (plan_list){0};
@@ -312,9 +313,9 @@ static void find_views(struct plan_details *details)
         const dataset_stage *stage =
             group->count > 0 ? details->geometry[group->first].stage : NULL;
 
-        if (stage != NULL && stage->def->views != NULL) {
+        if (stage != NULL && stage->def->geometry->views != NULL) {
             details->view = stage;
-            details->view_count = stage->def->views(stage->args.bytes);
+            details->view_count = stage->def->geometry->views->count(stage->args.bytes);
             details->list.shared = i;
         }
     }
@@ -366,7 +367,7 @@ sluice_status plan_geometry(sli_plan *plan)
         if (st != SLUICE_OK) {
             break;
         }
-        if (stage->def->tiles > 0) {
+        if (tile_ops_of(stage->def) != NULL) {
             add_mosaic(&builder, stage, key);
             st = make_list(&details->list, DATASET_MAX_STAGES + 1);
         } else if (kind == STAGE_GEOMETRY || kind == STAGE_COLOR) {

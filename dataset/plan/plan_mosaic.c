@@ -66,7 +66,7 @@ sluice_status plan_mosaics(sli_plan *plan)
         return st;
     }
     stage = mosaic->planned->stage;
-    stage->def->place(stage->args.bytes, &none, 0, 1, 1, &window);
+    stage->def->geometry->tiles->place(stage->args.bytes, &none, 0, 1, 1, &window);
     mosaic->width = window.window_width;
     mosaic->height = window.window_height;
     note_boxes(plan);

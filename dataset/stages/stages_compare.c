@@ -154,7 +154,7 @@ static void settle_nested(dataset_stage *stage)
 
             if (param->choices == offload_targets) {
                 *(uint32_t *)value = OFFLOAD_AUTO;
-            } else if (param->type == PARAM_SIZE && inner->def->squares && size->width == 0) {
+            } else if (param->type == PARAM_SIZE && stage_squares(inner->def) && size->width == 0) {
                 size->width = size->height;
             }
         }
@@ -194,7 +194,7 @@ static void print_argument(const stage_def *def, const stage_param *param, const
 {
     const param_size *size = (const param_size *)(const void *)((const char *)args + param->offset);
 
-    if (param->type == PARAM_SIZE && def->squares && size->width == 0) {
+    if (param->type == PARAM_SIZE && stage_squares(def) && size->width == 0) {
         sli_text_add(text, "%u,%u", size->height, size->height);
     } else {
         stage_arg_print(param, args, text);

@@ -117,8 +117,8 @@ static void the_partners_of_a_mosaic_are_read_ahead(void)
             uint64_t pass;
 
             plan_draw_tile(run.plan, &draws, 0, tile, 0, &partner, &pass);
-            if (mosaic->planned->stage->def->shows(mosaic->planned->stage->args.bytes, &draws,
-                                                   tile)) {
+            if (mosaic->planned->stage->def->geometry->tiles->shows(
+                    mosaic->planned->stage->args.bytes, &draws, tile)) {
                 want[count++] = (uint32_t)partner;
             }
         }

@@ -137,10 +137,10 @@ static picture one_by_one(const pipeline *p, picture image, uint64_t sample, uin
         if (stage->def->kind != STAGE_GEOMETRY) {
             continue;
         }
-        if (stage->def->padding != NULL) {
-            (void)stage->def->padding(stage->args.bytes, &padding);
+        if (stage->def->geometry->padding != NULL) {
+            (void)stage->def->geometry->padding(stage->args.bytes, &padding);
         }
-        T_OK(stage->def->geometry(stage->args.bytes, &draws, image.width, image.height, &g));
+        T_OK(stage->def->geometry->draw(stage->args.bytes, &draws, image.width, image.height, &g));
         if (g.crops) {
             image = cropped(image, &g, &padding);
         }

@@ -39,7 +39,7 @@ static stage_window geometry_of(const dataset_stage *stage, uint64_t sample, uin
     const sli_draws draws = {UINT64_C(0x1234567887654321), sample, 3};
     stage_window g = {0};
 
-    T_OK(stage->def->geometry(stage->args.bytes, &draws, width, height, &g));
+    T_OK(stage->def->geometry->draw(stage->args.bytes, &draws, width, height, &g));
     return g;
 }
 
@@ -112,9 +112,9 @@ static void the_longer_side_has_a_limit(void)
         stage_window g = {0};
 
         if (limits[i].new_width == 0) {
-            T_STATUS(
-                stage.def->geometry(stage.args.bytes, NULL, limits[i].width, limits[i].height, &g),
-                SLUICE_E_INVALID);
+            T_STATUS(stage.def->geometry->draw(stage.args.bytes, NULL, limits[i].width,
+                                               limits[i].height, &g),
+                     SLUICE_E_INVALID);
             T_CONTAINS(sluice_last_error(), "resize: an image whose sides are 3 and 100000000 long "
                                             "has no pixels with max_size=65535; use a larger");
             continue;
@@ -155,9 +155,9 @@ static void crops_that_do_not_fit_are_refused(void)
     const sli_draws draws = {1, 2, 3};
     stage_window g = {0};
 
-    T_OK(stage.def->geometry(stage.args.bytes, &draws, 7, 7, &g));
-    T_STATUS(stage.def->geometry(stage.args.bytes, &draws, 6, 7, &g), SLUICE_E_INVALID);
-    T_STATUS(stage.def->geometry(stage.args.bytes, &draws, 7, 6, &g), SLUICE_E_INVALID);
+    T_OK(stage.def->geometry->draw(stage.args.bytes, &draws, 7, 7, &g));
+    T_STATUS(stage.def->geometry->draw(stage.args.bytes, &draws, 6, 7, &g), SLUICE_E_INVALID);
+    T_STATUS(stage.def->geometry->draw(stage.args.bytes, &draws, 7, 6, &g), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "padding");
 }
 
@@ -406,8 +406,8 @@ static uint32_t same_parts(uint64_t key_a, uint64_t key_b, uint64_t pass_a, uint
         stage_window g = {0};
         stage_window h = {0};
 
-        T_OK(stage.def->geometry(stage.args.bytes, &a, 500, 400, &g));
-        T_OK(stage.def->geometry(stage.args.bytes, &b, 500, 400, &h));
+        T_OK(stage.def->geometry->draw(stage.args.bytes, &a, 500, 400, &g));
+        T_OK(stage.def->geometry->draw(stage.args.bytes, &b, 500, 400, &h));
         same += g.x == h.x && g.y == h.y && g.width == h.width && g.height == h.height;
     }
     return same;

@@ -109,8 +109,8 @@ static void crops_are_drawn_as_in_torchvision(void)
             double want[4] = {0};
             stage_window g = {0};
 
-            T_OK(stage->def->geometry_of_boxes(stage->args.bytes, &draws, &boxes, WIDTH, HEIGHT,
-                                               &g));
+            T_OK(stage->def->geometry->draw_of_boxes(stage->args.bytes, &draws, &boxes, WIDTH,
+                                                     HEIGHT, &g));
             T_EQ(g.crops,
                  plain_crop(&draws, cases[i].options, cases[i].count, cases[i].trials, want));
             crops[i] += g.crops;
@@ -141,7 +141,8 @@ static void without_boxes_an_image_does_not_change(void)
         const stage_boxes boxes = {count, corners, dropped};
         stage_window g = {0};
 
-        T_OK(stage->def->geometry_of_boxes(stage->args.bytes, &draws, &boxes, WIDTH, HEIGHT, &g));
+        T_OK(stage->def->geometry->draw_of_boxes(stage->args.bytes, &draws, &boxes, WIDTH, HEIGHT,
+                                                 &g));
         T_TRUE(!g.crops);
     }
     sluice_dataset_destroy(dataset);
@@ -160,7 +161,7 @@ static void an_image_of_one_pixel_does_not_change(void)
         const stage_boxes boxes = {1, whole, dropped};
         stage_window g = {0};
 
-        T_OK(stage->def->geometry_of_boxes(stage->args.bytes, &draws, &boxes, 1, 1, &g));
+        T_OK(stage->def->geometry->draw_of_boxes(stage->args.bytes, &draws, &boxes, 1, 1, &g));
         T_TRUE(!g.crops && dropped[0] == 0);
     }
     sluice_dataset_destroy(dataset);

@@ -40,7 +40,8 @@ static uint64_t shown_partner(sluice_dataset *dataset)
         const sli_draws draws = {mosaic->planned->key, 0, 0};
         uint64_t pass;
 
-        if (mosaic->planned->stage->def->shows(mosaic->planned->stage->args.bytes, &draws, tile)) {
+        if (mosaic->planned->stage->def->geometry->tiles->shows(mosaic->planned->stage->args.bytes,
+                                                                &draws, tile)) {
             plan_draw_tile(run.plan, &draws, 0, tile, 0, &partner, &pass);
         }
     }

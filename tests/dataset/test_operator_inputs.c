@@ -168,7 +168,7 @@ static void each_operator_has_an_example_that_runs(void)
         const stage_def *def = stage_table[i];
         const char *example = def->example != NULL ? def->example : def->name;
 
-        if (def->geometry_of_boxes != NULL ||
+        if ((def->geometry != NULL && def->geometry->draw_of_boxes != NULL) ||
             (def->kind != STAGE_GEOMETRY && def->kind != STAGE_COLOR &&
              def->kind != STAGE_CONVERSION)) {
             continue;

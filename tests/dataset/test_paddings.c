@@ -344,7 +344,7 @@ static void the_place_is_drawn_as_in_torchvision(void)
 
         sli_draw(&draws, 0, bits);
         r = 1.25 + sli_unit(bits[1]) * 2.25;
-        T_OK(stage->def->geometry(stage->args.bytes, &draws, width, height, &g));
+        T_OK(stage->def->geometry->draw(stage->args.bytes, &draws, width, height, &g));
         T_EQ(g.crops, sli_unit(bits[0]) < 0.5);
         T_TRUE(!g.resizes);
         if (g.crops) {

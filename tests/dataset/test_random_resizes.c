@@ -40,7 +40,7 @@ static stage_window draw(const sluice_dataset *dataset, uint64_t sample, uint32_
     stage_window g = {0};
 
     sli_draw(&draws, 0, bits);
-    T_OK(stage->def->geometry(stage->args.bytes, &draws, size[0], size[1], &g));
+    T_OK(stage->def->geometry->draw(stage->args.bytes, &draws, size[0], size[1], &g));
     T_TRUE(g.resizes && !g.crops && !g.frames);
     T_EQ(g.filter.filter, FILTER_BICUBIC);
     T_TRUE(!g.filter.antialias);

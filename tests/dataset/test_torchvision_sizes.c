@@ -69,7 +69,8 @@ static stage_window window_of(const dataset_stage *stage, uint32_t width, uint32
     const sli_draws draws = {.key = 5, .sample = sample};
     stage_window window = {0};
 
-    if (stage->def->geometry(stage->args.bytes, &draws, width, height, &window) != SLUICE_OK) {
+    if (stage->def->geometry->draw(stage->args.bytes, &draws, width, height, &window) !=
+        SLUICE_OK) {
         memset(&window, 0, sizeof(window));
     }
     return window;

@@ -137,8 +137,8 @@ static bool branch_changes_size(const nested_stages *nested, uint32_t number)
     for (uint32_t i = branch->first; i < branch->first + branch->count; i++) {
         const stage_def *def = nested->stages[i].def;
 
-        if (def->choose_branches != NULL ? count_changes(nested_in(&nested->stages[i])) > 0
-                                         : def->kind == STAGE_GEOMETRY && def->flips == NULL) {
+        if (branch_ops_of(def) != NULL ? count_changes(nested_in(&nested->stages[i])) > 0
+                                       : def->kind == STAGE_GEOMETRY && def->flips == NULL) {
             return true;
         }
     }

@@ -102,9 +102,11 @@ sluice_status nested_array(const void *args, const sluice_column *from_type, con
         .summary = "",                                                                             \
         .gives = "",                                                                               \
         .kind = STAGE_GEOMETRY,                                                                    \
-        .choose_branches = prefix##_branches,                                                      \
-        .warps = true,                                                                             \
-        .warps_with = nested_warps,                                                                \
+        .geometry = &(const geometry_ops){.branches =                                              \
+                                              &(const branch_ops){                                 \
+                                                  .choose = prefix##_branches,                     \
+                                                  .warps = nested_warps,                           \
+                                              }},                                                  \
     };                                                                                             \
                                                                                                    \
     static const stage_def prefix##_of_batches = {                                                 \

@@ -201,8 +201,11 @@ static const stage_def horizontal_flip_before_geometry = {
     .args_size = sizeof(flip_args),
     .check = horizontal_check,
     .infer = horizontal_infer,
-    .geometry = horizontal_geometry,
-    .turns = true,
+    .geometry =
+        &(const geometry_ops){
+            .draw = horizontal_geometry,
+            .turns = true,
+        },
     .flips = flip_draws,
     .pairs = flip_pairs,
 };
@@ -252,8 +255,11 @@ static const stage_def vertical_flip_before_geometry = {
     .args_size = sizeof(flip_args),
     .check = vertical_check,
     .infer = vertical_infer,
-    .geometry = vertical_geometry,
-    .turns = true,
+    .geometry =
+        &(const geometry_ops){
+            .draw = vertical_geometry,
+            .turns = true,
+        },
     .flips = flip_draws,
     .pairs = flip_pairs,
 };

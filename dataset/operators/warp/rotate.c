@@ -147,8 +147,11 @@ static const stage_def stage_rotate_expanded = {
     .check = rotate_check,
     .variant = rotate_variant,
     .infer = expanded_infer,
-    .geometry = expanded_geometry,
-    .turns = true,
+    .geometry =
+        &(const geometry_ops){
+            .draw = expanded_geometry,
+            .turns = true,
+        },
 };
 
 const stage_def stage_rotate = {
@@ -258,8 +261,11 @@ static const stage_def stage_random_rotation_expanded = {
     .check = rotation_check,
     .variant = rotation_variant,
     .infer = expanded_rotation_infer,
-    .geometry = expanded_rotation_geometry,
-    .turns = true,
+    .geometry =
+        &(const geometry_ops){
+            .draw = expanded_rotation_geometry,
+            .turns = true,
+        },
 };
 
 const stage_def stage_random_rotation = {

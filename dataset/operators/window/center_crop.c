@@ -68,8 +68,11 @@ const stage_def stage_center_crop = {
     STAGE_PARAMS(center_crop_params),
     .args_size = sizeof(center_crop_args),
     .infer = center_crop_infer,
-    .geometry = center_crop_geometry,
-    .crops = true,
-    .padding = center_crop_padding,
-    .squares = true,
+    .geometry =
+        &(const geometry_ops){
+            .draw = center_crop_geometry,
+            .crops = true,
+            .padding = center_crop_padding,
+            .squares = true,
+        },
 };

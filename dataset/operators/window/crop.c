@@ -60,8 +60,11 @@ const stage_def stage_crop = {
     STAGE_PARAMS(fixed_crop_params),
     .args_size = sizeof(fixed_crop_args),
     .infer = fixed_crop_infer,
-    .geometry = fixed_crop_geometry,
-    .crops = true,
-    .padding = fixed_crop_padding,
-    .squares = true,
+    .geometry =
+        &(const geometry_ops){
+            .draw = fixed_crop_geometry,
+            .crops = true,
+            .padding = fixed_crop_padding,
+            .squares = true,
+        },
 };

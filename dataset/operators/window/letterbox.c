@@ -89,8 +89,11 @@ const stage_def stage_letterbox = {
     .args_size = sizeof(letterbox_args),
     .check = letterbox_check,
     .infer = letterbox_infer,
-    .geometry = letterbox_geometry,
-    .resizes = true,
-    .padding = letterbox_padding,
-    .squares = true,
+    .geometry =
+        &(const geometry_ops){
+            .draw = letterbox_geometry,
+            .resizes = true,
+            .padding = letterbox_padding,
+            .squares = true,
+        },
 };

@@ -258,10 +258,16 @@ const stage_def stage_mosaic = {
     .args_size = sizeof(mosaic_args),
     .check = mosaic_check,
     .infer = mosaic_infer,
-    .tiles = TILES,
-    .shows = mosaic_shows,
-    .place = mosaic_place,
-    .resizes = true,
-    .padding = mosaic_padding,
-    .squares = true,
+    .geometry =
+        &(const geometry_ops){
+            .tiles =
+                &(const tile_ops){
+                    .count = TILES,
+                    .shows = mosaic_shows,
+                    .place = mosaic_place,
+                },
+            .resizes = true,
+            .padding = mosaic_padding,
+            .squares = true,
+        },
 };

@@ -137,6 +137,9 @@ const stage_def stage_pad_image = {
     .args_size = sizeof(pad_args),
     .check = pad_check,
     .infer = pad_infer,
-    .geometry = pad_geometry,
-    .padding = pad_padding,
+    .geometry =
+        &(const geometry_ops){
+            .draw = pad_geometry,
+            .padding = pad_padding,
+        },
 };

@@ -140,8 +140,11 @@ const stage_def stage_random_crop = {
     .args_size = sizeof(random_crop_args),
     .check = random_crop_check,
     .infer = random_crop_infer,
-    .geometry = random_crop_geometry,
-    .crops = true,
-    .padding = random_crop_padding,
-    .squares = true,
+    .geometry =
+        &(const geometry_ops){
+            .draw = random_crop_geometry,
+            .crops = true,
+            .padding = random_crop_padding,
+            .squares = true,
+        },
 };

@@ -249,6 +249,9 @@ const stage_def stage_random_iou_crop = {
     .args_size = sizeof(iou_args),
     .check = iou_check,
     .infer = iou_infer,
-    .geometry_of_boxes = iou_geometry,
-    .crops = true,
+    .geometry =
+        &(const geometry_ops){
+            .draw_of_boxes = iou_geometry,
+            .crops = true,
+        },
 };

@@ -74,6 +74,9 @@ const stage_def stage_random_resize = {
     .args_size = sizeof(random_resize_args),
     .check = random_resize_check,
     .infer = random_resize_infer,
-    .geometry = random_resize_geometry,
-    .resizes = true,
+    .geometry =
+        &(const geometry_ops){
+            .draw = random_resize_geometry,
+            .resizes = true,
+        },
 };

@@ -145,8 +145,11 @@ const stage_def stage_random_resized_crop = {
     .args_size = sizeof(rrc_args),
     .check = rrc_check,
     .infer = rrc_infer,
-    .geometry = rrc_geometry,
-    .crops = true,
-    .resizes = true,
-    .squares = true,
+    .geometry =
+        &(const geometry_ops){
+            .draw = rrc_geometry,
+            .crops = true,
+            .resizes = true,
+            .squares = true,
+        },
 };

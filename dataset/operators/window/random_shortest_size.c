@@ -86,6 +86,9 @@ const stage_def stage_random_shortest_size = {
     .args_size = sizeof(shortest_args),
     .check = shortest_check,
     .infer = shortest_infer,
-    .geometry = shortest_geometry,
-    .resizes = true,
+    .geometry =
+        &(const geometry_ops){
+            .draw = shortest_geometry,
+            .resizes = true,
+        },
 };

@@ -103,6 +103,9 @@ const stage_def stage_random_zoom_out = {
     .args_size = sizeof(zoom_args),
     .check = zoom_check,
     .infer = zoom_infer,
-    .geometry = zoom_geometry,
-    .padding = zoom_padding,
+    .geometry =
+        &(const geometry_ops){
+            .draw = zoom_geometry,
+            .padding = zoom_padding,
+        },
 };

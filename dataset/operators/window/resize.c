@@ -140,6 +140,9 @@ const stage_def stage_resize = {
     .args_size = sizeof(resize_args),
     .check = resize_check,
     .infer = resize_infer,
-    .geometry = resize_geometry,
-    .resizes = true,
+    .geometry =
+        &(const geometry_ops){
+            .draw = resize_geometry,
+            .resizes = true,
+        },
 };

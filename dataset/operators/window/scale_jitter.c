@@ -86,7 +86,10 @@ const stage_def stage_scale_jitter = {
     .args_size = sizeof(scale_jitter_args),
     .check = scale_jitter_check,
     .infer = scale_jitter_infer,
-    .geometry = scale_jitter_geometry,
-    .resizes = true,
-    .squares = true,
+    .geometry =
+        &(const geometry_ops){
+            .draw = scale_jitter_geometry,
+            .resizes = true,
+            .squares = true,
+        },
 };

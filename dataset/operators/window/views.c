@@ -98,8 +98,14 @@ const stage_def stage_views = {
     STAGE_PARAMS(views_params),
     .args_size = sizeof(views_args),
     .infer = views_infer,
-    .views = views_count,
-    .geometry_of_view = views_geometry,
+    .geometry =
+        &(const geometry_ops){
+            .views =
+                &(const view_ops){
+                    .count = views_count,
+                    .draw = views_geometry,
+                },
+        },
 };
 
 /* ---- five_crop and ten_crop ------------------------------------------------------------------ */
@@ -192,9 +198,15 @@ const stage_def stage_five_crop = {
     STAGE_PARAMS(five_params),
     .args_size = sizeof(five_args),
     .infer = five_infer,
-    .views = five_count,
-    .geometry_of_view = five_geometry,
-    .squares = true,
+    .geometry =
+        &(const geometry_ops){
+            .views =
+                &(const view_ops){
+                    .count = five_count,
+                    .draw = five_geometry,
+                },
+            .squares = true,
+        },
 };
 
 static uint32_t ten_count(const void *args)
@@ -243,8 +255,14 @@ const stage_def stage_ten_crop = {
     STAGE_PARAMS(ten_params),
     .args_size = sizeof(ten_args),
     .infer = ten_infer,
-    .views = ten_count,
-    .geometry_of_view = ten_geometry,
-    .view_flips = ten_flips,
-    .squares = true,
+    .geometry =
+        &(const geometry_ops){
+            .views =
+                &(const view_ops){
+                    .count = ten_count,
+                    .draw = ten_geometry,
+                    .flips = ten_flips,
+                },
+            .squares = true,
+        },
 };
