@@ -16,8 +16,8 @@ static uint8_t flips_before(const struct plan_details *details, const dataset_st
         const plan_flip *flip = &details->flips[i];
         const sli_draws draws = {flip->key, sample, pass};
 
-        if (flip->stage < stage && flip->stage->def->flips(flip->stage->args.bytes, &draws)) {
-            flips ^= flip->stage->def->row_flag;
+        if (flip->stage < stage && flip->stage->def->flip->draw(flip->stage->args.bytes, &draws)) {
+            flips ^= flip->stage->def->flip->row_flag;
         }
     }
     return flips;

@@ -36,7 +36,7 @@ static bool is_idle(const struct plan_details *details, const transform_step *st
     const plan_group *group = step->group;
     const bool is_drawn =
         group->count > 0 &&
-        (details->geometry[group->first].stage->def->flips == NULL || step->window.turns);
+        (details->geometry[group->first].stage->def->flip == NULL || step->window.turns);
 
     return !is_drawn && step->lines == NULL &&
            (group->color_first == group->color_end || details->partner_count == 0);

@@ -101,8 +101,8 @@ static uint8_t flips_after(const sli_plan *plan, const dataset_stage *stage, uin
 
         if (flip->stage > stage && flip->segment == (follows ? 0 : segment) &&
             (follows || !flip->on_device) &&
-            flip->stage->def->flips(flip->stage->args.bytes, &draws)) {
-            flips ^= flip->stage->def->row_flag;
+            flip->stage->def->flip->draw(flip->stage->args.bytes, &draws)) {
+            flips ^= flip->stage->def->flip->row_flag;
         }
     }
     return flips;
@@ -116,8 +116,8 @@ static void erase_by(const sli_plan *plan, uint32_t number, uint32_t segment,
     stage_erasing erasing;
     uint8_t flips;
 
-    if (!stage->def->erases(stage->args.bytes, &draws, conversion->width, conversion->height,
-                            &erasing)) {
+    if (!stage->def->conversion->erases(stage->args.bytes, &draws, conversion->width,
+                                        conversion->height, &erasing)) {
         return;
     }
     flips = flips_after(plan, stage, segment, sample, pass);
@@ -142,7 +142,7 @@ void erase_converted(const sli_plan *plan, uint32_t segment, const sli_conversio
     for (uint32_t k = 0; k < conversions->count; k++) {
         const uint32_t number = conversions->stages[k];
 
-        if (plan->dataset->stages[number].def->erases != NULL) {
+        if (stage_erases(plan->dataset->stages[number].def)) {
             erase_by(plan, number, segment, conversion, sample, pass, row);
         }
     }

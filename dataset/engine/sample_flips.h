@@ -18,8 +18,9 @@ static inline void draw_flips(const struct plan_details *details, uint32_t segme
         const plan_flip *flip = &details->flips[i];
         const sli_draws draws = {flip->key, sample, pass};
 
-        if (flip->segment == segment && flip->stage->def->flips(flip->stage->args.bytes, &draws)) {
-            *(flip->on_device ? on_device : here) ^= flip->stage->def->row_flag;
+        if (flip->segment == segment &&
+            flip->stage->def->flip->draw(flip->stage->args.bytes, &draws)) {
+            *(flip->on_device ? on_device : here) ^= flip->stage->def->flip->row_flag;
         }
     }
 }

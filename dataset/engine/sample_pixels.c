@@ -61,7 +61,7 @@ static sluice_status too_large(sample_loader *loader, const transform_step *step
                                     : details->colors[group->color_first].stage;
 
     loader->stage = last->def->name;
-    if (group->count == 0 || last->def->flips != NULL) {
+    if (group->count == 0 || last->def->flip != NULL) {
         return sli_fail(SLUICE_E_INVALID,
                         "the image is %ux%u, and may have %d pixels where %s come before a crop or "
                         "resize; put a resize before %s",

@@ -161,7 +161,7 @@ static sluice_status exchange_points(const sli_plan *plan, uint32_t column, uint
         const sli_draws draws = {flip->key, sample, pass};
 
         if (flip->pairs != NULL && (flip->points >> column & 1) != 0 &&
-            flip->stage->def->flips(flip->stage->args.bytes, &draws)) {
+            flip->stage->def->flip->draw(flip->stage->args.bytes, &draws)) {
             st = exchange_column(&plan->dataset->source_schema, column, flip->pairs, buffers);
         }
     }

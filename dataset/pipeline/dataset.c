@@ -256,7 +256,7 @@ static sluice_status check_flips(const sluice_dataset *dataset, const stage_def 
     for (uint32_t i = 0; i < dataset->stage_count; i++) {
         const dataset_stage *flip = &dataset->stages[i];
 
-        if (flip->def->before_geometry != NULL &&
+        if (stage_before_geometry(flip->def) != NULL &&
             ((const conversion_args *)(const void *)flip->args.bytes)->offload == OFFLOAD_DEVICE) {
             return sli_fail(SLUICE_E_INVALID,
                             "%s offload=device comes before %s, and what comes before a crop or "
@@ -270,9 +270,9 @@ static sluice_status check_flips(const sluice_dataset *dataset, const stage_def 
 void stages_begin_geometry(dataset_stage *stages, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (stages[i].def->before_geometry != NULL) {
-            stages[i].def = stages[i].def->before_geometry;
-        }
+        const stage_def *geometry = stage_before_geometry(stages[i].def);
+
+        stages[i].def = geometry != NULL ? geometry : stages[i].def;
     }
 }
 
@@ -289,7 +289,7 @@ static bool makes_maps_lead(const stage_schema *schema, const stage_def *def)
     }
     return schema->is_mapped &&
            (def->kind == STAGE_DECODE || def->kind == STAGE_GEOMETRY || def->kind == STAGE_COLOR ||
-            (def->before_geometry != NULL && has_followers && !schema->maps_followers));
+            (stage_before_geometry(def) != NULL && has_followers && !schema->maps_followers));
 }
 
 /*

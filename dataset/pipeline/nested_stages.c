@@ -132,7 +132,7 @@ bool nested_have_geometry(const nested_stages *nested)
 /* True for a stage that works on the image in front of the conversions, one image into one. */
 static bool is_of_image(const stage_def *def)
 {
-    return def->kind == STAGE_COLOR || def->before_geometry != NULL ||
+    return def->kind == STAGE_COLOR || stage_before_geometry(def) != NULL ||
            (def->kind == STAGE_GEOMETRY && def->geometry->views == NULL &&
             def->geometry->tiles == NULL);
 }
@@ -150,7 +150,7 @@ static sluice_status check_stage(const stage_def *def, const nested_stages *nest
             "crops, resizes, flips, colours and warps, or mixup and cutmix",
             def->name, stage->name, def->name);
     }
-    if (stage->before_geometry != NULL &&
+    if (stage_before_geometry(stage) != NULL &&
         ((const conversion_args *)(const void *)added->args.bytes)->offload == OFFLOAD_DEVICE) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s: %s offload=device: what is in parentheses runs on the workers; leave "

@@ -37,6 +37,7 @@
 
 #include "color_chain.h"
 #include "conversion_int.h"
+#include "conversion_ops.h"
 #include "geometry_ops.h"
 #include "image.h"
 #include "point_pairs.h"
@@ -50,39 +51,6 @@
 
 /* ---- what stages of an image get and give ------------------------------------------------------
  */
-
-/* Where a conversion runs. The argument struct of every conversion begins with conversion_args. */
-typedef enum offload_target {
-    OFFLOAD_AUTO = 0,
-    OFFLOAD_HOST = 1,
-    OFFLOAD_DEVICE = 2
-} offload_target;
-
-typedef struct conversion_args {
-    uint32_t offload;    /* a value of offload_target */
-    const char *columns; /* the images that it works on, if stage_def.selects; "": all */
-} conversion_args;
-
-/* The combined effect of all conversions so far: scale, bias, flip and layout. */
-typedef struct conversion_state {
-    sluice_dtype dtype;
-    double scale[SLI_MAX_CHANNELS]; /* combined in double precision and rounded once, at the end */
-    double bias[SLI_MAX_CHANNELS];
-    bool affine;
-    bool flip;
-    bool chw;
-} conversion_state;
-
-/* A rectangle of a converted image that is set to values of its type. */
-typedef struct stage_erasing {
-    uint32_t x;
-    uint32_t y;
-    uint32_t width;
-    uint32_t height;
-    bool is_normal;                 /* random values of the normal distribution, not `values` */
-    uint32_t block;                 /* is_normal: the first block of the stage's random numbers */
-    float values[SLI_MAX_CHANNELS]; /* of each channel */
-} stage_erasing;
 
 /* A batch, for the batch maps of the library. */
 typedef struct batch_view {
@@ -178,10 +146,6 @@ typedef struct stage_def {
      */
     const struct stage_def *when_converted;
 
-    /* With flips: the definition, of the same name and parameters, that replaces this one if a
-     * stage of geometry comes after it: a stage of geometry. */
-    const struct stage_def *before_geometry;
-
     /*
      * STAGE_MAP: decides whether the map works on the image before geometry. `follows`: decode, or
      * a stage of geometry or colours, comes after it; else it does so if the size of the image in
@@ -206,7 +170,9 @@ typedef struct stage_def {
     bool selects;  /* its parameter `columns` names the images that it works on */
     bool draws;    /* its results depend on random numbers, so they differ between passes */
 
-    const geometry_ops *geometry; /* STAGE_GEOMETRY only */
+    const geometry_ops *geometry;     /* STAGE_GEOMETRY only */
+    const conversion_ops *conversion; /* STAGE_CONVERSION only */
+    const flip_ops *flip;             /* a flip, STAGE_CONVERSION or STAGE_GEOMETRY; else NULL */
 
     const source_ops *source; /* STAGE_SOURCE only */
     group_kind group; /* STAGE_SOURCE: the source is a group; its arguments begin with its parts */
@@ -269,36 +235,6 @@ typedef struct stage_def {
      * array_column and array it also recomputes a column of each sample, if infer() has given it a
      * new buffer. */
     void (*batch)(const void *args, const batch_view *batch);
-
-    /* STAGE_CONVERSION: updates the column of one image that the stage works on; infer() is NULL.
-     * The image is decoded. */
-    sluice_status (*infer_image)(const void *args, sluice_column *column, column_info *info);
-
-    /* STAGE_CONVERSION: adds the stage's effect on an image to the state. `before`: the image
-     * before the stage. */
-    void (*convert)(const void *args, const column_info *before, conversion_state *state);
-
-    /*
-     * STAGE_CONVERSION: true if it moves pixels without changing values, so its position among the
-     * conversions does not matter.
-     */
-    bool moves;
-
-    /*
-     * For a conversion that erases a rectangle, after all conversions of the workers: draws the
-     * rectangle for an image of this size. False: there is none. Earlier conversions run on the
-     * workers, and later ones only move pixels.
-     */
-    bool (*erases)(const void *args, const sli_draws *draws, uint32_t width, uint32_t height,
-                   stage_erasing *erasing_out);
-
-    /* For a conversion that flips some rows: returns whether this row is flipped. */
-    bool (*flips)(const void *args, const sli_draws *draws);
-    uint8_t row_flag; /* with flips: the row flag of the flip, SLI_ROW_FLIP or SLI_ROW_FLIP_LINES */
-    /* With flips, optional: the points that the flip exchanges, and in which columns; NULL: none.
-     * `before`: the columns before the stage. */
-    const point_pairs *(*pairs)(const void *args, const stage_schema *before,
-                                column_set *points_out);
 } stage_def;
 
 /* The operations of a stage that makes views of the image; NULL: it does not. */
@@ -317,6 +253,25 @@ static inline const tile_ops *tile_ops_of(const stage_def *def)
 static inline const branch_ops *branch_ops_of(const stage_def *def)
 {
     return def->geometry != NULL ? def->geometry->branches : NULL;
+}
+
+/* True for a conversion that moves pixels without changing values. */
+static inline bool stage_moves(const stage_def *def)
+{
+    return def->conversion != NULL && def->conversion->moves;
+}
+
+/* True for a conversion that erases a rectangle of converted values. */
+static inline bool stage_erases(const stage_def *def)
+{
+    return def->conversion != NULL && def->conversion->erases != NULL;
+}
+
+/* The definition that replaces the one of a flip if a stage of geometry comes after it; NULL: the
+ * stage is no flip, or is of geometry already. */
+static inline const stage_def *stage_before_geometry(const stage_def *def)
+{
+    return def->conversion != NULL ? def->conversion->before_geometry : NULL;
 }
 
 /* True if a stage takes a size of which one number means a square. */

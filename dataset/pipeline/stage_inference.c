@@ -7,20 +7,21 @@
 /* Updates an image that a conversion works on. */
 static sluice_status convert_column(const dataset_stage *stage, stage_schema *schema, uint32_t i)
 {
+    const conversion_ops *ops = stage->def->conversion;
     column_info *info = &schema->infos[i];
     sluice_status st = SLUICE_OK;
 
     if (info->is_fixed) {
         info->is_erased = false;
     }
-    if (info->is_erased && !stage->def->moves && stage->def->erases == NULL) {
+    if (info->is_erased && !ops->moves && ops->erases == NULL) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s comes after random_erasing, whose values it would change; put "
                         "random_erasing after it",
                         stage->def->name);
     }
-    if (stage->def->infer_image != NULL) {
-        st = stage->def->infer_image(stage->args.bytes, &schema->columns[i], info);
+    if (ops->infer_image != NULL) {
+        st = ops->infer_image(stage->args.bytes, &schema->columns[i], info);
     }
     if (st == SLUICE_OK && info->is_fixed) {
         if (schema->buffer_count == SCHEMA_MAX_BUFFERS) {
@@ -101,7 +102,7 @@ sluice_status stage_infer(const dataset_stage *stage, stage_schema *schema)
     if (!schema_lacks_size(schema)) {
         schema->random_size = NULL;
     }
-    if (stage->def->flips == NULL) {
+    if (stage->def->flip == NULL) {
         schema->is_converted = schema->is_converted || kind == STAGE_CONVERSION;
     }
     schema->is_colored = schema->is_colored || kind == STAGE_COLOR;

@@ -32,7 +32,7 @@ static bool add_group(const struct plan_details *details, const plan_group *grou
         found->resizes = found->resizes || ops->resizes;
         found->crops = found->crops || ops->crops;
     }
-    if (first != NULL && (first->def->flips == NULL || !may_be_left_out(first))) {
+    if (first != NULL && (first->def->flip == NULL || !may_be_left_out(first))) {
         return true;
     }
     for (uint32_t i = group->color_first; i < group->color_end; i++) {

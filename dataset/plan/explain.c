@@ -241,7 +241,7 @@ static const char *how_group_runs(const struct plan_details *details, const plan
 {
     const dataset_stage *stage = details->geometry[group->first].stage;
 
-    return stage->def->flips != NULL     ? "the whole image, if it is flipped; after all crops and "
+    return stage->def->flip != NULL      ? "the whole image, if it is flipped; after all crops and "
                                            "resizes it would cost next to nothing"
            : stage->def->geometry->turns ? "the whole image, rotated"
            : details->view == stage      ? "one pass for each view of the whole image"

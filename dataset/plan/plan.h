@@ -244,7 +244,7 @@ struct plan_details {
     plan_mosaic mosaic;
     plan_flip flips[DATASET_MAX_STAGES];
     uint32_t flip_count;
-    bool erases; /* a stage erases converted values (stage_def.erases) */
+    bool erases; /* a stage erases converted values (conversion_ops.erases) */
     uint64_t erasing_keys[DATASET_MAX_STAGES]; /* their keys, by the indexes of the stages */
     plan_stage *colors; /* (color_count), with those in parentheses beside geometry */
     uint32_t color_count;

@@ -12,8 +12,8 @@ static bool is_affine(const sluice_dataset *dataset, uint32_t i, const stage_sch
 {
     conversion_state state = {.scale = {1, 1, 1, 1}};
 
-    dataset->stages[i].def->convert(dataset->stages[i].args.bytes, &before->infos[before->image],
-                                    &state);
+    dataset->stages[i].def->conversion->convert(dataset->stages[i].args.bytes,
+                                                &before->infos[before->image], &state);
     return state.affine;
 }
 
@@ -80,11 +80,11 @@ static sluice_status choose_split(const sli_plan *plan, const plan_segment *c, u
         if (device > 0 && c->stages[k] > device && k < most) {
             most = k;
         }
-        if (target == OFFLOAD_HOST || stage->def->erases != NULL) {
+        if (target == OFFLOAD_HOST || stage_erases(stage->def)) {
             least = k + 1;
             if (least > most) {
-                return stage->def->erases != NULL ? erases_late(stage->def, on_device)
-                                                  : comes_back(plan, c, k, on_device);
+                return stage_erases(stage->def) ? erases_late(stage->def, on_device)
+                                                : comes_back(plan, c, k, on_device);
             }
         } else if (target == OFFLOAD_DEVICE && k < most) {
             most = k;
@@ -150,7 +150,8 @@ static sluice_status fold_conversions(sli_plan *plan, const plan_segment *c, uin
         const dataset_stage *stage = &dataset->stages[c->stages[k]];
 
         st = dataset_schema_after(dataset, c->stages[k], &before);
-        stage->def->convert(stage->args.bytes, &before.infos[find_image(&before, c)], &state);
+        stage->def->conversion->convert(stage->args.bytes, &before.infos[find_image(&before, c)],
+                                        &state);
     }
     out->to = state.dtype;
     out->to_chw = state.chw;
@@ -167,8 +168,10 @@ const point_pairs *plan_flip_pairs(const dataset_stage *stage, const stage_schem
                                    column_set *points_out)
 {
     column_set columns = 0;
-    const point_pairs *pairs =
-        stage->def->pairs != NULL ? stage->def->pairs(stage->args.bytes, before, &columns) : NULL;
+    const flip_ops *flip = stage->def->flip;
+    const point_pairs *pairs = flip != NULL && flip->pairs != NULL
+                                   ? flip->pairs(stage->args.bytes, before, &columns)
+                                   : NULL;
 
     *points_out = 0;
     for (uint32_t i = 0; i < before->column_count; i++) {
@@ -193,7 +196,7 @@ static void find_pairs(const sluice_dataset *dataset, uint32_t stage, plan_flip 
  * positions in the image before the flip. */
 static bool is_on_device(const sli_plan *plan, const stage_def *def)
 {
-    return def->row_flag != SLI_ROW_FLIP_LINES || plan->device_colors;
+    return def->flip == NULL || def->flip->row_flag != SLI_ROW_FLIP_LINES || plan->device_colors;
 }
 
 static void find_flips(sli_plan *plan, const plan_segment *c, uint32_t split)
@@ -203,7 +206,7 @@ static void find_flips(sli_plan *plan, const plan_segment *c, uint32_t split)
     for (uint32_t k = 0; k < c->count; k++) {
         const dataset_stage *stage = &plan->dataset->stages[c->stages[k]];
 
-        if (stage->def->flips != NULL) {
+        if (stage->def->flip != NULL) {
             plan_flip *flip = &details->flips[details->flip_count++];
 
             flip->stage = stage;
@@ -429,7 +432,7 @@ static void find_erasings(sli_plan *plan)
     const sluice_dataset *dataset = plan->dataset;
 
     for (uint32_t i = 0; i < dataset->stage_count; i++) {
-        if (dataset->stages[i].def->erases != NULL) {
+        if (stage_erases(dataset->stages[i].def)) {
             plan->details->erasing_keys[i] = plan_stage_key(dataset, i, plan->settings.seed);
             plan->details->erases = true;
         }

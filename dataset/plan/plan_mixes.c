@@ -26,7 +26,7 @@ static const char *why_on_workers(const sli_plan *plan, const plan_segment *segm
     for (uint32_t k = 0; k < segment->count; k++) {
         const dataset_stage *stage = &plan->dataset->stages[segment->stages[k]];
 
-        if (stage->def->erases != NULL) {
+        if (stage_erases(stage->def)) {
             return "random_erasing after a conversion runs on the workers; put it before "
                    "normalize, to_dtype and to_chw";
         }

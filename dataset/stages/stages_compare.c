@@ -47,7 +47,7 @@ static bool has_positions(const dataset_stage *stage)
             return true;
         }
     }
-    return stage->def->erases != NULL || (nested == NULL && stage->def->places);
+    return stage_erases(stage->def) || (nested == NULL && stage->def->places);
 }
 
 /* True for a flip that exchanges points. */
@@ -55,7 +55,7 @@ static bool swaps_points(const dataset_stage *stage)
 {
     const stage_def *def = stage->def;
 
-    for (uint32_t i = 0; def->pairs != NULL && i < def->param_count; i++) {
+    for (uint32_t i = 0; def->flip != NULL && i < def->param_count; i++) {
         if (strcmp(def->params[i].name, "swap") == 0) {
             return (*(char *const *)(const void *)(stage->args.bytes + def->params[i].offset))[0] !=
                    '\0';
@@ -67,7 +67,7 @@ static bool swaps_points(const dataset_stage *stage)
 /* True if a stage gives another result before a flip than after it. */
 static bool depends_on_flip(const dataset_stage *stage, const dataset_stage *flip)
 {
-    return flip->def->moves && flip->def->flips != NULL &&
+    return stage_moves(flip->def) && flip->def->flip != NULL &&
            (has_positions(stage) || (swaps_points(stage) && swaps_points(flip)));
 }
 
@@ -96,10 +96,10 @@ static bool comes_before(const dataset_stage *first, const dataset_stage *second
     if (a->kind != b->kind) {
         return a->kind < b->kind;
     }
-    if (a->moves != b->moves) {
-        return b->moves;
+    if (stage_moves(a) != stage_moves(b)) {
+        return stage_moves(b);
     }
-    return a->moves && strcmp(a->name, b->name) < 0;
+    return stage_moves(a) && strcmp(a->name, b->name) < 0;
 }
 
 static void sort_stages(stage_list *list)
@@ -131,7 +131,7 @@ static void choose_definitions(stage_list *list)
             stages_begin_geometry(list->stages, i);
         }
 
-        is_converted = is_converted || (def->kind == STAGE_CONVERSION && !def->moves);
+        is_converted = is_converted || (def->kind == STAGE_CONVERSION && !stage_moves(def));
         if (is_converted && def->when_converted != NULL) {
             list->stages[i].def = def->when_converted;
         }

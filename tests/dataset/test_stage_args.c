@@ -352,7 +352,8 @@ static void tables_of_stages_are_sound(void)
             }
         }
         /* A vertical flip runs on the workers always. */
-        if (stage->kind == STAGE_CONVERSION && stage->row_flag != SLI_ROW_FLIP_LINES) {
+        if (stage->kind == STAGE_CONVERSION &&
+            (stage->flip == NULL || stage->flip->row_flag != SLI_ROW_FLIP_LINES)) {
             T_TRUE(has_param(stage, "offload"));
         }
         if (stage->selects) {

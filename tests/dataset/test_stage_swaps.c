@@ -258,7 +258,7 @@ static const char *const known_pairs[][3] = {
 /* The kind of a stage in a frame, as a bit. */
 static uint32_t kind_in(const stage_def *def, const frame *around)
 {
-    const stage_def *before = around->geometry_follows ? def->before_geometry : NULL;
+    const stage_def *before = around->geometry_follows ? stage_before_geometry(def) : NULL;
 
     return 1U << (before != NULL ? before->kind : def->kind);
 }

@@ -224,9 +224,12 @@ static const stage_param erasing_params[] = {
 static const stage_def converted_erasing = {
     ERASING_FIELDS,
     .kind = STAGE_CONVERSION,
-    .infer_image = converted_infer,
-    .convert = converted_convert,
-    .erases = converted_erases,
+    .conversion =
+        &(const conversion_ops){
+            .infer_image = converted_infer,
+            .convert = converted_convert,
+            .erases = converted_erases,
+        },
 };
 
 const stage_def stage_random_erasing = {

@@ -138,7 +138,7 @@ static bool branch_changes_size(const nested_stages *nested, uint32_t number)
         const stage_def *def = nested->stages[i].def;
 
         if (branch_ops_of(def) != NULL ? count_changes(nested_in(&nested->stages[i])) > 0
-                                       : def->kind == STAGE_GEOMETRY && def->flips == NULL) {
+                                       : def->kind == STAGE_GEOMETRY && def->flip == NULL) {
             return true;
         }
     }

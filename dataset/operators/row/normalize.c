@@ -166,6 +166,9 @@ const stage_def stage_normalize = {
     .args_size = sizeof(normalize_args),
     .check = normalize_check,
     .selects = true,
-    .infer_image = normalize_infer,
-    .convert = normalize_convert,
+    .conversion =
+        &(const conversion_ops){
+            .infer_image = normalize_infer,
+            .convert = normalize_convert,
+        },
 };

@@ -191,6 +191,12 @@ static const stage_param horizontal_params[] = {
     SWAP_PARAMS,
 };
 
+static const flip_ops horizontal_flip = {
+    .draw = flip_draws,
+    .row_flag = SLI_ROW_FLIP,
+    .pairs = flip_pairs,
+};
+
 static const stage_def horizontal_flip_before_geometry = {
     .name = "random_horizontal_flip",
     .summary = "",
@@ -206,8 +212,7 @@ static const stage_def horizontal_flip_before_geometry = {
             .draw = horizontal_geometry,
             .turns = true,
         },
-    .flips = flip_draws,
-    .pairs = flip_pairs,
+    .flip = &horizontal_flip,
 };
 
 const stage_def stage_random_horizontal_flip = {
@@ -230,19 +235,26 @@ const stage_def stage_random_horizontal_flip = {
     STAGE_PARAMS(horizontal_params),
     .args_size = sizeof(flip_args),
     .check = horizontal_check,
-    .before_geometry = &horizontal_flip_before_geometry,
+    .conversion =
+        &(const conversion_ops){
+            .before_geometry = &horizontal_flip_before_geometry,
+            .convert = horizontal_convert,
+            .moves = true,
+        },
     .infer = horizontal_infer,
-    .convert = horizontal_convert,
-    .moves = true,
-    .flips = flip_draws,
-    .row_flag = SLI_ROW_FLIP,
-    .pairs = flip_pairs,
+    .flip = &horizontal_flip,
 };
 
 /* Without OFFLOAD_PARAM: workers do it, unless rows have programs. */
 static const stage_param vertical_params[] = {
     PARAM_(flip_args, p, PARAM_REAL, "0.5", 0, 1, NULL, "probability"),
     SWAP_PARAMS,
+};
+
+static const flip_ops vertical_flip = {
+    .draw = flip_draws,
+    .row_flag = SLI_ROW_FLIP_LINES,
+    .pairs = flip_pairs,
 };
 
 static const stage_def vertical_flip_before_geometry = {
@@ -260,8 +272,7 @@ static const stage_def vertical_flip_before_geometry = {
             .draw = vertical_geometry,
             .turns = true,
         },
-    .flips = flip_draws,
-    .pairs = flip_pairs,
+    .flip = &vertical_flip,
 };
 
 const stage_def stage_random_vertical_flip = {
@@ -279,11 +290,12 @@ const stage_def stage_random_vertical_flip = {
     STAGE_PARAMS(vertical_params),
     .args_size = sizeof(flip_args),
     .check = vertical_check,
-    .before_geometry = &vertical_flip_before_geometry,
+    .conversion =
+        &(const conversion_ops){
+            .before_geometry = &vertical_flip_before_geometry,
+            .convert = vertical_convert,
+            .moves = true,
+        },
     .infer = vertical_infer,
-    .convert = vertical_convert,
-    .moves = true,
-    .flips = flip_draws,
-    .row_flag = SLI_ROW_FLIP_LINES,
-    .pairs = flip_pairs,
+    .flip = &vertical_flip,
 };

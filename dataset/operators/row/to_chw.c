@@ -40,7 +40,10 @@ const stage_def stage_to_chw = {
     STAGE_PARAMS(to_chw_params),
     .args_size = sizeof(conversion_args),
     .selects = true,
-    .infer_image = to_chw_infer,
-    .convert = to_chw_convert,
-    .moves = true,
+    .conversion =
+        &(const conversion_ops){
+            .infer_image = to_chw_infer,
+            .convert = to_chw_convert,
+            .moves = true,
+        },
 };

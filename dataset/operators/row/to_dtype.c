@@ -69,6 +69,9 @@ const stage_def stage_to_dtype = {
     STAGE_PARAMS(to_dtype_params),
     .args_size = sizeof(to_dtype_args),
     .selects = true,
-    .infer_image = to_dtype_infer,
-    .convert = to_dtype_convert,
+    .conversion =
+        &(const conversion_ops){
+            .infer_image = to_dtype_infer,
+            .convert = to_dtype_convert,
+        },
 };
