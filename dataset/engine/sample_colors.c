@@ -63,17 +63,17 @@ static void draw_stages(const struct plan_details *details, uint32_t first, uint
 {
     for (uint32_t i = first; i < end; i++) {
         const plan_stage *color = &details->colors[i];
-        const stage_def *def = color->stage->def;
+        const color_ops *ops = color->stage->def->color;
         const sli_draws own = {color->key, draws->sample, draws->pass};
 
         if ((color->images >> draws->column & 1) != 0) {
-            const uint8_t flips = def->places ? flips_before(details, color->outer, draws->sample,
+            const uint8_t flips = ops->places ? flips_before(details, color->outer, draws->sample,
                                                              draws->pass, draws->flips)
                                               : 0;
 
             chain->flipped_x = (flips & SLI_ROW_FLIP) != 0;
             chain->flipped_y = (flips & SLI_ROW_FLIP_LINES) != 0;
-            def->colors(color->stage->args.bytes, &own, chain);
+            ops->add(color->stage->args.bytes, &own, chain);
         }
     }
 }

@@ -240,12 +240,12 @@ static sluice_status choose_definition(const sluice_dataset *dataset, dataset_st
     column_set images = 0;
     sluice_status st = SLUICE_OK;
 
-    if (def->when_converted != NULL) {
+    if (stage_when_converted(def) != NULL) {
         st = schema_select_images(&dataset->schema, def->name,
                                   *stage_args_columns(def, stage->args.bytes), &images);
     }
     if (st == SLUICE_OK && schema_are_converted(&dataset->schema, images)) {
-        stage->def = def->when_converted;
+        stage->def = stage_when_converted(def);
     }
     return st;
 }

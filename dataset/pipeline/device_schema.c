@@ -73,7 +73,7 @@ sluice_status schema_want_device(const stage_def *def, const void *args, const s
     if (def->kind != STAGE_COLOR) {
         return SLUICE_OK;
     }
-    if (def->is_by_pixel == NULL || !def->is_by_pixel(args)) {
+    if (!stage_is_by_pixel(def, args)) {
         return sli_fail(
             SLUICE_E_INVALID,
             "%s comes after device, where each pixel of a result depends on one point "

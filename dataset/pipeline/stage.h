@@ -36,6 +36,7 @@
 #include <sluice/dataset.h>
 
 #include "color_chain.h"
+#include "color_ops.h"
 #include "conversion_int.h"
 #include "conversion_ops.h"
 #include "geometry_ops.h"
@@ -141,12 +142,6 @@ typedef struct stage_def {
     const struct stage_def *(*variant)(const void *args);
 
     /*
-     * Optional, STAGE_COLOR: the definition, of the same name and parameters, that replaces this
-     * one if an image that the stage works on is not uint8 (H, W, C) any more: a conversion.
-     */
-    const struct stage_def *when_converted;
-
-    /*
      * STAGE_MAP: decides whether the map works on the image before geometry. `follows`: decode, or
      * a stage of geometry or colours, comes after it; else it does so if the size of the image in
      * `before` is not known. Returns true from when it does.
@@ -171,6 +166,7 @@ typedef struct stage_def {
     bool draws;    /* its results depend on random numbers, so they differ between passes */
 
     const geometry_ops *geometry;     /* STAGE_GEOMETRY only */
+    const color_ops *color;           /* STAGE_COLOR only */
     const conversion_ops *conversion; /* STAGE_CONVERSION only */
     const flip_ops *flip;             /* a flip, STAGE_CONVERSION or STAGE_GEOMETRY; else NULL */
 
@@ -200,18 +196,6 @@ typedef struct stage_def {
     bool identifies;
     const char *path; /* name of the path argument, which is not part of the identity; NULL: all
                          arguments are part of it */
-
-    /* STAGE_COLOR: adds the stage's operations for one image. infer() adds their maximum number to
-     * stage_schema.color_operations. */
-    void (*colors)(const void *args, const sli_draws *draws, color_chain *chain);
-    /* STAGE_COLOR, optional: true if each pixel of the result depends on one point of the image, so
-     * that GetNext can run the stage. */
-    bool (*is_by_pixel)(const void *args);
-    bool warps; /* colors() may warp the image: masks, boxes and points follow */
-    /* With `warps`, optional: false if it does not warp with these arguments; see stage_warps(). */
-    bool (*warps_with)(const void *args);
-    bool places; /* its operations have positions in the image, so it matters whether the image is
-                    flipped before or after them; true if `warps` */
 
     /* STAGE_ARRAY: returns the name of the column that it recomputes. */
     const char *(*array_column)(const void *args);
@@ -255,6 +239,18 @@ static inline const branch_ops *branch_ops_of(const stage_def *def)
     return def->geometry != NULL ? def->geometry->branches : NULL;
 }
 
+/* True if GetNext can run a stage of colours: each pixel depends on one point of the image. */
+static inline bool stage_is_by_pixel(const stage_def *def, const void *args)
+{
+    return def->color != NULL && def->color->is_by_pixel != NULL && def->color->is_by_pixel(args);
+}
+
+/* The definition that replaces the one of a stage of colours after conversions; NULL: none does. */
+static inline const stage_def *stage_when_converted(const stage_def *def)
+{
+    return def->color != NULL ? def->color->when_converted : NULL;
+}
+
 /* True for a conversion that moves pixels without changing values. */
 static inline bool stage_moves(const stage_def *def)
 {
@@ -284,9 +280,11 @@ static inline bool stage_squares(const stage_def *def)
 static inline bool stage_warps(const stage_def *def, const void *args)
 {
     const branch_ops *branches = branch_ops_of(def);
+    const color_ops *color = def->color;
 
     return branches != NULL ? branches->warps(args)
-                            : def->warps && (def->warps_with == NULL || def->warps_with(args));
+                            : color != NULL && color->warps &&
+                                  (color->warps_with == NULL || color->warps_with(args));
 }
 
 /* A stage of a dataset, with its arguments. */

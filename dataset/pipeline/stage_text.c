@@ -79,7 +79,8 @@ static sluice_status unknown_key(text_parser *p, const char *key)
         return error_at(&p->words, p->words.word.at, "%s: %s is called %s here", p->stage.def->name,
                         key, foreign);
     }
-    if (strcmp(key, "offload") == 0 && p->stage.def->is_by_pixel != NULL) {
+    if (strcmp(key, "offload") == 0 && p->stage.def->color != NULL &&
+        p->stage.def->color->is_by_pixel != NULL) {
         return error_at(&p->words, p->words.word.at,
                         "%s has no argument '%s'; put the stage device before it to run it on the "
                         "device",

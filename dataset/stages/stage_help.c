@@ -12,8 +12,9 @@
 static const char *device_note(const stage_def *def)
 {
     return def->kind == STAGE_CONVERSION ? "workers or device"
-           : def->is_by_pixel != NULL    ? "workers, or on the device after the stage device"
-                                         : "workers";
+           : def->color != NULL && def->color->is_by_pixel != NULL
+               ? "workers, or on the device after the stage device"
+               : "workers";
 }
 
 /* Appends the wrapped line to the text, and empties it for the next line. */

@@ -47,7 +47,8 @@ static bool has_positions(const dataset_stage *stage)
             return true;
         }
     }
-    return stage_erases(stage->def) || (nested == NULL && stage->def->places);
+    return stage_erases(stage->def) ||
+           (nested == NULL && stage->def->color != NULL && stage->def->color->places);
 }
 
 /* True for a flip that exchanges points. */
@@ -132,8 +133,8 @@ static void choose_definitions(stage_list *list)
         }
 
         is_converted = is_converted || (def->kind == STAGE_CONVERSION && !stage_moves(def));
-        if (is_converted && def->when_converted != NULL) {
-            list->stages[i].def = def->when_converted;
+        if (is_converted && stage_when_converted(def) != NULL) {
+            list->stages[i].def = stage_when_converted(def);
         }
     }
 }
@@ -329,7 +330,7 @@ static bool is_chosen(const stage_def *def)
 {
     const stage_def *const *all = registry_stages_with_calls();
 
-    while (*all != NULL && (*all)->when_converted != def) {
+    while (*all != NULL && stage_when_converted(*all) != def) {
         all++;
     }
     return *all != NULL;

@@ -80,7 +80,7 @@ static void count_kinds(const stage_def *def, double shear, double degrees, doub
         const sli_draws draws = {1, sample, 0};
 
         chain = (color_chain){.width = 200, .height = 100};
-        def->colors(stage.args.bytes, &draws, &chain);
+        def->color->add(stage.args.bytes, &draws, &chain);
         for (uint32_t i = 0; i < chain.count; i++) {
             const color_operation *operation = &chain.operations[i];
 
@@ -123,7 +123,7 @@ static void thresholds_of_solarize_are_those_of_torchvision(void)
         const sli_draws draws = {1, sample, 0};
 
         chain = (color_chain){.width = 200, .height = 100, .numbers = true};
-        stage.def->colors(stage.args.bytes, &draws, &chain);
+        stage.def->color->add(stage.args.bytes, &draws, &chain);
         if (chain.count == 1 && chain.operations[0].kind == COLOR_SOLARIZE) {
             const uint32_t below = 255 - (uint32_t)chain.operations[0].factor;
 
@@ -149,7 +149,7 @@ static void rand_augment_has_one_strength(void)
         const sli_draws draws = {1, sample, 0};
 
         chain = (color_chain){.width = 200, .height = 100};
-        stage_rand_augment.colors(stage.args.bytes, &draws, &chain);
+        stage_rand_augment.color->add(stage.args.bytes, &draws, &chain);
         T_TRUE(chain.count <= 2);
         counts[chain.count]++;
         for (uint32_t i = 0; i < chain.count; i++) {

@@ -150,7 +150,7 @@ static void amounts_are_drawn_in_their_ranges(void)
         float contrast;
 
         chain = (color_chain){.width = 8, .height = 8};
-        stage->def->colors(stage->args.bytes, &draws, &chain);
+        stage->def->color->add(stage->args.bytes, &draws, &chain);
         T_EQ(chain.count, 1);
         row = chain.operations[0].matrix[0];
         /* row sum = b c (nearly), and b - b c = row[3] / 128 */

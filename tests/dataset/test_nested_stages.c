@@ -38,7 +38,7 @@ static void count_sequences(const char *stages, uint32_t counts[1000])
         uint32_t number = 0;
 
         chain.count = 0;
-        stage->def->colors(stage->args.bytes, &draws, &chain);
+        stage->def->color->add(stage->args.bytes, &draws, &chain);
         for (uint32_t i = 0; i < chain.count; i++) {
             const color_kind kind = chain.operations[i].kind;
 

@@ -297,7 +297,7 @@ static void operations_of_aug_mix_are_those_of_torchvision(void)
         const sli_draws draws = {.key = 3, .sample = sample};
 
         chain = (color_chain){.width = WIDTH, .height = HEIGHT, .mixes = &mix};
-        stage->def->colors(stage->args.bytes, &draws, &chain);
+        stage->def->color->add(stage->args.bytes, &draws, &chain);
         for (uint32_t i = 0; i < mix.count; i++) {
             const color_operation *operation = &mix.chains[i].operations[0];
             const double factor = (double)operation->factor;

@@ -50,5 +50,8 @@ const stage_def stage_adjust_gamma = {
     .args_size = sizeof(gamma_args),
     .selects = true,
     .infer = adjust_gamma_infer,
-    .colors = adjust_gamma_colors,
+    .color =
+        &(const color_ops){
+            .add = adjust_gamma_colors,
+        },
 };

@@ -149,6 +149,9 @@ const stage_def stage_color_jitter = {
     .check = jitter_check,
     .selects = true,
     .infer = jitter_infer,
-    .colors = jitter_colors,
-    .is_by_pixel = jitter_is_by_pixel,
+    .color =
+        &(const color_ops){
+            .add = jitter_colors,
+            .is_by_pixel = jitter_is_by_pixel,
+        },
 };

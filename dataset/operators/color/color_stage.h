@@ -6,7 +6,7 @@
 #include "stage.h"
 
 /* The argument struct of every colour stage begins with this one, as that of a conversion does,
- * which it may become (stage_def.when_converted). `offload` is not used. */
+ * which it may become (color_ops.when_converted). `offload` is not used. */
 typedef conversion_args color_args;
 
 /* The arguments of a stage that is applied to an image with probability p. */
@@ -29,7 +29,7 @@ bool color_chance(double p, const sli_draws *draws);
 /* Permutes the channels at random, by the first two numbers of `bits`. */
 void color_permute(const uint32_t bits[2], color_chain *chain);
 
-/* stage_def.is_by_pixel of stages that work on single pixels whatever their arguments are. */
+/* color_ops.is_by_pixel of stages that work on single pixels whatever their arguments are. */
 bool color_is_by_pixel(const void *args);
 
 #define CHANCE_PARAM(args_type, text)                                                              \

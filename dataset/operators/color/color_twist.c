@@ -125,5 +125,8 @@ const stage_def stage_color_twist = {
     .check = twist_check,
     .selects = true,
     .infer = twist_infer,
-    .colors = twist_colors,
+    .color =
+        &(const color_ops){
+            .add = twist_colors,
+        },
 };

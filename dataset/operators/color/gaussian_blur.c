@@ -85,5 +85,8 @@ const stage_def stage_gaussian_blur = {
     .selects = true,
     .check = blur_check,
     .infer = blur_infer,
-    .colors = blur_colors,
+    .color =
+        &(const color_ops){
+            .add = blur_colors,
+        },
 };

@@ -47,5 +47,8 @@ const stage_def stage_gaussian_noise = {
     .args_size = sizeof(noise_args),
     .selects = true,
     .infer = gaussian_noise_infer,
-    .colors = gaussian_noise_colors,
+    .color =
+        &(const color_ops){
+            .add = gaussian_noise_colors,
+        },
 };

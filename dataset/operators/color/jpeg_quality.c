@@ -63,11 +63,14 @@ const stage_def stage_jpeg_quality = {
                "4:2:0 chroma subsampling, as torchvision does.",
     .kind = STAGE_COLOR,
     .draws = true,
-    .places = true,
+    .color =
+        &(const color_ops){
+            .places = true,
+            .add = jpeg_quality_colors,
+        },
     STAGE_PARAMS(jpeg_quality_params),
     .args_size = sizeof(quality_args),
     .selects = true,
     .check = jpeg_quality_check,
     .infer = jpeg_quality_infer,
-    .colors = jpeg_quality_colors,
 };

@@ -44,5 +44,8 @@ const stage_def stage_random_adjust_sharpness = {
     .args_size = sizeof(sharpness_args),
     .selects = true,
     .infer = sharpness_infer,
-    .colors = sharpness_colors,
+    .color =
+        &(const color_ops){
+            .add = sharpness_colors,
+        },
 };

@@ -33,5 +33,8 @@ const stage_def stage_random_autocontrast = {
     .args_size = sizeof(chance_args),
     .selects = true,
     .infer = random_autocontrast_infer,
-    .colors = random_autocontrast_colors,
+    .color =
+        &(const color_ops){
+            .add = random_autocontrast_colors,
+        },
 };

@@ -35,5 +35,8 @@ const stage_def stage_random_channel_permutation = {
     .args_size = sizeof(color_args),
     .selects = true,
     .infer = random_channel_permutation_infer,
-    .colors = random_channel_permutation_colors,
+    .color =
+        &(const color_ops){
+            .add = random_channel_permutation_colors,
+        },
 };

@@ -32,5 +32,8 @@ const stage_def stage_random_equalize = {
     .args_size = sizeof(chance_args),
     .selects = true,
     .infer = random_equalize_infer,
-    .colors = random_equalize_colors,
+    .color =
+        &(const color_ops){
+            .add = random_equalize_colors,
+        },
 };

@@ -252,9 +252,12 @@ const stage_def stage_random_erasing = {
                "after normalize or to_dtype.",
     ERASING_FIELDS,
     .kind = STAGE_COLOR,
-    .when_converted = &converted_erasing,
+    .color =
+        &(const color_ops){
+            .when_converted = &converted_erasing,
+            .add = erasing_colors,
+            .is_by_pixel = color_is_by_pixel,
+            .places = true,
+        },
     .infer = erasing_infer,
-    .colors = erasing_colors,
-    .is_by_pixel = color_is_by_pixel,
-    .places = true,
 };

@@ -33,6 +33,9 @@ const stage_def stage_random_grayscale = {
     .args_size = sizeof(chance_args),
     .selects = true,
     .infer = random_grayscale_infer,
-    .colors = random_grayscale_colors,
-    .is_by_pixel = color_is_by_pixel,
+    .color =
+        &(const color_ops){
+            .add = random_grayscale_colors,
+            .is_by_pixel = color_is_by_pixel,
+        },
 };

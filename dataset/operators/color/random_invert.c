@@ -32,6 +32,9 @@ const stage_def stage_random_invert = {
     .args_size = sizeof(chance_args),
     .selects = true,
     .infer = random_invert_infer,
-    .colors = random_invert_colors,
-    .is_by_pixel = color_is_by_pixel,
+    .color =
+        &(const color_ops){
+            .add = random_invert_colors,
+            .is_by_pixel = color_is_by_pixel,
+        },
 };

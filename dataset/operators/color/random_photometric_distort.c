@@ -122,5 +122,8 @@ const stage_def stage_random_photometric_distort = {
     .check = distort_check,
     .selects = true,
     .infer = distort_infer,
-    .colors = distort_colors,
+    .color =
+        &(const color_ops){
+            .add = distort_colors,
+        },
 };

@@ -41,6 +41,9 @@ const stage_def stage_random_posterize = {
     .args_size = sizeof(bits_args),
     .selects = true,
     .infer = random_posterize_infer,
-    .colors = random_posterize_colors,
-    .is_by_pixel = color_is_by_pixel,
+    .color =
+        &(const color_ops){
+            .add = random_posterize_colors,
+            .is_by_pixel = color_is_by_pixel,
+        },
 };

@@ -42,6 +42,9 @@ const stage_def stage_random_solarize = {
     .args_size = sizeof(threshold_args),
     .selects = true,
     .infer = random_solarize_infer,
-    .colors = random_solarize_colors,
-    .is_by_pixel = color_is_by_pixel,
+    .color =
+        &(const color_ops){
+            .add = random_solarize_colors,
+            .is_by_pixel = color_is_by_pixel,
+        },
 };

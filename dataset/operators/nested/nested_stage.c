@@ -293,7 +293,7 @@ bool nested_is_by_pixel(const void *args)
     for (uint32_t i = 0; i < nested->stage_count; i++) {
         const dataset_stage *stage = &nested->stages[i];
 
-        if (stage->def->is_by_pixel == NULL || !stage->def->is_by_pixel(stage->args.bytes)) {
+        if (!stage_is_by_pixel(stage->def, stage->args.bytes)) {
             return false;
         }
     }
@@ -322,7 +322,7 @@ void nested_colors(nested_choice *choose, const nested_args *args, const sli_dra
             const dataset_stage *stage = &nested->stages[k];
             const sli_draws own = draws_of(draws, k);
 
-            stage->def->colors(stage->args.bytes, &own, chain);
+            stage->def->color->add(stage->args.bytes, &own, chain);
         }
     }
 }

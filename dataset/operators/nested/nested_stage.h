@@ -42,13 +42,13 @@ typedef enum nested_use {
 sluice_status nested_infer(const char *stage, nested_use use, const nested_args *args,
                            stage_schema *schema);
 
-/* stage_def.is_by_pixel: true if it holds for all nested stages. args: nested_args */
+/* color_ops.is_by_pixel: true if it holds for all nested stages. args: nested_args */
 bool nested_is_by_pixel(const void *args);
 
-/* stage_def.warps_with: true if a nested stage may warp the image. */
+/* color_ops.warps_with, branch_ops.warps: true if a nested stage may warp the image. */
 bool nested_warps(const void *args);
 
-/* stage_def.colors and .batch: applies the branches that are chosen. */
+/* color_ops.add and stage_def.batch: applies the branches that are chosen. */
 void nested_colors(nested_choice *choose, const nested_args *args, const sli_draws *draws,
                    color_chain *chain);
 void nested_batch(nested_choice *choose, const nested_args *args, const batch_view *batch);
@@ -92,21 +92,33 @@ sluice_status nested_array(const void *args, const sluice_column *from_type, con
         nested_batch(prefix##_choice, args, batch);                                                \
     }                                                                                              \
                                                                                                    \
+    static const color_ops prefix##_color = {                                                      \
+        .add = prefix##_colors,                                                                    \
+        .is_by_pixel = nested_is_by_pixel,                                                         \
+        .warps = true,                                                                             \
+        .warps_with = nested_warps,                                                                \
+        .places = true,                                                                            \
+    };                                                                                             \
+                                                                                                   \
     static uint32_t prefix##_branches(const void *args, const sli_draws *draws, uint32_t *order)   \
     {                                                                                              \
         return prefix##_choice(args, draws, order);                                                \
     }                                                                                              \
+                                                                                                   \
+    static const branch_ops prefix##_branch_ops = {                                                \
+        .choose = prefix##_branches,                                                               \
+        .warps = nested_warps,                                                                     \
+    };                                                                                             \
                                                                                                    \
     static const stage_def prefix##_of_geometry = {                                                \
         NESTED_FIELDS(prefix),                                                                     \
         .summary = "",                                                                             \
         .gives = "",                                                                               \
         .kind = STAGE_GEOMETRY,                                                                    \
-        .geometry = &(const geometry_ops){.branches =                                              \
-                                              &(const branch_ops){                                 \
-                                                  .choose = prefix##_branches,                     \
-                                                  .warps = nested_warps,                           \
-                                              }},                                                  \
+        .geometry =                                                                                \
+            &(const geometry_ops){                                                                 \
+                .branches = &prefix##_branch_ops,                                                  \
+            },                                                                                     \
     };                                                                                             \
                                                                                                    \
     static const stage_def prefix##_of_batches = {                                                 \
@@ -130,8 +142,7 @@ sluice_status nested_array(const void *args, const sluice_column *from_type, con
 
 /* The fields of the definition of the colour stage, besides texts. */
 #define NESTED_COLOR_FIELDS(prefix)                                                                \
-    NESTED_FIELDS(prefix), .kind = STAGE_COLOR, .colors = prefix##_colors, .warps = true,          \
-                           .warps_with = nested_warps, .places = true,                             \
-                           .is_by_pixel = nested_is_by_pixel, .variant = prefix##_variant
+    NESTED_FIELDS(prefix), .kind = STAGE_COLOR, .variant = prefix##_variant,                       \
+                           .color = &prefix##_color
 
 #endif

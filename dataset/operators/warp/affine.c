@@ -109,10 +109,13 @@ const stage_def stage_affine = {
     .args_size = sizeof(affine_args),
     .check = affine_check,
     .infer = affine_infer,
-    .colors = affine_colors,
-    .is_by_pixel = warp_is_by_pixel,
-    .warps = true,
-    .places = true,
+    .color =
+        &(const color_ops){
+            .add = affine_colors,
+            .is_by_pixel = warp_is_by_pixel,
+            .warps = true,
+            .places = true,
+        },
 };
 
 /* ---- random_affine -----------------------------------------------------------------------------
@@ -209,8 +212,11 @@ const stage_def stage_random_affine = {
     .args_size = sizeof(random_affine_args),
     .check = random_affine_check,
     .infer = random_affine_infer,
-    .colors = random_affine_colors,
-    .is_by_pixel = warp_is_by_pixel,
-    .warps = true,
-    .places = true,
+    .color =
+        &(const color_ops){
+            .add = random_affine_colors,
+            .is_by_pixel = warp_is_by_pixel,
+            .warps = true,
+            .places = true,
+        },
 };

@@ -152,7 +152,10 @@ const stage_def stage_aug_mix = {
     .args_size = sizeof(aug_mix_args),
     .check = aug_mix_check,
     .infer = aug_mix_infer,
-    .colors = aug_mix_colors,
-    .places = true,
+    .color =
+        &(const color_ops){
+            .add = aug_mix_colors,
+            .places = true,
+        },
     .draws = true,
 };

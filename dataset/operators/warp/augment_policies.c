@@ -153,7 +153,10 @@ const stage_def stage_auto_augment = {
     .args_size = sizeof(policy_args),
     .check = auto_check,
     .infer = auto_infer,
-    .colors = auto_colors,
-    .warps = true,
-    .places = true,
+    .color =
+        &(const color_ops){
+            .add = auto_colors,
+            .warps = true,
+            .places = true,
+        },
 };

@@ -80,9 +80,12 @@ const stage_def stage_trivial_augment = {
     .args_size = sizeof(trivial_args),
     .check = trivial_check,
     .infer = trivial_infer,
-    .colors = trivial_colors,
-    .warps = true,
-    .places = true,
+    .color =
+        &(const color_ops){
+            .add = trivial_colors,
+            .warps = true,
+            .places = true,
+        },
 };
 
 /* ---- rand_augment ------------------------------------------------------------------------------
@@ -150,7 +153,10 @@ const stage_def stage_rand_augment = {
     .args_size = sizeof(rand_args),
     .check = rand_check,
     .infer = rand_infer,
-    .colors = rand_colors,
-    .warps = true,
-    .places = true,
+    .color =
+        &(const color_ops){
+            .add = rand_colors,
+            .warps = true,
+            .places = true,
+        },
 };

@@ -115,7 +115,10 @@ const stage_def stage_elastic = {
     .args_size = sizeof(elastic_args),
     .check = elastic_check,
     .infer = elastic_infer,
-    .colors = elastic_colors,
-    .warps = true,
-    .places = true,
+    .color =
+        &(const color_ops){
+            .add = elastic_colors,
+            .warps = true,
+            .places = true,
+        },
 };

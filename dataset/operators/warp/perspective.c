@@ -140,10 +140,13 @@ const stage_def stage_perspective = {
     .args_size = sizeof(corners_args),
     .check = corners_check,
     .infer = corners_infer,
-    .colors = corners_colors,
-    .is_by_pixel = warp_is_by_pixel,
-    .warps = true,
-    .places = true,
+    .color =
+        &(const color_ops){
+            .add = corners_colors,
+            .is_by_pixel = warp_is_by_pixel,
+            .warps = true,
+            .places = true,
+        },
 };
 
 /* ---- random_perspective ------------------------------------------------------------------------
@@ -213,8 +216,11 @@ const stage_def stage_random_perspective = {
     .args_size = sizeof(distortion_args),
     .check = distortion_check,
     .infer = distortion_infer,
-    .colors = distortion_colors,
-    .is_by_pixel = warp_is_by_pixel,
-    .warps = true,
-    .places = true,
+    .color =
+        &(const color_ops){
+            .add = distortion_colors,
+            .is_by_pixel = warp_is_by_pixel,
+            .warps = true,
+            .places = true,
+        },
 };

@@ -171,10 +171,13 @@ const stage_def stage_rotate = {
     .check = rotate_check,
     .variant = rotate_variant,
     .infer = rotate_infer,
-    .colors = rotate_colors,
-    .is_by_pixel = warp_is_by_pixel,
-    .warps = true,
-    .places = true,
+    .color =
+        &(const color_ops){
+            .add = rotate_colors,
+            .is_by_pixel = warp_is_by_pixel,
+            .warps = true,
+            .places = true,
+        },
 };
 
 static const stage_def *rotate_variant(const void *args)
@@ -285,10 +288,13 @@ const stage_def stage_random_rotation = {
     .check = rotation_check,
     .variant = rotation_variant,
     .infer = rotation_infer,
-    .colors = rotation_colors,
-    .is_by_pixel = warp_is_by_pixel,
-    .warps = true,
-    .places = true,
+    .color =
+        &(const color_ops){
+            .add = rotation_colors,
+            .is_by_pixel = warp_is_by_pixel,
+            .warps = true,
+            .places = true,
+        },
 };
 
 static const stage_def *rotation_variant(const void *args)

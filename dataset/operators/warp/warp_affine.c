@@ -102,8 +102,11 @@ const stage_def stage_warp_affine = {
     .args_size = sizeof(warp_affine_args),
     .check = warp_affine_check,
     .infer = warp_affine_infer,
-    .colors = warp_affine_colors,
-    .is_by_pixel = warp_is_by_pixel,
-    .warps = true,
-    .places = true,
+    .color =
+        &(const color_ops){
+            .add = warp_affine_colors,
+            .is_by_pixel = warp_is_by_pixel,
+            .warps = true,
+            .places = true,
+        },
 };

@@ -80,7 +80,7 @@ sluice_status warp_check_range(const char *stage, const char *name, double least
 /* A uniform number between values 2 * number and 2 * number + 1. */
 double warp_uniform(const param_reals *values, uint32_t number, uint32_t bits);
 
-/* stage_def.is_by_pixel of warps. */
+/* color_ops.is_by_pixel of warps. */
 bool warp_is_by_pixel(const void *args);
 
 #endif

@@ -131,7 +131,7 @@ static void draw_mixes(const char *stage_text, uint32_t copies, uint32_t depths[
 
         outer.count = 0;
         outer.mix_count = 0;
-        stage->def->colors(stage->args.bytes, &draws, &outer);
+        stage->def->color->add(stage->args.bytes, &draws, &outer);
         T_TRUE(outer.count == 1 && outer.operations[0].kind == COLOR_MIX && mix->count == copies);
         sum = (double)mix->share;
         for (uint32_t i = 0; i < copies; i++) {
@@ -170,7 +170,7 @@ static void weights_are_of_a_dirichlet_distribution(void)
 
     outer.count = 0;
     outer.mix_count = 0;
-    stage->def->colors(stage->args.bytes, &draws, &outer);
+    stage->def->color->add(stage->args.bytes, &draws, &outer);
     sli_draw_dirichlet(&draws, &block, 0.5, 2, shares);
     sli_draw_dirichlet(&draws, &block, 0.5, 2, weights);
     T_TRUE(mix->share == (float)shares[0]);

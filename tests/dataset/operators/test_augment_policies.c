@@ -33,7 +33,7 @@ static void count_kinds(const char *policy, double means[COLOR_MIX + 1])
         chain.height = 331;
         chain.count = 0;
         chain.numbers = true;
-        def->colors(args.bytes, &(sli_draws){7, sample, 0}, &chain);
+        def->color->add(args.bytes, &(sli_draws){7, sample, 0}, &chain);
         for (uint32_t i = 0; i < chain.count; i++) {
             means[chain.operations[i].kind] += 1.0 / DRAWS;
         }
@@ -89,7 +89,7 @@ static void magnitudes_are_those_of_torchvision(void)
         chain.height = 331;
         chain.count = 0;
         chain.numbers = true;
-        def->colors(args.bytes, &(sli_draws){7, sample, 0}, &chain);
+        def->color->add(args.bytes, &(sli_draws){7, sample, 0}, &chain);
         for (uint32_t i = 0; i < chain.count; i++) {
             const color_operation *o = &chain.operations[i];
             bool known = false;

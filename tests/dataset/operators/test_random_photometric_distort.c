@@ -62,7 +62,7 @@ static void each_change_has_probability_p(void)
     chain.numbers = true;
     for (uint64_t sample = 0; sample < 2000; sample++) {
         chain.count = 0;
-        def->colors(args.bytes, &(sli_draws){7, sample, 0}, &chain);
+        def->color->add(args.bytes, &(sli_draws){7, sample, 0}, &chain);
         for (uint32_t i = 0; i < chain.count; i++) {
             counts[chain.operations[i].kind]++;
         }
