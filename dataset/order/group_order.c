@@ -156,7 +156,7 @@ sluice_status group_order_make(const sluice_dataset *dataset, uint64_t seed,
                                group_order **order_out)
 {
     const dataset_parts *parts = dataset_group(dataset);
-    const group_kind kind = dataset->stages[0].def->group;
+    const group_kind kind = stage_group(dataset->stages[0].def);
     group_order *order;
     sluice_status st;
 

@@ -140,7 +140,8 @@ static sluice_status print_options(const pack_run *run, char **text_out)
         sli_text_add(&text, "%s", dataset->stage_count > 1 ? " | " : "");
     }
     dataset_print(dataset,
-                  dataset->stages[0].def->identifies && dataset_group(dataset) == NULL ? 0 : 1,
+                  dataset->stages[0].def->source->identifies && dataset_group(dataset) == NULL ? 0
+                                                                                               : 1,
                   dataset->stage_count, &text);
     sli_text_add(&text, "\nseed %" PRIu64 "\ninterval %" PRIu32 "\nmax_side %" PRIu32,
                  run->config->seed, s->interval, s->max_side);

@@ -83,7 +83,7 @@ static sluice_status check_after_group(const sluice_dataset *dataset, const stag
     const char *group = dataset->stages[0].def->name;
     const dataset_parts *parts = dataset_group(dataset);
 
-    if (parts != NULL && (parts->varies || dataset->stages[0].def->group == GROUP_MIX)) {
+    if (parts != NULL && (parts->varies || stage_group(dataset->stages[0].def) == GROUP_MIX)) {
         return sli_fail(
             SLUICE_E_INVALID,
             "%s cannot come after %s, whose samples differ between passes; put it into the "
@@ -91,7 +91,7 @@ static sluice_status check_after_group(const sluice_dataset *dataset, const stag
             def->name, group);
     }
     return parts != NULL && parts->is_ordered && def->index == INDEX_SUBSET &&
-                   dataset->stages[0].def->group != GROUP_ZIP
+                   stage_group(dataset->stages[0].def) != GROUP_ZIP
                ? sli_fail(
                      SLUICE_E_INVALID,
                      "subset cannot come after %s, whose parts choose samples already; put it into "
@@ -429,7 +429,7 @@ sluice_status dataset_begin(const stage_def *def, const void *args, sluice_datas
     if (st == SLUICE_OK && dataset_opens_early(dataset)) {
         st = dataset_source_open(dataset);
         if (st == SLUICE_OK) {
-            st = def->source_schema(dataset->source, &dataset->schema);
+            st = def->source->schema(dataset->source, &dataset->schema);
         }
     }
     if (st != SLUICE_OK) {

@@ -36,12 +36,13 @@ bool dataset_parts_weight(const char *text, size_t length, uint64_t *weight_out)
 /* True if the identity contains this argument of a source, or "-" instead so that it parses. */
 static bool prints_argument(const stage_def *def, const stage_param *param)
 {
-    return def->identifies || param->default_text == NULL;
+    return def->source->identifies || param->default_text == NULL;
 }
 
 void dataset_print_source(const sluice_dataset *dataset, sli_text *text)
 {
     const stage_def *def = dataset->stages[0].def;
+    const source_stage_ops *ops = def->source;
     const dataset_parts *parts = dataset_group(dataset);
 
     sli_text_add(text, "%s", def->name);
@@ -53,7 +54,7 @@ void dataset_print_source(const sluice_dataset *dataset, sli_text *text)
             parts->print(parts, true, text);
         } else if (prints_argument(def, param)) {
             sli_text_add(text, " %s=", param->name);
-            if (!def->identifies || (def->path != NULL && strcmp(def->path, param->name) == 0)) {
+            if (!ops->identifies || (ops->path != NULL && strcmp(ops->path, param->name) == 0)) {
                 sli_text_add(text, "-");
             } else {
                 stage_arg_print(param, dataset->stages[0].args.bytes, text);
@@ -224,7 +225,7 @@ static sluice_status check_columns(const stage_def *def, const dataset_parts *pa
     stage_schema joined = {.image = -1};
     sluice_status st = SLUICE_OK;
 
-    if (def->group != GROUP_ZIP && parts->count > 0) {
+    if (def->source->group != GROUP_ZIP && parts->count > 0) {
         return parts_schema_agree(name, schema, &parts->items[0].dataset->schema);
     }
     for (uint32_t i = 0; i < parts->count && st == SLUICE_OK; i++) {
@@ -253,8 +254,8 @@ static sluice_status note_stages(const char *name, const dataset_part *part, dat
     parts->depth = depth > parts->depth ? depth : parts->depth;
     if (inner != NULL) {
         parts->is_ordered = parts->is_ordered || inner->is_ordered;
-        parts->varies =
-            parts->varies || inner->varies || part->dataset->stages[0].def->group == GROUP_MIX;
+        parts->varies = parts->varies || inner->varies ||
+                        stage_group(part->dataset->stages[0].def) == GROUP_MIX;
     }
     for (uint32_t i = 1; i < part->dataset->stage_count; i++) {
         const stage_def *stage = part->dataset->stages[i].def;
@@ -278,7 +279,7 @@ static sluice_status check_zipped(const char *name, const sluice_dataset *datase
                             name, dataset->stages[i].def->name);
         }
     }
-    return inner == NULL || (!inner->varies && dataset->stages[0].def->group != GROUP_MIX)
+    return inner == NULL || (!inner->varies && stage_group(dataset->stages[0].def) != GROUP_MIX)
                ? SLUICE_OK
                : sli_fail(SLUICE_E_INVALID,
                           "%s: the order of %s differs between passes, so each sample would have "
@@ -297,7 +298,7 @@ sluice_status dataset_parts_add(const stage_def *def, dataset_parts *parts,
         return sli_fail(SLUICE_E_INVALID, "%s: there must be at most %d; a part may be a group",
                         name, PARTS_MOST);
     }
-    if (def->group != GROUP_MIX && (part->weight != 1 || part->ends)) {
+    if (def->source->group != GROUP_MIX && (part->weight != 1 || part->ends)) {
         return sli_fail(SLUICE_E_INVALID, "%s: %s has no weights and no end:; mix has", name,
                         def->name);
     }
@@ -309,7 +310,7 @@ sluice_status dataset_parts_add(const stage_def *def, dataset_parts *parts,
         if (st == SLUICE_OK) {
             st = check_columns(def, parts, name, &part->dataset->schema);
         }
-        if (st == SLUICE_OK && def->group == GROUP_ZIP) {
+        if (st == SLUICE_OK && def->source->group == GROUP_ZIP) {
             st = check_zipped(name, part->dataset);
         }
         if (st == SLUICE_OK) {

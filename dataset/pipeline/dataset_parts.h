@@ -76,7 +76,7 @@ static inline const dataset_parts *dataset_group(const sluice_dataset *dataset)
 {
     const dataset_stage *first = &dataset->stages[0];
 
-    return first->def->group != GROUP_NONE
+    return stage_group(first->def) != GROUP_NONE
                ? ((const group_args *)(const void *)first->args.bytes)->parts
                : NULL;
 }

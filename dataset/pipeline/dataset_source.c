@@ -36,9 +36,9 @@ static sluice_status hint_at_quotes(const dataset_stage *first, sluice_status st
 bool dataset_opens_early(const sluice_dataset *dataset)
 {
     const dataset_stage *first = &dataset->stages[0];
+    const source_stage_ops *ops = first->def->source;
 
-    return first->def->source_schema != NULL &&
-           (first->def->opens_early == NULL || first->def->opens_early(first->args.bytes));
+    return ops->schema != NULL && (ops->opens_early == NULL || ops->opens_early(first->args.bytes));
 }
 
 sluice_status dataset_source_open(sluice_dataset *dataset)
@@ -49,9 +49,9 @@ sluice_status dataset_source_open(sluice_dataset *dataset)
     if (dataset->source != NULL) {
         return SLUICE_OK;
     }
-    dataset->ops = first->def->source;
-    if (first->def->choose_source != NULL) {
-        st = first->def->choose_source(first->args.bytes, &dataset->ops);
+    dataset->ops = first->def->source->ops;
+    if (first->def->source->choose != NULL) {
+        st = first->def->source->choose(first->args.bytes, &dataset->ops);
     }
     if (st == SLUICE_OK) {
         st = dataset->ops->open(first->args.bytes, &dataset->source);

@@ -109,7 +109,7 @@ void dataset_advise_size(const sluice_dataset *dataset, char *text, size_t size)
 
 static inline const source_ops *dataset_source(const sluice_dataset *dataset)
 {
-    return dataset->ops != NULL ? dataset->ops : dataset->stages[0].def->source;
+    return dataset->ops != NULL ? dataset->ops : dataset->stages[0].def->source->ops;
 }
 
 /*

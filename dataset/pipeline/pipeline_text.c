@@ -123,14 +123,14 @@ static sluice_status read_part(text_parser *p, bool prefixed)
     text_parser *inner;
     sluice_status st = SLUICE_OK;
 
-    if (p->stage.def == NULL || p->stage.def->group == GROUP_NONE) {
+    if (p->stage.def == NULL || stage_group(p->stage.def) == GROUP_NONE) {
         return reserved_parenthesis(p);
     }
     if (p->depth == PARTS_DEPTH) {
         return error_at(&p->words, p->words.at, "more than %d groups inside one another",
                         PARTS_DEPTH);
     }
-    if (p->stage.def->group == GROUP_MIX) {
+    if (stage_group(p->stage.def) == GROUP_MIX) {
         part.weight = PARTS_WEIGHT_ONE;
     }
     if (prefixed) {
@@ -227,7 +227,7 @@ static sluice_status read_branch(text_parser *p, bool weighted)
 /* True if parentheses may follow the name of this stage. */
 static bool takes_parentheses(const stage_def *def, void *args)
 {
-    return def != NULL && (def->group != GROUP_NONE || nested_of(def, args) != NULL);
+    return def != NULL && (stage_group(def) != GROUP_NONE || nested_of(def, args) != NULL);
 }
 
 /* Parses what is in the parentheses that begin at p->words.at. `prefixed`: a word is before them.

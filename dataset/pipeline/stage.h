@@ -46,6 +46,7 @@
 #include "rng_int.h"
 #include "row_program_int.h"
 #include "source.h"
+#include "source_stage_ops.h"
 #include "stage_param.h"
 #include "stage_schema.h"
 #include "text_int.h"
@@ -99,14 +100,6 @@ typedef enum index_kind {
     INDEX_OF_SOURCE, /* the source's own order, which is not a stage */
     INDEX_OF_PARTS   /* the order of a group's parts, which is not a stage */
 } index_kind;
-
-/* The sources that are made of other datasets, their parts. */
-typedef enum group_kind {
-    GROUP_NONE,
-    GROUP_CONCAT, /* the samples of the parts, one part after another */
-    GROUP_MIX,    /* the samples of all parts in turns, by weights */
-    GROUP_ZIP     /* the columns of all parts side by side */
-} group_kind;
 
 typedef struct stage_def {
     const char *name;
@@ -165,37 +158,11 @@ typedef struct stage_def {
     bool selects;  /* its parameter `columns` names the images that it works on */
     bool draws;    /* its results depend on random numbers, so they differ between passes */
 
+    const source_stage_ops *source;   /* STAGE_SOURCE only */
     const geometry_ops *geometry;     /* STAGE_GEOMETRY only */
     const color_ops *color;           /* STAGE_COLOR only */
     const conversion_ops *conversion; /* STAGE_CONVERSION only */
     const flip_ops *flip;             /* a flip, STAGE_CONVERSION or STAGE_GEOMETRY; else NULL */
-
-    const source_ops *source; /* STAGE_SOURCE only */
-    group_kind group; /* STAGE_SOURCE: the source is a group; its arguments begin with its parts */
-
-    /*
-     * Optional, STAGE_SOURCE: sets the columns of a source whose columns are known only once it is
-     * open. Such a source is opened when it is added, and has no infer().
-     */
-    sluice_status (*source_schema)(const void *source, stage_schema *schema);
-
-    /* Optional, with source_schema: true if source_schema sets the columns for these arguments;
-     * false if infer does. */
-    bool (*opens_early)(const void *args);
-
-    /*
-     * Optional, STAGE_SOURCE: chooses the operations for these arguments, before the source is
-     * opened. Returns E_NO_MEMORY or E_IO on failure.
-     */
-    sluice_status (*choose_source)(const void *args, const source_ops **ops_out);
-
-    /*
-     * STAGE_SOURCE: true if its arguments are part of the identity of a run. For sources of files
-     * it is false, since the files may be moved to another folder.
-     */
-    bool identifies;
-    const char *path; /* name of the path argument, which is not part of the identity; NULL: all
-                         arguments are part of it */
 
     /* STAGE_ARRAY: returns the name of the column that it recomputes. */
     const char *(*array_column)(const void *args);
@@ -220,6 +187,12 @@ typedef struct stage_def {
      * new buffer. */
     void (*batch)(const void *args, const batch_view *batch);
 } stage_def;
+
+/* What a stage makes of other datasets, its parts; GROUP_NONE: it is no group. */
+static inline group_kind stage_group(const stage_def *def)
+{
+    return def->source != NULL ? def->source->group : GROUP_NONE;
+}
 
 /* The operations of a stage that makes views of the image; NULL: it does not. */
 static inline const view_ops *view_ops_of(const stage_def *def)

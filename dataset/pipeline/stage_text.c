@@ -144,7 +144,7 @@ sluice_status stage_text_argument(text_parser *p)
     uint32_t param;
     sluice_status st;
 
-    if (p->stage.def->group != GROUP_NONE) {
+    if (stage_group(p->stage.def) != GROUP_NONE) {
         return error_at(&p->words, p->words.word.at,
                         "%s takes parts in parentheses, such as (image_folder DIR | take 9), and "
                         "nothing else",

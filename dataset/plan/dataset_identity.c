@@ -65,7 +65,7 @@ sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *iden
     while (end > 1 && dataset->stages[end - 1].def->kind == STAGE_BATCH) {
         end--; /* excluded: a resumed run may have another batch size */
     }
-    if (dataset->stages[0].def->identifies) {
+    if (dataset->stages[0].def->source->identifies) {
         dataset_print_source(dataset, &text);
         sli_text_add(&text, "%s", has_more(dataset, end) ? " | " : "");
     }

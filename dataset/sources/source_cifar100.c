@@ -205,5 +205,8 @@ const stage_def stage_cifar100 = {
     STAGE_PARAMS(cifar_params),
     .args_size = sizeof(cifar_args),
     .infer = cifar_infer,
-    .source = &cifar_ops,
+    .source =
+        &(const source_stage_ops){
+            .ops = &cifar_ops,
+        },
 };

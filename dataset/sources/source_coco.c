@@ -337,5 +337,8 @@ const stage_def stage_coco = {
     STAGE_PARAMS(coco_params),
     .args_size = sizeof(coco_args),
     .infer = coco_infer,
-    .source = &coco_ops,
+    .source =
+        &(const source_stage_ops){
+            .ops = &coco_ops,
+        },
 };

@@ -421,16 +421,19 @@ const stage_def stage_concat = {
                "(SOURCE | STAGES). Their columns are the same.",
     .gives = "the columns of the parts",
     .kind = STAGE_SOURCE,
-    .group = GROUP_CONCAT,
+    .source =
+        &(const source_stage_ops){
+            .ops = &concat_ops[0][0],
+            .group = GROUP_CONCAT,
+            .choose = choose_concat,
+            .identifies = true,
+        },
     STAGE_PARAMS(concat_params),
     .args_size = sizeof(group_args),
     .check = dataset_parts_check,
     .retain = dataset_parts_retain,
     .release = dataset_parts_release,
     .infer = concat_infer,
-    .identifies = true,
-    .source = &concat_ops[0][0],
-    .choose_source = choose_concat,
 };
 
 static const stage_param mix_params[] = {
@@ -446,16 +449,19 @@ const stage_def stage_mix = {
                "that ends earlier begins its next pass.",
     .gives = "the columns of the parts, which are the same",
     .kind = STAGE_SOURCE,
-    .group = GROUP_MIX,
+    .source =
+        &(const source_stage_ops){
+            .ops = &mix_ops[0][0],
+            .group = GROUP_MIX,
+            .choose = choose_mix,
+            .identifies = true,
+        },
     STAGE_PARAMS(mix_params),
     .args_size = sizeof(group_args),
     .check = mix_check,
     .retain = dataset_parts_retain,
     .release = dataset_parts_release,
     .infer = concat_infer,
-    .identifies = true,
-    .source = &mix_ops[0][0],
-    .choose_source = choose_mix,
 };
 
 sluice_status sluice_dataset_concat(sluice_dataset *const *parts, uint32_t count,

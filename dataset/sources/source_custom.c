@@ -179,10 +179,13 @@ const stage_def stage_source = {
     STAGE_PARAMS(custom_params),
     .args_size = sizeof(custom_args),
     .release = custom_release,
-    .source = &custom_ops,
-    .choose_source = custom_choose,
-    .source_schema = custom_schema,
-    .identifies = true,
+    .source =
+        &(const source_stage_ops){
+            .ops = &custom_ops,
+            .choose = custom_choose,
+            .schema = custom_schema,
+            .identifies = true,
+        },
 };
 
 sluice_status sluice_dataset_source(const sluice_source *source, sluice_dataset **dataset_out)

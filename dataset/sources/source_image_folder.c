@@ -580,5 +580,8 @@ const stage_def stage_image_folder = {
     .args_size = sizeof(folder_args),
     .check = folder_check,
     .infer = folder_infer,
-    .source = &folder_ops,
+    .source =
+        &(const source_stage_ops){
+            .ops = &folder_ops,
+        },
 };

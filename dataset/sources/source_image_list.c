@@ -354,6 +354,9 @@ const stage_def stage_image_list = {
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(list_params),
     .args_size = sizeof(image_list_args),
-    .source = &list_ops,
-    .source_schema = list_schema,
+    .source =
+        &(const source_stage_ops){
+            .ops = &list_ops,
+            .schema = list_schema,
+        },
 };

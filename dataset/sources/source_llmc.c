@@ -213,8 +213,11 @@ static const stage_def stage_llmc = {
     .gives = "inputs i32 (seq), targets i32 (seq)",
     .kind = STAGE_SOURCE,
     .args_size = sizeof(llmc_args),
-    .source = &llmc_ops,
-    .source_schema = llmc_schema,
+    .source =
+        &(const source_stage_ops){
+            .ops = &llmc_ops,
+            .schema = llmc_schema,
+        },
 };
 
 sluice_status sli_llmc_dataset(sli_llmc_files *files, const sli_llmc_begin *begin,

@@ -214,8 +214,11 @@ static const stage_def stage_memory = {
     .gives = "a column per array",
     .kind = STAGE_SOURCE,
     .args_size = sizeof(memory_args),
-    .source = &memory_ops,
-    .source_schema = memory_schema,
+    .source =
+        &(const source_stage_ops){
+            .ops = &memory_ops,
+            .schema = memory_schema,
+        },
 };
 
 sluice_status sluice_dataset_memory(const sluice_array *arrays, uint32_t count,

@@ -289,6 +289,9 @@ const stage_def stage_mnist = {
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(mnist_params),
     .args_size = sizeof(mnist_args),
-    .source = &mnist_ops,
-    .source_schema = mnist_schema,
+    .source =
+        &(const source_stage_ops){
+            .ops = &mnist_ops,
+            .schema = mnist_schema,
+        },
 };

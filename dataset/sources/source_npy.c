@@ -366,6 +366,9 @@ const stage_def stage_npy = {
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(npy_params),
     .args_size = sizeof(npy_args),
-    .source = &npy_ops,
-    .source_schema = npy_schema,
+    .source =
+        &(const source_stage_ops){
+            .ops = &npy_ops,
+            .schema = npy_schema,
+        },
 };

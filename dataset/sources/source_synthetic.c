@@ -155,5 +155,8 @@ const stage_def stage_synthetic = {
     .args_size = sizeof(synthetic_args),
     .check = synthetic_check,
     .infer = synthetic_infer,
-    .source = &synthetic_ops,
+    .source =
+        &(const source_stage_ops){
+            .ops = &synthetic_ops,
+        },
 };

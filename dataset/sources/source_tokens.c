@@ -183,7 +183,10 @@ const stage_def stage_tokens = {
     .args_size = sizeof(tokens_args),
     .check = tokens_check,
     .infer = tokens_infer,
-    .identifies = true,
-    .path = "files",
-    .source = &tokens_ops,
+    .source =
+        &(const source_stage_ops){
+            .ops = &tokens_ops,
+            .identifies = true,
+            .path = "files",
+        },
 };

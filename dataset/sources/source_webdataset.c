@@ -565,8 +565,11 @@ const stage_def stage_webdataset = {
     .args_size = sizeof(web_args),
     .check = web_check,
     .infer = web_infer,
-    .source = &web_ops,
-    .choose_source = web_choose,
-    .source_schema = web_source_schema,
-    .opens_early = web_opens_early,
+    .source =
+        &(const source_stage_ops){
+            .ops = &web_ops,
+            .choose = web_choose,
+            .schema = web_source_schema,
+            .opens_early = web_opens_early,
+        },
 };

@@ -422,16 +422,19 @@ const stage_def stage_zip = {
                "STAGES). All have the same number of samples, and different names of columns.",
     .gives = "the columns of all parts",
     .kind = STAGE_SOURCE,
-    .group = GROUP_ZIP,
+    .source =
+        &(const source_stage_ops){
+            .ops = &zip_ops[0][0],
+            .group = GROUP_ZIP,
+            .choose = choose_zip,
+            .identifies = true,
+        },
     STAGE_PARAMS(zip_params),
     .args_size = sizeof(group_args),
     .check = dataset_parts_check,
     .retain = dataset_parts_retain,
     .release = dataset_parts_release,
     .infer = zip_infer,
-    .identifies = true,
-    .source = &zip_ops[0][0],
-    .choose_source = choose_zip,
 };
 
 sluice_status sluice_dataset_zip(sluice_dataset *const *parts, uint32_t count,

@@ -50,7 +50,7 @@ sluice_status web_is_stream(const web_args *args, bool *is_stream_out);
 /* The operations of the sequential reader. */
 extern const source_ops web_stream_ops;
 
-/* The operations for fields=, and the stage_def.source_schema for it (source_webfields.c). */
+/* The operations for fields=, and the source_stage_ops.schema for it (source_webfields.c). */
 extern const source_ops web_fields_ops;
 sluice_status web_source_schema(const void *source, stage_schema *schema);
 

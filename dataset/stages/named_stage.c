@@ -196,7 +196,7 @@ static void copy_parameters(const sluice_stage *stage, named_stage *named, char 
         param->low = parameter->bounded != 0 ? parameter->low : 0;
         param->high = parameter->bounded != 0 ? parameter->high : 0;
         if (parameter->kind == SLUICE_PARAMETER_PATH) {
-            named->def.path = param->name;
+            named->source.path = param->name;
         }
     }
     snprintf(named->version_text, sizeof(named->version_text), "%u", stage->version);
@@ -226,6 +226,10 @@ static sluice_status fill(const sluice_stage *stage, named_stage *named)
     named->texts = at;
     named->of = *stage;
     named->def = *def_of_kind(stage->kind);
+    if (stage->kind == SLUICE_STAGE_SOURCE) {
+        named->source = *stage_source.source;
+        named->def.source = &named->source;
+    }
     named->def.name = copy_text(stage->name, &at);
     named->def.summary = copy_text(or_empty(stage->summary), &at);
     named->def.gives = copy_text(stage->gives != NULL ? stage->gives : default_gives, &at);

@@ -16,7 +16,8 @@
 enum { NAMED_ORIGIN_SIZE = 400 };
 
 typedef struct named_stage {
-    stage_def def;   /* the first field, so that a pointer to it is a pointer to the stage */
+    stage_def def; /* the first field, so that a pointer to it is a pointer to the stage */
+    source_stage_ops source; /* SLUICE_STAGE_SOURCE: def.source */
     sluice_stage of; /* copy of the caller's struct; its texts and parameters point to the caller's
                         memory, so they must not be used */
     char *texts;     /* copies of all texts, zero-terminated, one after the other */

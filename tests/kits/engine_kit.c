@@ -224,7 +224,10 @@ const stage_def stage_script = {
     .name = "script",
     .kind = STAGE_SOURCE,
     .infer = script_infer,
-    .source = &script_ops,
+    .source =
+        &(const source_stage_ops){
+            .ops = &script_ops,
+        },
 };
 
 sluice_dataset *script_dataset(uint32_t batch, bool drop_remainder)

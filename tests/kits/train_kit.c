@@ -422,7 +422,10 @@ static const stage_def kit_source_def = {
     .kind = STAGE_SOURCE,
     .args_size = sizeof(kit_source_args),
     .infer = kit_source_infer,
-    .source = &kit_source_ops,
+    .source =
+        &(const source_stage_ops){
+            .ops = &kit_source_ops,
+        },
 };
 
 void kit_source_init(kit_source *source, uint64_t samples)
