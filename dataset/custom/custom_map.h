@@ -61,7 +61,8 @@ void custom_map_free(custom_map *map);
  */
 void custom_map_outputs(const custom_map *map, const stage_schema *before, custom_columns *outputs);
 
-/* stage_def.leads of maps and filters, and .gives_size of maps; `args`: map_args. */
+/* map_ops.goes_before_geometry of maps and filters, and .declares_size of maps; `args`: map_args.
+ */
 bool custom_map_leads(void *args, const stage_schema *before, bool follows);
 bool custom_map_gives_size(const void *args);
 

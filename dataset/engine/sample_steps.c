@@ -47,8 +47,9 @@ static sluice_status compute_rows(const plan_step *step, void *const *buffers)
     if (step->lengths[0] >= 0) {
         rows = sample_length(*(const int32_t *)buffers[step->lengths[0]], rows);
     }
-    st = step->array->def->array_rows(step->array->args.bytes, type, buffers[step->inputs[0]],
-                                      &step->output_type, buffers[step->first_output], &rows);
+    st = step->array->def->array->compute_rows(step->array->args.bytes, type,
+                                               buffers[step->inputs[0]], &step->output_type,
+                                               buffers[step->first_output], &rows);
     if (st == SLUICE_OK && step->output_length >= 0 && buffers[step->output_length] != NULL) {
         *(int32_t *)buffers[step->output_length] = (int32_t)rows;
     }
@@ -69,10 +70,11 @@ static sluice_status compute_array(sample_loader *loader, const plan_step *step,
     const stage_def *def = step->array->def;
     const uint64_t start = change_stage(loader, PLAN_PIXELS);
     const sluice_status st =
-        def->array_rows != NULL
+        def->array->compute_rows != NULL
             ? compute_rows(step, buffers)
-            : def->array(step->array->args.bytes, &step->input_types[0], buffers[step->inputs[0]],
-                         &step->output_type, buffers[step->first_output]);
+            : def->array->compute(step->array->args.bytes, &step->input_types[0],
+                                  buffers[step->inputs[0]], &step->output_type,
+                                  buffers[step->first_output]);
 
     loader->stage = def->name;
     sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);

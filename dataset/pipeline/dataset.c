@@ -162,6 +162,14 @@ const dataset_stage *dataset_decode_of(const sluice_dataset *dataset, uint32_t c
     return first;
 }
 
+/* True for a map that works before geometry and declares the size of its image. */
+static bool declares_size(const dataset_stage *stage)
+{
+    const map_ops *map = stage->def->map;
+
+    return map != NULL && map->declares_size != NULL && map->declares_size(stage->args.bytes);
+}
+
 uint32_t dataset_geometry_end(const sluice_dataset *dataset)
 {
     uint32_t end = 1;
@@ -170,10 +178,7 @@ uint32_t dataset_geometry_end(const sluice_dataset *dataset)
         const dataset_stage *stage = &dataset->stages[i];
         const stage_kind kind = stage->def->kind;
 
-        end = kind == STAGE_DECODE || kind == STAGE_GEOMETRY ||
-                      (stage->def->gives_size != NULL && stage->def->gives_size(stage->args.bytes))
-                  ? i + 1
-                  : end;
+        end = kind == STAGE_DECODE || kind == STAGE_GEOMETRY || declares_size(stage) ? i + 1 : end;
     }
     return end;
 }
@@ -300,11 +305,11 @@ static sluice_status begin_geometry(sluice_dataset *dataset, dataset_stage *adde
                                     stage_schema *after)
 {
     const bool leads = makes_maps_lead(&dataset->schema, added->def);
+    const map_ops *map = added->def->map;
     sluice_status st;
 
     if (!leads && added->def->kind != STAGE_GEOMETRY &&
-        (added->def->leads == NULL ||
-         !added->def->leads(added->args.bytes, &dataset->schema, false))) {
+        (map == NULL || !map->goes_before_geometry(added->args.bytes, &dataset->schema, false))) {
         return SLUICE_OK;
     }
     st = check_flips(dataset, added->def);
@@ -313,8 +318,10 @@ static sluice_status begin_geometry(sluice_dataset *dataset, dataset_stage *adde
     }
     stages_begin_geometry(dataset->stages, dataset->stage_count);
     for (uint32_t i = 0; i < dataset->stage_count && leads; i++) {
-        if (dataset->stages[i].def->leads != NULL) {
-            (void)dataset->stages[i].def->leads(dataset->stages[i].args.bytes, NULL, true);
+        dataset_stage *before = &dataset->stages[i];
+
+        if (before->def->map != NULL) {
+            (void)before->def->map->goes_before_geometry(before->args.bytes, NULL, true);
         }
     }
     return leads ? dataset_schema_after(dataset, dataset->stage_count, after) : SLUICE_OK;

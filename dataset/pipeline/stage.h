@@ -35,12 +35,15 @@
 
 #include <sluice/dataset.h>
 
+#include "array_ops.h"
+#include "batch_view.h"
 #include "color_chain.h"
 #include "color_ops.h"
 #include "conversion_int.h"
 #include "conversion_ops.h"
 #include "geometry_ops.h"
 #include "image.h"
+#include "map_ops.h"
 #include "point_pairs.h"
 #include "resize_filter.h"
 #include "rng_int.h"
@@ -50,21 +53,6 @@
 #include "stage_param.h"
 #include "stage_schema.h"
 #include "text_int.h"
-
-/* ---- what stages of an image get and give ------------------------------------------------------
- */
-
-/* A batch, for the batch maps of the library. */
-typedef struct batch_view {
-    const stage_schema *schema; /* the columns of the batch */
-    uint8_t *const *columns;    /* (schema->column_count) */
-    const uint32_t *rows;       /* (count) indices of the rows with a sample, ascending */
-    uint32_t count;             /* at least 1 */
-    uint8_t *saved;             /* memory of one row of the largest column */
-    sli_row_program *programs;  /* of all rows of the batch: GetNext mixes the first image, which is
-                                   not converted yet; NULL: the map does */
-    sli_draws draws;            /* `sample` is the position of the batch */
-} batch_view;
 
 /* ---- the definition --------------------------------------------------------------------- */
 
@@ -134,15 +122,6 @@ typedef struct stage_def {
     /* Optional: the definition that these arguments select, of the same name and parameters. */
     const struct stage_def *(*variant)(const void *args);
 
-    /*
-     * STAGE_MAP: decides whether the map works on the image before geometry. `follows`: decode, or
-     * a stage of geometry or colours, comes after it; else it does so if the size of the image in
-     * `before` is not known. Returns true from when it does.
-     */
-    bool (*leads)(void *args, const stage_schema *before, bool follows);
-    /* With `leads`: true if the map works before geometry and declares the size of its image. */
-    bool (*gives_size)(const void *args);
-
     /* Optional: frees resources of the arguments, except for texts. */
     void (*release)(void *args);
 
@@ -154,7 +133,6 @@ typedef struct stage_def {
 
     bool declares; /* infer() changes the columns of the source: it comes right after the source,
                       and after stages of order */
-    bool filters;  /* STAGE_MAP: the stage is a filter, which drops samples */
     bool selects;  /* its parameter `columns` names the images that it works on */
     bool draws;    /* its results depend on random numbers, so they differ between passes */
 
@@ -163,28 +141,11 @@ typedef struct stage_def {
     const color_ops *color;           /* STAGE_COLOR only */
     const conversion_ops *conversion; /* STAGE_CONVERSION only */
     const flip_ops *flip;             /* a flip, STAGE_CONVERSION or STAGE_GEOMETRY; else NULL */
-
-    /* STAGE_ARRAY: returns the name of the column that it recomputes. */
-    const char *(*array_column)(const void *args);
-
-    /*
-     * STAGE_ARRAY: recomputes the column for one sample. from_type and to_type are the column's
-     * types before and after the stage. E_CORRUPT: the new type cannot represent a value.
-     */
-    sluice_status (*array)(const void *args, const sluice_column *from_type, const void *from,
-                           const sluice_column *to_type, void *to);
-
-    /*
-     * STAGE_ARRAY, instead of array(): also changes the number of rows. *rows: in, how many rows of
-     * `from` are real, all if the column is not ragged; out, how many of `to` are. `to` NULL: only
-     * their number is needed.
-     */
-    sluice_status (*array_rows)(const void *args, const sluice_column *from_type, const void *from,
-                                const sluice_column *to_type, void *to, uint64_t *rows);
+    const array_ops *array;           /* STAGE_ARRAY, and batch maps of the library */
+    const map_ops *map;               /* STAGE_MAP only */
 
     /* STAGE_BATCH_MAP of the library: changes the rows of a batch in place, or their programs. With
-     * array_column and array it also recomputes a column of each sample, if infer() has given it a
-     * new buffer. */
+     * `array` it also recomputes a column of each sample, if infer() has given it a new buffer. */
     void (*batch)(const void *args, const batch_view *batch);
 } stage_def;
 

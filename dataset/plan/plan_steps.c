@@ -62,7 +62,7 @@ static void add_map(sli_plan *plan, custom_map *map, const stage_schema *before)
 static void add_array(struct plan_details *details, const dataset_stage *stage,
                       const stage_schema *before, const stage_schema *after)
 {
-    const int column = schema_find(before, stage->def->array_column(stage->args.bytes));
+    const int column = schema_find(before, stage->def->array->column(stage->args.bytes));
     plan_step *step = &details->steps[details->step_count++];
 
     step->array = stage;
@@ -72,7 +72,7 @@ static void add_array(struct plan_details *details, const dataset_stage *stage,
     step->first_output = after->infos[column].buffer;
     step->lengths[0] = -1;
     step->output_length = -1;
-    if (stage->def->array_rows != NULL) {
+    if (stage->def->array->compute_rows != NULL) {
         const int length = schema_length_buffer(before, (uint32_t)column);
         const int after_length = schema_length_buffer(after, (uint32_t)column);
 

@@ -196,8 +196,11 @@ const stage_def stage_pad = {
     STAGE_PARAMS(pad_params),
     .args_size = sizeof(pad_args),
     .infer = pad_infer,
-    .array_column = length_column,
-    .array_rows = pad_rows,
+    .array =
+        &(const array_ops){
+            .column = length_column,
+            .compute_rows = pad_rows,
+        },
 };
 
 static const stage_param truncate_params[] = {
@@ -216,6 +219,9 @@ const stage_def stage_truncate = {
     STAGE_PARAMS(truncate_params),
     .args_size = sizeof(length_args),
     .infer = truncate_infer,
-    .array_column = length_column,
-    .array_rows = truncate_rows,
+    .array =
+        &(const array_ops){
+            .column = length_column,
+            .compute_rows = truncate_rows,
+        },
 };

@@ -94,6 +94,9 @@ const stage_def stage_cast = {
     STAGE_PARAMS(cast_params),
     .args_size = sizeof(cast_args),
     .infer = cast_infer,
-    .array_column = cast_column,
-    .array = cast_array,
+    .array =
+        &(const array_ops){
+            .column = cast_column,
+            .compute = cast_array,
+        },
 };

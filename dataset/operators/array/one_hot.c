@@ -65,6 +65,9 @@ const stage_def stage_one_hot = {
     STAGE_PARAMS(one_hot_params),
     .args_size = sizeof(one_hot_args),
     .infer = one_hot_infer,
-    .array_column = one_hot_column,
-    .array = one_hot_array,
+    .array =
+        &(const array_ops){
+            .column = one_hot_column,
+            .compute = one_hot_array,
+        },
 };

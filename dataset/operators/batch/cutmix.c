@@ -94,8 +94,7 @@ const stage_def stage_cutmix = {
     STAGE_PARAMS(cutmix_params),
     .args_size = sizeof(mix_args),
     .infer = cutmix_infer,
-    .array_column = mix_label,
-    .array = mix_array,
+    .array = &mix_array_ops,
     .batch = cutmix_batch,
     .draws = true,
 };

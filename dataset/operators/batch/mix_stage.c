@@ -103,19 +103,21 @@ sluice_status mix_infer(const char *stage, const mix_args *args, stage_schema *s
     return st;
 }
 
-const char *mix_label(const void *args)
+static const char *label_column(const void *args)
 {
     return ((const mix_args *)args)->label;
 }
 
-sluice_status mix_array(const void *opaque, const sluice_column *from_type, const void *from,
-                        const sluice_column *to_type, void *to)
+static sluice_status make_vector(const void *opaque, const sluice_column *from_type,
+                                 const void *from, const sluice_column *to_type, void *to)
 {
     const mix_args *args = opaque;
 
     (void)to_type;
     return array_one_hot(from_type, from, args->classes, 0, to);
 }
+
+const array_ops mix_array_ops = {.column = label_column, .compute = make_vector};
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 

@@ -27,10 +27,8 @@ typedef struct mix_args {
  */
 sluice_status mix_infer(const char *stage, const mix_args *args, stage_schema *schema);
 
-/* stage_def.array_column and .array: a class number becomes a vector. args: mix_args */
-const char *mix_label(const void *args);
-sluice_status mix_array(const void *args, const sluice_column *from_type, const void *from,
-                        const sluice_column *to_type, void *to);
+/* A class number becomes a vector. args: mix_args */
+extern const array_ops mix_array_ops;
 
 /* The first block of the stage's random numbers that lambda uses; those before are the stage's. */
 enum { MIX_LAMBDA_BLOCK = 1 };

@@ -58,8 +58,7 @@ const stage_def stage_mixup = {
     STAGE_PARAMS(mixup_params),
     .args_size = sizeof(mix_args),
     .infer = mixup_infer,
-    .array_column = mix_label,
-    .array = mix_array,
+    .array = &mix_array_ops,
     .batch = mixup_batch,
     .draws = true,
 };

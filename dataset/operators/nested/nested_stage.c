@@ -63,8 +63,8 @@ static sluice_status check_label(const char *stage, const nested_stages *nested,
 {
     const dataset_stage *first = &nested->stages[0];
     const dataset_stage *other = &nested->stages[i];
-    const char *label = first->def->array_column(first->args.bytes);
-    const char *its_label = other->def->array_column(other->args.bytes);
+    const char *label = first->def->array->column(first->args.bytes);
+    const char *its_label = other->def->array->column(other->args.bytes);
 
     return strcmp(label, its_label) == 0
                ? SLUICE_OK
@@ -350,7 +350,7 @@ const char *nested_array_column(const void *args)
 {
     const dataset_stage *first = &((const nested_args *)args)->nested->stages[0];
 
-    return first->def->array_column(first->args.bytes);
+    return first->def->array->column(first->args.bytes);
 }
 
 sluice_status nested_array(const void *args, const sluice_column *from_type, const void *from,
@@ -358,5 +358,5 @@ sluice_status nested_array(const void *args, const sluice_column *from_type, con
 {
     const dataset_stage *first = &((const nested_args *)args)->nested->stages[0];
 
-    return first->def->array(first->args.bytes, from_type, from, to_type, to);
+    return first->def->array->compute(first->args.bytes, from_type, from, to_type, to);
 }

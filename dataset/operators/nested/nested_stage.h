@@ -53,7 +53,7 @@ void nested_colors(nested_choice *choose, const nested_args *args, const sli_dra
                    color_chain *chain);
 void nested_batch(nested_choice *choose, const nested_args *args, const batch_view *batch);
 
-/* stage_def.array_column and .array of batch maps: those of the first nested stage. */
+/* array_ops of batch maps: those of the first nested stage. */
 const char *nested_array_column(const void *args);
 sluice_status nested_array(const void *args, const sluice_column *from_type, const void *from,
                            const sluice_column *to_type, void *to);
@@ -126,8 +126,11 @@ sluice_status nested_array(const void *args, const sluice_column *from_type, con
         .summary = "",                                                                             \
         .gives = "",                                                                               \
         .kind = STAGE_BATCH_MAP,                                                                   \
-        .array_column = nested_array_column,                                                       \
-        .array = nested_array,                                                                     \
+        .array =                                                                                   \
+            &(const array_ops){                                                                    \
+                .column = nested_array_column,                                                     \
+                .compute = nested_array,                                                           \
+            },                                                                                     \
         .batch = prefix##_batch,                                                                   \
     };                                                                                             \
                                                                                                    \

@@ -27,11 +27,13 @@ const stage_def stage_filter = {
     .summary = "Keeps the samples that a function of the program chooses.",
     .gives = "some of the samples",
     .kind = STAGE_MAP,
-    .filters = true,
     STAGE_PARAMS(filter_params),
     .args_size = sizeof(map_args),
     .release = custom_map_release,
-    .leads = custom_map_leads,
+    .map =
+        &(const map_ops){
+            .goes_before_geometry = custom_map_leads,
+        },
     .infer = filter_infer,
 };
 

@@ -31,8 +31,11 @@ const stage_def stage_map = {
     STAGE_PARAMS(map_params),
     .args_size = sizeof(map_args),
     .release = custom_map_release,
-    .leads = custom_map_leads,
-    .gives_size = custom_map_gives_size,
+    .map =
+        &(const map_ops){
+            .goes_before_geometry = custom_map_leads,
+            .declares_size = custom_map_gives_size,
+        },
     .infer = map_infer,
 };
 
