@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conversion_int.h"
 #include "status_int.h"
 #include "tensor_int.h"
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "batch_view.h"
 #include "loader_stage.h"
 
 /* Returns the index in the batch of column k of a map. */

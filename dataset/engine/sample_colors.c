@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "color_ops.h"
 #include "layout_int.h"
 #include "status_int.h"
 #include "thread_interrupt_int.h"

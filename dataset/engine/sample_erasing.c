@@ -7,6 +7,7 @@
 #include "float16_int.h"
 #include "layout_int.h"
 #include "noise_kernels.h"
+#include "stage_kinds.h"
 #include "tensor_int.h"
 
 /* Writes value number `at` of an image. */

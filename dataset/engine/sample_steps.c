@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sample_steps.h"
 
+#include "array_ops.h"
 #include "loader_stage.h"
 #include "sample_cached.h"
 #include "sample_erasing.h"

@@ -6,6 +6,7 @@
 #ifndef SLUICE_SAMPLE_TRANSFORM_H
 #define SLUICE_SAMPLE_TRANSFORM_H
 
+#include "color_chain.h"
 #include "plan.h"
 
 /* A window of an image, and the operations on the lines of the result. */

@@ -4,6 +4,7 @@
  * them.
  */
 #include "index_stages.h"
+#include "rng_int.h"
 #include "status_int.h"
 
 static const char *const parts[] = {"train", "val", "test", NULL};

@@ -2,6 +2,7 @@
 #include "sample_mixer.h"
 
 #include "alloc_int.h"
+#include "rng_int.h"
 #include "status_int.h"
 
 static void drop_samples(sample_mixer *mixer)

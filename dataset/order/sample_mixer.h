@@ -3,6 +3,7 @@
 #ifndef SLUICE_SAMPLE_MIXER_H
 #define SLUICE_SAMPLE_MIXER_H
 
+#include "source.h"
 #include "stage.h"
 
 typedef struct sample_mixer {

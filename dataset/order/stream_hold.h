@@ -8,6 +8,7 @@
 #define SLUICE_STREAM_HOLD_H
 
 #include "event_int.h"
+#include "source.h"
 #include "stage.h"
 
 /* Samples up to this size are small. */

@@ -7,6 +7,7 @@
 #include "error_int.h"
 #include "index_stages.h"
 #include "order.h"
+#include "rng_int.h"
 #include "sample_mixer.h"
 #include "stream_hold.h"
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "shard_index.h"
+#include "source.h"
 #include "stage.h"
 
 /* Receives each problem, with the name of the file or sample, and the reason. */

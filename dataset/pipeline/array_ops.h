@@ -6,8 +6,7 @@
 
 #include <stdint.h>
 
-#include <sluice/status.h>
-#include <sluice/tensor.h>
+#include "stage.h"
 
 typedef struct array_ops {
     /* Returns the name of the column that it recomputes. */

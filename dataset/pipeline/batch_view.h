@@ -6,7 +6,7 @@
 
 #include "rng_int.h"
 #include "row_program_int.h"
-#include "stage_schema.h"
+#include "stage.h"
 
 /* A batch, for the batch maps of the library. */
 typedef struct batch_view {

@@ -7,8 +7,7 @@
 
 #include "color_chain.h"
 #include "rng_int.h"
-
-struct stage_def;
+#include "stage.h"
 
 typedef struct color_ops {
     /* Adds the stage's operations for one image. infer() adds their maximum number to
@@ -24,7 +23,7 @@ typedef struct color_ops {
                     flipped before or after them; true if `warps` */
     /* Optional: the definition, of the same name and parameters, that replaces this one if an image
      * that the stage works on is not uint8 (H, W, C) any more: a conversion. */
-    const struct stage_def *when_converted;
+    const stage_def *when_converted;
 } color_ops;
 
 #endif

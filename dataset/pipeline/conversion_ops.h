@@ -6,15 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <sluice/status.h>
-#include <sluice/tensor.h>
-
 #include "conversion_int.h"
 #include "point_pairs.h"
 #include "rng_int.h"
-#include "stage_schema.h"
-
-struct stage_def;
+#include "stage.h"
 
 /* Where a conversion runs. The argument struct of every conversion begins with conversion_args. */
 typedef enum offload_target {
@@ -49,6 +44,14 @@ typedef struct stage_erasing {
     float values[SLI_MAX_CHANNELS]; /* of each channel */
 } stage_erasing;
 
+/* A parameter of every conversion. */
+#define OFFLOAD_PARAM                                                                              \
+    {                                                                                              \
+        .name = "offload", .type = PARAM_CHOICE, .offset = 0, .default_text = "auto",              \
+        .choices = offload_targets, .help = "where the stage runs"                                 \
+    }
+extern const char *const offload_targets[];
+
 typedef struct conversion_ops {
     /* Optional: updates the column of one image that the stage works on, which is decoded. infer()
      * of the stage is optional, too. */
@@ -67,7 +70,7 @@ typedef struct conversion_ops {
                    stage_erasing *erasing_out);
     /* Of flips: the definition, of the same name and parameters, that replaces this one if a stage
      * of geometry comes after it: a stage of geometry. */
-    const struct stage_def *before_geometry;
+    const stage_def *before_geometry;
 } conversion_ops;
 
 /* A flip of some rows: a conversion, or a stage of geometry where one comes after it. */

@@ -4,9 +4,12 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "conversion_ops.h"
 #include "dataset_parts.h"
 #include "idle_arguments.h"
 #include "layout_int.h"
+#include "map_ops.h"
+#include "stage_kinds.h"
 
 static const char **text_argument(const stage_def *def, uint32_t i, void *args)
 {
@@ -162,14 +165,6 @@ const dataset_stage *dataset_decode_of(const sluice_dataset *dataset, uint32_t c
     return first;
 }
 
-/* True for a map that works before geometry and declares the size of its image. */
-static bool declares_size(const dataset_stage *stage)
-{
-    const map_ops *map = stage->def->map;
-
-    return map != NULL && map->declares_size != NULL && map->declares_size(stage->args.bytes);
-}
-
 uint32_t dataset_geometry_end(const sluice_dataset *dataset)
 {
     uint32_t end = 1;
@@ -178,7 +173,10 @@ uint32_t dataset_geometry_end(const sluice_dataset *dataset)
         const dataset_stage *stage = &dataset->stages[i];
         const stage_kind kind = stage->def->kind;
 
-        end = kind == STAGE_DECODE || kind == STAGE_GEOMETRY || declares_size(stage) ? i + 1 : end;
+        end = kind == STAGE_DECODE || kind == STAGE_GEOMETRY ||
+                      stage_declares_size(stage->def, stage->args.bytes)
+                  ? i + 1
+                  : end;
     }
     return end;
 }

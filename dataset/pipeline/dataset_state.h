@@ -7,6 +7,7 @@
 
 #include "error_int.h"
 #include "sample_cache.h"
+#include "source_stage_ops.h"
 #include "stage.h"
 
 enum { DATASET_MAX_STAGES = 64 };

@@ -3,8 +3,10 @@
  * warp and few operators (row_program_int.h). */
 #include <string.h>
 
+#include "rng_int.h"
 #include "row_program_int.h"
 #include "stage.h"
+#include "stage_kinds.h"
 #include "status_int.h"
 
 /* The parameters of a warp that say how it samples. Adjacent warps with the same ones are one. */

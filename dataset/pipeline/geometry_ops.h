@@ -6,12 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <sluice/status.h>
-
 #include "image.h"
 #include "image_warp.h"
 #include "resize_filter.h"
 #include "rng_int.h"
+#include "stage.h"
 
 /* What is outside an image. */
 typedef struct stage_padding {

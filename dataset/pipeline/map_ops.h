@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "stage_schema.h"
+#include "stage.h"
 
 typedef struct map_ops {
     /*

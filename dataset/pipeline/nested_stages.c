@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "conversion_ops.h"
+#include "geometry_ops.h"
+#include "stage_kinds.h"
 #include "status_int.h"
 
 /* ---- text ------------------------------------------------------------------------------------ */

@@ -6,6 +6,7 @@
 #ifndef SLUICE_NESTED_STAGES_H
 #define SLUICE_NESTED_STAGES_H
 
+#include "rng_int.h"
 #include "stage.h"
 
 enum { NESTED_BRANCHES = 32, NESTED_STAGES = 32 };

@@ -5,10 +5,8 @@
 
 #include <stdbool.h>
 
-#include <sluice/status.h>
-
 #include "source.h"
-#include "stage_schema.h"
+#include "stage.h"
 
 /* The sources that are made of other datasets, their parts. */
 typedef enum group_kind {
@@ -42,5 +40,11 @@ typedef struct source_stage_ops {
     const char *path; /* name of the path argument, which is not part of the identity; NULL: all
                          arguments are part of it */
 } source_stage_ops;
+
+/* What a stage makes of other datasets, its parts; GROUP_NONE: it is no group. */
+static inline group_kind stage_group(const stage_def *def)
+{
+    return def->source != NULL ? def->source->group : GROUP_NONE;
+}
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * The interface of a stage. Every stage of the library is one stage_def in a file of its own, and
  * one line in stages/stages.def; user code registers named stages (stage_registry.h). The
- * parameter table determines parsing, checks, description and help; the functions do the work. The
- * kinds of stages:
+ * parameter table determines parsing, checks, description and help. What the stage does is in the
+ * operations of its kind, which are in headers of their own (geometry_ops.h, ...). The kinds of
+ * stages:
  *
  *   a source       opens files, returns the number of samples, reads a sample
  *   an index stage maps each position of a pass to a position of its input, a pure function
@@ -35,24 +36,19 @@
 
 #include <sluice/dataset.h>
 
-#include "array_ops.h"
-#include "batch_view.h"
-#include "color_chain.h"
-#include "color_ops.h"
-#include "conversion_int.h"
-#include "conversion_ops.h"
-#include "geometry_ops.h"
-#include "image.h"
-#include "map_ops.h"
-#include "point_pairs.h"
-#include "resize_filter.h"
-#include "rng_int.h"
-#include "row_program_int.h"
-#include "source.h"
-#include "source_stage_ops.h"
 #include "stage_param.h"
 #include "stage_schema.h"
 #include "text_int.h"
+
+/* The operations of each kind of stage, each in a header of its own: source_stage_ops.h, ... */
+struct source_stage_ops;
+struct geometry_ops;
+struct color_ops;
+struct conversion_ops;
+struct flip_ops; /* conversion_ops.h */
+struct array_ops;
+struct map_ops;
+struct batch_view;
 
 /* ---- the definition --------------------------------------------------------------------- */
 
@@ -136,90 +132,20 @@ typedef struct stage_def {
     bool selects;  /* its parameter `columns` names the images that it works on */
     bool draws;    /* its results depend on random numbers, so they differ between passes */
 
-    const source_stage_ops *source;   /* STAGE_SOURCE only */
-    const geometry_ops *geometry;     /* STAGE_GEOMETRY only */
-    const color_ops *color;           /* STAGE_COLOR only */
-    const conversion_ops *conversion; /* STAGE_CONVERSION only */
-    const flip_ops *flip;             /* a flip, STAGE_CONVERSION or STAGE_GEOMETRY; else NULL */
-    const array_ops *array;           /* STAGE_ARRAY, and batch maps of the library */
-    const map_ops *map;               /* STAGE_MAP only */
+    /* The operations of its kind; NULL: it is of another kind. Users that meet stages of any kind
+     * ask by stage_kinds.h. */
+    const struct source_stage_ops *source;
+    const struct geometry_ops *geometry;
+    const struct color_ops *color;
+    const struct conversion_ops *conversion;
+    const struct flip_ops *flip;   /* of a conversion or of geometry */
+    const struct array_ops *array; /* of an array stage, or of a batch map of the library */
+    const struct map_ops *map;     /* of a map or filter */
 
     /* STAGE_BATCH_MAP of the library: changes the rows of a batch in place, or their programs. With
      * `array` it also recomputes a column of each sample, if infer() has given it a new buffer. */
-    void (*batch)(const void *args, const batch_view *batch);
+    void (*batch)(const void *args, const struct batch_view *batch);
 } stage_def;
-
-/* What a stage makes of other datasets, its parts; GROUP_NONE: it is no group. */
-static inline group_kind stage_group(const stage_def *def)
-{
-    return def->source != NULL ? def->source->group : GROUP_NONE;
-}
-
-/* The operations of a stage that makes views of the image; NULL: it does not. */
-static inline const view_ops *view_ops_of(const stage_def *def)
-{
-    return def->geometry != NULL ? def->geometry->views : NULL;
-}
-
-/* The operations of a stage that makes the image of tiles; NULL: it does not. */
-static inline const tile_ops *tile_ops_of(const stage_def *def)
-{
-    return def->geometry != NULL ? def->geometry->tiles : NULL;
-}
-
-/* The operations of a stage of geometry with branches; NULL: it is another stage. */
-static inline const branch_ops *branch_ops_of(const stage_def *def)
-{
-    return def->geometry != NULL ? def->geometry->branches : NULL;
-}
-
-/* True if GetNext can run a stage of colours: each pixel depends on one point of the image. */
-static inline bool stage_is_by_pixel(const stage_def *def, const void *args)
-{
-    return def->color != NULL && def->color->is_by_pixel != NULL && def->color->is_by_pixel(args);
-}
-
-/* The definition that replaces the one of a stage of colours after conversions; NULL: none does. */
-static inline const stage_def *stage_when_converted(const stage_def *def)
-{
-    return def->color != NULL ? def->color->when_converted : NULL;
-}
-
-/* True for a conversion that moves pixels without changing values. */
-static inline bool stage_moves(const stage_def *def)
-{
-    return def->conversion != NULL && def->conversion->moves;
-}
-
-/* True for a conversion that erases a rectangle of converted values. */
-static inline bool stage_erases(const stage_def *def)
-{
-    return def->conversion != NULL && def->conversion->erases != NULL;
-}
-
-/* The definition that replaces the one of a flip if a stage of geometry comes after it; NULL: the
- * stage is no flip, or is of geometry already. */
-static inline const stage_def *stage_before_geometry(const stage_def *def)
-{
-    return def->conversion != NULL ? def->conversion->before_geometry : NULL;
-}
-
-/* True if a stage takes a size of which one number means a square. */
-static inline bool stage_squares(const stage_def *def)
-{
-    return def->geometry != NULL && def->geometry->squares;
-}
-
-/* True if a stage may warp the image: one of colours, or one with branches of such stages. */
-static inline bool stage_warps(const stage_def *def, const void *args)
-{
-    const branch_ops *branches = branch_ops_of(def);
-    const color_ops *color = def->color;
-
-    return branches != NULL ? branches->warps(args)
-                            : color != NULL && color->warps &&
-                                  (color->warps_with == NULL || color->warps_with(args));
-}
 
 /* A stage of a dataset, with its arguments. */
 typedef struct dataset_stage {
@@ -281,14 +207,6 @@ void stage_args_free(const stage_def *def, void *args);
         .name = "columns", .type = PARAM_TEXT, .offset = offsetof(struct_type, member),            \
         .default_text = "", .help = "images to work on, with commas; empty: all"                   \
     }
-
-/* A parameter of every conversion. */
-#define OFFLOAD_PARAM                                                                              \
-    {                                                                                              \
-        .name = "offload", .type = PARAM_CHOICE, .offset = 0, .default_text = "auto",              \
-        .choices = offload_targets, .help = "where the stage runs"                                 \
-    }
-extern const char *const offload_targets[];
 
 #define STAGE_PARAMS(array) .params = (array), .param_count = sizeof(array) / sizeof((array)[0])
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "conversion_ops.h"
 #include "dataset_parts.h"
 #include "format_int.h"
 #include "nested_stages.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The columns after a stage, from those before it. */
+#include "conversion_ops.h"
 #include "missing_image.h"
 #include "stage.h"
+#include "stage_kinds.h"
 #include "status_int.h"
 
 /* Updates an image that a conversion works on. */

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "color_chain.h"
+#include "conversion_int.h"
 #include "missing_image.h"
 #include "stage.h"
 #include "status_int.h"

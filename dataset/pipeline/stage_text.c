@@ -8,6 +8,7 @@
 
 #include "dataset_parts.h"
 #include "path_stage.h"
+#include "stage_kinds.h"
 #include "stage_names.h"
 
 /* Writes the name of a stage with its required arguments, in capitals. */
@@ -79,8 +80,7 @@ static sluice_status unknown_key(text_parser *p, const char *key)
         return error_at(&p->words, p->words.word.at, "%s: %s is called %s here", p->stage.def->name,
                         key, foreign);
     }
-    if (strcmp(key, "offload") == 0 && p->stage.def->color != NULL &&
-        p->stage.def->color->is_by_pixel != NULL) {
+    if (strcmp(key, "offload") == 0 && stage_may_be_by_pixel(p->stage.def)) {
         return error_at(&p->words, p->words.word.at,
                         "%s has no argument '%s'; put the stage device before it to run it on the "
                         "device",

@@ -5,8 +5,10 @@
 
 #include <stdatomic.h>
 
+#include "conversion_ops.h"
 #include "custom_batch.h"
 #include "custom_map.h"
+#include "geometry_ops.h"
 #include "group_order.h"
 #include "idle_arguments.h"
 #include "nested_stages.h"

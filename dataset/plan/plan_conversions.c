@@ -7,6 +7,7 @@
 
 #include "layout_int.h"
 #include "plan.h"
+#include "stage_kinds.h"
 
 static bool is_affine(const sluice_dataset *dataset, uint32_t i, const stage_schema *before)
 {

@@ -9,6 +9,7 @@
 
 #include "alloc_int.h"
 #include "operators/color/color_stage.h"
+#include "stage_kinds.h"
 
 /* Makes the groups of a list. */
 typedef struct list_builder {

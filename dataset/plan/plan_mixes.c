@@ -7,6 +7,7 @@
 #include "layout_int.h"
 #include "plan.h"
 #include "row_program_int.h"
+#include "stage_kinds.h"
 #include "status_int.h"
 
 /* True if the pipeline requests the device for stages of the image. */

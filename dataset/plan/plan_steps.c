@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "array_ops.h"
 #include "operators/batch/bucket.h"
 #include "operators/batch/pack_windows.h"
 #include "plan.h"

@@ -7,6 +7,7 @@
 #ifndef SLUICE_CIFAR_FILES_H
 #define SLUICE_CIFAR_FILES_H
 
+#include "source.h"
 #include "stage.h"
 
 enum { CIFAR_SIDE = 32, CIFAR_PLANE = CIFAR_SIDE * CIFAR_SIDE, CIFAR_MAX_FILES = 5 };

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "custom_sample.h"
+#include "source.h"
 #include "source_custom.h"
 
 struct custom_source {

@@ -4,6 +4,7 @@
 
 #include "alloc_int.h"
 #include "cifar_files.h"
+#include "source_stage_ops.h"
 #include "stage.h"
 #include "status_int.h"
 

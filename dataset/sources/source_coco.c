@@ -15,6 +15,7 @@
 #include "log_int.h"
 #include "plain_file.h"
 #include "root_folder.h"
+#include "source_stage_ops.h"
 #include "stage.h"
 #include "status_int.h"
 #include "struct_size_int.h"

@@ -3,6 +3,7 @@
 
 #include "alloc_int.h"
 #include "custom_source.h"
+#include "source_stage_ops.h"
 #include "status_int.h"
 
 static uint64_t custom_count(const void *source)

@@ -24,6 +24,8 @@
 #include "log_int.h"
 #include "page_cache.h"
 #include "path_stage.h"
+#include "rng_int.h"
+#include "source_stage_ops.h"
 #include "stage.h"
 #include "status_int.h"
 #include "struct_size_int.h"

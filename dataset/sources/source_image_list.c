@@ -22,6 +22,7 @@
 #include "list_records.h"
 #include "plain_file.h"
 #include "root_folder.h"
+#include "source_stage_ops.h"
 #include "stage.h"
 #include "status_int.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "conversion_ops.h"
 #include "dataset_state.h"
 #include "llmc_int.h"
 #include "llmc_shards.h"

@@ -9,6 +9,7 @@
 #include <sluice/arrays.h>
 
 #include "alloc_int.h"
+#include "source_stage_ops.h"
 #include "stage.h"
 #include "status_int.h"
 #include "tensor_int.h"

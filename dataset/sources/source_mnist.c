@@ -10,10 +10,12 @@
 
 #include "alloc_int.h"
 #include "compression.h"
+#include "conversion_int.h"
 #include "error_int.h"
 #include "file_list.h"
 #include "idx_file.h"
 #include "mnist_files.h"
+#include "source_stage_ops.h"
 #include "stage.h"
 #include "status_int.h"
 

@@ -16,6 +16,7 @@
 #include "log_int.h"
 #include "npy_header.h"
 #include "plain_file.h"
+#include "source_stage_ops.h"
 #include "stage.h"
 #include "status_int.h"
 

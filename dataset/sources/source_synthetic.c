@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "conversion_int.h"
+#include "rng_int.h"
+#include "source_stage_ops.h"
 #include "stage.h"
 #include "status_int.h"
 

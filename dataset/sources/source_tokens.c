@@ -4,7 +4,9 @@
  * the first seq tokens of a window, `targets` the last seq. token_samples.c reads them.
  */
 #include "alloc_int.h"
+#include "conversion_ops.h"
 #include "llmc_shards.h"
+#include "source_stage_ops.h"
 #include "stage.h"
 #include "status_int.h"
 #include "struct_size_int.h"

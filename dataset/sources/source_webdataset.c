@@ -16,6 +16,7 @@
 #include "format_int.h"
 #include "image_decoder.h"
 #include "page_cache.h"
+#include "source_stage_ops.h"
 #include "status_int.h"
 #include "struct_size_int.h"
 #include "tar_header.h"

@@ -7,6 +7,7 @@
 #define SLUICE_WEBDATASET_ARGS_H
 
 #include "file_list.h"
+#include "source.h"
 #include "stage.h"
 
 typedef struct web_args {

@@ -11,6 +11,7 @@
 
 #include <sluice/plugin.h>
 
+#include "source_stage_ops.h"
 #include "stage.h"
 
 enum { NAMED_ORIGIN_SIZE = 400 };

@@ -2,6 +2,7 @@
 /* Generates the help texts of stages from their parameter tables. */
 #include <string.h>
 
+#include "stage_kinds.h"
 #include "stage_names.h"
 #include "stage_registry.h"
 #include "status_int.h"
@@ -12,9 +13,8 @@
 static const char *device_note(const stage_def *def)
 {
     return def->kind == STAGE_CONVERSION ? "workers or device"
-           : def->color != NULL && def->color->is_by_pixel != NULL
-               ? "workers, or on the device after the stage device"
-               : "workers";
+           : stage_may_be_by_pixel(def)  ? "workers, or on the device after the stage device"
+                                         : "workers";
 }
 
 /* Appends the wrapped line to the text, and empties it for the next line. */

@@ -10,10 +10,12 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "conversion_ops.h"
 #include "dataset_state.h"
 #include "nested_stages.h"
 #include "pipeline_text.h"
 #include "plan_int.h"
+#include "stage_kinds.h"
 #include "stage_registry.h"
 
 typedef struct stage_list {
@@ -47,8 +49,7 @@ static bool has_positions(const dataset_stage *stage)
             return true;
         }
     }
-    return stage_erases(stage->def) ||
-           (nested == NULL && stage->def->color != NULL && stage->def->color->places);
+    return stage_erases(stage->def) || (nested == NULL && stage_places(stage->def));
 }
 
 /* True for a flip that exchanges points. */

@@ -6,6 +6,7 @@
 #ifndef SLUICE_TOKEN_SAMPLES_H
 #define SLUICE_TOKEN_SAMPLES_H
 
+#include "source.h"
 #include "stage.h"
 #include "token_shards.h"
 

@@ -7,6 +7,7 @@
 
 #include <sluice/dataset.h>
 
+#include "color_ops.h"
 #include "dataset_kit.h"
 #include "engine_kit.h"
 #include "stage_runs.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "color_kernels.h"
+#include "color_ops.h"
 #include "cpu_int.h"
 #include "dataset_kit.h"
 #include "list_kit.h"

@@ -4,6 +4,7 @@
 
 #include <sluice/arrays.h>
 
+#include "color_ops.h"
 #include "dataset_kit.h"
 #include "dataset_state.h"
 #include "engine_kit.h"

@@ -4,6 +4,7 @@
 
 #include "dataset_kit.h"
 #include "order_kit.h"
+#include "rng_int.h"
 #include "testing.h"
 
 /* ---- a plain implementation of the index stages ---------------------------------------------- */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "alloc_int.h"
+#include "conversion_ops.h"
+#include "geometry_ops.h"
 #include "layout_int.h"
+#include "stage_kinds.h"
 #include "stage_names.h"
 #include "stage_table.h"
 #include "status_int.h"
@@ -363,6 +366,43 @@ static void tables_of_stages_are_sound(void)
     CU_ASSERT_PTR_NULL(stage_find(stage_table, "no such"));
 }
 
+static int count_draws(const geometry_ops *ops)
+{
+    return (ops->draw != NULL) + (ops->draw_of_boxes != NULL) + (ops->views != NULL) +
+           (ops->tiles != NULL) + (ops->branches != NULL);
+}
+
+static void check_operations(const stage_def *stage)
+{
+    const stage_kind kind = stage->kind;
+
+    T_EQ(stage->source != NULL, kind == STAGE_SOURCE);
+    T_EQ(stage->geometry != NULL, kind == STAGE_GEOMETRY);
+    T_EQ(stage->color != NULL, kind == STAGE_COLOR);
+    T_EQ(stage->conversion != NULL, kind == STAGE_CONVERSION);
+    T_EQ(stage->map != NULL, kind == STAGE_MAP);
+    T_EQ(stage->array != NULL, kind == STAGE_ARRAY || stage->batch != NULL);
+    T_TRUE(stage->batch == NULL || kind == STAGE_BATCH_MAP);
+    T_TRUE(stage->flip == NULL || kind == STAGE_CONVERSION || kind == STAGE_GEOMETRY);
+    T_TRUE(stage->geometry == NULL || count_draws(stage->geometry) == 1);
+}
+
+/* A stage has the operations of its kind and no others, and one way to draw geometry. */
+static void stages_have_the_operations_of_their_kind(void)
+{
+    for (size_t i = 0; stage_table_with_calls[i] != NULL; i++) {
+        const stage_def *stage = stage_table_with_calls[i];
+
+        check_operations(stage);
+        if (stage_before_geometry(stage) != NULL) {
+            check_operations(stage_before_geometry(stage));
+        }
+        if (stage_when_converted(stage) != NULL) {
+            check_operations(stage_when_converted(stage));
+        }
+    }
+}
+
 const t_test stage_args_tests[] = {
     T_TEST(defaults_are_read_from_the_table),
     T_TEST(arguments_are_set_one_by_one),
@@ -373,5 +413,6 @@ const t_test stage_args_tests[] = {
     T_TEST(long_values_are_cut_in_messages),
     T_TEST(defaults_survive_running_out_of_memory),
     T_TEST(tables_of_stages_are_sound),
+    T_TEST(stages_have_the_operations_of_their_kind),
     T_END,
 };

@@ -12,6 +12,7 @@
 
 #include "engine_kit.h"
 #include "plan_int.h"
+#include "stage_kinds.h"
 #include "stage_registry.h"
 #include "testing.h"
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "color_ops.h"
 #include "dataset_kit.h"
 #include "list_kit.h"
 #include "picture_kit.h"

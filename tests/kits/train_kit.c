@@ -7,6 +7,7 @@
 #include "digest_int.h"
 #include "event_int.h"
 #include "rng_int.h"
+#include "source_stage_ops.h"
 #include "stage.h"
 #include "testing.h"
 

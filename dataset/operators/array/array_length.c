@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "array_ops.h"
 #include "array_values.h"
 #include "stage.h"
 #include "status_int.h"

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "array_ops.h"
 #include "array_values.h"
 #include "format_int.h"
 #include "stage.h"

@@ -3,6 +3,7 @@
  * The one_hot stage: converts a class number to a vector, with the label smoothing of torch's
  * CrossEntropyLoss.
  */
+#include "array_ops.h"
 #include "array_values.h"
 #include "stage.h"
 #include "status_int.h"

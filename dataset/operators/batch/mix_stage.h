@@ -3,6 +3,8 @@
 #ifndef SLUICE_MIX_STAGE_H
 #define SLUICE_MIX_STAGE_H
 
+#include "array_ops.h"
+#include "batch_view.h"
 #include "row_mix.h"
 #include "stage.h"
 

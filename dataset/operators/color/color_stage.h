@@ -3,6 +3,8 @@
 #ifndef SLUICE_COLOR_STAGE_H
 #define SLUICE_COLOR_STAGE_H
 
+#include "color_ops.h"
+#include "conversion_ops.h"
 #include "stage.h"
 
 /* The argument struct of every colour stage begins with this one, as that of a conversion does,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conversion_int.h"
 #include "missing_image.h"
 #include "stage.h"
 #include "status_int.h"

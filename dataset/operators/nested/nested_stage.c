@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "stage_kinds.h"
 #include "status_int.h"
 
 void nested_args_retain(void *args)

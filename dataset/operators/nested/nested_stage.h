@@ -7,6 +7,10 @@
 #ifndef SLUICE_NESTED_STAGE_H
 #define SLUICE_NESTED_STAGE_H
 
+#include "array_ops.h"
+#include "batch_view.h"
+#include "color_ops.h"
+#include "geometry_ops.h"
 #include "nested_stages.h"
 #include "operators/color/color_stage.h"
 

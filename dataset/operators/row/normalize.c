@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "conversion_ops.h"
 #include "stage.h"
 #include "status_int.h"
 

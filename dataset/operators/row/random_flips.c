@@ -6,6 +6,8 @@
  * device has a part in it only by row programs. Before a stage of geometry, and in parentheses
  * beside one, they are geometry: the image is warped by a reflection.
  */
+#include "conversion_ops.h"
+#include "geometry_ops.h"
 #include "layout_int.h"
 #include "missing_image.h"
 #include "stage.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The to_chw stage: stores channels as planes instead of interleaved. */
+#include "conversion_ops.h"
 #include "stage.h"
 #include "status_int.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The to_dtype stage: casts the image's values to another type. */
+#include "conversion_ops.h"
 #include "stage.h"
 #include "status_int.h"
 

@@ -3,6 +3,7 @@
  * text form exists for checkpoints.
  */
 #include "custom_map.h"
+#include "map_ops.h"
 #include "status_int.h"
 #include "struct_size_int.h"
 

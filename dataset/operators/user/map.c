@@ -4,6 +4,7 @@
  * form is for checkpoints.
  */
 #include "custom_map.h"
+#include "map_ops.h"
 #include "status_int.h"
 #include "struct_size_int.h"
 

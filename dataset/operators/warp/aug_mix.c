@@ -3,6 +3,7 @@
  * Method to Improve Robustness and Uncertainty" (ICLR 2020). */
 #include "augment_table.h"
 #include "beta_draw_int.h"
+#include "color_ops.h"
 #include "status_int.h"
 
 /* Most operations of a copy, and operations to choose from. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The auto_augment stage: torchvision's AutoAugment, with its policies. */
 #include "augment_table.h"
+#include "color_ops.h"
 
 enum { POLICIES = 3, PAIRS = 25 };
 

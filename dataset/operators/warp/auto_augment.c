@@ -4,6 +4,7 @@
  * with its tables of operations and magnitudes.
  */
 #include "augment_table.h"
+#include "color_ops.h"
 #include "status_int.h"
 
 enum { MOST_OPERATIONS = 16 };

@@ -3,6 +3,7 @@
 #ifndef SLUICE_WARP_STAGE_H
 #define SLUICE_WARP_STAGE_H
 
+#include "color_ops.h"
 #include "operators/window/fill_args.h"
 #include "stage.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The center_crop stage: crops the middle of an image; smaller images are padded with zeros. */
 #include "crop.h"
+#include "geometry_ops.h"
 
 typedef struct center_crop_args {
     param_size size;

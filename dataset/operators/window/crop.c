@@ -2,6 +2,8 @@
 /* The crop stage: torchvision's functional.crop, a fixed box. */
 #include "crop.h"
 
+#include "geometry_ops.h"
+
 typedef struct fixed_crop_args {
     param_size size;
     int64_t top;

@@ -3,6 +3,7 @@
 #ifndef SLUICE_FILL_ARGS_H
 #define SLUICE_FILL_ARGS_H
 
+#include "geometry_ops.h"
 #include "stage.h"
 
 typedef struct fill_args {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "crop.h"
+#include "geometry_ops.h"
 #include "status_int.h"
 
 typedef struct letterbox_args {

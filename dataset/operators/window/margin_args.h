@@ -3,6 +3,7 @@
 #ifndef SLUICE_MARGIN_ARGS_H
 #define SLUICE_MARGIN_ARGS_H
 
+#include "image.h"
 #include "stage.h"
 
 /* The help of the parameter; a literal, so that a stage can add to it. */

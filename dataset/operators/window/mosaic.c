@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "crop.h"
+#include "geometry_ops.h"
 #include "status_int.h"
 
 enum { TILES = 4, LARGEST = 65535 };

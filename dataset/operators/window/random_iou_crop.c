@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "geometry_ops.h"
 #include "stage.h"
 #include "status_int.h"
 

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "crop.h"
+#include "geometry_ops.h"
 #include "status_int.h"
 
 enum { TRIES = 10 };

@@ -3,6 +3,7 @@
 #ifndef SLUICE_RESIZE_SIDES_H
 #define SLUICE_RESIZE_SIDES_H
 
+#include "geometry_ops.h"
 #include "stage.h"
 
 /* Longest side of a resized image. */

@@ -4,6 +4,7 @@
  * one by one.
  */
 #include "crop.h"
+#include "geometry_ops.h"
 #include "layout_int.h"
 #include "status_int.h"
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "beta_draw_int.h"
+#include "color_ops.h"
 #include "dataset_kit.h"
 #include "image_mix.h"
 #include "list_kit.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "color_ops.h"
 #include "dataset_kit.h"
 #include "stage_names.h"
 #include "stage_runs.h"

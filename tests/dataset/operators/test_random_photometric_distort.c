@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "color_ops.h"
 #include "dataset_kit.h"
 #include "fixture_kit.h"
 #include "stage_names.h"
