@@ -45,8 +45,7 @@ extern const char *const warp_filters[];
     "Masks are warped by nearest neighbour. A box becomes the bounding box of its "                \
     "four warped corners, clipped to the image; boxes without remaining area are "                 \
     "dropped. Points move with the image. All images of a sample get the same "                    \
-    "draws. The stage comes after all crops and resizes, before normalize, "                       \
-    "to_dtype and to_chw."
+    "draws. The stage comes before normalize, to_dtype and to_chw."
 
 /* Checks a center. */
 sluice_status warp_check_center(const char *stage, const param_reals *center);
