@@ -2,11 +2,8 @@
 /* The pixels of an image of a sample: decoding, geometry, the cache, colours, conversion. */
 #include "sample_pixels.h"
 
-#include <string.h>
-
-#include "current_image.h"
 #include "image_maps.h"
-#include "image_turn.h"
+#include "image_steps.h"
 #include "layout_int.h"
 #include "sample_boxes.h"
 #include "sample_cached.h"
@@ -14,203 +11,12 @@
 #include "sample_erasing.h"
 #include "sample_flips.h"
 
-/* Most pixels of an image between two geometry groups. */
-enum { MOST_PIXELS = 1 << 28 };
-
-/* The destination of the last geometry group: lines are converted and stored in the row. */
-typedef struct row_sink {
-    const sli_conversion *conversion;
-    uint8_t *row;
-    uint8_t flags;
-} row_sink;
-
-static void convert_line(void *arg, uint32_t y, const uint8_t *pixels)
-{
-    const row_sink *sink = arg;
-
-    sli_convert_line(sink->conversion, y, pixels, sink->row, sink->flags);
-}
-
 /* What an image or a tile goes through. */
 typedef struct image_run {
     const plan_list *list; /* what its steps are drawn from */
     sample_transform *transform;
     bool is_cached; /* the image is read from the cache, or added to it, between two groups */
 } image_run;
-
-static sluice_status size_mismatch(const sli_plan *plan, const sli_conversion *want,
-                                   const fused_geometry *window, uint32_t channels)
-{
-    char advice[200];
-
-    dataset_advise_size(plan->dataset, advice, sizeof(advice));
-    return sli_fail(SLUICE_E_INVALID, "the image is %ux%ux%u where the batch has %ux%ux%u; %s",
-                    window->window_width, window->window_height, channels, want->width,
-                    want->height, want->channels, advice);
-}
-
-/* Fails since the image after a step has too many pixels. A step without geometry has colour stages
- * after it. */
-static sluice_status too_large(sample_loader *loader, const transform_step *step)
-{
-    const struct plan_details *details = loader->plan->details;
-    const plan_group *group = step->group;
-    const fused_geometry *window = &step->window;
-    const dataset_stage *last = group->count > 0
-                                    ? details->geometry[group->first + group->count - 1].stage
-                                    : details->colors[group->color_first].stage;
-
-    loader->stage = last->def->name;
-    if (group->count == 0 || last->def->flip != NULL) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "the image is %ux%u, and may have %d pixels where %s come before a crop or "
-                        "resize; put a resize before %s",
-                        window->window_width, window->window_height, MOST_PIXELS,
-                        group->count == 0 ? "colours" : "flips", loader->stage);
-    }
-    return sli_fail(SLUICE_E_INVALID,
-                    "the image would be %ux%u before the next resize, and may have %d pixels; "
-                    "put a resize before the stage that enlarges it",
-                    window->window_width, window->window_height, MOST_PIXELS);
-}
-
-/* An image in memory that lines are copied into. */
-typedef struct image_lines {
-    uint8_t *to;
-    size_t stride;
-    size_t bytes; /* of a line */
-} image_lines;
-
-static void copy_line(void *arg, uint32_t y, const uint8_t *pixels)
-{
-    const image_lines *lines = arg;
-
-    memcpy(lines->to + y * lines->stride, pixels, lines->bytes);
-}
-
-/* Determines the destination of step `number`: the image for the next step. */
-static sluice_status choose_image(sample_loader *loader, uint32_t number, uint32_t channels,
-                                  image_lines *image, line_sink *sink)
-{
-    const fused_geometry *window = &loader->steps[number].window;
-    image_buffer *between = &loader->between[number % 2];
-    const size_t line = (size_t)window->window_width * channels;
-    sluice_status st;
-
-    if ((uint64_t)window->window_width * window->window_height > MOST_PIXELS) {
-        return too_large(loader, &loader->steps[number]);
-    }
-    st = image_buffer_reserve(between, line * window->window_height);
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    *sink = (line_sink){NULL, NULL, between->data};
-    if (loader->steps[number].lines != NULL) {
-        *image = (image_lines){between->data, line, line};
-        *sink = (line_sink){copy_line, image, NULL};
-        return colors_start(&loader->colors, loader->steps[number].lines, channels, sink);
-    }
-    return SLUICE_OK;
-}
-
-/* Determines the destination of step `number`, the last one: the row. */
-INLINED sluice_status choose_row(sample_loader *loader, uint32_t number, uint32_t channels,
-                                 row_sink *row, line_sink *sink)
-{
-    const fused_geometry *window = &loader->steps[number].window;
-    const sli_conversion *conversion = row->conversion;
-
-    if (window->window_width != conversion->width || window->window_height != conversion->height ||
-        channels != conversion->channels) {
-        return size_mismatch(loader->plan, conversion, window, channels);
-    }
-    *sink = (line_sink){convert_line, row, NULL};
-    if (loader->steps[number].lines != NULL) {
-        return colors_start(&loader->colors, loader->steps[number].lines, channels, sink);
-    }
-    if ((sli_conversion_is_identity(conversion) && (row->flags & SLI_ROW_FLIP_LINES) == 0) ||
-        (conversion->to == SLUICE_U8 && !conversion->to_chw && row->flags == 0)) {
-        sink->direct = row->row;
-    }
-    return SLUICE_OK;
-}
-
-static resample_job job_of(const fused_geometry *g, uint32_t channels)
-{
-    resample_job job = {.channels = channels,
-                        .in_width = g->width,
-                        .in_height = g->height,
-                        .margins = g->margins,
-                        .out_width = g->new_width,
-                        .out_height = g->new_height,
-                        .window_x = g->window_x,
-                        .window_y = g->window_y,
-                        .window_width = g->turns ? g->width : g->window_width,
-                        .window_height = g->turns ? g->height : g->window_height,
-                        .filter = g->filter,
-                        .edge = g->padding.edge};
-
-    memcpy(job.margin_fill, g->margin_padding.fill, sizeof(job.margin_fill));
-    memcpy(job.fill, g->padding.fill, sizeof(job.fill));
-    return job;
-}
-
-/* Prepares the resampler for a window, and returns the pixels that it needs. */
-INLINED sluice_status prepare_window(sample_loader *loader, const fused_geometry *window,
-                                     current_image *current, uint64_t *ticks, image_view *pixels)
-{
-    const resample_job job = job_of(window, current->image.channels);
-    image_box needed;
-    sluice_status st = resample_prepare(&loader->resampler, &job, &needed);
-
-    if (st == SLUICE_OK) {
-        needed.x += (uint32_t)window->x;
-        needed.y += (uint32_t)window->y;
-        st = find_pixels(loader, current, &needed, pixels);
-    }
-    if (st == SLUICE_OK && current->encoded) {
-        count_decoded(loader, current, pixels, ticks);
-    }
-    return st;
-}
-
-/* Runs a step: from the current image to the next image, or to the row if it is not NULL. */
-INLINED sluice_status run_step(sample_loader *loader, uint32_t number, row_sink *row,
-                               current_image *current, uint64_t *ticks)
-{
-    const uint32_t channels = current->image.channels;
-    const transform_step *step = &loader->steps[number];
-    const fused_geometry *window = &step->window;
-    fused_geometry scaled;
-    image_lines lines;
-    line_sink sink;
-    image_view pixels;
-    sluice_status st;
-
-    if (current->encoded && current->decode->fast_scale && !window->turns) {
-        scaled = *window;
-        scale_down(loader, &scaled, current);
-        window = &scaled;
-    }
-    st = prepare_window(loader, window, current, ticks, &pixels);
-    if (st == SLUICE_OK) {
-        st = row != NULL ? choose_row(loader, number, channels, row, &sink)
-                         : choose_image(loader, number, channels, &lines, &sink);
-    }
-    if (st == SLUICE_OK) {
-        st = window->turns ? image_turn(&window->turn, &pixels, window->window_width,
-                                        window->window_height, &loader->turned, &sink)
-                           : resample_run(&loader->resampler, &pixels, &sink);
-    }
-    if (st == SLUICE_OK && step->lines != NULL) {
-        st = colors_finish(&loader->colors);
-    }
-    current->encoded = false;
-    current->image =
-        (image_view){loader->between[number % 2].data, (size_t)window->window_width * channels,
-                     window->window_width, window->window_height, channels};
-    return st;
-}
 
 /* Checks that a further image has the size of the first one. With the same draws it then gets the
  * same geometry. */

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "image_steps.h"
+
+/* Most pixels of an image between two geometry groups. */
+enum { MOST_PIXELS = 1 << 28 };
+
+sluice_status fail_image_size(const sli_plan *plan, const sli_conversion *want,
+                              const fused_geometry *window, uint32_t channels)
+{
+    char advice[200];
+
+    dataset_advise_size(plan->dataset, advice, sizeof(advice));
+    return sli_fail(SLUICE_E_INVALID, "the image is %ux%ux%u where the batch has %ux%ux%u; %s",
+                    window->window_width, window->window_height, channels, want->width,
+                    want->height, want->channels, advice);
+}
+
+/* Fails since the image after a step has too many pixels. A step without geometry has colour stages
+ * after it. */
+static sluice_status too_large(sample_loader *loader, const transform_step *step)
+{
+    const struct plan_details *details = loader->plan->details;
+    const plan_group *group = step->group;
+    const fused_geometry *window = &step->window;
+    const dataset_stage *last = group->count > 0
+                                    ? details->geometry[group->first + group->count - 1].stage
+                                    : details->colors[group->color_first].stage;
+
+    loader->stage = last->def->name;
+    if (group->count == 0 || last->def->flip != NULL) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "the image is %ux%u, and may have %d pixels where %s come before a crop or "
+                        "resize; put a resize before %s",
+                        window->window_width, window->window_height, MOST_PIXELS,
+                        group->count == 0 ? "colours" : "flips", loader->stage);
+    }
+    return sli_fail(SLUICE_E_INVALID,
+                    "the image would be %ux%u before the next resize, and may have %d pixels; "
+                    "put a resize before the stage that enlarges it",
+                    window->window_width, window->window_height, MOST_PIXELS);
+}
+
+sluice_status choose_image(sample_loader *loader, uint32_t number, uint32_t channels,
+                           image_lines *image, line_sink *sink)
+{
+    const fused_geometry *window = &loader->steps[number].window;
+    image_buffer *between = &loader->between[number % 2];
+    const size_t line = (size_t)window->window_width * channels;
+    sluice_status st;
+
+    if ((uint64_t)window->window_width * window->window_height > MOST_PIXELS) {
+        return too_large(loader, &loader->steps[number]);
+    }
+    st = image_buffer_reserve(between, line * window->window_height);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    *sink = (line_sink){NULL, NULL, between->data};
+    if (loader->steps[number].lines != NULL) {
+        *image = (image_lines){between->data, line, line};
+        *sink = (line_sink){copy_line, image, NULL};
+        return colors_start(&loader->colors, loader->steps[number].lines, channels, sink);
+    }
+    return SLUICE_OK;
+}
