@@ -384,7 +384,7 @@ static void fill_row(const custom_column *column, const custom_output *output)
 {
     if (output->row != NULL) {
         if (output->bytes != output->row) {
-            memcpy(output->row, output->bytes, output->size);
+            memmove(output->row, output->bytes, output->size); /* it may lend a part of its room */
         }
         if (column->ragged) {
             memset((uint8_t *)output->row + output->size, 0, column->bytes - output->size);
@@ -499,21 +499,30 @@ sluice_status custom_sample_end(sluice_sample *sample, const char *callback, uin
     return st == SLUICE_OK ? take_outputs(sample, callback, before) : st;
 }
 
+/* True if an output is in its buffer, with IMAGE_SLACK bytes after it: the callback has written it
+ * there, or lends (a part of) that room. */
+static bool is_in_buffer(const custom_output *output)
+{
+    const uintptr_t begin = (uintptr_t)output->buffer.data;
+    const uintptr_t at = (uintptr_t)output->bytes;
+
+    return at >= begin && at - begin + output->size + IMAGE_SLACK <= output->buffer.capacity;
+}
+
 sluice_status custom_sample_pixels(sluice_sample *sample, uint32_t output, image_view *image_out)
 {
     const custom_column *column = &sample->columns->columns[output];
     custom_output *given = &sample->outputs[output];
     const uint64_t channels = column->spec.rank == 3 ? given->shape[SCHEMA_C] : 1;
 
-    if (!given->in_buffer) { /* up to IMAGE_SLACK bytes after the end of lent memory may not be
-                                readable */
+    if (!is_in_buffer(given)) { /* up to IMAGE_SLACK bytes after the end of lent memory may not be
+                                   readable */
         sluice_status st = image_buffer_reserve(&given->buffer, given->size);
 
         if (st != SLUICE_OK) {
             return st;
         }
         given->bytes = memcpy(given->buffer.data, given->bytes, given->size);
-        given->in_buffer = true;
     }
     *image_out = (image_view){given->bytes, (size_t)(given->shape[SCHEMA_W] * channels),
                               (uint32_t)given->shape[SCHEMA_W], (uint32_t)given->shape[SCHEMA_H],

@@ -183,10 +183,52 @@ static void results_are_the_same_without_guards(void)
     unsetenv("SLUICE_GUARDS");
 }
 
+/* Writes six bytes and lends the last four of them. */
+static sluice_status lend_part(sluice_sample *sample, uint64_t index, void *user)
+{
+    void *room;
+    sluice_status st = sluice_sample_room(sample, "t", NULL, &room);
+
+    (void)index;
+    (void)user;
+    if (st == SLUICE_OK) {
+        memcpy(room, "abcdef", 6);
+        st = sluice_sample_lend(sample, "t", (uint64_t[]){4}, (uint8_t *)room + 2, 4);
+    }
+    return st;
+}
+
+/* The copy overlaps: valgrind and sanitizers tell. */
+static void a_part_of_the_room_may_be_lent(void)
+{
+    const sluice_column_spec bytes = {
+        .name = "t", .dtype = SLUICE_U8, .rank = 1, .shape = {6}, .ragged = 1};
+
+    for (int i = 0; i < 2; i++) {
+        custom_arrays o = {.lends = false};
+        sluice_source source = custom_arrays_source(&o);
+        sluice_dataset *dataset;
+        uint8_t row[6];
+        int32_t length = 0;
+
+        setenv("SLUICE_GUARDS", i == 0 ? "off" : "on", 1);
+        source.columns = &bytes;
+        source.column_count = 1;
+        source.read = lend_part;
+        dataset = custom_dataset(&source, "batch 4");
+        T_OK(sluice_dataset_get(dataset, 0, 0, 3, (void *const[]){row, &length}, NULL));
+        unsetenv("SLUICE_GUARDS");
+        T_EQ(length, 4);
+        T_TRUE(memcmp(row, "cdef\0", 6) == 0);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 const t_test custom_workers_tests[] = {
     T_TEST(workers_have_a_state_of_their_own_on_their_threads),
     T_TEST(a_worker_that_cannot_begin_ends_the_run),
     T_TEST(writes_beyond_the_room_are_found_by_guards),
     T_TEST(results_are_the_same_without_guards),
+    T_TEST(a_part_of_the_room_may_be_lent),
     T_END,
 };

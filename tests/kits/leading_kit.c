@@ -20,7 +20,7 @@ static sluice_status tell(sluice_sample *sample, const double matrix[6])
     return telling == MAP_KEEPS_SILENT ? SLUICE_OK : sluice_sample_warped(sample, other);
 }
 
-/* Copies a part of the image, reflected if `mirrors`. */
+/* Copies a part of the image, reflected if `mirrors`. With odd samples it lends its room. */
 static sluice_status copy_part(sluice_sample *sample, const sluice_sample_view *view, uint64_t x,
                                uint64_t y, uint64_t width, uint64_t height, bool mirrors)
 {
@@ -38,6 +38,9 @@ static sluice_status copy_part(sluice_sample *sample, const sluice_sample_view *
             memcpy((uint8_t *)room + (i * width + k) * shape[2],
                    from + ((y + i) * view->shape[1] + from_x) * shape[2], shape[2]);
         }
+    }
+    if (st == SLUICE_OK && sluice_sample_number(sample) % 2 == 1) {
+        st = sluice_sample_lend(sample, "image", shape, room, (size_t)(height * width * shape[2]));
     }
     return st == SLUICE_OK ? tell(sample, matrix) : st;
 }
