@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * custom_geometry: geometry of your own. The jitter of darknet's trainer moves the four edges of
- * each image at random, before the resize, and the boxes follow by its matrix. Prints for each
- * sample the box, and the bright rectangle that is in the image.
+ * custom_geometry: geometry of your own, by an image map. The jitter of darknet's trainer moves the
+ * four edges of each image at random, before the resize, and the boxes follow by its matrix. Prints
+ * for each sample the box, and the bright rectangle that is in the image.
  *
  *     cc -o custom_geometry custom_geometry.c $(pkg-config --cflags --libs sluice)
  */

@@ -199,7 +199,7 @@ void custom_map_outputs(const custom_map *map, const stage_schema *before, custo
  * Checks that the inputs exist. If an image is an input, later conversions must write to another
  * buffer.
  */
-static sluice_status find_inputs(const custom_map *map, bool joins, stage_schema *schema)
+static sluice_status find_inputs(const custom_map *map, bool is_image_map, stage_schema *schema)
 {
     for (uint32_t i = 0; i < map->input_count; i++) {
         const int column = schema_find(schema, map->inputs[i]);
@@ -217,7 +217,7 @@ static sluice_status find_inputs(const custom_map *map, bool joins, stage_schema
                             "use a map of whole batches",
                             map->name, map->inputs[i], schema->view_count);
         }
-        if (!joins) {
+        if (!is_image_map) {
             schema->infos[column].is_fixed = true;
             schema->maps_followers =
                 schema->maps_followers || schema->infos[column].role != ROLE_PLAIN;
@@ -227,12 +227,12 @@ static sluice_status find_inputs(const custom_map *map, bool joins, stage_schema
 }
 
 /* Adds an output: replaces the column of the same name, or appends it. */
-static sluice_status put_column(const custom_map *map, bool joins, const stage_schema *own,
+static sluice_status put_column(const custom_map *map, bool is_image_map, const stage_schema *own,
                                 uint32_t i, uint32_t buffer, stage_schema *schema)
 {
     int column = schema_find(schema, own->columns[i].name);
 
-    if (joins && column == schema->image) { /* it goes through geometry, in no buffer */
+    if (is_image_map && column == schema->image) { /* it goes through geometry, in no buffer */
         schema->columns[column] = own->columns[i];
         schema->infos[column].white = 255;
         return SLUICE_OK;
@@ -249,7 +249,7 @@ static sluice_status put_column(const custom_map *map, bool joins, const stage_s
     }
     schema->columns[column] = own->columns[i];
     /* later stages do not move it */
-    schema->infos[column] = (column_info){.buffer = buffer, .is_ready = joins};
+    schema->infos[column] = (column_info){.buffer = buffer, .is_ready = is_image_map};
     if (own->infos[i].rows > 0) { /* the buffers of outputs are consecutive */
         schema->infos[column].rows = buffer - i + own->infos[i].rows;
     }
@@ -304,7 +304,7 @@ static void note_followers(const custom_columns *outputs, stage_schema *schema)
 sluice_status custom_map_infer(const custom_map *map, stage_schema *schema)
 {
     const bool is_early = map->filter != NULL && custom_map_is_early(map, schema);
-    const bool joins = custom_map_joins(map, schema);
+    const bool is_image_map = custom_map_is_image_map(map, schema);
     custom_columns outputs;
     const stage_schema *own = &outputs.schema;
     const uint32_t first = schema->buffer_count;
@@ -317,15 +317,15 @@ sluice_status custom_map_infer(const custom_map *map, stage_schema *schema)
                         map->name, SCHEMA_MAX_MAPS);
     }
     st = map->filter != NULL ? check_filter(map, schema) : SLUICE_OK;
-    if (st == SLUICE_OK && map->leads && !joins) {
-        st = custom_map_check_leads(map, schema);
+    if (st == SLUICE_OK && map->before_geometry && !is_image_map) {
+        st = custom_map_check_before_geometry(map, schema);
     }
     if (st == SLUICE_OK) {
-        st = find_inputs(map, joins, schema);
+        st = find_inputs(map, is_image_map, schema);
     }
     note_followers(&outputs, schema);
     for (uint32_t i = 0; i < own->column_count && st == SLUICE_OK; i++) {
-        st = put_column(map, joins, own, i, first + i, schema);
+        st = put_column(map, is_image_map, own, i, first + i, schema);
     }
     schema->buffer_count += own->column_count;
     schema->map_count++;
@@ -334,7 +334,7 @@ sluice_status custom_map_infer(const custom_map *map, stage_schema *schema)
         schema->unversioned = map->name;
     }
     schema->filter_count += map->filter != NULL;
-    schema->is_mapped = schema->is_mapped || !(is_early || map->leads);
-    schema->maps_lead = schema->maps_lead || (map->leads && !is_early);
+    schema->is_mapped = schema->is_mapped || !(is_early || map->before_geometry);
+    schema->maps_lead = schema->maps_lead || (map->before_geometry && !is_early);
     return st;
 }

@@ -20,7 +20,7 @@ typedef struct custom_map {
     uint32_t input_count;
     char inputs[SLUICE_MAX_COLUMNS][SLUICE_NAME_SIZE];
     custom_columns outputs;
-    bool leads;           /* it works on the image before geometry */
+    bool before_geometry; /* stages of geometry or colours follow, or images have no common size */
     bool guards;          /* its samples have guard bytes around outputs */
     bool is_added;        /* the map was added to a dataset, which then owns it */
     pthread_mutex_t lock; /* held during calls of a serial map */
@@ -63,18 +63,16 @@ void custom_map_outputs(const custom_map *map, const stage_schema *before, custo
 
 /* map_ops.goes_before_geometry of maps and filters, and .declares_size of maps; `args`: map_args.
  */
-bool custom_map_leads(void *args, const stage_schema *before, bool follows);
+bool custom_map_goes_before_geometry(void *args, const stage_schema *before, bool follows);
 bool custom_map_gives_size(const void *args);
 
-/*
- * True if the map is called while the image goes through geometry, since it reads or writes the
- * image and is before geometry.
- */
-bool custom_map_joins(const custom_map *map, const stage_schema *before);
+/* True for an image map: it is before geometry and reads or writes the image, so it is called with
+ * the whole image. */
+bool custom_map_is_image_map(const custom_map *map, const stage_schema *before);
 
-/* Checks a map before geometry that does not join it: it must not work on the image. E_INVALID: it
- * does. */
-sluice_status custom_map_check_leads(const custom_map *map, const stage_schema *schema);
+/* Checks a map before geometry that is no image map: it must not work on the image, or on what
+ * follows the image. E_INVALID: it does. */
+sluice_status custom_map_check_before_geometry(const custom_map *map, const stage_schema *schema);
 
 /*
  * Updates the columns to those after the map. E_INVALID: an input does not exist, or columns are

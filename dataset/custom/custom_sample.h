@@ -47,9 +47,8 @@ struct sluice_sample {
     bool has_checked_boxes; /* boxes must be valid as they are: those of a map. Those of a source
                                are clipped and dropped (declared_source.h) */
     _Atomic bool drew;      /* the callback has drawn random numbers for this sample */
-    uint32_t
-        image_width; /* a map that writes the image before geometry: size of the image that it
-                        is called with, which that of its result is by default; 0: no such map */
+    uint32_t image_width; /* an image map that writes the image: size of the image that it is called
+                             with, which that of its result is by default; 0: no such map */
     uint32_t image_height;
     bool is_warped;   /* the callback has called sluice_sample_warped() */
     warp_matrix warp; /* from the map's result to the image that it was called with */

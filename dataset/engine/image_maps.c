@@ -94,8 +94,8 @@ sluice_status image_maps_call(sample_loader *loader, sample_transform *transform
                               void *const *buffers, current_image *current, uint64_t *ticks)
 {
     const struct plan_details *details = loader->plan->details;
-    const uint32_t stage =
-        PLAN_MAPS + details->steps[sample_map_step(details, group->map)].profiled;
+    const uint32_t step = sample_map_step(details, group->map);
+    const uint32_t stage = PLAN_MAPS + details->steps[step].profiled;
     map_image image;
     uint64_t start;
     bool keep = true;
@@ -110,7 +110,7 @@ sluice_status image_maps_call(sample_loader *loader, sample_transform *transform
     image.image = current->image;
     start = change_stage(loader, stage);
     sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, start - *ticks);
-    st = sample_map_image(loader, group->map, draws, buffers, &image, &keep);
+    st = sample_map_image(loader, step, draws, buffers, &image, &keep);
     loader->dropped = !keep;
     if (st == SLUICE_OK && image.is_written) {
         st = add_step(loader, transform, group, &current->image, &image);

@@ -227,23 +227,21 @@ static int set_image(const plan_step *step, uint32_t buffer, const image_view *i
     return output;
 }
 
-sluice_status sample_map_image(sample_loader *loader, const custom_map *of,
-                               const image_draws *draws, void *const *buffers, map_image *image,
-                               bool *keep_out)
+sluice_status sample_map_image(sample_loader *loader, uint32_t step, const image_draws *draws,
+                               void *const *buffers, map_image *image, bool *keep_out)
 {
     const struct plan_details *details = loader->plan->details;
-    const uint32_t number = sample_map_step(details, of);
-    const plan_step *step = &details->steps[number];
+    const plan_step *of = &details->steps[step];
     uint32_t keep = 1;
     int output;
     sluice_sample *state = NULL;
-    sluice_status st = begin_call(loader, number, draws->sample, draws->pass, buffers, &state);
+    sluice_status st = begin_call(loader, step, draws->sample, draws->pass, buffers, &state);
 
     if (st != SLUICE_OK) {
         return st;
     }
-    output = set_image(step, (uint32_t)details->image, &image->image, state);
-    st = call_map(step->map, state, &keep);
+    output = set_image(of, (uint32_t)details->image, &image->image, state);
+    st = call_map(of->map, state, &keep);
     *keep_out = keep != 0;
     loader->io.ends_run = state->overran;
     image->is_written = output >= 0;

@@ -13,7 +13,7 @@
 sluice_status sample_map(sample_loader *loader, uint32_t step, uint64_t sample, uint64_t pass,
                          void *const *buffers, bool *keep_out);
 
-/* What a map before geometry is called with, and gives. */
+/* What an image map is called with, and gives. */
 typedef struct map_image {
     image_view image; /* in: lines without gaps; out: that of the map, if is_written */
     bool is_written;
@@ -21,10 +21,9 @@ typedef struct map_image {
     warp_matrix warp; /* from its result to the image */
 } map_image;
 
-/* The same for a map that works on the image before geometry, by map or filter `of`. */
-sluice_status sample_map_image(sample_loader *loader, const custom_map *of,
-                               const image_draws *draws, void *const *buffers, map_image *image,
-                               bool *keep_out);
+/* The same for an image map: the map or filter of a step that is called with the whole image. */
+sluice_status sample_map_image(sample_loader *loader, uint32_t step, const image_draws *draws,
+                               void *const *buffers, map_image *image, bool *keep_out);
 
 /* Frees this worker's states of the maps. Call it on the worker's thread. */
 void sample_maps_end(sample_loader *loader);

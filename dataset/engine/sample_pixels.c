@@ -132,14 +132,13 @@ INLINED sluice_status draw_image(sample_loader *loader, const image_run *run,
                        transform->height);
 }
 
-/* True if nothing reads the image after the maps before geometry. Its memory is that of one view.
- */
+/* True if nothing reads the image after the image maps. Its memory is that of one view. */
 static bool is_read_by_maps_only(const struct plan_details *details)
 {
     return !details->has_followers && !details->buffers[details->image].read;
 }
 
-/* Calls the maps of a list, and draws and runs the steps after each of them. sink: as for
+/* Calls the image maps of a list, and draws and runs the steps after each of them. sink: as for
  * run_steps(). */
 static sluice_status run_maps(sample_loader *loader, const image_run *run, const image_draws *draws,
                               void *const *buffers, row_sink *sink, current_image *current,

@@ -121,7 +121,7 @@ static sluice_status run_steps(sample_loader *loader, uint32_t first, uint32_t e
         const plan_step *step = &details->steps[i];
 
         if (step->map != NULL) {
-            if (!step->joins &&
+            if (!step->is_image_map &&
                 (step->map->filter == NULL || (loader->filters && !step->is_early))) {
                 st = call_step(loader, i, sample, pass, buffers);
             }

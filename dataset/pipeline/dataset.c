@@ -281,7 +281,7 @@ void stages_begin_geometry(dataset_stage *stages, uint32_t count)
 
 /* True if maps before a stage must work on the image before geometry. A flip alone moves what
  * follows the image, if no map has read or written that. */
-static bool makes_maps_lead(const stage_schema *schema, const stage_def *def)
+static bool puts_maps_before_geometry(const stage_schema *schema, const stage_def *def)
 {
     bool has_followers = false;
 
@@ -302,11 +302,11 @@ static bool makes_maps_lead(const stage_schema *schema, const stage_def *def)
 static sluice_status begin_geometry(sluice_dataset *dataset, dataset_stage *added,
                                     stage_schema *after)
 {
-    const bool leads = makes_maps_lead(&dataset->schema, added->def);
+    const bool moves_maps = puts_maps_before_geometry(&dataset->schema, added->def);
     const map_ops *map = added->def->map;
     sluice_status st;
 
-    if (!leads && added->def->kind != STAGE_GEOMETRY &&
+    if (!moves_maps && added->def->kind != STAGE_GEOMETRY &&
         (map == NULL || !map->goes_before_geometry(added->args.bytes, &dataset->schema, false))) {
         return SLUICE_OK;
     }
@@ -315,14 +315,14 @@ static sluice_status begin_geometry(sluice_dataset *dataset, dataset_stage *adde
         return st;
     }
     stages_begin_geometry(dataset->stages, dataset->stage_count);
-    for (uint32_t i = 0; i < dataset->stage_count && leads; i++) {
+    for (uint32_t i = 0; i < dataset->stage_count && moves_maps; i++) {
         dataset_stage *before = &dataset->stages[i];
 
         if (before->def->map != NULL) {
             (void)before->def->map->goes_before_geometry(before->args.bytes, NULL, true);
         }
     }
-    return leads ? dataset_schema_after(dataset, dataset->stage_count, after) : SLUICE_OK;
+    return moves_maps ? dataset_schema_after(dataset, dataset->stage_count, after) : SLUICE_OK;
 }
 
 sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const void *args)

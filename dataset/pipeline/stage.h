@@ -22,8 +22,9 @@
  *   an array stage computes new values of a plain column, for example of another type
  *   pack           joins documents to windows of tokens, which are the rows of batches
  *   bucket         chooses samples of similar length for each batch
- *   a map          calls a user function, after all geometry; a filter is a map that drops samples,
- *                  and is called as soon as its inputs are available
+ *   a map          calls a user function: an image map with the whole image, before geometry, any
+ *                  other one after all geometry; a filter is a map that drops samples, and is
+ *                  called as soon as its inputs are available
  *   batch          forms batches; only batch maps may follow
  *   a batch map    calls a user function for each batch, or mixes the samples of the batch
  */

@@ -50,7 +50,7 @@ typedef struct column_info {
     bool is_mixed; /* images: mixup or cutmix mixes the image, after all conversions */
     bool is_erased; /* images: random_erasing has set converted values, which later conversions must
                        not change */
-    bool is_ready;  /* a map that works on the image before geometry has written it */
+    bool is_ready;  /* an image map has written it */
     double white;   /* images: the value of white, 255 for bytes; 0: unknown */
     uint32_t rows;  /* ragged plain columns: 1 + the buffer of NAME_length, the number of rows; the
                        rows from there on are zero. 0: all rows may have values */

@@ -107,7 +107,7 @@ static void need_inputs_of_steps(sli_plan *plan, uint32_t first, uint32_t end)
         const plan_segment *segment = &details->segments[step->segment];
 
         for (uint32_t k = 0; step->map != NULL && k < step->map->input_count; k++) {
-            if (step->joins && step->inputs[k] == image) {
+            if (step->is_image_map && step->inputs[k] == image) {
                 continue; /* the map reads it before it is in the buffer */
             }
             read_buffer(details, step->inputs[k]);

@@ -87,7 +87,7 @@ typedef struct plan_step {
     uint64_t key;               /* map: key of its random numbers */
     uint32_t profiled;          /* map: its number among the maps of the profile */
     bool is_early;              /* filter: called right after read, before all steps */
-    bool joins;                 /* map: called by a group of geometry (plan_group.map) */
+    bool is_image_map;          /* map: a group calls it (plan_group.map), with the whole image */
     custom_columns outputs;     /* map: its outputs, with their sizes at this point */
     uint32_t first_output;      /* buffer of the first output; the others follow */
     sluice_column input_types[SLUICE_MAX_COLUMNS];
@@ -166,7 +166,7 @@ typedef struct plan_cache {
 /*
  * Geometry stages [first, first + count) that are fused into one resampling, count may be 0, and
  * colour stages [color_first, color_end) after them; or, in place of both, branches of which each
- * sample draws those that it goes through; or a map that is called with the image.
+ * sample draws those that it goes through; or an image map.
  */
 typedef struct plan_group {
     uint32_t first;
@@ -174,7 +174,7 @@ typedef struct plan_group {
     uint32_t color_first;
     uint32_t color_end;
     struct plan_branches *branches; /* owned; NULL: there are none */
-    const custom_map *map;          /* NULL: there is none */
+    const custom_map *map;          /* the image map; NULL: there is none */
     bool writes_row;                /* the last group of all: it is a step even if it is idle */
 } plan_group;
 

@@ -222,12 +222,12 @@ static sluice_status add_stage(list_builder *builder, const dataset_stage *stage
     return SLUICE_OK;
 }
 
-/* Adds a map or filter that is called with the image. */
+/* Adds a map or filter if it is an image map. */
 static void add_map(list_builder *builder, const dataset_stage *stage)
 {
     const custom_map *map = ((const map_args *)(const void *)stage->args.bytes)->map;
 
-    if (custom_map_joins(map, builder->before)) {
+    if (custom_map_is_image_map(map, builder->before)) {
         begin_group(builder)->map = map;
     }
 }

@@ -45,9 +45,9 @@ static void add_map(sli_plan *plan, custom_map *map, const stage_schema *before)
         details->has_late_filters = details->has_late_filters || !step->is_early;
     }
     step->first_output = before->buffer_count;
-    step->joins = custom_map_joins(map, before);
+    step->is_image_map = custom_map_is_image_map(map, before);
     custom_map_outputs(map, before, &step->outputs);
-    for (uint32_t i = 0; i < step->outputs.count && step->joins; i++) {
+    for (uint32_t i = 0; i < step->outputs.count && step->is_image_map; i++) {
         step->outputs.columns[i].varies = map->outputs.columns[i].varies;
     }
     for (uint32_t i = 0; i < map->input_count; i++) {

@@ -29,12 +29,28 @@ static void check_explained(sluice_dataset *dataset, uint64_t sample, const char
     sluice_string_free(text);
 }
 
+/* Stages, and words about sample 2 of a dataset with them. */
+typedef struct explained {
+    const char *stages;
+    const char *words[12];
+} explained;
+
+static void check_stages_explained(const explained *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char text[300];
+        sluice_dataset *dataset;
+
+        snprintf(text, sizeof(text), "synthetic 8 20,30,3 | %s | batch 2", cases[i].stages);
+        dataset = parsed(text);
+        check_explained(dataset, 2, cases[i].words);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 static void steps_and_parameters_are_named(void)
 {
-    static const struct {
-        const char *stages;
-        const char *words[12];
-    } cases[] = {
+    static const explained cases[] = {
         {"center_crop 10 | resize 4,6",
          {"sample 2 in pass 5: synthetic/2, 30x20\n",
           "step 0: center_crop + resize: 10x10 at (10, 5) of 30x20, resized to 6x4\n", NULL}},
@@ -59,23 +75,12 @@ static void steps_and_parameters_are_named(void)
          {"  color_jitter: brightness ", "; random_erasing: erased ", " at (", NULL}},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char text[300];
-        sluice_dataset *dataset;
-
-        snprintf(text, sizeof(text), "synthetic 8 20,30,3 | %s | batch 2", cases[i].stages);
-        dataset = parsed(text);
-        check_explained(dataset, 2, cases[i].words);
-        sluice_dataset_destroy(dataset);
-    }
+    check_stages_explained(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
 static void flips_are_told_apart(void)
 {
-    static const struct {
-        const char *stages;
-        const char *words[4];
-    } cases[] = {
+    static const explained cases[] = {
         {"random_horizontal_flip 1 | center_crop 8",
          {"step 0: random_horizontal_flip: 30x20 warped to 30x20 by (-1, 0, 30, 0, 1, 0)\n",
           "step 1: center_crop: 8x8 at (11, 6) of 30x20\n", NULL}},
@@ -86,15 +91,7 @@ static void flips_are_told_apart(void)
          {"step 0: center_crop: 8x8 at (11, 6) of 30x20\n", NULL}},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char text[300];
-        sluice_dataset *dataset;
-
-        snprintf(text, sizeof(text), "synthetic 8 20,30,3 | %s | batch 2", cases[i].stages);
-        dataset = parsed(text);
-        check_explained(dataset, 2, cases[i].words);
-        sluice_dataset_destroy(dataset);
-    }
+    check_stages_explained(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
 /* The pixels of the image say where they are. */

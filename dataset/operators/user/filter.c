@@ -33,7 +33,7 @@ const stage_def stage_filter = {
     .release = custom_map_release,
     .map =
         &(const map_ops){
-            .goes_before_geometry = custom_map_leads,
+            .goes_before_geometry = custom_map_goes_before_geometry,
         },
     .infer = filter_infer,
 };

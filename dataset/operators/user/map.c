@@ -34,7 +34,7 @@ const stage_def stage_map = {
     .release = custom_map_release,
     .map =
         &(const map_ops){
-            .goes_before_geometry = custom_map_leads,
+            .goes_before_geometry = custom_map_goes_before_geometry,
             .declares_size = custom_map_gives_size,
         },
     .infer = map_infer,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps before geometry: a map that works on the image there is called while the image goes through
- * the stages of geometry. */
+/* Image maps: maps and filters that are called with the whole image, before geometry. Which maps
+ * these are, and what they read and write. */
 #include "custom_map.h"
 #include "status_int.h"
 
@@ -38,8 +38,8 @@ static bool is_before_geometry(const stage_schema *schema)
            schema->columns[schema->image].dtype == SLUICE_U8;
 }
 
-/* True if a buffer has its value as soon as the source has read a sample, or a map before geometry
- * has been called. */
+/* True if a buffer has its value as soon as the source has read a sample, or an image map has
+ * been called. */
 static bool is_ready(const stage_schema *schema, uint32_t buffer)
 {
     const int column = schema_find_buffer(schema, buffer);
@@ -47,7 +47,7 @@ static bool is_ready(const stage_schema *schema, uint32_t buffer)
     return buffer < schema->source_buffers || (column >= 0 && schema->infos[column].is_ready);
 }
 
-/* True if a map before geometry can read the column. */
+/* True if an image map can read the column. */
 static bool can_read(const stage_schema *schema, int column)
 {
     int length;
@@ -61,7 +61,7 @@ static bool can_read(const stage_schema *schema, int column)
            (length < 0 || is_ready(schema, (uint32_t)length));
 }
 
-/* True if a map before geometry can write column i of its own: the first image, or a plain one. */
+/* True if an image map can write column i of its own: the first image, or a plain one. */
 static bool can_write(const stage_schema *schema, const stage_schema *own, uint32_t i)
 {
     const int column = schema_find(schema, own->columns[i].name);
@@ -70,7 +70,7 @@ static bool can_write(const stage_schema *schema, const stage_schema *own, uint3
                                 : own->infos[i].role == ROLE_PLAIN && !is_of_image(schema, column);
 }
 
-/* The first column that a map before geometry cannot read or write; NULL: none. */
+/* The first column that an image map cannot read or write; NULL: none. */
 static const char *refused_column(const custom_map *map, const stage_schema *schema)
 {
     const stage_schema *own = &map->outputs.schema;
@@ -88,18 +88,18 @@ static const char *refused_column(const custom_map *map, const stage_schema *sch
     return NULL;
 }
 
-static bool could_join(const custom_map *map, const stage_schema *schema)
+static bool can_be_image_map(const custom_map *map, const stage_schema *schema)
 {
     return column_of_image(map, schema) != NULL && is_before_geometry(schema) &&
            refused_column(map, schema) == NULL;
 }
 
-bool custom_map_joins(const custom_map *map, const stage_schema *before)
+bool custom_map_is_image_map(const custom_map *map, const stage_schema *before)
 {
-    return map->leads && could_join(map, before);
+    return map->before_geometry && can_be_image_map(map, before);
 }
 
-sluice_status custom_map_check_leads(const custom_map *map, const stage_schema *schema)
+sluice_status custom_map_check_before_geometry(const custom_map *map, const stage_schema *schema)
 {
     const char *name = column_of_image(map, schema);
     const char *refused = refused_column(map, schema);
@@ -123,14 +123,15 @@ sluice_status custom_map_check_leads(const custom_map *map, const stage_schema *
                     schema->columns[schema->image].name, map->name);
 }
 
-bool custom_map_leads(void *args, const stage_schema *before, bool follows)
+bool custom_map_goes_before_geometry(void *args, const stage_schema *before, bool follows)
 {
     custom_map *map = ((map_args *)args)->map;
 
-    if (map != NULL && !map->leads) {
-        map->leads = follows || (schema_lacks_size(before) && could_join(map, before));
+    if (map != NULL && !map->before_geometry) {
+        map->before_geometry =
+            follows || (schema_lacks_size(before) && can_be_image_map(map, before));
     }
-    return map != NULL && map->leads;
+    return map != NULL && map->before_geometry;
 }
 
 /* The declared column of the image; NULL: the map writes none. */
@@ -147,7 +148,7 @@ static const custom_column *image_output(const custom_map *map)
 bool custom_map_gives_size(const void *args)
 {
     const custom_map *map = ((const map_args *)args)->map;
-    const custom_column *image = map != NULL && map->leads ? image_output(map) : NULL;
+    const custom_column *image = map != NULL && map->before_geometry ? image_output(map) : NULL;
 
     return image != NULL && !image->varies;
 }

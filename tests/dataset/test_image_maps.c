@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps and filters that work on the image before geometry. */
+/* Image maps: maps and filters that are called with the whole image, before geometry. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <sluice/reader.h>
 
 #include "dataset_kit.h"
-#include "leading_kit.h"
+#include "image_map_kit.h"
 #include "list_kit.h"
 #include "testing.h"
 
@@ -92,17 +92,17 @@ static void check_places(const engine_run *run, uint32_t width, uint32_t height)
 static void what_follows_the_image_follows_a_map(void)
 {
     static const char *const stages[] = {
-        "lead_cut | random_crop 6,7",
-        "lead_mirror | random_crop 6,7",
-        "lead_cut | lead_mirror | random_crop 6,7 | random_horizontal_flip",
-        "random_crop 25,30 | lead_cut | random_horizontal_flip 1 | lead_mirror | random_crop 6,7",
-        "random_horizontal_flip | lead_cut | random_iou_crop | pad_image 5 | center_crop 6,7",
-        "lead_again | lead_look | lead_cut | random_apply 0.5 (random_crop 9) | random_crop 6,7",
-        "lead_cut | random_crop 6,7 | random_invert 0 | cast label i64",
-        "center_crop 28 | cache 1M | lead_cut | random_crop 6,7",
+        "cut_map | random_crop 6,7",
+        "mirror_map | random_crop 6,7",
+        "cut_map | mirror_map | random_crop 6,7 | random_horizontal_flip",
+        "random_crop 25,30 | cut_map | random_horizontal_flip 1 | mirror_map | random_crop 6,7",
+        "random_horizontal_flip | cut_map | random_iou_crop | pad_image 5 | center_crop 6,7",
+        "again_map | look_map | cut_map | random_apply 0.5 (random_crop 9) | random_crop 6,7",
+        "cut_map | random_crop 6,7 | random_invert 0 | cast label i64",
+        "center_crop 28 | cache 1M | cut_map | random_crop 6,7",
     };
 
-    leading_kit_begin(MAP_TELLS);
+    image_map_kit_begin(MAP_TELLS);
     for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
         char text[300];
         sluice_dataset *dataset;
@@ -126,21 +126,21 @@ static void what_follows_the_image_follows_a_map(void)
 static void a_map_is_as_good_as_a_stage(void)
 {
     static const char *const pairs[][2] = {
-        {"lead_mirror | resize 9,7", "random_horizontal_flip 1 | resize 9,7"},
-        {"random_crop 20 | lead_mirror | random_rotation 30 | resize 9,7",
+        {"mirror_map | resize 9,7", "random_horizontal_flip 1 | resize 9,7"},
+        {"random_crop 20 | mirror_map | random_rotation 30 | resize 9,7",
          "random_crop 20 | random_horizontal_flip 1 | random_rotation 30 | resize 9,7"},
-        {"color_jitter 0.4 | lead_mirror | elastic 20 3 | random_crop 9",
+        {"color_jitter 0.4 | mirror_map | elastic 20 3 | random_crop 9",
          "color_jitter 0.4 | random_horizontal_flip 1 | elastic 20 3 | random_crop 9"},
-        {"lead_mirror | random_iou_crop | resize 8,8",
+        {"mirror_map | random_iou_crop | resize 8,8",
          "random_horizontal_flip 1 | random_iou_crop | resize 8,8"},
-        {"lead_mirror | resize 9,9 | normalize 0.5 0.5 | to_chw",
+        {"mirror_map | resize 9,9 | normalize 0.5 0.5 | to_chw",
          "random_horizontal_flip 1 | resize 9,9 | normalize 0.5 0.5 | to_chw"},
-        {"lead_again | random_crop 9", "random_crop 9"},
-        {"resize 9,9 | lead_mirror | random_invert",
+        {"again_map | random_crop 9", "random_crop 9"},
+        {"resize 9,9 | mirror_map | random_invert",
          "resize 9,9 | random_horizontal_flip 1 | random_invert"},
     };
 
-    leading_kit_begin(MAP_TELLS);
+    image_map_kit_begin(MAP_TELLS);
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         tape tapes[2];
 
@@ -163,10 +163,10 @@ static void a_map_is_as_good_as_a_stage(void)
 /* Lines of decoded JPEG files have gaps between them. */
 static void a_map_reads_images_with_gaps(void)
 {
-    static const char *const stages[] = {"lead_look | ", ""};
+    static const char *const stages[] = {"look_map | ", ""};
     tape tapes[2];
 
-    leading_kit_begin(MAP_TELLS);
+    image_map_kit_begin(MAP_TELLS);
     for (int k = 0; k < 2; k++) {
         char text[300];
         sluice_dataset *dataset;
@@ -192,9 +192,8 @@ static void a_matrix_is_of_one_sample(void)
     sluice_dataset *dataset;
     engine_run run;
 
-    leading_kit_begin(MAP_TELLS);
-    dataset =
-        sized_dataset(t_folder(), "| decode | geometry | lead_even | center_crop 9 | batch 8");
+    image_map_kit_begin(MAP_TELLS);
+    dataset = sized_dataset(t_folder(), "| decode | geometry | even_map | center_crop 9 | batch 8");
     open_run(&run, dataset, &(run_options){.workers = 1});
     T_OK(next_batch(&run));
     for (uint32_t i = 0; i < 8; i++) {
@@ -209,11 +208,11 @@ static void a_matrix_is_of_one_sample(void)
 /* The size that a map declares is that of the images after it. */
 static void a_declared_size_is_the_size(void)
 {
-    static const char *const stages[] = {"lead_corner | resize 5", "random_zoom_out | lead_corner",
-                                         "lead_wide | views 2 | random_crop 22"};
+    static const char *const stages[] = {"corner_map | resize 5", "random_zoom_out | corner_map",
+                                         "keep_wide_ones | views 2 | random_crop 22"};
     static const uint64_t sides[] = {5, 8, 22};
 
-    leading_kit_begin(MAP_TELLS);
+    image_map_kit_begin(MAP_TELLS);
     for (uint32_t i = 0; i < 3; i++) {
         char text[200];
         sluice_dataset *dataset;
@@ -237,9 +236,8 @@ static void maps_keep_their_order(void)
     sluice_dataset *dataset;
     engine_run run;
 
-    leading_kit_begin(MAP_KEEPS_SILENT);
-    dataset =
-        boxes_dataset(t_folder(), "| decode | lead_boxes | lead_mirror | lead_corner | batch 1");
+    image_map_kit_begin(MAP_KEEPS_SILENT);
+    dataset = boxes_dataset(t_folder(), "| decode | boxes_map | mirror_map | corner_map | batch 1");
     open_run(&run, dataset, &(run_options){.workers = 1});
     T_OK(next_batch(&run));
     T_EQ(((const int32_t *)column_row(&run, "seen", 0))[2], 0);
@@ -253,8 +251,8 @@ static void images_of_any_size_reach_a_map(void)
     sluice_dataset *dataset;
     engine_run run;
 
-    leading_kit_begin(MAP_TELLS);
-    dataset = sized_dataset(t_folder(), "| decode | lead_look | lead_corner | lead_sum | batch 8");
+    image_map_kit_begin(MAP_TELLS);
+    dataset = sized_dataset(t_folder(), "| decode | look_map | corner_map | sum_map | batch 8");
     open_run(&run, dataset, &(run_options){.workers = 2});
     T_OK(next_batch(&run));
     for (uint32_t i = 0; i < 8; i++) {
@@ -279,9 +277,9 @@ static void readers_leave_the_image_as_it_is(void)
     sluice_dataset *dataset;
     engine_run run;
 
-    leading_kit_begin(MAP_TELLS);
+    image_map_kit_begin(MAP_TELLS);
     dataset =
-        sized_dataset(t_folder(), "| decode | lead_wide | lead_look | random_crop 9 | batch 1 "
+        sized_dataset(t_folder(), "| decode | keep_wide_ones | look_map | random_crop 9 | batch 1 "
                                   "drop_remainder=true");
     open_run(&run, dataset, &(run_options){.workers = 2, .settings = {.seed = 9}});
     for (uint32_t i = 3; i < 8; i++) { /* 24 + 3 * i > 30 */
@@ -303,12 +301,13 @@ static void readers_leave_the_image_as_it_is(void)
 /* An image that only a map or filter reads needs no size of the batch. */
 static void what_only_maps_read_has_any_size(void)
 {
-    static const char *const stages[] = {"lead_wide | project label", "lead_look | project seen",
-                                         "lead_cut | lead_look | project seen",
-                                         ("lead_cut | lead_look | views 8 | "
+    static const char *const stages[] = {"keep_wide_ones | project label",
+                                         "look_map | project seen",
+                                         "cut_map | look_map | project seen",
+                                         ("cut_map | look_map | views 8 | "
                                           "resize 300,300 | project seen")};
 
-    leading_kit_begin(MAP_TELLS);
+    image_map_kit_begin(MAP_TELLS);
     for (uint32_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
         char text[200];
         sluice_dataset *dataset;
@@ -333,18 +332,18 @@ static void what_only_maps_read_has_any_size(void)
 static void workers_and_caches_change_nothing(void)
 {
     static const char *const stages[] = {
-        "lead_cut | random_resized_crop 8 | random_horizontal_flip",
-        "lead_wide | lead_cut | resize 8,8",
-        "lead_cut | views 2 | random_crop 8",
-        "mosaic 20 | lead_cut | resize 8,8",
-        "lead_cut | color_jitter 0.3 | resize 8,8 | device | random_invert",
-        "lead_corner | cache 1M | random_horizontal_flip | normalize 0.5 0.5",
-        "lead_again | resize 9,9 | cache 1M | to_dtype f32",
-        "cache 1M | decode | lead_cut | resize 8,8",
-        "one_hot label 9 | lead_cut | resize 8,8",
+        "cut_map | random_resized_crop 8 | random_horizontal_flip",
+        "keep_wide_ones | cut_map | resize 8,8",
+        "cut_map | views 2 | random_crop 8",
+        "mosaic 20 | cut_map | resize 8,8",
+        "cut_map | color_jitter 0.3 | resize 8,8 | device | random_invert",
+        "corner_map | cache 1M | random_horizontal_flip | normalize 0.5 0.5",
+        "again_map | resize 9,9 | cache 1M | to_dtype f32",
+        "cache 1M | decode | cut_map | resize 8,8",
+        "one_hot label 9 | cut_map | resize 8,8",
     };
 
-    leading_kit_begin(MAP_TELLS);
+    image_map_kit_begin(MAP_TELLS);
     for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
         const bool decodes = strstr(stages[i], "decode") == NULL;
         tape tapes[2];
@@ -366,44 +365,69 @@ static void workers_and_caches_change_nothing(void)
     }
 }
 
+static void the_profile_counts_each_call(void)
+{
+    static const char *const names[] = {"look_map", "cut_map", "mirror_map"};
+    sluice_dataset *dataset;
+    engine_run run;
+
+    image_map_kit_begin(MAP_TELLS);
+    dataset = sized_dataset(t_folder(), "| decode | look_map | cut_map | random_invert | mirror_map"
+                                        " | center_crop 9 | batch 8");
+    open_run(&run, dataset, &(run_options){.workers = 2});
+    while (next_batch(&run) == SLUICE_OK) {
+    }
+    sli_engine_stop(run.engine);
+    sli_profile_stop(&run.profile);
+    for (uint32_t i = 0; i < 3; i++) {
+        sli_stage_summary summary;
+
+        T_TRUE(strcmp(run.plan->stage_names[PLAN_MAPS + i], names[i]) == 0);
+        sli_profile_summarise(&run.profile, PLAN_MAPS + i, &summary);
+        T_EQ(summary.samples, 8);
+    }
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 static void what_a_map_cannot_do_there_is_refused(void)
 {
     static const char *const cases[][2] = {
-        {"decode | lead_boxes | resize 8,8",
-         "lead_boxes: it works on boxes, and comes before a crop, resize, flip or colour stage, "
+        {"decode | boxes_map | resize 8,8",
+         "boxes_map: it works on boxes, and comes before a crop, resize, flip or colour stage, "
          "where a map reads image and plain columns of the source, and writes image and plain "
-         "columns; put lead_boxes after those stages"},
-        {"decode | lead_other | resize 8,8", "lead_other: it works on view, and comes before"},
-        {"decode | lead_count | resize 8,8", "lead_count: it works on boxes, and comes before"},
-        {"decode | lead_over | resize 8,8", "lead_over: it works on mask, and comes before"},
-        {"decode | lead_marks | resize 8,8", "lead_marks: it works on marks, and comes before"},
-        {"decode | lead_view | resize 8,8", "lead_view: it works on view, and comes before"},
-        {"decode | project image | views 2 | lead_paint | random_crop 8",
-         "lead_paint: it works on image, before a crop, resize, flip or colour stage, where the "
+         "columns; put boxes_map after those stages"},
+        {"decode | other_map | resize 8,8", "other_map: it works on view, and comes before"},
+        {"decode | count_map | resize 8,8", "count_map: it works on boxes, and comes before"},
+        {"decode | over_map | resize 8,8", "over_map: it works on mask, and comes before"},
+        {"decode | marks_map | resize 8,8", "marks_map: it works on marks, and comes before"},
+        {"decode | view_map | resize 8,8", "view_map: it works on view, and comes before"},
+        {"decode | project image | views 2 | paint_map | random_crop 8",
+         "paint_map: it works on image, before a crop, resize, flip or colour stage, where the "
          "image must be decoded, uint8 (height, width, channels) and one view"},
-        {"lead_paint | decode | resize 8,8", "lead_paint: it works on image, before a crop"},
-        {"decode | resize 9,9 | lead_boxes | random_horizontal_flip",
+        {"paint_map | decode | resize 8,8", "paint_map: it works on image, before a crop"},
+        {"decode | resize 9,9 | boxes_map | random_horizontal_flip",
          "random_horizontal_flip comes after a map"},
-        {"decode | cast label f32 | lead_look | lead_sum | resize 8,8",
-         "lead_sum: it works on label, and comes before"},
-        {"decode | resize 9,9 | to_chw | lead_look | random_crop 8",
-         "lead_look: it works on image, before a crop, resize, flip or colour stage, where the "
+        {"decode | cast label f32 | look_map | sum_map | resize 8,8",
+         "sum_map: it works on label, and comes before"},
+        {"decode | resize 9,9 | to_chw | look_map | random_crop 8",
+         "look_map: it works on image, before a crop, resize, flip or colour stage, where the "
          "image must be decoded, uint8"},
-        {"lead_look | decode | resize 8,8", "lead_look: image is still encoded"},
-        {"decode | lead_cut | mosaic 8", "mosaic comes after lead_cut, a map or filter"},
-        {"decode | random_horizontal_flip offload=device | lead_cut | resize 8,8",
-         "random_horizontal_flip offload=device comes before lead_cut"},
-        {"decode | resize 9,9 | lead_again | cache 1M | resize 8,8",
-         "resize comes after cache, which keeps the image as map lead_again leaves it; put resize "
+        {"look_map | decode | resize 8,8", "look_map: image is still encoded"},
+        {"decode | cut_map | mosaic 8", "mosaic comes after cut_map, a map or filter"},
+        {"decode | random_horizontal_flip offload=device | cut_map | resize 8,8",
+         "random_horizontal_flip offload=device comes before cut_map"},
+        {"decode | resize 9,9 | again_map | cache 1M | resize 8,8",
+         "resize comes after cache, which keeps the image as map again_map leaves it; put resize "
          "before cache"},
-        {"decode | lead_again | cache 1M | random_horizontal_flip",
+        {"decode | again_map | cache 1M | random_horizontal_flip",
          "random_horizontal_flip comes after a map; put it before, since masks, boxes and points"},
-        {"decode | lead_again | cache 1M | geometry", "geometry comes after a map"},
+        {"decode | again_map | cache 1M | geometry", "geometry comes after a map"},
     };
 
-    leading_kit_begin(MAP_TELLS);
+    image_map_kit_begin(MAP_TELLS);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *folder = t_folder();
         char text[400];
@@ -423,29 +447,29 @@ static void what_a_map_does_wrong_is_said(void)
         map_telling telling;
         const char *words; /* NULL: it is right */
     } cases[] = {
-        {"lead_cut | resize 8,8", MAP_KEEPS_SILENT, "lead_cut: sample 0, a.ppm: it makes "},
-        {"lead_cut | resize 8,8", MAP_KEEPS_SILENT, "call sluice_sample_warped() with the matrix"},
-        {"lead_cut | resize 8,8 | project image", MAP_KEEPS_SILENT, NULL},
-        {"lead_cut | random_iou_crop | resize 8,8 | project image", MAP_KEEPS_SILENT,
-         "lead_cut: sample 0, a.ppm: it makes "},
-        {"center_crop 20,8 | lead_corner | resize 8,8", MAP_KEEPS_SILENT,
+        {"cut_map | resize 8,8", MAP_KEEPS_SILENT, "cut_map: sample 0, a.ppm: it makes "},
+        {"cut_map | resize 8,8", MAP_KEEPS_SILENT, "call sluice_sample_warped() with the matrix"},
+        {"cut_map | resize 8,8 | project image", MAP_KEEPS_SILENT, NULL},
+        {"cut_map | random_iou_crop | resize 8,8 | project image", MAP_KEEPS_SILENT,
+         "cut_map: sample 0, a.ppm: it makes "},
+        {"center_crop 20,8 | corner_map | resize 8,8", MAP_KEEPS_SILENT,
          "it makes 8x8 of an image of 8x20, which masks"},
-        {"lead_cut | resize 8,8", MAP_TELLS_A_LINE,
+        {"cut_map | resize 8,8", MAP_TELLS_A_LINE,
          "maps the image to a line; must have an inverse"},
-        {"lead_cut | resize 8,8", MAP_TELLS_NAN, "matrix[0] is nan; must be finite"},
-        {"resize 16,20 | lead_again | center_crop 8", MAP_TELLS, NULL},
-        {"center_crop 8 | lead_corner", MAP_TELLS,
-         "lead_corner: sluice_sample_warped() is for a map that writes"},
-        {"lead_cut | project image", MAP_TELLS, " where the batch has 40x30x3"},
+        {"cut_map | resize 8,8", MAP_TELLS_NAN, "matrix[0] is nan; must be finite"},
+        {"resize 16,20 | again_map | center_crop 8", MAP_TELLS, NULL},
+        {"center_crop 8 | corner_map", MAP_TELLS,
+         "corner_map: sluice_sample_warped() is for a map that writes"},
+        {"cut_map | project image", MAP_TELLS, " where the batch has 40x30x3"},
     };
 
-    leading_kit_begin(MAP_TELLS);
+    image_map_kit_begin(MAP_TELLS);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[300];
         sluice_dataset *dataset;
         tape t;
 
-        leading_kit_begin(cases[i].telling);
+        image_map_kit_begin(cases[i].telling);
         snprintf(text, sizeof(text), "| decode | %s | batch 1", cases[i].stages);
         dataset = boxes_dataset(t_folder(), text);
         t = record(dataset, &(run_options){.workers = 1});
@@ -459,11 +483,29 @@ static void what_a_map_does_wrong_is_said(void)
     T_STATUS(sluice_sample_warped(NULL, (double[6]){1}), SLUICE_E_INVALID);
 }
 
+/* It may have overwritten anything, so no policy goes on after it. */
+static void an_overrun_ends_the_run(void)
+{
+    sluice_dataset *dataset;
+    tape t;
+
+    image_map_kit_begin(MAP_TELLS);
+    setenv("SLUICE_GUARDS", "on", 1);
+    dataset = sized_dataset(t_folder(), "| decode | overrun_map | center_crop 9 | batch 8");
+    unsetenv("SLUICE_GUARDS");
+    t = record(dataset, &(run_options){.settings = {.on_error = SLI_ON_ERROR_ZERO, .world = 1}});
+    T_EQ(t.end, SLUICE_E_CALLBACK);
+    T_CONTAINS(t.error, "overrun_map: map() wrote past the 1440 bytes of image");
+    T_EQ(t.errors.zeroed, 0);
+    free(t.bytes);
+    sluice_dataset_destroy(dataset);
+}
+
 static void a_further_image_cannot_follow(void)
 {
-    static const char *const stages[] = {"lead_mirror | resize 8,8", "lead_look | resize 8,8"};
+    static const char *const stages[] = {"mirror_map | resize 8,8", "look_map | resize 8,8"};
 
-    leading_kit_begin(MAP_TELLS);
+    image_map_kit_begin(MAP_TELLS);
     for (int i = 0; i < 2; i++) {
         const char *folder = t_folder();
         char text[300];
@@ -476,7 +518,7 @@ static void a_further_image_cannot_follow(void)
         t = record(dataset, &(run_options){.workers = 1});
         T_EQ(t.end, i == 0 ? SLUICE_E_INVALID : SLUICE_END_OF_DATA);
         if (i == 0) {
-            T_CONTAINS(t.error, "b: lead_mirror has changed the geometry of the first image");
+            T_CONTAINS(t.error, "b: mirror_map has changed the geometry of the first image");
         }
         free(t.bytes);
         sluice_dataset_destroy(dataset);
@@ -487,10 +529,10 @@ static void a_further_image_cannot_follow(void)
 static void explain_names_no_other(void)
 {
     static const char *const stages[] = {
-        "lead_label | resize 8,8", "resize 8,8 | lead_look | random_horizontal_flip",
-        "geometry | resize 8,8 | lead_look | random_horizontal_flip", "lead_look | resize 8,8"};
+        "label_map | resize 8,8", "resize 8,8 | look_map | random_horizontal_flip",
+        "geometry | resize 8,8 | look_map | random_horizontal_flip", "look_map | resize 8,8"};
 
-    leading_kit_begin(MAP_TELLS);
+    image_map_kit_begin(MAP_TELLS);
     for (uint32_t i = 0; i < 4; i++) {
         char stage_text[200];
         sluice_dataset *dataset;
@@ -512,30 +554,30 @@ static void explain_names_them(void)
     sluice_dataset *dataset;
     char *text;
 
-    leading_kit_begin(MAP_TELLS);
-    dataset = boxes_dataset(t_folder(), "| decode | lead_mirror | lead_look | center_crop 8 | "
+    image_map_kit_begin(MAP_TELLS);
+    dataset = boxes_dataset(t_folder(), "| decode | mirror_map | look_map | center_crop 8 | "
                                         "batch 1");
     T_OK(sluice_dataset_explain(dataset, &text));
-    T_CONTAINS(text, "pixels: decode + lead_mirror: a map, called with the whole image\n"
-                     "pixels: lead_look: a map, called with the whole image\n"
+    T_CONTAINS(text, "pixels: decode + mirror_map: a map, called with the whole image\n"
+                     "pixels: look_map: a map, called with the whole image\n"
                      "pixels: center_crop: one pass\n");
     sluice_string_free(text);
     T_OK(sluice_dataset_explain_sample(dataset, 0, 0, 0, &text));
-    T_CONTAINS(text, "step 0: lead_mirror: 40x30 warped to 40x30 by (-1, 0, 40, 0, 1, 0)\n"
+    T_CONTAINS(text, "step 0: mirror_map: 40x30 warped to 40x30 by (-1, 0, 40, 0, 1, 0)\n"
                      "step 1: center_crop: 8x8 at (16, 11) of 40x30\n");
     sluice_string_free(text);
     sluice_dataset_destroy(dataset);
-    leading_kit_begin(MAP_KEEPS_SILENT);
-    dataset = boxes_dataset(t_folder(), "| decode | lead_corner | center_crop 6 | project image | "
+    image_map_kit_begin(MAP_KEEPS_SILENT);
+    dataset = boxes_dataset(t_folder(), "| decode | corner_map | center_crop 6 | project image | "
                                         "batch 1");
     T_OK(sluice_dataset_explain_sample(dataset, 0, 0, 0, &text));
-    T_CONTAINS(text, "step 0: lead_corner: 40x30, resized to 8x8\n"
+    T_CONTAINS(text, "step 0: corner_map: 40x30, resized to 8x8\n"
                      "step 1: center_crop: 6x6 at (1, 1) of 8x8\n");
     sluice_string_free(text);
     sluice_dataset_destroy(dataset);
 }
 
-const t_test leading_maps_tests[] = {
+const t_test image_maps_tests[] = {
     T_TEST(what_follows_the_image_follows_a_map),
     T_TEST(a_map_is_as_good_as_a_stage),
     T_TEST(a_map_reads_images_with_gaps),
@@ -546,8 +588,10 @@ const t_test leading_maps_tests[] = {
     T_TEST(readers_leave_the_image_as_it_is),
     T_TEST(what_only_maps_read_has_any_size),
     T_TEST(workers_and_caches_change_nothing),
+    T_TEST(the_profile_counts_each_call),
     T_TEST(what_a_map_cannot_do_there_is_refused),
     T_TEST(what_a_map_does_wrong_is_said),
+    T_TEST(an_overrun_ends_the_run),
     T_TEST(a_further_image_cannot_follow),
     T_TEST(explain_names_no_other),
     T_TEST(explain_names_them),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "leading_kit.h"
+#include "image_map_kit.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -138,6 +138,23 @@ static sluice_status map_even(sluice_sample *sample, void *user)
                                                  : map_again(sample, user);
 }
 
+/* Writes one byte more than its room has. */
+static sluice_status map_overrun(sluice_sample *sample, void *user)
+{
+    sluice_sample_view view;
+    void *room;
+    sluice_status st = sluice_sample_get(sample, "image", &view);
+
+    (void)user;
+    if (st == SLUICE_OK) {
+        st = sluice_sample_room(sample, "image", NULL, &room);
+    }
+    if (st == SLUICE_OK) {
+        memset(room, 0, view.bytes + 1);
+    }
+    return st;
+}
+
 static sluice_status keep_wide(sluice_sample *sample, uint32_t *keep_out, void *user)
 {
     sluice_sample_view view;
@@ -186,22 +203,23 @@ static const struct made {
     const char *const *inputs;
     uint32_t input_count;
 } made[] = {
-    {"lead_cut", map_cut, own_image, image_input, 1},
-    {"lead_mirror", map_mirror, own_image, image_input, 1},
-    {"lead_corner", map_corner, corner_image, image_input, 1},
-    {"lead_again", map_again, own_image, image_input, 1},
-    {"lead_look", map_look, seen, image_input, 1},
-    {"lead_sum", map_sum, sum, sum_inputs, 3},
-    {"lead_boxes", map_look, seen, boxes_inputs, 2},
-    {"lead_other", map_cut, other_image, image_input, 1},
-    {"lead_even", map_even, own_image, image_input, 1},
-    {"lead_count", map_look, sum, boxes_inputs + 1, 1},
-    {"lead_label", map_look, sum, label_input, 1},
-    {"lead_paint", map_look, corner_image, NULL, 0},
-    {"lead_over", map_look, own_mask, image_input, 1},
-    {"lead_marks", map_look, image_and_marks, image_input, 1},
-    {"lead_view", map_look, other_image, label_input, 1},
-    {"lead_wide", NULL, NULL, image_input, 1},
+    {"cut_map", map_cut, own_image, image_input, 1},
+    {"mirror_map", map_mirror, own_image, image_input, 1},
+    {"corner_map", map_corner, corner_image, image_input, 1},
+    {"again_map", map_again, own_image, image_input, 1},
+    {"look_map", map_look, seen, image_input, 1},
+    {"sum_map", map_sum, sum, sum_inputs, 3},
+    {"boxes_map", map_look, seen, boxes_inputs, 2},
+    {"other_map", map_cut, other_image, image_input, 1},
+    {"even_map", map_even, own_image, image_input, 1},
+    {"count_map", map_look, sum, boxes_inputs + 1, 1},
+    {"label_map", map_look, sum, label_input, 1},
+    {"paint_map", map_look, corner_image, NULL, 0},
+    {"over_map", map_look, own_mask, image_input, 1},
+    {"marks_map", map_look, image_and_marks, image_input, 1},
+    {"view_map", map_look, other_image, label_input, 1},
+    {"overrun_map", map_overrun, own_image, image_input, 1},
+    {"keep_wide_ones", NULL, NULL, image_input, 1},
 };
 
 static sluice_status build(sluice_builder *builder, void *user)
@@ -223,7 +241,7 @@ static sluice_status build(sluice_builder *builder, void *user)
                            : sluice_builder_filter(builder, &filter);
 }
 
-void leading_kit_begin(map_telling tells)
+void image_map_kit_begin(map_telling tells)
 {
     static bool is_done;
 

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Image maps and a filter as stages of texts: cut_map cuts a part at random of a size of its own,
+ * mirror_map reflects, corner_map cuts 8x8 and declares that, again_map writes what it reads,
+ * look_map writes `seen` (width, height and two values), sum_map reads it, too, boxes_map reads
+ * boxes, other_map writes an image `view`, overrun_map writes beyond its room, keep_wide_ones keeps
+ * images of more than 30 columns.
+ */
+#ifndef SLUICE_IMAGE_MAP_KIT_H
+#define SLUICE_IMAGE_MAP_KIT_H
+
+#include <sluice/custom.h>
+
+/* What the maps say of their geometry: the matrix, nothing, or a wrong one. */
+typedef enum map_telling {
+    MAP_TELLS,
+    MAP_KEEPS_SILENT,
+    MAP_TELLS_A_LINE,
+    MAP_TELLS_NAN
+} map_telling;
+
+/* Makes them stages, once for the process. */
+void image_map_kit_begin(map_telling tells);
+
+#endif
