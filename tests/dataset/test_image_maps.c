@@ -15,35 +15,6 @@
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
-/* An image of this size whose pixels say where they are. */
-static void write_sized(const char *folder, const char *name, uint32_t width, uint32_t height)
-{
-    uint8_t bytes[30 + 64 * 64 * 3];
-    size_t at = (size_t)snprintf((char *)bytes, 30, "P6 %u %u 255\n", width, height);
-
-    for (uint32_t i = 0; i < width * height; i++) {
-        bytes[at++] = (uint8_t)(i % width);
-        bytes[at++] = (uint8_t)(i / width);
-        bytes[at++] = (uint8_t)(width + height);
-    }
-    t_write_file(t_path(folder, name), bytes, at);
-}
-
-/* Eight images of other sizes. */
-static sluice_dataset *sized_dataset(const char *folder, const char *stages)
-{
-    char list[400] = "image\tlabel\n";
-
-    for (uint32_t i = 0; i < 8; i++) {
-        char name[20];
-
-        snprintf(name, sizeof(name), "i%u.ppm", i);
-        write_sized(folder, name, 24 + 3 * i, 20 + i);
-        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s\t%u\n", name, i);
-    }
-    return list_dataset(folder, list, stages);
-}
-
 static sluice_dataset *boxes_dataset(const char *folder, const char *stages)
 {
     write_pair(folder, "a.ppm", "m.pgm");

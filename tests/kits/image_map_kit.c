@@ -3,10 +3,13 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <sluice/plugin.h>
 
+#include "list_kit.h"
 #include "testing.h"
 
 static map_telling telling;
@@ -155,6 +158,16 @@ static sluice_status map_overrun(sluice_sample *sample, void *user)
     return st;
 }
 
+/* As map_cut(), and then fails for sample 5. */
+static sluice_status map_fail(sluice_sample *sample, void *user)
+{
+    const sluice_status st = map_cut(sample, user);
+
+    return st == SLUICE_OK && sluice_sample_number(sample) == 5
+               ? sluice_fail(SLUICE_E_CORRUPT, "no image of ours")
+               : st;
+}
+
 static sluice_status keep_wide(sluice_sample *sample, uint32_t *keep_out, void *user)
 {
     sluice_sample_view view;
@@ -218,6 +231,7 @@ static const struct made {
     {"over_map", map_look, own_mask, image_input, 1},
     {"marks_map", map_look, image_and_marks, image_input, 1},
     {"view_map", map_look, other_image, label_input, 1},
+    {"fail_map", map_fail, own_image, image_input, 1},
     {"overrun_map", map_overrun, own_image, image_input, 1},
     {"keep_wide_ones", NULL, NULL, image_input, 1},
 };
@@ -258,4 +272,35 @@ void image_map_kit_begin(map_telling tells)
         T_OK(sluice_stage_register(&stage));
     }
     is_done = true;
+}
+
+void write_sized(const char *folder, const char *name, uint32_t width, uint32_t height)
+{
+    const size_t pixels = (size_t)width * height;
+    uint8_t *bytes = malloc(30 + 3 * pixels);
+    size_t at;
+
+    T_TRUE(bytes != NULL);
+    at = (size_t)snprintf((char *)bytes, 30, "P6 %u %u 255\n", width, height);
+    for (size_t i = 0; i < pixels; i++) {
+        bytes[at++] = (uint8_t)(i % width);
+        bytes[at++] = (uint8_t)(i / width);
+        bytes[at++] = (uint8_t)(width + height);
+    }
+    t_write_file(t_path(folder, name), bytes, at);
+    free(bytes);
+}
+
+sluice_dataset *sized_dataset(const char *folder, const char *stages)
+{
+    char list[400] = "image\tlabel\n";
+
+    for (uint32_t i = 0; i < 8; i++) {
+        char name[20];
+
+        snprintf(name, sizeof(name), "i%u.ppm", i);
+        write_sized(folder, name, 24 + 3 * i, 20 + i);
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s\t%u\n", name, i);
+    }
+    return list_dataset(folder, list, stages);
 }
