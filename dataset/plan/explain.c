@@ -281,12 +281,16 @@ static void explain_group(const sli_plan *plan, const plan_group *group, bool fi
     }
 }
 
-/* Explains the colour stages of the workers after a group: from number `first` to `end`. */
-static void explain_colors(const sli_plan *plan, uint32_t first, uint32_t end, sli_text *text)
+/* Explains the colour stages of the workers after a group. is_last: no stage of geometry or map
+ * follows them. */
+static void explain_colors(const sli_plan *plan, const plan_group *group, bool is_last,
+                           sli_text *text)
 {
     const struct plan_details *details = plan->details;
+    const uint32_t first = group->color_first;
+    const uint32_t end =
+        group->color_end < details->host_colors ? group->color_end : details->host_colors;
 
-    end = end < details->host_colors ? end : details->host_colors;
     for (uint32_t i = first; i < end; i++) {
         sli_text_add(text, "%s%s", i == first ? "colours: " : " + ",
                      details->colors[i].stage->def->name);
@@ -295,8 +299,7 @@ static void explain_colors(const sli_plan *plan, uint32_t first, uint32_t end, s
         sli_text_add(text,
                      ": on each line after the resampler; %scontrast, autocontrast and "
                      "equalize wait for the whole image%s\n",
-                     details->warps ? "warps, " : "",
-                     end == details->host_colors ? " of the batch's size" : "");
+                     details->warps ? "warps, " : "", is_last ? " of the batch's size" : "");
     }
 }
 
@@ -311,7 +314,11 @@ static void explain_geometry(const sli_plan *plan, sli_text *text)
 {
     const struct plan_details *details = plan->details;
     const plan_mosaic *mosaic = &details->mosaic;
+    uint32_t end = details->list.count; /* without the empty group */
 
+    while (end > 1 && is_empty(&details->list.groups[end - 1])) {
+        end--;
+    }
     for (uint32_t i = 0; i < mosaic->list.count; i++) {
         explain_group(plan, &mosaic->list.groups[i], i == 0, "", text);
     }
@@ -336,7 +343,7 @@ static void explain_geometry(const sli_plan *plan, sli_text *text)
                       : details->cache.groups > 0 ? "those of the cache"
                                                   : "to the row",
                       text);
-        explain_colors(plan, group->color_first, group->color_end, text);
+        explain_colors(plan, group, i + 1 == end, text);
     }
 }
 

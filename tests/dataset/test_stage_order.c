@@ -94,8 +94,7 @@ static void what_is_not_drawn_is_no_step(void)
         sample_transform *transform = has_tiles ? &loader.tile : &loader.transform;
 
         T_OK(sample_loader_init(&loader, plan));
-        T_OK(draw_groups(&loader, transform, list, 0, list->shared,
-                         &draws, 20, 20));
+        T_OK(draw_groups(&loader, transform, list, 0, list->shared, &draws, 20, 20));
         T_EQ(transform->step_count, cases[i].steps);
         T_TRUE(transform->step_count <= details->most_steps);
         sample_loader_end(&loader);
@@ -231,11 +230,13 @@ static void explain_shows_the_steps(void)
     T_OK(sluice_dataset_explain(dataset, &text));
     T_CONTAINS(text, "pixels: resize: one pass\ncolours: random_invert + rotate: on each line");
     T_CONTAINS(text, "pixels: center_crop: one pass\ncolours: random_grayscale: on each line");
+    T_CONTAINS(text, "equalize wait for the whole image of the batch's size\n");
     sluice_string_free(text);
     sluice_dataset_destroy(dataset);
 
     dataset = jpeg_dataset(t_folder(), "decode | random_invert | rotate 9 | resize 8,8 | batch 2");
     T_OK(sluice_dataset_explain(dataset, &text));
+    T_CONTAINS(text, "equalize wait for the whole image\npixels: resize: one pass\n");
     T_CONTAINS(text, "pixels: decode, whole images if a stage before resize changes them\n");
     sluice_string_free(text);
     sluice_dataset_destroy(dataset);
