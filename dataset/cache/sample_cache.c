@@ -259,10 +259,10 @@ static sluice_status check_memfd(const sample_cache *cache)
     }
     if ((uint64_t)facts.st_size != cache->key.bytes ||
         (fcntl(cache->fd, F_GET_SEALS) & sealed) != sealed) {
-        return sli_fail(
-            SLUICE_E_INVALID,
-            "cache: another rank has sent shared memory of %lld bytes, want %llu, sealed",
-            (long long)facts.st_size, (unsigned long long)cache->key.bytes);
+        return sli_fail(SLUICE_E_INVALID,
+                        "cache: another rank has sent shared memory of %lld bytes, and it must be "
+                        "sealed and have %llu bytes",
+                        (long long)facts.st_size, (unsigned long long)cache->key.bytes);
     }
     return SLUICE_OK;
 }

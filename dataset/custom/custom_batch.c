@@ -31,10 +31,10 @@ static sluice_status check_settings(const sluice_map_batch *map, const char *cal
         map->output_count > SLUICE_MAX_COLUMNS ||
         map->input_count + map->change_count + map->output_count > SLUICE_MAX_COLUMNS ||
         map->input_count + map->change_count + map->output_count == 0) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s: %s: %u inputs, %u changes and %u outputs; want 1 to %d in all", call,
-                        map->name, map->input_count, map->change_count, map->output_count,
-                        SLUICE_MAX_COLUMNS);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "%s: %s: %u inputs, %u changes and %u outputs; there must be 1 to %d in all", call,
+            map->name, map->input_count, map->change_count, map->output_count, SLUICE_MAX_COLUMNS);
     }
     return SLUICE_OK;
 }
@@ -73,8 +73,8 @@ static sluice_status add_outputs(custom_batch *made, const sluice_map_batch *map
 
         if (column->role != SLUICE_ROLE_PLAIN || column->ragged) {
             st = sli_fail(SLUICE_E_INVALID,
-                          "%s: %s: a map of batches adds plain columns of one shape: want "
-                          "SLUICE_ROLE_PLAIN, not ragged",
+                          "%s: %s: a column that a map of batches adds must have SLUICE_ROLE_PLAIN "
+                          "and must not be ragged",
                           made->name, column->spec.name);
         } else {
             st = add_column(made, column->spec.name, BATCH_ADDS);

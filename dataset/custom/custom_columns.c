@@ -45,7 +45,7 @@ static sluice_status read_spec(const making *m, const sluice_column_spec *specs,
                         SLUICE_NAME_SIZE - 1);
     }
     if (spec->rank > SLUICE_MAX_RANK) {
-        return sli_fail(SLUICE_E_INVALID, "%s: %s: rank is %u, want at most %d", m->owner,
+        return sli_fail(SLUICE_E_INVALID, "%s: %s: rank is %u, and must be at most %d", m->owner,
                         spec->name, spec->rank, SLUICE_MAX_RANK);
     }
     return SLUICE_OK;
@@ -76,8 +76,8 @@ static sluice_status add_length(const making *m, custom_column *column)
     sluice_status st = (size_t)size < sizeof(length.name)
                            ? add_to_schema(m, &length, &index)
                            : sli_fail(SLUICE_E_INVALID,
-                                      "%s: %s: no room for its length: want a name of at most %d "
-                                      "bytes",
+                                      "%s: %s: the name must have at most %d bytes, since the "
+                                      "column of its length has _length after it",
                                       m->owner, column->spec.name, SLUICE_NAME_SIZE - 8);
 
     if (st == SLUICE_OK) {
@@ -115,10 +115,10 @@ static sluice_status check_image(const making *m, custom_column *column)
         return mixed_kinds(m, column);
     }
     if (spec->dtype == SLUICE_ENCODED) {
-        return spec->rank == 0
-                   ? SLUICE_OK
-                   : sli_fail(SLUICE_E_INVALID, "%s: %s: rank is %u, want 0 of an encoded image",
-                              m->owner, spec->name, spec->rank);
+        return spec->rank == 0 ? SLUICE_OK
+                               : sli_fail(SLUICE_E_INVALID,
+                                          "%s: %s: rank is %u, and must be 0 for an encoded image",
+                                          m->owner, spec->name, spec->rank);
     }
     if (spec->dtype != SLUICE_U8) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
@@ -129,15 +129,15 @@ static sluice_status check_image(const making *m, custom_column *column)
     if (spec->rank != 3 || !is_size(spec->shape) || spec->shape[SCHEMA_C] < 1 ||
         spec->shape[SCHEMA_C] > SLI_MAX_CHANNELS) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: %s: want (height, width, channels): 1 to %d channels, sides up to %d, "
-                        "or both 0 where they vary",
+                        "%s: %s: the shape of an image must be (height, width, channels), with 1 "
+                        "to %d channels and sides of at most %d, or both 0 where they vary",
                         m->owner, spec->name, SLI_MAX_CHANNELS, LARGEST_SIDE);
     }
     if (first >= 0 && memcmp(spec->shape, m->made->schema.columns[first].shape,
                              2 * sizeof(spec->shape[0])) != 0) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: %s: images of a sample have one size: want the height and width of "
-                        "%s, 0 where they vary and where that is encoded",
+                        "%s: %s: images of a sample must have one size: the height and width of "
+                        "%s, or 0 where they vary and where that image is encoded",
                         m->owner, spec->name, m->made->schema.columns[first].name);
     }
     column->varies = spec->shape[SCHEMA_H] == 0;
@@ -171,8 +171,8 @@ static sluice_status check_mask(const making *m, custom_column *column)
     if (spec->dtype != SLUICE_U8 || spec->rank != 2 ||
         memcmp(spec->shape, image->shape, 2 * sizeof(spec->shape[0])) != 0) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: %s: want a mask u8 (height, width) of the image, 0 where they vary "
-                        "and where the image is encoded, or an encoded one",
+                        "%s: %s: a mask must be u8 (height, width), with the size of the image, or "
+                        "0 where it varies and where the image is encoded; or it must be encoded",
                         m->owner, spec->name);
     }
     column->varies = spec->shape[SCHEMA_H] == 0;
@@ -186,7 +186,9 @@ static sluice_status check_boxes(const making *m, custom_column *column)
     column->ragged = true;
     if (spec->dtype != SLUICE_F32 || spec->rank != 2 || spec->shape[0] == 0 ||
         spec->shape[0] > INT32_MAX || spec->shape[1] != 4) {
-        return sli_fail(SLUICE_E_INVALID, "%s: %s: want boxes f32 (most, 4)", m->owner, spec->name);
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: %s: boxes must be f32 (most, 4), with room for at least one box",
+                        m->owner, spec->name);
     }
     return check_follows(m, column);
 }
@@ -199,7 +201,7 @@ static sluice_status check_points(const making *m, const custom_column *column)
     if (spec->dtype != SLUICE_F32 || spec->rank < 2 || spec->rank > 3 ||
         spec->shape[spec->rank - 1] != 2 || spec->shape[0] > INT32_MAX ||
         !sli_column_bytes(spec, &bytes) || bytes == 0) {
-        return sli_fail(SLUICE_E_INVALID, "%s: %s: want points f32 (most, 2) or (most, k, 2)",
+        return sli_fail(SLUICE_E_INVALID, "%s: %s: points must be f32 (most, 2) or (most, k, 2)",
                         m->owner, spec->name);
     }
     return check_follows(m, column);
@@ -223,8 +225,8 @@ static sluice_status find_boxes(const making *m, const char *boxes, custom_colum
          (column->role != SLUICE_ROLE_POINTS || owner->role != SLUICE_ROLE_BOXES)) ||
         spec->rank == 0 || spec->shape[0] != owner->spec.shape[0]) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: %s belongs to %s: want a plain column, or points of boxes, whose "
-                        "first dimension is %llu, as that of %s",
+                        "%s: %s belongs to %s: it must be a plain column, or points of boxes, and "
+                        "its first dimension must be %llu, as that of %s",
                         m->owner, spec->name, boxes, (unsigned long long)owner->spec.shape[0],
                         boxes);
     }
@@ -245,8 +247,8 @@ static sluice_status check_plain(const making *m, const custom_column *column)
 
     if (sluice_dtype_size(spec->dtype) == 0) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: %s: dtype %d is none of batches; SLUICE_ENCODED is for images and "
-                        "masks",
+                        "%s: %s: dtype is %d, and must be an element type of batches; "
+                        "SLUICE_ENCODED is for images and masks",
                         m->owner, spec->name, (int)spec->dtype);
     }
     if (!sli_column_bytes(spec, &bytes) || bytes == 0) {
@@ -277,7 +279,8 @@ static sluice_status check_role(const making *m, custom_column *column)
     case SLUICE_ROLE_POINTS:
         return check_points(m, column);
     default:
-        return sli_fail(SLUICE_E_INVALID, "%s: %s: role %d is none of sluice_column_role", m->owner,
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: %s: role is %d, and must be one of sluice_column_role", m->owner,
                         column->spec.name, (int)column->role);
     }
 }
@@ -366,14 +369,18 @@ sluice_status custom_columns_make(const sluice_column_spec *specs, size_t column
 
     memset(columns_out, 0, sizeof(*columns_out));
     columns_out->schema.image = -1;
-    if (specs == NULL || count == 0 || count > SLUICE_MAX_COLUMNS) {
-        return sli_fail(SLUICE_E_INVALID, "%s: columns is NULL, or %u columns; want 1 to %d", owner,
-                        count, SLUICE_MAX_COLUMNS);
+    if (specs == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "%s: columns is NULL; it must list 1 to %d columns",
+                        owner, SLUICE_MAX_COLUMNS);
+    }
+    if (count == 0 || count > SLUICE_MAX_COLUMNS) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %u columns are declared, and there must be 1 to %d",
+                        owner, count, SLUICE_MAX_COLUMNS);
     }
     if (stride < FIRST_SPEC || stride > LARGEST_SPEC ||
         stride % _Alignof(sluice_column_spec) != 0) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: column_size is %zu, want sizeof(sluice_column_spec), here %zu; "
+                        "%s: column_size is %zu, and must be sizeof(sluice_column_spec), here %zu; "
                         "sluice_source_init() sets it",
                         owner, column_size, sizeof(sluice_column_spec));
     }

@@ -24,9 +24,13 @@ static sluice_status check_settings(const sluice_map *map, bool has_function, co
     if (!has_function) {
         return sli_fail(SLUICE_E_INVALID, "%s: %s: %s is NULL", call, map->name, function);
     }
-    if (map->input_count > SLUICE_MAX_COLUMNS || (map->input_count > 0 && map->inputs == NULL)) {
-        return sli_fail(SLUICE_E_INVALID, "%s: %s: inputs is NULL, or %u inputs; want at most %d",
-                        call, map->name, map->input_count, SLUICE_MAX_COLUMNS);
+    if (map->input_count > SLUICE_MAX_COLUMNS) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %s: input_count is %u, and must be at most %d", call,
+                        map->name, map->input_count, SLUICE_MAX_COLUMNS);
+    }
+    if (map->input_count > 0 && map->inputs == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "%s: %s: inputs is NULL, and input_count is %u", call,
+                        map->name, map->input_count);
     }
     return SLUICE_OK;
 }
@@ -286,7 +290,7 @@ static sluice_status check_filter(const custom_map *map, const stage_schema *sch
                ? SLUICE_OK
                : sli_fail(SLUICE_E_INVALID,
                           "%s: the source has an order of its own (%s), which is bound to whole "
-                          "batches; a filter wants one of shuffle, or none",
+                          "batches; before a filter the order must be that of shuffle, or none",
                           map->name, schema->own_order);
 }
 

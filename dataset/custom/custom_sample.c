@@ -42,7 +42,8 @@ bool custom_sample_guards(void)
         return value[1] == 'n';
     }
     if (value != NULL && value[0] != '\0') {
-        sli_log(SLUICE_LOG_WARN, "SLUICE_GUARDS=%.40s: want on or off", value);
+        sli_log(SLUICE_LOG_WARN,
+                "SLUICE_GUARDS=%.40s must be on or off; the default of this build is used", value);
     }
 #ifdef NDEBUG
     return false;
@@ -116,7 +117,7 @@ sluice_status sluice_sample_get(const sluice_sample *sample, const char *column,
         length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
                                    i > 0 ? ", " : "", sample->inputs[i].name);
     }
-    return sli_fail(SLUICE_E_INVALID, "%s: %.100s is no input; the inputs: %s", sample->owner,
+    return sli_fail(SLUICE_E_INVALID, "%s: %.100s is not an input; the inputs: %s", sample->owner,
                     column, names);
 }
 
@@ -155,7 +156,8 @@ static sluice_status wrong_shape(const sluice_sample *sample, const giving *g)
     print_shape(g->shape, spec->rank, got, sizeof(got));
     print_shape(spec->shape, spec->rank, want, sizeof(want));
     return sli_fail(too_long ? SLUICE_E_CORRUPT : SLUICE_E_INVALID,
-                    "%s: %s has the shape %s, want %s%s", sample->owner, spec->name, got, want,
+                    "%s: %s has the shape %s, and must have %s%s", sample->owner, spec->name, got,
+                    want,
                     g->column->ragged   ? ", or less in the first dimension"
                     : g->column->varies ? " with sides from 1 to 65535 for the first two"
                                         : "");
@@ -184,7 +186,8 @@ static sluice_status measure(const sluice_sample *sample, giving *g, const uint6
     if (spec->dtype == SLUICE_ENCODED) {
         if (shape == NULL && size == NULL) {
             return sli_fail(SLUICE_E_INVALID,
-                            "%s: %s is encoded: sluice_sample_room() wants the shape {bytes}",
+                            "%s: %s is encoded, so sluice_sample_room() must be given the shape "
+                            "{bytes}, not NULL",
                             sample->owner, spec->name);
         }
         g->shape[0] = shape != NULL ? shape[0] : *size;
@@ -299,9 +302,9 @@ sluice_status sluice_sample_lend(sluice_sample *sample, const char *column, cons
     if (size != g.size) {
         print_shape(g.shape, g.column->spec.dtype == SLUICE_ENCODED ? 1 : g.column->spec.rank, text,
                     sizeof(text));
-        return sli_fail(SLUICE_E_INVALID, "%s: %s: %zu bytes, want %zu: %s %s", sample->owner,
-                        g.column->spec.name, size, g.size, sluice_dtype_name(g.column->spec.dtype),
-                        text);
+        return sli_fail(SLUICE_E_INVALID, "%s: %s: the size is %zu bytes, and must be %zu: %s %s",
+                        sample->owner, g.column->spec.name, size, g.size,
+                        sluice_dtype_name(g.column->spec.dtype), text);
     }
     give(&g, bytes != NULL ? bytes : &nothing, false);
     return SLUICE_OK;
@@ -323,7 +326,7 @@ sluice_status sluice_sample_warped(sluice_sample *sample, const double matrix[6]
     for (int i = 0; i < 6; i++) {
         if (!isfinite(matrix[i])) {
             return sli_fail(SLUICE_E_INVALID,
-                            "%s: sluice_sample_warped(): matrix[%d] is %g; must be finite",
+                            "%s: sluice_sample_warped(): matrix[%d] is %g, and must be finite",
                             sample->owner, i, matrix[i]);
         }
     }
@@ -332,7 +335,7 @@ sluice_status sluice_sample_warped(sluice_sample *sample, const double matrix[6]
                      &sample->warp)) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s: sluice_sample_warped(): the matrix (%g, %g, %g, %g, %g, %g) maps the "
-                        "image to a line; must have an inverse",
+                        "image to a line; the matrix must have an inverse",
                         sample->owner, matrix[0], matrix[1], matrix[2], matrix[3], matrix[4],
                         matrix[5]);
     }
@@ -475,7 +478,7 @@ static sluice_status take_outputs(sluice_sample *sample, const char *callback, u
 
         if (output->bytes == NULL) {
             return sli_fail_from(SLUICE_E_INVALID, before,
-                                 "%s: %s() did not write %s: want sluice_sample_room() or "
+                                 "%s: %s() did not write %s; it must call sluice_sample_room() or "
                                  "sluice_sample_lend() for each declared column",
                                  sample->owner, callback, column->spec.name);
         }

@@ -265,7 +265,7 @@ static sluice_status no_column(const sluice_host_batch *batch, const char *name)
         strcat(known, i > 0 ? ", " : "");
         strcat(known, batch->map->columns[i].name);
     }
-    return sli_fail(SLUICE_E_INVALID, "%s: %.100s is no column of the map; it lists: %s",
+    return sli_fail(SLUICE_E_INVALID, "%s: %.100s is not a column of the map; it lists: %s",
                     batch->map->name, name, known);
 }
 

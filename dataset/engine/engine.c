@@ -87,7 +87,7 @@ static bool readahead_is_off(void)
 
     if (value != NULL && value[0] != '\0') {
         sli_log(SLUICE_LOG_WARN, "SLUICE_READAHEAD=%.40s: %s", value,
-                off ? "no readahead" : "want off; readahead as needed");
+                off ? "no readahead" : "it must be off or unset; readahead is chosen as usual");
     }
     return off;
 }

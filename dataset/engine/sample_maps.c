@@ -141,8 +141,8 @@ static sluice_status call_map(custom_map *map, sluice_sample *state, uint32_t *k
     st = custom_sample_end(state, map->filter != NULL ? "filter" : "map", before, st);
     return st == SLUICE_OK && !is_set
                ? sli_fail(SLUICE_E_CALLBACK,
-                          "%s: filter() returned OK and did not set *keep_out; must be 0 to drop "
-                          "the sample, any other number to keep it",
+                          "%s: filter() returned OK and did not set *keep_out; it must be 0 to "
+                          "drop the sample, any other number to keep it",
                           map->name)
                : st;
 }

@@ -537,7 +537,8 @@ static void columns_that_contradict_each_other_are_bad_samples(void)
         {MASK_SIZE, "mask: the mask is 40x29, its image 40x30"},
         {NAN_IN_BOX, "boxes: box 3, 2,1,nan,29, must be x0,y0,x1,y1"},
         {BOX_OUTSIDE, "boxes: box 3, 2,-29,39,0, is wholly outside its image"},
-        {TOO_MANY_BOXES, "boxes has the shape (4, 4), want (3, 4), or less in the first dimension"},
+        {TOO_MANY_BOXES,
+         "boxes has the shape (4, 4), and must have (3, 4), or less in the first dimension"},
         {CLASSES_MISSING, "scenes: classes has 2 rows for 3 boxes"},
     };
 

@@ -61,8 +61,12 @@ static const mistake mistakes[] = {
     {WRONG_NAME,
      SLUICE_E_INVALID,
      {"there is no column pionts to write; declared: points, number", "my_arrays", "sample 7"}},
-    {WRONG_SHAPE, SLUICE_E_INVALID, {"points has the shape (5), want (3)", "my_arrays", ""}},
-    {WRONG_SIZE, SLUICE_E_INVALID, {"points: 8 bytes, want 12: f32 (3)", "my_arrays", ""}},
+    {WRONG_SHAPE,
+     SLUICE_E_INVALID,
+     {"points has the shape (5), and must have (3)", "my_arrays", ""}},
+    {WRONG_SIZE,
+     SLUICE_E_INVALID,
+     {"points: the size is 8 bytes, and must be 12: f32 (3)", "my_arrays", ""}},
     {LEAVES_ONE_OUT, SLUICE_E_INVALID, {"my_arrays: read() did not write number", "sample 7", ""}},
 };
 
@@ -140,7 +144,7 @@ static void a_source_has_no_inputs(void)
     source.read = gets_an_input;
     dataset = custom_dataset(&source, "batch 1");
     T_STATUS(sluice_dataset_get(dataset, 0, 0, 0, columns, NULL), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "my_arrays: number is no input; the inputs: none");
+    T_CONTAINS(sluice_last_error(), "my_arrays: number is not an input; the inputs: none");
     sluice_dataset_destroy(dataset);
 }
 

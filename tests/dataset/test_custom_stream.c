@@ -179,7 +179,7 @@ static const struct {
      "read: sample 7, my_stream/7: my_stream: next() returned E_IO: the server"},
     {FAILS_SILENTLY, SLUICE_E_CORRUPT, "my_stream/7: my_stream: next() returned E_CORRUPT"},
     {GARBAGE, SLUICE_E_CALLBACK, "next() returned -4711, which is not a sluice_status"},
-    {WRONG_SHAPE, SLUICE_E_CORRUPT, "words has the shape (10), want (9), or less"},
+    {WRONG_SHAPE, SLUICE_E_CORRUPT, "words has the shape (10), and must have (9), or less"},
     {LEAVES_ONE_OUT, SLUICE_E_INVALID, "my_stream: next() did not write number"},
 };
 

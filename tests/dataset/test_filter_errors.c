@@ -164,7 +164,7 @@ static void mistakes_of_a_filter_are_named(void)
         {FAILS, SLUICE_E_CORRUPT,
          "picky: sample 7, script/7: picky: filter() returned E_CORRUPT: no opinion on this one"},
         {SETS_NOTHING, SLUICE_E_CALLBACK,
-         "picky: filter() returned OK and did not set *keep_out; must be 0"},
+         "picky: filter() returned OK and did not set *keep_out; it must be 0"},
         {RETURNS_GARBAGE, SLUICE_E_CALLBACK,
          "picky: filter() returned -12345, which is not a sluice_status"},
         {WRITES, SLUICE_E_INVALID, "picky: there is no column label to write"},

@@ -379,7 +379,7 @@ static void faults_end_the_run_under_every_policy(void)
         {SLUICE_E_CALLBACK, "map() wrote outside column sum, which has 32 bytes"},
         {SLUICE_E_CALLBACK, "map() wrote outside column sum"},
         {SLUICE_E_CALLBACK, "map() wrote to number, which is an input; list it in changes"},
-        {SLUICE_E_INVALID, "image is no column of the map; it lists: number, sum"},
+        {SLUICE_E_INVALID, "image is not a column of the map; it lists: number, sum"},
     };
 
     fill_arrays();
@@ -439,7 +439,7 @@ static void bad_settings_are_refused(void)
     sluice_map_batch map = map_called("mine", never);
 
     fill_arrays();
-    refused_map(&map, "batch 4", "0 inputs, 0 changes and 0 outputs; want 1 to 16 in all");
+    refused_map(&map, "batch 4", "0 inputs, 0 changes and 0 outputs; there must be 1 to 16 in all");
     map.inputs = number_column;
     map.input_count = 1;
     refused_map(&map, "shuffle", "map_batch works on whole batches; it must come after batch");
@@ -460,7 +460,8 @@ static void bad_settings_are_refused(void)
     map.outputs = exists;
     refused_map(&map, "batch 4", "there is a column number already; list it in changes");
     map.outputs = ragged;
-    refused_map(&map, "batch 4", "mine: r: a map of batches adds plain columns of one shape");
+    refused_map(&map, "batch 4",
+                "mine: r: a column that a map of batches adds must have SLUICE_ROLE_PLAIN");
     map.outputs = sum_column;
     map.map = NULL;
     refused_map(&map, "batch 4", "mine: map is NULL");

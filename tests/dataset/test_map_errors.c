@@ -214,7 +214,7 @@ static void what_a_map_does_wrong_is_named(void)
          "mine: sample 5, memory/5: mine: map() returned E_CORRUPT: five is odd"},
         {GARBAGE, SLUICE_E_CALLBACK, "mine: map() returned -999, which is not a sluice_status"},
         {LEAVES_OUT, SLUICE_E_INVALID, "mine: map() did not write out"},
-        {WRONG_INPUT, SLUICE_E_INVALID, "nmuber is no input; the inputs: number"},
+        {WRONG_INPUT, SLUICE_E_INVALID, "nmuber is not an input; the inputs: number"},
         {OUT_OF_MEMORY, SLUICE_E_NO_MEMORY, "nothing left"},
     };
 
