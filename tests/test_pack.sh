@@ -236,7 +236,7 @@ check "... and nothing has changed" same "$tmp/one" "$(cp -r "$tmp/one" "$tmp/co
 mkdir "$tmp/foreign"
 echo mine >"$tmp/foreign/notes"
 expect "a folder that holds something else" 1 pack "$src" "$tmp/foreign"
-check "... is refused" err_has 'is no pack and not empty, it holds notes'
+check "... is refused" err_has 'is neither empty nor a pack: it holds notes'
 check "... and left as it was" [ "$(ls "$tmp/foreign")" = notes ]
 expect "a folder that cannot be made" 1 pack "$src" "$tmp/none/none"
 check "... is named" err_has 'cannot make the folder .*/none/none'
@@ -350,7 +350,7 @@ expect "no folder to make" 2 pack "$src"
 expect "a folder that is not there" 2 pack "$tmp/nothing" "$tmp/x"
 check "... is what it says first" err_has "pack: there is no folder $tmp/nothing, and it is no pipeline"
 expect "a stage that has no place" 2 pack "image_folder $src | decode" "$tmp/x"
-check "... is named" err_has 'decode has no place'
+check "... is named" err_has 'and the dataset has decode'
 for words in "--quality 0" "--quality 101" "--subsampling 422" "--raw --quality 5" "--raw --interval 8" "--interval 65536" \
     "--max-side 0" "--workers 0" "--shard-size 0" "--shuffle=x" "--frobnicate"; do
     # shellcheck disable=SC2086
@@ -377,7 +377,7 @@ broken() {
     check "... in these words: $words" out_has "$words"
 }
 poke() { printf '\125\252' | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null; }
-broken "a changed byte" 'the checksum is another' poke shard-000001.tar 2000
+broken "a changed byte" 'the checksum differs' poke shard-000001.tar 2000
 broken "a shard that is missing" 'an earlier one is missing' rm shard-000001.tar
 broken "a list that is missing" 'shard-000002.tsv: the list is missing' rm shard-000002.tsv
 broken "a list that was cut" 'the list is missing, corrupt' sh -c 'head -c 300 shard-000002.tsv >x; mv x shard-000002.tsv'

@@ -414,8 +414,8 @@ static void warn_corrupt(sample_cache *cache, const char *word, uint64_t value)
 {
     if (!atomic_exchange_explicit(&cache->is_short, true, memory_order_relaxed)) {
         sli_log(SLUICE_LOG_WARN,
-                "cache: its shared memory is corrupt: %s is %llu, must be a multiple of %d from "
-                "%llu to %llu; this rank adds no more samples",
+                "cache: its shared memory is corrupt: %s is %llu, and must be a multiple of %d "
+                "from %llu to %llu; this rank adds no more samples",
                 word, (unsigned long long)value, LINE,
                 (unsigned long long)begin_of_entries(&cache->key),
                 (unsigned long long)cache->key.bytes);

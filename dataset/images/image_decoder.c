@@ -46,11 +46,11 @@ static const struct {
     {"TIFF file; convert it to PNG", "II*\0", 4, 0},
     {"TIFF file; convert it to PNG", "MM\0*", 4, 0},
     {"BMP file; convert it to PNG", "BM", 2, 0},
-    {"plain PPM file; want P6", "P3", 2, 0},
-    {"plain PGM file; want P5", "P2", 2, 0},
-    {"plain PBM file; want P5", "P1", 2, 0},
-    {"PBM file; want P5", "P4", 2, 0},
-    {"PAM file; want P6", "P7\n", 3, 0},
+    {"plain PPM file; convert it to binary PPM (P6)", "P3", 2, 0},
+    {"plain PGM file; convert it to binary PGM (P5)", "P2", 2, 0},
+    {"plain PBM file; convert it to binary PGM (P5)", "P1", 2, 0},
+    {"PBM file; convert it to binary PGM (P5)", "P4", 2, 0},
+    {"PAM file; convert it to binary PPM (P6)", "P7\n", 3, 0},
 };
 
 sluice_status image_decoder_create(image_decoder **decoder_out)
@@ -89,7 +89,7 @@ static sluice_status no_format(const uint8_t *bytes, size_t size)
         }
     }
     return sli_fail(SLUICE_E_CORRUPT,
-                    "not an image of a supported format; want JPEG, PNG, PPM or PGM");
+                    "not an image of a supported format; it must be JPEG, PNG, PPM or PGM");
 }
 
 /* Returns the index of the format whose files begin with these bytes; FORMATS: unknown format. */
@@ -185,12 +185,13 @@ sluice_status image_decoder_want_indices(image_decoder *decoder)
 
     return format->want_indices != NULL
                ? format->want_indices(decoder->states[decoder->current])
-               : sli_fail(SLUICE_E_UNSUPPORTED,
-                          "a mask in a %s file: %s; want PNG with a palette or in gray, or PGM",
-                          format->name,
-                          strcmp(format->name, "JPEG") == 0
-                              ? "its compression is lossy, so class numbers are not exact"
-                              : "its values are colours");
+               : sli_fail(
+                     SLUICE_E_UNSUPPORTED,
+                     "a mask in a %s file: %s; it must be PNG with a palette or in gray, or PGM",
+                     format->name,
+                     strcmp(format->name, "JPEG") == 0
+                         ? "its compression is lossy, so class numbers are not exact"
+                         : "its values are colours");
 }
 
 void image_decoder_describe(const image_decoder *decoder, image_facts *facts_out)

@@ -74,7 +74,7 @@ static void check_header(transcoder *t)
     }
     t->guard.pixels = (uint64_t)t->in.image_width * t->in.image_height;
     if (t->guard.pixels > t->guard.max_pixels) {
-        refuse_file(t, SLUICE_PACK_KEPT_LARGE, "it says that it has more than max_pixels");
+        refuse_file(t, SLUICE_PACK_KEPT_LARGE, "its header gives more than max_pixels");
     }
 }
 

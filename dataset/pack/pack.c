@@ -93,7 +93,7 @@ static sluice_status set_up(pack_run *run)
         st = order_make(config->dataset, &order, &run->order);
     }
     if (st == SLUICE_OK && run->order.length == 0) {
-        st = sli_fail(SLUICE_E_INVALID, "no valid data in the dataset: there is nothing to pack");
+        st = sli_fail(SLUICE_E_INVALID, "no valid data in the dataset: it has no samples to pack");
     }
     if (st != SLUICE_OK) {
         return st;
@@ -530,7 +530,8 @@ static sluice_status run_in_folder(pack_run *run)
         st = pack_rest(run);
     } else if (st == SLUICE_OK && is_stream(run)) {
         sli_log(SLUICE_LOG_WARN,
-                "%s is complete, and the stream was not read: another one wants another folder",
+                "%s is complete, so the stream was not read; name another folder to pack another "
+                "stream",
                 run->folder.path);
     }
     if (st == SLUICE_OK) {

@@ -18,7 +18,8 @@ enum { MOST_PIXELS = 65535, INTERVAL = 32 };
 static sluice_status check_numbers(const sluice_pack_config *config)
 {
     if (config->quality > 100) {
-        return sli_fail(SLUICE_E_INVALID, "quality %" PRIu32 ": want 1 to 100", config->quality);
+        return sli_fail(SLUICE_E_INVALID, "quality is %" PRIu32 "; it must be from 1 to 100",
+                        config->quality);
     }
     if (config->subsampling != SLUICE_PACK_SUBSAMPLING_AUTO &&
         config->subsampling != SLUICE_PACK_SUBSAMPLING_420 &&
@@ -46,8 +47,8 @@ static sluice_status check_numbers(const sluice_pack_config *config)
                         config->max_side, MOST_PIXELS);
     }
     if (config->workers > SLI_MAX_WORKERS) {
-        return sli_fail(SLUICE_E_INVALID, "workers %" PRIu32 ": want at most %d", config->workers,
-                        SLI_MAX_WORKERS);
+        return sli_fail(SLUICE_E_INVALID, "workers is %" PRIu32 "; it must be at most %d",
+                        config->workers, SLI_MAX_WORKERS);
     }
     return SLUICE_OK;
 }
@@ -164,8 +165,8 @@ static sluice_status check_stages(const sluice_dataset *dataset)
     for (uint32_t i = 1; i < dataset->stage_count; i++) {
         if (dataset->stages[i].def->kind != STAGE_INDEX) {
             return sli_fail(SLUICE_E_INVALID,
-                            "%s has no place in what is packed: want a source and stages of order, "
-                            "such as shuffle",
+                            "a pack must be of a source and stages of order, such as shuffle, and "
+                            "the dataset has %s; leave it out",
                             dataset->stages[i].def->name);
         }
     }

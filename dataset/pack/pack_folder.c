@@ -198,7 +198,7 @@ static sluice_status want_empty(const pack_folder *folder)
     while (st == SLUICE_OK && (entry = readdir(entries)) != NULL) {
         if (!is_left_over(entry->d_name)) {
             st = sli_fail(SLUICE_E_INVALID,
-                          "the folder %s is no pack and not empty, it holds %s; name another",
+                          "the folder %s is neither empty nor a pack: it holds %s; name another",
                           folder->path, entry->d_name);
         }
     }

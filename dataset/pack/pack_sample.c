@@ -273,7 +273,7 @@ static sluice_status store_pixels(pack_worker *worker, packed_sample *sample, im
     sluice_status st = SLUICE_OK;
 
     if (image->channels != 1 && image->channels != 3) {
-        return sli_fail(SLUICE_E_UNSUPPORTED, "an image of %u channels; want 1 or 3",
+        return sli_fail(SLUICE_E_UNSUPPORTED, "the image has %u channels; it must have 1 or 3",
                         image->channels);
     }
     if (is_too_long(worker->settings, image)) {
@@ -403,7 +403,7 @@ static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const
     }
     if (same) {
         sample->fate = SLUICE_PACK_KEPT_FORMAT;
-        snprintf(sample->why, sizeof(sample->why), "it is no JPEG file");
+        snprintf(sample->why, sizeof(sample->why), "it is not a JPEG file");
         return keep_bytes(sample, data);
     }
     image_decoder_describe(worker->decoder, &facts);

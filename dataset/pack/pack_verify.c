@@ -523,7 +523,7 @@ static sluice_status read_config(const sluice_verify_config *config, sluice_veri
     }
     return copy_out->workers <= SLI_MAX_WORKERS
                ? SLUICE_OK
-               : sli_fail(SLUICE_E_INVALID, "workers %" PRIu32 ": want at most %d",
+               : sli_fail(SLUICE_E_INVALID, "workers is %" PRIu32 "; it must be at most %d",
                           copy_out->workers, SLI_MAX_WORKERS);
 }
 

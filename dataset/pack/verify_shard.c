@@ -210,7 +210,7 @@ sluice_status verify_shard_read(const verify_shard *shard, uint64_t sample, samp
         st = read_bytes(shard, s, io);
     }
     if (st == SLUICE_OK && *checked_out && sli_crc32c(0, io->bytes.data, s->size) != s->crc) {
-        st = sli_fail(SLUICE_E_CORRUPT, "the checksum is another: its bytes have changed");
+        st = sli_fail(SLUICE_E_CORRUPT, "the checksum differs: its bytes have changed");
     }
     return st;
 }

@@ -179,7 +179,7 @@ typedef struct brace_range {
 
 static sluice_status bad_range(const file_list *list, const char *text, const char *why)
 {
-    return sli_fail(SLUICE_E_INVALID, "%s: %s: %s; want a range such as {000000..000123}",
+    return sli_fail(SLUICE_E_INVALID, "%s: %s: %s; it must be a range such as {000000..000123}",
                     list->kind->source, text, why);
 }
 
@@ -213,16 +213,15 @@ static sluice_status find_range(const file_list *list, const char *text, brace_r
 
     range->begin = NULL;
     if (open == NULL) {
-        return strchr(text, '}') == NULL ? SLUICE_OK
-                                         : bad_range(list, text, "a '}' without its '{'");
+        return strchr(text, '}') == NULL ? SLUICE_OK : bad_range(list, text, "a '}' has no '{'");
     }
     if (close == NULL) {
         return bad_range(list, text,
-                         "a '{' without its '}' (commas part files, within braces, too)");
+                         "a '{' has no '}' (commas separate files, also within braces)");
     }
     if (dots == NULL || dots > close || !parse_digits(open + 1, dots, &range->from) ||
         !parse_digits(dots + 2, close, &range->to)) {
-        return bad_range(list, text, "no two numbers with '..' between them in the braces");
+        return bad_range(list, text, "the braces do not hold two numbers with '..' between them");
     }
     if (range->from > range->to) {
         return bad_range(list, text, "the range ends before it begins");

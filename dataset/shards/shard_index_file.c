@@ -206,7 +206,7 @@ static sluice_status read_file(const char *path, uint8_t **bytes_out, size_t *si
         return sli_fail_errno(SLUICE_E_IO, errno, "cannot open the index %s", path);
     }
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < HEAD + 4) {
-        st = corrupt_index(path, "is no index");
+        st = corrupt_index(path, "is not an index");
     } else {
         bytes = sli_calloc(1, (size_t)info.st_size);
         st = bytes == NULL ? sli_fail(SLUICE_E_NO_MEMORY, "the index %s", path) : SLUICE_OK;
@@ -337,7 +337,7 @@ static sluice_status check_and_decode(const uint8_t *bytes, size_t size, const c
     sluice_status st;
 
     if (memcmp(bytes, magic, sizeof(magic)) != 0) {
-        return corrupt_index(path, "is no index");
+        return corrupt_index(path, "is not an index");
     }
     if (sli_get_u32(bytes + size - 4) != sli_crc32c(0, bytes, size - 4)) {
         return corrupt_index(path, "is corrupt: its checksum is wrong");

@@ -5,9 +5,9 @@
 
 sluice_status tar_writer_check(void)
 {
-    return sli_fail(SLUICE_E_UNSUPPORTED,
-                    "this build cannot write archives: install libarchive with its headers and "
-                    "build anew");
+    return sli_fail(
+        SLUICE_E_UNSUPPORTED,
+        "this build cannot write archives: install libarchive with its headers and build again");
 }
 
 sluice_status tar_writer_open(int fd, const char *path, tar_writer **writer_out)

@@ -195,7 +195,7 @@ static sluice_status not_a_header(const tar_reader *reader, const uint8_t *bytes
         return compressed_archive(reader, format);
     }
     if (reader->at == 0) {
-        return sli_fail(SLUICE_E_CORRUPT, "%s is no tar archive", reader->path);
+        return sli_fail(SLUICE_E_CORRUPT, "%s is not a tar archive", reader->path);
     }
     return sli_fail(
         SLUICE_E_CORRUPT, "%s: no header at offset %llu, where a member should begin%s",
@@ -250,7 +250,7 @@ static sluice_status take_record(tar_reader *reader, tar_extension *extension, u
     if (key_length == 4 && memcmp(key, "size", 4) == 0) {
         extension->has_size = length > 0;
         if (length > 0 && !parse_decimal(value, length, &extension->size)) {
-            return corrupt_archive(reader, at, "the size in its extended header is no number");
+            return corrupt_archive(reader, at, "the size in its extended header is not a number");
         }
     }
     if ((key_length > 11 && memcmp(key, "GNU.sparse.", 11) == 0) ||
@@ -327,7 +327,7 @@ static sluice_status check_start(const tar_reader *reader)
     }
     return sli_fail(SLUICE_E_CORRUPT,
                     "%s has no plain file in its first %llu MiB, only folders, links, sparse files "
-                    "and headers: it is no shard of samples, or corrupt",
+                    "and headers: it is not a shard of samples, or it is corrupt",
                     reader->path, (unsigned long long)(MAX_WITHOUT_FILE >> 20));
 }
 
@@ -404,7 +404,7 @@ static sluice_status take_header(tar_reader *reader, const uint8_t *header, bool
 
     tar_header_name(header, reader->header_name);
     if (!tar_parse_number(header + TAR_AT_SIZE, TAR_NUMBER_SIZE, &size)) {
-        return corrupt_archive(reader, at, "its size is no number");
+        return corrupt_archive(reader, at, "its size is not a number");
     }
     if (!is_extension(type) && type != 'K') {
         size = reader->next.has_size  ? reader->next.size

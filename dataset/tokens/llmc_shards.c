@@ -26,12 +26,12 @@ static sluice_status count_pieces(const token_shard *shard, const llmc_bounds *b
     const uint64_t pieces = (shard->tokens - 1) / tokens;
 
     if (pieces == 0) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "tokens: %s: it has %llu tokens; a batch of %u rows of %llu on %u ranks "
-                        "takes %llu and one more, and the order of llm.c wants at least one batch "
-                        "of each file",
-                        shard->path, (unsigned long long)shard->tokens, bounds->batch,
-                        (unsigned long long)seq, bounds->world, (unsigned long long)tokens);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "tokens: %s: it has %llu tokens; a batch of %u rows of %llu on %u ranks takes %llu and "
+            "one more, and the order of llm.c needs at least one batch of each file",
+            shard->path, (unsigned long long)shard->tokens, bounds->batch, (unsigned long long)seq,
+            bounds->world, (unsigned long long)tokens);
     }
     if (pieces > INT32_MAX) {
         return sli_fail(SLUICE_E_UNSUPPORTED,

@@ -43,8 +43,8 @@ static sluice_status no_header(const uint8_t *bytes, size_t size)
                         size, TOKEN_HEAD);
     }
     return sli_fail(SLUICE_E_CORRUPT,
-                    "it begins with %u, which is no magic number of llm.c's token files (%u, %u); "
-                    "dtype=u16 or dtype=u32 reads a file without a header",
+                    "it begins with %u, which is not a magic number of llm.c's token files (%u, "
+                    "%u); dtype=u16 or dtype=u32 reads a file without a header",
                     field(bytes, FIELD_MAGIC), kinds[0].magic, kinds[1].magic);
 }
 
@@ -59,14 +59,14 @@ static sluice_status parse_header(const uint8_t *bytes, size_t size, uint64_t fi
         return no_header(bytes, size);
     }
     if (field(bytes, FIELD_VERSION) != kinds[kind].version) {
-        return sli_fail(SLUICE_E_CORRUPT,
-                        "version %u of llm.c's header with magic number %u; want "
-                        "%u",
-                        field(bytes, FIELD_VERSION), kinds[kind].magic, kinds[kind].version);
+        return sli_fail(
+            SLUICE_E_CORRUPT,
+            "its llm.c header has version %u with magic number %u; the version must be %u",
+            field(bytes, FIELD_VERSION), kinds[kind].magic, kinds[kind].version);
     }
     count = (int32_t)field(bytes, FIELD_COUNT);
     if (count <= 0) {
-        return sli_fail(SLUICE_E_CORRUPT, "its header says that it has %d tokens; want at least 1",
+        return sli_fail(SLUICE_E_CORRUPT, "its header gives %d tokens; there must be at least 1",
                         count);
     }
     end = TOKEN_HEAD + (uint64_t)count * kinds[kind].token_bytes;
@@ -101,7 +101,7 @@ sluice_status token_header_parse(const uint8_t *bytes, size_t size, uint64_t fil
     }
     if (file_bytes % token_bytes != 0) {
         return sli_fail(SLUICE_E_CORRUPT,
-                        "its %llu bytes are no multiple of %u, the size of a token",
+                        "its %llu bytes must be a multiple of %u, the size of a token",
                         (unsigned long long)file_bytes, token_bytes);
     }
     *header_out = (token_header){token_bytes, 0, file_bytes / token_bytes};

@@ -268,7 +268,7 @@ static void other_files_are_named(void)
         {"\0\0\0\x18"
          "ftypavif",
          12, SLUICE_E_UNSUPPORTED, "AVIF"},
-        {"RIFF....WAVE", 12, SLUICE_E_CORRUPT, "want JPEG, PNG"},
+        {"RIFF....WAVE", 12, SLUICE_E_CORRUPT, "it must be JPEG, PNG"},
         {"hello", 5, SLUICE_E_CORRUPT, "not an image of a supported format"},
     };
     image_decoder *decoder = NULL;

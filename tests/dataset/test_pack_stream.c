@@ -237,7 +237,7 @@ static void nothing_of_a_complete_pack_is_done_again(void)
     config = config_of(dataset, folder_named(top, "again"));
     kit_log_start(NULL, NULL);
     T_OK(sluice_pack(&config, &stats));
-    T_CONTAINS(kit_log_stop(), "again is complete, and the stream was not read");
+    T_CONTAINS(kit_log_stop(), "again is complete, so the stream was not read");
     T_TRUE(stats.complete);
     T_EQ(stats.resumed, PACK_SAMPLES);
     snprintf(command, sizeof(command),

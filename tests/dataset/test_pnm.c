@@ -171,9 +171,11 @@ static void other_depths_and_kinds_are_refused_by_name(void)
     T_STATUS(open_text(bytes, make(bytes, "P3 13 11 255\n", 3), MAX_PIXELS), SLUICE_E_UNSUPPORTED);
     T_CONTAINS(sluice_last_error(), "plain PPM");
     T_STATUS(open_text(bytes, make(bytes, "P4 13 11\n", 1), MAX_PIXELS), SLUICE_E_UNSUPPORTED);
-    T_CONTAINS(sluice_last_error(), "unsupported format: a PBM file; want P5");
+    T_CONTAINS(sluice_last_error(),
+               "unsupported format: a PBM file; convert it to binary PGM (P5)");
     T_STATUS(open_text(bytes, make(bytes, "P1 13 11\n", 1), MAX_PIXELS), SLUICE_E_UNSUPPORTED);
-    T_CONTAINS(sluice_last_error(), "unsupported format: a plain PBM file; want P5");
+    T_CONTAINS(sluice_last_error(),
+               "unsupported format: a plain PBM file; convert it to binary PGM (P5)");
     T_STATUS(open_text(bytes, make(bytes, "\x1F\x8B\x08", 3), MAX_PIXELS), SLUICE_E_UNSUPPORTED);
     T_CONTAINS(sluice_last_error(), "a file compressed by gzip; decompress it");
     T_STATUS(open_text(bytes, make(bytes, "P6 1000001 1 255\n", 3), MAX_PIXELS),

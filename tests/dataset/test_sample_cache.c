@@ -403,7 +403,8 @@ static void damaged_counters_end_the_additions(void)
         uint64_t value;
         const char *says;
     } wrong[] = {
-        {USED, 0, "the number of used bytes is 0, must be a multiple of 64 from 2560 to 1048576"},
+        {USED, 0,
+         "the number of used bytes is 0, and must be a multiple of 64 from 2560 to 1048576"},
         {USED, 64, "the number of used bytes is 64"},
         {USED, 2560 - 64, "the number of used bytes is 2496"},
         {USED, 2561, "the number of used bytes is 2561"},

@@ -228,7 +228,7 @@ static void sizes_in_binary_are_read(void)
     for (size_t i = 0; i < 4; i++) {
         tar_set(&tar, 0, 124, wrong[i], 12);
         found = walk_bytes(tar.bytes, tar.size);
-        check_corrupt(&found, "member 'a.jpg' at offset 0: its size is no number");
+        check_corrupt(&found, "member 'a.jpg' at offset 0: its size is not a number");
     }
     for (size_t i = 0; i < 4; i++) {
         tar_set(&tar, 0, 124, huge[i], 12);
@@ -261,7 +261,7 @@ static void sizes_in_digits_may_have_blanks_and_zeros_around_them(void)
         tar.bytes[135] = 0;
         tar_seal(&tar, 0);
         found = walk_bytes(tar.bytes, tar.size);
-        check_corrupt(&found, "its size is no number");
+        check_corrupt(&found, "its size is not a number");
     }
     tar_set(&tar, 0, 124, "\0\0\0\0\0\0\0\0\0\0\0\0", 12); /* empty is 0 */
     found = walk_bytes(tar.bytes, 512);
@@ -286,9 +286,9 @@ static void records_of_pax_with_wrong_lengths_are_refused(void)
         {"14 path=a.jpg\n0", "wrong length"},
         {"7 path\n", "no '='"},
         {"4 a\n", "no '='"},
-        {"11 size=-1\n", "the size in its extended header is no number"},
-        {"29 size=18446744073709551616\n", "the size in its extended header is no number"},
-        {"11 size=1x\n", "the size in its extended header is no number"},
+        {"11 size=-1\n", "the size in its extended header is not a number"},
+        {"29 size=18446744073709551616\n", "the size in its extended header is not a number"},
+        {"11 size=1x\n", "the size in its extended header is not a number"},
         {"29 size=18446744073709551615\n", "reaches beyond the end"},
         {"29 size=18446744073709551104\n", "reaches beyond the end"},
         {"28 size=9223372036854775807\n", "reaches beyond the end"},
@@ -499,9 +499,9 @@ static void what_is_no_archive_is_said_to_be_none(void)
     check_corrupt(&found, "x.tar is empty");
     memset(text, 'x', sizeof(text));
     found = walk_bytes(text, sizeof(text));
-    check_corrupt(&found, "x.tar is no tar archive");
+    check_corrupt(&found, "x.tar is not a tar archive");
     found = walk_bytes(text, 5);
-    check_corrupt(&found, "x.tar is no tar archive");
+    check_corrupt(&found, "x.tar is not a tar archive");
     memcpy(text, "\x1f\x8b\x08", 3);
     found = walk_bytes(text, sizeof(text));
     T_STATUS(found.st, SLUICE_E_UNSUPPORTED);

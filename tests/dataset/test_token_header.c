@@ -37,7 +37,7 @@ static void plain_files_are_as_long_as_they_are(void)
     T_OK(parse(head, UINT64_C(1) << 40, TOKENS_U32, &header));
     T_TRUE(header.token_bytes == 4 && header.count == UINT64_C(1) << 38);
     T_STATUS(parse(head, 11, TOKENS_U16, &header), SLUICE_E_CORRUPT);
-    T_CONTAINS(sluice_last_error(), "no multiple of 2");
+    T_CONTAINS(sluice_last_error(), "must be a multiple of 2");
     T_STATUS(parse(head, 10, TOKENS_U32, &header), SLUICE_E_CORRUPT);
     T_STATUS(parse(head, 0, TOKENS_U16, &header), SLUICE_E_CORRUPT);
     T_CONTAINS(sluice_last_error(), "empty");
@@ -66,8 +66,8 @@ static void other_headers_are_refused(void)
         uint8_t byte;
         const char *words;
     } bad[] = {
-        {0, 0x99, "no magic number"},  {4, 2, "version 2"},  {7, 1, "version 16777217"},
-        {11, 0x80, "want at least 1"}, {11, 1, "truncated"},
+        {0, 0x99, "not a magic number"},  {4, 2, "version 2"},  {7, 1, "version 16777217"},
+        {11, 0x80, "must be at least 1"}, {11, 1, "truncated"},
     };
     token_header header;
     uint8_t head[TOKEN_HEAD];

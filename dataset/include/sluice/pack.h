@@ -36,7 +36,7 @@ SLUICE_BEGIN_DECLS
     X(TRANSCODED, 0, "transcoded", "rewritten, same pixels")                                       \
     X(ENCODED, 1, "encoded", "encoded anew, lossy")                                                \
     X(RAW, 2, "raw", "stored as pixels")                                                           \
-    X(KEPT_FORMAT, 3, "kept_format", "kept: is no JPEG file")                                      \
+    X(KEPT_FORMAT, 3, "kept_format", "kept: is not a JPEG file")                                   \
     X(KEPT_COMPONENTS, 4, "kept_components", "kept: has not 1 or 3 components")                    \
     X(KEPT_PRECISION, 5, "kept_precision", "kept: has not 8 bits a value")                         \
     X(KEPT_CORRUPT, 6, "kept_corrupt", "kept: is corrupt")                                         \
@@ -47,7 +47,7 @@ SLUICE_BEGIN_DECLS
     X(KEPT_GROWN, 11, "kept_grown", "kept: the copy would be far larger")                          \
     X(KEPT_DIFFERENT, 12, "kept_different", "kept: the copy has other pixels")                     \
     X(LEFT_UNREADABLE, 13, "left_unreadable", "left out: cannot be read")                          \
-    X(LEFT_NO_IMAGE, 14, "left_no_image", "left out: is no image")                                 \
+    X(LEFT_NO_IMAGE, 14, "left_no_image", "left out: is not an image")                             \
     X(LEFT_UNDECODABLE, 15, "left_undecodable", "left out: cannot be decoded")                     \
     X(LEFT_FAULT, 16, "left_fault", "left out: fault of the disk or file server")
 
@@ -64,7 +64,7 @@ typedef enum sluice_pack_fate {
 /** Returns an outcome's word, such as "kept_format"; "?" for an invalid value. Threads: any. */
 SLUICE_API const char *sluice_pack_fate_name(sluice_pack_fate fate);
 
-/** Returns the text of an outcome, such as "kept: is no JPEG file". Threads: any. */
+/** Returns the text of an outcome, such as "kept: is not a JPEG file". Threads: any. */
 SLUICE_API const char *sluice_pack_fate_text(sluice_pack_fate fate);
 
 /** Statistics of a pack. */
