@@ -87,7 +87,7 @@ static sluice_status check_whole(const value_scan *scan, size_t length)
     }
     return error_at(&scan->words, at,
                     "value %zu (%.*s) must be a whole argument, as in \"image_folder %.*s\": a "
-                    "text is no stage and no part of a word",
+                    "text is neither a stage nor a part of a word",
                     scan->taken, (int)length, text + at, (int)length, text + at);
 }
 

@@ -30,8 +30,8 @@ static sluice_status check_reals(const stage_def *def, const stage_param *param,
 {
     for (uint32_t i = 0; i < reals->count; i++) {
         if (!isfinite(reals->values[i])) {
-            return sli_fail(SLUICE_E_INVALID, "%s: %s: %g is no number to calculate with",
-                            def->name, param->name, reals->values[i]);
+            return sli_fail(SLUICE_E_INVALID, "%s: %s=%g must be a finite number", def->name,
+                            param->name, reals->values[i]);
         }
     }
     return SLUICE_OK;

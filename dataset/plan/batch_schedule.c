@@ -73,16 +73,16 @@ static sluice_status check_own_order(const sli_plan *plan, const sli_position *p
     }
     if (position->done % rows != 0) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: %llu samples of the pass are done, which are no whole batches of %u "
-                        "rows on %u ranks; the order is bound to both",
+                        "%s: %llu samples of the pass are done, and they must be whole batches of "
+                        "%u rows on %u ranks; the order is bound to both",
                         argument, (unsigned long long)position->done, plan->batch_size,
                         plan->settings.world);
     }
     return plan->batches_per_pass % group == 0
                ? SLUICE_OK
                : sli_fail(SLUICE_E_INVALID,
-                          "%s: a pass has %llu batches, which is no multiple of the %u of a step; "
-                          "its order leaves none out",
+                          "%s: a pass has %llu batches, and must have a multiple of the %u of a "
+                          "step; its order leaves none out",
                           argument, (unsigned long long)plan->batches_per_pass, group);
 }
 
@@ -94,8 +94,8 @@ static sluice_status check_buckets(const sli_plan *plan, const sli_position *pos
     return plan->details->bucket.count == 0 || position->done % rows == 0
                ? SLUICE_OK
                : sli_fail(SLUICE_E_INVALID,
-                          "bucket: %llu samples of the pass are done, which are no whole batches "
-                          "of %u rows on %u ranks; its batches are bound to both",
+                          "bucket: %llu samples of the pass are done, and they must be whole "
+                          "batches of %u rows on %u ranks; its batches are bound to both",
                           (unsigned long long)position->done, plan->batch_size,
                           plan->settings.world);
 }

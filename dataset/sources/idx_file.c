@@ -39,9 +39,10 @@ static uint64_t file_end(const idx_header *header)
 static sluice_status bad_length(const char *path, const idx_header *header, uint64_t bytes,
                                 const char *behind)
 {
-    return sli_fail(SLUICE_E_CORRUPT,
-                    "%s: it has %llu bytes%s, and %llu by its header: it is corrupt or no IDX file",
-                    path, (unsigned long long)bytes, behind, (unsigned long long)file_end(header));
+    return sli_fail(
+        SLUICE_E_CORRUPT,
+        "%s: it has %llu bytes%s, and %llu by its header: it is corrupt, or not an IDX file", path,
+        (unsigned long long)bytes, behind, (unsigned long long)file_end(header));
 }
 
 /* Enlarges the memory for a file that will have `end` bytes. */

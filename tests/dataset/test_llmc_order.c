@@ -303,9 +303,9 @@ static void steps_take_whole_passes_only(void)
     plan = open_plan(dataset, &(sli_run_settings){.world = 1});
     T_EQ(plan->batches_per_pass, 78 + 16 + 312 + 46);
     T_STATUS(sli_plan_begin(plan, &begin, 3), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "452 batches, which is no multiple of the 3");
+    T_CONTAINS(sluice_last_error(), "452 batches, and must have a multiple of the 3");
     T_STATUS(sli_plan_begin(plan, &within, 1), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "no whole batches of 4");
+    T_CONTAINS(sluice_last_error(), "must be whole batches of 4");
     T_OK(sli_plan_begin(plan, &begin, 2));
     close_plan(plan, dataset);
 }

@@ -338,7 +338,7 @@ static void what_cannot_be_packed_is_refused(void)
         {"cast tokens f32 | pack tokens 16", "pack: tokens is f32 with 1 dimensions"},
         {"pack tokens 0", "seq"},
         {"pack tokens 16777217", "seq"},
-        {"pack tokens 16 pad=65536", "pack: pad=65536 is no u16, the type of tokens"},
+        {"pack tokens 16 pad=65536", "pack: pad=65536 must be of type u16, that of tokens"},
         {"rename tokens document | pack document 16", "rename it"},
         {"pack tokens 16 | shuffle", "shuffle comes after pack; put it before"},
         {"pack tokens 16 | cast tokens i32", "cast comes after pack; put it before"},

@@ -103,11 +103,11 @@ static void refused_formats_say_why(void)
     T_STATUS(sluice_dataset_parsef(&dataset, "image_folder %s/train", "a"), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "whole argument");
     T_STATUS(sluice_dataset_parsef(&dataset, "%s", "synthetic"), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "a text is no stage");
+    T_CONTAINS(sluice_last_error(), "a text is neither a stage");
     T_STATUS(sluice_dataset_parsef(&dataset, "concat ( %s)", "synthetic"), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "a text is no stage");
+    T_CONTAINS(sluice_last_error(), "a text is neither a stage");
     T_STATUS(sluice_dataset_parsef(&dataset, "synthetic | %s", "shuffle"), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "a text is no stage");
+    T_CONTAINS(sluice_last_error(), "a text is neither a stage");
     T_STATUS(sluice_dataset_parsef(&dataset, "image_folder %s", none), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "value 1 is NULL");
     T_STATUS(sluice_dataset_parsef(&dataset, "synthetic | random_invert %g", (double)NAN),

@@ -31,7 +31,9 @@ static sluice_status cast_infer(const void *opaque, stage_schema *schema)
         return st;
     }
     if (sluice_dtype_size(args->dtype) == 0) {
-        return sli_fail(SLUICE_E_INVALID, "cast: dtype %d is none of batches", (int)args->dtype);
+        return sli_fail(SLUICE_E_INVALID,
+                        "cast: dtype is %d, and must be an element type of batches",
+                        (int)args->dtype);
     }
     column->dtype = args->dtype;
     schema->infos[at].rows = rows; /* zeros stay zeros */

@@ -50,7 +50,7 @@ static sluice_status check_documents(const pack_windows_args *args, const stage_
                         type->name, type->shape[0]);
     }
     if (args->pad > largest(type->dtype)) {
-        return sli_fail(SLUICE_E_INVALID, "pack: pad=%" PRIu64 " is no %s, the type of %s",
+        return sli_fail(SLUICE_E_INVALID, "pack: pad=%" PRIu64 " must be of type %s, that of %s",
                         args->pad, sluice_dtype_name(type->dtype), type->name);
     }
     if (strcmp(type->name, "position") == 0 || strcmp(type->name, "document") == 0) {
