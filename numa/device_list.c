@@ -75,7 +75,8 @@ static sluice_status find_node(search *s, const char *pci, int32_t *node_out)
 
     *node_out = -1;
     if (!pci_address_parse(pci, &address)) {
-        return sli_fail(SLUICE_E_INVALID, "PCI address \"%s\": want one such as 0000:65:00.0", pci);
+        return sli_fail(SLUICE_E_INVALID, "PCI address \"%s\" must be of the form 0000:65:00.0",
+                        pci);
     }
     if (there) {
         *node_out = pci_node_in_sysfs(&address);
@@ -104,7 +105,7 @@ static sluice_status add_address(search *s, const char *text)
     sluice_status st;
 
     if (!pci_address_parse(text, &a)) {
-        return sli_fail(SLUICE_E_INVALID, "PCI address \"%s\": want one such as 0000:65:00.0",
+        return sli_fail(SLUICE_E_INVALID, "PCI address \"%s\" must be of the form 0000:65:00.0",
                         text);
     }
     snprintf(device.pci, sizeof(device.pci), "%04x:%02x:%02x.%x", a.domain, a.bus, a.device,
@@ -159,11 +160,10 @@ static sluice_status add_all_opened(search *s, const char *kind)
         snprintf(name, sizeof(name), "%.16s:%u", kind, i);
         st = add_opened(s, name, &count);
         if (st == SLUICE_OK && count == 0) {
-            st = sli_fail(
-                SLUICE_E_INVALID,
-                "devices: %s:all is not supported, since there is no limit to such devices; "
-                "want cuda:all, or names",
-                kind);
+            st = sli_fail(SLUICE_E_INVALID,
+                          "devices: %s:all is not supported, since the number of such devices has "
+                          "no limit; use cuda:all, or names",
+                          kind);
         }
     }
     return st;
@@ -261,7 +261,7 @@ static sluice_status add_entries(search *s, const char *what, const char *text,
 
         if (length == 0 || length >= sizeof(entry)) {
             return sli_fail(SLUICE_E_INVALID,
-                            "%s: an entry is empty or too long, at \"%.40s\"; want entries "
+                            "%s: an entry is empty or too long, at \"%.40s\"; entries must be "
                             "separated by commas",
                             what, text);
         }

@@ -182,7 +182,7 @@ sluice_status sli_memory_check(const char *root, const sli_memory_policy *policy
         if (bytes > available) {
             return sli_fail(SLUICE_E_NO_MEMORY,
                             "memory of the nodes that this process is bound to (%s): %.6g MB "
-                            "wanted, %.6g MB available; allow more nodes (numactl --membind), or "
+                            "needed, %.6g MB available; allow more nodes (numactl --membind), or "
                             "use fewer slots or a smaller batch",
                             sli_memory_policy_format(policy, bound, sizeof(bound)), mb,
                             (double)available / 1e6);
@@ -191,7 +191,7 @@ sluice_status sli_memory_check(const char *root, const sli_memory_policy *policy
     if (sli_memory_choose(policy, node) != SLI_MEMORY_INHERIT &&
         sli_node_available(root, (uint32_t)node, &available) && bytes > available) {
         sli_log(SLUICE_LOG_WARN,
-                "memory on node %d: %.6g MB wanted, %.6g MB available; the rest lies on other "
+                "memory on node %d: %.6g MB needed, %.6g MB available; the rest lies on other "
                 "nodes. Use fewer slots or a smaller batch, or free memory of this node",
                 node, mb, (double)available / 1e6);
     }

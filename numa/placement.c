@@ -233,9 +233,10 @@ static sluice_status refuse_node(const sli_topology *topology, int32_t node)
             sli_cpus_add(&nodes, topology->nodes[n].id);
         }
     }
-    return sli_fail(SLUICE_E_INVALID,
-                    "device option node=%d: the machine has no such NUMA node; want one of %s",
-                    node, sli_cpus_format(&nodes, text, sizeof(text)));
+    return sli_fail(
+        SLUICE_E_INVALID,
+        "device option node=%d: the machine has no such NUMA node; it must be one of %s", node,
+        sli_cpus_format(&nodes, text, sizeof(text)));
 }
 
 static sluice_status check_request(const sli_topology *topology,
@@ -243,12 +244,13 @@ static sluice_status check_request(const sli_topology *topology,
 {
     if (world > SLI_MAX_LOCAL_RANKS || request->local_rank >= world) {
         return sli_fail(SLUICE_E_INVALID,
-                        "local rank %u of %u: want a rank below their number, of at most %d",
+                        "local rank %u of %u: the rank must be below the number of ranks, and that "
+                        "number at most %d",
                         request->local_rank, world, SLI_MAX_LOCAL_RANKS);
     }
     if (request->workers > SLI_MAX_WORKERS) {
-        return sli_fail(SLUICE_E_INVALID, "%u workers: want at most %d", request->workers,
-                        SLI_MAX_WORKERS);
+        return sli_fail(SLUICE_E_INVALID, "the number of workers is %u, and must be at most %d",
+                        request->workers, SLI_MAX_WORKERS);
     }
     return request->node_given && sli_topology_find_node(topology, request->node) == NULL
                ? refuse_node(topology, request->node)

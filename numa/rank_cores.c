@@ -106,8 +106,8 @@ sluice_status sli_rank_exchange_timeout(int64_t *timeout_ms_out)
     if (strspn(value, "0123456789") != strlen(value) || strlen(value) > 6 ||
         number > MOST_EXCHANGE_MS) {
         return sli_fail(SLUICE_E_INVALID,
-                        "environment: SLUICE_EXCHANGE_MS is \"%.100s\", want milliseconds from 0 "
-                        "(no exchange) to %d; correct it, or unset it",
+                        "environment: SLUICE_EXCHANGE_MS is \"%.100s\", and must be milliseconds "
+                        "from 0 (no exchange) to %d; correct it, or unset it",
                         value, MOST_EXCHANGE_MS);
     }
     *timeout_ms_out = (int64_t)number;

@@ -43,7 +43,8 @@ static sluice_status read_config(const sluice_topology_config *config,
         }
     }
     if (copy.ranks > MAX_RANKS) {
-        return sli_fail(SLUICE_E_INVALID, "%u ranks: want 1 to %d", copy.ranks, MAX_RANKS);
+        return sli_fail(SLUICE_E_INVALID, "ranks is %u, and must be at most %d", copy.ranks,
+                        MAX_RANKS);
     }
     if (copy.emit != SLUICE_LAUNCHER_NONE && !sli_launcher_is_known(copy.emit)) {
         return sli_fail(SLUICE_E_INVALID,
@@ -51,10 +52,11 @@ static sluice_status read_config(const sluice_topology_config *config,
                         (int)copy.emit, (int)SLUICE_LAUNCHER_TORCHRUN);
     }
     if (copy.emit != SLUICE_LAUNCHER_NONE && copy.json) {
-        return sli_fail(SLUICE_E_INVALID, "emit and json: want one of them");
+        return sli_fail(SLUICE_E_INVALID, "emit and json are both set; set only one of them");
     }
     if ((copy.device != NULL) + (copy.devices != NULL) + (copy.pci != NULL) > 1) {
-        return sli_fail(SLUICE_E_INVALID, "device, devices and pci: want one of them");
+        return sli_fail(SLUICE_E_INVALID,
+                        "more than one of device, devices and pci is set; set only one of them");
     }
     if (copy.device != NULL) {
         const sluice_status st = sli_device_check(copy.device, "sluice_topology_report");
@@ -224,8 +226,8 @@ static void write_device_note(const report *self, const listed_device *device, s
     char line[SLI_NOTE_SIZE];
 
     snprintf(line, sizeof(line),
-             "the node of device %s%s%s%s is unknown: buffers and workers may be far from it; tell "
-             "it by device option node=N",
+             "the node of device %s%s%s%s is unknown: buffers and workers may be far from it; set "
+             "it by the device option node=N",
              device->name, by_name ? " (PCI " : "", by_name ? device->pci : "", by_name ? ")" : "");
     write_note(self, line, text);
 }

@@ -173,9 +173,8 @@ static sluice_status load_failed(const sli_topology_config *config, int error)
     if (config->synthetic != NULL) {
         return sli_fail(SLUICE_E_INVALID, "topology \"%.200s\" cannot be built", config->synthetic);
     }
-    return sli_fail(SLUICE_E_IO,
-                    "hwloc cannot read this machine; is /sys there, and are HWLOC_XMLFILE and "
-                    "HWLOC_SYNTHETIC unset or right?");
+    return sli_fail(SLUICE_E_IO, "hwloc cannot read this machine; check that /sys is mounted, and "
+                                 "that HWLOC_XMLFILE and HWLOC_SYNTHETIC are unset or valid");
 }
 
 sluice_status sli_topology_load(const sli_topology_config *config, bool devices,

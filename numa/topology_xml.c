@@ -312,8 +312,9 @@ static sluice_status read_all(int file, const char *path, char **text_out, int *
         return sli_fail_errno(SLUICE_E_IO, errno, "cannot read topology file %s", path);
     }
     if (!S_ISREG(info.st_mode) || info.st_size > MAX_BYTES) {
-        return sli_fail(SLUICE_E_INVALID, "topology file %s: want a regular file of at most %d MiB",
-                        path, MAX_BYTES >> 20);
+        return sli_fail(SLUICE_E_INVALID,
+                        "topology file %s must be a regular file of at most %d MiB", path,
+                        MAX_BYTES >> 20);
     }
     size = (size_t)info.st_size;
     text = sli_calloc(size + 1, 1);

@@ -69,8 +69,10 @@ sluice_status sli_layout_make_ragged(const sluice_column *columns, uint32_t colu
 
     memset(&layout, 0, sizeof(layout));
     if (column_count == 0 || column_count > SLUICE_MAX_COLUMNS || batch_size == 0) {
-        return sli_fail(SLUICE_E_INVALID, "a batch of %u rows and %u columns; want 1 to %d columns",
-                        batch_size, column_count, SLUICE_MAX_COLUMNS);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "a batch of %u rows and %u columns must have at least 1 row and 1 to %d columns",
+            batch_size, column_count, SLUICE_MAX_COLUMNS);
     }
     layout.batch_size = batch_size;
     layout.column_count = column_count;

@@ -118,7 +118,7 @@ static int64_t ms_left(const exchange *x)
 
 static sluice_status too_late(const exchange *x)
 {
-    return sli_fail(SLUICE_E_IO, "%u of %u ranks of this machine were there in time", x->count,
+    return sli_fail(SLUICE_E_IO, "only %u of %u ranks of this machine connected in time", x->count,
                     x->local_world);
 }
 
@@ -462,8 +462,9 @@ sluice_status sli_rank_exchange_descriptor(const char *key, uint32_t local_rank,
     *fd_out = -1;
     if (local_world > SLI_EXCHANGE_RANKS || local_rank >= local_world || bytes == 0 ||
         bytes > SLI_EXCHANGE_BYTES) {
-        return sli_fail(SLUICE_E_INVALID, "an exchange of rank %u of %u: want at most %d ranks",
-                        local_rank, local_world, SLI_EXCHANGE_RANKS);
+        return sli_fail(SLUICE_E_INVALID,
+                        "an exchange of rank %u of %u: there must be at most %d ranks", local_rank,
+                        local_world, SLI_EXCHANGE_RANKS);
     }
     x.sockets = sli_calloc(local_world, sizeof(*x.sockets));
     x.records = sli_calloc(local_world, bytes);

@@ -103,8 +103,8 @@ static sluice_status number_of(const char *name, const char *value, uint32_t *nu
 
     if (!read_number(&text, "", number_out)) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s is \"%s\", want a number from 0 to 4294967295; correct it, or unset it "
-                        "with the others of its launcher",
+                        "%s is \"%s\", and must be a number from 0 to 4294967295; correct it, or "
+                        "unset it with the others of its launcher",
                         name, value);
     }
     return SLUICE_OK;
@@ -170,10 +170,11 @@ static sluice_status find_local_world(const launcher *l, uint32_t world, uint32_
     }
     st = number_of(l->node, node_value, &node);
     if (st == SLUICE_OK && !find_in_list(value, node, local_world_out)) {
-        st = sli_fail(SLUICE_E_INVALID,
-                      "%s is \"%s\", which has no entry %u (%s); want numbers such as 4(x2),3; set "
-                      "RANK and WORLD_SIZE, which come first",
-                      l->local_world, value, node, l->node);
+        st = sli_fail(
+            SLUICE_E_INVALID,
+            "%s is \"%s\", which has no entry %u (%s); it must have a number for each node, such "
+            "as 4(x2),3; correct it, or set RANK and WORLD_SIZE, which take precedence",
+            l->local_world, value, node, l->node);
     }
     return st;
 }
@@ -185,8 +186,8 @@ static sluice_status check_local(const launcher *l, const sluice_ranks *ranks)
         return SLUICE_OK;
     }
     return sli_fail(SLUICE_E_INVALID,
-                    "%s is %u and %s is %u, of %u processes in all (%s): want the first below "
-                    "the second, and that not above the third; %s=R/W overrides them",
+                    "%s is %u and %s is %u, of %u processes in all (%s): the first must be below "
+                    "the second, and the second at most the third; %s=R/W overrides them",
                     l->local_rank, ranks->local_rank,
                     l->local_world != NULL ? l->local_world : l->world, ranks->local_world,
                     ranks->world, l->world, LOCAL);
@@ -227,9 +228,9 @@ sluice_status sli_ranks_override_local(sluice_ranks *ranks, uint32_t most)
     if (!read_number(&text, "/", &rank) || *text++ != '/' || !read_number(&text, "", &world) ||
         rank >= world || world > most) {
         return sli_fail(SLUICE_E_INVALID,
-                        "environment: %s is \"%.100s\", want R/W: the rank of this process among "
-                        "those of the job on this machine, from 0, and their number, such as 1/4, "
-                        "at most %u; correct it, or unset it",
+                        "environment: %s is \"%.100s\", and must be R/W: the rank of this process "
+                        "among those of the job on this machine, from 0, and their number, such as "
+                        "1/4, at most %u; correct it, or unset it",
                         LOCAL, value, most);
     }
     ranks->local_rank = rank;
@@ -273,8 +274,8 @@ static sluice_status find_by(const launcher *l, sluice_ranks *ranks, bool *has_l
     }
     if (st == SLUICE_OK && ranks->rank >= ranks->world) {
         st = sli_fail(SLUICE_E_INVALID,
-                      "%s is %s and %s is %s: want a rank from 0 to one below the size; correct "
-                      "them, or unset both",
+                      "%s is %s and %s is %s: the rank must be from 0 to one below the size; "
+                      "correct them, or unset both",
                       l->rank, rank, l->world, world);
     }
     ranks->source = l->name;

@@ -40,8 +40,8 @@ static sluice_status check_size(const sli_struct *type, const char *call, const 
         return SLUICE_OK;
     }
     return sli_fail(SLUICE_E_INVALID,
-                    "%s: struct_size of %s is %zu, want %zu (Sluice %s; at least %zu, that of "
-                    "Sluice 0.2): %s%s%s",
+                    "%s: struct_size of %s is %zu, and must be %zu (Sluice %s; at least %zu, that "
+                    "of Sluice 0.2): %s%s%s",
                     call, type->name, size, type->size, sluice_version(), type->minimum, before,
                     type->name, after);
 }

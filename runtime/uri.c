@@ -18,7 +18,7 @@ sluice_status sli_uri_number(const char *key, const char *value, int64_t low, in
     number = strtoll(value, &end, 10);
     if (errno != 0 || end == value || *end != '\0' || number < low || number > high) {
         return sli_fail(SLUICE_E_INVALID,
-                        "device option %s=%s: want a whole number from %lld to %lld", key, value,
+                        "device option %s=%s must be a whole number from %lld to %lld", key, value,
                         (long long)low, (long long)high);
     }
     *number_out = number;
@@ -50,7 +50,7 @@ sluice_status sli_uri_parse(const char *text, sli_uri *uri_out)
         uri->local = strcmp(colon + 1, "local") == 0;
         st = uri->local ? SLUICE_OK : sli_uri_number("N", colon + 1, 0, 63, &ordinal);
         if (st != SLUICE_OK) {
-            return sli_fail(SLUICE_E_INVALID, "device %s: want kind:N with N from 0 to 63", text);
+            return sli_fail(SLUICE_E_INVALID, "device %s must be KIND:N with N from 0 to 63", text);
         }
         uri->ordinal = (uint32_t)ordinal;
     }
@@ -63,7 +63,7 @@ sluice_status sli_uri_parse(const char *text, sli_uri *uri_out)
             *rest++ = '\0';
         }
         if (value == NULL || value == key || (rest != NULL && value >= rest)) {
-            return sli_fail(SLUICE_E_INVALID, "device %s: want key=value after a comma, got '%s'",
+            return sli_fail(SLUICE_E_INVALID, "device %s: '%s' after a comma must be key=value",
                             text, key);
         }
         if (uri->option_count == SLI_URI_OPTIONS) {

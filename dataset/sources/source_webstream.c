@@ -280,9 +280,10 @@ static sluice_status pass_begin(void *source, const stream_start *start, void **
     web_pass *pass;
 
     if (atomic_exchange_explicit(&stream->begun, true, memory_order_relaxed) && stream->once) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "webdataset %.200s is a pipe, which can be read but once, and it has been",
-                        stream->args->shards);
+        return sli_fail(
+            SLUICE_E_UNSUPPORTED,
+            "webdataset %.200s is a pipe, which can be read only once, and was read already",
+            stream->args->shards);
     }
     pass = sli_calloc(1, sizeof(*pass));
     if (pass == NULL) {

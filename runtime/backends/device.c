@@ -19,7 +19,7 @@ static sluice_status choose_ordinal(const sli_backend *backend, sli_uri *uri)
 
     if (backend->count == NULL) {
         return sli_fail(SLUICE_E_INVALID,
-                        "device %s:local: want %s:N; local chooses among the cards of a machine, "
+                        "device %s:local must be %s:N; local chooses among the cards of a machine, "
                         "as in cuda:local",
                         backend->kind, backend->kind);
     }
@@ -108,7 +108,7 @@ sluice_status sluice_device_open(const char *uri, sluice_device **device_out)
                         "-DSLUICE_CUDA=ON, or use host:0",
                         uri);
     }
-    return sli_fail(SLUICE_E_INVALID, "device %s: want auto, host:N, cuda:N or cuda:local", uri);
+    return sli_fail(SLUICE_E_INVALID, "device %s must be auto, host:N, cuda:N or cuda:local", uri);
 }
 
 void sluice_device_close(sluice_device *device)

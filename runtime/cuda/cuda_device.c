@@ -40,8 +40,8 @@ static sluice_status fail_for_driver(const char *name)
                         name);
     }
     return sli_fail(SLUICE_E_NO_DEVICE,
-                    "device %s: the NVIDIA driver knows CUDA %d.%d, too old for this build's "
-                    "%d.%d (cudaErrorInsufficientDriver); update the driver, or use host:0",
+                    "device %s: the NVIDIA driver supports CUDA %d.%d, and this build needs %d.%d "
+                    "(cudaErrorInsufficientDriver); update the driver, or use host:0",
                     name, version / 1000, version % 1000 / 10, CUDART_VERSION / 1000,
                     CUDART_VERSION % 1000 / 10);
 }
@@ -191,10 +191,11 @@ static sluice_status choose_transport(const cuda_device *device, cuda_transport 
         return sli_cuda_fail(error, "device cuda:%u: cuDeviceGetAttribute", device->ordinal);
     }
     if (can == 0 && way == CUDA_PUSH) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "device cuda:%u: transport=push needs 64-bit stream memory operations "
-                        "(cuStreamBatchMemOp), which this machine has not; use transport=pull",
-                        device->ordinal);
+        return sli_fail(
+            SLUICE_E_UNSUPPORTED,
+            "device cuda:%u: transport=push needs 64-bit stream memory operations "
+            "(cuStreamBatchMemOp), which this machine does not support; use transport=pull",
+            device->ordinal);
     }
     if (can == 0) {
         sli_log(SLUICE_LOG_INFO,

@@ -12,7 +12,7 @@ static const int64_t POLL_NS = 30000;
 static sluice_status read_transport(const char *value, cuda_transport *transport_out)
 {
     if (strcmp(value, "push") != 0 && strcmp(value, "pull") != 0) {
-        return sli_fail(SLUICE_E_INVALID, "device option transport=%s; want push or pull", value);
+        return sli_fail(SLUICE_E_INVALID, "device option transport=%s must be push or pull", value);
     }
     *transport_out = strcmp(value, "push") == 0 ? CUDA_PUSH : CUDA_PULL;
     return SLUICE_OK;

@@ -24,11 +24,11 @@ static sluice_status check_mode(const cuda_device *device, const char *model)
     if (st != SLUICE_OK || mode != cudaComputeModeProhibited) {
         return st;
     }
-    return sli_fail(SLUICE_E_NO_DEVICE,
-                    "device cuda:%u (%s): its compute mode is Prohibited, must be Default or "
-                    "Exclusive_Process; `nvidia-smi -i GPU -c DEFAULT` sets it, by root; or use "
-                    "another device",
-                    device->ordinal, model);
+    return sli_fail(
+        SLUICE_E_NO_DEVICE,
+        "device cuda:%u (%s): its compute mode is Prohibited, and must be Default or "
+        "Exclusive_Process; `nvidia-smi -i GPU -c DEFAULT` sets it, by root; or use another device",
+        device->ordinal, model);
 }
 
 static sluice_status check_capability(const cuda_device *device, const char *model)
@@ -43,13 +43,13 @@ static sluice_status check_capability(const cuda_device *device, const char *mod
     if (st != SLUICE_OK || 10 * major + minor >= SLI_CUDA_LEAST) {
         return st;
     }
-    return sli_fail(SLUICE_E_UNSUPPORTED,
-                    "device cuda:%u (%s): its compute capability is %d.%d, must be at least %d.%d, "
-                    "the least that this build has kernels for; build Sluice with "
-                    "-DSLUICE_CUDA_ARCHITECTURES=%d%d by a CUDA toolkit that still compiles for it "
-                    "(12 for 5.0 to 7.2), or use host:0",
-                    device->ordinal, model, major, minor, SLI_CUDA_LEAST / 10, SLI_CUDA_LEAST % 10,
-                    major, minor);
+    return sli_fail(
+        SLUICE_E_UNSUPPORTED,
+        "device cuda:%u (%s): its compute capability is %d.%d, and must be at least %d.%d, the "
+        "least that this build has kernels for; build Sluice with -DSLUICE_CUDA_ARCHITECTURES=%d%d "
+        "by a CUDA toolkit that still compiles for it (12 for 5.0 to 7.2), or use host:0",
+        device->ordinal, model, major, minor, SLI_CUDA_LEAST / 10, SLI_CUDA_LEAST % 10, major,
+        minor);
 }
 
 sluice_status cuda_support_check(const cuda_device *device, const char *model)

@@ -32,16 +32,17 @@ static const sli_struct stats_struct = SLI_STRUCT(sluice_channel_stats, wait_sec
 static sluice_status check_config(const sluice_channel_config *config)
 {
     if (config->rank > 0 && config->rank >= config->world) {
-        return sli_fail(SLUICE_E_INVALID, "rank is %u, want less than world, %u", config->rank,
-                        config->world > 0 ? config->world : 1);
+        return sli_fail(SLUICE_E_INVALID, "rank is %u, and must be less than world, %u",
+                        config->rank, config->world > 0 ? config->world : 1);
     }
     if ((int)config->on_error < SLUICE_ON_ERROR_FAIL ||
         (int)config->on_error > SLUICE_ON_ERROR_ZERO) {
-        return sli_fail(SLUICE_E_INVALID, "on_error is %d, want one of sluice_on_error",
+        return sli_fail(SLUICE_E_INVALID, "on_error is %d, and must be one of sluice_on_error",
                         (int)config->on_error);
     }
     if (config->held > MOST_HELD) {
-        return sli_fail(SLUICE_E_INVALID, "held is %u, want at most %d", config->held, MOST_HELD);
+        return sli_fail(SLUICE_E_INVALID, "held is %u, and must be at most %d", config->held,
+                        MOST_HELD);
     }
     return SLUICE_OK;
 }
@@ -75,14 +76,15 @@ static sluice_status check_position(const sli_plan *plan, const sluice_channel_c
                                     const sluice_channel_position *position)
 {
     if (config->first_batch != 0) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "config.first_batch is %llu and config.position is set; want one of them",
-                        (unsigned long long)config->first_batch);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "config.first_batch is %llu and config.position is set; set only one of them",
+            (unsigned long long)config->first_batch);
     }
     if (position->seed != config->seed) {
         return sli_fail(SLUICE_E_INVALID,
                         "config.position has seed %llu, config.seed is %llu: the order of samples "
-                        "would be another one; set config.seed to the position's",
+                        "would differ; set config.seed to the position's",
                         (unsigned long long)position->seed, (unsigned long long)config->seed);
     }
     if (sli_plan_uncounted(plan) == NULL && position->samples > plan->samples_per_pass) {

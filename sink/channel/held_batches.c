@@ -88,8 +88,8 @@ sluice_status held_batches_find(const held_batches *held, const sluice_batch *ba
 
     if (offset / sizeof(*entry) >= held->slots || offset % sizeof(*entry) != 0) {
         return sli_fail(SLUICE_E_INVALID,
-                        "sluice_channel_release: the batch is not one of this channel; want a "
-                        "pointer that its sluice_channel_get_next() has set");
+                        "sluice_channel_release: the batch is not one of this channel; it must be "
+                        "a pointer that sluice_channel_get_next() of this channel has set");
     }
     entry = &held->entries[offset / sizeof(*entry)];
     *entry_out = entry;

@@ -37,7 +37,7 @@ sluice_status checkpoint_file_check(int fd, const char *path, const char *file, 
         return sli_fail_errno(SLUICE_E_CORRUPT, errno, "cannot read %s/%s", path, file);
     }
     if (!S_ISREG(info.st_mode)) {
-        return sli_fail(SLUICE_E_CORRUPT, "%s/%s is %s, must be a regular file", path, file,
+        return sli_fail(SLUICE_E_CORRUPT, "%s/%s is %s, and must be a regular file", path, file,
                         name_kind(info.st_mode));
     }
     *size_out = (size_t)info.st_size;
@@ -363,11 +363,11 @@ static sluice_status check_size(int fd, const char *path, const listed_file *fil
         return sli_fail_errno(SLUICE_E_CORRUPT, errno, "%s/%.200s is missing", path, file->path);
     }
     if (!S_ISREG(info.st_mode)) {
-        return sli_fail(SLUICE_E_CORRUPT, "%s/%.200s is %s, must be a regular file", path,
+        return sli_fail(SLUICE_E_CORRUPT, "%s/%.200s is %s, and must be a regular file", path,
                         file->path, name_kind(info.st_mode));
     }
     if ((uint64_t)info.st_size != file->bytes) {
-        return sli_fail(SLUICE_E_CORRUPT, "%s/%.200s has %lld bytes, must be %" PRIu64, path,
+        return sli_fail(SLUICE_E_CORRUPT, "%s/%.200s has %lld bytes, and must have %" PRIu64, path,
                         file->path, (long long)info.st_size, file->bytes);
     }
     return SLUICE_OK;

@@ -154,8 +154,8 @@ static sluice_status take_version(const char **text, const char *what, uint64_t 
     if (st == SLUICE_OK && *version_out != TRAIN_STATE_VERSION &&
         *version_out != TRAIN_STATE_UNSUMMED) {
         st = sli_fail(SLUICE_E_UNSUPPORTED,
-                      "%s is of version %" PRIu64 ", this library reads versions %d to %d",
-                      what, *version_out, TRAIN_STATE_UNSUMMED, TRAIN_STATE_VERSION);
+                      "%s is of version %" PRIu64 ", this library reads versions %d to %d", what,
+                      *version_out, TRAIN_STATE_UNSUMMED, TRAIN_STATE_VERSION);
     }
     return st;
 }
@@ -250,7 +250,7 @@ sluice_status train_state_compare(const train_state *kept, const train_state *mi
         return number_differs("the number of samples", kept->data.samples, mine->data.samples);
     }
     if (kept->data.names != mine->data.names) {
-        return sli_fail(SLUICE_E_INVALID, "the samples have other names than they had");
+        return sli_fail(SLUICE_E_INVALID, "the names of the samples have changed");
     }
     return compare_maps(kept->maps, mine->maps);
 }

@@ -34,7 +34,7 @@ static sluice_status check_driver(void)
     if (version >= LOOP_DRIVER) {
         return SLUICE_OK;
     }
-    return sli_fail(SLUICE_E_UNSUPPORTED, "the driver knows CUDA %d.%d, loops need %d.%d",
+    return sli_fail(SLUICE_E_UNSUPPORTED, "the driver supports CUDA %d.%d, and loops need %d.%d",
                     version / 1000, version % 1000 / 10, LOOP_DRIVER / 1000,
                     LOOP_DRIVER % 1000 / 10);
 }

@@ -44,15 +44,15 @@ sluice_status lender_stream_check(const cuda_device *device, cudaStream_t stream
     }
     if (green != NULL) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "%s: the stream is of a green context (cuGreenCtxStreamCreate), must be of "
-                        "the primary context of cuda:%u, which cudart uses: pass one of "
+                        "%s: the stream is of a green context (cuGreenCtxStreamCreate), and must "
+                        "be of the primary context of cuda:%u, which cudart uses: pass one of "
                         "cudaStreamCreate(), and order yours behind it by an event",
                         function, device->ordinal);
     }
     if (context != device->context) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: the stream is of another device or context, must be of the primary "
-                        "context of cuda:%u, which cudart uses",
+                        "%s: the stream is of another device or context, and must be of the "
+                        "primary context of cuda:%u, which cudart uses",
                         function, device->ordinal);
     }
     return lender_stream_check_captures(device, stream, function, "the stream");

@@ -24,7 +24,7 @@ static sluice_status column_differs(const sluice_column *want, const sluice_colu
 
     sli_text_add(&text, "column %s is ", want->name);
     print_column(got, &text);
-    sli_text_add(&text, " in the dataset, the %s wants ", owner);
+    sli_text_add(&text, " in the dataset, and the %s needs ", owner);
     print_column(want, &text);
     st = sli_text_take(&text, &both);
     if (st == SLUICE_OK) {
@@ -39,8 +39,8 @@ static sluice_status check_input(const sluice_column *columns, uint32_t column_c
 {
     if (want->rank > SLUICE_MAX_RANK || memchr(want->name, '\0', sizeof(want->name)) == NULL) {
         return sli_fail(SLUICE_E_INVALID,
-                        "an entry of %s.inputs is not a column: want a name of at most %d bytes "
-                        "and at most %d dimensions",
+                        "an entry of %s.inputs is not a column: it must have a name of at most %d "
+                        "bytes and at most %d dimensions",
                         owner, SLUICE_NAME_SIZE - 1, SLUICE_MAX_RANK);
     }
     for (uint32_t i = 0; i < column_count; i++) {
@@ -53,7 +53,7 @@ static sluice_status check_input(const sluice_column *columns, uint32_t column_c
             return same ? SLUICE_OK : column_differs(want, got, owner);
         }
     }
-    return sli_fail(SLUICE_E_INVALID, "the %s wants column %s, which the dataset does not have",
+    return sli_fail(SLUICE_E_INVALID, "the %s needs column %s, which the dataset does not have",
                     owner, want->name);
 }
 

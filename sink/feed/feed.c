@@ -187,8 +187,8 @@ static sluice_status refuse_slot_count(const data_feed *f, uint32_t slots)
     if (f->held > 1) {
         snprintf(held, sizeof(held), ", where %u batches are held", f->held);
     }
-    return sli_fail(SLUICE_E_INVALID, "slots=%u: want %u to %d on %s%s", slots, least_slots(f),
-                    SLI_MAX_SLOTS, sluice_device_name(f->config.device), held);
+    return sli_fail(SLUICE_E_INVALID, "slots=%u must be from %u to %d on %s%s", slots,
+                    least_slots(f), SLI_MAX_SLOTS, sluice_device_name(f->config.device), held);
 }
 
 /* Chooses the configured number of slots. If none is configured, chooses the default number,
@@ -232,9 +232,9 @@ static sluice_status choose_cores(data_feed *f, sli_cores_setting *setting_out)
     const char *cores = f->config.cores;
 
     if (!sli_cores_parse(cores, setting_out)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "cores is \"%.200s\", want auto, all or a list of CPUs such as 0-7,16",
-                        cores);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "cores is \"%.200s\", and must be auto, all or a list of CPUs such as 0-7,16", cores);
     }
     return setting_out->kind == SLI_CORES_LIST
                ? sli_topology_restrict(f->topology, &setting_out->list, "cores")

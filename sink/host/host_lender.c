@@ -41,7 +41,7 @@ static sluice_status check_stream(const host_lender *l, const void *stream, cons
 {
     return stream == NULL
                ? SLUICE_OK
-               : sli_fail(SLUICE_E_INVALID, "%s: device %s has no streams: want stream NULL",
+               : sli_fail(SLUICE_E_INVALID, "%s: device %s has no streams: stream must be NULL",
                           function, sluice_device_name(l->data->config.device));
 }
 

@@ -103,8 +103,8 @@ sluice_status sluice_llmc_open(const char *const *paths, size_t count, size_t ba
     }
     if (batch == 0 || batch > INT32_MAX || seq == 0 || seq > 1 << 24 || rank < 0 || rank >= world) {
         return sli_fail(SLUICE_E_INVALID,
-                        "sluice_llmc_open: batch %zu, seq %zu, rank %d of %d; want batch and seq "
-                        "from 1, seq up to 2^24, rank below world",
+                        "sluice_llmc_open: batch %zu, seq %zu, rank %d of %d: batch and seq must "
+                        "be at least 1, seq at most 2^24, and rank below world",
                         batch, seq, rank, world);
     }
     llmc = sli_calloc(1, sizeof(*llmc));

@@ -29,14 +29,14 @@ static sluice_status check_output(const sluice_device_map *map, uint32_t index)
     if (output->rank > SLUICE_MAX_RANK || output->name[0] == '\0' ||
         memchr(output->name, '\0', sizeof(output->name)) == NULL) {
         return sli_fail(SLUICE_E_INVALID,
-                        "device map %s: outputs[%u] is not a column: want a name of 1 to %d bytes "
-                        "and at most %d dimensions",
+                        "device map %s: outputs[%u] is not a column: it must have a name of 1 to "
+                        "%d bytes and at most %d dimensions",
                         map->name, index, SLUICE_NAME_SIZE - 1, SLUICE_MAX_RANK);
     }
     if (!sli_column_bytes(output, &bytes) || bytes == 0) {
         return sli_fail(SLUICE_E_INVALID,
-                        "device map %s: output %s: want an element type of batches and a shape "
-                        "without 0, of less than 2^64 bytes",
+                        "device map %s: output %s must have an element type of batches, and a "
+                        "shape without 0 and of less than 2^64 bytes",
                         map->name, output->name);
     }
     for (uint32_t i = 0; i < index; i++) {
@@ -77,8 +77,8 @@ static sluice_status check_map(const sluice_device_map *map, uint32_t index)
         return sli_fail(SLUICE_E_INVALID, "device map %s: map is NULL", map->name);
     }
     if (map->outputs == NULL || map->output_count == 0 || map->output_count > SLUICE_MAX_COLUMNS) {
-        return sli_fail(SLUICE_E_INVALID, "device map %s: %llu outputs%s, want 1 to %d", map->name,
-                        (unsigned long long)map->output_count,
+        return sli_fail(SLUICE_E_INVALID, "device map %s: %llu outputs%s; there must be 1 to %d",
+                        map->name, (unsigned long long)map->output_count,
                         map->outputs == NULL ? " and outputs is NULL" : "", SLUICE_MAX_COLUMNS);
     }
     for (uint32_t i = 0; st == SLUICE_OK && i < map->output_count; i++) {
@@ -115,7 +115,7 @@ sluice_status device_maps_read(const sluice_device_map *const *list, uint64_t co
         return SLUICE_OK;
     }
     if (list == NULL || count > DEVICE_MAPS_MOST) {
-        return sli_fail(SLUICE_E_INVALID, "device_map_count is %llu%s, want at most %d",
+        return sli_fail(SLUICE_E_INVALID, "device_map_count is %llu%s; it must be at most %d",
                         (unsigned long long)count, list == NULL ? " and device_maps is NULL" : "",
                         DEVICE_MAPS_MOST);
     }
@@ -140,8 +140,8 @@ static sluice_status add_column(device_maps *m, const sluice_device_map *map,
     }
     if (i == SLUICE_MAX_COLUMNS) {
         return sli_fail(SLUICE_E_INVALID,
-                        "device map %s: output %s would be column %d, want at most %d; drop "
-                        "columns of the dataset that the step does not need",
+                        "device map %s: output %s would be column %d, and there must be at most "
+                        "%d; drop columns of the dataset that the step does not need",
                         map->name, output->name, SLUICE_MAX_COLUMNS + 1, SLUICE_MAX_COLUMNS);
     }
     m->columns[i] = *output;

@@ -23,8 +23,8 @@ const char *overrides_value(const char *name)
 sluice_status overrides_refuse(const char *name, const char *value, const char *wanted)
 {
     return sli_fail(SLUICE_E_INVALID,
-                    "environment: %s is \"%.200s\", want %s; correct it, or unset it", name, value,
-                    wanted);
+                    "environment: %s is \"%.200s\", and must be %s; correct it, or unset it", name,
+                    value, wanted);
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -63,7 +63,8 @@ static const number_override of_slots = {
     "SLUICE_SLOTS", "slots", "", "0 (by workers, device and memory), or 2 to 1024", MOST_SLOTS};
 static const number_override of_memory = {
     "SLUICE_MEMORY", "memory_bytes", "KMG",
-    "a number of bytes, as 512M (K, M, G; 0: a quarter of what the process may use)", UINT64_MAX};
+    "a number of bytes, such as 512M (K, M, G; 0: a quarter of what the process may use)",
+    UINT64_MAX};
 
 static void add_used(char *used, const char *name, const char *value)
 {

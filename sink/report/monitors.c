@@ -78,8 +78,8 @@ sluice_status sluice_loss_monitor(FILE *file, uint64_t every, sluice_callback **
     const sluice_callback hooks = {.records = loss_records};
 
     if (every == 0) {
-        return sli_fail(SLUICE_E_INVALID, "sluice_loss_monitor: every is 0; must be at least 1: "
-                                          "the loss is printed after every so many steps");
+        return sli_fail(SLUICE_E_INVALID, "sluice_loss_monitor: every is 0, and must be at least "
+                                          "1: the loss is printed after every so many steps");
     }
     return make_monitor(file, every, &hooks, "sluice_loss_monitor", callback_out);
 }

@@ -89,8 +89,8 @@ sluice_status train_read_arguments(const sluice_model *model, const sluice_datas
 static sluice_status check_names(const char *what, const char *const **names, uint32_t *count)
 {
     if (*count > SLUICE_MAX_OUTPUTS) {
-        return sli_fail(SLUICE_E_INVALID, "model.%s_count is %u, want at most %d", what, *count,
-                        SLUICE_MAX_OUTPUTS);
+        return sli_fail(SLUICE_E_INVALID, "model.%s_count is %u, and must be at most %d", what,
+                        *count, SLUICE_MAX_OUTPUTS);
     }
     if (*names == NULL && *count > 1) {
         return sli_fail(SLUICE_E_INVALID, "model.%s_names is NULL for %u %ss", what, *count, what);
@@ -131,25 +131,24 @@ static sluice_status check_config(const train_run *run)
     }
     if (config->epochs == 0 && config->total_steps == 0 && config->max_steps == 0 &&
         !(config->max_seconds > 0)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "epochs, total_steps, max_steps and max_seconds are all 0: nothing says "
-                        "when to end");
+        return sli_fail(SLUICE_E_INVALID, "epochs, total_steps, max_steps and max_seconds are all "
+                                          "0; set one of them to end the run");
     }
     if (config->epochs > 0 && config->initial_epoch >= config->epochs) {
-        return sli_fail(SLUICE_E_INVALID, "initial_epoch is %llu, want less than epochs, %llu",
-                        (unsigned long long)config->initial_epoch,
-                        (unsigned long long)config->epochs);
+        return sli_fail(
+            SLUICE_E_INVALID, "initial_epoch is %llu, and must be less than epochs, %llu",
+            (unsigned long long)config->initial_epoch, (unsigned long long)config->epochs);
     }
     if (config->rank > 0 && config->rank >= config->world) {
-        return sli_fail(SLUICE_E_INVALID, "rank is %u, want less than world, %u", config->rank,
-                        config->world > 0 ? config->world : 1);
+        return sli_fail(SLUICE_E_INVALID, "rank is %u, and must be less than world, %u",
+                        config->rank, config->world > 0 ? config->world : 1);
     }
     if (config->local_rank > 0 && config->local_rank >= config->local_world) {
-        return sli_fail(SLUICE_E_INVALID, "local_rank is %u, want less than local_world, %u",
+        return sli_fail(SLUICE_E_INVALID, "local_rank is %u, and must be less than local_world, %u",
                         config->local_rank, config->local_world);
     }
     if (config->output_capacity > STEP_HISTORY_MOST) {
-        return sli_fail(SLUICE_E_INVALID, "output_capacity is %u, want at most %d",
+        return sli_fail(SLUICE_E_INVALID, "output_capacity is %u, and must be at most %d",
                         config->output_capacity, STEP_HISTORY_MOST);
     }
     return SLUICE_OK;
@@ -170,12 +169,13 @@ static sluice_status check_checkpoint(const train_run *run)
                         run->model.save == NULL ? "save" : "load");
     }
     if (checkpoint->every_steps > 0 && checkpoint->every_epochs > 0) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "checkpoint.every_steps and every_epochs are both set: want one of them");
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "checkpoint.every_steps and every_epochs are both set; set only one of them");
     }
     if (checkpoint->resume && (config->start_step > 0 || config->initial_epoch > 0)) {
-        return sli_fail(SLUICE_E_INVALID, "checkpoint.resume finds out where to go on: want "
-                                          "start_step and initial_epoch 0");
+        return sli_fail(SLUICE_E_INVALID, "checkpoint.resume continues from the newest checkpoint, "
+                                          "so start_step and initial_epoch must be 0");
     }
     if (config->world > 1 && config->agree == NULL) {
         return sli_fail(
@@ -202,8 +202,9 @@ static sluice_status check_validation(train_run *run)
         return sli_fail(SLUICE_E_INVALID, "model.eval is NULL, which validation needs");
     }
     if (validation->every_steps > 0 && validation->every_epochs > 0) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "validation.every_steps and every_epochs are both set: want one of them");
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "validation.every_steps and every_epochs are both set; set only one of them");
     }
     if (validation->every_steps == 0 && validation->every_epochs == 0 && !validation->at_start &&
         !validation->at_end) {
@@ -247,7 +248,7 @@ sluice_status train_find_ranks(train_run *run)
     config->rank = own->rank;
     config->world = own->world;
     if (st == SLUICE_OK && config->local_world > config->world) {
-        st = sli_fail(SLUICE_E_INVALID, "local_world is %u, want at most world, %u",
+        st = sli_fail(SLUICE_E_INVALID, "local_world is %u, and must be at most world, %u",
                       config->local_world, config->world);
     }
     return st;
@@ -258,15 +259,16 @@ static sluice_status choose_mode(train_run *run)
     const sluice_train_config *config = &run->config;
 
     if ((int)config->mode < SLUICE_MODE_AUTO || (int)config->mode > SLUICE_MODE_LOOP) {
-        return sli_fail(SLUICE_E_INVALID, "mode is %d, want one of sluice_mode", (int)config->mode);
+        return sli_fail(SLUICE_E_INVALID, "mode is %d, and must be one of sluice_mode",
+                        (int)config->mode);
     }
     if ((int)config->on_error < SLUICE_ON_ERROR_FAIL ||
         (int)config->on_error > SLUICE_ON_ERROR_ZERO) {
-        return sli_fail(SLUICE_E_INVALID, "on_error is %d, want one of sluice_on_error",
+        return sli_fail(SLUICE_E_INVALID, "on_error is %d, and must be one of sluice_on_error",
                         (int)config->on_error);
     }
     if ((int)config->nan_guard < SLUICE_NAN_STOP || (int)config->nan_guard > SLUICE_NAN_IGNORE) {
-        return sli_fail(SLUICE_E_INVALID, "nan_guard is %d, want one of sluice_nan_guard",
+        return sli_fail(SLUICE_E_INVALID, "nan_guard is %d, and must be one of sluice_nan_guard",
                         (int)config->nan_guard);
     }
     if (run->learning_rate.count > 0 && run->learning_rate.table == NULL) {
@@ -275,7 +277,7 @@ static sluice_status choose_mode(train_run *run)
     }
     if (run->learning_rate.count > 0 && run->learning_rate.function != NULL) {
         return sli_fail(SLUICE_E_INVALID,
-                        "learning_rate has a table and a function: want one of them");
+                        "learning_rate has a table and a function; set only one of them");
     }
     run->plan.mode_reason = "";
     if (!config->dataset_sink_mode) {
@@ -376,7 +378,7 @@ sluice_status train_check_epochs(train_run *run)
     }
     if (config->epochs > 1 && sli_plan_reads_once(plan)) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "epochs=%llu of a stream that can be read but once, a pipe or a stream "
+                        "epochs=%llu of a stream that can be read only once, a pipe or a stream "
                         "without open_pass(); use epochs=1",
                         (unsigned long long)config->epochs);
     }

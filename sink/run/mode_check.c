@@ -316,10 +316,10 @@ sluice_status mode_check_run(train_run *run)
                         run->model.save == NULL ? "save" : "load");
     }
     if (sli_plan_reads_once(run->feed.plan)) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "config.check runs the first steps three times, and what comes by a pipe "
-                        "can be read but once, as can a stream without open_pass(); check with "
-                        "files, or set open_pass");
+        return sli_fail(
+            SLUICE_E_UNSUPPORTED,
+            "config.check runs the first steps three times, and data from a pipe can be read only "
+            "once, as can a stream without open_pass(); check with files, or set open_pass");
     }
     st = make_callbacks(&c);
     if (st != SLUICE_OK) {

@@ -211,7 +211,7 @@ void what_a_source_throws_is_an_error()
     CHECK(contains(sluice::last_error(), "thrower: read() returned E_CALLBACK: an exception: the "
                                          "server is down"));
     CHECK(read_first([](const sluice::sample &, std::uint64_t) { throw 1; }) == SLUICE_E_CALLBACK);
-    CHECK(contains(sluice::last_error(), "an exception that is no std::exception"));
+    CHECK(contains(sluice::last_error(), "an exception that is not a std::exception"));
     CHECK(read_first([](const sluice::sample &, std::uint64_t) { throw std::bad_alloc(); }) ==
           SLUICE_E_NO_MEMORY);
 #endif

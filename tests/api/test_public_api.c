@@ -60,7 +60,7 @@ static void a_device_is_opened_by_name(void)
     device = NULL;
     T_STATUS(sluice_device_open("tpu:0", &device), SLUICE_E_INVALID);
     CU_ASSERT_PTR_NULL(device);
-    T_CONTAINS(sluice_last_error(), "want auto, host:N, cuda:N or cuda:local");
+    T_CONTAINS(sluice_last_error(), "must be auto, host:N, cuda:N or cuda:local");
     T_OK(sluice_device_open(NULL, &device));
     sluice_device_close(device);
     sluice_device_close(NULL);

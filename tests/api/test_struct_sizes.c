@@ -64,7 +64,7 @@ static void structs_without_a_size_are_refused(void)
         unsigned char *any = made(&calls[i], calls[i].size);
 
         memset(any, 0, sizeof(size_t));
-        refused(&calls[i], any, "is 0, want");
+        refused(&calls[i], any, "is 0, and must be");
         free(any);
     }
     close_all();
@@ -76,7 +76,7 @@ static void structs_of_before_0_2_are_refused(void)
     for (int i = 0; i < call_count; i++) {
         unsigned char *any = made(&calls[i], sizeof(size_t));
 
-        refused(&calls[i], any, "is 8, want");
+        refused(&calls[i], any, "is 8, and must be");
         free(any);
     }
     close_all();

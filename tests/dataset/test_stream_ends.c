@@ -101,7 +101,7 @@ static void a_pipe_is_read_once(void)
     T_EQ(first.batches, 2);
     second = record(dataset, &(run_options){.workers = 2});
     T_STATUS(second.end, SLUICE_E_UNSUPPORTED);
-    T_CONTAINS(second.error, "can be read but once");
+    T_CONTAINS(second.error, "can be read only once");
     fifo_join(&writer);
     tar_free(&tar);
     free(first.bytes);

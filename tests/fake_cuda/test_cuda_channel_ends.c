@@ -50,7 +50,7 @@ static void streams_of_other_devices_are_refused(void)
         T_STATUS(sluice_channel_get_next(k.channel, streams[1], SLUICE_FOREVER, &batch),
                  SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(),
-                   "another device or context, must be of the primary context of cuda:0");
+                   "another device or context, and must be of the primary context of cuda:0");
         T_OK(channel_kit_fetch(&k, streams[0], streams[0], 0));
         T_STATUS(sluice_channel_get_next(k.channel, streams[1], 0, &batch), SLUICE_E_INVALID);
     }

@@ -46,7 +46,7 @@ static void options_are_read_before_anything_is_asked_of_cuda(void)
                {"cuda:0,node=1024", "node"},
                {"cuda:0,copy_streams=3", "1 to 2"},
                {"cuda:0,poll_us=1000001", "0 to 1000000"},
-               {"cuda:0,transport=shove", "transport=shove; want push or pull"}};
+               {"cuda:0,transport=shove", "transport=shove must be push or pull"}};
     sluice_device *device = NULL;
 
     fake_cuda_start(&two_devices);
@@ -73,7 +73,7 @@ static void a_device_that_cannot_be_used_is_not_opened(void)
         {{.prohibited = true}, SLUICE_E_NO_DEVICE, "nvidia-smi -i GPU -c DEFAULT"},
         {{.capability = 70},
          SLUICE_E_UNSUPPORTED,
-         "device cuda:1 (Fake GPU 1): its compute capability is 7.0, must be at least "},
+         "device cuda:1 (Fake GPU 1): its compute capability is 7.0, and must be at least "},
         {{.capability = 70}, SLUICE_E_UNSUPPORTED, "-DSLUICE_CUDA_ARCHITECTURES=70"},
         {{.no_code = cudaErrorNoKernelImageForDevice},
          SLUICE_E_UNSUPPORTED,
@@ -202,7 +202,10 @@ static void what_is_missing_is_named(void)
         const char *says;
     } bad[] = {
         {{.devices = 1}, "cuda:0", SLUICE_E_NO_DEVICE, "no NVIDIA driver on this machine"},
-        {{.devices = 1, .driver = 12020}, "cuda:0", SLUICE_E_NO_DEVICE, "knows CUDA 12.2, too old"},
+        {{.devices = 1, .driver = 12020},
+         "cuda:0",
+         SLUICE_E_NO_DEVICE,
+         "supports CUDA 12.2, and this build needs"},
         {{.driver = CUDART_VERSION}, "cuda:0", SLUICE_E_NO_DEVICE, "the driver sees no GPU"},
         {{.devices = 1, .driver = CUDART_VERSION},
          "cuda:1",
@@ -259,7 +262,7 @@ static void cuda_local_is_the_local_rank_modulo_the_devices(void)
     T_STR(local_device("2/3", 2), "cuda:0 0");
     T_STR(local_device("5/8", 1), "cuda:0 0"); /* a launcher showed one device to each rank */
     T_CONTAINS(local_device("1/3", 0), "device cuda:local: the driver sees no GPU");
-    T_CONTAINS(local_device("3/3", 2), "SLUICE_LOCAL is \"3/3\", want R/W");
+    T_CONTAINS(local_device("3/3", 2), "SLUICE_LOCAL is \"3/3\", and must be R/W");
 }
 
 /* The first device would then be that of all ranks. */

@@ -118,7 +118,7 @@ typedef struct mode_case {
 static const mode_case mode_cases[] = {
     {cuda_kit_step, CUDART_VERSION, "loop", ""},
     {cuda_kit_step, 12040, "loop", ""},
-    {cuda_kit_step, 12020, "graph", "no loop: the driver knows CUDA 12.2, loops need 12.4"},
+    {cuda_kit_step, 12020, "graph", "no loop: the driver supports CUDA 12.2, and loops need 12.4"},
     {step_with_host_node, CUDART_VERSION, "graph", "no loop: node 0 of the step is a host node"},
     {step_that_allocates, CUDART_VERSION, "graph", "no loop: node 0 of the step is an allocation"},
     {step_that_copies_from_the_host, CUDART_VERSION, "graph",

@@ -122,7 +122,7 @@ static void bound_nodes_without_enough_memory_are_an_error(void)
     write_meminfo(root, 1, 1000, 0);
     T_OK(sli_memory_check(root, &one, 1, (size_t)1000 << 10));
     T_STATUS(sli_memory_check(root, &one, 1, (size_t)2000 << 10), SLUICE_E_NO_MEMORY);
-    T_CONTAINS(sluice_last_error(), "(bind 1): 2.048 MB wanted, 1.03219 MB available");
+    T_CONTAINS(sluice_last_error(), "(bind 1): 2.048 MB needed, 1.03219 MB available");
     T_CONTAINS(sluice_last_error(), "numactl --membind");
     T_STATUS(sli_memory_check(root, &one, -1, (size_t)2000 << 10), SLUICE_E_NO_MEMORY);
     T_OK(sli_memory_check(root, &both, -1, (size_t)2000 << 10));
@@ -144,7 +144,7 @@ static void a_full_preferred_node_is_a_warning(void)
     T_STR(warned, "");
     T_OK(sli_memory_check(root, &none, 1, (size_t)2000 << 10));
     sluice_log_set_callback(NULL, NULL);
-    T_CONTAINS(warned, "memory on node 1: 2.048 MB wanted, 1.03219 MB available");
+    T_CONTAINS(warned, "memory on node 1: 2.048 MB needed, 1.03219 MB available");
 }
 
 static void shares_name_the_nodes_by_their_pages(void)

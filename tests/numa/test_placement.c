@@ -400,7 +400,7 @@ static void a_node_of_the_user_that_is_not_there_is_refused(void)
 
     T_STATUS(sli_placement_plan(made.topology, &request, &made.placement), SLUICE_E_INVALID);
     T_STR(sluice_last_error(),
-          "device option node=7: the machine has no such NUMA node; want one of 0-1");
+          "device option node=7: the machine has no such NUMA node; it must be one of 0-1");
     T_TRUE(made.placement == NULL);
     close_plan(&made);
 }

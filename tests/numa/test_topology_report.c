@@ -239,9 +239,9 @@ static void devices_that_are_not_there_are_refused(void)
         {"", NULL, "devices: an entry is empty"},
         {"cuda:1,cuda:00000000000000000000000000000001", NULL, "or too long, at \"cuda:0"},
         {NULL, "0000:66:00.0", "two-nodes-gpus.xml has no PCI device 0000:66:00.0; `lstopo`"},
-        {NULL, "a GPU", "PCI address \"a GPU\": want one such as 0000:65:00.0"},
+        {NULL, "a GPU", "PCI address \"a GPU\" must be of the form 0000:65:00.0"},
         {NULL, "0000:65:00.0 ", "PCI address \"0000:65:00.0 \""},
-        {"cuda:1", "0000:65:00.0", "want one of them"},
+        {"cuda:1", "0000:65:00.0", "set only one of them"},
     };
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -266,7 +266,7 @@ static void a_machine_without_gpus_says_so(void)
     config.devices = "host:all";
     config.synthetic = NULL;
     T_STATUS(sluice_topology_report(&config, &text), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "want cuda:all, or names");
+    T_CONTAINS(sluice_last_error(), "use cuda:all, or names");
     config.devices = "host:1,host:0";
     T_OK(sluice_topology_report(&config, &text));
     T_CONTAINS(text, "\n  host:1        -             unknown\n");

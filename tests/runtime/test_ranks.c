@@ -159,7 +159,7 @@ static void flux_on_one_machine_has_its_local_world(void)
     refused("FLUX_TASK_RANK=5 FLUX_JOB_SIZE=8 FLUX_TASK_LOCAL_ID=9 FLUX_JOB_NNODES=1",
             "FLUX_TASK_LOCAL_ID is 9", "FLUX_JOB_SIZE");
     refused("FLUX_TASK_RANK=5 FLUX_JOB_SIZE=8 FLUX_TASK_LOCAL_ID=5 FLUX_JOB_NNODES=1x",
-            "FLUX_JOB_NNODES is \"1x\"", "want a number");
+            "FLUX_JOB_NNODES is \"1x\"", "must be a number");
 }
 
 /* Such as an environment of another program that uses the name RANK_SIZE. */
@@ -299,7 +299,7 @@ static void a_sluice_local_that_makes_no_sense_is_refused(void)
         char variables[100];
 
         snprintf(variables, sizeof(variables), "RANK=5 WORLD_SIZE=8 SLUICE_LOCAL=%s", bad[i]);
-        refused(variables, "SLUICE_LOCAL is \"", "want R/W");
+        refused(variables, "SLUICE_LOCAL is \"", "must be R/W");
         T_CONTAINS(sluice_last_error(), bad[i]);
     }
 }
@@ -370,17 +370,17 @@ static void a_rank_without_a_size_is_refused(void)
 
 static void what_is_no_number_is_refused(void)
 {
-    refused("RANK=one WORLD_SIZE=2", "RANK is \"one\"", "want a number");
-    refused("RANK=-1 WORLD_SIZE=2", "RANK is \"-1\"", "want a number");
-    refused("RANK=+1 WORLD_SIZE=2", "RANK is \"+1\"", "want a number");
-    refused("RANK=1 WORLD_SIZE=2x", "WORLD_SIZE is \"2x\"", "want a number");
-    refused("RANK=1 WORLD_SIZE=4294967296", "WORLD_SIZE is \"4294967296\"", "want a number");
-    refused("RANK=1 WORLD_SIZE=18446744073709551618", "WORLD_SIZE is", "want a number");
+    refused("RANK=one WORLD_SIZE=2", "RANK is \"one\"", "must be a number");
+    refused("RANK=-1 WORLD_SIZE=2", "RANK is \"-1\"", "must be a number");
+    refused("RANK=+1 WORLD_SIZE=2", "RANK is \"+1\"", "must be a number");
+    refused("RANK=1 WORLD_SIZE=2x", "WORLD_SIZE is \"2x\"", "must be a number");
+    refused("RANK=1 WORLD_SIZE=4294967296", "WORLD_SIZE is \"4294967296\"", "must be a number");
+    refused("RANK=1 WORLD_SIZE=18446744073709551618", "WORLD_SIZE is", "must be a number");
     refused("RANK=1 WORLD_SIZE=2 LOCAL_RANK=a LOCAL_WORLD_SIZE=2", "LOCAL_RANK is \"a\"", "number");
     refused("RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 LOCAL_WORLD_SIZE=b", "LOCAL_WORLD_SIZE is \"b\"", "");
     refused("SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 SLURM_LOCALID=0 SLURM_NODEID=x "
             "SLURM_STEP_TASKS_PER_NODE=2",
-            "SLURM_NODEID is \"x\"", "want a number");
+            "SLURM_NODEID is \"x\"", "must be a number");
 }
 
 static void a_rank_beyond_its_size_is_refused(void)

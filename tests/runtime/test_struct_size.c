@@ -103,7 +103,8 @@ static void sizes_that_are_none_are_refused(void)
         *caller = sizes[i];
         T_STATUS(read_from(caller, &copy), SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), "call: struct_size of grown is ");
-        T_CONTAINS(sluice_last_error(), "want 24 (Sluice " SLUICE_VERSION "; at least 16, that of");
+        T_CONTAINS(sluice_last_error(),
+                   "must be 24 (Sluice " SLUICE_VERSION "; at least 16, that of");
         T_CONTAINS(sluice_last_error(), "call grown_init() first");
         T_STATUS(sli_struct_write(&grown_struct, "call", &copy, caller), SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), "set it to sizeof(grown)");

@@ -46,7 +46,7 @@ static void something_must_say_when_to_end(void)
     check_refused(&k, "epochs, total_steps, max_steps and max_seconds are all 0");
     kit_init(&k);
     k.config.initial_epoch = 1;
-    check_refused(&k, "initial_epoch is 1, want less than epochs, 1");
+    check_refused(&k, "initial_epoch is 1, and must be less than epochs, 1");
     k.config.epochs = 0;
     k.config.initial_epoch = 7;
     k.config.max_steps = 5; /* epochs do not end it: any may have been done */
@@ -100,15 +100,15 @@ static void inputs_that_do_not_fit_are_named_with_both_shapes(void)
         const char *words;
     } cases[] = {
         {column("image", SLUICE_U8, 3, 4, 5, 3),
-         "column image is u8 (4, 4, 3) in the dataset, the model wants u8 (4, 5, 3)"},
+         "column image is u8 (4, 4, 3) in the dataset, and the model needs u8 (4, 5, 3)"},
         {column("image", SLUICE_F32, 3, 4, 4, 3),
-         "column image is u8 (4, 4, 3) in the dataset, the model wants f32 (4, 4, 3)"},
+         "column image is u8 (4, 4, 3) in the dataset, and the model needs f32 (4, 4, 3)"},
         {column("image", SLUICE_U8, 2, 4, 4, 0),
-         "column image is u8 (4, 4, 3) in the dataset, the model wants u8 (4, 4)"},
+         "column image is u8 (4, 4, 3) in the dataset, and the model needs u8 (4, 4)"},
         {column("label", SLUICE_I64, 0, 0, 0, 0),
-         "column label is i32 () in the dataset, the model wants i64 ()"},
+         "column label is i32 () in the dataset, and the model needs i64 ()"},
         {column("depth", SLUICE_F32, 0, 0, 0, 0),
-         "the model wants column depth, which the dataset does not have"},
+         "the model needs column depth, which the dataset does not have"},
         {column("image", SLUICE_U8, 7, 4, 4, 3), "at most 6 dimensions"},
     };
     const sluice_column good[] = {column("label", SLUICE_I32, 0, 0, 0, 0),
@@ -126,7 +126,7 @@ static void inputs_that_do_not_fit_are_named_with_both_shapes(void)
     memset(endless.name, 'x', sizeof(endless.name));
     k.model.inputs = &endless;
     k.model.input_count = 1;
-    check_refused(&k, "want a name of at most 31 bytes");
+    check_refused(&k, "it must have a name of at most 31 bytes");
     kit_init(&k);
     k.model.inputs = good;
     k.model.input_count = 2;
@@ -205,10 +205,10 @@ static void settings_that_make_no_sense_are_refused(void)
     kit_init(&k);
     k.config.rank = 2;
     k.config.world = 2;
-    check_refused(&k, "rank is 2, want less than world, 2");
+    check_refused(&k, "rank is 2, and must be less than world, 2");
     k.config.rank = 1;
     k.config.world = 0;
-    check_refused(&k, "rank is 1, want less than world, 1");
+    check_refused(&k, "rank is 1, and must be less than world, 1");
     kit_init(&k);
     k.config.mode = (sluice_mode)9;
     check_refused(&k, "mode is 9");
@@ -220,15 +220,15 @@ static void settings_that_make_no_sense_are_refused(void)
     check_refused(&k, "on_error is 3");
     kit_init(&k);
     k.config.output_capacity = 1048577;
-    check_refused(&k, "output_capacity is 1048577, want at most 1048576");
+    check_refused(&k, "output_capacity is 1048577, and must be at most 1048576");
     kit_init(&k);
     k.config.slots = 2;
-    check_refused(&k, "slots=2: want 3 to 1024 on host:0"); /* it lends slots to the step */
+    check_refused(&k, "slots=2 must be from 3 to 1024 on host:0"); /* it lends slots to the step */
     k.config.slots = 1025;
     check_refused(&k, "slots=1025");
     kit_init(&k);
     k.config.workers = 5000;
-    check_refused(&k, "5000 workers");
+    check_refused(&k, "workers is 5000");
 }
 
 static void models_that_make_no_sense_are_refused(void)
@@ -242,7 +242,7 @@ static void models_that_make_no_sense_are_refused(void)
     check_refused(&k, "model.step is NULL");
     kit_init(&k);
     k.model.output_count = 17;
-    check_refused(&k, "model.output_count is 17, want at most 16");
+    check_refused(&k, "model.output_count is 17, and must be at most 16");
     kit_init(&k);
     k.model.output_names = NULL;
     check_refused(&k, "model.output_names is NULL for 2 outputs");

@@ -292,7 +292,7 @@ static void settings_that_make_no_sense_are_refused(void)
     config.rank = 2;
     config.world = 2;
     T_STATUS(sluice_channel_open(device, dataset, &config, &channel), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "rank is 2, want less than world, 2");
+    T_CONTAINS(sluice_last_error(), "rank is 2, and must be less than world, 2");
     config = loop_kit_config(0, 0);
     config.on_error = (sluice_on_error)3;
     T_STATUS(sluice_channel_open(device, dataset, &config, &channel), SLUICE_E_INVALID);
@@ -300,7 +300,7 @@ static void settings_that_make_no_sense_are_refused(void)
     config = loop_kit_config(0, 0);
     config.slots = 2;
     T_STATUS(sluice_channel_open(device, dataset, &config, &channel), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "want 3 to 1024");
+    T_CONTAINS(sluice_last_error(), "must be from 3 to 1024");
     config = loop_kit_config(UINT64_MAX - 5, 5);
     T_STATUS(sluice_channel_open(device, dataset, &config, &channel), SLUICE_E_INVALID);
     CU_ASSERT_PTR_NULL(channel); /* outputs are set only on OK */
@@ -326,10 +326,10 @@ static void inputs_that_a_loop_expects_are_checked_at_open(void)
         const char *words;
     } cases[] = {
         {column("image", SLUICE_F32, 3, 6),
-         "column image is f32 (4, 4, 3) in the dataset, the config wants f32 (6, 6, 3)"},
-        {column("image", SLUICE_U8, 3, 4), "the config wants u8 (4, 4, 3)"},
+         "column image is f32 (4, 4, 3) in the dataset, and the config needs f32 (6, 6, 3)"},
+        {column("image", SLUICE_U8, 3, 4), "the config needs u8 (4, 4, 3)"},
         {column("depth", SLUICE_F32, 0, 0),
-         "the config wants column depth, which the dataset does not have"},
+         "the config needs column depth, which the dataset does not have"},
         {column("image", SLUICE_F32, SLUICE_MAX_RANK + 1, 4), "an entry of config.inputs"},
     };
     sluice_channel_config config = loop_kit_config(0, 1);
@@ -368,7 +368,7 @@ static void calls_that_make_no_sense_are_refused(void)
     T_CONTAINS(sluice_last_error(), "called before");
     T_OK(loop_kit_next(&o, &batch));
     T_STATUS(sluice_channel_get_next(o.channel, &o, 0, &other), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "want stream NULL");
+    T_CONTAINS(sluice_last_error(), "stream must be NULL");
     T_STATUS(sluice_channel_get_next(o.channel, NULL, 0, NULL), SLUICE_E_INVALID);
     T_STATUS(sluice_channel_get_next(NULL, NULL, 0, &other), SLUICE_E_INVALID);
     CU_ASSERT_PTR_NULL(other);

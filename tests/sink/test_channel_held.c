@@ -258,7 +258,7 @@ static void what_is_not_held_cannot_be_released(void)
         T_CONTAINS(sluice_last_error(), "batch is NULL");
         T_STATUS(sluice_channel_release(NULL, batch, NULL), SLUICE_E_INVALID);
         T_STATUS(sluice_channel_release(loop.channel, batch, &loop), SLUICE_E_INVALID);
-        T_CONTAINS(sluice_last_error(), "want stream NULL");
+        T_CONTAINS(sluice_last_error(), "stream must be NULL");
         release(&loop, batch); /* it was held all the time */
         T_STATUS(sluice_channel_release(loop.channel, batch, NULL), SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), "it has been released before");
@@ -315,15 +315,16 @@ static void slots_follow_the_batches_held(void)
         T_TRUE(info.slots >= cases[i].least);
         config.slots = cases[i].least - 1;
         T_STATUS(sluice_channel_open(loop.device, loop.own, &config, &channel), SLUICE_E_INVALID);
-        snprintf(words, sizeof(words), "slots=%u: want %u to 1024 on %s, where 6 batches are held",
-                 config.slots, cases[i].least, cases[i].device);
+        snprintf(words, sizeof(words),
+                 "slots=%u must be from %u to 1024 on %s, where 6 batches are held", config.slots,
+                 cases[i].least, cases[i].device);
         T_CONTAINS(sluice_last_error(), words);
         config.slots = cases[i].least;
         T_OK(sluice_channel_open(loop.device, loop.own, &config, &channel));
         sluice_channel_close(channel);
         config.held = 1023;
         T_STATUS(sluice_channel_open(loop.device, loop.own, &config, &channel), SLUICE_E_INVALID);
-        T_CONTAINS(sluice_last_error(), "held is 1023, want at most 1022");
+        T_CONTAINS(sluice_last_error(), "held is 1023, and must be at most 1022");
         loop_kit_close(&loop);
     }
 }
@@ -337,7 +338,7 @@ static void a_number_of_slots_in_the_environment_is_checked(void)
     config.held = 6;
     T_EQ(setenv("SLUICE_SLOTS", "7", 1), 0);
     T_STATUS(sluice_channel_open(loop.device, loop.own, &config, &channel), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "slots=7: want 8 to 1024");
+    T_CONTAINS(sluice_last_error(), "slots=7 must be from 8 to 1024");
     T_CONTAINS(sluice_last_error(), "SLUICE_SLOTS");
     T_EQ(unsetenv("SLUICE_SLOTS"), 0);
     loop_kit_close(&loop);

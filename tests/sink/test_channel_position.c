@@ -210,7 +210,7 @@ static void positions_that_make_no_sense_are_refused(void)
     config.seed = 7;
     config.first_batch = 3;
     T_STATUS(sluice_channel_open(loop.device, loop.own, &config, &channel), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "want one of them");
+    T_CONTAINS(sluice_last_error(), "set only one of them");
     config.first_batch = 0;
     position.samples = 71;
     T_STATUS(sluice_channel_open(loop.device, loop.own, &config, &channel), SLUICE_E_INVALID);

@@ -342,7 +342,7 @@ static void a_state_of_version_2_is_read_and_that_is_said(void)
     T_EQ(kit_log_count(SLUICE_LOG_WARN), 1);
     T_EQ(k.state.position.done, 24);
     T_EQ(truncate(file_of(&k, "weights"), 7), 0);
-    check_refused(&k, "weights has 7 bytes, must be 8", "");
+    check_refused(&k, "weights has 7 bytes, and must have 8", "");
 }
 
 /* ---- names of the library's files ------------------------------------------------------------ */

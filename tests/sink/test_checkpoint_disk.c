@@ -167,7 +167,7 @@ static void a_copy_that_lost_something_is_refused(void)
     kit_fini(&k);
     snprintf(weights, sizeof(weights), "%s", t_path(folder, "step-000000000050/weights"));
     T_EQ(truncate(weights, 39), 0);
-    check_refused(folder, "weights has 39 bytes, must be 40");
+    check_refused(folder, "weights has 39 bytes, and must have 40");
     T_EQ(unlink(weights), 0);
     check_refused(folder, "weights is missing: No such file");
     T_EQ(mkdir(weights, 0777), 0);

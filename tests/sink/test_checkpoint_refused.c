@@ -234,10 +234,10 @@ static void settings_that_make_no_sense_are_refused(void)
     check_refused(&k, SLUICE_E_INVALID, "model.load is NULL");
     checkpointed_init(&k, "x");
     k.checkpoint.every_epochs = 1;
-    check_refused(&k, SLUICE_E_INVALID, "want one of them");
+    check_refused(&k, SLUICE_E_INVALID, "set only one of them");
     checkpointed_init(&k, "x");
     k.config.start_step = 1;
-    check_refused(&k, SLUICE_E_INVALID, "resume finds out");
+    check_refused(&k, SLUICE_E_INVALID, "resume continues from");
     checkpointed_init(&k, "x");
     k.config.world = 2;
     check_refused(&k, SLUICE_E_INVALID, "checkpoints of 2 ranks need config.agree");

@@ -514,7 +514,7 @@ static void monitors_want_a_file_and_a_place(void)
 
     T_STATUS(sluice_loss_monitor(NULL, 1, &callback), SLUICE_E_INVALID);
     T_STATUS(sluice_loss_monitor(stderr, 0, &callback), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "every is 0; must be at least 1");
+    T_CONTAINS(sluice_last_error(), "every is 0, and must be at least 1");
     T_STATUS(sluice_loss_monitor(stderr, 1, NULL), SLUICE_E_INVALID);
     T_STATUS(sluice_time_monitor(NULL, &callback), SLUICE_E_INVALID);
     T_STATUS(sluice_progress_bar(stderr, NULL), SLUICE_E_INVALID);

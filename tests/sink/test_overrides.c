@@ -161,7 +161,8 @@ static void cores_are_what_the_environment_says(void)
     T_STR(used, "SLUICE_CORES=0-3");
     setenv("SLUICE_CORES", "3-0", 1);
     T_STATUS(overrides_of_channel(&workers, &slots, &bytes, &cores, used), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "SLUICE_CORES is \"3-0\", want auto, all or a list of CPUs");
+    T_CONTAINS(sluice_last_error(),
+               "SLUICE_CORES is \"3-0\", and must be auto, all or a list of CPUs");
     unsetenv("SLUICE_CORES");
     overrides_end();
 }
@@ -177,7 +178,7 @@ static void a_run_refuses_cores_that_it_may_not_use(void)
     T_CONTAINS(sluice_last_error(), "cores: this process may not use CPU 4095");
     k.config.cores = "some";
     T_STATUS(kit_run(&k), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "cores is \"some\", want auto, all or a list of CPUs");
+    T_CONTAINS(sluice_last_error(), "cores is \"some\", and must be auto, all or a list of CPUs");
     k.config.cores = "all";
     T_OK(kit_run(&k));
     kit_fini(&k);
@@ -236,24 +237,24 @@ static void a_value_that_makes_no_sense_is_refused_by_name(void)
         const char *value;
         const char *wanted;
     } cases[] = {
-        {"SLUICE_WORKERS", "x", "want a number from 0 to 1024"},
-        {"SLUICE_WORKERS", "-1", "want a number from 0 to 1024"},
-        {"SLUICE_WORKERS", "+1", "want a number from 0 to 1024"},
-        {"SLUICE_WORKERS", " 1", "want a number from 0 to 1024"},
-        {"SLUICE_WORKERS", "1 ", "want a number from 0 to 1024"},
-        {"SLUICE_WORKERS", "1K", "want a number from 0 to 1024"},
-        {"SLUICE_WORKERS", "1025", "want a number from 0 to 1024"},
-        {"SLUICE_WORKERS", "4294967297", "want a number from 0 to 1024"},
+        {"SLUICE_WORKERS", "x", "must be a number from 0 to 1024"},
+        {"SLUICE_WORKERS", "-1", "must be a number from 0 to 1024"},
+        {"SLUICE_WORKERS", "+1", "must be a number from 0 to 1024"},
+        {"SLUICE_WORKERS", " 1", "must be a number from 0 to 1024"},
+        {"SLUICE_WORKERS", "1 ", "must be a number from 0 to 1024"},
+        {"SLUICE_WORKERS", "1K", "must be a number from 0 to 1024"},
+        {"SLUICE_WORKERS", "1025", "must be a number from 0 to 1024"},
+        {"SLUICE_WORKERS", "4294967297", "must be a number from 0 to 1024"},
         {"SLUICE_SLOTS", "1", "or 2 to 1024"},
         {"SLUICE_SLOTS", "1025", "or 2 to 1024"},
         {"SLUICE_SLOTS", "4.5", "or 2 to 1024"},
-        {"SLUICE_MEMORY", "K", "want a number of bytes, as 512M (K, M, G"},
-        {"SLUICE_MEMORY", "1T", "want a number of bytes"},
-        {"SLUICE_MEMORY", "1KB", "want a number of bytes"},
-        {"SLUICE_MEMORY", "18446744073709551616", "want a number of bytes"},
-        {"SLUICE_MEMORY", "17179869184G", "want a number of bytes"},
-        {"SLUICE_MODE", "fast", "want one of auto, direct, data, graph, loop"},
-        {"SLUICE_MODE", "LOOP", "want one of auto, direct, data, graph, loop"},
+        {"SLUICE_MEMORY", "K", "must be a number of bytes, such as 512M (K, M, G"},
+        {"SLUICE_MEMORY", "1T", "must be a number of bytes"},
+        {"SLUICE_MEMORY", "1KB", "must be a number of bytes"},
+        {"SLUICE_MEMORY", "18446744073709551616", "must be a number of bytes"},
+        {"SLUICE_MEMORY", "17179869184G", "must be a number of bytes"},
+        {"SLUICE_MODE", "fast", "must be one of auto, direct, data, graph, loop"},
+        {"SLUICE_MODE", "LOOP", "must be one of auto, direct, data, graph, loop"},
     };
 
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -287,8 +288,9 @@ static void a_value_that_does_not_fit_the_run_is_named_too(void)
     overrides_init_run(&k);
     (void)overrides_log_of(&k);
     T_STATUS(k.status, SLUICE_E_INVALID);
-    T_STR(k.error, "slots=2: want 3 to 1024 on host:0 (environment: SLUICE_WORKERS=2 "
-                   "SLUICE_SLOTS=2)");
+    T_STR(
+        k.error,
+        "slots=2 must be from 3 to 1024 on host:0 (environment: SLUICE_WORKERS=2 SLUICE_SLOTS=2)");
     kit_fini(&k);
     unsetenv("SLUICE_SLOTS");
     setenv("SLUICE_MEMORY", "100", 1);
@@ -410,7 +412,7 @@ static void a_channel_is_overridden_by_the_same_variables(void)
     setenv("SLUICE_WORKERS", "-3", 1);
     T_STATUS(open_channel(device, dataset, &info), SLUICE_E_INVALID);
     (void)kit_log_stop();
-    T_CONTAINS(sluice_last_error(), "environment: SLUICE_WORKERS is \"-3\", want a number");
+    T_CONTAINS(sluice_last_error(), "environment: SLUICE_WORKERS is \"-3\", and must be a number");
     sluice_dataset_destroy(dataset);
     sluice_device_close(device);
     overrides_end();

@@ -508,7 +508,7 @@ static void what_needs_the_length_of_a_pass_is_refused(void)
     source.close_pass = NULL;
     check_refused(
         &k, custom_dataset(&source, "rename words image | rename image_length label | batch 4"),
-        "epochs=2 of a stream that can be read but once");
+        "epochs=2 of a stream that can be read only once");
 }
 
 const t_test pass_epochs_tests[] = {

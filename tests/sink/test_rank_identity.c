@@ -199,7 +199,7 @@ static void the_local_rank_is_that_of_the_variable_then_config_then_the_launcher
     setenv("SLUICE_LOCAL", "2/4", 1);
     T_STR(local_of(0, 0, 5, 8), "5/8 2/4");
     T_STR(local_of(3, 4, 0, 0), "3/4 2/4");
-    T_CONTAINS(local_of(0, 2, 0, 0), "SLUICE_LOCAL is \"2/4\", want R/W");
+    T_CONTAINS(local_of(0, 2, 0, 0), "SLUICE_LOCAL is \"2/4\", and must be R/W");
     unsetenv("SLUICE_LOCAL");
     setenv("WORLD_SIZE", "x", 1);
     T_STR(local_of(5, 8, 0, 0), "5/8 0/0");
@@ -232,10 +232,10 @@ static void a_run_takes_its_local_rank_from_config(void)
     sluice_log_set_level(SLUICE_LOG_WARN);
     k.config.local_rank = 2;
     T_STATUS(kit_run(&k), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "local_rank is 2, want less than local_world, 2");
+    T_CONTAINS(sluice_last_error(), "local_rank is 2, and must be less than local_world, 2");
     k.config.local_world = 5;
     T_STATUS(kit_run(&k), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "local_world is 5, want at most world, 4");
+    T_CONTAINS(sluice_last_error(), "local_world is 5, and must be at most world, 4");
     unsetenv("SLUICE_EXCHANGE_MS");
     kit_fini(&k);
 }

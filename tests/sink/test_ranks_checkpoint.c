@@ -172,7 +172,7 @@ static void a_missing_file_of_a_rank_is_named(void)
         expect_all_fail(3, init, rank, SLUICE_E_CORRUPT, "part-2-of-3 is missing");
     }
     t_write_file(t_path(folder, "step-000000000007/part-2-of-3"), "", 0);
-    expect_all_fail(3, init, 1, SLUICE_E_CORRUPT, "part-2-of-3 has 0 bytes, must be 8");
+    expect_all_fail(3, init, 1, SLUICE_E_CORRUPT, "part-2-of-3 has 0 bytes, and must have 8");
 }
 
 /* Each rank sums a part of the files; a flipped bit of any file is found. */

@@ -355,7 +355,7 @@ static void a_dataset_that_cannot_be_opened_reaches_the_other_ranks_with_its_tex
 static void an_argument_that_is_refused_reaches_the_other_ranks_with_its_text(void)
 {
     with_and_without_abort(CREATE_FAILS, false, SLUICE_E_INVALID,
-                           "sluice_train: struct_size of sluice_model is 1, want ");
+                           "sluice_train: struct_size of sluice_model is 1, and must be ");
 }
 
 static void of_two_ranks_that_fail_the_others_hear_the_lower(void)

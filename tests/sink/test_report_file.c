@@ -236,7 +236,7 @@ static void a_path_that_is_too_long_is_refused(void)
     T_STR(overrides_log_of(&k), "");
     T_STATUS(k.status, SLUICE_E_INVALID);
     T_CONTAINS(k.error, "environment: SLUICE_REPORT is \"xxx");
-    T_CONTAINS(k.error, "want a path of less than 4096 bytes");
+    T_CONTAINS(k.error, "must be a path of less than 4096 bytes");
     kit_fini(&k);
     overrides_end();
 }

@@ -365,7 +365,7 @@ static const ending endings[] = {
     {"agree's error", by_agree_error, SLUICE_E_IO, 0, "the network is gone", false},
     {"the device", by_device_error, SLUICE_E_DEVICE, 33, "fail_after", true},
     {"settings", by_settings, SLUICE_E_INVALID, 0, "initial_epoch is 2", false},
-    {"columns", by_columns, SLUICE_E_INVALID, 0, "the model wants column depth", false},
+    {"columns", by_columns, SLUICE_E_INVALID, 0, "the model needs column depth", false},
     {"one rank", by_a_stop_of_one_rank, SLUICE_E_INVALID, PER_MODE, "set config.agree", true},
 };
 

@@ -170,7 +170,7 @@ static void a_pipe_cannot_be_checked_with(void)
             T_STATUS(k.status, SLUICE_OK);
         } else {
             T_STATUS(k.status, SLUICE_E_UNSUPPORTED);
-            T_CONTAINS(k.error, "what comes by a pipe can be read but once");
+            T_CONTAINS(k.error, "data from a pipe can be read only once");
         }
         done_with(&k);
     }

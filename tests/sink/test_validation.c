@@ -395,7 +395,7 @@ static void settings_that_make_no_sense_are_refused(void)
     s.kit.validation.every_steps = 1;
     s.kit.validation.every_epochs = 1;
     T_STATUS(kit_run(&s.kit), SLUICE_E_INVALID);
-    T_CONTAINS(s.kit.error, "want one of them");
+    T_CONTAINS(s.kit.error, "set only one of them");
     s.kit.validation.dataset = NULL;
     T_STATUS(kit_run(&s.kit), SLUICE_E_INVALID);
     T_CONTAINS(s.kit.error, "validation.dataset is NULL");
@@ -419,7 +419,8 @@ static void the_validation_set_is_checked_before_the_first_step(void)
          "validation: image_folder: cannot open /nowhere"},
         {"synthetic samples=37 shape=4,4,3", SLUICE_E_INVALID, "validation: "},
         {"synthetic samples=37 shape=4,5,3 | batch 5", SLUICE_E_INVALID,
-         "validation: column image is u8 (4, 5, 3) in the dataset, the model wants u8 (4, 4, 3)"},
+         "validation: column image is u8 (4, 5, 3) in the dataset, and the model needs u8 (4, 4, "
+         "3)"},
         {"synthetic samples=4 shape=4,4,3 | batch 5 drop_remainder=true", SLUICE_E_INVALID,
          "validation: no valid data in the dataset"},
     };

@@ -233,7 +233,7 @@ sluice_status call_stopped(Callable &callable, Arguments &&...arguments) noexcep
     } catch (const std::exception &error) {
         return sluice_fail(SLUICE_E_CALLBACK, "an exception: %s", error.what());
     } catch (...) {
-        return sluice_fail(SLUICE_E_CALLBACK, "an exception that is no std::exception");
+        return sluice_fail(SLUICE_E_CALLBACK, "an exception that is not a std::exception");
     }
 #endif
 }
@@ -413,9 +413,9 @@ status give_callable(const Settings &settings, Callable &&callable, Dataset data
     };
 
     if (settings.struct_size != sizeof(settings)) {
-        return sluice_fail(SLUICE_E_INVALID, "struct_size is not set: want "
-                                             "sluice::source_settings, map_settings, "
-                                             "filter_settings or map_batch_settings");
+        return sluice_fail(SLUICE_E_INVALID,
+                           "struct_size is not set; use sluice::source_settings, map_settings, "
+                           "filter_settings or map_batch_settings, which set it");
     }
     st = call_stopped(make); /* copying the callable may throw */
     if (st && made == nullptr) {

@@ -38,7 +38,8 @@ template <typename... Arguments> class function_ref
         : object_(const_cast<void *>(static_cast<const volatile void *>(std::addressof(callable)))),
           call_(call_object<Callable>)
     {
-        static_assert(std::is_object_v<Callable>, "want an object: a lambda, not a function");
+        static_assert(std::is_object_v<Callable>,
+                      "the callable must be an object, such as a lambda, not a function");
     }
 
     /** Does it refer to a callable? */
