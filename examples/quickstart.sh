@@ -16,7 +16,7 @@ case ${1-} in
     ;;
 esac
 if [ $# -gt 1 ]; then
-    echo "quickstart.sh takes one folder at most; a name with blanks wants quotes" >&2
+    echo "quickstart.sh takes one folder at most; put a name with blanks in quotes" >&2
     exit 2
 fi
 if [ $# -eq 1 ] && [ ! -d "$1" ]; then
@@ -100,7 +100,7 @@ look() {
     classes=$(found classes)
     say "$pictures: $(counted "$count" picture pictures) in $(counted "$classes" class classes)"
     skipped=$(found skipped | sort -k 1,1nr -k 2 | head -n 8 | paste -s -d, - | sed 's/,/, /g')
-    [ -z "$skipped" ] || say "skipped: $skipped; want .jpg, .jpeg or .png"
+    [ -z "$skipped" ] || say "skipped: $skipped; they must be .jpg, .jpeg or .png"
     case $skipped in
     *.heic* | *.heif* | *.webp* | *.avif*)
         say "HEIC, WebP and AVIF are not supported; convert these files to JPEG to use them"
@@ -114,10 +114,10 @@ look() {
     if [ "$count" -eq 0 ] && [ "$(found deep)" -gt 0 ]; then
         refuse "no pictures in $pictures/CLASS; there are some one folder deeper: try $pictures/$(found below)"
     elif [ "$count" -eq 0 ]; then
-        refuse "no pictures in $pictures: want $pictures/CLASS/FILE, with .jpg, .jpeg or .png"
+        refuse "no pictures in $pictures: they must be in $pictures/CLASS/FILE, with .jpg, .jpeg or .png"
     elif [ "$classes" -eq 1 ]; then
         refuse "all pictures in $pictures are of one class, $(found name), so there is nothing to learn." \
-            "Is it the right folder? Want one folder per class, two or more: $pictures/CLASS/FILE"
+            "Is it the right folder? There must be one folder per class, two or more: $pictures/CLASS/FILE"
     elif [ "$(found most)" -eq 1 ]; then
         refuse "every class in $pictures has one picture. Is it the right folder? Each class needs" \
             "pictures to train on and others to test on"

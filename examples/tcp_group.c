@@ -130,7 +130,8 @@ static sluice_status find_address(struct addrinfo **address_out, bool *is_local_
     if (port != NULL && port[0] != '\0') {
         number = strtoul(port, &end, 10);
         if (*end != '\0' || number < 1 || number > 65534) {
-            return sluice_fail(SLUICE_E_INVALID, "MASTER_PORT is \"%s\", want 1 to 65534", port);
+            return sluice_fail(SLUICE_E_INVALID,
+                               "MASTER_PORT is \"%s\", and must be from 1 to 65534", port);
         }
     }
     *is_local_out = host == NULL || host[0] == '\0';

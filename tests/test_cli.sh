@@ -23,7 +23,7 @@ endless='synthetic samples=1000000000000 shape=8,8,3 | batch 2'
 # ---- commands, help, version ----------------------------------------------------------------------
 
 expect "no command is an error of words" 2
-check "... that is said on stderr" err_has 'want a command'
+check "... that is said on stderr" err_has 'the command is missing'
 check "... alone" out_empty
 expect "an unknown command is an error of words" 2 frobnicate
 check "... that names it" err_has "no command 'frobnicate'"
@@ -198,7 +198,7 @@ check "... is refused" err_has 'argument DIR is given twice'
 for words in '--arg' '--arg DIR' '--arg=DIR x'; do
     # shellcheck disable=SC2086
     expect "explain $words" 2 explain -f "$tmp/a.pipe" $words
-    check "... wants two words" err_has '--arg wants two words, NAME VALUE'
+    check "... wants two words" err_has '--arg must have two words, NAME VALUE'
 done
 expect "--arg of a folder" 2 classes "$tmp/named" --arg DIR x
 check "... has no use" err_has 'is a folder, which has no ${DIR}'
@@ -209,7 +209,7 @@ done
 expect "pack of a word and of a file" 2 pack "$small" "$tmp/to" -f "$tmp/a.pipe"
 expect "pack -f without DST" 2 pack -f "$tmp/a.pipe"
 expect "-f without a file" 2 explain -f
-check "... wants one" err_has 'explain: -f wants a value'
+check "... wants one" err_has 'explain: -f needs a value'
 expect "-f of a file that is not there" 1 explain -f "$tmp/nowhere.pipe"
 check "... names it" err_has 'nowhere.pipe'
 mkfifo "$tmp/fifo"
@@ -396,15 +396,15 @@ for policy in fail replace zero; do
     good "--on-error $policy" 'j["errors"]["failed"] == 0' "$small" --on-error $policy
 done
 
-bad "no pipeline" 'want a pipeline'
+bad "no pipeline" 'the pipeline is missing'
 bad "two words" 'one word too many: .more.; put a pipeline, or a path with blanks, in quotes' "$small" more
 bad "an unknown option" 'unknown option --frobnicate' "$small" --frobnicate 1
-bad "an option without its value" '--steps wants a value' "$small" --steps
+bad "an option without its value" '--steps needs a value' "$small" --steps
 bad "a flag with a value" '--digest takes no value' "$small" --digest=1
 bad "--device tpu:0" 'tpu:0' "$small" --device tpu:0
 bad "--device host:0,colour=1" 'colour' "$small" --device host:0,colour=1
-bad "--mode fast" 'want one of auto direct data graph loop' "$small" --mode fast
-bad "--on-error ignore" 'want one of fail replace zero' "$small" --on-error ignore
+bad "--mode fast" 'must be one of auto direct data graph loop' "$small" --mode fast
+bad "--on-error ignore" 'must be one of fail replace zero' "$small" --on-error ignore
 for size in 0 -2 x 1.5 99999999999999999999; do bad "--sink-size $size" 'sink-size' "$small" --sink-size=$size; done
 for count in 0 -1 x 1e3 ''; do
     bad "--epochs '$count'" 'epochs' "$small" --epochs=$count
@@ -416,7 +416,7 @@ for seconds in 0 -1 x nan inf; do bad "--seconds $seconds" 'seconds' "$small" --
 for bytes in 0 -1 x 5P 1KK K 99999999999999G; do bad "--memory $bytes" 'memory' "$small" --memory $bytes; done
 bad "--slots 1" '2 to 1024' "$small" --slots 1
 bad "--slots 1025" '2 to 1024' "$small" --slots 1025
-bad "--slots 2 where slots are lent" 'slots=2: want 3 to 1024' "$small" --slots 2
+bad "--slots 2 where slots are lent" 'slots=2 must be from 3 to 1024' "$small" --slots 2
 bad "--workers 1025" '1 to 1024' "$small" --workers 1025
 bad "--memory 100" 'more than the bound' "$small" --memory 100
 bad "--seed x" 'seed' "$small" --seed x
@@ -428,7 +428,7 @@ launched 2 2 bad "a rank beyond its world" 'OMPI_COMM_WORLD_RANK is 2' "$small"
 bad "--start-step beyond the end" 'nothing left to do' "$small" --start-step 20
 bad "--step-us 99999999999" 'step-us' "$small" --step-us 99999999999
 for cuda in cuda cuda:0 cuda:7,transport=pull; do
-    bad "--step-us on $cuda" "step-us .* no step of $cuda; use --device host:0" "$small" --device $cuda --step-us 5
+    bad "--step-us on $cuda" "step-us .* a step of $cuda does not take; use --device host:0" "$small" --device $cuda --step-us 5
 done
 bad "--epochs and --steps" 'exclude each other' "$small" --epochs 1 --steps 1
 bad "--epochs and --seconds" 'exclude each other' "$small" --epochs 1 --seconds 1

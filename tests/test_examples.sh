@@ -356,7 +356,7 @@ quick() { run sh "$quickstart" "$tmp/own"; }
 pictures a/1.heic a/2.HEIC a/3.webp a/4.txt 5.jpg
 quick
 check "quickstart.sh refuses a folder without pictures before it builds" refused
-check "it counts what it skips" out_has 'skipped: 2 .heic, 1 .txt, 1 .webp; want .jpg, .jpeg or .png$'
+check "it counts what it skips" out_has 'skipped: 2 .heic, 1 .txt, 1 .webp; they must be .jpg, .jpeg or .png$'
 check "it says what to do with HEIC" out_has 'HEIC, .* convert these files to JPEG'
 check "it counts pictures in no class folder" out_has 'skipped: 1 picture outside of class folders'
 pictures a/1.jpg a/2.PNG

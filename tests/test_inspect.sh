@@ -109,9 +109,9 @@ check "... in the words of the tool" err_has '^sluice: webdataset is a stream he
 mkdir pipes
 if mkfifo pipes/x.tar 2>/dev/null; then
     expect "a folder with a FIFO is refused" 1 inspect pipes
-    check "... which is named" err_has '^sluice: inspect: pipes/x.tar is no regular file, and its samples cannot be read by'
+    check "... which is named" err_has '^sluice: inspect: pipes/x.tar is not a regular file, and its samples cannot be read by'
     expect "a FIFO is refused" 1 inspect pipes/x.tar
-    check "... which is named" err_has '^sluice: inspect: pipes/x.tar is no regular file'
+    check "... which is named" err_has '^sluice: inspect: pipes/x.tar is not a regular file'
 else
     skip "FIFOs" "mkfifo makes none"
 fi

@@ -105,7 +105,7 @@ usual=$port
 port=65535
 run alone 0 2 port 1
 port=$usual
-check "a port out of range is an error" err_has 'MASTER_PORT is "65535", want 1 to 65534'
+check "a port out of range is an error" err_has 'MASTER_PORT is "65535", and must be from 1 to 65534'
 run alone 0 3 three 1
 check "3 ranks cannot share batches of 64" err_has '3 ranks cannot share batches of 64'
 if [ -n "$python" ]; then

@@ -348,7 +348,7 @@ check "whole raw pixels give the same crops" \
 
 expect "no folder to make" 2 pack "$src"
 expect "a folder that is not there" 2 pack "$tmp/nothing" "$tmp/x"
-check "... is what it says first" err_has "pack: there is no folder $tmp/nothing, and it is no pipeline"
+check "... is what it says first" err_has "pack: there is no folder $tmp/nothing, and it is not a pipeline"
 expect "a stage that has no place" 2 pack "image_folder $src | decode" "$tmp/x"
 check "... is named" err_has 'and the dataset has decode'
 for words in "--quality 0" "--quality 101" "--subsampling 422" "--raw --quality 5" "--raw --interval 8" "--interval 65536" \

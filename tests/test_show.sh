@@ -296,19 +296,19 @@ bad() {
         fail "$name" "want exit 2 and '$text' on stderr"
     fi
 }
-bad "no pipeline" 'show: want a pipeline'
+bad "no pipeline" 'show: the pipeline is missing'
 bad "an unknown option" 'unknown option --frobnicate' "$small" --npy "$tmp/no" --frobnicate
 bad "no batch stage" 'no batch stage' synthetic --npy "$tmp/no"
-bad "--steps 0" '--steps 0: want 1 to' "$small" --npy "$tmp/no" --steps 0
+bad "--steps 0" '--steps 0 must be from 1 to' "$small" --npy "$tmp/no" --steps 0
 bad "--world 0" '--world 0' "$small" --npy "$tmp/no" --world 0
-bad "--rank 2 --world 2" '--rank 2: want 0 to 1' "$small" --npy "$tmp/no" --rank 2 --world 2
-bad "--on-error ignore" 'want one of fail replace zero' "$small" --npy "$tmp/no" --on-error ignore
+bad "--rank 2 --world 2" '--rank 2 must be from 0 to 1' "$small" --npy "$tmp/no" --rank 2 --world 2
+bad "--on-error ignore" 'must be one of fail replace zero' "$small" --npy "$tmp/no" --on-error ignore
 bad "a pipeline that cannot be parsed" 'nearest is shuffle' 'synthetic | shufle | batch 2' --npy "$tmp/no"
 
 bad "--sample beyond the source" '--sample 100: the source has fewer samples' "$small" --sample 100
 bad "--times without --sample" '--times is of --sample' "$small" --times 2
 bad "--sample and --steps" '--steps and --sample exclude' "$small" --sample 1 --steps 2
-bad "--times 0" '--times 0: want 1' "$small" --sample 1 --times 0
+bad "--times 0" '--times 0 must be from 1' "$small" --sample 1 --times 0
 
 expect "a source that is not there" 1 show "image_folder $tmp/nowhere | decode | resize 8,8 | batch 5" --npy "$tmp/no"
 check "... makes no folder" absent "$tmp/no"

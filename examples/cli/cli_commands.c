@@ -182,7 +182,7 @@ const cli_command cli_commands[] = {
      "In shards the checksums are compared with the index, and the index with the archive. A pack "
      "must also have its lists, an index with checksums for each shard and as many shards as "
      "pack.json says, and no pack.corrupt. The exit status is 1 if a check fails. No file is "
-     "changed. Images of 16 bits per channel, an Exif orientation and further frames are no "
+     "changed. Images of 16 bits per channel, an Exif orientation and further frames are not "
      "defects: `sluice inspect` counts them.\n",
      "  --workers N|auto   threads that decode (auto: by cores and quota)\n"
      "  --json             one JSON object on stdout instead of lines\n",

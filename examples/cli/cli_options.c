@@ -114,7 +114,7 @@ static bool read_value(const cli_option *option, const char *text)
     return false;
 }
 
-static const char *wanted(option_type type)
+static const char *must_be(option_type type)
 {
     switch (type) {
     case OPTION_COUNT:
@@ -125,7 +125,7 @@ static const char *wanted(option_type type)
     case OPTION_REAL:
         return "a number, not negative";
     case OPTION_BYTES:
-        return "bytes, as 512M or 2G";
+        return "a number of bytes, such as 512M or 2G";
     default:
         return "a text";
     }
@@ -143,7 +143,7 @@ bool cli_workers(const char *command, const char *text, uint32_t *workers)
     errno = 0;
     value = strtoul(text, &end, 10);
     if (errno != 0 || *text < '0' || *text > '9' || *end != '\0' || value < 1 || value > 1024) {
-        cli_error("%s: --workers %s: want auto, or a number from 1 to 1024", command, text);
+        cli_error("%s: --workers %s must be auto, or a number from 1 to 1024", command, text);
         return false;
     }
     *workers = (uint32_t)value;
@@ -154,8 +154,8 @@ bool cli_in_range(const char *command, const char *option, uint64_t value, uint6
                   uint64_t high)
 {
     if (value < low || value > high) {
-        cli_error("%s: --%s %" PRIu64 ": want %" PRIu64 " to %" PRIu64, command, option, value, low,
-                  high);
+        cli_error("%s: --%s %" PRIu64 " must be from %" PRIu64 " to %" PRIu64, command, option,
+                  value, low, high);
         return false;
     }
     return true;
@@ -174,7 +174,7 @@ bool cli_choose(const char *command, const char *option, const char *text,
         }
         snprintf(all + used, sizeof(all) - used, " %s", choices[*chosen]);
     }
-    cli_error("%s: --%s %s: want one of%s", command, option, text, all);
+    cli_error("%s: --%s %s must be one of%s", command, option, text, all);
     return false;
 }
 
@@ -213,11 +213,11 @@ static cli_option *find_option(const char *word, cli_option *options, size_t *le
 static int add_pair(const char *command, int argc, char **argv, int *i, cli_args *args)
 {
     if (*i + 2 >= argc || strchr(argv[*i], '=') != NULL) {
-        cli_error("%s: --arg wants two words, NAME VALUE", command);
+        cli_error("%s: --arg must have two words, NAME VALUE", command);
         return EXIT_USAGE;
     }
     if (args->count == CLI_MOST_ARGS) {
-        cli_error("%s: --arg: want at most %d of them", command, CLI_MOST_ARGS);
+        cli_error("%s: there must be at most %d --arg", command, CLI_MOST_ARGS);
         return EXIT_USAGE;
     }
     args->names[args->count] = argv[++*i];
@@ -253,12 +253,13 @@ static int parse_option(const char *command, int argc, char **argv, int *i, cli_
         return EXIT_DONE;
     }
     if (word[length] != '=' && *i + 1 >= argc) {
-        cli_error("%s: %s wants a value", command, word);
+        cli_error("%s: %s needs a value", command, word);
         return EXIT_USAGE;
     }
     value = word[length] == '=' ? word + length + 1 : argv[++*i];
     if (!read_value(option, value)) {
-        cli_error("%s: %.*s %s: want %s", command, (int)length, word, value, wanted(option->type));
+        cli_error("%s: %.*s %s must be %s", command, (int)length, word, value,
+                  must_be(option->type));
         return EXIT_USAGE;
     }
     return EXIT_DONE;

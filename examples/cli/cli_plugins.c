@@ -57,7 +57,7 @@ int cli_load_plugins(int *argc, char **argv)
             continue;
         }
         if (path[0] == '\0') {
-            return refuse(*argc, argv, SLUICE_E_INVALID, "--plugin wants a value");
+            return refuse(*argc, argv, SLUICE_E_INVALID, "--plugin needs a value");
         }
         st = sluice_plugin_load(path);
         if (st != SLUICE_OK) {

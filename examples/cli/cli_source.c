@@ -72,7 +72,7 @@ sluice_status cli_open_source(const char *command, const cli_source *source,
     st = cli_open_pipeline(source, dataset_out);
     return st == SLUICE_E_INVALID && source->word != NULL && is_one_word(source->word) &&
                    access(source->word, F_OK) != 0
-               ? sluice_fail(st, "%s: there is no folder %s, and it is no pipeline: %s", command,
+               ? sluice_fail(st, "%s: there is no folder %s, and it is not a pipeline: %s", command,
                              source->word, sluice_last_error())
                : st;
 }

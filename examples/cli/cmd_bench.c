@@ -140,7 +140,7 @@ static bool refuse_zeros(const bench *b, const cli_option *options)
 
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         if (counts[i].zero && cli_given(options, counts[i].option)) {
-            cli_error("bench: --%s 0: want more", counts[i].option);
+            cli_error("bench: --%s 0 must be above 0", counts[i].option);
             return false;
         }
     }
@@ -214,8 +214,8 @@ static bool refuse_step_us(const bench *b)
     const bool cuda = strcspn(b->device_name, ":,") == 4 && strncmp(b->device_name, "cuda", 4) == 0;
 
     if (b->step_us > 0 && cuda) {
-        cli_error("bench: --step-us takes a processor's time, which is no step of %s; use "
-                  "--device host:0, or leave --step-us out",
+        cli_error("bench: --step-us takes a processor's time, which a step of %s does not take; "
+                  "use --device host:0, or leave --step-us out",
                   b->device_name);
         return false;
     }
@@ -299,8 +299,8 @@ static int parse(bench *b, int argc, char **argv)
         return code;
     }
     if (b->source.word == NULL && b->source.file == NULL) {
-        cli_error("bench: want a pipeline or -f FILE, such as \"image_folder DIR | decode | "
-                  "random_resized_crop 224 | batch 64\"");
+        cli_error("bench: the pipeline is missing; give one, or -f FILE, such as \"image_folder "
+                  "DIR | decode | random_resized_crop 224 | batch 64\"");
         return EXIT_USAGE;
     }
     if (!refuse_zeros(b, options) || !choose_ranks(b, options) || !choose_length(b, options) ||

@@ -23,7 +23,8 @@ static int parse(classes *c, int argc, char **argv)
     int code = cli_parse_source("classes", argc, argv, options, &c->source, NULL);
 
     if (code == EXIT_DONE && c->source.word == NULL && c->source.file == NULL) {
-        cli_error("classes: want a folder of images, a pipeline in quotes, or -f FILE");
+        cli_error("classes: the source is missing; give a folder of images, a pipeline in quotes, "
+                  "or -f FILE");
         code = EXIT_USAGE;
     }
     return code;

@@ -33,7 +33,8 @@ static int parse(explain *e, int argc, char **argv)
     int code = cli_parse_source("explain", argc, argv, options, &e->source, NULL);
 
     if (code == EXIT_DONE && e->source.word == NULL && e->source.file == NULL) {
-        cli_error("explain: want a pipeline in quotes, or -f FILE; see `sluice help stages`");
+        cli_error("explain: the pipeline is missing; give one in quotes, or -f FILE; see `sluice "
+                  "help stages`");
         code = EXIT_USAGE;
     }
     e->has_sample = cli_given(options, "sample");

@@ -149,7 +149,7 @@ static const char environment[] =
     "\n"
     "SLUICE_REPORT: a path to which the report of a run is written; - is standard error.\n"
     "\n"
-    "SLUICE_READAHEAD: off reads files when workers want them, not before.\n"
+    "SLUICE_READAHEAD: off: no readahead, files are read when workers need them.\n"
     "\n"
     "SLUICE_CPU: portable, v3 or v4, the kernels to use at most.\n"
     "\n"

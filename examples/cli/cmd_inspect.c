@@ -35,7 +35,8 @@ static int parse(inspect *c, int argc, char **argv)
     int code = cli_parse_source("inspect", argc, argv, options, &c->source, NULL);
 
     if (code == EXIT_DONE && c->source.word == NULL && c->source.file == NULL) {
-        cli_error("inspect: want a folder or file of data, a pipeline in quotes, or -f FILE");
+        cli_error("inspect: the source is missing; give a folder or file of data, a pipeline in "
+                  "quotes, or -f FILE");
         code = EXIT_USAGE;
     }
     if (code == EXIT_DONE && (!cli_in_range("inspect", "max-samples", c->most, 1, UINT64_MAX) ||
@@ -66,8 +67,8 @@ static sluice_status check_shards(const char *const *paths, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (stat(paths[i], &info) == 0 && !S_ISREG(info.st_mode)) {
             return sluice_fail(SLUICE_E_UNSUPPORTED,
-                               "inspect: %s is no regular file, and its samples cannot be read by "
-                               "their numbers; copy its data to a file",
+                               "inspect: %s is not a regular file, and its samples cannot be read "
+                               "by their numbers; copy its data to a file",
                                paths[i]);
         }
     }

@@ -85,7 +85,7 @@ static bool make_config(pack *p, const cli_option *options)
         return false;
     }
     if (cli_given(options, "subsampling") && p->subsampling != 420 && p->subsampling != 444) {
-        cli_error("pack: --subsampling %" PRIu64 ": want 420 or 444", p->subsampling);
+        cli_error("pack: --subsampling %" PRIu64 " must be 420 or 444", p->subsampling);
         return false;
     }
     if (config->raw && (p->quality != 0 || p->subsampling != 0 || cli_given(options, "interval"))) {
@@ -131,8 +131,8 @@ static int parse(pack *p, int argc, char **argv)
         return code;
     }
     if (p->folder == NULL) {
-        cli_error("pack: want a folder of images and one to make, such as `sluice pack train "
-                  "train-packed`");
+        cli_error("pack: a folder is missing; give the folder of images and the one to make, such "
+                  "as `sluice pack train train-packed`");
         return EXIT_USAGE;
     }
     p->shuffle = cli_given(options, "shuffle");

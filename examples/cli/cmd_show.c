@@ -123,8 +123,8 @@ static int parse(show *s, int argc, char **argv)
         return code;
     }
     if (s->source.word == NULL && s->source.file == NULL) {
-        cli_error("show: want a pipeline or -f FILE, such as \"image_folder DIR | decode | "
-                  "random_resized_crop 224 | batch 64\"");
+        cli_error("show: the pipeline is missing; give one, or -f FILE, such as \"image_folder DIR "
+                  "| decode | random_resized_crop 224 | batch 64\"");
         return EXIT_USAGE;
     }
     return choose_samples(s, options) && choose_outputs(s, options) && make_config(s) ? EXIT_DONE

@@ -49,7 +49,8 @@ static int parse(synth *s, int argc, char **argv)
         return code;
     }
     if (words == 0) {
-        cli_error("synth: want a folder to make, such as `sluice synth pictures`");
+        cli_error(
+            "synth: the folder to make is missing; give one, such as `sluice synth pictures`");
         return EXIT_USAGE;
     }
     /* DIR/test gets a fifth of the pictures, which would be none with fewer than five per class. */

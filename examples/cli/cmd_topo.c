@@ -8,7 +8,7 @@
 static bool is_number_of(const cli_option *options, const char *name, uint64_t value)
 {
     if (cli_given(options, name) && (value < 1 || value > 1024)) {
-        cli_error("topo: --%s %" PRIu64 ": want 1 to 1024", name, value);
+        cli_error("topo: --%s %" PRIu64 " must be from 1 to 1024", name, value);
         return false;
     }
     return true;

@@ -66,7 +66,8 @@ static int parse(verify *v, int argc, char **argv)
         return code;
     }
     if (count < 1) {
-        cli_error("verify: want what `sluice pack` made, a tar shard, or a folder of images");
+        cli_error("verify: the path is missing; give a pack that `sluice pack` made, a tar shard, "
+                  "or a folder of images");
         return EXIT_USAGE;
     }
     return cli_workers("verify", v->workers, &v->config.workers) ? EXIT_DONE : EXIT_USAGE;

@@ -171,7 +171,7 @@ bool contact_sheet_create(contact_sheet *sheet, const sluice_channel_info *info,
     is_image = prepare_views(sheet, info, described);
     sluice_string_free(described);
     if (!is_image) {
-        cli_error("show: a sheet wants images of 1 to 4 channels and at most 32768 x 32768 pixels; "
+        cli_error("show: a sheet has images of 1 to 4 channels and at most 32768 x 32768 pixels; "
                   "the column %s has another shape",
                   sheet->images[0].column);
         return false;

@@ -135,7 +135,7 @@ static int run(int argc, char **argv)
         return loaded;
     }
     if (argc < 2) {
-        cli_error("want a command; `sluice help` lists them");
+        cli_error("the command is missing; `sluice help` lists them");
         return EXIT_USAGE;
     }
     if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0) {

@@ -46,7 +46,7 @@ static const char *fill(convnet_cuda *net, const convnet_config *config)
     small.batch = 1;
     initial = convnet_create(&small);
     if (initial == NULL) {
-        return "a size is out of range, or there is no memory";
+        return "a size is out of range, or memory is exhausted";
     }
     if (!fits(&net->job)) {
         why = "the batch is too large";

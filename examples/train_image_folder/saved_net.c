@@ -92,7 +92,7 @@ static sluice_status find_newest(const char *dir, char folder[PATH_MAX])
     DIR *listing = opendir(dir);
 
     if (listing == NULL) {
-        return sluice_fail(SLUICE_E_IO, "cannot open %s: %s; want the folder of --checkpoints", dir,
+        return sluice_fail(SLUICE_E_IO, "cannot open %s: %s; name the folder of --checkpoints", dir,
                            strerror(errno));
     }
     while ((entry = readdir(listing)) != NULL) {

@@ -490,8 +490,8 @@ static bool prepare(trainer *t)
            (unsigned long long)info.samples, (unsigned long long)test_info.samples);
     if (t->classes.count == 1) {
         fprintf(stderr,
-                "only one class, so every answer is right: want %s/CLASS/FILE with two "
-                "classes or more\n",
+                "only one class, so every answer is right; there must be two classes or more, as "
+                "%s/CLASS/FILE\n",
                 t->opt.train_dir);
     }
     t->batches = info.batches;

@@ -73,7 +73,7 @@ static bool read_mode(const char *text, sluice_mode *mode)
             return true;
         }
     }
-    fprintf(stderr, "--mode %s: want auto, direct, data, graph or loop\n", text);
+    fprintf(stderr, "--mode %s must be auto, direct, data, graph or loop\n", text);
     return false;
 }
 
@@ -84,7 +84,7 @@ static bool read_number(train_options *o, const number_option *option, const cha
 
     if (end == value || *end != '\0' || !(number >= option->low && number <= option->high) ||
         (option->step > 0 && fmod(number, option->step) != 0)) {
-        fprintf(stderr, "%s %s: want a number from %.10g to %.10g%s%s\n", option->name, value,
+        fprintf(stderr, "%s %s must be a number from %.10g to %.10g%s%s\n", option->name, value,
                 option->low, option->high, option->step == 1 ? ", whole" : "",
                 option->step > 1 ? ", a multiple of 8" : "");
         return false;
@@ -126,7 +126,8 @@ static bool assign_words(train_options *o)
         return o->word_count > 0 && o->checkpoints != NULL;
     }
     if (o->word_count < 1 || o->word_count > 2) {
-        fprintf(stderr, "want one folder to train on, and at most one for the test; got %d%s\n",
+        fprintf(stderr,
+                "there must be one folder to train on, and at most one for the test; got %d%s\n",
                 o->word_count, o->word_count > 2 ? "; quote a path with spaces" : "");
         return false;
     }
