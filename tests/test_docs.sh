@@ -100,6 +100,19 @@ while read -r name; do
 done <"$tmp/outcomes" >"$tmp/missing"
 check "reference.md has every outcome of pack.h" sh -c '[ -s "$1" ] && ! grep "" "$2"' - "$tmp/outcomes" "$tmp/missing"
 
+# Messages, logs and help texts are in plain technical English.
+find runtime numa queue dataset sink examples -name '*.[ch]' -o -name '*.cu' -o -name '*.cpp' -o -name '*.hpp' \
+    -o -name '*.h.in' >"$tmp/sources"
+xargs awk -f tests/idioms.awk <"$tmp/sources" >"$tmp/idioms"
+check "texts are found in the sources" sh -c 'sed -n "s/^texts //p" "$1" | grep -qx "[1-9][0-9][0-9][0-9]*"' - "$tmp/idioms"
+sed -i '/^texts /d' "$tmp/idioms"
+check "texts of the sources say what must be, in plain English (STYLE.md)" empty "$tmp/idioms"
+printf '%s\n' 'f("%u rows; must be 1 to 9"); /* "want 1 to 9" */ // "want"' 'g("wanted", "there is no row", "it is no longer read");' \
+    'f("%s=%u: want "' '  "1 to 9"); f("role %d is none "' '"of the roles"); c = '"'\"'"'; f("x.tar is no archive");' \
+    'f(a ? "a crop wants a size" : "nobody knows");' >"$tmp/idioms.c"
+check "... and idioms would be found" \
+    test "$(awk -f tests/idioms.awk "$tmp/idioms.c" | cut -d: -f2 | grep -v texts | tr '\n' ' ')" = "3 4 5 6 6 "
+
 # `folder/file.c`: from the root, or from the page's folder. NAME and noise stand for a new one.
 while read -r page; do
     grep -o '`[a-z_]*/[A-Za-z0-9_./-]*\.\(c\|h\|sh\|pml\|txt\|md\)`' "$page" | tr -d '\140' | grep -v 'NAME\|noise' | sort -u |
