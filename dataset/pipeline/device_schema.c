@@ -63,8 +63,8 @@ static sluice_status want_one_warp(const stage_def *def, const void *args,
     return SLUICE_OK;
 }
 
-sluice_status schema_want_device(const stage_def *def, const void *args, const stage_schema *before,
-                                 stage_schema *schema)
+sluice_status schema_check_device(const stage_def *def, const void *args,
+                                  const stage_schema *before, stage_schema *schema)
 {
     if (def->kind == STAGE_DECODE || def->kind == STAGE_GEOMETRY) {
         return sli_fail(SLUICE_E_INVALID,

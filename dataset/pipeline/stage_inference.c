@@ -96,7 +96,7 @@ sluice_status stage_infer(const dataset_stage *stage, stage_schema *schema)
         st = infer_conversion(stage, schema);
     }
     if (before.is_on_device && st == SLUICE_OK) {
-        st = schema_want_device(stage->def, stage->args.bytes, &before, schema);
+        st = schema_check_device(stage->def, stage->args.bytes, &before, schema);
     }
     if (!schema->is_mapped) {
         schema_size_followers(schema);

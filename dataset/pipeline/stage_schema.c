@@ -33,7 +33,7 @@ static sluice_status check_further(const stage_schema *schema, const char *stage
     return SLUICE_OK;
 }
 
-sluice_status schema_want_pixels(const stage_schema *schema, const char *stage)
+sluice_status schema_check_pixels(const stage_schema *schema, const char *stage)
 {
     if (schema->image < 0) {
         return fail_missing_image(schema, stage);
@@ -90,8 +90,8 @@ bool schema_are_converted(const stage_schema *schema, column_set images)
     return false;
 }
 
-sluice_status schema_want_bytes(const stage_schema *schema, const char *stage, column_set images,
-                                bool gray_or_rgb)
+sluice_status schema_check_bytes(const stage_schema *schema, const char *stage, column_set images,
+                                 bool gray_or_rgb)
 {
     sluice_status st = SLUICE_OK;
 
@@ -336,7 +336,7 @@ bool schema_lacks_size(const stage_schema *schema)
            (column->shape[at] == 0 || column->shape[at + 1] == 0);
 }
 
-void schema_lose_size(stage_schema *schema, const char *stage)
+void schema_unset_size(stage_schema *schema, const char *stage)
 {
     schema->columns[schema->image].shape[SCHEMA_H] = 0;
     schema->columns[schema->image].shape[SCHEMA_W] = 0;

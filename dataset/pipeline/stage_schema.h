@@ -119,7 +119,7 @@ enum { SCHEMA_H = 0, SCHEMA_W = 1, SCHEMA_C = 2 };
  * Checks that the image is decoded and not converted, as geometry requires. Returns E_INVALID
  * otherwise.
  */
-sluice_status schema_want_pixels(const stage_schema *schema, const char *stage);
+sluice_status schema_check_pixels(const stage_schema *schema, const char *stage);
 
 /* Adds the most operations that a colour stage has for one image. E_INVALID: more than
  * COLOR_MAX_OPERATIONS. */
@@ -129,8 +129,8 @@ sluice_status schema_add_operations(stage_schema *schema, const char *stage, uin
  * Checks a stage after device, with the columns before it (`before`) and after it. E_INVALID: the
  * device cannot run it, or the colour stages there have too many operations.
  */
-sluice_status schema_want_device(const struct stage_def *def, const void *args,
-                                 const stage_schema *before, stage_schema *schema);
+sluice_status schema_check_device(const struct stage_def *def, const void *args,
+                                  const stage_schema *before, stage_schema *schema);
 
 /* True if a column of this role follows the geometry of the first image. */
 bool schema_follows(column_role role);
@@ -169,8 +169,8 @@ bool schema_are_converted(const stage_schema *schema, column_set images);
  * Checks that these images are decoded, uint8 and (H, W, C); gray_or_rgb: of 1 or 3 channels.
  * Returns E_INVALID otherwise, or if there is none.
  */
-sluice_status schema_want_bytes(const stage_schema *schema, const char *stage, column_set images,
-                                bool gray_or_rgb);
+sluice_status schema_check_bytes(const stage_schema *schema, const char *stage, column_set images,
+                                 bool gray_or_rgb);
 
 /* Sets the height and width of decoded masks and further images to those of the first image. */
 void schema_size_followers(stage_schema *schema);
@@ -219,7 +219,7 @@ sluice_status schema_check_name(const char *name, const char *stage);
 bool schema_lacks_size(const stage_schema *schema);
 
 /* Makes the height and width of the image unknown: `stage` draws them for each image. */
-void schema_lose_size(stage_schema *schema, const char *stage);
+void schema_unset_size(stage_schema *schema, const char *stage);
 
 /* Makes the views of the image the first dimension of its column, if it has several. */
 void schema_add_views(const stage_schema *schema, sluice_column *column);

@@ -9,7 +9,7 @@ sluice_status color_infer(const char *stage, const void *args, uint32_t operatio
         schema_select_images(schema, stage, ((const color_args *)args)->columns, &images);
 
     if (st == SLUICE_OK) {
-        st = schema_want_bytes(schema, stage, images, true);
+        st = schema_check_bytes(schema, stage, images, true);
     }
     return st == SLUICE_OK ? schema_add_operations(schema, stage, operations) : st;
 }

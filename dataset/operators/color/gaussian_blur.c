@@ -42,7 +42,7 @@ static sluice_status blur_infer(const void *args, stage_schema *schema)
                                             ((const blur_args *)args)->common.columns, &images);
 
     if (st == SLUICE_OK) {
-        st = schema_want_bytes(schema, "gaussian_blur", images, false);
+        st = schema_check_bytes(schema, "gaussian_blur", images, false);
     }
     return st == SLUICE_OK ? schema_add_operations(schema, "gaussian_blur", 1) : st;
 }

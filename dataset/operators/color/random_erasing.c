@@ -143,7 +143,7 @@ static sluice_status erasing_infer(const void *opaque, stage_schema *schema)
         schema_select_images(schema, "random_erasing", args->common.columns, &images);
 
     if (st == SLUICE_OK) {
-        st = schema_want_bytes(schema, "random_erasing", images, false);
+        st = schema_check_bytes(schema, "random_erasing", images, false);
     }
     for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
         if ((images >> i & 1) != 0) {

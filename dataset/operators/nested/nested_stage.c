@@ -218,7 +218,7 @@ static sluice_status infer_geometry(const char *stage, nested_use use, const nes
                                     stage_schema *schema)
 {
     bool is_same = true;
-    sluice_status st = schema_want_pixels(schema, stage);
+    sluice_status st = schema_check_pixels(schema, stage);
 
     if (st == SLUICE_OK) {
         st = use == NESTED_ONE           ? infer_one_of(stage, args, schema, &is_same)
@@ -227,7 +227,7 @@ static sluice_status infer_geometry(const char *stage, nested_use use, const nes
     }
     if (st == SLUICE_OK && count_changes(args->nested) > 0 &&
         (!is_same || schema_lacks_size(schema))) {
-        schema_lose_size(schema, stage);
+        schema_unset_size(schema, stage);
     }
     return st;
 }

@@ -49,7 +49,7 @@ static sluice_status aug_mix_infer(const void *opaque, stage_schema *schema)
     sluice_status st = schema_select_images(schema, "aug_mix", "", &images);
 
     if (st == SLUICE_OK) {
-        st = schema_want_bytes(schema, "aug_mix", images, true);
+        st = schema_check_bytes(schema, "aug_mix", images, true);
     }
     for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
         const column_role role = schema->infos[i].role;

@@ -10,7 +10,7 @@ sluice_status augment_infer(const char *stage, const warp_options *options, uint
     sluice_status st = schema_select_images(schema, stage, "", &images);
 
     if (st == SLUICE_OK) {
-        st = schema_want_bytes(schema, stage, images, true);
+        st = schema_check_bytes(schema, stage, images, true);
     }
     if (st == SLUICE_OK) {
         st = warp_infer(stage, options, operations, false, schema);

@@ -59,7 +59,7 @@ static sluice_status check_options(const char *stage, const warp_options *option
 static sluice_status want_expandable(const char *stage, const warp_options *options,
                                      const stage_schema *schema)
 {
-    const sluice_status st = schema_want_pixels(schema, stage);
+    const sluice_status st = schema_check_pixels(schema, stage);
 
     return st == SLUICE_OK ? fill_infer(stage, &options->outside, schema) : st;
 }
@@ -237,7 +237,7 @@ static sluice_status expanded_rotation_infer(const void *opaque, stage_schema *s
     const sluice_status st = want_expandable("random_rotation", &args->options, schema);
 
     if (st == SLUICE_OK) {
-        schema_lose_size(schema, "random_rotation");
+        schema_unset_size(schema, "random_rotation");
     }
     return st;
 }

@@ -58,7 +58,7 @@ sluice_status warp_infer(const char *stage, const warp_options *options, uint32_
     sluice_status st = schema_select_images(schema, stage, "", &images);
 
     if (st == SLUICE_OK) {
-        st = schema_want_bytes(schema, stage, images, false);
+        st = schema_check_bytes(schema, stage, images, false);
     }
     if (st == SLUICE_OK) {
         st = fill_infer(stage, &options->outside, schema);

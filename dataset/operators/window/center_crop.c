@@ -9,7 +9,7 @@ typedef struct center_crop_args {
 
 sluice_status crop_infer(const param_size *size, const char *stage, stage_schema *schema)
 {
-    sluice_status st = schema_want_pixels(schema, stage);
+    sluice_status st = schema_check_pixels(schema, stage);
 
     if (st == SLUICE_OK) {
         schema->columns[schema->image].shape[SCHEMA_H] = size->height;

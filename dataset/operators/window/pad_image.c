@@ -63,7 +63,7 @@ static sluice_status pad_infer(const void *opaque, stage_schema *schema)
 {
     const pad_args *args = opaque;
     const image_margins m = margins_of(&args->padding);
-    sluice_status st = schema_want_pixels(schema, "pad_image");
+    sluice_status st = schema_check_pixels(schema, "pad_image");
     uint64_t *shape;
 
     if (st == SLUICE_OK) {

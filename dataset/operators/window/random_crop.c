@@ -44,7 +44,7 @@ static sluice_status check_fits(const random_crop_args *args, uint64_t width, ui
 static sluice_status random_crop_infer(const void *opaque, stage_schema *schema)
 {
     const random_crop_args *args = opaque;
-    sluice_status st = schema_want_pixels(schema, "random_crop");
+    sluice_status st = schema_check_pixels(schema, "random_crop");
     const uint64_t *shape;
 
     if (st == SLUICE_OK) {

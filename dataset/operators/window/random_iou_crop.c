@@ -59,7 +59,7 @@ static sluice_status iou_check(void *opaque)
 static sluice_status iou_infer(const void *args, stage_schema *schema)
 {
     const int boxes = schema_find_boxes(schema);
-    sluice_status st = schema_want_pixels(schema, "random_iou_crop");
+    sluice_status st = schema_check_pixels(schema, "random_iou_crop");
 
     (void)args;
     if (st == SLUICE_OK && boxes < 0) {
@@ -74,7 +74,7 @@ static sluice_status iou_infer(const void *args, stage_schema *schema)
             "put it before");
     }
     if (st == SLUICE_OK) {
-        schema_lose_size(schema, "random_iou_crop");
+        schema_unset_size(schema, "random_iou_crop");
     }
     return st;
 }

@@ -33,13 +33,13 @@ static sluice_status zoom_check(void *opaque)
 static sluice_status zoom_infer(const void *opaque, stage_schema *schema)
 {
     const zoom_args *args = opaque;
-    sluice_status st = schema_want_pixels(schema, "random_zoom_out");
+    sluice_status st = schema_check_pixels(schema, "random_zoom_out");
 
     if (st == SLUICE_OK) {
         st = fill_infer("random_zoom_out", &args->outside, schema);
     }
     if (st == SLUICE_OK && args->p > 0) {
-        schema_lose_size(schema, "random_zoom_out");
+        schema_unset_size(schema, "random_zoom_out");
     }
     return st;
 }

@@ -90,7 +90,7 @@ static sluice_status resize_infer(const void *opaque, stage_schema *schema)
     if (args->size.width == 0) {
         return resize_infer_sides("resize", resize_geometry, args, false, schema);
     }
-    st = schema_want_pixels(schema, "resize");
+    st = schema_check_pixels(schema, "resize");
     if (st == SLUICE_OK) {
         schema->columns[schema->image].shape[SCHEMA_H] = args->size.height;
         schema->columns[schema->image].shape[SCHEMA_W] = args->size.width;

@@ -32,7 +32,7 @@ void resize_by(double r, uint32_t width, uint32_t height, stage_window *out)
 sluice_status resize_infer_sides(const char *stage, window_geometry *geometry, const void *args,
                                  bool draws, stage_schema *schema)
 {
-    sluice_status st = schema_want_pixels(schema, stage);
+    sluice_status st = schema_check_pixels(schema, stage);
     const sli_draws none = {0};
     stage_window g = {0};
     uint64_t *shape;
@@ -42,7 +42,7 @@ sluice_status resize_infer_sides(const char *stage, window_geometry *geometry, c
     }
     shape = schema->columns[schema->image].shape;
     if (draws) {
-        schema_lose_size(schema, stage);
+        schema_unset_size(schema, stage);
         return SLUICE_OK;
     }
     if (shape[SCHEMA_H] != 0 && shape[SCHEMA_W] != 0) {

@@ -26,7 +26,7 @@ static sluice_status check_followers(const char *stage, const stage_schema *sche
 
 static sluice_status infer_views(const char *stage, uint32_t count, stage_schema *schema)
 {
-    sluice_status st = schema_want_pixels(schema, stage);
+    sluice_status st = schema_check_pixels(schema, stage);
 
     if (st == SLUICE_OK && schema->is_mosaic) {
         st = sli_fail(SLUICE_E_INVALID,
