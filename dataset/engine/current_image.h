@@ -41,7 +41,7 @@ INLINED sluice_status open_image(sample_loader *loader, uint64_t sample, const s
                                  args->max_pixels, args->mode != DECODE_RGB, &current->image.width,
                                  &current->image.height);
     if (st == SLUICE_OK && args->mode == DECODE_INDEX) {
-        st = opened_image_want_indices(loader->decoder, &loader->io.ends_run);
+        st = opened_image_request_indices(loader->decoder, &loader->io.ends_run);
     }
     if (st == SLUICE_OK) {
         st = opened_image_check(loader, sample, data, args, current->image.width,

@@ -90,9 +90,9 @@ sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const s
     return SLUICE_OK;
 }
 
-sluice_status opened_image_want_indices(image_decoder *decoder, bool *ends_run)
+sluice_status opened_image_request_indices(image_decoder *decoder, bool *ends_run)
 {
-    const sluice_status st = image_decoder_want_indices(decoder);
+    const sluice_status st = image_decoder_request_indices(decoder);
     image_facts facts;
 
     if (st == SLUICE_E_UNSUPPORTED) {

@@ -24,7 +24,7 @@ static sluice_status open_mask(const sli_plan *plan, const sample_transform *tra
         st = image_decoder_open_head(tools->decoder, data->bytes, data->size, &data->rest,
                                      args->max_pixels, true, &width, &height);
         if (st == SLUICE_OK) {
-            st = opened_image_want_indices(tools->decoder, tools->ends_run);
+            st = opened_image_request_indices(tools->decoder, tools->ends_run);
         }
     }
     if (st == SLUICE_OK && (width != transform->width || height != transform->height)) {

@@ -179,12 +179,12 @@ void image_decoder_use_index(image_decoder *decoder, image_index *index)
     }
 }
 
-sluice_status image_decoder_want_indices(image_decoder *decoder)
+sluice_status image_decoder_request_indices(image_decoder *decoder)
 {
     const image_format *format = formats[decoder->current];
 
-    return format->want_indices != NULL
-               ? format->want_indices(decoder->states[decoder->current])
+    return format->request_indices != NULL
+               ? format->request_indices(decoder->states[decoder->current])
                : sli_fail(
                      SLUICE_E_UNSUPPORTED,
                      "a mask in a %s file: %s; it must be PNG with a palette or in gray, or PGM",

@@ -73,7 +73,7 @@ bool image_decoder_lacks_index(const image_decoder *decoder);
  * gray values without scaling. The image must have been opened as gray. E_UNSUPPORTED: the format,
  * or this kind of file, stores colours.
  */
-sluice_status image_decoder_want_indices(image_decoder *decoder);
+sluice_status image_decoder_request_indices(image_decoder *decoder);
 
 /* Describes the open image by its header. The image must not be decoded yet. */
 void image_decoder_describe(const image_decoder *decoder, image_facts *facts_out);

@@ -28,8 +28,8 @@ typedef struct image_format {
     bool (*scale)(void *state, uint32_t divisor, uint32_t *width_out,
                   uint32_t *height_out);                /* NULL: the format cannot scale */
     void (*use_index)(void *state, image_index *index); /* NULL: indexes are not supported */
-    bool (*lacks_index)(const void *state);     /* NULL: no file of the format can have an index */
-    sluice_status (*want_indices)(void *state); /* NULL: files of the format store colours */
+    bool (*lacks_index)(const void *state); /* NULL: no file of the format can have an index */
+    sluice_status (*request_indices)(void *state); /* NULL: files of the format store colours */
     /* Describes the open file by its header; on entry `format` is set, `orientation` is 1, and the
      * other fields are 0. */
     void (*describe)(const void *state, image_facts *facts);

@@ -306,7 +306,7 @@ static sluice_status png_region(void *state, const image_box *box, image_view *r
     return SLUICE_OK;
 }
 
-static sluice_status png_want_indices(void *state)
+static sluice_status png_request_indices(void *state)
 {
     png_decoder *decoder = state;
     const uint8_t type = png_get_color_type(decoder->png, decoder->info);
@@ -344,6 +344,6 @@ const image_format format_png = {
     .destroy = png_destroy,
     .open = png_open,
     .region = png_region,
-    .want_indices = png_want_indices,
+    .request_indices = png_request_indices,
     .describe = png_describe,
 };

@@ -287,7 +287,7 @@ static sluice_status pnm_region(void *state, const image_box *box, image_view *r
     return SLUICE_OK;
 }
 
-static sluice_status pgm_want_indices(void *state)
+static sluice_status pgm_request_indices(void *state)
 {
     pnm_decoder *decoder = state;
 
@@ -330,6 +330,6 @@ const image_format format_pgm = {
     .open = pnm_open,
     .open_head = pnm_open_head,
     .region = pnm_region,
-    .want_indices = pgm_want_indices,
+    .request_indices = pgm_request_indices,
     .describe = pnm_describe,
 };

@@ -181,7 +181,7 @@ static bool is_left_over(const char *name)
            strcmp(name, PACK_OPTIONS PACK_PART) == 0;
 }
 
-static sluice_status want_empty(const pack_folder *folder)
+static sluice_status check_empty(const pack_folder *folder)
 {
     const int fd = sli_openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
     DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
@@ -313,7 +313,7 @@ sluice_status pack_folder_claim(const pack_folder *folder, const char *options)
     if (st == SLUICE_OK && had != NULL) {
         st = compare_options(folder, had, options);
     } else if (st == SLUICE_OK) {
-        st = want_empty(folder);
+        st = check_empty(folder);
         if (st == SLUICE_OK) {
             st = pack_folder_write(folder, PACK_OPTIONS, options);
         }

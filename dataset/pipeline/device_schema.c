@@ -35,8 +35,8 @@ static sluice_status hash_sampling(const stage_def *def, const void *args, uint6
 }
 
 /* Checks that all warps of the image are after device, and are one. */
-static sluice_status want_one_warp(const stage_def *def, const void *args,
-                                   const stage_schema *before, stage_schema *schema)
+static sluice_status check_one_warp(const stage_def *def, const void *args,
+                                    const stage_schema *before, stage_schema *schema)
 {
     uint64_t sampling = 0;
     sluice_status st;
@@ -92,7 +92,7 @@ sluice_status schema_check_device(const stage_def *def, const void *args,
                         def->name, SLI_ROW_OPERATORS);
     }
     if (stage_warps(def, args)) {
-        return want_one_warp(def, args, before, schema);
+        return check_one_warp(def, args, before, schema);
     }
     schema->device_warp_ended = before->device_sampling != 0;
     return SLUICE_OK;

@@ -266,11 +266,11 @@ static sluice_status complete_stage(text_parser *p)
         return error_at(&p->words, p->opened_at, "this parenthesis has no end");
     }
     if (p->stage.def == NULL) {
-        const bool wants_source = p->dataset == NULL && !p->is_branch;
+        const bool needs_source = p->dataset == NULL && !p->is_branch;
 
         return error_at(&p->words, p->words.at, "the name of a %s must be here%s",
-                        wants_source ? "source" : "stage",
-                        wants_source ? ", such as image_folder" : "");
+                        needs_source ? "source" : "stage",
+                        needs_source ? ", such as image_folder" : "");
     }
     return stage_text_end(p);
 }

@@ -235,7 +235,7 @@ static sluice_status plan_hidden_image(sli_plan *plan, plan_segment *segment)
 
 /* Checks that no colour stage or conversion before a map is requested on the device: all of them
  * run on the workers. */
-static sluice_status want_host(const sli_plan *plan, const plan_segment *segment)
+static sluice_status check_on_host(const sli_plan *plan, const plan_segment *segment)
 {
     const struct plan_details *details = plan->details;
     const uint32_t device = details->device;
@@ -266,7 +266,7 @@ static sluice_status want_host(const sli_plan *plan, const plan_segment *segment
 static sluice_status plan_host_segment(sli_plan *plan, const plan_segment *segment,
                                        sli_conversion *program)
 {
-    sluice_status st = want_host(plan, segment);
+    sluice_status st = check_on_host(plan, segment);
 
     if (st == SLUICE_OK) {
         st = fold_conversions(plan, segment, 0, segment->count, program);

@@ -42,7 +42,7 @@ static bool ends_in(const char *name, size_t length, const char *part, const cha
            memcmp(name + length - strlen(end), end, strlen(end)) == 0;
 }
 
-static bool is_wanted(const file_search *search, const char *name)
+static bool is_match(const file_search *search, const char *name)
 {
     const size_t length = stem_length(name);
 
@@ -91,7 +91,7 @@ static sluice_status search_folder(const char *dir, file_search *search)
                    : sli_fail_errno(SLUICE_E_IO, errno, "cannot read the folder %s", dir);
     }
     for (errno = 0; (entry = readdir(folder)) != NULL; errno = 0) {
-        if (is_wanted(search, entry->d_name)) {
+        if (is_match(search, entry->d_name)) {
             keep_name(search, entry->d_name);
         }
     }

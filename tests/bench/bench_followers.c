@@ -244,7 +244,7 @@ static double run_masks(image_decoder *decoder)
         bytes = load(in_folder(name), &size);
         check(image_decoder_open(decoder, bytes, size, UINT64_C(100000000), true, &all.width,
                                  &all.height));
-        check(image_decoder_want_indices(decoder));
+        check(image_decoder_request_indices(decoder));
         check(image_decoder_region(decoder, &all, &pixels));
         free(bytes);
     }

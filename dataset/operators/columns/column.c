@@ -43,7 +43,7 @@ static sluice_status wrong_role(const column_args *args, const stage_schema *sch
 }
 
 /* Checks that there is an image for a column that follows it. */
-static sluice_status want_image(const column_args *args, const stage_schema *schema)
+static sluice_status check_image(const column_args *args, const stage_schema *schema)
 {
     return schema->image >= 0
                ? SLUICE_OK
@@ -98,7 +98,7 @@ static sluice_status to_boxes(const column_args *args, stage_schema *schema, uin
 {
     const sluice_column *column = &schema->columns[i];
     int length = -1;
-    sluice_status st = want_image(args, schema);
+    sluice_status st = check_image(args, schema);
 
     if (st == SLUICE_OK && schema->infos[i].role != ROLE_PLAIN) {
         return wrong_role(args, schema, i);
@@ -125,7 +125,7 @@ static sluice_status to_points(const column_args *args, stage_schema *schema, ui
 {
     const sluice_column *column = &schema->columns[i];
     int length = -1;
-    sluice_status st = want_image(args, schema);
+    sluice_status st = check_image(args, schema);
 
     if (st == SLUICE_OK && schema->infos[i].role != ROLE_PLAIN) {
         return wrong_role(args, schema, i);
@@ -183,7 +183,7 @@ static sluice_status to_mask(const column_args *args, stage_schema *schema, uint
 {
     sluice_column *column = &schema->columns[i];
     const column_role role = schema->infos[i].role;
-    sluice_status st = want_image(args, schema);
+    sluice_status st = check_image(args, schema);
 
     if (st != SLUICE_OK) {
         return st;

@@ -56,8 +56,8 @@ static sluice_status check_options(const char *stage, const warp_options *option
 
 /* ---- with expand=true ------------------------------------------------------------------------ */
 
-static sluice_status want_expandable(const char *stage, const warp_options *options,
-                                     const stage_schema *schema)
+static sluice_status check_expandable(const char *stage, const warp_options *options,
+                                      const stage_schema *schema)
 {
     const sluice_status st = schema_check_pixels(schema, stage);
 
@@ -110,7 +110,7 @@ static const stage_param rotate_params[] = {
 static sluice_status expanded_infer(const void *opaque, stage_schema *schema)
 {
     const rotate_args *args = opaque;
-    const sluice_status st = want_expandable("rotate", &args->options, schema);
+    const sluice_status st = check_expandable("rotate", &args->options, schema);
     stage_window g = {0};
     uint64_t *shape;
 
@@ -234,7 +234,7 @@ static const stage_param rotation_params[] = {
 static sluice_status expanded_rotation_infer(const void *opaque, stage_schema *schema)
 {
     const rotation_args *args = opaque;
-    const sluice_status st = want_expandable("random_rotation", &args->options, schema);
+    const sluice_status st = check_expandable("random_rotation", &args->options, schema);
 
     if (st == SLUICE_OK) {
         schema_unset_size(schema, "random_rotation");
