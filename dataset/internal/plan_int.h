@@ -165,7 +165,7 @@ bool sli_plan_pads(const sli_plan *plan, bool *rest_out);
  * True if the pipeline itself distributes samples to ranks, by a stage or the source's own order. A
  * pass can then be resumed in the middle only with the number of ranks that began it.
  */
-bool sli_plan_deals_itself(const sli_plan *plan);
+bool sli_plan_has_own_sharding(const sli_plan *plan);
 
 /* True if the order depends on the batch size and the number of ranks: the source has an order of
  * its own, or there is a stage bucket. */

@@ -376,7 +376,7 @@ const char *sli_plan_source(const sli_plan *plan)
     return plan->dataset->stages[0].def->name;
 }
 
-bool sli_plan_deals_itself(const sli_plan *plan)
+bool sli_plan_has_own_sharding(const sli_plan *plan)
 {
     return dataset_has_shard(plan->dataset) || plan->details->own_order != NULL;
 }

@@ -163,15 +163,16 @@ sluice_status channel_identity_check(const sluice_channel_position *from,
         return st;
     }
     mine.bound = sli_plan_has_own_order(plan);
-    mine.deals = sli_plan_deals_itself(plan);
+    mine.deals = sli_plan_has_own_sharding(plan);
     st = compare(from, &mine);
     train_state_free(&mine);
     if (st == SLUICE_OK) {
         return logs ? warn_unversioned(plan) : SLUICE_OK;
     }
-    return sli_fail(st,
-                    "cannot resume from config.position: %.600s; restore what it was, begin without "
-                    "config.position, or, to continue with other data all the same, set "
-                    "position.identity[0] to 0",
-                    sluice_last_error());
+    return sli_fail(
+        st,
+        "cannot resume from config.position: %.600s; restore what it was, begin without "
+        "config.position, or, to continue with other data all the same, set "
+        "position.identity[0] to 0",
+        sluice_last_error());
 }

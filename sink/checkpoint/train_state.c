@@ -17,7 +17,7 @@ sluice_status train_state_make(const sli_plan *plan, train_state *state_out)
     state_out->step = 0;
     state_out->position = (sli_position){0, 0};
     state_out->bound = sli_plan_has_own_order(plan);
-    state_out->deals = sli_plan_deals_itself(plan);
+    state_out->deals = sli_plan_has_own_sharding(plan);
     state_out->seed = plan->settings.seed;
     state_out->batch_size = plan->batch_size;
     state_out->world = plan->settings.world;

@@ -89,7 +89,7 @@ static sluice_status hear_failure(rank_group *ranks, int64_t most)
     const sluice_status st = rank_failure_exchange(most, NULL, next_round, ranks, &first);
 
     ranks->parted = true;
-    ranks->others_know = true;
+    ranks->failure_is_known = true;
     return sli_fail(SLUICE_E_RANK, "rank %u failed with %s, so rank %u ends after step %llu: %s%s",
                     first.rank, sluice_status_name(first.status), ranks->own.rank,
                     (unsigned long long)*ranks->step,

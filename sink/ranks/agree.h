@@ -24,11 +24,11 @@ typedef struct rank_group {
     int64_t timeout_ms; /* how long this rank, once it has failed, waits for the others; above 0 */
     bool parted;        /* agree must not be called again */
     bool has_others;    /* agree reaches other processes, although world is 1 */
-    bool others_know;   /* all ranks end: another rank has failed, or all have together */
-    bool on_board;      /* calls of agree are counted on the board of this machine's ranks */
-    run_watch *watch;   /* the run's monitors: agree is a user callback */
-    const uint64_t *step;       /* the run's next step, for messages */
-    rank_waits waits;           /* which rank the others waited for */
+    bool failure_is_known; /* all ranks end: another rank has failed, or all have together */
+    bool on_board;         /* calls of agree are counted on the board of this machine's ranks */
+    run_watch *watch;      /* the run's monitors: agree is a user callback */
+    const uint64_t *step;  /* the run's next step, for messages */
+    rank_waits waits;      /* which rank the others waited for */
     _Atomic uint64_t told_step; /* *step at the current call of agree, for the callback watchdog */
 } rank_group;
 

@@ -160,7 +160,7 @@ sluice_status train_agree_at_boundary(train_run *run)
         return SLUICE_OK;
     }
     run->ranks.parted = true; /* all ranks return this result, so no rank needs to report it */
-    run->ranks.others_know = true;
+    run->ranks.failure_is_known = true;
     return run->counts.nan_steps > 0
                ? sli_fail(SLUICE_E_NAN, "step %llu: an output was not finite; rank %u",
                           (unsigned long long)run->counts.first_nan_step, run->config.rank)

@@ -14,11 +14,11 @@ static void warn_of_abort(uint64_t step, double seconds)
  * this rank has not found its number, and may be one of several. */
 static bool is_own_failure(const train_run *run, const sli_error *error)
 {
-    return error->status < 0 && !run->nested && !run->ranks.others_know &&
+    return error->status < 0 && !run->nested && !run->ranks.failure_is_known &&
            (run->ranks.own.world != 1 || run->ranks.has_others);
 }
 
-static void tell_failure(train_run *run, const sli_error *error)
+static void report_failure(train_run *run, const sli_error *error)
 {
     const sluice_train_config *config = &run->config;
 
@@ -37,7 +37,7 @@ void train_part(train_run *run, const sli_error *error)
 {
     if (is_own_failure(run, error) && !run->failure_told) {
         run->failure_told = true;
-        tell_failure(run, error);
+        report_failure(run, error);
     }
     agree_part(&run->ranks, error);
 }

@@ -163,7 +163,7 @@ static void a_dealt_pass_goes_on_in_other_batches(void)
 
     position = count_seen(four, 2, position, 3, seen);
     plan = plan_of(five, 0, 2);
-    T_TRUE(sli_plan_deals_itself(plan));
+    T_TRUE(sli_plan_has_own_sharding(plan));
     T_OK(sli_plan_begin(plan, &position, 1));
     T_EQ(plan->begin_batches, 4);
     position = count_seen(five, 2, position, plan->begin_batches, seen);

@@ -62,7 +62,7 @@ static bool is_at_pixel(const engine_run *run, const float *point, const float *
 /* ---- geometry -------------------------------------------------------------------------------- */
 
 /* The map of stage geometry leads from each point back to where it was. */
-static void check_way_back(const char *stages, uint64_t seed)
+static void check_inverse(const char *stages, uint64_t seed)
 {
     const run_options options = {.workers = 1, .settings = {.seed = seed}};
     char text[300];
@@ -107,7 +107,7 @@ static void points_follow_every_geometry(void)
     };
 
     for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
-        check_way_back(stages[i], i);
+        check_inverse(stages[i], i);
     }
 }
 
