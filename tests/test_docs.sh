@@ -122,6 +122,85 @@ while read -r page; do
 done <"$tmp/pages" >"$tmp/paths"
 check "files that are named exist" empty "$tmp/paths"
 
+# ---- docs/ARCHITECTURE.md: short paragraphs, names that are true ------------------------------------
+
+# long_paragraphs PAGE: those of more than 120 words. An item of a list and a row of a table are paragraphs, code is none.
+long_paragraphs() {
+    awk 'function finish() {
+        if (words > 120) print FILENAME ":" line ": a paragraph of " words " words"
+        words = 0
+    }
+    /^```/ {code = !code}
+    /^```/ || code || /^    / || /^#/ || NF == 0 {finish(); next}
+    /^ *([-*]|[0-9]+\.) / || /^\|/ {finish()}
+    {
+        if (words == 0) line = FNR
+        words += NF
+    }
+    END {finish()}' "$1"
+}
+
+# The functions that files define, `FILE NAME` each, and those that are pointers in a struct.
+modules="runtime numa queue dataset sink"
+# shellcheck disable=SC2086
+find $modules -name '*.c' -o -name '*.h' -o -name '*.cu' >"$tmp/sources"
+# shellcheck disable=SC2016 # of awk
+xargs awk '
+    FNR == 1 {file = FILENAME; sub(/.*\//, "", file)}
+    /^[A-Za-z]/ && !/;$/ && match($0, /[a-z_0-9]+\(/) {print file, substr($0, RSTART, RLENGTH - 1)}
+    /^ +.*\(\*[a-z_]+\)\(/ {match($0, /\(\*[a-z_]+\)/); print "*", substr($0, RSTART + 2, RLENGTH - 3)}' \
+    <"$tmp/sources" >"$tmp/functions"
+# shellcheck disable=SC2086
+find $modules tests docs examples README.md -type f | sed 's/.*\///' | sort -u >"$tmp/files"
+
+# code_of PAGE PATTERN: what stands in backquotes and matches.
+code_of() { grep -o "\`$2\`" "$1" | tr -d '\140' | sort -u; }
+
+# wrong_names PAGE: files, folders and functions that are not there. NAME in a file stands for a new one.
+wrong_names() {
+    code_of "$1" '[A-Za-z0-9_./-]*\.\(c\|h\|cu\|hpp\|def\|sh\|pml\|md\)' | while read -r path; do
+        case $path in
+        *NAME*/* | NAME*) ;;
+        */*NAME*) [ -d "$(dirname "$path")" ] || echo "no folder of $path" ;;
+        */*) [ -e "$path" ] || [ -e "docs/$path" ] || echo "no file $path" ;;
+        *) grep -qxF "$path" "$tmp/files" || echo "no file $path" ;;
+        esac
+    done
+    code_of "$1" '[a-z_]*/[a-z_/]*' | while read -r path; do
+        [ -d "$path" ] || echo "no folder $path"
+    done
+    code_of "$1" '[a-z_0-9]*()' | sed 's/()//' | while read -r name; do
+        grep -q " $name\$" "$tmp/functions" || echo "no function $name()"
+    done
+    # | `FILE` | `FUNCTION()`, `FUNCTION()` | ...: it is in that file.
+    awk -F ' \\| ' '$1 ~ /^\| `[a-z_0-9]*\.[ch]`$/ && $2 ~ /^`.*\(\)`$/ {print $1, $2}' "$1" | tr -d '|\140,()' |
+        while read -r file names; do
+            for name in $names; do
+                grep -qxF "$file $name" "$tmp/functions" || echo "no function $name() in $file"
+            done
+        done
+}
+
+page=docs/ARCHITECTURE.md
+long_paragraphs $page >"$tmp/paragraphs"
+check "paragraphs of ARCHITECTURE.md have at most 120 words" empty "$tmp/paragraphs"
+wrong_names $page >"$tmp/names"
+check "files, folders and functions that it names exist, and the functions in these files" empty "$tmp/names"
+for folder in dataset/*/ sink/*/; do
+    folder=$(basename "$folder")
+    case $folder in include | internal | CMakeFiles) continue ;; esac
+    grep -q "^| \`$folder\` | " $page || echo "no $folder"
+done >"$tmp/folders"
+check "its tables have every folder of dataset and sink" empty "$tmp/folders"
+{
+    awk 'BEGIN {for (i = 0; i < 121; i++) printf "%s\n", "word"; print "\n- item"; for (i = 0; i < 120; i++) print "  word"}'
+    # shellcheck disable=SC2016
+    printf '\n%s\n' '`no_such.c` `dataset/no_such.c` `dataset/no_such` `no_such()` `sluice_train()` `stage.h` `next()`' \
+        '| `train.c` | `sluice_train()`, `feed_open()` | |' '| `feed.c` | `feed_open()` | `sluice_train()` |'
+} >"$tmp/wrong.md"
+check "... and long paragraphs and wrong names would be found" \
+    test "$(long_paragraphs "$tmp/wrong.md" | wc -l) $(wrong_names "$tmp/wrong.md" | wc -l)" = "2 5"
+
 # The oldest CMake that will do, in the README, for CMake and for its presets.
 {
     sed -n 's/.*CMake \([0-9.]*[0-9]\).*/\1/p' README.md
