@@ -227,51 +227,19 @@ static void plan_names(sli_plan *plan)
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 
+/* The passes, in order: each uses the results of those before it. */
+static sluice_status (*const passes[])(sli_plan *plan) = {
+    plan_stream,  plan_filters,  plan_order,   plan_columns,  plan_geometry,
+    plan_mosaics, plan_steps,    plan_buffers, plan_partners, plan_conversions,
+    plan_windows, plan_programs, plan_extents, plan_cached,   plan_tests,
+};
+
 static sluice_status run_passes(sli_plan *plan)
 {
-    sluice_status st = plan_stream(plan);
+    sluice_status st = SLUICE_OK;
 
-    if (st == SLUICE_OK) {
-        st = plan_filters(plan);
-    }
-    if (st == SLUICE_OK) {
-        st = plan_order(plan);
-    }
-    if (st == SLUICE_OK) {
-        st = plan_columns(plan);
-    }
-    if (st == SLUICE_OK) {
-        st = plan_geometry(plan);
-    }
-    if (st == SLUICE_OK) {
-        st = plan_mosaics(plan);
-    }
-    if (st == SLUICE_OK) {
-        st = plan_steps(plan);
-    }
-    if (st == SLUICE_OK) {
-        st = plan_buffers(plan);
-    }
-    if (st == SLUICE_OK) {
-        st = plan_partners(plan);
-    }
-    if (st == SLUICE_OK) {
-        st = plan_conversions(plan);
-    }
-    if (st == SLUICE_OK) {
-        st = plan_windows(plan);
-    }
-    if (st == SLUICE_OK) {
-        st = plan_programs(plan);
-    }
-    if (st == SLUICE_OK) {
-        st = plan_extents(plan);
-    }
-    if (st == SLUICE_OK) {
-        st = plan_cached(plan);
-    }
-    if (st == SLUICE_OK) {
-        st = plan_tests(plan);
+    for (size_t i = 0; i < sizeof(passes) / sizeof(passes[0]) && st == SLUICE_OK; i++) {
+        st = passes[i](plan);
     }
     if (st == SLUICE_OK) {
         plan_names(plan);
