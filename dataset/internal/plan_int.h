@@ -217,6 +217,13 @@ typedef struct sli_dataset_identity {
 sluice_status sli_stages_compare(const char *kept, const char *mine);
 
 /*
+ * Checks the stages in a state of version 0.1, which sli_stages_compare() has accepted.
+ * E_UNSUPPORTED: they give other pixels since then; the message has the stages and what changed.
+ * Also returns E_NO_MEMORY.
+ */
+sluice_status sli_stages_check_changed(const char *stages);
+
+/*
  * Makes a text that is the same for two texts of stages if and only if sli_stages_compare() finds
  * no difference; a text that this library cannot parse is its own. The caller frees it by
  * sluice_string_free(). Returns E_NO_MEMORY on failure.

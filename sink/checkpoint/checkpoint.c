@@ -410,7 +410,9 @@ static sluice_status does_not_fit(sluice_status status, const loaded_checkpoint 
     }
     return sli_fail(status, "cannot resume from %s: %.600s; %s, or name another folder", from->path,
                     sluice_last_error(),
-                    corrupt ? "restore it from a copy" : "restore what it was");
+                    corrupt                          ? "restore it from a copy"
+                    : status == SLUICE_E_UNSUPPORTED ? "continue with the version that wrote it"
+                                                     : "restore what it was");
 }
 
 /* Checks the listed files, of which the ranks share the reading. */

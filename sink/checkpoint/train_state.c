@@ -252,5 +252,9 @@ sluice_status train_state_compare(const train_state *kept, const train_state *mi
     if (kept->data.names != mine->data.names) {
         return sli_fail(SLUICE_E_INVALID, "the names of the samples have changed");
     }
-    return compare_maps(kept->maps, mine->maps);
+    st = compare_maps(kept->maps, mine->maps);
+    if (st == SLUICE_OK && kept->version == TRAIN_STATE_UNSUMMED) {
+        st = sli_stages_check_changed(kept->data.stages);
+    }
+    return st;
 }

@@ -56,8 +56,9 @@ void train_state_take(train_state *mine, const train_state *kept);
 
 /*
  * Checks that a run with the state `mine` may continue from `kept`. Batch size and world may
- * differ, unless the order depends on them. Returns E_INVALID if other values differ; the error
- * text names the difference.
+ * differ, unless the order depends on them. Returns E_INVALID if other values differ, or
+ * E_UNSUPPORTED if `kept` is of version 0.1, whose stages gave other pixels; the error text names
+ * the difference.
  */
 sluice_status train_state_compare(const train_state *kept, const train_state *mine);
 

@@ -147,6 +147,46 @@ static void texts_that_cannot_be_read_are_shown_where_they_differ(void)
     T_STATUS(sli_stages_compare("'", "shuffle"), SLUICE_E_INVALID);
 }
 
+#define SCALED "decode mode=rgb max_pixels=100000000 fast_scale=true | "
+
+/* Crops that 0.1 padded with pixels of the resized image, and scaled decoding before a crop. */
+static void stages_that_have_changed_since_0_1_are_found(void)
+{
+    static const char *const changed[][2] = {
+        {"resize size=24 | center_crop size=12 | random_crop size=12 padding=4",
+         "random_crop after resize and center_crop pads with zeros now"},
+        {"random_resized_crop size=9 | random_crop size=8 padding=0 | center_crop size=7,9",
+         "center_crop after resize and random_crop"},
+        {"resize size=9 | shuffle | center_crop size=6 | center_crop size=5 | center_crop size=6",
+         "center_crop after resize and center_crop"},
+        {SCALED "center_crop size=22 | resize size=5",
+         "fast_scale=true decodes at a smaller scale now if center_crop is before resize"},
+        {SCALED "random_crop size=22 padding=1 | random_crop size=2 | random_resized_crop size=9",
+         "now if random_crop is before random_resized_crop"},
+    };
+    static const char *const equal[] = {
+        "",
+        "center_crop size=12 | center_crop size=20 | random_crop size=12 padding=4",
+        "resize size=24 | center_crop size=30 | center_crop size=30,20",
+        "resize size=24 | random_crop size=12 padding=4 | random_crop size=12 padding=0",
+        "resize size=24 | center_crop size=12 | resize size=20 | center_crop size=22",
+        "decode | center_crop size=22 | resize size=5",
+        SCALED "random_crop size=22 | resize size=5 | center_crop size=9 | resize size=4",
+        "sharpen 3 | resize size=24 | center_crop size=12 | center_crop size=13",
+    };
+
+    for (size_t i = 0; i < COUNT(changed); i++) {
+        T_STATUS(sli_stages_check_changed(changed[i][0]), SLUICE_E_UNSUPPORTED);
+        T_CONTAINS(sluice_last_error(), changed[i][1]);
+    }
+    for (size_t i = 0; i < COUNT(equal); i++) {
+        T_OK(sli_stages_check_changed(equal[i]));
+    }
+    sli_alloc_fail_after(0);
+    T_STATUS(sli_stages_check_changed("center_crop size=22"), SLUICE_E_NO_MEMORY);
+    sli_alloc_fail_after(-1);
+}
+
 static void running_out_of_memory_is_no_difference(void)
 {
     sluice_status st = SLUICE_E_NO_MEMORY;
@@ -183,6 +223,7 @@ const t_test stages_compare_tests[] = {
     T_TEST(texts_with_the_same_bits_are_equal),
     T_TEST(differences_are_named),
     T_TEST(texts_that_cannot_be_read_are_shown_where_they_differ),
+    T_TEST(stages_that_have_changed_since_0_1_are_found),
     T_TEST(running_out_of_memory_is_no_difference),
     T_TEST(functions_without_a_version_are_named),
     T_END,

@@ -104,7 +104,9 @@ static void states_that_are_damaged_are_refused(void)
     }
     t_write_file(t_path(folder, "step-000000000050/sluice_state"), later, strlen(later));
     checkpointed_init(&k, folder);
-    check_refused(&k, SLUICE_E_UNSUPPORTED, "sluice_state is of version 9");
+    check_refused(&k, SLUICE_E_UNSUPPORTED,
+                  "sluice_state is of version 9, this library reads versions 2 to 3; continue with "
+                  "the version that wrote it");
     T_EQ(unlink(t_path(folder, "step-000000000050/sluice_state")), 0);
     checkpointed_init(&k, folder);
     check_refused(&k, SLUICE_E_CORRUPT, "sluice_state: No such file");
