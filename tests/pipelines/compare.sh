@@ -14,23 +14,12 @@ commit=${2:?$usage}
 count=${3:-2500}
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-old=$root/build/baseline-$commit
+. "$root/tests/baseline.sh"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-if [ ! -x "$old/build/bin/sluice" ]; then
-    mkdir -p "$old/source"
-    git -C "$root" archive "$commit" | tar -x -C "$old/source"
-    cmake -S "$old/source" -B "$old/build" -DCMAKE_BUILD_TYPE=Release -DSLUICE_CUDA=OFF -DBUILD_SHARED_LIBS=ON >&2
-    cmake --build "$old/build" -j "$(nproc)" --target sluice sluice_tool >&2
-fi
-includes=""
-for module in runtime numa queue dataset sink; do
-    includes="$includes -I$old/source/$module/include"
-done
-# shellcheck disable=SC2086
-"${CC:-cc}" -std=c11 -D_GNU_SOURCE -O1 $includes -I"$old/build/include" -I"$root/tests/kits" "$here"/*.c \
-    -L"$old/build/lib" -lsluice -Wl,-rpath,"$old/build/lib" -o "$tmp/old"
+build_baseline "$commit"
+compile_for_baseline "$tmp/old" "$here"/*.c
 
 data=$tmp/data
 mkdir "$data"

@@ -283,6 +283,47 @@ static void make_numbers(const char *folder)
     finish(file);
 }
 
+/* Files that stages of order read: two lists of samples, and weights. */
+static void make_choices(const char *folder)
+{
+    FILE *subset = create(folder, "subset.txt");
+    FILE *others = create(folder, "others.txt");
+    FILE *weights = create(folder, "weights.txt");
+
+    for (uint32_t i = 0; i < IMAGES; i++) {
+        if (i != 3) {
+            fprintf(subset, "%u\n", i * 5 % IMAGES);
+        }
+        fprintf(others, "%u\n", i * 7 % IMAGES);
+        fprintf(weights, "%u.5\n", i % 4);
+    }
+    finish(subset);
+    finish(others);
+    finish(weights);
+}
+
+/* Tokens of 16 bits without a header, and an array of 16 rows (3) f32, each little-endian. */
+static void make_arrays(const char *folder)
+{
+    static const char header[] =
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (16, 3), }         \n";
+    FILE *tokens = create(folder, "tokens.u16");
+    FILE *array = create(folder, "vector.npy");
+
+    for (uint32_t i = 0; i < 200; i++) {
+        fputc((int)(i * 7 % 251), tokens);
+        fputc((int)(i % 3), tokens);
+    }
+    fprintf(array, "\x93NUMPY%c%c%c%c%s", 1, 0, (int)sizeof(header) - 1, 0, header);
+    for (uint32_t i = 0; i < 16 * 3; i++) {
+        const float value = (float)i / 4;
+
+        (void)fwrite(&value, sizeof(value), 1, array);
+    }
+    finish(tokens);
+    finish(array);
+}
+
 void make_pipeline_data(const char *folder)
 {
     make_images(folder);
@@ -291,4 +332,6 @@ void make_pipeline_data(const char *folder)
     make_shard(folder);
     make_cifar(folder);
     make_numbers(folder);
+    make_choices(folder);
+    make_arrays(folder);
 }
