@@ -101,6 +101,19 @@ static void help_details(const char *details, sli_text *text)
     }
 }
 
+/* Appends the names of a stage in other libraries, which the table has with blanks. */
+static void help_elsewhere(const char *names, sli_text *text)
+{
+    sli_text_add(text, "\n    In other libraries: ");
+    while (*names != '\0') {
+        const size_t length = strcspn(names, " ");
+
+        sli_text_add(text, "%.*s%s", (int)length, names, names[length] != '\0' ? ", " : "");
+        names += length + (names[length] == ' ');
+    }
+    sli_text_add(text, "\n");
+}
+
 #define KIND(kind) (UINT32_C(1) << (kind))
 
 /* The headings under which help lists all stages, and the kinds of stages under each. */
@@ -170,6 +183,9 @@ sluice_status sluice_stage_help(const char *name, char **text_out)
         }
         if (def->example != NULL) {
             sli_text_add(&text, "\n    Example: %s\n", def->example);
+        }
+        if (def->elsewhere != NULL) {
+            help_elsewhere(def->elsewhere, &text);
         }
     } else {
         sli_text_add_line(&text,

@@ -211,8 +211,22 @@ static int print_manual(void)
     return EXIT_DONE;
 }
 
-/* Prints the page of one stage; `name` ends where `length` says. */
-static bool print_stage_section(const char *name, size_t length)
+/* Adds a row of the table of names to a file, if the page of a stage has names in other libraries.
+ */
+static void add_names(const char *stage, const char *page, FILE *rows)
+{
+    static const char mark[] = "\n    In other libraries: ";
+    const char *names = strstr(page, mark);
+
+    if (names == NULL) {
+        return;
+    }
+    names += sizeof(mark) - 1;
+    fprintf(rows, "| %.*s | [`%s`](#%s) |\n", (int)strcspn(names, "\n"), names, stage, stage);
+}
+
+/* Prints the page of one stage; `name` ends where `length` says. Adds its names to the rows. */
+static bool print_stage_section(const char *name, size_t length, FILE *rows)
 {
     char word[64];
     char *text = NULL;
@@ -222,18 +236,36 @@ static bool print_stage_section(const char *name, size_t length)
         return false;
     }
     printf("\n### %s\n\n```text\n%s```\n", word, text);
+    add_names(word, text, rows);
     sluice_string_free(text);
     return true;
 }
 
-/*
- * Prints docs/guide/stages.md: a section for each heading of the list of stages, and in it the help
- * of each stage, whose name begins a line of the list.
- */
+/* Prints a section for each heading of the list of stages, and in it the help of each stage, whose
+ * name begins a line of the list. Changes the list. */
+static bool print_sections(char *stages, FILE *rows)
+{
+    bool is_complete = true;
+
+    for (char *line = strtok(stages, "\n"); line != NULL && is_complete;
+         line = strtok(NULL, "\n")) {
+        if (strncmp(line, "== ", 3) == 0) {
+            printf("\n## %.*s\n", (int)(strlen(line) - 6), line + 3);
+        } else if (*line >= 'a' && *line <= 'z') {
+            is_complete = print_stage_section(line, strcspn(line, " "), rows);
+        }
+    }
+    return is_complete;
+}
+
+/* Prints docs/guide/stages.md: all stages, and the table of their names in other libraries. */
 static int print_markdown(void)
 {
     char *stages = NULL;
-    bool is_complete = sluice_stage_help(NULL, &stages) == SLUICE_OK;
+    char *names = NULL;
+    size_t size = 0;
+    FILE *rows = open_memstream(&names, &size);
+    bool is_complete = rows != NULL && sluice_stage_help(NULL, &stages) == SLUICE_OK;
 
     printf(
         "# Stages\n\n"
@@ -241,17 +273,19 @@ static int print_markdown(void)
         "defaults, what it does.\n"
         "`NAME=DEFAULT` is optional; `[LOW..HIGH]` are the bounds of a number. This page is made "
         "by `sluice help --markdown`.\n");
-    for (char *line = is_complete ? strtok(stages, "\n") : NULL; line != NULL && is_complete;
-         line = strtok(NULL, "\n")) {
-        if (strncmp(line, "== ", 3) == 0) {
-            printf("\n## %.*s\n", (int)(strlen(line) - 6), line + 3);
-        } else if (*line >= 'a' && *line <= 'z') {
-            is_complete = print_stage_section(line, strcspn(line, " "));
-        }
-    }
-    if (!is_complete) {
+    is_complete = is_complete && print_sections(stages, rows);
+    is_complete = rows != NULL && fclose(rows) == 0 && is_complete;
+    if (is_complete) {
+        printf("\n## Names in other libraries\n\n"
+               "Names in torchvision, DALI and MindSpore, which an error answers with the stage. "
+               "What differs is in\n"
+               "[Coming from other libraries](coming-from.md).\n\n"
+               "| there | here |\n| --- | --- |\n%s",
+               names);
+    } else {
         cli_error("%s", sluice_last_error());
     }
+    free(names);
     sluice_string_free(stages);
     return is_complete ? EXIT_DONE : EXIT_RUNTIME;
 }

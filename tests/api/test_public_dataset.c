@@ -317,6 +317,7 @@ static void stages_have_help(void)
 
     T_OK(sluice_stage_help(NULL, &all));
     T_OK(sluice_stage_help("random_resized_crop", &one));
+    T_CONTAINS(one, "In other libraries: RandomResizedCrop, RandomSizedCrop\n");
     T_CONTAINS(one, "scale=0.08,1");
     T_CONTAINS(one, "\n\n    References: Szegedy"); /* the details, of one stage alone */
     strstr(one, "\n\n    ")[1] = '\0';
