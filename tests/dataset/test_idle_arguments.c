@@ -7,8 +7,10 @@
 
 #include "digest_int.h"
 #include "engine_kit.h"
+#include "geometry_ops.h"
 #include "jpeg_maker.h"
 #include "list_kit.h"
+#include "stage_table.h"
 #include "tensor_int.h"
 #include "testing.h"
 
@@ -257,9 +259,80 @@ static void an_index_shortens_files_or_is_said(void)
     }
 }
 
+/* The number of arguments that a stage requires. */
+static int required_of(const stage_def *def)
+{
+    int required = 0;
+
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        required += def->params[i].default_text == NULL;
+    }
+    return required;
+}
+
+/* True if a stage has a probability, and no stages in parentheses. */
+static bool has_probability(const stage_def *def)
+{
+    bool has = false;
+
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        if (def->params[i].type == PARAM_STAGES) {
+            return false;
+        }
+        has = has || strcmp(def->params[i].name, "p") == 0;
+    }
+    return has;
+}
+
+static bool works_on_images(const stage_def *def)
+{
+    return (def->geometry == NULL || def->geometry->draw_of_boxes == NULL) &&
+           (def->kind == STAGE_GEOMETRY || def->kind == STAGE_COLOR ||
+            def->kind == STAGE_CONVERSION);
+}
+
+static void check_stage(const char *stage, const char *says)
+{
+    sluice_dataset *dataset = NULL;
+    char text[400];
+
+    snprintf(text, sizeof(text), "synthetic 8 96,128,3 | %s | batch 2", stage);
+    T_OK(sluice_dataset_parse(text, &dataset));
+    check_explained(dataset, stage, says);
+    sluice_dataset_destroy(dataset);
+}
+
+/* Of all stages in the table: the examples have no arguments without effect, and p=0 is one. */
+static void each_stage_that_is_never_applied_is_said(void)
+{
+    int found = 0;
+
+    for (size_t i = 0; stage_table[i] != NULL; i++) {
+        const stage_def *def = stage_table[i];
+        const char *example = def->example != NULL ? def->example : def->name;
+        const size_t name = strlen(def->name) + 1;
+        char never[100];
+        char says[100];
+
+        if (!works_on_images(def)) {
+            continue;
+        }
+        check_stage(example, "");
+        if (has_probability(def) && required_of(def) < 2) {
+            snprintf(never, sizeof(never), "%s %.*s p=0", def->name,
+                     required_of(def) > 0 ? (int)strcspn(example + name, " ") : 0, example + name);
+            snprintf(says, sizeof(says), "%s p=0 (the stage is never applied)", def->name);
+            check_stage(never, says);
+            found++;
+        }
+    }
+    T_TRUE(found > 12);
+}
+
 const t_test idle_arguments_tests[] = {
     T_TEST(arguments_that_contradict_others_are_errors),
     T_TEST(arguments_without_effect_here_are_said),
+    T_TEST(each_stage_that_is_never_applied_is_said),
     T_TEST(fast_scale_changes_pixels_or_is_said),
     T_TEST(an_index_shortens_files_or_is_said),
     T_END,
