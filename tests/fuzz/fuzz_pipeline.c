@@ -6,7 +6,7 @@
  * arguments: text, name, value, name, value, ...
  *
  * With preset fuzz this is a libFuzzer target. Otherwise it is a program that runs the files it is
- * given or, without any, the texts below and random changes of them.
+ * given or, without any, the texts below, the examples of stages and random changes of them.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -134,9 +134,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 #ifndef SLUICE_LIBFUZZER
 
+#include "stage_examples.h"
+
 enum { ROUNDS = 20000, LONGEST = 400 };
 
-static const char *const texts[] = {
+static const char *const written[] = {
     "image_folder 'a b' \"png,jpg\" | shuffle 3 | shard none | split val 0.25 test=0.5 | decode",
     "synthetic 5 4,3,1 classes=2 # words\n| take 3|skip n=1 | repeat 2 | shuffle seed=run",
     "image_folder ${HOME}/x | decode gray | random_resized_crop 8,9 scale=0.1,1 ratio=.5,2 | batch "
@@ -174,7 +176,26 @@ static const char *const texts[] = {
     "zip (synthetic ${N}) (synthetic 9 | skip 6 | rename label y | drop image) | balance y",
     "webdataset ${A} label=${B:-cls} | ${N:-shuffle} | batch ${B}",
 };
-enum { TEXTS = sizeof(texts) / sizeof(texts[0]) };
+enum { WRITTEN = sizeof(written) / sizeof(written[0]) };
+
+/* The texts above, and one with the example of each stage. */
+static char texts[WRITTEN + EXAMPLES_MOST][LONGEST];
+static uint32_t text_count;
+
+static void add_example(const char *name, const char *text, void *user)
+{
+    (void)name;
+    (void)user;
+    snprintf(texts[text_count++], LONGEST, "%s", text);
+}
+
+static void make_texts(void)
+{
+    for (; text_count < WRITTEN; text_count++) {
+        snprintf(texts[text_count], LONGEST, "%s", written[text_count]);
+    }
+    must(for_each_example(add_example, NULL) > 80, "too few stages", "help");
+}
 
 static uint32_t next_random(uint32_t *state)
 {
@@ -191,7 +212,7 @@ static void change(char *text, uint32_t *state)
     const size_t length = strlen(text);
     const size_t at = next_random(state) % (length + 1);
     const char byte = special[next_random(state) % (sizeof(special) - 1)];
-    const char *other = texts[next_random(state) % TEXTS];
+    const char *other = texts[next_random(state) % text_count];
 
     switch (next_random(state) % 4) {
     case 0:
@@ -216,11 +237,12 @@ static void run_changes(void)
 {
     uint32_t state = 1;
 
+    make_texts();
     for (int i = 0; i < ROUNDS; i++) {
         const arguments args = {{"A", "B", "N"}, {"a | b # '", "", "2"}, next_random(&state) % 4};
         char text[LONGEST];
 
-        snprintf(text, sizeof(text), "%s", texts[i % TEXTS]);
+        snprintf(text, sizeof(text), "%s", texts[(uint32_t)i % text_count]);
         for (uint32_t changes = next_random(&state) % 6; changes > 0; changes--) {
             change(text, &state);
         }

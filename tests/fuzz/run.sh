@@ -20,11 +20,11 @@ stat_of() { sed -n "s/^stat::$1: *//p" "$tmp/out"; }
 
 files_in() { find "$1" -type f | wc -l; }
 
-# fuzz TARGET CORPUS: runs it; its output and its exit status are files.
+# fuzz TARGET CORPUS: runs it; its output and its exit status are files. $tmp/seeds/TARGET has seeds that are made.
 fuzz() {
-    mkdir -p "$kept/$1"
+    mkdir -p "$kept/$1" "$tmp/seeds/$1"
     "$build/bin/fuzz_$1" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 \
-        -print_final_stats=1 -artifact_prefix="$kept/$1-" "$kept/$1" "$here/corpus/$2" \
+        -print_final_stats=1 -artifact_prefix="$kept/$1-" "$kept/$1" "$here/corpus/$2" "$tmp/seeds/$1" \
         >"$tmp/$1.out" 2>&1
     echo $? >"$tmp/$1.status"
 }
@@ -34,7 +34,8 @@ judge() {
     mv "$tmp/$1.out" "$tmp/out"
     if [ "$(cat "$tmp/$1.status")" -ne 0 ]; then
         fail "$1" "see $kept/$1-*"
-    elif [ "$(stat_of number_of_executed_units)" -gt "$(files_in "$here/corpus/$2")" ]; then
+    elif [ "$(stat_of number_of_executed_units)" -gt \
+        $(($(files_in "$here/corpus/$2") + $(files_in "$tmp/seeds/$1"))) ]; then
         pass "$1: $(stat_of number_of_executed_units) inputs, $(files_in "$kept/$1") kept"
     else
         fail "$1" "no more inputs than seeds"
@@ -57,6 +58,8 @@ finish_round() {
     running=""
 }
 
+mkdir -p "$tmp/seeds/pipeline"
+check "the examples of stages are seeds" "$build/bin/make_pipeline_seeds" "$tmp/seeds/pipeline"
 running=""
 count=0
 for target in coco idx jpeg jpeg_index list npy numbers png pnm tar tokens shard_index pipeline transcode; do
