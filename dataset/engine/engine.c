@@ -5,6 +5,7 @@
 
 #include "alloc_int.h"
 #include "engine_state.h"
+#include "kept_worker.h"
 #include "log_int.h"
 
 static void worker_main(void *arg, uint32_t worker)
@@ -177,6 +178,9 @@ sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **eng
     if (st == SLUICE_OK && details->is_collected) {
         st = kept_rows_create(config->plan, engine->batches, config->passes, &engine->kept);
     }
+    if (st == SLUICE_OK && engine->kept != NULL) {
+        st = kept_workers_create(engine, &engine->kept_workers);
+    }
     if (st == SLUICE_OK && details->pack.seq > 0) {
         st = packed_rows_create(config->plan, sli_queue_depth(engine->queue), &engine->packed);
     }
@@ -266,6 +270,7 @@ void sli_engine_destroy(sli_engine *engine)
     sli_free(engine->loaders);
     sample_stream_destroy(engine->stream);
     kept_rows_destroy(engine->kept);
+    kept_workers_destroy(engine->kept_workers, engine->worker_count);
     packed_rows_destroy(engine->packed);
     error_samples_fini(&engine->errors);
     sli_free(engine);

@@ -9,10 +9,7 @@
 #include "loader_stage.h"
 #include "sample_filters.h"
 
-/*
- * Target time that a worker spends on the candidates of one claim. Workers wait for each other's
- * choices, and each sleep costs about 5 us.
- */
+/* Target time that a worker spends on the candidates of one claim. */
 enum { CANDIDATES_NS = 100000 };
 
 /* ---- candidates ------------------------------------------------------------------------------ */
@@ -22,53 +19,59 @@ enum { CANDIDATES_NS = 100000 };
  * row as one of length 0, and load_row() loads it again and handles the error, unless it is
  * dropped.
  */
-static void handle_bad_length(kept_worker *w, const kept_claim *claim, uint32_t i, sluice_status st)
+static void handle_bad_length(kept_worker *w, kept_part *part, uint32_t i, sluice_status st)
 {
-    const row_task task = {.pass = claim->pass, .sample = w->samples[i]};
+    const row_task task = {.pass = part->choice.claim.pass, .sample = part->samples[i]};
 
     st = engine_bad_item(w->engine, w->loader, &task, st);
     if (st != SLUICE_OK) {
         sli_error_take(st, &w->error);
-        w->choice.error = &w->error;
-        w->choice.keeps[i] = false;
+        part->choice.error = &w->error;
+        part->choice.keeps[i] = false;
+    }
+}
+
+/* Calls the filters for a candidate of a part. */
+static void call_filter(kept_worker *w, kept_part *part, uint32_t i)
+{
+    const struct plan_details *details = w->engine->plan->details;
+    sample_row row;
+    sluice_status st;
+
+    kept_find_candidate(w, part, i);
+    kept_own_row(w, kept_own_number(w, part, i), &row);
+    if (details->tests_first) {
+        st = sample_test(w->loader, part->samples[i], part->passes[i], &row);
+    } else {
+        st = sample_load_filtered(w->loader, part->samples[i], part->passes[i], &row);
+        readahead_was_read(w->engine->ahead, w->loader->read_ticks, w->loader->read_bytes);
+    }
+    /* A bad sample takes a turn. */
+    part->choice.keeps[i] = st != SLUICE_OK || !w->loader->dropped;
+    part->choice.buckets[i] = st == SLUICE_OK ? (uint8_t)w->loader->bucket : 0;
+    if (st != SLUICE_OK && details->bucket.count > 0) {
+        handle_bad_length(w, part, i, st);
+    } else if (st != SLUICE_OK) {
+        sli_error_take(st, &w->error);
+        w->bad_stage = w->loader->stage;
+        w->bad_fault = w->loader->fault;
+        w->bad_ends_run = w->loader->io.ends_run;
+        part->bad = i;
     }
 }
 
 /*
- * Calls the filters for candidates, up to and including the first one that fails. Returns the
- * number of candidates processed.
+ * Calls the filters for the candidates of a part, up to and including the first one that fails.
+ * Returns the number of candidates processed.
  */
-static uint32_t call_filters(kept_worker *w, const kept_claim *claim)
+static uint32_t call_filters(kept_worker *w, kept_part *part)
 {
-    const struct plan_details *details = w->engine->plan->details;
+    const kept_claim *claim = &part->choice.claim;
     const uint64_t start = sli_ticks();
     uint32_t count = 0;
 
-    w->bad = KEPT_MOST;
-    while (count < claim->count && w->bad == KEPT_MOST && w->choice.error == NULL) {
-        const uint32_t i = count++;
-        sample_row row;
-        sluice_status st;
-
-        kept_find_candidate(w, claim, i);
-        kept_own_row(w, details->own_rows == 1 ? 0 : i, &row);
-        if (details->tests_first) {
-            st = sample_test(w->loader, w->samples[i], w->passes[i], &row);
-        } else {
-            st = sample_load_filtered(w->loader, w->samples[i], w->passes[i], &row);
-            readahead_was_read(w->engine->ahead, w->loader->read_ticks, w->loader->read_bytes);
-        }
-        w->choice.keeps[i] = st != SLUICE_OK || !w->loader->dropped; /* a bad sample takes a turn */
-        w->choice.buckets[i] = st == SLUICE_OK ? (uint8_t)w->loader->bucket : 0;
-        if (st != SLUICE_OK && details->bucket.count > 0) {
-            handle_bad_length(w, claim, i, st);
-        } else if (st != SLUICE_OK) {
-            sli_error_take(st, &w->error);
-            w->bad_stage = w->loader->stage;
-            w->bad_fault = w->loader->fault;
-            w->bad_ends_run = w->loader->io.ends_run;
-            w->bad = i;
-        }
+    while (count < claim->count && part->bad == KEPT_MOST && part->choice.error == NULL) {
+        call_filter(w, part, count++);
     }
     if (count > 0) {
         row_pace_note(&w->pace, sli_ticks() - start, count);
@@ -77,27 +80,27 @@ static uint32_t call_filters(kept_worker *w, const kept_claim *claim)
 }
 
 /* Writes a kept candidate into a row of the current batch. */
-static void fill_row(kept_worker *w, const kept_claim *claim, uint32_t i, uint32_t number)
+static void fill_row(kept_worker *w, const kept_part *part, uint32_t i, uint32_t number)
 {
     sli_engine *engine = w->engine;
     row_task task = {.seq = w->seq,
                      .number = number,
-                     .pass = claim->pass,
-                     .global_position = claim->position + i,
-                     .sample = w->samples[i]};
+                     .pass = part->choice.claim.pass,
+                     .global_position = part->choice.claim.position + i,
+                     .sample = part->samples[i]};
     sample_row own;
     sluice_status st = SLUICE_OK;
 
     engine_row_of(engine, &w->batch, number, &task.row);
-    if (i == w->bad) {
+    if (i == part->bad) {
         w->loader->stage = w->bad_stage;
         w->loader->fault = w->bad_fault;
         w->loader->io.ends_run = w->bad_ends_run;
         st = sli_error_raise(&w->error);
     } else if (engine->plan->details->tests_first) {
-        st = sample_load(w->loader, w->samples[i], w->passes[i], &task.row);
+        st = sample_load(w->loader, part->samples[i], part->passes[i], &task.row);
     } else {
-        kept_own_row(w, i, &own);
+        kept_own_row(w, kept_own_number(w, part, i), &own);
         for (uint32_t c = 0; c < w->own.column_count; c++) {
             memcpy(task.row.columns[c], own.columns[c], w->own.row_bytes[c]);
         }
@@ -110,10 +113,10 @@ static void fill_row(kept_worker *w, const kept_claim *claim, uint32_t i, uint32
 }
 
 /* Writes the row of a candidate if it was assigned one. False: the engine stops. */
-static bool place(kept_worker *w, const kept_claim *claim, uint32_t i)
+static bool place(kept_worker *w, const kept_part *part, uint32_t i)
 {
     const uint32_t size = w->engine->plan->batch_size;
-    const uint64_t row = w->choice.rows[i];
+    const uint64_t row = part->choice.rows[i];
     const uint32_t number = (uint32_t)(row % size);
 
     if (row == KEPT_NO_ROW) {
@@ -123,15 +126,16 @@ static bool place(kept_worker *w, const kept_claim *claim, uint32_t i)
         return false;
     }
     atomic_store_explicit(&w->loader->state.seq, w->seq, memory_order_relaxed);
-    fill_row(w, claim, i, number);
+    fill_row(w, part, i, number);
     w->done += kept_rows_counts(w->engine->kept, w->seq, number);
     return true;
 }
 
 /* Writes the rows that a choice assigned. False: the engine stops. */
-static bool place_all(kept_worker *w, const kept_claim *claim)
+static bool place_all(kept_worker *w, const kept_part *part)
 {
-    const uint64_t whole = w->choice.whole;
+    const kept_choice *choice = &part->choice;
+    const uint64_t whole = choice->whole;
     const uint32_t last = w->engine->plan->batch_size - 1;
     const kept_claim held = {
         .kind = KEPT_LEFT_OUT, .seq = whole, .row = last, .count = 1, .open_row = KEPT_NO_ROW};
@@ -142,62 +146,87 @@ static bool place_all(kept_worker *w, const kept_claim *claim)
     }
     /* In ascending order, so that a worker that waits for a slot owes no row to an earlier batch.
      */
-    for (uint32_t i = 0; i < claim->count; i++) {
-        if (packs ? !kept_place_document(w, i) : !place(w, claim, i)) {
+    for (uint32_t i = 0; i < choice->claim.count; i++) {
+        if (packs ? !kept_place_document(w, part, i) : !place(w, part, i)) {
             return false;
         }
     }
     kept_count_rows(w);
-    return (w->choice.rest.kind == KEPT_NOTHING && w->choice.rest.open_row == KEPT_NO_ROW) ||
-           kept_fill_empty(w, &w->choice.rest);
+    return (choice->rest.kind == KEPT_NOTHING && choice->rest.open_row == KEPT_NO_ROW) ||
+           kept_fill_empty(w, &choice->rest);
 }
 
-/* ---- the loop -------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+/* Appends a part with the worker's claim. */
+static kept_part *begin_part(kept_worker *w)
+{
+    kept_part *part = &w->parts[(w->first_part + w->part_count) % KEPT_PARTS_MOST];
+    const kept_part *first = kept_first_part(w);
+
+    part->choice.claim = w->claim;
+    part->choice.error = NULL;
+    part->bad = KEPT_MOST;
+    part->own_row = first != NULL ? kept_own_number(w, first, w->own_rows) : 0;
+    return part;
+}
 
 /*
- * Processes candidates of a claim, up to the first one that fails, and writes the rows that they
- * get. Removes them from the claim. False: the engine stops.
+ * Calls the filters for candidates of the worker's claim, up to the first one that fails, and
+ * reports the choice. Removes them from the claim.
  */
-static bool work_on_part(kept_worker *w, kept_claim *claim)
+static void choose_part(kept_worker *w)
 {
     const struct plan_details *details = w->engine->plan->details;
-    kept_claim part = *claim;
+    kept_part *part = begin_part(w);
+    kept_choice *choice = &part->choice;
+    kept_claim *claim = &w->claim;
 
     kept_wait_while_paused(w->engine, claim);
+    if (claim->status != SLUICE_OK) { /* the stream has failed: the claim has no candidates */
+        sli_error_take(sli_fail(claim->status, "read: %.900s", sluice_last_error()), &w->error);
+        choice->error = &w->error;
+    }
     if (details->is_stream && details->bucket.count > 0) {
-        kept_load_held(w, &part);
+        kept_load_held(w, part);
     } else {
-        part.count = details->pack.seq > 0 ? kept_load_documents(w, &part) : call_filters(w, &part);
+        choice->claim.count =
+            details->pack.seq > 0 ? kept_load_documents(w, part) : call_filters(w, part);
     }
-    part.ends_pass = claim->ends_pass && part.count == claim->count && w->choice.error == NULL;
-    if (!kept_rows_choose(w->engine->kept, &part, &w->choice)) {
-        claim->count = 0; /* the next kept_rows_take() returns the reason */
-        return true;
-    }
-    sli_counter_add(&w->loader->counters[PLAN_READ]->wait_input_ticks, w->choice.waited_ticks);
-    if (!place_all(w, &part)) {
+    choice->claim.ends_pass =
+        claim->ends_pass && choice->claim.count == claim->count && choice->error == NULL;
+    claim->first += choice->claim.count;
+    claim->position += choice->claim.count;
+    claim->count -= choice->claim.count;
+    w->part_count++;
+    w->own_rows += choice->claim.count;
+    w->has_error = part->bad != KEPT_MOST || choice->error != NULL;
+    choice->held = w->held;
+    kept_rows_choose(w->engine->kept, choice);
+}
+
+/* Writes the rows of the worker's first part, whose choice is made, and removes the part. False:
+ * the engine stops. */
+static bool place_part(kept_worker *w)
+{
+    const kept_part *part = kept_first_part(w);
+
+    w->held = part->choice.held;
+    if (!part->choice.gets_rows) {
+        w->claim.count = 0; /* the next kept_rows_take() returns the reason */
+    } else if (!place_all(w, part)) {
         return false;
     }
-    claim->first += part.count;
-    claim->position += part.count;
-    claim->count -= part.count;
+    w->own_rows -= part->choice.claim.count;
+    w->first_part = (w->first_part + 1) % KEPT_PARTS_MOST;
+    w->part_count--;
+    if (w->engine->plan->details->is_stream) {
+        kept_rows_done(w->engine->kept, &w->loader->io.item);
+    }
     return true;
 }
 
-static bool work_on_candidates(kept_worker *w, kept_claim *claim)
-{
-    bool goes_on;
-
-    w->choice.error = NULL;
-    if (claim->status != SLUICE_OK) { /* the stream has failed: the claim has no candidates */
-        sli_error_take(sli_fail(claim->status, "read: %.900s", sluice_last_error()), &w->error);
-        w->choice.error = &w->error;
-    }
-    do {
-        goes_on = work_on_part(w, claim);
-    } while (goes_on && claim->count > 0);
-    return goes_on;
-}
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 /* Returns the number of candidates to take. */
 static uint32_t candidates_to_take(const kept_worker *w, uint64_t ticks)
@@ -205,14 +234,23 @@ static uint32_t candidates_to_take(const kept_worker *w, uint64_t ticks)
     const uint32_t rows = row_pace_rows(&w->pace, ticks);
     const struct plan_details *details = w->engine->plan->details;
     const bool loads_later = details->tests_first || details->bucket.count > 0;
-    const uint32_t most = loads_later ? KEPT_MOST : details->own_rows;
+    const uint32_t most = loads_later ? KEPT_MOST : details->own_rows - w->own_rows;
 
+    if (w->part_count == KEPT_PARTS_MOST ||
+        (w->part_count > 0 && (details->is_stream || w->has_error))) {
+        return 0;
+    }
     return rows < most ? rows : most;
 }
 
-/* Takes candidates, or rows without samples. With a stream the time counts as read. */
+/* Takes candidates, rows without samples, or the first part. With a stream the time counts as read.
+ */
 static void take(kept_worker *w, uint64_t ticks, kept_claim *claim)
 {
+    const kept_part *part = kept_first_part(w);
+    const kept_request request = {.most = candidates_to_take(w, ticks),
+                                  .choice = part != NULL ? &part->choice : NULL,
+                                  .item = &w->loader->io.item};
     sli_counters *counters = w->loader->counters[PLAN_READ];
     const bool is_stream = w->engine->plan->details->is_stream;
 
@@ -220,7 +258,7 @@ static void take(kept_worker *w, uint64_t ticks, kept_claim *claim)
         (void)enter_stage(w->loader, PLAN_READ);
         atomic_store_explicit(&w->loader->state.sample, 0, memory_order_relaxed);
     }
-    kept_rows_take(w->engine->kept, candidates_to_take(w, ticks), &w->loader->io.item, claim);
+    kept_rows_take(w->engine->kept, &request, claim);
     if (is_stream) {
         sli_counter_add(&counters->busy_ticks, claim->read_ticks);
         leave_stage(w->loader);
@@ -233,16 +271,19 @@ static bool work_once(kept_worker *w, uint64_t ticks)
     sli_engine *engine = w->engine;
     sli_batch batch;
     kept_claim claim;
-    bool goes_on;
 
+    if (w->claim.count > 0 && w->part_count == 0) {
+        choose_part(w); /* what a bad candidate has left of the claim */
+        return true;
+    }
     take(w, ticks, &claim);
     switch (claim.kind) {
+    case KEPT_CHOSEN:
+        return place_part(w);
     case KEPT_CANDIDATES:
-        goes_on = work_on_candidates(w, &claim);
-        if (engine->plan->details->is_stream) {
-            kept_rows_done(engine->kept, &w->loader->io.item);
-        }
-        return goes_on;
+        w->claim = claim;
+        choose_part(w);
+        return true;
     case KEPT_ROWS:
         return kept_write_bucket_rows(w, &claim);
     case KEPT_PADDING:
@@ -267,11 +308,13 @@ void engine_work_kept(sli_engine *engine, sample_loader *loader)
 {
     const uint64_t ticks =
         sli_ticks_in(CANDIDATES_NS, engine->profile->start_ticks, engine->profile->start_ns);
-    kept_worker w = {.engine = engine, .loader = loader};
+    kept_worker *w = &engine->kept_workers[loader - engine->loaders];
 
+    w->engine = engine;
+    w->loader = loader;
     /* Cannot fail: the layout of whole batches was made from the same columns. */
     (void)sli_layout_make_ragged(engine->plan->wire, engine->plan->wire_count, 1,
-                                 engine->plan->wire_ragged, &w.own);
-    while (work_once(&w, ticks)) {
+                                 engine->plan->wire_ragged, &w->own);
+    while (work_once(w, ticks)) {
     }
 }

@@ -12,6 +12,8 @@
 #include "row_claims.h"
 #include "sample_loader.h"
 
+typedef struct kept_worker kept_worker; /* kept_worker.h */
+
 struct sli_engine {
     const sli_plan *plan;
     sli_queue *queue;
@@ -22,9 +24,10 @@ struct sli_engine {
     uint64_t first_whole_pass; /* the first pass that this run processes from its beginning */
     uint32_t worker_count;
     sample_loader *loaders;
-    sample_stream *stream; /* NULL: the source is not a stream */
-    kept_rows *kept;       /* NULL: there is no filter, pack or bucket */
-    packed_rows *packed;   /* NULL: there is no pack */
+    sample_stream *stream;     /* NULL: the source is not a stream */
+    kept_rows *kept;           /* NULL: there is no filter, pack or bucket */
+    kept_worker *kept_workers; /* (worker_count) as kept */
+    packed_rows *packed;       /* NULL: there is no pack */
     sli_worker_pool *pool;
     readahead *ahead;    /* NULL: no readahead */
     _Atomic bool paused; /* while true, no row is begun; read for each row, so it is in a cache line

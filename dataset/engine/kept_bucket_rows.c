@@ -76,23 +76,24 @@ static void load_row(kept_worker *w, const bucket_row *from, uint32_t number)
 /* ---- samples of a stream --------------------------------------------------------------------- */
 
 /* Loads a candidate into the worker's private row, or applies the error policy. */
-static sluice_status load_held(kept_worker *w, const kept_claim *claim)
+static sluice_status load_held(kept_worker *w, kept_part *part)
 {
+    const kept_claim *claim = &part->choice.claim;
     sample_loader *loader = w->loader;
     row_task task = {.pass = claim->pass, .global_position = claim->position};
     bool is_zero = false;
     sluice_status st;
 
-    if (w->choice.held == NULL) {
-        w->choice.held = kept_rows_hold(w->engine->kept);
+    if (w->held == NULL) {
+        w->held = kept_rows_hold(w->engine->kept);
     }
-    if (w->choice.held == NULL) {
+    if (w->held == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the samples of the buckets");
     }
-    kept_find_candidate(w, claim, 0);
+    kept_find_candidate(w, part, 0);
     kept_own_row(w, 0, &task.row);
-    task.sample = w->choice.held->sample = w->samples[0];
-    st = sample_load_filtered(loader, task.sample, w->passes[0], &task.row);
+    task.sample = w->held->sample = part->samples[0];
+    st = sample_load_filtered(loader, task.sample, part->passes[0], &task.row);
     if (st != SLUICE_OK) {
         st = engine_bad_item(w->engine, loader, &task, st);
         is_zero = true;
@@ -100,19 +101,19 @@ static sluice_status load_held(kept_worker *w, const kept_claim *claim)
     if (is_zero) {
         engine_zero_row(w->engine, &task.row);
     }
-    w->choice.keeps[0] = st == SLUICE_OK && (is_zero || !loader->dropped);
-    w->choice.buckets[0] = is_zero ? 0 : (uint8_t)loader->bucket;
+    part->choice.keeps[0] = st == SLUICE_OK && (is_zero || !loader->dropped);
+    part->choice.buckets[0] = is_zero ? 0 : (uint8_t)loader->bucket;
     return st;
 }
 
-void kept_load_held(kept_worker *w, const kept_claim *claim)
+void kept_load_held(kept_worker *w, kept_part *part)
 {
-    if (claim->count > 0) {
-        const sluice_status st = load_held(w, claim);
+    if (part->choice.claim.count > 0) {
+        const sluice_status st = load_held(w, part);
 
         if (st != SLUICE_OK) {
             sli_error_take(st, &w->error);
-            w->choice.error = &w->error;
+            part->choice.error = &w->error;
         }
     }
 }

@@ -5,9 +5,9 @@
 
 #include "kept_worker.h"
 
-/* Loads the candidate of a claim of a stream, and finds its bucket. A bad sample is a zeroed row of
- * the first bucket, or an error that ends the run (w->choice.error). */
-void kept_load_held(kept_worker *w, const kept_claim *claim);
+/* Loads the candidate of a part of a stream, and finds its bucket. A bad sample is a zeroed row of
+ * the first bucket, or an error that ends the run (part->choice.error). */
+void kept_load_held(kept_worker *w, kept_part *part);
 
 /* Fills the rows of a KEPT_ROWS claim. False: the engine stops. */
 bool kept_write_bucket_rows(kept_worker *w, const kept_claim *claim);

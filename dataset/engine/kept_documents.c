@@ -14,19 +14,20 @@ static uint8_t *own_document(const kept_worker *w, uint32_t number)
  * Loads a document. If that fails, the error policy replaces it, leaves it out, or ends the run
  * with the returned error.
  */
-static sluice_status load_document(kept_worker *w, const kept_claim *claim, uint32_t i)
+static sluice_status load_document(kept_worker *w, kept_part *part, uint32_t i)
 {
+    const kept_claim *claim = &part->choice.claim;
     sample_loader *loader = w->loader;
-    void *document = own_document(w, i);
+    void *document = own_document(w, kept_own_number(w, part, i));
     row_task task = {.pass = claim->pass, .global_position = claim->position + i};
     bool is_left_out = false;
     sluice_status st;
 
-    kept_find_candidate(w, claim, i);
-    task.sample = w->samples[i];
+    kept_find_candidate(w, part, i);
+    task.sample = part->samples[i];
     packed_document_row(w->engine->plan, document, &task.row);
     packed_document_clear(document);
-    st = sample_load_filtered(loader, task.sample, w->passes[i], &task.row);
+    st = sample_load_filtered(loader, task.sample, part->passes[i], &task.row);
     readahead_was_read(w->engine->ahead, loader->read_ticks, loader->read_bytes);
     if (st != SLUICE_OK) {
         st = engine_bad_document(w->engine, loader, &task, st, &is_left_out);
@@ -34,22 +35,23 @@ static sluice_status load_document(kept_worker *w, const kept_claim *claim, uint
     if (st == SLUICE_OK && !loader->dropped && !is_left_out) {
         packed_document_keep(loader, document);
     }
-    w->samples[i] = task.sample;
-    w->choice.documents[i].length = packed_document_length(document);
+    part->samples[i] = task.sample;
+    part->choice.documents[i].length = packed_document_length(document);
     return st;
 }
 
-uint32_t kept_load_documents(kept_worker *w, const kept_claim *claim)
+uint32_t kept_load_documents(kept_worker *w, kept_part *part)
 {
+    const kept_claim *claim = &part->choice.claim;
     const uint64_t start = sli_ticks();
     uint32_t count = 0;
 
-    while (count < claim->count && w->choice.error == NULL) {
-        const sluice_status st = load_document(w, claim, count++);
+    while (count < claim->count && part->choice.error == NULL) {
+        const sluice_status st = load_document(w, part, count++);
 
         if (st != SLUICE_OK) {
             sli_error_take(st, &w->error);
-            w->choice.error = &w->error;
+            part->choice.error = &w->error;
         }
     }
     if (count > 0) {
@@ -58,10 +60,10 @@ uint32_t kept_load_documents(kept_worker *w, const kept_claim *claim)
     return count;
 }
 
-bool kept_place_document(kept_worker *w, uint32_t i)
+bool kept_place_document(kept_worker *w, const kept_part *part, uint32_t i)
 {
     const sli_plan *plan = w->engine->plan;
-    const kept_document *to = &w->choice.documents[i];
+    const kept_document *to = &part->choice.documents[i];
     const uint32_t seq = plan->details->pack.seq;
 
     if (!kept_pad_window(w, to->open_row, to->open_at)) {
@@ -79,7 +81,8 @@ bool kept_place_document(kept_worker *w, uint32_t i)
         }
         left = to->length - piece.from;
         piece.count = left < seq - piece.at ? (uint32_t)left : seq - piece.at;
-        if (!kept_write_piece(w, &piece, own_document(w, i), w->samples[i])) {
+        if (!kept_write_piece(w, &piece, own_document(w, kept_own_number(w, part, i)),
+                              part->samples[i])) {
             return false;
         }
     }

@@ -3,8 +3,8 @@
 
 #include "alloc_int.h"
 #include "error_int.h"
+#include "kept_choices.h"
 #include "kept_notes.h"
-#include "kept_turns.h"
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
@@ -89,7 +89,7 @@ static bool has_ended(const kept_rows *rows)
  * them without the lock. False: the caller must wait for other workers. */
 static bool try_candidates(kept_rows *rows, uint32_t most, kept_claim *claim)
 {
-    if (is_exhausted(rows) || rows->reading || rows->frozen || rows->failed) {
+    if (most == 0 || is_exhausted(rows) || rows->reading || rows->frozen || rows->failed) {
         return false;
     }
     if (rows->stream == NULL) {
@@ -120,10 +120,14 @@ static void give_bucket_rows(kept_rows *rows, kept_claim *claim)
 }
 
 /* Makes a claim if possible. False: the caller must wait for other workers. */
-static bool try_take(kept_rows *rows, uint32_t most, kept_claim *claim)
+static bool try_take(kept_rows *rows, const kept_request *request, kept_claim *claim)
 {
     const uint32_t size = rows->plan->batch_size;
 
+    if (request->choice != NULL && request->choice->is_made) {
+        claim->kind = KEPT_CHOSEN;
+        return true;
+    }
     if (rows->over || rows->stopped) {
         return true; /* the claim remains KEPT_NOTHING */
     }
@@ -163,16 +167,13 @@ static bool try_take(kept_rows *rows, uint32_t most, kept_claim *claim)
         claim->kind = rows->over ? KEPT_END : KEPT_LIMIT;
         return true;
     }
-    return try_candidates(rows, most, claim);
+    return try_candidates(rows, request->most, claim);
 }
 
 /* The arguments of a call that may have to wait for other workers. */
 typedef struct kept_call {
-    uint32_t most;
+    const kept_request *request;
     kept_claim *claim;
-    const kept_claim *of;
-    kept_choice *choice;
-    bool result;
 } kept_call;
 
 /* Repeats a call under the lock until it returns true. Returns the time spent waiting, in ticks. */
@@ -206,7 +207,7 @@ static uint64_t call_until(kept_rows *rows, bool (*call)(kept_rows *rows, kept_c
 
 static bool call_take(kept_rows *rows, kept_call *arg)
 {
-    return try_take(rows, arg->most, arg->claim);
+    return try_take(rows, arg->request, arg->claim);
 }
 
 /* Reads the candidate of a claim from the stream. Returns the status of the stream; *exhausted_out:
@@ -259,19 +260,19 @@ static bool take_from_stream(kept_rows *rows, stream_item *item, kept_claim *cla
     return !exhausted;
 }
 
-void kept_rows_take(kept_rows *rows, uint32_t most, stream_item *item, kept_claim *claim_out)
+void kept_rows_take(kept_rows *rows, const kept_request *request, kept_claim *claim_out)
 {
-    kept_call call = {.most = most, .claim = claim_out};
+    kept_call call = {request, claim_out};
     uint64_t waited = 0;
 
-    if (rows->stream != NULL) {
-        stream_passes_done(rows->stream, item);
+    if (rows->stream != NULL && request->choice == NULL) {
+        stream_passes_done(rows->stream, request->item);
     }
     do {
         *claim_out = (kept_claim){.kind = KEPT_NOTHING, .open_row = KEPT_NO_ROW};
         waited += call_until(rows, call_take, &call);
     } while (rows->stream != NULL && claim_out->kind == KEPT_CANDIDATES &&
-             !take_from_stream(rows, item, claim_out));
+             !take_from_stream(rows, request->item, claim_out));
     claim_out->waited_ticks = waited;
     if (claim_out->kind == KEPT_END || claim_out->kind == KEPT_FAILED) {
         sli_event_notify(&rows->changed);
@@ -285,68 +286,17 @@ void kept_rows_done(kept_rows *rows, stream_item *item)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* Counts chosen candidates in the replay, and ends it when it is complete. */
-static void count_replayed(kept_rows *rows, uint64_t candidates)
+void kept_rows_choose(kept_rows *rows, kept_choice *choice)
 {
-    if (replay_is_open(&rows->replay)) {
-        replay_add(&rows->replay, candidates);
-        if (rows->turn >= rows->done) {
-            replay_end(&rows->replay, rows->ended + 1);
-        }
-    }
-}
+    bool any;
 
-/* True if candidates of the claim can get no rows any more. */
-static bool is_useless(const kept_rows *rows, const kept_claim *claim)
-{
-    return rows->stopped || rows->over || rows->error.status != SLUICE_OK ||
-           claim->round != rows->round || kept_is_full(rows);
-}
-
-static bool call_choose(kept_rows *rows, kept_call *arg)
-{
-    const kept_claim *claim = arg->of;
-    const uint64_t pass = claim->pass - rows->plan->begin.pass;
-    kept_choice *choice = arg->choice;
-
-    arg->result = false;
-    if (is_useless(rows, claim)) {
-        return true;
+    pthread_mutex_lock(&rows->lock);
+    kept_choices_add(rows, choice);
+    any = kept_choices_make(rows);
+    pthread_mutex_unlock(&rows->lock);
+    if (any) {
+        sli_event_notify(&rows->changed);
     }
-    if (rows->chosen != claim->first || rows->ended != pass || rows->dropping != 0) {
-        return false;
-    }
-    arg->result = true;
-    if (!kept_give_rows(rows, claim, choice)) {
-        return true; /* neither later candidates nor later choices can get rows */
-    }
-    if (choice->error != NULL) {
-        rows->error = *choice->error;
-        kept_abandon_window(rows);
-        return true;
-    }
-    rows->chosen += claim->count;
-    count_replayed(rows, claim->count);
-    if (claim->ends_pass) {
-        kept_end_pass(rows, choice);
-    }
-    return true;
-}
-
-bool kept_rows_choose(kept_rows *rows, const kept_claim *claim, kept_choice *choice)
-{
-    kept_call call = {.of = claim, .choice = choice};
-
-    choice->whole = 0;
-    choice->rest = (kept_claim){.kind = KEPT_NOTHING, .open_row = KEPT_NO_ROW};
-    for (uint32_t i = 0; i < claim->count; i++) {
-        choice->rows[i] = KEPT_NO_ROW;
-        choice->documents[i].rows = 0;
-        choice->documents[i].open_row = KEPT_NO_ROW;
-    }
-    choice->waited_ticks = call_until(rows, call_choose, &call);
-    sli_event_notify(&rows->changed);
-    return call.result;
 }
 
 held_row *kept_rows_hold(kept_rows *rows)
@@ -409,6 +359,7 @@ void kept_rows_again(kept_rows *rows, uint64_t seq)
     pthread_mutex_lock(&rows->lock);
     rows->row = (seq - 1) * rows->plan->batch_size;
     rows->dropping = 0;
+    (void)kept_choices_make(rows);
     pthread_mutex_unlock(&rows->lock);
     sli_event_notify(&rows->changed);
 }
@@ -458,6 +409,7 @@ void kept_rows_rewind(kept_rows *rows, uint64_t base, uint64_t limit)
     rows->limit = limit;
     if (base > 0) {
         rows->round++;
+        (void)kept_choices_make(rows); /* they get no rows */
         rows->rewound = true;
         rows->exhausted = false;
         rows->failed = false;
@@ -488,6 +440,7 @@ void kept_rows_stop(kept_rows *rows)
 {
     pthread_mutex_lock(&rows->lock);
     rows->stopped = true;
+    (void)kept_choices_make(rows);
     pthread_mutex_unlock(&rows->lock);
     if (rows->stream != NULL) {
         stream_passes_stop(rows->stream);

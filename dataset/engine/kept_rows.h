@@ -2,20 +2,27 @@
 /*
  * Assigns rows to samples in a run with filters, pack or bucket. The samples of a pass before
  * filtering are candidates, numbered from the first pass of the run on. Workers take candidates in
- * order, call the filters concurrently, and report their choices in the order of the candidates:
+ * order, and call the filters concurrently. Rows are assigned in the order of the candidates:
  *
- *     kept_rows_take(rows, most, item, &claim)    takes candidates, or rows without samples
+ *     kept_rows_take(rows, &request, &claim)   takes candidates, or rows without samples
  *     call the filters for the candidates
- *     kept_rows_choose(rows, &claim, &choice)     waits for all earlier choices; assigns rows
- *     write those rows
+ *     kept_rows_choose(rows, &choice)          reports the choice; waits for nothing
+ *     kept_rows_take(rows, &request, &claim)   takes further candidates, until it returns that the
+ *                                              worker's first choice is made
+ *     write the rows of that choice
  *
- * So the p-th kept sample is turn p of the pass, whichever worker finds it. Turns are dealt to the
+ * A choice is made, which assigns its rows, once those of all earlier candidates are made: by the
+ * worker that reports the last missing one, for all workers. So a slow sample stops no other
+ * worker, until that worker has as many choices waiting as it has memory for.
+ *
+ * The p-th kept sample is turn p of the pass, whichever worker finds it. Turns are dealt to the
  * ranks round-robin; each rank processes all candidates. A run that begins within a pass processes
  * that pass from its first candidate.
  *
  * A candidate of a stream is read when it is taken, by one worker at a time. Where a pass ends is
- * known only once the worker that reads finds no further sample. A claim has one candidate, so that
- * a sample never waits for a later one that has yet to arrive.
+ * known only once the worker that reads finds no further sample. A claim has one candidate, and its
+ * worker reads no further one before it has written the sample, so that a sample never waits for a
+ * later one that has yet to arrive.
  *
  * With pack a row is a window of tokens, and the candidates are documents: a kept document is
  * assigned the rest of the window that the documents before it have begun, and then as many windows
@@ -37,6 +44,7 @@
 enum { KEPT_MOST = 64, KEPT_ROWS_MOST = 8 };
 
 typedef enum kept_kind {
+    KEPT_CHOSEN,     /* the worker's first choice is made */
     KEPT_CANDIDATES, /* candidates: sets first, count, pass, position, ends_pass, round and status
                       */
     KEPT_ROWS,       /* rows of bucket: sets seq, row, count, bucket_rows and round */
@@ -85,20 +93,35 @@ typedef struct kept_document {
     uint32_t document; /* number of the document in that row; in later ones it is 0 */
 } kept_document;
 
-/* The outcome for the candidates of a claim. keeps[i] and rows[i] belong to candidate first + i. */
+/* The choice among candidates. keeps[i] and rows[i] belong to candidate claim.first + i. */
 typedef struct kept_choice {
+    struct kept_choice *next; /* used by kept_rows: the list of choices that are not made yet */
+    struct kept_choice *before;
+    kept_claim claim;         /* set by the caller: the candidates */
+    bool is_made;             /* guarded by the lock of kept_rows until kept_rows_take() returns
+                                 KEPT_CHOSEN, as are all members that the caller does not set */
+    bool gets_rows;           /* false: no rows, since the run has ended, was rewound, or has no
+                                 rows left until a rewind */
     bool keeps[KEPT_MOST];    /* set by the caller: the filters keep it, or it is a bad sample */
     uint64_t rows[KEPT_MOST]; /* row, counted over all batches; KEPT_NO_ROW: no row on this rank */
     uint8_t buckets[KEPT_MOST]; /* with bucket, set by the caller: bucket of a kept candidate */
     held_row *held; /* with bucket and a stream, set by the caller: the candidate; NULL afterwards
                        if it waits in its bucket; else NULL */
-    kept_document documents[KEPT_MOST]; /* instead of keeps and rows, with pack */
-    const sli_error *error; /* set by the caller: an error after the claim's candidates, or with
-                               pack of its last document, which ends the run; NULL: none */
+    kept_document *documents; /* instead of keeps and rows, with pack: (KEPT_MOST), set by the
+                                 caller; else NULL */
+    const sli_error *error;   /* set by the caller: an error after the claim's candidates, or with
+                                 pack of its last document, which ends the run; NULL: none */
     uint64_t whole;  /* batch whose last row was written earlier and must be counted now; 0: none */
     kept_claim rest; /* PADDING or LEFT_OUT rows to write after these; NOTHING: no such rows */
-    uint64_t waited_ticks;
 } kept_choice;
+
+/* What a worker can take. */
+typedef struct kept_request {
+    uint32_t most;             /* limit on the candidates; 0: none */
+    const kept_choice *choice; /* the worker's first choice whose rows it has not written; NULL: it
+                                  has none */
+    stream_item *item;         /* receives the candidate of a stream; its last sample is released */
+} kept_request;
 
 typedef struct kept_rows kept_rows;
 
@@ -111,8 +134,8 @@ sluice_status kept_rows_create(const sli_plan *plan, uint64_t batches, uint64_t 
 void kept_rows_destroy(kept_rows *rows);
 
 /*
- * Makes all pending and later takes return NOTHING; pending and later choices get no rows. Callable
- * from any thread.
+ * Makes all pending and later takes return NOTHING, or CHOSEN; choices not made yet get no rows.
+ * Callable from any thread.
  */
 void kept_rows_stop(kept_rows *rows);
 
@@ -123,20 +146,21 @@ const replay *kept_rows_replay(const kept_rows *rows);
 const _Atomic uint64_t *kept_rows_next(const kept_rows *rows);
 
 /*
- * Takes up to `most` candidates of one pass, or rows without samples. item: receives the candidate
- * of a stream; its last sample is released. Callable by any worker.
+ * Takes candidates of one pass, or rows without samples, or returns that request->choice is made.
+ * Waits until one of these is possible. Callable by any worker. Of a stream a worker takes no
+ * candidate (`most` 0) while it has a choice.
  */
-void kept_rows_take(kept_rows *rows, uint32_t most, stream_item *item, kept_claim *claim_out);
+void kept_rows_take(kept_rows *rows, const kept_request *request, kept_claim *claim_out);
 
 /* Releases the bytes of a candidate of a stream. Callable from any worker. */
 void kept_rows_done(kept_rows *rows, stream_item *item);
 
 /*
- * Waits until the choices for all earlier candidates are made, then assigns rows to the claim's
- * candidates for which choice->keeps is true. False: they get no rows, since the run has ended,
- * was rewound, or has no rows left until a rewind.
+ * Reports a choice, and makes all choices that can be made. The caller leaves the choice as it is
+ * until kept_rows_take() returns KEPT_CHOSEN for it; it must exist until kept_rows_destroy() if
+ * that does not happen.
  */
-bool kept_rows_choose(kept_rows *rows, const kept_claim *claim, kept_choice *choice);
+void kept_rows_choose(kept_rows *rows, kept_choice *choice);
 
 /* With bucket and a stream: returns a row for a sample, NULL if out of memory; or makes it free
  * again. Callable by any worker. */

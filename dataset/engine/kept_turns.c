@@ -153,9 +153,11 @@ static bool end_buckets(kept_rows *rows)
     return true;
 }
 
-/* Puts the kept candidates of a claim into their buckets. False: this rank has no row left. */
-static bool fill_buckets(kept_rows *rows, const kept_claim *claim, kept_choice *choice)
+/* Puts the kept candidates of a choice into their buckets. False: this rank has no row left. */
+static bool fill_buckets(kept_rows *rows, kept_choice *choice)
 {
+    const kept_claim *claim = &choice->claim;
+
     for (uint32_t i = 0; i < claim->count; i++) {
         if (choice->keeps[i] &&
             kept_buckets_add(rows->buckets, choice->buckets[i], claim->first + i, &choice->held) &&
@@ -179,12 +181,13 @@ static bool give_row(kept_rows *rows, uint64_t *row_out, uint64_t *whole)
     return given;
 }
 
-bool kept_give_rows(kept_rows *rows, const kept_claim *claim, kept_choice *choice)
+bool kept_give_rows(kept_rows *rows, kept_choice *choice)
 {
+    const kept_claim *claim = &choice->claim;
     const bool packs = rows->plan->details->pack.seq > 0;
 
     if (rows->buckets != NULL) {
-        return fill_buckets(rows, claim, choice) && (!claim->ends_pass || end_buckets(rows));
+        return fill_buckets(rows, choice) && (!claim->ends_pass || end_buckets(rows));
     }
     for (uint32_t i = 0; i < claim->count; i++) {
         if (packs ? !give_windows(rows, &choice->documents[i], &choice->whole)

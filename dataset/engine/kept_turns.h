@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The turns of a pass: assigns rows, windows and batches to candidates in their order. Only
- * kept_rows.c uses it, with its lock held.
+ * kept_rows.c and kept_choices.c use it, with the lock held.
  */
 #ifndef SLUICE_KEPT_TURNS_H
 #define SLUICE_KEPT_TURNS_H
@@ -30,6 +30,8 @@ struct kept_rows {
     bool failed;          /* the stream has failed; a choice will have its error */
     uint64_t pass;        /* pass of the next candidate, counted from 0 in the run */
     uint64_t position;    /* its position in that pass */
+    kept_choice *choices; /* the choices not made yet, in the order of candidates; NULL: none */
+    kept_choice *last;    /* the last of them */
     uint64_t chosen;      /* number of candidates whose choice is made */
     uint64_t ended;       /* number of passes that have ended with a choice */
     uint64_t pass_chosen; /* `chosen` at the beginning of that pass */
@@ -69,8 +71,8 @@ void kept_release_held(kept_rows *rows, uint64_t *whole);
 /* Ends the open window of pack; the next claim of rows without samples pads its row. */
 void kept_abandon_window(kept_rows *rows);
 
-/* Assigns rows to the candidates of a claim. False: this rank has no row left. */
-bool kept_give_rows(kept_rows *rows, const kept_claim *claim, kept_choice *choice);
+/* Assigns rows to the candidates of a choice. False: this rank has no row left. */
+bool kept_give_rows(kept_rows *rows, kept_choice *choice);
 
 /* Ends the pass after the choice for its last candidate. */
 void kept_end_pass(kept_rows *rows, kept_choice *choice);

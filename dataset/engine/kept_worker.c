@@ -3,17 +3,76 @@
 
 #include <string.h>
 
+#include "alloc_int.h"
 #include "error_int.h"
 
-void kept_find_candidate(kept_worker *w, const kept_claim *claim, uint32_t i)
+/* Allocates the documents of each part of a worker. */
+static sluice_status create_documents(kept_worker *w)
 {
+    for (uint32_t i = 0; i < KEPT_PARTS_MOST; i++) {
+        kept_choice *choice = &w->parts[i].choice;
+
+        choice->documents = sli_calloc(KEPT_MOST, sizeof(*choice->documents));
+        if (choice->documents == NULL) {
+            return sli_fail(SLUICE_E_NO_MEMORY, "the documents of a worker");
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status kept_workers_create(const sli_engine *engine, kept_worker **workers_out)
+{
+    const struct plan_details *details = engine->plan->details;
+    kept_worker *workers = sli_calloc(engine->worker_count, sizeof(*workers));
+    sluice_status st = SLUICE_OK;
+
+    if (workers == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "%u workers", engine->worker_count);
+    }
+    for (uint32_t i = 0; i < engine->worker_count && st == SLUICE_OK; i++) {
+        st = details->pack.seq > 0 ? create_documents(&workers[i]) : SLUICE_OK;
+    }
+    if (st != SLUICE_OK) {
+        kept_workers_destroy(workers, engine->worker_count);
+        return st;
+    }
+    *workers_out = workers;
+    return SLUICE_OK;
+}
+
+void kept_workers_destroy(kept_worker *workers, uint32_t count)
+{
+    for (uint32_t i = 0; workers != NULL && i < count; i++) {
+        for (uint32_t k = 0; k < KEPT_PARTS_MOST; k++) {
+            sli_free(workers[i].parts[k].choice.documents);
+        }
+    }
+    sli_free(workers);
+}
+
+/* ---- candidates ------------------------------------------------------------------------------ */
+
+kept_part *kept_first_part(kept_worker *w)
+{
+    return w->part_count > 0 ? &w->parts[w->first_part] : NULL;
+}
+
+void kept_find_candidate(const kept_worker *w, kept_part *part, uint32_t i)
+{
+    const kept_claim *claim = &part->choice.claim;
+
     if (w->engine->plan->details->is_stream) { /* the claim has one candidate */
-        w->samples[i] = w->loader->io.item.number;
-        w->passes[i] = claim->pass;
+        part->samples[i] = w->loader->io.item.number;
+        part->passes[i] = claim->pass;
     } else {
         order_at(&w->engine->plan->details->all_ranks, claim->pass, claim->position + i,
-                 &w->samples[i], &w->passes[i]);
+                 &part->samples[i], &part->passes[i]);
     }
+}
+
+uint32_t kept_own_number(const kept_worker *w, const kept_part *part, uint32_t i)
+{
+    return (part->own_row + i) % w->engine->plan->details->own_rows;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -120,8 +179,8 @@ bool kept_fill_empty(kept_worker *w, const kept_claim *claim)
 
 void kept_own_row(const kept_worker *w, uint32_t number, sample_row *row_out)
 {
-    uint8_t *row = w->choice.held != NULL ? w->choice.held->bytes
-                                          : w->loader->own_rows + number * w->own.slot_bytes;
+    uint8_t *row =
+        w->held != NULL ? w->held->bytes : w->loader->own_rows + number * w->own.slot_bytes;
 
     for (uint32_t i = 0; i < w->own.column_count; i++) {
         row_out->columns[i] = row + w->own.offsets[i];

@@ -5,29 +5,57 @@
 
 #include "engine_state.h"
 
-typedef struct kept_worker {
+/* Limit on the choices of a worker that wait to be made. With claims of about 100 us a sample may
+ * take 1.6 ms before the other workers wait for it. */
+enum { KEPT_PARTS_MOST = 16 };
+
+/* Candidates whose filters a worker has called, and whose rows it has not written yet. */
+typedef struct kept_part {
+    kept_choice choice;
+    uint64_t samples[KEPT_MOST]; /* sample of each candidate */
+    uint64_t passes[KEPT_MOST];  /* pass that keys its random numbers */
+    uint32_t bad;                /* index of the failed candidate; KEPT_MOST: no failure */
+    uint32_t own_row;            /* number of the first candidate's private row */
+} kept_part;
+
+struct kept_worker {
     sli_engine *engine;
     sample_loader *loader;
     sli_layout own; /* layout of the worker's private rows, which hold candidates until they are
                        copied into a batch */
     row_pace pace;
-    kept_choice choice; /* with bucket and a stream, choice.held is the worker's private row */
-    uint64_t samples[KEPT_MOST]; /* sample of each candidate */
-    uint64_t passes[KEPT_MOST];  /* pass that keys its random numbers */
-    uint32_t bad;                /* index of the failed candidate; KEPT_MOST: no failure */
-    sli_error error;             /* the error of the failed candidate */
-    const char *bad_stage;       /* the loader's state at that failure, with the next two members */
+    kept_claim claim;                 /* candidates whose filters are not called yet */
+    kept_part parts[KEPT_PARTS_MOST]; /* a ring, in the order of the candidates */
+    uint32_t first_part;
+    uint32_t part_count;
+    uint32_t own_rows;     /* private rows that belong to parts */
+    bool has_error;        /* the last part has an error, so it is written before others begin */
+    sli_error error;       /* that error */
+    const char *bad_stage; /* the loader's state at the failure of a candidate, with the next two
+                              members */
     sli_fault bad_fault;
     bool bad_ends_run;
+    held_row *held;  /* with bucket and a stream, the worker's private row; NULL: none */
     sli_batch batch; /* batch whose rows are being written; valid if seq is not 0 */
     uint64_t seq;    /* its sequence number; 0: no batch */
     uint32_t done;   /* rows of the batch that are written but not counted yet */
-} kept_worker;
+};
 
 /*
- * Finds the sample of candidate i of a claim, and the pass of its random numbers.
+ * The workers of an engine with filters, pack or bucket. They exist as long as its kept_rows, which
+ * may have their choices when they return. E_NO_MEMORY.
  */
-void kept_find_candidate(kept_worker *w, const kept_claim *claim, uint32_t i);
+sluice_status kept_workers_create(const sli_engine *engine, kept_worker **workers_out);
+void kept_workers_destroy(kept_worker *workers, uint32_t count);
+
+/* The first of the worker's parts; NULL: it has none. */
+kept_part *kept_first_part(kept_worker *w);
+
+/* Finds the sample of candidate i of a part, and the pass of its random numbers. */
+void kept_find_candidate(const kept_worker *w, kept_part *part, uint32_t i);
+
+/* Returns the number of the private row of candidate i of a part. */
+uint32_t kept_own_number(const kept_worker *w, const kept_part *part, uint32_t i);
 
 /* Finds the memory of one of the worker's private rows. */
 void kept_own_row(const kept_worker *w, uint32_t number, sample_row *row_out);

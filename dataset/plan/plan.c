@@ -9,7 +9,7 @@
 #include "stream_order.h"
 
 /* Limits on a worker's private rows, which hold samples until the filters' choice is known. */
-enum { OWN_ROWS_BYTES = 256 << 10, OWN_ROWS_MOST = 64 };
+enum { OWN_ROWS_BYTES = 256 << 10, OWN_ROWS_MOST = 1024 };
 
 /* Rows that a worker holds beside those in buckets: it copies up to 8 (KEPT_ROWS_MOST). */
 enum { HELD_OF_WORKER = 10 };

@@ -20,6 +20,10 @@ ok|sl|claims|ROWS=3 RUN=3 BATCHES=2|claims: runs of three rows
 ok|sl|claims|HELD=1|claims: the consumer holds a batch
 ok|sl|claims|WORKERS=1 SLOTS=4 BATCHES=6 ROWS=1 HELD=3|claims: one worker, the consumer holds all slots but one
 ok|s|claims|SLOTS=4 BATCHES=5 ROWS=1 HELD=3|claims: the consumer holds all slots but one
+ok|sl|choices||choices: two workers, two choices each
+ok|s|choices|WORKERS=3 CANDIDATES=3|choices: three workers
+ok|sl|choices|ROWS=2 SLOTS=2 PARTS=3|choices: batches of two rows
+ok|sl|choices|STOPS=1 CANDIDATES=3|choices: a stop at any moment
 ok|sl|ring|WORKERS=1 BATCHES=6|one worker, one ring, the slot is lent
 ok|sl|ring||two workers, one ring, the slot is lent
 ok|sl|ring|SLOTS=3 BATCHES=5 CONVERTS=1 SINK=4|two workers, three slots, GetNext converts
@@ -61,6 +65,11 @@ cycle|l|claims|BUG_SPARE_LAST|mistake: rows that were given back wait for room
 stuck|s|claims|BUG_ONE_CLOSE WORKERS=4 ROWS=1 BATCHES=2|mistake: closing wakes one worker
 stuck|s|claims|BUG_HELD WORKERS=1 SLOTS=4 BATCHES=6 ROWS=1 HELD=3|mistake: a consumer that holds batches wakes no worker
 assert|s|claims|BUG_TWICE|mistake: rows that were given back are filled twice
+stuck|s|choices|BUG_SILENT|mistake: a worker that makes choices of others wakes none
+stuck|s|choices|BUG_ONE|mistake: a report makes one choice at most
+stuck|s|choices|BUG_LATE_PREPARE|mistake: the choice is looked at before the wait is announced
+stuck|s|choices|BUG_LAST_FIRST|mistake: a worker writes the rows of its last choice first
+assert|s|choices|BUG_ANY_ORDER|mistake: choices are made as they are reported
 stuck|s|rewind|BUG_LATE_PREPARE|mistake: the rewind is looked for before the wait is announced
 stuck|s|rewind|BUG_SILENT|mistake: a rewind wakes no worker
 stuck|s|rewind|BUG_SHORT_LIMIT SLOTS=3|mistake: abandoned batches count as batches of the round

@@ -6,6 +6,7 @@
 
 #include "alloc_int.h"
 #include "collected_kit.h"
+#include "filter_kit.h"
 #include "generator_kit.h"
 #include "loop_kit.h"
 #include "stream_kit.h"
@@ -274,6 +275,44 @@ static void a_stream_is_rewound_behind_all_that_was_taken(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Of samples of uneven duration, so choices of filters wait when the run is rewound. */
+static void a_filtered_run_is_rewound(void)
+{
+    sluice_dataset *dataset;
+    kit_step want[16];
+
+    script_reset(200, GOOD);
+    for (uint64_t i = 0; i < 200; i += 16) {
+        script.behaviours[i] = SLOW;
+    }
+    dataset = filtered_dataset("shuffle", BY_PIXELS, 8, false);
+    for (uint64_t fetched = 1; fetched <= COUNT(want); fetched++) {
+        sluice_channel_config config = loop_kit_config(0, fetched % 3 == 0 ? fetched : 0);
+        const sluice_batch *batch = NULL;
+        loop_kit loop;
+
+        config.workers = (uint32_t)fetched % 4 + 1;
+        config.slots = 3;
+        loop = loop_kit_open_dataset(host_devices[fetched % 2], dataset, &config);
+        T_OK(sluice_channel_start(loop.channel));
+        for (int round = 0; round < 4; round++) {
+            for (uint64_t n = 0; n < fetched; n++) {
+                kit_step step;
+
+                T_OK(loop_kit_next(&loop, &batch));
+                step = loop_kit_step(batch);
+                if (round == 0 && n + 1 == fetched) {
+                    want[n] = step;
+                }
+                loop_kit_check_same(&step, &want[n]);
+            }
+            rewind_after(&loop, batch);
+        }
+        loop_kit_close(&loop);
+    }
+    sluice_dataset_destroy(dataset);
+}
+
 static void what_comes_by_a_pipe_is_not_rewound(void)
 {
     sluice_channel_config config = loop_kit_config(0, 0);
@@ -498,6 +537,7 @@ const t_test channel_rewind_tests[] = {
     T_TEST(a_channel_is_rewound_at_every_end),
     T_TEST(a_thousand_rewinds_take_no_threads_files_or_memory),
     T_TEST(a_stream_is_rewound),
+    T_TEST(a_filtered_run_is_rewound),
     T_TEST(a_stream_of_user_code_is_rewound_at_any_batch),
     T_TEST(a_stream_is_rewound_behind_all_that_was_taken),
     T_TEST(what_comes_by_a_pipe_is_not_rewound),
