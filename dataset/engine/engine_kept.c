@@ -229,8 +229,9 @@ static bool place_part(kept_worker *w)
 /* ---- the loop -------------------------------------------------------------------------------- */
 
 /* Returns the number of candidates to take. */
-static uint32_t candidates_to_take(const kept_worker *w, uint64_t ticks)
+static uint32_t candidates_to_take(const kept_worker *w)
 {
+    const uint64_t ticks = engine_run_ticks(w->engine, CANDIDATES_NS);
     const uint32_t rows = row_pace_rows(&w->pace, ticks);
     const struct plan_details *details = w->engine->plan->details;
     const bool loads_later = details->tests_first || details->bucket.count > 0;
@@ -245,10 +246,10 @@ static uint32_t candidates_to_take(const kept_worker *w, uint64_t ticks)
 
 /* Takes candidates, rows without samples, or the first part. With a stream the time counts as read.
  */
-static void take(kept_worker *w, uint64_t ticks, kept_claim *claim)
+static void take(kept_worker *w, kept_claim *claim)
 {
     const kept_part *part = kept_first_part(w);
-    const kept_request request = {.most = candidates_to_take(w, ticks),
+    const kept_request request = {.most = candidates_to_take(w),
                                   .choice = part != NULL ? &part->choice : NULL,
                                   .item = &w->loader->io.item};
     sli_counters *counters = w->loader->counters[PLAN_READ];
@@ -266,7 +267,7 @@ static void take(kept_worker *w, uint64_t ticks, kept_claim *claim)
     sli_counter_add(&counters->wait_input_ticks, claim->waited_ticks);
 }
 
-static bool work_once(kept_worker *w, uint64_t ticks)
+static bool work_once(kept_worker *w)
 {
     sli_engine *engine = w->engine;
     sli_batch batch;
@@ -276,7 +277,7 @@ static bool work_once(kept_worker *w, uint64_t ticks)
         choose_part(w); /* what a bad candidate has left of the claim */
         return true;
     }
-    take(w, ticks, &claim);
+    take(w, &claim);
     switch (claim.kind) {
     case KEPT_CHOSEN:
         return place_part(w);
@@ -306,8 +307,6 @@ static bool work_once(kept_worker *w, uint64_t ticks)
 
 void engine_work_kept(sli_engine *engine, sample_loader *loader)
 {
-    const uint64_t ticks =
-        sli_ticks_in(CANDIDATES_NS, engine->profile->start_ticks, engine->profile->start_ns);
     kept_worker *w = &engine->kept_workers[loader - engine->loaders];
 
     w->engine = engine;
@@ -315,6 +314,6 @@ void engine_work_kept(sli_engine *engine, sample_loader *loader)
     /* Cannot fail: the layout of whole batches was made from the same columns. */
     (void)sli_layout_make_ragged(engine->plan->wire, engine->plan->wire_count, 1,
                                  engine->plan->wire_ragged, &w->own);
-    while (work_once(w, ticks)) {
+    while (work_once(w)) {
     }
 }

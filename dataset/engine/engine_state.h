@@ -49,6 +49,21 @@ void engine_work(sli_engine *engine, sample_loader *loader);
 void engine_work_kept(sli_engine *engine, sample_loader *loader);
 
 /*
+ * Returns the target duration of a claim, in ticks; 0 in the first millisecond of the run, in which
+ * the rate of ticks is not known. All calls for an engine have the same run_ns.
+ */
+static inline uint64_t engine_run_ticks(sli_engine *engine, int64_t run_ns)
+{
+    uint64_t ticks = atomic_load_explicit(&engine->run_ticks, memory_order_relaxed);
+
+    if (ticks == 0) {
+        ticks = sli_ticks_in(run_ns, engine->profile->start_ticks, engine->profile->start_ns);
+        atomic_store_explicit(&engine->run_ticks, ticks, memory_order_relaxed);
+    }
+    return ticks;
+}
+
+/*
  * Returns the number, from 0, of batch `seq` within the run. False: a rewind has abandoned the
  * batch.
  */

@@ -29,13 +29,7 @@ typedef struct worker {
 
 static uint64_t run_ticks_of(sli_engine *engine)
 {
-    uint64_t ticks = atomic_load_explicit(&engine->run_ticks, memory_order_relaxed);
-
-    if (ticks == 0) {
-        ticks = sli_ticks_in(RUN_NS, engine->profile->start_ticks, engine->profile->start_ns);
-        atomic_store_explicit(&engine->run_ticks, ticks, memory_order_relaxed);
-    }
-    return ticks;
+    return engine_run_ticks(engine, RUN_NS);
 }
 
 /* The number of rows that justify waking a worker. */

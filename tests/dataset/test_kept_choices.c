@@ -2,7 +2,7 @@
 /* Choices of filters, pack and bucket that wait for those of earlier samples. */
 #include <stdlib.h>
 
-#include "clock_int.h"
+#include "engine_state.h"
 #include "filter_kit.h"
 #include "testing.h"
 
@@ -130,9 +130,48 @@ static void uneven_samples_give_the_same_batches_at_any_number_of_workers(void)
     }
 }
 
+/* The number of candidates that are taken, when a worker reads a sample that blocks. */
+static uint64_t taken_when_blocked(const engine_run *run, uint32_t readers)
+{
+    script_wait_blocked(readers);
+    return atomic_load(kept_rows_next(run->engine->kept));
+}
+
+/* Of samples that take little time a worker takes several at once, also if it has started so early
+ * that the rate of ticks was not known. */
+static void cheap_samples_are_taken_several_at_once(void)
+{
+    enum { PAIRS = 10, FIRST = 100, APART = 150 };
+    const run_options options = {.batches = UINT64_MAX, .slots = 32}; /* room for all */
+    sluice_dataset *dataset;
+    uint32_t several = 0;
+    engine_run run;
+
+    script_reset(MANY, GOOD);
+    for (uint64_t i = 0; i < 20; i++) {
+        script.behaviours[i] = SLOW; /* the run is older than a millisecond after these */
+    }
+    for (uint64_t i = 0; i < PAIRS; i++) {
+        script_block(FIRST + i * APART);
+        script_block(FIRST + i * APART + 1);
+    }
+    dataset = filtered_dataset(NULL, BY_PIXELS, 50, true);
+    open_run(&run, dataset, &options);
+    for (uint32_t i = 0; i < 2 * PAIRS; i++) {
+        const uint64_t sample = FIRST + i / 2 * APART + i % 2;
+
+        several += taken_when_blocked(&run, i + 1) > sample + 1;
+        script_let(1);
+    }
+    T_TRUE(several > 0);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test kept_choices_tests[] = {
     T_TEST(a_slow_sample_stops_no_other_worker),
     T_TEST(a_run_ends_while_choices_wait),
+    T_TEST(cheap_samples_are_taken_several_at_once),
     T_TEST(uneven_samples_give_the_same_batches_at_any_number_of_workers),
     T_END,
 };
