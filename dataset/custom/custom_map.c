@@ -223,8 +223,9 @@ static sluice_status find_inputs(const custom_map *map, bool is_image_map, stage
         }
         if (!is_image_map) {
             schema->infos[column].is_fixed = true;
-            schema->maps_followers =
-                schema->maps_followers || schema->infos[column].role != ROLE_PLAIN;
+            if (schema->infos[column].role != ROLE_PLAIN) {
+                schema_set_state(schema, STATE_MAPS_FOLLOWERS, map->name);
+            }
         }
     }
     return SLUICE_OK;
@@ -286,22 +287,24 @@ bool custom_map_is_early(const custom_map *map, const stage_schema *schema)
  * which a filter would drop samples. */
 static sluice_status check_filter(const custom_map *map, const stage_schema *schema)
 {
-    return schema->own_order == NULL
+    return !schema_has(schema, STATE_OWN_ORDER)
                ? SLUICE_OK
                : sli_fail(SLUICE_E_INVALID,
                           "%s: the source has an order of its own (%s), which is bound to whole "
                           "batches; before a filter the order must be that of shuffle, or none",
-                          map->name, schema->own_order);
+                          map->name, schema->by[STATE_OWN_ORDER]);
 }
 
 /* Records that maps read or write masks, boxes, points or further images. */
-static void note_followers(const custom_columns *outputs, stage_schema *schema)
+static void note_followers(const custom_map *map, const custom_columns *outputs,
+                           stage_schema *schema)
 {
     for (uint32_t i = 0; i < outputs->count; i++) {
         const sluice_column_role role = outputs->columns[i].role;
 
-        schema->maps_followers = schema->maps_followers || role == SLUICE_ROLE_MASK ||
-                                 role == SLUICE_ROLE_BOXES || role == SLUICE_ROLE_POINTS;
+        if (role == SLUICE_ROLE_MASK || role == SLUICE_ROLE_BOXES || role == SLUICE_ROLE_POINTS) {
+            schema_set_state(schema, STATE_MAPS_FOLLOWERS, map->name);
+        }
     }
 }
 
@@ -327,18 +330,21 @@ sluice_status custom_map_infer(const custom_map *map, stage_schema *schema)
     if (st == SLUICE_OK) {
         st = find_inputs(map, is_image_map, schema);
     }
-    note_followers(&outputs, schema);
+    note_followers(map, &outputs, schema);
     for (uint32_t i = 0; i < own->column_count && st == SLUICE_OK; i++) {
         st = put_column(map, is_image_map, own, i, first + i, schema);
     }
     schema->buffer_count += own->column_count;
     schema->map_count++;
     schema->map_name = map->name;
-    if (schema->unversioned == NULL && map->filter == NULL && map->of.version == 0) {
-        schema->unversioned = map->name;
+    if (map->filter != NULL) {
+        schema_set_state(schema, STATE_FILTERED, map->name);
+    } else if (map->of.version == 0) {
+        schema_set_state(schema, STATE_UNVERSIONED, map->name);
     }
-    schema->filter_count += map->filter != NULL;
-    schema->is_mapped = schema->is_mapped || !(is_early || map->before_geometry);
-    schema->maps_lead = schema->maps_lead || (map->before_geometry && !is_early);
+    if (!is_early) {
+        schema_set_state(schema, map->before_geometry ? STATE_MAPS_BEFORE_GEOMETRY : STATE_MAPPED,
+                         map->name);
+    }
     return st;
 }

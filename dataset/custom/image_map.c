@@ -33,8 +33,9 @@ static const char *column_of_image(const custom_map *map, const stage_schema *sc
  * written by a map after geometry. */
 static bool is_before_geometry(const stage_schema *schema)
 {
-    return schema->image >= 0 && !schema->is_mapped && !schema->is_on_device &&
-           schema->view_count == 0 && !schema->is_converted &&
+    return schema->image >= 0 && !schema_has(schema, STATE_MAPPED) &&
+           !schema_has(schema, STATE_ON_DEVICE) && schema->view_count == 0 &&
+           !schema_has(schema, STATE_CONVERTED) &&
            schema->columns[schema->image].dtype == SLUICE_U8;
 }
 

@@ -52,18 +52,19 @@ static sluice_status check_can_follow(const sluice_dataset *dataset, const stage
                             : "%s must come after a source, such as image_folder DIR",
                         def->name);
     }
-    if (def->kind == STAGE_INDEX && dataset->schema.own_order != NULL) {
+    if (def->kind == STAGE_INDEX && schema_has(&dataset->schema, STATE_OWN_ORDER)) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s cannot follow %s %s, which is an order of its own, dealt to ranks "
                         "already",
-                        def->name, dataset->stages[0].def->name, dataset->schema.own_order);
+                        def->name, dataset->stages[0].def->name,
+                        dataset->schema.by[STATE_OWN_ORDER]);
     }
-    if (def->kind == STAGE_INDEX && dataset->schema.is_bucketed) {
+    if (def->kind == STAGE_INDEX && schema_has(&dataset->schema, STATE_BUCKETED)) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s comes after bucket; put it before, where samples have an order",
                         def->name);
     }
-    if (def->kind == STAGE_INDEX && dataset->schema.filter_count > 0) {
+    if (def->kind == STAGE_INDEX && schema_has(&dataset->schema, STATE_FILTERED)) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s comes after a filter; put it before: stages of order choose samples "
                         "by their numbers, which those that a filter keeps do not have",
@@ -290,9 +291,10 @@ static bool puts_maps_before_geometry(const stage_schema *schema, const stage_de
 
         has_followers = has_followers || schema_follows(role) || role == ROLE_GEOMETRY;
     }
-    return schema->is_mapped &&
+    return schema_has(schema, STATE_MAPPED) &&
            (def->kind == STAGE_DECODE || def->kind == STAGE_GEOMETRY || def->kind == STAGE_COLOR ||
-            (stage_before_geometry(def) != NULL && has_followers && !schema->maps_followers));
+            (stage_before_geometry(def) != NULL && has_followers &&
+             !schema_has(schema, STATE_MAPS_FOLLOWERS)));
 }
 
 /*

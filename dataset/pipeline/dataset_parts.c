@@ -210,12 +210,13 @@ static sluice_status check_stages(const stage_def *def, const char *name,
                 schema->columns[i].name);
         }
     }
-    return schema->own_order == NULL
+    return !schema_has(schema, STATE_OWN_ORDER)
                ? SLUICE_OK
                : sli_fail(SLUICE_E_INVALID,
                           "%s: %s is an order of its own, bound to the batches and ranks of a run, "
                           "so it cannot be a part of %s; leave %s out",
-                          name, schema->own_order, def->name, schema->own_order);
+                          name, schema->by[STATE_OWN_ORDER], def->name,
+                          schema->by[STATE_OWN_ORDER]);
 }
 
 /* Checks that the columns of a part fit those of the parts before it. */

@@ -41,7 +41,7 @@ static sluice_status check_one_warp(const stage_def *def, const void *args,
     uint64_t sampling = 0;
     sluice_status st;
 
-    if (before->is_warped && before->device_sampling == 0) {
+    if (schema_has(before, STATE_WARPED) && before->device_sampling == 0) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s comes after device, and another warp before device; put device before "
                         "both, or after both",
@@ -52,7 +52,7 @@ static sluice_status check_one_warp(const stage_def *def, const void *args,
         return st;
     }
     if (before->device_sampling != 0 &&
-        (before->device_warp_ended || before->device_sampling != sampling)) {
+        (schema_has(before, STATE_DEVICE_WARP_ENDED) || before->device_sampling != sampling)) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s is a second warp after device, which samples an image once; warps are "
                         "one if they are adjacent, with the same filter, fill and mask_fill; else "
@@ -94,6 +94,8 @@ sluice_status schema_check_device(const stage_def *def, const void *args,
     if (stage_warps(def, args)) {
         return check_one_warp(def, args, before, schema);
     }
-    schema->device_warp_ended = before->device_sampling != 0;
+    if (before->device_sampling != 0) {
+        schema_set_state(schema, STATE_DEVICE_WARP_ENDED, def->name);
+    }
     return SLUICE_OK;
 }

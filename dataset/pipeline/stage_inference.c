@@ -65,27 +65,43 @@ static sluice_status infer_conversion(const dataset_stage *stage, stage_schema *
     return st;
 }
 
+/* Sets the states that follow from the definition of a stage. */
+static void set_states(const dataset_stage *stage, stage_schema *schema)
+{
+    const stage_def *def = stage->def;
+
+    if (def->kind == STAGE_CONVERSION && def->flip == NULL) {
+        schema_set_state(schema, STATE_CONVERTED, def->name);
+    }
+    if (def->kind == STAGE_COLOR) {
+        schema_set_state(schema, STATE_COLORED, def->name);
+    }
+    if (stage_warps(def, stage->args.bytes)) {
+        schema_set_state(schema, STATE_WARPED, def->name);
+    }
+}
+
 sluice_status stage_infer(const dataset_stage *stage, stage_schema *schema)
 {
     const stage_kind kind = stage->def->kind;
     const stage_schema before = *schema;
     sluice_status st = SLUICE_OK;
 
-    if (schema->is_packed && schema->batch_size == 0 && kind != STAGE_COLUMNS &&
+    if (schema_has(schema, STATE_PACKED) && schema->batch_size == 0 && kind != STAGE_COLUMNS &&
         kind != STAGE_BATCH) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s comes after pack; put it before, where samples are documents; only "
                         "project, drop, rename and batch come after it",
                         stage->def->name);
     }
-    if (schema->caches_rows &&
+    if (schema_has(schema, STATE_CACHED_ROWS) &&
         (kind == STAGE_DECODE || kind == STAGE_GEOMETRY || kind == STAGE_COLOR)) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s comes after cache, which keeps the image as map %s leaves it; put %s "
                         "before cache",
                         stage->def->name, schema->map_name, stage->def->name);
     }
-    if (schema->maps_lead && tile_ops_of(stage->def) != NULL) {
+    if (schema_has(schema, STATE_MAPS_BEFORE_GEOMETRY) && tile_ops_of(stage->def) != NULL) {
         return sli_fail(SLUICE_E_INVALID, "%s comes after %s, a map or filter; put it before",
                         stage->def->name, schema->map_name);
     }
@@ -95,26 +111,22 @@ sluice_status stage_infer(const dataset_stage *stage, stage_schema *schema)
     if (kind == STAGE_CONVERSION && st == SLUICE_OK) {
         st = infer_conversion(stage, schema);
     }
-    if (before.is_on_device && st == SLUICE_OK) {
+    if (schema_has(&before, STATE_ON_DEVICE) && st == SLUICE_OK) {
         st = schema_check_device(stage->def, stage->args.bytes, &before, schema);
     }
-    if (!schema->is_mapped) {
+    if (!schema_has(schema, STATE_MAPPED)) {
         schema_size_followers(schema);
     }
     if (!schema_lacks_size(schema)) {
         schema->random_size = NULL;
     }
-    if (stage->def->flip == NULL) {
-        schema->is_converted = schema->is_converted || kind == STAGE_CONVERSION;
-    }
-    schema->is_colored = schema->is_colored || kind == STAGE_COLOR;
-    schema->is_warped = schema->is_warped || stage_warps(stage->def, stage->args.bytes);
+    set_states(stage, schema);
     if (schema->random == NULL && stage->def->draws) {
         schema->random = stage->def;
     }
     if (schema->changes == NULL &&
         (stage->def->draws || view_ops_of(stage->def) != NULL || kind == STAGE_COLOR ||
-         kind == STAGE_CONVERSION || schema->is_mapped)) {
+         kind == STAGE_CONVERSION || schema_has(schema, STATE_MAPPED))) {
         schema->changes = stage->def;
     }
     return st;

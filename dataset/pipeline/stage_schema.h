@@ -12,6 +12,8 @@
 
 #include <sluice/tensor.h>
 
+#include "stage_states.h"
+
 struct stage_def;
 
 /* How geometry stages affect a column. */
@@ -66,45 +68,27 @@ typedef struct stage_schema {
     uint32_t column_count;
     sluice_column columns[SLUICE_MAX_COLUMNS];
     column_info infos[SLUICE_MAX_COLUMNS];
-    int image;                 /* index of the first image, which transforms change; -1: no image */
-    bool is_converted;         /* an earlier stage is a conversion, not a flip, so no geometry may
-                                  follow */
-    bool is_colored;           /* an earlier stage is a colour stage or a warp */
-    uint32_t view_count;       /* views of the image (view_ops); 0: one. After batch they are
-                                  the first dimension of the image */
+    int image; /* index of the first image, which transforms change; -1: no image */
+    const char *by[STATE_COUNT]; /* for each state that is set, the first stage, map or argument
+                                    that set it; else NULL */
+    uint32_t view_count;         /* views of the image (view_ops); 0: one. After batch they are
+                                    the first dimension of the image */
     const char *random_size;   /* the stage that gives images of random sizes, unless a later stage
                                   sets the size; NULL: there is none */
-    bool is_bent;              /* an earlier stage is a warp that is not affine */
     uint32_t color_operations; /* most operations that the colour stages so far add for one image */
     uint32_t color_mixes;      /* most of them that are COLOR_MIX */
     uint32_t color_fields;     /* most elastic warps that they add for one image */
-    bool is_warped;            /* an earlier stage may warp the image */
-    bool is_on_device;         /* an earlier stage is device */
     uint32_t device_operations; /* most operations that the colour stages after device add */
     uint64_t
-        device_sampling;    /* hash of how a warp after device samples; 0: there is no such warp */
-    bool device_warp_ended; /* another colour stage follows that warp, so no warp may */
-    bool maps_followers;    /* an earlier map reads or writes masks, boxes, points or further
-                               images */
-    bool is_mapped;     /* an earlier stage is a map, or a filter that is called after geometry */
-    bool maps_lead;     /* an earlier stage is a map or filter before geometry */
-    uint32_t map_count; /* number of maps, filters and batch maps */
-    uint32_t mixes;     /* most times that mixup and cutmix mix a batch */
-    uint32_t filter_count;
-    bool is_bucketed;                /* an earlier stage is bucket */
-    bool is_cached;                  /* an earlier stage is cache */
-    bool is_mosaic;                  /* an earlier stage is mosaic */
-    bool caches_rows;                /* that stage comes after a map: it keeps all columns */
+        device_sampling; /* hash of how a warp after device samples; 0: there is no such warp */
+    uint32_t map_count;  /* number of maps, filters and batch maps */
+    uint32_t mixes;      /* most times that mixup and cutmix mix a batch */
     const struct stage_def *changes; /* the first stage that no cache may follow, unless a map comes
                                         between: a random one, a conversion, a map without a
                                         version; NULL: none so far */
     const struct stage_def *random;  /* the first random stage after the source; NULL: none */
     const char *map_name;            /* the last map or filter; NULL: none */
-    const char *unversioned;         /* the first map without a version; NULL: none */
-    bool is_packed; /* an earlier stage is pack, so the columns are those of windows of tokens */
     uint32_t source_buffers; /* buffers with smaller numbers are the columns of the source */
-    const char *own_order;   /* the argument that selects the source's own order, which index stages
-                                cannot change; NULL: the source has no order of its own */
     uint32_t batch_size;     /* 0: not batched yet */
     bool drop_remainder;
 } stage_schema;
@@ -114,6 +98,20 @@ typedef struct stage_schema {
  * it differs between samples.
  */
 enum { SCHEMA_H = 0, SCHEMA_W = 1, SCHEMA_C = 2 };
+
+/* True if a stage so far has set this state. */
+static inline bool schema_has(const stage_schema *schema, stage_state state)
+{
+    return schema->by[state] != NULL;
+}
+
+/* Sets a state, unless it is set. `by`: what messages name. */
+static inline void schema_set_state(stage_schema *schema, stage_state state, const char *by)
+{
+    if (schema->by[state] == NULL) {
+        schema->by[state] = by;
+    }
+}
 
 /*
  * Checks that the image is decoded and not converted, as geometry requires. Returns E_INVALID

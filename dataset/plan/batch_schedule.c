@@ -66,7 +66,7 @@ static sluice_status check_own_order(const sli_plan *plan, const sli_position *p
                                      uint32_t group)
 {
     const uint64_t rows = (uint64_t)plan->batch_size * plan->settings.world;
-    const char *argument = plan->dataset->schema.own_order;
+    const char *argument = plan->dataset->schema.by[STATE_OWN_ORDER];
 
     if (plan->details->own_order == NULL) {
         return SLUICE_OK;

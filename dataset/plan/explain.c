@@ -53,7 +53,9 @@ static const char *last_batch(const sli_plan *plan)
 
 static const char *of_filtered(const sli_plan *plan)
 {
-    return plan->dataset->opened_schema.filter_count > 0 ? ", of those that filters keep" : "";
+    return schema_has(&plan->dataset->opened_schema, STATE_FILTERED)
+               ? ", of those that filters keep"
+               : "";
 }
 
 static void explain_stream_order(const sli_plan *plan, sli_text *text)
@@ -139,8 +141,8 @@ static void explain_direct_order(const sli_plan *plan, sli_text *text)
     if (details->own_order != NULL) {
         sli_text_add(text,
                      "; %s, bound to %u rows and %u ranks; %llu bytes of names and permutations\n",
-                     plan->dataset->schema.own_order, plan->batch_size, plan->settings.world,
-                     (unsigned long long)sli_plan_source_memory(plan));
+                     plan->dataset->schema.by[STATE_OWN_ORDER], plan->batch_size,
+                     plan->settings.world, (unsigned long long)sli_plan_source_memory(plan));
     } else {
         sli_text_add(
             text,

@@ -25,7 +25,7 @@ static sluice_status plan_stream(sli_plan *plan)
     details->is_stream = dataset_is_stream(plan->dataset);
     details->replaces_in_batch = details->is_stream &&
                                  plan->settings.on_error == SLI_ON_ERROR_REPLACE &&
-                                 !plan->dataset->opened_schema.is_packed;
+                                 !schema_has(&plan->dataset->opened_schema, STATE_PACKED);
     atomic_init(&details->stream_memory, 0);
     if (details->replaces_in_batch && plan->batch_size == 1) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
@@ -39,20 +39,20 @@ static sluice_status plan_stream(sli_plan *plan)
 static sluice_status plan_filters(sli_plan *plan)
 {
     const stage_schema *schema = &plan->dataset->opened_schema;
-    const bool is_filter = !schema->is_packed && !schema->is_bucketed;
-    const char *stage = schema->is_packed ? "pack" : is_filter ? "filter" : "bucket";
+    const bool is_packed = schema_has(schema, STATE_PACKED);
+    const bool is_filter = !is_packed && !schema_has(schema, STATE_BUCKETED);
+    const char *stage = is_packed ? "pack" : is_filter ? "filter" : "bucket";
 
-    plan->details->is_collected =
-        schema->filter_count > 0 || schema->is_packed || schema->is_bucketed;
+    plan->details->is_collected = schema_has(schema, STATE_FILTERED) || !is_filter;
     if (plan->details->is_collected && plan->settings.world > 1 &&
         dataset_has_shard(plan->dataset)) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "%s comes after shard in a run of %u ranks, which would have different "
                         "numbers of batches; leave shard out: ranks take the %s in turns",
                         stage, plan->settings.world,
-                        schema->is_packed ? "windows"
-                        : is_filter       ? "samples that the filter keeps"
-                                          : "samples of a bucket");
+                        is_packed   ? "windows"
+                        : is_filter ? "samples that the filter keeps"
+                                    : "samples of a bucket");
     }
     return SLUICE_OK;
 }
@@ -132,7 +132,7 @@ static sluice_status plan_order(sli_plan *plan)
     plan->details->replace_key = sli_mix_in(sli_hash_text("replace"), plan->settings.seed);
     /* With pack fewer documents than rows in a batch are allowed: one may fill many windows. */
     if (plan->batches_per_pass == 0 &&
-        !(plan->dataset->opened_schema.is_packed && plan->samples_per_pass > 0)) {
+        !(schema_has(&plan->dataset->opened_schema, STATE_PACKED) && plan->samples_per_pass > 0)) {
         return sli_fail(
             SLUICE_E_INVALID,
             "no valid data in the dataset: a pass has %llu samples and no batch of %u%s",

@@ -26,9 +26,9 @@ static sluice_status check_order(const sli_plan *plan)
                         "known beforehand; leave one of the two out, or choose samples by subset, "
                         "weights or split",
                         name,
-                        schema->is_packed     ? "pack"
-                        : schema->is_bucketed ? "bucket"
-                                              : "a filter");
+                        schema_has(schema, STATE_PACKED)     ? "pack"
+                        : schema_has(schema, STATE_BUCKETED) ? "bucket"
+                                                             : "a filter");
     }
     return SLUICE_OK;
 }

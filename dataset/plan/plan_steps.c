@@ -290,7 +290,7 @@ sluice_status plan_steps(sli_plan *plan)
         } else if (stage->def->kind == STAGE_BUCKET) {
             add_bucket(details, stage, &before);
         } else if (stage->def->kind == STAGE_CACHE) {
-            details->cache.is_rows = after.caches_rows;
+            details->cache.is_rows = schema_has(&after, STATE_CACHED_ROWS);
             details->cache.steps = details->step_count;
         }
         extend_segments(details, &after, i + 1);

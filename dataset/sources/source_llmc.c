@@ -204,7 +204,7 @@ static sluice_status llmc_schema(const void *opaque, stage_schema *schema)
     const llmc_source *source = opaque;
 
     token_samples_schema(source->shards.seq, schema);
-    schema->own_order = "the order of llm.c";
+    schema_set_state(schema, STATE_OWN_ORDER, "the order of llm.c");
     return SLUICE_OK;
 }
 

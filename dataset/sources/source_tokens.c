@@ -121,7 +121,7 @@ static sluice_status tokens_infer(const void *opaque, stage_schema *schema)
     const tokens_args *args = opaque;
 
     token_samples_schema(args->seq, schema);
-    schema->own_order = own_orders[args->order];
+    schema_set_state(schema, STATE_OWN_ORDER, own_orders[args->order]);
     return SLUICE_OK;
 }
 

@@ -27,18 +27,18 @@ static sluice_status check_rows(const stage_schema *schema)
     if (schema->random != NULL) {
         return refuse_after(schema->random);
     }
-    if (schema->filter_count > 0) {
+    if (schema_has(schema, STATE_FILTERED)) {
         return sli_fail(SLUICE_E_INVALID,
                         "cache comes after a filter and a map, %s; put the filter after cache",
                         map);
     }
-    if (schema->unversioned != NULL) {
+    if (schema_has(schema, STATE_UNVERSIONED)) {
         return sli_fail(
             SLUICE_E_INVALID,
             "cache comes after map %s, which has no version: a cache keeps what the map "
             "makes, and recognizes it by the version; set sluice_map.version if it makes "
             "the same of a sample in each pass, or put cache before %s",
-            schema->unversioned, schema->unversioned);
+            schema->by[STATE_UNVERSIONED], schema->by[STATE_UNVERSIONED]);
     }
     for (uint32_t i = 0; i < schema->column_count; i++) {
         const column_info *info = &schema->infos[i];
@@ -49,7 +49,7 @@ static sluice_status check_rows(const stage_schema *schema)
                             map, schema->columns[i].name, map);
         }
         if (schema_is_image(schema, i) && !info->is_fixed &&
-            (schema->is_converted || info->buffer >= schema->source_buffers)) {
+            (schema_has(schema, STATE_CONVERTED) || info->buffer >= schema->source_buffers)) {
             return sli_fail(SLUICE_E_INVALID,
                             "cache comes after map %s and a conversion of %s that the map does not "
                             "read; put cache directly after %s",
@@ -71,30 +71,32 @@ static sluice_status keep_rows(stage_schema *schema)
         column_info *info = &schema->infos[i];
 
         info->is_fixed = info->is_fixed || schema_is_image(schema, i);
-        schema->maps_followers = schema->maps_followers || info->role != ROLE_PLAIN;
+        if (info->role != ROLE_PLAIN) {
+            schema_set_state(schema, STATE_MAPS_FOLLOWERS, schema->map_name);
+        }
     }
-    schema->is_mapped = true; /* what follows the image has its values, which are kept */
-    schema->caches_rows = true;
-    schema->is_cached = true;
+    schema_set_state(schema, STATE_MAPPED, "cache");
+    schema_set_state(schema, STATE_CACHED_ROWS, schema->map_name);
+    schema_set_state(schema, STATE_CACHED, "cache");
     return SLUICE_OK;
 }
 
 static sluice_status cache_infer(const void *opaque, stage_schema *schema)
 {
     (void)opaque;
-    if (schema->is_cached) {
+    if (schema_has(schema, STATE_CACHED)) {
         return sli_fail(SLUICE_E_INVALID, "cache: a pipeline has one cache, this is the second");
     }
-    if (schema->is_bucketed) {
+    if (schema_has(schema, STATE_BUCKETED)) {
         return sli_fail(SLUICE_E_INVALID, "cache comes after bucket; put it before bucket");
     }
-    if (schema->is_mapped || schema->maps_lead) {
+    if (schema_has(schema, STATE_MAPPED) || schema_has(schema, STATE_MAPS_BEFORE_GEOMETRY)) {
         return keep_rows(schema);
     }
     if (schema->changes != NULL) {
         return refuse_after(schema->changes);
     }
-    schema->is_cached = true;
+    schema_set_state(schema, STATE_CACHED, "cache");
     return SLUICE_OK;
 }
 

@@ -16,17 +16,17 @@ static sluice_status check_place(const stage_schema *schema)
     if (schema->image < 0 || schema->columns[schema->image].dtype == SLUICE_ENCODED) {
         return fail_missing_image(schema, "geometry");
     }
-    if (schema->is_bent) {
+    if (schema_has(schema, STATE_NONAFFINE)) {
         return sli_fail(SLUICE_E_INVALID,
                         "geometry: the map of random_perspective and perspective is not affine; "
                         "leave geometry or them out");
     }
-    if (schema->is_mosaic) {
+    if (schema_has(schema, STATE_MOSAIC)) {
         return sli_fail(SLUICE_E_INVALID,
                         "geometry: after mosaic an image has several files, and no map to one of "
                         "them; leave geometry or mosaic out");
     }
-    if (schema->is_mapped) {
+    if (schema_has(schema, STATE_MAPPED)) {
         return sli_fail(SLUICE_E_INVALID,
                         "geometry comes after a map; put it before, where the image is that of "
                         "the source");

@@ -8,7 +8,7 @@
 static sluice_status device_infer(const void *args, stage_schema *schema)
 {
     (void)args;
-    if (schema->is_on_device) {
+    if (schema_has(schema, STATE_ON_DEVICE)) {
         return sli_fail(SLUICE_E_INVALID, "device: a pipeline has one device, this is the second");
     }
     if (schema->image < 0 || schema->columns[schema->image].dtype == SLUICE_ENCODED) {
@@ -19,7 +19,7 @@ static sluice_status device_infer(const void *args, stage_schema *schema)
                         "device: the image has %u views, which the workers make; leave device out",
                         schema->view_count);
     }
-    schema->is_on_device = true;
+    schema_set_state(schema, STATE_ON_DEVICE, "device");
     return SLUICE_OK;
 }
 

@@ -119,8 +119,8 @@ static void join_schema(stage_schema *all, const stage_schema *branch)
     all->color_operations = larger(all->color_operations, branch->color_operations);
     all->color_mixes = larger(all->color_mixes, branch->color_mixes);
     all->color_fields = larger(all->color_fields, branch->color_fields);
-    all->is_bent = all->is_bent || branch->is_bent;
-    all->is_colored = all->is_colored || branch->is_colored;
+    schema_set_state(all, STATE_NONAFFINE, branch->by[STATE_NONAFFINE]);
+    schema_set_state(all, STATE_COLORED, branch->by[STATE_COLORED]);
 }
 
 static bool has_size(const stage_schema *schema, const uint64_t *shape)

@@ -80,10 +80,11 @@ static sluice_status infer(const char *stage, const flip_args *args, const stage
     if (schema->image < 0 || schema->columns[schema->image].dtype == SLUICE_ENCODED) {
         return fail_missing_image(schema, stage);
     }
-    for (uint32_t i = 0; i < schema->column_count && schema->is_mapped; i++) {
+    for (uint32_t i = 0; i < schema->column_count && schema_has(schema, STATE_MAPPED); i++) {
         const column_role role = schema->infos[i].role;
 
-        if (schema->maps_followers || schema_follows(role) || role == ROLE_GEOMETRY) {
+        if (schema_has(schema, STATE_MAPS_FOLLOWERS) || schema_follows(role) ||
+            role == ROLE_GEOMETRY) {
             return sli_fail(SLUICE_E_INVALID,
                             "%s comes after a map; put it before, since masks, boxes and points "
                             "do not follow the image any more",

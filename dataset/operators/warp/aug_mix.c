@@ -67,7 +67,9 @@ static sluice_status aug_mix_infer(const void *opaque, stage_schema *schema)
         st = sli_fail(SLUICE_E_INVALID, "aug_mix: a pipeline has at most %d of them",
                       COLOR_MAX_MIXES);
     }
-    schema->is_bent = true; /* no affine map describes it: stage geometry is refused after it */
+    schema_set_state(
+        schema, STATE_NONAFFINE,
+        "aug_mix"); /* no affine map describes it: stage geometry is refused after it */
     return st == SLUICE_OK ? warp_infer("aug_mix", &args->options, 1, false, schema) : st;
 }
 

@@ -64,7 +64,7 @@ sluice_status warp_infer(const char *stage, const warp_options *options, uint32_
         st = fill_infer(stage, &options->outside, schema);
     }
     if (st == SLUICE_OK && bends) {
-        schema->is_bent = true;
+        schema_set_state(schema, STATE_NONAFFINE, stage);
         st = check_bend(stage, schema);
     }
     return st == SLUICE_OK ? schema_add_operations(schema, stage, operations) : st;

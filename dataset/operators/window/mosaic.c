@@ -52,7 +52,7 @@ static sluice_status mosaic_check(void *opaque)
 
 static sluice_status mosaic_infer(const void *args, stage_schema *schema)
 {
-    if (schema->is_mosaic) {
+    if (schema_has(schema, STATE_MOSAIC)) {
         return sli_fail(SLUICE_E_INVALID, "mosaic: a pipeline has at most one");
     }
     if (schema->view_count > 0) {
@@ -61,7 +61,7 @@ static sluice_status mosaic_infer(const void *args, stage_schema *schema)
                         "leave mosaic or the views out",
                         schema->view_count);
     }
-    if (schema->is_colored) {
+    if (schema_has(schema, STATE_COLORED)) {
         return sli_fail(
             SLUICE_E_INVALID,
             "mosaic comes after a stage that changes colours or warps; put mosaic before "
@@ -83,7 +83,7 @@ static sluice_status mosaic_infer(const void *args, stage_schema *schema)
                             schema->columns[i].name);
         }
     }
-    schema->is_mosaic = true;
+    schema_set_state(schema, STATE_MOSAIC, "mosaic");
     return crop_infer(&((const mosaic_args *)args)->size, "mosaic", schema);
 }
 

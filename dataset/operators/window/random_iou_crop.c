@@ -67,7 +67,7 @@ static sluice_status iou_infer(const void *args, stage_schema *schema)
                       boxes == -1 ? "there is no column of boxes, as coco and image_list have"
                                   : "there are several columns of boxes; drop all but one");
     }
-    if (st == SLUICE_OK && schema->is_warped) {
+    if (st == SLUICE_OK && schema_has(schema, STATE_WARPED)) {
         st = sli_fail(
             SLUICE_E_INVALID,
             "random_iou_crop comes after a warp, which moves the boxes that it depends on; "

@@ -28,7 +28,7 @@ static sluice_status infer_views(const char *stage, uint32_t count, stage_schema
 {
     sluice_status st = schema_check_pixels(schema, stage);
 
-    if (st == SLUICE_OK && schema->is_mosaic) {
+    if (st == SLUICE_OK && schema_has(schema, STATE_MOSAIC)) {
         st = sli_fail(SLUICE_E_INVALID,
                       "%s: a mosaic is made of one image of each of four samples, without views; "
                       "leave one of them out",

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the stages so far have done, as far as it decides which stages may follow (stage_order.h) or
+ * where stages run.
+ */
+#ifndef SLUICE_STAGE_STATES_H
+#define SLUICE_STAGE_STATES_H
+
+typedef enum stage_state {
+    STATE_NONE,      /* no state: a row of stage_order.c that needs none */
+    STATE_OWN_ORDER, /* the source has an order of its own, which stages of order cannot change; by
+                        the argument that selects it */
+    STATE_CACHED,
+    STATE_CACHED_ROWS, /* cache comes after a map, so it keeps all columns; by that map */
+    STATE_MOSAIC,
+    STATE_COLORED,   /* a colour stage or a warp */
+    STATE_WARPED,    /* a stage may warp the image */
+    STATE_NONAFFINE, /* a warp that is not affine */
+    STATE_CONVERTED, /* a conversion, not a flip, so no geometry may follow */
+    STATE_ON_DEVICE,
+    STATE_DEVICE_WARP_ENDED,    /* another colour stage follows a warp after device */
+    STATE_MAPS_BEFORE_GEOMETRY, /* a map or filter works on the image before geometry */
+    STATE_MAPPED,               /* a map, or a filter that is called after geometry; also a cache of
+                                   rows, since what follows the image has its values there */
+    STATE_MAPS_FOLLOWERS,       /* a map reads or writes masks, boxes, points or further images */
+    STATE_UNVERSIONED,          /* a map without a version */
+    STATE_FILTERED,
+    STATE_BUCKETED,
+    STATE_PACKED, /* the columns are those of windows of tokens */
+    STATE_COUNT
+} stage_state;
+
+#endif
