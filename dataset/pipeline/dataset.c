@@ -39,95 +39,6 @@ static sluice_status copy_texts(const stage_def *def, void *args)
     return SLUICE_OK;
 }
 
-/* Checks that a stage of this kind can be appended. */
-static sluice_status check_can_follow(const sluice_dataset *dataset, const stage_def *def)
-{
-    if (dataset->stage_count == DATASET_MAX_STAGES) {
-        return sli_fail(SLUICE_E_INVALID, "more than %d stages", DATASET_MAX_STAGES);
-    }
-    if ((def->kind == STAGE_SOURCE) != (dataset->stage_count == 0)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        def->kind == STAGE_SOURCE
-                            ? "%s is a source; a pipeline has one source, at its start"
-                            : "%s must come after a source, such as image_folder DIR",
-                        def->name);
-    }
-    if (def->kind == STAGE_INDEX && schema_has(&dataset->schema, STATE_OWN_ORDER)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s cannot follow %s %s, which is an order of its own, dealt to ranks "
-                        "already",
-                        def->name, dataset->stages[0].def->name,
-                        dataset->schema.by[STATE_OWN_ORDER]);
-    }
-    if (def->kind == STAGE_INDEX && schema_has(&dataset->schema, STATE_BUCKETED)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s comes after bucket; put it before, where samples have an order",
-                        def->name);
-    }
-    if (def->kind == STAGE_INDEX && schema_has(&dataset->schema, STATE_FILTERED)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s comes after a filter; put it before: stages of order choose samples "
-                        "by their numbers, which those that a filter keeps do not have",
-                        def->name);
-    }
-    if ((def->kind == STAGE_BATCH_MAP) != (dataset->schema.batch_size > 0)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        def->kind == STAGE_BATCH_MAP
-                            ? "%s works on whole batches; it must come after batch"
-                            : "%s must come before batch, which is the last stage",
-                        def->name);
-    }
-    return SLUICE_OK;
-}
-
-/* Checks a stage after a group that processes all samples when the dataset is opened (see
- * check_index_order()). */
-static sluice_status check_after_group(const sluice_dataset *dataset, const stage_def *def)
-{
-    const char *group = dataset->stages[0].def->name;
-    const dataset_parts *parts = dataset_group(dataset);
-
-    if (parts != NULL && (parts->varies || stage_group(dataset->stages[0].def) == GROUP_MIX)) {
-        return sli_fail(
-            SLUICE_E_INVALID,
-            "%s cannot come after %s, whose samples differ between passes; put it into the "
-            "parts",
-            def->name, group);
-    }
-    return parts != NULL && parts->is_ordered && def->index == INDEX_SUBSET &&
-                   stage_group(dataset->stages[0].def) != GROUP_ZIP
-               ? sli_fail(
-                     SLUICE_E_INVALID,
-                     "subset cannot come after %s, whose parts choose samples already; put it into "
-                     "the parts",
-                     group)
-               : SLUICE_OK;
-}
-
-/*
- * Some stages process all samples when the dataset is opened. The samples before these stages must
- * be the same in every pass, so no earlier stage may shuffle, shard, repeat or draw samples. A
- * subset must be the first index stage, because it lists sample numbers of the source.
- */
-static sluice_status check_index_order(const sluice_dataset *dataset, const stage_def *def)
-{
-    const bool looks = def->index == INDEX_SPLIT || def->index == INDEX_SUBSET ||
-                       def->index == INDEX_WEIGHTS || def->index == INDEX_BALANCE;
-
-    for (uint32_t i = 1; i < dataset->stage_count && looks; i++) {
-        const stage_def *stage = dataset->stages[i].def;
-        const index_kind before = stage->index;
-
-        if (before == INDEX_SHUFFLE || before == INDEX_SHARD || before == INDEX_REPEAT ||
-            before == INDEX_WEIGHTS || before == INDEX_BALANCE ||
-            (def->index == INDEX_SUBSET && stage->kind == STAGE_INDEX)) {
-            return sli_fail(SLUICE_E_INVALID, "%s must come before %s; put it after the source",
-                            def->name, stage->name);
-        }
-    }
-    return looks && dataset->stage_count > 0 ? check_after_group(dataset, def) : SLUICE_OK;
-}
-
 /* True if stage i decodes the column of the source. */
 static bool decodes_column(const sluice_dataset *dataset, uint32_t i, uint32_t column)
 {
@@ -199,22 +110,6 @@ sluice_status dataset_schema_after(const sluice_dataset *dataset, uint32_t count
         schema_set_size(schema_out, dataset->image_width, dataset->image_height);
     }
     return st;
-}
-
-/* Checks that a stage that changes the columns of the source comes right after it. */
-static sluice_status check_declares(const sluice_dataset *dataset, const stage_def *def)
-{
-    for (uint32_t i = 1; i < dataset->stage_count; i++) {
-        const stage_def *before = dataset->stages[i].def;
-
-        if (before->kind != STAGE_INDEX && !before->declares) {
-            return sli_fail(SLUICE_E_INVALID,
-                            "%s comes after %s; put it right after the source, where the columns "
-                            "are those of the source",
-                            def->name, before->name);
-        }
-    }
-    return SLUICE_OK;
 }
 
 /* Changes the columns of the source by a stage, and keeps those that the source gives. */
@@ -331,16 +226,10 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
 {
     dataset_stage added = {.def = def};
     stage_schema after = dataset->schema;
-    sluice_status st = check_can_follow(dataset, def);
+    sluice_status st;
 
-    if (st == SLUICE_OK) {
-        st = check_index_order(dataset, def);
-    }
-    if (st == SLUICE_OK && def->declares) {
-        st = check_declares(dataset, def);
-    }
-    if (st != SLUICE_OK) {
-        return st;
+    if (dataset->stage_count == DATASET_MAX_STAGES) {
+        return sli_fail(SLUICE_E_INVALID, "more than %d stages", DATASET_MAX_STAGES);
     }
     memcpy(added.args.bytes, args, def->args_size);
     if (def->retain != NULL) {

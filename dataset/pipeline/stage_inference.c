@@ -2,8 +2,8 @@
 /* The columns after a stage, from those before it. */
 #include "conversion_ops.h"
 #include "missing_image.h"
-#include "stage.h"
 #include "stage_kinds.h"
+#include "stage_order.h"
 #include "status_int.h"
 
 /* Updates an image that a conversion works on. */
@@ -65,45 +65,14 @@ static sluice_status infer_conversion(const dataset_stage *stage, stage_schema *
     return st;
 }
 
-/* Sets the states that follow from the definition of a stage. */
-static void set_states(const dataset_stage *stage, stage_schema *schema)
-{
-    const stage_def *def = stage->def;
-
-    if (def->kind == STAGE_CONVERSION && def->flip == NULL) {
-        schema_set_state(schema, STATE_CONVERTED, def->name);
-    }
-    if (def->kind == STAGE_COLOR) {
-        schema_set_state(schema, STATE_COLORED, def->name);
-    }
-    if (stage_warps(def, stage->args.bytes)) {
-        schema_set_state(schema, STATE_WARPED, def->name);
-    }
-}
-
 sluice_status stage_infer(const dataset_stage *stage, stage_schema *schema)
 {
     const stage_kind kind = stage->def->kind;
     const stage_schema before = *schema;
-    sluice_status st = SLUICE_OK;
+    sluice_status st = stage_order_check(stage, schema);
 
-    if (schema_has(schema, STATE_PACKED) && schema->batch_size == 0 && kind != STAGE_COLUMNS &&
-        kind != STAGE_BATCH) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s comes after pack; put it before, where samples are documents; only "
-                        "project, drop, rename and batch come after it",
-                        stage->def->name);
-    }
-    if (schema_has(schema, STATE_CACHED_ROWS) &&
-        (kind == STAGE_DECODE || kind == STAGE_GEOMETRY || kind == STAGE_COLOR)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s comes after cache, which keeps the image as map %s leaves it; put %s "
-                        "before cache",
-                        stage->def->name, schema->map_name, stage->def->name);
-    }
-    if (schema_has(schema, STATE_MAPS_BEFORE_GEOMETRY) && tile_ops_of(stage->def) != NULL) {
-        return sli_fail(SLUICE_E_INVALID, "%s comes after %s, a map or filter; put it before",
-                        stage->def->name, schema->map_name);
+    if (st != SLUICE_OK) {
+        return st;
     }
     if (stage->def->infer != NULL) {
         st = stage->def->infer(stage->args.bytes, schema);
@@ -120,7 +89,7 @@ sluice_status stage_infer(const dataset_stage *stage, stage_schema *schema)
     if (!schema_lacks_size(schema)) {
         schema->random_size = NULL;
     }
-    set_states(stage, schema);
+    stage_order_note(stage, schema);
     if (schema->random == NULL && stage->def->draws) {
         schema->random = stage->def;
     }

@@ -8,8 +8,14 @@
 
 typedef enum stage_state {
     STATE_NONE,      /* no state: a row of stage_order.c that needs none */
+    STATE_SOURCE,    /* there is a source */
     STATE_OWN_ORDER, /* the source has an order of its own, which stages of order cannot change; by
                         the argument that selects it */
+    STATE_VARYING_PARTS, /* the source is a group whose samples differ between passes */
+    STATE_CHOSEN_PARTS,  /* the source is a group, not zip, whose parts select or order samples */
+    STATE_ORDERED,       /* a stage of order */
+    STATE_REORDERED, /* the samples at some positions differ between passes, ranks or repetitions */
+    STATE_PROCESSED, /* a stage other than those of order and those of the columns of the source */
     STATE_CACHED,
     STATE_CACHED_ROWS, /* cache comes after a map, so it keeps all columns; by that map */
     STATE_MOSAIC,
@@ -27,6 +33,7 @@ typedef enum stage_state {
     STATE_FILTERED,
     STATE_BUCKETED,
     STATE_PACKED, /* the columns are those of windows of tokens */
+    STATE_BATCHED,
     STATE_COUNT
 } stage_state;
 

@@ -213,10 +213,19 @@ static sluice_status infer_any_order(const char *stage, const nested_args *args,
     return st;
 }
 
+/* Makes messages name the outer stage as what has set the states that nested stages set. */
+static void rename_states(const char *stage, const stage_schema *before, stage_schema *schema)
+{
+    for (uint32_t i = 0; i < STATE_COUNT; i++) {
+        schema->by[i] = schema->by[i] != before->by[i] ? stage : before->by[i];
+    }
+}
+
 /* Infers branches with geometry. */
 static sluice_status infer_geometry(const char *stage, nested_use use, const nested_args *args,
                                     stage_schema *schema)
 {
+    const stage_schema before = *schema;
     bool is_same = true;
     sluice_status st = schema_check_pixels(schema, stage);
 
@@ -229,6 +238,7 @@ static sluice_status infer_geometry(const char *stage, nested_use use, const nes
         (!is_same || schema_lacks_size(schema))) {
         schema_unset_size(schema, stage);
     }
+    rename_states(stage, &before, schema);
     return st;
 }
 
