@@ -251,6 +251,7 @@ static sluice_status put_column(const custom_map *map, bool is_image_map, const 
     } else if (column == schema->image) {
         schema->image = -1;
         schema->view_count = 0;
+        schema->by[STATE_VIEWS] = NULL;
     }
     schema->columns[column] = own->columns[i];
     /* later stages do not move it */
@@ -283,18 +284,6 @@ bool custom_map_is_early(const custom_map *map, const stage_schema *schema)
     return true;
 }
 
-/* Refuses a filter on a source with an order of its own: that order consists of whole batches, from
- * which a filter would drop samples. */
-static sluice_status check_filter(const custom_map *map, const stage_schema *schema)
-{
-    return !schema_has(schema, STATE_OWN_ORDER)
-               ? SLUICE_OK
-               : sli_fail(SLUICE_E_INVALID,
-                          "%s: the source has an order of its own (%s), which is bound to whole "
-                          "batches; before a filter the order must be that of shuffle, or none",
-                          map->name, schema->by[STATE_OWN_ORDER]);
-}
-
 /* Records that maps read or write masks, boxes, points or further images. */
 static void note_followers(const custom_map *map, const custom_columns *outputs,
                            stage_schema *schema)
@@ -323,10 +312,8 @@ sluice_status custom_map_infer(const custom_map *map, stage_schema *schema)
         return sli_fail(SLUICE_E_INVALID, "%s: a pipeline has at most %d maps and filters",
                         map->name, SCHEMA_MAX_MAPS);
     }
-    st = map->filter != NULL ? check_filter(map, schema) : SLUICE_OK;
-    if (st == SLUICE_OK && map->before_geometry && !is_image_map) {
-        st = custom_map_check_before_geometry(map, schema);
-    }
+    st = map->before_geometry && !is_image_map ? custom_map_check_before_geometry(map, schema)
+                                               : SLUICE_OK;
     if (st == SLUICE_OK) {
         st = find_inputs(map, is_image_map, schema);
     }
@@ -343,6 +330,7 @@ sluice_status custom_map_infer(const custom_map *map, stage_schema *schema)
         schema_set_state(schema, STATE_UNVERSIONED, map->name);
     }
     if (!is_early) {
+        schema_set_state(schema, STATE_MAP, map->name);
         schema_set_state(schema, map->before_geometry ? STATE_MAPS_BEFORE_GEOMETRY : STATE_MAPPED,
                          map->name);
     }

@@ -10,6 +10,7 @@
 #include "layout_int.h"
 #include "map_ops.h"
 #include "stage_kinds.h"
+#include "stage_order.h"
 
 static const char **text_argument(const stage_def *def, uint32_t i, void *args)
 {
@@ -247,8 +248,9 @@ sluice_status dataset_try(sluice_dataset *dataset, const stage_def *def, const v
     if (st == SLUICE_OK) {
         st = idle_arguments_check(def, added.args.bytes);
     }
-    if (st == SLUICE_OK && def->make != NULL) {
-        st = def->make(def, added.args.bytes);
+    if (st == SLUICE_OK && def->make != NULL) { /* by user code, unless the stage is refused */
+        st = stage_order_check(&added, &dataset->schema);
+        st = st == SLUICE_OK ? def->make(def, added.args.bytes) : st;
     }
     if (st == SLUICE_OK) {
         st = begin_geometry(dataset, &added, &after);

@@ -34,29 +34,20 @@ static sluice_status hash_sampling(const stage_def *def, const void *args, uint6
     return SLUICE_OK;
 }
 
-/* Checks that all warps of the image are after device, and are one. */
+/* Checks that adjacent warps after device are one. */
 static sluice_status check_one_warp(const stage_def *def, const void *args,
                                     const stage_schema *before, stage_schema *schema)
 {
     uint64_t sampling = 0;
-    sluice_status st;
+    const sluice_status st = hash_sampling(def, args, &sampling);
 
-    if (schema_has(before, STATE_WARPED) && before->device_sampling == 0) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s comes after device, and another warp before device; put device before "
-                        "both, or after both",
-                        def->name);
-    }
-    st = hash_sampling(def, args, &sampling);
     if (st != SLUICE_OK) {
         return st;
     }
-    if (before->device_sampling != 0 &&
-        (schema_has(before, STATE_DEVICE_WARP_ENDED) || before->device_sampling != sampling)) {
+    if (schema_has(before, STATE_DEVICE_WARP) && before->device_sampling != sampling) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s is a second warp after device, which samples an image once; warps are "
-                        "one if they are adjacent, with the same filter, fill and mask_fill; else "
-                        "put device after the warps",
+                        "%s is a second warp after device, which samples an image once; give both "
+                        "the same filter, fill and mask_fill, or put device after the warps",
                         def->name);
     }
     schema->device_sampling = sampling;
@@ -66,22 +57,8 @@ static sluice_status check_one_warp(const stage_def *def, const void *args,
 sluice_status schema_check_device(const stage_def *def, const void *args,
                                   const stage_schema *before, stage_schema *schema)
 {
-    if (def->kind == STAGE_DECODE || def->kind == STAGE_GEOMETRY) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s comes after device; decoding, crops and resizes run on the workers, so "
-                        "put it before device",
-                        def->name);
-    }
     if (def->kind != STAGE_COLOR) {
         return SLUICE_OK;
-    }
-    if (!stage_is_by_pixel(def, args)) {
-        return sli_fail(
-            SLUICE_E_INVALID,
-            "%s comes after device, where each pixel of a result depends on one point "
-            "of the image; contrast, autocontrast, equalize, blurring, sharpening "
-            "and elastic need the whole image, others a matrix or a table, so put it before device",
-            def->name);
     }
     schema->device_operations += schema->color_operations - before->color_operations;
     if (schema->device_operations > SLI_ROW_OPERATORS) {
@@ -91,11 +68,5 @@ sluice_status schema_check_device(const stage_def *def, const void *args,
                         "them",
                         def->name, SLI_ROW_OPERATORS);
     }
-    if (stage_warps(def, args)) {
-        return check_one_warp(def, args, before, schema);
-    }
-    if (before->device_sampling != 0) {
-        schema_set_state(schema, STATE_DEVICE_WARP_ENDED, def->name);
-    }
-    return SLUICE_OK;
+    return stage_warps(def, args) ? check_one_warp(def, args, before, schema) : SLUICE_OK;
 }

@@ -16,6 +16,7 @@ typedef struct map_ops {
     bool (*goes_before_geometry)(void *args, const stage_schema *before, bool follows);
     /* Optional: true if the map works before geometry and declares the size of its image. */
     bool (*declares_size)(const void *args);
+    bool is_filter; /* it drops samples */
 } map_ops;
 
 #endif

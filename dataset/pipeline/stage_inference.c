@@ -90,13 +90,5 @@ sluice_status stage_infer(const dataset_stage *stage, stage_schema *schema)
         schema->random_size = NULL;
     }
     stage_order_note(stage, schema);
-    if (schema->random == NULL && stage->def->draws) {
-        schema->random = stage->def;
-    }
-    if (schema->changes == NULL &&
-        (stage->def->draws || view_ops_of(stage->def) != NULL || kind == STAGE_COLOR ||
-         kind == STAGE_CONVERSION || schema_has(schema, STATE_MAPPED))) {
-        schema->changes = stage->def;
-    }
     return st;
 }

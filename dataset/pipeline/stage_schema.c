@@ -42,12 +42,6 @@ sluice_status schema_check_pixels(const stage_schema *schema, const char *stage)
         return sli_fail(SLUICE_E_INVALID, "%s: the image is still encoded; put decode before it",
                         stage);
     }
-    if (schema_has(schema, STATE_CONVERTED)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "%s works on the decoded image; put it before normalize, to_dtype and "
-                        "to_chw",
-                        stage);
-    }
     return check_further(schema, stage);
 }
 

@@ -71,7 +71,7 @@ typedef struct stage_schema {
     int image; /* index of the first image, which transforms change; -1: no image */
     const char *by[STATE_COUNT]; /* for each state that is set, the first stage, map or argument
                                     that set it; else NULL */
-    uint32_t view_count;         /* views of the image (view_ops); 0: one. After batch they are
+    uint32_t view_count;         /* views of the image (STATE_VIEWS); 0: one. After batch they are
                                     the first dimension of the image */
     const char *random_size;   /* the stage that gives images of random sizes, unless a later stage
                                   sets the size; NULL: there is none */
@@ -80,14 +80,10 @@ typedef struct stage_schema {
     uint32_t color_fields;     /* most elastic warps that they add for one image */
     uint32_t device_operations; /* most operations that the colour stages after device add */
     uint64_t
-        device_sampling; /* hash of how a warp after device samples; 0: there is no such warp */
-    uint32_t map_count;  /* number of maps, filters and batch maps */
-    uint32_t mixes;      /* most times that mixup and cutmix mix a batch */
-    const struct stage_def *changes; /* the first stage that no cache may follow, unless a map comes
-                                        between: a random one, a conversion, a map without a
-                                        version; NULL: none so far */
-    const struct stage_def *random;  /* the first random stage after the source; NULL: none */
-    const char *map_name;            /* the last map or filter; NULL: none */
+        device_sampling;     /* hash of how a warp after device samples; 0: there is no such warp */
+    uint32_t map_count;      /* number of maps, filters and batch maps */
+    uint32_t mixes;          /* most times that mixup and cutmix mix a batch */
+    const char *map_name;    /* the last map or filter; NULL: none */
     uint32_t source_buffers; /* buffers with smaller numbers are the columns of the source */
     uint32_t batch_size;     /* 0: not batched yet */
     bool drop_remainder;
@@ -113,10 +109,7 @@ static inline void schema_set_state(stage_schema *schema, stage_state state, con
     }
 }
 
-/*
- * Checks that the image is decoded and not converted, as geometry requires. Returns E_INVALID
- * otherwise.
- */
+/* Checks that all images are decoded, as geometry requires. Returns E_INVALID otherwise. */
 sluice_status schema_check_pixels(const stage_schema *schema, const char *stage);
 
 /* Adds the most operations that a colour stage has for one image. E_INVALID: more than
@@ -124,8 +117,8 @@ sluice_status schema_check_pixels(const stage_schema *schema, const char *stage)
 sluice_status schema_add_operations(stage_schema *schema, const char *stage, uint32_t operations);
 
 /*
- * Checks a stage after device, with the columns before it (`before`) and after it. E_INVALID: the
- * device cannot run it, or the colour stages there have too many operations.
+ * Counts the operations of a stage after device, with the columns before it (`before`) and after
+ * it. E_INVALID: the colour stages there have too many, or warps that sample in different ways.
  */
 sluice_status schema_check_device(const struct stage_def *def, const void *args,
                                   const stage_schema *before, stage_schema *schema);

@@ -448,7 +448,7 @@ static void what_cannot_be_kept_is_refused(void)
         {"decode | resize 9,9 | random_horizontal_flip | cache 1M | batch 2",
          "cache comes after random_horizontal_flip, which is random"},
         {"decode | resize 9,9 | normalize imagenet | cache 1M | batch 2",
-         "put it before normalize, where a pixel is a byte"},
+         "put it before normalize: colours, warps, views and conversions run in each pass"},
         {"decode | resize 9,9 | to_chw | random_horizontal_flip | cache 1M | batch 2",
          "cache comes after to_chw"},
         {"decode | cache 1M | resize 9,9 | cache 1M | batch 2", "this is the second"},

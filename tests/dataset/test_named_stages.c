@@ -579,6 +579,20 @@ static void threads_register_and_parse_at_once(void)
     T_EQ(registered, EACH);
 }
 
+/* Its order is checked first, so user code makes no stage that is refused. */
+static void a_stage_that_cannot_stand_there_is_not_built(void)
+{
+    const sluice_stage stage = stage_of_all_kinds("adds_late");
+    const int built = got.built;
+    sluice_dataset *dataset = NULL;
+
+    register_once(&stage);
+    T_STATUS(sluice_dataset_parse("synthetic 4 4,4,3 | batch 2 | adds_late 1", &dataset),
+             SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "adds_late must come before batch, which is the last stage");
+    T_EQ(got.built, built);
+}
+
 const t_test named_stages_tests[] = {
     T_TEST(arguments_reach_build),
     T_TEST(descriptions_parse_to_themselves),
@@ -595,5 +609,6 @@ const t_test named_stages_tests[] = {
     T_TEST(stages_are_checked),
     T_TEST(parameters_are_checked),
     T_TEST(threads_register_and_parse_at_once),
+    T_TEST(a_stage_that_cannot_stand_there_is_not_built),
     T_END,
 };

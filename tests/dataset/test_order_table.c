@@ -93,14 +93,14 @@ static sluice_status add_stage(sluice_dataset *dataset, const char *stage)
                                            : sluice_dataset_add(dataset, stage);
 }
 
-/* True if a line is what the message of a row gives, with any text for its words in braces. */
+/* True if a line is what the message of a row gives, with names for its words in braces. */
 static bool is_message(const char *line, const char *message)
 {
     while (*message != '\0') {
         if (*message == '{') {
             message = strchr(message, '}') + 1;
             for (; !is_message(line, message); line++) {
-                if (*line == '\0' || *line == '\n') {
+                if (*line == '\0' || strchr("\n,;:()", *line) != NULL) {
                     return false;
                 }
             }
@@ -143,6 +143,34 @@ static const char *const refused[] = {
     "pack ids 4 | cast ids i64",
     "@pure | cache 1M | random_invert",
     "@map | resize 4,4 | mosaic 4,4",
+    "normalize imagenet | resize 4,4",
+    "mosaic 4,4 | mosaic 4,4",
+    "views 2 | mosaic 4,4",
+    "random_invert | mosaic 4,4",
+    "mosaic 4,4 | views 2",
+    "views 2 | five_crop 4",
+    "column b boxes | rotate 9 | random_iou_crop",
+    "views 2 | batch 2 | mixup 3",
+    "perspective top_left=3,1 | geometry",
+    "mosaic 4,4 | geometry",
+    "@map | geometry",
+    "views 2 | geometry",
+    "device | device",
+    "views 2 | device",
+    "device | resize 4,4",
+    "device | gaussian_blur 3",
+    "rotate 9 | device | rotate 9",
+    "device | rotate 9 | random_invert | rotate 9",
+    "cache 1M | cache 1M",
+    "bucket ids_length 2,4 | cache 1M",
+    "random_crop 4 | cache 1M",
+    "@pure | @filter | cache 1M",
+    "@map | cache 1M",
+    "adjust_gamma 2 | cache 1M",
+    "views 2 | cache 1M",
+    "normalize imagenet | cache 1M",
+    "bucket ids_length 2,4 | bucket ids_length 2,4",
+    "bucket ids_length 2,4 | pack ids 4",
 };
 
 /* The same as texts, with their sources. */
@@ -150,6 +178,7 @@ static const char *const refused_texts[] = {
     "resize 8,8",
     "synthetic 4 8,8,3 | image_folder x",
     "tokens x 8 order=llmc | shuffle",
+    "tokens x 8 order=llmc | pack inputs 4",
     "mix (synthetic 4 8,8,3) (synthetic 4 8,8,3) | split train 0.5",
     "concat (synthetic 4 8,8,3 | take 2) (synthetic 4 8,8,3) | subset x",
 };
@@ -283,15 +312,15 @@ static void each_pair_of_kinds_has_an_answer(void)
         [STAGE_SOURCE] = {"image_folder", "-+++++++++++++-"},
         [STAGE_INDEX] = {"shuffle", "-+++++++++++++-"},
         [STAGE_COLUMNS] = {"project", "-+++++++++++++-"},
-        [STAGE_CACHE] = {"cache", "-+++++++++++++-"},
-        [STAGE_DEVICE] = {"device", "-+++++++++++++-"},
+        [STAGE_CACHE] = {"cache", "-++-++++++++++-"},
+        [STAGE_DEVICE] = {"device", "-+++---+++++++-"},
         [STAGE_DECODE] = {"decode", "-+++++++++++++-"},
         [STAGE_GEOMETRY] = {"center_crop", "-+++++++++++++-"},
-        [STAGE_COLOR] = {"random_invert", "-+++++++++++++-"},
-        [STAGE_CONVERSION] = {"normalize", "-+++++++++++++-"},
+        [STAGE_COLOR] = {"random_invert", "-++-++++++++++-"},
+        [STAGE_CONVERSION] = {"normalize", "-++-++-+++++++-"},
         [STAGE_ARRAY] = {"cast", "-+++++++++++++-"},
-        [STAGE_PACK] = {"pack", "-+++++++++++++-"},
-        [STAGE_BUCKET] = {"bucket", "-+++++++++++++-"},
+        [STAGE_PACK] = {"pack", "--+----------+-"},
+        [STAGE_BUCKET] = {"bucket", "--+-++++++--++-"},
         [STAGE_MAP] = {"map", "-+++++++++++++-"},
         [STAGE_BATCH] = {"batch", "--------------+"},
         [STAGE_BATCH_MAP] = {"mixup", "--------------+"},

@@ -275,7 +275,7 @@ static void misplaced_warps_and_bad_arguments_are_refused(void)
         {"perspective 0,0 7,7 4,4 2,2", "three of the points must not be on one line"},
         {"perspective 1e7,0", "must be from -1e+06 to 1e+06"},
         {"geometry | random_perspective", "column geometry of stage geometry can show affine maps"},
-        {"random_perspective | geometry", "leave geometry or them out"},
+        {"random_perspective | geometry", "leave geometry or random_perspective out"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

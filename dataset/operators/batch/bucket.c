@@ -45,16 +45,6 @@ static sluice_status bucket_infer(const void *opaque, stage_schema *schema)
             "sample, such as NAME_length",
             type->name, sluice_dtype_name(type->dtype), type->rank);
     }
-    if (schema_has(schema, STATE_BUCKETED)) {
-        return sli_fail(SLUICE_E_INVALID, "bucket: a pipeline has at most one");
-    }
-    if (schema_has(schema, STATE_OWN_ORDER)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "bucket: the source has an order of its own (%s), which is bound to whole "
-                        "batches; the order must be that of shuffle, or none",
-                        schema->by[STATE_OWN_ORDER]);
-    }
-    schema_set_state(schema, STATE_BUCKETED, "bucket");
     return SLUICE_OK;
 }
 

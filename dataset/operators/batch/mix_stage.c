@@ -30,11 +30,6 @@ static sluice_status check_images(const char *stage, stage_schema *schema)
     column_set images;
     sluice_status st = schema_select_images(schema, stage, "", &images);
 
-    if (st == SLUICE_OK && schema->view_count > 0) {
-        st = sli_fail(SLUICE_E_INVALID,
-                      "%s: each sample has %u views of an image, and must have one image", stage,
-                      schema->view_count);
-    }
     if (st == SLUICE_OK && images == 0) {
         st = fail_missing_image(schema, stage);
     }

@@ -59,16 +59,6 @@ static sluice_status check_documents(const pack_windows_args *args, const stage_
                         "that pack adds; rename it",
                         type->name);
     }
-    if (schema_has(schema, STATE_OWN_ORDER)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "pack: the source has an order of its own (%s), which is bound to whole "
-                        "batches; the order must be that of shuffle, or none",
-                        schema->by[STATE_OWN_ORDER]);
-    }
-    if (schema_has(schema, STATE_BUCKETED)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "pack comes after bucket; leave bucket out: windows have one length");
-    }
     return schema->buffer_count + 3 <= SCHEMA_MAX_BUFFERS
                ? SLUICE_OK
                : sli_fail(SLUICE_E_INVALID, "pack: too many maps and array stages before it");
@@ -91,7 +81,6 @@ static sluice_status pack_infer(const void *opaque, stage_schema *schema)
     tokens = schema->columns[column];
     tokens.shape[0] = args->seq;
     schema->image = -1;
-    schema_set_state(schema, STATE_PACKED, "pack");
     schema->column_count = 3;
     schema->columns[0] = tokens;
     schema->columns[1] = (sluice_column){.name = "position", .dtype = SLUICE_I32, .rank = 1};

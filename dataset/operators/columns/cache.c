@@ -5,41 +5,11 @@
 #include "stage.h"
 #include "status_int.h"
 
-/* Refuses a position after a stage whose results differ between passes, or are larger. */
-static sluice_status refuse_after(const stage_def *before)
-{
-    if (before->draws) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "cache comes after %s, which is random, so that each pass would repeat its "
-                        "results; put it before %s",
-                        before->name, before->name);
-    }
-    return sli_fail(SLUICE_E_INVALID, "cache comes after %s; put it before %s%s", before->name,
-                    before->name,
-                    before->kind == STAGE_CONVERSION ? ", where a pixel is a byte" : "");
-}
-
-/* Refuses what the entries of a cache after maps cannot hold, or what differs between passes. */
+/* Refuses what the entries of a cache after maps cannot hold. */
 static sluice_status check_rows(const stage_schema *schema)
 {
     const char *map = schema->map_name;
 
-    if (schema->random != NULL) {
-        return refuse_after(schema->random);
-    }
-    if (schema_has(schema, STATE_FILTERED)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "cache comes after a filter and a map, %s; put the filter after cache",
-                        map);
-    }
-    if (schema_has(schema, STATE_UNVERSIONED)) {
-        return sli_fail(
-            SLUICE_E_INVALID,
-            "cache comes after map %s, which has no version: a cache keeps what the map "
-            "makes, and recognizes it by the version; set sluice_map.version if it makes "
-            "the same of a sample in each pass, or put cache before %s",
-            schema->by[STATE_UNVERSIONED], schema->by[STATE_UNVERSIONED]);
-    }
     for (uint32_t i = 0; i < schema->column_count; i++) {
         const column_info *info = &schema->infos[i];
 
@@ -77,27 +47,13 @@ static sluice_status keep_rows(stage_schema *schema)
     }
     schema_set_state(schema, STATE_MAPPED, "cache");
     schema_set_state(schema, STATE_CACHED_ROWS, schema->map_name);
-    schema_set_state(schema, STATE_CACHED, "cache");
     return SLUICE_OK;
 }
 
 static sluice_status cache_infer(const void *opaque, stage_schema *schema)
 {
     (void)opaque;
-    if (schema_has(schema, STATE_CACHED)) {
-        return sli_fail(SLUICE_E_INVALID, "cache: a pipeline has one cache, this is the second");
-    }
-    if (schema_has(schema, STATE_BUCKETED)) {
-        return sli_fail(SLUICE_E_INVALID, "cache comes after bucket; put it before bucket");
-    }
-    if (schema_has(schema, STATE_MAPPED) || schema_has(schema, STATE_MAPS_BEFORE_GEOMETRY)) {
-        return keep_rows(schema);
-    }
-    if (schema->changes != NULL) {
-        return refuse_after(schema->changes);
-    }
-    schema_set_state(schema, STATE_CACHED, "cache");
-    return SLUICE_OK;
+    return schema_has(schema, STATE_MAP) ? keep_rows(schema) : SLUICE_OK;
 }
 
 static const stage_param cache_params[] = {

@@ -16,28 +16,8 @@ static sluice_status check_place(const stage_schema *schema)
     if (schema->image < 0 || schema->columns[schema->image].dtype == SLUICE_ENCODED) {
         return fail_missing_image(schema, "geometry");
     }
-    if (schema_has(schema, STATE_NONAFFINE)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "geometry: the map of random_perspective and perspective is not affine; "
-                        "leave geometry or them out");
-    }
-    if (schema_has(schema, STATE_MOSAIC)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "geometry: after mosaic an image has several files, and no map to one of "
-                        "them; leave geometry or mosaic out");
-    }
-    if (schema_has(schema, STATE_MAPPED)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "geometry comes after a map; put it before, where the image is that of "
-                        "the source");
-    }
     if (schema->buffer_count + SCHEMA_MAX_MAPS >= SCHEMA_MAX_BUFFERS) {
         return sli_fail(SLUICE_E_INVALID, "geometry: too many stages that compute columns");
-    }
-    if (schema->view_count > 0) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "geometry: the image has %u views, each with a map of its own",
-                        schema->view_count);
     }
     for (uint32_t i = 0; i < schema->column_count; i++) {
         if (schema->infos[i].role == ROLE_GEOMETRY) {

@@ -8,19 +8,9 @@
 static sluice_status device_infer(const void *args, stage_schema *schema)
 {
     (void)args;
-    if (schema_has(schema, STATE_ON_DEVICE)) {
-        return sli_fail(SLUICE_E_INVALID, "device: a pipeline has one device, this is the second");
-    }
-    if (schema->image < 0 || schema->columns[schema->image].dtype == SLUICE_ENCODED) {
-        return fail_missing_image(schema, "device");
-    }
-    if (schema->view_count > 0) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "device: the image has %u views, which the workers make; leave device out",
-                        schema->view_count);
-    }
-    schema_set_state(schema, STATE_ON_DEVICE, "device");
-    return SLUICE_OK;
+    return schema->image < 0 || schema->columns[schema->image].dtype == SLUICE_ENCODED
+               ? fail_missing_image(schema, "device")
+               : SLUICE_OK;
 }
 
 const stage_def stage_device = {

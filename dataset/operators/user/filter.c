@@ -34,6 +34,7 @@ const stage_def stage_filter = {
     .map =
         &(const map_ops){
             .goes_before_geometry = custom_map_goes_before_geometry,
+            .is_filter = true,
         },
     .infer = filter_infer,
 };

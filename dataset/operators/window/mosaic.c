@@ -52,21 +52,6 @@ static sluice_status mosaic_check(void *opaque)
 
 static sluice_status mosaic_infer(const void *args, stage_schema *schema)
 {
-    if (schema_has(schema, STATE_MOSAIC)) {
-        return sli_fail(SLUICE_E_INVALID, "mosaic: a pipeline has at most one");
-    }
-    if (schema->view_count > 0) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "mosaic: each sample has %u views of an image, and must have one image; "
-                        "leave mosaic or the views out",
-                        schema->view_count);
-    }
-    if (schema_has(schema, STATE_COLORED)) {
-        return sli_fail(
-            SLUICE_E_INVALID,
-            "mosaic comes after a stage that changes colours or warps; put mosaic before "
-            "it");
-    }
     for (uint32_t i = 0; i < schema->column_count; i++) {
         const column_info *info = &schema->infos[i];
 
@@ -83,7 +68,6 @@ static sluice_status mosaic_infer(const void *args, stage_schema *schema)
                             schema->columns[i].name);
         }
     }
-    schema_set_state(schema, STATE_MOSAIC, "mosaic");
     return crop_infer(&((const mosaic_args *)args)->size, "mosaic", schema);
 }
 

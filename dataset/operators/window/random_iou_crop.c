@@ -67,12 +67,6 @@ static sluice_status iou_infer(const void *args, stage_schema *schema)
                       boxes == -1 ? "there is no column of boxes, as coco and image_list have"
                                   : "there are several columns of boxes; drop all but one");
     }
-    if (st == SLUICE_OK && schema_has(schema, STATE_WARPED)) {
-        st = sli_fail(
-            SLUICE_E_INVALID,
-            "random_iou_crop comes after a warp, which moves the boxes that it depends on; "
-            "put it before");
-    }
     if (st == SLUICE_OK) {
         schema_unset_size(schema, "random_iou_crop");
     }

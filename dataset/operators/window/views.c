@@ -28,18 +28,6 @@ static sluice_status infer_views(const char *stage, uint32_t count, stage_schema
 {
     sluice_status st = schema_check_pixels(schema, stage);
 
-    if (st == SLUICE_OK && schema_has(schema, STATE_MOSAIC)) {
-        st = sli_fail(SLUICE_E_INVALID,
-                      "%s: a mosaic is made of one image of each of four samples, without views; "
-                      "leave one of them out",
-                      stage);
-    }
-    if (st == SLUICE_OK && schema->view_count > 0) {
-        st = sli_fail(SLUICE_E_INVALID,
-                      "%s: the image has %u views already; a pipeline has one of views, five_crop "
-                      "and ten_crop",
-                      stage, schema->view_count);
-    }
     if (st == SLUICE_OK) {
         st = check_followers(stage, schema);
     }

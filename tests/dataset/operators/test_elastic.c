@@ -379,7 +379,7 @@ static void misplaced_stages_and_bad_arguments_are_refused(void)
         {"elastic filter=bicubic", "filter"},
         {"elastic fill=1,2", "fill has 2 values and column image 3 channels"},
         {"geometry | elastic", "column geometry of stage geometry can show affine maps"},
-        {"elastic | geometry", "leave geometry or them out"},
+        {"elastic | geometry", "leave geometry or elastic out"},
         {"device | elastic", "elastic need the whole image"},
     };
 
