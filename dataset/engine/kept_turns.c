@@ -200,7 +200,8 @@ bool kept_give_rows(kept_rows *rows, kept_choice *choice)
 
 /*
  * Completes the last batch of a pass, whose rows end before row `end`: pads it, or leaves out its
- * remaining rows and marks it to be dropped.
+ * remaining rows and marks it to be dropped. Of a batch that other ranks have begun, and that is
+ * after the last one, no row is assigned.
  */
 static void end_batch(kept_rows *rows, uint64_t end, kept_claim *rest)
 {
@@ -209,6 +210,9 @@ static void end_batch(kept_rows *rows, uint64_t end, kept_claim *rest)
 
     rest->seq = rows->row / size + 1;
     rest->row = row;
+    if (rows->row < end && row == 0 && (rest->seq > rows->batches || rest->seq > rows->limit)) {
+        return;
+    }
     if (rows->row < end) {
         rest->kind = KEPT_PADDING;
         rest->count = (uint32_t)(end - rows->row);

@@ -171,6 +171,33 @@ static void a_few_documents_fill_many_windows(void)
     check_passes(&(pack_case){"shuffle | take 9", false, 2, true, 0, 10, false, 3});
 }
 
+/* The pass ends with a window of rank 0, so the next batch of rank 1 would be padding. */
+static void a_run_ends_after_its_last_batch_where_other_ranks_have_windows(void)
+{
+    uint32_t runs = 0;
+
+    for (uint32_t seq = 1; seq <= 8; seq++) {
+        const pack_case c = {"skip 5 | take 1", false, seq, true, 0, 1, false, 2};
+        sluice_dataset *dataset = packed(&c);
+        engine_run run;
+
+        want.rows = 0;
+        expect_pass(&c, 0, 0, 1);
+        if (want.turns % 2 == 1 && want.turns > 1) {
+            runs++;
+            open_run(&run, dataset,
+                     &(run_options){.workers = worker_counts[seq % 3],
+                                    .batches = want.rows - 1,
+                                    .settings = {.seed = 5, .rank = 1, .world = 2}});
+            check_batches(&run, &c, want.rows - 1);
+            T_STATUS(next_batch(&run), SLUICE_END_OF_DATA);
+            close_run(&run);
+        }
+        sluice_dataset_destroy(dataset);
+    }
+    T_TRUE(runs > 0);
+}
+
 /* A run that begins after any batch gives what the whole run gives from there. */
 static void a_resumed_run_gives_the_same_windows(void)
 {
@@ -242,6 +269,7 @@ const t_test pack_windows_tests[] = {
     T_TEST(windows_have_the_documents_in_order),
     T_TEST(ranks_take_windows_in_turns),
     T_TEST(a_few_documents_fill_many_windows),
+    T_TEST(a_run_ends_after_its_last_batch_where_other_ranks_have_windows),
     T_TEST(a_resumed_run_gives_the_same_windows),
     T_TEST(a_run_of_some_batches_ends_with_a_whole_window),
     T_TEST(columns_may_be_left_out),
