@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "collected_worker.h"
 #include "engine_state.h"
-#include "kept_worker.h"
 #include "log_int.h"
 
 static void worker_main(void *arg, uint32_t worker)
@@ -62,7 +62,7 @@ static readahead_row row_ahead(void *arg, uint64_t number, uint64_t *sample_out)
     const uint64_t row = number / samples;
     const uint64_t seq = row / engine->plan->batch_size + 1;
 
-    if (engine->kept != NULL) {
+    if (engine->collected != NULL) {
         return candidate_ahead(engine, row, sample_out);
     }
     if (seq > engine->batches ||
@@ -102,8 +102,9 @@ static void start_readahead(sli_engine *engine, const sli_placement *placement)
     const readahead_config config = {.ops = dataset_source(dataset),
                                      .source = dataset->source,
                                      .placement = placement,
-                                     .claimed = engine->kept != NULL ? kept_rows_next(engine->kept)
-                                                                     : &engine->claims.next,
+                                     .claimed = engine->collected != NULL
+                                                    ? collected_rows_next(engine->collected)
+                                                    : &engine->claims.next,
                                      .row = row_ahead,
                                      .row_samples = row_samples(engine),
                                      .arg = engine,
@@ -176,17 +177,18 @@ sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **eng
         sample_stream_rewind(engine->stream, 0, engine->round);
     }
     if (st == SLUICE_OK && details->is_collected) {
-        st = kept_rows_create(config->plan, engine->batches, config->passes, &engine->kept);
+        st = collected_rows_create(config->plan, engine->batches, config->passes,
+                                   &engine->collected);
     }
-    if (st == SLUICE_OK && engine->kept != NULL) {
-        st = kept_workers_create(engine, &engine->kept_workers);
+    if (st == SLUICE_OK && engine->collected != NULL) {
+        st = collected_workers_create(engine, &engine->collected_workers);
     }
     if (st == SLUICE_OK && details->pack.seq > 0) {
         st = packed_rows_create(config->plan, sli_queue_depth(engine->queue), &engine->packed);
     }
-    if (st == SLUICE_OK && engine->kept != NULL && config->rewinds) {
-        (void)kept_rows_freeze(engine->kept);
-        kept_rows_rewind(engine->kept, 0, engine->round);
+    if (st == SLUICE_OK && engine->collected != NULL && config->rewinds) {
+        (void)collected_rows_freeze(engine->collected);
+        collected_rows_rewind(engine->collected, 0, engine->round);
     }
     if (st == SLUICE_OK) {
         start_readahead(engine, config->placement);
@@ -208,8 +210,8 @@ void sli_engine_close(sli_engine *engine)
     if (engine->stream != NULL) {
         sample_stream_stop(engine->stream);
     }
-    if (engine->kept != NULL) {
-        kept_rows_stop(engine->kept);
+    if (engine->collected != NULL) {
+        collected_rows_stop(engine->collected);
     }
     sli_event_notify(&engine->resumed);
     readahead_wake(engine->ahead);
@@ -236,9 +238,9 @@ uint64_t sli_engine_rewind(sli_engine *engine, uint64_t released)
     uint64_t limit;
 
     /* Rows of these are claimed before they have a slot, so claimed batches count, too. */
-    if (engine->stream != NULL || engine->kept != NULL) {
+    if (engine->stream != NULL || engine->collected != NULL) {
         const uint64_t claimed = engine->stream != NULL ? sample_stream_freeze(engine->stream)
-                                                        : kept_rows_freeze(engine->kept);
+                                                        : collected_rows_freeze(engine->collected);
 
         base = claimed > base ? claimed : base;
     }
@@ -248,8 +250,8 @@ uint64_t sli_engine_rewind(sli_engine *engine, uint64_t released)
     atomic_store_explicit(&engine->limit, limit, memory_order_relaxed);
     if (engine->stream != NULL) {
         sample_stream_rewind(engine->stream, base, limit);
-    } else if (engine->kept != NULL) {
-        kept_rows_rewind(engine->kept, base, limit);
+    } else if (engine->collected != NULL) {
+        collected_rows_rewind(engine->collected, base, limit);
     }
     sli_event_notify(&engine->resumed);
     sli_queue_wake(engine->queue, UINT32_MAX);
@@ -269,8 +271,8 @@ void sli_engine_destroy(sli_engine *engine)
     }
     sli_free(engine->loaders);
     sample_stream_destroy(engine->stream);
-    kept_rows_destroy(engine->kept);
-    kept_workers_destroy(engine->kept_workers, engine->worker_count);
+    collected_rows_destroy(engine->collected);
+    collected_workers_destroy(engine->collected_workers, engine->worker_count);
     packed_rows_destroy(engine->packed);
     error_samples_fini(&engine->errors);
     sli_free(engine);

@@ -3,16 +3,16 @@
 #ifndef SLUICE_ENGINE_STATE_H
 #define SLUICE_ENGINE_STATE_H
 
+#include "collected_rows.h"
 #include "engine_int.h"
 #include "error_samples.h"
 #include "event_int.h"
-#include "kept_rows.h"
 #include "packed_rows.h"
 #include "readahead.h"
 #include "row_claims.h"
 #include "sample_loader.h"
 
-typedef struct kept_worker kept_worker; /* kept_worker.h */
+typedef struct collected_worker collected_worker; /* collected_worker.h */
 
 struct sli_engine {
     const sli_plan *plan;
@@ -24,10 +24,10 @@ struct sli_engine {
     uint64_t first_whole_pass; /* the first pass that this run processes from its beginning */
     uint32_t worker_count;
     sample_loader *loaders;
-    sample_stream *stream;     /* NULL: the source is not a stream */
-    kept_rows *kept;           /* NULL: there is no filter, pack or bucket */
-    kept_worker *kept_workers; /* (worker_count) as kept */
-    packed_rows *packed;       /* NULL: there is no pack */
+    sample_stream *stream;               /* NULL: the source is not a stream */
+    collected_rows *collected;           /* NULL: there is no filter, pack or bucket */
+    collected_worker *collected_workers; /* (worker_count) as kept */
+    packed_rows *packed;                 /* NULL: there is no pack */
     sli_worker_pool *pool;
     readahead *ahead;    /* NULL: no readahead */
     _Atomic bool paused; /* while true, no row is begun; read for each row, so it is in a cache line
@@ -45,8 +45,8 @@ struct sli_engine {
 /* The main loop of a worker. Returns when the engine stops or no rows are left (engine_work.c). */
 void engine_work(sli_engine *engine, sample_loader *loader);
 
-/* The main loop of a worker for a plan with filters, pack or bucket (engine_kept.c). */
-void engine_work_kept(sli_engine *engine, sample_loader *loader);
+/* The main loop of a worker for a plan with filters, pack or bucket (engine_collected.c). */
+void engine_work_collected(sli_engine *engine, sample_loader *loader);
 
 /*
  * Returns the target duration of a claim, in ticks; 0 in the first millisecond of the run, in which

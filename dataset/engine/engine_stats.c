@@ -88,9 +88,9 @@ static const replay *replay_of(const sli_engine *engine)
     if (engine == NULL) {
         return NULL;
     }
-    return engine->stream != NULL ? sample_stream_replay(engine->stream)
-           : engine->kept != NULL ? kept_rows_replay(engine->kept)
-                                  : NULL;
+    return engine->stream != NULL      ? sample_stream_replay(engine->stream)
+           : engine->collected != NULL ? collected_rows_replay(engine->collected)
+                                       : NULL;
 }
 
 uint64_t sli_engine_replayed(const sli_engine *engine)

@@ -223,8 +223,8 @@ void engine_work(sli_engine *engine, sample_loader *loader)
     worker w = {engine, loader, {0}};
 
     sli_thread_interrupt(&engine->closed);
-    if (engine->kept != NULL) {
-        engine_work_kept(engine, loader);
+    if (engine->collected != NULL) {
+        engine_work_collected(engine, loader);
     } else {
         while (engine->stream != NULL ? work_on_stream(engine, loader) : work_once(&w)) {
         }

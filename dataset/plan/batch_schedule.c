@@ -195,9 +195,9 @@ static uint64_t share_of(const sli_plan *plan, uint64_t samples)
 
 /* plan_locate() for a stream, or with filters, pack or bucket: passes may differ in length, and the
  * length of the current pass is unknown until it ends. */
-static void locate_kept(const sli_plan *plan, uint64_t batch, batch_span *span_out)
+static void locate_collected(const sli_plan *plan, uint64_t batch, batch_span *span_out)
 {
-    const kept_pass pass = pass_lengths_find(&plan->details->kept, batch);
+    const collected_pass pass = pass_lengths_find(&plan->details->kept, batch);
 
     *span_out = (batch_span){.pass = plan->begin.pass + pass.number,
                              .length = share_of(plan, pass.samples),
@@ -210,7 +210,7 @@ void plan_locate(const sli_plan *plan, uint64_t batch, batch_span *span_out)
     const uint64_t later = batch - plan->begin_batches;
 
     if (plan->details->is_collected || plan->details->is_stream) {
-        locate_kept(plan, batch, span_out);
+        locate_collected(plan, batch, span_out);
         return;
     }
     if (batch < plan->begin_batches) {

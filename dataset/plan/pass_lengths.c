@@ -110,9 +110,9 @@ sluice_status pass_lengths_add(pass_lengths *lengths, uint64_t number, uint64_t 
     return st;
 }
 
-kept_pass pass_lengths_find(pass_lengths *lengths, uint64_t batch)
+collected_pass pass_lengths_find(pass_lengths *lengths, uint64_t batch)
 {
-    kept_pass pass = {0, 0, UINT64_MAX, 0};
+    collected_pass pass = {0, 0, UINT64_MAX, 0};
 
     pthread_mutex_lock(&lengths->lock);
     for (size_t i = lengths->count; i-- > 0;) {

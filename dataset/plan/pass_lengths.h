@@ -18,12 +18,12 @@
 #include <sluice/status.h>
 
 /* A pass that has ended, or the first pass that has not. */
-typedef struct kept_pass {
+typedef struct collected_pass {
     uint64_t number;      /* number of the pass in the run, from 0 */
     uint64_t first_batch; /* number of its first batch in the run, from 0 */
     uint64_t samples;     /* samples kept over all ranks; UINT64_MAX: the pass has not ended */
     uint64_t done;        /* samples of the pass before the run */
-} kept_pass;
+} collected_pass;
 
 typedef struct pass_run pass_run;
 
@@ -60,7 +60,7 @@ sluice_status pass_lengths_add(pass_lengths *lengths, uint64_t number, uint64_t 
 /*
  * Finds the pass of a batch, which is numbered in the run from 0. Callable from any thread.
  */
-kept_pass pass_lengths_find(pass_lengths *lengths, uint64_t batch);
+collected_pass pass_lengths_find(pass_lengths *lengths, uint64_t batch);
 
 /*
  * Returns the number of batches of the run up to the end of pass `number`, and the samples of that

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Choices of filters (dataset/engine/kept_choices.c, kept_rows_take(), engine_kept.c): workers take
- * candidates in order, report whether they are kept, and go on, with up to PARTS choices each. The
- * worker that reports the last missing choice makes all that can be made, in the order of the
- * candidates, which assigns rows. Each worker writes the rows of its own choices, the first one
- * first, and waits for the slot of a row's batch. A worker that can neither take a candidate nor
- * write a row sleeps.
+ * Choices of filters (dataset/engine/collected_choices.c, collected_rows_take(),
+ * engine_collected.c): workers take candidates in order, report whether they are kept, and go on,
+ * with up to PARTS choices each. The worker that reports the last missing choice makes all that can
+ * be made, in the order of the candidates, which assigns rows. Each worker writes the rows of its
+ * own choices, the first one first, and waits for the slot of a row's batch. A worker that can
+ * neither take a candidate nor write a row sleeps.
  *
  * What must hold, of every interleaving and every choice: rows are in the order of the candidates,
  * each is written once, and no thread waits for ever, also if the run is stopped.

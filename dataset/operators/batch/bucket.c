@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The bucket stage: batches hold samples of similar length. This file checks the arguments; the
- * engine fills the buckets (kept_buckets.c).
+ * engine fills the buckets (collected_buckets.c).
  */
 #include "bucket.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The pack stage: joins documents, columns of tokens, to windows of one length. This file has the
- * arguments and the columns; the engine makes the windows (kept_turns.c, packed_rows.c).
+ * arguments and the columns; the engine makes the windows (collected_turns.c, packed_rows.c).
  */
 #include "pack_windows.h"
 

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of a worker of a run with filters, pack or bucket; its rows and batches. */
-#ifndef SLUICE_KEPT_WORKER_H
-#define SLUICE_KEPT_WORKER_H
+#ifndef SLUICE_COLLECTED_WORKER_H
+#define SLUICE_COLLECTED_WORKER_H
 
 #include "engine_state.h"
 
 /* Limit on the choices of a worker that wait to be made. With claims of about 100 us a sample may
  * take 1.6 ms before the other workers wait for it. */
-enum { KEPT_PARTS_MOST = 16 };
+enum { COLLECTED_PARTS_MOST = 16 };
 
 /* Candidates whose filters a worker has called, and whose rows it has not written yet. */
-typedef struct kept_part {
-    kept_choice choice;
-    uint64_t samples[KEPT_MOST]; /* sample of each candidate */
-    uint64_t passes[KEPT_MOST];  /* pass that keys its random numbers */
-    uint32_t bad;                /* index of the failed candidate; KEPT_MOST: no failure */
-    uint32_t own_row;            /* number of the first candidate's private row */
-} kept_part;
+typedef struct collected_part {
+    collected_choice choice;
+    uint64_t samples[COLLECTED_MOST]; /* sample of each candidate */
+    uint64_t passes[COLLECTED_MOST];  /* pass that keys its random numbers */
+    uint32_t bad;     /* index of the failed candidate; COLLECTED_MOST: no failure */
+    uint32_t own_row; /* number of the first candidate's private row */
+} collected_part;
 
-struct kept_worker {
+struct collected_worker {
     sli_engine *engine;
     sample_loader *loader;
     sli_layout own; /* layout of the worker's private rows, which hold candidates until they are
                        copied into a batch */
     row_pace pace;
-    kept_claim claim;                 /* candidates whose filters are not called yet */
-    kept_part parts[KEPT_PARTS_MOST]; /* a ring, in the order of the candidates */
+    collected_claim claim;                      /* candidates whose filters are not called yet */
+    collected_part parts[COLLECTED_PARTS_MOST]; /* a ring, in the order of the candidates */
     uint32_t first_part;
     uint32_t part_count;
     uint32_t own_rows;     /* private rows that belong to parts */
@@ -42,44 +42,44 @@ struct kept_worker {
 };
 
 /*
- * The workers of an engine with filters, pack or bucket. They exist as long as its kept_rows, which
- * may have their choices when they return. E_NO_MEMORY.
+ * The workers of an engine with filters, pack or bucket. They exist as long as its collected_rows,
+ * which may have their choices when they return. E_NO_MEMORY.
  */
-sluice_status kept_workers_create(const sli_engine *engine, kept_worker **workers_out);
-void kept_workers_destroy(kept_worker *workers, uint32_t count);
+sluice_status collected_workers_create(const sli_engine *engine, collected_worker **workers_out);
+void collected_workers_destroy(collected_worker *workers, uint32_t count);
 
 /* The first of the worker's parts; NULL: it has none. */
-kept_part *kept_first_part(kept_worker *w);
+collected_part *collected_first_part(collected_worker *w);
 
 /* Finds the sample of candidate i of a part, and the pass of its random numbers. */
-void kept_find_candidate(const kept_worker *w, kept_part *part, uint32_t i);
+void collected_find_candidate(const collected_worker *w, collected_part *part, uint32_t i);
 
 /* Returns the number of the private row of candidate i of a part. */
-uint32_t kept_own_number(const kept_worker *w, const kept_part *part, uint32_t i);
+uint32_t collected_own_number(const collected_worker *w, const collected_part *part, uint32_t i);
 
 /* Finds the memory of one of the worker's private rows. */
-void kept_own_row(const kept_worker *w, uint32_t number, sample_row *row_out);
+void collected_own_row(const collected_worker *w, uint32_t number, sample_row *row_out);
 
 /* Counts the rows that were written; publishes the batch if it is complete. */
-void kept_count_rows(kept_worker *w);
+void collected_count_rows(collected_worker *w);
 
 /* Switches to the batch of the next rows, and waits for its slot. False: the engine stops. */
-bool kept_go_to_batch(kept_worker *w, uint64_t seq);
+bool collected_go_to_batch(collected_worker *w, uint64_t seq);
 
 /* Writes a piece of a document; `document` NULL: of padding. False: the engine stops. */
-bool kept_write_piece(kept_worker *w, const packed_piece *piece, const void *document,
-                      uint64_t sample);
+bool collected_write_piece(collected_worker *w, const packed_piece *piece, const void *document,
+                           uint64_t sample);
 
 /* Pads the rest of a window. False: the engine stops. */
-bool kept_pad_window(kept_worker *w, uint64_t open_row, uint32_t open_at);
+bool collected_pad_window(collected_worker *w, uint64_t open_row, uint32_t open_at);
 
 /* Writes a row without a sample. */
-void kept_write_empty(kept_worker *w, uint32_t number);
+void collected_write_empty(collected_worker *w, uint32_t number);
 
 /* Writes or skips the rows of a claim without samples. False: the engine stops. */
-bool kept_fill_empty(kept_worker *w, const kept_claim *claim);
+bool collected_fill_empty(collected_worker *w, const collected_claim *claim);
 
 /* Sleeps while the engine is paused, unless a rewind abandons the claim. */
-void kept_wait_while_paused(sli_engine *engine, const kept_claim *claim);
+void collected_wait_while_paused(sli_engine *engine, const collected_claim *claim);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kept_buckets.h"
+#include "collected_buckets.h"
 
 #include <string.h>
 
 #include "alloc_int.h"
 #include "status_int.h"
 
-struct kept_buckets {
+struct collected_buckets {
     const sli_plan *plan;
     uint32_t count;      /* number of buckets */
     uint64_t *filled;    /* (count) samples in each bucket, over all ranks */
@@ -19,10 +19,10 @@ struct kept_buckets {
     size_t end;
 };
 
-sluice_status kept_buckets_create(const sli_plan *plan, kept_buckets **buckets_out)
+sluice_status collected_buckets_create(const sli_plan *plan, collected_buckets **buckets_out)
 {
     const uint32_t count = plan->details->bucket.count;
-    kept_buckets *buckets = sli_calloc(1, sizeof(*buckets));
+    collected_buckets *buckets = sli_calloc(1, sizeof(*buckets));
 
     if (buckets != NULL) {
         buckets->plan = plan;
@@ -31,14 +31,14 @@ sluice_status kept_buckets_create(const sli_plan *plan, kept_buckets **buckets_o
         buckets->waiting = sli_calloc((size_t)count * plan->batch_size, sizeof(*buckets->waiting));
     }
     if (buckets == NULL || buckets->filled == NULL || buckets->waiting == NULL) {
-        kept_buckets_destroy(buckets);
+        collected_buckets_destroy(buckets);
         return sli_fail(SLUICE_E_NO_MEMORY, "the buckets of a run");
     }
     *buckets_out = buckets;
     return SLUICE_OK;
 }
 
-void kept_buckets_destroy(kept_buckets *buckets)
+void collected_buckets_destroy(collected_buckets *buckets)
 {
     if (buckets != NULL) {
         while (buckets->all != NULL) {
@@ -54,7 +54,7 @@ void kept_buckets_destroy(kept_buckets *buckets)
     }
 }
 
-held_row *kept_buckets_hold(kept_buckets *buckets)
+held_row *collected_buckets_hold(collected_buckets *buckets)
 {
     const size_t bytes = buckets->plan->details->own_row_bytes;
     held_row *held = buckets->free;
@@ -72,7 +72,7 @@ held_row *kept_buckets_hold(kept_buckets *buckets)
     return held;
 }
 
-void kept_buckets_release(kept_buckets *buckets, held_row *held)
+void collected_buckets_release(collected_buckets *buckets, held_row *held)
 {
     if (held != NULL) {
         held->next = buckets->free;
@@ -81,7 +81,7 @@ void kept_buckets_release(kept_buckets *buckets, held_row *held)
 }
 
 /* The number of this rank's samples in a bucket. */
-static uint64_t own_samples(const kept_buckets *buckets, uint32_t bucket)
+static uint64_t own_samples(const collected_buckets *buckets, uint32_t bucket)
 {
     const sli_run_settings *settings = &buckets->plan->settings;
     const uint64_t filled = buckets->filled[bucket];
@@ -89,7 +89,8 @@ static uint64_t own_samples(const kept_buckets *buckets, uint32_t bucket)
     return filled / settings->world + (filled % settings->world > settings->rank);
 }
 
-bool kept_buckets_add(kept_buckets *buckets, uint32_t bucket, uint64_t candidate, held_row **held)
+bool collected_buckets_add(collected_buckets *buckets, uint32_t bucket, uint64_t candidate,
+                           held_row **held)
 {
     const sli_run_settings *settings = &buckets->plan->settings;
     const uint32_t size = buckets->plan->batch_size;
@@ -103,7 +104,7 @@ bool kept_buckets_add(kept_buckets *buckets, uint32_t bucket, uint64_t candidate
     return turn + 1 == (uint64_t)size * settings->world;
 }
 
-bool kept_buckets_next(const kept_buckets *buckets, uint32_t *bucket)
+bool collected_buckets_next(const collected_buckets *buckets, uint32_t *bucket)
 {
     while (*bucket < buckets->count && buckets->filled[*bucket] == 0) {
         ++*bucket;
@@ -111,7 +112,7 @@ bool kept_buckets_next(const kept_buckets *buckets, uint32_t *bucket)
     return *bucket < buckets->count;
 }
 
-sluice_status kept_buckets_emit(kept_buckets *buckets, uint32_t bucket)
+sluice_status collected_buckets_emit(collected_buckets *buckets, uint32_t bucket)
 {
     const uint32_t size = buckets->plan->batch_size;
     const uint64_t own = own_samples(buckets, bucket);
@@ -127,40 +128,40 @@ sluice_status kept_buckets_emit(kept_buckets *buckets, uint32_t bucket)
     buckets->rows = rows;
     for (uint64_t i = 0; i < size; i++) {
         rows[buckets->end++] = i < own ? buckets->waiting[(size_t)bucket * size + i]
-                                       : (bucket_row){KEPT_NO_CANDIDATE, bucket, NULL};
+                                       : (bucket_row){COLLECTED_NO_CANDIDATE, bucket, NULL};
     }
     buckets->filled[bucket] = 0;
     return SLUICE_OK;
 }
 
-void kept_buckets_empty(kept_buckets *buckets, uint32_t bucket)
+void collected_buckets_empty(collected_buckets *buckets, uint32_t bucket)
 {
     const bucket_row *waiting = &buckets->waiting[(size_t)bucket * buckets->plan->batch_size];
     const uint64_t own = own_samples(buckets, bucket);
 
     for (uint64_t i = 0; i < own; i++) {
-        kept_buckets_release(buckets, waiting[i].held);
+        collected_buckets_release(buckets, waiting[i].held);
     }
     buckets->filled[bucket] = 0;
 }
 
-uint64_t kept_buckets_pending(const kept_buckets *buckets)
+uint64_t collected_buckets_pending(const collected_buckets *buckets)
 {
     return buckets->end - buckets->first;
 }
 
-void kept_buckets_take(kept_buckets *buckets, uint32_t count, bucket_row *rows_out)
+void collected_buckets_take(collected_buckets *buckets, uint32_t count, bucket_row *rows_out)
 {
     memcpy(rows_out, buckets->rows + buckets->first, count * sizeof(*rows_out));
     buckets->first += count;
 }
 
-void kept_buckets_clear(kept_buckets *buckets)
+void collected_buckets_clear(collected_buckets *buckets)
 {
     for (uint32_t i = 0; i < buckets->count; i++) {
-        kept_buckets_empty(buckets, i);
+        collected_buckets_empty(buckets, i);
     }
     for (; buckets->first < buckets->end; buckets->first++) {
-        kept_buckets_release(buckets, buckets->rows[buckets->first].held);
+        collected_buckets_release(buckets, buckets->rows[buckets->first].held);
     }
 }

@@ -3,9 +3,9 @@
  * writes the samples, windows or rows of buckets that get rows. */
 #include <string.h>
 
+#include "collected_bucket_rows.h"
+#include "collected_documents.h"
 #include "error_int.h"
-#include "kept_bucket_rows.h"
-#include "kept_documents.h"
 #include "loader_stage.h"
 #include "sample_filters.h"
 
@@ -19,7 +19,8 @@ enum { CANDIDATES_NS = 100000 };
  * row as one of length 0, and load_row() loads it again and handles the error, unless it is
  * dropped.
  */
-static void handle_bad_length(kept_worker *w, kept_part *part, uint32_t i, sluice_status st)
+static void handle_bad_length(collected_worker *w, collected_part *part, uint32_t i,
+                              sluice_status st)
 {
     const row_task task = {.pass = part->choice.claim.pass, .sample = part->samples[i]};
 
@@ -32,14 +33,14 @@ static void handle_bad_length(kept_worker *w, kept_part *part, uint32_t i, sluic
 }
 
 /* Calls the filters for a candidate of a part. */
-static void call_filter(kept_worker *w, kept_part *part, uint32_t i)
+static void call_filter(collected_worker *w, collected_part *part, uint32_t i)
 {
     const struct plan_details *details = w->engine->plan->details;
     sample_row row;
     sluice_status st;
 
-    kept_find_candidate(w, part, i);
-    kept_own_row(w, kept_own_number(w, part, i), &row);
+    collected_find_candidate(w, part, i);
+    collected_own_row(w, collected_own_number(w, part, i), &row);
     if (details->tests_first) {
         st = sample_test(w->loader, part->samples[i], part->passes[i], &row);
     } else {
@@ -64,13 +65,13 @@ static void call_filter(kept_worker *w, kept_part *part, uint32_t i)
  * Calls the filters for the candidates of a part, up to and including the first one that fails.
  * Returns the number of candidates processed.
  */
-static uint32_t call_filters(kept_worker *w, kept_part *part)
+static uint32_t call_filters(collected_worker *w, collected_part *part)
 {
-    const kept_claim *claim = &part->choice.claim;
+    const collected_claim *claim = &part->choice.claim;
     const uint64_t start = sli_ticks();
     uint32_t count = 0;
 
-    while (count < claim->count && part->bad == KEPT_MOST && part->choice.error == NULL) {
+    while (count < claim->count && part->bad == COLLECTED_MOST && part->choice.error == NULL) {
         call_filter(w, part, count++);
     }
     if (count > 0) {
@@ -80,7 +81,7 @@ static uint32_t call_filters(kept_worker *w, kept_part *part)
 }
 
 /* Writes a kept candidate into a row of the current batch. */
-static void fill_row(kept_worker *w, const kept_part *part, uint32_t i, uint32_t number)
+static void fill_row(collected_worker *w, const collected_part *part, uint32_t i, uint32_t number)
 {
     sli_engine *engine = w->engine;
     row_task task = {.seq = w->seq,
@@ -100,7 +101,7 @@ static void fill_row(kept_worker *w, const kept_part *part, uint32_t i, uint32_t
     } else if (engine->plan->details->tests_first) {
         st = sample_load(w->loader, part->samples[i], part->passes[i], &task.row);
     } else {
-        kept_own_row(w, kept_own_number(w, part, i), &own);
+        collected_own_row(w, collected_own_number(w, part, i), &own);
         for (uint32_t c = 0; c < w->own.column_count; c++) {
             memcpy(task.row.columns[c], own.columns[c], w->own.row_bytes[c]);
         }
@@ -113,61 +114,64 @@ static void fill_row(kept_worker *w, const kept_part *part, uint32_t i, uint32_t
 }
 
 /* Writes the row of a candidate if it was assigned one. False: the engine stops. */
-static bool place(kept_worker *w, const kept_part *part, uint32_t i)
+static bool place(collected_worker *w, const collected_part *part, uint32_t i)
 {
     const uint32_t size = w->engine->plan->batch_size;
     const uint64_t row = part->choice.rows[i];
     const uint32_t number = (uint32_t)(row % size);
 
-    if (row == KEPT_NO_ROW) {
+    if (row == COLLECTED_NO_ROW) {
         return true;
     }
-    if (!kept_go_to_batch(w, row / size + 1)) {
+    if (!collected_go_to_batch(w, row / size + 1)) {
         return false;
     }
     atomic_store_explicit(&w->loader->state.seq, w->seq, memory_order_relaxed);
     fill_row(w, part, i, number);
-    w->done += kept_rows_counts(w->engine->kept, w->seq, number);
+    w->done += collected_rows_counts(w->engine->collected, w->seq, number);
     return true;
 }
 
 /* Writes the rows that a choice assigned. False: the engine stops. */
-static bool place_all(kept_worker *w, const kept_part *part)
+static bool place_all(collected_worker *w, const collected_part *part)
 {
-    const kept_choice *choice = &part->choice;
+    const collected_choice *choice = &part->choice;
     const uint64_t whole = choice->whole;
     const uint32_t last = w->engine->plan->batch_size - 1;
-    const kept_claim held = {
-        .kind = KEPT_LEFT_OUT, .seq = whole, .row = last, .count = 1, .open_row = KEPT_NO_ROW};
+    const collected_claim held = {.kind = COLLECTED_LEFT_OUT,
+                                  .seq = whole,
+                                  .row = last,
+                                  .count = 1,
+                                  .open_row = COLLECTED_NO_ROW};
     const bool packs = w->engine->packed != NULL;
 
-    if (whole != 0 && !kept_fill_empty(w, &held)) {
+    if (whole != 0 && !collected_fill_empty(w, &held)) {
         return false;
     }
     /* In ascending order, so that a worker that waits for a slot owes no row to an earlier batch.
      */
     for (uint32_t i = 0; i < choice->claim.count; i++) {
-        if (packs ? !kept_place_document(w, part, i) : !place(w, part, i)) {
+        if (packs ? !collected_place_document(w, part, i) : !place(w, part, i)) {
             return false;
         }
     }
-    kept_count_rows(w);
-    return (choice->rest.kind == KEPT_NOTHING && choice->rest.open_row == KEPT_NO_ROW) ||
-           kept_fill_empty(w, &choice->rest);
+    collected_count_rows(w);
+    return (choice->rest.kind == COLLECTED_NOTHING && choice->rest.open_row == COLLECTED_NO_ROW) ||
+           collected_fill_empty(w, &choice->rest);
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
 /* Appends a part with the worker's claim. */
-static kept_part *begin_part(kept_worker *w)
+static collected_part *begin_part(collected_worker *w)
 {
-    kept_part *part = &w->parts[(w->first_part + w->part_count) % KEPT_PARTS_MOST];
-    const kept_part *first = kept_first_part(w);
+    collected_part *part = &w->parts[(w->first_part + w->part_count) % COLLECTED_PARTS_MOST];
+    const collected_part *first = collected_first_part(w);
 
     part->choice.claim = w->claim;
     part->choice.error = NULL;
-    part->bad = KEPT_MOST;
-    part->own_row = first != NULL ? kept_own_number(w, first, w->own_rows) : 0;
+    part->bad = COLLECTED_MOST;
+    part->own_row = first != NULL ? collected_own_number(w, first, w->own_rows) : 0;
     return part;
 }
 
@@ -175,23 +179,23 @@ static kept_part *begin_part(kept_worker *w)
  * Calls the filters for candidates of the worker's claim, up to the first one that fails, and
  * reports the choice. Removes them from the claim.
  */
-static void choose_part(kept_worker *w)
+static void choose_part(collected_worker *w)
 {
     const struct plan_details *details = w->engine->plan->details;
-    kept_part *part = begin_part(w);
-    kept_choice *choice = &part->choice;
-    kept_claim *claim = &w->claim;
+    collected_part *part = begin_part(w);
+    collected_choice *choice = &part->choice;
+    collected_claim *claim = &w->claim;
 
-    kept_wait_while_paused(w->engine, claim);
+    collected_wait_while_paused(w->engine, claim);
     if (claim->status != SLUICE_OK) { /* the stream has failed: the claim has no candidates */
         sli_error_take(sli_fail(claim->status, "read: %.900s", sluice_last_error()), &w->error);
         choice->error = &w->error;
     }
     if (details->is_stream && details->bucket.count > 0) {
-        kept_load_held(w, part);
+        collected_load_held(w, part);
     } else {
         choice->claim.count =
-            details->pack.seq > 0 ? kept_load_documents(w, part) : call_filters(w, part);
+            details->pack.seq > 0 ? collected_load_documents(w, part) : call_filters(w, part);
     }
     choice->claim.ends_pass =
         claim->ends_pass && choice->claim.count == claim->count && choice->error == NULL;
@@ -200,28 +204,28 @@ static void choose_part(kept_worker *w)
     claim->count -= choice->claim.count;
     w->part_count++;
     w->own_rows += choice->claim.count;
-    w->has_error = part->bad != KEPT_MOST || choice->error != NULL;
+    w->has_error = part->bad != COLLECTED_MOST || choice->error != NULL;
     choice->held = w->held;
-    kept_rows_choose(w->engine->kept, choice);
+    collected_rows_choose(w->engine->collected, choice);
 }
 
 /* Writes the rows of the worker's first part, whose choice is made, and removes the part. False:
  * the engine stops. */
-static bool place_part(kept_worker *w)
+static bool place_part(collected_worker *w)
 {
-    const kept_part *part = kept_first_part(w);
+    const collected_part *part = collected_first_part(w);
 
     w->held = part->choice.held;
     if (!part->choice.gets_rows) {
-        w->claim.count = 0; /* the next kept_rows_take() returns the reason */
+        w->claim.count = 0; /* the next collected_rows_take() returns the reason */
     } else if (!place_all(w, part)) {
         return false;
     }
     w->own_rows -= part->choice.claim.count;
-    w->first_part = (w->first_part + 1) % KEPT_PARTS_MOST;
+    w->first_part = (w->first_part + 1) % COLLECTED_PARTS_MOST;
     w->part_count--;
     if (w->engine->plan->details->is_stream) {
-        kept_rows_done(w->engine->kept, &w->loader->io.item);
+        collected_rows_done(w->engine->collected, &w->loader->io.item);
     }
     return true;
 }
@@ -229,15 +233,15 @@ static bool place_part(kept_worker *w)
 /* ---- the loop -------------------------------------------------------------------------------- */
 
 /* Returns the number of candidates to take. */
-static uint32_t candidates_to_take(const kept_worker *w)
+static uint32_t candidates_to_take(const collected_worker *w)
 {
     const uint64_t ticks = engine_run_ticks(w->engine, CANDIDATES_NS);
     const uint32_t rows = row_pace_rows(&w->pace, ticks);
     const struct plan_details *details = w->engine->plan->details;
     const bool loads_later = details->tests_first || details->bucket.count > 0;
-    const uint32_t most = loads_later ? KEPT_MOST : details->own_rows - w->own_rows;
+    const uint32_t most = loads_later ? COLLECTED_MOST : details->own_rows - w->own_rows;
 
-    if (w->part_count == KEPT_PARTS_MOST ||
+    if (w->part_count == COLLECTED_PARTS_MOST ||
         (w->part_count > 0 && (details->is_stream || w->has_error))) {
         return 0;
     }
@@ -246,12 +250,12 @@ static uint32_t candidates_to_take(const kept_worker *w)
 
 /* Takes candidates, rows without samples, or the first part. With a stream the time counts as read.
  */
-static void take(kept_worker *w, kept_claim *claim)
+static void take(collected_worker *w, collected_claim *claim)
 {
-    const kept_part *part = kept_first_part(w);
-    const kept_request request = {.most = candidates_to_take(w),
-                                  .choice = part != NULL ? &part->choice : NULL,
-                                  .item = &w->loader->io.item};
+    const collected_part *part = collected_first_part(w);
+    const collected_request request = {.most = candidates_to_take(w),
+                                       .choice = part != NULL ? &part->choice : NULL,
+                                       .item = &w->loader->io.item};
     sli_counters *counters = w->loader->counters[PLAN_READ];
     const bool is_stream = w->engine->plan->details->is_stream;
 
@@ -259,7 +263,7 @@ static void take(kept_worker *w, kept_claim *claim)
         (void)enter_stage(w->loader, PLAN_READ);
         atomic_store_explicit(&w->loader->state.sample, 0, memory_order_relaxed);
     }
-    kept_rows_take(w->engine->kept, &request, claim);
+    collected_rows_take(w->engine->collected, &request, claim);
     if (is_stream) {
         sli_counter_add(&counters->busy_ticks, claim->read_ticks);
         leave_stage(w->loader);
@@ -267,11 +271,11 @@ static void take(kept_worker *w, kept_claim *claim)
     sli_counter_add(&counters->wait_input_ticks, claim->waited_ticks);
 }
 
-static bool work_once(kept_worker *w)
+static bool work_once(collected_worker *w)
 {
     sli_engine *engine = w->engine;
     sli_batch batch;
-    kept_claim claim;
+    collected_claim claim;
 
     if (w->claim.count > 0 && w->part_count == 0) {
         choose_part(w); /* what a bad candidate has left of the claim */
@@ -279,35 +283,35 @@ static bool work_once(kept_worker *w)
     }
     take(w, &claim);
     switch (claim.kind) {
-    case KEPT_CHOSEN:
+    case COLLECTED_CHOSEN:
         return place_part(w);
-    case KEPT_CANDIDATES:
+    case COLLECTED_CANDIDATES:
         w->claim = claim;
         choose_part(w);
         return true;
-    case KEPT_ROWS:
-        return kept_write_bucket_rows(w, &claim);
-    case KEPT_PADDING:
-    case KEPT_LEFT_OUT:
-    case KEPT_FAILED:
-        return kept_fill_empty(w, &claim);
-    case KEPT_LIMIT:
+    case COLLECTED_ROWS:
+        return collected_write_bucket_rows(w, &claim);
+    case COLLECTED_PADDING:
+    case COLLECTED_LEFT_OUT:
+    case COLLECTED_FAILED:
+        return collected_fill_empty(w, &claim);
+    case COLLECTED_LIMIT:
         return engine_await_rewind(engine, claim.seq);
-    case KEPT_END:
+    case COLLECTED_END:
         if (claim.seq <= atomic_load_explicit(&engine->stop_at, memory_order_relaxed) &&
             engine_acquire_batch(engine, w->loader, claim.seq, &batch) == SLUICE_OK) {
             sli_queue_publish_end(engine->queue, claim.seq);
         }
         return false;
-    case KEPT_NOTHING:
+    case COLLECTED_NOTHING:
         break;
     }
     return false;
 }
 
-void engine_work_kept(sli_engine *engine, sample_loader *loader)
+void engine_work_collected(sli_engine *engine, sample_loader *loader)
 {
-    kept_worker *w = &engine->kept_workers[loader - engine->loaders];
+    collected_worker *w = &engine->collected_workers[loader - engine->loaders];
 
     w->engine = engine;
     w->loader = loader;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kept_documents.h"
+#include "collected_documents.h"
 
 #include "error_int.h"
 #include "sample_filters.h"
 
 /* Returns the memory of one of the worker's private documents. */
-static uint8_t *own_document(const kept_worker *w, uint32_t number)
+static uint8_t *own_document(const collected_worker *w, uint32_t number)
 {
     return w->loader->own_rows + number * w->engine->plan->details->own_row_bytes;
 }
@@ -14,16 +14,16 @@ static uint8_t *own_document(const kept_worker *w, uint32_t number)
  * Loads a document. If that fails, the error policy replaces it, leaves it out, or ends the run
  * with the returned error.
  */
-static sluice_status load_document(kept_worker *w, kept_part *part, uint32_t i)
+static sluice_status load_document(collected_worker *w, collected_part *part, uint32_t i)
 {
-    const kept_claim *claim = &part->choice.claim;
+    const collected_claim *claim = &part->choice.claim;
     sample_loader *loader = w->loader;
-    void *document = own_document(w, kept_own_number(w, part, i));
+    void *document = own_document(w, collected_own_number(w, part, i));
     row_task task = {.pass = claim->pass, .global_position = claim->position + i};
     bool is_left_out = false;
     sluice_status st;
 
-    kept_find_candidate(w, part, i);
+    collected_find_candidate(w, part, i);
     task.sample = part->samples[i];
     packed_document_row(w->engine->plan, document, &task.row);
     packed_document_clear(document);
@@ -40,9 +40,9 @@ static sluice_status load_document(kept_worker *w, kept_part *part, uint32_t i)
     return st;
 }
 
-uint32_t kept_load_documents(kept_worker *w, kept_part *part)
+uint32_t collected_load_documents(collected_worker *w, collected_part *part)
 {
-    const kept_claim *claim = &part->choice.claim;
+    const collected_claim *claim = &part->choice.claim;
     const uint64_t start = sli_ticks();
     uint32_t count = 0;
 
@@ -60,13 +60,13 @@ uint32_t kept_load_documents(kept_worker *w, kept_part *part)
     return count;
 }
 
-bool kept_place_document(kept_worker *w, const kept_part *part, uint32_t i)
+bool collected_place_document(collected_worker *w, const collected_part *part, uint32_t i)
 {
     const sli_plan *plan = w->engine->plan;
-    const kept_document *to = &part->choice.documents[i];
+    const collected_document *to = &part->choice.documents[i];
     const uint32_t seq = plan->details->pack.seq;
 
-    if (!kept_pad_window(w, to->open_row, to->open_at)) {
+    if (!collected_pad_window(w, to->open_row, to->open_at)) {
         return false;
     }
     for (uint64_t k = 0; k < to->rows; k++) {
@@ -81,8 +81,8 @@ bool kept_place_document(kept_worker *w, const kept_part *part, uint32_t i)
         }
         left = to->length - piece.from;
         piece.count = left < seq - piece.at ? (uint32_t)left : seq - piece.at;
-        if (!kept_write_piece(w, &piece, own_document(w, kept_own_number(w, part, i)),
-                              part->samples[i])) {
+        if (!collected_write_piece(w, &piece, own_document(w, collected_own_number(w, part, i)),
+                                   part->samples[i])) {
             return false;
         }
     }

@@ -134,7 +134,7 @@ static void uneven_samples_give_the_same_batches_at_any_number_of_workers(void)
 static uint64_t taken_when_blocked(const engine_run *run, uint32_t readers)
 {
     script_wait_blocked(readers);
-    return atomic_load(kept_rows_next(run->engine->kept));
+    return atomic_load(collected_rows_next(run->engine->collected));
 }
 
 /* Of samples that take little time a worker takes several at once, also if it has started so early
@@ -168,7 +168,7 @@ static void cheap_samples_are_taken_several_at_once(void)
     sluice_dataset_destroy(dataset);
 }
 
-const t_test kept_choices_tests[] = {
+const t_test collected_choices_tests[] = {
     T_TEST(a_slow_sample_stops_no_other_worker),
     T_TEST(a_run_ends_while_choices_wait),
     T_TEST(cheap_samples_are_taken_several_at_once),

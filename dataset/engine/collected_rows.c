@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kept_rows.h"
+#include "collected_rows.h"
 
 #include "alloc_int.h"
+#include "collected_choices.h"
+#include "collected_notes.h"
 #include "error_int.h"
-#include "kept_choices.h"
-#include "kept_notes.h"
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
 /* Claims rows without samples: those before row `end` in the current batch. If there is an
  * abandoned window, the claim pads it first; if that is the last row of its batch, the claim has no
  * others. Nor has it others if the run fails and a batch is held: that batch fails. */
-static void give_empty(kept_rows *rows, kept_kind kind, uint64_t end, kept_claim *claim)
+static void give_empty(collected_rows *rows, collected_kind kind, uint64_t end,
+                       collected_claim *claim)
 {
     const uint32_t size = rows->plan->batch_size;
     const uint64_t open = rows->abandoned_row;
-    const bool ends_held = kind == KEPT_FAILED && rows->held != 0;
+    const bool ends_held = kind == COLLECTED_FAILED && rows->held != 0;
 
     claim->kind = kind;
     claim->open_row = open;
     claim->open_at = rows->abandoned_at;
-    rows->abandoned_row = KEPT_NO_ROW;
-    claim->seq = ends_held ? rows->held : (open != KEPT_NO_ROW ? open : rows->row) / size + 1;
+    rows->abandoned_row = COLLECTED_NO_ROW;
+    claim->seq = ends_held ? rows->held : (open != COLLECTED_NO_ROW ? open : rows->row) / size + 1;
     claim->row = (uint32_t)(rows->row % size);
-    if ((open != KEPT_NO_ROW || ends_held) && claim->row == 0) {
+    if ((open != COLLECTED_NO_ROW || ends_held) && claim->row == 0) {
         claim->row = size - 1;
         return;
     }
@@ -35,15 +36,15 @@ static void give_empty(kept_rows *rows, kept_kind kind, uint64_t end, kept_claim
 }
 
 /* Begins a claim of candidates, and logs that those of an earlier run are processed again. */
-static void begin_candidates(kept_rows *rows, kept_claim *claim)
+static void begin_candidates(collected_rows *rows, collected_claim *claim)
 {
     const uint64_t next = atomic_load_explicit(&rows->next, memory_order_relaxed);
 
     if (next == 0 && rows->done > 0) {
-        kept_note_repeat(rows->plan, rows->done);
+        collected_note_repeat(rows->plan, rows->done);
         replay_begin(&rows->replay, rows->plan, rows->done);
     }
-    claim->kind = KEPT_CANDIDATES;
+    claim->kind = COLLECTED_CANDIDATES;
     claim->first = next;
     claim->pass = rows->plan->begin.pass + rows->pass;
     claim->position = rows->position;
@@ -51,7 +52,7 @@ static void begin_candidates(kept_rows *rows, kept_claim *claim)
 }
 
 /* Completes a claim of candidates, whose number is known now. */
-static void end_candidates(kept_rows *rows, const kept_claim *claim)
+static void end_candidates(collected_rows *rows, const collected_claim *claim)
 {
     atomic_store_explicit(&rows->next, claim->first + claim->count, memory_order_relaxed);
     rows->position += claim->count;
@@ -62,7 +63,7 @@ static void end_candidates(kept_rows *rows, const kept_claim *claim)
 }
 
 /* Claims candidates by their positions. */
-static void give_candidates(kept_rows *rows, uint32_t most, kept_claim *claim)
+static void give_candidates(collected_rows *rows, uint32_t most, collected_claim *claim)
 {
     const uint64_t left = rows->candidates - rows->position;
 
@@ -73,21 +74,21 @@ static void give_candidates(kept_rows *rows, uint32_t most, kept_claim *claim)
 }
 
 /* True if no candidates are left to take. */
-static bool is_exhausted(const kept_rows *rows)
+static bool is_exhausted(const collected_rows *rows)
 {
     return rows->stream != NULL ? rows->exhausted
                                 : rows->most_passes > 0 && rows->pass == rows->most_passes;
 }
 
 /* True if all candidates are taken, and their choices made. */
-static bool has_ended(const kept_rows *rows)
+static bool has_ended(const collected_rows *rows)
 {
     return is_exhausted(rows) && rows->ended == rows->pass;
 }
 
 /* Makes a claim of candidates if possible; for a stream only its beginning, since the caller reads
  * them without the lock. False: the caller must wait for other workers. */
-static bool try_candidates(kept_rows *rows, uint32_t most, kept_claim *claim)
+static bool try_candidates(collected_rows *rows, uint32_t most, collected_claim *claim)
 {
     if (most == 0 || is_exhausted(rows) || rows->reading || rows->frozen || rows->failed) {
         return false;
@@ -104,43 +105,44 @@ static bool try_candidates(kept_rows *rows, uint32_t most, kept_claim *claim)
 }
 
 /* Claims rows of full buckets. */
-static void give_bucket_rows(kept_rows *rows, kept_claim *claim)
+static void give_bucket_rows(collected_rows *rows, collected_claim *claim)
 {
     const uint32_t size = rows->plan->batch_size;
-    const uint64_t pending = kept_buckets_pending(rows->buckets);
+    const uint64_t pending = collected_buckets_pending(rows->buckets);
     const uint64_t row = rows->row - pending;
 
-    claim->kind = KEPT_ROWS;
+    claim->kind = COLLECTED_ROWS;
     claim->seq = row / size + 1;
     claim->row = (uint32_t)(row % size);
     claim->round = rows->round;
-    claim->count = size - claim->row < KEPT_ROWS_MOST ? size - claim->row : KEPT_ROWS_MOST;
+    claim->count =
+        size - claim->row < COLLECTED_ROWS_MOST ? size - claim->row : COLLECTED_ROWS_MOST;
     claim->count = pending < claim->count ? (uint32_t)pending : claim->count;
-    kept_buckets_take(rows->buckets, claim->count, claim->bucket_rows);
+    collected_buckets_take(rows->buckets, claim->count, claim->bucket_rows);
 }
 
 /* Makes a claim if possible. False: the caller must wait for other workers. */
-static bool try_take(kept_rows *rows, const kept_request *request, kept_claim *claim)
+static bool try_take(collected_rows *rows, const collected_request *request, collected_claim *claim)
 {
     const uint32_t size = rows->plan->batch_size;
 
     if (request->choice != NULL && request->choice->is_made) {
-        claim->kind = KEPT_CHOSEN;
+        claim->kind = COLLECTED_CHOSEN;
         return true;
     }
     if (rows->over || rows->stopped) {
-        return true; /* the claim remains KEPT_NOTHING */
+        return true; /* the claim remains COLLECTED_NOTHING */
     }
     if (rows->whole != 0) {
-        *claim = (kept_claim){.kind = KEPT_LEFT_OUT,
-                              .seq = rows->whole,
-                              .row = size - 1,
-                              .count = 1,
-                              .open_row = KEPT_NO_ROW};
+        *claim = (collected_claim){.kind = COLLECTED_LEFT_OUT,
+                                   .seq = rows->whole,
+                                   .row = size - 1,
+                                   .count = 1,
+                                   .open_row = COLLECTED_NO_ROW};
         rows->whole = 0;
         return true;
     }
-    if (rows->buckets != NULL && kept_buckets_pending(rows->buckets) > 0) {
+    if (rows->buckets != NULL && collected_buckets_pending(rows->buckets) > 0) {
         give_bucket_rows(rows, claim);
         return true;
     }
@@ -148,37 +150,38 @@ static bool try_take(kept_rows *rows, const kept_request *request, kept_claim *c
         return false;
     }
     if (rows->row < rows->base * size ||
-        (rows->abandoned_row != KEPT_NO_ROW && rows->error.status == SLUICE_OK)) {
-        give_empty(rows, KEPT_PADDING, rows->base * size, claim);
+        (rows->abandoned_row != COLLECTED_NO_ROW && rows->error.status == SLUICE_OK)) {
+        give_empty(rows, COLLECTED_PADDING, rows->base * size, claim);
         return true;
     }
     if (has_ended(rows) && rows->done > 0) {
         sli_error_take_first(plan_fail_short(rows->plan, rows->ended, rows->done), &rows->error);
     }
     if (rows->error.status != SLUICE_OK) {
-        give_empty(rows, KEPT_FAILED, UINT64_MAX, claim);
+        give_empty(rows, COLLECTED_FAILED, UINT64_MAX, claim);
         claim->status = sli_error_raise(&rows->error);
         rows->over = true;
         return true;
     }
-    if (kept_is_full(rows) || has_ended(rows)) {
+    if (collected_is_full(rows) || has_ended(rows)) {
         claim->seq = rows->row / size + 1;
         rows->over = claim->seq > rows->batches || is_exhausted(rows);
-        claim->kind = rows->over ? KEPT_END : KEPT_LIMIT;
+        claim->kind = rows->over ? COLLECTED_END : COLLECTED_LIMIT;
         return true;
     }
     return try_candidates(rows, request->most, claim);
 }
 
 /* The arguments of a call that may have to wait for other workers. */
-typedef struct kept_call {
-    const kept_request *request;
-    kept_claim *claim;
-} kept_call;
+typedef struct collected_call {
+    const collected_request *request;
+    collected_claim *claim;
+} collected_call;
 
 /* Repeats a call under the lock until it returns true. Returns the time spent waiting, in ticks. */
-static uint64_t call_until(kept_rows *rows, bool (*call)(kept_rows *rows, kept_call *arg),
-                           kept_call *arg)
+static uint64_t call_until(collected_rows *rows,
+                           bool (*call)(collected_rows *rows, collected_call *arg),
+                           collected_call *arg)
 {
     uint64_t start;
     bool done;
@@ -205,14 +208,14 @@ static uint64_t call_until(kept_rows *rows, bool (*call)(kept_rows *rows, kept_c
     return sli_ticks() - start;
 }
 
-static bool call_take(kept_rows *rows, kept_call *arg)
+static bool call_take(collected_rows *rows, collected_call *arg)
 {
     return try_take(rows, arg->request, arg->claim);
 }
 
 /* Reads the candidate of a claim from the stream. Returns the status of the stream; *exhausted_out:
  * it has no further pass. */
-static sluice_status read_stream(kept_rows *rows, stream_item *item, kept_claim *claim,
+static sluice_status read_stream(collected_rows *rows, stream_item *item, collected_claim *claim,
                                  bool *exhausted_out)
 {
     stream_passes *stream = rows->stream;
@@ -238,7 +241,7 @@ static sluice_status read_stream(kept_rows *rows, stream_item *item, kept_claim 
 }
 
 /* Completes a claim of a candidate of a stream. False: the stream is exhausted, so take again. */
-static bool take_from_stream(kept_rows *rows, stream_item *item, kept_claim *claim)
+static bool take_from_stream(collected_rows *rows, stream_item *item, collected_claim *claim)
 {
     const uint64_t start = sli_ticks();
     bool exhausted;
@@ -247,7 +250,7 @@ static bool take_from_stream(kept_rows *rows, stream_item *item, kept_claim *cla
     if (st < 0) {
         claim->status = st;
     } else if (st == SLUICE_CLOSED) {
-        claim->kind = KEPT_NOTHING;
+        claim->kind = COLLECTED_NOTHING;
     }
     claim->read_ticks = sli_ticks() - start;
     pthread_mutex_lock(&rows->lock);
@@ -260,65 +263,66 @@ static bool take_from_stream(kept_rows *rows, stream_item *item, kept_claim *cla
     return !exhausted;
 }
 
-void kept_rows_take(kept_rows *rows, const kept_request *request, kept_claim *claim_out)
+void collected_rows_take(collected_rows *rows, const collected_request *request,
+                         collected_claim *claim_out)
 {
-    kept_call call = {request, claim_out};
+    collected_call call = {request, claim_out};
     uint64_t waited = 0;
 
     if (rows->stream != NULL && request->choice == NULL) {
         stream_passes_done(rows->stream, request->item);
     }
     do {
-        *claim_out = (kept_claim){.kind = KEPT_NOTHING, .open_row = KEPT_NO_ROW};
+        *claim_out = (collected_claim){.kind = COLLECTED_NOTHING, .open_row = COLLECTED_NO_ROW};
         waited += call_until(rows, call_take, &call);
-    } while (rows->stream != NULL && claim_out->kind == KEPT_CANDIDATES &&
+    } while (rows->stream != NULL && claim_out->kind == COLLECTED_CANDIDATES &&
              !take_from_stream(rows, request->item, claim_out));
     claim_out->waited_ticks = waited;
-    if (claim_out->kind == KEPT_END || claim_out->kind == KEPT_FAILED) {
+    if (claim_out->kind == COLLECTED_END || claim_out->kind == COLLECTED_FAILED) {
         sli_event_notify(&rows->changed);
     }
 }
 
-void kept_rows_done(kept_rows *rows, stream_item *item)
+void collected_rows_done(collected_rows *rows, stream_item *item)
 {
     stream_passes_done(rows->stream, item);
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-void kept_rows_choose(kept_rows *rows, kept_choice *choice)
+void collected_rows_choose(collected_rows *rows, collected_choice *choice)
 {
     bool any;
 
     pthread_mutex_lock(&rows->lock);
-    kept_choices_add(rows, choice);
-    any = kept_choices_make(rows);
+    collected_choices_add(rows, choice);
+    any = collected_choices_make(rows);
     pthread_mutex_unlock(&rows->lock);
     if (any) {
         sli_event_notify(&rows->changed);
     }
 }
 
-held_row *kept_rows_hold(kept_rows *rows)
+held_row *collected_rows_hold(collected_rows *rows)
 {
     held_row *held;
 
     pthread_mutex_lock(&rows->lock);
-    held = kept_buckets_hold(rows->buckets);
+    held = collected_buckets_hold(rows->buckets);
     pthread_mutex_unlock(&rows->lock);
     return held;
 }
 
-void kept_rows_release(kept_rows *rows, held_row *held)
+void collected_rows_release(collected_rows *rows, held_row *held)
 {
     pthread_mutex_lock(&rows->lock);
-    kept_buckets_release(rows->buckets, held);
+    collected_buckets_release(rows->buckets, held);
     pthread_mutex_unlock(&rows->lock);
 }
 
 /* ---- written rows ---------------------------------------------------------------------------- */
 
-bool kept_rows_counts(kept_rows *rows, uint64_t seq, uint32_t row)
+bool collected_rows_counts(collected_rows *rows, uint64_t seq, uint32_t row)
 {
     bool held;
 
@@ -332,19 +336,19 @@ bool kept_rows_counts(kept_rows *rows, uint64_t seq, uint32_t row)
     return !held;
 }
 
-bool kept_rows_counts_failed(kept_rows *rows, uint64_t seq)
+bool collected_rows_counts_failed(collected_rows *rows, uint64_t seq)
 {
     uint64_t whole = 0;
 
     pthread_mutex_lock(&rows->lock);
     if (rows->held == seq) {
-        kept_release_held(rows, &whole);
+        collected_release_held(rows, &whole);
     }
     pthread_mutex_unlock(&rows->lock);
     return whole != 0;
 }
 
-bool kept_rows_drops(kept_rows *rows, uint64_t seq)
+bool collected_rows_drops(collected_rows *rows, uint64_t seq)
 {
     bool drops;
 
@@ -354,29 +358,29 @@ bool kept_rows_drops(kept_rows *rows, uint64_t seq)
     return drops;
 }
 
-void kept_rows_again(kept_rows *rows, uint64_t seq)
+void collected_rows_again(collected_rows *rows, uint64_t seq)
 {
     pthread_mutex_lock(&rows->lock);
     rows->row = (seq - 1) * rows->plan->batch_size;
     rows->dropping = 0;
-    (void)kept_choices_make(rows);
+    (void)collected_choices_make(rows);
     pthread_mutex_unlock(&rows->lock);
     sli_event_notify(&rows->changed);
 }
 
 /* ---- lifetime and rewinds -------------------------------------------------------------------- */
 
-const replay *kept_rows_replay(const kept_rows *rows)
+const replay *collected_rows_replay(const collected_rows *rows)
 {
     return &rows->replay;
 }
 
-const _Atomic uint64_t *kept_rows_next(const kept_rows *rows)
+const _Atomic uint64_t *collected_rows_next(const collected_rows *rows)
 {
     return &rows->next;
 }
 
-bool kept_rows_is_old(kept_rows *rows, const kept_claim *claim)
+bool collected_rows_is_old(collected_rows *rows, const collected_claim *claim)
 {
     bool old;
 
@@ -387,14 +391,14 @@ bool kept_rows_is_old(kept_rows *rows, const kept_claim *claim)
 }
 
 /* Argument of call_until(): waits for the worker that reads from the stream. */
-static bool call_freeze(kept_rows *rows, kept_call *arg)
+static bool call_freeze(collected_rows *rows, collected_call *arg)
 {
     (void)arg;
     rows->frozen = true;
     return !rows->reading;
 }
 
-uint64_t kept_rows_freeze(kept_rows *rows)
+uint64_t collected_rows_freeze(collected_rows *rows)
 {
     const uint32_t size = rows->plan->batch_size;
 
@@ -403,13 +407,13 @@ uint64_t kept_rows_freeze(kept_rows *rows)
     return (rows->row + size - 1) / size;
 }
 
-void kept_rows_rewind(kept_rows *rows, uint64_t base, uint64_t limit)
+void collected_rows_rewind(collected_rows *rows, uint64_t base, uint64_t limit)
 {
     rows->base = base;
     rows->limit = limit;
     if (base > 0) {
         rows->round++;
-        (void)kept_choices_make(rows); /* they get no rows */
+        (void)collected_choices_make(rows); /* they get no rows */
         rows->rewound = true;
         rows->exhausted = false;
         rows->failed = false;
@@ -423,12 +427,12 @@ void kept_rows_rewind(kept_rows *rows, uint64_t base, uint64_t limit)
         rows->pass_row = base * rows->plan->batch_size;
         replay_abandon(&rows->replay);
         rows->error.status = SLUICE_OK;
-        kept_abandon_window(rows);
+        collected_abandon_window(rows);
         if (rows->buckets != NULL) {
-            rows->row -= kept_buckets_pending(rows->buckets);
-            kept_buckets_clear(rows->buckets);
+            rows->row -= collected_buckets_pending(rows->buckets);
+            collected_buckets_clear(rows->buckets);
         }
-        kept_release_held(rows, &rows->whole);
+        collected_release_held(rows, &rows->whole);
         atomic_store_explicit(&rows->next, 0, memory_order_relaxed);
     }
     rows->frozen = false;
@@ -436,11 +440,11 @@ void kept_rows_rewind(kept_rows *rows, uint64_t base, uint64_t limit)
     sli_event_notify(&rows->changed);
 }
 
-void kept_rows_stop(kept_rows *rows)
+void collected_rows_stop(collected_rows *rows)
 {
     pthread_mutex_lock(&rows->lock);
     rows->stopped = true;
-    (void)kept_choices_make(rows);
+    (void)collected_choices_make(rows);
     pthread_mutex_unlock(&rows->lock);
     if (rows->stream != NULL) {
         stream_passes_stop(rows->stream);
@@ -448,7 +452,7 @@ void kept_rows_stop(kept_rows *rows)
     sli_event_notify(&rows->changed);
 }
 
-static sluice_status open_stream(kept_rows *rows, uint64_t passes)
+static sluice_status open_stream(collected_rows *rows, uint64_t passes)
 {
     stream_passes *stream = sli_calloc(1, sizeof(*stream));
     sluice_status st;
@@ -465,10 +469,10 @@ static sluice_status open_stream(kept_rows *rows, uint64_t passes)
     return SLUICE_OK;
 }
 
-sluice_status kept_rows_create(const sli_plan *plan, uint64_t batches, uint64_t passes,
-                               kept_rows **rows_out)
+sluice_status collected_rows_create(const sli_plan *plan, uint64_t batches, uint64_t passes,
+                                    collected_rows **rows_out)
 {
-    kept_rows *rows = sli_calloc(1, sizeof(*rows));
+    collected_rows *rows = sli_calloc(1, sizeof(*rows));
     sluice_status st = SLUICE_OK;
 
     if (rows == NULL) {
@@ -481,27 +485,27 @@ sluice_status kept_rows_create(const sli_plan *plan, uint64_t batches, uint64_t 
     rows->candidates = plan->details->all_ranks.length;
     rows->most_passes = passes;
     rows->limit = UINT64_MAX;
-    rows->open_row = KEPT_NO_ROW;
-    rows->abandoned_row = KEPT_NO_ROW;
+    rows->open_row = COLLECTED_NO_ROW;
+    rows->abandoned_row = COLLECTED_NO_ROW;
     if (plan->details->is_stream) {
         st = open_stream(rows, passes);
     }
     if (st == SLUICE_OK && plan->details->bucket.count > 0) {
-        st = kept_buckets_create(plan, &rows->buckets);
+        st = collected_buckets_create(plan, &rows->buckets);
     }
     if (st != SLUICE_OK) {
-        kept_rows_destroy(rows);
+        collected_rows_destroy(rows);
         return st;
     }
     *rows_out = rows;
     return SLUICE_OK;
 }
 
-void kept_rows_destroy(kept_rows *rows)
+void collected_rows_destroy(collected_rows *rows)
 {
     if (rows != NULL) {
         pthread_mutex_destroy(&rows->lock);
-        kept_buckets_destroy(rows->buckets);
+        collected_buckets_destroy(rows->buckets);
         if (rows->stream != NULL) {
             stream_passes_free(rows->stream);
             sli_free(rows->stream);

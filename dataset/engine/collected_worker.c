@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kept_worker.h"
+#include "collected_worker.h"
 
 #include <string.h>
 
@@ -7,12 +7,12 @@
 #include "error_int.h"
 
 /* Allocates the documents of each part of a worker. */
-static sluice_status create_documents(kept_worker *w)
+static sluice_status create_documents(collected_worker *w)
 {
-    for (uint32_t i = 0; i < KEPT_PARTS_MOST; i++) {
-        kept_choice *choice = &w->parts[i].choice;
+    for (uint32_t i = 0; i < COLLECTED_PARTS_MOST; i++) {
+        collected_choice *choice = &w->parts[i].choice;
 
-        choice->documents = sli_calloc(KEPT_MOST, sizeof(*choice->documents));
+        choice->documents = sli_calloc(COLLECTED_MOST, sizeof(*choice->documents));
         if (choice->documents == NULL) {
             return sli_fail(SLUICE_E_NO_MEMORY, "the documents of a worker");
         }
@@ -20,10 +20,10 @@ static sluice_status create_documents(kept_worker *w)
     return SLUICE_OK;
 }
 
-sluice_status kept_workers_create(const sli_engine *engine, kept_worker **workers_out)
+sluice_status collected_workers_create(const sli_engine *engine, collected_worker **workers_out)
 {
     const struct plan_details *details = engine->plan->details;
-    kept_worker *workers = sli_calloc(engine->worker_count, sizeof(*workers));
+    collected_worker *workers = sli_calloc(engine->worker_count, sizeof(*workers));
     sluice_status st = SLUICE_OK;
 
     if (workers == NULL) {
@@ -33,17 +33,17 @@ sluice_status kept_workers_create(const sli_engine *engine, kept_worker **worker
         st = details->pack.seq > 0 ? create_documents(&workers[i]) : SLUICE_OK;
     }
     if (st != SLUICE_OK) {
-        kept_workers_destroy(workers, engine->worker_count);
+        collected_workers_destroy(workers, engine->worker_count);
         return st;
     }
     *workers_out = workers;
     return SLUICE_OK;
 }
 
-void kept_workers_destroy(kept_worker *workers, uint32_t count)
+void collected_workers_destroy(collected_worker *workers, uint32_t count)
 {
     for (uint32_t i = 0; workers != NULL && i < count; i++) {
-        for (uint32_t k = 0; k < KEPT_PARTS_MOST; k++) {
+        for (uint32_t k = 0; k < COLLECTED_PARTS_MOST; k++) {
             sli_free(workers[i].parts[k].choice.documents);
         }
     }
@@ -52,14 +52,14 @@ void kept_workers_destroy(kept_worker *workers, uint32_t count)
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
-kept_part *kept_first_part(kept_worker *w)
+collected_part *collected_first_part(collected_worker *w)
 {
     return w->part_count > 0 ? &w->parts[w->first_part] : NULL;
 }
 
-void kept_find_candidate(const kept_worker *w, kept_part *part, uint32_t i)
+void collected_find_candidate(const collected_worker *w, collected_part *part, uint32_t i)
 {
-    const kept_claim *claim = &part->choice.claim;
+    const collected_claim *claim = &part->choice.claim;
 
     if (w->engine->plan->details->is_stream) { /* the claim has one candidate */
         part->samples[i] = w->loader->io.item.number;
@@ -70,14 +70,14 @@ void kept_find_candidate(const kept_worker *w, kept_part *part, uint32_t i)
     }
 }
 
-uint32_t kept_own_number(const kept_worker *w, const kept_part *part, uint32_t i)
+uint32_t collected_own_number(const collected_worker *w, const collected_part *part, uint32_t i)
 {
     return (part->own_row + i) % w->engine->plan->details->own_rows;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-void kept_count_rows(kept_worker *w)
+void collected_count_rows(collected_worker *w)
 {
     sli_engine *engine = w->engine;
     const uint64_t seq = w->seq;
@@ -88,19 +88,20 @@ void kept_count_rows(kept_worker *w)
         return;
     }
     w->seq = 0; /* the batch is complete: once published, its slot belongs to the consumer */
-    if (kept_rows_drops(engine->kept, seq) && sli_queue_begin_again(engine->queue, seq)) {
-        kept_rows_again(engine->kept, seq);
+    if (collected_rows_drops(engine->collected, seq) && sli_queue_begin_again(engine->queue, seq)) {
+        collected_rows_again(engine->collected, seq);
     } else {
         engine_publish_batch(engine, w->loader, &w->batch, seq);
     }
 }
 
-bool kept_go_to_batch(kept_worker *w, uint64_t seq)
+bool collected_go_to_batch(collected_worker *w, uint64_t seq)
 {
     if (w->seq == seq) {
         return true;
     }
-    kept_count_rows(w); /* before the worker sleeps: the consumer may wait for the previous batch */
+    collected_count_rows(
+        w); /* before the worker sleeps: the consumer may wait for the previous batch */
     w->seq = 0;
     if (seq > atomic_load_explicit(&w->engine->stop_at, memory_order_relaxed) ||
         engine_acquire_batch(w->engine, w->loader, seq, &w->batch) != SLUICE_OK) {
@@ -110,14 +111,14 @@ bool kept_go_to_batch(kept_worker *w, uint64_t seq)
     return true;
 }
 
-bool kept_write_piece(kept_worker *w, const packed_piece *piece, const void *document,
-                      uint64_t sample)
+bool collected_write_piece(collected_worker *w, const packed_piece *piece, const void *document,
+                           uint64_t sample)
 {
     const uint32_t size = w->engine->plan->batch_size;
     const uint32_t number = (uint32_t)(piece->row % size);
     sample_row row;
 
-    if (!kept_go_to_batch(w, piece->row / size + 1)) {
+    if (!collected_go_to_batch(w, piece->row / size + 1)) {
         return false;
     }
     atomic_store_explicit(&w->loader->state.seq, w->seq, memory_order_relaxed);
@@ -126,20 +127,20 @@ bool kept_write_piece(kept_worker *w, const packed_piece *piece, const void *doc
         w->batch.samples[number] = sample;
     }
     if (packed_rows_write(w->engine->packed, piece, document, &row)) {
-        w->done += kept_rows_counts(w->engine->kept, w->seq, number);
+        w->done += collected_rows_counts(w->engine->collected, w->seq, number);
     }
     return true;
 }
 
-bool kept_pad_window(kept_worker *w, uint64_t open_row, uint32_t open_at)
+bool collected_pad_window(collected_worker *w, uint64_t open_row, uint32_t open_at)
 {
     const packed_piece piece = {
         .row = open_row, .at = open_at, .count = w->engine->plan->details->pack.seq - open_at};
 
-    return open_row == KEPT_NO_ROW || kept_write_piece(w, &piece, NULL, 0);
+    return open_row == COLLECTED_NO_ROW || collected_write_piece(w, &piece, NULL, 0);
 }
 
-void kept_write_empty(kept_worker *w, uint32_t number)
+void collected_write_empty(collected_worker *w, uint32_t number)
 {
     sample_row row;
 
@@ -152,32 +153,32 @@ void kept_write_empty(kept_worker *w, uint32_t number)
     w->batch.samples[number] = ENGINE_NO_SAMPLE;
 }
 
-bool kept_fill_empty(kept_worker *w, const kept_claim *claim)
+bool collected_fill_empty(collected_worker *w, const collected_claim *claim)
 {
     const row_task task = {.seq = claim->seq, .number = claim->row};
     sli_error error = {SLUICE_OK, 0, ""};
 
-    if (claim->kind == KEPT_FAILED) {
+    if (claim->kind == COLLECTED_FAILED) {
         sli_error_take(claim->status, &error);
-        if (!kept_go_to_batch(w, claim->seq)) {
+        if (!collected_go_to_batch(w, claim->seq)) {
             return false;
         }
         engine_fail_row(w->engine, &task, error.status, error.text);
-        w->done += kept_rows_counts_failed(w->engine->kept, claim->seq);
+        w->done += collected_rows_counts_failed(w->engine->collected, claim->seq);
     }
-    if (!kept_pad_window(w, claim->open_row, claim->open_at) ||
-        (claim->count > 0 && !kept_go_to_batch(w, claim->seq))) {
+    if (!collected_pad_window(w, claim->open_row, claim->open_at) ||
+        (claim->count > 0 && !collected_go_to_batch(w, claim->seq))) {
         return false;
     }
-    for (uint32_t i = 0; i < claim->count && claim->kind != KEPT_LEFT_OUT; i++) {
-        kept_write_empty(w, claim->row + i);
+    for (uint32_t i = 0; i < claim->count && claim->kind != COLLECTED_LEFT_OUT; i++) {
+        collected_write_empty(w, claim->row + i);
     }
     w->done += claim->count;
-    kept_count_rows(w);
+    collected_count_rows(w);
     return true;
 }
 
-void kept_own_row(const kept_worker *w, uint32_t number, sample_row *row_out)
+void collected_own_row(const collected_worker *w, uint32_t number, sample_row *row_out)
 {
     uint8_t *row =
         w->held != NULL ? w->held->bytes : w->loader->own_rows + number * w->own.slot_bytes;
@@ -190,22 +191,23 @@ void kept_own_row(const kept_worker *w, uint32_t number, sample_row *row_out)
 }
 
 /* Argument of is_resumed(): a worker that sleeps while it holds candidates. */
-typedef struct kept_sleep {
+typedef struct collected_sleep {
     sli_engine *engine;
-    const kept_claim *claim;
-} kept_sleep;
+    const collected_claim *claim;
+} collected_sleep;
 
 static bool is_resumed(void *arg)
 {
-    const kept_sleep *sleep = arg;
+    const collected_sleep *sleep = arg;
 
     return !atomic_load_explicit(&sleep->engine->paused, memory_order_relaxed) ||
-           engine_is_closed(sleep->engine) || kept_rows_is_old(sleep->engine->kept, sleep->claim);
+           engine_is_closed(sleep->engine) ||
+           collected_rows_is_old(sleep->engine->collected, sleep->claim);
 }
 
-void kept_wait_while_paused(sli_engine *engine, const kept_claim *claim)
+void collected_wait_while_paused(sli_engine *engine, const collected_claim *claim)
 {
-    kept_sleep sleep = {engine, claim};
+    collected_sleep sleep = {engine, claim};
 
     if (atomic_load_explicit(&engine->paused, memory_order_relaxed)) {
         sli_event_await(&engine->resumed, is_resumed, &sleep, -1);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kept_turns.h"
+#include "collected_turns.h"
 
-#include "kept_notes.h"
+#include "collected_notes.h"
 
-bool kept_is_full(const kept_rows *rows)
+bool collected_is_full(const collected_rows *rows)
 {
     const uint64_t seq = rows->row / rows->plan->batch_size + 1;
 
     return rows->row % rows->plan->batch_size == 0 && rows->held == 0 && rows->dropping == 0 &&
-           rows->open_row == KEPT_NO_ROW && (seq > rows->batches || seq > rows->limit);
+           rows->open_row == COLLECTED_NO_ROW && (seq > rows->batches || seq > rows->limit);
 }
 
-void kept_release_held(kept_rows *rows, uint64_t *whole)
+void collected_release_held(collected_rows *rows, uint64_t *whole)
 {
     if (rows->held != 0 && rows->held_is_written) {
         *whole = rows->held;
@@ -20,10 +20,10 @@ void kept_release_held(kept_rows *rows, uint64_t *whole)
 }
 
 /* Ends the hold on a batch if every rank has a turn for its last row. */
-static void end_round(kept_rows *rows, uint64_t *whole)
+static void end_round(collected_rows *rows, uint64_t *whole)
 {
     if (rows->turn > rows->done && (rows->turn - rows->done) % rows->plan->settings.world == 0) {
-        kept_release_held(rows, whole);
+        collected_release_held(rows, whole);
     }
 }
 
@@ -31,7 +31,7 @@ static void end_round(kept_rows *rows, uint64_t *whole)
  * Assigns the next turn to a kept sample or a window and, if the turn is this rank's, a row. Calls
  * end_round() afterwards, with pack once the window is complete. False: this rank has no row left.
  */
-static bool give_turn(kept_rows *rows, uint64_t *row_out)
+static bool give_turn(collected_rows *rows, uint64_t *row_out)
 {
     const sli_run_settings *settings = &rows->plan->settings;
     const uint32_t size = rows->plan->batch_size;
@@ -42,7 +42,7 @@ static bool give_turn(kept_rows *rows, uint64_t *row_out)
         return true;
     }
     if (turn % settings->world == settings->rank) {
-        if (kept_is_full(rows)) {
+        if (collected_is_full(rows)) {
             return false;
         }
         *row_out = rows->row++;
@@ -58,26 +58,26 @@ static bool give_turn(kept_rows *rows, uint64_t *row_out)
 
 /* ---- windows of pack ------------------------------------------------------------------------- */
 
-/* Ends the open window. The caller must pad *open_row from token *open_at on; KEPT_NO_ROW: the row
- * is another rank's, or there is no open window. */
-static void end_window(kept_rows *rows, uint64_t *open_row, uint32_t *open_at)
+/* Ends the open window. The caller must pad *open_row from token *open_at on; COLLECTED_NO_ROW: the
+ * row is another rank's, or there is no open window. */
+static void end_window(collected_rows *rows, uint64_t *open_row, uint32_t *open_at)
 {
     *open_row = rows->open_row;
     *open_at = rows->open_at;
-    rows->open_row = KEPT_NO_ROW;
+    rows->open_row = COLLECTED_NO_ROW;
     rows->open_at = 0;
 }
 
-void kept_abandon_window(kept_rows *rows)
+void collected_abandon_window(collected_rows *rows)
 {
-    if (rows->open_row != KEPT_NO_ROW) {
+    if (rows->open_row != COLLECTED_NO_ROW) {
         end_window(rows, &rows->abandoned_row, &rows->abandoned_at);
     }
     rows->open_at = 0;
 }
 
 /* Assigns windows to the tokens of a document. False: this rank has no row left. */
-static bool give_windows(kept_rows *rows, kept_document *document, uint64_t *whole)
+static bool give_windows(collected_rows *rows, collected_document *document, uint64_t *whole)
 {
     const plan_pack *pack = &rows->plan->details->pack;
     uint64_t from = 0;
@@ -96,7 +96,7 @@ static bool give_windows(kept_rows *rows, kept_document *document, uint64_t *who
                 return false;
             }
         }
-        if (rows->open_row != KEPT_NO_ROW && document->rows++ == 0) {
+        if (rows->open_row != COLLECTED_NO_ROW && document->rows++ == 0) {
             document->row = rows->open_row;
             document->at = rows->open_at;
             document->from = from;
@@ -109,7 +109,7 @@ static bool give_windows(kept_rows *rows, kept_document *document, uint64_t *who
         rows->open_count++;
         if (rows->open_at == pack->seq) {
             rows->open_at = 0;
-            rows->open_row = KEPT_NO_ROW;
+            rows->open_row = COLLECTED_NO_ROW;
             end_round(rows, whole);
         }
     }
@@ -119,17 +119,17 @@ static bool give_windows(kept_rows *rows, kept_document *document, uint64_t *who
 /* ---- batches of bucket ----------------------------------------------------------------------- */
 
 /* Gives the rows of a bucket the next turns. False: this rank has no row left. */
-static bool give_batch(kept_rows *rows, uint32_t bucket)
+static bool give_batch(collected_rows *rows, uint32_t bucket)
 {
     const uint32_t size = rows->plan->batch_size;
     sluice_status st;
 
     if (rows->turn < rows->done) {
-        kept_buckets_empty(rows->buckets, bucket);
-    } else if (kept_is_full(rows)) {
+        collected_buckets_empty(rows->buckets, bucket);
+    } else if (collected_is_full(rows)) {
         return false;
     } else {
-        st = kept_buckets_emit(rows->buckets, bucket);
+        st = collected_buckets_emit(rows->buckets, bucket);
         rows->row += st == SLUICE_OK ? size : 0;
         sli_error_take_first(st, &rows->error);
     }
@@ -139,13 +139,13 @@ static bool give_batch(kept_rows *rows, uint32_t bucket)
 
 /* Ends a pass of bucket: makes a padded batch of each bucket that is not empty, or drops their
  * samples (drop_remainder). False: this rank has no row left. */
-static bool end_buckets(kept_rows *rows)
+static bool end_buckets(collected_rows *rows)
 {
     uint32_t bucket = 0;
 
-    while (kept_buckets_next(rows->buckets, &bucket)) {
+    while (collected_buckets_next(rows->buckets, &bucket)) {
         if (rows->plan->drop_remainder) {
-            kept_buckets_empty(rows->buckets, bucket);
+            collected_buckets_empty(rows->buckets, bucket);
         } else if (!give_batch(rows, bucket)) {
             return false;
         }
@@ -154,13 +154,14 @@ static bool end_buckets(kept_rows *rows)
 }
 
 /* Puts the kept candidates of a choice into their buckets. False: this rank has no row left. */
-static bool fill_buckets(kept_rows *rows, kept_choice *choice)
+static bool fill_buckets(collected_rows *rows, collected_choice *choice)
 {
-    const kept_claim *claim = &choice->claim;
+    const collected_claim *claim = &choice->claim;
 
     for (uint32_t i = 0; i < claim->count; i++) {
         if (choice->keeps[i] &&
-            kept_buckets_add(rows->buckets, choice->buckets[i], claim->first + i, &choice->held) &&
+            collected_buckets_add(rows->buckets, choice->buckets[i], claim->first + i,
+                                  &choice->held) &&
             !give_batch(rows, choice->buckets[i])) {
             return false;
         }
@@ -171,7 +172,7 @@ static bool fill_buckets(kept_rows *rows, kept_choice *choice)
 /* ---- candidates and passes ------------------------------------------------------------------- */
 
 /* Assigns a row to a kept sample. False: this rank has no row left. */
-static bool give_row(kept_rows *rows, uint64_t *row_out, uint64_t *whole)
+static bool give_row(collected_rows *rows, uint64_t *row_out, uint64_t *whole)
 {
     const bool given = give_turn(rows, row_out);
 
@@ -181,9 +182,9 @@ static bool give_row(kept_rows *rows, uint64_t *row_out, uint64_t *whole)
     return given;
 }
 
-bool kept_give_rows(kept_rows *rows, kept_choice *choice)
+bool collected_give_rows(collected_rows *rows, collected_choice *choice)
 {
-    const kept_claim *claim = &choice->claim;
+    const collected_claim *claim = &choice->claim;
     const bool packs = rows->plan->details->pack.seq > 0;
 
     if (rows->buckets != NULL) {
@@ -203,7 +204,7 @@ bool kept_give_rows(kept_rows *rows, kept_choice *choice)
  * remaining rows and marks it to be dropped. Of a batch that other ranks have begun, and that is
  * after the last one, no row is assigned.
  */
-static void end_batch(kept_rows *rows, uint64_t end, kept_claim *rest)
+static void end_batch(collected_rows *rows, uint64_t end, collected_claim *rest)
 {
     const uint32_t size = rows->plan->batch_size;
     const uint32_t row = (uint32_t)(rows->row % size);
@@ -214,12 +215,12 @@ static void end_batch(kept_rows *rows, uint64_t end, kept_claim *rest)
         return;
     }
     if (rows->row < end) {
-        rest->kind = KEPT_PADDING;
+        rest->kind = COLLECTED_PADDING;
         rest->count = (uint32_t)(end - rows->row);
         rows->row = end;
     } else if (rows->row > end) {
         if (row > 0) {
-            rest->kind = KEPT_LEFT_OUT;
+            rest->kind = COLLECTED_LEFT_OUT;
             rest->count = size - row;
             rows->row += rest->count;
         }
@@ -227,7 +228,7 @@ static void end_batch(kept_rows *rows, uint64_t end, kept_claim *rest)
     }
 }
 
-void kept_end_pass(kept_rows *rows, kept_choice *choice)
+void collected_end_pass(collected_rows *rows, collected_choice *choice)
 {
     const sli_plan *plan = rows->plan;
     const uint64_t pass = rows->ended++;
@@ -235,7 +236,7 @@ void kept_end_pass(kept_rows *rows, kept_choice *choice)
     const uint64_t turns = rows->turn > rows->done ? rows->turn - rows->done : 0;
     const uint64_t end = rows->pass_row + plan_batches_in(plan, turns) * plan->batch_size;
     sluice_status st =
-        kept_check_pass(plan, &(kept_pass_result){candidates, rows->turn, rows->done});
+        collected_check_pass(plan, &(collected_pass_result){candidates, rows->turn, rows->done});
 
     if (st == SLUICE_OK) {
         st = plan_end_pass(plan, pass, rows->turn, &rows->done);
@@ -245,7 +246,7 @@ void kept_end_pass(kept_rows *rows, kept_choice *choice)
     if (st != SLUICE_OK) {
         sli_error_take(st, &rows->error); /* may be raised by another thread */
     }
-    kept_release_held(rows, &choice->whole);
+    collected_release_held(rows, &choice->whole);
     rows->pass_row = end;
     rows->pass_chosen = rows->chosen;
     rows->turn = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kept_bucket_rows.h"
+#include "collected_bucket_rows.h"
 
 #include <string.h>
 
@@ -11,18 +11,18 @@
  * A sample is loaded with the declared shape of its columns, so its ragged columns are loaded into
  * the worker's private row first, and the entries of the batch's extent are copied.
  */
-static void use_own_ragged(const kept_worker *w, sample_row *row)
+static void use_own_ragged(const collected_worker *w, sample_row *row)
 {
     sample_row own;
 
-    kept_own_row(w, 0, &own);
+    collected_own_row(w, 0, &own);
     for (uint32_t i = 0; i < w->own.column_count; i++) {
         row->columns[i] = w->own.entry_bytes[i] > 0 ? own.columns[i] : row->columns[i];
     }
 }
 
 /* Copies the ragged columns of a loaded sample from the private row. */
-static void copy_ragged(kept_worker *w, const row_task *task)
+static void copy_ragged(collected_worker *w, const row_task *task)
 {
     const sli_layout *layout = &w->engine->layout;
     const int64_t length = sample_bucket_length(w->loader, &task->row);
@@ -46,7 +46,7 @@ static void copy_ragged(kept_worker *w, const row_task *task)
 }
 
 /* Loads a sample of a bucket into its row. */
-static void load_row(kept_worker *w, const bucket_row *from, uint32_t number)
+static void load_row(collected_worker *w, const bucket_row *from, uint32_t number)
 {
     const sli_plan *plan = w->engine->plan;
     const sample_order *all = &plan->details->all_ranks;
@@ -76,22 +76,22 @@ static void load_row(kept_worker *w, const bucket_row *from, uint32_t number)
 /* ---- samples of a stream --------------------------------------------------------------------- */
 
 /* Loads a candidate into the worker's private row, or applies the error policy. */
-static sluice_status load_held(kept_worker *w, kept_part *part)
+static sluice_status load_held(collected_worker *w, collected_part *part)
 {
-    const kept_claim *claim = &part->choice.claim;
+    const collected_claim *claim = &part->choice.claim;
     sample_loader *loader = w->loader;
     row_task task = {.pass = claim->pass, .global_position = claim->position};
     bool is_zero = false;
     sluice_status st;
 
     if (w->held == NULL) {
-        w->held = kept_rows_hold(w->engine->kept);
+        w->held = collected_rows_hold(w->engine->collected);
     }
     if (w->held == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the samples of the buckets");
     }
-    kept_find_candidate(w, part, 0);
-    kept_own_row(w, 0, &task.row);
+    collected_find_candidate(w, part, 0);
+    collected_own_row(w, 0, &task.row);
     task.sample = w->held->sample = part->samples[0];
     st = sample_load_filtered(loader, task.sample, part->passes[0], &task.row);
     if (st != SLUICE_OK) {
@@ -106,7 +106,7 @@ static sluice_status load_held(kept_worker *w, kept_part *part)
     return st;
 }
 
-void kept_load_held(kept_worker *w, kept_part *part)
+void collected_load_held(collected_worker *w, collected_part *part)
 {
     if (part->choice.claim.count > 0) {
         const sluice_status st = load_held(w, part);
@@ -119,7 +119,7 @@ void kept_load_held(kept_worker *w, kept_part *part)
 }
 
 /* Copies a sample that has waited in its bucket into a row. */
-static void copy_held(kept_worker *w, held_row *held, uint32_t number)
+static void copy_held(collected_worker *w, held_row *held, uint32_t number)
 {
     const sli_layout *layout = &w->engine->layout;
     sample_row to;
@@ -136,22 +136,22 @@ static void copy_held(kept_worker *w, held_row *held, uint32_t number)
         atomic_fetch_add_explicit(&w->engine->errors.zeroed, 1, memory_order_relaxed);
     }
     w->batch.samples[number] = held->sample;
-    kept_rows_release(w->engine->kept, held);
+    collected_rows_release(w->engine->collected, held);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-bool kept_write_bucket_rows(kept_worker *w, const kept_claim *claim)
+bool collected_write_bucket_rows(collected_worker *w, const collected_claim *claim)
 {
-    kept_wait_while_paused(w->engine, claim);
-    if (!kept_go_to_batch(w, claim->seq)) {
+    collected_wait_while_paused(w->engine, claim);
+    if (!collected_go_to_batch(w, claim->seq)) {
         return false;
     }
     atomic_store_explicit(&w->loader->state.seq, w->seq, memory_order_relaxed);
     w->batch.extent = w->engine->plan->details->bucket.extents[claim->bucket_rows[0].bucket];
     for (uint32_t i = 0; i < claim->count; i++) {
-        if (claim->bucket_rows[i].candidate == KEPT_NO_CANDIDATE) {
-            kept_write_empty(w, claim->row + i);
+        if (claim->bucket_rows[i].candidate == COLLECTED_NO_CANDIDATE) {
+            collected_write_empty(w, claim->row + i);
         } else if (claim->bucket_rows[i].held != NULL) {
             copy_held(w, claim->bucket_rows[i].held, claim->row + i);
         } else {
@@ -159,6 +159,6 @@ bool kept_write_bucket_rows(kept_worker *w, const kept_claim *claim)
         }
     }
     w->done += claim->count;
-    kept_count_rows(w);
+    collected_count_rows(w);
     return true;
 }

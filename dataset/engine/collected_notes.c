@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kept_notes.h"
+#include "collected_notes.h"
 
 #include "log_int.h"
 #include "status_int.h"
 
 /* The stage that messages name. */
-typedef enum kept_stage { BY_FILTERS, BY_PACK, BY_BUCKET } kept_stage;
+typedef enum collected_stage { BY_FILTERS, BY_PACK, BY_BUCKET } collected_stage;
 
-static kept_stage stage_of(const sli_plan *plan)
+static collected_stage stage_of(const sli_plan *plan)
 {
     return plan->details->pack.seq > 0       ? BY_PACK
            : plan->details->bucket.count > 0 ? BY_BUCKET
@@ -63,7 +63,7 @@ static sluice_status fail_empty(const sli_plan *plan, uint64_t samples, uint64_t
                     advice);
 }
 
-sluice_status kept_check_pass(const sli_plan *plan, const kept_pass_result *pass)
+sluice_status collected_check_pass(const sli_plan *plan, const collected_pass_result *pass)
 {
     if (pass->turns < pass->done && !plan->details->kept.counts) {
         return fail_fewer(plan, pass->turns, pass->done);
@@ -73,9 +73,9 @@ sluice_status kept_check_pass(const sli_plan *plan, const kept_pass_result *pass
                : SLUICE_OK;
 }
 
-void kept_note_repeat(const sli_plan *plan, uint64_t done)
+void collected_note_repeat(const sli_plan *plan, uint64_t done)
 {
-    const kept_stage stage = stage_of(plan);
+    const collected_stage stage = stage_of(plan);
 
     if (plan->details->kept.counts) {
         sli_log(SLUICE_LOG_INFO,

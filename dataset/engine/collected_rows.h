@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Assigns rows to samples in a run with filters, pack or bucket. The samples of a pass before
+ * filtering are candidates, numbered from the first pass of the run on. Workers take candidates in
+ * order, and call the filters concurrently. Rows are assigned in the order of the candidates:
+ *
+ *     collected_rows_take(rows, &request, &claim)   takes candidates, or rows without samples
+ *     call the filters for the candidates
+ *     collected_rows_choose(rows, &choice)          reports the choice; waits for nothing
+ *     collected_rows_take(rows, &request, &claim)   takes further candidates, until it returns that
+ * the worker's first choice is made write the rows of that choice
+ *
+ * A choice is made, which assigns its rows, once those of all earlier candidates are made: by the
+ * worker that reports the last missing one, for all workers. So a slow sample stops no other
+ * worker, until that worker has as many choices waiting as it has memory for.
+ *
+ * The p-th kept sample is turn p of the pass, whichever worker finds it. Turns are dealt to the
+ * ranks round-robin; each rank processes all candidates. A run that begins within a pass processes
+ * that pass from its first candidate.
+ *
+ * A candidate of a stream is read when it is taken, by one worker at a time. Where a pass ends is
+ * known only once the worker that reads finds no further sample. A claim has one candidate, and its
+ * worker reads no further one before it has written the sample, so that a sample never waits for a
+ * later one that has yet to arrive.
+ *
+ * With pack a row is a window of tokens, and the candidates are documents: a kept document is
+ * assigned the rest of the window that the documents before it have begun, and then as many windows
+ * as it needs. A window gets its turn with its first token.
+ *
+ * With bucket a kept candidate waits in its bucket: its number, or a sample of a stream with its
+ * bytes. When a bucket has a batch for each rank, its rows get the next turns, and workers take
+ * them as COLLECTED_ROWS, before further candidates.
+ */
+#ifndef SLUICE_COLLECTED_ROWS_H
+#define SLUICE_COLLECTED_ROWS_H
+
+#include "collected_buckets.h"
+#include "error_int.h"
+#include "plan.h"
+#include "replay.h"
+
+/* Limits on the candidates of a claim, and on the rows of a COLLECTED_ROWS claim. */
+enum { COLLECTED_MOST = 64, COLLECTED_ROWS_MOST = 8 };
+
+typedef enum collected_kind {
+    COLLECTED_CHOSEN,     /* the worker's first choice is made */
+    COLLECTED_CANDIDATES, /* candidates: sets first, count, pass, position, ends_pass, round and
+                           * status
+                           */
+    COLLECTED_ROWS,       /* rows of bucket: sets seq, row, count, bucket_rows and round */
+    COLLECTED_PADDING,    /* rows without samples, to be zeroed: sets seq, row and count */
+    COLLECTED_LEFT_OUT,   /* as COLLECTED_PADDING, but the rows need not be written */
+    COLLECTED_FAILED,     /* as COLLECTED_PADDING; the run fails with status and the thread's last
+                        error; the     caller calls collected_rows_counts_failed() */
+    COLLECTED_END,        /* the run ends before batch seq */
+    COLLECTED_LIMIT,      /* no row of batch seq is assigned until a rewind */
+    COLLECTED_NOTHING     /* no rows are left */
+} collected_kind;
+
+typedef struct collected_claim {
+    collected_kind kind;
+    uint64_t first; /* number of the first candidate */
+    uint32_t count; /* number of candidates or rows; 0: a stream has ended or failed */
+    uint64_t pass;
+    uint64_t position; /* position of the first candidate in the pass */
+    bool ends_pass;    /* the pass has no candidates after these */
+    uint64_t round;    /* number of rewinds before this claim */
+    bool restarts;     /* candidates of a stream: it is read from its first pass again */
+    uint64_t seq;
+    uint32_t row;
+    sluice_status
+        status; /* COLLECTED_FAILED; with candidates of a stream: an error of the stream after
+                   them, the thread's last error, which the caller chooses in order */
+    uint64_t read_ticks;   /* time spent reading a candidate of a stream */
+    uint64_t waited_ticks; /* time spent waiting for other workers */
+    uint64_t open_row;     /* pack: row whose window is to be padded before the claim's rows, from
+                              token open_at on; COLLECTED_NO_ROW: none */
+    uint32_t open_at;
+    bucket_row bucket_rows[COLLECTED_ROWS_MOST]; /* COLLECTED_ROWS */
+} collected_claim;
+
+#define COLLECTED_NO_ROW UINT64_MAX
+
+/* pack: the tokens of a document that go into rows of this rank. */
+typedef struct collected_document {
+    uint64_t length;   /* set by the caller: number of tokens; 0 for a sample that is not kept */
+    uint64_t open_row; /* row whose window the caller must pad from token open_at on, since the
+                          document does not fit into it; COLLECTED_NO_ROW: none */
+    uint32_t open_at;
+    uint32_t at;       /* where the document begins in its first row */
+    uint64_t rows;     /* number of rows; they are consecutive */
+    uint64_t row;      /* the first of them */
+    uint64_t from;     /* index of the document's first token in that row */
+    uint32_t document; /* number of the document in that row; in later ones it is 0 */
+} collected_document;
+
+/* The choice among candidates. keeps[i] and rows[i] belong to candidate claim.first + i. */
+typedef struct collected_choice {
+    struct collected_choice
+        *next; /* used by collected_rows: the list of choices that are not made yet */
+    struct collected_choice *before;
+    collected_claim claim; /* set by the caller: the candidates */
+    bool is_made;   /* guarded by the lock of collected_rows until collected_rows_take() returns
+                       COLLECTED_CHOSEN, as are all members that the caller does not set */
+    bool gets_rows; /* false: no rows, since the run has ended, was rewound, or has no
+                       rows left until a rewind */
+    bool keeps[COLLECTED_MOST]; /* set by the caller: the filters keep it, or it is a bad sample */
+    uint64_t rows[COLLECTED_MOST]; /* row, counted over all batches; COLLECTED_NO_ROW: no row on
+                                      this rank */
+    uint8_t
+        buckets[COLLECTED_MOST]; /* with bucket, set by the caller: bucket of a kept candidate */
+    held_row *held; /* with bucket and a stream, set by the caller: the candidate; NULL afterwards
+                       if it waits in its bucket; else NULL */
+    collected_document *documents; /* instead of keeps and rows, with pack: (COLLECTED_MOST), set by
+                                 the caller; else NULL */
+    const sli_error *error; /* set by the caller: an error after the claim's candidates, or with
+                               pack of its last document, which ends the run; NULL: none */
+    uint64_t whole; /* batch whose last row was written earlier and must be counted now; 0: none */
+    collected_claim rest; /* PADDING or LEFT_OUT rows to write after these; NOTHING: no such rows */
+} collected_choice;
+
+/* What a worker can take. */
+typedef struct collected_request {
+    uint32_t most;                  /* limit on the candidates; 0: none */
+    const collected_choice *choice; /* the worker's first choice whose rows it has not written;
+                                  NULL: it has none */
+    stream_item *item; /* receives the candidate of a stream; its last sample is released */
+} collected_request;
+
+typedef struct collected_rows collected_rows;
+
+/*
+ * `batches`, `passes`: limits on what the run makes; passes 0: unlimited. The plan defines where
+ * the run begins. Returns E_NO_MEMORY if out of memory.
+ */
+sluice_status collected_rows_create(const sli_plan *plan, uint64_t batches, uint64_t passes,
+                                    collected_rows **rows_out);
+void collected_rows_destroy(collected_rows *rows);
+
+/*
+ * Makes all pending and later takes return NOTHING, or CHOSEN; choices not made yet get no rows.
+ * Callable from any thread.
+ */
+void collected_rows_stop(collected_rows *rows);
+
+/* The replay of candidates that are before the run. */
+const replay *collected_rows_replay(const collected_rows *rows);
+
+/* Points to the number of the next candidate to take; readahead polls it. */
+const _Atomic uint64_t *collected_rows_next(const collected_rows *rows);
+
+/*
+ * Takes candidates of one pass, or rows without samples, or returns that request->choice is made.
+ * Waits until one of these is possible. Callable by any worker. Of a stream a worker takes no
+ * candidate (`most` 0) while it has a choice.
+ */
+void collected_rows_take(collected_rows *rows, const collected_request *request,
+                         collected_claim *claim_out);
+
+/* Releases the bytes of a candidate of a stream. Callable from any worker. */
+void collected_rows_done(collected_rows *rows, stream_item *item);
+
+/*
+ * Reports a choice, and makes all choices that can be made. The caller leaves the choice as it is
+ * until collected_rows_take() returns COLLECTED_CHOSEN for it; it must exist until
+ * collected_rows_destroy() if that does not happen.
+ */
+void collected_rows_choose(collected_rows *rows, collected_choice *choice);
+
+/* With bucket and a stream: returns a row for a sample, NULL if out of memory; or makes it free
+ * again. Callable by any worker. */
+held_row *collected_rows_hold(collected_rows *rows);
+void collected_rows_release(collected_rows *rows, held_row *held);
+
+/* True if the claim was made before the last rewind. */
+bool collected_rows_is_old(collected_rows *rows, const collected_claim *claim);
+
+/*
+ * Reports that a row is written. False: its batch may yet be dropped, so the caller must not count
+ * the row; a later choice (`whole`) or claim counts it.
+ */
+bool collected_rows_counts(collected_rows *rows, uint64_t seq, uint32_t row);
+
+/*
+ * Reports that the batch of a COLLECTED_FAILED claim is marked as failed. It is then published
+ * whatever turns other ranks have, so that all ranks end after the same step. True: its last row
+ * was written earlier, and the caller must count it now.
+ */
+bool collected_rows_counts_failed(collected_rows *rows, uint64_t seq);
+
+/*
+ * collected_rows_drops() is true if this batch, whose rows are all done, must be dropped. Then
+ * collected_rows_again() makes its number available for the next batch.
+ */
+bool collected_rows_drops(collected_rows *rows, uint64_t seq);
+void collected_rows_again(collected_rows *rows, uint64_t seq);
+
+/* As sample_stream_freeze() and sample_stream_rewind(). */
+uint64_t collected_rows_freeze(collected_rows *rows);
+void collected_rows_rewind(collected_rows *rows, uint64_t base, uint64_t limit);
+
+#endif
