@@ -1,21 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The choices that workers have reported and that wait for those of earlier candidates. Only
- * collected_rows.c uses it, with its lock held.
+ * collected_rows.c uses it, under its lock.
  */
 #ifndef SLUICE_COLLECTED_CHOICES_H
 #define SLUICE_COLLECTED_CHOICES_H
 
-#include "collected_turns.h"
+#include "collected_claim.h"
+
+typedef struct collected_choices {
+    collected_choice *first; /* the choices not made yet, in the order of candidates; NULL: none */
+    collected_choice *last;
+    uint64_t chosen;     /* number of candidates whose choice is made */
+    uint64_t ended;      /* number of passes that have ended with a choice */
+    uint64_t pass_begin; /* `chosen` at the beginning of the pass */
+} collected_choices;
 
 /* Adds a choice to those that wait. */
-void collected_choices_add(collected_rows *rows, collected_choice *choice);
+void choices_add(collected_choices *choices, collected_choice *choice);
 
-/*
- * Makes the choices that no longer wait: those whose earlier ones are made, and those that can get
- * no rows any more. To be called after each change of what they wait for. True: at least one was
- * made, so the caller notifies rows->changed.
- */
-bool collected_choices_make(collected_rows *rows);
+/* True if the choices of all candidates before the claim's are made. `pass`: the claim's pass,
+ * counted from 0 in the run. */
+bool choices_reach(const collected_choices *choices, const collected_claim *claim, uint64_t pass);
+
+/* Removes the first choice, which is made now. */
+void choices_remove_first(collected_choices *choices);
+
+/* The next candidate is the first one of the run again. */
+void choices_rewind(collected_choices *choices);
 
 #endif

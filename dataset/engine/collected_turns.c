@@ -3,27 +3,45 @@
 
 #include "collected_notes.h"
 
-bool collected_is_full(const collected_rows *rows)
+sluice_status collected_turns_init(collected_turns *turns, const sli_plan *plan, uint64_t batches)
 {
-    const uint64_t seq = rows->row / rows->plan->batch_size + 1;
-
-    return rows->row % rows->plan->batch_size == 0 && rows->held == 0 && rows->dropping == 0 &&
-           rows->open_row == COLLECTED_NO_ROW && (seq > rows->batches || seq > rows->limit);
+    turns->plan = plan;
+    turns->batches = batches;
+    turns->done = plan->begin.done;
+    turns->limit = UINT64_MAX;
+    turns->window.row = COLLECTED_NO_ROW;
+    turns->abandoned.row = COLLECTED_NO_ROW;
+    return plan->details->bucket.count > 0 ? collected_buckets_create(plan, &turns->buckets)
+                                           : SLUICE_OK;
 }
 
-void collected_release_held(collected_rows *rows, uint64_t *whole)
+void collected_turns_fini(collected_turns *turns)
 {
-    if (rows->held != 0 && rows->held_is_written) {
-        *whole = rows->held;
+    collected_buckets_destroy(turns->buckets);
+}
+
+bool turns_are_full(const collected_turns *turns)
+{
+    const uint64_t seq = turns_batch(turns);
+
+    return turns->row % turns->plan->batch_size == 0 && turns->held == 0 && turns->dropping == 0 &&
+           turns->window.row == COLLECTED_NO_ROW && (seq > turns->batches || seq > turns->limit);
+}
+
+void turns_release_held(collected_turns *turns, uint64_t *whole)
+{
+    if (turns->held != 0 && turns->held_is_written) {
+        *whole = turns->held;
     }
-    rows->held = 0;
+    turns->held = 0;
 }
 
 /* Ends the hold on a batch if every rank has a turn for its last row. */
-static void end_round(collected_rows *rows, uint64_t *whole)
+static void end_round(collected_turns *turns, uint64_t *whole)
 {
-    if (rows->turn > rows->done && (rows->turn - rows->done) % rows->plan->settings.world == 0) {
-        collected_release_held(rows, whole);
+    if (turns->turn > turns->done &&
+        (turns->turn - turns->done) % turns->plan->settings.world == 0) {
+        turns_release_held(turns, whole);
     }
 }
 
@@ -31,28 +49,28 @@ static void end_round(collected_rows *rows, uint64_t *whole)
  * Assigns the next turn to a kept sample or a window and, if the turn is this rank's, a row. Calls
  * end_round() afterwards, with pack once the window is complete. False: this rank has no row left.
  */
-static bool give_turn(collected_rows *rows, uint64_t *row_out)
+static bool give_turn(collected_turns *turns, uint64_t *row_out)
 {
-    const sli_run_settings *settings = &rows->plan->settings;
-    const uint32_t size = rows->plan->batch_size;
-    const uint64_t turn = rows->turn - rows->done;
+    const sli_run_settings *settings = &turns->plan->settings;
+    const uint32_t size = turns->plan->batch_size;
+    const uint64_t turn = turns->turn - turns->done;
 
-    if (rows->turn < rows->done) { /* done before the run */
-        rows->turn++;
+    if (turns->turn < turns->done) { /* done before the run */
+        turns->turn++;
         return true;
     }
     if (turn % settings->world == settings->rank) {
-        if (collected_is_full(rows)) {
+        if (turns_are_full(turns)) {
             return false;
         }
-        *row_out = rows->row++;
+        *row_out = turns->row++;
         /* The batch is dropped if the pass ends before every rank has a turn for this row. */
-        if (rows->row % size == 0 && rows->plan->drop_remainder) {
-            rows->held = rows->row / size;
-            rows->held_is_written = false;
+        if (turns->row % size == 0 && turns->plan->drop_remainder) {
+            turns->held = turns->row / size;
+            turns->held_is_written = false;
         }
     }
-    rows->turn++;
+    turns->turn++;
     return true;
 }
 
@@ -60,57 +78,57 @@ static bool give_turn(collected_rows *rows, uint64_t *row_out)
 
 /* Ends the open window. The caller must pad *open_row from token *open_at on; COLLECTED_NO_ROW: the
  * row is another rank's, or there is no open window. */
-static void end_window(collected_rows *rows, uint64_t *open_row, uint32_t *open_at)
+static void end_window(collected_turns *turns, uint64_t *open_row, uint32_t *open_at)
 {
-    *open_row = rows->open_row;
-    *open_at = rows->open_at;
-    rows->open_row = COLLECTED_NO_ROW;
-    rows->open_at = 0;
+    *open_row = turns->window.row;
+    *open_at = turns->window.at;
+    turns->window.row = COLLECTED_NO_ROW;
+    turns->window.at = 0;
 }
 
-void collected_abandon_window(collected_rows *rows)
+void turns_abandon_window(collected_turns *turns)
 {
-    if (rows->open_row != COLLECTED_NO_ROW) {
-        end_window(rows, &rows->abandoned_row, &rows->abandoned_at);
+    if (turns->window.row != COLLECTED_NO_ROW) {
+        end_window(turns, &turns->abandoned.row, &turns->abandoned.at);
     }
-    rows->open_at = 0;
+    turns->window.at = 0;
 }
 
 /* Assigns windows to the tokens of a document. False: this rank has no row left. */
-static bool give_windows(collected_rows *rows, collected_document *document, uint64_t *whole)
+static bool give_windows(collected_turns *turns, collected_document *document, uint64_t *whole)
 {
-    const plan_pack *pack = &rows->plan->details->pack;
+    const plan_pack *pack = &turns->plan->details->pack;
     uint64_t from = 0;
 
-    if (!pack->split && rows->open_at > 0 && document->length > pack->seq - rows->open_at) {
-        end_window(rows, &document->open_row, &document->open_at);
-        end_round(rows, whole);
+    if (!pack->split && turns->window.at > 0 && document->length > pack->seq - turns->window.at) {
+        end_window(turns, &document->open_row, &document->open_at);
+        end_round(turns, whole);
     }
     while (from < document->length) {
         const uint64_t left = document->length - from;
         uint32_t count;
 
-        if (rows->open_at == 0) {
-            rows->open_count = 0;
-            if (!give_turn(rows, &rows->open_row)) {
+        if (turns->window.at == 0) {
+            turns->window.count = 0;
+            if (!give_turn(turns, &turns->window.row)) {
                 return false;
             }
         }
-        if (rows->open_row != COLLECTED_NO_ROW && document->rows++ == 0) {
-            document->row = rows->open_row;
-            document->at = rows->open_at;
+        if (turns->window.row != COLLECTED_NO_ROW && document->rows++ == 0) {
+            document->row = turns->window.row;
+            document->at = turns->window.at;
             document->from = from;
-            document->document = rows->open_count;
+            document->document = turns->window.count;
         }
-        count = pack->seq - rows->open_at;
+        count = pack->seq - turns->window.at;
         count = left < count ? (uint32_t)left : count;
         from += count;
-        rows->open_at += count;
-        rows->open_count++;
-        if (rows->open_at == pack->seq) {
-            rows->open_at = 0;
-            rows->open_row = COLLECTED_NO_ROW;
-            end_round(rows, whole);
+        turns->window.at += count;
+        turns->window.count++;
+        if (turns->window.at == pack->seq) {
+            turns->window.at = 0;
+            turns->window.row = COLLECTED_NO_ROW;
+            end_round(turns, whole);
         }
     }
     return true;
@@ -119,34 +137,34 @@ static bool give_windows(collected_rows *rows, collected_document *document, uin
 /* ---- batches of bucket ----------------------------------------------------------------------- */
 
 /* Gives the rows of a bucket the next turns. False: this rank has no row left. */
-static bool give_batch(collected_rows *rows, uint32_t bucket)
+static bool give_batch(collected_turns *turns, uint32_t bucket, sli_error *error)
 {
-    const uint32_t size = rows->plan->batch_size;
+    const uint32_t size = turns->plan->batch_size;
     sluice_status st;
 
-    if (rows->turn < rows->done) {
-        collected_buckets_empty(rows->buckets, bucket);
-    } else if (collected_is_full(rows)) {
+    if (turns->turn < turns->done) {
+        collected_buckets_empty(turns->buckets, bucket);
+    } else if (turns_are_full(turns)) {
         return false;
     } else {
-        st = collected_buckets_emit(rows->buckets, bucket);
-        rows->row += st == SLUICE_OK ? size : 0;
-        sli_error_take_first(st, &rows->error);
+        st = collected_buckets_emit(turns->buckets, bucket);
+        turns->row += st == SLUICE_OK ? size : 0;
+        sli_error_take_first(st, error);
     }
-    rows->turn += (uint64_t)size * rows->plan->settings.world;
+    turns->turn += (uint64_t)size * turns->plan->settings.world;
     return true;
 }
 
 /* Ends a pass of bucket: makes a padded batch of each bucket that is not empty, or drops their
  * samples (drop_remainder). False: this rank has no row left. */
-static bool end_buckets(collected_rows *rows)
+static bool end_buckets(collected_turns *turns, sli_error *error)
 {
     uint32_t bucket = 0;
 
-    while (collected_buckets_next(rows->buckets, &bucket)) {
-        if (rows->plan->drop_remainder) {
-            collected_buckets_empty(rows->buckets, bucket);
-        } else if (!give_batch(rows, bucket)) {
+    while (collected_buckets_next(turns->buckets, &bucket)) {
+        if (turns->plan->drop_remainder) {
+            collected_buckets_empty(turns->buckets, bucket);
+        } else if (!give_batch(turns, bucket, error)) {
             return false;
         }
     }
@@ -154,15 +172,15 @@ static bool end_buckets(collected_rows *rows)
 }
 
 /* Puts the kept candidates of a choice into their buckets. False: this rank has no row left. */
-static bool fill_buckets(collected_rows *rows, collected_choice *choice)
+static bool fill_buckets(collected_turns *turns, collected_choice *choice, sli_error *error)
 {
     const collected_claim *claim = &choice->claim;
 
     for (uint32_t i = 0; i < claim->count; i++) {
         if (choice->keeps[i] &&
-            collected_buckets_add(rows->buckets, choice->buckets[i], claim->first + i,
+            collected_buckets_add(turns->buckets, choice->buckets[i], claim->first + i,
                                   &choice->held) &&
-            !give_batch(rows, choice->buckets[i])) {
+            !give_batch(turns, choice->buckets[i], error)) {
             return false;
         }
     }
@@ -172,27 +190,28 @@ static bool fill_buckets(collected_rows *rows, collected_choice *choice)
 /* ---- candidates and passes ------------------------------------------------------------------- */
 
 /* Assigns a row to a kept sample. False: this rank has no row left. */
-static bool give_row(collected_rows *rows, uint64_t *row_out, uint64_t *whole)
+static bool give_row(collected_turns *turns, uint64_t *row_out, uint64_t *whole)
 {
-    const bool given = give_turn(rows, row_out);
+    const bool given = give_turn(turns, row_out);
 
     if (given) {
-        end_round(rows, whole);
+        end_round(turns, whole);
     }
     return given;
 }
 
-bool collected_give_rows(collected_rows *rows, collected_choice *choice)
+bool turns_give(collected_turns *turns, collected_choice *choice, sli_error *error)
 {
     const collected_claim *claim = &choice->claim;
-    const bool packs = rows->plan->details->pack.seq > 0;
+    const bool packs = turns->plan->details->pack.seq > 0;
 
-    if (rows->buckets != NULL) {
-        return fill_buckets(rows, choice) && (!claim->ends_pass || end_buckets(rows));
+    if (turns->buckets != NULL) {
+        return fill_buckets(turns, choice, error) &&
+               (!claim->ends_pass || end_buckets(turns, error));
     }
     for (uint32_t i = 0; i < claim->count; i++) {
-        if (packs ? !give_windows(rows, &choice->documents[i], &choice->whole)
-                  : choice->keeps[i] && !give_row(rows, &choice->rows[i], &choice->whole)) {
+        if (packs ? !give_windows(turns, &choice->documents[i], &choice->whole)
+                  : choice->keeps[i] && !give_row(turns, &choice->rows[i], &choice->whole)) {
             return false;
         }
     }
@@ -204,50 +223,111 @@ bool collected_give_rows(collected_rows *rows, collected_choice *choice)
  * remaining rows and marks it to be dropped. Of a batch that other ranks have begun, and that is
  * after the last one, no row is assigned.
  */
-static void end_batch(collected_rows *rows, uint64_t end, collected_claim *rest)
+static void end_batch(collected_turns *turns, uint64_t end, collected_claim *rest)
 {
-    const uint32_t size = rows->plan->batch_size;
-    const uint32_t row = (uint32_t)(rows->row % size);
+    const uint32_t size = turns->plan->batch_size;
+    const uint32_t row = (uint32_t)(turns->row % size);
 
-    rest->seq = rows->row / size + 1;
+    rest->seq = turns->row / size + 1;
     rest->row = row;
-    if (rows->row < end && row == 0 && (rest->seq > rows->batches || rest->seq > rows->limit)) {
+    if (turns->row < end && row == 0 && (rest->seq > turns->batches || rest->seq > turns->limit)) {
         return;
     }
-    if (rows->row < end) {
+    if (turns->row < end) {
         rest->kind = COLLECTED_PADDING;
-        rest->count = (uint32_t)(end - rows->row);
-        rows->row = end;
-    } else if (rows->row > end) {
+        rest->count = (uint32_t)(end - turns->row);
+        turns->row = end;
+    } else if (turns->row > end) {
         if (row > 0) {
             rest->kind = COLLECTED_LEFT_OUT;
             rest->count = size - row;
-            rows->row += rest->count;
+            turns->row += rest->count;
         }
-        rows->dropping = end / size + 1;
+        turns->dropping = end / size + 1;
     }
 }
 
-void collected_end_pass(collected_rows *rows, collected_choice *choice)
+void turns_end_pass(collected_turns *turns, uint64_t pass, uint64_t candidates,
+                    collected_choice *choice, sli_error *error)
 {
-    const sli_plan *plan = rows->plan;
-    const uint64_t pass = rows->ended++;
-    const uint64_t candidates = rows->chosen - rows->pass_chosen;
-    const uint64_t turns = rows->turn > rows->done ? rows->turn - rows->done : 0;
-    const uint64_t end = rows->pass_row + plan_batches_in(plan, turns) * plan->batch_size;
+    const sli_plan *plan = turns->plan;
+    const uint64_t count = turns->turn > turns->done ? turns->turn - turns->done : 0;
+    const uint64_t end = turns->pass_row + plan_batches_in(plan, count) * plan->batch_size;
     sluice_status st =
-        collected_check_pass(plan, &(collected_pass_result){candidates, rows->turn, rows->done});
+        collected_check_pass(plan, &(collected_pass_result){candidates, turns->turn, turns->done});
 
     if (st == SLUICE_OK) {
-        st = plan_end_pass(plan, pass, rows->turn, &rows->done);
+        st = plan_end_pass(plan, pass, turns->turn, &turns->done);
     }
-    end_batch(rows, end, &choice->rest);
-    end_window(rows, &choice->rest.open_row, &choice->rest.open_at);
+    end_batch(turns, end, &choice->rest);
+    end_window(turns, &choice->rest.open_row, &choice->rest.open_at);
     if (st != SLUICE_OK) {
-        sli_error_take(st, &rows->error); /* may be raised by another thread */
+        sli_error_take(st, error); /* may be raised by another thread */
     }
-    collected_release_held(rows, &choice->whole);
-    rows->pass_row = end;
-    rows->pass_chosen = rows->chosen;
-    rows->turn = 0;
+    turns_release_held(turns, &choice->whole);
+    turns->pass_row = end;
+    turns->turn = 0;
+}
+
+/* ---- rows without candidates ------------------------------------------------------------------
+ */
+
+/* If the abandoned window is the last row of its batch, the claim has no rows besides it. Nor has
+ * it others if the run fails and a batch is held: that batch fails. */
+void turns_give_empty(collected_turns *turns, collected_kind kind, uint64_t end,
+                      collected_claim *claim)
+{
+    const uint32_t size = turns->plan->batch_size;
+    const uint64_t open = turns->abandoned.row;
+    const bool ends_held = kind == COLLECTED_FAILED && turns->held != 0;
+
+    claim->kind = kind;
+    claim->open_row = open;
+    claim->open_at = turns->abandoned.at;
+    turns->abandoned.row = COLLECTED_NO_ROW;
+    claim->seq = ends_held                  ? turns->held
+                 : open != COLLECTED_NO_ROW ? open / size + 1
+                                            : turns_batch(turns);
+    claim->row = (uint32_t)(turns->row % size);
+    if ((open != COLLECTED_NO_ROW || ends_held) && claim->row == 0) {
+        claim->row = size - 1;
+        return;
+    }
+    claim->count = size - claim->row;
+    if (end - turns->row < claim->count) {
+        claim->count = (uint32_t)(end - turns->row);
+    }
+    turns->row += claim->count;
+}
+
+bool turns_give_bucket_rows(collected_turns *turns, collected_claim *claim)
+{
+    const uint32_t size = turns->plan->batch_size;
+    const uint64_t pending = turns->buckets != NULL ? collected_buckets_pending(turns->buckets) : 0;
+    const uint64_t row = turns->row - pending;
+
+    if (pending == 0) {
+        return false;
+    }
+    claim->kind = COLLECTED_ROWS;
+    claim->seq = row / size + 1;
+    claim->row = (uint32_t)(row % size);
+    claim->count =
+        size - claim->row < COLLECTED_ROWS_MOST ? size - claim->row : COLLECTED_ROWS_MOST;
+    claim->count = pending < claim->count ? (uint32_t)pending : claim->count;
+    collected_buckets_take(turns->buckets, claim->count, claim->bucket_rows);
+    return true;
+}
+
+void turns_rewind(collected_turns *turns, uint64_t *whole)
+{
+    turns->turn = 0;
+    turns->done = turns->plan->begin.done;
+    turns->pass_row = turns->base * turns->plan->batch_size;
+    turns_abandon_window(turns);
+    if (turns->buckets != NULL) {
+        turns->row -= collected_buckets_pending(turns->buckets);
+        collected_buckets_clear(turns->buckets);
+    }
+    turns_release_held(turns, whole);
 }
