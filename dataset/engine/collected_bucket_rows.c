@@ -148,14 +148,14 @@ bool collected_write_bucket_rows(collected_worker *w, const collected_claim *cla
         return false;
     }
     atomic_store_explicit(&w->loader->state.seq, w->seq, memory_order_relaxed);
-    w->batch.extent = w->engine->plan->details->bucket.extents[claim->bucket_rows[0].bucket];
+    w->batch.extent = w->engine->plan->details->bucket.extents[w->bucket_rows[0].bucket];
     for (uint32_t i = 0; i < claim->count; i++) {
-        if (claim->bucket_rows[i].candidate == COLLECTED_NO_CANDIDATE) {
+        if (w->bucket_rows[i].candidate == COLLECTED_NO_CANDIDATE) {
             collected_write_empty(w, claim->row + i);
-        } else if (claim->bucket_rows[i].held != NULL) {
-            copy_held(w, claim->bucket_rows[i].held, claim->row + i);
+        } else if (w->bucket_rows[i].held != NULL) {
+            copy_held(w, w->bucket_rows[i].held, claim->row + i);
         } else {
-            load_row(w, &claim->bucket_rows[i], claim->row + i);
+            load_row(w, &w->bucket_rows[i], claim->row + i);
         }
     }
     w->done += claim->count;

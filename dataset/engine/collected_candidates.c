@@ -11,6 +11,8 @@ sluice_status collected_candidates_init(collected_candidates *candidates, const 
 
     candidates->plan = plan;
     candidates->most_passes = most_passes;
+    candidates->round = plan->details->is_collected ? 1 : plan->settings.world;
+    candidates->own = plan->details->is_collected ? 0 : plan->settings.rank;
     if (!plan->details->is_stream) {
         return SLUICE_OK;
     }
@@ -41,25 +43,26 @@ bool candidates_are_exhausted(const collected_candidates *candidates)
                : candidates->most_passes > 0 && candidates->pass == candidates->most_passes;
 }
 
+bool candidates_are_left(const collected_candidates *candidates)
+{
+    return !candidates_are_exhausted(candidates) && !candidates->failed;
+}
+
 /* Completes a claim, whose number of candidates is known now. */
 static void end_claim(collected_candidates *candidates, const collected_claim *claim)
 {
-    atomic_store_explicit(&candidates->next, claim->first + claim->count, memory_order_relaxed);
-    candidates->position += claim->count;
+    const uint64_t count = claim->skipped + claim->count;
+
+    atomic_store_explicit(&candidates->next, claim->first + count, memory_order_relaxed);
+    candidates->position += count;
     if (claim->ends_pass) {
         candidates->pass++;
         candidates->position = 0;
     }
 }
 
-bool candidates_take(collected_candidates *candidates, uint32_t most, collected_claim *claim)
+void candidates_take(collected_candidates *candidates, uint32_t most, collected_claim *claim)
 {
-    uint64_t left;
-
-    if (most == 0 || candidates_are_exhausted(candidates) || candidates->reading ||
-        candidates->frozen || candidates->failed) {
-        return false;
-    }
     claim->kind = COLLECTED_CANDIDATES;
     claim->first = atomic_load_explicit(&candidates->next, memory_order_relaxed);
     claim->pass = candidates->plan->begin.pass + candidates->pass;
@@ -67,17 +70,48 @@ bool candidates_take(collected_candidates *candidates, uint32_t most, collected_
     if (candidates->stream != NULL) {
         claim->restarts = candidates->rewound;
         candidates->rewound = false;
-        candidates->reading = true;
-        return true;
+    } else {
+        const uint64_t left = candidates->plan->details->all_ranks.length - candidates->position;
+
+        claim->count = left < most ? (uint32_t)left : most;
+        claim->ends_pass = claim->count == left;
+        end_claim(candidates, claim);
     }
-    left = candidates->plan->details->all_ranks.length - candidates->position;
-    claim->count = left < most ? (uint32_t)left : most;
-    claim->ends_pass = claim->count == left;
-    end_claim(candidates, claim);
-    return true;
 }
 
-sluice_status candidates_read(collected_candidates *candidates, stream_item *item,
+/* ---- reading from a stream ------------------------------------------------------------------- */
+
+/* Skips the samples of the pass before the run. The pass may end with them, or before. */
+static sluice_status skip_done(stream_passes *stream, replay *done, collected_claim *claim)
+{
+    sluice_status st = SLUICE_OK;
+
+    while (st == SLUICE_OK && claim->skipped < claim->skips) {
+        st = stream_passes_skip(stream);
+        claim->skipped += st == SLUICE_OK;
+        replay_add(done, st == SLUICE_OK);
+    }
+    if (st == SLUICE_OK && claim->skips > 0) {
+        replay_end(done, stream_passes_seen(stream));
+    }
+    return st;
+}
+
+/* Reads the samples of a claim. Its own one goes into the item. */
+static sluice_status read_round(const collected_candidates *candidates, stream_item *item,
+                                collected_claim *claim)
+{
+    sluice_status st = SLUICE_OK;
+
+    while (st == SLUICE_OK && claim->count < candidates->round) {
+        st = claim->count == candidates->own ? stream_passes_take(candidates->stream, item)
+                                             : stream_passes_skip(candidates->stream);
+        claim->count += st == SLUICE_OK;
+    }
+    return st;
+}
+
+sluice_status candidates_read(collected_candidates *candidates, stream_item *item, replay *done,
                               collected_claim *claim, bool *exhausted_out)
 {
     stream_passes *stream = candidates->stream;
@@ -91,8 +125,10 @@ sluice_status candidates_read(collected_candidates *candidates, stream_item *ite
     }
     *exhausted_out = st == SLUICE_END_OF_DATA;
     if (st == SLUICE_OK) {
-        st = stream_passes_take(stream, item);
-        claim->count = st == SLUICE_OK;
+        st = skip_done(stream, done, claim);
+    }
+    if (st == SLUICE_OK) {
+        st = read_round(candidates, item, claim);
     }
     if (st == SLUICE_END_OF_DATA && !*exhausted_out) {
         st = stream_passes_end(stream);
@@ -108,7 +144,6 @@ void candidates_end_read(collected_candidates *candidates, const collected_claim
     candidates->exhausted = exhausted;
     candidates->failed = status < 0 || status == SLUICE_CLOSED;
     end_claim(candidates, claim);
-    candidates->reading = false;
 }
 
 void candidates_rewind(collected_candidates *candidates)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The candidates of a run, in order: by their positions, or read from a stream. One thread at a
- * time: collected_rows.c calls these functions under its lock, except candidates_read().
+ * The candidates of a run, in order: by their positions, or read from a stream. collected_rows.c
+ * calls these functions under its lock, except candidates_read().
  */
 #ifndef SLUICE_COLLECTED_CANDIDATES_H
 #define SLUICE_COLLECTED_CANDIDATES_H
 
 #include "collected_claim.h"
+#include "replay.h"
 #include "stream_passes.h"
 
 typedef struct collected_candidates {
@@ -17,8 +18,8 @@ typedef struct collected_candidates {
     uint64_t position;     /* its position in that pass */
     stream_passes
         *stream;    /* NULL: the source is not a stream; else used by the worker that reads */
-    bool reading;   /* a worker reads candidates */
-    bool frozen;    /* no worker may begin to read */
+    uint32_t round; /* samples of a stream that a claim reads: one, or one for each rank */
+    uint32_t own;   /* which of them the claim gets; the others are skipped */
     bool rewound;   /* the stream must be read from its first pass again */
     bool exhausted; /* the stream has no more passes */
     bool failed;    /* the stream has failed; a choice will have its error */
@@ -32,16 +33,22 @@ void collected_candidates_fini(collected_candidates *candidates);
 /* True if no candidates are left to take. */
 bool candidates_are_exhausted(const collected_candidates *candidates);
 
-/*
- * Claims up to `most` candidates of one pass. Of a stream only the beginning of a claim: the caller
- * then calls candidates_read() without the lock, and candidates_end_read() with it. False: none can
- * be taken at present.
- */
-bool candidates_take(collected_candidates *candidates, uint32_t most, collected_claim *claim);
+/* True if a claim can be made. */
+bool candidates_are_left(const collected_candidates *candidates);
 
-/* Reads the candidate of a claim from the stream. Returns the status of the stream;
- * *exhausted_out: it has no further pass. */
-sluice_status candidates_read(collected_candidates *candidates, stream_item *item,
+/*
+ * Claims up to `most` candidates of one pass, of which some are left. Of a stream it begins a claim
+ * only: the caller then calls candidates_read() without the lock, and candidates_end_read() with
+ * it.
+ */
+void candidates_take(collected_candidates *candidates, uint32_t most, collected_claim *claim);
+
+/*
+ * Reads the candidate of a claim from the stream, after skipping those that were done before the
+ * run. Returns the status of the stream; *exhausted_out: it has no further pass. One thread at a
+ * time, which guards the replay.
+ */
+sluice_status candidates_read(collected_candidates *candidates, stream_item *item, replay *done,
                               collected_claim *claim, bool *exhausted_out);
 
 /* Completes the claim, with the results of candidates_read(). */

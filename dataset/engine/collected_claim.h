@@ -12,7 +12,9 @@ enum { COLLECTED_MOST = 64, COLLECTED_ROWS_MOST = 8 };
 typedef enum collected_kind {
     COLLECTED_CHOSEN,     /* the worker's first choice is made */
     COLLECTED_CANDIDATES, /* candidates: sets first, count, pass, position, ends_pass, status */
-    COLLECTED_ROWS,       /* rows of bucket: sets seq, row, count and bucket_rows */
+    COLLECTED_SAMPLE,     /* the row of a stream's sample, which is read: sets seq, row, pass and
+                             position */
+    COLLECTED_ROWS,       /* rows of bucket: sets seq, row and count */
     COLLECTED_PADDING,    /* rows without samples, to be zeroed: sets seq, row and count */
     COLLECTED_LEFT_OUT,   /* as COLLECTED_PADDING, but the rows need not be written */
     COLLECTED_FAILED,     /* as COLLECTED_PADDING; the run fails with status and the thread's last
@@ -31,6 +33,8 @@ typedef struct collected_claim {
     bool ends_pass;    /* the pass has no candidates after these */
     uint64_t round;    /* number of rewinds before this claim */
     bool restarts;     /* candidates of a stream: it is read from its first pass again */
+    uint64_t skips;    /* number of samples to skip first, since they were done before the run */
+    uint64_t skipped;  /* number of those that are skipped */
     uint64_t seq;
     uint32_t row;
     sluice_status
@@ -41,7 +45,6 @@ typedef struct collected_claim {
     uint64_t open_row;     /* pack: row whose window is to be padded before the claim's rows, from
                               token open_at on; COLLECTED_NO_ROW: none */
     uint32_t open_at;
-    bucket_row bucket_rows[COLLECTED_ROWS_MOST]; /* COLLECTED_ROWS */
 } collected_claim;
 
 #define COLLECTED_NO_ROW UINT64_MAX

@@ -5,13 +5,14 @@
 #include "status_int.h"
 
 /* The stage that messages name. */
-typedef enum collected_stage { BY_FILTERS, BY_PACK, BY_BUCKET } collected_stage;
+typedef enum collected_stage { BY_FILTERS, BY_PACK, BY_BUCKET, BY_STREAM } collected_stage;
 
 static collected_stage stage_of(const sli_plan *plan)
 {
     return plan->details->pack.seq > 0       ? BY_PACK
            : plan->details->bucket.count > 0 ? BY_BUCKET
-                                             : BY_FILTERS;
+           : plan->details->is_collected     ? BY_FILTERS
+                                             : BY_STREAM;
 }
 
 static sluice_status fail_fewer(const sli_plan *plan, uint64_t turns, uint64_t done)
@@ -27,6 +28,12 @@ static sluice_status fail_fewer(const sli_plan *plan, uint64_t turns, uint64_t d
                         "bucket: it makes batches of %llu samples of a pass of which %llu were "
                         "done before; resume with the same data",
                         (unsigned long long)turns, (unsigned long long)done);
+    case BY_STREAM:
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "the run resumes after sample %llu of a pass, but the stream ends after %llu "
+            "samples: the data are not those of the run; resume with the same data",
+            (unsigned long long)done, (unsigned long long)turns);
     case BY_FILTERS:
         break;
     }
@@ -53,6 +60,11 @@ static sluice_status fail_empty(const sli_plan *plan, uint64_t samples, uint64_t
                         "gets a batch of %u%s; drop_remainder=false keeps what is left",
                         (unsigned long long)samples, plan->batch_size,
                         plan->settings.world > 1 ? " for each rank" : "");
+    case BY_STREAM:
+        return sli_fail(SLUICE_E_INVALID,
+                        "no valid data in the dataset: a pass of the stream has %llu samples and "
+                        "no batch of %u%s",
+                        (unsigned long long)samples, plan->batch_size, advice);
     case BY_FILTERS:
         break;
     }
@@ -77,6 +89,11 @@ void collected_note_repeat(const sli_plan *plan, uint64_t done)
 {
     const collected_stage stage = stage_of(plan);
 
+    if (stage == BY_STREAM) {
+        sli_log(SLUICE_LOG_INFO, "the stream is read from its beginning: %llu samples are skipped",
+                (unsigned long long)done);
+        return;
+    }
     if (plan->details->kept.counts) {
         sli_log(SLUICE_LOG_INFO,
                 "%s: the length of a pass is unknown, so samples are read from the first one on: "

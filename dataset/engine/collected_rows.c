@@ -11,20 +11,29 @@
 #include "error_int.h"
 #include "event_int.h"
 
+/* How often a worker tries to read from a stream before it sleeps: for a few microseconds. */
+enum { READING_TRIES = 100 };
+
 struct collected_rows {
     const sli_plan *plan;
-    sli_event changed;               /* signals a change of the fields below */
-    pthread_mutex_t lock;            /* guards them */
+    sli_event changed;               /* signals a change of what `lock` guards */
+    pthread_mutex_t reading;         /* held to read from the stream; locked before `lock` */
+    pthread_mutex_t lock;            /* guards the fields below */
     collected_candidates candidates; /* what workers take */
     collected_choices choices;       /* what they have reported */
     collected_turns turns;           /* what the choices get */
-    uint64_t whole; /* batch whose written last row must be counted after a rewind; 0: no batch */
-    uint64_t round; /* number of rewinds */
+    collected_claim rest;            /* rows without samples to take next; NOTHING: none */
+    uint64_t round;                  /* number of rewinds */
     bool stopped;
     bool over; /* COLLECTED_END or COLLECTED_FAILED was returned */
     sli_error error;
     replay replay; /* of candidates of an earlier run */
 };
+
+static void clear_claim(collected_claim *claim)
+{
+    *claim = (collected_claim){.kind = COLLECTED_NOTHING, .open_row = COLLECTED_NO_ROW};
+}
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
@@ -35,15 +44,27 @@ static bool has_ended(const collected_rows *rows)
            rows->choices.ended == rows->candidates.pass;
 }
 
-/* Takes candidates if possible, and logs that those of an earlier run are processed again. */
-static bool try_candidates(collected_rows *rows, uint32_t most, collected_claim *claim)
+/* Claims candidates, and logs that those of an earlier run are processed again. Of a stream it
+ * begins a claim. */
+static void claim_candidates(collected_rows *rows, uint32_t most, collected_claim *claim)
 {
-    if (!candidates_take(&rows->candidates, most, claim)) {
-        return false;
-    }
+    candidates_take(&rows->candidates, most, claim);
     if (claim->first == 0 && rows->turns.done > 0) {
         collected_note_repeat(rows->plan, rows->turns.done);
         replay_begin(&rows->replay, rows->plan, rows->turns.done);
+    }
+}
+
+/* Makes a claim of candidates if possible; of a stream the caller begins it, see
+ * take_from_stream(). */
+static bool try_candidates(collected_rows *rows, uint32_t most, collected_claim *claim)
+{
+    if (most == 0 || !candidates_are_left(&rows->candidates)) {
+        return false;
+    }
+    claim->kind = COLLECTED_CANDIDATES;
+    if (rows->candidates.stream == NULL) {
+        claim_candidates(rows, most, claim);
     }
     return true;
 }
@@ -62,16 +83,12 @@ static bool try_take(collected_rows *rows, const collected_request *request, col
     if (rows->over || rows->stopped) {
         return true; /* the claim remains COLLECTED_NOTHING */
     }
-    if (rows->whole != 0) {
-        *claim = (collected_claim){.kind = COLLECTED_LEFT_OUT,
-                                   .seq = rows->whole,
-                                   .row = size - 1,
-                                   .count = 1,
-                                   .open_row = COLLECTED_NO_ROW};
-        rows->whole = 0;
+    if (rows->rest.kind != COLLECTED_NOTHING) {
+        *claim = rows->rest;
+        rows->rest.kind = COLLECTED_NOTHING;
         return true;
     }
-    if (turns_give_bucket_rows(turns, claim)) {
+    if (turns_give_bucket_rows(turns, claim, request->bucket_rows)) {
         return true;
     }
     if (turns->dropping != 0) {
@@ -142,40 +159,141 @@ static bool call_take(collected_rows *rows, collected_call *arg)
     return try_take(rows, arg->request, arg->claim);
 }
 
-/* Completes a claim of a candidate of a stream. False: the stream is exhausted, so take again. */
-static bool take_from_stream(collected_rows *rows, stream_item *item, collected_claim *claim)
+/* True if nothing can drop from the stream, so that a sample has its row once it is read. */
+static bool deals_at_once(const collected_rows *rows)
+{
+    return !rows->plan->details->is_collected;
+}
+
+/* Ends a pass after its last candidate. */
+static void end_pass(collected_rows *rows, collected_claim *rest, uint64_t *whole)
+{
+    collected_choices *choices = &rows->choices;
+    const collected_pass_end pass = {choices->ended++, choices->chosen - choices->pass_begin};
+
+    choices->pass_begin = choices->chosen;
+    turns_end_pass(&rows->turns, &pass, rest, whole, &rows->error);
+}
+
+/* Gives the sample of a claim its row. False: this rank has none, so take again. */
+static bool deal(collected_rows *rows, collected_claim *claim)
+{
+    const uint32_t size = rows->plan->batch_size;
+    const uint64_t row = turns_give_round(&rows->turns, claim->skipped, claim->count);
+    uint64_t whole = 0; /* stays so: the last row of a batch is given with the turns of all ranks */
+
+    rows->choices.chosen += claim->skipped + claim->count;
+    if (claim->ends_pass) {
+        end_pass(rows, &rows->rest, &whole);
+        if (replay_is_open(&rows->replay) && rows->turns.done == 0) {
+            replay_end(&rows->replay, rows->choices.ended);
+        }
+    }
+    claim->kind = COLLECTED_SAMPLE;
+    claim->position += claim->skipped + rows->candidates.own;
+    claim->seq = row / size + 1;
+    claim->row = (uint32_t)(row % size);
+    return row != COLLECTED_NO_ROW;
+}
+
+/* Completes a claim whose candidate was read, if there was one. False: take again. */
+static bool complete(collected_rows *rows, sluice_status status, bool exhausted,
+                     collected_claim *claim)
+{
+    candidates_end_read(&rows->candidates, claim, status, exhausted);
+    if (status == SLUICE_CLOSED) {
+        claim->kind = COLLECTED_NOTHING;
+        return true;
+    }
+    if (deals_at_once(rows) && status >= 0) {
+        return deal(rows, claim);
+    }
+    if (deals_at_once(rows)) { /* nor has a sample of this round a row */
+        sli_error_take(status, &rows->error);
+        return false;
+    }
+    claim->status = status < 0 ? status : SLUICE_OK;
+    return !exhausted;
+}
+
+/* Reads the candidate of a claim. False: there is none, so take again. */
+static bool read_candidate(collected_rows *rows, stream_item *item, collected_claim *claim)
+{
+    bool exhausted;
+    bool taken;
+    const sluice_status st =
+        candidates_read(&rows->candidates, item, &rows->replay, claim, &exhausted);
+
+    pthread_mutex_lock(&rows->lock);
+    taken = complete(rows, st, exhausted, claim);
+    pthread_mutex_unlock(&rows->lock);
+    if (claim->ends_pass || exhausted || st < 0) {
+        sli_event_notify(&rows->changed);
+    }
+    return taken;
+}
+
+/* Most streams give a sample in less time than it takes to sleep and be woken. */
+static void lock_reading(collected_rows *rows)
+{
+    for (uint32_t i = 0; i < READING_TRIES; i++) {
+        if (pthread_mutex_trylock(&rows->reading) == 0) {
+            return;
+        }
+        sli_relax();
+    }
+    pthread_mutex_lock(&rows->reading);
+}
+
+/*
+ * Takes a candidate of a stream, once no other worker reads; or what there is to take by then.
+ * False: take again. Adds the time spent waiting for other workers to *waited.
+ */
+static bool take_from_stream(collected_rows *rows, const collected_request *request,
+                             collected_claim *claim, uint64_t *waited)
 {
     const uint64_t start = sli_ticks();
-    bool exhausted;
-    const sluice_status st = candidates_read(&rows->candidates, item, claim, &exhausted);
+    uint64_t read_start;
+    bool taken;
 
-    if (st < 0) {
-        claim->status = st;
-    } else if (st == SLUICE_CLOSED) {
-        claim->kind = COLLECTED_NOTHING;
-    }
-    claim->read_ticks = sli_ticks() - start;
+    lock_reading(rows);
+    read_start = sli_ticks();
+    *waited += read_start - start;
     pthread_mutex_lock(&rows->lock);
-    candidates_end_read(&rows->candidates, claim, st, exhausted);
-    pthread_mutex_unlock(&rows->lock);
-    sli_event_notify(&rows->changed);
-    return !exhausted;
+    clear_claim(claim);
+    taken = try_take(rows, request, claim);
+    if (taken && claim->kind == COLLECTED_CANDIDATES) {
+        claim->skips = deals_at_once(rows) ? turns_to_skip(&rows->turns) : 0;
+        claim_candidates(rows, 1, claim);
+        pthread_mutex_unlock(&rows->lock);
+        taken = read_candidate(rows, request->item, claim);
+        claim->read_ticks = sli_ticks() - read_start;
+    } else {
+        pthread_mutex_unlock(&rows->lock);
+    }
+    pthread_mutex_unlock(&rows->reading);
+    return taken;
 }
 
 void collected_rows_take(collected_rows *rows, const collected_request *request,
                          collected_claim *claim_out)
 {
     collected_call call = {request, claim_out};
+    const bool is_stream = rows->candidates.stream != NULL;
+    bool reads = is_stream && deals_at_once(rows); /* nothing else can be taken meanwhile */
     uint64_t waited = 0;
 
-    if (rows->candidates.stream != NULL && request->choice == NULL) {
+    if (is_stream && request->choice == NULL) {
         stream_passes_done(rows->candidates.stream, request->item);
     }
-    do {
-        *claim_out = (collected_claim){.kind = COLLECTED_NOTHING, .open_row = COLLECTED_NO_ROW};
+    while (!reads || !take_from_stream(rows, request, claim_out, &waited)) {
+        clear_claim(claim_out);
         waited += call_until(rows, call_take, &call);
-    } while (rows->candidates.stream != NULL && claim_out->kind == COLLECTED_CANDIDATES &&
-             !take_from_stream(rows, request->item, claim_out));
+        reads = is_stream && claim_out->kind == COLLECTED_CANDIDATES;
+        if (!reads) {
+            break;
+        }
+    }
     claim_out->waited_ticks = waited;
     if (claim_out->kind == COLLECTED_END || claim_out->kind == COLLECTED_FAILED) {
         sli_event_notify(&rows->changed);
@@ -231,9 +349,7 @@ static void make_choice(collected_rows *rows, collected_choice *choice)
     choices->chosen += choice->claim.count;
     count_replayed(rows, choice->claim.count);
     if (choice->claim.ends_pass) {
-        turns_end_pass(&rows->turns, choices->ended++, choices->chosen - choices->pass_begin,
-                       choice, &rows->error);
-        choices->pass_begin = choices->chosen;
+        end_pass(rows, &choice->rest, &choice->whole);
     }
 }
 
@@ -265,7 +381,7 @@ static bool make_choices(collected_rows *rows)
 static void begin_choice(const collected_rows *rows, collected_choice *choice)
 {
     choice->whole = 0;
-    choice->rest = (collected_claim){.kind = COLLECTED_NOTHING, .open_row = COLLECTED_NO_ROW};
+    clear_claim(&choice->rest);
     choice->gets_rows = false;
     choice->is_made = choice->claim.round != rows->round;
     for (uint32_t i = 0; i < choice->claim.count; i++) {
@@ -380,25 +496,19 @@ bool collected_rows_is_old(collected_rows *rows, const collected_claim *claim)
     return old;
 }
 
-/* Argument of call_until(): waits for the worker that reads from the stream. */
-static bool call_freeze(collected_rows *rows, collected_call *arg)
-{
-    (void)arg;
-    rows->candidates.frozen = true;
-    return !rows->candidates.reading;
-}
-
 uint64_t collected_rows_freeze(collected_rows *rows)
 {
     const uint32_t size = rows->plan->batch_size;
 
-    (void)call_until(rows, call_freeze, NULL);
+    pthread_mutex_lock(&rows->reading);
     pthread_mutex_lock(&rows->lock);
     return (rows->turns.row + size - 1) / size;
 }
 
 void collected_rows_rewind(collected_rows *rows, uint64_t base, uint64_t limit)
 {
+    uint64_t whole = 0;
+
     rows->turns.base = base;
     rows->turns.limit = limit;
     if (base > 0) {
@@ -406,12 +516,19 @@ void collected_rows_rewind(collected_rows *rows, uint64_t base, uint64_t limit)
         (void)make_choices(rows); /* they get no rows */
         candidates_rewind(&rows->candidates);
         choices_rewind(&rows->choices);
-        turns_rewind(&rows->turns, &rows->whole);
+        turns_rewind(&rows->turns, &whole);
+        if (whole != 0) {
+            rows->rest = (collected_claim){.kind = COLLECTED_LEFT_OUT,
+                                           .seq = whole,
+                                           .row = rows->plan->batch_size - 1,
+                                           .count = 1,
+                                           .open_row = COLLECTED_NO_ROW};
+        }
         replay_abandon(&rows->replay);
         rows->error.status = SLUICE_OK;
     }
-    rows->candidates.frozen = false;
     pthread_mutex_unlock(&rows->lock);
+    pthread_mutex_unlock(&rows->reading);
     sli_event_notify(&rows->changed);
 }
 
@@ -436,7 +553,9 @@ sluice_status collected_rows_create(const sli_plan *plan, uint64_t batches, uint
     if (rows == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the rows of a filter");
     }
+    pthread_mutex_init(&rows->reading, NULL);
     pthread_mutex_init(&rows->lock, NULL);
+    clear_claim(&rows->rest);
     rows->plan = plan;
     st = collected_turns_init(&rows->turns, plan, batches);
     if (st == SLUICE_OK) {
@@ -454,6 +573,7 @@ void collected_rows_destroy(collected_rows *rows)
 {
     if (rows != NULL) {
         pthread_mutex_destroy(&rows->lock);
+        pthread_mutex_destroy(&rows->reading);
         collected_turns_fini(&rows->turns);
         collected_candidates_fini(&rows->candidates);
         sli_free(rows);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Assigns rows to samples in a run with filters, pack or bucket. The samples of a pass before
- * filtering are candidates, numbered from the first pass of the run on. Workers take candidates in
- * order, and call the filters concurrently. Rows are assigned in the order of the candidates:
+ * Assigns rows to samples in a run with filters, pack or bucket, or of a stream. The samples of a
+ * pass before filtering are candidates, numbered from the first pass of the run on. Workers take
+ * candidates in order, and call the filters concurrently. Rows are assigned in the order of the
+ * candidates:
  *
  *     collected_rows_take(rows, &request, &claim)   takes candidates, or rows without samples
  *     call the filters for the candidates
  *     collected_rows_choose(rows, &choice)          reports the choice; waits for nothing
- *     collected_rows_take(rows, &request, &claim)   takes further candidates, until it returns that
- * the worker's first choice is made write the rows of that choice
+ *     collected_rows_take(rows, &request, &claim)   takes further candidates, until it returns
+ *                                                   that the worker's first choice is made
+ *     write the rows of that choice
  *
  * A choice is made, which assigns its rows, once those of all earlier candidates are made: by the
  * worker that reports the last missing one, for all workers. So a slow sample stops no other
@@ -22,6 +24,10 @@
  * known only once the worker that reads finds no further sample. A claim has one candidate, and its
  * worker reads no further one before it has written the sample, so that a sample never waits for a
  * later one that has yet to arrive.
+ *
+ * A stream without filters, pack and bucket is collected rows from which nothing can drop. So there
+ * are no choices: a take reads one sample for each rank and returns this rank's with its row, as
+ * COLLECTED_SAMPLE, and the worker loads it straight into the row.
  *
  * With pack a row is a window of tokens, and the candidates are documents: a kept document is
  * assigned the rest of the window that the documents before it have begun, and then as many windows
@@ -42,7 +48,8 @@ typedef struct collected_request {
     uint32_t most;                  /* limit on the candidates; 0: none */
     const collected_choice *choice; /* the worker's first choice whose rows it has not written;
                                   NULL: it has none */
-    stream_item *item; /* receives the candidate of a stream; its last sample is released */
+    bucket_row *bucket_rows; /* (COLLECTED_ROWS_MOST) receives those of a COLLECTED_ROWS claim */
+    stream_item *item;       /* receives the candidate of a stream; its last sample is released */
 } collected_request;
 
 typedef struct collected_rows collected_rows;
@@ -113,8 +120,17 @@ bool collected_rows_counts_failed(collected_rows *rows, uint64_t seq);
 bool collected_rows_drops(collected_rows *rows, uint64_t seq);
 void collected_rows_again(collected_rows *rows, uint64_t seq);
 
-/* As sample_stream_freeze() and sample_stream_rewind(). */
+/*
+ * Blocks all takes until collected_rows_rewind(); waits for a worker that reads from a stream.
+ * Returns the last batch of which a row was assigned.
+ */
 uint64_t collected_rows_freeze(collected_rows *rows);
+
+/*
+ * Ends the block by collected_rows_freeze(). Rows of batches up to base are padding from now on.
+ * The batch after base is the first one of the plan again. No row of a batch after limit is
+ * assigned.
+ */
 void collected_rows_rewind(collected_rows *rows, uint64_t base, uint64_t limit);
 
 #endif

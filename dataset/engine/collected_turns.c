@@ -247,24 +247,34 @@ static void end_batch(collected_turns *turns, uint64_t end, collected_claim *res
     }
 }
 
-void turns_end_pass(collected_turns *turns, uint64_t pass, uint64_t candidates,
-                    collected_choice *choice, sli_error *error)
+uint64_t turns_give_round(collected_turns *turns, uint64_t skipped, uint32_t count)
+{
+    const sli_run_settings *settings = &turns->plan->settings;
+    const bool is_given =
+        settings->rank < count && (count == settings->world || !turns->plan->drop_remainder);
+
+    turns->turn += skipped + count;
+    return is_given ? turns->row++ : COLLECTED_NO_ROW;
+}
+
+void turns_end_pass(collected_turns *turns, const collected_pass_end *pass, collected_claim *rest,
+                    uint64_t *whole, sli_error *error)
 {
     const sli_plan *plan = turns->plan;
     const uint64_t count = turns->turn > turns->done ? turns->turn - turns->done : 0;
     const uint64_t end = turns->pass_row + plan_batches_in(plan, count) * plan->batch_size;
-    sluice_status st =
-        collected_check_pass(plan, &(collected_pass_result){candidates, turns->turn, turns->done});
+    sluice_status st = collected_check_pass(
+        plan, &(collected_pass_result){pass->candidates, turns->turn, turns->done});
 
     if (st == SLUICE_OK) {
-        st = plan_end_pass(plan, pass, turns->turn, &turns->done);
+        st = plan_end_pass(plan, pass->number, turns->turn, &turns->done);
     }
-    end_batch(turns, end, &choice->rest);
-    end_window(turns, &choice->rest.open_row, &choice->rest.open_at);
+    end_batch(turns, end, rest);
+    end_window(turns, &rest->open_row, &rest->open_at);
     if (st != SLUICE_OK) {
         sli_error_take(st, error); /* may be raised by another thread */
     }
-    turns_release_held(turns, &choice->whole);
+    turns_release_held(turns, whole);
     turns->pass_row = end;
     turns->turn = 0;
 }
@@ -300,7 +310,7 @@ void turns_give_empty(collected_turns *turns, collected_kind kind, uint64_t end,
     turns->row += claim->count;
 }
 
-bool turns_give_bucket_rows(collected_turns *turns, collected_claim *claim)
+bool turns_give_bucket_rows(collected_turns *turns, collected_claim *claim, bucket_row *rows_out)
 {
     const uint32_t size = turns->plan->batch_size;
     const uint64_t pending = turns->buckets != NULL ? collected_buckets_pending(turns->buckets) : 0;
@@ -315,7 +325,7 @@ bool turns_give_bucket_rows(collected_turns *turns, collected_claim *claim)
     claim->count =
         size - claim->row < COLLECTED_ROWS_MOST ? size - claim->row : COLLECTED_ROWS_MOST;
     claim->count = pending < claim->count ? (uint32_t)pending : claim->count;
-    collected_buckets_take(turns->buckets, claim->count, claim->bucket_rows);
+    collected_buckets_take(turns->buckets, claim->count, rows_out);
     return true;
 }
 

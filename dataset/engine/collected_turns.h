@@ -15,6 +15,12 @@ typedef struct open_window {
     uint32_t count; /* documents in it */
 } open_window;
 
+/* A pass that ends. */
+typedef struct collected_pass_end {
+    uint64_t number;     /* counted from 0 in the run */
+    uint64_t candidates; /* number of its candidates */
+} collected_pass_end;
+
 typedef struct collected_turns {
     const sli_plan *plan;
     uint64_t batches;  /* batches of the run */
@@ -44,6 +50,12 @@ static inline uint64_t turns_batch(const collected_turns *turns)
     return turns->row / turns->plan->batch_size + 1;
 }
 
+/* The turns of the pass that were done before the run and are left to skip. */
+static inline uint64_t turns_to_skip(const collected_turns *turns)
+{
+    return turns->done > turns->turn ? turns->done - turns->turn : 0;
+}
+
 /* True if all rows up to the last batch, or up to the limit, are assigned. */
 bool turns_are_full(const collected_turns *turns);
 
@@ -61,18 +73,26 @@ void turns_abandon_window(collected_turns *turns);
 bool turns_give(collected_turns *turns, collected_choice *choice, sli_error *error);
 
 /*
- * Ends a pass, whose number in the run is `pass`, after the choice for the last of its candidates.
+ * Gives the samples of a stream from which nothing can drop their turns: `skipped` ones that were
+ * done before the run, then `count`, one for each rank unless the pass ends. Returns this rank's
+ * row; COLLECTED_NO_ROW: it gets none.
  */
-void turns_end_pass(collected_turns *turns, uint64_t pass, uint64_t candidates,
-                    collected_choice *choice, sli_error *error);
+uint64_t turns_give_round(collected_turns *turns, uint64_t skipped, uint32_t count);
+
+/*
+ * Ends a pass, whose number in the run is `pass`, after the last of its candidates. *rest: the rows
+ * that the pass leaves without samples; *whole: as turns_release_held().
+ */
+void turns_end_pass(collected_turns *turns, const collected_pass_end *pass, collected_claim *rest,
+                    uint64_t *whole, sli_error *error);
 
 /* Claims rows without samples: those before row `end` in the current batch, and the abandoned
  * window. */
 void turns_give_empty(collected_turns *turns, collected_kind kind, uint64_t end,
                       collected_claim *claim);
 
-/* Claims rows of full buckets. False: there are none. */
-bool turns_give_bucket_rows(collected_turns *turns, collected_claim *claim);
+/* Claims rows of full buckets, up to COLLECTED_ROWS_MOST. False: there are none. */
+bool turns_give_bucket_rows(collected_turns *turns, collected_claim *claim, bucket_row *rows_out);
 
 /* Begins the first pass of the run again, with the batch after turns->base. */
 void turns_rewind(collected_turns *turns, uint64_t *whole);

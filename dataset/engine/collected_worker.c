@@ -153,13 +153,21 @@ void collected_write_empty(collected_worker *w, uint32_t number)
     w->batch.samples[number] = ENGINE_NO_SAMPLE;
 }
 
+/* Names the stage of an error of a stream from which nothing can drop. */
+static sluice_status name_failure(const collected_worker *w, sluice_status status)
+{
+    return w->engine->plan->details->is_collected
+               ? status
+               : sli_fail(status, "read: %.900s", sluice_last_error());
+}
+
 bool collected_fill_empty(collected_worker *w, const collected_claim *claim)
 {
     const row_task task = {.seq = claim->seq, .number = claim->row};
     sli_error error = {SLUICE_OK, 0, ""};
 
     if (claim->kind == COLLECTED_FAILED) {
-        sli_error_take(claim->status, &error);
+        sli_error_take(name_failure(w, claim->status), &error);
         if (!collected_go_to_batch(w, claim->seq)) {
             return false;
         }

@@ -35,6 +35,7 @@ struct collected_worker {
                               members */
     sli_fault bad_fault;
     bool bad_ends_run;
+    bucket_row bucket_rows[COLLECTED_ROWS_MOST]; /* of a COLLECTED_ROWS claim */
     held_row *held;  /* with bucket and a stream, the worker's private row; NULL: none */
     sli_batch batch; /* batch whose rows are being written; valid if seq is not 0 */
     uint64_t seq;    /* its sequence number; 0: no batch */

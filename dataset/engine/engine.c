@@ -169,14 +169,7 @@ sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **eng
     if (st == SLUICE_OK) {
         st = create_loaders(engine);
     }
-    if (st == SLUICE_OK && details->is_stream && !details->is_collected) {
-        st = sample_stream_create(config->plan, engine->batches, config->passes, &engine->stream);
-    }
-    if (st == SLUICE_OK && engine->stream != NULL && config->rewinds) {
-        (void)sample_stream_freeze(engine->stream);
-        sample_stream_rewind(engine->stream, 0, engine->round);
-    }
-    if (st == SLUICE_OK && details->is_collected) {
+    if (st == SLUICE_OK && (details->is_collected || details->is_stream)) {
         st = collected_rows_create(config->plan, engine->batches, config->passes,
                                    &engine->collected);
     }
@@ -207,9 +200,6 @@ void sli_engine_close(sli_engine *engine)
 {
     atomic_store_explicit(&engine->stop_at, 0, memory_order_relaxed);
     sli_queue_close(engine->queue);
-    if (engine->stream != NULL) {
-        sample_stream_stop(engine->stream);
-    }
     if (engine->collected != NULL) {
         collected_rows_stop(engine->collected);
     }
@@ -238,9 +228,8 @@ uint64_t sli_engine_rewind(sli_engine *engine, uint64_t released)
     uint64_t limit;
 
     /* Rows of these are claimed before they have a slot, so claimed batches count, too. */
-    if (engine->stream != NULL || engine->collected != NULL) {
-        const uint64_t claimed = engine->stream != NULL ? sample_stream_freeze(engine->stream)
-                                                        : collected_rows_freeze(engine->collected);
+    if (engine->collected != NULL) {
+        const uint64_t claimed = collected_rows_freeze(engine->collected);
 
         base = claimed > base ? claimed : base;
     }
@@ -248,9 +237,7 @@ uint64_t sli_engine_rewind(sli_engine *engine, uint64_t released)
     atomic_store_explicit(&engine->errors.zeroed_in_pass, 0, memory_order_relaxed);
     atomic_store_explicit(&engine->base, base, memory_order_relaxed);
     atomic_store_explicit(&engine->limit, limit, memory_order_relaxed);
-    if (engine->stream != NULL) {
-        sample_stream_rewind(engine->stream, base, limit);
-    } else if (engine->collected != NULL) {
+    if (engine->collected != NULL) {
         collected_rows_rewind(engine->collected, base, limit);
     }
     sli_event_notify(&engine->resumed);
@@ -270,7 +257,6 @@ void sli_engine_destroy(sli_engine *engine)
         sample_loader_fini(&engine->loaders[i]);
     }
     sli_free(engine->loaders);
-    sample_stream_destroy(engine->stream);
     collected_rows_destroy(engine->collected);
     collected_workers_destroy(engine->collected_workers, engine->worker_count);
     packed_rows_destroy(engine->packed);

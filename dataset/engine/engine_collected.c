@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The worker loop of a run with filters, pack or bucket: takes candidates, calls the filters, and
- * writes the samples, windows or rows of buckets that get rows. */
+/* The worker loop of a run with collected rows: takes candidates, calls the filters, and writes the
+ * samples, windows or rows of buckets that get rows. */
 #include <string.h>
 
 #include "collected_bucket_rows.h"
@@ -230,6 +230,35 @@ static bool place_part(collected_worker *w)
     return true;
 }
 
+/* ---- a stream from which nothing can drop ---------------------------------------------------- */
+
+/* Loads a sample of a stream into its row. False: the engine stops. */
+static bool write_sample(collected_worker *w, const collected_claim *claim)
+{
+    sample_loader *loader = w->loader;
+    row_task task = {.seq = claim->seq,
+                     .number = claim->row,
+                     .pass = claim->pass,
+                     .global_position = claim->position,
+                     .sample = loader->io.item.number};
+    sluice_status st;
+
+    collected_wait_while_paused(w->engine, claim);
+    if (!collected_go_to_batch(w, claim->seq)) {
+        return false;
+    }
+    engine_row_of(w->engine, &w->batch, claim->row, &task.row);
+    st = sample_load(loader, task.sample, task.pass, &task.row);
+    if (st != SLUICE_OK) {
+        engine_bad_sample(w->engine, loader, &task, st);
+    }
+    w->batch.samples[claim->row] = task.sample;
+    collected_rows_done(w->engine->collected, &loader->io.item);
+    w->done++;
+    collected_count_rows(w);
+    return true;
+}
+
 /* ---- the loop -------------------------------------------------------------------------------- */
 
 /* Returns the number of candidates to take. */
@@ -238,7 +267,8 @@ static uint32_t candidates_to_take(const collected_worker *w)
     const uint64_t ticks = engine_run_ticks(w->engine, CANDIDATES_NS);
     const uint32_t rows = row_pace_rows(&w->pace, ticks);
     const struct plan_details *details = w->engine->plan->details;
-    const bool loads_later = details->tests_first || details->bucket.count > 0;
+    const bool loads_later =
+        details->tests_first || details->bucket.count > 0 || !details->is_collected;
     const uint32_t most = loads_later ? COLLECTED_MOST : details->own_rows - w->own_rows;
 
     if (w->part_count == COLLECTED_PARTS_MOST ||
@@ -255,6 +285,7 @@ static void take(collected_worker *w, collected_claim *claim)
     const collected_part *part = collected_first_part(w);
     const collected_request request = {.most = candidates_to_take(w),
                                        .choice = part != NULL ? &part->choice : NULL,
+                                       .bucket_rows = w->bucket_rows,
                                        .item = &w->loader->io.item};
     sli_counters *counters = w->loader->counters[PLAN_READ];
     const bool is_stream = w->engine->plan->details->is_stream;
@@ -289,6 +320,8 @@ static bool work_once(collected_worker *w)
         w->claim = claim;
         choose_part(w);
         return true;
+    case COLLECTED_SAMPLE:
+        return write_sample(w, &claim);
     case COLLECTED_ROWS:
         return collected_write_bucket_rows(w, &claim);
     case COLLECTED_PADDING:

@@ -348,30 +348,3 @@ void engine_fill_row(sli_engine *engine, sample_loader *loader, const sli_batch 
     }
     batch->samples[row_number] = task.sample;
 }
-
-void engine_fill_claimed(sli_engine *engine, sample_loader *loader, const sli_batch *batch,
-                         const stream_claim *claim)
-{
-    row_task task = {.seq = claim->seq,
-                     .number = claim->row,
-                     .pass = claim->pass,
-                     .global_position = claim->position,
-                     .sample = ENGINE_NO_SAMPLE};
-    sluice_status st;
-
-    engine_row_of(engine, batch, claim->row, &task.row);
-    if (claim->kind == STREAM_SAMPLE) {
-        task.sample = claim->sample;
-        st = sample_load(loader, task.sample, task.pass, &task.row);
-        if (st != SLUICE_OK) {
-            engine_bad_sample(engine, loader, &task, st);
-        }
-    } else {
-        engine_zero_row(engine, &task.row);
-    }
-    if (claim->kind == STREAM_FAILED) {
-        st = sli_fail(claim->status, "read: %.900s", sluice_last_error());
-        engine_fail_row(engine, &task, st, sluice_last_error());
-    }
-    batch->samples[claim->row] = task.sample;
-}

@@ -24,7 +24,6 @@ struct sli_engine {
     uint64_t first_whole_pass; /* the first pass that this run processes from its beginning */
     uint32_t worker_count;
     sample_loader *loaders;
-    sample_stream *stream;               /* NULL: the source is not a stream */
     collected_rows *collected;           /* NULL: there is no filter, pack or bucket */
     collected_worker *collected_workers; /* (worker_count) as kept */
     packed_rows *packed;                 /* NULL: there is no pack */
@@ -35,7 +34,7 @@ struct sli_engine {
     sli_event resumed;   /* notified when paused, stop_at, base or limit has changed */
     error_samples errors;
     sli_interrupt closed;       /* cancels waits for a free file descriptor */
-    row_claims claims;          /* the rows that workers have claimed; unused for a stream */
+    row_claims claims;          /* the rows that workers have claimed; unused for collected ones */
     _Atomic uint64_t stop_at;   /* seq of the last batch whose rows may be begun */
     _Atomic uint64_t base;      /* seq of the last batch that a rewind abandoned */
     _Atomic uint64_t limit;     /* seq of the last batch to claim before a rewind */
@@ -45,7 +44,7 @@ struct sli_engine {
 /* The main loop of a worker. Returns when the engine stops or no rows are left (engine_work.c). */
 void engine_work(sli_engine *engine, sample_loader *loader);
 
-/* The main loop of a worker for a plan with filters, pack or bucket (engine_collected.c). */
+/* The main loop of a worker for collected rows (engine_collected.c). */
 void engine_work_collected(sli_engine *engine, sample_loader *loader);
 
 /*
@@ -163,14 +162,11 @@ sluice_status engine_bad_item(sli_engine *engine, sample_loader *loader, const r
                               sluice_status status);
 
 /*
- * Fill a row of a batch: the row with the given number, or the row of a stream's claim. If the
- * sample fails, it is replaced, its row is zeroed, or the run ends, according to the error policy
- * (engine_rows.c).
+ * Fills a row of a batch. If the sample fails, it is replaced, its row is zeroed, or the run ends,
+ * according to the error policy (engine_rows.c).
  */
 void engine_fill_row(sli_engine *engine, sample_loader *loader, const sli_batch *batch,
                      uint64_t seq, uint32_t row);
-void engine_fill_claimed(sli_engine *engine, sample_loader *loader, const sli_batch *batch,
-                         const stream_claim *claim);
 
 /* Finds the sample of a row, or that of a tile with mosaic (tile 0: the row's). False: the row is
  * padding, or the tile is not shown. */

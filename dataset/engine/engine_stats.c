@@ -85,12 +85,8 @@ const sli_thread *sli_engine_thread(const sli_engine *engine, uint32_t i)
 /* NULL: passes have known lengths, so none is replayed. */
 static const replay *replay_of(const sli_engine *engine)
 {
-    if (engine == NULL) {
-        return NULL;
-    }
-    return engine->stream != NULL      ? sample_stream_replay(engine->stream)
-           : engine->collected != NULL ? collected_rows_replay(engine->collected)
-                                       : NULL;
+    return engine != NULL && engine->collected != NULL ? collected_rows_replay(engine->collected)
+                                                       : NULL;
 }
 
 uint64_t sli_engine_replayed(const sli_engine *engine)

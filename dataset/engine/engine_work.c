@@ -180,44 +180,6 @@ static bool work_once(worker *w)
     return done > 0;
 }
 
-/* ---- rows of a stream ------------------------------------------------------------------------ */
-
-/* work_once() for a stream: a claim includes the sample's bytes. */
-static bool work_on_stream(sli_engine *engine, sample_loader *loader)
-{
-    stream_claim claim;
-    sli_batch batch;
-
-    sample_claim(loader, engine->stream, &claim);
-    if (claim.kind == STREAM_LIMIT) {
-        return engine_await_rewind(engine, claim.seq);
-    }
-    if (claim.kind == STREAM_NOTHING ||
-        claim.seq > atomic_load_explicit(&engine->stop_at, memory_order_relaxed) ||
-        engine_acquire_batch(engine, loader, claim.seq, &batch) != SLUICE_OK) {
-        return false;
-    }
-    if (claim.kind == STREAM_END) {
-        sli_queue_publish_end(engine->queue, claim.seq);
-        return false;
-    }
-    if (atomic_load_explicit(&engine->paused, memory_order_relaxed) &&
-        !engine_wait_while_paused(engine, claim.seq)) {
-        return false;
-    }
-    engine_fill_claimed(engine, loader, &batch, &claim);
-    sample_stream_done(engine->stream, &loader->io.item);
-    if (sli_queue_add_rows(engine->queue, claim.seq, 1)) {
-        if (sample_stream_drops(engine->stream, claim.seq) &&
-            sli_queue_begin_again(engine->queue, claim.seq)) {
-            sample_stream_again(engine->stream, claim.seq);
-        } else {
-            engine_publish_batch(engine, loader, &batch, claim.seq);
-        }
-    }
-    return true;
-}
-
 void engine_work(sli_engine *engine, sample_loader *loader)
 {
     worker w = {engine, loader, {0}};
@@ -226,7 +188,7 @@ void engine_work(sli_engine *engine, sample_loader *loader)
     if (engine->collected != NULL) {
         engine_work_collected(engine, loader);
     } else {
-        while (engine->stream != NULL ? work_on_stream(engine, loader) : work_once(&w)) {
+        while (work_once(&w)) {
         }
     }
     sli_thread_interrupt(NULL);

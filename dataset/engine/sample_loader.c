@@ -334,16 +334,3 @@ void sample_failure_text(sample_loader *loader, uint64_t sample, char *text, siz
     snprintf(text, size, "%s: sample %llu, %s: %.600s", loader->stage, (unsigned long long)sample,
              name, sluice_last_error());
 }
-
-void sample_claim(sample_loader *loader, sample_stream *stream, stream_claim *claim_out)
-{
-    const uint64_t start = enter_stage(loader, PLAN_READ);
-    uint64_t busy;
-
-    atomic_store_explicit(&loader->state.sample, 0, memory_order_relaxed);
-    sample_stream_take(stream, &loader->io.item, claim_out);
-    busy = sli_ticks() - start - claim_out->waited_ticks;
-    sli_counter_add(&loader->counters[PLAN_READ]->busy_ticks, busy);
-    sli_counter_add(&loader->counters[PLAN_READ]->wait_input_ticks, claim_out->waited_ticks);
-    leave_stage(loader);
-}

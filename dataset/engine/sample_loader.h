@@ -17,7 +17,6 @@
 #include "resample.h"
 #include "sample_colors.h"
 #include "sample_masks.h"
-#include "sample_stream.h"
 
 /* A worker's current activity, for stall diagnostics; written by the worker, read by any thread. */
 typedef struct worker_state {
@@ -125,9 +124,6 @@ static inline bool sample_ends_run(const sample_loader *loader, sluice_status st
     return status == SLUICE_E_NO_MEMORY || sli_fault_is_of_process(loader->fault) ||
            loader->io.ends_run;
 }
-
-/* Claims a row of a stream and reads its sample, which sample_load() then writes into the row. */
-void sample_claim(sample_loader *loader, sample_stream *stream, stream_claim *claim_out);
 
 /* Adds this worker's index statistics to *counts. Callable from any thread. */
 void sample_add_indexes(const sample_loader *loader, sli_index_counts *counts);

@@ -291,8 +291,8 @@ struct plan_details {
     uint32_t own_rows;     /* private rows of each worker, for samples not yet kept or dropped */
     size_t own_row_bytes;  /* bytes of a private row */
     pass_lengths kept;     /* lengths of the passes of a stream, or after filtering; stored by
-                              sample_stream.c or collected_turns.c */
-    _Atomic uint64_t stream_memory; /* peak bytes of buffered samples; stored by sample_stream.c */
+                              collected_turns.c */
+    _Atomic uint64_t stream_memory; /* peak bytes of buffered samples; stored by stream_passes.c */
     char pixels_name[64];           /* profile name of the geometry and conversion stage */
     char notes[1200];               /* text lines that the planner's passes add for explain */
 };

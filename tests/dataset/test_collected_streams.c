@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of a stream from which nothing can drop, taken one by one without workers. */
+#include "collected_rows.h"
+#include "dataset_kit.h"
+#include "generator_kit.h"
+#include "testing.h"
+
+enum { SAMPLES = 5, BATCH = 4 };
+
+/* Rows of rank 0 of 2. */
+typedef struct taker {
+    generator g;
+    sluice_dataset *dataset;
+    sli_plan *plan;
+    collected_rows *rows;
+    stream_item item;
+} taker;
+
+static void open_taker(taker *t, const char *batch)
+{
+    *t = (taker){.g = {.samples = SAMPLES}};
+    t->dataset = generator_dataset(&t->g, batch);
+    T_OK(sli_plan_open(t->dataset, &(sli_run_settings){.world = 2}, &t->plan));
+    T_OK(collected_rows_create(t->plan, UINT64_MAX, 0, &t->rows));
+}
+
+static void close_taker(taker *t)
+{
+    collected_rows_destroy(t->rows);
+    image_buffer_free(&t->item.bytes);
+    sli_plan_close(t->plan);
+    sluice_dataset_destroy(t->dataset);
+}
+
+static collected_claim take(taker *t)
+{
+    const collected_request request = {.most = 1, .item = &t->item};
+    collected_claim claim;
+
+    collected_rows_take(t->rows, &request, &claim);
+    return claim;
+}
+
+static void check_sample(taker *t, uint64_t seq, uint32_t row, uint64_t pass, uint64_t position)
+{
+    const collected_claim claim = take(t);
+
+    T_EQ(claim.kind, COLLECTED_SAMPLE);
+    T_EQ(claim.seq, seq);
+    T_EQ(claim.row, row);
+    T_EQ(claim.pass, pass);
+    T_EQ(claim.position, position);
+}
+
+static void check_rest(taker *t, collected_kind kind, uint64_t seq, uint32_t row, uint32_t count)
+{
+    const collected_claim claim = take(t);
+
+    T_EQ(claim.kind, kind);
+    T_EQ(claim.seq, seq);
+    T_EQ(claim.row, row);
+    T_EQ(claim.count, count);
+}
+
+static void rows_follow_from_the_samples_that_are_read(void)
+{
+    taker t;
+
+    open_taker(&t, "batch 4");
+    for (uint64_t pass = 0; pass < 2; pass++) {
+        for (uint32_t row = 0; row < 3; row++) {
+            check_sample(&t, pass + 1, row, pass, 2 * row);
+        }
+        check_rest(&t, COLLECTED_PADDING, pass + 1, 3, 1);
+    }
+    close_taker(&t);
+}
+
+/* The last sample of the pass has no partner on rank 1, so no rank gets a row for it. */
+static void a_round_that_is_cut_short_is_dropped_by_all_ranks(void)
+{
+    taker t;
+
+    open_taker(&t, "batch 2 drop_remainder=true");
+    check_sample(&t, 1, 0, 0, 0);
+    check_sample(&t, 1, 1, 0, 2);
+    check_sample(&t, 2, 0, 1, 0);
+    close_taker(&t);
+}
+
+/* Rows that are to be padded when the run is rewound are padded after that: their batch was begun.
+ */
+static void a_rewind_keeps_the_rows_that_are_still_to_be_padded(void)
+{
+    taker t;
+    uint64_t base;
+
+    open_taker(&t, "batch 4");
+    for (uint32_t row = 0; row < 3; row++) {
+        check_sample(&t, 1, row, 0, 2 * row);
+    }
+    base = collected_rows_freeze(t.rows);
+    T_EQ(base, 1);
+    collected_rows_rewind(t.rows, base + 1, UINT64_MAX);
+    check_rest(&t, COLLECTED_PADDING, 1, 3, 1);
+    check_rest(&t, COLLECTED_PADDING, 2, 0, BATCH);
+    check_sample(&t, 3, 0, 0, 0); /* the first pass again */
+    close_taker(&t);
+}
+
+const t_test collected_streams_tests[] = {
+    T_TEST(rows_follow_from_the_samples_that_are_read),
+    T_TEST(a_round_that_is_cut_short_is_dropped_by_all_ranks),
+    T_TEST(a_rewind_keeps_the_rows_that_are_still_to_be_padded),
+    T_END,
+};
