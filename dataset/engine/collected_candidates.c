@@ -11,8 +11,8 @@ sluice_status collected_candidates_init(collected_candidates *candidates, const 
 
     candidates->plan = plan;
     candidates->most_passes = most_passes;
-    candidates->round = plan->details->is_collected ? 1 : plan->settings.world;
-    candidates->own = plan->details->is_collected ? 0 : plan->settings.rank;
+    candidates->round = plan->details->has_choices ? 1 : plan->settings.world;
+    candidates->own = plan->details->has_choices ? 0 : plan->settings.rank;
     if (!plan->details->is_stream) {
         return SLUICE_OK;
     }

@@ -156,7 +156,7 @@ void collected_write_empty(collected_worker *w, uint32_t number)
 /* Names the stage of an error of a stream from which nothing can drop. */
 static sluice_status name_failure(const collected_worker *w, sluice_status status)
 {
-    return w->engine->plan->details->is_collected
+    return w->engine->plan->details->has_choices
                ? status
                : sli_fail(status, "read: %.900s", sluice_last_error());
 }

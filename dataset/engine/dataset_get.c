@@ -257,8 +257,8 @@ sluice_status sluice_dataset_get(sluice_dataset *dataset, uint64_t seed, uint64_
     }
     st = check_position(plan);
     if (st == SLUICE_OK) {
-        st = plan->details->is_collected ? get_kept(plan, pass, index, columns, sample_out)
-                                         : get_sample(plan, pass, index, columns, sample_out);
+        st = plan->details->has_choices ? get_kept(plan, pass, index, columns, sample_out)
+                                        : get_sample(plan, pass, index, columns, sample_out);
     }
     sli_plan_close(plan);
     return st;

@@ -169,7 +169,7 @@ sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **eng
     if (st == SLUICE_OK) {
         st = create_loaders(engine);
     }
-    if (st == SLUICE_OK && (details->is_collected || details->is_stream)) {
+    if (st == SLUICE_OK && (details->has_choices || details->is_stream)) {
         st = collected_rows_create(config->plan, engine->batches, config->passes,
                                    &engine->collected);
     }

@@ -268,7 +268,7 @@ static uint32_t candidates_to_take(const collected_worker *w)
     const uint32_t rows = row_pace_rows(&w->pace, ticks);
     const struct plan_details *details = w->engine->plan->details;
     const bool loads_later =
-        details->tests_first || details->bucket.count > 0 || !details->is_collected;
+        details->tests_first || details->bucket.count > 0 || !details->has_choices;
     const uint32_t most = loads_later ? COLLECTED_MOST : details->own_rows - w->own_rows;
 
     if (w->part_count == COLLECTED_PARTS_MOST ||

@@ -120,7 +120,7 @@ static sluice_status replace_sample(sli_engine *engine, sample_loader *loader, r
     const sample_order *all = &details->all_ranks;
     sluice_status st = SLUICE_E_INVALID;
 
-    if (details->is_collected) {
+    if (details->has_choices) {
         return replace_by_next(engine, loader, task);
     }
     for (uint32_t try = 0; try < REPLACE_TRIES; try++) {

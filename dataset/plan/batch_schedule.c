@@ -107,7 +107,7 @@ sluice_status sli_plan_begin(sli_plan *plan, const sli_position *position, uint3
 
     if (sli_plan_uncounted(plan) != NULL) {
         plan->begin = *position;
-        pass_lengths_begin(&plan->details->kept, position->done, false);
+        pass_lengths_begin(&plan->details->lengths, position->done, false);
         return check_buckets(plan, position);
     }
     if (batches == 0) {
@@ -143,7 +143,7 @@ sluice_status sli_plan_begin_after(sli_plan *plan, uint64_t batches, uint32_t gr
                         (unsigned long long)batches);
     }
     plan->begin = position;
-    pass_lengths_begin(&plan->details->kept, position.done, true);
+    pass_lengths_begin(&plan->details->lengths, position.done, true);
     return SLUICE_OK;
 }
 
@@ -157,7 +157,7 @@ uint64_t plan_batches_in(const sli_plan *plan, uint64_t samples)
 
 sluice_status plan_end_pass(const sli_plan *plan, uint64_t number, uint64_t samples, uint64_t *done)
 {
-    pass_lengths *lengths = &plan->details->kept;
+    pass_lengths *lengths = &plan->details->lengths;
     const uint64_t left = samples > *done ? samples - *done : 0;
     const uint64_t whole = plan_batches_in(plan, samples) * plan->batch_size * plan->settings.world;
 
@@ -170,7 +170,7 @@ sluice_status plan_end_pass(const sli_plan *plan, uint64_t number, uint64_t samp
 
 bool plan_pass_is_empty(const sli_plan *plan, uint64_t samples, uint64_t done)
 {
-    return (done == 0 || plan->details->kept.counts) && plan_batches_in(plan, samples) == 0;
+    return (done == 0 || plan->details->lengths.counts) && plan_batches_in(plan, samples) == 0;
 }
 
 sluice_status plan_fail_short(const sli_plan *plan, uint64_t passes, uint64_t done)
@@ -197,7 +197,7 @@ static uint64_t share_of(const sli_plan *plan, uint64_t samples)
  * length of the current pass is unknown until it ends. */
 static void locate_collected(const sli_plan *plan, uint64_t batch, batch_span *span_out)
 {
-    const collected_pass pass = pass_lengths_find(&plan->details->kept, batch);
+    const collected_pass pass = pass_lengths_find(&plan->details->lengths, batch);
 
     *span_out = (batch_span){.pass = plan->begin.pass + pass.number,
                              .length = share_of(plan, pass.samples),
@@ -209,7 +209,7 @@ void plan_locate(const sli_plan *plan, uint64_t batch, batch_span *span_out)
 {
     const uint64_t later = batch - plan->begin_batches;
 
-    if (plan->details->is_collected || plan->details->is_stream) {
+    if (plan->details->has_choices || plan->details->is_stream) {
         locate_collected(plan, batch, span_out);
         return;
     }
@@ -237,12 +237,12 @@ uint64_t sli_plan_pass_end(const sli_plan *plan, uint64_t pass)
 {
     uint64_t samples;
 
-    return pass_lengths_end(&plan->details->kept, pass - plan->begin.pass, &samples);
+    return pass_lengths_end(&plan->details->lengths, pass - plan->begin.pass, &samples);
 }
 
 sli_position sli_plan_position_in(const sli_plan *plan, uint64_t pass, uint64_t batches)
 {
-    pass_lengths *lengths = &plan->details->kept;
+    pass_lengths *lengths = &plan->details->lengths;
     const uint64_t number = pass - plan->begin.pass;
     const uint64_t rows = (uint64_t)plan->batch_size * plan->settings.world;
     uint64_t samples = UINT64_MAX;
@@ -280,7 +280,7 @@ const char *sli_plan_uncounted(const sli_plan *plan)
     return plan->details->is_stream          ? "a stream"
            : plan->details->pack.seq > 0     ? "a dataset with pack"
            : plan->details->bucket.count > 0 ? "a dataset with bucket"
-           : plan->details->is_collected     ? "a dataset with a filter"
+           : plan->details->has_choices      ? "a dataset with a filter"
                                              : NULL;
 }
 
@@ -288,7 +288,7 @@ const char *sli_plan_rows(const sli_plan *plan)
 {
     return plan->details->pack.seq > 0       ? "windows of documents"
            : plan->details->bucket.count > 0 ? "samples of similar length"
-           : plan->details->is_collected     ? "that filters keep"
+           : plan->details->has_choices      ? "that filters keep"
                                              : "in sequence";
 }
 

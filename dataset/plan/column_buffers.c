@@ -276,7 +276,7 @@ sluice_status plan_buffers(sli_plan *plan)
     need_boxes(plan);
     need_image_of_followers(plan);
     details->image = image >= 0 && details->buffers[image].needed ? image : -1;
-    details->rows_only = are_rows(plan) && !details->is_collected;
+    details->rows_only = are_rows(plan) && !details->has_choices;
     note_dropped(plan);
     return st == SLUICE_OK ? lay_out_scratch(details) : st;
 }

@@ -164,7 +164,7 @@ static void explain_order(const sli_plan *plan, sli_text *text)
         explain_pack_order(plan, text);
     } else if (details->bucket.count > 0) {
         explain_bucket_order(plan, text);
-    } else if (details->is_collected) {
+    } else if (details->has_choices) {
         explain_filtered_order(plan, text);
     } else if (details->is_stream) {
         explain_stream_order(plan, text);
@@ -437,7 +437,7 @@ void sli_plan_explain(const sli_plan *plan, sli_text *text)
                              "rows"
                            : "collected; samples wait in buckets by number, and each worker writes "
                              "whole samples into their rows"
-                 : details->is_collected
+                 : details->has_choices
                      ? "collected; each worker writes the samples that are kept into their rows"
                      : "direct; each worker writes whole samples into their rows");
 }

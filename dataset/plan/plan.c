@@ -43,8 +43,8 @@ static sluice_status plan_filters(sli_plan *plan)
     const bool is_filter = !is_packed && !schema_has(schema, STATE_BUCKETED);
     const char *stage = is_packed ? "pack" : is_filter ? "filter" : "bucket";
 
-    plan->details->is_collected = schema_has(schema, STATE_FILTERED) || !is_filter;
-    if (plan->details->is_collected && plan->settings.world > 1 &&
+    plan->details->has_choices = schema_has(schema, STATE_FILTERED) || !is_filter;
+    if (plan->details->has_choices && plan->settings.world > 1 &&
         dataset_has_shard(plan->dataset)) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "%s comes after shard in a run of %u ranks, which would have different "
@@ -71,7 +71,7 @@ static sluice_status plan_tests(sli_plan *plan)
     sli_layout row;
     sluice_status st;
 
-    if (!details->is_collected) {
+    if (!details->has_choices) {
         return SLUICE_OK;
     }
     details->tests_first =
@@ -118,7 +118,7 @@ static sluice_status plan_order(sli_plan *plan)
         st = plan_make_order(plan, &settings, &plan->details->order);
     }
     /* A filter after shard has the samples of the shard as candidates. */
-    settings.all_ranks = !plan->details->is_collected || !dataset_has_shard(plan->dataset);
+    settings.all_ranks = !plan->details->has_choices || !dataset_has_shard(plan->dataset);
     if (st == SLUICE_OK) {
         st = plan_make_order(plan, &settings, &plan->details->all_ranks);
     }
@@ -141,7 +141,7 @@ static sluice_status plan_order(sli_plan *plan)
                 ? "; drop_remainder=false keeps what is left"
                 : "; take, skip, split or shard have left none of the source's samples");
     }
-    if (plan->details->is_collected) {
+    if (plan->details->has_choices) {
         forget_counts(plan);
     }
     return SLUICE_OK;
@@ -271,7 +271,7 @@ sluice_status sli_plan_open(sluice_dataset *dataset, const sli_run_settings *set
         sli_free(plan);
         return sli_fail(SLUICE_E_NO_MEMORY, "the plan of a run");
     }
-    pass_lengths_init(&plan->details->kept);
+    pass_lengths_init(&plan->details->lengths);
     plan->dataset = dataset;
     plan->settings = *settings;
     plan->batch_size = dataset->schema.batch_size;
@@ -292,7 +292,7 @@ void sli_plan_close(sli_plan *plan)
             plan->details->own_order->close(plan->details->own_order);
         }
         group_order_free(plan->details->group);
-        pass_lengths_free(&plan->details->kept);
+        pass_lengths_free(&plan->details->lengths);
         plan_free_geometry(plan->details);
         sli_free(plan->details->partners);
         sli_free(plan->details->steps);

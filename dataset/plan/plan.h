@@ -281,8 +281,7 @@ struct plan_details {
     plan_partner *partners; /* NULL: there are no further images */
     bool is_stream;
     bool replaces_in_batch; /* a bad sample is replaced by another one of its batch */
-    bool is_collected; /* rows are assigned to samples in sequence (collected_rows.h): there are
-                          filters, pack or bucket */
+    bool has_choices;       /* filters, pack or bucket choose which samples get rows */
     plan_pack pack;
     plan_bucket bucket;
     plan_cache cache;
@@ -290,7 +289,7 @@ struct plan_details {
     bool tests_first;      /* filters are called before a sample is loaded; else during loading */
     uint32_t own_rows;     /* private rows of each worker, for samples not yet kept or dropped */
     size_t own_row_bytes;  /* bytes of a private row */
-    pass_lengths kept;     /* lengths of the passes of a stream, or after filtering; stored by
+    pass_lengths lengths;  /* lengths of the passes of a stream, or after filtering; stored by
                               collected_turns.c */
     _Atomic uint64_t stream_memory; /* peak bytes of buffered samples; stored by stream_passes.c */
     char pixels_name[64];           /* profile name of the geometry and conversion stage */

@@ -20,7 +20,7 @@ static sluice_status check_order(const sli_plan *plan)
                         "sequence; %s",
                         name, dataset_source(plan->dataset)->instead);
     }
-    if (details->is_collected) {
+    if (details->has_choices) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "%s draws partners from the samples of a pass, and with %s these are not "
                         "known beforehand; leave one of the two out, or choose samples by subset, "
