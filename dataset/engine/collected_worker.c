@@ -103,7 +103,7 @@ bool collected_go_to_batch(collected_worker *w, uint64_t seq)
     collected_count_rows(
         w); /* before the worker sleeps: the consumer may wait for the previous batch */
     w->seq = 0;
-    if (seq > atomic_load_explicit(&w->engine->stop_at, memory_order_relaxed) ||
+    if (seq > atomic_load_explicit(&w->engine->control.stop_at, memory_order_relaxed) ||
         engine_acquire_batch(w->engine, w->loader, seq, &w->batch) != SLUICE_OK) {
         return false;
     }
@@ -208,7 +208,7 @@ static bool is_resumed(void *arg)
 {
     const collected_sleep *sleep = arg;
 
-    return !atomic_load_explicit(&sleep->engine->paused, memory_order_relaxed) ||
+    return !atomic_load_explicit(&sleep->engine->control.paused, memory_order_relaxed) ||
            engine_is_closed(sleep->engine) ||
            collected_rows_is_old(sleep->engine->collected, sleep->claim);
 }
@@ -217,7 +217,7 @@ void collected_wait_while_paused(sli_engine *engine, const collected_claim *clai
 {
     collected_sleep sleep = {engine, claim};
 
-    if (atomic_load_explicit(&engine->paused, memory_order_relaxed)) {
-        sli_event_await(&engine->resumed, is_resumed, &sleep, -1);
+    if (atomic_load_explicit(&engine->control.paused, memory_order_relaxed)) {
+        sli_event_await(&engine->control.resumed, is_resumed, &sleep, -1);
     }
 }

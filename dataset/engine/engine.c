@@ -43,10 +43,10 @@ static readahead_row candidate_ahead(const sli_engine *engine, uint64_t candidat
     const sample_order *all = &engine->plan->details->all_ranks;
     uint64_t sample_pass;
 
-    if (atomic_load_explicit(&engine->stop_at, memory_order_relaxed) < UINT64_MAX) {
+    if (atomic_load_explicit(&engine->control.stop_at, memory_order_relaxed) < UINT64_MAX) {
         return READAHEAD_END;
     }
-    if (atomic_load_explicit(&engine->paused, memory_order_relaxed)) {
+    if (atomic_load_explicit(&engine->control.paused, memory_order_relaxed)) {
         return READAHEAD_WAIT;
     }
     order_at(all, engine->plan->begin.pass + candidate / all->length, candidate % all->length,
@@ -66,11 +66,11 @@ static readahead_row row_ahead(void *arg, uint64_t number, uint64_t *sample_out)
         return candidate_ahead(engine, row, sample_out);
     }
     if (seq > engine->batches ||
-        seq > atomic_load_explicit(&engine->stop_at, memory_order_relaxed)) {
+        seq > atomic_load_explicit(&engine->control.stop_at, memory_order_relaxed)) {
         return READAHEAD_END;
     }
-    if (atomic_load_explicit(&engine->paused, memory_order_relaxed) ||
-        seq > atomic_load_explicit(&engine->limit, memory_order_relaxed)) {
+    if (atomic_load_explicit(&engine->control.paused, memory_order_relaxed) ||
+        seq > atomic_load_explicit(&engine->control.limit, memory_order_relaxed)) {
         return READAHEAD_WAIT;
     }
     return engine_sample_at(engine, seq, (uint32_t)(row % engine->plan->batch_size),
@@ -159,8 +159,8 @@ sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **eng
     engine->first_whole_pass = config->plan->begin.pass + (config->plan->begin.done > 0);
     engine->worker_count = config->placement->worker_count;
     engine->closed = (sli_interrupt){engine_is_closed, engine};
-    atomic_store_explicit(&engine->stop_at, UINT64_MAX, memory_order_relaxed);
-    atomic_store_explicit(&engine->limit, engine->round, memory_order_relaxed);
+    atomic_store_explicit(&engine->control.stop_at, UINT64_MAX, memory_order_relaxed);
+    atomic_store_explicit(&engine->control.limit, engine->round, memory_order_relaxed);
     row_claims_init(&engine->claims, engine->batches, config->plan->batch_size);
     st = sli_plan_layout(config->plan, &engine->layout);
     if (st == SLUICE_OK) {
@@ -198,12 +198,12 @@ sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **eng
 
 void sli_engine_close(sli_engine *engine)
 {
-    atomic_store_explicit(&engine->stop_at, 0, memory_order_relaxed);
+    atomic_store_explicit(&engine->control.stop_at, 0, memory_order_relaxed);
     sli_queue_close(engine->queue);
     if (engine->collected != NULL) {
         collected_rows_stop(engine->collected);
     }
-    sli_event_notify(&engine->resumed);
+    sli_event_notify(&engine->control.resumed);
     readahead_wake(engine->ahead);
 }
 
@@ -216,8 +216,8 @@ void sli_engine_stop(sli_engine *engine)
 
 void sli_engine_pause(sli_engine *engine, bool paused)
 {
-    atomic_store_explicit(&engine->paused, paused, memory_order_relaxed);
-    sli_event_notify(&engine->resumed);
+    atomic_store_explicit(&engine->control.paused, paused, memory_order_relaxed);
+    sli_event_notify(&engine->control.resumed);
     readahead_wake(engine->ahead);
 }
 
@@ -235,12 +235,12 @@ uint64_t sli_engine_rewind(sli_engine *engine, uint64_t released)
     }
     limit = engine->round < UINT64_MAX - base ? base + engine->round : UINT64_MAX;
     atomic_store_explicit(&engine->errors.zeroed_in_pass, 0, memory_order_relaxed);
-    atomic_store_explicit(&engine->base, base, memory_order_relaxed);
-    atomic_store_explicit(&engine->limit, limit, memory_order_relaxed);
+    atomic_store_explicit(&engine->control.base, base, memory_order_relaxed);
+    atomic_store_explicit(&engine->control.limit, limit, memory_order_relaxed);
     if (engine->collected != NULL) {
         collected_rows_rewind(engine->collected, base, limit);
     }
-    sli_event_notify(&engine->resumed);
+    sli_event_notify(&engine->control.resumed);
     sli_queue_wake(engine->queue, UINT32_MAX);
     readahead_wake(engine->ahead);
     return base;

@@ -91,7 +91,7 @@ static void replace_bad_rows(sli_engine *engine, const sli_batch *batch)
 static bool has_samples(const sli_engine *engine, const sli_batch *batch, uint64_t seq)
 {
     return batch->header->valid_rows > 0 &&
-           seq < atomic_load_explicit(&engine->stop_at, memory_order_relaxed);
+           seq < atomic_load_explicit(&engine->control.stop_at, memory_order_relaxed);
 }
 
 /* Calls the maps of batches. An error fails the batch under every error policy. */
@@ -145,7 +145,7 @@ static bool is_resumed(void *arg)
     const batch_sleep *sleep = arg;
     uint64_t number;
 
-    return !atomic_load_explicit(&sleep->engine->paused, memory_order_relaxed) ||
+    return !atomic_load_explicit(&sleep->engine->control.paused, memory_order_relaxed) ||
            engine_is_closed(sleep->engine) || !engine_batch(sleep->engine, sleep->seq, &number);
 }
 
@@ -155,13 +155,13 @@ bool engine_wait_while_paused(sli_engine *engine, uint64_t seq)
 {
     batch_sleep sleep = {engine, seq};
 
-    sli_event_await(&engine->resumed, is_resumed, &sleep, -1);
+    sli_event_await(&engine->control.resumed, is_resumed, &sleep, -1);
     return !engine_is_closed(engine);
 }
 
 bool engine_is_past_limit(const sli_engine *engine, uint64_t seq)
 {
-    return seq > atomic_load_explicit(&engine->limit, memory_order_relaxed);
+    return seq > atomic_load_explicit(&engine->control.limit, memory_order_relaxed);
 }
 
 bool engine_needs_no_room(void *arg)
@@ -185,7 +185,7 @@ bool engine_await_rewind(sli_engine *engine, uint64_t seq)
 {
     batch_sleep sleep = {engine, seq};
 
-    sli_event_await(&engine->resumed, may_claim, &sleep, -1);
+    sli_event_await(&engine->control.resumed, may_claim, &sleep, -1);
     return !engine_is_closed(engine);
 }
 

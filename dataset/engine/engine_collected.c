@@ -331,7 +331,7 @@ static bool work_once(collected_worker *w)
     case COLLECTED_LIMIT:
         return engine_await_rewind(engine, claim.seq);
     case COLLECTED_END:
-        if (claim.seq <= atomic_load_explicit(&engine->stop_at, memory_order_relaxed) &&
+        if (claim.seq <= atomic_load_explicit(&engine->control.stop_at, memory_order_relaxed) &&
             engine_acquire_batch(engine, w->loader, claim.seq, &batch) == SLUICE_OK) {
             sli_queue_publish_end(engine->queue, claim.seq);
         }

@@ -36,11 +36,11 @@ void engine_zero_row(const sli_engine *engine, const sample_row *row)
 void engine_fail_row(sli_engine *engine, const row_task *task, sluice_status status,
                      const char *text)
 {
-    uint64_t stop_at = atomic_load_explicit(&engine->stop_at, memory_order_relaxed);
+    uint64_t stop_at = atomic_load_explicit(&engine->control.stop_at, memory_order_relaxed);
 
     sli_queue_row_failed(engine->queue, task->seq, task->number, status, text);
     while (task->seq < stop_at &&
-           !atomic_compare_exchange_weak_explicit(&engine->stop_at, &stop_at, task->seq,
+           !atomic_compare_exchange_weak_explicit(&engine->control.stop_at, &stop_at, task->seq,
                                                   memory_order_relaxed, memory_order_relaxed)) {
     }
 }

@@ -14,6 +14,16 @@
 
 typedef struct collected_worker collected_worker; /* collected_worker.h */
 
+/* What stops or interrupts the work on rows: read for each row, so it is in cache lines that rarely
+ * change. */
+typedef struct engine_control {
+    _Atomic bool paused;      /* while true, no row is begun */
+    _Atomic uint64_t stop_at; /* seq of the last batch whose rows may be begun; 0: stopped */
+    _Atomic uint64_t base;    /* seq of the last batch that a rewind abandoned */
+    _Atomic uint64_t limit;   /* seq of the last batch to claim before a rewind */
+    sli_event resumed;        /* notified when one of these has changed */
+} engine_control;
+
 struct sli_engine {
     const sli_plan *plan;
     sli_queue *queue;
@@ -24,20 +34,15 @@ struct sli_engine {
     uint64_t first_whole_pass; /* the first pass that this run processes from its beginning */
     uint32_t worker_count;
     sample_loader *loaders;
-    collected_rows *collected;           /* NULL: there is no filter, pack or bucket */
-    collected_worker *collected_workers; /* (worker_count) as kept */
+    collected_rows *collected;           /* NULL: rows are direct */
+    collected_worker *collected_workers; /* (worker_count); NULL: rows are direct */
     packed_rows *packed;                 /* NULL: there is no pack */
     sli_worker_pool *pool;
-    readahead *ahead;    /* NULL: no readahead */
-    _Atomic bool paused; /* while true, no row is begun; read for each row, so it is in a cache line
-                            that rarely changes */
-    sli_event resumed;   /* notified when paused, stop_at, base or limit has changed */
+    readahead *ahead; /* NULL: no readahead */
+    engine_control control;
     error_samples errors;
     sli_interrupt closed;       /* cancels waits for a free file descriptor */
     row_claims claims;          /* the rows that workers have claimed; unused for collected ones */
-    _Atomic uint64_t stop_at;   /* seq of the last batch whose rows may be begun */
-    _Atomic uint64_t base;      /* seq of the last batch that a rewind abandoned */
-    _Atomic uint64_t limit;     /* seq of the last batch to claim before a rewind */
     _Atomic uint64_t run_ticks; /* target duration of a range of rows, in ticks; 0: unknown */
 };
 
@@ -72,7 +77,7 @@ static inline bool engine_batch(const sli_engine *engine, uint64_t seq, uint64_t
      * Relaxed is sufficient: a worker claims a batch after a new base only once it has seen the
      * batch's slot. The consumer frees that slot after it has stored the base.
      */
-    const uint64_t base = atomic_load_explicit(&engine->base, memory_order_relaxed);
+    const uint64_t base = atomic_load_explicit(&engine->control.base, memory_order_relaxed);
 
     *batch_out = seq - 1 - base;
     return seq > base;
@@ -83,7 +88,7 @@ static inline bool engine_is_closed(void *arg)
 {
     const sli_engine *engine = arg;
 
-    return atomic_load_explicit(&engine->stop_at, memory_order_relaxed) == 0;
+    return atomic_load_explicit(&engine->control.stop_at, memory_order_relaxed) == 0;
 }
 
 /* ---- batches (engine_batches.c) -------------------------------------------------------------- */

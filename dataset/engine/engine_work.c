@@ -81,7 +81,7 @@ static bool claim_run(worker *w, row_run *run_out)
     sli_engine *engine = w->engine;
 
     for (;;) {
-        const uint64_t limit = atomic_load_explicit(&engine->limit, memory_order_relaxed);
+        const uint64_t limit = atomic_load_explicit(&engine->control.limit, memory_order_relaxed);
         const uint64_t slots = sli_queue_room(engine->queue);
         const uint64_t room = slots < limit ? slots : limit;
         const uint32_t most = row_pace_rows(&w->pace, run_ticks_of(engine));
@@ -90,7 +90,8 @@ static bool claim_run(worker *w, row_run *run_out)
         switch (row_claims_take(&engine->claims, room, most, run_out)) {
         case ROW_CLAIM_RUN:
             share_work(w, room);
-            return run_out->seq <= atomic_load_explicit(&engine->stop_at, memory_order_relaxed);
+            return run_out->seq <=
+                   atomic_load_explicit(&engine->control.stop_at, memory_order_relaxed);
         case ROW_CLAIM_NO_ROOM:
             next = row_claims_next_batch(&engine->claims);
             if (!(engine_is_past_limit(engine, next) ? engine_await_rewind(engine, next)
@@ -107,8 +108,8 @@ static bool claim_run(worker *w, row_run *run_out)
 /* True if a row of batch seq may be begun. Sleeps while the engine is paused. */
 static bool may_begin(sli_engine *engine, uint64_t seq)
 {
-    return seq <= atomic_load_explicit(&engine->stop_at, memory_order_relaxed) &&
-           (!atomic_load_explicit(&engine->paused, memory_order_relaxed) ||
+    return seq <= atomic_load_explicit(&engine->control.stop_at, memory_order_relaxed) &&
+           (!atomic_load_explicit(&engine->control.paused, memory_order_relaxed) ||
             engine_wait_while_paused(engine, seq));
 }
 
@@ -120,7 +121,8 @@ static bool give_back(worker *w, const row_run *run, uint32_t done)
 
     if (given) {
         sli_queue_wake(w->engine->queue, WAKE_MOST);
-        sli_event_notify(&w->engine->resumed); /* wake workers that wait for a rewind, too */
+        sli_event_notify(
+            &w->engine->control.resumed); /* wake workers that wait for a rewind, too */
     }
     return given;
 }
