@@ -39,7 +39,7 @@ static bool is_idle(const struct plan_details *details, const transform_step *st
         (details->geometry[group->first].stage->def->flip == NULL || step->window.turns);
 
     return !is_drawn && step->lines == NULL &&
-           (group->color_first == group->color_end || details->partner_count == 0);
+           (group->color_first == group->color_end || details->further_count == 0);
 }
 
 static color_chain *draw_lines(sample_loader *loader, uint32_t step, const image_draws *draws)

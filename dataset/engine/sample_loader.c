@@ -175,34 +175,34 @@ static sluice_status follow_to_next(sample_loader *loader, uint64_t sample, void
 /*
  * Continues a sample after one of its images. After the first image, transforms points and boxes
  * and writes the geometry column. Then processes masks up to the next further image, and reads that
- * image's bytes. *partner: in, the image just processed, NULL for the first one; out, the next
+ * image's bytes. *further: in, the image just processed, NULL for the first one; out, the next
  * image, NULL if there is none.
  */
 static sluice_status follow_image(sample_loader *loader, uint64_t sample, uint64_t pass,
-                                  void *const *buffers, const plan_partner **partner,
+                                  void *const *buffers, const plan_further_image **further,
                                   sample_data *data)
 {
     const stage_schema *schema = &loader->plan->dataset->source_schema;
     const uint64_t start = change_stage(loader, PLAN_DECODE);
-    uint32_t column = *partner != NULL ? (*partner)->column + 1 : 0;
+    uint32_t column = *further != NULL ? (*further)->column + 1 : 0;
     const int map = loader->plan->details->map;
     sluice_status st = SLUICE_OK;
 
-    if (*partner == NULL && loader->plan->details->has_points) { /* before boxes are dropped */
+    if (*further == NULL && loader->plan->details->has_points) { /* before boxes are dropped */
         st = points_follow(loader->plan, &loader->transform, sample, pass, buffers);
     }
-    if (*partner == NULL && st == SLUICE_OK) {
+    if (*further == NULL && st == SLUICE_OK) {
         st = sample_follow_boxes(loader, &loader->transform, sample, buffers);
     }
-    if (*partner == NULL && map >= 0 && buffers[map] != NULL) {
+    if (*further == NULL && map >= 0 && buffers[map] != NULL) {
         transform_invert(&loader->transform, buffers[map]);
     }
 
     if (st == SLUICE_OK) {
         st = follow_to_next(loader, sample, buffers, &column, data);
     }
-    *partner = st == SLUICE_OK && column < schema->column_count
-                   ? plan_partner_of(loader->plan->details, column)
+    *further = st == SLUICE_OK && column < schema->column_count
+                   ? plan_further_of(loader->plan->details, column)
                    : NULL;
     sli_counter_add(&loader->counters[PLAN_DECODE]->busy_ticks, sli_ticks() - start);
     return st;
@@ -216,25 +216,25 @@ static sluice_status process_images(sample_loader *loader, uint64_t sample, uint
 {
     const struct plan_details *details = loader->plan->details;
     const uint64_t before = loader->io.bytes_read;
-    const plan_partner *partner = NULL;
+    const plan_further_image *further = NULL;
     uint32_t column = (uint32_t)details->image;
     sluice_status st;
 
     for (;;) {
-        st = sample_process_image(loader, sample, pass, data, partner, buffers, flags, ticks);
+        st = sample_process_image(loader, sample, pass, data, further, buffers, flags, ticks);
         if (data->index != NULL) {
             sample_count_index(loader, sample, data, st);
         }
-        if (partner != NULL && st == SLUICE_OK) {
+        if (further != NULL && st == SLUICE_OK) {
             st = keep_other(loader, sample, column, data);
         }
-        if (partner != NULL && st != SLUICE_OK) {
+        if (further != NULL && st != SLUICE_OK) {
             sample_name_column(loader->plan->dataset->source_schema.columns[column].name, st);
         }
         if (st == SLUICE_OK && details->has_followers && !loader->dropped) {
-            st = follow_image(loader, sample, pass, buffers, &partner, data);
-            if (st == SLUICE_OK && partner != NULL) {
-                column = partner->column;
+            st = follow_image(loader, sample, pass, buffers, &further, data);
+            if (st == SLUICE_OK && further != NULL) {
+                column = further->column;
                 ticks = change_stage(loader, PLAN_DECODE);
                 continue;
             }

@@ -45,7 +45,7 @@ static uint32_t channels_of(const sli_plan *plan, uint32_t column)
     }
     return plan->dataset->source_schema.infos[column].role == ROLE_MASK
                ? 1
-               : plan_partner_of(plan->details, column)->conversion.channels;
+               : plan_further_of(plan->details, column)->conversion.channels;
 }
 
 /* Bytes of a column of a partner. 0: it needs no memory here. */

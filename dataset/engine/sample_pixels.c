@@ -240,24 +240,24 @@ static sluice_status draw_first_again(sample_loader *loader, uint64_t sample, ui
 }
 
 sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint64_t pass,
-                                   const sample_data *data, const plan_partner *partner,
+                                   const sample_data *data, const plan_further_image *further,
                                    void *const *buffers, uint8_t *flags, uint64_t ticks)
 {
     const sli_plan *plan = loader->plan;
-    const int column = partner != NULL ? (int)partner->column : plan->details->image;
+    const int column = further != NULL ? (int)further->column : plan->details->image;
     sample_transform *transform = &loader->transform;
     const image_draws draws = {sample, pass, (uint32_t)column, 0, 0};
     row_sink sink = {&plan->host_conversion, buffers[column], 0};
     const image_run run = {&plan->details->list, transform,
-                           loader->cache != NULL && partner == NULL &&
+                           loader->cache != NULL && further == NULL &&
                                plan->details->cache.is_decoded && plan->details->mosaic.tiles == 0};
     current_image current;
     sluice_status st;
 
-    current.follows = partner != NULL;
-    current.is_extra = partner != NULL;
-    if (partner != NULL) {
-        sink.conversion = &partner->conversion;
+    current.follows = further != NULL;
+    current.is_extra = further != NULL;
+    if (further != NULL) {
+        sink.conversion = &further->conversion;
         sink.flags = transform->flips;
     } else {
         draw_flips(plan->details, 0, sample, pass, &sink.flags, flags);
@@ -265,9 +265,9 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
             colors_draw_device(&loader->colors, plan, &draws);
         }
     }
-    st = open_image(loader, sample, data, partner != NULL ? partner->decode : plan->details->decode,
+    st = open_image(loader, sample, data, further != NULL ? further->decode : plan->details->decode,
                     &current);
-    if (partner == NULL) {
+    if (further == NULL) {
         transform->width = current.image.width;
         transform->height = current.image.height;
         transform->flips = (uint8_t)((sink.flags ^ *flags) & ~SLI_ROW_ZERO);
@@ -278,10 +278,10 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
         st = run_steps(loader, &run, &draws, buffers, &sink, &current, &ticks);
     }
     if (st == SLUICE_OK && plan->details->erases && plan->details->view == NULL) {
-        erase_converted(plan, partner != NULL ? partner->segment : 0, sink.conversion, sample, pass,
+        erase_converted(plan, further != NULL ? further->segment : 0, sink.conversion, sample, pass,
                         sink.row);
     }
-    if (st == SLUICE_OK && loader->cache != NULL && partner == NULL && data->bytes != NULL &&
+    if (st == SLUICE_OK && loader->cache != NULL && further == NULL && data->bytes != NULL &&
         !plan->details->cache.is_decoded && !loader->hit) {
         st = sample_cached_keep(loader, sample, data, buffers);
     }
@@ -289,7 +289,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
         count_image(loader->counters[PLAN_PIXELS], &current, sli_ticks() - ticks,
                     sli_conversion_out_bytes(sink.conversion) * plan->details->view_count);
     }
-    if (partner != NULL && plan->details->warps && st == SLUICE_OK) {
+    if (further != NULL && plan->details->warps && st == SLUICE_OK) {
         st = draw_first_again(loader, sample, pass);
     }
     return st;
@@ -358,7 +358,7 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
     const struct plan_details *details = loader->plan->details;
     const plan_mosaic *mosaic = &details->mosaic;
     const bool is_first = (int)column == details->image;
-    const plan_partner *further = is_first ? NULL : plan_partner_of(details, column);
+    const plan_further_image *further = is_first ? NULL : plan_further_of(details, column);
     const sli_conversion *conversion =
         is_first ? &loader->plan->host_conversion : &further->conversion;
     const bool is_cached = is_first && loader->cache != NULL;

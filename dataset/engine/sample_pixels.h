@@ -6,11 +6,11 @@
 #include "sample_loader.h"
 
 /*
- * Processes an image of a sample. For the first image (partner NULL), stores its geometry and flip
+ * Processes an image of a sample. For the first image (further NULL), stores its geometry and flip
  * in loader->transform; a further image gets the same geometry and flip.
  */
 sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint64_t pass,
-                                   const sample_data *data, const plan_partner *partner,
+                                   const sample_data *data, const plan_further_image *further,
                                    void *const *buffers, uint8_t *flags, uint64_t ticks);
 
 /* A tile of a mosaic: its sample, and the pass that keys that sample's draws. */

@@ -229,9 +229,9 @@ static void plan_names(sli_plan *plan)
 
 /* The passes, in order: each uses the results of those before it. */
 static sluice_status (*const passes[])(sli_plan *plan) = {
-    plan_stream,  plan_filters,  plan_order,   plan_columns,  plan_geometry,
-    plan_mosaics, plan_steps,    plan_buffers, plan_partners, plan_conversions,
-    plan_windows, plan_programs, plan_extents, plan_cached,   plan_tests,
+    plan_stream,  plan_filters,  plan_order,   plan_columns,        plan_geometry,
+    plan_mosaics, plan_steps,    plan_buffers, plan_further_images, plan_conversions,
+    plan_windows, plan_programs, plan_extents, plan_cached,         plan_tests,
 };
 
 static sluice_status run_passes(sli_plan *plan)
@@ -294,7 +294,7 @@ void sli_plan_close(sli_plan *plan)
         group_order_free(plan->details->group);
         pass_lengths_free(&plan->details->lengths);
         plan_free_geometry(plan->details);
-        sli_free(plan->details->partners);
+        sli_free(plan->details->further);
         sli_free(plan->details->steps);
         sli_free(plan->details->batch_maps);
         sli_free(plan->details);

@@ -110,12 +110,12 @@ typedef struct plan_batch_map {
 
 /* A further image of a sample. Workers run all of its conversions, also those that the device runs
  * for the first image. */
-typedef struct plan_partner {
+typedef struct plan_further_image {
     uint32_t column;             /* its column in the source, which is also its buffer */
     uint32_t segment;            /* index of its first segment */
     const dataset_stage *decode; /* NULL: no image is encoded */
     sli_conversion conversion;   /* of that segment */
-} plan_partner;
+} plan_further_image;
 
 /* Bytes before the tokens of a document in a private row (packed_rows.h). */
 enum { PLAN_DOCUMENT_HEAD = 64 };
@@ -277,8 +277,8 @@ struct plan_details {
     int boxes; /* column of the source with the boxes that a stage of geometry depends on; -1: none
                   does */
     int map;   /* buffer of the ROLE_GEOMETRY column; -1: no such column */
-    uint32_t partner_count;
-    plan_partner *partners; /* NULL: there are no further images */
+    uint32_t further_count;
+    plan_further_image *further; /* NULL: there are no further images */
     bool is_stream;
     bool replaces_in_batch; /* a bad sample is replaced by another one of its batch */
     bool has_choices;       /* filters, pack or bucket choose which samples get rows */
@@ -353,7 +353,7 @@ sluice_status plan_windows(sli_plan *plan);
 sluice_status plan_mixes(sli_plan *plan, const plan_segment *segment, const sli_conversion *whole);
 sluice_status plan_programs(sli_plan *plan);
 sluice_status plan_extents(sli_plan *plan);
-sluice_status plan_partners(sli_plan *plan);
+sluice_status plan_further_images(sli_plan *plan);
 sluice_status plan_cached(sli_plan *plan);
 sluice_status plan_mosaics(sli_plan *plan);
 void plan_note(sli_plan *plan, const char *text);
@@ -433,7 +433,7 @@ static inline uint32_t plan_offload_of(const dataset_stage *stage)
 }
 
 /* Finds the further image with this source column, which must exist. */
-const plan_partner *plan_partner_of(const struct plan_details *details, uint32_t column);
+const plan_further_image *plan_further_of(const struct plan_details *details, uint32_t column);
 
 /* Finds the stages that may be fused with decoding. */
 decode_fusion plan_decode_fusion(const sli_plan *plan);

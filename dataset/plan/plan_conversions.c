@@ -452,13 +452,13 @@ sluice_status plan_conversions(sli_plan *plan)
             plan->host_conversion.flip = true;
         }
     }
-    for (uint32_t i = 0; i < details->partner_count && st == SLUICE_OK; i++) {
-        plan_partner *partner = &details->partners[i];
+    for (uint32_t i = 0; i < details->further_count && st == SLUICE_OK; i++) {
+        plan_further_image *further = &details->further[i];
 
-        partner->segment =
-            (uint32_t)(plan_first_segment(details, partner->column) - details->segments);
-        st = plan_segment_program(plan, plan_first_segment(details, partner->column),
-                                  &partner->conversion);
+        further->segment =
+            (uint32_t)(plan_first_segment(details, further->column) - details->segments);
+        st = plan_segment_program(plan, plan_first_segment(details, further->column),
+                                  &further->conversion);
     }
     for (uint32_t i = 0; i < details->step_count && st == SLUICE_OK; i++) {
         plan_step *step = &details->steps[i];

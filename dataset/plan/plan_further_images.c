@@ -6,45 +6,45 @@
 #include "alloc_int.h"
 #include "plan.h"
 
-static bool is_partner(const sli_plan *plan, uint32_t column)
+static bool is_further(const sli_plan *plan, uint32_t column)
 {
     return plan->dataset->source_schema.infos[column].role == ROLE_IMAGE &&
            plan->details->buffers[column].needed;
 }
 
-sluice_status plan_partners(sli_plan *plan)
+sluice_status plan_further_images(sli_plan *plan)
 {
     const uint32_t columns = plan->dataset->source_schema.column_count;
     struct plan_details *details = plan->details;
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < columns; i++) {
-        count += is_partner(plan, i);
+        count += is_further(plan, i);
     }
     if (count == 0) {
         return SLUICE_OK;
     }
-    details->partners = sli_calloc(count, sizeof(*details->partners));
-    if (details->partners == NULL) {
+    details->further = sli_calloc(count, sizeof(*details->further));
+    if (details->further == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the images of a plan");
     }
     for (uint32_t i = 0; i < columns; i++) {
-        if (is_partner(plan, i)) {
-            plan_partner *partner = &details->partners[details->partner_count++];
+        if (is_further(plan, i)) {
+            plan_further_image *further = &details->further[details->further_count++];
 
-            partner->column = i;
-            partner->decode = dataset_decode_of(plan->dataset, i);
+            further->column = i;
+            further->decode = dataset_decode_of(plan->dataset, i);
         }
     }
     return SLUICE_OK;
 }
 
-const plan_partner *plan_partner_of(const struct plan_details *details, uint32_t column)
+const plan_further_image *plan_further_of(const struct plan_details *details, uint32_t column)
 {
-    const plan_partner *partner = details->partners;
+    const plan_further_image *further = details->further;
 
-    while (partner->column != column) {
-        partner++;
+    while (further->column != column) {
+        further++;
     }
-    return partner;
+    return further;
 }

@@ -297,7 +297,7 @@ static void numbers_for_channels_are_those_of_all_images(void)
     sluice_dataset_destroy(dataset);
 }
 
-const t_test partner_images_tests[] = {
+const t_test further_images_tests[] = {
     T_TEST(all_images_go_through_the_same_stages),
     T_TEST(masks_and_boxes_follow_as_of_one_image),
     T_TEST(masks_follow_the_warps_of_the_first_image),
