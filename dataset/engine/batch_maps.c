@@ -10,7 +10,7 @@
 /* Returns the index in the batch of column k of a map. */
 static uint32_t column_of(const struct plan_details *details, const plan_batch_map *map, uint32_t k)
 {
-    return (uint32_t)details->buffers[map->buffers[k]].column;
+    return (uint32_t)details->memory.buffers[map->buffers[k]].column;
 }
 
 /* The padding of a column of the batch: of pack's columns that of packed_rows_pad(), else zeros. */
@@ -34,7 +34,7 @@ static sluice_status begin_user_map(sample_loader *loader, const sli_layout *lay
                                     uint32_t number)
 {
     const struct plan_details *details = loader->plan->details;
-    const plan_batch_map *map = &details->batch_maps[number];
+    const plan_batch_map *map = &details->work.batch_maps[number];
     sluice_column types[SLUICE_MAX_COLUMNS];
     row_padding paddings[SLUICE_MAX_COLUMNS];
 
@@ -71,14 +71,14 @@ static sluice_status begin_maps(sample_loader *loader, const sli_layout *layout)
     const struct plan_details *details = loader->plan->details;
     sluice_status st = SLUICE_OK;
 
-    loader->batch_maps = sli_calloc(details->batch_map_count, sizeof(*loader->batch_maps));
+    loader->batch_maps = sli_calloc(details->work.batch_map_count, sizeof(*loader->batch_maps));
     if (loader->batch_maps == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the maps of a worker");
     }
-    for (uint32_t i = 0; i < details->batch_map_count && st == SLUICE_OK; i++) {
-        loader->stage = details->batch_maps[i].name;
-        st = details->batch_maps[i].map != NULL ? begin_user_map(loader, layout, i)
-                                                : begin_library_map(loader, layout);
+    for (uint32_t i = 0; i < details->work.batch_map_count && st == SLUICE_OK; i++) {
+        loader->stage = details->work.batch_maps[i].name;
+        st = details->work.batch_maps[i].map != NULL ? begin_user_map(loader, layout, i)
+                                                     : begin_library_map(loader, layout);
     }
     if (st != SLUICE_OK) {
         batch_maps_end(loader); /* this worker may yet complete another batch */
@@ -88,8 +88,8 @@ static sluice_status begin_maps(sample_loader *loader, const sli_layout *layout)
 
 void batch_maps_end(sample_loader *loader)
 {
-    for (uint32_t i = 0; loader->batch_maps != NULL && i < loader->plan->details->batch_map_count;
-         i++) {
+    for (uint32_t i = 0;
+         loader->batch_maps != NULL && i < loader->plan->details->work.batch_map_count; i++) {
         host_batch_end(&loader->batch_maps[i]);
     }
     sli_free(loader->batch_maps);
@@ -105,7 +105,7 @@ static sluice_status run_user_map(sample_loader *loader, uint32_t number, const 
                                   const sli_batch *batch, const sli_draws *draws)
 {
     const struct plan_details *details = loader->plan->details;
-    const plan_batch_map *map = &details->batch_maps[number];
+    const plan_batch_map *map = &details->work.batch_maps[number];
     uint8_t *columns[SLUICE_MAX_COLUMNS];
 
     for (uint32_t k = 0; k < map->map->column_count; k++) {
@@ -148,7 +148,7 @@ static sluice_status run_map(sample_loader *loader, uint32_t number, const sli_l
                              const sli_batch *batch)
 {
     const struct plan_details *details = loader->plan->details;
-    const plan_batch_map *map = &details->batch_maps[number];
+    const plan_batch_map *map = &details->work.batch_maps[number];
     const sli_batch_header *header = batch->header;
     /* Position of this rank's first row over all ranks, so that ranks draw different numbers. */
     const sli_draws draws = {map->key, header->position + loader->plan->settings.rank,
@@ -173,7 +173,7 @@ sluice_status batch_maps_run(sample_loader *loader, const sli_layout *layout,
 {
     sluice_status st = loader->batch_maps == NULL ? begin_maps(loader, layout) : SLUICE_OK;
 
-    for (uint32_t i = 0; i < loader->plan->details->batch_map_count && st == SLUICE_OK; i++) {
+    for (uint32_t i = 0; i < loader->plan->details->work.batch_map_count && st == SLUICE_OK; i++) {
         st = run_map(loader, i, layout, batch);
     }
     return st;

@@ -49,7 +49,7 @@ static void copy_ragged(collected_worker *w, const row_task *task)
 static void load_row(collected_worker *w, const bucket_row *from, uint32_t number)
 {
     const sli_plan *plan = w->engine->plan;
-    const sample_order *all = &plan->details->all_ranks;
+    const sample_order *all = &plan->details->orders.all_ranks;
     row_task task = {.seq = w->seq,
                      .number = number,
                      .pass = plan->begin.pass + from->candidate / all->length,
@@ -131,7 +131,7 @@ static void copy_held(collected_worker *w, held_row *held, uint32_t number)
     }
     *to.flags = held->bytes[w->own.row_flags_offset];
     /* One that a stop has abandoned is zero, too. */
-    if ((*to.flags & SLI_ROW_ZERO) != 0 && !w->engine->plan->details->replaces_in_batch &&
+    if ((*to.flags & SLI_ROW_ZERO) != 0 && !w->engine->plan->details->dealing.replaces_in_batch &&
         !sli_is_interrupted()) {
         atomic_fetch_add_explicit(&w->engine->errors.zeroed, 1, memory_order_relaxed);
     }

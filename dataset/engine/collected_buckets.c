@@ -56,7 +56,7 @@ void collected_buckets_destroy(collected_buckets *buckets)
 
 held_row *collected_buckets_hold(collected_buckets *buckets)
 {
-    const size_t bytes = buckets->plan->details->own_row_bytes;
+    const size_t bytes = buckets->plan->details->dealing.own_row_bytes;
     held_row *held = buckets->free;
 
     if (held != NULL) {

@@ -18,7 +18,7 @@ typedef struct held_row {
     struct held_row *next;     /* in the list of free rows */
     struct held_row *next_all; /* in the list of all rows */
     uint64_t sample;
-    _Alignas(64) uint8_t bytes[]; /* (plan_details.own_row_bytes) as a private row of a worker */
+    _Alignas(64) uint8_t bytes[]; /* (plan_dealing.own_row_bytes) as a private row of a worker */
 } held_row;
 
 /* A row to fill. */

@@ -11,9 +11,9 @@ sluice_status collected_candidates_init(collected_candidates *candidates, const 
 
     candidates->plan = plan;
     candidates->most_passes = most_passes;
-    candidates->round = plan->details->has_choices ? 1 : plan->settings.world;
-    candidates->own = plan->details->has_choices ? 0 : plan->settings.rank;
-    if (!plan->details->is_stream) {
+    candidates->round = plan->details->dealing.has_choices ? 1 : plan->settings.world;
+    candidates->own = plan->details->dealing.has_choices ? 0 : plan->settings.rank;
+    if (!plan->details->dealing.is_stream) {
         return SLUICE_OK;
     }
     candidates->stream = sli_calloc(1, sizeof(*candidates->stream));
@@ -71,7 +71,8 @@ void candidates_take(collected_candidates *candidates, uint32_t most, collected_
         claim->restarts = candidates->rewound;
         candidates->rewound = false;
     } else {
-        const uint64_t left = candidates->plan->details->all_ranks.length - candidates->position;
+        const uint64_t left =
+            candidates->plan->details->orders.all_ranks.length - candidates->position;
 
         claim->count = left < most ? (uint32_t)left : most;
         claim->ends_pass = claim->count == left;

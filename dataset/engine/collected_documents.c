@@ -7,7 +7,7 @@
 /* Returns the memory of one of the worker's private documents. */
 static uint8_t *own_document(const collected_worker *w, uint32_t number)
 {
-    return w->loader->own_rows + number * w->engine->plan->details->own_row_bytes;
+    return w->loader->own_rows + number * w->engine->plan->details->dealing.own_row_bytes;
 }
 
 /*

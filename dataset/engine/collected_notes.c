@@ -9,10 +9,10 @@ typedef enum collected_stage { BY_FILTERS, BY_PACK, BY_BUCKET, BY_STREAM } colle
 
 static collected_stage stage_of(const sli_plan *plan)
 {
-    return plan->details->pack.seq > 0       ? BY_PACK
-           : plan->details->bucket.count > 0 ? BY_BUCKET
-           : plan->details->has_choices      ? BY_FILTERS
-                                             : BY_STREAM;
+    return plan->details->pack.seq > 0          ? BY_PACK
+           : plan->details->bucket.count > 0    ? BY_BUCKET
+           : plan->details->dealing.has_choices ? BY_FILTERS
+                                                : BY_STREAM;
 }
 
 static sluice_status fail_fewer(const sli_plan *plan, uint64_t turns, uint64_t done)
@@ -77,7 +77,7 @@ static sluice_status fail_empty(const sli_plan *plan, uint64_t samples, uint64_t
 
 sluice_status collected_check_pass(const sli_plan *plan, const collected_pass_result *pass)
 {
-    if (pass->turns < pass->done && !plan->details->lengths.counts) {
+    if (pass->turns < pass->done && !plan->details->dealing.lengths.counts) {
         return fail_fewer(plan, pass->turns, pass->done);
     }
     return plan_pass_is_empty(plan, pass->turns, pass->done)
@@ -94,7 +94,7 @@ void collected_note_repeat(const sli_plan *plan, uint64_t done)
                 (unsigned long long)done);
         return;
     }
-    if (plan->details->lengths.counts) {
+    if (plan->details->dealing.lengths.counts) {
         sli_log(SLUICE_LOG_INFO,
                 "%s: the length of a pass is unknown, so samples are read from the first one on: "
                 "the run begins after %llu %s",

@@ -162,7 +162,7 @@ static bool call_take(collected_rows *rows, collected_call *arg)
 /* True if nothing can drop from the stream, so that a sample has its row once it is read. */
 static bool deals_at_once(const collected_rows *rows)
 {
-    return !rows->plan->details->has_choices;
+    return !rows->plan->details->dealing.has_choices;
 }
 
 /* Ends a pass after its last candidate. */

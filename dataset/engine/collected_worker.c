@@ -61,18 +61,18 @@ void collected_find_candidate(const collected_worker *w, collected_part *part, u
 {
     const collected_claim *claim = &part->choice.claim;
 
-    if (w->engine->plan->details->is_stream) { /* the claim has one candidate */
+    if (w->engine->plan->details->dealing.is_stream) { /* the claim has one candidate */
         part->samples[i] = w->loader->io.item.number;
         part->passes[i] = claim->pass;
     } else {
-        order_at(&w->engine->plan->details->all_ranks, claim->pass, claim->position + i,
+        order_at(&w->engine->plan->details->orders.all_ranks, claim->pass, claim->position + i,
                  &part->samples[i], &part->passes[i]);
     }
 }
 
 uint32_t collected_own_number(const collected_worker *w, const collected_part *part, uint32_t i)
 {
-    return (part->own_row + i) % w->engine->plan->details->own_rows;
+    return (part->own_row + i) % w->engine->plan->details->dealing.own_rows;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -156,7 +156,7 @@ void collected_write_empty(collected_worker *w, uint32_t number)
 /* Names the stage of an error of a stream from which nothing can drop. */
 static sluice_status name_failure(const collected_worker *w, sluice_status status)
 {
-    return w->engine->plan->details->has_choices
+    return w->engine->plan->details->dealing.has_choices
                ? status
                : sli_fail(status, "read: %.900s", sluice_last_error());
 }

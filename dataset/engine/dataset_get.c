@@ -121,7 +121,7 @@ static sluice_status load_one(one_sample *one, uint64_t sample, uint64_t pass, v
 static sluice_status is_kept(one_sample *one, uint64_t sample, uint64_t pass, bool *kept_out)
 {
     sample_loader *loader = &one->loader;
-    const sluice_status st = one->plan->details->tests_first
+    const sluice_status st = one->plan->details->dealing.tests_first
                                  ? sample_test(loader, sample, pass, &one->row)
                                  : sample_load_filtered(loader, sample, pass, &one->row);
 
@@ -133,7 +133,7 @@ static sluice_status is_kept(one_sample *one, uint64_t sample, uint64_t pass, bo
 static sluice_status find_kept(one_sample *one, uint64_t pass, uint64_t index, uint64_t *sample_out,
                                uint64_t *sample_pass_out)
 {
-    const sample_order *all = &one->plan->details->all_ranks;
+    const sample_order *all = &one->plan->details->orders.all_ranks;
     uint64_t turn = 0;
 
     for (uint64_t i = 0; i < all->length; i++) {
@@ -178,7 +178,7 @@ static sluice_status get_kept(const sli_plan *plan, uint64_t pass, uint64_t inde
 static sluice_status get_sample(const sli_plan *plan, uint64_t pass, uint64_t index,
                                 void *const *columns, uint64_t *sample_out)
 {
-    const sample_order *order = &plan->details->order;
+    const sample_order *order = &plan->details->orders.rank;
     uint64_t sample;
     uint64_t sample_pass;
     one_sample one;
@@ -210,7 +210,7 @@ static sluice_status check_rows(const sli_plan *plan, const char *call)
 {
     const struct plan_details *details = plan->details;
 
-    if (details->is_stream) {
+    if (details->dealing.is_stream) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "%s: samples of a stream can only be read in sequence", call);
     }
@@ -234,12 +234,12 @@ static sluice_status check_position(const sli_plan *plan)
 {
     const struct plan_details *details = plan->details;
 
-    return details->batch_map_count == 0
+    return details->work.batch_map_count == 0
                ? check_rows(plan, "sluice_dataset_get")
                : sli_fail(SLUICE_E_UNSUPPORTED,
                           "sluice_dataset_get: %s works on whole batches; read them by a run or a "
                           "channel, or leave it out",
-                          details->batch_maps[0].name);
+                          details->work.batch_maps[0].name);
 }
 
 sluice_status sluice_dataset_get(sluice_dataset *dataset, uint64_t seed, uint64_t pass,
@@ -257,8 +257,9 @@ sluice_status sluice_dataset_get(sluice_dataset *dataset, uint64_t seed, uint64_
     }
     st = check_position(plan);
     if (st == SLUICE_OK) {
-        st = plan->details->has_choices ? get_kept(plan, pass, index, columns, sample_out)
-                                        : get_sample(plan, pass, index, columns, sample_out);
+        st = plan->details->dealing.has_choices
+                 ? get_kept(plan, pass, index, columns, sample_out)
+                 : get_sample(plan, pass, index, columns, sample_out);
     }
     sli_plan_close(plan);
     return st;
@@ -272,12 +273,13 @@ static sluice_status check_explained(const sli_plan *plan, uint64_t sample)
 {
     const struct plan_details *details = plan->details;
 
-    if (details->view_count > 1) {
+    if (details->geometry.view_count > 1) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "%s: %s makes %u images of a sample, and one is described; leave it out",
-                        explain_call, details->view->def->name, details->view_count);
+                        explain_call, details->geometry.view->def->name,
+                        details->geometry.view_count);
     }
-    if (sample >= plan->dataset->source_count && !details->is_stream) {
+    if (sample >= plan->dataset->source_count && !details->dealing.is_stream) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s: sample %" PRIu64 " of %" PRIu64 " samples of the source, from 0",
                         explain_call, sample, plan->dataset->source_count);
@@ -295,7 +297,7 @@ static void describe_one(one_sample *one, uint64_t sample, uint64_t pass, sli_te
     sample_name(&one->loader, sample, raw, sizeof(raw));
     sli_printable(raw, SLI_ONE_LINE, name, sizeof(name));
     sli_text_add(text, "sample %" PRIu64 " in pass %" PRIu64 ": %s", sample, pass, name);
-    if (one->plan->details->image >= 0) {
+    if (one->plan->details->images.first >= 0) {
         sli_text_add(text, ", %ux%u", transform->width, transform->height);
     }
     sli_text_add(text, "\n");

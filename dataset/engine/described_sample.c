@@ -56,7 +56,7 @@ static void name_stages(const struct plan_details *details, const plan_group *gr
 {
     for (uint32_t i = group->first; i < group->first + group->count; i++) {
         sli_text_add(text, "%s%s", i == group->first ? "" : " + ",
-                     details->geometry[i].stage->def->name);
+                     details->geometry.stages[i].stage->def->name);
     }
     sli_text_add(text, "%s", group->map != NULL ? group->map->name : "");
     sli_text_add(text, "%s", group->count > 0 || group->map != NULL ? ": " : "");
@@ -129,7 +129,7 @@ static void describe_colors(sample_loader *loader, uint32_t first, uint32_t end,
 
         for (uint32_t k = 0; k < chain->count; k++) {
             if (k == 0) {
-                sli_text_add(text, "%s%s: ", between, details->colors[i].stage->def->name);
+                sli_text_add(text, "%s%s: ", between, details->colors.stages[i].stage->def->name);
                 between = "; ";
             }
             sli_text_add(text, "%s", k > 0 ? ", " : "");
@@ -147,8 +147,8 @@ static void describe_step(sample_loader *loader, uint32_t number, uint32_t width
     const struct plan_details *details = loader->plan->details;
     const transform_step *step = &loader->steps[number];
     const plan_group *group = step->group;
-    const uint32_t end =
-        group->color_end < details->host_colors ? group->color_end : details->host_colors;
+    const uint32_t end = group->color_end < details->colors.host_count ? group->color_end
+                                                                       : details->colors.host_count;
 
     sli_text_add(text, "step %u: ", number);
     name_stages(details, group, text);
@@ -163,11 +163,11 @@ void describe_sample(sample_loader *loader, uint64_t sample, uint64_t pass, sli_
 {
     const struct plan_details *details = loader->plan->details;
     const sample_transform *transform = &loader->transform;
-    const image_draws draws = {sample, pass, (uint32_t)details->image, 0, 0};
+    const image_draws draws = {sample, pass, (uint32_t)details->images.first, 0, 0};
     uint32_t width = transform->width;
     uint32_t height = transform->height;
 
-    if (details->image < 0) {
+    if (details->images.first < 0) {
         return;
     }
     for (uint32_t i = 0; i < transform->step_count; i++) {
@@ -177,9 +177,9 @@ void describe_sample(sample_loader *loader, uint64_t sample, uint64_t pass, sli_
         width = window.window_width;
         height = window.window_height;
     }
-    if (details->host_colors < details->color_count) {
-        describe_colors(loader, details->host_colors, details->color_count, 0, "device: ", &draws,
-                        text);
+    if (details->colors.host_count < details->colors.count) {
+        describe_colors(loader, details->colors.host_count, details->colors.count, 0,
+                        "device: ", &draws, text);
     }
     if ((transform->flips & SLI_ROW_FLIP) != 0) {
         sli_text_add(text, "flip: left to right\n");

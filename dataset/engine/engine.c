@@ -31,16 +31,16 @@ static bool is_cached(const sli_engine *engine, uint64_t sample)
 /* Number of samples that are read for a row. */
 static uint32_t row_samples(const sli_engine *engine)
 {
-    const plan_mosaic *mosaic = &engine->plan->details->mosaic;
+    const plan_mosaic *mosaic = &engine->plan->details->geometry.mosaic;
 
-    return mosaic->tiles > 0 && engine->plan->details->image >= 0 ? mosaic->tiles : 1;
+    return mosaic->tiles > 0 && engine->plan->details->images.first >= 0 ? mosaic->tiles : 1;
 }
 
 /* row_ahead() for a run with filters: readahead is by candidates, not by rows. */
 static readahead_row candidate_ahead(const sli_engine *engine, uint64_t candidate,
                                      uint64_t *sample_out)
 {
-    const sample_order *all = &engine->plan->details->all_ranks;
+    const sample_order *all = &engine->plan->details->orders.all_ranks;
     uint64_t sample_pass;
 
     if (atomic_load_explicit(&engine->control.stop_at, memory_order_relaxed) < UINT64_MAX) {
@@ -98,7 +98,8 @@ static void start_readahead(sli_engine *engine, const sli_placement *placement)
 {
     const sluice_dataset *dataset = engine->plan->dataset;
     const struct plan_details *details = engine->plan->details;
-    const bool reads_rows = !(details->tests_first && dataset_source(dataset)->read_plain != NULL);
+    const bool reads_rows =
+        !(details->dealing.tests_first && dataset_source(dataset)->read_plain != NULL);
     const readahead_config config = {.ops = dataset_source(dataset),
                                      .source = dataset->source,
                                      .placement = placement,
@@ -169,7 +170,7 @@ sluice_status sli_engine_start(const sli_engine_config *config, sli_engine **eng
     if (st == SLUICE_OK) {
         st = create_loaders(engine);
     }
-    if (st == SLUICE_OK && (details->has_choices || details->is_stream)) {
+    if (st == SLUICE_OK && (details->dealing.has_choices || details->dealing.is_stream)) {
         st = collected_rows_create(config->plan, engine->batches, config->passes,
                                    &engine->collected);
     }

@@ -119,10 +119,10 @@ void engine_publish_batch(sli_engine *engine, sample_loader *loader, const sli_b
     memset(batch->header, 0, sizeof(*batch->header));
     fill_header(engine, batch, seq);
     if (has_samples(engine, batch, seq)) {
-        if (plan->details->replaces_in_batch) {
+        if (plan->details->dealing.replaces_in_batch) {
             replace_bad_rows(engine, batch);
         }
-        if (plan->details->batch_map_count > 0) {
+        if (plan->details->work.batch_map_count > 0) {
             map_batch(engine, loader, batch, seq);
         }
     }

@@ -41,7 +41,7 @@ static void call_filter(collected_worker *w, collected_part *part, uint32_t i)
 
     collected_find_candidate(w, part, i);
     collected_own_row(w, collected_own_number(w, part, i), &row);
-    if (details->tests_first) {
+    if (details->dealing.tests_first) {
         st = sample_test(w->loader, part->samples[i], part->passes[i], &row);
     } else {
         st = sample_load_filtered(w->loader, part->samples[i], part->passes[i], &row);
@@ -98,7 +98,7 @@ static void fill_row(collected_worker *w, const collected_part *part, uint32_t i
         w->loader->fault = w->bad_fault;
         w->loader->io.ends_run = w->bad_ends_run;
         st = sli_error_raise(&w->error);
-    } else if (engine->plan->details->tests_first) {
+    } else if (engine->plan->details->dealing.tests_first) {
         st = sample_load(w->loader, part->samples[i], part->passes[i], &task.row);
     } else {
         collected_own_row(w, collected_own_number(w, part, i), &own);
@@ -191,7 +191,7 @@ static void choose_part(collected_worker *w)
         sli_error_take(sli_fail(claim->status, "read: %.900s", sluice_last_error()), &w->error);
         choice->error = &w->error;
     }
-    if (details->is_stream && details->bucket.count > 0) {
+    if (details->dealing.is_stream && details->bucket.count > 0) {
         collected_load_held(w, part);
     } else {
         choice->claim.count =
@@ -224,7 +224,7 @@ static bool place_part(collected_worker *w)
     w->own_rows -= part->choice.claim.count;
     w->first_part = (w->first_part + 1) % COLLECTED_PARTS_MOST;
     w->part_count--;
-    if (w->engine->plan->details->is_stream) {
+    if (w->engine->plan->details->dealing.is_stream) {
         collected_rows_done(w->engine->collected, &w->loader->io.item);
     }
     return true;
@@ -268,11 +268,11 @@ static uint32_t candidates_to_take(const collected_worker *w)
     const uint32_t rows = row_pace_rows(&w->pace, ticks);
     const struct plan_details *details = w->engine->plan->details;
     const bool loads_later =
-        details->tests_first || details->bucket.count > 0 || !details->has_choices;
-    const uint32_t most = loads_later ? COLLECTED_MOST : details->own_rows - w->own_rows;
+        details->dealing.tests_first || details->bucket.count > 0 || !details->dealing.has_choices;
+    const uint32_t most = loads_later ? COLLECTED_MOST : details->dealing.own_rows - w->own_rows;
 
     if (w->part_count == COLLECTED_PARTS_MOST ||
-        (w->part_count > 0 && (details->is_stream || w->has_error))) {
+        (w->part_count > 0 && (details->dealing.is_stream || w->has_error))) {
         return 0;
     }
     return rows < most ? rows : most;
@@ -288,7 +288,7 @@ static void take(collected_worker *w, collected_claim *claim)
                                        .bucket_rows = w->bucket_rows,
                                        .item = &w->loader->io.item};
     sli_counters *counters = w->loader->counters[PLAN_READ];
-    const bool is_stream = w->engine->plan->details->is_stream;
+    const bool is_stream = w->engine->plan->details->dealing.is_stream;
 
     if (is_stream) {
         (void)enter_stage(w->loader, PLAN_READ);

@@ -67,7 +67,7 @@ static sluice_status load_if_kept(sample_loader *loader, uint64_t sample, uint64
 {
     sluice_status st;
 
-    if (!loader->plan->details->tests_first) {
+    if (!loader->plan->details->dealing.tests_first) {
         st = sample_load_filtered(loader, sample, pass, row);
         loader->dropped = loader->dropped || loader->bucket != loader->wanted_bucket;
         return st;
@@ -84,7 +84,7 @@ static sluice_status load_if_kept(sample_loader *loader, uint64_t sample, uint64
  */
 static sluice_status replace_by_next(sli_engine *engine, sample_loader *loader, row_task *task)
 {
-    const sample_order *all = &engine->plan->details->all_ranks;
+    const sample_order *all = &engine->plan->details->orders.all_ranks;
     uint32_t tries = 0;
     sluice_status st = SLUICE_OK;
 
@@ -116,11 +116,11 @@ static sluice_status replace_by_next(sli_engine *engine, sample_loader *loader, 
 static sluice_status replace_sample(sli_engine *engine, sample_loader *loader, row_task *task)
 {
     const struct plan_details *details = engine->plan->details;
-    const sli_draws draws = {details->replace_key, task->global_position, task->pass};
-    const sample_order *all = &details->all_ranks;
+    const sli_draws draws = {details->orders.replace_key, task->global_position, task->pass};
+    const sample_order *all = &details->orders.all_ranks;
     sluice_status st = SLUICE_E_INVALID;
 
-    if (details->has_choices) {
+    if (details->dealing.has_choices) {
         return replace_by_next(engine, loader, task);
     }
     for (uint32_t try = 0; try < REPLACE_TRIES; try++) {
@@ -147,7 +147,7 @@ static void zero_bad_row(sli_engine *engine, const row_task *task, const char *t
 {
     const sli_plan *plan = engine->plan;
     const uint64_t most = plan->batches_per_pass * plan->batch_size;
-    const uint64_t length = plan->details->order.length;
+    const uint64_t length = plan->details->orders.rank.length;
     const uint64_t rows = length < most ? length : most;
     char all[SLI_ERROR_SIZE];
 
@@ -185,7 +185,7 @@ void engine_bad_sample(sli_engine *engine, sample_loader *loader, row_task *task
     sample_failure_text(loader, task->sample, text, sizeof(text));
     if (!sample_ends_run(loader, status)) {
         engine_note_failure(engine, loader, task->sample);
-        if (engine->plan->details->replaces_in_batch) {
+        if (engine->plan->details->dealing.replaces_in_batch) {
             engine_zero_row(engine, &task->row); /* replaced once its batch is complete */
             return;
         }
@@ -250,7 +250,7 @@ sluice_status engine_bad_document(sli_engine *engine, sample_loader *loader, row
                                   sluice_status status, bool *is_left_out)
 {
     const bool replaces = engine->plan->settings.on_error == SLI_ON_ERROR_REPLACE;
-    const bool is_stream = engine->plan->details->is_stream;
+    const bool is_stream = engine->plan->details->dealing.is_stream;
     char text[SLI_ERROR_SIZE];
 
     *is_left_out = true;
@@ -312,7 +312,7 @@ static uint64_t locate_row(const sli_engine *engine, uint64_t seq, uint32_t row,
 bool engine_sample_at(const sli_engine *engine, uint64_t seq, uint32_t row, uint32_t tile,
                       uint64_t *sample_out)
 {
-    const plan_mosaic *mosaic = &engine->plan->details->mosaic;
+    const plan_mosaic *mosaic = &engine->plan->details->geometry.mosaic;
     row_task task;
     const uint64_t sample_pass = locate_row(engine, seq, row, &task);
 

@@ -62,7 +62,7 @@ static sluice_status add_step(sample_loader *loader, sample_transform *transform
     transform_step *step = &loader->steps[transform->step_count];
 
     if (is_resized && !written->is_warped &&
-        (loader->plan->details->has_followers || boxes != NULL)) {
+        (loader->plan->details->images.has_followers || boxes != NULL)) {
         return sli_fail(SLUICE_E_INVALID,
                         "it makes %ux%u of an image of %ux%u, which masks, boxes, points or other "
                         "columns follow; call sluice_sample_warped() with the matrix from the old "
@@ -95,7 +95,7 @@ sluice_status image_maps_call(sample_loader *loader, sample_transform *transform
 {
     const struct plan_details *details = loader->plan->details;
     const uint32_t step = sample_map_step(details, group->map);
-    const uint32_t stage = PLAN_MAPS + details->steps[step].profiled;
+    const uint32_t stage = PLAN_MAPS + details->work.steps[step].profiled;
     map_image image;
     uint64_t start;
     bool keep = true;

@@ -22,9 +22,9 @@ static sluice_status too_large(sample_loader *loader, const transform_step *step
     const struct plan_details *details = loader->plan->details;
     const plan_group *group = step->group;
     const fused_geometry *window = &step->window;
-    const dataset_stage *last = group->count > 0
-                                    ? details->geometry[group->first + group->count - 1].stage
-                                    : details->colors[group->color_first].stage;
+    const dataset_stage *last =
+        group->count > 0 ? details->geometry.stages[group->first + group->count - 1].stage
+                         : details->colors.stages[group->color_first].stage;
 
     loader->stage = last->def->name;
     if (group->count == 0 || last->def->flip != NULL) {

@@ -66,7 +66,7 @@ void packed_document_keep(const sample_loader *loader, void *document)
 
     head->length = loader->document_length;
     memcpy((uint8_t *)document + PLAN_DOCUMENT_HEAD,
-           loader->scratch + details->buffers[details->pack.document].offset,
+           loader->scratch + details->memory.buffers[details->pack.document].offset,
            head->length * details->pack.element_bytes);
 }
 

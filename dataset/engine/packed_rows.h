@@ -25,7 +25,7 @@ sluice_status packed_rows_create(const sli_plan *plan, uint64_t batches, packed_
 void packed_rows_destroy(packed_rows *rows);
 
 /*
- * A document in the memory of a worker: an aligned block of plan_details.own_row_bytes.
+ * A document in the memory of a worker: an aligned block of plan_dealing.own_row_bytes.
  * packed_document_row() returns the row for sample_load_filtered(); packed_document_keep() then
  * copies the loaded document into the block.
  */

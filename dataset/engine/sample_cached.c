@@ -65,7 +65,7 @@ static void *kept_column(const sample_loader *loader, uint32_t column, void *con
 
     if (loader->row_cache != NULL) {
         column = details->cache.kept[column];
-        type = &details->buffers[column].type;
+        type = &details->memory.buffers[column].type;
     } else if (schema_is_image(schema, column) || schema->infos[column].role == ROLE_MASK) {
         return NULL;
     }
@@ -380,7 +380,7 @@ static sluice_status check_maps(sample_loader *loader)
     const struct plan_details *details = loader->plan->details;
 
     for (uint32_t i = 0; i < details->cache.steps; i++) {
-        if (details->steps[i].map != NULL &&
+        if (details->work.steps[i].map != NULL &&
             atomic_load_explicit(&loader->maps[i].drew, memory_order_relaxed)) {
             loader->io.ends_run = true;
             loader->stage = "cache";
@@ -388,7 +388,7 @@ static sluice_status check_maps(sample_loader *loader)
                 SLUICE_E_INVALID,
                 "map %s calls sluice_sample_random(), and a cache after it would repeat "
                 "its results in each pass; put cache before %s",
-                details->steps[i].map->name, details->steps[i].map->name);
+                details->work.steps[i].map->name, details->work.steps[i].map->name);
         }
     }
     return SLUICE_OK;

@@ -13,8 +13,8 @@
 static uint8_t flips_before(const struct plan_details *details, const dataset_stage *stage,
                             uint64_t sample, uint64_t pass, uint8_t flips)
 {
-    for (uint32_t i = 0; i < details->flip_count; i++) {
-        const plan_flip *flip = &details->flips[i];
+    for (uint32_t i = 0; i < details->flips.count; i++) {
+        const plan_flip *flip = &details->flips.stages[i];
         const sli_draws draws = {flip->key, sample, pass};
 
         if (flip->stage < stage && flip->stage->def->flip->draw(flip->stage->args.bytes, &draws)) {
@@ -29,14 +29,14 @@ sluice_status colors_init(sample_colors *colors, const sli_plan *plan)
     const uint32_t mixes = plan->dataset->opened_schema.color_mixes;
     const uint32_t fields = plan->dataset->opened_schema.color_fields;
 
-    if (plan->details->color_count == 0) {
+    if (plan->details->colors.count == 0) {
         return SLUICE_OK;
     }
-    colors->chains = sli_calloc(plan->details->most_steps, sizeof(*colors->chains));
+    colors->chains = sli_calloc(plan->details->geometry.most_steps, sizeof(*colors->chains));
     if (colors->chains == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the colours of an image");
     }
-    colors->chain_count = plan->details->most_steps;
+    colors->chain_count = plan->details->geometry.most_steps;
     for (uint32_t i = 0; i < colors->chain_count; i++) {
         color_chain *chain = &colors->chains[i];
 
@@ -63,7 +63,7 @@ static void draw_stages(const struct plan_details *details, uint32_t first, uint
                         const image_draws *draws, color_chain *chain)
 {
     for (uint32_t i = first; i < end; i++) {
-        const plan_stage *color = &details->colors[i];
+        const plan_stage *color = &details->colors.stages[i];
         const color_ops *ops = color->stage->def->color;
         const sli_draws own = {color->key, draws->sample, draws->pass};
 
@@ -83,8 +83,8 @@ color_chain *colors_draw(sample_colors *colors, const sli_plan *plan, const plan
                          uint32_t step, uint32_t width, uint32_t height, const image_draws *draws)
 {
     const struct plan_details *details = plan->details;
-    const uint32_t most =
-        (int)draws->column == details->image ? details->host_colors : details->color_count;
+    const uint32_t most = (int)draws->column == details->images.first ? details->colors.host_count
+                                                                      : details->colors.count;
     const uint32_t end = group->color_end < most ? group->color_end : most;
     color_chain *chain;
 
@@ -115,7 +115,7 @@ void colors_draw_device(sample_colors *colors, const sli_plan *plan, const image
 
     begin_chain(&colors->device, plan->host_conversion.width, plan->host_conversion.height);
     colors->device.numbers = true;
-    draw_stages(details, details->host_colors, details->color_count, draws, &colors->device);
+    draw_stages(details, details->colors.host_count, details->colors.count, draws, &colors->device);
 }
 
 /* Returns the address of line y in the buffer, which has one line if no line must wait. */

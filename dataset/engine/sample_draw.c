@@ -13,8 +13,8 @@ void draw_init(sample_loader *loader)
     };
     loader->transform = (sample_transform){
         .steps = loader->steps,
-        .device = details->device_warps ? &loader->colors.device : NULL,
-        .warps = details->warps,
+        .device = details->colors.device_warps ? &loader->colors.device : NULL,
+        .warps = details->colors.warps,
         .are_pixels = loader->mosaic != NULL,
         .boxes = draw_boxes(loader),
     };
@@ -36,10 +36,10 @@ static bool is_idle(const struct plan_details *details, const transform_step *st
     const plan_group *group = step->group;
     const bool is_drawn =
         group->count > 0 &&
-        (details->geometry[group->first].stage->def->flip == NULL || step->window.turns);
+        (details->geometry.stages[group->first].stage->def->flip == NULL || step->window.turns);
 
     return !is_drawn && step->lines == NULL &&
-           (group->color_first == group->color_end || details->further_count == 0);
+           (group->color_first == group->color_end || details->images.further_count == 0);
 }
 
 static color_chain *draw_lines(sample_loader *loader, uint32_t step, const image_draws *draws)

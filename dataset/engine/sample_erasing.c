@@ -93,11 +93,11 @@ static uint8_t flips_after(const sli_plan *plan, const dataset_stage *stage, uin
                            uint64_t sample, uint64_t pass)
 {
     const struct plan_details *details = plan->details;
-    const bool follows = details->segments[segment].follows;
+    const bool follows = details->work.segments[segment].follows;
     uint8_t flips = 0;
 
-    for (uint32_t i = 0; i < details->flip_count; i++) {
-        const plan_flip *flip = &details->flips[i];
+    for (uint32_t i = 0; i < details->flips.count; i++) {
+        const plan_flip *flip = &details->flips.stages[i];
         const sli_draws draws = {flip->key, sample, pass};
 
         if (flip->stage > stage && flip->segment == (follows ? 0 : segment) &&
@@ -113,7 +113,7 @@ static void erase_by(const sli_plan *plan, uint32_t number, uint32_t segment,
                      const sli_conversion *conversion, uint64_t sample, uint64_t pass, void *row)
 {
     const dataset_stage *stage = &plan->dataset->stages[number];
-    const sli_draws draws = {plan->details->erasing_keys[number], sample, pass};
+    const sli_draws draws = {plan->details->erasing.keys[number], sample, pass};
     stage_erasing erasing;
     uint8_t flips;
 
@@ -138,7 +138,7 @@ static void erase_by(const sli_plan *plan, uint32_t number, uint32_t segment,
 void erase_converted(const sli_plan *plan, uint32_t segment, const sli_conversion *conversion,
                      uint64_t sample, uint64_t pass, void *row)
 {
-    const plan_segment *conversions = &plan->details->segments[segment];
+    const plan_segment *conversions = &plan->details->work.segments[segment];
 
     for (uint32_t k = 0; k < conversions->count; k++) {
         const uint32_t number = conversions->stages[k];

@@ -7,7 +7,7 @@
 
 /*
  * Applies the stages of a segment that erase converted values to its result `row`, which the
- * program `conversion` has written. Called if plan->details->erases.
+ * program `conversion` has written. Called if plan->details->erasing.is_used.
  */
 void erase_converted(const sli_plan *plan, uint32_t segment, const sli_conversion *conversion,
                      uint64_t sample, uint64_t pass, void *row);

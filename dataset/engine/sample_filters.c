@@ -13,7 +13,7 @@
 static sluice_status measure_document(sample_loader *loader)
 {
     const plan_pack *pack = &loader->plan->details->pack;
-    const plan_buffer *buffers = loader->plan->details->buffers;
+    const plan_buffer *buffers = loader->plan->details->memory.buffers;
     uint64_t length = pack->most;
 
     loader->stage = "pack";
@@ -40,7 +40,7 @@ static sluice_status measure_document(sample_loader *loader)
 int64_t sample_bucket_length(const sample_loader *loader, const sample_row *row)
 {
     const plan_bucket *bucket = &loader->plan->details->bucket;
-    const plan_buffer *buffer = &loader->plan->details->buffers[bucket->length];
+    const plan_buffer *buffer = &loader->plan->details->memory.buffers[bucket->length];
     const void *value =
         buffer->column >= 0 ? row->columns[buffer->column] : loader->scratch + buffer->offset;
 
@@ -94,8 +94,8 @@ sluice_status sample_test(sample_loader *loader, uint64_t sample, uint64_t pass,
     loader->fault = SLI_FAULT_NONE;
     sample_find_buffers(loader, row, buffers);
     loader->io.pass = pass;
-    loader->io.stored = loader->plan->details->stored_column >= 0
-                            ? row->columns[loader->plan->details->stored_column]
+    loader->io.stored = loader->plan->details->images.stored_column >= 0
+                            ? row->columns[loader->plan->details->images.stored_column]
                             : NULL;
     st = sample_cached_columns(loader, sample, buffers) ? SLUICE_OK
          : source->read_plain != NULL

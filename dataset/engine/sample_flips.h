@@ -14,8 +14,8 @@ static inline void draw_flips(const struct plan_details *details, uint32_t segme
                               uint64_t pass, uint8_t *here, uint8_t *on_device)
 {
     *here = 0;
-    for (uint32_t i = 0; i < details->flip_count; i++) {
-        const plan_flip *flip = &details->flips[i];
+    for (uint32_t i = 0; i < details->flips.count; i++) {
+        const plan_flip *flip = &details->flips.stages[i];
         const sli_draws draws = {flip->key, sample, pass};
 
         if (flip->segment == segment &&

@@ -28,7 +28,7 @@ static sluice_status reserve_boxes(sample_loader *loader)
     plan_boxes *boxes = &loader->boxes;
     uint64_t most;
 
-    boxes->column = (uint32_t)plan->details->boxes;
+    boxes->column = (uint32_t)plan->details->geometry.boxes;
     most = plan->dataset->source_schema.columns[boxes->column].shape[0];
     boxes->corners = sli_calloc(most, sizeof(*boxes->corners));
     boxes->moved = sli_calloc(most, sizeof(*boxes->moved));
@@ -55,15 +55,15 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
     loader->drops = source->drops != NULL && source->drops(plan->dataset->source);
     sli_ranges_start();
     atomic_store_explicit(&loader->state.stage, "", memory_order_relaxed);
-    if (plan->details->scratch_bytes > 0) {
-        loader->scratch = sli_aligned_alloc(64, plan->details->scratch_bytes);
+    if (plan->details->memory.scratch_bytes > 0) {
+        loader->scratch = sli_aligned_alloc(64, plan->details->memory.scratch_bytes);
         if (loader->scratch == NULL) {
             return sli_fail(SLUICE_E_NO_MEMORY, "the columns of a sample");
         }
-        memset(loader->scratch, 0, plan->details->scratch_bytes);
+        memset(loader->scratch, 0, plan->details->memory.scratch_bytes);
     }
-    if (plan->details->own_rows > 0) {
-        const size_t bytes = plan->details->own_rows * plan->details->own_row_bytes;
+    if (plan->details->dealing.own_rows > 0) {
+        const size_t bytes = plan->details->dealing.own_rows * plan->details->dealing.own_row_bytes;
 
         loader->own_rows = sli_aligned_alloc(64, bytes);
         if (loader->own_rows == NULL) {
@@ -71,23 +71,24 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
         }
         memset(loader->own_rows, 0, bytes);
     }
-    if (plan->details->mosaic.tiles > 0 && plan->details->image >= 0) {
+    if (plan->details->geometry.mosaic.tiles > 0 && plan->details->images.first >= 0) {
         st = sample_mosaic_create(plan, &loader->mosaic);
         if (st != SLUICE_OK) {
             return st;
         }
     }
-    loader->steps = sli_calloc(plan->details->most_steps, sizeof(*loader->steps));
+    loader->steps = sli_calloc(plan->details->geometry.most_steps, sizeof(*loader->steps));
     if (loader->steps == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the steps of an image");
     }
-    st = plan->details->boxes >= 0 ? reserve_boxes(loader) : SLUICE_OK;
+    st = plan->details->geometry.boxes >= 0 ? reserve_boxes(loader) : SLUICE_OK;
     draw_init(loader);
     if (st == SLUICE_OK) {
         st = colors_init(&loader->colors, plan);
     }
-    return st == SLUICE_OK && plan->details->decode != NULL ? image_decoder_create(&loader->decoder)
-                                                            : st;
+    return st == SLUICE_OK && plan->details->geometry.decode != NULL
+               ? image_decoder_create(&loader->decoder)
+               : st;
 }
 
 void sample_loader_end(sample_loader *loader)
@@ -185,10 +186,11 @@ static sluice_status follow_image(sample_loader *loader, uint64_t sample, uint64
     const stage_schema *schema = &loader->plan->dataset->source_schema;
     const uint64_t start = change_stage(loader, PLAN_DECODE);
     uint32_t column = *further != NULL ? (*further)->column + 1 : 0;
-    const int map = loader->plan->details->map;
+    const int map = loader->plan->details->images.map;
     sluice_status st = SLUICE_OK;
 
-    if (*further == NULL && loader->plan->details->has_points) { /* before boxes are dropped */
+    if (*further == NULL &&
+        loader->plan->details->images.has_points) { /* before boxes are dropped */
         st = points_follow(loader->plan, &loader->transform, sample, pass, buffers);
     }
     if (*further == NULL && st == SLUICE_OK) {
@@ -217,7 +219,7 @@ static sluice_status process_images(sample_loader *loader, uint64_t sample, uint
     const struct plan_details *details = loader->plan->details;
     const uint64_t before = loader->io.bytes_read;
     const plan_further_image *further = NULL;
-    uint32_t column = (uint32_t)details->image;
+    uint32_t column = (uint32_t)details->images.first;
     sluice_status st;
 
     for (;;) {
@@ -231,7 +233,7 @@ static sluice_status process_images(sample_loader *loader, uint64_t sample, uint
         if (further != NULL && st != SLUICE_OK) {
             sample_name_column(loader->plan->dataset->source_schema.columns[column].name, st);
         }
-        if (st == SLUICE_OK && details->has_followers && !loader->dropped) {
+        if (st == SLUICE_OK && details->images.has_followers && !loader->dropped) {
             st = follow_image(loader, sample, pass, buffers, &further, data);
             if (st == SLUICE_OK && further != NULL) {
                 column = further->column;
@@ -258,8 +260,9 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
     sluice_status st;
 
     loader->io.pass = pass;
-    loader->io.stored =
-        plan->details->stored_column >= 0 ? row->columns[plan->details->stored_column] : NULL;
+    loader->io.stored = plan->details->images.stored_column >= 0
+                            ? row->columns[plan->details->images.stored_column]
+                            : NULL;
     st = sample_read(loader, sample, buffers, &data);
     loader->read_ticks = 0;
     loader->fault = SLI_FAULT_NONE;
@@ -282,7 +285,7 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
         }
         now = change_stage(loader, data.bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);
     }
-    if (plan->details->image < 0 || (loader->row_cache != NULL && loader->hit)) {
+    if (plan->details->images.first < 0 || (loader->row_cache != NULL && loader->hit)) {
         return SLUICE_OK;
     }
     if (loader->mosaic != NULL) {
@@ -308,7 +311,7 @@ sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
     atomic_store_explicit(&loader->state.sample, sample, memory_order_relaxed);
     loader->dropped = false;
     loader->io.ends_run = false;
-    if (loader->plan->details->rows_only) {
+    if (loader->plan->details->memory.rows_only) {
         st = read_and_process(loader, sample, pass, row, row->columns);
     } else {
         sample_find_buffers(loader, row, buffers);

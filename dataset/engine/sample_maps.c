@@ -31,13 +31,13 @@ static sluice_status begin_maps(sample_loader *loader)
     const struct plan_details *details = loader->plan->details;
     sluice_status st = SLUICE_OK;
 
-    loader->maps = sli_calloc(details->step_count, sizeof(*loader->maps));
+    loader->maps = sli_calloc(details->work.step_count, sizeof(*loader->maps));
     if (loader->maps == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the maps of a worker");
     }
-    for (uint32_t i = 0; i < details->step_count && st == SLUICE_OK; i++) {
-        if (details->steps[i].map != NULL) {
-            st = begin_map(&details->steps[i], &loader->maps[i]);
+    for (uint32_t i = 0; i < details->work.step_count && st == SLUICE_OK; i++) {
+        if (details->work.steps[i].map != NULL) {
+            st = begin_map(&details->work.steps[i], &loader->maps[i]);
         }
     }
     return st;
@@ -45,13 +45,13 @@ static sluice_status begin_maps(sample_loader *loader)
 
 void sample_maps_end(sample_loader *loader)
 {
-    const uint32_t count = loader->maps != NULL ? loader->plan->details->step_count : 0;
+    const uint32_t count = loader->maps != NULL ? loader->plan->details->work.step_count : 0;
 
     for (uint32_t i = 0; i < count; i++) {
         sluice_sample *state = &loader->maps[i];
 
         if (state->owner != NULL) {
-            const sluice_map *of = &loader->plan->details->steps[i].map->of;
+            const sluice_map *of = &loader->plan->details->work.steps[i].map->of;
 
             if (of->end != NULL) {
                 of->end(state->worker, of->user);
@@ -152,7 +152,7 @@ static sluice_status call_map(custom_map *map, sluice_sample *state, uint32_t *k
 static sluice_status begin_call(sample_loader *loader, uint32_t step, uint64_t sample,
                                 uint64_t pass, void *const *buffers, sluice_sample **state_out)
 {
-    const plan_step *of = &loader->plan->details->steps[step];
+    const plan_step *of = &loader->plan->details->work.steps[step];
     const sli_draws draws = {of->key, sample, pass};
     sluice_sample *state;
 
@@ -183,7 +183,7 @@ sluice_status sample_map(sample_loader *loader, uint32_t step, uint64_t sample, 
     if (st != SLUICE_OK) {
         return st;
     }
-    st = call_map(loader->plan->details->steps[step].map, state, &keep);
+    st = call_map(loader->plan->details->work.steps[step].map, state, &keep);
     *keep_out = keep != 0;
     loader->io.ends_run = state->overran;
     return st;
@@ -193,7 +193,7 @@ uint32_t sample_map_step(const struct plan_details *details, const custom_map *m
 {
     uint32_t step = 0;
 
-    while (details->steps[step].map != map) {
+    while (details->work.steps[step].map != map) {
         step++;
     }
     return step;
@@ -231,7 +231,7 @@ sluice_status sample_map_image(sample_loader *loader, uint32_t step, const image
                                void *const *buffers, map_image *image, bool *keep_out)
 {
     const struct plan_details *details = loader->plan->details;
-    const plan_step *of = &details->steps[step];
+    const plan_step *of = &details->work.steps[step];
     uint32_t keep = 1;
     int output;
     sluice_sample *state = NULL;
@@ -240,7 +240,7 @@ sluice_status sample_map_image(sample_loader *loader, uint32_t step, const image
     if (st != SLUICE_OK) {
         return st;
     }
-    output = set_image(of, (uint32_t)details->image, &image->image, state);
+    output = set_image(of, (uint32_t)details->images.first, &image->image, state);
     st = call_map(of->map, state, &keep);
     *keep_out = keep != 0;
     loader->io.ends_run = state->overran;

@@ -19,7 +19,7 @@ static sluice_status open_mask(const sli_plan *plan, const sample_transform *tra
 
     if (data->bytes != NULL) {
         const decode_args *args =
-            (const decode_args *)(const void *)plan->details->decode->args.bytes;
+            (const decode_args *)(const void *)plan->details->geometry.decode->args.bytes;
 
         st = image_decoder_open_head(tools->decoder, data->bytes, data->size, &data->rest,
                                      args->max_pixels, true, &width, &height);

@@ -34,13 +34,13 @@ static bool has_canvas(const sli_plan *plan, uint32_t column)
     const stage_schema *schema = &plan->dataset->source_schema;
     const column_role role = schema->infos[column].role;
 
-    return plan->details->buffers[column].needed &&
-           ((int)column == plan->details->image || role == ROLE_MASK || role == ROLE_IMAGE);
+    return plan->details->memory.buffers[column].needed &&
+           ((int)column == plan->details->images.first || role == ROLE_MASK || role == ROLE_IMAGE);
 }
 
 static uint32_t channels_of(const sli_plan *plan, uint32_t column)
 {
-    if ((int)column == plan->details->image) {
+    if ((int)column == plan->details->images.first) {
         return plan->host_conversion.channels;
     }
     return plan->dataset->source_schema.infos[column].role == ROLE_MASK
@@ -53,7 +53,7 @@ static size_t column_bytes(const sli_plan *plan, uint32_t column)
 {
     size_t bytes = 0;
 
-    return plan->details->buffers[column].needed && !has_canvas(plan, column) &&
+    return plan->details->memory.buffers[column].needed && !has_canvas(plan, column) &&
                    sli_column_bytes(&plan->dataset->source_schema.columns[column], &bytes)
                ? (bytes + IMAGE_SLACK + 63) / 64 * 64
                : 0;
@@ -115,7 +115,7 @@ static void fill_line(uint8_t *line, size_t bytes, uint32_t channels, const uint
 static void clear(const sample_loader *loader, const image_box *part)
 {
     const sli_plan *plan = loader->plan;
-    const plan_mosaic *mosaic = &plan->details->mosaic;
+    const plan_mosaic *mosaic = &plan->details->geometry.mosaic;
     const stage_padding *padding = &mosaic->planned->padding;
     const uint32_t columns = plan->dataset->source_schema.column_count;
 
@@ -138,7 +138,8 @@ static void clear(const sample_loader *loader, const image_box *part)
 static sluice_status reserve(sample_loader *loader)
 {
     const sli_plan *plan = loader->plan;
-    const image_box whole = {0, 0, plan->details->mosaic.width, plan->details->mosaic.height};
+    const image_box whole = {0, 0, plan->details->geometry.mosaic.width,
+                             plan->details->geometry.mosaic.height};
     const uint32_t columns = plan->dataset->source_schema.column_count;
     sluice_status st = SLUICE_OK;
 
@@ -156,7 +157,7 @@ static sluice_status reserve(sample_loader *loader)
 
 void sample_mosaic_other(const sample_loader *loader, uint32_t column, sample_data *data_out)
 {
-    const plan_mosaic *planned = &loader->plan->details->mosaic;
+    const plan_mosaic *planned = &loader->plan->details->geometry.mosaic;
     const uint32_t channels = channels_of(loader->plan, column);
 
     *data_out = (sample_data){.image = {loader->mosaic->canvases[column].data,
@@ -175,14 +176,14 @@ static sluice_status paint_others(sample_loader *loader, const tile_task *task,
     const mask_tools tools = {loader->decoder, &loader->resampler, loader->between, &loader->turned,
                               &loader->io.ends_run};
     const image_box *shown = &loader->mosaic->shown;
-    const size_t stride = plan->details->mosaic.width;
+    const size_t stride = plan->details->geometry.mosaic.width;
     sluice_status st = SLUICE_OK;
 
     for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
         image_buffer *canvas = &loader->mosaic->canvases[i];
         sample_data data;
 
-        if (!has_canvas(plan, i) || (int)i == plan->details->image) {
+        if (!has_canvas(plan, i) || (int)i == plan->details->images.first) {
             continue;
         }
         st = sample_read_other(loader, task->sample, i, &data);
@@ -214,9 +215,9 @@ static sluice_status move_boxes(sample_loader *loader, uint64_t sample, void *co
 
     last->window_x -= shown->x;
     last->window_y -= shown->y;
-    last->window_width = details->mosaic.width;
-    last->window_height = details->mosaic.height;
-    if (details->has_points) { /* before boxes are dropped */
+    last->window_width = details->geometry.mosaic.width;
+    last->window_height = details->geometry.mosaic.height;
+    if (details->images.has_points) { /* before boxes are dropped */
         st = points_move(loader->plan, &loader->tile, buffers);
     }
     return st == SLUICE_OK ? sample_follow_boxes(loader, &loader->tile, sample, buffers) : st;
@@ -227,7 +228,7 @@ static sluice_status paint(sample_loader *loader, const tile_task *task, void *c
                            sample_data *data)
 {
     sample_mosaic *mosaic = loader->mosaic;
-    const uint32_t image = (uint32_t)loader->plan->details->image;
+    const uint32_t image = (uint32_t)loader->plan->details->images.first;
     sluice_status st;
 
     mosaic->shown = (image_box){0, 0, 0, 0};
@@ -291,7 +292,7 @@ static sluice_status partner_error(sample_loader *loader, const tile_task *task,
     sample_name(loader, task->sample, raw, sizeof(raw));
     sli_printable(raw, SLI_ONE_LINE, name, sizeof(name));
     return sli_fail(status, "its partner in %s, sample %llu, %s: %.500s",
-                    loader->plan->details->mosaic.planned->stage->def->name,
+                    loader->plan->details->geometry.mosaic.planned->stage->def->name,
                     (unsigned long long)task->sample, name, error.text);
 }
 
@@ -329,7 +330,7 @@ sluice_status sample_mosaic_compose(sample_loader *loader, uint64_t sample, uint
                                     void *const *buffers, sample_data *data)
 {
     const sli_plan *plan = loader->plan;
-    const plan_mosaic *planned = &plan->details->mosaic;
+    const plan_mosaic *planned = &plan->details->geometry.mosaic;
     const dataset_stage *stage = planned->planned->stage;
     const sli_draws draws = {planned->planned->key, sample, pass};
     const bool hit = loader->hit;
@@ -347,6 +348,6 @@ sluice_status sample_mosaic_compose(sample_loader *loader, uint64_t sample, uint
         st = tile == 0 ? paint(loader, &task, buffers, data) : add_partner(loader, &task, buffers);
     }
     loader->hit = hit;
-    sample_mosaic_other(loader, (uint32_t)plan->details->image, data);
+    sample_mosaic_other(loader, (uint32_t)plan->details->images.first, data);
     return st;
 }

@@ -68,14 +68,14 @@ static sluice_status run_views(sample_loader *loader, const image_run *run,
                                uint64_t *ticks)
 {
     const struct plan_details *details = loader->plan->details;
-    const dataset_stage *stage = details->view;
+    const dataset_stage *stage = details->geometry.view;
     const view_ops *ops = stage->def->geometry->views;
     const uint32_t first = run->transform->step_count;
     uint8_t *row = sink->row;
     sluice_status st = decode_whole(loader, current, ticks);
 
     keep_shared(loader, current);
-    for (uint32_t view = 0; view < details->view_count && st == SLUICE_OK; view++) {
+    for (uint32_t view = 0; view < details->geometry.view_count && st == SLUICE_OK; view++) {
         const uint64_t pass =
             view > 0 ? sli_further_pass(draws->pass, sli_mix_in(sli_hash_text("views"), view))
                      : draws->pass;
@@ -94,7 +94,7 @@ static sluice_status run_views(sample_loader *loader, const image_run *run,
             st = run_step(loader, i, i + 1 == run->transform->step_count ? sink : NULL, &image,
                           ticks);
         }
-        if (st == SLUICE_OK && details->erases) {
+        if (st == SLUICE_OK && details->erasing.is_used) {
             erase_converted(loader->plan, 0, sink->conversion, own.sample, own.pass, sink->row);
         }
     }
@@ -135,7 +135,7 @@ INLINED sluice_status draw_image(sample_loader *loader, const image_run *run,
 /* True if nothing reads the image after the image maps. Its memory is that of one view. */
 static bool is_read_by_maps_only(const struct plan_details *details)
 {
-    return !details->has_followers && !details->buffers[details->image].read;
+    return !details->images.has_followers && !details->memory.buffers[details->images.first].read;
 }
 
 /* Calls the image maps of a list, and draws and runs the steps after each of them. sink: as for
@@ -229,7 +229,7 @@ INLINED sluice_status run_steps(sample_loader *loader, const image_run *run,
 /* Draws the lines of the first image again after a further one: masks follow its warps. */
 static sluice_status draw_first_again(sample_loader *loader, uint64_t sample, uint64_t pass)
 {
-    const image_draws draws = {sample, pass, (uint32_t)loader->plan->details->image, 0, 0};
+    const image_draws draws = {sample, pass, (uint32_t)loader->plan->details->images.first, 0, 0};
     sluice_status st = SLUICE_OK;
 
     draw_lines_again(loader, &loader->transform, &draws);
@@ -244,13 +244,14 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
                                    void *const *buffers, uint8_t *flags, uint64_t ticks)
 {
     const sli_plan *plan = loader->plan;
-    const int column = further != NULL ? (int)further->column : plan->details->image;
+    const int column = further != NULL ? (int)further->column : plan->details->images.first;
     sample_transform *transform = &loader->transform;
     const image_draws draws = {sample, pass, (uint32_t)column, 0, 0};
     row_sink sink = {&plan->host_conversion, buffers[column], 0};
-    const image_run run = {&plan->details->list, transform,
+    const image_run run = {&plan->details->geometry.list, transform,
                            loader->cache != NULL && further == NULL &&
-                               plan->details->cache.is_decoded && plan->details->mosaic.tiles == 0};
+                               plan->details->cache.is_decoded &&
+                               plan->details->geometry.mosaic.tiles == 0};
     current_image current;
     sluice_status st;
 
@@ -261,12 +262,12 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
         sink.flags = transform->flips;
     } else {
         draw_flips(plan->details, 0, sample, pass, &sink.flags, flags);
-        if (plan->details->host_colors < plan->details->color_count) {
+        if (plan->details->colors.host_count < plan->details->colors.count) {
             colors_draw_device(&loader->colors, plan, &draws);
         }
     }
-    st = open_image(loader, sample, data, further != NULL ? further->decode : plan->details->decode,
-                    &current);
+    st = open_image(loader, sample, data,
+                    further != NULL ? further->decode : plan->details->geometry.decode, &current);
     if (further == NULL) {
         transform->width = current.image.width;
         transform->height = current.image.height;
@@ -277,7 +278,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     if (st == SLUICE_OK) {
         st = run_steps(loader, &run, &draws, buffers, &sink, &current, &ticks);
     }
-    if (st == SLUICE_OK && plan->details->erases && plan->details->view == NULL) {
+    if (st == SLUICE_OK && plan->details->erasing.is_used && plan->details->geometry.view == NULL) {
         erase_converted(plan, further != NULL ? further->segment : 0, sink.conversion, sample, pass,
                         sink.row);
     }
@@ -287,9 +288,9 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     }
     if (st == SLUICE_OK) {
         count_image(loader->counters[PLAN_PIXELS], &current, sli_ticks() - ticks,
-                    sli_conversion_out_bytes(sink.conversion) * plan->details->view_count);
+                    sli_conversion_out_bytes(sink.conversion) * plan->details->geometry.view_count);
     }
-    if (further != NULL && plan->details->warps && st == SLUICE_OK) {
+    if (further != NULL && plan->details->colors.warps && st == SLUICE_OK) {
         st = draw_first_again(loader, sample, pass);
     }
     return st;
@@ -333,7 +334,7 @@ static sluice_status paint_tile(sample_loader *loader, fused_geometry *window,
                                 current_image *current, image_buffer *canvas, uint64_t *ticks)
 {
     const uint32_t channels = current->image.channels;
-    const size_t stride = (size_t)loader->plan->details->mosaic.width * channels;
+    const size_t stride = (size_t)loader->plan->details->geometry.mosaic.width * channels;
     image_lines lines = {NULL, stride, (size_t)shown->width * channels};
     const line_sink sink = {copy_line, &lines, NULL};
     image_view pixels;
@@ -356,8 +357,8 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
                                   image_buffer *canvas, image_box *shown_out)
 {
     const struct plan_details *details = loader->plan->details;
-    const plan_mosaic *mosaic = &details->mosaic;
-    const bool is_first = (int)column == details->image;
+    const plan_mosaic *mosaic = &details->geometry.mosaic;
+    const bool is_first = (int)column == details->images.first;
     const plan_further_image *further = is_first ? NULL : plan_further_of(details, column);
     const sli_conversion *conversion =
         is_first ? &loader->plan->host_conversion : &further->conversion;
@@ -369,7 +370,7 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
     uint64_t ticks = change_stage(loader, data->bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);
     current_image current = {.follows = !is_first, .is_extra = !is_first || task->tile > 0};
     sluice_status st = open_image(loader, task->sample, data,
-                                  is_first ? details->decode : further->decode, &current);
+                                  is_first ? details->geometry.decode : further->decode, &current);
 
     if (is_first) {
         transform->width = current.image.width;

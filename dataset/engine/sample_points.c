@@ -139,7 +139,7 @@ static sluice_status exchange_by_steps(const sli_plan *plan, const sample_transf
     for (uint32_t i = 0; i < transform->step_count && st == SLUICE_OK; i++) {
         const transform_step *step = &transform->steps[i];
         const plan_stage *flip = step->window.turns && step->group->count > 0
-                                     ? &plan->details->geometry[step->group->first]
+                                     ? &plan->details->geometry.stages[step->group->first]
                                      : NULL;
 
         if (flip != NULL && flip->pairs != NULL && (flip->points >> column & 1) != 0) {
@@ -156,8 +156,8 @@ static sluice_status exchange_points(const sli_plan *plan, uint32_t column, uint
     const struct plan_details *details = plan->details;
     sluice_status st = SLUICE_OK;
 
-    for (uint32_t i = 0; i < details->flip_count && st == SLUICE_OK; i++) {
-        const plan_flip *flip = &details->flips[i];
+    for (uint32_t i = 0; i < details->flips.count && st == SLUICE_OK; i++) {
+        const plan_flip *flip = &details->flips.stages[i];
         const sli_draws draws = {flip->key, sample, pass};
 
         if (flip->pairs != NULL && (flip->points >> column & 1) != 0 &&

@@ -21,7 +21,7 @@ sluice_status sample_read(sample_loader *loader, uint64_t sample, void *const *b
     }
     loader->io.drew = false;
     st = dataset_source(dataset)->read(dataset->source, sample, &loader->io, buffers, data);
-    if (loader->cache != NULL && st == SLUICE_OK && loader->plan->details->image < 0) {
+    if (loader->cache != NULL && st == SLUICE_OK && loader->plan->details->images.first < 0) {
         st = sample_cached_keep(loader, sample, NULL, buffers);
     }
     return st;

@@ -12,8 +12,8 @@ void sample_find_buffers(const sample_loader *loader, const sample_row *row, voi
 {
     const struct plan_details *details = loader->plan->details;
 
-    for (uint32_t i = 0; i < details->buffer_count; i++) {
-        const plan_buffer *buffer = &details->buffers[i];
+    for (uint32_t i = 0; i < details->memory.buffer_count; i++) {
+        const plan_buffer *buffer = &details->memory.buffers[i];
 
         buffers[i] = !buffer->needed       ? NULL
                      : buffer->column >= 0 ? row->columns[buffer->column]
@@ -25,13 +25,13 @@ void sample_find_buffers(const sample_loader *loader, const sample_row *row, voi
 static void convert_buffer(sample_loader *loader, const plan_step *step, uint64_t sample,
                            uint64_t pass, uint8_t *flags, void *const *buffers)
 {
-    const plan_segment *segment = &loader->plan->details->segments[step->segment];
+    const plan_segment *segment = &loader->plan->details->work.segments[step->segment];
     const uint64_t start = change_stage(loader, PLAN_PIXELS);
     uint8_t here;
 
     draw_flips(loader->plan->details, step->segment, sample, pass, &here, flags);
     sli_convert_image(&step->conversion, buffers[segment->from], buffers[segment->to], here);
-    if (loader->plan->details->erases) {
+    if (loader->plan->details->erasing.is_used) {
         erase_converted(loader->plan, step->segment, &step->conversion, sample, pass,
                         buffers[segment->to]);
     }
@@ -86,7 +86,7 @@ static sluice_status compute_array(sample_loader *loader, const plan_step *step,
 static sluice_status call_step(sample_loader *loader, uint32_t number, uint64_t sample,
                                uint64_t pass, void *const *buffers)
 {
-    const uint32_t stage = PLAN_MAPS + loader->plan->details->steps[number].profiled;
+    const uint32_t stage = PLAN_MAPS + loader->plan->details->work.steps[number].profiled;
     const uint64_t start = change_stage(loader, stage);
     bool keep = true;
     const sluice_status st = sample_map(loader, number, sample, pass, buffers, &keep);
@@ -102,8 +102,8 @@ sluice_status sample_early_filters(sample_loader *loader, uint64_t sample, uint6
     const struct plan_details *details = loader->plan->details;
     sluice_status st = SLUICE_OK;
 
-    for (uint32_t i = 0; i < details->step_count && st == SLUICE_OK && !loader->dropped; i++) {
-        if (details->steps[i].is_early) {
+    for (uint32_t i = 0; i < details->work.step_count && st == SLUICE_OK && !loader->dropped; i++) {
+        if (details->work.steps[i].is_early) {
             st = call_step(loader, i, sample, pass, buffers);
         }
     }
@@ -118,7 +118,7 @@ static sluice_status run_steps(sample_loader *loader, uint32_t first, uint32_t e
     sluice_status st = SLUICE_OK;
 
     for (uint32_t i = first; i < end && st == SLUICE_OK && !loader->dropped; i++) {
-        const plan_step *step = &details->steps[i];
+        const plan_step *step = &details->work.steps[i];
 
         if (step->map != NULL) {
             if (!step->is_image_map &&
@@ -127,7 +127,7 @@ static sluice_status run_steps(sample_loader *loader, uint32_t first, uint32_t e
             }
         } else if (step->array != NULL) {
             st = is_needed(step, buffers) ? compute_array(loader, step, buffers) : st;
-        } else if (buffers[details->segments[step->segment].to] != NULL) {
+        } else if (buffers[details->work.segments[step->segment].to] != NULL) {
             convert_buffer(loader, step, sample, pass, flags, buffers);
         }
     }
@@ -148,6 +148,6 @@ sluice_status sample_steps(sample_loader *loader, uint64_t sample, uint64_t pass
         }
     }
     return st == SLUICE_OK
-               ? run_steps(loader, cached, details->step_count, sample, pass, flags, buffers)
+               ? run_steps(loader, cached, details->work.step_count, sample, pass, flags, buffers)
                : st;
 }

@@ -75,7 +75,7 @@ void stream_passes_done(stream_passes *passes, stream_item *item)
 
 void stream_passes_note_memory(const stream_passes *passes)
 {
-    _Atomic uint64_t *most = &passes->plan->details->stream_memory;
+    _Atomic uint64_t *most = &passes->plan->details->dealing.stream_memory;
     const uint64_t bytes = stream_order_memory(passes->order);
 
     if (bytes > atomic_load_explicit(most, memory_order_relaxed)) {

@@ -28,19 +28,19 @@ sluice_status plan_own_order(sli_plan *plan)
     if (source->make_order == NULL || bounds.rank >= bounds.world) {
         return SLUICE_OK;
     }
-    return source->make_order(plan->dataset->source, &bounds, &plan->details->own_order);
+    return source->make_order(plan->dataset->source, &bounds, &plan->details->orders.own);
 }
 
 sluice_status plan_make_order(const sli_plan *plan, const order_settings *settings,
                               sample_order *order_out)
 {
-    if (plan->details->own_order == NULL) {
+    if (plan->details->orders.own == NULL) {
         order_settings all = *settings;
 
-        all.parts = group_order_parts(plan->details->group);
+        all.parts = group_order_parts(plan->details->orders.group);
         return order_make(plan->dataset, &all, order_out);
     }
-    order_make_own(plan->details->own_order, settings, order_out);
+    order_make_own(plan->details->orders.own, settings, order_out);
     return SLUICE_OK;
 }
 
@@ -51,10 +51,10 @@ static sluice_status make_rest(sli_plan *plan, const sli_position *position, uin
                                      .rank = plan->settings.rank,
                                      .world = plan->settings.world,
                                      .done = position->done};
-    sluice_status st = plan_make_order(plan, &settings, &plan->details->rest);
+    sluice_status st = plan_make_order(plan, &settings, &plan->details->orders.rest);
 
     plan->begin = *position;
-    plan->begin_batches = plan_batches_of(plan, &plan->details->rest) / group * group;
+    plan->begin_batches = plan_batches_of(plan, &plan->details->orders.rest) / group * group;
     return st;
 }
 
@@ -68,7 +68,7 @@ static sluice_status check_own_order(const sli_plan *plan, const sli_position *p
     const uint64_t rows = (uint64_t)plan->batch_size * plan->settings.world;
     const char *argument = plan->dataset->schema.by[STATE_OWN_ORDER];
 
-    if (plan->details->own_order == NULL) {
+    if (plan->details->orders.own == NULL) {
         return SLUICE_OK;
     }
     if (position->done % rows != 0) {
@@ -107,7 +107,7 @@ sluice_status sli_plan_begin(sli_plan *plan, const sli_position *position, uint3
 
     if (sli_plan_uncounted(plan) != NULL) {
         plan->begin = *position;
-        pass_lengths_begin(&plan->details->lengths, position->done, false);
+        pass_lengths_begin(&plan->details->dealing.lengths, position->done, false);
         return check_buckets(plan, position);
     }
     if (batches == 0) {
@@ -143,7 +143,7 @@ sluice_status sli_plan_begin_after(sli_plan *plan, uint64_t batches, uint32_t gr
                         (unsigned long long)batches);
     }
     plan->begin = position;
-    pass_lengths_begin(&plan->details->lengths, position.done, true);
+    pass_lengths_begin(&plan->details->dealing.lengths, position.done, true);
     return SLUICE_OK;
 }
 
@@ -157,7 +157,7 @@ uint64_t plan_batches_in(const sli_plan *plan, uint64_t samples)
 
 sluice_status plan_end_pass(const sli_plan *plan, uint64_t number, uint64_t samples, uint64_t *done)
 {
-    pass_lengths *lengths = &plan->details->lengths;
+    pass_lengths *lengths = &plan->details->dealing.lengths;
     const uint64_t left = samples > *done ? samples - *done : 0;
     const uint64_t whole = plan_batches_in(plan, samples) * plan->batch_size * plan->settings.world;
 
@@ -170,7 +170,8 @@ sluice_status plan_end_pass(const sli_plan *plan, uint64_t number, uint64_t samp
 
 bool plan_pass_is_empty(const sli_plan *plan, uint64_t samples, uint64_t done)
 {
-    return (done == 0 || plan->details->lengths.counts) && plan_batches_in(plan, samples) == 0;
+    return (done == 0 || plan->details->dealing.lengths.counts) &&
+           plan_batches_in(plan, samples) == 0;
 }
 
 sluice_status plan_fail_short(const sli_plan *plan, uint64_t passes, uint64_t done)
@@ -197,7 +198,7 @@ static uint64_t share_of(const sli_plan *plan, uint64_t samples)
  * length of the current pass is unknown until it ends. */
 static void locate_collected(const sli_plan *plan, uint64_t batch, batch_span *span_out)
 {
-    const collected_pass pass = pass_lengths_find(&plan->details->lengths, batch);
+    const collected_pass pass = pass_lengths_find(&plan->details->dealing.lengths, batch);
 
     *span_out = (batch_span){.pass = plan->begin.pass + pass.number,
                              .length = share_of(plan, pass.samples),
@@ -209,17 +210,17 @@ void plan_locate(const sli_plan *plan, uint64_t batch, batch_span *span_out)
 {
     const uint64_t later = batch - plan->begin_batches;
 
-    if (plan->details->has_choices || plan->details->is_stream) {
+    if (plan->details->dealing.has_choices || plan->details->dealing.is_stream) {
         locate_collected(plan, batch, span_out);
         return;
     }
     if (batch < plan->begin_batches) {
-        *span_out = (batch_span){&plan->details->rest, plan->details->rest.length, plan->begin.pass,
-                                 batch * plan->batch_size, plan->begin.done};
+        *span_out = (batch_span){&plan->details->orders.rest, plan->details->orders.rest.length,
+                                 plan->begin.pass, batch * plan->batch_size, plan->begin.done};
         return;
     }
-    span_out->order = &plan->details->order;
-    span_out->length = plan->details->order.length;
+    span_out->order = &plan->details->orders.rank;
+    span_out->length = plan->details->orders.rank.length;
     span_out->pass = plan->begin.pass + 1 + later / plan->batches_per_pass;
     span_out->first = later % plan->batches_per_pass * plan->batch_size;
     span_out->done = 0;
@@ -237,12 +238,12 @@ uint64_t sli_plan_pass_end(const sli_plan *plan, uint64_t pass)
 {
     uint64_t samples;
 
-    return pass_lengths_end(&plan->details->lengths, pass - plan->begin.pass, &samples);
+    return pass_lengths_end(&plan->details->dealing.lengths, pass - plan->begin.pass, &samples);
 }
 
 sli_position sli_plan_position_in(const sli_plan *plan, uint64_t pass, uint64_t batches)
 {
-    pass_lengths *lengths = &plan->details->lengths;
+    pass_lengths *lengths = &plan->details->dealing.lengths;
     const uint64_t number = pass - plan->begin.pass;
     const uint64_t rows = (uint64_t)plan->batch_size * plan->settings.world;
     uint64_t samples = UINT64_MAX;
@@ -277,40 +278,42 @@ uint64_t sli_plan_left(const sli_plan *plan)
 
 const char *sli_plan_uncounted(const sli_plan *plan)
 {
-    return plan->details->is_stream          ? "a stream"
-           : plan->details->pack.seq > 0     ? "a dataset with pack"
-           : plan->details->bucket.count > 0 ? "a dataset with bucket"
-           : plan->details->has_choices      ? "a dataset with a filter"
-                                             : NULL;
+    return plan->details->dealing.is_stream     ? "a stream"
+           : plan->details->pack.seq > 0        ? "a dataset with pack"
+           : plan->details->bucket.count > 0    ? "a dataset with bucket"
+           : plan->details->dealing.has_choices ? "a dataset with a filter"
+                                                : NULL;
 }
 
 const char *sli_plan_rows(const sli_plan *plan)
 {
-    return plan->details->pack.seq > 0       ? "windows of documents"
-           : plan->details->bucket.count > 0 ? "samples of similar length"
-           : plan->details->has_choices      ? "that filters keep"
-                                             : "in sequence";
+    return plan->details->pack.seq > 0          ? "windows of documents"
+           : plan->details->bucket.count > 0    ? "samples of similar length"
+           : plan->details->dealing.has_choices ? "that filters keep"
+                                                : "in sequence";
 }
 
 bool sli_plan_is_stream(const sli_plan *plan)
 {
-    return plan->details->is_stream;
+    return plan->details->dealing.is_stream;
 }
 
 bool sli_plan_reads_once(const sli_plan *plan)
 {
     const sluice_dataset *dataset = plan->dataset;
 
-    return plan->details->is_stream && dataset_source(dataset)->once(dataset->source);
+    return plan->details->dealing.is_stream && dataset_source(dataset)->once(dataset->source);
 }
 
 bool sli_plan_pads(const sli_plan *plan, bool *rest_out)
 {
     const uint64_t batch = plan->batch_size;
     const bool is_counted = sli_plan_uncounted(plan) == NULL;
-    const bool whole = is_counted ? plan->batches_per_pass * batch > plan->details->order.shortest
-                                  : !plan->drop_remainder;
+    const bool whole = is_counted
+                           ? plan->batches_per_pass * batch > plan->details->orders.rank.shortest
+                           : !plan->drop_remainder;
 
-    *rest_out = !whole && is_counted && plan->begin_batches * batch > plan->details->rest.shortest;
+    *rest_out =
+        !whole && is_counted && plan->begin_batches * batch > plan->details->orders.rest.shortest;
     return whole || *rest_out;
 }

@@ -28,7 +28,7 @@ static uint64_t columns_of(const sli_plan *plan)
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t buffer = cache->is_rows ? cache->kept[i] : i;
 
-        hash = sli_mix_in(hash, details->buffers[buffer].needed ? buffer : UINT32_MAX);
+        hash = sli_mix_in(hash, details->memory.buffers[buffer].needed ? buffer : UINT32_MAX);
     }
     return hash;
 }

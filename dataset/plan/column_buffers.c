@@ -16,7 +16,7 @@ static sluice_status find_types(sli_plan *plan)
 {
     struct plan_details *details = plan->details;
 
-    details->map = -1;
+    details->images.map = -1;
     for (uint32_t count = 1; count <= plan->dataset->stage_count; count++) {
         stage_schema schema;
         const sluice_status st = dataset_schema_after(plan->dataset, count, &schema);
@@ -25,30 +25,31 @@ static sluice_status find_types(sli_plan *plan)
             return st;
         }
         for (uint32_t i = 0; i < schema.column_count; i++) {
-            details->buffers[schema.infos[i].buffer].type = schema.columns[i];
-            details->map =
-                schema.infos[i].role == ROLE_GEOMETRY ? (int)schema.infos[i].buffer : details->map;
+            details->memory.buffers[schema.infos[i].buffer].type = schema.columns[i];
+            details->images.map = schema.infos[i].role == ROLE_GEOMETRY
+                                      ? (int)schema.infos[i].buffer
+                                      : details->images.map;
         }
-        details->buffer_count = schema.buffer_count;
+        details->memory.buffer_count = schema.buffer_count;
     }
     return SLUICE_OK;
 }
 
 static void read_buffer(struct plan_details *details, uint32_t buffer)
 {
-    details->buffers[buffer].needed = true;
-    details->buffers[buffer].read = true;
+    details->memory.buffers[buffer].needed = true;
+    details->memory.buffers[buffer].read = true;
 }
 
 static void need_columns_of_batch(sli_plan *plan)
 {
     const stage_schema *schema = &plan->dataset->opened_schema;
 
-    for (uint32_t i = 0; i < plan->details->buffer_count; i++) {
-        plan->details->buffers[i].column = -1;
+    for (uint32_t i = 0; i < plan->details->memory.buffer_count; i++) {
+        plan->details->memory.buffers[i].column = -1;
     }
     for (uint32_t i = 0; i < schema->column_count; i++) {
-        plan_buffer *buffer = &plan->details->buffers[schema->infos[i].buffer];
+        plan_buffer *buffer = &plan->details->memory.buffers[schema->infos[i].buffer];
 
         read_buffer(plan->details, schema->infos[i].buffer);
         buffer->column = (int)i;
@@ -73,7 +74,7 @@ static void need_lengths(sli_plan *plan)
         read_buffer(plan->details, (uint32_t)pack->length);
     }
     for (uint32_t i = 0; i < 3; i++) {
-        *columns[i] = plan->details->buffers[pack->first_output + i].column;
+        *columns[i] = plan->details->memory.buffers[pack->first_output + i].column;
     }
 }
 
@@ -86,7 +87,7 @@ static sluice_status find_kept(sli_plan *plan)
     const sluice_status st = dataset_schema_after(plan->dataset, cache->stage, &schema);
 
     for (uint32_t i = 0; st == SLUICE_OK && i < schema.column_count; i++) {
-        if (plan->details->buffers[schema.infos[i].buffer].needed) {
+        if (plan->details->memory.buffers[schema.infos[i].buffer].needed) {
             cache->kept[cache->kept_count++] = schema.infos[i].buffer;
         }
     }
@@ -103,8 +104,8 @@ static void need_inputs_of_steps(sli_plan *plan, uint32_t first, uint32_t end)
     const uint32_t image = (uint32_t)plan->dataset->source_schema.image;
 
     for (uint32_t i = end; i-- > first;) {
-        const plan_step *step = &details->steps[i];
-        const plan_segment *segment = &details->segments[step->segment];
+        const plan_step *step = &details->work.steps[i];
+        const plan_segment *segment = &details->work.segments[step->segment];
 
         for (uint32_t k = 0; step->map != NULL && k < step->map->input_count; k++) {
             if (step->is_image_map && step->inputs[k] == image) {
@@ -117,16 +118,16 @@ static void need_inputs_of_steps(sli_plan *plan, uint32_t first, uint32_t end)
         }
         if (step->array != NULL) {
             const bool gives_length =
-                step->output_length >= 0 && details->buffers[step->output_length].needed;
+                step->output_length >= 0 && details->memory.buffers[step->output_length].needed;
 
-            if (details->buffers[step->first_output].needed) {
+            if (details->memory.buffers[step->first_output].needed) {
                 read_buffer(details, step->inputs[0]);
             }
             if (step->lengths[0] >= 0 &&
-                (gives_length || details->buffers[step->first_output].needed)) {
+                (gives_length || details->memory.buffers[step->first_output].needed)) {
                 read_buffer(details, (uint32_t)step->lengths[0]);
             }
-        } else if (step->map == NULL && details->buffers[segment->to].needed) {
+        } else if (step->map == NULL && details->memory.buffers[segment->to].needed) {
             read_buffer(details, segment->from);
         }
     }
@@ -136,7 +137,7 @@ static void need_inputs_of_steps(sli_plan *plan, uint32_t first, uint32_t end)
 static void need_owners(sli_plan *plan, column_role role)
 {
     const stage_schema *source = &plan->dataset->source_schema;
-    plan_buffer *buffers = plan->details->buffers;
+    plan_buffer *buffers = plan->details->memory.buffers;
 
     for (uint32_t i = 0; i < source->column_count; i++) {
         const column_info *info = &source->infos[i];
@@ -154,7 +155,7 @@ static void need_owners(sli_plan *plan, column_role role)
 static void need_boxes(sli_plan *plan)
 {
     const stage_schema *source = &plan->dataset->source_schema;
-    plan_buffer *buffers = plan->details->buffers;
+    plan_buffer *buffers = plan->details->memory.buffers;
 
     need_owners(plan, ROLE_TIED);
     need_owners(plan, ROLE_POINTS);
@@ -183,9 +184,9 @@ static void need_image_of_followers(sli_plan *plan)
     for (uint32_t i = 0; i < source->column_count; i++) {
         const column_role role = source->infos[i].role;
 
-        if (schema_follows(role) && details->buffers[i].needed) {
-            details->has_followers = true;
-            details->has_points = details->has_points || role == ROLE_POINTS;
+        if (schema_follows(role) && details->memory.buffers[i].needed) {
+            details->images.has_followers = true;
+            details->images.has_points = details->images.has_points || role == ROLE_POINTS;
             snprintf(note, sizeof(note), "%s: follows %s, by the same draws%s",
                      source->columns[i].name,
                      role == ROLE_IMAGE ? source->columns[source->image].name : "the image",
@@ -195,23 +196,24 @@ static void need_image_of_followers(sli_plan *plan)
             plan_note(plan, note);
         }
     }
-    if (details->map >= 0 && details->buffers[details->map].needed) {
-        details->has_followers = true;
+    if (details->images.map >= 0 && details->memory.buffers[details->images.map].needed) {
+        details->images.has_followers = true;
     }
-    if (details->has_followers || details->list.head < details->list.shared) {
-        details->buffers[source->image].needed = true;
+    if (details->images.has_followers ||
+        details->geometry.list.head < details->geometry.list.shared) {
+        details->memory.buffers[source->image].needed = true;
     }
-    if (details->boxes >= 0 && details->buffers[source->image].needed) {
-        details->buffers[details->boxes].needed = true;
-        details->buffers[source->infos[details->boxes].length].needed = true;
+    if (details->geometry.boxes >= 0 && details->memory.buffers[source->image].needed) {
+        details->memory.buffers[details->geometry.boxes].needed = true;
+        details->memory.buffers[source->infos[details->geometry.boxes].length].needed = true;
     }
 }
 
 /* Assigns scratch memory to the needed buffers that are not columns of the batch. */
 static sluice_status lay_out_scratch(struct plan_details *details)
 {
-    for (uint32_t i = 0; i < details->buffer_count; i++) {
-        plan_buffer *buffer = &details->buffers[i];
+    for (uint32_t i = 0; i < details->memory.buffer_count; i++) {
+        plan_buffer *buffer = &details->memory.buffers[i];
         size_t bytes;
 
         if (!buffer->needed || buffer->column >= 0) {
@@ -221,8 +223,8 @@ static sluice_status lay_out_scratch(struct plan_details *details)
             return sli_fail(SLUICE_E_INVALID, "column %s: a sample is larger than memory",
                             buffer->type.name);
         }
-        buffer->offset = details->scratch_bytes;
-        details->scratch_bytes += (bytes + IMAGE_SLACK + 63) / 64 * 64;
+        buffer->offset = details->memory.scratch_bytes;
+        details->memory.scratch_bytes += (bytes + IMAGE_SLACK + 63) / 64 * 64;
     }
     return SLUICE_OK;
 }
@@ -233,12 +235,13 @@ static bool are_rows(const sli_plan *plan)
     const struct plan_details *details = plan->details;
     const uint32_t columns = plan->dataset->source_schema.column_count;
 
-    for (uint32_t i = 0; i < details->buffer_count; i++) {
-        if (details->buffers[i].column != (int)i) {
+    for (uint32_t i = 0; i < details->memory.buffer_count; i++) {
+        if (details->memory.buffers[i].column != (int)i) {
             return false;
         }
     }
-    return details->buffer_count == columns && plan->dataset->opened_schema.column_count == columns;
+    return details->memory.buffer_count == columns &&
+           plan->dataset->opened_schema.column_count == columns;
 }
 
 /* Adds a note for the source's columns that neither the batch nor a stage needs. */
@@ -247,7 +250,7 @@ static void note_dropped(sli_plan *plan)
     const stage_schema *source = &plan->dataset->source_schema;
 
     for (uint32_t i = 0; i < source->column_count; i++) {
-        if (!plan->details->buffers[i].needed) {
+        if (!plan->details->memory.buffers[i].needed) {
             char note[100];
 
             snprintf(note, sizeof(note), "%s: dropped, not written", source->columns[i].name);
@@ -268,15 +271,15 @@ sluice_status plan_buffers(sli_plan *plan)
     need_columns_of_batch(plan);
     need_lengths(plan);
     need_inputs_of_steps(plan, details->cache.is_rows ? details->cache.steps : 0,
-                         details->step_count);
+                         details->work.step_count);
     if (details->cache.is_rows) {
         st = find_kept(plan);
         need_inputs_of_steps(plan, 0, details->cache.steps);
     }
     need_boxes(plan);
     need_image_of_followers(plan);
-    details->image = image >= 0 && details->buffers[image].needed ? image : -1;
-    details->rows_only = are_rows(plan) && !details->has_choices;
+    details->images.first = image >= 0 && details->memory.buffers[image].needed ? image : -1;
+    details->memory.rows_only = are_rows(plan) && !details->dealing.has_choices;
     note_dropped(plan);
     return st == SLUICE_OK ? lay_out_scratch(details) : st;
 }

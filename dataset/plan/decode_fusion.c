@@ -21,13 +21,14 @@ static bool may_be_left_out(const dataset_stage *stage)
 static bool add_group(const struct plan_details *details, const plan_group *group,
                       decode_fusion *found)
 {
-    const dataset_stage *first = group->count > 0 ? details->geometry[group->first].stage : NULL;
+    const dataset_stage *first =
+        group->count > 0 ? details->geometry.stages[group->first].stage : NULL;
 
     if (first != NULL && first->def->geometry->views != NULL) {
         return true; /* of the whole image */
     }
     for (uint32_t i = group->first; i < group->first + group->count; i++) {
-        const geometry_ops *ops = details->geometry[i].stage->def->geometry;
+        const geometry_ops *ops = details->geometry.stages[i].stage->def->geometry;
 
         found->resizes = found->resizes || ops->resizes;
         found->crops = found->crops || ops->crops;
@@ -36,7 +37,7 @@ static bool add_group(const struct plan_details *details, const plan_group *grou
         return true;
     }
     for (uint32_t i = group->color_first; i < group->color_end; i++) {
-        if (!may_be_left_out(details->colors[i].stage)) {
+        if (!may_be_left_out(details->colors.stages[i].stage)) {
             return true;
         }
     }
@@ -66,10 +67,11 @@ static bool add_list(const struct plan_details *details, const plan_list *list,
 decode_fusion plan_decode_fusion(const sli_plan *plan)
 {
     const struct plan_details *details = plan->details;
-    const bool has_tiles = details->mosaic.tiles > 0;
+    const bool has_tiles = details->geometry.mosaic.tiles > 0;
     decode_fusion found = {false, false};
 
-    if (!add_list(details, has_tiles ? &details->mosaic.list : &details->list, &found) &&
+    if (!add_list(details, has_tiles ? &details->geometry.mosaic.list : &details->geometry.list,
+                  &found) &&
         has_tiles) {
         found.resizes = true; /* a tile is resized, and shows a part of its image */
         found.crops = true;

@@ -13,7 +13,7 @@
 /* Explains how many samples of each part of concat and mix a pass has. */
 static void explain_parts(const sli_plan *plan, sli_text *text)
 {
-    const group_order *order = plan->details->group;
+    const group_order *order = plan->details->orders.group;
 
     for (uint32_t k = 0; order != NULL && k < order->count; k++) {
         const group_part *part = &order->parts[k];
@@ -71,13 +71,13 @@ static void explain_stream_order(const sli_plan *plan, sli_text *text)
 /* Adds the candidates of a pass: "800 samples a pass", or the samples of a stream. */
 static void add_candidates(const sli_plan *plan, sli_text *text)
 {
-    if (plan->details->is_stream) {
+    if (plan->details->dealing.is_stream) {
         sli_text_add(text, "the samples of a stream (");
         stream_order_explain(plan->dataset, text);
         sli_text_add(text, ")");
     } else {
         sli_text_add(text, "%llu samples a pass",
-                     (unsigned long long)plan->details->all_ranks.length);
+                     (unsigned long long)plan->details->orders.all_ranks.length);
     }
 }
 
@@ -97,18 +97,18 @@ static void explain_bucket_order(const sli_plan *plan, sli_text *text)
 
     sli_text_add(text, "order: %u buckets by length of ", details->bucket.count);
     add_candidates(plan, text);
-    sli_text_add(text,
-                 "%s; a bucket with a batch of %u rows for every rank is the next batch, what is "
-                 "left in them %s; %s\n",
-                 of_filtered(plan), plan->batch_size, plan->drop_remainder ? "dropped" : "padded",
-                 details->is_stream ? "every rank loads all samples, and keeps those of its "
-                                      "batches until their bucket is full"
-                 : details->tests_first
-                     ? "every rank looks at the length of all samples, and loads "
-                       "those of its rows"
-                     : "every rank looks at the length of all samples, and loads "
-                       "those of its rows; the length is known once a sample is "
-                       "loaded, so samples are loaded twice");
+    sli_text_add(
+        text,
+        "%s; a bucket with a batch of %u rows for every rank is the next batch, what is "
+        "left in them %s; %s\n",
+        of_filtered(plan), plan->batch_size, plan->drop_remainder ? "dropped" : "padded",
+        details->dealing.is_stream     ? "every rank loads all samples, and keeps those of its "
+                                         "batches until their bucket is full"
+        : details->dealing.tests_first ? "every rank looks at the length of all samples, and loads "
+                                         "those of its rows"
+                                       : "every rank looks at the length of all samples, and loads "
+                                         "those of its rows; the length is known once a sample is "
+                                         "loaded, so samples are loaded twice");
 }
 
 static void explain_filtered_order(const sli_plan *plan, sli_text *text)
@@ -122,8 +122,8 @@ static void explain_filtered_order(const sli_plan *plan, sli_text *text)
                  "batches of %u rows, %s; how many there are is not known beforehand\n",
                  plan->batch_size, last_batch(plan));
     sli_text_add(text, "filters: called %s\n",
-                 details->tests_first ? "for plain columns, before a sample is loaded"
-                 : details->has_late_filters
+                 details->dealing.tests_first ? "for plain columns, before a sample is loaded"
+                 : details->dealing.has_late_filters
                      ? "where their columns have their values; samples wait in a row of the "
                        "worker's"
                      : "after read; samples wait in a row of the worker's");
@@ -135,10 +135,11 @@ static void explain_direct_order(const sli_plan *plan, sli_text *text)
 
     sli_text_add(text, "order: %llu samples a pass", (unsigned long long)plan->samples_per_pass);
     if (plan->settings.world > 1) {
-        sli_text_add(text, ", %llu for rank %u of %u", (unsigned long long)details->order.length,
-                     plan->settings.rank, plan->settings.world);
+        sli_text_add(text, ", %llu for rank %u of %u",
+                     (unsigned long long)details->orders.rank.length, plan->settings.rank,
+                     plan->settings.world);
     }
-    if (details->own_order != NULL) {
+    if (details->orders.own != NULL) {
         sli_text_add(text,
                      "; %s, bound to %u rows and %u ranks; %llu bytes of names and permutations\n",
                      plan->dataset->schema.by[STATE_OWN_ORDER], plan->batch_size,
@@ -152,8 +153,8 @@ static void explain_direct_order(const sli_plan *plan, sli_text *text)
     }
     sli_text_add(text, "batches: %llu a pass of %u rows, %s\n",
                  (unsigned long long)plan->batches_per_pass, plan->batch_size,
-                 details->order.length % plan->batch_size == 0 ? "all of them full"
-                                                               : last_batch(plan));
+                 details->orders.rank.length % plan->batch_size == 0 ? "all of them full"
+                                                                     : last_batch(plan));
 }
 
 static void explain_order(const sli_plan *plan, sli_text *text)
@@ -164,9 +165,9 @@ static void explain_order(const sli_plan *plan, sli_text *text)
         explain_pack_order(plan, text);
     } else if (details->bucket.count > 0) {
         explain_bucket_order(plan, text);
-    } else if (details->has_choices) {
+    } else if (details->dealing.has_choices) {
         explain_filtered_order(plan, text);
-    } else if (details->is_stream) {
+    } else if (details->dealing.is_stream) {
         explain_stream_order(plan, text);
     } else {
         explain_direct_order(plan, text);
@@ -185,10 +186,10 @@ static void name_list(const struct plan_details *details, const plan_list *list,
         const plan_group *group = &list->groups[i];
 
         for (uint32_t k = group->first; k < group->first + group->count; k++, plus = " + ") {
-            sli_text_add(text, "%s%s", plus, details->geometry[k].stage->def->name);
+            sli_text_add(text, "%s%s", plus, details->geometry.stages[k].stage->def->name);
         }
         for (uint32_t k = group->color_first; k < group->color_end; k++, plus = " + ") {
-            sli_text_add(text, "%s%s", plus, details->colors[k].stage->def->name);
+            sli_text_add(text, "%s%s", plus, details->colors.stages[k].stage->def->name);
         }
         if (group->branches != NULL) {
             sli_text_add(text, "%s", plus);
@@ -214,8 +215,8 @@ static const char *name_of_group(const struct plan_details *details, const plan_
 {
     return group->branches != NULL ? group->branches->stage->def->name
            : group->map != NULL    ? group->map->name
-           : group->count > 0      ? details->geometry[group->first].stage->def->name
-                                   : details->colors[group->color_first].stage->def->name;
+           : group->count > 0      ? details->geometry.stages[group->first].stage->def->name
+                                   : details->colors.stages[group->color_first].stage->def->name;
 }
 
 /* Explains a group without geometry. `first` and `before`: as for explain_group(). */
@@ -223,8 +224,8 @@ static void explain_whole(const sli_plan *plan, const plan_group *group, bool fi
                           const char *before, sli_text *text)
 {
     const struct plan_details *details = plan->details;
-    const plan_group *last = &details->list.groups[details->list.count - 1];
-    const bool decodes = first && details->decode != NULL;
+    const plan_group *last = &details->geometry.list.groups[details->geometry.list.count - 1];
+    const bool decodes = first && details->geometry.decode != NULL;
 
     if (decodes && group->color_end > group->color_first && group != last) {
         sli_text_add(text, ", whole images if a stage before %s changes them\n",
@@ -241,12 +242,12 @@ static void explain_whole(const sli_plan *plan, const plan_group *group, bool fi
 static const char *how_group_runs(const struct plan_details *details, const plan_group *group,
                                   bool decodes)
 {
-    const dataset_stage *stage = details->geometry[group->first].stage;
+    const dataset_stage *stage = details->geometry.stages[group->first].stage;
 
     return stage->def->flip != NULL      ? "the whole image, if it is flipped; after all crops and "
                                            "resizes it would cost next to nothing"
            : stage->def->geometry->turns ? "the whole image, rotated"
-           : details->view == stage      ? "one pass for each view of the whole image"
+           : details->geometry.view == stage ? "one pass for each view of the whole image"
            : decodes ? "fused: decoded down to the lower edge of the crop (JPEG only; with restart "
                        "markers only the segments under it), and cropped and resized in one pass"
                      : "one pass";
@@ -257,7 +258,7 @@ static void explain_group(const sli_plan *plan, const plan_group *group, bool fi
                           const char *before, sli_text *text)
 {
     const struct plan_details *details = plan->details;
-    const bool decodes = first && details->decode != NULL;
+    const bool decodes = first && details->geometry.decode != NULL;
 
     sli_text_add(text, "pixels: %s", decodes ? "decode" : "");
     if (group->map != NULL) {
@@ -274,7 +275,7 @@ static void explain_group(const sli_plan *plan, const plan_group *group, bool fi
     }
     for (uint32_t i = group->first; i < group->first + group->count; i++) {
         sli_text_add(text, "%s%s", i > group->first || decodes ? " + " : "",
-                     details->geometry[i].stage->def->name);
+                     details->geometry.stages[i].stage->def->name);
     }
     if (group->count == 0) {
         explain_whole(plan, group, first, before, text);
@@ -290,18 +291,18 @@ static void explain_colors(const sli_plan *plan, const plan_group *group, bool i
 {
     const struct plan_details *details = plan->details;
     const uint32_t first = group->color_first;
-    const uint32_t end =
-        group->color_end < details->host_colors ? group->color_end : details->host_colors;
+    const uint32_t end = group->color_end < details->colors.host_count ? group->color_end
+                                                                       : details->colors.host_count;
 
     for (uint32_t i = first; i < end; i++) {
         sli_text_add(text, "%s%s", i == first ? "colours: " : " + ",
-                     details->colors[i].stage->def->name);
+                     details->colors.stages[i].stage->def->name);
     }
     if (first < end) {
         sli_text_add(text,
                      ": on each line after the resampler; %scontrast, autocontrast and "
                      "equalize wait for the whole image%s\n",
-                     details->warps ? "warps, " : "", is_last ? " of the batch's size" : "");
+                     details->colors.warps ? "warps, " : "", is_last ? " of the batch's size" : "");
     }
 }
 
@@ -315,10 +316,10 @@ static bool is_empty(const plan_group *group)
 static void explain_geometry(const sli_plan *plan, sli_text *text)
 {
     const struct plan_details *details = plan->details;
-    const plan_mosaic *mosaic = &details->mosaic;
-    uint32_t end = details->list.count; /* without the empty group */
+    const plan_mosaic *mosaic = &details->geometry.mosaic;
+    uint32_t end = details->geometry.list.count; /* without the empty group */
 
-    while (end > 1 && is_empty(&details->list.groups[end - 1])) {
+    while (end > 1 && is_empty(&details->geometry.list.groups[end - 1])) {
         end--;
     }
     for (uint32_t i = 0; i < mosaic->list.count; i++) {
@@ -330,12 +331,13 @@ static void explain_geometry(const sli_plan *plan, sli_text *text)
             "pixels: %s%s: %u samples in an image of %ux%u; the partners are drawn from "
             "all samples of the pass, over all ranks; %s the part of each that is "
             "shown\n",
-            mosaic->list.count == 0 && details->decode != NULL ? "decode + " : "",
+            mosaic->list.count == 0 && details->geometry.decode != NULL ? "decode + " : "",
             mosaic->planned->stage->def->name, mosaic->tiles, mosaic->width, mosaic->height,
-            mosaic->list.count == 0 && details->decode != NULL ? "decodes and resizes" : "resizes");
+            mosaic->list.count == 0 && details->geometry.decode != NULL ? "decodes and resizes"
+                                                                        : "resizes");
     }
-    for (uint32_t i = 0; i < details->list.count; i++) {
-        const plan_group *group = &details->list.groups[i];
+    for (uint32_t i = 0; i < details->geometry.list.count; i++) {
+        const plan_group *group = &details->geometry.list.groups[i];
 
         if (i > 0 && is_empty(group) && details->cache.groups == 0) {
             continue;
@@ -363,7 +365,7 @@ static void explain_reading(const sli_plan *plan, sli_text *text)
                          ? ", and dropped after them"
                          : "");
     }
-    if (plan->details->is_stream) {
+    if (plan->details->dealing.is_stream) {
         sli_text_add(
             text,
             "reading: in sequence, samples of at most %.1f MB (max_sample), which take up to "
@@ -376,7 +378,7 @@ static void explain_reading(const sli_plan *plan, sli_text *text)
 /* Explains gray images: the gray values of a JPEG file differ from those of its RGB copy. */
 static void explain_gray(const sli_plan *plan, sli_text *text)
 {
-    const dataset_stage *decode = plan->details->decode;
+    const dataset_stage *decode = plan->details->geometry.decode;
 
     if (decode != NULL &&
         ((const decode_args *)(const void *)decode->args.bytes)->mode == DECODE_GRAY) {
@@ -413,11 +415,11 @@ void sli_plan_explain(const sli_plan *plan, sli_text *text)
     explain_parts(plan, text);
     explain_left_out(plan->dataset, text);
     explain_reading(plan, text);
-    if (details->image >= 0) {
+    if (details->images.first >= 0) {
         explain_geometry(plan, text);
     }
     explain_gray(plan, text);
-    sli_text_add(text, "%s", details->notes);
+    sli_text_add(text, "%s", details->texts.notes);
     for (uint32_t i = 0; i < plan->column_count; i++) {
         sli_text_add(text, "column %s: %s (%u", plan->seen[i].name,
                      sluice_dtype_name(plan->seen[i].dtype), plan->batch_size);
@@ -432,12 +434,12 @@ void sli_plan_explain(const sli_plan *plan, sli_text *text)
                      ? "collected; documents are joined in order, and each worker writes the "
                        "tokens of its documents into their windows"
                  : details->bucket.count > 0
-                     ? details->is_stream
+                     ? details->dealing.is_stream
                            ? "collected; loaded samples wait in buckets, and are copied into their "
                              "rows"
                            : "collected; samples wait in buckets by number, and each worker writes "
                              "whole samples into their rows"
-                 : details->has_choices
+                 : details->dealing.has_choices
                      ? "collected; each worker writes the samples that are kept into their rows"
                      : "direct; each worker writes whole samples into their rows");
 }

@@ -150,7 +150,7 @@ sluice_status plan_fuse_geometry(const struct plan_details *details, const plan_
 
     plan_whole_window(w, width, height);
     for (uint32_t i = group->first; i < group->first + group->count; i++) {
-        const plan_stage *planned = &details->geometry[i];
+        const plan_stage *planned = &details->geometry.stages[i];
         const stage_def *def = planned->stage->def;
         const sli_draws own = {planned->key, draws->sample, draws->pass};
         stage_window g = {.turn = &w->turn};

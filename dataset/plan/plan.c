@@ -22,18 +22,18 @@ static sluice_status plan_stream(sli_plan *plan)
 {
     struct plan_details *details = plan->details;
 
-    details->is_stream = dataset_is_stream(plan->dataset);
-    details->replaces_in_batch = details->is_stream &&
-                                 plan->settings.on_error == SLI_ON_ERROR_REPLACE &&
-                                 !schema_has(&plan->dataset->opened_schema, STATE_PACKED);
-    atomic_init(&details->stream_memory, 0);
-    if (details->replaces_in_batch && plan->batch_size == 1) {
+    details->dealing.is_stream = dataset_is_stream(plan->dataset);
+    details->dealing.replaces_in_batch = details->dealing.is_stream &&
+                                         plan->settings.on_error == SLI_ON_ERROR_REPLACE &&
+                                         !schema_has(&plan->dataset->opened_schema, STATE_PACKED);
+    atomic_init(&details->dealing.stream_memory, 0);
+    if (details->dealing.replaces_in_batch && plan->batch_size == 1) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "policy replace takes another sample of the same batch if the source is a "
                         "stream, and `batch 1` has no other; use a larger batch, or policy zero "
                         "or fail");
     }
-    return details->is_stream ? stream_order_check(plan->dataset) : SLUICE_OK;
+    return details->dealing.is_stream ? stream_order_check(plan->dataset) : SLUICE_OK;
 }
 
 static sluice_status plan_filters(sli_plan *plan)
@@ -43,8 +43,8 @@ static sluice_status plan_filters(sli_plan *plan)
     const bool is_filter = !is_packed && !schema_has(schema, STATE_BUCKETED);
     const char *stage = is_packed ? "pack" : is_filter ? "filter" : "bucket";
 
-    plan->details->has_choices = schema_has(schema, STATE_FILTERED) || !is_filter;
-    if (plan->details->has_choices && plan->settings.world > 1 &&
+    plan->details->dealing.has_choices = schema_has(schema, STATE_FILTERED) || !is_filter;
+    if (plan->details->dealing.has_choices && plan->settings.world > 1 &&
         dataset_has_shard(plan->dataset)) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "%s comes after shard in a run of %u ranks, which would have different "
@@ -71,13 +71,13 @@ static sluice_status plan_tests(sli_plan *plan)
     sli_layout row;
     sluice_status st;
 
-    if (!details->has_choices) {
+    if (!details->dealing.has_choices) {
         return SLUICE_OK;
     }
-    details->tests_first =
-        !details->has_late_filters && details->pack.seq == 0 &&
+    details->dealing.tests_first =
+        !details->dealing.has_late_filters && details->pack.seq == 0 &&
         (details->bucket.count > 0 ? details->bucket.is_early
-                                   : details->is_stream || plan->settings.world > 1 ||
+                                   : details->dealing.is_stream || plan->settings.world > 1 ||
                                          dataset_source(plan->dataset)->read_plain != NULL);
     st = sli_layout_make_ragged(plan->wire, plan->wire_count, 1, plan->wire_ragged, &row);
     if (st == SLUICE_OK) {
@@ -86,11 +86,12 @@ static sluice_status plan_tests(sli_plan *plan)
         const size_t bytes = details->pack.seq > 0 ? (document + 63) / 64 * 64 : row.slot_bytes;
         const size_t fit = OWN_ROWS_BYTES / bytes;
 
-        details->own_row_bytes = bytes;
-        details->own_rows =
-            details->tests_first || details->bucket.count > 0 || details->is_stream || fit <= 1 ? 1
-            : fit < OWN_ROWS_MOST ? (uint32_t)fit
-                                  : OWN_ROWS_MOST;
+        details->dealing.own_row_bytes = bytes;
+        details->dealing.own_rows = details->dealing.tests_first || details->bucket.count > 0 ||
+                                            details->dealing.is_stream || fit <= 1
+                                        ? 1
+                                    : fit < OWN_ROWS_MOST ? (uint32_t)fit
+                                                          : OWN_ROWS_MOST;
     }
     return st;
 }
@@ -112,24 +113,24 @@ static sluice_status plan_order(sli_plan *plan)
     sluice_status st = plan_own_order(plan);
 
     if (st == SLUICE_OK) {
-        st = group_order_make(plan->dataset, settings.seed, &plan->details->group);
+        st = group_order_make(plan->dataset, settings.seed, &plan->details->orders.group);
     }
     if (st == SLUICE_OK) {
-        st = plan_make_order(plan, &settings, &plan->details->order);
+        st = plan_make_order(plan, &settings, &plan->details->orders.rank);
     }
     /* A filter after shard has the samples of the shard as candidates. */
-    settings.all_ranks = !plan->details->has_choices || !dataset_has_shard(plan->dataset);
+    settings.all_ranks = !plan->details->dealing.has_choices || !dataset_has_shard(plan->dataset);
     if (st == SLUICE_OK) {
-        st = plan_make_order(plan, &settings, &plan->details->all_ranks);
+        st = plan_make_order(plan, &settings, &plan->details->orders.all_ranks);
     }
     if (st != SLUICE_OK) {
         return st;
     }
-    plan->samples_per_pass = plan->details->all_ranks.length;
-    plan->batches_per_pass = plan_batches_of(plan, &plan->details->order);
-    plan->details->rest = plan->details->order;
+    plan->samples_per_pass = plan->details->orders.all_ranks.length;
+    plan->batches_per_pass = plan_batches_of(plan, &plan->details->orders.rank);
+    plan->details->orders.rest = plan->details->orders.rank;
     plan->begin_batches = plan->batches_per_pass;
-    plan->details->replace_key = sli_mix_in(sli_hash_text("replace"), plan->settings.seed);
+    plan->details->orders.replace_key = sli_mix_in(sli_hash_text("replace"), plan->settings.seed);
     /* With pack fewer documents than rows in a batch are allowed: one may fill many windows. */
     if (plan->batches_per_pass == 0 &&
         !(schema_has(&plan->dataset->opened_schema, STATE_PACKED) && plan->samples_per_pass > 0)) {
@@ -141,7 +142,7 @@ static sluice_status plan_order(sli_plan *plan)
                 ? "; drop_remainder=false keeps what is left"
                 : "; take, skip, split or shard have left none of the source's samples");
     }
-    if (plan->details->has_choices) {
+    if (plan->details->dealing.has_choices) {
         forget_counts(plan);
     }
     return SLUICE_OK;
@@ -192,33 +193,34 @@ static sluice_status plan_columns(sli_plan *plan)
 static void plan_names(sli_plan *plan)
 {
     struct plan_details *details = plan->details;
-    const char *geometry = details->geometry_count > 0
-                               ? details->geometry[details->geometry_count - 1].outer->def->name
-                               : "";
+    const char *geometry =
+        details->geometry.count > 0
+            ? details->geometry.stages[details->geometry.count - 1].outer->def->name
+            : "";
     bool converts = !sli_conversion_is_identity(&plan->host_conversion);
 
-    snprintf(details->pixels_name, sizeof(details->pixels_name), "%s%s%s%s", geometry,
-             details->host_colors == 0 ? ""
-             : geometry[0] != '\0'     ? "+color"
-                                       : "color",
-             (geometry[0] != '\0' || details->host_colors > 0) && converts ? "+" : "",
-             converts || (geometry[0] == '\0' && details->host_colors == 0) ? "convert" : "");
+    snprintf(details->texts.pixels_name, sizeof(details->texts.pixels_name), "%s%s%s%s", geometry,
+             details->colors.host_count == 0 ? ""
+             : geometry[0] != '\0'           ? "+color"
+                                             : "color",
+             (geometry[0] != '\0' || details->colors.host_count > 0) && converts ? "+" : "",
+             converts || (geometry[0] == '\0' && details->colors.host_count == 0) ? "convert" : "");
     plan->stage_count = PLAN_PROFILED;
     for (uint32_t i = 0; i < PLAN_PROFILED; i++) {
         plan->stage_names[i] = "";
     }
     plan->stage_names[PLAN_READ] = "read";
     plan->stage_names[PLAN_DECODE] = "decode";
-    plan->stage_names[PLAN_PIXELS] = details->pixels_name;
-    for (uint32_t i = 0; i < details->step_count; i++) {
-        const plan_step *step = &details->steps[i];
+    plan->stage_names[PLAN_PIXELS] = details->texts.pixels_name;
+    for (uint32_t i = 0; i < details->work.step_count; i++) {
+        const plan_step *step = &details->work.steps[i];
 
         if (step->map != NULL) {
             plan->stage_names[PLAN_MAPS + step->profiled] = step->map->name;
         }
     }
-    for (uint32_t i = 0; i < details->batch_map_count; i++) {
-        const plan_batch_map *map = &details->batch_maps[i];
+    for (uint32_t i = 0; i < details->work.batch_map_count; i++) {
+        const plan_batch_map *map = &details->work.batch_maps[i];
 
         plan->stage_names[PLAN_MAPS + map->profiled] = map->name;
     }
@@ -271,7 +273,7 @@ sluice_status sli_plan_open(sluice_dataset *dataset, const sli_run_settings *set
         sli_free(plan);
         return sli_fail(SLUICE_E_NO_MEMORY, "the plan of a run");
     }
-    pass_lengths_init(&plan->details->lengths);
+    pass_lengths_init(&plan->details->dealing.lengths);
     plan->dataset = dataset;
     plan->settings = *settings;
     plan->batch_size = dataset->schema.batch_size;
@@ -288,15 +290,15 @@ sluice_status sli_plan_open(sluice_dataset *dataset, const sli_run_settings *set
 void sli_plan_close(sli_plan *plan)
 {
     if (plan != NULL) {
-        if (plan->details->own_order != NULL) {
-            plan->details->own_order->close(plan->details->own_order);
+        if (plan->details->orders.own != NULL) {
+            plan->details->orders.own->close(plan->details->orders.own);
         }
-        group_order_free(plan->details->group);
-        pass_lengths_free(&plan->details->lengths);
+        group_order_free(plan->details->orders.group);
+        pass_lengths_free(&plan->details->dealing.lengths);
         plan_free_geometry(plan->details);
-        sli_free(plan->details->further);
-        sli_free(plan->details->steps);
-        sli_free(plan->details->batch_maps);
+        sli_free(plan->details->images.further);
+        sli_free(plan->details->work.steps);
+        sli_free(plan->details->work.batch_maps);
         sli_free(plan->details);
         sli_free(plan);
     }
@@ -304,13 +306,14 @@ void sli_plan_close(sli_plan *plan)
 
 uint64_t sli_plan_source_memory(const sli_plan *plan)
 {
-    uint64_t bytes = dataset_source(plan->dataset)->memory(plan->dataset->source) +
-                     atomic_load_explicit(&plan->details->stream_memory, memory_order_relaxed);
+    uint64_t bytes =
+        dataset_source(plan->dataset)->memory(plan->dataset->source) +
+        atomic_load_explicit(&plan->details->dealing.stream_memory, memory_order_relaxed);
 
-    if (plan->details->own_order != NULL) {
-        bytes += plan->details->own_order->memory;
+    if (plan->details->orders.own != NULL) {
+        bytes += plan->details->orders.own->memory;
     }
-    bytes += plan->details->group != NULL ? plan->details->group->bytes : 0;
+    bytes += plan->details->orders.group != NULL ? plan->details->orders.group->bytes : 0;
     for (uint32_t i = 0; i < plan->dataset->stage_count; i++) {
         bytes += plan->dataset->splits[i].count * sizeof(*plan->dataset->splits[i].members);
         bytes += plan->dataset->tables[i].bytes;
@@ -329,12 +332,12 @@ static uint64_t held_memory(const sli_plan *plan, uint32_t workers)
     const uint64_t rows =
         (uint64_t)details->bucket.count * plan->batch_size + (uint64_t)workers * HELD_OF_WORKER;
 
-    return details->bucket.count > 0 ? rows * details->own_row_bytes : 0;
+    return details->bucket.count > 0 ? rows * details->dealing.own_row_bytes : 0;
 }
 
 uint64_t sli_plan_stream_memory(const sli_plan *plan, uint32_t workers)
 {
-    return plan->details->is_stream
+    return plan->details->dealing.is_stream
                ? stream_order_most_memory(plan->dataset, workers) + held_memory(plan, workers)
                : 0;
 }
@@ -346,10 +349,10 @@ const char *sli_plan_source(const sli_plan *plan)
 
 bool sli_plan_has_own_sharding(const sli_plan *plan)
 {
-    return dataset_has_shard(plan->dataset) || plan->details->own_order != NULL;
+    return dataset_has_shard(plan->dataset) || plan->details->orders.own != NULL;
 }
 
 bool sli_plan_has_own_order(const sli_plan *plan)
 {
-    return plan->details->own_order != NULL || plan->details->bucket.count > 0;
+    return plan->details->orders.own != NULL || plan->details->bucket.count > 0;
 }

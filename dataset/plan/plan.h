@@ -199,7 +199,7 @@ typedef struct plan_branches {
 /* The stage mosaic: an image of several samples (tile_ops). */
 typedef struct plan_mosaic {
     uint32_t tiles;            /* number of samples in an image; 0: there is no such stage */
-    const plan_stage *planned; /* an entry of plan_details.geometry, in no group */
+    const plan_stage *planned; /* an entry of plan_image_geometry.stages, in no group */
     uint32_t width;            /* of the image that the tiles are painted on, the canvas */
     uint32_t height;
     plan_list list; /* of the geometry before it, for each tile */
@@ -231,69 +231,118 @@ enum {
     PLAN_PROFILED
 };
 
-struct plan_details {
-    sample_order order;      /* this rank's order */
-    sample_order rest;       /* this rank's order for the rest of the first pass */
-    sample_order all_ranks;  /* order over all ranks, from which replacements are drawn */
-    source_order *own_order; /* the source's own order; NULL: the source has no order of its own */
-    group_order *group;      /* the order of the parts of concat or mix; NULL: it is neither */
+/* The orders in which samples are loaded. */
+typedef struct plan_orders {
+    sample_order rank;      /* this rank's order */
+    sample_order rest;      /* this rank's order for the rest of the first pass */
+    sample_order all_ranks; /* order over all ranks, from which replacements are drawn */
+    source_order *own;      /* the source's own order; NULL: the source has no order of its own */
+    group_order *group;     /* the order of the parts of concat or mix; NULL: it is neither */
+    uint64_t replace_key;
+} plan_orders;
+
+/* The geometry of the images of a sample. */
+typedef struct plan_image_geometry {
     const dataset_stage *decode; /* of the first image and of masks; NULL: no image is encoded */
-    plan_stage *geometry;        /* (geometry_count), with those in parentheses */
-    uint32_t geometry_count;
+    plan_stage *stages;          /* (count), with those in parentheses */
+    uint32_t count;
     plan_list list; /* with mosaic, what comes after it; at least one group, the last one without
                        branches */
     uint32_t most_steps; /* that are drawn for an image or a tile */
     plan_mosaic mosaic;
-    plan_flip flips[DATASET_MAX_STAGES];
-    uint32_t flip_count;
-    bool erases; /* a stage erases converted values (conversion_ops.erases) */
-    uint64_t erasing_keys[DATASET_MAX_STAGES]; /* their keys, by the indexes of the stages */
-    plan_stage *colors; /* (color_count), with those in parentheses beside geometry */
-    uint32_t color_count;
-    uint32_t host_colors; /* number of colour stages that workers apply to the first image, those
-                             before the stage device; GetNext applies the others. Workers apply all
-                             of them to further images */
-    uint32_t device;      /* index of the stage device; 0: there is none */
-    bool warps;           /* a colour stage may warp the image */
-    bool device_warps;    /* a stage after the stage device may; then none before it does */
-    uint64_t replace_key;
+    uint32_t view_count;       /* views of the image; 1: the image itself */
+    const dataset_stage *view; /* the stage that makes the views; NULL: none does */
+    int boxes; /* column of the source with the boxes that a stage depends on; -1: none does */
+} plan_image_geometry;
+
+/* The flips after all geometry. */
+typedef struct plan_image_flips {
+    plan_flip stages[DATASET_MAX_STAGES];
+    uint32_t count;
+} plan_image_flips;
+
+/* The stages that erase converted values (conversion_ops.erases). */
+typedef struct plan_erasing {
+    bool is_used;                      /* there are some */
+    uint64_t keys[DATASET_MAX_STAGES]; /* their keys, by the indexes of the stages */
+} plan_erasing;
+
+/* The colour stages. */
+typedef struct plan_colors {
+    plan_stage *stages; /* (count), with those in parentheses beside geometry */
+    uint32_t count;
+    uint32_t host_count; /* those that workers apply to the first image, those before the stage
+                            device; GetNext applies the others. Workers apply all of them to further
+                            images */
+    uint32_t device;     /* index of the stage device; 0: there is none */
+    bool warps;          /* a colour stage may warp the image */
+    bool device_warps;   /* a stage after the stage device may; then none before it does */
+} plan_colors;
+
+/* The images of a sample and the columns that follow them. */
+typedef struct plan_images {
+    int first;          /* buffer into which the source's image is written; -1: not needed */
+    int stored_column;  /* index in wire of the source's stored array (source_windows); -1: none */
+    bool has_followers; /* there are masks, boxes, points or further images, which follow the
+                           geometry of the first image */
+    bool has_points;    /* points are among them */
+    int map;            /* buffer of the ROLE_GEOMETRY column; -1: no such column */
+    uint32_t further_count;
+    plan_further_image *further; /* NULL: there are no further images */
+} plan_images;
+
+/* What is done with columns: conversions, the steps after the first of them, maps of batches. */
+typedef struct plan_work {
     uint32_t segment_count;
     plan_segment segments[SCHEMA_MAX_BUFFERS];
     uint32_t step_count;
     plan_step *steps; /* NULL: there are no steps */
     uint32_t batch_map_count;
     plan_batch_map *batch_maps; /* NULL: there are none */
+} plan_work;
+
+/* Where a worker has the columns of a sample. */
+typedef struct plan_memory {
     uint32_t buffer_count;
     plan_buffer buffers[SCHEMA_MAX_BUFFERS];
     size_t scratch_bytes; /* scratch memory of each worker */
     bool rows_only;       /* buffer i is column i of the row, for all i */
-    int image;            /* buffer into which the source's image is written; -1: not needed */
-    int stored_column;   /* index in wire of the source's stored array (source_windows); -1: none */
-    bool has_followers;  /* there are masks, boxes, points or further images, which follow the
-                            geometry of the first image */
-    bool has_points;     /* points are among them */
-    uint32_t view_count; /* views of the image; 1: the image itself */
-    const dataset_stage *view; /* the stage that makes the views; NULL: none does */
-    int boxes; /* column of the source with the boxes that a stage of geometry depends on; -1: none
-                  does */
-    int map;   /* buffer of the ROLE_GEOMETRY column; -1: no such column */
-    uint32_t further_count;
-    plan_further_image *further; /* NULL: there are no further images */
+} plan_memory;
+
+/* How the rows of batches are assigned to samples. */
+typedef struct plan_dealing {
     bool is_stream;
     bool replaces_in_batch; /* a bad sample is replaced by another one of its batch */
     bool has_choices;       /* filters, pack or bucket choose which samples get rows */
+    bool has_late_filters;  /* some filter is not early (plan_step.is_early) */
+    bool tests_first;       /* filters are called before a sample is loaded; else during loading */
+    uint32_t own_rows;      /* private rows of each worker, for samples not yet kept or dropped */
+    size_t own_row_bytes;   /* bytes of a private row */
+    pass_lengths lengths;   /* of the passes of a stream, or after filtering; stored by
+                               collected_turns.c */
+    _Atomic uint64_t stream_memory; /* peak bytes of buffered samples; stored by stream_passes.c */
+} plan_dealing;
+
+/* Texts that the planner makes. */
+typedef struct plan_texts {
+    char pixels_name[64]; /* profile name of the geometry and conversion stage */
+    char notes[1200];     /* text lines that the planner's passes add for explain */
+} plan_texts;
+
+struct plan_details {
+    plan_orders orders;
+    plan_dealing dealing;
     plan_pack pack;
     plan_bucket bucket;
+    plan_images images;
+    plan_image_geometry geometry;
+    plan_colors colors;
+    plan_image_flips flips;
+    plan_erasing erasing;
+    plan_work work;
+    plan_memory memory;
     plan_cache cache;
-    bool has_late_filters; /* some filter is not early (plan_step.is_early) */
-    bool tests_first;      /* filters are called before a sample is loaded; else during loading */
-    uint32_t own_rows;     /* private rows of each worker, for samples not yet kept or dropped */
-    size_t own_row_bytes;  /* bytes of a private row */
-    pass_lengths lengths;  /* lengths of the passes of a stream, or after filtering; stored by
-                              collected_turns.c */
-    _Atomic uint64_t stream_memory; /* peak bytes of buffered samples; stored by stream_passes.c */
-    char pixels_name[64];           /* profile name of the geometry and conversion stage */
-    char notes[1200];               /* text lines that the planner's passes add for explain */
+    plan_texts texts;
 };
 
 /*

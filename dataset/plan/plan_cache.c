@@ -12,7 +12,7 @@
 /* Refuses sources whose samples cannot be found by number. */
 static sluice_status check_source(const sli_plan *plan)
 {
-    if (plan->details->is_stream) {
+    if (plan->details->dealing.is_stream) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "cache: the samples of a stream come in sequence, and a cache finds them "
                         "by their numbers; give plain files without access=stream");
@@ -27,15 +27,16 @@ static sluice_status check_source(const sli_plan *plan)
 static sluice_status check_fast_scale(const sli_plan *plan)
 {
     const struct plan_details *details = plan->details;
-    const plan_group *first =
-        (details->mosaic.tiles > 0 ? &details->mosaic.list : &details->list)->groups;
+    const plan_group *first = (details->geometry.mosaic.tiles > 0 ? &details->geometry.mosaic.list
+                                                                  : &details->geometry.list)
+                                  ->groups;
 
-    if (details->decode == NULL || !details->cache.is_decoded || details->cache.is_rows ||
-        !((const decode_args *)(const void *)details->decode->args.bytes)->fast_scale) {
+    if (details->geometry.decode == NULL || !details->cache.is_decoded || details->cache.is_rows ||
+        !((const decode_args *)(const void *)details->geometry.decode->args.bytes)->fast_scale) {
         return SLUICE_OK;
     }
     for (uint32_t i = 0; i < first->count && details->cache.groups > 0; i++) {
-        if (details->geometry[first->first + i].stage->def->geometry->resizes) {
+        if (details->geometry.stages[first->first + i].stage->def->geometry->resizes) {
             return SLUICE_OK;
         }
     }
@@ -49,10 +50,10 @@ static void note_cache(sli_plan *plan)
 {
     const struct plan_details *details = plan->details;
     const plan_cache *cache = &details->cache;
-    const char *what = cache->is_rows       ? "all columns that are used"
-                       : details->image < 0 ? "columns"
-                       : cache->is_decoded  ? "pixels and columns"
-                                            : "bytes of files and columns";
+    const char *what = cache->is_rows              ? "all columns that are used"
+                       : details->images.first < 0 ? "columns"
+                       : cache->is_decoded         ? "pixels and columns"
+                                                   : "bytes of files and columns";
     const char *after = plan->dataset->stages[cache->stage - 1].def->name;
     char note[300];
 

@@ -43,7 +43,7 @@ static sluice_status comes_back(const sli_plan *plan, const plan_segment *c, uin
 {
     const char *name = plan->dataset->stages[c->stages[k]].def->name;
 
-    if (plan->device_colors && c->stages[k] < plan->details->device) {
+    if (plan->device_colors && c->stages[k] < plan->details->colors.device) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s offload=host comes before device, but colour stages run on the device, "
                         "and conversions after them; leave offload out",
@@ -69,7 +69,7 @@ static sluice_status erases_late(const stage_def *def, const char *before)
  */
 static sluice_status choose_split(const sli_plan *plan, const plan_segment *c, uint32_t *split_out)
 {
-    const uint32_t device = plan->details->device;
+    const uint32_t device = plan->details->colors.device;
     uint32_t least = 0;
     uint32_t most = plan->device_colors || plan->device_mixes ? 0 : c->count;
     char on_device[64] = "device";
@@ -208,10 +208,10 @@ static void find_flips(sli_plan *plan, const plan_segment *c, uint32_t split)
         const dataset_stage *stage = &plan->dataset->stages[c->stages[k]];
 
         if (stage->def->flip != NULL) {
-            plan_flip *flip = &details->flips[details->flip_count++];
+            plan_flip *flip = &details->flips.stages[details->flips.count++];
 
             flip->stage = stage;
-            flip->segment = (uint32_t)(c - details->segments);
+            flip->segment = (uint32_t)(c - details->work.segments);
             flip->key = plan_stage_key(plan->dataset, c->stages[k], plan->settings.seed);
             flip->on_device = k >= split && is_on_device(plan, stage->def);
             find_pairs(plan->dataset, c->stages[k], flip);
@@ -226,8 +226,8 @@ static void find_flips(sli_plan *plan, const plan_segment *c, uint32_t split)
 static sluice_status plan_hidden_image(sli_plan *plan, plan_segment *segment)
 {
     find_flips(plan, segment, segment->count);
-    plan->details->host_colors = plan->details->color_count;
-    plan->details->device_warps = false;
+    plan->details->colors.host_count = plan->details->colors.count;
+    plan->details->colors.device_warps = false;
     segment->end = segment->count > 0 ? segment->stages[0] : segment->end;
     segment->count = 0;
     return fold_conversions(plan, segment, 0, 0, &plan->host_conversion);
@@ -238,8 +238,9 @@ static sluice_status plan_hidden_image(sli_plan *plan, plan_segment *segment)
 static sluice_status check_on_host(const sli_plan *plan, const plan_segment *segment)
 {
     const struct plan_details *details = plan->details;
-    const uint32_t device = details->device;
-    bool is_after = segment == &details->segments[0] && details->host_colors < details->color_count;
+    const uint32_t device = details->colors.device;
+    bool is_after =
+        segment == &details->work.segments[0] && details->colors.host_count < details->colors.count;
 
     for (uint32_t k = 0; k < segment->count; k++) {
         is_after = is_after || (device > 0 && segment->stages[k] > device);
@@ -299,7 +300,7 @@ static sluice_status convert_views(const sli_plan *plan, const plan_segment *seg
             return sli_fail(SLUICE_E_INVALID,
                             "%s offload=device: the workers convert the %u views of an image; "
                             "leave offload out",
-                            stage->def->name, plan->details->view_count);
+                            stage->def->name, plan->details->geometry.view_count);
         }
     }
     *split_out = segment->count;
@@ -315,10 +316,10 @@ static sluice_status plan_last_segment(sli_plan *plan, const plan_segment *segme
     stage_schema wire;
     sluice_status st;
 
-    plan->device_colors = segment == &plan->details->segments[0] &&
-                          plan->details->host_colors < plan->details->color_count;
-    st = plan->details->view_count > 1 ? convert_views(plan, segment, &split)
-                                       : choose_split(plan, segment, &split);
+    plan->device_colors = segment == &plan->details->work.segments[0] &&
+                          plan->details->colors.host_count < plan->details->colors.count;
+    st = plan->details->geometry.view_count > 1 ? convert_views(plan, segment, &split)
+                                                : choose_split(plan, segment, &split);
     if (st == SLUICE_OK) {
         st = fold_conversions(plan, segment, 0, split, program);
     }
@@ -402,7 +403,7 @@ static sluice_status plan_segment_program(sli_plan *plan, plan_segment *segment,
     const bool last = is_last(plan, segment);
     sluice_status st;
 
-    if (!last && !segment->follows && !plan->details->buffers[segment->to].read) {
+    if (!last && !segment->follows && !plan->details->memory.buffers[segment->to].read) {
         return plan_hidden_image(plan, segment);
     }
     st = check_values(plan, segment);
@@ -419,7 +420,7 @@ static sluice_status plan_segment_program(sli_plan *plan, plan_segment *segment,
 /* Finds the first segment of an image of the source, which must exist. */
 static plan_segment *plan_first_segment(struct plan_details *details, uint32_t column)
 {
-    plan_segment *segment = details->segments;
+    plan_segment *segment = details->work.segments;
 
     while (!segment->is_first || segment->to != column) {
         segment++;
@@ -434,8 +435,8 @@ static void find_erasings(sli_plan *plan)
 
     for (uint32_t i = 0; i < dataset->stage_count; i++) {
         if (stage_erases(dataset->stages[i].def)) {
-            plan->details->erasing_keys[i] = plan_stage_key(dataset, i, plan->settings.seed);
-            plan->details->erases = true;
+            plan->details->erasing.keys[i] = plan_stage_key(dataset, i, plan->settings.seed);
+            plan->details->erasing.is_used = true;
         }
     }
 }
@@ -446,25 +447,27 @@ sluice_status plan_conversions(sli_plan *plan)
     sluice_status st = SLUICE_OK;
 
     find_erasings(plan);
-    if (details->image >= 0) {
-        st = plan_segment_program(plan, &details->segments[0], &plan->host_conversion);
-        if (details->view != NULL && details->view->def->geometry->views->flips != NULL) {
+    if (details->images.first >= 0) {
+        st = plan_segment_program(plan, &details->work.segments[0], &plan->host_conversion);
+        if (details->geometry.view != NULL &&
+            details->geometry.view->def->geometry->views->flips != NULL) {
             plan->host_conversion.flip = true;
         }
     }
-    for (uint32_t i = 0; i < details->further_count && st == SLUICE_OK; i++) {
-        plan_further_image *further = &details->further[i];
+    for (uint32_t i = 0; i < details->images.further_count && st == SLUICE_OK; i++) {
+        plan_further_image *further = &details->images.further[i];
 
         further->segment =
-            (uint32_t)(plan_first_segment(details, further->column) - details->segments);
+            (uint32_t)(plan_first_segment(details, further->column) - details->work.segments);
         st = plan_segment_program(plan, plan_first_segment(details, further->column),
                                   &further->conversion);
     }
-    for (uint32_t i = 0; i < details->step_count && st == SLUICE_OK; i++) {
-        plan_step *step = &details->steps[i];
+    for (uint32_t i = 0; i < details->work.step_count && st == SLUICE_OK; i++) {
+        plan_step *step = &details->work.steps[i];
 
         if (step->map == NULL && step->array == NULL) {
-            st = plan_segment_program(plan, &details->segments[step->segment], &step->conversion);
+            st = plan_segment_program(plan, &details->work.segments[step->segment],
+                                      &step->conversion);
         }
     }
     return st;

@@ -12,8 +12,8 @@
 /* True if a map of whole batches reads or writes the buffer: it gets columns of declared shape. */
 static bool is_mapped(const struct plan_details *details, uint32_t buffer)
 {
-    for (uint32_t i = 0; i < details->batch_map_count; i++) {
-        const plan_batch_map *map = &details->batch_maps[i];
+    for (uint32_t i = 0; i < details->work.batch_map_count; i++) {
+        const plan_batch_map *map = &details->work.batch_maps[i];
 
         for (uint32_t k = 0; map->map != NULL && k < map->map->column_count; k++) {
             if (map->buffers[k] == buffer) {

@@ -9,7 +9,7 @@
 static bool is_further(const sli_plan *plan, uint32_t column)
 {
     return plan->dataset->source_schema.infos[column].role == ROLE_IMAGE &&
-           plan->details->buffers[column].needed;
+           plan->details->memory.buffers[column].needed;
 }
 
 sluice_status plan_further_images(sli_plan *plan)
@@ -24,13 +24,13 @@ sluice_status plan_further_images(sli_plan *plan)
     if (count == 0) {
         return SLUICE_OK;
     }
-    details->further = sli_calloc(count, sizeof(*details->further));
-    if (details->further == NULL) {
+    details->images.further = sli_calloc(count, sizeof(*details->images.further));
+    if (details->images.further == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the images of a plan");
     }
     for (uint32_t i = 0; i < columns; i++) {
         if (is_further(plan, i)) {
-            plan_further_image *further = &details->further[details->further_count++];
+            plan_further_image *further = &details->images.further[details->images.further_count++];
 
             further->column = i;
             further->decode = dataset_decode_of(plan->dataset, i);
@@ -41,7 +41,7 @@ sluice_status plan_further_images(sli_plan *plan)
 
 const plan_further_image *plan_further_of(const struct plan_details *details, uint32_t column)
 {
-    const plan_further_image *further = details->further;
+    const plan_further_image *further = details->images.further;
 
     while (further->column != column) {
         further++;

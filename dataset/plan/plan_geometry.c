@@ -38,11 +38,11 @@ static bool have_one_padding(const stage_padding *a, const stage_padding *b)
  */
 static bool joins_group(const struct plan_details *details, uint32_t first, uint32_t b)
 {
-    const plan_stage *stage = &details->geometry[b];
+    const plan_stage *stage = &details->geometry.stages[b];
     const geometry_ops *ops = stage->stage->def->geometry;
 
     for (uint32_t i = b; i-- > first;) {
-        const plan_stage *before = &details->geometry[i];
+        const plan_stage *before = &details->geometry.stages[i];
         const geometry_ops *ops_before = before->stage->def->geometry;
 
         if (ops->views != NULL || ops->turns || ops_before->turns) {
@@ -91,9 +91,9 @@ static plan_group *begin_group(list_builder *builder)
     plan_group *group = &builder->list->groups[builder->list->count++];
 
     builder->divides = false;
-    *group = (plan_group){.first = details->geometry_count,
-                          .color_first = details->color_count,
-                          .color_end = details->color_count};
+    *group = (plan_group){.first = details->geometry.count,
+                          .color_first = details->colors.count,
+                          .color_end = details->colors.count};
     return group;
 }
 
@@ -114,7 +114,7 @@ static void find_boxes(const list_builder *builder)
 {
     const stage_schema *before = builder->before;
 
-    builder->plan->details->boxes = (int)before->infos[schema_find_boxes(before)].buffer;
+    builder->plan->details->geometry.boxes = (int)before->infos[schema_find_boxes(before)].buffer;
 }
 
 /* Plans a stage of geometry. */
@@ -133,15 +133,15 @@ static plan_stage plan_stage_of(const list_builder *builder, const dataset_stage
 static void add_geometry(list_builder *builder, const dataset_stage *stage, uint64_t key)
 {
     struct plan_details *details = builder->plan->details;
-    const uint32_t number = details->geometry_count;
+    const uint32_t number = details->geometry.count;
     plan_group *group = last_group(builder);
 
-    details->geometry[number] = plan_stage_of(builder, stage, key);
+    details->geometry.stages[number] = plan_stage_of(builder, stage, key);
     if (group == NULL || group->color_end > group->color_first ||
         (group->count > 0 && !joins_group(details, group->first, number))) {
         group = begin_group(builder);
     }
-    details->geometry_count++;
+    details->geometry.count++;
     group->count++;
     if (stage->def->geometry->draw_of_boxes != NULL) {
         find_boxes(builder);
@@ -166,11 +166,12 @@ static sluice_status add_color(list_builder *builder, const dataset_stage *stage
         }
     }
     group = group != NULL ? group : begin_group(builder);
-    details->colors[details->color_count++] = color;
+    details->colors.stages[details->colors.count++] = color;
     group->color_end++;
-    details->host_colors += details->device == 0;
-    details->warps = details->warps || warps;
-    details->device_warps = details->device_warps || (details->device > 0 && warps);
+    details->colors.host_count += details->colors.device == 0;
+    details->colors.warps = details->colors.warps || warps;
+    details->colors.device_warps =
+        details->colors.device_warps || (details->colors.device > 0 && warps);
     return st;
 }
 
@@ -258,33 +259,33 @@ static sluice_status make_room(sli_plan *plan)
     for (uint32_t i = 0; i < plan->dataset->stage_count; i++) {
         count += count_stages(&plan->dataset->stages[i]);
     }
-    details->geometry = sli_calloc(count, sizeof(*details->geometry));
-    details->colors = sli_calloc(count, sizeof(*details->colors));
-    if (details->geometry == NULL || details->colors == NULL) {
+    details->geometry.stages = sli_calloc(count, sizeof(*details->geometry.stages));
+    details->colors.stages = sli_calloc(count, sizeof(*details->colors.stages));
+    if (details->geometry.stages == NULL || details->colors.stages == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the stages of a plan");
     }
-    return make_list(&details->list, DATASET_MAX_STAGES + 1);
+    return make_list(&details->geometry.list, DATASET_MAX_STAGES + 1);
 }
 
 void plan_free_geometry(struct plan_details *details)
 {
-    free_list(&details->list);
-    free_list(&details->mosaic.list);
-    sli_free(details->geometry);
-    sli_free(details->colors);
+    free_list(&details->geometry.list);
+    free_list(&details->geometry.mosaic.list);
+    sli_free(details->geometry.stages);
+    sli_free(details->colors.stages);
 }
 
 /* Plans the stage mosaic: what comes after it is another list. */
 static void add_mosaic(list_builder *builder, const dataset_stage *stage, uint64_t key)
 {
     struct plan_details *details = builder->plan->details;
-    plan_stage *planned = &details->geometry[details->geometry_count++];
+    plan_stage *planned = &details->geometry.stages[details->geometry.count++];
 
     *planned = plan_stage_of(builder, stage, key);
-    details->mosaic.tiles = stage->def->geometry->tiles->count;
-    details->mosaic.planned = planned;
-    details->mosaic.list = details->list;
-    details->list = (plan_list){0};
+    details->geometry.mosaic.tiles = stage->def->geometry->tiles->count;
+    details->geometry.mosaic.planned = planned;
+    details->geometry.mosaic.list = details->geometry.list;
+    details->geometry.list = (plan_list){0};
     builder->divides = false;
 }
 
@@ -307,17 +308,17 @@ static uint32_t most_steps(const plan_list *list)
 /* Finds the stage that makes views of the image, and its group. */
 static void find_views(struct plan_details *details)
 {
-    details->view_count = 1;
-    details->list.shared = details->list.count;
-    for (uint32_t i = 0; i < details->list.count; i++) {
-        const plan_group *group = &details->list.groups[i];
+    details->geometry.view_count = 1;
+    details->geometry.list.shared = details->geometry.list.count;
+    for (uint32_t i = 0; i < details->geometry.list.count; i++) {
+        const plan_group *group = &details->geometry.list.groups[i];
         const dataset_stage *stage =
-            group->count > 0 ? details->geometry[group->first].stage : NULL;
+            group->count > 0 ? details->geometry.stages[group->first].stage : NULL;
 
         if (stage != NULL && stage->def->geometry->views != NULL) {
-            details->view = stage;
-            details->view_count = stage->def->geometry->views->count(stage->args.bytes);
-            details->list.shared = i;
+            details->geometry.view = stage;
+            details->geometry.view_count = stage->def->geometry->views->count(stage->args.bytes);
+            details->geometry.list.shared = i;
         }
     }
 }
@@ -327,22 +328,22 @@ static void find_views(struct plan_details *details)
 static void end_lists(list_builder *builder)
 {
     struct plan_details *details = builder->plan->details;
-    const uint32_t tile_steps = most_steps(&details->mosaic.list) + 1; /* and its resize */
+    const uint32_t tile_steps = most_steps(&details->geometry.mosaic.list) + 1; /* and its resize */
 
     if (last_group(builder) == NULL) {
         (void)begin_group(builder);
     }
     last_group(builder)->writes_row = true;
     find_views(details);
-    while (details->list.head < details->list.shared &&
-           details->list.groups[details->list.head].map == NULL) {
-        details->list.head++;
+    while (details->geometry.list.head < details->geometry.list.shared &&
+           details->geometry.list.groups[details->geometry.list.head].map == NULL) {
+        details->geometry.list.head++;
     }
-    details->mosaic.list.shared = details->mosaic.list.count;
-    details->mosaic.list.head = details->mosaic.list.count;
-    details->most_steps = most_steps(&details->list);
-    if (details->mosaic.tiles > 0 && tile_steps > details->most_steps) {
-        details->most_steps = tile_steps;
+    details->geometry.mosaic.list.shared = details->geometry.mosaic.list.count;
+    details->geometry.mosaic.list.head = details->geometry.mosaic.list.count;
+    details->geometry.most_steps = most_steps(&details->geometry.list);
+    if (details->geometry.mosaic.tiles > 0 && tile_steps > details->geometry.most_steps) {
+        details->geometry.most_steps = tile_steps;
     }
 }
 
@@ -350,11 +351,11 @@ sluice_status plan_geometry(sli_plan *plan)
 {
     struct plan_details *details = plan->details;
     stage_schema before;
-    list_builder builder = {plan, &details->list, NULL, &before, false};
+    list_builder builder = {plan, &details->geometry.list, NULL, &before, false};
     sluice_status st = make_room(plan);
 
-    details->boxes = -1;
-    details->decode =
+    details->geometry.boxes = -1;
+    details->geometry.decode =
         dataset_decode_of(plan->dataset, (uint32_t)plan->dataset->source_schema.image);
     for (uint32_t i = 0; i < plan->dataset->stage_count && st == SLUICE_OK; i++) {
         const dataset_stage *stage = &plan->dataset->stages[i];
@@ -370,17 +371,17 @@ sluice_status plan_geometry(sli_plan *plan)
         }
         if (tile_ops_of(stage->def) != NULL) {
             add_mosaic(&builder, stage, key);
-            st = make_list(&details->list, DATASET_MAX_STAGES + 1);
+            st = make_list(&details->geometry.list, DATASET_MAX_STAGES + 1);
         } else if (kind == STAGE_GEOMETRY || kind == STAGE_COLOR) {
             st = add_stage(&builder, stage, key);
         } else if (kind == STAGE_MAP) {
             add_map(&builder, stage);
         } else if (kind == STAGE_CACHE) {
             details->cache.stage = i;
-            details->cache.groups = details->list.count;
-            builder.divides = details->list.count > 0;
+            details->cache.groups = details->geometry.list.count;
+            builder.divides = details->geometry.list.count > 0;
         } else if (kind == STAGE_DEVICE) {
-            details->device = i;
+            details->colors.device = i;
         }
     }
     if (st == SLUICE_OK) {

@@ -18,7 +18,7 @@ static bool is_requested(const sli_plan *plan, const plan_segment *segment)
             return true;
         }
     }
-    return plan->details->device > 0;
+    return plan->details->colors.device > 0;
 }
 
 /* Returns why workers must run the conversions; NULL: they need not. */

@@ -12,15 +12,15 @@ static sluice_status check_order(const sli_plan *plan)
 {
     const struct plan_details *details = plan->details;
     const stage_schema *schema = &plan->dataset->opened_schema;
-    const char *name = details->mosaic.planned->stage->def->name;
+    const char *name = details->geometry.mosaic.planned->stage->def->name;
 
-    if (details->is_stream) {
+    if (details->dealing.is_stream) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "%s draws partners by their numbers, and the samples of a stream come in "
                         "sequence; %s",
                         name, dataset_source(plan->dataset)->instead);
     }
-    if (details->has_choices) {
+    if (details->dealing.has_choices) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "%s draws partners from the samples of a pass, and with %s these are not "
                         "known beforehand; leave one of the two out, or choose samples by subset, "
@@ -52,7 +52,7 @@ static void note_boxes(sli_plan *plan)
 
 sluice_status plan_mosaics(sli_plan *plan)
 {
-    plan_mosaic *mosaic = &plan->details->mosaic;
+    plan_mosaic *mosaic = &plan->details->geometry.mosaic;
     const sli_draws none = {0};
     const dataset_stage *stage;
     stage_window window = {0};
@@ -76,7 +76,7 @@ sluice_status plan_mosaics(sli_plan *plan)
 void plan_draw_tile(const sli_plan *plan, const sli_draws *draws, uint64_t pass, uint32_t tile,
                     uint32_t try, uint64_t *sample_out, uint64_t *pass_out)
 {
-    const sample_order *all = &plan->details->all_ranks;
+    const sample_order *all = &plan->details->orders.all_ranks;
     const uint64_t high = UINT64_C(1)
                           << 39; /* no run reaches such a pass; sli_draw() uses 40 bits */
     uint64_t sample_pass;

@@ -7,10 +7,10 @@
 
 void plan_note(sli_plan *plan, const char *text)
 {
-    char *notes = plan->details->notes;
+    char *notes = plan->details->texts.notes;
     size_t used = strlen(notes);
 
-    snprintf(notes + used, sizeof(plan->details->notes) - used, "%s\n", text);
+    snprintf(notes + used, sizeof(plan->details->texts.notes) - used, "%s\n", text);
 }
 
 uint64_t plan_stage_key(const sluice_dataset *dataset, uint32_t i, uint64_t seed)

@@ -33,8 +33,8 @@ static sluice_status add_column(sli_plan *plan)
 
 static void note_batch_maps(sli_plan *plan)
 {
-    for (uint32_t i = 0; i < plan->details->batch_map_count; i++) {
-        const plan_batch_map *map = &plan->details->batch_maps[i];
+    for (uint32_t i = 0; i < plan->details->work.batch_map_count; i++) {
+        const plan_batch_map *map = &plan->details->work.batch_maps[i];
         char text[240];
 
         snprintf(text, sizeof(text),
@@ -59,11 +59,12 @@ sluice_status plan_programs(sli_plan *plan)
 
     plan->program_column = -1;
     note_batch_maps(plan);
-    for (uint32_t i = details->host_colors; plan->device_colors && i < details->color_count; i++) {
+    for (uint32_t i = details->colors.host_count; plan->device_colors && i < details->colors.count;
+         i++) {
         char text[200];
 
         snprintf(text, sizeof(text), "%s: in the device's GetNext, by a program of each row",
-                 details->colors[i].stage->def->name);
+                 details->colors.stages[i].stage->def->name);
         plan_note(plan, text);
     }
     return plan->device_colors || plan->device_mixes ? add_column(plan) : SLUICE_OK;

@@ -23,8 +23,8 @@ static uint32_t map_occurrence(const struct plan_details *details, const custom_
 {
     uint32_t occurrence = 0;
 
-    for (uint32_t i = 0; i < details->step_count; i++) {
-        const custom_map *before = details->steps[i].map;
+    for (uint32_t i = 0; i < details->work.step_count; i++) {
+        const custom_map *before = details->work.steps[i].map;
 
         occurrence += before != NULL && strcmp(before->name, map->name) == 0;
     }
@@ -34,7 +34,7 @@ static uint32_t map_occurrence(const struct plan_details *details, const custom_
 static void add_map(sli_plan *plan, custom_map *map, const stage_schema *before)
 {
     struct plan_details *details = plan->details;
-    plan_step *step = &details->steps[details->step_count];
+    plan_step *step = &details->work.steps[details->work.step_count];
 
     step->key = map_key(map->filter != NULL ? "filter" : "map", map->name, plan->settings.seed,
                         map_occurrence(details, map));
@@ -42,7 +42,7 @@ static void add_map(sli_plan *plan, custom_map *map, const stage_schema *before)
     step->profiled = before->map_count;
     if (map->filter != NULL) {
         step->is_early = custom_map_is_early(map, before);
-        details->has_late_filters = details->has_late_filters || !step->is_early;
+        details->dealing.has_late_filters = details->dealing.has_late_filters || !step->is_early;
     }
     step->first_output = before->buffer_count;
     step->is_image_map = custom_map_is_image_map(map, before);
@@ -57,14 +57,14 @@ static void add_map(sli_plan *plan, custom_map *map, const stage_schema *before)
         step->inputs[i] = before->infos[column].buffer;
         step->lengths[i] = schema_length_buffer(before, (uint32_t)column);
     }
-    details->step_count++;
+    details->work.step_count++;
 }
 
 static void add_array(struct plan_details *details, const dataset_stage *stage,
                       const stage_schema *before, const stage_schema *after)
 {
     const int column = schema_find(before, stage->def->array->column(stage->args.bytes));
-    plan_step *step = &details->steps[details->step_count++];
+    plan_step *step = &details->work.steps[details->work.step_count++];
 
     step->array = stage;
     step->input_types[0] = before->columns[column];
@@ -134,7 +134,7 @@ static void set_user_batch_map(const sli_plan *plan, custom_batch *map, const st
 {
     uint32_t occurrence = 0;
 
-    for (const plan_batch_map *before = plan->details->batch_maps; before < added; before++) {
+    for (const plan_batch_map *before = plan->details->work.batch_maps; before < added; before++) {
         occurrence += strcmp(before->name, map->name) == 0;
     }
     added->name = map->name;
@@ -165,7 +165,7 @@ static void add_batch_map(sli_plan *plan, uint32_t number, const stage_schema *b
                           const stage_schema *after)
 {
     const dataset_stage *stage = &plan->dataset->stages[number];
-    plan_batch_map *added = &plan->details->batch_maps[plan->details->batch_map_count++];
+    plan_batch_map *added = &plan->details->work.batch_maps[plan->details->work.batch_map_count++];
 
     if (stage->def->batch != NULL) {
         set_batch_stage(plan, number, before, after, added);
@@ -180,7 +180,7 @@ static void add_batch_map(sli_plan *plan, uint32_t number, const stage_schema *b
 static plan_segment *add_segment(struct plan_details *details, uint32_t to, bool is_first,
                                  bool follows)
 {
-    plan_segment *segment = &details->segments[details->segment_count++];
+    plan_segment *segment = &details->work.segments[details->work.segment_count++];
 
     segment->to = to;
     segment->end = 1;
@@ -206,11 +206,11 @@ static void add_conversion_of(struct plan_details *details, uint32_t stage, uint
 {
     plan_segment *segment = NULL;
 
-    for (uint32_t i = 0; i < details->segment_count && segment == NULL; i++) {
-        segment = details->segments[i].to == to ? &details->segments[i] : NULL;
+    for (uint32_t i = 0; i < details->work.segment_count && segment == NULL; i++) {
+        segment = details->work.segments[i].to == to ? &details->work.segments[i] : NULL;
     }
     if (segment == NULL) {
-        details->steps[details->step_count++].segment = details->segment_count;
+        details->work.steps[details->work.step_count++].segment = details->work.segment_count;
         segment = add_segment(details, to, false, follows);
         segment->from = from;
     }
@@ -240,10 +240,11 @@ static sluice_status add_conversion(struct plan_details *details, const dataset_
 static void extend_segments(struct plan_details *details, const stage_schema *schema,
                             uint32_t count)
 {
-    for (uint32_t i = 0; i < details->segment_count; i++) {
+    for (uint32_t i = 0; i < details->work.segment_count; i++) {
         for (uint32_t k = 0; k < schema->column_count; k++) {
-            if (schema_is_image(schema, k) && details->segments[i].to == schema->infos[k].buffer) {
-                details->segments[i].end = count;
+            if (schema_is_image(schema, k) &&
+                details->work.segments[i].to == schema->infos[k].buffer) {
+                details->work.segments[i].end = count;
             }
         }
     }
@@ -257,14 +258,14 @@ sluice_status plan_steps(sli_plan *plan)
     sluice_status st = dataset_schema_after(dataset, 1, &before);
 
     if (st == SLUICE_OK && count_steps(dataset) > 0) {
-        details->steps = sli_calloc(count_steps(dataset), sizeof(*details->steps));
-        if (details->steps == NULL) {
+        details->work.steps = sli_calloc(count_steps(dataset), sizeof(*details->work.steps));
+        if (details->work.steps == NULL) {
             return sli_fail(SLUICE_E_NO_MEMORY, "the steps of a plan");
         }
     }
     if (st == SLUICE_OK && dataset->stages[dataset->stage_count - 1].def->kind == STAGE_BATCH_MAP) {
-        details->batch_maps = sli_calloc(SCHEMA_MAX_MAPS, sizeof(*details->batch_maps));
-        if (details->batch_maps == NULL) {
+        details->work.batch_maps = sli_calloc(SCHEMA_MAX_MAPS, sizeof(*details->work.batch_maps));
+        if (details->work.batch_maps == NULL) {
             return sli_fail(SLUICE_E_NO_MEMORY, "the steps of a plan");
         }
     }
@@ -291,7 +292,7 @@ sluice_status plan_steps(sli_plan *plan)
             add_bucket(details, stage, &before);
         } else if (stage->def->kind == STAGE_CACHE) {
             details->cache.is_rows = schema_has(&after, STATE_CACHED_ROWS);
-            details->cache.steps = details->step_count;
+            details->cache.steps = details->work.step_count;
         }
         extend_segments(details, &after, i + 1);
         before = after;

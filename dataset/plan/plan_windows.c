@@ -14,7 +14,8 @@
 static bool is_needed_window(const sli_plan *plan, const source_windows *windows, uint32_t buffer)
 {
     return buffer < plan->dataset->source_schema.column_count &&
-           windows->offsets[buffer] != SOURCE_NO_WINDOW && plan->details->buffers[buffer].needed;
+           windows->offsets[buffer] != SOURCE_NO_WINDOW &&
+           plan->details->memory.buffers[buffer].needed;
 }
 
 /* The name of a stage that reads a buffer on the host; NULL: there is none. */
@@ -28,8 +29,8 @@ static const char *reader_of(const struct plan_details *details, uint32_t buffer
     if (pack->seq > 0 && (pack->document == buffer || pack->length == (int)buffer)) {
         return "pack";
     }
-    for (uint32_t i = 0; i < details->step_count; i++) {
-        const plan_step *step = &details->steps[i];
+    for (uint32_t i = 0; i < details->work.step_count; i++) {
+        const plan_step *step = &details->work.steps[i];
 
         if (step->array != NULL && step->inputs[0] == buffer) {
             return step->array->def->name;
@@ -40,8 +41,8 @@ static const char *reader_of(const struct plan_details *details, uint32_t buffer
             }
         }
     }
-    for (uint32_t i = 0; i < details->batch_map_count; i++) {
-        const plan_batch_map *map = &details->batch_maps[i];
+    for (uint32_t i = 0; i < details->work.batch_map_count; i++) {
+        const plan_batch_map *map = &details->work.batch_maps[i];
 
         for (uint32_t k = 0; map->map != NULL && k < map->map->column_count; k++) {
             if (map->buffers[k] == buffer) {
@@ -108,10 +109,10 @@ static void move_column(sli_plan *plan, uint32_t column, const sluice_column *wi
     struct plan_details *details = plan->details;
 
     plan->outputs[column] = (sli_output){plan->seen[column], plan->wire_count, 0};
-    for (uint32_t i = 0; i < details->buffer_count; i++) {
+    for (uint32_t i = 0; i < details->memory.buffer_count; i++) {
         if (column < plan->dataset->opened_schema.column_count &&
             plan->dataset->opened_schema.infos[column].buffer == i) {
-            details->buffers[i].column = (int)plan->wire_count;
+            details->memory.buffers[i].column = (int)plan->wire_count;
         }
     }
     if (plan->mask_column == (int)column) {
@@ -139,21 +140,22 @@ static void send_stored(sli_plan *plan, const source_windows *windows)
             move_column(plan, i, &wire[i]);
             continue;
         }
-        if (details->stored_column < 0) {
-            details->stored_column = (int)plan->wire_count;
+        if (details->images.stored_column < 0) {
+            details->images.stored_column = (int)plan->wire_count;
             plan->wire[plan->wire_count++] = windows->stored;
         }
-        plan->outputs[i] =
-            (sli_output){plan->seen[i], (uint32_t)details->stored_column, windows->offsets[buffer]};
+        plan->outputs[i] = (sli_output){plan->seen[i], (uint32_t)details->images.stored_column,
+                                        windows->offsets[buffer]};
         plan->device_widens = true;
     }
     for (uint32_t i = 0; i < plan->dataset->source_schema.column_count; i++) {
         if (is_needed_window(plan, windows, i)) {
-            details->buffers[i].needed = false; /* the source writes the stored array instead */
-            details->buffers[i].column = -1;
+            details->memory.buffers[i].needed =
+                false; /* the source writes the stored array instead */
+            details->memory.buffers[i].column = -1;
         }
     }
-    details->rows_only = false;
+    details->memory.rows_only = false;
 }
 
 sluice_status plan_windows(sli_plan *plan)
@@ -167,7 +169,7 @@ sluice_status plan_windows(sli_plan *plan)
     sluice_status st;
 
     plan->wire_count = plan->column_count;
-    plan->details->stored_column = -1;
+    plan->details->images.stored_column = -1;
     if (source->windows == NULL || !source->windows(plan->dataset->source, &windows)) {
         return SLUICE_OK;
     }

@@ -127,7 +127,7 @@ static void a_pass_that_is_regrouped_sees_every_sample_once(void)
             sluice_dataset *five = dataset_of(67, 5, stages[s]);
             sluice_dataset *three = dataset_of(67, 3, stages[s]);
             sli_plan *plan = plan_of(three, 0, 1);
-            const uint64_t all = plan->details->order.length;
+            const uint64_t all = plan->details->orders.rank.length;
             uint8_t seen[67] = {0};
             sli_position position = {4, 0};
             uint64_t sum = 0;

@@ -54,12 +54,12 @@ static uint64_t samples_of_group(group_case group, uint64_t pass, uint64_t *samp
 
     T_OK(sluice_dataset_add(dataset, "batch 1"));
     T_OK(sli_plan_open(dataset, &settings, &plan));
-    count = plan->details->order.length;
+    count = plan->details->orders.rank.length;
     T_TRUE(count <= WINDOWS_MOST);
     for (uint64_t i = 0; i < count; i++) {
         uint64_t sample_pass;
 
-        order_at(&plan->details->order, pass, i, &samples_out[i], &sample_pass);
+        order_at(&plan->details->orders.rank, pass, i, &samples_out[i], &sample_pass);
     }
     sli_plan_close(plan);
     sluice_dataset_destroy(dataset);

@@ -107,11 +107,11 @@ static void the_partners_of_a_mosaic_are_read_ahead(void)
     T_OK(sluice_dataset_addf(dataset, "batch %u", BATCH));
     open_run(&run, dataset, &options);
     for (uint64_t row = 0; row < SAMPLES; row++) {
-        const plan_mosaic *mosaic = &run.plan->details->mosaic;
+        const plan_mosaic *mosaic = &run.plan->details->geometry.mosaic;
         sli_draws draws = {mosaic->planned->key, 0, 0};
         uint64_t partner;
 
-        order_at(&run.plan->details->order, 0, row, &draws.sample, &draws.pass);
+        order_at(&run.plan->details->orders.rank, 0, row, &draws.sample, &draws.pass);
         want[count++] = (uint32_t)draws.sample;
         for (uint32_t tile = 1; tile < 4; tile++) {
             uint64_t pass;

@@ -244,7 +244,7 @@ static void a_rotation_is_a_pass_of_its_own(void)
                                  false, &dataset);
     char *text = explained(plan);
 
-    T_EQ(plan->details->list.count, 5);
+    T_EQ(plan->details->geometry.list.count, 5);
     T_CONTAINS(text, "pixels: rotate: the whole image, rotated");
     sluice_string_free(text);
     close_plan(plan, dataset);
@@ -257,7 +257,7 @@ static void a_later_rotation_draws_another_angle(void)
     sli_plan *plan = plan_stages("random_rotation 9 expand=true | resize 20,20 | random_rotation 9",
                                  false, &dataset);
 
-    T_TRUE(plan->details->geometry[0].key != plan->details->colors[0].key);
+    T_TRUE(plan->details->geometry.stages[0].key != plan->details->colors.stages[0].key);
     close_plan(plan, dataset);
 }
 

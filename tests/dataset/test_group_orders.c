@@ -30,12 +30,12 @@ static opened_plan plan_of(const char *stages, const sli_run_settings *settings)
 /* The sample at a position of this rank's order. */
 static uint64_t at(const opened_plan *p, uint64_t pass, uint64_t position)
 {
-    return sample_at(&p->plan->details->order, pass, position);
+    return sample_at(&p->plan->details->orders.rank, pass, position);
 }
 
 static uint64_t length_of(const opened_plan *p)
 {
-    return p->plan->details->order.length;
+    return p->plan->details->orders.rank.length;
 }
 
 static void concat_has_the_parts_one_after_another(void)
@@ -180,7 +180,7 @@ static void no_two_rows_of_a_run_have_the_same_draws(void)
 
     for (uint64_t pass = 0; pass < 5; pass++) {
         for (uint64_t i = 0; i < length_of(&p) && count < MOST; i++, count++) {
-            order_at(&p.plan->details->order, pass, i, &samples[count], &passes[count]);
+            order_at(&p.plan->details->orders.rank, pass, i, &samples[count], &passes[count]);
             for (uint32_t k = 0; k < count; k++) {
                 T_TRUE(samples[k] != samples[count] || passes[k] != passes[count]);
             }

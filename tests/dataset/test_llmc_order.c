@@ -142,10 +142,10 @@ static void ranks_share_a_pass(void)
         sluice_dataset *dataset = dataset_of(folder, true, BATCH);
         sli_plan *plan = open_plan(dataset, &settings);
 
-        length = plan->details->all_ranks.length;
-        T_EQ(plan->details->order.length * WORLD, length);
+        length = plan->details->orders.all_ranks.length;
+        T_EQ(plan->details->orders.rank.length * WORLD, length);
         T_EQ(sli_plan_passes(plan, plan->batches_per_pass), 1);
-        for (uint64_t i = 0; i < plan->details->order.length; i++) {
+        for (uint64_t i = 0; i < plan->details->orders.rank.length; i++) {
             const uint64_t sample = sample_of(plan, i / BATCH, i % BATCH);
 
             T_TRUE(sample < MOST);
@@ -155,7 +155,7 @@ static void ranks_share_a_pass(void)
             uint64_t sample;
             uint64_t pass;
 
-            order_at(&plan->details->all_ranks, 0, i, &sample, &pass);
+            order_at(&plan->details->orders.all_ranks, 0, i, &sample, &pass);
             T_TRUE(sample < MOST);
             seen[sample % MOST] = (uint8_t)(seen[sample % MOST] + 16);
         }

@@ -36,7 +36,7 @@ static uint64_t shown_partner(sluice_dataset *dataset)
 
     open_run(&run, dataset, &(run_options){.workers = 1});
     for (uint32_t tile = 1; tile < 4 && partner == 0; tile++) {
-        const plan_mosaic *mosaic = &run.plan->details->mosaic;
+        const plan_mosaic *mosaic = &run.plan->details->geometry.mosaic;
         const sli_draws draws = {mosaic->planned->key, 0, 0};
         uint64_t pass;
 

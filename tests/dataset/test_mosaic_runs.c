@@ -152,7 +152,7 @@ static void partners_are_samples_of_the_pass(void)
 
     open_run(&run, dataset, &(run_options){.workers = 1});
     for (uint64_t sample = 0; sample < 200; sample++) {
-        const sli_draws draws = {run.plan->details->mosaic.planned->key, sample, 0};
+        const sli_draws draws = {run.plan->details->geometry.mosaic.planned->key, sample, 0};
 
         for (uint32_t tile = 1; tile < 4; tile++) {
             uint64_t partner;

@@ -69,7 +69,7 @@ static void check_world(sluice_dataset *dataset, uint32_t world, uint32_t batch,
     T_TRUE(seen != NULL);
     for (uint32_t rank = 0; rank < world; rank++) {
         sli_plan *plan = plan_of(dataset, rank, world);
-        const sample_order *order = &plan->details->order;
+        const sample_order *order = &plan->details->orders.rank;
 
         batches = rank == 0 ? plan->batches_per_pass : batches;
         T_EQ(plan->batches_per_pass, batches);
@@ -84,7 +84,7 @@ static void check_world(sluice_dataset *dataset, uint32_t world, uint32_t batch,
                 }
                 T_TRUE(position < total);
                 T_EQ(sample_at(order, pass, g * batch + i),
-                     sample_at(&whole->details->order, pass, position));
+                     sample_at(&whole->details->orders.rank, pass, position));
                 seen[position]++;
             }
         }
@@ -133,7 +133,7 @@ static void ranks_without_samples_run_empty_batches(void)
     check_world(dataset, 7, 4, 0);
     plan = plan_of(dataset, 6, 7);
     T_EQ(plan->batches_per_pass, 1);
-    T_EQ(plan->details->order.length, 0);
+    T_EQ(plan->details->orders.rank.length, 0);
     sli_plan_close(plan);
     plan = NULL;
     T_STATUS(sli_plan_open(dropping, &settings, &plan), SLUICE_E_INVALID);
@@ -170,14 +170,14 @@ static void an_early_shard_leaves_every_sample_to_one_rank(void)
 
         for (uint32_t rank = 0; rank < 4; rank++) {
             sli_plan *plan = plan_of(dataset, rank, 4);
-            const sample_order *order = &plan->details->order;
+            const sample_order *order = &plan->details->orders.rank;
 
             T_EQ(plan->samples_per_pass, cases[c].samples);
             for (uint64_t i = 0; i < order->length; i++) {
                 seen[sample_at(order, 2, i)]++;
             }
-            for (uint64_t i = 0; i < plan->details->all_ranks.length && rank == 0; i++) {
-                all[sample_at(&plan->details->all_ranks, 2, i)]++;
+            for (uint64_t i = 0; i < plan->details->orders.all_ranks.length && rank == 0; i++) {
+                all[sample_at(&plan->details->orders.all_ranks, 2, i)]++;
             }
             sli_plan_close(plan);
         }

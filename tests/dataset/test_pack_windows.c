@@ -48,10 +48,10 @@ static uint64_t documents_of_pass(const pack_case *c, uint64_t pass, uint64_t *s
     }
     T_OK(sluice_dataset_add(dataset, "batch 1"));
     T_OK(sli_plan_open(dataset, &settings, &plan));
-    for (uint64_t i = 0; i < plan->details->order.length; i++) {
+    for (uint64_t i = 0; i < plan->details->orders.rank.length; i++) {
         uint64_t sample_pass;
 
-        order_at(&plan->details->order, pass, i, &samples_out[count], &sample_pass);
+        order_at(&plan->details->orders.rank, pass, i, &samples_out[count], &sample_pass);
         count += !c->filters || third_keeps(samples_out[count]);
     }
     sli_plan_close(plan);

@@ -366,10 +366,11 @@ static void a_zoom_is_resized_in_one_pass(void)
                                  "resize 10 | center_crop 8",
                                  false, &dataset);
 
-    T_EQ(plan->details->list.count, 1);
+    T_EQ(plan->details->geometry.list.count, 1);
     close_plan(plan, dataset);
     plan = plan_stages("random_zoom_out 1 | random_zoom_out 2 | resize 10,10", false, &dataset);
-    T_EQ(plan->details->list.count, 2); /* with different paddings the first one is stored */
+    T_EQ(plan->details->geometry.list.count,
+         2); /* with different paddings the first one is stored */
     close_plan(plan, dataset);
 }
 

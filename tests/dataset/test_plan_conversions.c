@@ -124,12 +124,12 @@ static void flips_are_done_by_rows_on_either_side(void)
                                  "random_horizontal_flip",
                                  false, &dataset);
 
-    T_EQ(plan->details->flip_count, 2);
-    T_TRUE(!plan->details->flips[0].on_device && plan->details->flips[1].on_device);
+    T_EQ(plan->details->flips.count, 2);
+    T_TRUE(!plan->details->flips.stages[0].on_device && plan->details->flips.stages[1].on_device);
     T_TRUE(plan->host_conversion.flip && plan->device_conversion.flip);
     close_plan(plan, dataset);
     plan = plan_stages("random_horizontal_flip", false, &dataset);
-    T_TRUE(!plan->details->flips[0].on_device);
+    T_TRUE(!plan->details->flips.stages[0].on_device);
     T_TRUE(plan->host_conversion.flip && !plan->device_conversion.flip);
     close_plan(plan, dataset);
 }

@@ -56,17 +56,17 @@ static void neighbours_are_grouped_into_one_resampling(void)
         uint32_t next = 0;
         char got[200] = "";
 
-        for (uint32_t g = 0; g < details->list.count; g++) {
-            T_EQ(details->list.groups[g].first, next);
-            next += details->list.groups[g].count;
+        for (uint32_t g = 0; g < details->geometry.list.count; g++) {
+            T_EQ(details->geometry.list.groups[g].first, next);
+            next += details->geometry.list.groups[g].count;
             snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%u", g > 0 ? " " : "",
-                     details->list.groups[g].count);
+                     details->geometry.list.groups[g].count);
         }
-        T_EQ(next, details->geometry_count);
+        T_EQ(next, details->geometry.count);
         if (strcmp(got, cases[i].groups) != 0) {
             T_FAIL_("%s: groups %s, want %s", cases[i].stages, got, cases[i].groups);
         }
-        CU_ASSERT_PTR_NULL(details->decode);
+        CU_ASSERT_PTR_NULL(details->geometry.decode);
         close_plan(plan, dataset);
     }
 }
@@ -85,15 +85,15 @@ static void editing_one_stage_leaves_the_draws_of_others(void)
     const struct plan_details *first = a->details;
     const struct plan_details *second = b->details;
 
-    T_TRUE(first->geometry[0].key == second->geometry[1].key);
-    T_TRUE(second->geometry[1].key != second->geometry[3].key);
-    T_EQ(first->flip_count, 2);
-    T_EQ(second->flip_count, 2);
-    T_TRUE(first->flips[0].key != first->flips[1].key);
-    T_TRUE(first->flips[0].key == second->flips[0].key);
-    T_TRUE(first->flips[1].key == second->flips[1].key);
-    T_TRUE(plan_stage_key(one, 2, 5) == first->flips[0].key);
-    T_TRUE(plan_stage_key(one, 2, 6) != first->flips[0].key);
+    T_TRUE(first->geometry.stages[0].key == second->geometry.stages[1].key);
+    T_TRUE(second->geometry.stages[1].key != second->geometry.stages[3].key);
+    T_EQ(first->flips.count, 2);
+    T_EQ(second->flips.count, 2);
+    T_TRUE(first->flips.stages[0].key != first->flips.stages[1].key);
+    T_TRUE(first->flips.stages[0].key == second->flips.stages[0].key);
+    T_TRUE(first->flips.stages[1].key == second->flips.stages[1].key);
+    T_TRUE(plan_stage_key(one, 2, 5) == first->flips.stages[0].key);
+    T_TRUE(plan_stage_key(one, 2, 6) != first->flips.stages[0].key);
     close_plan(a, one);
     close_plan(b, two);
 }

@@ -229,8 +229,8 @@ static void plans_of_one_dataset_do_not_touch_each_other(void)
     T_EQ(b->batches_per_pass, 9);
     T_TRUE(!a->device_converts && b->device_converts);
     T_EQ(a->column_count, 2);
-    T_TRUE(a->details->flips[0].key == c->details->flips[0].key);
-    T_TRUE(a->details->flips[0].key != b->details->flips[0].key);
+    T_TRUE(a->details->flips.stages[0].key == c->details->flips.stages[0].key);
+    T_TRUE(a->details->flips.stages[0].key != b->details->flips.stages[0].key);
     T_EQ(c->batches_per_pass, 34);
     sli_plan_close(b);
     sli_plan_close(a);

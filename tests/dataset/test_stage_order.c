@@ -87,8 +87,9 @@ static void what_is_not_drawn_is_no_step(void)
         sluice_dataset *dataset;
         sli_plan *plan = plan_stages(cases[i].stages, false, &dataset);
         const struct plan_details *details = plan->details;
-        const bool has_tiles = details->mosaic.tiles > 0;
-        const plan_list *list = has_tiles ? &details->mosaic.list : &details->list;
+        const bool has_tiles = details->geometry.mosaic.tiles > 0;
+        const plan_list *list =
+            has_tiles ? &details->geometry.mosaic.list : &details->geometry.list;
         const image_draws draws = {0};
         sample_loader loader;
         sample_transform *transform = has_tiles ? &loader.tile : &loader.transform;
@@ -96,7 +97,7 @@ static void what_is_not_drawn_is_no_step(void)
         T_OK(sample_loader_init(&loader, plan));
         T_OK(draw_groups(&loader, transform, list, 0, list->shared, &draws, 20, 20));
         T_EQ(transform->step_count, cases[i].steps);
-        T_TRUE(transform->step_count <= details->most_steps);
+        T_TRUE(transform->step_count <= details->geometry.most_steps);
         sample_loader_end(&loader);
         sample_loader_fini(&loader);
         close_plan(plan, dataset);

@@ -326,7 +326,7 @@ static uint64_t memory_with(const char *stage, uint64_t *row_out)
     T_OK(sluice_dataset_add(dataset, "batch 100"));
     T_OK(sli_plan_open(dataset, &settings, &plan));
     bytes = sli_plan_stream_memory(plan, 2);
-    *row_out = plan->details->own_row_bytes;
+    *row_out = plan->details->dealing.own_row_bytes;
     sli_plan_close(plan);
     sluice_dataset_destroy(dataset);
     return bytes;

@@ -87,11 +87,11 @@ uint64_t samples_of_pass(const char *stages, uint64_t seed, uint64_t pass, uint6
     }
     T_OK(sluice_dataset_add(dataset, "batch 1"));
     T_OK(sli_plan_open(dataset, &settings, &plan));
-    count = plan->details->order.length;
+    count = plan->details->orders.rank.length;
     for (uint64_t i = 0; i < count; i++) {
         uint64_t sample_pass;
 
-        order_at(&plan->details->order, pass, i, &samples_out[i], &sample_pass);
+        order_at(&plan->details->orders.rank, pass, i, &samples_out[i], &sample_pass);
     }
     sli_plan_close(plan);
     sluice_dataset_destroy(dataset);

@@ -78,12 +78,12 @@ static void expect_pass(const bucket_case *c, uint64_t pass, uint64_t done, uint
     T_OK(sluice_dataset_add(dataset, c->stages));
     T_OK(sluice_dataset_add(dataset, "batch 1"));
     T_OK(sli_plan_open(dataset, &settings, &plan));
-    for (uint64_t i = 0; i < plan->details->order.length; i++) {
+    for (uint64_t i = 0; i < plan->details->orders.rank.length; i++) {
         uint64_t sample;
         uint64_t sample_pass;
         uint32_t bucket;
 
-        order_at(&plan->details->order, pass, i, &sample, &sample_pass);
+        order_at(&plan->details->orders.rank, pass, i, &sample, &sample_pass);
         if (c->filters && !third_keeps(sample)) {
             continue;
         }

@@ -113,7 +113,7 @@ static uint32_t rounded(double side)
 static wanted want_tiles(const sli_plan *plan, uint64_t sample, uint32_t height, uint32_t width,
                          double p, double low, double high, double translate)
 {
-    const sli_draws draws = {plan->details->mosaic.planned->key, sample, 0};
+    const sli_draws draws = {plan->details->geometry.mosaic.planned->key, sample, 0};
     wanted w = {width, height, 4, {{0}}};
     uint32_t a[4];
     uint32_t b[4];

@@ -238,8 +238,8 @@ static void the_plan_says_what_is_shared(void)
         plan_stages("random_crop 18 | views 2 | random_crop 9 | resize 5,5", false, &dataset);
     char *text = explained(plan);
 
-    T_EQ(plan->details->list.count, 2);
-    T_EQ(plan->details->list.shared, 1);
+    T_EQ(plan->details->geometry.list.count, 2);
+    T_EQ(plan->details->geometry.list.shared, 1);
     T_CONTAINS(text, "views + random_crop + resize: one pass for each view of the whole image");
     T_CONTAINS(text, "column image: u8 (4, 2, 5, 5, 3)");
     sluice_string_free(text);
