@@ -271,15 +271,7 @@ static const char explain_call[] = "sluice_dataset_explain_sample";
 
 static sluice_status check_explained(const sli_plan *plan, uint64_t sample)
 {
-    const struct plan_details *details = plan->details;
-
-    if (details->geometry.view_count > 1) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "%s: %s makes %u images of a sample, and one is described; leave it out",
-                        explain_call, details->geometry.view->def->name,
-                        details->geometry.view_count);
-    }
-    if (sample >= plan->dataset->source_count && !details->dealing.is_stream) {
+    if (sample >= plan->dataset->source_count && !plan->details->dealing.is_stream) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s: sample %" PRIu64 " of %" PRIu64 " samples of the source, from 0",
                         explain_call, sample, plan->dataset->source_count);
@@ -288,7 +280,7 @@ static sluice_status check_explained(const sli_plan *plan, uint64_t sample)
 }
 
 /* Names a sample that was loaded, and describes what was drawn for it. */
-static void describe_one(one_sample *one, uint64_t sample, uint64_t pass, sli_text *text)
+static sluice_status describe_one(one_sample *one, uint64_t sample, uint64_t pass, sli_text *text)
 {
     const sample_transform *transform = &one->loader.transform;
     char raw[256];
@@ -301,7 +293,7 @@ static void describe_one(one_sample *one, uint64_t sample, uint64_t pass, sli_te
         sli_text_add(text, ", %ux%u", transform->width, transform->height);
     }
     sli_text_add(text, "\n");
-    describe_sample(&one->loader, sample, pass, text);
+    return describe_sample(&one->loader, sample, pass, text);
 }
 
 static sluice_status explain_sample(const sli_plan *plan, uint64_t pass, uint64_t sample,
@@ -319,7 +311,7 @@ static sluice_status explain_sample(const sli_plan *plan, uint64_t pass, uint64_
     sample_set_pass(&one.loader, pass);
     st = load_row(&one, sample, pass);
     if (st == SLUICE_OK) {
-        describe_one(&one, sample, pass, text);
+        st = describe_one(&one, sample, pass, text);
     }
     close_one(&one);
     return st;

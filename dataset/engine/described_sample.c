@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "described_sample.h"
 
+#include "sample_draw.h"
+#include "sample_flips.h"
 #include "text_int.h"
 
 /* Adds the affine part of a matrix, as the stage warp_affine has it; -0 is 0. */
@@ -159,32 +161,83 @@ static void describe_step(sample_loader *loader, uint32_t number, uint32_t width
     }
 }
 
-void describe_sample(sample_loader *loader, uint64_t sample, uint64_t pass, sli_text *text)
+/* The size of an image between two steps. */
+typedef struct step_size {
+    uint32_t width;
+    uint32_t height;
+} step_size;
+
+/* Describes steps [first, end). *size: of the image before them, and then after them. */
+static void describe_steps(sample_loader *loader, uint32_t first, uint32_t end,
+                           const image_draws *draws, step_size *size, sli_text *text)
+{
+    for (uint32_t i = first; i < end; i++) {
+        const fused_geometry window = loader->steps[i].window;
+
+        describe_step(loader, i, size->width, size->height, draws, text);
+        *size = (step_size){window.window_width, window.window_height};
+    }
+}
+
+/* Describes flips, as row flags. */
+static void describe_flips(uint8_t flips, sli_text *text)
+{
+    if ((flips & SLI_ROW_FLIP) != 0) {
+        sli_text_add(text, "flip: left to right\n");
+    }
+    if ((flips & SLI_ROW_FLIP_LINES) != 0) {
+        sli_text_add(text, "flip: upside down\n");
+    }
+}
+
+/* Draws each view again, and describes it. `size`: of the image that the views are made of. */
+static sluice_status describe_views(sample_loader *loader, const image_draws *draws, step_size size,
+                                    sli_text *text)
+{
+    const struct plan_details *details = loader->plan->details;
+    const plan_list *list = &details->geometry.list;
+    sample_transform *transform = &loader->transform;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t view = 0; view < details->geometry.view_count && st == SLUICE_OK; view++) {
+        const image_draws own = draws_of_view(details, draws, view);
+        step_size current = size;
+        uint8_t flips;
+        uint8_t on_device;
+
+        transform->step_count = transform->shared_steps;
+        st = draw_groups(loader, transform, list, list->shared, list->count, &own, size.width,
+                         size.height);
+        if (st == SLUICE_OK) {
+            sli_text_add(text, "view %u:\n", view);
+            describe_steps(loader, transform->shared_steps, transform->step_count, &own, &current,
+                           text);
+            draw_flips(details, 0, own.sample, own.pass, &flips, &on_device);
+            describe_flips(flips ^ own.flips, text);
+        }
+    }
+    return st;
+}
+
+sluice_status describe_sample(sample_loader *loader, uint64_t sample, uint64_t pass, sli_text *text)
 {
     const struct plan_details *details = loader->plan->details;
     const sample_transform *transform = &loader->transform;
     const image_draws draws = {sample, pass, (uint32_t)details->images.first, 0, 0};
-    uint32_t width = transform->width;
-    uint32_t height = transform->height;
+    step_size size = {transform->width, transform->height};
 
     if (details->images.first < 0) {
-        return;
+        return SLUICE_OK;
     }
-    for (uint32_t i = 0; i < transform->step_count; i++) {
-        const fused_geometry window = loader->steps[i].window;
-
-        describe_step(loader, i, width, height, &draws, text);
-        width = window.window_width;
-        height = window.window_height;
+    if (details->geometry.view_count > 1) {
+        describe_steps(loader, 0, transform->shared_steps, &draws, &size, text);
+        return describe_views(loader, &draws, size, text);
     }
+    describe_steps(loader, 0, transform->step_count, &draws, &size, text);
     if (details->colors.host_count < details->colors.count) {
         describe_colors(loader, details->colors.host_count, details->colors.count, 0,
                         "device: ", &draws, text);
     }
-    if ((transform->flips & SLI_ROW_FLIP) != 0) {
-        sli_text_add(text, "flip: left to right\n");
-    }
-    if ((transform->flips & SLI_ROW_FLIP_LINES) != 0) {
-        sli_text_add(text, "flip: upside down\n");
-    }
+    describe_flips(transform->flips, text);
+    return SLUICE_OK;
 }

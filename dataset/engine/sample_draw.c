@@ -111,6 +111,21 @@ sluice_status draw_groups(sample_loader *loader, sample_transform *transform, co
     return st;
 }
 
+image_draws draws_of_view(const struct plan_details *details, const image_draws *draws,
+                          uint32_t view)
+{
+    const dataset_stage *stage = details->geometry.view;
+    const view_ops *ops = stage->def->geometry->views;
+    image_draws own = *draws;
+
+    own.view = view;
+    own.flips = ops->flips != NULL ? ops->flips(stage->args.bytes, view) : 0;
+    if (view > 0) {
+        own.pass = sli_further_pass(draws->pass, sli_mix_in(sli_hash_text("views"), view));
+    }
+    return own;
+}
+
 void draw_lines_again(sample_loader *loader, const sample_transform *transform,
                       const image_draws *draws)
 {

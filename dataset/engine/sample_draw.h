@@ -27,6 +27,11 @@ sluice_status draw_groups(sample_loader *loader, sample_transform *transform, co
                           uint32_t first, uint32_t end, const image_draws *draws, uint32_t width,
                           uint32_t height);
 
+/* The draws of a view of the image; `draws`: those of the image. View 0 has the random numbers of
+ * an image without views. */
+image_draws draws_of_view(const struct plan_details *details, const image_draws *draws,
+                          uint32_t view);
+
 /* Draws the operations of the lines of all steps again, for another image of the sample, whose
  * windows are those of the first one. */
 void draw_lines_again(sample_loader *loader, const sample_transform *transform,

@@ -62,30 +62,24 @@ static void keep_shared(sample_loader *loader, const current_image *current)
 }
 
 /* Draws and runs the steps after a stage that makes views, the colours and the conversion for each
- * view. View 0 has the random numbers of an image without views. */
+ * view. */
 static sluice_status run_views(sample_loader *loader, const image_run *run,
                                const image_draws *draws, row_sink *sink, current_image *current,
                                uint64_t *ticks)
 {
     const struct plan_details *details = loader->plan->details;
-    const dataset_stage *stage = details->geometry.view;
-    const view_ops *ops = stage->def->geometry->views;
-    const uint32_t first = run->transform->step_count;
+    const uint32_t first = run->transform->shared_steps;
     uint8_t *row = sink->row;
     sluice_status st = decode_whole(loader, current, ticks);
 
     keep_shared(loader, current);
     for (uint32_t view = 0; view < details->geometry.view_count && st == SLUICE_OK; view++) {
-        const uint64_t pass =
-            view > 0 ? sli_further_pass(draws->pass, sli_mix_in(sli_hash_text("views"), view))
-                     : draws->pass;
-        const uint8_t flips = ops->flips != NULL ? ops->flips(stage->args.bytes, view) : 0;
-        const image_draws own = {draws->sample, pass, draws->column, view, flips};
+        const image_draws own = draws_of_view(details, draws, view);
         current_image image = *current;
         uint8_t on_device;
 
         draw_flips(details, 0, own.sample, own.pass, &sink->flags, &on_device);
-        sink->flags ^= flips;
+        sink->flags ^= own.flips;
         sink->row = row + view * sli_conversion_out_bytes(sink->conversion);
         run->transform->step_count = first;
         st = draw_groups(loader, run->transform, run->list, run->list->shared, run->list->count,
@@ -190,6 +184,7 @@ static sluice_status run_tail(sample_loader *loader, const image_run *run, const
     if (run->list->head < run->list->shared && !current->follows) {
         st = run_maps(loader, run, draws, buffers, has_views ? NULL : sink, current, ticks);
     }
+    run->transform->shared_steps = run->transform->step_count;
     return st == SLUICE_OK && has_views && !loader->dropped &&
                    !is_read_by_maps_only(loader->plan->details)
                ? run_views(loader, run, draws, sink, current, ticks)

@@ -21,6 +21,7 @@ typedef struct sample_transform {
     uint32_t height;
     const transform_step *steps; /* (step_count) */
     uint32_t step_count;
+    uint32_t shared_steps; /* with views: the steps before them */
     const color_chain
         *device;     /* the operations of GetNext, after all steps; NULL: there are none */
     bool warps;      /* some operation may be a warp */

@@ -78,6 +78,30 @@ static void steps_and_parameters_are_named(void)
     check_stages_explained(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
+static void each_view_is_described(void)
+{
+    static const explained cases[] = {
+        {"resize 20,30 | five_crop 8",
+         {"sample 2 in pass 5: synthetic/2, 30x20\n", "view 0:\n", "8x8 at (0, 0) of ", "view 1:\n",
+          "8x8 at (22, 0) of ", "view 2:\n", "8x8 at (0, 12) of ", "view 3:\n",
+          "8x8 at (22, 12) of ", "view 4:\n", NULL}},
+        {"ten_crop 8 | random_horizontal_flip 1",
+         {"view 0:\n", "8x8 at (0, 0) of 30x20\nflip: left to right\nview 1:\n", "view 4:\n",
+          "8x8 at (11, 6) of 30x20\nflip: left to right\nview 5:\n",
+          "8x8 at (22, 0) of 30x20\nview 6:\n", "view 9:\n", NULL}},
+        {"resize 10,15 | random_solarize 90 1 | views 2 | center_crop 8 | random_invert 1",
+         {"pass 5: synthetic/2, 30x20\nstep 0: resize: 30x20, resized to 15x10\n"
+          "  random_solarize: inverted from 90\nview 0:\nstep 1: views + center_crop: 8x8 at (4, "
+          "1) of "
+          "15x10\n  random_invert: bits (v & 255) ^ 255\nview 1:\nstep 1: views + center_crop: 8x8 "
+          "at "
+          "(4, 1) of 15x10\n  random_invert: bits (v & 255) ^ 255\n",
+          NULL}},
+    };
+
+    check_stages_explained(cases, sizeof(cases) / sizeof(cases[0]));
+}
+
 static void flips_are_told_apart(void)
 {
     static const explained cases[] = {
@@ -92,6 +116,36 @@ static void flips_are_told_apart(void)
     };
 
     check_stages_explained(cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+/* The pixels of both views say where they are. */
+static void a_run_gives_the_views_that_are_explained(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    uint32_t differ = 0;
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    dataset = list_dataset(folder, "image\tlabel\na.ppm\t0\n",
+                           "| decode | views 2 | random_crop 8 | batch 1");
+    for (uint64_t pass = 0; pass < 10; pass++) {
+        uint8_t pixels[2][8 * 8 * 3];
+        void *columns[2] = {pixels, NULL};
+        char *text = NULL;
+        char words[200];
+
+        T_OK(sluice_dataset_get(dataset, 7, pass, 0, columns, NULL));
+        T_OK(sluice_dataset_explain_sample(dataset, 7, pass, 0, &text));
+        snprintf(words, sizeof(words),
+                 "view 0:\nstep 0: views + random_crop: 8x8 at (%u, %u) of 40x30\n"
+                 "view 1:\nstep 0: views + random_crop: 8x8 at (%u, %u) of 40x30\n",
+                 pixels[0][0], pixels[0][1], pixels[1][0], pixels[1][1]);
+        T_CONTAINS(text, words);
+        differ += memcmp(pixels[0], pixels[1], sizeof(pixels[0])) != 0;
+        sluice_string_free(text);
+    }
+    T_TRUE(differ > 5);
+    sluice_dataset_destroy(dataset);
 }
 
 /* The pixels of the image say where they are. */
@@ -126,9 +180,6 @@ static void a_run_gives_what_is_explained(void)
 static void what_cannot_be_explained_is_said(void)
 {
     static const char *const cases[][2] = {
-        {"synthetic 8 20,30,3 | views 2 | batch 2",
-         "sluice_dataset_explain_sample: views makes 2 images of a sample, and one is described; "
-         "leave it out"},
         {"synthetic 3 20,30,3 | batch 2", "sample 4 of 3 samples of the source, from 0"},
         {"synthetic 8 20,30,3", "the dataset has no batch stage"},
     };
@@ -154,6 +205,8 @@ static void what_cannot_be_explained_is_said(void)
 
 const t_test explained_samples_tests[] = {
     T_TEST(steps_and_parameters_are_named),
+    T_TEST(each_view_is_described),
+    T_TEST(a_run_gives_the_views_that_are_explained),
     T_TEST(flips_are_told_apart),
     T_TEST(a_run_gives_what_is_explained),
     T_TEST(what_cannot_be_explained_is_said),

@@ -241,7 +241,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_explain(sluice_dataset *dataset,
 /**
  * Describes what is drawn for one sample: the size of its image, each crop, resize, flip and warp
  * in pixels, and the parameters of each colour stage that is applied. Loads the sample; filters and
- * stages of order are not asked. Of a mosaic the composed image is described.
+ * stages of order are not asked. Of a mosaic the composed image is described. With several views
+ * of an image each is described, after what comes before them.
  *
  * @param seed      seed of the run
  * @param pass      the pass whose random numbers are drawn, from 0
@@ -249,8 +250,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_explain(sluice_dataset *dataset,
  * @param text_out  owned by the caller: freed by sluice_string_free()
  *
  * Returns: E_INVALID no such sample, no stage `batch`; the sticky error of building; errors of the
- *          source and the decoder, with the stage and the sample; E_UNSUPPORTED a stream, pack,
- *          bucket, or several views of an image; E_NO_MEMORY.
+ *          source and the decoder, with the stage and the sample; E_UNSUPPORTED a stream, pack or
+ *          bucket; E_NO_MEMORY.
  * Threads: any, once the dataset is built.
  */
 SLUICE_API_CHECKED sluice_status sluice_dataset_explain_sample(sluice_dataset *dataset,
