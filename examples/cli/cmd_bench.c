@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef SLUICE_TOOL_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
 #include "cli.h"
 
 enum { PATH_SIZE = 4096 };
@@ -44,16 +48,33 @@ typedef struct bench {
 
 /* ---- the step and the hooks ------------------------------------------------------------------ */
 
+/* On a CUDA device a step that enqueues nothing is an error: this one clears its output. */
+static sluice_status enqueue(const sluice_step *view)
+{
+#ifdef SLUICE_TOOL_CUDA
+    if (view->stream != NULL) {
+        const cudaError_t error =
+            cudaMemsetAsync(view->outputs, 0, sizeof(float), (cudaStream_t)view->stream);
+
+        if (error != cudaSuccess) {
+            cli_error("bench: cudaMemsetAsync: %s", cudaGetErrorString(error));
+            return SLUICE_E_DEVICE;
+        }
+    }
+#endif
+    (void)view;
+    return SLUICE_OK;
+}
+
 /* The benchmark's step: spins for --step-us microseconds of CPU time instead of training. */
 static sluice_status step(const sluice_step *view, void *user)
 {
     const bench *b = user;
     const int64_t end = cli_now_ns() + (int64_t)b->step_us * 1000;
 
-    (void)view;
     while (b->step_us > 0 && cli_now_ns() < end && cli_signal() == 0) {
     }
-    return SLUICE_OK;
+    return enqueue(view);
 }
 
 static sluice_status say_plan(sluice_hook *hook, void *user)

@@ -126,6 +126,20 @@ gpu_verdict check_device_warp(char *text)
                        text);
 }
 
+/* The tool: the digest of all batches is that of the host. */
+gpu_verdict check_tool(char *text)
+{
+    return run_program(
+        "sluice", "",
+        "p='synthetic 512 shape=32,32,3 | random_crop 24 | random_horizontal_flip | shuffle | "
+        "batch 32'; d() { ./sluice bench \"$p\" --epochs 3 --digest --json --device $1 $2 $3 "
+        "2>&1 | sed -n 's/.*\"digest\":\"\\([^\"]*\\)\".*/\\1/p'; }; h=$(d host:0); for m in "
+        "direct data "
+        "graph loop; do c=$(d cuda:0 --mode $m); [ -n \"$h\" ] && [ \"$c\" = \"$h\" ] || { echo "
+        "\"--mode $m: digest '$c', on host:0 '$h'\"; exit 1; }; done; echo $h",
+        "sluice bench in 4 modes, digest", text);
+}
+
 /* One rank: NCCL's collective in a captured step. */
 gpu_verdict check_train_nccl(char *text)
 {

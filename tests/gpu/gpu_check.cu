@@ -45,6 +45,7 @@ static const gpu_check checks[] = {
     {"starved_and_patient", "", 60, check_patient},
     {"shared_library", "", 30, check_shared_library},
     {"device_warp", "", 30, check_device_warp},
+    {"tool", "", 30, check_tool},
     {"train_nccl", "", 60, check_train_nccl},
     {"channel", "", 60, check_channel},
     {"channel_beside_a_capture", "", 30, check_capture_beside},

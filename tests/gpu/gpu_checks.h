@@ -19,7 +19,7 @@ gpu_check_fn check_content_brief, check_content_small, check_content_medium, che
 
 /* check_programs.cu */
 gpu_check_fn check_memcheck, check_racecheck, check_synccheck, check_shared_library,
-    check_device_warp, check_train_nccl, check_kernel_bits, check_kernel_bits_memcheck,
+    check_device_warp, check_tool, check_train_nccl, check_kernel_bits, check_kernel_bits_memcheck,
     check_two_processes;
 
 /* check_publish.cu */
