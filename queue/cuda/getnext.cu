@@ -42,6 +42,8 @@ static __device__ __forceinline__ void gather_grid(const sli_getnext *getnext,
     }
     gather_thread(gather, slot, blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x,
                   path);
+    __syncwarp(); /* threads of a warp leave the loops above at different times, and a compiler may
+                     keep them apart; all of a warp must arrive at the barrier together */
     __syncthreads();
     if (threadIdx.x == 0) {
         if (gather_block_done(getnext, gridDim.x)) {
@@ -164,6 +166,6 @@ static const void *gather_kernel(uint32_t path)
 void sli_getnext_gather_launch(sli_getnext *getnext, sli_gather *gather,
                                sli_kernel_launch *launch_out)
 {
-    fill_launch(gather_kernel(gather->path), sli_gather_blocks(gather),
-                SLI_GATHER_THREADS, getnext, gather, launch_out);
+    fill_launch(gather_kernel(gather->path), sli_gather_blocks(gather), SLI_GATHER_THREADS, getnext,
+                gather, launch_out);
 }

@@ -412,6 +412,13 @@ static void do_barrier(ptx_thread *t, const ptx_insn *i)
     t->state = PTX_AT_BARRIER;
 }
 
+/* Threads of a warp run one after another here, and order their accesses at bar.sync. */
+static void do_warp_barrier(ptx_thread *t, const ptx_insn *i)
+{
+    (void)t;
+    (void)i;
+}
+
 static void do_shuffle(ptx_thread *t, const ptx_insn *i)
 {
     t->shuffle = i;
@@ -466,6 +473,7 @@ static const operation operations[] = {
     {"bra.uni", do_branch},
     {"ret", do_return},
     {"bar.sync", do_barrier},
+    {"bar.warp.sync", do_warp_barrier},
     {"shfl.sync.down.b32", do_shuffle},
     {"nanosleep.u32", do_sleep},
     {"mov.u64 %globaltimer", do_clock},

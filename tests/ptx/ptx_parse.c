@@ -133,7 +133,8 @@ static void decode_operation(decoder *d, const char *mnemonic, char **operands, 
         snprintf(d->targets[d->kernel->insn_count], sizeof(d->targets[0]), "%s", operands[0]);
         return;
     }
-    if (strcmp(mnemonic, "nanosleep.u32") == 0 || strcmp(mnemonic, "bar.sync") == 0) {
+    if (strcmp(mnemonic, "nanosleep.u32") == 0 || strcmp(mnemonic, "bar.sync") == 0 ||
+        strcmp(mnemonic, "bar.warp.sync") == 0) {
         need(d, count == 1, mnemonic);
         insn->from[0] = decode_source(d, operands[0]);
         return;
