@@ -20,6 +20,7 @@ static const char *const copying_thread = "sluice/copy";
 
 struct counter {
     gpu_calls_read_fn *read;
+    gpu_calls_list_fn *list;
     uint64_t sinks;
     gpu_calls first, last; /* when the first sink had ended, and the last so far */
     gpu_calls first_of_copies, last_of_copies;
@@ -71,7 +72,8 @@ static gpu_verdict load(counter *c, char *text)
     }
     *(void **)&begin = dlsym(module, "gpu_calls_begin");
     *(void **)&c->read = dlsym(module, "gpu_calls_read");
-    NEED(begin != NULL && c->read != NULL, "%s is another module", path);
+    *(void **)&c->list = dlsym(module, "gpu_calls_list");
+    NEED(begin != NULL && c->read != NULL && c->list != NULL, "%s is another module", path);
     why = begin();
     if (why != NULL) {
         return gpu_say(text, GPU_SKIP, "CUPTI does not count here: %s", why);
@@ -87,6 +89,7 @@ static gpu_verdict count_run(counter *c, const char *device, sluice_mode mode, g
     unsigned long long launches;
     unsigned long long syncs;
     unsigned long long graphs;
+    char threads[GPU_TEXT / 2];
     gpu_calls before;
 
     memset(run, 0, sizeof(*run));
@@ -113,8 +116,11 @@ static gpu_verdict count_run(counter *c, const char *device, sluice_mode mode, g
              launches <= (loop ? SINKS - 1 + run->stats.yields : (SINKS - 1) * SINK_SIZE),
          "%s %s: %llu graph launches in %d sinks, %llu yields", sluice_mode_name(mode), device,
          launches, SINKS - 1, (unsigned long long)run->stats.yields);
-    NEED(syncs == (loop ? launches : SINKS - 1), "%s %s: %llu waits for %llu launches in %d sinks",
-         sluice_mode_name(mode), device, syncs, launches, SINKS - 1);
+    c->list(GPU_CALL_SYNC, threads, sizeof(threads));
+    /* In graph mode also waits for room behind every second launch, which `syncs` leaves out. */
+    NEED(loop ? syncs == launches : syncs >= SINKS - 1 && syncs <= SINKS - 1 + launches / 2,
+         "%s %s: %llu waits for %llu launches in %d sinks (waits of all runs by thread: %s)",
+         sluice_mode_name(mode), device, syncs, launches, SINKS - 1, threads);
     NEED(between(c, GPU_CALL_KERNEL_LAUNCH) == 0, "%s %s: %llu kernels launched beside graphs",
          sluice_mode_name(mode), device, between(c, GPU_CALL_KERNEL_LAUNCH));
     return GPU_PASS;

@@ -10,6 +10,7 @@
 
 #include <cupti.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 
@@ -65,6 +66,7 @@ static const char *text_of(CUptiResult result)
 
 __attribute__((visibility("default"))) gpu_calls_begin_fn gpu_calls_begin;
 __attribute__((visibility("default"))) gpu_calls_read_fn gpu_calls_read;
+__attribute__((visibility("default"))) gpu_calls_list_fn gpu_calls_list;
 
 const char *gpu_calls_begin(void)
 {
@@ -80,6 +82,16 @@ const char *gpu_calls_begin(void)
     return result == CUPTI_SUCCESS ? NULL : text_of(result);
 }
 
+static uint64_t count_of(thread_calls *thread, int kind)
+{
+    const uint64_t driver =
+        atomic_load_explicit(&thread->counts[DRIVER][kind], memory_order_relaxed);
+    const uint64_t runtime =
+        atomic_load_explicit(&thread->counts[RUNTIME][kind], memory_order_relaxed);
+
+    return driver > runtime ? driver : runtime;
+}
+
 void gpu_calls_read(const char *thread, gpu_calls *calls_out)
 {
     memset(calls_out, 0, sizeof(*calls_out));
@@ -88,12 +100,23 @@ void gpu_calls_read(const char *thread, gpu_calls *calls_out)
             continue;
         }
         for (int kind = 0; kind < GPU_CALLS; kind++) {
-            const uint64_t driver =
-                atomic_load_explicit(&threads[i].counts[DRIVER][kind], memory_order_relaxed);
-            const uint64_t runtime =
-                atomic_load_explicit(&threads[i].counts[RUNTIME][kind], memory_order_relaxed);
+            calls_out->counts[kind] += count_of(&threads[i], kind);
+        }
+    }
+}
 
-            calls_out->counts[kind] += driver > runtime ? driver : runtime;
+void gpu_calls_list(gpu_call call, char *text_out, size_t size)
+{
+    size_t used = 0;
+
+    text_out[0] = '\0';
+    for (int i = 0; i < THREADS && used < size; i++) {
+        const uint64_t count = count_of(&threads[i], (int)call);
+
+        if (count > 0) {
+            used +=
+                (size_t)snprintf(text_out + used, size - used, "%s%s %llu", used > 0 ? ", " : "",
+                                 threads[i].name, (unsigned long long)count);
         }
     }
 }

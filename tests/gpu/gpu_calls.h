@@ -22,4 +22,7 @@ typedef const char *gpu_calls_begin_fn(void);
 /* Of the threads with that name; NULL: of all. */
 typedef void gpu_calls_read_fn(const char *thread, gpu_calls *calls_out);
 
+/* Writes "NAME COUNT" of each thread with calls of this kind, separated by commas. */
+typedef void gpu_calls_list_fn(gpu_call call, char *text_out, size_t size);
+
 #endif

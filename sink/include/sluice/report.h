@@ -25,7 +25,7 @@ typedef struct sluice_report_stats {
     uint64_t epochs;        /**< completed epochs */
     uint64_t samples;       /**< rows with samples in these steps */
     uint64_t launches;      /**< host calls that made the device run */
-    uint64_t syncs;         /**< waits of the host for the device */
+    uint64_t syncs;         /**< waits of the host for the end of all launches */
     uint64_t yields;        /**< sinks that were continued after waiting for data */
     uint64_t replaced;      /**< bad samples that were replaced by another one */
     uint64_t zeroed;        /**< rows of zeros in place of bad samples */
