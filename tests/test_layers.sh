@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The order of modules is enforced: with the include paths of a module no internal header of a
 # module to its right can be included, those of its own and to its left can, and no file includes
-# upwards. Inside a module neither files nor folders need each other in a circle.
+# upwards. Inside a module neither files nor folders need each other in a circle, and folders need
+# only those above them in the tables of docs/ARCHITECTURE.md.
 # test_layers.sh BUILD_DIR; a line for each check, and last `layers: N passed, N failed, N skipped`.
 set -u
 build=${1:?usage: test_layers.sh BUILD_DIR}
@@ -118,6 +119,27 @@ circles_in "$tmp/needs"
 check "a circle of files is found" [ "$(in_circles "$tmp/files")" -eq 3 ]
 check "folders that need each other are found" [ "$(in_circles "$tmp/folders")" -eq 2 ]
 
+# against_table EDGES < PAGE: those to a folder that is below in the page's table of the module.
+against_table() {
+    awk '
+        NR == FNR && /^\| `[a-z]+\/` \| holds \|$/ { module = $2; gsub(/`/, "", module) }
+        NR == FNR { if (/^$/) module = ""
+            name = $2
+            if (module != "" && gsub(/`/, "", name)) place[module name] = NR
+            next }
+        {
+            split($1, from, "/")
+            split($2, to, "/")
+            above = place[from[1] "/" from[2]]
+            if (above && above < place[to[1] "/" to[2]]) print
+        }' - "$1"
+}
+# shellcheck disable=SC2016 # the page's backquotes
+printf '%s\n' '| `m/` | holds |' '| --- | --- |' '| `x` | |' '| `y` | |' '' '| `z` | |' >"$tmp/page"
+printf '%s\n' 'm/x/a.c m/y/b.c one' 'm/y/b.c m/x/z/c.c two' 'm/x/a.c m/z/c.c three' >"$tmp/needs"
+against_table "$tmp/needs" <"$tmp/page" >"$tmp/upward"
+check "a folder that needs one below it in the table is found" [ "$(cat "$tmp/upward")" = 'm/x/a.c m/y/b.c one' ]
+
 nm=$(cached CMAKE_NM)
 [ -x "$nm" ] || skip_rest "circles" "CMake found no nm"
 for module in $modules; do
@@ -134,6 +156,10 @@ for module in $modules; do
     circles_in "$tmp/needs"
     check "no circle of files in $module" empty "$tmp/files"
     check "no circle of folders in $module" empty "$tmp/folders"
+    case $module in dataset | sink) ;; *) continue ;; esac # the others have files outside of folders
+    check "ARCHITECTURE.md has the table of $module" grep -qF "| \`$module/\` | holds |" "$root/docs/ARCHITECTURE.md"
+    against_table "$tmp/needs" <"$root/docs/ARCHITECTURE.md" >"$tmp/upward"
+    check "folders of $module need only those above them in the table" empty "$tmp/upward"
 done
 
 finish
