@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Named stages of user code: registration, arguments, build(), help and errors. */
-#include <pthread.h>
+/* Named stages of user code: arguments, build(), help and errors. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -459,125 +458,7 @@ static void faults_of_build_are_named(void)
     }
 }
 
-/* ---- registrations that are refused ---------------------------------------------------------- */
-
-static void refused_stage(const sluice_stage *stage, const char *words)
-{
-    T_STATUS(sluice_stage_register(stage), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), words);
-}
-
-static void names_are_checked(void)
-{
-    static const char *const names[] = {
-        "", "Big", "1st", "a-b", "a b", NULL, "_a", "ä", "x.y", "a_name_of_thirty_two_characters_"};
-    sluice_stage stage = stage_of_all_kinds("t_add");
-
-    register_all();
-    refused_stage(&stage, "t_add is taken by this program; choose another name");
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        stage.name = names[i];
-        refused_stage(&stage, "must be a lower-case letter");
-    }
-    stage.name = "resize";
-    refused_stage(&stage, "resize is a stage of Sluice; choose another name, such as my_resize");
-    stage.name = "map";
-    refused_stage(&stage, "map is a stage of Sluice");
-    T_STATUS(sluice_stage_register(NULL), SLUICE_E_INVALID);
-}
-
-static void stages_are_checked(void)
-{
-    sluice_stage stage = stage_of_all_kinds("t_bad");
-
-    stage.build = NULL;
-    refused_stage(&stage, "t_bad: build is NULL");
-    stage = stage_of_all_kinds("t_bad");
-    stage.kind = (sluice_stage_kind)99;
-    refused_stage(&stage, "kind is 99, which this library does not have");
-    stage = stage_of_all_kinds("t_bad");
-    stage.parameters = NULL;
-    refused_stage(&stage, "parameters is NULL");
-    stage = stage_of_all_kinds("t_bad");
-    stage.parameter_count = SLUICE_MAX_PARAMETERS + 1;
-    refused_stage(&stage, "17 parameters, and there must be at most 16");
-    stage = stage_of_all_kinds("t_bad");
-    stage.parameter_size = 4;
-    refused_stage(&stage, "parameter_size is 4");
-}
-
-static void parameters_are_checked(void)
-{
-    static const struct {
-        sluice_parameter parameter;
-        const char *words;
-    } cases[] = {
-        {{NULL, SLUICE_PARAMETER_INT, 0, 0, 0, "1", ""}, "parameter 1 is called NULL"},
-        {{"version", SLUICE_PARAMETER_INT, 0, 0, 0, "1", ""}, "and not `version`"},
-        {{"first", SLUICE_PARAMETER_INT, 0, 0, 0, "1", ""}, "two parameters are called first"},
-        {{"p", SLUICE_PARAMETER_PATH, 0, 0, 0, "", ""}, "p is the second path"},
-        {{"p", (sluice_parameter_kind)5, 0, 0, 0, "", ""}, "kind is 5"},
-        {{"p", SLUICE_PARAMETER_INT, 1, 2, 1, NULL, ""}, "bounds are 2 and 1"},
-        {{"p", SLUICE_PARAMETER_INT, 1, 0, 0, NULL, ""}, "bounds are 0 and 0"},
-        {{"p", SLUICE_PARAMETER_BOOL, 1, 0, 1, NULL, ""}, "only for INT and FLOAT"},
-        {{"p", SLUICE_PARAMETER_INT, 1, 1, 5, "6", ""}, "t_bad: p=6 must be from 1 to 5"},
-        {{"p", SLUICE_PARAMETER_FLOAT, 0, 0, 0, "x", ""}, "t_bad: p=x must be a number"},
-        {{"p", SLUICE_PARAMETER_BOOL, 0, 0, 0, "1", ""}, "must be true or false"},
-    };
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const sluice_parameter parameters[] = {
-            {"first", SLUICE_PARAMETER_PATH, 0, 0, 0, NULL, NULL}, cases[i].parameter};
-        sluice_stage stage = stage_of_all_kinds("t_bad");
-        char *help = NULL;
-
-        stage.parameters = parameters;
-        stage.parameter_count = 2;
-        refused_stage(&stage, cases[i].words);
-        T_STATUS(sluice_stage_help("t_bad", &help), SLUICE_E_INVALID); /* nothing was registered */
-    }
-}
-
-/* ---- threads --------------------------------------------------------------------------------- */
-
-enum { THREADS = 4, EACH = 10 };
-
-/* Registers ten stages, and parses texts in between. Of all threads one succeeds for each name. */
-static void *register_and_parse(void *argument)
-{
-    atomic_int *registered = argument;
-
-    for (int i = 0; i < EACH; i++) {
-        char name[20];
-        char text[60];
-        sluice_dataset *dataset = NULL;
-        sluice_stage stage;
-
-        snprintf(name, sizeof(name), "t_thread_%d", i);
-        stage = stage_called(name, SLUICE_STAGE_FILTER, build_even);
-        *registered += sluice_stage_register(&stage) == SLUICE_OK;
-        snprintf(text, sizeof(text), "synthetic | %s | batch 2", name);
-        if (sluice_dataset_parse(text, &dataset) != SLUICE_OK) {
-            *registered += 1000;
-        }
-        sluice_dataset_destroy(dataset);
-    }
-    return NULL;
-}
-
-static void threads_register_and_parse_at_once(void)
-{
-    pthread_t threads[THREADS];
-    atomic_int registered = 0;
-
-    for (int i = 0; i < THREADS; i++) {
-        T_EQ(pthread_create(&threads[i], NULL, register_and_parse, &registered), 0);
-    }
-    for (int i = 0; i < THREADS; i++) {
-        pthread_join(threads[i], NULL);
-    }
-    T_EQ(registered, EACH);
-}
+/* ---- order --------------------------------------------------------------------------------- */
 
 /* Its order is checked first, so user code makes no stage that is refused. */
 static void a_stage_that_cannot_stand_there_is_not_built(void)
@@ -605,10 +486,6 @@ const t_test named_stages_tests[] = {
     T_TEST(versions_and_arguments_are_compared_at_a_resume),
     T_TEST(the_path_of_a_source_may_change),
     T_TEST(faults_of_build_are_named),
-    T_TEST(names_are_checked),
-    T_TEST(stages_are_checked),
-    T_TEST(parameters_are_checked),
-    T_TEST(threads_register_and_parse_at_once),
     T_TEST(a_stage_that_cannot_stand_there_is_not_built),
     T_END,
 };
