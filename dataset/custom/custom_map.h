@@ -64,7 +64,7 @@ void custom_map_outputs(const custom_map *map, const stage_schema *before, custo
 /* map_ops.goes_before_geometry of maps and filters, and .declares_size of maps; `args`: map_args.
  */
 bool custom_map_goes_before_geometry(void *args, const stage_schema *before, bool follows);
-bool custom_map_gives_size(const void *args);
+bool custom_map_declares_size(const void *args);
 
 /* True for an image map: it is before geometry and reads or writes the image, so it is called with
  * the whole image. */

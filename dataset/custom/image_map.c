@@ -146,7 +146,7 @@ static const custom_column *image_output(const custom_map *map)
     return NULL;
 }
 
-bool custom_map_gives_size(const void *args)
+bool custom_map_declares_size(const void *args)
 {
     const custom_map *map = ((const map_args *)args)->map;
     const custom_column *image = map != NULL && map->before_geometry ? image_output(map) : NULL;

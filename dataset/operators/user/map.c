@@ -35,7 +35,7 @@ const stage_def stage_map = {
     .map =
         &(const map_ops){
             .goes_before_geometry = custom_map_goes_before_geometry,
-            .declares_size = custom_map_gives_size,
+            .declares_size = custom_map_declares_size,
         },
     .infer = map_infer,
 };
