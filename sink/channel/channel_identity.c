@@ -171,7 +171,7 @@ sluice_status channel_identity_check(const sluice_channel_position *from,
     }
     return sli_fail(
         st,
-        "cannot resume from config.position: %.600s; restore what it was, begin without "
+        "cannot resume from config.position: %.600s; restore the earlier value, begin without "
         "config.position, or, to continue with other data all the same, set "
         "position.identity[0] to 0",
         sluice_last_error());

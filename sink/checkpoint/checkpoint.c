@@ -412,7 +412,7 @@ static sluice_status does_not_fit(sluice_status status, const loaded_checkpoint 
                     sluice_last_error(),
                     corrupt                          ? "restore it from a copy"
                     : status == SLUICE_E_UNSUPPORTED ? "continue with the version that wrote it"
-                                                     : "restore what it was");
+                                                     : "restore the earlier value");
 }
 
 /* Checks the listed files, of which the ranks share the reading. */

@@ -37,7 +37,7 @@ static void checkpoints_of_other_data_are_refused(void)
     k.pipeline = "synthetic samples=200 shape=4,4,3 | shuffle | batch 2";
     check_refused(&k, SLUICE_E_INVALID,
                   "the pipeline differs: there was \"random_horizontal_flip p=0.5 "
-                  "offload=auto\" after shuffle; restore what it was");
+                  "offload=auto\" after shuffle; restore the earlier value");
     checkpointed_init(&k, folder);
     k.pipeline = "synthetic samples=202 shape=4,4,3 | shuffle | random_horizontal_flip | batch 2";
     check_refused(&k, SLUICE_E_INVALID, "the number of samples was 200 and is 202 now");
