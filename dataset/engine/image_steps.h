@@ -9,6 +9,7 @@
 #include "current_image.h"
 #include "image_turn.h"
 #include "layout_int.h"
+#include "window_job.h"
 
 /* The destination of the last geometry group: lines are converted and stored in the row. */
 typedef struct row_sink {
@@ -71,31 +72,11 @@ INLINED sluice_status choose_row(sample_loader *loader, uint32_t number, uint32_
     return SLUICE_OK;
 }
 
-static inline resample_job job_of(const fused_geometry *g, uint32_t channels)
-{
-    resample_job job = {.channels = channels,
-                        .in_width = g->width,
-                        .in_height = g->height,
-                        .margins = g->margins,
-                        .out_width = g->new_width,
-                        .out_height = g->new_height,
-                        .window_x = g->window_x,
-                        .window_y = g->window_y,
-                        .window_width = g->turns ? g->width : g->window_width,
-                        .window_height = g->turns ? g->height : g->window_height,
-                        .filter = g->filter,
-                        .edge = g->padding.edge};
-
-    memcpy(job.margin_fill, g->margin_padding.fill, sizeof(job.margin_fill));
-    memcpy(job.fill, g->padding.fill, sizeof(job.fill));
-    return job;
-}
-
 /* Prepares the resampler for a window, and returns the pixels that it needs. */
 INLINED sluice_status prepare_window(sample_loader *loader, const fused_geometry *window,
                                      current_image *current, uint64_t *ticks, image_view *pixels)
 {
-    const resample_job job = job_of(window, current->image.channels);
+    const resample_job job = window_job(window, current->image.channels);
     image_box needed;
     sluice_status st = resample_prepare(&loader->resampler, &job, &needed);
 

@@ -8,6 +8,7 @@
 #include "opened_image.h"
 #include "status_int.h"
 #include "thread_interrupt_int.h"
+#include "window_job.h"
 
 /* Checks that the size of a mask is that of its image; opens the mask if it is encoded. */
 static sluice_status open_mask(const sli_plan *plan, const sample_transform *transform,
@@ -74,22 +75,7 @@ typedef struct mask_target {
 static sluice_status run_window(const fused_geometry *g, const mask_tools *tools,
                                 image_view *current, const mask_target *target)
 {
-    const resample_job job = {
-        .channels = 1,
-        .in_width = g->width,
-        .in_height = g->height,
-        .margins = g->margins,
-        .margin_fill = {g->margin_padding.mask_fill},
-        .out_width = g->new_width,
-        .out_height = g->new_height,
-        .window_x = g->window_x,
-        .window_y = g->window_y,
-        .window_width = g->turns ? g->width : g->window_width,
-        .window_height = g->turns ? g->height : g->window_height,
-        .filter = {FILTER_NEAREST, false},
-        .fill = {g->padding.mask_fill},
-        .edge = g->padding.edge,
-    };
+    const resample_job job = window_job_of_mask(g);
     mask_line line = {target->row, target->stride, g->window_width, g->window_height,
                       target->flips};
     image_buffer *between = target->between;
