@@ -233,7 +233,7 @@ static bool read_candidate(collected_rows *rows, stream_item *item, collected_cl
     return taken;
 }
 
-/* Most streams give a sample in less time than it takes to sleep and be woken. */
+/* Locks `reading`; spins first, since most reads are shorter than a sleep with its wake-up. */
 static void lock_reading(collected_rows *rows)
 {
     for (uint32_t i = 0; i < READING_TRIES; i++) {
@@ -551,7 +551,7 @@ sluice_status collected_rows_create(const sli_plan *plan, uint64_t batches, uint
     sluice_status st;
 
     if (rows == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "the rows of a filter");
+        return sli_fail(SLUICE_E_NO_MEMORY, "rows of a stream, filter, pack or bucket");
     }
     pthread_mutex_init(&rows->reading, NULL);
     pthread_mutex_init(&rows->lock, NULL);

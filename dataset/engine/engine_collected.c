@@ -217,7 +217,7 @@ static bool place_part(collected_worker *w)
 
     w->held = part->choice.held;
     if (!part->choice.gets_rows) {
-        w->claim.count = 0; /* the next collected_rows_take() returns the reason */
+        w->claim.count = 0; /* collected_rows_take() returns why, e.g. COLLECTED_END */
     } else if (!place_all(w, part)) {
         return false;
     }

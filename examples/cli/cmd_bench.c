@@ -57,8 +57,7 @@ static sluice_status enqueue(const sluice_step *view)
             cudaMemsetAsync(view->outputs, 0, sizeof(float), (cudaStream_t)view->stream);
 
         if (error != cudaSuccess) {
-            cli_error("bench: cudaMemsetAsync: %s", cudaGetErrorString(error));
-            return SLUICE_E_DEVICE;
+            return sluice_fail(SLUICE_E_DEVICE, "cudaMemsetAsync: %s", cudaGetErrorString(error));
         }
     }
 #endif

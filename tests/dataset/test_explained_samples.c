@@ -118,7 +118,7 @@ static void flips_are_told_apart(void)
     check_stages_explained(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-/* The pixels of both views say where they are. */
+/* Each pixel holds its own position, so the first pixel of a view is where its crop begins. */
 static void a_run_gives_the_views_that_are_explained(void)
 {
     const char *folder = t_folder();
@@ -148,7 +148,7 @@ static void a_run_gives_the_views_that_are_explained(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* The pixels of the image say where they are. */
+/* Each pixel holds its own position. */
 static void a_run_gives_what_is_explained(void)
 {
     const char *folder = t_folder();
