@@ -49,6 +49,16 @@ typedef struct collected_claim {
 
 #define COLLECTED_NO_ROW UINT64_MAX
 
+/* The claim that counts the last row of batch seq, which was written earlier. */
+static inline collected_claim collected_last_row(uint64_t seq, uint32_t batch_size)
+{
+    return (collected_claim){.kind = COLLECTED_LEFT_OUT,
+                             .seq = seq,
+                             .row = batch_size - 1,
+                             .count = 1,
+                             .open_row = COLLECTED_NO_ROW};
+}
+
 /* pack: the tokens of a document that go into rows of this rank. */
 typedef struct collected_document {
     uint64_t length;   /* set by the caller: number of tokens; 0 for a sample that is not kept */

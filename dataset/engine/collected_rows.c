@@ -518,11 +518,7 @@ void collected_rows_rewind(collected_rows *rows, uint64_t base, uint64_t limit)
         choices_rewind(&rows->choices);
         turns_rewind(&rows->turns, &whole);
         if (whole != 0) {
-            rows->rest = (collected_claim){.kind = COLLECTED_LEFT_OUT,
-                                           .seq = whole,
-                                           .row = rows->plan->batch_size - 1,
-                                           .count = 1,
-                                           .open_row = COLLECTED_NO_ROW};
+            rows->rest = collected_last_row(whole, rows->plan->batch_size);
         }
         replay_abandon(&rows->replay);
         rows->error.status = SLUICE_OK;

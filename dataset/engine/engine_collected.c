@@ -137,12 +137,7 @@ static bool place_all(collected_worker *w, const collected_part *part)
 {
     const collected_choice *choice = &part->choice;
     const uint64_t whole = choice->whole;
-    const uint32_t last = w->engine->plan->batch_size - 1;
-    const collected_claim held = {.kind = COLLECTED_LEFT_OUT,
-                                  .seq = whole,
-                                  .row = last,
-                                  .count = 1,
-                                  .open_row = COLLECTED_NO_ROW};
+    const collected_claim held = collected_last_row(whole, w->engine->plan->batch_size);
     const bool packs = w->engine->packed != NULL;
 
     if (whole != 0 && !collected_fill_empty(w, &held)) {
