@@ -201,9 +201,8 @@ static bool complete(collected_rows *rows, sluice_status status, bool exhausted,
                      collected_claim *claim)
 {
     candidates_end_read(&rows->candidates, claim, status, exhausted);
-    if (status == SLUICE_CLOSED) {
-        claim->kind = COLLECTED_NOTHING;
-        return true;
+    if (status == SLUICE_CLOSED) { /* nothing is read before the stop or rewind */
+        return false;
     }
     if (deals_at_once(rows) && status >= 0) {
         return deal(rows, claim);
@@ -500,6 +499,10 @@ uint64_t collected_rows_freeze(collected_rows *rows)
 {
     const uint32_t size = rows->plan->batch_size;
 
+    if (rows->candidates.stream != NULL) {
+        /* Else a worker that reads might wait for others to write, and they for the caller. */
+        stream_passes_abandon(rows->candidates.stream, true);
+    }
     pthread_mutex_lock(&rows->reading);
     pthread_mutex_lock(&rows->lock);
     return (rows->turns.row + size - 1) / size;
@@ -522,6 +525,9 @@ void collected_rows_rewind(collected_rows *rows, uint64_t base, uint64_t limit)
         }
         replay_abandon(&rows->replay);
         rows->error.status = SLUICE_OK;
+    }
+    if (rows->candidates.stream != NULL) {
+        stream_passes_abandon(rows->candidates.stream, false);
     }
     pthread_mutex_unlock(&rows->lock);
     pthread_mutex_unlock(&rows->reading);

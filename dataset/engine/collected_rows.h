@@ -121,8 +121,9 @@ bool collected_rows_drops(collected_rows *rows, uint64_t seq);
 void collected_rows_again(collected_rows *rows, uint64_t seq);
 
 /*
- * Blocks all takes until collected_rows_rewind(); waits for a worker that reads from a stream.
- * Returns the last batch of which a row was assigned.
+ * Blocks all takes until collected_rows_rewind(); waits for a worker that reads from a stream,
+ * which then does not wait for the memory of a large sample. Returns the last batch of which a row
+ * was assigned.
  */
 uint64_t collected_rows_freeze(collected_rows *rows);
 

@@ -40,6 +40,11 @@ void stream_passes_stop(stream_passes *passes)
     eventfd_write(passes->stop_fd, 1);
 }
 
+void stream_passes_abandon(stream_passes *passes, bool abandoned)
+{
+    stream_hold_abandon(&passes->hold, abandoned);
+}
+
 /* ---- samples ------------------------------------------------------------------------------- */
 
 static sluice_status next_sample(stream_passes *passes, stream_item *item)
@@ -54,8 +59,9 @@ sluice_status stream_passes_take(stream_passes *passes, stream_item *item)
 {
     sluice_status st = next_sample(passes, item);
 
-    if (st == SLUICE_OK) {
-        stream_hold_take(&passes->hold, item);
+    if (st == SLUICE_OK && !stream_hold_take(&passes->hold, item)) {
+        stream_hold_give_back(&passes->hold, item);
+        st = SLUICE_CLOSED;
     }
     return st;
 }

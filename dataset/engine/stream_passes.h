@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The passes of a stream in a run: reads samples one after another, and checks the length of each
- * pass. One thread at a time may call these functions, except stream_passes_stop() and
- * stream_passes_done().
+ * pass. One thread at a time may call these functions, except stream_passes_stop(),
+ * stream_passes_abandon() and stream_passes_done().
  */
 #ifndef SLUICE_STREAM_PASSES_H
 #define SLUICE_STREAM_PASSES_H
@@ -31,6 +31,11 @@ void stream_passes_free(stream_passes *passes);
 /* Ends a wait for bytes: the call that reads returns CLOSED. Callable from any thread. */
 void stream_passes_stop(stream_passes *passes);
 
+/* Until it is called with false, makes stream_passes_take() return CLOSED instead of waiting for
+ * the budget: its sample is lost, so stream_passes_restart() must follow. Callable from any thread.
+ */
+void stream_passes_abandon(stream_passes *passes, bool abandoned);
+
 /* Begins the next pass. END_OF_DATA: the run has no more passes. Also errors of the source. */
 sluice_status stream_passes_begin(stream_passes *passes);
 
@@ -48,7 +53,7 @@ static inline uint64_t stream_passes_seen(const stream_passes *passes)
 /*
  * Moves the next sample of the pass into the item, and charges it to the budget of large samples,
  * for which it may wait. END_OF_DATA: the pass has no more; call stream_passes_end(). CLOSED: a
- * stop was requested. Also errors of the source.
+ * stop was requested, or the sample is abandoned. Also errors of the source.
  */
 sluice_status stream_passes_take(stream_passes *passes, stream_item *item);
 

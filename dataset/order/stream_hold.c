@@ -22,16 +22,21 @@ static bool has_room(void *arg)
     const uint64_t bytes = atomic_load_explicit(&hold->bytes, memory_order_relaxed);
 
     return wait->bytes == 0 || bytes == 0 || bytes + wait->bytes <= hold->most ||
-           atomic_load_explicit(&hold->stopped, memory_order_relaxed);
+           atomic_load_explicit(&hold->stopped, memory_order_relaxed) ||
+           atomic_load_explicit(&hold->abandoned, memory_order_relaxed);
 }
 
-void stream_hold_take(stream_hold *hold, stream_item *item)
+bool stream_hold_take(stream_hold *hold, stream_item *item)
 {
     hold_wait wait = {hold, item->held > STREAM_SMALL_BYTES ? item->held : 0};
 
     sli_event_await(&hold->changed, has_room, &wait, -1);
+    if (wait.bytes > 0 && atomic_load_explicit(&hold->abandoned, memory_order_relaxed)) {
+        return false;
+    }
     atomic_fetch_add_explicit(&hold->bytes, wait.bytes, memory_order_relaxed);
     item->charged = wait.bytes;
+    return true;
 }
 
 void stream_hold_give_back(stream_hold *hold, stream_item *item)
@@ -45,6 +50,12 @@ void stream_hold_give_back(stream_hold *hold, stream_item *item)
         item->charged = 0;
         sli_event_notify(&hold->changed);
     }
+}
+
+void stream_hold_abandon(stream_hold *hold, bool abandoned)
+{
+    atomic_store_explicit(&hold->abandoned, abandoned, memory_order_relaxed);
+    sli_event_notify(&hold->changed);
 }
 
 void stream_hold_stop(stream_hold *hold)

@@ -18,6 +18,7 @@ typedef struct stream_hold {
     uint64_t most; /* budget for large samples, in bytes; a single sample is always admitted */
     _Atomic uint64_t bytes;
     _Atomic bool stopped;
+    _Atomic bool abandoned;
     sli_event changed;
 } stream_hold;
 
@@ -25,16 +26,20 @@ typedef struct stream_hold {
 void stream_hold_init(stream_hold *hold, uint64_t most);
 
 /*
- * Charges an item to the budget. Waits until there is room, or a stop is requested. One thread at a
- * time.
+ * Charges an item to the budget. Waits until there is room, or a stop is requested. False: large
+ * samples are abandoned; the item is not charged. One thread at a time.
  */
-void stream_hold_take(stream_hold *hold, stream_item *item);
+bool stream_hold_take(stream_hold *hold, stream_item *item);
 
 /*
  * Releases the charge of an item, and frees its buffer if that is large. Callable from any thread;
  * may be called twice.
  */
 void stream_hold_give_back(stream_hold *hold, stream_item *item);
+
+/* Ends the current wait, and makes large samples be refused until it is called with false. Callable
+ * from any thread. */
+void stream_hold_abandon(stream_hold *hold, bool abandoned);
 
 /* Ends the current wait and all later ones. Callable from any thread. */
 void stream_hold_stop(stream_hold *hold);

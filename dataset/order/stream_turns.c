@@ -111,7 +111,7 @@ static sluice_status take_next(stream_turns *turns, stream_item *item)
         st = stream_order_next(turns->order, item);
     }
     if (st == SLUICE_OK) {
-        stream_hold_take(&turns->hold, item);
+        (void)stream_hold_take(&turns->hold, item); /* none is abandoned */
     }
     return st;
 }

@@ -2,7 +2,9 @@
 /* Large images in streams: which are refused, and what those that are read take together. */
 #include <sched.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "collected_rows.h"
 #include "shard_kit.h"
 #include "stream_hold.h"
 #include "stream_kit.h"
@@ -103,6 +105,23 @@ static void a_stop_ends_the_wait_for_the_budget(void)
     sli_thread_join(&thread);
 }
 
+static void abandoned_samples_are_refused_if_they_are_large(void)
+{
+    stream_hold hold;
+    stream_item large = {.held = 100 * MIB};
+    stream_item small = {.held = 8 * MIB};
+
+    stream_hold_init(&hold, 100 * MIB);
+    stream_hold_abandon(&hold, true);
+    T_TRUE(!stream_hold_take(&hold, &large));
+    T_EQ(hold.bytes, 0);
+    T_EQ(large.charged, 0);
+    T_TRUE(stream_hold_take(&hold, &small));
+    stream_hold_abandon(&hold, false);
+    T_TRUE(stream_hold_take(&hold, &large));
+    T_EQ(hold.bytes, 100 * MIB);
+}
+
 static void a_large_buffer_is_not_kept(void)
 {
     stream_hold hold;
@@ -169,6 +188,72 @@ static void add_padded(tar_maker *tar, const char *key, size_t size, int label)
     snprintf(text + 20, 20, "%s.cls", key);
     tar_add_text(tar, text + 20, text);
 }
+
+/* ---- rewinds -------------------------------------------------------------------------------- */
+
+/* A worker's takes of rows, in batches of 1. */
+typedef struct hold_taker {
+    collected_rows *rows;
+    stream_item item;
+    collected_claim claim;
+} hold_taker;
+
+static void take_row(void *arg)
+{
+    hold_taker *taker = arg;
+    const collected_request request = {.most = 1, .item = &taker->item};
+
+    collected_rows_take(taker->rows, &request, &taker->claim);
+}
+
+static void check_rewind_at_the_budget(const char *path)
+{
+    sluice_dataset *dataset = stream_dataset("@ access=stream max_sample=9M", path, "1");
+    sli_run_settings settings = {.world = 1};
+    hold_taker first = {0};
+    hold_taker second = {0};
+    sli_thread thread = {.started = false};
+    sli_plan *plan;
+
+    T_OK(sli_plan_open(dataset, &settings, &plan));
+    T_OK(collected_rows_create(plan, UINT64_MAX, 0, &first.rows));
+    second.rows = first.rows;
+    take_row(&first);
+    T_EQ(first.claim.kind, COLLECTED_SAMPLE);
+    T_OK(sli_thread_start(&thread, "test/take", NULL, take_row, &second));
+    usleep(50000); /* now it most likely waits for the first one's memory */
+    T_EQ(collected_rows_freeze(first.rows), 1);
+    collected_rows_rewind(first.rows, 2, UINT64_MAX);
+    sli_thread_join(&thread);
+    T_EQ(second.claim.kind, COLLECTED_PADDING);
+    T_EQ(second.claim.seq, 2);
+    take_row(&first); /* releases its sample */
+    T_EQ(first.claim.kind, COLLECTED_SAMPLE);
+    T_EQ(first.claim.seq, 3);
+    T_EQ(first.item.number, 0);
+    T_EQ(first.item.charged, first.item.held);
+    collected_rows_done(first.rows, &first.item);
+    collected_rows_destroy(first.rows);
+    image_buffer_free(&first.item.bytes);
+    image_buffer_free(&second.item.bytes);
+    sli_plan_close(plan);
+    sluice_dataset_destroy(dataset);
+}
+
+/* The sample that is held may wait for the caller of the rewind, who receives its batch. */
+static void a_rewind_does_not_wait_for_the_budget(void)
+{
+    tar_maker tar = {0};
+    char path[400];
+
+    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
+    add_padded(&tar, "a", 9 * MIB - 1, 0);
+    add_padded(&tar, "b", 9 * MIB - 1, 1);
+    tar_write(&tar, path);
+    check_rewind_at_the_budget(path);
+}
+
+/* ---- sizes ---------------------------------------------------------------------------------- */
 
 static void an_image_beyond_max_sample_is_an_error_of_its_sample(void)
 {
@@ -258,8 +343,10 @@ const t_test stream_memory_tests[] = {
     T_TEST(large_samples_share_a_budget),
     T_TEST(a_sample_beyond_the_budget_is_let_in_alone),
     T_TEST(a_stop_ends_the_wait_for_the_budget),
+    T_TEST(abandoned_samples_are_refused_if_they_are_large),
     T_TEST(a_large_buffer_is_not_kept),
     T_TEST(the_bound_counts_workers_and_shuffles),
+    T_TEST(a_rewind_does_not_wait_for_the_budget),
     T_TEST(an_image_beyond_max_sample_is_an_error_of_its_sample),
     T_TEST(an_image_beyond_max_sample_takes_no_memory),
     T_TEST(large_images_come_through_one_by_one),
