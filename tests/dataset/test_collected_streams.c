@@ -7,7 +7,7 @@
 
 enum { SAMPLES = 5, BATCH = 4 };
 
-/* Rows of rank 0 of 2. */
+/* Rows of one of 2 ranks. */
 typedef struct taker {
     generator g;
     sluice_dataset *dataset;
@@ -16,12 +16,21 @@ typedef struct taker {
     stream_item item;
 } taker;
 
-static void open_taker(taker *t, const char *batch)
+/* The run of this rank begins after `done` samples of the first pass. */
+static void open_taker_at(taker *t, const char *batch, uint32_t rank, uint64_t done)
 {
     *t = (taker){.g = {.samples = SAMPLES}};
     t->dataset = generator_dataset(&t->g, batch);
-    T_OK(sli_plan_open(t->dataset, &(sli_run_settings){.world = 2}, &t->plan));
+    T_OK(sli_plan_open(t->dataset, &(sli_run_settings){.rank = rank, .world = 2}, &t->plan));
+    if (done > 0) {
+        T_OK(sli_plan_begin(t->plan, &(sli_position){.done = done}, 1));
+    }
     T_OK(collected_rows_create(t->plan, UINT64_MAX, 0, &t->rows));
+}
+
+static void open_taker(taker *t, const char *batch)
+{
+    open_taker_at(t, batch, 0, 0);
 }
 
 static void close_taker(taker *t)
@@ -76,6 +85,20 @@ static void rows_follow_from_the_samples_that_are_read(void)
     close_taker(&t);
 }
 
+/* The first rank has the last sample of the pass. */
+static void each_rank_has_its_own_samples(void)
+{
+    taker t;
+
+    open_taker_at(&t, "batch 4", 1, 0);
+    for (uint64_t pass = 0; pass < 2; pass++) {
+        check_sample(&t, pass + 1, 0, pass, 1);
+        check_sample(&t, pass + 1, 1, pass, 3);
+        check_rest(&t, COLLECTED_PADDING, pass + 1, 2, 2);
+    }
+    close_taker(&t);
+}
+
 /* The last sample of the pass has no partner on rank 1, so no rank gets a row for it. */
 static void a_round_that_is_cut_short_is_dropped_by_all_ranks(void)
 {
@@ -108,9 +131,28 @@ static void a_rewind_keeps_the_rows_that_are_still_to_be_padded(void)
     close_taker(&t);
 }
 
+/* Also if the pass in which the run began has ended by then. */
+static void a_rewind_goes_back_to_where_the_run_began(void)
+{
+    taker t;
+
+    open_taker_at(&t, "batch 2", 0, 4);
+    for (uint64_t base = 0; base < 6; base += 2) {
+        check_sample(&t, base + 1, 0, 0, 4);
+        check_rest(&t, COLLECTED_PADDING, base + 1, 1, 1);
+        check_sample(&t, base + 2, 0, 1, 0);
+        T_EQ(collected_rows_freeze(t.rows), base + 2);
+        collected_rows_rewind(t.rows, base + 2, UINT64_MAX);
+        check_rest(&t, COLLECTED_PADDING, base + 2, 1, 1);
+    }
+    close_taker(&t);
+}
+
 const t_test collected_streams_tests[] = {
     T_TEST(rows_follow_from_the_samples_that_are_read),
+    T_TEST(each_rank_has_its_own_samples),
     T_TEST(a_round_that_is_cut_short_is_dropped_by_all_ranks),
     T_TEST(a_rewind_keeps_the_rows_that_are_still_to_be_padded),
+    T_TEST(a_rewind_goes_back_to_where_the_run_began),
     T_END,
 };
