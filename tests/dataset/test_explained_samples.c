@@ -148,6 +148,51 @@ static void a_run_gives_the_views_that_are_explained(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Adds what a view of the image's columns 16 to 23 must be called, by its first pixel. */
+static void add_view(uint32_t view, uint8_t red, char *words, size_t size)
+{
+    const bool inverts = red > 128;
+    const uint32_t x = inverts ? 255U - red : red;
+    const size_t length = strlen(words);
+
+    snprintf(words + length, size - length,
+             "view %u:\nstep 0: views + center_crop: 8x8 at (16, 11) of 40x30\n%s%s", view,
+             inverts ? "  random_invert: bits (v & 255) ^ 255\n" : "",
+             x == 23 ? "flip: left to right\n" : "");
+}
+
+static void a_run_flips_and_colours_views_as_explained(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    uint32_t flips = 0;
+    uint32_t inversions = 0;
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    dataset = list_dataset(folder, "image\tlabel\na.ppm\t0\n",
+                           "| decode | views 2 | center_crop 8 | random_invert | "
+                           "random_horizontal_flip | batch 1");
+    for (uint64_t pass = 0; pass < 20; pass++) {
+        uint8_t pixels[2][8 * 8 * 3];
+        void *columns[2] = {pixels, NULL};
+        char *text = NULL;
+        char words[400] = "";
+
+        T_OK(sluice_dataset_get(dataset, 7, pass, 0, columns, NULL));
+        T_OK(sluice_dataset_explain_sample(dataset, 7, pass, 0, &text));
+        for (uint32_t view = 0; view < 2; view++) {
+            add_view(view, pixels[view][0], words, sizeof(words));
+        }
+        T_CONTAINS(text, words);
+        flips += (pixels[0][0] == 23 || pixels[0][0] == 232) !=
+                 (pixels[1][0] == 23 || pixels[1][0] == 232);
+        inversions += (pixels[0][0] > 128) != (pixels[1][0] > 128);
+        sluice_string_free(text);
+    }
+    T_TRUE(flips > 3 && inversions > 3); /* of a view, but not of the other one */
+    sluice_dataset_destroy(dataset);
+}
+
 /* Each pixel holds its own position. */
 static void a_run_gives_what_is_explained(void)
 {
@@ -207,6 +252,7 @@ const t_test explained_samples_tests[] = {
     T_TEST(steps_and_parameters_are_named),
     T_TEST(each_view_is_described),
     T_TEST(a_run_gives_the_views_that_are_explained),
+    T_TEST(a_run_flips_and_colours_views_as_explained),
     T_TEST(flips_are_told_apart),
     T_TEST(a_run_gives_what_is_explained),
     T_TEST(what_cannot_be_explained_is_said),
