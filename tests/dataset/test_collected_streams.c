@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of a stream from which nothing can drop, taken one by one without workers. */
+/* The rows of a stream, taken one by one without workers. */
 #include "collected_rows.h"
 #include "dataset_kit.h"
 #include "generator_kit.h"
@@ -148,11 +148,67 @@ static void a_rewind_goes_back_to_where_the_run_began(void)
     close_taker(&t);
 }
 
+/* ---- with pack ------------------------------------------------------------------------------- */
+
+/* What a worker takes and chooses: a document of a window. */
+typedef struct chooser {
+    stream_item item;
+    collected_choice choice;
+    collected_document documents[COLLECTED_MOST];
+} chooser;
+
+static void take_document(collected_rows *rows, chooser *c, uint64_t pass, uint32_t count)
+{
+    const collected_request request = {.most = 1, .item = &c->item};
+
+    collected_rows_take(rows, &request, &c->choice.claim);
+    T_EQ(c->choice.claim.kind, COLLECTED_CANDIDATES);
+    T_EQ(c->choice.claim.pass, pass);
+    T_EQ(c->choice.claim.count, count);
+    c->choice.documents = c->documents;
+    c->documents[0].length = 4;
+}
+
+/* The end of a pass without candidates has the number of the next pass's first candidate. */
+static void a_pass_ends_before_the_next_one_gets_rows(void)
+{
+    static chooser last;
+    static chooser end;
+    static chooser next;
+    generator g = {.samples = 1};
+    sluice_dataset *dataset = generator_dataset(&g, "drop number,noise | pack words 4 | batch 2");
+    collected_rows *rows;
+    sli_plan *plan;
+
+    T_OK(sli_plan_open(dataset, &(sli_run_settings){.world = 1}, &plan));
+    T_OK(collected_rows_create(plan, UINT64_MAX, 0, &rows));
+    take_document(rows, &last, 0, 1);
+    take_document(rows, &end, 0, 0);
+    take_document(rows, &next, 1, 1);
+    T_EQ(next.choice.claim.first, end.choice.claim.first);
+    collected_rows_choose(rows, &last.choice);
+    T_TRUE(last.choice.is_made);
+    collected_rows_choose(rows, &next.choice);
+    T_TRUE(!next.choice.is_made);
+    collected_rows_choose(rows, &end.choice);
+    T_TRUE(end.choice.is_made && next.choice.is_made);
+    T_EQ(last.documents[0].row, 0);
+    T_EQ(end.choice.rest.kind, COLLECTED_PADDING);
+    T_EQ(next.documents[0].row, 2);
+    collected_rows_destroy(rows);
+    image_buffer_free(&last.item.bytes);
+    image_buffer_free(&end.item.bytes);
+    image_buffer_free(&next.item.bytes);
+    sli_plan_close(plan);
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test collected_streams_tests[] = {
     T_TEST(rows_follow_from_the_samples_that_are_read),
     T_TEST(each_rank_has_its_own_samples),
     T_TEST(a_round_that_is_cut_short_is_dropped_by_all_ranks),
     T_TEST(a_rewind_keeps_the_rows_that_are_still_to_be_padded),
     T_TEST(a_rewind_goes_back_to_where_the_run_began),
+    T_TEST(a_pass_ends_before_the_next_one_gets_rows),
     T_END,
 };
