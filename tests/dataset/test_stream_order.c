@@ -36,6 +36,36 @@ static void passes_follow_each_other(void)
     check_lengths(3);
 }
 
+static tape record_inverted(const char *access, const char *path)
+{
+    const run_options options = {.workers = 2, .passes = 3, .batches = 9};
+    sluice_dataset *dataset;
+    char text[200];
+    tape t;
+
+    snprintf(text, sizeof(text),
+             "webdataset @ %s | decode | center_crop 2 | random_invert | batch 4", access);
+    dataset = web_dataset(text, path);
+    t = record(dataset, &options);
+    sluice_dataset_destroy(dataset);
+    return t;
+}
+
+static void random_stages_draw_by_the_pass(void)
+{
+    char path[400];
+    tape got;
+    tape want;
+
+    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
+    make_image_shard(path, 0, 12);
+    got = record_inverted("access=stream", path);
+    want = record_inverted("index=none", path);
+    check_equal_tapes(&got, &want, "random_invert");
+    free(got.bytes);
+    free(want.bytes);
+}
+
 static void each_rank_gets_its_own(void)
 {
     for (int count = 12; count <= 26; count++) {
@@ -149,6 +179,7 @@ static void a_fifo_gives_the_same(void)
 const t_test stream_order_tests[] = {
     T_TEST(streams_end_at_every_place_of_a_batch),
     T_TEST(passes_follow_each_other),
+    T_TEST(random_stages_draw_by_the_pass),
     T_TEST(each_rank_gets_its_own),
     T_TEST(a_stream_goes_on_where_a_run_stopped),
     T_TEST(a_run_that_begins_at_the_end_of_a_pass_begins_the_next),
