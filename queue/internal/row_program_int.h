@@ -4,8 +4,7 @@
  * of a batch, before the conversion (conversion_int.h). A worker draws it with the sample; it is a
  * column of the slot, which steps do not see. The operations change one pixel at a time, so those
  * before the warp are applied to its samples. After the conversion the row may be mixed with
- * another one. All have the bits of the workers' kernels (dataset/colors, dataset/warps,
- * dataset/mixes).
+ * another one. All have the bits of the workers' kernels (dataset/pixels).
  *
  * A pixel is a word with one channel in each byte, the first one in the lowest byte.
  */

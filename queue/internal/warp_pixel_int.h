@@ -2,7 +2,7 @@
 /*
  * Warps: the point at which a pixel of the result is sampled, and the weights of its samples. For
  * the vectorised kernels of workers and for GetNext on a device: IEEE arithmetic without
- * contraction, so that all give the same bits. dataset/warps/image_warp.h has the formulas.
+ * contraction, so that all give the same bits. dataset/pixels/image_warp.h has the formulas.
  */
 #ifndef SLUICE_WARP_PIXEL_INT_H
 #define SLUICE_WARP_PIXEL_INT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Choices of filters (dataset/engine/collected_rows.c: make_choices(), collected_rows_take(),
+ * Choices of filters (dataset/deal/collected_rows.c: make_choices(), collected_rows_take(),
  * engine_collected.c): workers take candidates in order, report whether they are kept, and go on,
  * with up to PARTS choices each. The worker that reports the last missing choice makes all that can
  * be made, in the order of the candidates, which assigns rows. Each worker writes the rows of its

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The interface of a stage. Every stage of the library is one stage_def in a file of its own, and
- * one line in stages/stages.def; user code registers named stages (stage_registry.h). The
+ * one line in stages.def; user code registers named stages (stage_registry.h). The
  * parameter table determines parsing, checks, description and help. What the stage does is in the
  * operations of its kind, which are in headers of their own (geometry_ops.h, ...). The kinds of
  * stages:
