@@ -402,7 +402,7 @@ expect "verify finds an index of an archive as large" 1 verify "$tmp/same2"
 check "... by what it says" out_has 'the index is not that of the archive'
 broken "a shard that was cut" 'shard-000000.tar: ' sh -c 'head -c 3000 shard-000000.tar >x; mv x shard-000000.tar'
 blocks=$((($(tar tRf "$tmp/whole/shard-000000.tar" | sed -n '3s/^block \([0-9]*\):.*/\1/p')) * 512))
-broken "a shard that was cut between members" 'it may be cut off' sh -c 'head -c "$1" shard-000000.tar >x; mv x shard-000000.tar' - "$blocks"
+broken "a shard that was cut between members" 'it may be truncated' sh -c 'head -c "$1" shard-000000.tar >x; mv x shard-000000.tar' - "$blocks"
 broken "a last shard that is missing" 'shards, and .* are in the folder' sh -c 'rm "$(ls shard-*.tar | tail -1)"'
 broken "a pack of a corrupt stream" 'pack.corrupt: .*delete the whole pack' sh -c 'echo why >pack.corrupt'
 for command in show explain "bench --seconds 1"; do

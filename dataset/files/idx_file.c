@@ -190,7 +190,7 @@ sluice_status idx_file_read(const idx_file *file, uint64_t row, uint8_t *to)
         plain_file_read(file->fd, file->header.data_at + row * bytes, to, bytes, &got);
 
     return st == SLUICE_OK && got < bytes
-               ? sli_fail(SLUICE_E_CORRUPT, "the file ends within the sample: it was cut off "
+               ? sli_fail(SLUICE_E_CORRUPT, "the file ends within the sample: it was truncated "
                                             "while in use")
                : st;
 }

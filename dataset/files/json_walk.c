@@ -243,7 +243,7 @@ static sluice_status pass_value(json_walk *walk, bool keep, size_t *begin_out)
             return SLUICE_OK;
         }
         if (walk->ended) {
-            return sli_fail(SLUICE_E_CORRUPT, "the file ends within a value: it is cut off");
+            return sli_fail(SLUICE_E_CORRUPT, "the file ends within a value: it is truncated");
         }
         st = read_more(walk, keep ? begin : walk->at);
         if (st != SLUICE_OK) {

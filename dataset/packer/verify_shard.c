@@ -124,7 +124,7 @@ static void report_archive(const verify_shard *shard, const verify_reporter *rep
     }
     if (shard->index.lacks_end) {
         reporter->report(reporter->arg, shard->path,
-                         "it ends without the zeros that end an archive: it may be cut off");
+                         "it ends without the zeros that end an archive: it may be truncated");
     }
 }
 

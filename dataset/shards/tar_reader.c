@@ -125,7 +125,7 @@ sluice_status tar_read(tar_reader *reader, uint64_t offset, void *to, size_t siz
     }
     if (st == SLUICE_OK && got < size) {
         return reader->feed != NULL
-                   ? sli_fail(SLUICE_E_CORRUPT, "%s ends at %llu, within a member: it was cut off",
+                   ? sli_fail(SLUICE_E_CORRUPT, "%s ends at %llu, within a member: it is truncated",
                               reader->path, (unsigned long long)reader->file_size)
                    : sli_fail(SLUICE_E_CORRUPT, "%s became shorter while it was read",
                               reader->path);
@@ -197,10 +197,11 @@ static sluice_status not_a_header(const tar_reader *reader, const uint8_t *bytes
     if (reader->at == 0) {
         return sli_fail(SLUICE_E_CORRUPT, "%s is not a tar archive", reader->path);
     }
-    return sli_fail(
-        SLUICE_E_CORRUPT, "%s: no header at offset %llu, where a member should begin%s",
-        reader->path, (unsigned long long)reader->at,
-        reader->file_size - reader->at < BLOCK ? ": the file ends there, and may be cut off" : "");
+    return sli_fail(SLUICE_E_CORRUPT, "%s: no header at offset %llu, where a member should begin%s",
+                    reader->path, (unsigned long long)reader->at,
+                    reader->file_size - reader->at < BLOCK
+                        ? ": the file ends there, and may be truncated"
+                        : "");
 }
 
 /* ---- extended headers --------------------------------------------------------------------- */
@@ -483,7 +484,7 @@ static sluice_status reach_header(tar_reader *reader)
         (reader->file_size < reader->at || reader->file_size - reader->at < BLOCK)) {
         return sli_fail(SLUICE_E_CORRUPT,
                         "%s ends at %llu, behind the member '%.200s', without the zeros that end "
-                        "an archive: it was cut off",
+                        "an archive: it is truncated",
                         reader->path, (unsigned long long)reader->file_size, name_of_next(reader));
     }
     return st;

@@ -461,7 +461,7 @@ static sluice_status read_file(coco_reader *reader)
         st = json_walk_peek(&reader->walk, &next);
     }
     if (st == SLUICE_OK && reader->walk.at < reader->walk.end) {
-        st = sli_fail(SLUICE_E_CORRUPT, "something follows the end of the object");
+        st = sli_fail(SLUICE_E_CORRUPT, "bytes follow the end of the object");
     }
     for (uint32_t i = 0; i < LISTS && st == SLUICE_OK; i++) {
         st = seen[i] ? st

@@ -72,10 +72,11 @@ static sluice_status read_header(int fd, uint64_t file_bytes, npy_header *header
         return st;
     }
     end = header->data_at + header->data_bytes;
-    return end <= file_bytes ? st
-                             : sli_fail(SLUICE_E_CORRUPT,
-                                        "it has %llu bytes, and %llu by its header: it was cut off",
-                                        (unsigned long long)file_bytes, (unsigned long long)end);
+    return end <= file_bytes
+               ? st
+               : sli_fail(SLUICE_E_CORRUPT,
+                          "it has %llu bytes, and %llu by its header: it is truncated",
+                          (unsigned long long)file_bytes, (unsigned long long)end);
 }
 
 /* Fails unless the first dimension counts samples, each of which is in one piece. */
@@ -289,7 +290,7 @@ static sluice_status read_column(const npy_source *npy, uint32_t i, uint64_t ind
         st = plain_file_read(file->fd, file->header.data_at + index * bytes, row, bytes, &got);
     }
     if (st == SLUICE_OK && got < bytes) {
-        st = sli_fail(SLUICE_E_CORRUPT, "%s ends within the sample: it was cut off while in use",
+        st = sli_fail(SLUICE_E_CORRUPT, "%s ends within the sample: it was truncated while in use",
                       npy->list.paths[i]);
     }
     io->bytes_read += got;

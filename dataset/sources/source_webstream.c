@@ -308,9 +308,8 @@ static sluice_status check_size(const web_stream *stream, const stream_item *ite
         return SLUICE_OK;
     }
     return sli_fail(SLUICE_E_IO,
-                    "%llu bytes are more than the image of a stream's sample may have "
-                    "(max_sample, %llu); raise max_sample=, up to 1G, for the member %.200s of the "
-                    "shard %s",
+                    "the image has %llu bytes, and must have at most max_sample=%llu; raise "
+                    "max_sample=, up to 1G, for the member %.200s of the shard %s",
                     (unsigned long long)item->size, (unsigned long long)most,
                     strchr(item->name, '/') + 1, item->origin);
 }

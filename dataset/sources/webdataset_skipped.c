@@ -59,7 +59,7 @@ void skipped_warn(const webdataset_skipped *skipped, const web_args *args, const
         "file?)");
     skipped_warn_of(
         &skipped->lacks_end, args,
-        "shards end without the zeros that end an archive (cut off between two members?)");
+        "shards end without the zeros that end an archive (truncated between two members?)");
     skipped_warn_of(
         &skipped->remade, args,
         "indexes are rebuilt: they were corrupt, or not of these versions of the shards");

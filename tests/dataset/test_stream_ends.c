@@ -182,7 +182,7 @@ static void streams_without_a_batch_are_errors(void)
     tar_set(&large, header, 124, "77777777777", 12);
     tar_seal(&large, header);
     tar_write(&large, path);
-    check_ends(path, SLUICE_E_CORRUPT, "it was cut off");
+    check_ends(path, SLUICE_E_CORRUPT, "it is truncated");
 }
 
 static void what_a_stream_cannot_do_is_refused(void)

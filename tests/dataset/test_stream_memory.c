@@ -268,9 +268,8 @@ static void an_image_beyond_max_sample_is_an_error_of_its_sample(void)
     add_padded(&tar, "d", 23 + 100, 3);
     tar_write(&tar, path);
     snprintf(words, sizeof(words),
-             "sample 1, x.tar/k/b.ppm: 5001 bytes are more than the image of a stream's sample may "
-             "have (max_sample, 5000); raise max_sample=, up to 1G, for the member k/b.ppm of the "
-             "shard %s",
+             "sample 1, x.tar/k/b.ppm: the image has 5001 bytes, and must have at most "
+             "max_sample=5000; raise max_sample=, up to 1G, for the member k/b.ppm of the shard %s",
              path);
     for (uint32_t i = 0; i < 3; i++) {
         run_options options = {.workers = worker_counts[i]};
@@ -311,7 +310,7 @@ static void an_image_beyond_max_sample_takes_no_memory(void)
     dataset = stream_dataset("@ access=stream", path, "1");
     got = record(dataset, &options);
     T_STATUS(got.end, SLUICE_E_CORRUPT);
-    T_CONTAINS(got.error, "it was cut off");
+    T_CONTAINS(got.error, "it is truncated");
     free(got.bytes);
     sluice_dataset_destroy(dataset);
 }

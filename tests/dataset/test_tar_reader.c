@@ -521,13 +521,13 @@ static void rubbish_behind_the_members_is_an_error(void)
     tar_add_bytes(&tar, "rubbish", 7);
     found = walk_bytes(tar.bytes, tar.size);
     check_corrupt(&found, "no header at offset 1024");
-    check_corrupt(&found, "the file ends there, and may be cut off");
+    check_corrupt(&found, "the file ends there, and may be truncated");
     for (int i = 0; i < 100; i++) {
         tar_add_bytes(&tar, "rubbish", 7);
     }
     found = walk_and_free(&tar);
     check_corrupt(&found, "no header at offset 1024");
-    T_TRUE(strstr(sluice_last_error(), "cut off") == NULL);
+    T_TRUE(strstr(sluice_last_error(), "truncated") == NULL);
 }
 
 static void failing_allocations_are_reported(void)
