@@ -114,7 +114,8 @@ sluice_status sli_node_alloc(size_t bytes, int32_t node, sli_node_block *block_o
     void *data;
 
     if (bytes == 0 || __builtin_add_overflow(bytes, page - 1, &rounded)) {
-        return sli_fail(SLUICE_E_INVALID, "memory on a node: %zu bytes", bytes);
+        return sli_fail(SLUICE_E_INVALID,
+                        "memory on a node: %zu bytes must be at least 1 and fit in memory", bytes);
     }
     rounded -= rounded % page;
     sli_memory_policy_read(&policy);

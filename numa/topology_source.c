@@ -188,7 +188,8 @@ sluice_status sli_topology_load(const sli_topology_config *config, bool devices,
         config = &this_machine;
     }
     if (config->synthetic != NULL && config->xml != NULL) {
-        return sli_fail(SLUICE_E_INVALID, "topology: a text or a file, not both");
+        return sli_fail(SLUICE_E_INVALID,
+                        "topology: synthetic and xml are set, and one must be NULL");
     }
     if (hwloc_topology_init(&loaded) != 0) {
         return sli_fail(SLUICE_E_NO_MEMORY, "topology");

@@ -199,7 +199,7 @@ sluice_status sli_queue_get_next_into(sli_queue *queue, uint64_t seq, uint32_t s
     assert(!queue->kernels);
     memcpy(&queue->current, slot, sizeof(queue->current));
     if (queue->current.seq != seq) {
-        return sli_fail(SLUICE_E_CORRUPT, "the slot of batch %llu says %llu",
+        return sli_fail(SLUICE_E_CORRUPT, "the slot of batch %llu holds batch %llu",
                         (unsigned long long)seq, (unsigned long long)queue->current.seq);
     }
     inputs_out->count = queue->output_count;

@@ -48,7 +48,7 @@ static void choose_level(void)
             return;
         }
     }
-    sli_log(SLUICE_LOG_WARN, "SLUICE_CPU=%s is not one of portable, v3, v4: kernels for %s", text,
+    sli_log(SLUICE_LOG_WARN, "SLUICE_CPU=%s must be portable, v3 or v4: kernels for %s", text,
             level_names[best]);
 }
 

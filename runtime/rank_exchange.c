@@ -162,7 +162,8 @@ static sluice_status transfer(const exchange *x, int socket, void *data, size_t 
             at += done;
             bytes -= (size_t)done;
         } else if (done == 0) {
-            return sli_fail(SLUICE_E_IO, "another rank gave up, or ended");
+            return sli_fail(SLUICE_E_IO,
+                            "another rank closed the connection: it timed out or ended");
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             const sluice_status st = wait_for(x, socket, send_it ? POLLOUT : POLLIN);
 
@@ -247,7 +248,8 @@ static sluice_status receive_go(exchange *x, int socket)
                        : st;
         }
         if (got == 0) {
-            return sli_fail(SLUICE_E_IO, "another rank gave up, or ended");
+            return sli_fail(SLUICE_E_IO,
+                            "another rank closed the connection: it timed out or ended");
         }
         if (errno == EAGAIN || errno == EWOULDBLOCK) {
             const sluice_status st = wait_for(x, socket, POLLIN);

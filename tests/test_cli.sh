@@ -225,7 +225,7 @@ for path in "$tmp/fifo" "$tmp/pipes"; do
     run timeout 60 "$sluice" verify "$path"
     check "verify of $(basename "$path") does not wait for a pipe" [ "$code" -eq 1 ]
 done
-check "... and names the shard that is one" out_has 'pipes/shard-000000.tar: this is not a file'
+check "... and names the shard that is one" out_has 'pipes/shard-000000.tar: this must be a regular file'
 run timeout 60 "$sluice" verify "$tmp/fifo"
 check "... and the pipe" err_has '/fifo must be a folder or an archive file'
 for word in --json -h; do

@@ -58,7 +58,7 @@ check "... with its report" out_has '^ended with stopped on request'
 mkdir "$tmp/many" && cp -r "$pictures" "$tmp/many/0" && for i in 1 2 3 4 5 6 7 8 9 a b; do cp -r "$tmp/many/0" "$tmp/many/$i"; done
 find "$tmp/many" -name '*.jpg' -exec sh -c 'mv "$1" "$(dirname "$(dirname "$1")")"' - {} \;
 ends "more classes than it has outputs are an error" 1 mine/overnight "$tmp/many" run2 0.0002
-check "... that says what to change" err_has 'label 1[0-9]: set CLASSES to more'
+check "... that says what to change" err_has 'label 1[0-9] must be less than 10: raise CLASSES'
 ends "overnight wants two folders" 2 mine/overnight "$pictures"
 # by_cmake FOLDER: builds it there.
 by_cmake() {

@@ -305,7 +305,7 @@ bad "--rank 2 --world 2" '--rank 2 must be from 0 to 1' "$small" --npy "$tmp/no"
 bad "--on-error ignore" 'must be one of fail replace zero' "$small" --npy "$tmp/no" --on-error ignore
 bad "a pipeline that cannot be parsed" 'nearest is shuffle' 'synthetic | shufle | batch 2' --npy "$tmp/no"
 
-bad "--sample beyond the source" '--sample 100: the source has fewer samples' "$small" --sample 100
+bad "--sample beyond the source" '--sample 100 must be less than the number of samples' "$small" --sample 100
 bad "--times without --sample" '--times is of --sample' "$small" --times 2
 bad "--sample and --steps" '--steps and --sample exclude' "$small" --sample 1 --steps 2
 bad "--times 0" '--times 0 must be from 1' "$small" --sample 1 --times 0

@@ -19,7 +19,7 @@ sluice_status stream_passes_init(stream_passes *passes, const sli_plan *plan, ui
     }
     passes->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (passes->stop_fd < 0) {
-        st = sli_fail_errno(SLUICE_E_IO, errno, "no event for a stream");
+        st = sli_fail_errno(SLUICE_E_IO, errno, "cannot create an eventfd for a stream");
         stream_order_destroy(passes->order);
         return st;
     }

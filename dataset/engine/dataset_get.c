@@ -186,7 +186,8 @@ static sluice_status get_sample(const sli_plan *plan, uint64_t pass, uint64_t in
 
     if (index >= order->length) {
         return sli_fail(SLUICE_E_INVALID,
-                        "sluice_dataset_get: index %" PRIu64 " of a pass of %" PRIu64 " samples",
+                        "sluice_dataset_get: index %" PRIu64 " must be less than %" PRIu64
+                        ", the samples of a pass",
                         index, order->length);
     }
     order_at(order, pass, index, &sample, &sample_pass);
@@ -273,7 +274,8 @@ static sluice_status check_explained(const sli_plan *plan, uint64_t sample)
 {
     if (sample >= plan->dataset->source_count && !plan->details->dealing.is_stream) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: sample %" PRIu64 " of %" PRIu64 " samples of the source, from 0",
+                        "%s: sample %" PRIu64 " must be less than %" PRIu64
+                        ", the samples of the source",
                         explain_call, sample, plan->dataset->source_count);
     }
     return check_rows(plan, explain_call);

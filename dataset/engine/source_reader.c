@@ -165,8 +165,9 @@ static sluice_status check_column(const sluice_reader *reader, uint32_t column, 
     }
     return column < reader->dataset->source_schema.column_count
                ? SLUICE_OK
-               : sli_fail(SLUICE_E_INVALID, "%s: column %u of %u", function, column,
-                          reader->dataset->source_schema.column_count);
+               : sli_fail(SLUICE_E_INVALID,
+                          "%s: column %u must be less than %u, the number of columns", function,
+                          column, reader->dataset->source_schema.column_count);
 }
 
 /* Describes a column of a schema. */
@@ -330,8 +331,10 @@ sluice_status sluice_reader_get(sluice_reader *reader, uint64_t sample, uint32_t
     sluice_status st = check_column(reader, column, view_out, function);
 
     if (st == SLUICE_OK && sample >= reader->samples) {
-        st = sli_fail(SLUICE_E_INVALID, "%s: sample %" PRIu64 " of %" PRIu64, function, sample,
-                      reader->samples);
+        st = sli_fail(SLUICE_E_INVALID,
+                      "%s: sample %" PRIu64 " must be less than %" PRIu64
+                      ", the samples of the source",
+                      function, sample, reader->samples);
     }
     if (st != SLUICE_OK) {
         return st;

@@ -48,10 +48,10 @@ sluice_status file_read(int folder_fd, const char *path, sample_io *io, sample_d
     if (fstat(fd, &info) != 0) {
         st = sli_fail_errno(SLUICE_E_IO, errno, "cannot stat");
     } else if (!S_ISREG(info.st_mode)) {
-        st = sli_fail(SLUICE_E_IO, "this is %s, not a file",
-                      S_ISDIR(info.st_mode) ? "a folder" : "something special");
+        st = sli_fail(SLUICE_E_IO, "this is %s, and must be a regular file",
+                      S_ISDIR(info.st_mode) ? "a folder" : "a special file");
     } else if (info.st_size > MAX_FILE_BYTES) {
-        st = sli_fail(SLUICE_E_IO, "%lld bytes are more than a sample's file may have (%lld)",
+        st = sli_fail(SLUICE_E_IO, "the file has %lld bytes, and must have at most %lld",
                       (long long)info.st_size, (long long)MAX_FILE_BYTES);
     } else {
         st = image_buffer_reserve(&io->bytes, (size_t)info.st_size);

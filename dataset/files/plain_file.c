@@ -22,7 +22,7 @@ sluice_status plain_file_open(const char *path, const sli_interrupt *interrupt, 
     if (fstat(fd, &info) != 0) {
         st = sli_fail_errno(SLUICE_E_IO, errno, "cannot stat");
     } else if (!S_ISREG(info.st_mode)) {
-        st = sli_fail(SLUICE_E_UNSUPPORTED, "this is not a file");
+        st = sli_fail(SLUICE_E_UNSUPPORTED, "this must be a regular file");
     } else {
         *fd_out = fd;
         *size_out = (uint64_t)info.st_size;

@@ -38,7 +38,8 @@ static sluice_status check_shard(void *opaque)
     }
     if (args->world < PARAM_RANK_NONE && args->rank < PARAM_RANK_NONE &&
         args->rank >= args->world) {
-        return sli_fail(SLUICE_E_INVALID, "shard: rank %u of world %u", args->rank, args->world);
+        return sli_fail(SLUICE_E_INVALID, "shard: rank=%u must be less than world=%u", args->rank,
+                        args->world);
     }
     if (args->world == PARAM_RANK_NONE && args->rank != PARAM_RANK_NONE) {
         return sli_fail(SLUICE_E_INVALID, "shard: world cannot be none; `shard none` turns it off");

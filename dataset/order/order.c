@@ -102,7 +102,8 @@ static sluice_status make_shard(const shard_args *shard, const order_settings *s
         return SLUICE_OK;
     }
     if (step->rank >= step->world) {
-        return sli_fail(SLUICE_E_INVALID, "shard: rank %u of world %u", step->rank, step->world);
+        return sli_fail(SLUICE_E_INVALID, "shard: rank=%u must be less than world=%u", step->rank,
+                        step->world);
     }
     if (settings->all_ranks) {
         step->kind = INDEX_NONE;
@@ -243,7 +244,8 @@ sluice_status order_make(const sluice_dataset *dataset, const order_settings *se
         l = (lengths){settings->parts->length, settings->parts->length, settings->parts->length};
     }
     if (settings->world == 0 || settings->rank >= settings->world) {
-        return sli_fail(SLUICE_E_INVALID, "rank %u of world %u", settings->rank, settings->world);
+        return sli_fail(SLUICE_E_INVALID, "rank is %u, and must be less than world, %u",
+                        settings->rank, settings->world);
     }
     for (uint32_t i = 1; i < stages; i++) {
         order_step *step = &o->steps[o->count];

@@ -44,8 +44,9 @@ sluice_status stream_turns_create(const sluice_dataset *dataset, uint64_t seed, 
     pthread_mutex_init(&turns->lock, NULL);
     pthread_cond_init(&turns->turn, NULL);
     turns->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    st = turns->stop_fd >= 0 ? stream_order_create(dataset, seed, &turns->order)
-                             : sli_fail_errno(SLUICE_E_IO, errno, "no event for a stream");
+    st = turns->stop_fd >= 0
+             ? stream_order_create(dataset, seed, &turns->order)
+             : sli_fail_errno(SLUICE_E_IO, errno, "cannot create an eventfd for a stream");
     if (st != SLUICE_OK) {
         stream_turns_destroy(turns);
         return st;

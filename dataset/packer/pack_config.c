@@ -29,7 +29,10 @@ static sluice_status check_numbers(const sluice_pack_config *config)
     }
     if (config->raw &&
         (config->quality != 0 || config->subsampling != SLUICE_PACK_SUBSAMPLING_AUTO)) {
-        return sli_fail(SLUICE_E_INVALID, "raw pixels have no quality and no subsampling");
+        return sli_fail(SLUICE_E_INVALID,
+                        "raw pixels have no quality and no subsampling: quality is %" PRIu32
+                        ", subsampling %d; both must be 0",
+                        config->quality, (int)config->subsampling);
     }
     if (config->raw && config->interval != 0) {
         return sli_fail(SLUICE_E_INVALID,
@@ -103,7 +106,7 @@ static sluice_status find_dropped(const sluice_pack_config *config, column_set *
 
         st = schema_next_column(&list, schema, "drop", &column);
         if (st == SLUICE_OK && (int)column == schema->image) {
-            st = sli_fail(SLUICE_E_INVALID, "drop: %s is the image that is packed",
+            st = sli_fail(SLUICE_E_INVALID, "drop=%s must not be the image, which is packed",
                           schema->columns[column].name);
         }
         if (st == SLUICE_OK) {

@@ -334,7 +334,7 @@ static sluice_status parse_weights(const sluice_dataset *dataset, const char *pa
 
     if (st == SLUICE_E_IO) {
         sli_error_take(st, &error);
-        st = sli_fail(st, "no such column, and as a file: %.300s", error.text);
+        st = sli_fail(st, "neither a column nor a file that can be read: %.300s", error.text);
     }
     if (st == SLUICE_OK && number_text_lines(text, size) != dataset->source_count) {
         st = sli_fail(SLUICE_E_INVALID,

@@ -169,7 +169,10 @@ static sluice_status plan_columns(sli_plan *plan)
     }
     if (plan->settings.on_error == SLI_ON_ERROR_ZERO) {
         if (plan->column_count == SLUICE_MAX_COLUMNS) {
-            return sli_fail(SLUICE_E_INVALID, "no room for the column %s", mask);
+            return sli_fail(
+                SLUICE_E_INVALID,
+                "on_error zero adds the column %s: the dataset must have less than %d columns",
+                mask, SLUICE_MAX_COLUMNS);
         }
         plan->mask_column = (int)plan->column_count;
         plan->seen[plan->column_count] = (sluice_column){.dtype = SLUICE_U8};

@@ -192,7 +192,7 @@ static sluice_status check_points(const declared_column *c, const uint8_t *rows,
         memcpy(point, rows + i * sizeof(point), sizeof(point));
         if (!point_is_valid(point)) {
             return sli_fail(SLUICE_E_CORRUPT,
-                            "%s: point %zu, %g,%g, is not x,y with numbers from -1e6 to 1e6",
+                            "%s: point %zu, %g,%g, must be x,y with numbers from -1e6 to 1e6",
                             c->type.name, i + 1, (double)point[0], (double)point[1]);
         }
     }

@@ -537,7 +537,8 @@ static sluice_status folder_check(void *opaque)
     if (length == 0 || e[length] != '\0') {
         return sli_fail(
             SLUICE_E_INVALID,
-            "image_folder: extensions=%.100s must be such as jpg,jpeg,png, without dots",
+            "image_folder: extensions=%.100s must be extensions separated by commas, without dots, "
+            "such as jpg,jpeg,png",
             args->extensions);
     }
     return SLUICE_OK;

@@ -157,7 +157,7 @@ static sluice_status find_type(webfields *web, uint32_t i, sample_io *io)
     if (st != SLUICE_OK) {
         return st;
     }
-    st = place->offset == MEMBER_TWICE ? sli_fail(SLUICE_E_CORRUPT, "it is there twice")
+    st = place->offset == MEMBER_TWICE ? sli_fail(SLUICE_E_CORRUPT, "it appears twice")
                                        : read_npy_header(shard, fd, place, io, &header);
     web_shard_give_back(&shard->file, lent, fd);
     if (st == SLUICE_OK) {
@@ -290,7 +290,7 @@ static sluice_status read_encoded(const fields_shard *shard, int fd, const membe
     sluice_status st = SLUICE_OK;
 
     if (place->size > WEB_MOST_BYTES) {
-        return sli_fail(SLUICE_E_IO, "%llu bytes are more than an image may have (%llu)",
+        return sli_fail(SLUICE_E_IO, "the image has %llu bytes, and must have at most %llu",
                         (unsigned long long)place->size, (unsigned long long)WEB_MOST_BYTES);
     }
     st = image_buffer_reserve(&io->bytes, (size_t)place->size);
@@ -446,7 +446,7 @@ static sluice_status read_field(const webfields *web, const fields_shard *shard,
     int32_t *length = web_field_has_length(field) ? row[field->column + 1] : NULL;
 
     if (place->offset == MEMBER_TWICE) {
-        return sli_fail(SLUICE_E_CORRUPT, "it is there twice");
+        return sli_fail(SLUICE_E_CORRUPT, "it appears twice");
     }
     if (field->kind == WEB_MASK || field->kind == WEB_FURTHER ||
         (field->kind == WEB_IMAGE && data_out == NULL) ||

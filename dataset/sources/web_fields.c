@@ -120,7 +120,7 @@ static sluice_status check_new(const web_fields *fields, const web_field *field)
 {
     for (uint32_t i = 0; i < fields->count; i++) {
         if (sli_same_word(fields->fields[i].field, field->field)) {
-            return sli_fail(SLUICE_E_INVALID, "webdataset: fields: %s is there twice",
+            return sli_fail(SLUICE_E_INVALID, "webdataset: fields: %s is given twice",
                             field->field);
         }
     }

@@ -38,7 +38,7 @@ sluice_status web_check_sample(uint32_t flags, uint64_t size, bool labelled, con
             shard);
     }
     if (size > WEB_MOST_BYTES) {
-        return sli_fail(SLUICE_E_IO, "%llu bytes are more than a sample's image may have (%llu)",
+        return sli_fail(SLUICE_E_IO, "its image has %llu bytes, and must have at most %llu",
                         (unsigned long long)size, (unsigned long long)WEB_MOST_BYTES);
     }
     return SLUICE_OK;

@@ -408,7 +408,7 @@ static sluice_status check_boxes(const sluice_sample *sample, const custom_colum
         memcpy(box, output->bytes + i * sizeof(box), sizeof(box));
         if (!(box[0] >= 0 && box[1] >= 0 && box[0] < box[2] && box[1] < box[3])) {
             return sli_fail(SLUICE_E_CORRUPT,
-                            "%s: %s: box %" PRIu64 ", %g,%g,%g,%g, is not x0,y0,x1,y1 with "
+                            "%s: %s: box %" PRIu64 ", %g,%g,%g,%g, must be x0,y0,x1,y1 with "
                             "0 <= x0 < x1 and 0 <= y0 < y1",
                             sample->owner, column->spec.name, i + 1, (double)box[0], (double)box[1],
                             (double)box[2], (double)box[3]);
@@ -429,7 +429,7 @@ static sluice_status check_points(const sluice_sample *sample, const custom_colu
         memcpy(point, output->bytes + i * sizeof(point), sizeof(point));
         if (!point_is_valid(point)) {
             return sli_fail(SLUICE_E_CORRUPT,
-                            "%s: %s: point %" PRIu64 ", %g,%g, is not x,y with numbers from -1e6 "
+                            "%s: %s: point %" PRIu64 ", %g,%g, must be x,y with numbers from -1e6 "
                             "to 1e6",
                             sample->owner, column->spec.name, i + 1, (double)point[0],
                             (double)point[1]);

@@ -263,7 +263,7 @@ static bool make_config(bench *b)
         return false;
     }
     if (b->sink_size == 0 || b->sink_size < -1) {
-        cli_error("bench: --sink-size must be -1 or positive, got %" PRId64, b->sink_size);
+        cli_error("bench: --sink-size %" PRId64 " must be -1 or positive", b->sink_size);
         return false;
     }
     config->mode = (sluice_mode)mode;

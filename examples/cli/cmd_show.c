@@ -393,8 +393,11 @@ static int run(show *s)
         st = sluice_channel_open(device, dataset, &s->config, &channel);
     }
     if (st != SLUICE_OK && s->has_sample && cli_no_data()) {
-        st = sluice_fail(SLUICE_E_INVALID,
-                         "show: --sample %" PRIu64 ": the source has fewer samples", s->sample);
+        st =
+            sluice_fail(SLUICE_E_INVALID,
+                        "show: --sample %" PRIu64 " must be less than the number of samples of the "
+                        "source",
+                        s->sample);
     }
     code = st == SLUICE_OK ? show_channel(s, dataset, channel) : cli_refused(st);
     sluice_channel_close(channel);

@@ -43,7 +43,8 @@ static sluice_status run_batch(network *net, const sluice_step *s, float rate, f
         int best = 0;
 
         if (labels[row] >= CLASSES) {
-            return sluice_fail(SLUICE_E_INVALID, "label %d: set CLASSES to more", labels[row]);
+            return sluice_fail(SLUICE_E_INVALID, "label %d must be less than %d: raise CLASSES",
+                               labels[row], CLASSES);
         }
         for (int c = 0; c < CLASSES; c++) {
             const float wanted = c == labels[row] ? 1 : 0;

@@ -84,8 +84,11 @@ static sluice_status check_tensor(const sluice_tensor *tensor, const sluice_devi
                         sluice_device_name(device));
     }
     if (tensor->rank > SLUICE_MAX_RANK + 1 || !dtype_of(tensor->dtype, dtype_out)) {
-        return sli_fail(SLUICE_E_INVALID, "%s: a tensor of %u dimensions of type %s", function,
-                        tensor->rank, sluice_dtype_name(tensor->dtype));
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: the tensor has %u dimensions of type %s, and must have at most %d "
+                        "and a type of DLPack",
+                        function, tensor->rank, sluice_dtype_name(tensor->dtype),
+                        SLUICE_MAX_RANK + 1);
     }
     return SLUICE_OK;
 }

@@ -227,9 +227,9 @@ static sluice_status fail_for_slot(const cuda_lender *l)
     const unsigned long long seq = report->seq;
 
     return report->end == SLI_GETNEXT_CORRUPT
-               ? sli_fail(SLUICE_E_CORRUPT, "the slot of batch %llu says another number", seq)
-               : sli_fail(SLUICE_E_DEVICE,
-                          "batch %llu was there for the host and not for the device", seq);
+               ? sli_fail(SLUICE_E_CORRUPT, "the slot of batch %llu holds another batch", seq)
+               : sli_fail(SLUICE_E_DEVICE, "batch %llu was ready for the host, not for the device",
+                          seq);
 }
 
 static bool all_gathered(const cuda_lender *l)

@@ -152,10 +152,10 @@ static void take_end(cuda_program *p)
     switch ((sli_getnext_end)report->end) {
     case SLI_GETNEXT_YIELD:
         if (p->base.by_batch) {
-            cuda_program_fail_with(
-                p, sli_fail(SLUICE_E_DEVICE,
-                            "batch %llu was there for the host and not for the device",
-                            (unsigned long long)report->seq));
+            cuda_program_fail_with(p,
+                                   sli_fail(SLUICE_E_DEVICE,
+                                            "batch %llu was ready for the host, not for the device",
+                                            (unsigned long long)report->seq));
         }
         break;
     case SLI_GETNEXT_STOPPED:
@@ -169,7 +169,7 @@ static void take_end(cuda_program *p)
         break;
     case SLI_GETNEXT_CORRUPT:
         cuda_program_fail_with(p, sli_fail(SLUICE_E_CORRUPT,
-                                           "the slot of batch %llu says another number",
+                                           "the slot of batch %llu holds another batch",
                                            (unsigned long long)report->seq));
         break;
     case SLI_GETNEXT_HALTED:

@@ -200,7 +200,9 @@ static sluice_status check_capture(const step_capture *c, const capture_result *
     sluice_status st;
 
     if (result->answer == SLUICE_STOPPED) {
-        return sli_fail(SLUICE_E_UNSUPPORTED, "the step asks to stop while it is captured");
+        return sli_fail(SLUICE_E_UNSUPPORTED, "the step returned SLUICE_STOPPED during its "
+                                              "capture: request the stop in a hook, such as "
+                                              "step_end, or use mode direct");
     }
     if (result->at_end != cudaSuccess) {
         *off_stream_out = default_stream_was_used(c, result);

@@ -70,8 +70,10 @@ static sluice_status call_agree(rank_group *ranks, int64_t value, int64_t *most_
     }
     if (*most_out < value) {
         ranks->parted = true;
-        return sli_fail(SLUICE_E_CALLBACK, "agree gave %lld as the largest, which is below %lld",
-                        (long long)*most_out, (long long)value);
+        return sli_fail(
+            SLUICE_E_CALLBACK,
+            "agree returned %lld, and must return the largest of all values, at least %lld",
+            (long long)*most_out, (long long)value);
     }
     return SLUICE_OK;
 }
@@ -121,7 +123,7 @@ sluice_status agree_meet(rank_group *ranks, uint32_t level, uint32_t *level_out)
     if (st == SLUICE_OK && !rank_waits_receive(&ranks->waits, most, level_out)) {
         ranks->parted = true;
         return sli_fail(SLUICE_E_CALLBACK,
-                        "agree gave %lld, which no rank has sent: the ranks have called it "
+                        "agree returned %lld, which no rank has sent: the ranks have called it "
                         "different numbers of times",
                         (long long)most);
     }

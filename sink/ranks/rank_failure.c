@@ -76,7 +76,7 @@ sluice_status rank_failure_exchange(int64_t most, const rank_failure *own, sluic
         }
         if (value < 0 || value >= INT64_C(1) << (8 * FAILURE_BYTES)) {
             return sli_fail(SLUICE_E_CALLBACK,
-                            "agree gave %lld, which no rank has sent: the ranks do not call it "
+                            "agree returned %lld, which no rank has sent: the ranks do not call it "
                             "equally often",
                             (long long)value);
         }

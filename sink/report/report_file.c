@@ -30,7 +30,7 @@ sluice_status report_file_find(char path_out[REPORT_PATH_SIZE])
         return overrides_refuse("SLUICE_REPORT", value, "a path of less than 4096 bytes");
     }
     snprintf(path_out, REPORT_PATH_SIZE, "%s", value);
-    sli_log(SLUICE_LOG_WARN, "environment: SLUICE_REPORT=%s is where the report goes", value);
+    sli_log(SLUICE_LOG_WARN, "environment: the report is written to SLUICE_REPORT=%s", value);
     return SLUICE_OK;
 }
 

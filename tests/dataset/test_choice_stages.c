@@ -304,7 +304,7 @@ static void bad_files_of_numbers_are_named_with_their_line(void)
     check_open_fails("synthetic 3 1,1,1 | subset /nonexistent/x", SLUICE_E_IO,
                      "subset: /nonexistent/x: cannot open");
     check_open_fails("synthetic 3 1,1,1 | weights wieght", SLUICE_E_IO,
-                     "weights: wieght: no such column, and as a file: cannot open");
+                     "weights: wieght: neither a column nor a file that can be read: cannot open");
 }
 
 static void columns_that_do_not_serve_are_refused(void)

@@ -170,7 +170,7 @@ static void misplaced_stages_and_bad_amounts_are_refused(void)
     static const char *const cases[][2] = {
         {"normalize 0.5 0.5 | random_invert", "put it before normalize, to_dtype and to_chw"},
         {"to_chw | random_invert", "put it before normalize, to_dtype and to_chw"},
-        {"color_jitter -0.1", "one number is the largest change, at least 0"},
+        {"color_jitter -0.1", "must be at least 0: one number is the largest change"},
         {"color_jitter hue=0.6", "must have -0.5 <= LOW <= HIGH <= 0.5"},
         {"color_jitter contrast=2,1", "LOW <= HIGH"},
         {"color_jitter 1,2,3", "must be one number, or LOW,HIGH"},

@@ -446,8 +446,8 @@ static void bad_rows_are_bad_samples(void)
         {{40, 0, 41, 2}, 0, 1, "b: box 1, 40,0,41,2, is wholly outside its image of 40x30"},
         {{0, 0, 1, 1}, 0, 3, "b_length is 3, and must be 0 to 2"},
         {{0, 0, 1, 1}, 0, -1, "b_length is -1, and must be 0 to 2"},
-        {{0, 0, 1, 1}, NAN, 1, "p: point 1, nan,0, is not x,y with numbers from -1e6 to 1e6"},
-        {{0, 0, 1, 1}, INFINITY, 1, "p: point 1, inf,0, is not x,y"},
+        {{0, 0, 1, 1}, NAN, 1, "p: point 1, nan,0, must be x,y with numbers from -1e6 to 1e6"},
+        {{0, 0, 1, 1}, INFINITY, 1, "p: point 1, inf,0, must be x,y"},
     };
 
     fill_scenes();

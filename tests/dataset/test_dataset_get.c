@@ -94,7 +94,7 @@ static void only_what_is_wanted_is_given(void)
     T_OK(sluice_dataset_get(dataset, 0, 0, 7, NULL, &sample));
     T_EQ(sample, 11);
     T_STATUS(sluice_dataset_get(dataset, 0, 0, 8, columns, NULL), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "index 8 of a pass of 8 samples");
+    T_CONTAINS(sluice_last_error(), "index 8 must be less than 8, the samples of a pass");
     T_STATUS(sluice_dataset_get(NULL, 0, 0, 8, columns, NULL), SLUICE_E_INVALID);
     sluice_dataset_destroy(dataset);
 }

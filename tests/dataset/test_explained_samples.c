@@ -225,7 +225,8 @@ static void a_run_gives_what_is_explained(void)
 static void what_cannot_be_explained_is_said(void)
 {
     static const char *const cases[][2] = {
-        {"synthetic 3 20,30,3 | batch 2", "sample 4 of 3 samples of the source, from 0"},
+        {"synthetic 3 20,30,3 | batch 2",
+         "sample 4 must be less than 3, the samples of the source"},
         {"synthetic 8 20,30,3", "the dataset has no batch stage"},
     };
     sluice_dataset *dataset = parsed("synthetic 8 20,30,3 | batch 2");

@@ -403,10 +403,11 @@ static void what_a_crop_cannot_use_is_refused(void)
         const char *stages;
         const char *words;
     } cases[] = {
-        {"boxes:boxes[1]", "min_scale=0.5 max_scale=0.4", "min_scale=0.5 is larger than max_scale"},
+        {"boxes:boxes[1]", "min_scale=0.5 max_scale=0.4",
+         "min_scale=0.5 must be at most max_scale"},
         {"boxes:boxes[1]", "max_scale=1.5", "max_scale=1.5 must be from 0.001 to 1"},
         {"boxes:boxes[1]", "min_scale=0", "min_scale=0 must be from 0.001 to 1"},
-        {"boxes:boxes[1]", "min_aspect_ratio=3", "min_aspect_ratio=3 is larger than max_aspect"},
+        {"boxes:boxes[1]", "min_aspect_ratio=3", "min_aspect_ratio=3 must be at most max_aspect"},
         {"boxes:boxes[1]", "sampler_options=0,1.5", "sampler_options=1.5 must be from 0 to 1"},
         {"boxes:boxes[1]", "sampler_options=1,1,1,1,1,1,1,1,1", "at most 8"},
         {"boxes:boxes[1]", "sampler_options=some", "sampler_options must be 1 to 8 numbers"},

@@ -39,7 +39,7 @@ static void arguments_out_of_bounds_name_the_bounds(void)
         {"random_iou_crop 0", "random_iou_crop: min_scale=0 must be from 0.001 to 1"},
         {"mosaic 8 center=0,3", "center=0,3 must be LOW,HIGH with 0 <= LOW <= HIGH <= 2"},
         {"mosaic 8 scale=1,11", "scale=1,11 must be LOW,HIGH with 0.01 <= LOW <= HIGH <= 10"},
-        {"color_jitter -1", "brightness=-1: one number is the largest change, at least 0"},
+        {"color_jitter -1", "brightness=-1 must be at least 0: one number is the largest change"},
         {"color_jitter hue=0.6", "hue from -0.6 to 0.6 must have -0.5 <= LOW <= HIGH <= 0.5"},
         {"color_twist saturation=3,2", "saturation from 3 to 2 must have 0 <= LOW <= HIGH <= 1000"},
         {"random_grayscale 1.5", "random_grayscale: p=1.5 must be from 0 to 1"},

@@ -201,10 +201,10 @@ static void ranks_beyond_the_world_are_refused(void)
              SLUICE_E_INVALID);
     T_STATUS(order_make(plain, &(order_settings){0, 3, 3, false, 0, NULL}, &order),
              SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "rank 3 of world 3");
+    T_CONTAINS(sluice_last_error(), "rank is 3, and must be less than world, 3");
     T_STATUS(order_make(fixed, &(order_settings){0, 3, 5, false, 0, NULL}, &order),
              SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "shard: rank 3 of world 3");
+    T_CONTAINS(sluice_last_error(), "shard: rank=3 must be less than world=3");
     T_OK(order_make(fixed, &(order_settings){0, 2, 5, false, 0, NULL}, &order));
     T_EQ(order.length, 3);
     sluice_dataset_destroy(plain);

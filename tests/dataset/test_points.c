@@ -473,7 +473,7 @@ static void points_of_user_code_are_checked(void)
     tape got = record(dataset, &one_worker);
 
     T_STATUS(got.end, SLUICE_E_CORRUPT);
-    T_CONTAINS(got.error, "people: joints: point 1, nan,2, is not x,y");
+    T_CONTAINS(got.error, "people: joints: point 1, nan,2, must be x,y");
     free(got.bytes);
     sluice_dataset_destroy(dataset);
     check_refused("synthetic 1 8,8,3 | random_horizontal_flip points=image", "is for swap=");

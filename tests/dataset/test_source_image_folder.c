@@ -220,7 +220,7 @@ static void a_fifo_is_a_bad_sample_and_holds_nobody(void)
     T_EQ(mkfifo(t_path(folder, "a/2.jpg"), 0600), 0);
     dataset = open_folder(folder);
     T_EQ(dataset->source_count, 2);
-    check_read_fails(dataset, 1, SLUICE_E_IO, "something special, not a file");
+    check_read_fails(dataset, 1, SLUICE_E_IO, "this is a special file, and must be a regular file");
     sluice_dataset_destroy(dataset);
 }
 
@@ -247,7 +247,7 @@ static void files_that_change_after_opening_are_read_as_they_are(void)
     T_OK(read_sample(dataset, 2, &io, NULL, &data));
     T_EQ(data.size, 0);
     T_TRUE(data.bytes != NULL);
-    check_read_fails(dataset, 3, SLUICE_E_IO, "this is a folder, not a file");
+    check_read_fails(dataset, 3, SLUICE_E_IO, "this is a folder, and must be a regular file");
     sample_io_free(&io);
     sluice_dataset_destroy(dataset);
 }

@@ -270,7 +270,7 @@ static void folders_without_one_set_are_refused(void)
                 "emnist-letters-train-images-idx3-ubyte");
     T_EQ(mkfifo(t_path(folder, "t10k-images-idx3-ubyte"), 0600), 0);
     idx_write(folder, "t10k-labels-idx1-ubyte", 1, (const uint32_t[]){1}, (const uint8_t *)"", 1);
-    check_fails(folder, "test", SLUICE_E_UNSUPPORTED, "this is not a file");
+    check_fails(folder, "test", SLUICE_E_UNSUPPORTED, "this must be a regular file");
 }
 
 static void a_file_that_is_cut_while_in_use_gives_bad_samples(void)

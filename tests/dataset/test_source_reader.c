@@ -125,7 +125,7 @@ static void wrong_calls_are_refused(void)
     T_STATUS(sluice_reader_column(reader, 2, &spec), SLUICE_E_INVALID);
     T_STATUS(sluice_reader_column(reader, 0, NULL), SLUICE_E_INVALID);
     T_STATUS(sluice_reader_get(reader, 10, 0, &view), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "sample 10 of 10");
+    T_CONTAINS(sluice_last_error(), "sample 10 must be less than 10, the samples of the source");
     T_STATUS(sluice_reader_get(reader, 0, 2, &view), SLUICE_E_INVALID);
     T_STATUS(sluice_reader_get(reader, 0, 0, NULL), SLUICE_E_INVALID);
     T_STATUS(sluice_reader_get(NULL, 0, 0, &view), SLUICE_E_INVALID);

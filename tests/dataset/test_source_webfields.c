@@ -430,7 +430,7 @@ static void members_that_are_there_twice_are_bad_samples(void)
     T_OK(sluice_dataset_get(dataset, 1, 0, 0, columns, NULL));
     T_EQ(y, 5);
     T_STATUS(sluice_dataset_get(dataset, 1, 0, 1, columns, NULL), SLUICE_E_CORRUPT);
-    T_CONTAINS(sluice_last_error(), "it is there twice");
+    T_CONTAINS(sluice_last_error(), "it appears twice");
     sluice_dataset_destroy(dataset);
 }
 
@@ -480,7 +480,7 @@ static void bad_lists_of_fields_are_refused(void)
         {"a:txt[5],b:b.npy[5]@a", "must be NAME:FIELD"},
         {"a:cls@mask", "must be NAME:FIELD"},
         {"a:png@boxes", "must be NAME:FIELD"},
-        {"a:cls,b:CLS", "CLS is there twice"},
+        {"a:cls,b:CLS", "CLS is given twice"},
         {"a:cls,a:npy", "a"},
         {"a-b:cls", "a-b"},
         {"a:png@mask", "a mask follows an image"},

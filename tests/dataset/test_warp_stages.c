@@ -271,7 +271,7 @@ static void misplaced_warps_and_bad_arguments_are_refused(void)
         {"random_rotation 1 center=nan,1", "center"},
         {"random_perspective 1.5", "distortion_scale"},
         {"random_perspective p=2", "p"},
-        {"perspective 1", "a corner is X,Y in pixels"},
+        {"perspective 1", "each corner must be X,Y in pixels"},
         {"perspective 0,0 7,7 4,4 2,2", "three of the points must not be on one line"},
         {"perspective 1e7,0", "must be from -1e+06 to 1e+06"},
         {"geometry | random_perspective", "column geometry of stage geometry can show affine maps"},

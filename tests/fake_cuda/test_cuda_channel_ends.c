@@ -504,7 +504,7 @@ static void a_slot_that_is_wrong_is_noticed(void)
             st = l.lender->ops->poll_device(l.lender);
         }
         T_EQ(st, SLUICE_E_CORRUPT);
-        T_CONTAINS(sluice_last_error(), "the slot of batch 1 says another number");
+        T_CONTAINS(sluice_last_error(), "the slot of batch 1 holds another batch");
         T_STATUS(l.lender->ops->check(l.lender, 0, stream), SLUICE_E_CORRUPT);
         close_spoilt(&l);
         channel_kit_stream_destroy(0, stream);

@@ -214,7 +214,7 @@ static void a_text_and_a_file_exclude_each_other(void)
     sli_topology *topology = NULL;
 
     T_STATUS(sli_topology_open(&config, &topology), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "not both");
+    T_CONTAINS(sluice_last_error(), "one must be NULL");
 }
 
 static void files_say_what_a_container_allows(void)

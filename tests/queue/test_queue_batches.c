@@ -363,7 +363,7 @@ static void a_word_that_ran_ahead_of_its_slot_is_corruption(void)
         T_OK(sli_queue_wait(f.queue, 1, -1, false));
         ((sli_batch_header *)(void *)queue_slot(f.queue, f.queue->back, 1))->seq = 9;
         T_STATUS(sli_queue_get_next(f.queue, 1, &inputs), SLUICE_E_CORRUPT);
-        T_CONTAINS(sluice_last_error(), "batch 1 says 9");
+        T_CONTAINS(sluice_last_error(), "the slot of batch 1 holds batch 9");
         T_EQ(inputs.count, 77); /* outputs are set only on OK */
         close_queue(&f);
     }

@@ -37,7 +37,7 @@ static void the_report_goes_where_the_environment_says(void)
     snprintf(path, sizeof(path), "%s/report", folder);
     setenv("SLUICE_REPORT", path, 1);
     overrides_init_run(&k);
-    snprintf(said, sizeof(said), "environment: SLUICE_REPORT=%s is where the report goes\n", path);
+    snprintf(said, sizeof(said), "environment: the report is written to SLUICE_REPORT=%s\n", path);
     T_STR(overrides_log_of(&k), said);
     T_OK(k.status);
     T_EQ(strncmp(overrides_contents(path), "4 steps, 8 samples in ", 22), 0);

@@ -19,8 +19,8 @@ static sluice_status bucket_check(void *opaque)
     for (uint32_t i = 0; i < edges->count; i++) {
         if (edges->values[i] > INT64_MAX || (i > 0 && edges->values[i] <= edges->values[i - 1])) {
             return sli_fail(SLUICE_E_INVALID,
-                            "bucket: edges %" PRIu64 " is not larger than the one before it, or "
-                            "above 2^63 - 1",
+                            "bucket: edges %" PRIu64 " must be larger than the one before it, and "
+                            "less than 2^63",
                             edges->values[i]);
         }
     }

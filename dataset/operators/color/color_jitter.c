@@ -45,9 +45,10 @@ static sluice_status check_range(int i, param_reals *amount)
         const double largest = values[0];
 
         if (!(largest >= 0)) {
-            return sli_fail(SLUICE_E_INVALID,
-                            "color_jitter: %s=%g: one number is the largest change, at least 0",
-                            jitters[i].name, largest);
+            return sli_fail(
+                SLUICE_E_INVALID,
+                "color_jitter: %s=%g must be at least 0: one number is the largest change",
+                jitters[i].name, largest);
         }
         values[0] = i < 3 && largest > centre ? 0 : centre - largest;
         values[1] = centre + largest;

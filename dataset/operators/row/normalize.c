@@ -31,7 +31,8 @@ static sluice_status look_up(normalize_args *args)
     for (size_t i = 0; i < sizeof(presets) / sizeof(presets[0]); i++) {
         if (strcmp(args->mean.name, presets[i].name) == 0) {
             if (args->std.count != 0 || args->range != 1) {
-                return sli_fail(SLUICE_E_INVALID, "normalize: %s brings its own std and range",
+                return sli_fail(SLUICE_E_INVALID,
+                                "normalize: std and range must not be given with %s",
                                 args->mean.name);
             }
             args->mean = (param_reals){.count = 3};

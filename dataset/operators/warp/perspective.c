@@ -51,7 +51,7 @@ static sluice_status corners_check(void *opaque)
         const param_reals *corner = corner_of(args, i);
 
         if (corner->name[0] != '\0' || (corner->count != 0 && corner->count != 2)) {
-            return sli_fail(SLUICE_E_INVALID, "perspective: a corner is X,Y in pixels");
+            return sli_fail(SLUICE_E_INVALID, "perspective: each corner must be X,Y in pixels");
         }
         for (uint32_t k = 0; k < corner->count; k++) {
             if (!(corner->values[k] >= -MOST_PIXELS && corner->values[k] <= MOST_PIXELS)) {

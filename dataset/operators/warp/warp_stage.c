@@ -98,9 +98,10 @@ sluice_status warp_check_range(const char *stage, const char *name, double least
     }
     if (range->count == 1) {
         if (!(values[0] >= 0)) {
-            return sli_fail(SLUICE_E_INVALID,
-                            "%s: %s=%g: one number is the largest in either direction, at least 0",
-                            stage, name, values[0]);
+            return sli_fail(
+                SLUICE_E_INVALID,
+                "%s: %s=%g must be at least 0: one number is the largest in either direction",
+                stage, name, values[0]);
         }
         values[1] = values[0];
         values[0] = 0 - values[1];

@@ -34,12 +34,12 @@ static sluice_status iou_check(void *opaque)
 
     if (!(args->min_scale <= args->max_scale)) {
         return sli_fail(SLUICE_E_INVALID,
-                        "random_iou_crop: min_scale=%g is larger than max_scale=%g",
+                        "random_iou_crop: min_scale=%g must be at most max_scale=%g",
                         args->min_scale, args->max_scale);
     }
     if (!(args->min_aspect_ratio <= args->max_aspect_ratio)) {
         return sli_fail(SLUICE_E_INVALID,
-                        "random_iou_crop: min_aspect_ratio=%g is larger than max_aspect_ratio=%g",
+                        "random_iou_crop: min_aspect_ratio=%g must be at most max_aspect_ratio=%g",
                         args->min_aspect_ratio, args->max_aspect_ratio);
     }
     for (uint32_t i = 0; i < options->count; i++) {

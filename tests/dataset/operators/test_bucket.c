@@ -393,8 +393,8 @@ static void what_has_no_length_is_refused(void)
         {"bucket size 4", "bucket: there is no column 'size'"},
         {"bucket tokens 4", "bucket: tokens is u16 with 1 dimensions, and must be one integer"},
         {"cast label f32 | bucket label 4", "bucket: label is f32"},
-        {"bucket label 4,4", "bucket: edges 4 is not larger than the one before it"},
-        {"bucket label 9,4", "bucket: edges 4 is not larger"},
+        {"bucket label 4,4", "bucket: edges 4 must be larger than the one before it"},
+        {"bucket label 9,4", "bucket: edges 4 must be larger"},
         {"bucket label "
          "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,"
          "33",
