@@ -13,9 +13,9 @@ enum { WORDS = SLI_MAX_CPUS / 64 };
 /* The state of a rank during the division. */
 typedef struct rank_state {
     uint32_t owned;  /* number of its cores so far */
-    uint32_t at;     /* the core after which it looks for the next one; NONE: before the first */
-    int32_t node;    /* node of the core that it took last, or will try first; -1: unknown */
-    uint32_t next;   /* the core that it would take now; NONE: there is no free one */
+    uint32_t at;     /* its next core is searched for after this one; NONE: from the first one on */
+    int32_t node;    /* node of its last core; before that, of the core to try first; -1: unknown */
+    uint32_t next;   /* the core that it would get now; NONE: no core is free */
     uint32_t alike;  /* number of ranks for which is_alike() holds, with this one */
     uint32_t before; /* number of these ranks with lower numbers */
     bool near;       /* that core is on the rank's preferred node, and next to `at` */

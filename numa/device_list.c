@@ -205,7 +205,7 @@ static sluice_status list_gpus(search *s, device_list *gpus)
     return st;
 }
 
-/* Adds the GPU with this name, or all of them. */
+/* Adds the GPU with this name; `cuda:all` adds every GPU. */
 static sluice_status add_recorded(search *s, const char *name)
 {
     const bool all = strcmp(name, "cuda:all") == 0;

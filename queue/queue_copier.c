@@ -9,7 +9,7 @@
 #include "nvtx_ranges_int.h"
 #include "queue_state.h"
 
-/* Upper bounds on the batches and bytes of one copy: combining pays only for small batches. */
+/* Upper bounds on the batches and bytes of one copy: combining is faster only for small batches. */
 enum { MOST_BATCHES = 64, MOST_BYTES = 1 << 20 };
 
 /* Upper bound on the stream's jobs per slot: the copy, and three words in host memory (`consumed`,

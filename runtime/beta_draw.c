@@ -61,7 +61,7 @@ double sli_draw_log_gamma(const sli_draws *draws, uint32_t *block, double shape)
 void sli_draw_dirichlet(const sli_draws *draws, uint32_t *block, double alpha, uint32_t count,
                         double *values_out)
 {
-    const double least = -700; /* e^-700 is a normal double; smaller values are 0 beside 1 */
+    const double least = -700; /* e^-700 is a normal double; smaller values are 0 compared with 1 */
     double most = 0;
     double sum = 0;
 

@@ -49,7 +49,7 @@ uint64_t replay_samples(const replay *r);
 /* True if a replay is in progress. Unlike replay_is_open() callable from any thread. */
 bool replay_lasts(const replay *r);
 
-/* Part of the interval [start, end] of ticks in which the last replay was in progress. */
+/* Number of ticks of the interval [start, end] during which the last replay was in progress. */
 uint64_t replay_overlap(const replay *r, uint64_t start, uint64_t end);
 
 /* Duration of all replays up to `now`, in ticks. */

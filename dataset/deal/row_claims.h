@@ -13,8 +13,8 @@
 
 /* Consecutive rows that one worker has claimed. */
 typedef struct row_run {
-    uint64_t seq;   /* batch of the rows; if it is after the last batch, the run stands for END and
-                       has one row */
+    uint64_t seq;   /* batch of the rows; if it is after the last batch, the run means END and has
+                       one row */
     uint32_t first; /* index of the first row in the batch */
     uint32_t count;
 } row_run;

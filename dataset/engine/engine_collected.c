@@ -15,8 +15,8 @@ enum { CANDIDATES_NS = 100000 };
 /* ---- candidates ------------------------------------------------------------------------------ */
 
 /*
- * Applies the error policy to a candidate of bucket without a length. If the run goes on, it gets a
- * row as one of length 0, and load_row() loads it again and handles the error, unless it is
+ * Applies the error policy to a candidate of bucket without a length. If the run continues, it gets
+ * a row as one of length 0, and load_row() loads it again and handles the error, unless it is
  * dropped.
  */
 static void handle_bad_length(collected_worker *w, collected_part *part, uint32_t i,
@@ -143,8 +143,8 @@ static bool place_all(collected_worker *w, const collected_part *part)
     if (whole != 0 && !collected_fill_empty(w, &held)) {
         return false;
     }
-    /* In ascending order, so that a worker that waits for a slot owes no row to an earlier batch.
-     */
+    /* In ascending order, so that a worker that waits for a slot has written its rows of all
+     * earlier batches. */
     for (uint32_t i = 0; i < choice->claim.count; i++) {
         if (packs ? !collected_place_document(w, part, i) : !place(w, part, i)) {
             return false;

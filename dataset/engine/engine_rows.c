@@ -216,7 +216,8 @@ void engine_bad_sample(sli_engine *engine, sample_loader *loader, row_task *task
     }
 }
 
-/* Returns the error that ends the run because of a bad sample. OK: the error policy goes on. */
+/* Returns the error that ends the run because of a bad sample. OK: by the error policy the run
+ * continues. */
 static sluice_status end_or_go_on(sli_engine *engine, const sample_loader *loader,
                                   sluice_status status, char *text, size_t size)
 {

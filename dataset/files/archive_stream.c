@@ -23,7 +23,7 @@ typedef struct archive_stream {
     compression format;
     struct archive *archive;
     sluice_status status; /* result of the last read of compressed bytes */
-    bool raw_ended;       /* libarchive has asked for bytes behind the end of the file */
+    bool raw_ended;       /* libarchive has asked for bytes after the end of the file */
     bool ended;
     size_t first; /* bytes that stream_open() copied to buffer */
     uint8_t buffer[DECOMPRESSOR_BUFFER];
@@ -64,8 +64,8 @@ static sluice_status status_of(const archive_stream *stream, bool failed)
 }
 
 /*
- * Reads the first bytes. archive_read_open() takes a filter that fails for one without output, and
- * succeeds; the error text tells them apart.
+ * Reads the first bytes. archive_read_open() cannot distinguish a filter that fails from one
+ * without output, and succeeds; the error text distinguishes them.
  */
 static sluice_status begin_input(archive_stream *stream)
 {

@@ -40,9 +40,9 @@ bool pack_folder_is_locked(const pack_folder *folder);
 sluice_status pack_folder_claim(const pack_folder *folder, const char *options);
 
 /*
- * Marks the pack if the last error says that a compressed stream is corrupt, so that no run goes on
- * with it: that is known at a checksum behind the data, so finished shards may have wrong samples,
- * and the repaired stream has the same names. Returns `status`, or E_IO if it cannot be marked.
+ * Marks the pack if the last error says that a compressed stream is corrupt, so that no run
+ * continues it: a checksum after the data shows it, so finished shards may have wrong samples, and
+ * the repaired stream has the same names. Returns `status`, or E_IO if it cannot be marked.
  */
 sluice_status pack_folder_mark_corrupt(const pack_folder *folder, sluice_status status);
 

@@ -33,7 +33,7 @@ typedef struct packed_sample {
     bool has_label;
     int32_t label;
     uint64_t bytes_in;
-    uint32_t orientation;        /* Exif, of an image that is encoded anew (exif.h) */
+    uint32_t orientation;        /* Exif, of an image that is re-encoded (exif.h) */
     jpeg_bytes file;             /* contents of the image file; no data if the sample is left out */
     char field[PACK_FIELD_SIZE]; /* field of the file in the archive, for example "jpg" */
     char name[PACK_NAME_SIZE];   /* name of the sample in the source */

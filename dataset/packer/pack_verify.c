@@ -224,7 +224,7 @@ static sluice_status warn_of_strays(const pack_folder *folder)
     return st;
 }
 
-/* Reports the mark of a corrupt stream. Nothing can mend its pack. */
+/* Reports the mark of a corrupt stream. Its pack cannot be repaired. */
 static void report_mark(verify_run *run)
 {
     report_sample(run, PACK_CORRUPT, PACK_CORRUPT_WHY);

@@ -164,12 +164,14 @@ void color_add_autocontrast(color_chain *chain);
 void color_add_equalize(color_chain *chain);
 
 /*
- * Warps the image. `warp` is for the image as the stages so far would have it, flipped or not.
- * Consecutive warps with the same filter and fills are fused: their matrices are multiplied.
+ * Warps the image. The coordinates of `warp` are those of the image after the stages before it,
+ * including their flips. Consecutive warps with the same filter and fills are fused: their matrices
+ * are multiplied.
  */
 void color_add_warp(color_chain *chain, const image_warp *warp);
 
-/* Sets a rectangle of the image, as the stages so far would have it, flipped or not. */
+/* Erases a rectangle; its coordinates are those of the image after the stages before it, including
+ * their flips. */
 void color_add_erase(color_chain *chain, const color_rectangle *erased);
 
 /* Adds normal noise to each value. */

@@ -11,7 +11,8 @@
 /* Limits on a worker's private rows, which hold samples until the filters' choice is known. */
 enum { OWN_ROWS_BYTES = 256 << 10, OWN_ROWS_MOST = 1024 };
 
-/* Rows that a worker holds beside those in buckets: it copies up to 8 (COLLECTED_ROWS_MOST). */
+/* Rows that a worker holds in addition to those in buckets: it copies up to 8
+ * (COLLECTED_ROWS_MOST). */
 enum { HELD_OF_WORKER = 10 };
 
 /* ---- streams, filters and pack ------------------------------------------------------------------

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files beside a shard tell about a pack of `sluice pack`:
+ * What the files in the folder of a shard mean for a pack of `sluice pack`:
  *
  * - pack.txt that begins with "sluice_pack ", or pack.json that begins as a summary does: the
  * folder is a pack, and shard-000000.tar, shard-000001.tar, ... in it are its shards. Other files
- * of these names tell nothing.
+ * with these names have no meaning.
  * - no pack.json in such a folder: the pack is not complete, since the summary is written last.
  * - pack.corrupt: samples of the pack may be wrong.
  */
@@ -19,7 +19,7 @@
 #define PACK_SUMMARY "pack.json"
 #define PACK_CORRUPT "pack.corrupt"
 
-/* What is said of a pack with pack.corrupt. */
+/* The message about a pack with pack.corrupt. */
 #define PACK_CORRUPT_WHY                                                                           \
     "the pack is of a corrupt stream, so its samples may be wrong; delete the whole pack, and "    \
     "pack the repaired stream from its beginning"

@@ -110,7 +110,7 @@ bool shard_index_is_by_content(const shard_index *index);
 
 /*
  * Compares a sample of an index by content with the open shard fd: the header before the image, and
- * the label behind it, if it has one. E_CORRUPT: they differ. E_IO: the shard cannot be read. Error
+ * the label after it, if it has one. E_CORRUPT: they differ. E_IO: the shard cannot be read. Error
  * texts do not name the shard.
  */
 sluice_status shard_sample_check(int fd, const shard_index *index, uint64_t sample);

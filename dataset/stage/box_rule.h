@@ -28,7 +28,7 @@ typedef enum box_verdict {
 box_verdict box_judge(float *box, float width, float height);
 
 /* Fails with E_CORRUPT for a bad box. `number`, from 1, is for the error text, and so is `name`,
- * the name of the column. Number 0: what the name stands for has one box only. */
+ * the name of the column. Number 0: the column has one box only. */
 sluice_status box_fail(box_verdict verdict, const char *name, uint64_t number, const float *box,
                        float width, float height);
 

@@ -36,8 +36,8 @@ static sluice_status renumber(const char *part, const stage_schema *columns, con
     return SLUICE_OK;
 }
 
-/* Renumbers the buffers on which a column depends: the length of boxes and points, and the boxes or
- * points that the column belongs to. */
+/* Renumbers the buffers that a column refers to: that of its length, if it has boxes or points, and
+ * that of the boxes or points to which it belongs. */
 static sluice_status follow(const char *part, const stage_schema *columns, uint32_t i,
                             uint32_t base, column_info *info)
 {

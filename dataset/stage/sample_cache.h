@@ -7,8 +7,8 @@
  * Because an entry is never changed or moved, any thread reads it without a lock, and without a
  * copy. A writer reserves memory with one atomic operation, writes the entry, and stores its offset
  * in the table with a second one. So there is nothing to wait for: until then other threads find no
- * entry, and load the sample themselves. A writer that is killed leaves an entry that nobody finds,
- * and no lock.
+ * entry, and load the sample themselves. A writer that is killed leaves an entry that is never
+ * found, and no lock.
  *
  * The memory is private, or a memfd that several processes have mapped. It has a head, the table
  * with an offset for each sample, and the entries.

@@ -9,7 +9,7 @@
 
 /* Where in a stage the next character is. */
 typedef enum stage_place {
-    PLACE_BEFORE_NAME, /* behind the beginning, '|' or '(' */
+    PLACE_BEFORE_NAME, /* after the beginning, '|' or '(' */
     PLACE_IN_NAME,
     PLACE_IN_ARGUMENTS
 } stage_place;

@@ -225,7 +225,7 @@ static void add_names(const char *stage, const char *page, FILE *rows)
     fprintf(rows, "| %.*s | [`%s`](#%s) |\n", (int)strcspn(names, "\n"), names, stage, stage);
 }
 
-/* Prints the page of one stage; `name` ends where `length` says. Adds its names to the rows. */
+/* Prints the page of one stage; `name` has `length` bytes. Adds its names to the rows. */
 static bool print_stage_section(const char *name, size_t length, FILE *rows)
 {
     char word[64];

@@ -61,7 +61,7 @@ static inline cudaError_t sli_cuda_driver_error(CUresult result)
 sluice_status sli_cuda_find_call(const cuda_device *device, const char *name, unsigned version,
                                  void *call_out);
 
-/* The context of a stream of the user's, and its green context; NULL: it has none. */
+/* The context of the user's stream, and its green context; NULL: it has none. */
 cudaError_t sli_cuda_stream_contexts(const cuda_device *device, cudaStream_t stream,
                                      CUcontext *context_out, CUgreenCtx *green_out);
 
@@ -72,8 +72,9 @@ void sli_cuda_leave(const cuda_device *device);
 
 /*
  * Around a call of the user's code within an entry. The device's context is pushed for it again,
- * and what the code enters counts anew: it may use other devices, by cudaSetDevice() or by calls of
- * this library, and leave any context current. outer_out keeps the thread's state for the end.
+ * and entries within the code are counted from 0: it may use other devices, by cudaSetDevice() or
+ * by calls of this library, and leave any context current. outer_out keeps the thread's state for
+ * the end.
  */
 typedef struct cuda_entry {
     CUcontext context;

@@ -214,7 +214,7 @@ static int64_t stall_warning_of(const sluice_channel_config *config)
     return (ms < most_ms ? ms : most_ms) * 1000000;
 }
 
-/* A channel has no plan line: it says what it must of the arguments alone. */
+/* A channel logs no plan line, only the arguments that have no effect. */
 static void log_idle_arguments(const sluice_channel *channel)
 {
     sli_text list = {0};

@@ -115,8 +115,8 @@ static const char *describe_wait(const sluice_channel *channel, uint64_t seq, in
     return text->failed || text->data == NULL ? "no batch" : text->data;
 }
 
-/* wait_polling_device(), with a warning after config.stall_warning_ms without progress: neither the
- * batch arrives nor a replay goes on, which logs itself. */
+/* wait_polling_device(), with a warning after config.stall_warning_ms without progress: no
+ * batch arrives, and no replay is in progress, which logs its own progress. */
 static sluice_status wait_warning(sluice_channel *channel, uint64_t seq, int64_t timeout_ns)
 {
     const int64_t quiet_ns = channel->stall_warning_ns;

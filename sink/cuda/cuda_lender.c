@@ -240,8 +240,8 @@ static bool all_gathered(const cuda_lender *l)
     return stats.consumed >= l->given;
 }
 
-/* Calls call(event) in relaxed capture mode, so that it invalidates no stream capture of the user's
- * in any thread. */
+/* Calls call(event) in relaxed capture mode, so that it does not invalidate the user's stream
+ * captures in any thread. */
 static cudaError_t call_relaxed(cudaEvent_t event, cudaError_t (*call)(cudaEvent_t))
 {
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The verdict of a report: which stage limits the run.
+ * The bottleneck that a report names: the stage that limits the run.
  *
- * If a replay takes REPLAY_SHARE of the time or more, the rest is too short for a verdict.
+ * If a replay takes REPLAY_SHARE of the time or more, the rest is too short to determine it.
  *
- * Otherwise, if the rank is in agree for RANKS_SHARE of the time or more, and at least as long as
- * its steps wait for data, other ranks are the limit: `ranks`.
+ * Otherwise, if the rank waits in config.agree for RANKS_SHARE of the time or more, and at least as
+ * long as its steps wait for data, other ranks are the bottleneck: `ranks`.
  *
  * If steps wait for data less than FED_SHARE of the time, the step is the bottleneck, or the device
- * maps if they take longer. It is also
- * the bottleneck if it waits less than UNEVEN_SHARE and is busier than the workers: such short
- * waits come from the start of a run, single slow samples and other processes. Otherwise the
- * bottleneck is an earlier stage. If copies are busy for more than BUSY_SHARE of the time, it is
- * `copy`, else the worker stage with the largest busy time. Mostly idle workers do not limit a run:
- * then the limit is the hand-over of batches between threads. The exception is the stage `read`:
- * sequential reads run one at a time, so most workers are idle although reading is the limit.
+ * maps if they take longer. It is also the bottleneck if it waits less than UNEVEN_SHARE and is
+ * busier than the workers: such short waits come from the start of a run, single slow samples and
+ * other processes. Otherwise the bottleneck is an earlier stage. If copies are busy for more than
+ * BUSY_SHARE of the time, it is `copy`, else the worker stage with the largest busy time. Workers
+ * that are mostly idle are not the bottleneck: then it is the transfer of batches between threads.
+ * The exception is the stage `read`: sequential reads run one at a time, so most workers are idle
+ * although reading is the bottleneck.
  */
 #include <stdio.h>
 #include <string.h>

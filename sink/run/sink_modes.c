@@ -100,10 +100,10 @@ static bool pass_ends_before(const train_run *run, uint64_t seq)
 }
 
 /*
- * Waits on the host for batch `seq`. `beside`: launches are in flight meanwhile. Returns true if
- * the queue has a batch or an end or error marker with that sequence number; *found_out is its
- * status. Returns false if no step may be launched; *found_out is then an error, OK, or END_OF_PASS
- * if the epoch's pass has ended: what the queue has is then left to the next epoch.
+ * Waits on the host for batch `seq`. `beside`: launches are in flight at the same time. Returns
+ * true if the queue has a batch or an end or error marker with that sequence number; *found_out is
+ * its status. Returns false if no step may be launched; *found_out is then an error, OK, or
+ * END_OF_PASS if the epoch's pass has ended: what the queue has is then left to the next epoch.
  */
 static bool wait_for_data(train_run *run, uint64_t seq, bool beside, sluice_status *found_out)
 {

@@ -4,7 +4,7 @@
  * and RandomVerticalFlip. After all stages of geometry they are conversions. A horizontal flip
  * leaves pixels in their line. For a vertical flip workers write the lines in reverse order; the
  * device has a part in it only by row programs. Before a stage of geometry, and in parentheses
- * beside one, they are geometry: the image is warped by a reflection.
+ * together with one, they are geometry: the image is warped by a reflection.
  */
 #include "conversion_ops.h"
 #include "geometry_ops.h"

@@ -71,9 +71,9 @@ typedef struct sluice_channel_config {
     uint32_t slots;           /**< batches in the queue, held ones included: held + 1 to 1024 (held
                                    + 2 to 1024 where batches are lent from their slots); 0: as
                                    sluice_train_config.slots, but enough for `held` */
-    uint64_t memory_bytes;    /**< upper bound for staging, slots, outputs of device maps and the
-                                   samples of a stream; 0: a quarter of the memory that the process
-                                   may use, for staging and slots */
+    uint64_t memory_bytes;    /**< upper bound on the memory of staging, slots, outputs of device
+                                   maps and samples of a stream. 0: staging and slots get at most a
+                                   quarter of the memory that the process may use */
     sluice_on_error on_error; /**< fail */
     bool end_of_pass;         /**< get_next returns END_OF_PASS once after each pass */
     const sluice_column *inputs; /**< the expected columns of one sample; NULL: unchecked. Read only
@@ -238,7 +238,7 @@ SLUICE_API const sluice_tensor *sluice_batch_input(const sluice_batch *batch, co
  *          config.slots - 1 later ones were fetched; held batches stay held. E_DEVICE the error of
  *          CUDA, also if work of the caller caused it.
  * Threads: one at a time, of this, sluice_channel_release() and sluice_channel_rewind(); safe
- *          beside all others but close.
+ *          at the same time as all others except close.
  */
 SLUICE_API_CHECKED sluice_status sluice_channel_get_next(sluice_channel *channel, void *stream,
                                                          int64_t timeout_ms,
@@ -347,8 +347,8 @@ SLUICE_API_CHECKED sluice_status sluice_channel_report(sluice_channel *channel,
                                                        sluice_report **report_out);
 
 /**
- * Stops the channel for good: get_next returns CLOSED, also in a thread that waits in it, and each
- * worker ends after its current row, for which the call does not wait. Held batches stay valid
+ * Stops the channel permanently: get_next returns CLOSED, also in a thread that waits in it, and
+ * each worker ends after its current row, for which the call does not wait. Held batches stay valid
  * until they are released, or close. NULL is allowed.
  *
  * Threads: any.
