@@ -139,8 +139,10 @@ static sluice_status read_cores(hwloc_topology_t loaded, const sli_cpus *allowed
         sli_cpus_add(&(*cores_out)[*count_out - 1].cpus, cpu->os_index);
     }
     if (*count_out == 0) {
-        return sli_fail(SLUICE_E_INVALID, "topology: no CPU below %d that this process may use",
-                        SLI_MAX_CPUS);
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "topology: this process may not use any CPU below %d, and must be allowed one",
+            SLI_MAX_CPUS);
     }
     qsort(*cores_out, *count_out, sizeof(**cores_out), by_place);
     return SLUICE_OK;

@@ -55,7 +55,7 @@ sluice_status candidates_read(collected_candidates *candidates, stream_item *ite
 void candidates_end_read(collected_candidates *candidates, const collected_claim *claim,
                          sluice_status status, bool exhausted);
 
-/* The next candidate is the first one of the run again. */
+/* Continues with the first candidate of the run. */
 void candidates_rewind(collected_candidates *candidates);
 
 #endif

@@ -278,7 +278,7 @@ static sluice_status add_entry(file_list *list, const char *text)
     sluice_status st;
 
     if (text[0] == '\0') {
-        return sli_fail(SLUICE_E_INVALID, "%s: an empty name in the list of files",
+        return sli_fail(SLUICE_E_INVALID, "%s: a name in the list of files is empty",
                         list->kind->source);
     }
     if (list->kind->takes_pipes && strncmp(text, "pipe:", 5) == 0) {

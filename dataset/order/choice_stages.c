@@ -74,7 +74,8 @@ static sluice_status infer_balance(const void *opaque, stage_schema *schema)
         column->dtype == SLUICE_F16 || column->dtype == SLUICE_BF16 ||
         column->dtype == SLUICE_ENCODED) {
         return sli_fail(SLUICE_E_INVALID,
-                        "balance: column %s is not one whole number for each sample", args->column);
+                        "balance: column %s must be one whole number for each sample",
+                        args->column);
     }
     return SLUICE_OK;
 }

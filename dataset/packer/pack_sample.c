@@ -305,7 +305,8 @@ static sluice_status compare_pixels(pack_worker *worker, const sample_data *data
         return st;
     }
     if (was.width != is.width || was.height != is.height) {
-        return sli_fail(SLUICE_E_CORRUPT, "the copy has another size");
+        return sli_fail(SLUICE_E_CORRUPT, "the copy is %ux%u, and must be %ux%u", is.width,
+                        is.height, was.width, was.height);
     }
     for (uint32_t y = 0; y < was.height; y++) {
         if (memcmp(was.pixels + y * was.stride, is.pixels + y * is.stride, (size_t)was.width * 3) !=

@@ -225,7 +225,7 @@ static sluice_status find_number(const sluice_dataset *dataset, uint32_t i, cons
     if (number_out->type.rank != 0 || schema.infos[found].role != ROLE_PLAIN ||
         number_out->type.dtype == SLUICE_ENCODED || number_out->type.dtype == SLUICE_F16 ||
         number_out->type.dtype == SLUICE_BF16) {
-        return sli_fail(SLUICE_E_INVALID, "%s: column %s is not one number for each sample", stage,
+        return sli_fail(SLUICE_E_INVALID, "%s: column %s must be one number for each sample", stage,
                         name);
     }
     return SLUICE_OK;

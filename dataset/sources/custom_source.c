@@ -43,8 +43,8 @@ static sluice_status check_stream(const sluice_source *of, const char *call)
     if (of->read != NULL || of->count != 0 || of->name_of != NULL || of->begin != NULL ||
         of->end != NULL) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: %s: read, count, name_of, begin and end are for samples by number, "
-                        "and next is set: a stream has open_pass and close_pass",
+                        "%s: %s: next is set, so this is a stream: read, count, name_of, begin and "
+                        "end must be NULL or 0; a stream has open_pass and close_pass",
                         call, of->name);
     }
     if (of->close_pass != NULL && of->open_pass == NULL) {

@@ -107,8 +107,8 @@ sluice_status group_begin(const stage_def *def, sluice_dataset *const *parts,
     }
     if (count < PARTS_MOST && ends >> count != 0) {
         return sli_fail(SLUICE_E_INVALID,
-                        "sluice_dataset_%s: ends has a bit of a part above the %u that there are",
-                        def->name, count);
+                        "sluice_dataset_%s: ends must have bits of the %u parts only", def->name,
+                        count);
     }
     st = dataset_parts_create(&args.parts);
     for (uint32_t k = 0; k < count && st == SLUICE_OK; k++) {

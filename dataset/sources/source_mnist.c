@@ -85,8 +85,9 @@ static sluice_status check_labels(const char *path, const idx_header *header,
     }
     return header->shape[0] == images->shape[0]
                ? SLUICE_OK
-               : sli_fail(SLUICE_E_INVALID, "%s has %llu labels and %s has %llu images", path,
-                          (unsigned long long)header->shape[0], images_path,
+               : sli_fail(SLUICE_E_INVALID,
+                          "%s has %llu labels and %s has %llu images; their numbers must be equal",
+                          path, (unsigned long long)header->shape[0], images_path,
                           (unsigned long long)images->shape[0]);
 }
 

@@ -197,7 +197,9 @@ static sluice_status check_names(const char *names, size_t files)
     }
     return names[0] == '\0' || count == files
                ? SLUICE_OK
-               : sli_fail(SLUICE_E_INVALID, "npy: names has %zu names for %zu files", count, files);
+               : sli_fail(SLUICE_E_INVALID,
+                          "npy: names has %zu names, and must have %zu, one for each file", count,
+                          files);
 }
 
 static sluice_status open_files(npy_source *npy, const npy_args *args)

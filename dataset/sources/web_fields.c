@@ -168,7 +168,7 @@ sluice_status web_fields_parse(const char *text, web_fields *fields_out)
     }
     if (masks && !images) {
         return sli_fail(SLUICE_E_INVALID,
-                        "webdataset: fields: a mask follows an image, and there is none");
+                        "webdataset: fields: a mask needs an image: add one, such as image:jpg");
     }
     *fields_out = fields;
     return SLUICE_OK;

@@ -232,7 +232,7 @@ static sluice_status find_boxes(const making *m, const char *boxes, custom_colum
     }
     if (column->role == SLUICE_ROLE_POINTS && spec->rank != 3) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: %s: points of boxes are f32 (most, k, 2), k points of each box",
+                        "%s: %s: points of boxes must be f32 (most, k, 2), k points of each box",
                         m->owner, spec->name);
     }
     column->ragged = owner->ragged;
@@ -259,8 +259,8 @@ static sluice_status check_plain(const making *m, const custom_column *column)
     }
     if (column->ragged && (spec->rank == 0 || spec->shape[0] > INT32_MAX)) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: %s: a ragged column has a first dimension, of at most %d", m->owner,
-                        spec->name, INT32_MAX);
+                        "%s: %s: a ragged column must have a first dimension, of at most %d",
+                        m->owner, spec->name, INT32_MAX);
     }
     return SLUICE_OK;
 }

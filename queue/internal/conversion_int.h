@@ -26,7 +26,7 @@ typedef struct sli_conversion {
     uint32_t width;
     uint32_t channels; /* 1 to SLI_MAX_CHANNELS */
     sluice_dtype from; /* u8, f32, f16 or bf16 */
-    sluice_dtype to;   /* the same types; u8 only if `from` is u8, without affine */
+    sluice_dtype to;   /* u8, f32, f16 or bf16; u8 only if `from` is u8 and `affine` is not set */
     bool from_chw;     /* the input is (C, H, W) instead of (H, W, C) */
     bool to_chw;
     bool flip;                     /* flips rows that have SLI_ROW_FLIP */

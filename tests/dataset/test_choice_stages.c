@@ -313,10 +313,10 @@ static void columns_that_do_not_serve_are_refused(void)
     sluice_dataset *dataset;
 
     check_open_fails("synthetic 3 1,1,1 | balance image", SLUICE_E_INVALID,
-                     "column image is not one whole number");
+                     "column image must be one whole number");
     check_open_fails("synthetic 3 1,1,1 | balance lable", SLUICE_E_INVALID, "lable");
     check_open_fails("synthetic 3 1,1,1 | weights image", SLUICE_E_INVALID,
-                     "column image is not one number");
+                     "column image must be one number");
     check_open_fails("synthetic 3 1,1,1 | cast label i64 | balance", SLUICE_E_INVALID,
                      "computed by a stage before it; put balance after the source");
     dataset = list_dataset(folder, "image\tw:f32\na.png\t1\nb.png\t-0.5\n",

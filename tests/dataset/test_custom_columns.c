@@ -120,7 +120,7 @@ static const refusal refusals[] = {
     {{{.name = "a", .dtype = SLUICE_U8, .ragged = 1}},
      1,
      SLUICE_E_INVALID,
-     "has a first dimension"},
+     "must have a first dimension"},
     {{{.name = "a", .dtype = SLUICE_U8, .rank = 1, .shape = {UINT64_C(1) << 31}, .ragged = 1}},
      1,
      SLUICE_E_INVALID,

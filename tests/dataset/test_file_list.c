@@ -96,7 +96,7 @@ static void lists_that_make_no_sense_are_refused(void)
          "it must be a range such as"},
         {"webdataset @/{0..1000000}.tar", SLUICE_E_INVALID, "longer than a million"},
         {"webdataset @/{0..1}{0..1}{0..1}{0..1}{0..1}.tar", SLUICE_E_INVALID, "too many ranges"},
-        {"webdataset @/a.tar,,b.tar", SLUICE_E_INVALID, "an empty name"},
+        {"webdataset @/a.tar,,b.tar", SLUICE_E_INVALID, "a name in the list of files is empty"},
         {"webdataset 'pipe:cat x.tar'", SLUICE_E_UNSUPPORTED, "no commands are run"},
         {"webdataset /dev/null", SLUICE_E_UNSUPPORTED, "neither a file nor a folder nor a fifo"},
     };

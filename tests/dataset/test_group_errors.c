@@ -48,7 +48,7 @@ static void calls_refuse_what_is_no_part(void)
     sluice_string_free(name);
     check_call(one, NULL, NULL, 0, "dataset is NULL");
     check_call(one, one, NULL, 0, "part 2 is part 1, too");
-    check_call(one, two, NULL, 4, "ends has a bit of a part above the 2");
+    check_call(one, two, NULL, 4, "ends must have bits of the 2 parts only");
     check_call(one, two, none, 0, "part 2: its weight is 0, and must be above 0");
     check_call(one, two, many, 0, "add up to more than 1000000");
     check_call(one, batched, NULL, 0, "batch must come after the group");

@@ -273,7 +273,8 @@ static void bad_files_are_named(void)
     check_npy_fails(t_path(folder, "order.npy"), NULL, SLUICE_E_UNSUPPORTED,
                     "in Fortran order, where a sample is not in one piece; save np.asc");
     check_npy_fails(t_path(folder, "9-lives.npy"), NULL, SLUICE_E_INVALID, "the column name");
-    check_npy_fails(t_path(folder, "points.npy"), "a,b", SLUICE_E_INVALID, "2 names for 1 files");
+    check_npy_fails(t_path(folder, "points.npy"), "a,b", SLUICE_E_INVALID,
+                    "names has 2 names, and must have 1, one for each file");
     check_npy_fails(t_path(folder, "points.npy"), "a-name-of-thirty-two-characters!",
                     SLUICE_E_INVALID, "longer than the 31 bytes");
     snprintf(files, sizeof(files), "%s/points.npy,%s/ten.npy", folder, folder);

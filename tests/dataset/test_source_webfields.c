@@ -483,7 +483,7 @@ static void bad_lists_of_fields_are_refused(void)
         {"a:cls,b:CLS", "CLS is given twice"},
         {"a:cls,a:npy", "a"},
         {"a-b:cls", "a-b"},
-        {"a:png@mask", "a mask follows an image"},
+        {"a:png@mask", "a mask needs an image"},
         {"a:a[1],b:b[1],c:c[1],d:d[1],e:e[1],f:f[1],g:g[1],h:h[1],i:i[1]", "more than 16 columns"},
         {"a123456789012345678901234567890:cls,b123456789012345678901234:txt[3]", "too long"},
     };

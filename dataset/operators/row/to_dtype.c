@@ -15,13 +15,15 @@ static sluice_status to_dtype_infer(const void *opaque, sluice_column *column, c
     const to_dtype_args *args = opaque;
 
     if (args->dtype == SLUICE_U8 && (column->dtype != SLUICE_U8 || args->scale)) {
-        return sli_fail(SLUICE_E_INVALID, "to_dtype u8: the image is %s%s",
+        return sli_fail(SLUICE_E_INVALID,
+                        "to_dtype u8: the image is %s%s, and must be u8, without scale=true",
                         sluice_dtype_name(column->dtype), args->scale ? ", and scale=true" : "");
     }
     if (column->dtype != SLUICE_U8 && column->dtype != SLUICE_F32 && column->dtype != args->dtype) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "to_dtype %s: the image is %s, already rounded to 16 bits",
-                        sluice_dtype_name(args->dtype), sluice_dtype_name(column->dtype));
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "to_dtype %s: the image is %s, already rounded to 16 bits, and must be u8 or f32",
+            sluice_dtype_name(args->dtype), sluice_dtype_name(column->dtype));
     }
     if (args->dtype != SLUICE_U8 && args->dtype != SLUICE_F32 && args->dtype != SLUICE_F16 &&
         args->dtype != SLUICE_BF16) {
