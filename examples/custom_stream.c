@@ -61,7 +61,9 @@ int main(int argc, char **argv)
     model.user = stdout;
     sluice_train_config_init(&config);
     config.max_steps = argc == 3 ? strtoull(argv[2], NULL, 10) : 0;
-    st = source.user != NULL ? st : sluice_fail(SLUICE_E_IO, "custom_stream FILE STEPS: no file");
+    st = source.user != NULL
+             ? st
+             : sluice_fail(SLUICE_E_IO, "cannot open FILE: the arguments must be FILE STEPS");
     st = st < 0 ? st : sluice_dataset_source(&source, &dataset);
     st = st < 0 ? st : sluice_dataset_add(dataset, "batch 1 drop_remainder=true");
     st = st < 0 ? st : sluice_train(device, &model, dataset, &config, NULL);

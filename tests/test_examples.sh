@@ -252,7 +252,7 @@ ends "a stream of one's own" 0 "$bin/custom_stream" "$tmp/lines" 6
 printf '3 a b\n0 \n22 many words of one line\n4 last\n3 a b\n0 \n' >"$tmp/expected"
 check "gives each line, and goes on in the next pass" cmp -s "$tmp/out" "$tmp/expected"
 ends "a file that is not there is an error" 1 "$bin/custom_stream" "$tmp/none" 1
-check "... with its text" err_has '^E_IO: .*no file'
+check "... with its text" err_has '^E_IO: .*cannot open FILE'
 
 # ---- custom_map ----------------------------------------------------------------------------------
 

@@ -151,7 +151,7 @@ for shard in 0 1 2; do
         fi
         check "SIG$signal behind shard $shard: exit $wants" [ "$code" -eq "$wants" ]
         if [ $signal != KILL ]; then
-            check "... what to do is said" err_has 'run the same again'
+            check "... what to do is said" err_has 'run the same command again'
             check "... nothing unfinished stays" sh -c '! ls "$1" | grep "part$\|lock$"' - "$tmp/broken"
         fi
         check "... the finished shard stays" cmp "$tmp/broken/shard-000000.tar" "$tmp/unbroken/shard-000000.tar"
@@ -428,7 +428,7 @@ expect "... the same pack completes it" 0 pack "$src" "$tmp/v" --shard-size 100K
 expect "... it verifies" 0 verify "$tmp/v"
 broken "a list that says less is there" 'not as many samples as the archive' \
     sed -i '3s/transcoded/left_no_image/' shard-000001.tsv
-broken "a list that lacks its first line" 'does not go on' sed -i 2d shard-000001.tsv
-broken "a list of another shard" 'does not go on\|not of this archive' cp shard-000000.tsv shard-000001.tsv
+broken "a list that lacks its first line" 'does not continue' sed -i 2d shard-000001.tsv
+broken "a list of another shard" 'does not continue\|not of this archive' cp shard-000000.tsv shard-000001.tsv
 
 finish

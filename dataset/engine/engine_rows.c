@@ -169,7 +169,7 @@ static void add_policy_advice(char *text, size_t size)
     const size_t length = strlen(text);
 
     snprintf(text + length, size - length,
-             "; on_error replace or zero goes on without such samples");
+             "; on_error replace or zero continues without such samples");
 }
 
 void engine_bad_sample(sli_engine *engine, sample_loader *loader, row_task *task,

@@ -40,7 +40,7 @@ static sluice_status read_quoted(list_cursor *cursor, list_field *field)
             return SLUICE_OK;
         }
     }
-    return sli_fail(SLUICE_E_CORRUPT, "a quote is not closed");
+    return sli_fail(SLUICE_E_CORRUPT, "a quote has no end");
 }
 
 static void read_plain(list_cursor *cursor, list_field *field)

@@ -85,7 +85,7 @@ static sluice_status begin_turn(stream_turns *turns, stream_item *item)
         stream_hold_give_back(&turns->hold, item);
         if (st == SLUICE_END_OF_DATA) {
             st = sli_fail(SLUICE_E_INVALID,
-                          "the stream ends after %llu samples; it was to go on after %llu",
+                          "the stream ends after %llu samples, and the run continues after %llu",
                           (unsigned long long)i, (unsigned long long)turns->first);
         } else if (st == SLUICE_OK) {
             names = stream_turns_add_name(names, source_item_name(dataset_source(turns->dataset),

@@ -403,13 +403,12 @@ static sluice_status report_faults(const pack_run *run)
 {
     const uint64_t faults = run->stats.fates[SLUICE_PACK_LEFT_FAULT];
 
-    return faults == 0
-               ? SLUICE_OK
-               : sli_fail(SLUICE_E_IO,
-                          "%s is complete but for %" PRIu64
-                          " samples that could not be read, the first: %s; run the same again to "
-                          "read them again",
-                          run->folder.path, faults, run->summary.first_fault);
+    return faults == 0 ? SLUICE_OK
+                       : sli_fail(SLUICE_E_IO,
+                                  "%s is complete but for %" PRIu64
+                                  " samples that could not be read, the first: %s; run the same "
+                                  "command again to read them",
+                                  run->folder.path, faults, run->summary.first_fault);
 }
 
 /* Finishes the last shard and writes the summary, once all samples are written. */

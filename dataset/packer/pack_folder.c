@@ -27,8 +27,9 @@ enum { FILE_MOST = 1 << 30, NAME_MOST = 64 };
 sluice_status pack_folder_failed(const pack_folder *folder, const char *what, const char *name,
                                  int error)
 {
-    const char *advice =
-        error == ENOSPC || error == EDQUOT ? "; make room and run the same again, it goes on" : "";
+    const char *advice = error == ENOSPC || error == EDQUOT
+                             ? "; make room and run the same command again to continue"
+                             : "";
 
     return sli_fail_errno(error == ENOMEM ? SLUICE_E_NO_MEMORY : SLUICE_E_IO, error,
                           "cannot %s %s/%s%s", what, folder->path, name, advice);
@@ -226,14 +227,14 @@ static sluice_status options_differ(const pack_folder *folder, const char *had, 
     if (strncmp(had, "drop ", 5) == 0 || strncmp(want, "drop ", 5) == 0) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s holds a pack with \"%.*s\", this is one with \"%.*s\"; name another "
-                        "folder, or drop the same columns to go on",
+                        "folder, or drop the same columns to continue",
                         folder->path, (int)strcspn(had, "\n"), had, (int)strcspn(want, "\n"), want);
     }
     if (name_length(had) != name || strncmp(had, want, name) != 0) {
         return sli_fail(
             SLUICE_E_INVALID,
             "%s holds a pack of another version of Sluice: the line \"%.*s\" of %s must be "
-            "\"%.*s\"; name another folder, or go on with that version",
+            "\"%.*s\"; name another folder, or continue with that version",
             folder->path, (int)strcspn(had, "\n"), had, PACK_OPTIONS, (int)strcspn(want, "\n"),
             want);
     }
@@ -246,7 +247,7 @@ static sluice_status options_differ(const pack_folder *folder, const char *had, 
     want += name + (want[name] == ' ');
     return sli_fail(SLUICE_E_INVALID,
                     "%s holds a pack with %.*s \"%.*s\", this is one with \"%.*s\"; name another "
-                    "folder, or pack with the same options to go on",
+                    "folder, or pack with the same options to continue",
                     folder->path, (int)name, want - name - 1, (int)strcspn(had, "\n"), had,
                     (int)strcspn(want, "\n"), want);
 }
@@ -279,10 +280,11 @@ sluice_status pack_folder_mark_corrupt(const pack_folder *folder, sluice_status 
     st = pack_folder_write(folder, PACK_CORRUPT, error.text);
     return st != SLUICE_OK
                ? st
-               : sli_fail(status,
-                          "%.700s; samples in %s may be wrong, and it cannot go on: pack the "
-                          "repaired stream into another folder",
-                          error.text, folder->path);
+               : sli_fail(
+                     status,
+                     "%.700s; samples in %s may be wrong, and it cannot be continued: pack the "
+                     "repaired stream into another folder",
+                     error.text, folder->path);
 }
 
 /* Fails if the pack was marked as corrupt. */
@@ -292,11 +294,12 @@ static sluice_status check_mark(const pack_folder *folder)
     sluice_status st = pack_folder_read(folder, PACK_CORRUPT, &why);
 
     if (st == SLUICE_OK && why != NULL) {
-        st = sli_fail(SLUICE_E_INVALID,
-                      "%s holds a pack of a corrupt stream, whose samples may be wrong, and cannot "
-                      "go on (%.500s); remove the folder or name another, and pack the repaired "
-                      "stream from its beginning",
-                      folder->path, why);
+        st = sli_fail(
+            SLUICE_E_INVALID,
+            "%s holds a pack of a corrupt stream, whose samples may be wrong, and cannot "
+            "be continued (%.500s); remove the folder or name another, and pack the repaired "
+            "stream from its beginning",
+            folder->path, why);
     }
     sli_free(why);
     return st;

@@ -493,7 +493,7 @@ static sluice_status fail_read(pack_worker *worker, uint64_t index, sli_fault fa
     sli_error_take(status, &error);
     name_sample(worker, index, name, sizeof(name));
     return sli_fail_with(status, error.error_number,
-                         "cannot pack %.500s: %.*s; run the same again to go on%s", name,
+                         "cannot pack %.500s: %.*s; run the same command again to continue%s", name,
                          PACK_WHY_SIZE - 1, error.text, way_out);
 }
 

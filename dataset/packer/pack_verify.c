@@ -199,7 +199,7 @@ static sluice_status check_list(verify_run *run, const pack_folder *folder, size
     if (end == 0) {
         report_sample(run, name, "the list is missing, corrupt, or not of this archive");
     } else if (list.first != *next || list.first + list.lines != end) {
-        report_sample(run, name, "the list does not go on where the one before it ends");
+        report_sample(run, name, "the list does not continue where the one before it ends");
     } else if (list.written != shard->index.count) {
         report_sample(run, name, "the list has not as many samples as the archive");
     }

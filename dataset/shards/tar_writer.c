@@ -85,7 +85,7 @@ static sluice_status writer_failed(const tar_writer *writer)
     if (error != 0) {
         return sli_fail_errno(SLUICE_E_IO, error, "cannot write %s%s", writer->path,
                               error == ENOSPC || error == EDQUOT
-                                  ? "; make room and run the same again, it goes on"
+                                  ? "; make room and run the same command again to continue"
                                   : "");
     }
     return sli_fail(archive_library->archive_errno(writer->archive) == ENOMEM ? SLUICE_E_NO_MEMORY

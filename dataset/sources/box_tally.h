@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How many boxes of a dataset were clipped to their image or dropped without an area (box_rule.h).
- * The first one of each kind is logged at once, and the numbers when the dataset is closed. Each
- * sample is counted once, however often it is read; those of a stream, and of a source with very
- * many samples, once in each pass that reads them.
+ * The first one of each kind is logged immediately, and the numbers when the dataset is closed.
+ * Each sample is counted once, however often it is read; those of a stream, and of a source with
+ * very many samples, once in each pass that reads them.
  */
 #ifndef SLUICE_BOX_TALLY_H
 #define SLUICE_BOX_TALLY_H

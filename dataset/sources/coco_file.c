@@ -125,7 +125,8 @@ static sluice_status keep_name(coco_lists *lists, const json_t *element, const c
         return fail_member(element, key, "a text that is not empty");
     }
     if (length > most) {
-        return sli_fail(SLUICE_E_CORRUPT, "%s has %zu bytes, more than %zu", key, length, most);
+        return sli_fail(SLUICE_E_CORRUPT, "%s has %zu bytes, and must have at most %zu", key,
+                        length, most);
     }
     grown = sli_grow(lists->names, &lists->names_capacity, lists->names_size + length + 1, 1);
     if (grown == NULL) {

@@ -401,7 +401,7 @@ static sluice_status read_text(const fields_shard *shard, int fd, const member_p
     sluice_status st = SLUICE_OK;
 
     if (place->size > most) {
-        return sli_fail(SLUICE_E_CORRUPT, "it has %llu bytes, more than %u",
+        return sli_fail(SLUICE_E_CORRUPT, "it has %llu bytes, and must have at most %u",
                         (unsigned long long)place->size, most);
     }
     if (to != NULL) {

@@ -305,7 +305,7 @@ static int run(pack *p, sluice_stop *stop)
     if (p->status < 0) {
         code = begun ? (cli_error("%s", sluice_last_error()), code) : cli_refused(p->status);
     } else if (p->status == SLUICE_STOPPED) {
-        cli_error("pack: stopped; run the same again to go on after shard %" PRIu32,
+        cli_error("pack: stopped; run the same command again to continue after shard %" PRIu32,
                   p->stats.shards);
     }
     if (begun && p->json) {

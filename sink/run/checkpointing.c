@@ -72,7 +72,7 @@ sluice_status checkpointing_resume(train_run *run)
     }
     if (!checkpoint->resume && checkpoint_is_there(checkpoint->folder)) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s holds checkpoints already; set checkpoint.resume to go on from the "
+                        "%s holds checkpoints already; set checkpoint.resume to continue from the "
                         "newest, or name another folder",
                         checkpoint->folder);
     }

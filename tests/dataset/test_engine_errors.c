@@ -10,7 +10,7 @@
 /* ---- policy fail ----------------------------------------------------------------------------- */
 
 /* Not said where the pipeline is to be mended. */
-#define WAY_OUT "; on_error replace or zero goes on without such samples"
+#define WAY_OUT "; on_error replace or zero continues without such samples"
 
 static void a_bad_sample_ends_the_run_after_the_batches_before_it(void)
 {

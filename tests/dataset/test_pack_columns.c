@@ -79,7 +79,7 @@ static void dropped_columns_are_part_of_the_pack(void)
     T_TRUE(file_has(packed, "pack.txt", "\ndrop mask,boxes,c,other,caption\n"));
     T_OK(pack_with(dataset, packed, all)); /* goes on */
     T_STATUS(pack_with(dataset, packed, "mask,boxes,c,other,caption,label"), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "drop the same columns to go on");
+    T_CONTAINS(sluice_last_error(), "drop the same columns to continue");
     sluice_dataset_destroy(dataset);
 }
 

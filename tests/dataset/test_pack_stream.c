@@ -151,7 +151,7 @@ static void a_pack_of_a_corrupt_stream_does_not_go_on(void)
     T_STATUS(pack(top, "corrupt", "access=stream", 2, &stats), SLUICE_E_CORRUPT);
     T_TRUE(stats.shards > 0);
     T_CONTAINS(sluice_last_error(), "incorrect data check");
-    T_CONTAINS(sluice_last_error(), "may be wrong, and it cannot go on");
+    T_CONTAINS(sluice_last_error(), "may be wrong, and it cannot be continued");
     snprintf(command, sizeof(command), "cd '%s' && mv good x.tar", top);
     T_EQ(system(command), 0);
     dataset = archive(top, "x.tar", "access=stream");
@@ -281,7 +281,7 @@ static void streams_that_end_too_soon_are_errors(void)
     dataset = archive(top, "x.tar", "access=stream");
     config = config_of(dataset, folder_named(top, "cut"));
     T_STATUS(sluice_pack(&config, &stats), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "the stream ends after 1 samples; it was to go on after");
+    T_CONTAINS(sluice_last_error(), "the stream ends after 1 samples, and the run continues after");
     sluice_dataset_destroy(dataset);
 }
 

@@ -75,7 +75,7 @@ static void a_bad_document_ends_the_run_in_its_place(void)
         }
         T_STATUS(next_batch(&run), SLUICE_E_CORRUPT);
         T_CONTAINS(sluice_last_error(),
-                   "it is bad; on_error replace or zero goes on without such samples");
+                   "it is bad; on_error replace or zero continues without such samples");
         close_run(&run);
         sluice_dataset_destroy(dataset);
     }
@@ -237,7 +237,7 @@ static void all_ranks_end_after_the_same_batch(void)
                                                         : "batch 1 drop_remainder=true"));
             document_is_bad[12 + i] = true;
             batches[rank] = batches_to_error(dataset, &options, SLUICE_E_CORRUPT,
-                                             "on_error replace or zero goes on without");
+                                             "on_error replace or zero continues without");
             sluice_dataset_destroy(dataset);
         }
         for (uint32_t rank = 1; rank < world; rank++) {

@@ -437,7 +437,8 @@ static void large_and_deep_files_are_read_in_parts(void)
     append_many(&at, 'x', 5000);
     append(&at, "'}]}");
     *at = '\0';
-    check_file_refused(folder, json, SLUICE_E_CORRUPT, "file_name has 5000 bytes, more than 4095");
+    check_file_refused(folder, json, SLUICE_E_CORRUPT,
+                       "file_name has 5000 bytes, and must have at most 4095");
 
     at = json;
     append(&at, "{'annotations':[{'bbox':");

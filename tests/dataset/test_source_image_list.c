@@ -150,7 +150,7 @@ static void bad_lists_say_where(void)
         {"image\tlabel\na.ppm\n", "list.tsv:2:1: the line has 1 fields, and must have 2"},
         {"image\tlabel\na.ppm\t1\t2\n", "list.tsv:2:9: the line has more than 2 fields"},
         {"image\tlabel\n\t1\n", "list.tsv:2:1: the path must not be empty"},
-        {"image\tlabel\n\"a\t1\n", "list.tsv:2:1: a quote is not closed"},
+        {"image\tlabel\n\"a\t1\n", "list.tsv:2:1: a quote has no end"},
         {"image\tb:boxes[2]\tc:i32[2]@b\na\t0,0,1,1\t1,2\n",
          "list.tsv:2:11: the field has 2 numbers, and must have one for each of the 1 box"},
         {"image\tb:boxes[2]\na\t0,0,nan,1\n", "list.tsv:2:3: box 1, '0,0,nan,1', must be"},

@@ -245,7 +245,7 @@ static void bad_members_are_bad_samples(void)
     check_bad_member("s/1.txt", "123456789", 9, "fields=t:txt[8] | batch 1",
                      "member .txt in the shard");
     check_bad_member("s/1.txt", "123456789", 9, "fields=t:txt[8] | batch 1",
-                     "it has 9 bytes, more than 8");
+                     "it has 9 bytes, and must have at most 8");
     check_bad_member("s/1.cls", "x", 1, "fields=y:cls | batch 1",
                      "the label must be a whole number of 32 bits");
     check_bad_member("s/1.cls", "2147483648", 10, "fields=y:cls | batch 1",
