@@ -91,7 +91,7 @@ static bool receive_all(int socket, void *data, size_t bytes)
     return true;
 }
 
-/* Small messages at once; an error if the other machine is gone for 25 s. */
+/* Small messages are sent immediately; an error if the other machine is gone for 25 s. */
 static void set_options(int socket)
 {
     const int on = 1;

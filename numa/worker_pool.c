@@ -49,7 +49,7 @@ static void worker_main(void *arg)
     }
 }
 
-/* Sets the gate: GATE_OPEN once all threads have arrived, GATE_LEAVE at once. */
+/* Sets the gate: GATE_OPEN once all threads have arrived, GATE_LEAVE immediately. */
 static void set_gate(sli_worker_pool *pool, gate to)
 {
     pthread_mutex_lock(&pool->lock);

@@ -23,10 +23,10 @@ void choices_add(collected_choices *choices, collected_choice *choice);
  * counted from 0 in the run. */
 bool choices_reach(const collected_choices *choices, const collected_claim *claim, uint64_t pass);
 
-/* Removes the first choice, which is made now. */
+/* Removes the first choice, once it is made. */
 void choices_remove_first(collected_choices *choices);
 
-/* The next candidate is the first one of the run again. */
+/* Continues with the first candidate of the run. */
 void choices_rewind(collected_choices *choices);
 
 #endif

@@ -69,7 +69,7 @@ typedef struct row_pace {
 uint32_t row_pace_rows(const row_pace *pace, uint64_t run_ticks);
 
 /*
- * Records the duration of a run. A longer time per row takes effect at once, a shorter one
+ * Records the duration of a run. A longer time per row takes effect immediately, a shorter one
  * gradually.
  */
 void row_pace_note(row_pace *pace, uint64_t ticks, uint32_t rows);

@@ -56,8 +56,8 @@ typedef struct column_info {
     double white;   /* images: the value of white, 255 for bytes; 0: unknown */
     uint32_t rows;  /* ragged plain columns: 1 + the buffer of NAME_length, the number of rows; the
                        rows from there on are zero. 0: all rows may have values */
-    uint32_t counted; /* plain columns: 1 + the buffer of the number of rows, if the column of that
-                         number has another name or value than it had; 0: NAME_length has it */
+    uint32_t counted; /* plain columns: 1 + the buffer of the column with their number of rows, if
+                         that column was renamed or changed; 0: it is NAME_length */
 } column_info;
 
 enum { SCHEMA_MAX_BUFFERS = 64, SCHEMA_MAX_MAPS = 8 };

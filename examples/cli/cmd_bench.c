@@ -419,7 +419,7 @@ static int train(bench *b, sluice_device *device, sluice_dataset *dataset, sluic
     model.reads_valid_rows = true;
     model.reads_mask = true;
     b->config.stop = stop;
-    if (b->world > 1) { /* no config.agree: a signal ends this rank at once */
+    if (b->world > 1) { /* no config.agree: a signal ends this rank immediately */
         cli_leave_signals();
         b->config.stop = NULL;
     }

@@ -29,7 +29,7 @@ static void on_progress(const sluice_verify_stats *stats, void *user)
     cli_progress_draw(&v->progress, stats->done, stats->done, stats->samples, stats->seconds);
 }
 
-/* With --json stores the problem, otherwise prints it at once, since the number is not bounded. */
+/* With --json stores the problem, otherwise prints it: their number is not bounded. */
 static void on_problem(const char *name, const char *why, void *user)
 {
     verify *v = user;

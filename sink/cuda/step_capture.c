@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Captures a step in a blocking stream. The reason: work on the default stream is not captured.
- * While a non-blocking stream is captured, CUDA runs such work at once. A step that forgets its
+ * While a non-blocking stream is captured, CUDA runs such work immediately. A step that forgets its
  * stream, or a cuBLAS handle without one, would run once, be missing from the graph, and train
  * nothing from then on. While a blocking stream is captured, CUDA refuses work on the default
  * stream with cudaErrorStreamCaptureImplicit and invalidates the capture. The blocking stream is

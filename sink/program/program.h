@@ -88,7 +88,7 @@ typedef struct program_ops {
     void (*collect)(sink_program *program, program_result *result_out);
 
     /*
-     * Ends a running launch before its next step, and later launches at once. Callable from any
+     * Ends a running launch before its next step, and later launches immediately. Callable from any
      * thread. NULL: the program polls the outcome itself.
      */
     void (*stop)(sink_program *program);

@@ -26,7 +26,7 @@ sluice_status train_open_feed(train_run *run);
 sluice_status train_plan(train_run *run);
 sluice_status train_make_program(train_run *run);
 
-/* Starts the workers; they begin to read at once. */
+/* Starts the workers; they begin to read immediately. */
 sluice_status train_start(train_run *run);
 void train_close(train_run *run);
 

@@ -39,7 +39,7 @@ typedef struct watchdog {
  * allocation fails. */
 sluice_status watchdog_start(watchdog *w, int64_t warning_ms);
 
-/* Ends the thread at once; a no-op if it was never started. */
+/* Ends the thread immediately; a no-op if it was never started. */
 void watchdog_stop(watchdog *w);
 
 /* One poll. Warns once of a call that, by the polls so far, has lasted longer than warning_ns. */

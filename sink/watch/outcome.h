@@ -46,8 +46,8 @@ static inline void outcome_raise(run_outcome *o, outcome to)
     outcome_raise_value(&o->reached, to);
 }
 
-/* Requests an outcome for this rank. It takes effect at once on a single rank, otherwise once the
- * ranks agree. */
+/* Requests an outcome for this rank. It takes effect immediately on a single rank, otherwise once
+ * the ranks agree. */
 static inline void outcome_request(run_outcome *o, outcome to)
 {
     outcome_raise_value(&o->requested, to);

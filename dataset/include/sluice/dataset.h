@@ -12,7 +12,7 @@
  * description: until it is used it starts no thread and reads no samples. Files are opened at the
  * first use, except by npy, mnist, image_list and webdataset with fields: their files determine the
  * columns, so they are opened when the source is added. Several runs can use a dataset, one after
- * another or at once.
+ * another or at the same time.
  *
  * Errors of building are sticky: after a call has failed, every later call on that dataset returns
  * the same error. So a program may add all stages and check only the last status. No stage can be
