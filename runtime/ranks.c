@@ -317,7 +317,7 @@ static sluice_status find(sluice_ranks *ranks, bool *has_local_out)
             return find_by(&launchers[i], ranks, has_local_out);
         }
     }
-    /* Rank and world may come from the run's config, so 1 is no upper bound for SLUICE_LOCAL. */
+    /* Rank and world may come from the run's config, so 1 is not a bound of SLUICE_LOCAL. */
     return sli_ranks_override_local(ranks, UINT32_MAX);
 }
 

@@ -409,7 +409,7 @@ static sluice_status write_numbers(const list_column *field, const list_field *t
         char word[64];
 
         if (count == field->most) {
-            return sli_fail(SLUICE_E_CORRUPT, "more than %u numbers", field->most);
+            return sli_fail(SLUICE_E_CORRUPT, "the array has more than %u numbers", field->most);
         }
         if (!take_element(&from, ',', word, sizeof(word)) ||
             !write_number(trim(word), field->dtype, number)) {
@@ -521,7 +521,7 @@ static sluice_status write_text(const list_column *field, const list_field *text
     for (size_t i = 0; i < text->length; i++) {
         i += text->quoted && text->text[i] == '"'; /* skip the first quote of a doubled quote */
         if (count == field->most) {
-            return sli_fail(SLUICE_E_CORRUPT, "more than %u bytes", field->most);
+            return sli_fail(SLUICE_E_CORRUPT, "the text has more than %u bytes", field->most);
         }
         if (to != NULL) {
             to[count] = (uint8_t)text->text[i];

@@ -92,7 +92,7 @@ sluice_status token_header_parse(const uint8_t *bytes, size_t size, uint64_t fil
         return parse_header(bytes, size, file_bytes, header_out);
     }
     /* The caller says that the file is plain, but it has a valid header with its exact length. That
-     * is no coincidence, so refuse it. */
+     * cannot be a coincidence, so refuse it. */
     if (find_kind(bytes, size) >= 0 &&
         parse_header(bytes, size, file_bytes, &header) == SLUICE_OK) {
         return sli_fail(SLUICE_E_INVALID,

@@ -264,7 +264,7 @@ static sluice_status list_read_other(const void *source, uint64_t index, uint32_
             return st == SLUICE_OK ? read_path(list, &field, io, data_out) : st;
         }
     }
-    return sli_fail(SLUICE_E_CORRUPT, "the list has no such column");
+    return sli_fail(SLUICE_E_CORRUPT, "the list has no column %u", column);
 }
 
 static const char *list_left_out(const void *source)

@@ -58,7 +58,7 @@ sluice_status dataset_parts_add(const stage_def *def, dataset_parts *parts,
 /* Checks that a stage may stand in a part. E_INVALID: it may not. */
 sluice_status dataset_parts_allow(const stage_def *stage);
 
-/* Parses a weight such as "3" or "0.7" into units of 1e-9. False: the text is no weight. */
+/* Parses a weight such as "3" or "0.7" into units of 1e-9. False: the text is not a weight. */
 #define PARTS_WEIGHT_ONE UINT64_C(1000000000)
 bool dataset_parts_weight(const char *text, size_t length, uint64_t *weight_out);
 

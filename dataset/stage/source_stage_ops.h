@@ -41,7 +41,7 @@ typedef struct source_stage_ops {
                          arguments are part of it */
 } source_stage_ops;
 
-/* What a stage makes of other datasets, its parts; GROUP_NONE: it is no group. */
+/* What a stage makes of other datasets, its parts; GROUP_NONE: it is not a group. */
 static inline group_kind stage_group(const stage_def *def)
 {
     return def->source != NULL ? def->source->group : GROUP_NONE;

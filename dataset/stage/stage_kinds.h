@@ -36,7 +36,7 @@ bool stage_moves(const stage_def *def);
 bool stage_erases(const stage_def *def);
 
 /* The definition that replaces the one of a flip if a stage of geometry comes after it; NULL: the
- * stage is no flip, or is of geometry already. */
+ * stage is not a flip, or is of geometry already. */
 const stage_def *stage_before_geometry(const stage_def *def);
 
 /* True for a map that works before geometry and declares the size of its image. */

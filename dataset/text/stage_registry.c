@@ -113,7 +113,7 @@ static sluice_status publish_locked(named_stage *const *stages, uint32_t count)
     }
     if (registered + count > REGISTRY_MOST) {
         return sli_fail(SLUICE_E_INVALID,
-                        "sluice_stage_register: %s would be one of more than %d stages",
+                        "sluice_stage_register: with %s there would be more than %d stages",
                         stages[0]->def.name, REGISTRY_MOST);
     }
     plain = table_length(stages_locked()) + count + 1;

@@ -70,7 +70,7 @@ bool custom_map_declares_size(const void *args);
  * the whole image. */
 bool custom_map_is_image_map(const custom_map *map, const stage_schema *before);
 
-/* Checks a map before geometry that is no image map: it must not work on the image, or on what
+/* Checks a map before geometry that is not an image map: it must not work on the image, or on what
  * follows the image. E_INVALID: it does. */
 sluice_status custom_map_check_before_geometry(const custom_map *map, const stage_schema *schema);
 

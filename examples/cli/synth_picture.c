@@ -44,7 +44,7 @@ typedef struct scene {
     figure object;
 } scene;
 
-/* ---- chance ------------------------------------------------------------------------------- */
+/* ---- random numbers ------------------------------------------------------------------------ */
 
 /* Returns the next splitmix64 number. */
 static uint64_t next_number(uint64_t *state)

@@ -236,9 +236,10 @@ enum { SLI_GATHER_THREADS = 256 }; /* threads per block */
 /*
  * Plans the gather of a layout. conversion, which must be prepared, applies to `column`; NULL: no
  * conversion; it is NULL if a column is ragged. programs: if not NONE, the last column has the
- * programs of its rows, and is no output. outputs are the step's tensors, in column order; header,
- * in the same memory, is where the batch's header is written for the step. Returns E_INVALID for an
- * image of 2^32 values or more, and for rows of a ragged column of 2^32 units or more.
+ * programs of its rows, and is not an output. outputs are the step's tensors, in column order;
+ * header, in the same memory, is where the batch's header is written for the step. Returns
+ * E_INVALID for an image of 2^32 values or more, and for rows of a ragged column of 2^32 units or
+ * more.
  */
 sluice_status sli_gather_plan(const sli_layout *layout, const sli_conversion *conversion,
                               uint32_t column, sli_row_programs programs,

@@ -50,8 +50,8 @@ typedef struct sli_queue_config {
                                          conversion */
     uint32_t conversion_column;
     sli_row_programs programs; /* not NONE: the last column of the layout has a row program
-                                  (row_program_int.h) for each row of the converted column; it is no
-                                  tensor. Requires `conversion`, from u8 (H, W, C) */
+                                  (row_program_int.h) for each row of the converted column; it is
+                                  not a tensor. Requires `conversion`, from u8 (H, W, C) */
     /* (output_count) descriptions of the tensors that GetNext makes, copied; NULL: one tensor per
      * column of the layout. Must be NULL if `conversion` is set, or a column is ragged. */
     const sli_output *outputs;

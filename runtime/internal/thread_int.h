@@ -50,8 +50,8 @@ typedef struct sli_thread {
 
 /*
  * Starts run(arg) on a new thread that blocks all signals. cpus is its affinity, or NULL. If the
- * kernel refuses the affinity, that is no error: `got` holds the actual one. The struct must not
- * move until sli_thread_join().
+ * kernel refuses the affinity, that is not an error: `got` holds the actual one. The struct must
+ * not move until sli_thread_join().
  */
 sluice_status sli_thread_start(sli_thread *thread, const char *name, const sli_cpus *cpus,
                                void (*run)(void *arg), void *arg);

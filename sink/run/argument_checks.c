@@ -44,7 +44,7 @@ static sluice_status read_callbacks(const sluice_train_config *config, train_run
         return SLUICE_OK;
     }
     if (config->callbacks == NULL) {
-        return sli_fail(SLUICE_E_INVALID, "callbacks is NULL for %u of them", count);
+        return sli_fail(SLUICE_E_INVALID, "callbacks is NULL, and callback_count is %u", count);
     }
     run->callbacks = sli_calloc(count, sizeof(*run->callbacks));
     if (run->callbacks == NULL) {

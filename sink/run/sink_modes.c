@@ -57,7 +57,8 @@ static sluice_status wait_for_device(train_run *run)
 
 /*
  * Adds the idle time of the device to the counts: the host waited for batch `seq` from `start`
- * until now, and the device was idle from the end of its last batch. A replay is no wait for data.
+ * until now, and the device was idle from the end of its last batch. A replay is not a wait for
+ * data.
  */
 static void count_idle(train_run *run, uint64_t seq, uint64_t start)
 {

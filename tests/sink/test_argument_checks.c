@@ -277,7 +277,7 @@ static void arguments_that_are_missing_are_named(void)
     sluice_report_destroy(report);
     k.config.callback_count = 2;
     T_STATUS(sluice_train(device, &k.model, dataset, &k.config, NULL), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "callbacks is NULL for 2 of them");
+    T_CONTAINS(sluice_last_error(), "callbacks is NULL, and callback_count is 2");
     k.config.callbacks = callbacks;
     T_STATUS(sluice_train(device, &k.model, dataset, &k.config, NULL), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "callbacks[0] is NULL");
