@@ -171,7 +171,10 @@ static sluice_status load_failed(const sli_topology_config *config, int error)
         return sli_topology_xml_refused(config->xml);
     }
     if (config->synthetic != NULL) {
-        return sli_fail(SLUICE_E_INVALID, "topology \"%.200s\" cannot be built", config->synthetic);
+        return sli_fail(SLUICE_E_INVALID,
+                        "topology \"%.200s\" must be a description that hwloc accepts, such as "
+                        "\"numa:2 core:4 pu:1\"",
+                        config->synthetic);
     }
     return sli_fail(SLUICE_E_IO, "hwloc cannot read this machine; check that /sys is mounted, and "
                                  "that HWLOC_XMLFILE and HWLOC_SYNTHETIC are unset or valid");

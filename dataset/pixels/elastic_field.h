@@ -47,7 +47,7 @@ sluice_status elastic_make(elastic_field *field);
 /* Reserves the memory of the field, and sets field->shifts, whose values are undefined. */
 sluice_status elastic_reserve(elastic_field *field);
 
-/* Computes the displacements along x (axis 0) or y from noise, which elastic_noise() has. */
+/* Computes the displacements along x (axis 0) or y from the lines of elastic_noise(). */
 void elastic_displace(elastic_field *field, uint32_t axis);
 
 /* Line y of the noise of one axis, of field->width numbers. */
