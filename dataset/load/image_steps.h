@@ -129,4 +129,17 @@ INLINED sluice_status run_step(sample_loader *loader, uint32_t number, row_sink 
     return st;
 }
 
+/* Runs steps [first, end) of the image. last: the destination of the last of them; NULL: its result
+ * is the current image, as that of the others. */
+INLINED sluice_status run_range(sample_loader *loader, uint32_t first, uint32_t end, row_sink *last,
+                                current_image *current, uint64_t *ticks)
+{
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = first; i < end && st == SLUICE_OK; i++) {
+        st = run_step(loader, i, i + 1 == end ? last : NULL, current, ticks);
+    }
+    return st;
+}
+
 #endif

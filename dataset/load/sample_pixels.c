@@ -28,24 +28,25 @@ static sluice_status check_size(const sample_transform *transform, const image_v
                           image->width, image->height, transform->width, transform->height);
 }
 
-/* Adds the pixels of the current image to the cache. An encoded image is decoded as a whole, if
- * there is room for it. */
-static sluice_status keep_pixels(sample_loader *loader, const sample_transform *transform,
-                                 uint64_t sample, void *const *buffers, current_image *current,
-                                 uint64_t *ticks)
+/* Runs the steps before the cache, and adds the pixels after them to it. An encoded image is
+ * decoded as a whole, if there is room for it. */
+static sluice_status run_to_cache(sample_loader *loader, const sample_transform *transform,
+                                  uint64_t sample, void *const *buffers, current_image *current,
+                                  uint64_t *ticks)
 {
-    sluice_status st;
+    /* All groups before the cache have a step, and the one that writes the row comes after it. */
+    sluice_status st =
+        run_range(loader, 0, loader->plan->details->cache.groups, NULL, current, ticks);
 
-    if (current->encoded && !sample_cached_takes(loader, current->image.width,
-                                                 current->image.height, current->image.channels)) {
-        return SLUICE_OK;
-    }
-    st = decode_whole(loader, current, ticks);
-    if (st != SLUICE_OK) {
+    if (st != SLUICE_OK || (current->encoded &&
+                            !sample_cached_takes(loader, current->image.width,
+                                                 current->image.height, current->image.channels))) {
         return st;
     }
-    return sample_cached_keep_pixels(loader, sample, &current->image, transform->width,
-                                     transform->height, buffers);
+    st = decode_whole(loader, current, ticks);
+    return st == SLUICE_OK ? sample_cached_keep_pixels(loader, sample, &current->image,
+                                                       transform->width, transform->height, buffers)
+                           : st;
 }
 
 /* Moves the pixels between two groups to memory of their own, where later groups keep them. */
@@ -84,9 +85,8 @@ static sluice_status run_views(sample_loader *loader, const image_run *run,
         run->transform->step_count = first;
         st = draw_groups(loader, run->transform, run->list, run->list->shared, run->list->count,
                          &own, image.image.width, image.image.height);
-        for (uint32_t i = first; i < run->transform->step_count && st == SLUICE_OK; i++) {
-            st = run_step(loader, i, i + 1 == run->transform->step_count ? sink : NULL, &image,
-                          ticks);
+        if (st == SLUICE_OK) {
+            st = run_range(loader, first, run->transform->step_count, sink, &image, ticks);
         }
         if (st == SLUICE_OK && details->erasing.is_used) {
             erase_converted(loader->plan, 0, sink->conversion, own.sample, own.pass, sink->row);
@@ -156,10 +156,9 @@ static sluice_status run_maps(sample_loader *loader, const image_run *run, const
         step = transform->step_count;
         st = draw_groups(loader, transform, run->list, first + 1, end, draws, current->image.width,
                          current->image.height);
-        for (; step < transform->step_count && st == SLUICE_OK; step++) {
-            const bool is_last = end == shared && step + 1 == transform->step_count;
-
-            st = run_step(loader, step, is_last ? sink : NULL, current, ticks);
+        if (st == SLUICE_OK) {
+            st = run_range(loader, step, transform->step_count, end == shared ? sink : NULL,
+                           current, ticks);
         }
         first = end;
     }
@@ -198,24 +197,16 @@ INLINED sluice_status run_steps(sample_loader *loader, const image_run *run,
                                 current_image *current, uint64_t *ticks)
 {
     const struct plan_details *details = loader->plan->details;
-    const bool hit = run->is_cached && loader->hit;
-    /* the image is added to the cache before this step; all groups before it have one */
-    const uint32_t keep_before = run->is_cached && !hit ? details->cache.groups : UINT32_MAX;
     sluice_status st = draw_image(loader, run, draws, buffers, current);
-    const uint32_t count = run->transform->step_count;
     const bool has_tail = run->list->head < run->list->count;
-    row_sink *last = has_tail ? sink_of_head(run, current, sink) : sink;
 
-    for (uint32_t i = hit ? details->cache.groups : 0; i < count && st == SLUICE_OK; i++) {
-        if (i == keep_before) {
-            st = keep_pixels(loader, run->transform, draws->sample, buffers, current, ticks);
-        }
-        if (st == SLUICE_OK) {
-            st = run_step(loader, i, i + 1 == count ? last : NULL, current, ticks);
-        }
+    if (st == SLUICE_OK && run->is_cached && !loader->hit) {
+        st = run_to_cache(loader, run->transform, draws->sample, buffers, current, ticks);
     }
-    if (st == SLUICE_OK && keep_before == count) {
-        st = keep_pixels(loader, run->transform, draws->sample, buffers, current, ticks);
+    if (st == SLUICE_OK) {
+        st = run_range(loader, run->is_cached ? details->cache.groups : 0,
+                       run->transform->step_count,
+                       has_tail ? sink_of_head(run, current, sink) : sink, current, ticks);
     }
     return st == SLUICE_OK && has_tail ? run_tail(loader, run, draws, buffers, sink, current, ticks)
                                        : st;
