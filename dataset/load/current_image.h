@@ -37,18 +37,18 @@ INLINED sluice_status open_image(sample_loader *loader, uint64_t sample, const s
     args = (const decode_args *)(const void *)decode->args.bytes;
     current->decode = args;
     current->image.channels = args->mode == DECODE_RGB ? 3 : 1;
-    st = image_decoder_open_head(loader->decoder, data->bytes, data->size, &data->rest,
+    st = image_decoder_open_head(loader->tools.decoder, data->bytes, data->size, &data->rest,
                                  args->max_pixels, args->mode != DECODE_RGB, &current->image.width,
                                  &current->image.height);
     if (st == SLUICE_OK && args->mode == DECODE_INDEX) {
-        st = opened_image_request_indices(loader->decoder, &loader->io.ends_run);
+        st = opened_image_request_indices(loader->tools.decoder, &loader->io.ends_run);
     }
     if (st == SLUICE_OK) {
         st = opened_image_check(loader, sample, data, args, current->image.width,
                                 current->image.height);
     }
     if (st == SLUICE_OK && data->index != NULL) {
-        image_decoder_use_index(loader->decoder, data->index);
+        image_decoder_use_index(loader->tools.decoder, data->index);
     }
     return st;
 }
@@ -75,7 +75,7 @@ static inline void scale_down(const sample_loader *loader, fused_geometry *windo
            fused_full_height(window) / (divisor * 2) >= window->new_height) {
         divisor *= 2;
     }
-    if (divisor > 1 && image_decoder_scale(loader->decoder, divisor, &current->image.width,
+    if (divisor > 1 && image_decoder_scale(loader->tools.decoder, divisor, &current->image.width,
                                            &current->image.height)) {
         scale_axis(&window->x, &window->width, divisor, current->image.width);
         scale_axis(&window->y, &window->height, divisor, current->image.height);
@@ -91,10 +91,10 @@ INLINED sluice_status decode_box(sample_loader *loader, const current_image *cur
                                  const image_box *box, image_view *pixels_out)
 {
     worker_indexes *counts = &loader->indexes;
-    sluice_status st = image_decoder_region(loader->decoder, box, pixels_out);
+    sluice_status st = image_decoder_region(loader->tools.decoder, box, pixels_out);
 
     if (st == SLUICE_OK && !current->from_pack && !current->is_extra &&
-        image_decoder_lacks_index(loader->decoder)) {
+        image_decoder_lacks_index(loader->tools.decoder)) {
         sli_counter_add(&counts->lacking, 1);
         sli_counter_add(&counts->above, (uint64_t)current->image.width * (box->y + box->height));
         sli_counter_add(&counts->needed, (uint64_t)box->width * box->height);

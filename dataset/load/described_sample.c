@@ -127,7 +127,8 @@ static void describe_colors(sample_loader *loader, uint32_t first, uint32_t end,
     const char *between = head;
 
     for (uint32_t i = first; i < end; i++) {
-        const color_chain *chain = colors_draw_one(&loader->colors, loader->plan, i, step, draws);
+        const color_chain *chain =
+            colors_draw_one(&loader->tools.colors, loader->plan, i, step, draws);
 
         for (uint32_t k = 0; k < chain->count; k++) {
             if (k == 0) {

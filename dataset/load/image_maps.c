@@ -36,7 +36,7 @@ static sluice_status close_gaps(sample_loader *loader, uint32_t steps, image_vie
 {
     const size_t line = (size_t)image->width * image->channels;
     /* No step has written an image with gaps, and the next one writes to the other buffer. */
-    image_buffer *to = &loader->between[(steps + 1) % 2];
+    image_buffer *to = &loader->tools.between[(steps + 1) % 2];
     sluice_status st;
 
     if (image->stride == line) {

@@ -44,7 +44,7 @@ sluice_status choose_image(sample_loader *loader, uint32_t number, uint32_t chan
                            image_lines *image, line_sink *sink)
 {
     const fused_geometry *window = &loader->steps[number].window;
-    image_buffer *between = &loader->between[number % 2];
+    image_buffer *between = &loader->tools.between[number % 2];
     const size_t line = (size_t)window->window_width * channels;
     sluice_status st;
 
@@ -59,7 +59,7 @@ sluice_status choose_image(sample_loader *loader, uint32_t number, uint32_t chan
     if (loader->steps[number].lines != NULL) {
         *image = (image_lines){between->data, line, line};
         *sink = (line_sink){copy_line, image, NULL};
-        return colors_start(&loader->colors, loader->steps[number].lines, channels, sink);
+        return colors_start(&loader->tools.colors, loader->steps[number].lines, channels, sink);
     }
     return SLUICE_OK;
 }

@@ -63,7 +63,7 @@ INLINED sluice_status choose_row(sample_loader *loader, uint32_t number, uint32_
     }
     *sink = (line_sink){convert_line, row, NULL};
     if (loader->steps[number].lines != NULL) {
-        return colors_start(&loader->colors, loader->steps[number].lines, channels, sink);
+        return colors_start(&loader->tools.colors, loader->steps[number].lines, channels, sink);
     }
     if ((sli_conversion_is_identity(conversion) && (row->flags & SLI_ROW_FLIP_LINES) == 0) ||
         (conversion->to == SLUICE_U8 && !conversion->to_chw && row->flags == 0)) {
@@ -78,7 +78,7 @@ INLINED sluice_status prepare_window(sample_loader *loader, const fused_geometry
 {
     const resample_job job = window_job(window, current->image.channels);
     image_box needed;
-    sluice_status st = resample_prepare(&loader->resampler, &job, &needed);
+    sluice_status st = resample_prepare(&loader->tools.resampler, &job, &needed);
 
     if (st == SLUICE_OK) {
         needed.x += (uint32_t)window->x;
@@ -116,16 +116,16 @@ INLINED sluice_status run_step(sample_loader *loader, uint32_t number, row_sink 
     }
     if (st == SLUICE_OK) {
         st = window->turns ? image_turn(&window->turn, &pixels, window->window_width,
-                                        window->window_height, &loader->turned, &sink)
-                           : resample_run(&loader->resampler, &pixels, &sink);
+                                        window->window_height, &loader->tools.turned, &sink)
+                           : resample_run(&loader->tools.resampler, &pixels, &sink);
     }
     if (st == SLUICE_OK && step->lines != NULL) {
-        st = colors_finish(&loader->colors);
+        st = colors_finish(&loader->tools.colors);
     }
     current->encoded = false;
-    current->image =
-        (image_view){loader->between[number % 2].data, (size_t)window->window_width * channels,
-                     window->window_width, window->window_height, channels};
+    current->image = (image_view){loader->tools.between[number % 2].data,
+                                  (size_t)window->window_width * channels, window->window_width,
+                                  window->window_height, channels};
     return st;
 }
 

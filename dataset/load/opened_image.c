@@ -63,7 +63,7 @@ sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const s
 {
     image_facts facts;
 
-    image_decoder_describe(loader->decoder, &facts);
+    image_decoder_describe(loader->tools.decoder, &facts);
     if (facts.bits > 8 && decode->depth == DECODE_DEPTH_OF_FILE) {
         loader->io.ends_run = true;
         return sli_fail(SLUICE_E_UNSUPPORTED,

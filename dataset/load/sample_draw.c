@@ -13,7 +13,7 @@ void draw_init(sample_loader *loader)
     };
     loader->transform = (sample_transform){
         .steps = loader->steps,
-        .device = details->colors.device_warps ? &loader->colors.device : NULL,
+        .device = details->colors.device_warps ? &loader->tools.colors.device : NULL,
         .warps = details->colors.warps,
         .are_pixels = loader->mosaic != NULL,
         .boxes = draw_boxes(loader),
@@ -47,7 +47,7 @@ static color_chain *draw_lines(sample_loader *loader, uint32_t step, const image
     const transform_step *drawn = &loader->steps[step];
 
     return drawn->group->color_end > drawn->group->color_first
-               ? colors_draw(&loader->colors, loader->plan, drawn->group, step,
+               ? colors_draw(&loader->tools.colors, loader->plan, drawn->group, step,
                              drawn->window.window_width, drawn->window.window_height, draws)
                : NULL;
 }

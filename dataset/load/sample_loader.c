@@ -14,6 +14,7 @@
 #include "sample_draw.h"
 #include "sample_indexes.h"
 #include "sample_maps.h"
+#include "sample_masks.h"
 #include "sample_mosaic.h"
 #include "sample_pixels.h"
 #include "sample_points.h"
@@ -83,12 +84,7 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
     }
     st = plan->details->geometry.boxes >= 0 ? reserve_boxes(loader) : SLUICE_OK;
     draw_init(loader);
-    if (st == SLUICE_OK) {
-        st = colors_init(&loader->colors, plan);
-    }
-    return st == SLUICE_OK && plan->details->geometry.decode != NULL
-               ? image_decoder_create(&loader->decoder)
-               : st;
+    return st == SLUICE_OK ? image_tools_init(&loader->tools, plan) : st;
 }
 
 void sample_loader_end(sample_loader *loader)
@@ -100,7 +96,7 @@ void sample_loader_end(sample_loader *loader)
 
 void sample_loader_fini(sample_loader *loader)
 {
-    image_decoder_destroy(loader->decoder);
+    image_tools_free(&loader->tools);
     sample_maps_end(loader);
     batch_maps_end(loader);
     sli_free(loader->scratch);
@@ -109,14 +105,8 @@ void sample_loader_fini(sample_loader *loader)
     sli_free(loader->boxes.corners);
     sli_free(loader->boxes.moved);
     sli_free(loader->boxes.dropped);
-    resampler_free(&loader->resampler);
-    colors_free(&loader->colors);
     sample_mosaic_destroy(loader->mosaic);
     sample_io_free(&loader->io);
-    image_buffer_free(&loader->between[0]);
-    image_buffer_free(&loader->between[1]);
-    image_buffer_free(&loader->turned);
-    image_buffer_free(&loader->shared);
 }
 
 /* Finds a mask or further image: that of the sample, or of the mosaic that it is in. */
@@ -145,8 +135,6 @@ static sluice_status follow_to_next(sample_loader *loader, uint64_t sample, void
                                     uint32_t *column, sample_data *data)
 {
     const stage_schema *schema = &loader->plan->dataset->source_schema;
-    const mask_tools tools = {loader->decoder, &loader->resampler, loader->between, &loader->turned,
-                              &loader->io.ends_run};
 
     for (; *column < schema->column_count; ++*column) {
         const column_role role = schema->infos[*column].role;
@@ -157,7 +145,8 @@ static sluice_status follow_to_next(sample_loader *loader, uint64_t sample, void
         }
         st = read_other(loader, sample, *column, data);
         if (st == SLUICE_OK && role == ROLE_MASK) {
-            st = mask_follow(loader->plan, &loader->transform, data, &tools, buffers[*column],
+            st = mask_follow(loader->plan, &loader->transform, data, &loader->tools,
+                             &loader->io.ends_run, buffers[*column],
                              loader->plan->host_conversion.width);
             if (st == SLUICE_OK) {
                 st = keep_other(loader, sample, *column, data);
@@ -297,7 +286,7 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
     }
     st = process_images(loader, sample, pass, &data, row->flags, buffers, now);
     if (plan->program_column >= 0 && st == SLUICE_OK) {
-        program_of_chain(&loader->colors.device, row->columns[plan->program_column]);
+        program_of_chain(&loader->tools.colors.device, row->columns[plan->program_column]);
     }
     return st;
 }

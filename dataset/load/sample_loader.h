@@ -10,13 +10,11 @@
 #define SLUICE_SAMPLE_LOADER_H
 
 #include "fault_int.h"
-#include "image_decoder.h"
 #include "image_notes_int.h"
+#include "image_tools.h"
 #include "index_counts_int.h"
 #include "plan.h"
-#include "resample.h"
-#include "sample_colors.h"
-#include "sample_masks.h"
+#include "sample_transform.h"
 
 /* A worker's current activity, for stall diagnostics; written by the worker, read by any thread. */
 typedef struct worker_state {
@@ -41,14 +39,9 @@ typedef struct worker_indexes {
 /* The state of one worker: decoder, resampler, buffers, counters. */
 typedef struct sample_loader {
     const sli_plan *plan;
-    image_decoder *decoder;
     sample_io io;
-    image_resampler resampler;
-    sample_colors colors;
-    image_buffer between[2]; /* images between two groups of geometry stages, used alternately */
-    image_buffer turned;     /* for image_turn() */
-    image_buffer shared;     /* the image before its views, if it was in `between` */
-    sluice_sample *maps;     /* map states, indexed by step of the plan; NULL: not created yet */
+    image_tools tools;
+    sluice_sample *maps; /* map states, indexed by step of the plan; NULL: not created yet */
     sluice_host_batch *batch_maps; /* states of the maps of batches; NULL: not created yet */
     uint32_t *batch_rows; /* (batch_size) for batch_view.rows; this and `saved_row` are NULL before
                              the first batch map of the library */

@@ -12,7 +12,7 @@
 
 /* Checks that the size of a mask is that of its image; opens the mask if it is encoded. */
 static sluice_status open_mask(const sli_plan *plan, const sample_transform *transform,
-                               const sample_data *data, const mask_tools *tools)
+                               const sample_data *data, const image_tools *tools, bool *ends_run)
 {
     uint32_t width = data->image.width;
     uint32_t height = data->image.height;
@@ -25,7 +25,7 @@ static sluice_status open_mask(const sli_plan *plan, const sample_transform *tra
         st = image_decoder_open_head(tools->decoder, data->bytes, data->size, &data->rest,
                                      args->max_pixels, true, &width, &height);
         if (st == SLUICE_OK) {
-            st = opened_image_request_indices(tools->decoder, tools->ends_run);
+            st = opened_image_request_indices(tools->decoder, ends_run);
         }
     }
     if (st == SLUICE_OK && (width != transform->width || height != transform->height)) {
@@ -72,8 +72,8 @@ typedef struct mask_target {
  * Applies a window to the mask. `current` is the mask between two parts; its pixels are NULL while
  * it is encoded.
  */
-static sluice_status run_window(const fused_geometry *g, const mask_tools *tools,
-                                image_view *current, const mask_target *target)
+static sluice_status run_window(const fused_geometry *g, image_tools *tools, image_view *current,
+                                const mask_target *target)
 {
     const resample_job job = window_job_of_mask(g);
     mask_line line = {target->row, target->stride, g->window_width, g->window_height,
@@ -82,7 +82,7 @@ static sluice_status run_window(const fused_geometry *g, const mask_tools *tools
     image_view pixels = {NULL, 0, 0, 0, 1};
     line_sink sink = {NULL, NULL, target->row};
     image_box needed;
-    sluice_status st = resample_prepare(tools->resampler, &job, &needed);
+    sluice_status st = resample_prepare(&tools->resampler, &job, &needed);
 
     if (st == SLUICE_OK && target->row == NULL) {
         st = image_buffer_reserve(between, (size_t)g->window_width * g->window_height);
@@ -105,9 +105,10 @@ static sluice_status run_window(const fused_geometry *g, const mask_tools *tools
     if (st == SLUICE_OK && g->turns) {
         const image_warp nearest = warp_of_mask(&g->turn);
 
-        st = image_turn(&nearest, &pixels, g->window_width, g->window_height, tools->turned, &sink);
+        st =
+            image_turn(&nearest, &pixels, g->window_width, g->window_height, &tools->turned, &sink);
     } else if (st == SLUICE_OK) {
-        st = resample_run(tools->resampler, &pixels, &sink);
+        st = resample_run(&tools->resampler, &pixels, &sink);
     }
     *current = (image_view){between->data, g->window_width, g->window_width, g->window_height, 1};
     return st;
@@ -140,11 +141,11 @@ static sluice_status run_warp(const image_warp *warp, image_view *current,
 }
 
 sluice_status mask_follow(const sli_plan *plan, const sample_transform *transform,
-                          const sample_data *data, const mask_tools *tools, uint8_t *row,
+                          const sample_data *data, image_tools *tools, bool *ends_run, uint8_t *row,
                           size_t stride)
 {
     image_view current = data->image; /* pixels are NULL if the mask is encoded */
-    sluice_status st = open_mask(plan, transform, data, tools);
+    sluice_status st = open_mask(plan, transform, data, tools, ends_run);
     transform_place place = {0};
     transform_part next;
     bool has_next = transform_next(transform, &place, &next);

@@ -13,6 +13,7 @@
 #include "sample_boxes.h"
 #include "sample_cached.h"
 #include "sample_indexes.h"
+#include "sample_masks.h"
 #include "sample_pixels.h"
 #include "sample_points.h"
 #include "sample_reading.h"
@@ -173,8 +174,6 @@ static sluice_status paint_others(sample_loader *loader, const tile_task *task,
 {
     const sli_plan *plan = loader->plan;
     const stage_schema *schema = &plan->dataset->source_schema;
-    const mask_tools tools = {loader->decoder, &loader->resampler, loader->between, &loader->turned,
-                              &loader->io.ends_run};
     const image_box *shown = &loader->mosaic->shown;
     const size_t stride = plan->details->geometry.mosaic.width;
     sluice_status st = SLUICE_OK;
@@ -188,7 +187,7 @@ static sluice_status paint_others(sample_loader *loader, const tile_task *task,
         }
         st = sample_read_other(loader, task->sample, i, &data);
         if (st == SLUICE_OK && schema->infos[i].role == ROLE_MASK) {
-            st = mask_follow(plan, &loader->tile, &data, &tools,
+            st = mask_follow(plan, &loader->tile, &data, &loader->tools, &loader->io.ends_run,
                              canvas->data + shown->y * stride + shown->x, stride);
         } else if (st == SLUICE_OK) {
             image_box same;

@@ -49,19 +49,6 @@ static sluice_status run_to_cache(sample_loader *loader, const sample_transform 
                            : st;
 }
 
-/* Moves the pixels between two groups to memory of their own, where later groups keep them. */
-static void keep_shared(sample_loader *loader, const current_image *current)
-{
-    for (int i = 0; i < 2; i++) {
-        if (current->image.pixels == loader->between[i].data) {
-            const image_buffer shared = loader->shared;
-
-            loader->shared = loader->between[i];
-            loader->between[i] = shared;
-        }
-    }
-}
-
 /* Draws and runs the steps after a stage that makes views, the colours and the conversion for each
  * view. */
 static sluice_status run_views(sample_loader *loader, const image_run *run,
@@ -73,7 +60,7 @@ static sluice_status run_views(sample_loader *loader, const image_run *run,
     uint8_t *row = sink->row;
     sluice_status st = decode_whole(loader, current, ticks);
 
-    keep_shared(loader, current);
+    image_tools_share(&loader->tools, &current->image);
     for (uint32_t view = 0; view < details->geometry.view_count && st == SLUICE_OK; view++) {
         const image_draws own = draws_of_view(details, draws, view);
         current_image image = *current;
@@ -108,7 +95,7 @@ INLINED sluice_status draw_image(sample_loader *loader, const image_run *run,
     sample_transform *transform = run->transform;
 
     if (current->follows) {
-        if (loader->colors.chain_count > 0) {
+        if (loader->tools.colors.chain_count > 0) {
             draw_lines_again(loader, transform, draws);
         }
         return run->list->head < run->list->shared ? image_maps_check_further(transform)
@@ -249,7 +236,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     } else {
         draw_flips(plan->details, 0, sample, pass, &sink.flags, flags);
         if (plan->details->colors.host_count < plan->details->colors.count) {
-            colors_draw_device(&loader->colors, plan, &draws);
+            colors_draw_device(&loader->tools.colors, plan, &draws);
         }
     }
     st = open_image(loader, sample, data,
@@ -335,7 +322,7 @@ static sluice_status paint_tile(sample_loader *loader, fused_geometry *window,
     }
     lines.to = canvas->data + shown->y * stride + (size_t)shown->x * channels;
     st = prepare_window(loader, window, current, ticks, &pixels);
-    return st == SLUICE_OK ? resample_run(&loader->resampler, &pixels, &sink) : st;
+    return st == SLUICE_OK ? resample_run(&loader->tools.resampler, &pixels, &sink) : st;
 }
 
 sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, uint32_t column,
