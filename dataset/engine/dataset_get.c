@@ -284,7 +284,7 @@ static sluice_status check_explained(const sli_plan *plan, uint64_t sample)
 /* Names a sample that was loaded, and describes what was drawn for it. */
 static sluice_status describe_one(one_sample *one, uint64_t sample, uint64_t pass, sli_text *text)
 {
-    const sample_transform *transform = &one->loader.transform;
+    const sample_transform *transform = &one->loader.drawn.image;
     char raw[256];
     char name[256];
 

@@ -148,7 +148,7 @@ static void describe_step(sample_loader *loader, uint32_t number, uint32_t width
                           const image_draws *draws, sli_text *text)
 {
     const struct plan_details *details = loader->plan->details;
-    const transform_step *step = &loader->steps[number];
+    const transform_step *step = &loader->drawn.steps[number];
     const plan_group *group = step->group;
     const uint32_t end = group->color_end < details->colors.host_count ? group->color_end
                                                                        : details->colors.host_count;
@@ -173,7 +173,7 @@ static void describe_steps(sample_loader *loader, uint32_t first, uint32_t end,
                            const image_draws *draws, step_size *size, sli_text *text)
 {
     for (uint32_t i = first; i < end; i++) {
-        const fused_geometry window = loader->steps[i].window;
+        const fused_geometry window = loader->drawn.steps[i].window;
 
         describe_step(loader, i, size->width, size->height, draws, text);
         *size = (step_size){window.window_width, window.window_height};
@@ -197,7 +197,7 @@ static sluice_status describe_views(sample_loader *loader, const image_draws *dr
 {
     const struct plan_details *details = loader->plan->details;
     const plan_list *list = &details->geometry.list;
-    sample_transform *transform = &loader->transform;
+    sample_transform *transform = &loader->drawn.image;
     sluice_status st = SLUICE_OK;
 
     for (uint32_t view = 0; view < details->geometry.view_count && st == SLUICE_OK; view++) {
@@ -223,7 +223,7 @@ static sluice_status describe_views(sample_loader *loader, const image_draws *dr
 sluice_status describe_sample(sample_loader *loader, uint64_t sample, uint64_t pass, sli_text *text)
 {
     const struct plan_details *details = loader->plan->details;
-    const sample_transform *transform = &loader->transform;
+    const sample_transform *transform = &loader->drawn.image;
     const image_draws draws = {sample, pass, (uint32_t)details->images.first, 0, 0};
     step_size size = {transform->width, transform->height};
 

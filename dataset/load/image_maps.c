@@ -58,8 +58,8 @@ static sluice_status add_step(sample_loader *loader, sample_transform *transform
 {
     const image_view *after = &written->image;
     const bool is_resized = before->width != after->width || before->height != after->height;
-    plan_boxes *boxes = draw_boxes(loader);
-    transform_step *step = &loader->steps[transform->step_count];
+    plan_boxes *boxes = drawn_boxes(&loader->drawn);
+    transform_step *step = &loader->drawn.steps[transform->step_count];
 
     if (is_resized && !written->is_warped &&
         (loader->plan->details->images.has_followers || boxes != NULL)) {

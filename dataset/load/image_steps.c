@@ -43,23 +43,24 @@ static sluice_status too_large(sample_loader *loader, const transform_step *step
 sluice_status choose_image(sample_loader *loader, uint32_t number, uint32_t channels,
                            image_lines *image, line_sink *sink)
 {
-    const fused_geometry *window = &loader->steps[number].window;
+    const fused_geometry *window = &loader->drawn.steps[number].window;
     image_buffer *between = &loader->tools.between[number % 2];
     const size_t line = (size_t)window->window_width * channels;
     sluice_status st;
 
     if ((uint64_t)window->window_width * window->window_height > MOST_PIXELS) {
-        return too_large(loader, &loader->steps[number]);
+        return too_large(loader, &loader->drawn.steps[number]);
     }
     st = image_buffer_reserve(between, line * window->window_height);
     if (st != SLUICE_OK) {
         return st;
     }
     *sink = (line_sink){NULL, NULL, between->data};
-    if (loader->steps[number].lines != NULL) {
+    if (loader->drawn.steps[number].lines != NULL) {
         *image = (image_lines){between->data, line, line};
         *sink = (line_sink){copy_line, image, NULL};
-        return colors_start(&loader->tools.colors, loader->steps[number].lines, channels, sink);
+        return colors_start(&loader->tools.colors, loader->drawn.steps[number].lines, channels,
+                            sink);
     }
     return SLUICE_OK;
 }

@@ -54,7 +54,7 @@ sluice_status choose_image(sample_loader *loader, uint32_t number, uint32_t chan
 INLINED sluice_status choose_row(sample_loader *loader, uint32_t number, uint32_t channels,
                                  row_sink *row, line_sink *sink)
 {
-    const fused_geometry *window = &loader->steps[number].window;
+    const fused_geometry *window = &loader->drawn.steps[number].window;
     const sli_conversion *conversion = row->conversion;
 
     if (window->window_width != conversion->width || window->window_height != conversion->height ||
@@ -62,8 +62,9 @@ INLINED sluice_status choose_row(sample_loader *loader, uint32_t number, uint32_
         return fail_image_size(loader->plan, conversion, window, channels);
     }
     *sink = (line_sink){convert_line, row, NULL};
-    if (loader->steps[number].lines != NULL) {
-        return colors_start(&loader->tools.colors, loader->steps[number].lines, channels, sink);
+    if (loader->drawn.steps[number].lines != NULL) {
+        return colors_start(&loader->tools.colors, loader->drawn.steps[number].lines, channels,
+                            sink);
     }
     if ((sli_conversion_is_identity(conversion) && (row->flags & SLI_ROW_FLIP_LINES) == 0) ||
         (conversion->to == SLUICE_U8 && !conversion->to_chw && row->flags == 0)) {
@@ -96,7 +97,7 @@ INLINED sluice_status run_step(sample_loader *loader, uint32_t number, row_sink 
                                current_image *current, uint64_t *ticks)
 {
     const uint32_t channels = current->image.channels;
-    const transform_step *step = &loader->steps[number];
+    const transform_step *step = &loader->drawn.steps[number];
     const fused_geometry *window = &step->window;
     fused_geometry scaled;
     image_lines lines;

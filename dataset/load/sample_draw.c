@@ -3,23 +3,6 @@
 
 #include "loader_stage.h"
 
-void draw_init(sample_loader *loader)
-{
-    const struct plan_details *details = loader->plan->details;
-
-    loader->tile = (sample_transform){
-        .steps = loader->steps,
-        .boxes = draw_boxes(loader),
-    };
-    loader->transform = (sample_transform){
-        .steps = loader->steps,
-        .device = details->colors.device_warps ? &loader->tools.colors.device : NULL,
-        .warps = details->colors.warps,
-        .are_pixels = loader->mosaic != NULL,
-        .boxes = draw_boxes(loader),
-    };
-}
-
 /* An image while its steps are drawn. */
 typedef struct drawing {
     sample_loader *loader;
@@ -44,7 +27,7 @@ static bool is_idle(const struct plan_details *details, const transform_step *st
 
 static color_chain *draw_lines(sample_loader *loader, uint32_t step, const image_draws *draws)
 {
-    const transform_step *drawn = &loader->steps[step];
+    const transform_step *drawn = &loader->drawn.steps[step];
 
     return drawn->group->color_end > drawn->group->color_first
                ? colors_draw(&loader->tools.colors, loader->plan, drawn->group, step,
@@ -58,9 +41,10 @@ static inline sluice_status draw_step(drawing *d, const plan_group *group)
     sample_loader *loader = d->loader;
     const struct plan_details *details = loader->plan->details;
     const uint32_t number = d->transform->step_count;
-    transform_step *step = &loader->steps[number];
-    const sluice_status st = plan_fuse_geometry(details, group, d->draws, d->width, d->height,
-                                                draw_boxes(loader), &step->window, &loader->stage);
+    transform_step *step = &loader->drawn.steps[number];
+    const sluice_status st =
+        plan_fuse_geometry(details, group, d->draws, d->width, d->height,
+                           drawn_boxes(&loader->drawn), &step->window, &loader->stage);
 
     if (st != SLUICE_OK) {
         return st;
@@ -130,6 +114,6 @@ void draw_lines_again(sample_loader *loader, const sample_transform *transform,
                       const image_draws *draws)
 {
     for (uint32_t i = 0; i < transform->step_count; i++) {
-        loader->steps[i].lines = draw_lines(loader, i, draws);
+        loader->drawn.steps[i].lines = draw_lines(loader, i, draws);
     }
 }

@@ -8,15 +8,6 @@
 
 #include "sample_loader.h"
 
-/* Sets what the transforms of all samples have in common. */
-void draw_init(sample_loader *loader);
-
-/* The boxes that stages of geometry depend on; NULL: none does. */
-static inline plan_boxes *draw_boxes(sample_loader *loader)
-{
-    return loader->boxes.corners != NULL ? &loader->boxes : NULL;
-}
-
 /*
  * Draws groups [first, end) of a list for an image of this size before them, and appends steps to
  * `transform`, of the image or of a tile. A group that changes nothing of this image adds none,

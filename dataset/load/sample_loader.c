@@ -22,23 +22,6 @@
 #include "sample_reading.h"
 #include "sample_steps.h"
 
-/* Allocates the memory of the boxes that stages of geometry depend on. */
-static sluice_status reserve_boxes(sample_loader *loader)
-{
-    const sli_plan *plan = loader->plan;
-    plan_boxes *boxes = &loader->boxes;
-    uint64_t most;
-
-    boxes->column = (uint32_t)plan->details->geometry.boxes;
-    most = plan->dataset->source_schema.columns[boxes->column].shape[0];
-    boxes->corners = sli_calloc(most, sizeof(*boxes->corners));
-    boxes->moved = sli_calloc(most, sizeof(*boxes->moved));
-    boxes->dropped = sli_calloc(most, 1);
-    return boxes->corners != NULL && boxes->moved != NULL && boxes->dropped != NULL
-               ? SLUICE_OK
-               : sli_fail(SLUICE_E_NO_MEMORY, "the boxes of a sample");
-}
-
 sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
 {
     const source_ops *source = dataset_source(plan->dataset);
@@ -78,12 +61,7 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
             return st;
         }
     }
-    loader->steps = sli_calloc(plan->details->geometry.most_steps, sizeof(*loader->steps));
-    if (loader->steps == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "the steps of an image");
-    }
-    st = plan->details->geometry.boxes >= 0 ? reserve_boxes(loader) : SLUICE_OK;
-    draw_init(loader);
+    st = transforms_init(&loader->drawn, plan, &loader->tools.colors.device);
     return st == SLUICE_OK ? image_tools_init(&loader->tools, plan) : st;
 }
 
@@ -101,10 +79,7 @@ void sample_loader_fini(sample_loader *loader)
     batch_maps_end(loader);
     sli_free(loader->scratch);
     sli_free(loader->own_rows);
-    sli_free(loader->steps);
-    sli_free(loader->boxes.corners);
-    sli_free(loader->boxes.moved);
-    sli_free(loader->boxes.dropped);
+    transforms_free(&loader->drawn);
     sample_mosaic_destroy(loader->mosaic);
     sample_io_free(&loader->io);
 }
@@ -145,7 +120,7 @@ static sluice_status follow_to_next(sample_loader *loader, uint64_t sample, void
         }
         st = read_other(loader, sample, *column, data);
         if (st == SLUICE_OK && role == ROLE_MASK) {
-            st = mask_follow(loader->plan, &loader->transform, data, &loader->tools,
+            st = mask_follow(loader->plan, &loader->drawn.image, data, &loader->tools,
                              &loader->io.ends_run, buffers[*column],
                              loader->plan->host_conversion.width);
             if (st == SLUICE_OK) {
@@ -180,13 +155,13 @@ static sluice_status follow_image(sample_loader *loader, uint64_t sample, uint64
 
     if (*further == NULL &&
         loader->plan->details->images.has_points) { /* before boxes are dropped */
-        st = points_follow(loader->plan, &loader->transform, sample, pass, buffers);
+        st = points_follow(loader->plan, &loader->drawn.image, sample, pass, buffers);
     }
     if (*further == NULL && st == SLUICE_OK) {
-        st = sample_follow_boxes(loader, &loader->transform, sample, buffers);
+        st = sample_follow_boxes(loader, &loader->drawn.image, sample, buffers);
     }
     if (*further == NULL && map >= 0 && buffers[map] != NULL) {
-        transform_invert(&loader->transform, buffers[map]);
+        transform_invert(&loader->drawn.image, buffers[map]);
     }
 
     if (st == SLUICE_OK) {

@@ -49,13 +49,10 @@ typedef struct sample_loader {
     uint8_t *scratch;     /* memory of columns that are not in the row (plan_buffer) */
     uint8_t *own_rows;    /* the worker's private rows (plan_dealing.own_rows); NULL: there is
                              no filter, pack or bucket */
-    sample_transform transform; /* what the last image went through, for its masks and boxes */
-    sample_transform tile;      /* of a mosaic: what the last tile went through */
-    plan_boxes boxes;      /* of the last sample; `corners` NULL: no stage of geometry needs them */
-    transform_step *steps; /* (plan_image_geometry.most_steps) those of `transform` or `tile` */
-    const char *stage;     /* name of the stage at which the last sample failed */
-    sli_fault fault;       /* machine fault of the last read; NONE: no fault */
-    uint64_t read_ticks;   /* duration of the last read, 0 if it failed; next field: its bytes */
+    drawn_transforms drawn; /* for the last sample */
+    const char *stage;      /* name of the stage at which the last sample failed */
+    sli_fault fault;        /* machine fault of the last read; NONE: no fault */
+    uint64_t read_ticks;    /* duration of the last read, 0 if it failed; next field: its bytes */
     uint64_t read_bytes;
     uint64_t document_length; /* with pack: tokens of the last sample (sample_load_filtered()) */
     uint32_t bucket;          /* with bucket: bucket of the last sample (sample_load_filtered()) */

@@ -187,7 +187,7 @@ static sluice_status paint_others(sample_loader *loader, const tile_task *task,
         }
         st = sample_read_other(loader, task->sample, i, &data);
         if (st == SLUICE_OK && schema->infos[i].role == ROLE_MASK) {
-            st = mask_follow(plan, &loader->tile, &data, &loader->tools, &loader->io.ends_run,
+            st = mask_follow(plan, &loader->drawn.tile, &data, &loader->tools, &loader->io.ends_run,
                              canvas->data + shown->y * stride + shown->x, stride);
         } else if (st == SLUICE_OK) {
             image_box same;
@@ -209,7 +209,7 @@ static sluice_status move_boxes(sample_loader *loader, uint64_t sample, void *co
 {
     const struct plan_details *details = loader->plan->details;
     const image_box *shown = &loader->mosaic->shown;
-    fused_geometry *last = &loader->steps[loader->tile.step_count - 1].window;
+    fused_geometry *last = &loader->drawn.steps[loader->drawn.tile.step_count - 1].window;
     sluice_status st = SLUICE_OK;
 
     last->window_x -= shown->x;
@@ -217,9 +217,9 @@ static sluice_status move_boxes(sample_loader *loader, uint64_t sample, void *co
     last->window_width = details->geometry.mosaic.width;
     last->window_height = details->geometry.mosaic.height;
     if (details->images.has_points) { /* before boxes are dropped */
-        st = points_move(loader->plan, &loader->tile, buffers);
+        st = points_move(loader->plan, &loader->drawn.tile, buffers);
     }
-    return st == SLUICE_OK ? sample_follow_boxes(loader, &loader->tile, sample, buffers) : st;
+    return st == SLUICE_OK ? sample_follow_boxes(loader, &loader->drawn.tile, sample, buffers) : st;
 }
 
 /* Paints a sample that was read, with its masks and further images, and moves its boxes. */

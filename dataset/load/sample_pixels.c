@@ -105,8 +105,9 @@ INLINED sluice_status draw_image(sample_loader *loader, const image_run *run,
         transform->width = loader->cached_width;
         transform->height = loader->cached_height;
     }
-    if (loader->boxes.corners != NULL) {
-        boxes_begin(&loader->plan->dataset->source_schema, transform, buffers, &loader->boxes);
+    if (loader->drawn.boxes.corners != NULL) {
+        boxes_begin(&loader->plan->dataset->source_schema, transform, buffers,
+                    &loader->drawn.boxes);
     }
     transform->step_count = 0;
     return draw_groups(loader, transform, run->list, 0, run->list->head, draws, transform->width,
@@ -205,9 +206,10 @@ static sluice_status draw_first_again(sample_loader *loader, uint64_t sample, ui
     const image_draws draws = {sample, pass, (uint32_t)loader->plan->details->images.first, 0, 0};
     sluice_status st = SLUICE_OK;
 
-    draw_lines_again(loader, &loader->transform, &draws);
-    for (uint32_t i = 0; i < loader->transform.step_count && st == SLUICE_OK; i++) {
-        st = loader->steps[i].lines != NULL ? color_make_fields(loader->steps[i].lines) : SLUICE_OK;
+    draw_lines_again(loader, &loader->drawn.image, &draws);
+    for (uint32_t i = 0; i < loader->drawn.image.step_count && st == SLUICE_OK; i++) {
+        st = loader->drawn.steps[i].lines != NULL ? color_make_fields(loader->drawn.steps[i].lines)
+                                                  : SLUICE_OK;
     }
     return st;
 }
@@ -218,7 +220,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
 {
     const sli_plan *plan = loader->plan;
     const int column = further != NULL ? (int)further->column : plan->details->images.first;
-    sample_transform *transform = &loader->transform;
+    sample_transform *transform = &loader->drawn.image;
     const image_draws draws = {sample, pass, (uint32_t)column, 0, 0};
     row_sink sink = {&plan->host_conversion, buffers[column], 0};
     const image_run run = {&plan->details->geometry.list, transform,
@@ -336,7 +338,7 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
     const sli_conversion *conversion =
         is_first ? &loader->plan->host_conversion : &further->conversion;
     const bool is_cached = is_first && loader->cache != NULL;
-    sample_transform *transform = &loader->tile;
+    sample_transform *transform = &loader->drawn.tile;
     const image_run run = {&mosaic->list, transform, is_cached && details->cache.is_decoded};
     const image_draws draws = {task->sample, task->pass, column, 0, 0};
     fused_geometry *window = NULL;
@@ -356,7 +358,7 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
         st = run_steps(loader, &run, &draws, buffers, NULL, &current, &ticks);
     }
     if (st == SLUICE_OK) {
-        transform_step *step = &loader->steps[transform->step_count++];
+        transform_step *step = &loader->drawn.steps[transform->step_count++];
 
         step->lines = NULL;
         step->group = NULL;

@@ -7,7 +7,7 @@
 
 /*
  * Processes an image of a sample. For the first image (further NULL), stores its geometry and flip
- * in loader->transform; a further image gets the same geometry and flip.
+ * in loader->drawn.image; a further image gets the same geometry and flip.
  */
 sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint64_t pass,
                                    const sample_data *data, const plan_further_image *further,
@@ -24,7 +24,7 @@ typedef struct tile_task {
 /*
  * Runs the geometry before the stage mosaic on an image of a tile, and resizes it into its part of
  * the canvas, *shown_out, which may be empty. For the first image, stores that geometry in
- * loader->tile: its last step is the resize, with a window of the part that is shown.
+ * loader->drawn.tile: its last step is the resize, with a window of the part that is shown.
  * `buffers`: the columns of the tile's sample.
  */
 sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, uint32_t column,

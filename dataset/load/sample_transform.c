@@ -3,7 +3,57 @@
 
 #include <math.h>
 
+#include "alloc_int.h"
 #include "layout_int.h"
+#include "status_int.h"
+
+/* Allocates the memory of the boxes that stages of geometry depend on. */
+static sluice_status reserve_boxes(plan_boxes *boxes, const sli_plan *plan)
+{
+    uint64_t most;
+
+    boxes->column = (uint32_t)plan->details->geometry.boxes;
+    most = plan->dataset->source_schema.columns[boxes->column].shape[0];
+    boxes->corners = sli_calloc(most, sizeof(*boxes->corners));
+    boxes->moved = sli_calloc(most, sizeof(*boxes->moved));
+    boxes->dropped = sli_calloc(most, 1);
+    return boxes->corners != NULL && boxes->moved != NULL && boxes->dropped != NULL
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_NO_MEMORY, "the boxes of a sample");
+}
+
+sluice_status transforms_init(drawn_transforms *drawn, const sli_plan *plan,
+                              const color_chain *device)
+{
+    const struct plan_details *details = plan->details;
+    sluice_status st;
+
+    drawn->steps = sli_calloc(details->geometry.most_steps, sizeof(*drawn->steps));
+    if (drawn->steps == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the steps of an image");
+    }
+    st = details->geometry.boxes >= 0 ? reserve_boxes(&drawn->boxes, plan) : SLUICE_OK;
+    drawn->tile = (sample_transform){
+        .steps = drawn->steps,
+        .boxes = drawn_boxes(drawn),
+    };
+    drawn->image = (sample_transform){
+        .steps = drawn->steps,
+        .device = details->colors.device_warps ? device : NULL,
+        .warps = details->colors.warps,
+        .are_pixels = details->geometry.mosaic.tiles > 0,
+        .boxes = drawn_boxes(drawn),
+    };
+    return st;
+}
+
+void transforms_free(drawn_transforms *drawn)
+{
+    sli_free(drawn->steps);
+    sli_free(drawn->boxes.corners);
+    sli_free(drawn->boxes.moved);
+    sli_free(drawn->boxes.dropped);
+}
 
 /* The operations after the window of step `i`; those of the device are behind the last step. NULL:
  * there are none. */

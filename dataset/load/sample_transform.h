@@ -32,6 +32,28 @@ typedef struct sample_transform {
                                 boxes */
 } sample_transform;
 
+/* The transforms of a worker, which are drawn for each sample (sample_draw.h). */
+typedef struct drawn_transforms {
+    sample_transform image; /* what the last image went through, for its masks and boxes */
+    sample_transform tile;  /* of a mosaic: what the last tile went through */
+    transform_step *steps;  /* (plan_image_geometry.most_steps) those of `image` or `tile` */
+    plan_boxes boxes; /* of the last sample; `corners` NULL: no stage of geometry needs them */
+} drawn_transforms;
+
+/*
+ * Sets what the transforms of all samples have in common. device: the worker's chain of operations
+ * of GetNext. After E_NO_MEMORY call transforms_free(), too.
+ */
+sluice_status transforms_init(drawn_transforms *drawn, const sli_plan *plan,
+                              const color_chain *device);
+void transforms_free(drawn_transforms *drawn);
+
+/* The boxes that stages of geometry depend on; NULL: none does. */
+static inline plan_boxes *drawn_boxes(drawn_transforms *drawn)
+{
+    return drawn->boxes.corners != NULL ? &drawn->boxes : NULL;
+}
+
 /* A part of a transform that moves points: a window, or a warp of an image of this size. */
 typedef struct transform_part {
     const fused_geometry *window; /* NULL: it is a warp */

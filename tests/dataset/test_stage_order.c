@@ -92,7 +92,7 @@ static void what_is_not_drawn_is_no_step(void)
             has_tiles ? &details->geometry.mosaic.list : &details->geometry.list;
         const image_draws draws = {0};
         sample_loader loader;
-        sample_transform *transform = has_tiles ? &loader.tile : &loader.transform;
+        sample_transform *transform = has_tiles ? &loader.drawn.tile : &loader.drawn.image;
 
         T_OK(sample_loader_init(&loader, plan));
         T_OK(draw_groups(&loader, transform, list, 0, list->shared, &draws, 20, 20));
