@@ -22,7 +22,8 @@ static void worker_main(void *arg, uint32_t worker)
 static bool is_cached(const sli_engine *engine, uint64_t sample)
 {
     const sample_loader *loader = &engine->loaders[0];
-    const sample_cache *cache = loader->row_cache != NULL ? loader->row_cache : loader->cache;
+    const sample_cache *cache =
+        loader->cached.rows != NULL ? loader->cached.rows : loader->cached.samples;
     size_t bytes;
 
     return cache != NULL && sample_cache_find(cache, sample, &bytes) != NULL;

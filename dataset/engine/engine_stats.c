@@ -67,7 +67,7 @@ bool sli_engine_cache(const sli_engine *engine, sli_cache_counts *counts_out)
     counts_out->is_full = use.is_full;
     counts_out->ranks = dataset->cache_ranks > 1 ? dataset->cache_ranks : 1;
     for (uint32_t i = 0; i < engine->worker_count; i++) {
-        sample_add_cached(&engine->loaders[i], &counts_out->hits, &counts_out->misses);
+        sample_add_cached(&engine->loaders[i].cached, &counts_out->hits, &counts_out->misses);
     }
     return true;
 }

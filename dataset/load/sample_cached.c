@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "custom_sample.h"
-#include "sample_cache.h"
+#include "sample_loader.h"
 #include "status_int.h"
 #include "tensor_int.h"
 
@@ -37,33 +37,41 @@ static uint64_t whole_lines(uint64_t bytes)
     return (bytes + LINE - 1) / LINE * LINE;
 }
 
+void cached_samples_init(cached_samples *cached, const sli_plan *plan)
+{
+    cached->plan = plan;
+    if (plan->details->cache.stage > 0) {
+        *(plan->details->cache.is_rows ? &cached->rows : &cached->samples) = plan->dataset->cache;
+    }
+}
+
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static sample_cache *cache_of(const sample_loader *loader)
+static sample_cache *cache_of(const cached_samples *cached)
 {
-    return loader->row_cache != NULL ? loader->row_cache : loader->cache;
+    return cached->rows != NULL ? cached->rows : cached->samples;
 }
 
 /* Number of the columns that an entry may have. buffers is NULL: the entry is of a further image.
  */
-static uint32_t count_columns(const sample_loader *loader, void *const *buffers)
+static uint32_t count_columns(const cached_samples *cached, void *const *buffers)
 {
-    return buffers == NULL             ? 0
-           : loader->row_cache != NULL ? loader->plan->details->cache.kept_count
-                                       : loader->plan->dataset->source_schema.column_count;
+    return buffers == NULL        ? 0
+           : cached->rows != NULL ? cached->plan->details->cache.kept_count
+                                  : cached->plan->dataset->source_schema.column_count;
 }
 
 /* The memory of a column that an entry has, and its bytes; NULL: it does not have this column. A
  * cache of rows has the columns of the plan, else those that the source writes into the row: the
  * rows of masks and images are of the size that geometry gives them. */
-static void *kept_column(const sample_loader *loader, uint32_t column, void *const *buffers,
+static void *kept_column(const cached_samples *cached, uint32_t column, void *const *buffers,
                          size_t *bytes_out)
 {
-    const struct plan_details *details = loader->plan->details;
-    const stage_schema *schema = &loader->plan->dataset->source_schema;
+    const struct plan_details *details = cached->plan->details;
+    const stage_schema *schema = &cached->plan->dataset->source_schema;
     const sluice_column *type = &schema->columns[column];
 
-    if (loader->row_cache != NULL) {
+    if (cached->rows != NULL) {
         column = details->cache.kept[column];
         type = &details->memory.buffers[column].type;
     } else if (schema_is_image(schema, column) || schema->infos[column].role == ROLE_MASK) {
@@ -84,27 +92,27 @@ static uint32_t length_of(const void *column, size_t bytes)
 }
 
 /* Bytes of the columns in an entry. */
-static uint64_t columns_bytes(const sample_loader *loader, void *const *buffers)
+static uint64_t columns_bytes(const cached_samples *cached, void *const *buffers)
 {
-    const uint32_t count = count_columns(loader, buffers);
+    const uint32_t count = count_columns(cached, buffers);
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < count; i++) {
         size_t bytes = 0;
-        const void *column = kept_column(loader, i, buffers, &bytes);
+        const void *column = kept_column(cached, i, buffers, &bytes);
 
         sum += column != NULL ? sizeof(uint32_t) + length_of(column, bytes) : 0;
     }
     return sum;
 }
 
-static void write_columns(const sample_loader *loader, void *const *buffers, uint8_t *to)
+static void write_columns(const cached_samples *cached, void *const *buffers, uint8_t *to)
 {
-    const uint32_t count = count_columns(loader, buffers);
+    const uint32_t count = count_columns(cached, buffers);
 
     for (uint32_t i = 0; i < count; i++) {
         size_t bytes = 0;
-        const void *column = kept_column(loader, i, buffers, &bytes);
+        const void *column = kept_column(cached, i, buffers, &bytes);
 
         if (column != NULL) {
             const uint32_t length = length_of(column, bytes);
@@ -117,15 +125,15 @@ static void write_columns(const sample_loader *loader, void *const *buffers, uin
 }
 
 /* False: the columns of the entry are not those of the plan. */
-static bool read_columns(const sample_loader *loader, const uint8_t *from, uint64_t size,
+static bool read_columns(const cached_samples *cached, const uint8_t *from, uint64_t size,
                          void *const *buffers)
 {
-    const uint32_t count = count_columns(loader, buffers);
+    const uint32_t count = count_columns(cached, buffers);
 
     for (uint32_t i = 0; i < count; i++) {
         uint32_t length;
         size_t bytes = 0;
-        uint8_t *column = kept_column(loader, i, buffers, &bytes);
+        uint8_t *column = kept_column(cached, i, buffers, &bytes);
 
         if (column == NULL) {
             continue;
@@ -175,11 +183,11 @@ static bool is_sound(const cached_head *head, uint64_t size)
 }
 
 /* Returns an entry, and copies its head: in shared memory it may change after it was checked. */
-static const uint8_t *find_entry(const sample_loader *loader, uint64_t number,
+static const uint8_t *find_entry(const cached_samples *cached, uint64_t number,
                                  cached_head *head_out)
 {
     size_t size = 0;
-    const uint8_t *entry = sample_cache_find(cache_of(loader), number, &size);
+    const uint8_t *entry = sample_cache_find(cache_of(cached), number, &size);
 
     if (entry == NULL || size < sizeof(*head_out)) {
         return NULL;
@@ -189,10 +197,10 @@ static const uint8_t *find_entry(const sample_loader *loader, uint64_t number,
 }
 
 /* Points to the image of an entry. */
-static void lend_image(sample_loader *loader, const uint8_t *entry, const cached_head *head,
+static void lend_image(cached_samples *cached, const uint8_t *entry, const cached_head *head,
                        sample_data *data)
 {
-    image_index *index = &loader->cached_index;
+    image_index *index = &cached->index;
 
     *data = (sample_data){.from_pack = head->from_pack != 0};
     if (head->image == ENCODED) {
@@ -211,62 +219,62 @@ static void lend_image(sample_loader *loader, const uint8_t *entry, const cached
 }
 
 /* Finds the entry of a sample and reads its columns. NULL: there is none. */
-static const uint8_t *read_entry(const sample_loader *loader, uint64_t sample, void *const *buffers,
-                                 cached_head *head_out)
+static const uint8_t *read_entry(const cached_samples *cached, uint64_t sample,
+                                 void *const *buffers, cached_head *head_out)
 {
-    const uint8_t *entry = find_entry(loader, sample, head_out);
+    const uint8_t *entry = find_entry(cached, sample, head_out);
 
-    return entry != NULL && read_columns(loader, entry + sizeof(*head_out),
+    return entry != NULL && read_columns(cached, entry + sizeof(*head_out),
                                          head_out->columns_end - sizeof(*head_out), buffers)
                ? entry
                : NULL;
 }
 
 /* Reads the columns of a sample, and counts a hit or a miss. */
-static const uint8_t *read_counted(sample_loader *loader, uint64_t sample, void *const *buffers,
+static const uint8_t *read_counted(cached_samples *cached, uint64_t sample, void *const *buffers,
                                    cached_head *head_out)
 {
-    const uint8_t *entry = read_entry(loader, sample, buffers, head_out);
+    const uint8_t *entry = read_entry(cached, sample, buffers, head_out);
 
-    loader->hit = entry != NULL;
-    sli_counter_add(loader->hit ? &loader->cache_hits : &loader->cache_misses, 1);
+    cached->hit = entry != NULL;
+    sli_counter_add(cached->hit ? &cached->hits : &cached->misses, 1);
     return entry;
 }
 
-bool sample_cached_find(sample_loader *loader, uint64_t sample, void *const *buffers,
+bool sample_cached_find(cached_samples *cached, uint64_t sample, void *const *buffers,
                         sample_data *data_out)
 {
     cached_head head;
-    const uint8_t *entry = read_counted(loader, sample, buffers, &head);
+    const uint8_t *entry = read_counted(cached, sample, buffers, &head);
 
     if (entry == NULL) {
         return false;
     }
-    lend_image(loader, entry, &head, data_out);
-    loader->cached_width = head.file_width;
-    loader->cached_height = head.file_height;
+    lend_image(cached, entry, &head, data_out);
+    cached->width = head.file_width;
+    cached->height = head.file_height;
     return true;
 }
 
-bool sample_cached_find_row(sample_loader *loader, uint64_t sample, void *const *buffers)
+bool sample_cached_find_row(cached_samples *cached, uint64_t sample, void *const *buffers)
 {
     cached_head head;
 
-    return read_counted(loader, sample, buffers, &head) != NULL;
+    return read_counted(cached, sample, buffers, &head) != NULL;
 }
 
-bool sample_cached_columns(const sample_loader *loader, uint64_t sample, void *const *buffers)
+bool sample_cached_columns(const cached_samples *cached, uint64_t sample, void *const *buffers)
 {
     cached_head head;
 
-    return cache_of(loader) != NULL && read_entry(loader, sample, buffers, &head) != NULL;
+    return cache_of(cached) != NULL && read_entry(cached, sample, buffers, &head) != NULL;
 }
 
 /* The number of the entry of a mask or further image. The part is 1 + the index of the column among
  * such columns of the source, so it is the same on ranks that use other columns. */
-static uint64_t number_of_other(const sample_loader *loader, uint64_t sample, uint32_t column)
+static uint64_t number_of_other(const cached_samples *cached, uint64_t sample, uint32_t column)
 {
-    const sluice_dataset *dataset = loader->plan->dataset;
+    const sluice_dataset *dataset = cached->plan->dataset;
     uint64_t part = 1;
 
     for (uint32_t i = 0; i < column; i++) {
@@ -277,16 +285,16 @@ static uint64_t number_of_other(const sample_loader *loader, uint64_t sample, ui
     return sample + part * dataset->source_count;
 }
 
-bool sample_cached_find_other(sample_loader *loader, uint64_t sample, uint32_t column,
+bool sample_cached_find_other(cached_samples *cached, uint64_t sample, uint32_t column,
                               sample_data *data_out)
 {
     cached_head head;
-    const uint8_t *entry = find_entry(loader, number_of_other(loader, sample, column), &head);
+    const uint8_t *entry = find_entry(cached, number_of_other(cached, sample, column), &head);
 
     if (entry == NULL || head.image == NO_IMAGE) {
         return false;
     }
-    lend_image(loader, entry, &head, data_out);
+    lend_image(cached, entry, &head, data_out);
     return true;
 }
 
@@ -306,15 +314,15 @@ static sluice_status check_draws(sample_loader *loader)
 }
 
 /* Reserves an entry of this head and these columns. NULL: there is no room. */
-static uint8_t *begin_entry(sample_loader *loader, uint64_t number, cached_head *head,
+static uint8_t *begin_entry(cached_samples *cached, uint64_t number, cached_head *head,
                             void *const *buffers)
 {
     uint8_t *room;
 
-    head->columns_end = sizeof(*head) + columns_bytes(loader, buffers);
+    head->columns_end = sizeof(*head) + columns_bytes(cached, buffers);
     head->image_at = whole_lines(head->columns_end);
     head->index_at = whole_lines(head->image_at + head->image_bytes + IMAGE_SLACK);
-    room = sample_cache_reserve(cache_of(loader), number,
+    room = sample_cache_reserve(cache_of(cached), number,
                                 (size_t)(head->image == NO_IMAGE ? head->columns_end
                                          : head->index_bytes == 0
                                              ? head->image_at + head->image_bytes
@@ -329,7 +337,7 @@ static uint8_t *begin_entry(sample_loader *loader, uint64_t number, cached_head 
         head->index_at = 0;
     }
     memcpy(room, head, sizeof(*head));
-    write_columns(loader, buffers, room + sizeof(*head));
+    write_columns(cached, buffers, room + sizeof(*head));
     return room;
 }
 
@@ -349,7 +357,7 @@ static sluice_status keep_bytes(sample_loader *loader, uint64_t number, const sa
         head.image_bytes = data->size;
         head.index_bytes = data->index != NULL && !data->index->is_wrong ? data->index->size : 0;
     }
-    room = begin_entry(loader, number, &head, buffers);
+    room = begin_entry(&loader->cached, number, &head, buffers);
     if (room != NULL && data != NULL) {
         memcpy(room + head.image_at, data->bytes, data->size);
         if (head.index_bytes > 0) {
@@ -357,7 +365,7 @@ static sluice_status keep_bytes(sample_loader *loader, uint64_t number, const sa
         }
     }
     if (room != NULL) {
-        (void)sample_cache_publish(cache_of(loader), number, room);
+        (void)sample_cache_publish(cache_of(&loader->cached), number, room);
     }
     return SLUICE_OK;
 }
@@ -368,10 +376,10 @@ sluice_status sample_cached_keep(sample_loader *loader, uint64_t sample, const s
     return keep_bytes(loader, sample, data, buffers);
 }
 
-bool sample_cached_takes(const sample_loader *loader, uint32_t width, uint32_t height,
+bool sample_cached_takes(const cached_samples *cached, uint32_t width, uint32_t height,
                          uint32_t channels)
 {
-    return sample_cache_has_room(loader->cache, (size_t)width * height * channels);
+    return sample_cache_has_room(cached->samples, (size_t)width * height * channels);
 }
 
 /* Refuses maps before the cache that draw random numbers. */
@@ -413,7 +421,7 @@ static sluice_status keep_pixels(sample_loader *loader, uint64_t number, const i
                         .file_height = file_height,
                         .image_bytes = line * image->height};
     const sluice_status st = check_draws(loader);
-    uint8_t *room = st == SLUICE_OK ? begin_entry(loader, number, &head, buffers) : NULL;
+    uint8_t *room = st == SLUICE_OK ? begin_entry(&loader->cached, number, &head, buffers) : NULL;
 
     if (room == NULL) {
         return st;
@@ -421,7 +429,7 @@ static sluice_status keep_pixels(sample_loader *loader, uint64_t number, const i
     for (uint32_t y = 0; y < image->height; y++) {
         memcpy(room + head.image_at + y * line, image->pixels + y * image->stride, line);
     }
-    (void)sample_cache_publish(cache_of(loader), number, room);
+    (void)sample_cache_publish(cache_of(&loader->cached), number, room);
     return SLUICE_OK;
 }
 
@@ -435,15 +443,15 @@ sluice_status sample_cached_keep_pixels(sample_loader *loader, uint64_t sample,
 sluice_status sample_cached_keep_other(sample_loader *loader, uint64_t sample, uint32_t column,
                                        const sample_data *data)
 {
-    const uint64_t number = number_of_other(loader, sample, column);
+    const uint64_t number = number_of_other(&loader->cached, sample, column);
 
     return data->bytes != NULL ? keep_bytes(loader, number, data, NULL)
                                : keep_pixels(loader, number, &data->image, data->image.width,
                                              data->image.height, NULL);
 }
 
-void sample_add_cached(const sample_loader *loader, uint64_t *hits, uint64_t *misses)
+void sample_add_cached(const cached_samples *cached, uint64_t *hits, uint64_t *misses)
 {
-    *hits += atomic_load_explicit(&loader->cache_hits, memory_order_relaxed);
-    *misses += atomic_load_explicit(&loader->cache_misses, memory_order_relaxed);
+    *hits += atomic_load_explicit(&cached->hits, memory_order_relaxed);
+    *misses += atomic_load_explicit(&cached->misses, memory_order_relaxed);
 }

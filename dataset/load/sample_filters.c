@@ -97,7 +97,7 @@ sluice_status sample_test(sample_loader *loader, uint64_t sample, uint64_t pass,
     loader->io.stored = loader->plan->details->images.stored_column >= 0
                             ? row->columns[loader->plan->details->images.stored_column]
                             : NULL;
-    st = sample_cached_columns(loader, sample, buffers) ? SLUICE_OK
+    st = sample_cached_columns(&loader->cached, sample, buffers) ? SLUICE_OK
          : source->read_plain != NULL
              ? source->read_plain(dataset->source, sample, &loader->io, buffers)
              : source->read(dataset->source, sample, &loader->io, buffers, &data);

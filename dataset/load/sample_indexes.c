@@ -9,7 +9,7 @@ void sample_count_index(sample_loader *loader, uint64_t sample, const sample_dat
     worker_indexes *counts = &loader->indexes;
     bool kept = false;
 
-    if (st == SLUICE_OK && !loader->hit && (index->is_made || index->is_wrong)) {
+    if (st == SLUICE_OK && !loader->cached.hit && (index->is_made || index->is_wrong)) {
         kept = dataset_source(dataset)->keep_index(dataset->source, sample, &loader->io, data);
     }
     sli_counter_add(&counts->asked, 1);

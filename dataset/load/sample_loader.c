@@ -31,11 +31,8 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
     loader->plan = plan;
     loader->stage = "";
     loader->io.draws_key = plan_stage_key(plan->dataset, 0, plan->settings.seed);
-    if (plan->details->cache.stage > 0) {
-        *(plan->details->cache.is_rows ? &loader->row_cache : &loader->cache) =
-            plan->dataset->cache;
-    }
-    loader->io.whole = loader->cache != NULL && !plan->details->cache.is_decoded;
+    cached_samples_init(&loader->cached, plan);
+    loader->io.whole = loader->cached.samples != NULL && !plan->details->cache.is_decoded;
     loader->drops = source->drops != NULL && source->drops(plan->dataset->source);
     sli_ranges_start();
     atomic_store_explicit(&loader->state.stage, "", memory_order_relaxed);
@@ -99,7 +96,7 @@ static sluice_status read_other(sample_loader *loader, uint64_t sample, uint32_t
 static sluice_status keep_other(sample_loader *loader, uint64_t sample, uint32_t column,
                                 const sample_data *data)
 {
-    return loader->cache != NULL && loader->mosaic == NULL
+    return loader->cached.samples != NULL && loader->mosaic == NULL
                ? sample_cached_keep_other(loader, sample, column, data)
                : SLUICE_OK;
 }
@@ -249,7 +246,7 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
         }
         now = change_stage(loader, data.bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);
     }
-    if (plan->details->images.first < 0 || (loader->row_cache != NULL && loader->hit)) {
+    if (plan->details->images.first < 0 || (loader->cached.rows != NULL && loader->cached.hit)) {
         return SLUICE_OK;
     }
     if (loader->mosaic != NULL) {
@@ -284,7 +281,7 @@ sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
             st = sample_steps(loader, sample, pass, row->flags, buffers);
         }
     }
-    if (loader->drops && !loader->hit) {
+    if (loader->drops && !loader->cached.hit) {
         sample_drop_pages(loader, sample);
     }
     leave_stage(loader);

@@ -14,6 +14,7 @@
 #include "image_tools.h"
 #include "index_counts_int.h"
 #include "plan.h"
+#include "sample_cached.h"
 #include "sample_transform.h"
 
 /* A worker's current activity, for stall diagnostics; written by the worker, read by any thread. */
@@ -37,7 +38,7 @@ typedef struct worker_indexes {
 } worker_indexes;
 
 /* The state of one worker: decoder, resampler, buffers, counters. */
-typedef struct sample_loader {
+struct sample_loader {
     const sli_plan *plan;
     sample_io io;
     image_tools tools;
@@ -61,15 +62,7 @@ typedef struct sample_loader {
     struct error_samples *errors; /* for bad partners of mosaics; NULL: no list */
     uint64_t run_pass;            /* the pass of the row; that of a sample's draws may be another */
     bool is_noted;                /* the last failure is already in `errors` */
-    sample_cache *cache;          /* of the dataset; NULL: there is none, or it keeps rows */
-    sample_cache *row_cache;      /* of the dataset, after maps; NULL: there is none */
-    image_index cached_index;     /* of the encoded image of a cached sample */
-    uint32_t cached_width; /* of decoded pixels of a cached sample: the size of the image in the
-                              file */
-    uint32_t cached_height;
-    _Atomic uint64_t cache_hits;
-    _Atomic uint64_t cache_misses;
-    bool hit;     /* the last sample was read from the cache */
+    cached_samples cached;
     bool filters; /* sample_load() must call the filters */
     bool dropped; /* a filter has dropped the last sample */
     bool drops;   /* drop the samples' pages from the page cache after use */
@@ -77,7 +70,7 @@ typedef struct sample_loader {
     worker_indexes indexes;
     _Atomic uint64_t image_notes[SLI_IMAGE_NOTES]; /* images of each kind; read by any thread */
     sli_counters *counters[PLAN_PROFILED];         /* this worker's counters */
-} sample_loader;
+};
 
 /* The destination of a sample: its row in each column. */
 typedef struct sample_row {

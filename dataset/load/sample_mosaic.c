@@ -194,7 +194,7 @@ static sluice_status paint_others(sample_loader *loader, const tile_task *task,
 
             st = sample_process_tile(loader, task, i, &data, buffers, canvas, &same);
         }
-        if (st == SLUICE_OK && loader->cache != NULL) {
+        if (st == SLUICE_OK && loader->cached.samples != NULL) {
             st = sample_cached_keep_other(loader, task->sample, i, &data);
         }
         if (st != SLUICE_OK) {
@@ -261,7 +261,7 @@ static sluice_status load_partner(sample_loader *loader, const tile_task *task)
         st = paint(loader, task, columns, &data);
     }
     sli_counter_add(&loader->counters[PLAN_READ]->bytes, loader->io.bytes_read - before);
-    if (loader->drops && !loader->hit) {
+    if (loader->drops && !loader->cached.hit) {
         sample_drop_pages(loader, task->sample);
     }
     return st;
@@ -332,7 +332,7 @@ sluice_status sample_mosaic_compose(sample_loader *loader, uint64_t sample, uint
     const plan_mosaic *planned = &plan->details->geometry.mosaic;
     const dataset_stage *stage = planned->planned->stage;
     const sli_draws draws = {planned->planned->key, sample, pass};
-    const bool hit = loader->hit;
+    const bool hit = loader->cached.hit;
     sluice_status st = reserve(loader);
 
     for (uint32_t tile = 0; tile < planned->tiles && st == SLUICE_OK; tile++) {
@@ -346,7 +346,7 @@ sluice_status sample_mosaic_compose(sample_loader *loader, uint64_t sample, uint
         }
         st = tile == 0 ? paint(loader, &task, buffers, data) : add_partner(loader, &task, buffers);
     }
-    loader->hit = hit;
+    loader->cached.hit = hit;
     sample_mosaic_other(loader, (uint32_t)plan->details->images.first, data);
     return st;
 }

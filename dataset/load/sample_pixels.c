@@ -39,7 +39,7 @@ static sluice_status run_to_cache(sample_loader *loader, const sample_transform 
         run_range(loader, 0, loader->plan->details->cache.groups, NULL, current, ticks);
 
     if (st != SLUICE_OK || (current->encoded &&
-                            !sample_cached_takes(loader, current->image.width,
+                            !sample_cached_takes(&loader->cached, current->image.width,
                                                  current->image.height, current->image.channels))) {
         return st;
     }
@@ -101,9 +101,9 @@ INLINED sluice_status draw_image(sample_loader *loader, const image_run *run,
         return run->list->head < run->list->shared ? image_maps_check_further(transform)
                                                    : SLUICE_OK;
     }
-    if (run->is_cached && loader->hit) {
-        transform->width = loader->cached_width;
-        transform->height = loader->cached_height;
+    if (run->is_cached && loader->cached.hit) {
+        transform->width = loader->cached.width;
+        transform->height = loader->cached.height;
     }
     if (loader->drawn.boxes.corners != NULL) {
         boxes_begin(&loader->plan->dataset->source_schema, transform, buffers,
@@ -188,7 +188,7 @@ INLINED sluice_status run_steps(sample_loader *loader, const image_run *run,
     sluice_status st = draw_image(loader, run, draws, buffers, current);
     const bool has_tail = run->list->head < run->list->count;
 
-    if (st == SLUICE_OK && run->is_cached && !loader->hit) {
+    if (st == SLUICE_OK && run->is_cached && !loader->cached.hit) {
         st = run_to_cache(loader, run->transform, draws->sample, buffers, current, ticks);
     }
     if (st == SLUICE_OK) {
@@ -224,7 +224,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     const image_draws draws = {sample, pass, (uint32_t)column, 0, 0};
     row_sink sink = {&plan->host_conversion, buffers[column], 0};
     const image_run run = {&plan->details->geometry.list, transform,
-                           loader->cache != NULL && further == NULL &&
+                           loader->cached.samples != NULL && further == NULL &&
                                plan->details->cache.is_decoded &&
                                plan->details->geometry.mosaic.tiles == 0};
     current_image current;
@@ -257,8 +257,8 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
         erase_converted(plan, further != NULL ? further->segment : 0, sink.conversion, sample, pass,
                         sink.row);
     }
-    if (st == SLUICE_OK && loader->cache != NULL && further == NULL && data->bytes != NULL &&
-        !plan->details->cache.is_decoded && !loader->hit) {
+    if (st == SLUICE_OK && loader->cached.samples != NULL && further == NULL &&
+        data->bytes != NULL && !plan->details->cache.is_decoded && !loader->cached.hit) {
         st = sample_cached_keep(loader, sample, data, buffers);
     }
     if (st == SLUICE_OK) {
@@ -337,7 +337,7 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
     const plan_further_image *further = is_first ? NULL : plan_further_of(details, column);
     const sli_conversion *conversion =
         is_first ? &loader->plan->host_conversion : &further->conversion;
-    const bool is_cached = is_first && loader->cache != NULL;
+    const bool is_cached = is_first && loader->cached.samples != NULL;
     sample_transform *transform = &loader->drawn.tile;
     const image_run run = {&mosaic->list, transform, is_cached && details->cache.is_decoded};
     const image_draws draws = {task->sample, task->pass, column, 0, 0};
@@ -375,7 +375,7 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
         st = paint_tile(loader, &scaled, shown_out, conversion, &current, canvas, &ticks);
     }
     if (st == SLUICE_OK && is_cached && data->bytes != NULL && !details->cache.is_decoded &&
-        !loader->hit) {
+        !loader->cached.hit) {
         st = sample_cached_keep(loader, task->sample, data, buffers);
     }
     sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - ticks);

@@ -15,13 +15,15 @@ sluice_status sample_read(sample_loader *loader, uint64_t sample, void *const *b
     const sluice_dataset *dataset = loader->plan->dataset;
     sluice_status st;
 
-    if ((loader->cache != NULL && sample_cached_find(loader, sample, buffers, data)) ||
-        (loader->row_cache != NULL && sample_cached_find_row(loader, sample, buffers))) {
+    if ((loader->cached.samples != NULL &&
+         sample_cached_find(&loader->cached, sample, buffers, data)) ||
+        (loader->cached.rows != NULL && sample_cached_find_row(&loader->cached, sample, buffers))) {
         return SLUICE_OK;
     }
     loader->io.drew = false;
     st = dataset_source(dataset)->read(dataset->source, sample, &loader->io, buffers, data);
-    if (loader->cache != NULL && st == SLUICE_OK && loader->plan->details->images.first < 0) {
+    if (loader->cached.samples != NULL && st == SLUICE_OK &&
+        loader->plan->details->images.first < 0) {
         st = sample_cached_keep(loader, sample, NULL, buffers);
     }
     return st;
@@ -35,10 +37,11 @@ sluice_status sample_read_other(sample_loader *loader, uint64_t sample, uint32_t
     sluice_status st;
 
     *data = (sample_data){0};
-    if (loader->cache != NULL && sample_cached_find_other(loader, sample, column, data)) {
+    if (loader->cached.samples != NULL &&
+        sample_cached_find_other(&loader->cached, sample, column, data)) {
         return SLUICE_OK;
     }
-    loader->io.whole = loader->cache != NULL;
+    loader->io.whole = loader->cached.samples != NULL;
     st = dataset_source(dataset)->read_other(dataset->source, sample, column, &loader->io, data);
     loader->io.whole = whole;
     return st;

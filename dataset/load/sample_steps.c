@@ -138,10 +138,10 @@ sluice_status sample_steps(sample_loader *loader, uint64_t sample, uint64_t pass
                            void *const *buffers)
 {
     const struct plan_details *details = loader->plan->details;
-    const uint32_t cached = loader->row_cache != NULL ? details->cache.steps : 0;
+    const uint32_t cached = loader->cached.rows != NULL ? details->cache.steps : 0;
     sluice_status st = SLUICE_OK;
 
-    if (loader->row_cache != NULL && !loader->hit) {
+    if (loader->cached.rows != NULL && !loader->cached.hit) {
         st = run_steps(loader, 0, cached, sample, pass, flags, buffers);
         if (st == SLUICE_OK) {
             st = sample_cached_keep_row(loader, sample, buffers);
