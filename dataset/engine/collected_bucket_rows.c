@@ -53,7 +53,8 @@ static void load_row(collected_worker *w, const bucket_row *from, uint32_t numbe
     row_task task = {.seq = w->seq,
                      .number = number,
                      .pass = plan->begin.pass + from->candidate / all->length,
-                     .global_position = from->candidate % all->length};
+                     .global_position = from->candidate % all->length,
+                     .bucket = from->bucket};
     uint64_t sample_pass;
     sluice_status st;
 
@@ -64,7 +65,6 @@ static void load_row(collected_worker *w, const bucket_row *from, uint32_t numbe
     }
     st = sample_load(w->loader, task.sample, sample_pass, &task.row);
     if (st != SLUICE_OK) {
-        w->loader->wanted_bucket = from->bucket;
         engine_bad_sample(w->engine, w->loader, &task, st);
     }
     if (w->own.extent > 0) {
@@ -101,8 +101,8 @@ static sluice_status load_held(collected_worker *w, collected_part *part)
     if (is_zero) {
         engine_zero_row(w->engine, &task.row);
     }
-    part->choice.keeps[0] = st == SLUICE_OK && (is_zero || !loader->dropped);
-    part->choice.buckets[0] = is_zero ? 0 : (uint8_t)loader->bucket;
+    part->choice.keeps[0] = st == SLUICE_OK && (is_zero || !loader->last.dropped);
+    part->choice.buckets[0] = is_zero ? 0 : (uint8_t)loader->last.bucket;
     return st;
 }
 

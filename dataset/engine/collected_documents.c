@@ -28,11 +28,11 @@ static sluice_status load_document(collected_worker *w, collected_part *part, ui
     packed_document_row(w->engine->plan, document, &task.row);
     packed_document_clear(document);
     st = sample_load_filtered(loader, task.sample, part->passes[i], &task.row);
-    readahead_was_read(w->engine->ahead, loader->read_ticks, loader->read_bytes);
+    readahead_was_read(w->engine->ahead, loader->last.read_ticks, loader->last.read_bytes);
     if (st != SLUICE_OK) {
         st = engine_bad_document(w->engine, loader, &task, st, &is_left_out);
     }
-    if (st == SLUICE_OK && !loader->dropped && !is_left_out) {
+    if (st == SLUICE_OK && !loader->last.dropped && !is_left_out) {
         packed_document_keep(loader, document);
     }
     part->samples[i] = task.sample;

@@ -125,7 +125,7 @@ static sluice_status is_kept(one_sample *one, uint64_t sample, uint64_t pass, bo
                                  ? sample_test(loader, sample, pass, &one->row)
                                  : sample_load_filtered(loader, sample, pass, &one->row);
 
-    *kept_out = st != SLUICE_OK || !loader->dropped;
+    *kept_out = st != SLUICE_OK || !loader->last.dropped;
     return st == SLUICE_E_NO_MEMORY ? st : SLUICE_OK;
 }
 

@@ -45,17 +45,18 @@ static void call_filter(collected_worker *w, collected_part *part, uint32_t i)
         st = sample_test(w->loader, part->samples[i], part->passes[i], &row);
     } else {
         st = sample_load_filtered(w->loader, part->samples[i], part->passes[i], &row);
-        readahead_was_read(w->engine->ahead, w->loader->read_ticks, w->loader->read_bytes);
+        readahead_was_read(w->engine->ahead, w->loader->last.read_ticks,
+                           w->loader->last.read_bytes);
     }
     /* A bad sample takes a turn. */
-    part->choice.keeps[i] = st != SLUICE_OK || !w->loader->dropped;
-    part->choice.buckets[i] = st == SLUICE_OK ? (uint8_t)w->loader->bucket : 0;
+    part->choice.keeps[i] = st != SLUICE_OK || !w->loader->last.dropped;
+    part->choice.buckets[i] = st == SLUICE_OK ? (uint8_t)w->loader->last.bucket : 0;
     if (st != SLUICE_OK && details->bucket.count > 0) {
         handle_bad_length(w, part, i, st);
     } else if (st != SLUICE_OK) {
         sli_error_take(st, &w->error);
-        w->bad_stage = w->loader->stage;
-        w->bad_fault = w->loader->fault;
+        w->bad_stage = w->loader->last.stage;
+        w->bad_fault = w->loader->last.fault;
         w->bad_ends_run = w->loader->io.ends_run;
         part->bad = i;
     }
@@ -94,8 +95,8 @@ static void fill_row(collected_worker *w, const collected_part *part, uint32_t i
 
     engine_row_of(engine, &w->batch, number, &task.row);
     if (i == part->bad) {
-        w->loader->stage = w->bad_stage;
-        w->loader->fault = w->bad_fault;
+        w->loader->last.stage = w->bad_stage;
+        w->loader->last.fault = w->bad_fault;
         w->loader->io.ends_run = w->bad_ends_run;
         st = sli_error_raise(&w->error);
     } else if (engine->plan->details->dealing.tests_first) {

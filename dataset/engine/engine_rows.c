@@ -52,29 +52,27 @@ void engine_note_failure(sli_engine *engine, sample_loader *loader, uint64_t sam
     if (sli_is_interrupted()) {
         return; /* the sample was abandoned, or is not read */
     }
-    if (loader->is_noted) {
-        loader->is_noted = false;
+    if (loader->last.is_noted) {
+        loader->last.is_noted = false;
         return;
     }
     sample_name(loader, sample, name, sizeof(name));
-    error_samples_note(&engine->errors, sample, name, loader->stage, sluice_last_error());
+    error_samples_note(&engine->errors, sample, name, loader->last.stage, sluice_last_error());
 }
 
-/* Loads a sample into a row if the filters keep it and, with bucket, if it is in wanted_bucket;
- * else sets loader->dropped. */
-static sluice_status load_if_kept(sample_loader *loader, uint64_t sample, uint64_t pass,
-                                  const sample_row *row)
+/* Loads the sample of a row if the filters keep it and, with bucket, if it is in the row's bucket;
+ * else sets loader->last.dropped. */
+static sluice_status load_if_kept(sample_loader *loader, const row_task *task, uint64_t pass)
 {
-    sluice_status st;
+    const bool tests_first = loader->plan->details->dealing.tests_first;
+    const sluice_status st = tests_first
+                                 ? sample_test(loader, task->sample, pass, &task->row)
+                                 : sample_load_filtered(loader, task->sample, pass, &task->row);
 
-    if (!loader->plan->details->dealing.tests_first) {
-        st = sample_load_filtered(loader, sample, pass, row);
-        loader->dropped = loader->dropped || loader->bucket != loader->wanted_bucket;
-        return st;
-    }
-    st = sample_test(loader, sample, pass, row);
-    loader->dropped = loader->dropped || loader->bucket != loader->wanted_bucket;
-    return st == SLUICE_OK && !loader->dropped ? sample_load(loader, sample, pass, row) : st;
+    loader->last.dropped = loader->last.dropped || loader->last.bucket != task->bucket;
+    return st == SLUICE_OK && tests_first && !loader->last.dropped
+               ? sample_load(loader, task->sample, pass, &task->row)
+               : st;
 }
 
 /*
@@ -96,8 +94,8 @@ static sluice_status replace_by_next(sli_engine *engine, sample_loader *loader, 
         }
         order_at(all, task->pass, (task->global_position + i) % all->length, &task->sample,
                  &sample_pass);
-        st = load_if_kept(loader, task->sample, sample_pass, &task->row);
-        if (st == SLUICE_OK && loader->dropped) {
+        st = load_if_kept(loader, task, sample_pass);
+        if (st == SLUICE_OK && loader->last.dropped) {
             continue;
         }
         if (st == SLUICE_OK || sample_ends_run(loader, st)) {
@@ -342,7 +340,7 @@ void engine_fill_row(sli_engine *engine, sample_loader *loader, const sli_batch 
     } else {
         sample_set_pass(loader, task.pass);
         st = sample_load(loader, task.sample, sample_pass, &task.row);
-        readahead_was_read(engine->ahead, loader->read_ticks, loader->read_bytes);
+        readahead_was_read(engine->ahead, loader->last.read_ticks, loader->last.read_bytes);
         if (st != SLUICE_OK) {
             engine_bad_sample(engine, loader, &task, st);
         }

@@ -127,6 +127,7 @@ typedef struct row_task {
     uint64_t pass;
     uint64_t global_position; /* position in the pass over all ranks, before filtering */
     uint64_t sample;          /* ENGINE_NO_SAMPLE: padding */
+    uint32_t bucket;          /* with bucket: that of the row, which a replacement must be in */
     sample_row row;
 } row_task;
 

@@ -64,7 +64,7 @@ void packed_document_keep(const sample_loader *loader, void *document)
     const struct plan_details *details = loader->plan->details;
     document_head *head = document;
 
-    head->length = loader->document_length;
+    head->length = loader->last.document_length;
     memcpy((uint8_t *)document + PLAN_DOCUMENT_HEAD,
            loader->scratch + details->memory.buffers[details->pack.document].offset,
            head->length * details->pack.element_bytes);

@@ -8,8 +8,8 @@
 
 /*
  * Calls the plan's maps of batches, in order, for a batch whose header is filled. The first call of
- * a worker creates its states of the maps. On failure loader->stage is the name of the map that
- * failed.
+ * a worker creates its states of the maps. On failure loader->last.stage is the name of the map
+ * that failed.
  */
 sluice_status batch_maps_run(sample_loader *loader, const sli_layout *layout,
                              const sli_batch *batch);

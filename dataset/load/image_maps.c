@@ -111,7 +111,7 @@ sluice_status image_maps_call(sample_loader *loader, sample_transform *transform
     start = change_stage(loader, stage);
     sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, start - *ticks);
     st = sample_map_image(loader, step, draws, buffers, &image, &keep);
-    loader->dropped = !keep;
+    loader->last.dropped = !keep;
     if (st == SLUICE_OK && image.is_written) {
         st = add_step(loader, transform, group, &current->image, &image);
         current->image = image.image;

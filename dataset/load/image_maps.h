@@ -13,7 +13,7 @@ uint32_t image_maps_next(const plan_list *list, uint32_t first, uint32_t end);
 
 /*
  * Calls the image map of a group with the current image, which becomes that of the map if it writes
- * one. If the map moves the image, a step of `transform` says how. Sets loader->dropped
+ * one. If the map moves the image, a step of `transform` says how. Sets loader->last.dropped
  * if a filter drops the sample. E_INVALID: the map has changed the size of the image and not said
  * how, and something follows it.
  */

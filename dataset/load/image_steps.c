@@ -26,13 +26,13 @@ static sluice_status too_large(sample_loader *loader, const transform_step *step
         group->count > 0 ? details->geometry.stages[group->first + group->count - 1].stage
                          : details->colors.stages[group->color_first].stage;
 
-    loader->stage = last->def->name;
+    loader->last.stage = last->def->name;
     if (group->count == 0 || last->def->flip != NULL) {
         return sli_fail(SLUICE_E_INVALID,
                         "the image is %ux%u, and may have %d pixels where %s come before a crop or "
                         "resize; put a resize before %s",
                         window->window_width, window->window_height, MOST_PIXELS,
-                        group->count == 0 ? "colours" : "flips", loader->stage);
+                        group->count == 0 ? "colours" : "flips", loader->last.stage);
     }
     return sli_fail(SLUICE_E_INVALID,
                     "the image would be %ux%u before the next resize, and may have %d pixels; "

@@ -12,8 +12,8 @@ static inline uint64_t enter_stage(sample_loader *loader, uint32_t stage)
     uint64_t now = sli_ticks();
 
     sli_range_begin(loader->plan->stage_names[stage]);
-    loader->stage = loader->plan->stage_names[stage];
-    atomic_store_explicit(&loader->state.stage, loader->stage, memory_order_relaxed);
+    loader->last.stage = loader->plan->stage_names[stage];
+    atomic_store_explicit(&loader->state.stage, loader->last.stage, memory_order_relaxed);
     atomic_store_explicit(&loader->state.since_ticks, now, memory_order_relaxed);
     return now;
 }
@@ -21,7 +21,7 @@ static inline uint64_t enter_stage(sample_loader *loader, uint32_t stage)
 static inline void leave_stage(sample_loader *loader)
 {
     sli_range_end();
-    /* loader->stage is kept: error texts use it. */
+    /* loader->last.stage is kept: error texts use it. */
     atomic_store_explicit(&loader->state.stage, "", memory_order_relaxed);
 }
 

@@ -306,7 +306,7 @@ static sluice_status check_draws(sample_loader *loader)
         return SLUICE_OK;
     }
     loader->io.ends_run = true;
-    loader->stage = "cache";
+    loader->last.stage = "cache";
     return sli_fail(SLUICE_E_INVALID,
                     "%s draws random numbers for its samples, which a cache would repeat in each "
                     "pass; leave cache out",
@@ -391,7 +391,7 @@ static sluice_status check_maps(sample_loader *loader)
         if (details->work.steps[i].map != NULL &&
             atomic_load_explicit(&loader->maps[i].drew, memory_order_relaxed)) {
             loader->io.ends_run = true;
-            loader->stage = "cache";
+            loader->last.stage = "cache";
             return sli_fail(
                 SLUICE_E_INVALID,
                 "map %s calls sluice_sample_random(), and a cache after it would repeat "

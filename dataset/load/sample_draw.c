@@ -44,7 +44,7 @@ static inline sluice_status draw_step(drawing *d, const plan_group *group)
     transform_step *step = &loader->drawn.steps[number];
     const sluice_status st =
         plan_fuse_geometry(details, group, d->draws, d->width, d->height,
-                           drawn_boxes(&loader->drawn), &step->window, &loader->stage);
+                           drawn_boxes(&loader->drawn), &step->window, &loader->last.stage);
 
     if (st != SLUICE_OK) {
         return st;

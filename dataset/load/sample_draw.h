@@ -12,7 +12,7 @@
  * Draws groups [first, end) of a list for an image of this size before them, and appends steps to
  * `transform`, of the image or of a tile. A group that changes nothing of this image adds none,
  * except for the last group of all, which writes the row. E_INVALID: a stage does not fit the
- * image; loader->stage is its name.
+ * image; loader->last.stage is its name.
  */
 sluice_status draw_groups(sample_loader *loader, sample_transform *transform, const plan_list *list,
                           uint32_t first, uint32_t end, const image_draws *draws, uint32_t width,

@@ -16,7 +16,7 @@ static sluice_status measure_document(sample_loader *loader)
     const plan_buffer *buffers = loader->plan->details->memory.buffers;
     uint64_t length = pack->most;
 
-    loader->stage = "pack";
+    loader->last.stage = "pack";
     if (pack->length >= 0) {
         int32_t given;
 
@@ -33,7 +33,7 @@ static sluice_status measure_document(sample_loader *loader)
                         "split=true or a larger seq",
                         (unsigned long long)length, pack->seq);
     }
-    loader->document_length = length;
+    loader->last.document_length = length;
     return SLUICE_OK;
 }
 
@@ -53,9 +53,10 @@ static void find_bucket(sample_loader *loader, const sample_row *row)
     const plan_bucket *bucket = &loader->plan->details->bucket;
     const int64_t length = sample_bucket_length(loader, row);
 
-    loader->bucket = 0;
-    while (loader->bucket + 1 < bucket->count && length > (int64_t)bucket->edges[loader->bucket]) {
-        loader->bucket++;
+    loader->last.bucket = 0;
+    while (loader->last.bucket + 1 < bucket->count &&
+           length > (int64_t)bucket->edges[loader->last.bucket]) {
+        loader->last.bucket++;
     }
 }
 
@@ -76,7 +77,7 @@ sluice_status sample_load_filtered(sample_loader *loader, uint64_t sample, uint6
     loader->filters = true;
     st = sample_load(loader, sample, pass, row);
     loader->filters = false;
-    return st == SLUICE_OK && !loader->dropped ? measure(loader, row) : st;
+    return st == SLUICE_OK && !loader->last.dropped ? measure(loader, row) : st;
 }
 
 sluice_status sample_test(sample_loader *loader, uint64_t sample, uint64_t pass,
@@ -90,8 +91,8 @@ sluice_status sample_test(sample_loader *loader, uint64_t sample, uint64_t pass,
     sluice_status st;
 
     atomic_store_explicit(&loader->state.sample, sample, memory_order_relaxed);
-    loader->dropped = false;
-    loader->fault = SLI_FAULT_NONE;
+    loader->last.dropped = false;
+    loader->last.fault = SLI_FAULT_NONE;
     sample_find_buffers(loader, row, buffers);
     loader->io.pass = pass;
     loader->io.stored = loader->plan->details->images.stored_column >= 0
@@ -104,9 +105,9 @@ sluice_status sample_test(sample_loader *loader, uint64_t sample, uint64_t pass,
     sli_counter_add(&loader->counters[PLAN_READ]->busy_ticks, sli_ticks() - start);
     if (st == SLUICE_OK) {
         st = sample_early_filters(loader, sample, pass, buffers);
-        st = st == SLUICE_OK && !loader->dropped ? measure(loader, row) : st;
+        st = st == SLUICE_OK && !loader->last.dropped ? measure(loader, row) : st;
     } else {
-        loader->fault = sli_fault_of_last(st);
+        loader->last.fault = sli_fault_of_last(st);
     }
     leave_stage(loader);
     return st;

@@ -29,7 +29,7 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
 
     memset(loader, 0, sizeof(*loader));
     loader->plan = plan;
-    loader->stage = "";
+    loader->last.stage = "";
     loader->io.draws_key = plan_stage_key(plan->dataset, 0, plan->settings.seed);
     cached_samples_init(&loader->cached, plan);
     loader->io.whole = loader->cached.samples != NULL && !plan->details->cache.is_decoded;
@@ -194,7 +194,7 @@ static sluice_status process_images(sample_loader *loader, uint64_t sample, uint
         if (further != NULL && st != SLUICE_OK) {
             sample_name_column(loader->plan->dataset->source_schema.columns[column].name, st);
         }
-        if (st == SLUICE_OK && details->images.has_followers && !loader->dropped) {
+        if (st == SLUICE_OK && details->images.has_followers && !loader->last.dropped) {
             st = follow_image(loader, sample, pass, buffers, &further, data);
             if (st == SLUICE_OK && further != NULL) {
                 column = further->column;
@@ -225,23 +225,24 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
                             ? row->columns[plan->details->images.stored_column]
                             : NULL;
     st = sample_read(loader, sample, buffers, &data);
-    loader->read_ticks = 0;
-    loader->fault = SLI_FAULT_NONE;
+    loader->last.read_ticks = 0;
+    loader->last.fault = SLI_FAULT_NONE;
     if (st != SLUICE_OK) {
-        loader->fault = sli_fault_of_last(st);
+        loader->last.fault = sli_fault_of_last(st);
         return st;
     }
     now = change_stage(loader, data.bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);
-    loader->read_ticks = now - start;
-    loader->read_bytes = loader->io.bytes_read - before;
-    sli_counters_item(loader->counters[PLAN_READ], loader->read_ticks, loader->read_bytes);
+    loader->last.read_ticks = now - start;
+    loader->last.read_bytes = loader->io.bytes_read - before;
+    sli_counters_item(loader->counters[PLAN_READ], loader->last.read_ticks,
+                      loader->last.read_bytes);
     if (plan->mask_column >= 0) {
         *(uint8_t *)row->columns[plan->mask_column] = 1;
     }
     *row->flags = 0;
     if (loader->filters) {
         st = sample_early_filters(loader, sample, pass, buffers);
-        if (st != SLUICE_OK || loader->dropped) {
+        if (st != SLUICE_OK || loader->last.dropped) {
             return st;
         }
         now = change_stage(loader, data.bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);
@@ -270,14 +271,14 @@ sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
     sluice_status st;
 
     atomic_store_explicit(&loader->state.sample, sample, memory_order_relaxed);
-    loader->dropped = false;
+    loader->last.dropped = false;
     loader->io.ends_run = false;
     if (loader->plan->details->memory.rows_only) {
         st = read_and_process(loader, sample, pass, row, row->columns);
     } else {
         sample_find_buffers(loader, row, buffers);
         st = read_and_process(loader, sample, pass, row, buffers);
-        if (st == SLUICE_OK && !loader->dropped) {
+        if (st == SLUICE_OK && !loader->last.dropped) {
             st = sample_steps(loader, sample, pass, row->flags, buffers);
         }
     }
@@ -295,6 +296,6 @@ void sample_failure_text(sample_loader *loader, uint64_t sample, char *text, siz
 
     sample_name(loader, sample, raw, sizeof(raw));
     sli_printable(raw, SLI_ONE_LINE, name, sizeof(name));
-    snprintf(text, size, "%s: sample %llu, %s: %.600s", loader->stage, (unsigned long long)sample,
-             name, sluice_last_error());
+    snprintf(text, size, "%s: sample %llu, %s: %.600s", loader->last.stage,
+             (unsigned long long)sample, name, sluice_last_error());
 }

@@ -37,6 +37,18 @@ typedef struct worker_indexes {
     _Atomic uint64_t needed;
 } worker_indexes;
 
+/* What loading a sample has come to. */
+typedef struct sample_outcome {
+    const char *stage;   /* name of the stage that it was in last: if it failed, in this one */
+    sli_fault fault;     /* machine fault of its read; NONE: no fault */
+    bool is_noted;       /* its failure is already in the list of bad samples */
+    bool dropped;        /* a filter has dropped it */
+    uint64_t read_ticks; /* duration of its read, 0 if that failed; next field: bytes of the read */
+    uint64_t read_bytes;
+    uint64_t document_length; /* with pack: its tokens (sample_load_filtered()) */
+    uint32_t bucket;          /* with bucket: its bucket (sample_load_filtered()) */
+} sample_outcome;
+
 /* The state of one worker: decoder, resampler, buffers, counters. */
 struct sample_loader {
     const sli_plan *plan;
@@ -50,21 +62,13 @@ struct sample_loader {
     uint8_t *scratch;     /* memory of columns that are not in the row (plan_buffer) */
     uint8_t *own_rows;    /* the worker's private rows (plan_dealing.own_rows); NULL: there is
                              no filter, pack or bucket */
-    drawn_transforms drawn; /* for the last sample */
-    const char *stage;      /* name of the stage at which the last sample failed */
-    sli_fault fault;        /* machine fault of the last read; NONE: no fault */
-    uint64_t read_ticks;    /* duration of the last read, 0 if it failed; next field: its bytes */
-    uint64_t read_bytes;
-    uint64_t document_length; /* with pack: tokens of the last sample (sample_load_filtered()) */
-    uint32_t bucket;          /* with bucket: bucket of the last sample (sample_load_filtered()) */
-    uint32_t wanted_bucket;   /* with bucket: bucket of the row to fill */
+    drawn_transforms drawn;       /* for the last sample */
+    sample_outcome last;          /* of the last sample */
     struct sample_mosaic *mosaic; /* NULL: there is no mosaic */
     struct error_samples *errors; /* for bad partners of mosaics; NULL: no list */
     uint64_t run_pass;            /* the pass of the row; that of a sample's draws may be another */
-    bool is_noted;                /* the last failure is already in `errors` */
     cached_samples cached;
     bool filters; /* sample_load() must call the filters */
-    bool dropped; /* a filter has dropped the last sample */
     bool drops;   /* drop the samples' pages from the page cache after use */
     worker_state state;
     worker_indexes indexes;
@@ -86,8 +90,8 @@ void sample_loader_end(sample_loader *loader);
 void sample_loader_fini(sample_loader *loader);
 
 /*
- * Loads a sample into its row. On failure, loader->stage is the stage that failed, the last error
- * has the cause, and the contents of the row are undefined.
+ * Loads a sample into its row. On failure, loader->last.stage is the stage that failed, the last
+ * error has the cause, and the contents of the row are undefined.
  */
 sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
                           const sample_row *row);
@@ -104,7 +108,7 @@ static inline void sample_set_pass(sample_loader *loader, uint64_t pass)
  */
 static inline bool sample_ends_run(const sample_loader *loader, sluice_status status)
 {
-    return status == SLUICE_E_NO_MEMORY || sli_fault_is_of_process(loader->fault) ||
+    return status == SLUICE_E_NO_MEMORY || sli_fault_is_of_process(loader->last.fault) ||
            loader->io.ends_run;
 }
 

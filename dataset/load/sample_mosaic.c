@@ -255,7 +255,7 @@ static sluice_status load_partner(sample_loader *loader, const tile_task *task)
 
     loader->io.pass = task->pass;
     st = sample_read(loader, task->sample, columns, &data);
-    loader->fault = st == SLUICE_OK ? SLI_FAULT_NONE : sli_fault_of_last(st);
+    loader->last.fault = st == SLUICE_OK ? SLI_FAULT_NONE : sli_fault_of_last(st);
     sli_counter_add(&loader->counters[PLAN_READ]->busy_ticks, sli_ticks() - start);
     if (st == SLUICE_OK) {
         st = paint(loader, task, columns, &data);
@@ -274,8 +274,9 @@ static void note_partner(sample_loader *loader, const tile_task *task)
         char name[256];
 
         sample_name(loader, task->sample, name, sizeof(name));
-        error_samples_note(loader->errors, task->sample, name, loader->stage, sluice_last_error());
-        loader->is_noted = true;
+        error_samples_note(loader->errors, task->sample, name, loader->last.stage,
+                           sluice_last_error());
+        loader->last.is_noted = true;
     }
 }
 
@@ -319,7 +320,7 @@ static sluice_status add_partner(sample_loader *loader, tile_task *task, void *c
         if (loader->errors != NULL) {
             atomic_fetch_add_explicit(&loader->errors->replaced, 1, memory_order_relaxed);
         }
-        loader->is_noted = false;
+        loader->last.is_noted = false;
         clear(loader, &loader->mosaic->shown);
     }
     return partner_error(loader, task, st);

@@ -20,7 +20,7 @@ void sample_mosaic_destroy(sample_mosaic *mosaic);
  * Composes a sample that was read (*data and `buffers`) with its partners. Replaces *data by the
  * canvas of the first image, and the boxes in `buffers` by those of all samples. Under the policy
  * replace another partner is drawn for a bad one. An error of a partner has its name, and is in the
- * list of bad samples (loader->is_noted).
+ * list of bad samples (loader->last.is_noted).
  */
 sluice_status sample_mosaic_compose(sample_loader *loader, uint64_t sample, uint64_t pass,
                                     void *const *buffers, sample_data *data);

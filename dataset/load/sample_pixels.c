@@ -138,7 +138,7 @@ static sluice_status run_maps(sample_loader *loader, const image_run *run, const
 
         st = image_maps_call(loader, transform, &run->list->groups[first], draws, buffers, current,
                              ticks);
-        if (st != SLUICE_OK || loader->dropped || (end == shared && is_last_read)) {
+        if (st != SLUICE_OK || loader->last.dropped || (end == shared && is_last_read)) {
             return st;
         }
         step = transform->step_count;
@@ -172,7 +172,7 @@ static sluice_status run_tail(sample_loader *loader, const image_run *run, const
         st = run_maps(loader, run, draws, buffers, has_views ? NULL : sink, current, ticks);
     }
     run->transform->shared_steps = run->transform->step_count;
-    return st == SLUICE_OK && has_views && !loader->dropped &&
+    return st == SLUICE_OK && has_views && !loader->last.dropped &&
                    !is_read_by_maps_only(loader->plan->details)
                ? run_views(loader, run, draws, sink, current, ticks)
                : st;
@@ -364,7 +364,7 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
         step->group = NULL;
         window = &step->window;
         st = plan_place_tile(mosaic, &task->draws, task->tile, current.image.width,
-                             current.image.height, window, &loader->stage);
+                             current.image.height, window, &loader->last.stage);
     }
     if (st == SLUICE_OK) {
         *shown_out = show_tile(window);

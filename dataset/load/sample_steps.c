@@ -77,7 +77,7 @@ static sluice_status compute_array(sample_loader *loader, const plan_step *step,
                                   buffers[step->inputs[0]], &step->output_type,
                                   buffers[step->first_output]);
 
-    loader->stage = def->name;
+    loader->last.stage = def->name;
     sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);
     return st;
 }
@@ -91,7 +91,7 @@ static sluice_status call_step(sample_loader *loader, uint32_t number, uint64_t 
     bool keep = true;
     const sluice_status st = sample_map(loader, number, sample, pass, buffers, &keep);
 
-    loader->dropped = !keep;
+    loader->last.dropped = !keep;
     sli_counters_item(loader->counters[stage], sli_ticks() - start, 0);
     return st;
 }
@@ -102,7 +102,8 @@ sluice_status sample_early_filters(sample_loader *loader, uint64_t sample, uint6
     const struct plan_details *details = loader->plan->details;
     sluice_status st = SLUICE_OK;
 
-    for (uint32_t i = 0; i < details->work.step_count && st == SLUICE_OK && !loader->dropped; i++) {
+    for (uint32_t i = 0; i < details->work.step_count && st == SLUICE_OK && !loader->last.dropped;
+         i++) {
         if (details->work.steps[i].is_early) {
             st = call_step(loader, i, sample, pass, buffers);
         }
@@ -117,7 +118,7 @@ static sluice_status run_steps(sample_loader *loader, uint32_t first, uint32_t e
     const struct plan_details *details = loader->plan->details;
     sluice_status st = SLUICE_OK;
 
-    for (uint32_t i = first; i < end && st == SLUICE_OK && !loader->dropped; i++) {
+    for (uint32_t i = first; i < end && st == SLUICE_OK && !loader->last.dropped; i++) {
         const plan_step *step = &details->work.steps[i];
 
         if (step->map != NULL) {

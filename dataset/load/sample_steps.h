@@ -12,8 +12,8 @@
 void sample_find_buffers(const sample_loader *loader, const sample_row *row, void **buffers);
 
 /*
- * Calls the filters that read only plain columns of the source. Sets loader->dropped if a filter
- * drops the sample.
+ * Calls the filters that read only plain columns of the source. Sets loader->last.dropped if a
+ * filter drops the sample.
  */
 sluice_status sample_early_filters(sample_loader *loader, uint64_t sample, uint64_t pass,
                                    void *const *buffers);
