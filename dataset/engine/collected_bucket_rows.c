@@ -147,7 +147,7 @@ bool collected_write_bucket_rows(collected_worker *w, const collected_claim *cla
     if (!collected_go_to_batch(w, claim->seq)) {
         return false;
     }
-    atomic_store_explicit(&w->loader->state.seq, w->seq, memory_order_relaxed);
+    atomic_store_explicit(&w->loader->report.state.seq, w->seq, memory_order_relaxed);
     w->batch.extent = w->engine->plan->details->bucket.extents[w->bucket_rows[0].bucket];
     for (uint32_t i = 0; i < claim->count; i++) {
         if (w->bucket_rows[i].candidate == COLLECTED_NO_CANDIDATE) {

@@ -121,7 +121,7 @@ bool collected_write_piece(collected_worker *w, const packed_piece *piece, const
     if (!collected_go_to_batch(w, piece->row / size + 1)) {
         return false;
     }
-    atomic_store_explicit(&w->loader->state.seq, w->seq, memory_order_relaxed);
+    atomic_store_explicit(&w->loader->report.state.seq, w->seq, memory_order_relaxed);
     engine_row_of(w->engine, &w->batch, number, &row);
     if (piece->at == 0) {
         w->batch.samples[number] = sample;

@@ -84,7 +84,7 @@ static sluice_status open_one(const sli_plan *plan, one_sample *one)
     }
     memset(buffers->row, 0, buffers->layout.slot_bytes);
     for (uint32_t i = 0; i < PLAN_PROFILED; i++) {
-        one->loader.counters[i] = &one->counters[i];
+        one->loader.report.counters[i] = &one->counters[i];
     }
     one->row.flags = &buffers->flags;
     for (uint32_t i = 0; i < plan->wire_count; i++) {

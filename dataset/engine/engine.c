@@ -136,7 +136,7 @@ static sluice_status create_loaders(sli_engine *engine)
         engine->loaders[i].io.interrupt = &engine->closed;
         engine->loaders[i].errors = &engine->errors;
         for (uint32_t stage = 0; stage < PLAN_PROFILED; stage++) {
-            engine->loaders[i].counters[stage] = sli_profile_cell(engine->profile, stage, i);
+            engine->loaders[i].report.counters[stage] = sli_profile_cell(engine->profile, stage, i);
         }
     }
     return SLUICE_OK;

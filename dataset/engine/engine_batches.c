@@ -130,7 +130,7 @@ void engine_publish_batch(sli_engine *engine, sample_loader *loader, const sli_b
     sli_range_begin(plan->stage_names[PLAN_BATCH]);
     sli_queue_publish(engine->queue, seq);
     sli_range_end();
-    sli_counters_item(loader->counters[PLAN_BATCH], sli_ticks() - start,
+    sli_counters_item(loader->report.counters[PLAN_BATCH], sli_ticks() - start,
                       sli_layout_used(&engine->layout, batch->extent));
 }
 
@@ -199,7 +199,7 @@ sluice_status engine_acquire_batch(sli_engine *engine, sample_loader *loader, ui
         uint64_t start = sli_ticks();
 
         st = sli_queue_acquire(engine->queue, seq, -1, batch);
-        sli_counter_add(&loader->counters[PLAN_READ]->wait_room_ticks, sli_ticks() - start);
+        sli_counter_add(&loader->report.counters[PLAN_READ]->wait_room_ticks, sli_ticks() - start);
     }
     return st;
 }

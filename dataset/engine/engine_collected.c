@@ -127,7 +127,7 @@ static bool place(collected_worker *w, const collected_part *part, uint32_t i)
     if (!collected_go_to_batch(w, row / size + 1)) {
         return false;
     }
-    atomic_store_explicit(&w->loader->state.seq, w->seq, memory_order_relaxed);
+    atomic_store_explicit(&w->loader->report.state.seq, w->seq, memory_order_relaxed);
     fill_row(w, part, i, number);
     w->done += collected_rows_counts(w->engine->collected, w->seq, number);
     return true;
@@ -283,12 +283,12 @@ static void take(collected_worker *w, collected_claim *claim)
                                        .choice = part != NULL ? &part->choice : NULL,
                                        .bucket_rows = w->bucket_rows,
                                        .item = &w->loader->io.item};
-    sli_counters *counters = w->loader->counters[PLAN_READ];
+    sli_counters *counters = w->loader->report.counters[PLAN_READ];
     const bool is_stream = w->engine->plan->details->dealing.is_stream;
 
     if (is_stream) {
         (void)enter_stage(w->loader, PLAN_READ);
-        atomic_store_explicit(&w->loader->state.sample, 0, memory_order_relaxed);
+        atomic_store_explicit(&w->loader->report.state.sample, 0, memory_order_relaxed);
     }
     collected_rows_take(w->engine->collected, &request, claim);
     if (is_stream) {

@@ -36,7 +36,7 @@ void sli_engine_indexes(const sli_engine *engine, sli_index_counts *counts_out)
 {
     *counts_out = (sli_index_counts){0};
     for (uint32_t i = 0; i < engine->worker_count; i++) {
-        sample_add_indexes(&engine->loaders[i], counts_out);
+        sample_add_indexes(&engine->loaders[i].report.indexes, counts_out);
     }
 }
 
@@ -45,8 +45,8 @@ void sli_engine_image_counts(const sli_engine *engine, sli_image_counts *counts_
     *counts_out = (sli_image_counts){{0}};
     for (uint32_t i = 0; i < engine->worker_count; i++) {
         for (uint32_t note = 0; note < SLI_IMAGE_NOTES; note++) {
-            counts_out->of[note] +=
-                atomic_load_explicit(&engine->loaders[i].image_notes[note], memory_order_relaxed);
+            counts_out->of[note] += atomic_load_explicit(
+                &engine->loaders[i].report.image_notes[note], memory_order_relaxed);
         }
     }
 }
@@ -118,7 +118,7 @@ static uint32_t rows_filled(const sli_engine *engine, uint64_t seq)
     uint32_t rows = sli_queue_rows_done(engine->queue, seq);
 
     for (uint32_t i = 0; i < engine->worker_count; i++) {
-        const worker_state *state = &engine->loaders[i].state;
+        const worker_state *state = &engine->loaders[i].report.state;
 
         if (atomic_load_explicit(&state->seq, memory_order_relaxed) == seq) {
             rows += atomic_load_explicit(&state->rows, memory_order_relaxed);
@@ -148,7 +148,7 @@ void sli_engine_describe_wait(const sli_engine *engine, uint64_t seq, sli_text *
                  (unsigned long long)(span.done + span.first * engine->plan->settings.world),
                  (unsigned long long)span.pass, rows_filled(engine, seq), engine->plan->batch_size);
     for (uint32_t i = 0; i < engine->worker_count; i++) {
-        const worker_state *state = &engine->loaders[i].state;
+        const worker_state *state = &engine->loaders[i].report.state;
         const char *stage = atomic_load_explicit(&state->stage, memory_order_relaxed);
         uint64_t sample = atomic_load_explicit(&state->sample, memory_order_relaxed);
         uint64_t since = atomic_load_explicit(&state->since_ticks, memory_order_relaxed);

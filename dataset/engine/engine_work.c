@@ -56,7 +56,7 @@ static bool await_room(worker *w)
     const uint64_t start = sli_ticks();
     const bool open = sli_queue_await_room(w->engine->queue, &request);
 
-    sli_counter_add(&w->loader->counters[PLAN_READ]->wait_room_ticks, sli_ticks() - start);
+    sli_counter_add(&w->loader->report.counters[PLAN_READ]->wait_room_ticks, sli_ticks() - start);
     return open;
 }
 
@@ -135,7 +135,7 @@ static uint32_t fill_run(worker *w, const row_run *run, const sli_batch *batch)
 {
     const uint64_t slow_ticks = SLOW_RUNS * run_ticks_of(w->engine);
     const uint64_t start = sli_ticks();
-    worker_state *state = &w->loader->state;
+    worker_state *state = &w->loader->report.state;
     uint64_t now = start;
     uint32_t done = 0;
 

@@ -45,7 +45,7 @@ static sluice_status begin_user_map(sample_loader *loader, const sli_layout *lay
         paddings[k] = padding_of(&details->pack, (int)column);
     }
     return host_batch_begin(map->map, types, paddings, layout->batch_size,
-                            &loader->batch_maps[number]);
+                            &loader->maps.batches[number]);
 }
 
 /* Reserves the worker's memory for the library's maps, once. */
@@ -56,11 +56,11 @@ static sluice_status begin_library_map(sample_loader *loader, const sli_layout *
     for (uint32_t i = 0; i < layout->column_count; i++) {
         most = layout->row_bytes[i] > most ? layout->row_bytes[i] : most;
     }
-    if (loader->batch_rows == NULL) {
-        loader->batch_rows = sli_calloc(layout->batch_size, sizeof(*loader->batch_rows));
-        loader->saved_row = sli_aligned_alloc(64, most);
+    if (loader->maps.rows == NULL) {
+        loader->maps.rows = sli_calloc(layout->batch_size, sizeof(*loader->maps.rows));
+        loader->maps.saved_row = sli_aligned_alloc(64, most);
     }
-    return loader->batch_rows != NULL && loader->saved_row != NULL
+    return loader->maps.rows != NULL && loader->maps.saved_row != NULL
                ? SLUICE_OK
                : sli_fail(SLUICE_E_NO_MEMORY, "a row of a batch");
 }
@@ -71,8 +71,8 @@ static sluice_status begin_maps(sample_loader *loader, const sli_layout *layout)
     const struct plan_details *details = loader->plan->details;
     sluice_status st = SLUICE_OK;
 
-    loader->batch_maps = sli_calloc(details->work.batch_map_count, sizeof(*loader->batch_maps));
-    if (loader->batch_maps == NULL) {
+    loader->maps.batches = sli_calloc(details->work.batch_map_count, sizeof(*loader->maps.batches));
+    if (loader->maps.batches == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the maps of a worker");
     }
     for (uint32_t i = 0; i < details->work.batch_map_count && st == SLUICE_OK; i++) {
@@ -89,15 +89,15 @@ static sluice_status begin_maps(sample_loader *loader, const sli_layout *layout)
 void batch_maps_end(sample_loader *loader)
 {
     for (uint32_t i = 0;
-         loader->batch_maps != NULL && i < loader->plan->details->work.batch_map_count; i++) {
-        host_batch_end(&loader->batch_maps[i]);
+         loader->maps.batches != NULL && i < loader->plan->details->work.batch_map_count; i++) {
+        host_batch_end(&loader->maps.batches[i]);
     }
-    sli_free(loader->batch_maps);
-    sli_free(loader->batch_rows);
-    sli_free(loader->saved_row);
-    loader->batch_maps = NULL;
-    loader->batch_rows = NULL;
-    loader->saved_row = NULL;
+    sli_free(loader->maps.batches);
+    sli_free(loader->maps.rows);
+    sli_free(loader->maps.saved_row);
+    loader->maps.batches = NULL;
+    loader->maps.rows = NULL;
+    loader->maps.saved_row = NULL;
 }
 
 /* Calls a map of user code. */
@@ -111,7 +111,7 @@ static sluice_status run_user_map(sample_loader *loader, uint32_t number, const 
     for (uint32_t k = 0; k < map->map->column_count; k++) {
         columns[k] = batch->data + layout->offsets[column_of(details, map, k)];
     }
-    return host_batch_call(&loader->batch_maps[number], columns, batch->row_flags, batch->samples,
+    return host_batch_call(&loader->maps.batches[number], columns, batch->row_flags, batch->samples,
                            batch->header->valid_rows, draws);
 }
 
@@ -123,8 +123,8 @@ static void run_library_map(sample_loader *loader, const dataset_stage *stage,
     uint8_t *columns[SLUICE_MAX_COLUMNS];
     batch_view view = {.schema = &loader->plan->dataset->opened_schema,
                        .columns = columns,
-                       .rows = loader->batch_rows,
-                       .saved = loader->saved_row,
+                       .rows = loader->maps.rows,
+                       .saved = loader->maps.saved_row,
                        .draws = *draws};
 
     for (uint32_t i = 0; i < layout->column_count; i++) {
@@ -135,7 +135,7 @@ static void run_library_map(sample_loader *loader, const dataset_stage *stage,
     }
     for (uint32_t row = 0; row < layout->batch_size; row++) {
         if ((batch->row_flags[row] & SLI_ROW_ZERO) == 0) {
-            loader->batch_rows[view.count++] = row;
+            loader->maps.rows[view.count++] = row;
         }
     }
     if (view.count > 0) {
@@ -153,7 +153,7 @@ static sluice_status run_map(sample_loader *loader, uint32_t number, const sli_l
     /* Position of this rank's first row over all ranks, so that ranks draw different numbers. */
     const sli_draws draws = {map->key, header->position + loader->plan->settings.rank,
                              header->pass};
-    sli_counters *counters = loader->counters[PLAN_MAPS + map->profiled];
+    sli_counters *counters = loader->report.counters[PLAN_MAPS + map->profiled];
     const uint64_t start = enter_stage(loader, PLAN_MAPS + map->profiled);
     sluice_status st = SLUICE_OK;
 
@@ -171,7 +171,7 @@ static sluice_status run_map(sample_loader *loader, uint32_t number, const sli_l
 sluice_status batch_maps_run(sample_loader *loader, const sli_layout *layout,
                              const sli_batch *batch)
 {
-    sluice_status st = loader->batch_maps == NULL ? begin_maps(loader, layout) : SLUICE_OK;
+    sluice_status st = loader->maps.batches == NULL ? begin_maps(loader, layout) : SLUICE_OK;
 
     for (uint32_t i = 0; i < loader->plan->details->work.batch_map_count && st == SLUICE_OK; i++) {
         st = run_map(loader, i, layout, batch);

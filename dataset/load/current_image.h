@@ -90,7 +90,7 @@ static inline void scale_down(const sample_loader *loader, fused_geometry *windo
 INLINED sluice_status decode_box(sample_loader *loader, const current_image *current,
                                  const image_box *box, image_view *pixels_out)
 {
-    worker_indexes *counts = &loader->indexes;
+    worker_indexes *counts = &loader->report.indexes;
     sluice_status st = image_decoder_region(loader->tools.decoder, box, pixels_out);
 
     if (st == SLUICE_OK && !current->from_pack && !current->is_extra &&
@@ -138,7 +138,7 @@ static inline void count_decoded(sample_loader *loader, const current_image *cur
 {
     const uint64_t now = change_stage(loader, PLAN_PIXELS);
 
-    count_image(loader->counters[PLAN_DECODE], current, now - *ticks,
+    count_image(loader->report.counters[PLAN_DECODE], current, now - *ticks,
                 pixels->stride * pixels->height);
     *ticks = now;
 }

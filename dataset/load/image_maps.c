@@ -109,14 +109,14 @@ sluice_status image_maps_call(sample_loader *loader, sample_transform *transform
     }
     image.image = current->image;
     start = change_stage(loader, stage);
-    sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, start - *ticks);
+    sli_counter_add(&loader->report.counters[PLAN_PIXELS]->busy_ticks, start - *ticks);
     st = sample_map_image(loader, step, draws, buffers, &image, &keep);
     loader->last.dropped = !keep;
     if (st == SLUICE_OK && image.is_written) {
         st = add_step(loader, transform, group, &current->image, &image);
         current->image = image.image;
     }
-    sli_counters_item(loader->counters[stage], sli_ticks() - start, 0);
+    sli_counters_item(loader->report.counters[stage], sli_ticks() - start, 0);
     if (st == SLUICE_OK) {
         *ticks = change_stage(loader, PLAN_PIXELS);
     }

@@ -13,8 +13,8 @@ static inline uint64_t enter_stage(sample_loader *loader, uint32_t stage)
 
     sli_range_begin(loader->plan->stage_names[stage]);
     loader->last.stage = loader->plan->stage_names[stage];
-    atomic_store_explicit(&loader->state.stage, loader->last.stage, memory_order_relaxed);
-    atomic_store_explicit(&loader->state.since_ticks, now, memory_order_relaxed);
+    atomic_store_explicit(&loader->report.state.stage, loader->last.stage, memory_order_relaxed);
+    atomic_store_explicit(&loader->report.state.since_ticks, now, memory_order_relaxed);
     return now;
 }
 
@@ -22,7 +22,7 @@ static inline void leave_stage(sample_loader *loader)
 {
     sli_range_end();
     /* loader->last.stage is kept: error texts use it. */
-    atomic_store_explicit(&loader->state.stage, "", memory_order_relaxed);
+    atomic_store_explicit(&loader->report.state.stage, "", memory_order_relaxed);
 }
 
 /* Leaves the stage and enters the next one. */

@@ -29,7 +29,7 @@ static void note_image(sample_loader *loader, uint64_t sample, sli_image_note no
     char raw[256];
     char name[256];
 
-    sli_counter_add(&loader->image_notes[note], 1);
+    sli_counter_add(&loader->report.image_notes[note], 1);
     if ((atomic_load_explicit(&loader->plan->dataset->image_notes, memory_order_relaxed) & bit) !=
             0 ||
         (atomic_fetch_or_explicit(&loader->plan->dataset->image_notes, bit, memory_order_relaxed) &

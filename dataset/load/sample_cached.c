@@ -389,7 +389,7 @@ static sluice_status check_maps(sample_loader *loader)
 
     for (uint32_t i = 0; i < details->cache.steps; i++) {
         if (details->work.steps[i].map != NULL &&
-            atomic_load_explicit(&loader->maps[i].drew, memory_order_relaxed)) {
+            atomic_load_explicit(&loader->maps.samples[i].drew, memory_order_relaxed)) {
             loader->io.ends_run = true;
             loader->last.stage = "cache";
             return sli_fail(

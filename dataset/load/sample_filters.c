@@ -90,7 +90,7 @@ sluice_status sample_test(sample_loader *loader, uint64_t sample, uint64_t pass,
     sample_data data = {0};
     sluice_status st;
 
-    atomic_store_explicit(&loader->state.sample, sample, memory_order_relaxed);
+    atomic_store_explicit(&loader->report.state.sample, sample, memory_order_relaxed);
     loader->last.dropped = false;
     loader->last.fault = SLI_FAULT_NONE;
     sample_find_buffers(loader, row, buffers);
@@ -102,7 +102,7 @@ sluice_status sample_test(sample_loader *loader, uint64_t sample, uint64_t pass,
          : source->read_plain != NULL
              ? source->read_plain(dataset->source, sample, &loader->io, buffers)
              : source->read(dataset->source, sample, &loader->io, buffers, &data);
-    sli_counter_add(&loader->counters[PLAN_READ]->busy_ticks, sli_ticks() - start);
+    sli_counter_add(&loader->report.counters[PLAN_READ]->busy_ticks, sli_ticks() - start);
     if (st == SLUICE_OK) {
         st = sample_early_filters(loader, sample, pass, buffers);
         st = st == SLUICE_OK && !loader->last.dropped ? measure(loader, row) : st;

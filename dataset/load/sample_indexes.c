@@ -6,7 +6,7 @@ void sample_count_index(sample_loader *loader, uint64_t sample, const sample_dat
 {
     const sluice_dataset *dataset = loader->plan->dataset;
     const image_index *index = data->index;
-    worker_indexes *counts = &loader->indexes;
+    worker_indexes *counts = &loader->report.indexes;
     bool kept = false;
 
     if (st == SLUICE_OK && !loader->cached.hit && (index->is_made || index->is_wrong)) {
@@ -18,10 +18,8 @@ void sample_count_index(sample_loader *loader, uint64_t sample, const sample_dat
     sli_counter_add(&counts->refused, index->is_refused || index->is_wrong);
 }
 
-void sample_add_indexes(const sample_loader *loader, sli_index_counts *counts)
+void sample_add_indexes(const worker_indexes *indexes, sli_index_counts *counts)
 {
-    const worker_indexes *indexes = &loader->indexes;
-
     counts->asked += atomic_load_explicit(&indexes->asked, memory_order_relaxed);
     counts->used += atomic_load_explicit(&indexes->used, memory_order_relaxed);
     counts->made += atomic_load_explicit(&indexes->made, memory_order_relaxed);

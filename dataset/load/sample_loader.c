@@ -35,7 +35,7 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
     loader->io.whole = loader->cached.samples != NULL && !plan->details->cache.is_decoded;
     loader->drops = source->drops != NULL && source->drops(plan->dataset->source);
     sli_ranges_start();
-    atomic_store_explicit(&loader->state.stage, "", memory_order_relaxed);
+    atomic_store_explicit(&loader->report.state.stage, "", memory_order_relaxed);
     if (plan->details->memory.scratch_bytes > 0) {
         loader->scratch = sli_aligned_alloc(64, plan->details->memory.scratch_bytes);
         if (loader->scratch == NULL) {
@@ -167,7 +167,7 @@ static sluice_status follow_image(sample_loader *loader, uint64_t sample, uint64
     *further = st == SLUICE_OK && column < schema->column_count
                    ? plan_further_of(loader->plan->details, column)
                    : NULL;
-    sli_counter_add(&loader->counters[PLAN_DECODE]->busy_ticks, sli_ticks() - start);
+    sli_counter_add(&loader->report.counters[PLAN_DECODE]->busy_ticks, sli_ticks() - start);
     return st;
 }
 
@@ -205,7 +205,7 @@ static sluice_status process_images(sample_loader *loader, uint64_t sample, uint
         break;
     }
     /* Decoding a region may have read more bytes of the file. */
-    sli_counter_add(&loader->counters[PLAN_READ]->bytes, loader->io.bytes_read - before);
+    sli_counter_add(&loader->report.counters[PLAN_READ]->bytes, loader->io.bytes_read - before);
     return st;
 }
 
@@ -234,7 +234,7 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
     now = change_stage(loader, data.bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);
     loader->last.read_ticks = now - start;
     loader->last.read_bytes = loader->io.bytes_read - before;
-    sli_counters_item(loader->counters[PLAN_READ], loader->last.read_ticks,
+    sli_counters_item(loader->report.counters[PLAN_READ], loader->last.read_ticks,
                       loader->last.read_bytes);
     if (plan->mask_column >= 0) {
         *(uint8_t *)row->columns[plan->mask_column] = 1;
@@ -270,7 +270,7 @@ sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
     void *buffers[SCHEMA_MAX_BUFFERS];
     sluice_status st;
 
-    atomic_store_explicit(&loader->state.sample, sample, memory_order_relaxed);
+    atomic_store_explicit(&loader->report.state.sample, sample, memory_order_relaxed);
     loader->last.dropped = false;
     loader->io.ends_run = false;
     if (loader->plan->details->memory.rows_only) {

@@ -37,7 +37,24 @@ typedef struct worker_indexes {
     _Atomic uint64_t needed;
 } worker_indexes;
 
-/* What loading a sample has come to. */
+/* What a worker reports of its work. */
+typedef struct worker_report {
+    worker_state state;
+    worker_indexes indexes;
+    _Atomic uint64_t image_notes[SLI_IMAGE_NOTES]; /* images of each kind; read by any thread */
+    sli_counters *counters[PLAN_PROFILED];         /* this worker's counters */
+} worker_report;
+
+/* A worker's states of the maps and filters of the plan. NULL: not created yet. */
+typedef struct map_states {
+    sluice_sample *samples;     /* of maps of samples, indexed by step of the plan */
+    sluice_host_batch *batches; /* of maps of batches, in order */
+    uint32_t *rows; /* (batch_size) for batch_view.rows; this and `saved_row` are NULL before the
+                       first batch map of the library */
+    uint8_t *saved_row; /* for batch_view.saved */
+} map_states;
+
+/* The outcome of loading a sample. */
 typedef struct sample_outcome {
     const char *stage;   /* name of the stage that it was in last: if it failed, in this one */
     sli_fault fault;     /* machine fault of its read; NONE: no fault */
@@ -49,31 +66,24 @@ typedef struct sample_outcome {
     uint32_t bucket;          /* with bucket: its bucket (sample_load_filtered()) */
 } sample_outcome;
 
-/* The state of one worker: decoder, resampler, buffers, counters. */
+/* The state of one worker. */
 struct sample_loader {
     const sli_plan *plan;
     sample_io io;
     image_tools tools;
-    sluice_sample *maps; /* map states, indexed by step of the plan; NULL: not created yet */
-    sluice_host_batch *batch_maps; /* states of the maps of batches; NULL: not created yet */
-    uint32_t *batch_rows; /* (batch_size) for batch_view.rows; this and `saved_row` are NULL before
-                             the first batch map of the library */
-    uint8_t *saved_row;   /* for batch_view.saved */
-    uint8_t *scratch;     /* memory of columns that are not in the row (plan_buffer) */
-    uint8_t *own_rows;    /* the worker's private rows (plan_dealing.own_rows); NULL: there is
-                             no filter, pack or bucket */
-    drawn_transforms drawn;       /* for the last sample */
-    sample_outcome last;          /* of the last sample */
+    drawn_transforms drawn; /* for the last sample */
+    cached_samples cached;
+    map_states maps;
+    sample_outcome last; /* of the last sample */
+    worker_report report;
+    uint8_t *scratch;  /* memory of columns that are not in the row (plan_buffer) */
+    uint8_t *own_rows; /* the worker's private rows (plan_dealing.own_rows); NULL: there is no
+                          filter, pack or bucket */
     struct sample_mosaic *mosaic; /* NULL: there is no mosaic */
     struct error_samples *errors; /* for bad partners of mosaics; NULL: no list */
     uint64_t run_pass;            /* the pass of the row; that of a sample's draws may be another */
-    cached_samples cached;
-    bool filters; /* sample_load() must call the filters */
-    bool drops;   /* drop the samples' pages from the page cache after use */
-    worker_state state;
-    worker_indexes indexes;
-    _Atomic uint64_t image_notes[SLI_IMAGE_NOTES]; /* images of each kind; read by any thread */
-    sli_counters *counters[PLAN_PROFILED];         /* this worker's counters */
+    bool filters;                 /* sample_load() must call the filters */
+    bool drops;                   /* drop the samples' pages from the page cache after use */
 };
 
 /* The destination of a sample: its row in each column. */
@@ -113,7 +123,7 @@ static inline bool sample_ends_run(const sample_loader *loader, sluice_status st
 }
 
 /* Adds this worker's index statistics to *counts. Callable from any thread. */
-void sample_add_indexes(const sample_loader *loader, sli_index_counts *counts);
+void sample_add_indexes(const worker_indexes *indexes, sli_index_counts *counts);
 
 /*
  * Writes the message for a sample that the loader failed on, such as "decode: sample 7, cat/7.jpg:

@@ -31,13 +31,13 @@ static sluice_status begin_maps(sample_loader *loader)
     const struct plan_details *details = loader->plan->details;
     sluice_status st = SLUICE_OK;
 
-    loader->maps = sli_calloc(details->work.step_count, sizeof(*loader->maps));
-    if (loader->maps == NULL) {
+    loader->maps.samples = sli_calloc(details->work.step_count, sizeof(*loader->maps.samples));
+    if (loader->maps.samples == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the maps of a worker");
     }
     for (uint32_t i = 0; i < details->work.step_count && st == SLUICE_OK; i++) {
         if (details->work.steps[i].map != NULL) {
-            st = begin_map(&details->work.steps[i], &loader->maps[i]);
+            st = begin_map(&details->work.steps[i], &loader->maps.samples[i]);
         }
     }
     return st;
@@ -45,10 +45,11 @@ static sluice_status begin_maps(sample_loader *loader)
 
 void sample_maps_end(sample_loader *loader)
 {
-    const uint32_t count = loader->maps != NULL ? loader->plan->details->work.step_count : 0;
+    const uint32_t count =
+        loader->maps.samples != NULL ? loader->plan->details->work.step_count : 0;
 
     for (uint32_t i = 0; i < count; i++) {
-        sluice_sample *state = &loader->maps[i];
+        sluice_sample *state = &loader->maps.samples[i];
 
         if (state->owner != NULL) {
             const sluice_map *of = &loader->plan->details->work.steps[i].map->of;
@@ -59,8 +60,8 @@ void sample_maps_end(sample_loader *loader)
             custom_sample_fini(state);
         }
     }
-    sli_free(loader->maps);
-    loader->maps = NULL;
+    sli_free(loader->maps.samples);
+    loader->maps.samples = NULL;
 }
 
 uint64_t sample_length(int32_t length, uint64_t most)
@@ -156,7 +157,7 @@ static sluice_status begin_call(sample_loader *loader, uint32_t step, uint64_t s
     const sli_draws draws = {of->key, sample, pass};
     sluice_sample *state;
 
-    if (loader->maps == NULL) {
+    if (loader->maps.samples == NULL) {
         const sluice_status st = begin_maps(loader);
 
         if (st != SLUICE_OK) {
@@ -165,7 +166,7 @@ static sluice_status begin_call(sample_loader *loader, uint32_t step, uint64_t s
             return st;
         }
     }
-    state = &loader->maps[step];
+    state = &loader->maps.samples[step];
     custom_sample_begin(state, sample, &draws);
     set_inputs(of, buffers, state);
     set_outputs(of, buffers, state);

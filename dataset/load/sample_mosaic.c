@@ -256,11 +256,11 @@ static sluice_status load_partner(sample_loader *loader, const tile_task *task)
     loader->io.pass = task->pass;
     st = sample_read(loader, task->sample, columns, &data);
     loader->last.fault = st == SLUICE_OK ? SLI_FAULT_NONE : sli_fault_of_last(st);
-    sli_counter_add(&loader->counters[PLAN_READ]->busy_ticks, sli_ticks() - start);
+    sli_counter_add(&loader->report.counters[PLAN_READ]->busy_ticks, sli_ticks() - start);
     if (st == SLUICE_OK) {
         st = paint(loader, task, columns, &data);
     }
-    sli_counter_add(&loader->counters[PLAN_READ]->bytes, loader->io.bytes_read - before);
+    sli_counter_add(&loader->report.counters[PLAN_READ]->bytes, loader->io.bytes_read - before);
     if (loader->drops && !loader->cached.hit) {
         sample_drop_pages(loader, task->sample);
     }

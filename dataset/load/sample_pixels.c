@@ -262,7 +262,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
         st = sample_cached_keep(loader, sample, data, buffers);
     }
     if (st == SLUICE_OK) {
-        count_image(loader->counters[PLAN_PIXELS], &current, sli_ticks() - ticks,
+        count_image(loader->report.counters[PLAN_PIXELS], &current, sli_ticks() - ticks,
                     sli_conversion_out_bytes(sink.conversion) * plan->details->geometry.view_count);
     }
     if (further != NULL && plan->details->colors.warps && st == SLUICE_OK) {
@@ -378,6 +378,6 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
         !loader->cached.hit) {
         st = sample_cached_keep(loader, task->sample, data, buffers);
     }
-    sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - ticks);
+    sli_counter_add(&loader->report.counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - ticks);
     return st;
 }

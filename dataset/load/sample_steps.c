@@ -35,7 +35,7 @@ static void convert_buffer(sample_loader *loader, const plan_step *step, uint64_
         erase_converted(loader->plan, step->segment, &step->conversion, sample, pass,
                         buffers[segment->to]);
     }
-    sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);
+    sli_counter_add(&loader->report.counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);
 }
 
 /* Runs an array stage that changes the number of rows. */
@@ -78,7 +78,7 @@ static sluice_status compute_array(sample_loader *loader, const plan_step *step,
                                   buffers[step->first_output]);
 
     loader->last.stage = def->name;
-    sli_counter_add(&loader->counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);
+    sli_counter_add(&loader->report.counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);
     return st;
 }
 
@@ -92,7 +92,7 @@ static sluice_status call_step(sample_loader *loader, uint32_t number, uint64_t 
     const sluice_status st = sample_map(loader, number, sample, pass, buffers, &keep);
 
     loader->last.dropped = !keep;
-    sli_counters_item(loader->counters[stage], sli_ticks() - start, 0);
+    sli_counters_item(loader->report.counters[stage], sli_ticks() - start, 0);
     return st;
 }
 

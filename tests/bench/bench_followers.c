@@ -207,7 +207,7 @@ static void open_entry(entry *e, int number)
     check(sli_plan_open(e->dataset, &settings, &e->plan));
     check(sample_loader_init(&e->loader, e->plan));
     for (int i = 0; i < PLAN_PROFILED; i++) {
-        e->loader.counters[i] = &counters[i];
+        e->loader.report.counters[i] = &counters[i];
     }
     check(sli_layout_make(e->plan->wire, e->plan->column_count, 1, &layout));
     e->memory = aligned_alloc(64, (layout.slot_bytes + 63) / 64 * 64);

@@ -92,7 +92,7 @@ static void open_run(const pictures *p, const char *stages, bench_run *run)
     check(sli_plan_open(run->dataset, &settings, &run->plan));
     check(sample_loader_init(&run->loader, run->plan));
     for (int i = 0; i < PLAN_PROFILED; i++) {
-        run->loader.counters[i] = &run->counters[i];
+        run->loader.report.counters[i] = &run->counters[i];
     }
     check(sli_layout_make(run->plan->wire, run->plan->wire_count, 1, &run->layout));
     run->row = aligned_alloc(64, (run->layout.slot_bytes + 63) / 64 * 64);

@@ -58,7 +58,7 @@ static void kind_open(kind_run *run, const char *folder, const char *stages)
     check(sli_plan_open(run->dataset, &settings, &run->plan));
     check(sample_loader_init(&run->loader, run->plan));
     for (int i = 0; i < PLAN_PROFILED; i++) {
-        run->loader.counters[i] = &run->counters[i];
+        run->loader.report.counters[i] = &run->counters[i];
     }
     run->rows = calloc(ROWS, sli_conversion_out_bytes(&run->plan->host_conversion));
     if (run->rows == NULL) {

@@ -101,7 +101,7 @@ static void fit(const costs *c, size_t count, double *constant_out, double *per_
 
     check(sample_loader_init(&loader, c->plan));
     for (int i = 0; i < PLAN_PROFILED; i++) {
-        loader.counters[i] = &counters[i];
+        loader.report.counters[i] = &counters[i];
     }
     row.columns[c->plan->image_column] =
         malloc(sli_conversion_out_bytes(&c->plan->host_conversion));

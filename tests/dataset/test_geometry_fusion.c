@@ -96,7 +96,7 @@ static pipeline *pipeline_open(const char *text)
     T_OK(sli_plan_open(p->dataset, &settings, &p->plan));
     T_OK(sample_loader_init(&p->loader, p->plan));
     for (int i = 0; i < PLAN_PROFILED; i++) {
-        p->loader.counters[i] = &p->counters[i];
+        p->loader.report.counters[i] = &p->counters[i];
     }
     return p;
 }

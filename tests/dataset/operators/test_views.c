@@ -125,7 +125,7 @@ static void one_decode_serves_all_views(void)
     T_OK(sample_loader_init(loader, plan));
     memset(counters, 0, sizeof(counters));
     for (int i = 0; i < PLAN_PROFILED; i++) {
-        loader->counters[i] = &counters[i];
+        loader->report.counters[i] = &counters[i];
     }
     T_OK(sample_load(loader, 0, 0, &to));
     T_EQ(counters[PLAN_DECODE].samples, 1);
