@@ -65,7 +65,7 @@ static inline void scale_axis(int64_t *at, uint32_t *length, uint32_t divisor, u
  * Selects a decoder scale of 1/2, 1/4 or 1/8. The scaled crop is at least as large as the output of
  * the resize.
  */
-static inline void scale_down(const sample_loader *loader, fused_geometry *window,
+static inline void scale_down(image_decoder *decoder, fused_geometry *window,
                               current_image *current)
 {
     image_margins *margins = &window->margins;
@@ -75,8 +75,8 @@ static inline void scale_down(const sample_loader *loader, fused_geometry *windo
            fused_full_height(window) / (divisor * 2) >= window->new_height) {
         divisor *= 2;
     }
-    if (divisor > 1 && image_decoder_scale(loader->tools.decoder, divisor, &current->image.width,
-                                           &current->image.height)) {
+    if (divisor > 1 &&
+        image_decoder_scale(decoder, divisor, &current->image.width, &current->image.height)) {
         scale_axis(&window->x, &window->width, divisor, current->image.width);
         scale_axis(&window->y, &window->height, divisor, current->image.height);
         margins->left = (margins->left + divisor / 2) / divisor;

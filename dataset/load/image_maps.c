@@ -32,11 +32,11 @@ sluice_status image_maps_check_further(const sample_transform *transform)
 }
 
 /* Removes gaps between the lines of the image, which the view of a sample cannot have. */
-static sluice_status close_gaps(sample_loader *loader, uint32_t steps, image_view *image)
+static sluice_status close_gaps(image_tools *tools, uint32_t steps, image_view *image)
 {
     const size_t line = (size_t)image->width * image->channels;
     /* No step has written an image with gaps, and the next one writes to the other buffer. */
-    image_buffer *to = &loader->tools.between[(steps + 1) % 2];
+    image_buffer *to = &tools->between[(steps + 1) % 2];
     sluice_status st;
 
     if (image->stride == line) {
@@ -102,7 +102,7 @@ sluice_status image_maps_call(sample_loader *loader, sample_transform *transform
     sluice_status st = decode_whole(loader, current, ticks);
 
     if (st == SLUICE_OK) {
-        st = close_gaps(loader, transform->step_count, &current->image);
+        st = close_gaps(&loader->tools, transform->step_count, &current->image);
     }
     if (st != SLUICE_OK || (group->map->filter != NULL && !loader->filters)) {
         return st;

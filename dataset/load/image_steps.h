@@ -107,7 +107,7 @@ INLINED sluice_status run_step(sample_loader *loader, uint32_t number, row_sink 
 
     if (current->encoded && current->decode->fast_scale && !window->turns) {
         scaled = *window;
-        scale_down(loader, &scaled, current);
+        scale_down(loader->tools.decoder, &scaled, current);
         window = &scaled;
     }
     st = prepare_window(loader, window, current, ticks, &pixels);

@@ -86,7 +86,7 @@ static sluice_status read_other(sample_loader *loader, uint64_t sample, uint32_t
                                 sample_data *data)
 {
     if (loader->mosaic != NULL) {
-        sample_mosaic_other(loader, column, data);
+        sample_mosaic_other(loader->mosaic, column, data);
         return SLUICE_OK;
     }
     return sample_read_other(loader, sample, column, data);

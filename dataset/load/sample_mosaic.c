@@ -21,6 +21,7 @@
 #include "thread_interrupt_int.h"
 
 struct sample_mosaic {
+    const sli_plan *plan;
     image_buffer canvases[SLUICE_MAX_COLUMNS]; /* of images and masks, by column of the source */
     uint8_t *memory;
     void *columns[SLUICE_MAX_COLUMNS]; /* other columns of a partner; NULL: not needed */
@@ -71,6 +72,7 @@ sluice_status sample_mosaic_create(const sli_plan *plan, sample_mosaic **mosaic_
         bytes += column_bytes(plan, i);
     }
     if (mosaic != NULL) {
+        mosaic->plan = plan;
         mosaic->memory = sli_aligned_alloc(64, bytes);
     }
     if (mosaic == NULL || mosaic->memory == NULL) {
@@ -113,20 +115,19 @@ static void fill_line(uint8_t *line, size_t bytes, uint32_t channels, const uint
 }
 
 /* Sets a part of all canvases to the padding. */
-static void clear(const sample_loader *loader, const image_box *part)
+static void clear(const sample_mosaic *mosaic, const image_box *part)
 {
-    const sli_plan *plan = loader->plan;
-    const plan_mosaic *mosaic = &plan->details->geometry.mosaic;
-    const stage_padding *padding = &mosaic->planned->padding;
+    const sli_plan *plan = mosaic->plan;
+    const plan_mosaic *planned = &plan->details->geometry.mosaic;
+    const stage_padding *padding = &planned->planned->padding;
     const uint32_t columns = plan->dataset->source_schema.column_count;
 
     for (uint32_t i = 0; i < columns; i++) {
         if (has_canvas(plan, i) && part->width > 0) {
             const uint32_t channels = channels_of(plan, i);
-            const size_t stride = (size_t)mosaic->width * channels;
+            const size_t stride = (size_t)planned->width * channels;
             const bool is_mask = plan->dataset->source_schema.infos[i].role == ROLE_MASK;
-            uint8_t *at =
-                loader->mosaic->canvases[i].data + part->y * stride + (size_t)part->x * channels;
+            uint8_t *at = mosaic->canvases[i].data + part->y * stride + (size_t)part->x * channels;
 
             for (uint32_t y = 0; y < part->height; y++) {
                 fill_line(at + y * stride, (size_t)part->width * channels, channels,
@@ -136,9 +137,9 @@ static void clear(const sample_loader *loader, const image_box *part)
     }
 }
 
-static sluice_status reserve(sample_loader *loader)
+static sluice_status reserve(sample_mosaic *mosaic)
 {
-    const sli_plan *plan = loader->plan;
+    const sli_plan *plan = mosaic->plan;
     const image_box whole = {0, 0, plan->details->geometry.mosaic.width,
                              plan->details->geometry.mosaic.height};
     const uint32_t columns = plan->dataset->source_schema.column_count;
@@ -146,24 +147,24 @@ static sluice_status reserve(sample_loader *loader)
 
     for (uint32_t i = 0; i < columns && st == SLUICE_OK; i++) {
         if (has_canvas(plan, i)) {
-            st = image_buffer_reserve(&loader->mosaic->canvases[i],
+            st = image_buffer_reserve(&mosaic->canvases[i],
                                       (size_t)whole.width * whole.height * channels_of(plan, i));
         }
     }
     if (st == SLUICE_OK) {
-        clear(loader, &whole);
+        clear(mosaic, &whole);
     }
     return st;
 }
 
-void sample_mosaic_other(const sample_loader *loader, uint32_t column, sample_data *data_out)
+void sample_mosaic_other(const sample_mosaic *mosaic, uint32_t column, sample_data *data_out)
 {
-    const plan_mosaic *planned = &loader->plan->details->geometry.mosaic;
-    const uint32_t channels = channels_of(loader->plan, column);
+    const plan_mosaic *planned = &mosaic->plan->details->geometry.mosaic;
+    const uint32_t channels = channels_of(mosaic->plan, column);
 
-    *data_out = (sample_data){.image = {loader->mosaic->canvases[column].data,
-                                        (size_t)planned->width * channels, planned->width,
-                                        planned->height, channels}};
+    *data_out =
+        (sample_data){.image = {mosaic->canvases[column].data, (size_t)planned->width * channels,
+                                planned->width, planned->height, channels}};
 }
 
 /* ---- one tile -------------------------------------------------------------------------------- */
@@ -321,7 +322,7 @@ static sluice_status add_partner(sample_loader *loader, tile_task *task, void *c
             atomic_fetch_add_explicit(&loader->errors->replaced, 1, memory_order_relaxed);
         }
         loader->last.is_noted = false;
-        clear(loader, &loader->mosaic->shown);
+        clear(loader->mosaic, &loader->mosaic->shown);
     }
     return partner_error(loader, task, st);
 }
@@ -334,7 +335,7 @@ sluice_status sample_mosaic_compose(sample_loader *loader, uint64_t sample, uint
     const dataset_stage *stage = planned->planned->stage;
     const sli_draws draws = {planned->planned->key, sample, pass};
     const bool hit = loader->cached.hit;
-    sluice_status st = reserve(loader);
+    sluice_status st = reserve(loader->mosaic);
 
     for (uint32_t tile = 0; tile < planned->tiles && st == SLUICE_OK; tile++) {
         tile_task task = {tile, sample, pass, draws};
@@ -348,6 +349,6 @@ sluice_status sample_mosaic_compose(sample_loader *loader, uint64_t sample, uint
         st = tile == 0 ? paint(loader, &task, buffers, data) : add_partner(loader, &task, buffers);
     }
     loader->cached.hit = hit;
-    sample_mosaic_other(loader, (uint32_t)plan->details->images.first, data);
+    sample_mosaic_other(loader->mosaic, (uint32_t)plan->details->images.first, data);
     return st;
 }

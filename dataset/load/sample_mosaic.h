@@ -26,6 +26,6 @@ sluice_status sample_mosaic_compose(sample_loader *loader, uint64_t sample, uint
                                     void *const *buffers, sample_data *data);
 
 /* Returns the canvas of a mask or further image. */
-void sample_mosaic_other(const sample_loader *loader, uint32_t column, sample_data *data_out);
+void sample_mosaic_other(const sample_mosaic *mosaic, uint32_t column, sample_data *data_out);
 
 #endif

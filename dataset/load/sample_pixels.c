@@ -320,7 +320,7 @@ static sluice_status paint_tile(sample_loader *loader, fused_geometry *window,
                         channels, conversion->channels);
     }
     if (current->encoded && current->decode->fast_scale) {
-        scale_down(loader, window, current);
+        scale_down(loader->tools.decoder, window, current);
     }
     lines.to = canvas->data + shown->y * stride + (size_t)shown->x * channels;
     st = prepare_window(loader, window, current, ticks, &pixels);
