@@ -100,6 +100,16 @@ while read -r name; do
 done <"$tmp/outcomes" >"$tmp/missing"
 check "reference.md has every outcome of pack.h" sh -c '[ -s "$1" ] && ! grep "" "$2"' - "$tmp/outcomes" "$tmp/missing"
 
+# What coming-from.md says of a name in another library, and what the table of stages says of it.
+guide=docs/guide
+awk -f tests/other_names.awk $guide/stages.md $guide/coming-from.md >"$tmp/names"
+check "names in other libraries are found" sh -c 'sed -n "s/^names //p" "$1" | grep -qx "[1-9][0-9]*"' - "$tmp/names"
+sed -i '/^names /d' "$tmp/names"
+check "coming-from.md has the stages of these names in the table of stages" empty "$tmp/names"
+sed 's/^| `v2.Pad` | `pad_image`/| `v2.Pad` | `pad`/' $guide/coming-from.md >"$tmp/other.md"
+check "... and another stage would be found" \
+    test "$(awk -f tests/other_names.awk $guide/stages.md "$tmp/other.md" | grep -c '^Pad is pad_image')" -eq 1
+
 # Messages, logs and help texts are in plain technical English.
 find runtime numa queue dataset sink examples -name '*.[ch]' -o -name '*.cu' -o -name '*.cpp' -o -name '*.hpp' \
     -o -name '*.h.in' >"$tmp/sources"
