@@ -132,6 +132,7 @@ typedef struct stage_def {
                       and after stages of order */
     bool selects;  /* its parameter `columns` names the images that it works on */
     bool draws;    /* its results depend on random numbers, so they differ between passes */
+    bool adds_map; /* it adds the column of ROLE_GEOMETRY */
 
     /* The operations of its kind; NULL: it is of another kind. Users that meet stages of any kind
      * ask by stage_kinds.h. */

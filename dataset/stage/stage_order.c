@@ -25,7 +25,7 @@ enum {
     ORDER_REORDERS,  /* shuffles, shards, repeats or draws samples */
     ORDER_VARYING_PARTS, /* a group whose samples differ between passes */
     ORDER_CHOSEN_PARTS,  /* a group, not zip, with parts that select or order samples */
-    ORDER_ADDS_MAP,      /* the stage geometry */
+    ORDER_ADDS_MAP,      /* stage_def.adds_map */
     ORDER_FILTER,
     ORDER_RANDOM, /* stage_def.draws */
     ORDER_FLIP,   /* also one that is a stage of geometry */
@@ -98,7 +98,7 @@ static uint64_t bits_of(const dataset_stage *stage)
     bits |= def->map != NULL && def->map->is_filter ? BIT(ORDER_FILTER) : 0;
     bits |= def->draws ? BIT(ORDER_RANDOM) : 0;
     bits |= def->batch != NULL ? BIT(ORDER_MIX) : 0;
-    bits |= strcmp(def->name, "geometry") == 0 ? BIT(ORDER_ADDS_MAP) : 0;
+    bits |= def->adds_map ? BIT(ORDER_ADDS_MAP) : 0;
     return bits;
 }
 
@@ -192,7 +192,7 @@ static const order_row rows[] = {
      .message = "{stage} comes after a warp, which moves the boxes that it depends on; put it "
                 "before"},
 
-    /* the column of stage geometry */
+    /* the column of the image's map */
     {.after = STATE_NONAFFINE,
      .stages = BIT(ORDER_ADDS_MAP),
      .message = "{stage}: the map of {by} is not affine; leave {stage} or {by} out"},

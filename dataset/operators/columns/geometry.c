@@ -76,5 +76,6 @@ const stage_def stage_geometry = {
     .kind = STAGE_COLUMNS,
     STAGE_PARAMS(geometry_params),
     .args_size = sizeof(geometry_args),
+    .adds_map = true,
     .infer = geometry_infer,
 };
