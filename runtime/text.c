@@ -150,16 +150,20 @@ bool sli_parse_real(const char *text, double *value_out)
 
 void sli_text_add_real(sli_text *text, double value)
 {
-    char number[64];
+    char shortest[64] = "";
     double back;
 
+    /* More digits may be shorter: 1e+01 has one, 10 has two. */
     for (int digits = 1; digits <= 17; digits++) {
+        char number[sizeof(shortest)];
+
         sli_print(number, sizeof(number), "%.*g", digits, value);
-        if (sli_parse_real(number, &back) && back == value) {
-            break;
+        if (sli_parse_real(number, &back) && back == value &&
+            (shortest[0] == '\0' || strlen(number) <= strlen(shortest))) {
+            memcpy(shortest, number, strlen(number) + 1);
         }
     }
-    sli_text_add(text, "%s", number);
+    sli_text_add(text, "%s", shortest);
 }
 
 void sli_text_add_number(sli_text *text, double value)

@@ -290,7 +290,7 @@ static void texts_are_parsed_back(void)
     sluice_dataset *second = parsed(described(first));
 
     T_STR(described(second), described(first));
-    T_CONTAINS(described(first), "random_choice 0.25:(rotate degrees=2e+01");
+    T_CONTAINS(described(first), "random_choice 0.25:(rotate degrees=20");
     T_CONTAINS(described(first),
                " | gaussian_blur kernel_size=3 sigma=0.1,2) 2:(random_order "
                "(random_invert p=0.5) (random_apply (random_equalize p=1) p=0.5)");

@@ -50,6 +50,7 @@ static void every_element_of_the_grammar_is_read(void)
         {"synthetic 5 4,3,1 2", "synthetic samples=5 shape=4,3,1 classes=2"},
         {"synthetic 5 classes=2", "synthetic samples=5 shape=224,224,3 classes=2"},
         {"synthetic classes=2 samples=5", "synthetic samples=5 shape=224,224,3 classes=2"},
+        {"synthetic | jpeg_quality 5,10", SYNTHETIC " | jpeg_quality quality=5,10"},
         {"synthetic|take 3|skip 1", SYNTHETIC " | take n=3 | skip n=1"},
         {"synthetic # all of it\n| take 3 # few\n", SYNTHETIC " | take n=3"},
         {"# begins with words\n#and more\nsynthetic", SYNTHETIC},

@@ -34,6 +34,8 @@ static void texts_with_the_same_bits_are_equal(void)
         {"decode mode=rgb max_pixels=100000000 fast_scale=false", "decode"},
         {"center_crop size=5", "center_crop size=5,5"},
         {"random_crop size=5 padding=0", "random_crop 5,5"},
+        {"jpeg_quality quality=5,1e+01", "jpeg_quality 5,10"}, /* as once written */
+        {"random_apply 0.5 (rotate degrees=-2e+01)", "random_apply 0.5 (rotate -20)"},
         {"random_crop size=5 padding=2", "random_crop 5,5 2 false 0 0"},
         {"resize size=64 filter=bilinear antialias=true", "resize 64 max_size=0"},
         {"random_resized_crop 5", "random_resized_crop 5,5 scale=0.08,1"},

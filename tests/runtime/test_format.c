@@ -47,6 +47,37 @@ static void numbers_have_a_decimal_point_in_every_locale(void)
     kit_comma_end();
 }
 
+/* The text of a number, valid until the next call. */
+static const char *real_text(double value)
+{
+    static char kept[64];
+    sli_text text = {0};
+
+    sli_text_add_real(&text, value);
+    snprintf(kept, sizeof(kept), "%s", text.data);
+    sli_text_free(&text);
+    return kept;
+}
+
+static void numbers_have_their_shortest_text(void)
+{
+    static const double values[] = {5e-324,  1.7976931348623157e308, 1.0 / 3, 123456.7,
+                                    -2.5e-7, 9007199254740993.0,     65535,   1e22};
+    double back;
+
+    T_STR(real_text(10), "10");
+    T_STR(real_text(-100), "-100");
+    T_STR(real_text(20.5), "20.5");
+    T_STR(real_text(0.1), "0.1");
+    T_STR(real_text(0), "0");
+    T_STR(real_text(10000), "10000"); /* 1e+04 is as long */
+    T_STR(real_text(1e5), "1e+05");
+    T_STR(real_text(1e-5), "1e-05");
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        T_TRUE(sli_parse_real(real_text(values[i]), &back) && back == values[i]);
+    }
+}
+
 static void words_are_compared_in_ascii(void)
 {
     T_TRUE(sli_same_word("IMAGE.png", "image.PNG"));
@@ -69,6 +100,7 @@ static void words_are_found_in_lists(void)
 
 const t_test format_tests[] = {
     T_TEST(numbers_have_a_decimal_point_in_every_locale),
+    T_TEST(numbers_have_their_shortest_text),
     T_TEST(words_are_compared_in_ascii),
     T_TEST(words_are_found_in_lists),
     T_END,
