@@ -114,19 +114,13 @@ INLINED sluice_status draw_image(sample_loader *loader, const image_run *run,
                        transform->height);
 }
 
-/* True if nothing reads the image after the image maps. Its memory is that of one view. */
-static bool is_read_by_maps_only(const struct plan_details *details)
-{
-    return !details->images.has_followers && !details->memory.buffers[details->images.first].read;
-}
-
 /* Calls the image maps of a list, and draws and runs the steps after each of them. sink: as for
  * run_steps(). */
 static sluice_status run_maps(sample_loader *loader, const image_run *run, const image_draws *draws,
                               void *const *buffers, row_sink *sink, current_image *current,
                               uint64_t *ticks)
 {
-    const bool is_last_read = is_read_by_maps_only(loader->plan->details);
+    const bool is_last_read = plan_maps_alone(loader->plan->details);
     const uint32_t shared = run->list->shared;
     sample_transform *transform = run->transform;
     uint32_t first = run->list->head;
@@ -173,7 +167,7 @@ static sluice_status run_tail(sample_loader *loader, const image_run *run, const
     }
     run->transform->shared_steps = run->transform->step_count;
     return st == SLUICE_OK && has_views && !loader->last.dropped &&
-                   !is_read_by_maps_only(loader->plan->details)
+                   !plan_maps_alone(loader->plan->details)
                ? run_views(loader, run, draws, sink, current, ticks)
                : st;
 }

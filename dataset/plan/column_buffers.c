@@ -259,6 +259,29 @@ static void note_dropped(sli_plan *plan)
     }
 }
 
+bool plan_maps_alone(const struct plan_details *details)
+{
+    const int image = details->images.first;
+
+    return image >= 0 && !details->images.has_followers && !details->memory.buffers[image].read;
+}
+
+/* Says what happens to images of other sizes than the one that was read from a file. */
+static void note_size(sli_plan *plan)
+{
+    const char *found = plan->dataset->shape_note;
+    char note[sizeof(plan->dataset->shape_note) + 100];
+
+    if (found[0] == '\0' || plan->details->images.first < 0) {
+        return;
+    }
+    snprintf(note, sizeof(note), "%s; %s", found,
+             plan_maps_alone(plan->details) ? "only maps and filters read the image, so others may "
+                                              "have other sizes"
+                                            : "others are errors");
+    plan_note(plan, note);
+}
+
 sluice_status plan_buffers(sli_plan *plan)
 {
     struct plan_details *details = plan->details;
@@ -280,6 +303,7 @@ sluice_status plan_buffers(sli_plan *plan)
     need_image_of_followers(plan);
     details->images.first = image >= 0 && details->memory.buffers[image].needed ? image : -1;
     details->memory.rows_only = are_rows(plan) && !details->dealing.has_choices;
+    note_size(plan);
     note_dropped(plan);
     return st == SLUICE_OK ? lay_out_scratch(details) : st;
 }

@@ -171,8 +171,8 @@ static sluice_status probe_size(sluice_dataset *dataset, const char *random_size
     }
     dataset_source(dataset)->name(dataset->source, sample, raw, sizeof(raw));
     sli_printable(raw, SLI_ONE_LINE, name, sizeof(name));
-    snprintf(dataset->shape_note, sizeof(dataset->shape_note),
-             "images are %ux%u, as %s is; others are errors", width, height, name);
+    snprintf(dataset->shape_note, sizeof(dataset->shape_note), "images are %ux%u, as %s is", width,
+             height, name);
     dataset->image_width = width;
     dataset->image_height = height;
     return SLUICE_OK;

@@ -183,9 +183,6 @@ static sluice_status plan_columns(sli_plan *plan)
         plan_note(plan, note);
     }
     memcpy(plan->wire, plan->seen, sizeof(plan->wire));
-    if (plan->dataset->shape_note[0] != '\0') {
-        plan_note(plan, plan->dataset->shape_note);
-    }
     return SLUICE_OK;
 }
 

@@ -391,6 +391,9 @@ typedef struct batch_span {
     uint64_t done;
 } batch_span;
 
+/* True if maps and filters read the image, and nothing reads or follows what they leave of it. */
+bool plan_maps_alone(const struct plan_details *details);
+
 /* Passes of the planner that have a file of their own. plan_note() adds a text line for explain.
  * plan_mixes() is called for the image of the batch; `whole` has all conversions of its segment. */
 sluice_status plan_geometry(sli_plan *plan);

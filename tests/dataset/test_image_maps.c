@@ -281,11 +281,16 @@ static void what_only_maps_read_has_any_size(void)
     image_map_kit_begin(MAP_TELLS);
     for (uint32_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
         char text[200];
+        char *explained;
         sluice_dataset *dataset;
         engine_run run;
 
         snprintf(text, sizeof(text), "| decode | %s | batch 1", stages[i]);
         dataset = sized_dataset(t_folder(), text);
+        T_OK(sluice_dataset_explain(dataset, &explained));
+        T_TRUE(strstr(explained, "others are errors") == NULL);
+        T_TRUE((strstr(explained, "others may have other sizes") != NULL) == (i < 3));
+        sluice_string_free(explained);
         open_run(&run, dataset, &(run_options){.workers = 2});
         for (int32_t k = i == 0 ? 3 : 0; k < 8; k++) {
             T_OK(next_batch(&run));
