@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "box_rule.h"
+#include "color_fields.h"
 #include "declared_source.h"
 #include "fused_boxes.h"
 #include "layout_int.h"
@@ -147,6 +148,30 @@ void boxes_begin(const stage_schema *schema, const sample_transform *transform,
         boxes->corners[i][2] = (double)b.x1;
         boxes->corners[i][3] = (double)b.y1;
     }
+}
+
+sluice_status boxes_warp(const color_chain *lines, plan_boxes *boxes)
+{
+    const sluice_status st = color_make_fields(lines);
+
+    for (uint32_t k = 0; k < lines->count && st == SLUICE_OK; k++) {
+        const color_operation *operation = &lines->operations[k];
+
+        for (uint32_t i = 0; i < boxes->count && operation->kind == COLOR_WARP; i++) {
+            double *corners = boxes->corners[i];
+            double x[2] = {corners[0], corners[2]};
+            double y[2] = {corners[1], corners[3]};
+
+            if (!follow_warp(&operation->warp, lines->width, lines->height, x, y)) {
+                boxes->dropped[i] = 1;
+            }
+            corners[0] = x[0];
+            corners[1] = y[0];
+            corners[2] = x[1];
+            corners[3] = y[1];
+        }
+    }
+    return st;
 }
 
 sluice_status boxes_follow(const stage_schema *schema, const sample_transform *transform,

@@ -14,6 +14,13 @@ void boxes_begin(const stage_schema *schema, const sample_transform *transform,
                  void *const *buffers, plan_boxes *boxes);
 
 /*
+ * Moves these boxes by the warps among the operations after a window, and clips them to the image.
+ * Those of which nothing is left are dropped. Makes the displacements of elastic warps: also
+ * returns E_NO_MEMORY, and CLOSED if the thread is interrupted.
+ */
+sluice_status boxes_warp(const color_chain *lines, plan_boxes *boxes);
+
+/*
  * Applies box_rule.h with the size of the image to the boxes of a column of a sample. Moves and
  * clips them. Boxes without remaining area, and those that a stage has dropped, are dropped; the
  * others keep their order. Elements that belong to a dropped box are also dropped. Rows after the

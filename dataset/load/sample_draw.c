@@ -2,6 +2,7 @@
 #include "sample_draw.h"
 
 #include "loader_stage.h"
+#include "sample_boxes.h"
 
 /* An image while its steps are drawn. */
 typedef struct drawing {
@@ -42,15 +43,21 @@ static inline sluice_status draw_step(drawing *d, const plan_group *group)
     const struct plan_details *details = loader->plan->details;
     const uint32_t number = d->transform->step_count;
     transform_step *step = &loader->drawn.steps[number];
-    const sluice_status st =
-        plan_fuse_geometry(details, group, d->draws, d->width, d->height,
-                           drawn_boxes(&loader->drawn), &step->window, &loader->last.stage);
+    plan_boxes *boxes = drawn_boxes(&loader->drawn);
+    sluice_status st = plan_fuse_geometry(details, group, d->draws, d->width, d->height, boxes,
+                                          &step->window, &loader->last.stage);
 
     if (st != SLUICE_OK) {
         return st;
     }
     step->group = group;
     step->lines = draw_lines(loader, number, d->draws);
+    if (step->lines != NULL && details->colors.warps && boxes != NULL) {
+        st = boxes_warp(step->lines, boxes);
+        if (st != SLUICE_OK) {
+            return st;
+        }
+    }
     if (group->writes_row || !is_idle(details, step)) {
         d->transform->step_count++;
         d->width = step->window.window_width;

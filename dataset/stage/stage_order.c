@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "dataset_parts.h"
-#include "geometry_ops.h"
 #include "map_ops.h"
 #include "source_stage_ops.h"
 #include "stage_kinds.h"
@@ -31,7 +30,6 @@ enum {
     ORDER_FLIP,   /* also one that is a stage of geometry */
     ORDER_TILES,  /* mosaic */
     ORDER_VIEWS,
-    ORDER_OF_BOXES, /* a geometry that depends on boxes */
     ORDER_WARP,
     ORDER_WHOLE_IMAGE, /* a colour stage that GetNext cannot run */
     ORDER_MIX          /* mixup, cutmix, and stages that hold these */
@@ -75,14 +73,12 @@ static uint64_t bits_of_group(const dataset_stage *stage)
 static uint64_t bits_of_image(const dataset_stage *stage)
 {
     const stage_def *def = stage->def;
-    const geometry_ops *geometry = def->geometry;
     const bool is_by_pixel = stage_is_by_pixel(def, stage->args.bytes);
     uint64_t bits = def->flip != NULL ? BIT(ORDER_FLIP) : 0;
 
     bits |= def->kind == STAGE_COLOR && !is_by_pixel ? BIT(ORDER_WHOLE_IMAGE) : 0;
     bits |= tile_ops_of(def) != NULL ? BIT(ORDER_TILES) : 0;
     bits |= view_ops_of(def) != NULL ? BIT(ORDER_VIEWS) : 0;
-    bits |= geometry != NULL && geometry->draw_of_boxes != NULL ? BIT(ORDER_OF_BOXES) : 0;
     bits |= stage_warps(def, stage->args.bytes) ? BIT(ORDER_WARP) : 0;
     return bits;
 }
@@ -187,10 +183,6 @@ static const order_row rows[] = {
      .stages = BIT(ORDER_VIEWS),
      .message = "{stage}: the image has {views} views already; a pipeline has one of views, "
                 "five_crop and ten_crop"},
-    {.after = STATE_WARPED,
-     .stages = BIT(ORDER_OF_BOXES),
-     .message = "{stage} comes after a warp, which moves the boxes that it depends on; put it "
-                "before"},
 
     /* the column of the image's map */
     {.after = STATE_NONAFFINE,

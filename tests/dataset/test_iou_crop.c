@@ -394,6 +394,8 @@ static void workers_and_devices_do_not_matter(void)
     snprintf(source, sizeof(source), "image_list %s/list.tsv", folder);
     check_workers_and_devices(source, "shuffle | decode | random_zoom_out | random_iou_crop | "
                                       "resize 20,20 | random_horizontal_flip | normalize 0.5 0.5");
+    check_workers_and_devices(source, "shuffle | decode | random_order (random_rotation 30) "
+                                      "(elastic 20 4) (random_iou_crop) | resize 20,20");
 }
 
 static void what_a_crop_cannot_use_is_refused(void)

@@ -149,7 +149,6 @@ static const char *const refused[] = {
     "random_invert | mosaic 4,4",
     "mosaic 4,4 | views 2",
     "views 2 | five_crop 4",
-    "column b boxes | rotate 9 | random_iou_crop",
     "views 2 | batch 2 | mixup 3",
     "perspective top_left=3,1 | geometry",
     "mosaic 4,4 | geometry",

@@ -160,15 +160,12 @@ static void encoded_images_too(void)
     sluice_dataset_destroy(after);
 }
 
-static void what_depends_on_boxes_or_samples_comes_first(void)
+static void what_depends_on_samples_comes_first(void)
 {
     static const struct {
         const char *stages;
         const char *why;
     } cases[] = {
-        {"rotate 9 | random_iou_crop", "random_iou_crop comes after a warp, which moves the boxes"},
-        {"random_order (random_iou_crop) (rotate 9)", "random_iou_crop comes after a warp"},
-        {"random_apply 0.5 (rotate 9) (random_iou_crop)", "random_iou_crop comes after a warp"},
         {"random_invert | mosaic 8,8", "mosaic comes after a stage that changes colours or warps"},
         {"random_invert | cache 1M | center_crop 8", "cache comes after random_invert"},
         {"device | random_invert | center_crop 8", "center_crop comes after device"},
@@ -250,7 +247,7 @@ const t_test stage_order_tests[] = {
     T_TEST(flips_before_geometry_run_on_the_workers),
     T_TEST(views_and_mixed_copies_too),
     T_TEST(encoded_images_too),
-    T_TEST(what_depends_on_boxes_or_samples_comes_first),
+    T_TEST(what_depends_on_samples_comes_first),
     T_TEST(huge_images_are_bad_samples),
     T_TEST(explain_shows_the_steps),
     T_END,
