@@ -26,8 +26,8 @@ static uint8_t flips_before(const struct plan_details *details, const dataset_st
 
 sluice_status colors_init(sample_colors *colors, const sli_plan *plan)
 {
-    const uint32_t mixes = plan->dataset->opened_schema.color_mixes;
-    const uint32_t fields = plan->dataset->opened_schema.color_fields;
+    const uint32_t mixes = plan->dataset->opened_schema.colors.mixes;
+    const uint32_t fields = plan->dataset->opened_schema.colors.fields;
 
     if (plan->details->colors.count == 0) {
         return SLUICE_OK;

@@ -11,7 +11,7 @@
 
 typedef struct color_ops {
     /* Adds the stage's operations for one image. infer() adds their maximum number to
-     * stage_schema.color_operations. */
+     * color_counts.operations. */
     void (*add)(const void *args, const sli_draws *draws, color_chain *chain);
     /* Optional: true if each pixel of the result depends on one point of the image, so that GetNext
      * can run the stage. */

@@ -60,7 +60,7 @@ sluice_status schema_check_device(const stage_def *def, const void *args,
     if (def->kind != STAGE_COLOR) {
         return SLUICE_OK;
     }
-    schema->device_operations += schema->color_operations - before->color_operations;
+    schema->device_operations += schema->colors.operations - before->colors.operations;
     if (schema->device_operations > SLI_ROW_OPERATORS) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s: the colour stages and warps after device have more than %d "

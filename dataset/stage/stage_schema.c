@@ -98,10 +98,21 @@ sluice_status schema_check_bytes(const stage_schema *schema, const char *stage, 
     return st;
 }
 
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+color_counts color_counts_most(const color_counts *a, const color_counts *b)
+{
+    return (color_counts){larger(a->operations, b->operations), larger(a->mixes, b->mixes),
+                          larger(a->fields, b->fields)};
+}
+
 sluice_status schema_add_operations(stage_schema *schema, const char *stage, uint32_t operations)
 {
-    schema->color_operations += operations;
-    return schema->color_operations <= COLOR_MAX_OPERATIONS
+    schema->colors.operations += operations;
+    return schema->colors.operations <= COLOR_MAX_OPERATIONS
                ? SLUICE_OK
                : sli_fail(SLUICE_E_INVALID,
                           "%s: the colour stages and warps have more than %d operations; a "

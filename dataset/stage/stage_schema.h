@@ -62,6 +62,13 @@ typedef struct column_info {
 
 enum { SCHEMA_MAX_BUFFERS = 64, SCHEMA_MAX_MAPS = 8 };
 
+/* What colour stages add at most for one image. */
+typedef struct color_counts {
+    uint32_t operations;
+    uint32_t mixes;  /* operations that are COLOR_MIX */
+    uint32_t fields; /* elastic warps */
+} color_counts;
+
 /* The columns between two consecutive stages. */
 typedef struct stage_schema {
     uint32_t buffer_count; /* number of buffers so far */
@@ -73,11 +80,9 @@ typedef struct stage_schema {
                                     that set it; else NULL */
     uint32_t view_count;         /* views of the image (STATE_VIEWS); 0: one. After batch they are
                                     the first dimension of the image */
-    const char *random_size;   /* the stage that gives images of random sizes, unless a later stage
-                                  sets the size; NULL: there is none */
-    uint32_t color_operations; /* most operations that the colour stages so far add for one image */
-    uint32_t color_mixes;      /* most of them that are COLOR_MIX */
-    uint32_t color_fields;     /* most elastic warps that they add for one image */
+    const char *random_size;    /* the stage that gives images of random sizes, unless a later stage
+                                   sets the size; NULL: there is none */
+    color_counts colors;        /* of the colour stages so far */
     uint32_t device_operations; /* most operations that the colour stages after device add */
     uint64_t
         device_sampling;     /* hash of how a warp after device samples; 0: there is no such warp */
@@ -111,6 +116,9 @@ static inline void schema_set_state(stage_schema *schema, stage_state state, con
 
 /* Checks that all images are decoded, as geometry requires. Returns E_INVALID otherwise. */
 sluice_status schema_check_pixels(const stage_schema *schema, const char *stage);
+
+/* The larger of two counts, each. */
+color_counts color_counts_most(const color_counts *a, const color_counts *b);
 
 /* Adds the most operations that a colour stage has for one image. E_INVALID: more than
  * COLOR_MAX_OPERATIONS. */

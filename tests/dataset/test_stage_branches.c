@@ -195,6 +195,11 @@ static void what_may_be_drawn_is_counted(void)
          "elastic | aug_mix | elastic | aug_mix"},
         {"random_order (resize 9,9) (random_order (rand_augment 16)) (rand_augment 16)",
          "rand_augment 16 | rand_augment 16"},
+        /* branches of colours alone */
+        {"random_choice (elastic | aug_mix) (elastic | aug_mix | color_jitter 0.4)",
+         "elastic | aug_mix | color_jitter 0.4"},
+        {"random_choice (aug_mix) (aug_mix) (aug_mix) (aug_mix) (aug_mix)", "aug_mix"},
+        {"random_order (elastic | aug_mix) (aug_mix)", "elastic | aug_mix | aug_mix"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -204,9 +209,9 @@ static void what_may_be_drawn_is_counted(void)
 
         snprintf(text, sizeof(text), "%s | resize 20,30", cases[i][0]);
         got = synthetic(text);
-        T_EQ(got->schema.color_operations, want->schema.color_operations);
-        T_EQ(got->schema.color_mixes, want->schema.color_mixes);
-        T_EQ(got->schema.color_fields, want->schema.color_fields);
+        T_EQ(got->schema.colors.operations, want->schema.colors.operations);
+        T_EQ(got->schema.colors.mixes, want->schema.colors.mixes);
+        T_EQ(got->schema.colors.fields, want->schema.colors.fields);
         T_EQ(schema_has(&got->schema, STATE_NONAFFINE), schema_has(&want->schema, STATE_NONAFFINE));
         sluice_dataset_destroy(got);
         sluice_dataset_destroy(want);

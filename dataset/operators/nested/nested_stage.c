@@ -116,9 +116,7 @@ static uint32_t larger(uint32_t a, uint32_t b)
 /* Adds to what the branches so far may have done to an image what another one may do. */
 static void join_schema(stage_schema *all, const stage_schema *branch)
 {
-    all->color_operations = larger(all->color_operations, branch->color_operations);
-    all->color_mixes = larger(all->color_mixes, branch->color_mixes);
-    all->color_fields = larger(all->color_fields, branch->color_fields);
+    all->colors = color_counts_most(&all->colors, &branch->colors);
     schema_set_state(all, STATE_NONAFFINE, branch->by[STATE_NONAFFINE]);
     schema_set_state(all, STATE_COLORED, branch->by[STATE_COLORED]);
 }
@@ -203,9 +201,7 @@ static sluice_status infer_any_order(const char *stage, const nested_args *args,
     sluice_status st = infer_all(stage, args, schema, is_same_out);
 
     again = *schema;
-    again.color_operations = before.color_operations; /* they are counted already */
-    again.color_mixes = before.color_mixes;
-    again.color_fields = before.color_fields;
+    again.colors = before.colors; /* they are counted already */
     if (st == SLUICE_OK) {
         st = infer_all(stage, args, &again, is_same_out);
     }
@@ -246,20 +242,20 @@ static sluice_status infer_geometry(const char *stage, nested_use use, const nes
 static sluice_status infer_same_size(const char *stage, nested_use use, const nested_args *args,
                                      stage_schema *schema)
 {
-    const uint32_t operations = schema->color_operations;
+    const color_counts colors = schema->colors;
     const uint32_t mixes = schema->mixes;
-    uint32_t most_operations = operations;
+    color_counts most_colors = colors;
     uint32_t most_mixes = mixes;
     sluice_status st = SLUICE_OK;
 
     for (uint32_t i = 0; i < args->nested->branch_count && st == SLUICE_OK; i++) {
-        schema->color_operations = use == NESTED_ONE ? operations : schema->color_operations;
+        schema->colors = use == NESTED_ONE ? colors : schema->colors;
         schema->mixes = use == NESTED_ONE ? mixes : schema->mixes;
         st = infer_branch(stage, args, i, schema);
-        most_operations = larger(most_operations, schema->color_operations);
+        most_colors = color_counts_most(&most_colors, &schema->colors);
         most_mixes = larger(most_mixes, schema->mixes);
     }
-    schema->color_operations = most_operations;
+    schema->colors = most_colors;
     schema->mixes = most_mixes;
     return st;
 }

@@ -63,7 +63,7 @@ static sluice_status aug_mix_infer(const void *opaque, stage_schema *schema)
                 schema->columns[i].name, schema_role_words(schema, i));
         }
     }
-    if (st == SLUICE_OK && ++schema->color_mixes > COLOR_MAX_MIXES) {
+    if (st == SLUICE_OK && ++schema->colors.mixes > COLOR_MAX_MIXES) {
         st = sli_fail(SLUICE_E_INVALID, "aug_mix: a pipeline has at most %d of them",
                       COLOR_MAX_MIXES);
     }

@@ -59,7 +59,7 @@ static sluice_status elastic_infer(const void *opaque, stage_schema *schema)
         return st;
     }
     shape = schema->columns[schema->image].shape;
-    schema->color_fields++;
+    schema->colors.fields++;
     return elastic_fits(shape[SCHEMA_W], shape[SCHEMA_H])
                ? SLUICE_OK
                : sli_fail(SLUICE_E_INVALID,
