@@ -10,7 +10,7 @@
 /* Mixes pairs of rows of a column f32: the first one with the last one, and so on. */
 static sluice_status mix(sluice_host_batch *batch, const char *name, float share)
 {
-    const uint32_t rows = sluice_host_batch_valid_rows(batch); /* padding has no partner */
+    const uint32_t rows = sluice_host_batch_valid_rows(batch); /* without padding */
     sluice_host_column column;
     sluice_status st = sluice_host_batch_column(batch, name, &column);
 

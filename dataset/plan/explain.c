@@ -328,7 +328,7 @@ static void explain_geometry(const sli_plan *plan, sli_text *text)
     if (mosaic->tiles > 0) {
         sli_text_add(
             text,
-            "pixels: %s%s: %u samples in an image of %ux%u; the partners are drawn from "
+            "pixels: %s%s: %u samples in an image of %ux%u; the other tiles are drawn from "
             "all samples of the pass, over all ranks; %s the part of each that is "
             "shown\n",
             mosaic->list.count == 0 && details->geometry.decode != NULL ? "decode + " : "",

@@ -16,13 +16,13 @@ static sluice_status check_order(const sli_plan *plan)
 
     if (details->dealing.is_stream) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "%s draws partners by their numbers, and the samples of a stream come in "
+                        "%s draws tiles by their numbers, and the samples of a stream come in "
                         "sequence; %s",
                         name, dataset_source(plan->dataset)->instead);
     }
     if (details->dealing.has_choices) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "%s draws partners from the samples of a pass, and with %s these are not "
+                        "%s draws tiles from the samples of a pass, and with %s these are not "
                         "known beforehand; leave one of the two out, or choose samples by subset, "
                         "weights or split",
                         name,

@@ -65,7 +65,7 @@ static void the_error_names_the_partner(void)
     T_STATUS(t.end, SLUICE_E_CORRUPT);
     T_EQ(t.batches, 0);
     snprintf(words, sizeof(words),
-             "read: sample 0, script/0: its partner in mosaic, sample %u, script/%u: it is bad; "
+             "read: sample 0, script/0: a tile of its mosaic, sample %u, script/%u: it is bad; "
              "on_error replace",
              (unsigned)partner, (unsigned)partner);
     T_CONTAINS(t.error, words);
@@ -197,7 +197,7 @@ static void lack_of_memory_for_a_partner_ends_the_run(void)
     t = record(dataset, &options);
     T_STATUS(t.end, SLUICE_E_NO_MEMORY);
     T_EQ(t.errors.replaced, 0);
-    T_CONTAINS(t.error, "its partner in mosaic, sample 29, script/29: no memory for this one");
+    T_CONTAINS(t.error, "a tile of its mosaic, sample 29, script/29: no memory for this one");
     T_TRUE(t.batches < SAMPLES / 5 - 1);
     free(t.bytes);
     sluice_dataset_destroy(dataset);
@@ -326,8 +326,7 @@ static void streams_and_collected_batches_are_refused(void)
     T_OK(dataset_begin(&stage_script, "", &dataset));
     add_filter(dataset, "third", keep_by_label, "label", NULL);
     T_OK(sluice_dataset_add(dataset, "mosaic 6 | batch 5"));
-    check_plan_refused(dataset,
-                       "mosaic draws partners from the samples of a pass, and with a filter");
+    check_plan_refused(dataset, "mosaic draws tiles from the samples of a pass, and with a filter");
     check_plan_refused(
         boxes_with(folder,
                    "| decode | mosaic 8 | drop t,t_length | bucket boxes_length 2 | batch 1"),
@@ -337,7 +336,7 @@ static void streams_and_collected_batches_are_refused(void)
     snprintf(path, sizeof(path), "%s", t_path(folder, "a.tar"));
     make_image_shard(path, 0, 4);
     snprintf(text, sizeof(text), "webdataset %s access=stream | decode | mosaic 8 | batch 1", path);
-    check_plan_refused(parsed(text), "mosaic draws partners by their numbers, and the samples of a "
+    check_plan_refused(parsed(text), "mosaic draws tiles by their numbers, and the samples of a "
                                      "stream come in sequence");
 }
 

@@ -89,7 +89,7 @@ const stage_def stage_cutmix = {
                "clipped to the image, where (x, y) is a random pixel, and w and h are r times "
                "width and height, truncated. Labels are blended as by mixup with lambda = 1 - "
                "(area of the box) / (area of the image).\n"
-               "Partners, lambda, labels, types and what is refused are those of mixup.",
+               "The other row, lambda, labels, types and what is refused are those of mixup.",
     .kind = STAGE_BATCH_MAP,
     STAGE_PARAMS(cutmix_params),
     .args_size = sizeof(mix_args),
