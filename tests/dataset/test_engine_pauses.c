@@ -7,6 +7,7 @@
 
 #include "dataset_kit.h"
 #include "engine_kit.h"
+#include "generator_kit.h"
 #include "testing.h"
 
 static uint64_t reads(const engine_run *run)
@@ -146,10 +147,42 @@ static void a_stop_makes_paused_workers_read_nothing_more(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* It holds the first sample of the next pass, which it has read already, and writes it later. */
+static void a_worker_of_a_stream_writes_nothing_while_it_is_paused(void)
+{
+    enum { SAMPLES = 5 };
+    atomic_int gate = GENERATOR_GATE;
+    generator g = {.samples = SAMPLES, .gate = &gate};
+    sluice_dataset *dataset = generator_dataset(&g, "batch 1");
+    engine_run run;
+
+    open_run(&run, dataset, &(run_options){.slots = 8, .batches = SAMPLES + 2});
+    while (atomic_load(&gate) != GENERATOR_AT_GATE) {
+        sched_yield();
+    }
+    sli_engine_pause(run.engine, true);
+    atomic_store(&gate, GENERATOR_OPEN);
+    while (atomic_load(&g.calls) < SAMPLES + 2) { /* a pass, its end and one more */
+        sched_yield();
+    }
+    for (int i = 0; i < SAMPLES; i++) {
+        T_OK(next_batch(&run));
+    }
+    done_with_batch(&run);
+    T_STATUS(sli_queue_wait(run.queue, SAMPLES + 1, 20000000, false), SLUICE_TIMEOUT);
+    T_EQ(atomic_load(&g.calls), SAMPLES + 2);
+    sli_engine_pause(run.engine, false);
+    T_OK(next_batch(&run));
+    T_EQ(*(const int64_t *)row_of(&run, 0, 0), 1000);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test engine_pauses_tests[] = {
     T_TEST(a_worker_that_waited_for_room_reads_nothing_until_it_is_resumed),
     T_TEST(pauses_change_nothing_of_what_is_made),
     T_TEST(a_paused_engine_can_be_stopped),
     T_TEST(a_stop_makes_paused_workers_read_nothing_more),
+    T_TEST(a_worker_of_a_stream_writes_nothing_while_it_is_paused),
     T_END,
 };
