@@ -148,6 +148,23 @@ static void a_rewind_goes_back_to_where_the_run_began(void)
     close_taker(&t);
 }
 
+static void rows_end_at_the_limit_until_a_rewind_raises_it(void)
+{
+    taker t;
+
+    open_taker(&t, "batch 1");
+    T_EQ(collected_rows_freeze(t.rows), 0);
+    collected_rows_rewind(t.rows, 0, 2);
+    check_sample(&t, 1, 0, 0, 0);
+    check_sample(&t, 2, 0, 0, 2);
+    check_rest(&t, COLLECTED_LIMIT, 3, 0, 0);
+    T_EQ(collected_rows_freeze(t.rows), 2);
+    collected_rows_rewind(t.rows, 2, 3);
+    check_sample(&t, 3, 0, 0, 0);
+    check_rest(&t, COLLECTED_LIMIT, 4, 0, 0);
+    close_taker(&t);
+}
+
 /* ---- with pack ------------------------------------------------------------------------------- */
 
 /* What a worker takes and chooses: a document of a window. */
@@ -209,6 +226,7 @@ const t_test collected_streams_tests[] = {
     T_TEST(a_round_that_is_cut_short_is_dropped_by_all_ranks),
     T_TEST(a_rewind_keeps_the_rows_that_are_still_to_be_padded),
     T_TEST(a_rewind_goes_back_to_where_the_run_began),
+    T_TEST(rows_end_at_the_limit_until_a_rewind_raises_it),
     T_TEST(a_pass_ends_before_the_next_one_gets_rows),
     T_END,
 };
