@@ -165,6 +165,24 @@ static void rows_end_at_the_limit_until_a_rewind_raises_it(void)
     close_taker(&t);
 }
 
+/* The samples of the pass are counted from the rewind on. */
+static void a_pass_without_a_batch_is_an_error_after_a_rewind(void)
+{
+    taker t;
+
+    open_taker(&t, "batch 2 drop_remainder=true");
+    check_sample(&t, 1, 0, 0, 0);
+    check_sample(&t, 1, 1, 0, 2);
+    check_sample(&t, 2, 0, 1, 0); /* the first pass has ended */
+    T_EQ(collected_rows_freeze(t.rows), 2);
+    collected_rows_rewind(t.rows, 2, UINT64_MAX);
+    check_rest(&t, COLLECTED_PADDING, 2, 1, 1);
+    t.g.samples = 1;
+    T_EQ(take(&t).kind, COLLECTED_FAILED);
+    T_CONTAINS(sluice_last_error(), "a pass of the stream has 1 samples and no batch of 2");
+    close_taker(&t);
+}
+
 /* ---- with pack ------------------------------------------------------------------------------- */
 
 /* What a worker takes and chooses: a document of a window. */
@@ -227,6 +245,7 @@ const t_test collected_streams_tests[] = {
     T_TEST(a_rewind_keeps_the_rows_that_are_still_to_be_padded),
     T_TEST(a_rewind_goes_back_to_where_the_run_began),
     T_TEST(rows_end_at_the_limit_until_a_rewind_raises_it),
+    T_TEST(a_pass_without_a_batch_is_an_error_after_a_rewind),
     T_TEST(a_pass_ends_before_the_next_one_gets_rows),
     T_END,
 };
