@@ -40,7 +40,7 @@ typedef struct collected_claim {
     sluice_status
         status; /* COLLECTED_FAILED; with candidates of a stream: an error of the stream after
                    them, the thread's last error, which the caller chooses in order */
-    uint64_t read_ticks;   /* time spent reading a candidate of a stream */
+    uint64_t read_ticks;   /* time spent reading from a stream, also for ends of passes */
     uint64_t waited_ticks; /* time spent waiting for other workers */
     uint64_t open_row;     /* pack: row whose window is to be padded before the claim's rows, from
                               token open_at on; COLLECTED_NO_ROW: none */

@@ -244,12 +244,16 @@ static void lock_reading(collected_rows *rows)
     pthread_mutex_lock(&rows->reading);
 }
 
-/*
- * Takes a candidate of a stream, once no other worker reads; or what there is to take by then.
- * False: take again. Adds the time spent waiting for other workers to *waited.
- */
+/* The duration of a take, in ticks: of all its tries. */
+typedef struct take_ticks {
+    uint64_t waited; /* for other workers */
+    uint64_t read;
+} take_ticks;
+
+/* Takes a candidate of a stream, once no other worker reads; or what there is to take by then.
+ * False: take again. */
 static bool take_from_stream(collected_rows *rows, const collected_request *request,
-                             collected_claim *claim, uint64_t *waited)
+                             collected_claim *claim, take_ticks *ticks)
 {
     const uint64_t start = sli_ticks();
     uint64_t read_start;
@@ -257,7 +261,7 @@ static bool take_from_stream(collected_rows *rows, const collected_request *requ
 
     lock_reading(rows);
     read_start = sli_ticks();
-    *waited += read_start - start;
+    ticks->waited += read_start - start;
     pthread_mutex_lock(&rows->lock);
     clear_claim(claim);
     taken = try_take(rows, request, claim);
@@ -266,7 +270,7 @@ static bool take_from_stream(collected_rows *rows, const collected_request *requ
         claim_candidates(rows, 1, claim);
         pthread_mutex_unlock(&rows->lock);
         taken = read_candidate(rows, request->item, claim);
-        claim->read_ticks = sli_ticks() - read_start;
+        ticks->read += sli_ticks() - read_start;
     } else {
         pthread_mutex_unlock(&rows->lock);
     }
@@ -280,20 +284,21 @@ void collected_rows_take(collected_rows *rows, const collected_request *request,
     collected_call call = {request, claim_out};
     const bool is_stream = rows->candidates.stream != NULL;
     bool reads = is_stream && deals_at_once(rows); /* nothing else can be taken meanwhile */
-    uint64_t waited = 0;
+    take_ticks ticks = {0, 0};
 
     if (is_stream && request->choice == NULL) {
         stream_passes_done(rows->candidates.stream, request->item);
     }
-    while (!reads || !take_from_stream(rows, request, claim_out, &waited)) {
+    while (!reads || !take_from_stream(rows, request, claim_out, &ticks)) {
         clear_claim(claim_out);
-        waited += call_until(rows, call_take, &call);
+        ticks.waited += call_until(rows, call_take, &call);
         reads = is_stream && claim_out->kind == COLLECTED_CANDIDATES;
         if (!reads) {
             break;
         }
     }
-    claim_out->waited_ticks = waited;
+    claim_out->waited_ticks = ticks.waited;
+    claim_out->read_ticks = ticks.read;
     if (claim_out->kind == COLLECTED_END || claim_out->kind == COLLECTED_FAILED) {
         sli_event_notify(&rows->changed);
     }

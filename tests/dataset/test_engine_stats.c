@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Engine statistics and stall diagnostics. */
+#include <sched.h>
+
+#include "clock_int.h"
 #include "dataset_kit.h"
 #include "engine_kit.h"
+#include "generator_kit.h"
 #include "testing.h"
 
 static void a_stall_is_described_by_rows_and_workers(void)
@@ -96,9 +100,40 @@ static void the_profile_counts_samples_and_bytes(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* At its end the source does not return until it has taken longer than all samples before. */
+static void the_time_of_reading_a_stream_is_counted(void)
+{
+    atomic_int gate = GENERATOR_GATE;
+    generator g = {.samples = 40, .gate = &gate};
+    sluice_dataset *dataset = generator_dataset(&g, "batch 4");
+    const sli_counters *counters;
+    uint64_t before;
+    uint64_t start;
+    engine_run run;
+
+    open_run(&run, dataset, &(run_options){.slots = 16, .batches = 20, .passes = 1});
+    while (atomic_load(&gate) != GENERATOR_AT_GATE) {
+        sched_yield();
+    }
+    start = sli_ticks();
+    counters = sli_profile_cell(&run.profile, PLAN_READ, 0);
+    before = atomic_load(&counters->busy_ticks);
+    while (sli_ticks() - start <= before) {
+    }
+    atomic_store(&gate, GENERATOR_OPEN);
+    while (next_batch(&run) == SLUICE_OK) {
+    }
+    sli_engine_stop(run.engine);
+    T_TRUE(atomic_load(&counters->busy_ticks) > 2 * before);
+    T_TRUE(atomic_load(&counters->wait_input_ticks) > 0);
+    close_run(&run);
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test engine_stats_tests[] = {
     T_TEST(a_stall_is_described_by_rows_and_workers),
     T_TEST(a_bad_sample_does_not_hold_its_worker),
     T_TEST(the_profile_counts_samples_and_bytes),
+    T_TEST(the_time_of_reading_a_stream_is_counted),
     T_END,
 };
