@@ -108,6 +108,38 @@ void loop_kit_check_pass(const loop_kit *loop, const kit_step *want, size_t coun
     T_STATUS(loop_kit_next(loop, &batch), SLUICE_END_OF_PASS);
 }
 
+void loop_kit_check_rewinds(sluice_dataset *dataset, uint32_t i, size_t fetched,
+                            const kit_step *steps, const size_t *lengths)
+{
+    sluice_channel_config config = loop_kit_config(0, 0);
+    loop_kit loop;
+
+    config.end_of_pass = true;
+    config.workers = i % 3 + 1;
+    config.slots = i % 4 + 3;
+    loop = loop_kit_open_dataset(i % 2 == 0 ? "host:0" : "host:0,copy=1", dataset, &config);
+    T_OK(sluice_channel_start(loop.channel));
+    for (int round = 0; round < 3; round++) {
+        const sluice_batch *batch = NULL;
+
+        for (size_t n = 0; n < fetched; n++) {
+            kit_step step;
+
+            T_OK(loop_kit_next(&loop, &batch));
+            step = loop_kit_step(batch);
+            loop_kit_check_same(&step, &steps[n]);
+        }
+        if (batch != NULL) {
+            T_OK(sluice_channel_release(loop.channel, batch, NULL));
+        }
+        T_OK(sluice_channel_rewind(loop.channel));
+    }
+    loop_kit_check_pass(&loop, steps, lengths[0]);
+    loop_kit_check_pass(&loop, steps + lengths[0], lengths[1]);
+    loop_kit_close(&loop);
+    sluice_dataset_destroy(dataset);
+}
+
 void loop_kit_train_padded(kit *k, uint64_t epochs, uint64_t seed)
 {
     kit_init(k);

@@ -38,6 +38,14 @@ void loop_kit_check_next(const loop_kit *loop, const kit_step *want);
 /* The next batches are these steps, and then the pass ends. */
 void loop_kit_check_pass(const loop_kit *loop, const kit_step *want, size_t count);
 
+/*
+ * A channel on the dataset, with settings that vary by i, is rewound three times, each time after
+ * `fetched` batches. Then it gives the first two passes of the steps, of these lengths. Destroys
+ * the dataset.
+ */
+void loop_kit_check_rewinds(sluice_dataset *dataset, uint32_t i, size_t fetched,
+                            const kit_step *steps, const size_t *lengths);
+
 /* A training on `padded`, for `epochs` passes, on host:0; the caller frees it by kit_fini(). */
 void loop_kit_train_padded(kit *k, uint64_t epochs, uint64_t seed);
 

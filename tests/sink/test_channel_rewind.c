@@ -496,34 +496,7 @@ static void a_stream_of_user_code_is_rewound_at_any_batch(void)
 
     collected_run(&k, generator_dataset(&g, stages), SLUICE_MODE_LOOP, 0, 13);
     for (uint32_t i = 0; i < 14; i++) {
-        sluice_dataset *dataset = generator_dataset(&g, stages);
-        sluice_channel_config config = loop_kit_config(0, 0);
-        loop_kit loop;
-
-        config.end_of_pass = true;
-        config.workers = i % 3 + 1;
-        config.slots = i % 4 + 3;
-        loop = loop_kit_open_dataset(host_devices[i % 2], dataset, &config);
-        T_OK(sluice_channel_start(loop.channel));
-        for (int round = 0; round < 3; round++) {
-            const sluice_batch *batch = NULL;
-
-            for (size_t n = 0; n < i % 7; n++) {
-                kit_step step;
-
-                T_OK(loop_kit_next(&loop, &batch));
-                step = loop_kit_step(batch);
-                loop_kit_check_same(&step, &k.steps[n]);
-            }
-            if (batch != NULL) {
-                T_OK(sluice_channel_release(loop.channel, batch, NULL));
-            }
-            T_OK(sluice_channel_rewind(loop.channel));
-        }
-        loop_kit_check_pass(&loop, k.steps, 6);
-        loop_kit_check_pass(&loop, k.steps + 6, 7);
-        loop_kit_close(&loop);
-        sluice_dataset_destroy(dataset);
+        loop_kit_check_rewinds(generator_dataset(&g, stages), i, i % 7, k.steps, (size_t[]){6, 7});
         T_EQ(atomic_load(&g.open), 0);
         T_EQ(atomic_load(&g.overlaps), 0);
     }

@@ -136,35 +136,8 @@ static void a_channel_ends_passes_and_is_rewound(void)
 
         run_on(&k, batches[b], SLUICE_MODE_LOOP, 0, 2 * pass);
         for (uint32_t i = 0; i < 30; i++) {
-            sluice_dataset *dataset = filtered(batches[b]);
-            sluice_channel_config config = loop_kit_config(0, 0);
-            const size_t fetched = i % (pass + 1);
-            loop_kit loop;
-
-            config.end_of_pass = true;
-            config.workers = i % 3 + 1;
-            config.slots = i % 4 + 3;
-            loop = loop_kit_open_dataset(i % 2 == 0 ? "host:0" : "host:0,copy=1", dataset, &config);
-            T_OK(sluice_channel_start(loop.channel));
-            for (int round = 0; round < 3; round++) {
-                const sluice_batch *batch = NULL;
-
-                for (size_t n = 0; n < fetched; n++) {
-                    kit_step step;
-
-                    T_OK(loop_kit_next(&loop, &batch));
-                    step = loop_kit_step(batch);
-                    loop_kit_check_same(&step, &k.steps[n]);
-                }
-                if (batch != NULL) {
-                    T_OK(sluice_channel_release(loop.channel, batch, NULL));
-                }
-                T_OK(sluice_channel_rewind(loop.channel));
-            }
-            loop_kit_check_pass(&loop, k.steps, pass);
-            loop_kit_check_pass(&loop, k.steps + pass, pass);
-            loop_kit_close(&loop);
-            sluice_dataset_destroy(dataset);
+            loop_kit_check_rewinds(filtered(batches[b]), i, i % (pass + 1), k.steps,
+                                   (size_t[]){pass, pass});
         }
         collected_done(&k);
     }
