@@ -31,7 +31,7 @@ static void one_hot_is_one_at_the_class(void)
     engine_run run;
 
     T_OK(sluice_dataset_add(dataset, "one_hot x 4 | batch 3"));
-    open_run(&run, dataset, &(run_options){.workers = 2});
+    open_own(&run, dataset, &(run_options){.workers = 2});
     T_OK(next_batch(&run));
     for (uint32_t row = 0; row < 3; row++) {
         const float *vector = column_row(&run, "x", row);
@@ -41,7 +41,6 @@ static void one_hot_is_one_at_the_class(void)
         }
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void labels_are_smoothed(void)
@@ -274,22 +273,21 @@ static void columns_of_images_are_refused(void)
 static void other_columns_do_not_change(void)
 {
     const char *folder = t_folder();
-    sluice_dataset *dataset;
     engine_run run;
     const int64_t *classes;
 
     write_pair(folder, "a.ppm", "m.pgm");
-    dataset = list_dataset(folder, LIST_OF_BOXES,
-                           "| cast c i64 | decode | center_crop 20 | one_hot label 2 | normalize "
-                           "0.5 0.5 offload=device | batch 1");
-    open_run(&run, dataset, &(run_options){.workers = 1, .device = "host:0,copy=1"});
+    open_own(&run,
+             list_dataset(folder, LIST_OF_BOXES,
+                          "| cast c i64 | decode | center_crop 20 | one_hot label 2 | normalize "
+                          "0.5 0.5 offload=device | batch 1"),
+             &(run_options){.workers = 1, .device = "host:0,copy=1"});
     T_OK(next_batch(&run));
     classes = column_row(&run, "c", 0);
     T_TRUE(classes[0] == 2 && classes[1] == 0 && classes[2] == 0);
     T_TRUE(((const float *)column_row(&run, "label", 0))[0] == 1);
     T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 1);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* ---- pad and truncate ------------------------------------------------------------------------ */
@@ -304,7 +302,7 @@ static void check_documents(const char *stages, uint32_t rows, uint32_t most, ui
 
         T_OK(sluice_dataset_add(dataset, stages));
         T_OK(sluice_dataset_add(dataset, "batch 20"));
-        open_run(&run, dataset, &(run_options){.workers = workers});
+        open_own(&run, dataset, &(run_options){.workers = workers});
         T_OK(next_batch(&run));
         for (uint32_t row = 0; row < 20; row++) {
             const uint16_t *tokens = column_row(&run, "tokens", row);
@@ -317,7 +315,6 @@ static void check_documents(const char *stages, uint32_t rows, uint32_t most, ui
         }
         T_EQ(row_bytes(&run, (uint32_t)sli_layout_find(&run.layout, "tokens")), rows * 2);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -423,14 +420,13 @@ static void a_length_is_truncated_without_its_column(void)
     engine_run run;
 
     T_OK(sluice_dataset_add(dataset, "truncate tokens 7 | project tokens_length | batch 20"));
-    open_run(&run, dataset, &(run_options){.workers = 2});
+    open_own(&run, dataset, &(run_options){.workers = 2});
     T_OK(next_batch(&run));
     for (uint32_t row = 0; row < 20; row++) {
         T_EQ(*(const int32_t *)column_row(&run, "tokens_length", row),
              document_length(row) < 7 ? (int32_t)document_length(row) : 7);
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void documents_are_truncated_before_pack(void)
@@ -441,7 +437,7 @@ static void documents_are_truncated_before_pack(void)
     uint32_t at = 0;
 
     T_OK(sluice_dataset_add(dataset, "truncate tokens 3 | pack tokens seq=9 | batch 1"));
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run, dataset, &(run_options){.workers = 1});
     T_OK(next_batch(&run));
     tokens = column_row(&run, "tokens", 0);
     for (uint64_t sample = 0; at < 9; sample++) {
@@ -450,7 +446,6 @@ static void documents_are_truncated_before_pack(void)
         }
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void more_rows_than_pad_allows_are_a_bad_sample(void)
@@ -475,27 +470,20 @@ static void arrays_of_one_length_are_padded_and_truncated(void)
     engine_run run;
 
     T_OK(sluice_dataset_add(dataset, "truncate x 2 | pad x 4 value=-1.5 | batch 2"));
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run, dataset, &(run_options){.workers = 1});
     T_OK(next_batch(&run));
     T_EQ(memcmp(column_row(&run, "x", 0), want[0], sizeof(want[0])), 0);
     T_EQ(memcmp(column_row(&run, "x", 1), want[1], sizeof(want[1])), 0);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* A column of boxes has the length of the boxes that are left, also after a cast. */
 static void columns_of_boxes_are_padded(void)
 {
-    const char *folder = t_folder();
-    sluice_dataset *dataset;
     engine_run run;
     const int64_t *classes;
 
-    write_pair(folder, "a.ppm", "m.pgm");
-    dataset = list_dataset(folder, LIST_OF_BOXES,
-                           "| decode | center_crop 20 | cast c i64 | pad c 5 value=-1 | batch 1");
-    open_run(&run, dataset, &(run_options){.workers = 1});
-    T_OK(next_batch(&run));
+    open_list(&run, LIST_OF_BOXES, "decode", "center_crop 20 | cast c i64 | pad c 5 value=-1", 0);
     classes = column_row(&run, "c", 0);
     T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 1);
     T_EQ(classes[0], 2);
@@ -503,7 +491,6 @@ static void columns_of_boxes_are_padded(void)
         T_EQ(classes[i], -1);
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 const t_test array_stages_tests[] = {

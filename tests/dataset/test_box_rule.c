@@ -349,14 +349,12 @@ static void what_belongs_to_boxes_needs_no_boxes(void)
 
     for (int i = 0; i < 3; i++) {
         char stages[100];
-        sluice_dataset *dataset;
         engine_run run;
 
         snprintf(stages, sizeof(stages), "| %sproject %s | batch 4", i % 2 == 0 ? "decode | " : "",
                  columns[i]);
         kit_log_start(NULL, NULL);
-        dataset = i % 2 == 0 ? of_list(folder, stages) : of_functions(stages);
-        open_run(&run, dataset,
+        open_own(&run, i % 2 == 0 ? of_list(folder, stages) : of_functions(stages),
                  &(run_options){.workers = 1, .settings = {.on_error = SLI_ON_ERROR_ZERO}});
         T_OK(next_batch(&run));
         if (i != 1) {
@@ -367,7 +365,6 @@ static void what_belongs_to_boxes_needs_no_boxes(void)
             T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 2);
         }
         close_run(&run);
-        sluice_dataset_destroy(dataset);
         kit_log_stop();
     }
 }

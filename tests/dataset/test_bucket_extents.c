@@ -82,7 +82,7 @@ static copied copies_of(const char *stages, sli_error_policy on_error)
     copied made = {0};
     engine_run run;
 
-    open_run(&run, dataset, &options);
+    open_own(&run, dataset, &options);
     while (next_batch(&run) == SLUICE_OK) {
         const uint32_t extent = run.input.header->extent;
 
@@ -96,7 +96,6 @@ static copied copies_of(const char *stages, sli_error_policy on_error)
     made.whole = run.layout.slot_bytes;
     T_EQ(stats.batches_copied, made.batches);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
     return made;
 }
 
@@ -171,11 +170,10 @@ static void a_sample_that_is_longer_when_it_is_loaded_ends_the_run(void)
     engine_run run;
 
     grows = true;
-    open_run(&run, dataset, &(run_options){.device = devices[1]});
+    open_own(&run, dataset, &(run_options){.device = devices[1]});
     T_STATUS(next_batch(&run), SLUICE_E_CORRUPT);
     T_CONTAINS(sluice_last_error(), "sample 0 has the length 200, and had at most 192 when");
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void explain_has_the_columns_that_are_cut(void)

@@ -318,7 +318,7 @@ static void maps_of_batches_see_whole_batches_of_any_assembly(void)
         uint64_t batches = 0;
         engine_run run;
 
-        open_run(&run, dataset,
+        open_own(&run, dataset,
                  &(run_options){.device = devices[i % 2],
                                 .workers = worker_counts[i / (2 * MAP_CASES)],
                                 .passes = 2,
@@ -334,7 +334,6 @@ static void maps_of_batches_see_whole_batches_of_any_assembly(void)
         }
         T_TRUE(batches >= 12);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 

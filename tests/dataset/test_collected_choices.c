@@ -94,12 +94,11 @@ static void a_run_ends_while_choices_wait(void)
         script_reset(MANY, GOOD);
         dataset = make(c);
         block_two();
-        open_run(&run, dataset, &options);
+        open_own(&run, dataset, &options);
         T_TRUE(script_await_blocked(2, LIMIT_NS));
         sli_engine_close(run.engine);
         script_release();
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -143,7 +142,6 @@ static void cheap_samples_are_taken_several_at_once(void)
 {
     enum { PAIRS = 10, FIRST = 100, APART = 150 };
     const run_options options = {.batches = UINT64_MAX, .slots = 32}; /* room for all */
-    sluice_dataset *dataset;
     uint32_t several = 0;
     engine_run run;
 
@@ -155,8 +153,7 @@ static void cheap_samples_are_taken_several_at_once(void)
         script_block(FIRST + i * APART);
         script_block(FIRST + i * APART + 1);
     }
-    dataset = filtered_dataset(NULL, BY_PIXELS, 50, true);
-    open_run(&run, dataset, &options);
+    open_own(&run, filtered_dataset(NULL, BY_PIXELS, 50, true), &options);
     for (uint32_t i = 0; i < 2 * PAIRS; i++) {
         const uint64_t sample = FIRST + i / 2 * APART + i % 2;
 
@@ -165,7 +162,6 @@ static void cheap_samples_are_taken_several_at_once(void)
     }
     T_TRUE(several > 0);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 const t_test collected_choices_tests[] = {

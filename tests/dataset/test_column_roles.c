@@ -206,13 +206,12 @@ static void lengths_of_the_source_are_taken(void)
         T_OK(sluice_dataset_memory(of, 3, &dataset));
         T_OK(sluice_dataset_add(dataset, "column b role=boxes"));
         T_OK(sluice_dataset_add(dataset, i == 0 ? "batch 1" : "project b | batch 1"));
-        open_run(&run, dataset, &(run_options){.workers = 1});
+        open_own(&run, dataset, &(run_options){.workers = 1});
         T_OK(next_batch(&run));
         T_EQ(memcmp(column_row(&run, "b", 0), want, sizeof(want)), 0);
         T_OK(next_batch(&run));
         T_EQ(memcmp(column_row(&run, "b", 0), (float[8]){0}, sizeof(want)), 0);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -289,12 +288,11 @@ static void arrays_of_rank_two_are_gray_images(void)
     T_OK(sluice_dataset_memory(of, 1, &dataset));
     T_OK(sluice_dataset_add(dataset, "column digit image | random_horizontal_flip 1 | "
                                      "to_dtype f32 | to_chw | batch 1"));
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run, dataset, &(run_options){.workers = 1});
     T_OK(next_batch(&run));
     T_EQ(run.plan->seen[0].shape[0], 1);
     T_TRUE(*(const float *)column_row(&run, "digit", 0) == (float)scenes.m[0][LIST_WIDTH - 1]);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* ---- what they undo -------------------------------------------------------------------------- */
@@ -306,19 +304,16 @@ static void plain_columns_do_not_follow(void)
     const char *folder = t_folder();
     static const float boxes[3][4] = {{0, 0, 4, 30}, {10, 5, 30, 25}};
     static const float points[3][2] = {{0.5F, 0.5F}, {20.5F, 15.5F}, {50, -3}};
-    sluice_dataset *dataset;
     engine_run run;
 
     write_pair(folder, "a.ppm", "m.pgm");
-    dataset = list_dataset(folder, LIST, stages);
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run, list_dataset(folder, LIST, stages), &(run_options){.workers = 1});
     T_OK(next_batch(&run));
     T_EQ(memcmp(column_row(&run, "b", 0), boxes, sizeof(boxes)), 0);
     T_EQ(memcmp(column_row(&run, "c", 0), (int32_t[3]){1, 2}, 12), 0);
     T_EQ(memcmp(column_row(&run, "p", 0), points, sizeof(points)), 0);
     T_EQ(*(const int32_t *)column_row(&run, "b_length", 0), 2);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* An image of an array is a plain column, beside one that is an image; both go their ways. */
@@ -358,20 +353,19 @@ static void encoded_images_and_masks_change_places(void)
 {
     static const char list[] = "image\tx:image\ty:mask\na.ppm\tm.pgm\tm.pgm\n";
     const char *folder = t_folder();
-    sluice_dataset *dataset;
     engine_run run;
 
     write_pair(folder, "a.ppm", "m.pgm");
-    dataset = list_dataset(folder, list,
-                           "| column x mask | column y image | decode mode=gray | center_crop 10 | "
-                           "batch 1");
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run,
+             list_dataset(folder, list,
+                          "| column x mask | column y image | decode mode=gray | center_crop 10 | "
+                          "batch 1"),
+             &(run_options){.workers = 1});
     T_OK(next_batch(&run));
     T_EQ(run.plan->seen[1].rank, 2);
     T_EQ(run.plan->seen[2].rank, 3);
     T_EQ(memcmp(column_row(&run, "x", 0), column_row(&run, "y", 0), 100), 0);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* ---- readers, resume, errors ----------------------------------------------------------------- */

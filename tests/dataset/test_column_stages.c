@@ -153,13 +153,12 @@ static void a_renamed_column_keeps_its_length(void)
         list_dataset(folder, "image\tv:i32[5]\na.ppm\t4,6\n",
                      "| decode | rename v w | truncate w to=1 | pad w to=3 value=9 | batch 1");
     T_STR(columns_of(dataset), "image,w,w_length");
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run, dataset, &(run_options){.workers = 1});
     T_OK(next_batch(&run));
     T_EQ(*(const int32_t *)column_row(&run, "w_length", 0), 1);
     T_EQ(((const int32_t *)column_row(&run, "w", 0))[0], 4);
     T_EQ(((const int32_t *)column_row(&run, "w", 0))[1], 9);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void lengths_that_cannot_be_renamed_are_refused(void)

@@ -122,11 +122,10 @@ static sluice_dataset *pictures_dataset(pictures *p, const char *stages)
 
 static void check_pictures(pictures *p, const char *stages, uint64_t top)
 {
-    sluice_dataset *dataset = pictures_dataset(p, stages);
     engine_run run;
     uint64_t rows = 0;
 
-    open_run(&run, dataset, &(run_options){.workers = 2});
+    open_own(&run, pictures_dataset(p, stages), &(run_options){.workers = 2});
     while (next_batch(&run) == SLUICE_OK) {
         for (uint32_t row = 0; row < 4; row++, rows++) {
             const uint8_t *image = row_of(&run, 0, row);
@@ -140,7 +139,6 @@ static void check_pictures(pictures *p, const char *stages, uint64_t top)
     }
     T_EQ(rows, SAMPLES);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void images_of_one_size_pass_through_the_stages(void)

@@ -112,21 +112,18 @@ static sluice_dataset *album_dataset(album *a, sluice_dtype label, uint32_t vers
 static void check_labels(const char *folder)
 {
     char text[600];
-    sluice_dataset *dataset;
     engine_run run;
     uint64_t sum = 0;
     uint64_t rows = 0;
 
     snprintf(text, sizeof(text), "webdataset %s | decode | resize 8,8 | batch 4", folder);
-    dataset = parsed(text);
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run, parsed(text), &(run_options){.workers = 1});
     while (next_batch(&run) == SLUICE_OK) {
         for (uint32_t row = 0; row < 4; row++, rows++) {
             sum += (uint64_t) * (const int32_t *)row_of(&run, 1, row);
         }
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
     T_EQ(rows, CUSTOM_SAMPLES);
     T_EQ(sum, CUSTOM_SAMPLES * 100 - CUSTOM_SAMPLES * (CUSTOM_SAMPLES - 1) / 2);
 }

@@ -45,11 +45,10 @@ static void check_passes(generator *g, const run_options *options, bool drop_rem
 {
     const uint64_t world = options->settings.world;
     const uint64_t rank = options->settings.rank;
-    sluice_dataset *dataset =
-        generator_dataset(g, drop_remainder ? "batch 4 drop_remainder=true" : "batch 4");
     engine_run run;
 
-    open_run(&run, dataset, options);
+    open_own(&run, generator_dataset(g, drop_remainder ? "batch 4 drop_remainder=true" : "batch 4"),
+             options);
     for (uint64_t pass = 0; pass < options->passes; pass++) {
         const uint64_t samples = g->samples + pass * g->varies_by;
         const uint64_t round = BATCH * world;
@@ -65,7 +64,6 @@ static void check_passes(generator *g, const run_options *options, bool drop_rem
     }
     T_EQ(next_batch(&run), SLUICE_END_OF_DATA);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
     T_EQ(atomic_load(&g->open), 0);
     T_EQ(atomic_load(&g->overlaps), 0);
 }
@@ -246,18 +244,17 @@ static void a_pass_that_cannot_be_opened_ends_the_run(void)
 static void a_stop_wakes_a_function_that_waits_for_data(void)
 {
     generator g = {.samples = 10, .waits = true};
-    sluice_dataset *dataset = generator_dataset(&g, "batch 4");
     sli_engine_errors errors;
     engine_run run;
 
-    open_run(&run, dataset, &(run_options){.workers = 3, .batches = UINT64_MAX});
+    open_own(&run, generator_dataset(&g, "batch 4"),
+             &(run_options){.workers = 3, .batches = UINT64_MAX});
     T_OK(next_batch(&run));
     T_OK(next_batch(&run));
     sli_engine_stop(run.engine);
     sli_engine_errors_get(run.engine, &errors);
     T_EQ(errors.failed, 0);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
     T_EQ(atomic_load(&g.open), 0);
 }
 
@@ -322,7 +319,7 @@ static void the_passes_before_the_first_batch_may_vary(void)
             left -= (5 + 3 * pass + 1) / 2;
             pass++;
         }
-        open_run(&run, dataset, &(run_options){.batches = 3, .first_step = first});
+        open_own(&run, dataset, &(run_options){.batches = 3, .first_step = first});
         T_OK(next_batch(&run));
         T_EQ(run.input.header->pass, pass);
         T_EQ(run.input.header->position, 2 * left);
@@ -330,7 +327,6 @@ static void the_passes_before_the_first_batch_may_vary(void)
         T_EQ(sli_plan_position(run.plan, 0).pass, pass);
         T_EQ(sli_plan_position(run.plan, 0).done, 2 * left);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 

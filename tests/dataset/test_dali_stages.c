@@ -16,8 +16,6 @@
 
 #define SOURCE "synthetic 12 16,16,3"
 
-static const run_options one_worker = {.workers = 1};
-
 /* ---- DALI's results ----------------------------------------------------------------------------
  */
 
@@ -38,19 +36,16 @@ static void run_stage(const char *stage, picture *result)
     const char *folder = t_folder();
     char path[400];
     char text[400];
-    sluice_dataset *dataset;
     engine_run run;
 
     snprintf(path, sizeof(path), "%s/a.ppm", folder);
     write_input(path);
     snprintf(text, sizeof(text), "| decode | %s | batch 1", stage);
-    dataset = list_dataset(folder, "image\na.ppm\n", text);
-    open_run(&run, dataset, &one_worker);
+    open_own(&run, list_dataset(folder, "image\na.ppm\n", text), &one_worker);
     T_OK(next_batch(&run));
     *result = picture_empty(70, 12, 3);
     memcpy(result->pixels, column_row(&run, "image", 0), picture_size(result));
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* True if the point of the first warp_affine below is less than half a pixel from an edge: the

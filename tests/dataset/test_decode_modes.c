@@ -142,12 +142,10 @@ static void images_of_a_sample_have_modes_of_their_own(void)
         static const char *const modes[] = {"", "mode=gray", "mode=index"};
         static const char *const names[] = {"photo", "gray", "depth"};
         static const char *const files[] = {"j.jpg", "j.jpg", "m.pgm"};
-        sluice_dataset *dataset;
         engine_run run;
 
         snprintf(text, sizeof(text), "| %s | %s", decodes[i], geometry);
-        dataset = list_dataset(folder, list, text);
-        open_run(&run, dataset, &(run_options){.settings = {.seed = 5}});
+        open_own(&run, list_dataset(folder, list, text), &(run_options){.settings = {.seed = 5}});
         T_OK(next_batch(&run));
         for (int k = 0; k < 3; k++) {
             snprintf(text, sizeof(text), "| decode %s | %s", modes[k], geometry);
@@ -155,7 +153,6 @@ static void images_of_a_sample_have_modes_of_their_own(void)
         }
         T_EQ(memcmp(column_row(&run, "m", 0), column_row(&run, "depth", 0), 400), 0);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
     snprintf(text, sizeof(text), "| %s | batch 1", decodes[2]); /* colours before another decode */
     sluice_dataset_destroy(list_dataset(folder, list, text));

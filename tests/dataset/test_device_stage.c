@@ -14,8 +14,6 @@
 #include "stage_runs.h"
 #include "testing.h"
 
-static const run_options one_worker = {.workers = 1};
-
 #define SOURCE "synthetic 48 24,20,3"
 
 /* Checks that `early | late` has the same batches as `early | device | late`. */

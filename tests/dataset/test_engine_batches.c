@@ -70,12 +70,10 @@ static void jpeg_files_give_the_same_batches_on_any_number_of_workers(void)
 
 static void batches_hold_the_samples_that_they_list(void)
 {
-    sluice_dataset *dataset;
     engine_run run;
 
     script_reset(50, GOOD);
-    dataset = script_dataset(8, false);
-    open_run(&run, dataset, &(run_options){.workers = 3, .batches = 14});
+    open_own(&run, script_dataset(8, false), &(run_options){.workers = 3, .batches = 14});
     for (uint64_t step = 0; step < 14; step++) {
         const uint64_t first = step % 7 * 8;
 
@@ -96,7 +94,6 @@ static void batches_hold_the_samples_that_they_list(void)
     }
     T_STATUS(next_batch(&run), SLUICE_END_OF_DATA);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* Padding is zero as the step sees it, also where a normalisation would make something of it. */
@@ -138,17 +135,16 @@ static void rows_past_the_end_are_zero(void)
 /* More ranks than samples: batches of nothing are batches. */
 static void a_rank_without_samples_gives_empty_batches(void)
 {
-    sluice_dataset *dataset = parsed("synthetic 2 4,4,3 | batch 3");
     engine_run run;
 
-    open_run(&run, dataset, &(run_options){.settings = {.rank = 3, .world = 4}});
+    open_own(&run, parsed("synthetic 2 4,4,3 | batch 3"),
+             &(run_options){.settings = {.rank = 3, .world = 4}});
     T_OK(next_batch(&run));
     T_EQ(run.input.header->valid_rows, 0);
     T_TRUE(run.input.header->first_sample == NO_SAMPLE);
     T_TRUE(is_zero(run.input.tensors[0].data, run.input.tensors[0].bytes));
     T_STATUS(next_batch(&run), SLUICE_END_OF_DATA);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* Rank r, row i of global batch g is what one rank alone has at g * W * B + i * W + r. */
@@ -235,12 +231,12 @@ static void a_run_goes_on_exactly_where_another_stopped(void)
 
 static void repetitions_draw_anew(void)
 {
-    sluice_dataset *dataset = parsed("synthetic 30 16,16,3 | repeat 2 | random_crop 8 | batch 30");
     engine_run run;
     uint8_t *first;
     int same = 0;
 
-    open_run(&run, dataset, &(run_options){.settings = {.seed = 1}});
+    open_own(&run, parsed("synthetic 30 16,16,3 | repeat 2 | random_crop 8 | batch 30"),
+             &(run_options){.settings = {.seed = 1}});
     T_OK(next_batch(&run));
     first = malloc(run.input.tensors[0].bytes);
     memcpy(first, run.input.tensors[0].data, run.input.tensors[0].bytes);
@@ -253,7 +249,6 @@ static void repetitions_draw_anew(void)
     T_TRUE(same < 5);
     free(first);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void several_runs_use_one_dataset_at_once(void)

@@ -118,7 +118,7 @@ static void bad_samples_are_zero_rows_with_a_mask(void)
         T_OK(sluice_dataset_addf(
             dataset, "random_horizontal_flip 1 | normalize 0.5 0.25 offload=%s | batch 7",
             i / 6 == 0 ? "host" : "device"));
-        open_run(&run, dataset,
+        open_own(&run, dataset,
                  &(run_options){.device = devices[i % 2],
                                 .workers = worker_counts[i / 2 % 3],
                                 .settings = {.on_error = SLI_ON_ERROR_ZERO},
@@ -137,13 +137,11 @@ static void bad_samples_are_zero_rows_with_a_mask(void)
         }
         T_STATUS(next_batch(&run), SLUICE_END_OF_DATA);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 
 static void errors_are_counted_over_passes_and_named_once(void)
 {
-    sluice_dataset *dataset;
     engine_run run;
     sli_engine_errors errors;
     bool seen[300] = {false};
@@ -152,8 +150,7 @@ static void errors_are_counted_over_passes_and_named_once(void)
     for (int i = 0; i < 300; i += 6) {
         script.behaviours[i] = GOOD;
     }
-    dataset = script_dataset(10, false);
-    open_run(&run, dataset,
+    open_own(&run, script_dataset(10, false),
              &(run_options){
                  .workers = 3, .settings = {.on_error = SLI_ON_ERROR_ZERO}, .batches = 3 * 30});
     while (next_batch(&run) == SLUICE_OK) {
@@ -182,7 +179,6 @@ static void errors_are_counted_over_passes_and_named_once(void)
     }
     T_EQ(sli_engine_bytes_read(run.engine), 3 * 50 * 100);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* ---- nothing readable ------------------------------------------------------------------------ */

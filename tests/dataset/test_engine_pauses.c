@@ -36,13 +36,12 @@ static void wait_until_said(const engine_run *run, uint64_t seq, const char *wor
 /* One worker is in a sample that blocks, the other waits for room with a row in its hands. */
 static void a_worker_that_waited_for_room_reads_nothing_until_it_is_resumed(void)
 {
-    sluice_dataset *dataset;
     engine_run run;
 
     script_reset(40, SLOW);
     script.behaviours[9] = BLOCKS;
-    dataset = script_dataset(4, false);
-    open_run(&run, dataset, &(run_options){.workers = 2, .slots = 3, .batches = UINT64_MAX});
+    open_own(&run, script_dataset(4, false),
+             &(run_options){.workers = 2, .slots = 3, .batches = UINT64_MAX});
     script_wait_blocked(1);
     wait_until_said(&run, 3, "waits for room or is done");
     wait_until_said(&run, 3, "the batch at sample 8 of pass 0 has 3 of 4 rows");
@@ -60,7 +59,6 @@ static void a_worker_that_waited_for_room_reads_nothing_until_it_is_resumed(void
     T_OK(next_batch(&run));
     T_EQ(*(const int32_t *)row_of(&run, 1, 0), 12);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 typedef struct toggler {
@@ -128,13 +126,11 @@ static void a_paused_engine_can_be_stopped(void)
 
 static void a_stop_makes_paused_workers_read_nothing_more(void)
 {
-    sluice_dataset *dataset;
     engine_run run;
 
     script_reset(40, GOOD);
     script.behaviours[9] = BLOCKS;
-    dataset = script_dataset(4, false);
-    open_run(&run, dataset, &(run_options){.batches = UINT64_MAX});
+    open_own(&run, script_dataset(4, false), &(run_options){.batches = UINT64_MAX});
     script_wait_blocked(1);
     sli_engine_pause(run.engine, true);
     script_release();
@@ -144,7 +140,6 @@ static void a_stop_makes_paused_workers_read_nothing_more(void)
     sli_engine_stop(run.engine);
     T_EQ(reads(&run), 10);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* It holds the first sample of the next pass, which it has read already, and writes it later. */
@@ -153,10 +148,10 @@ static void a_worker_of_a_stream_writes_nothing_while_it_is_paused(void)
     enum { SAMPLES = 5 };
     atomic_int gate = GENERATOR_GATE;
     generator g = {.samples = SAMPLES, .gate = &gate};
-    sluice_dataset *dataset = generator_dataset(&g, "batch 1");
     engine_run run;
 
-    open_run(&run, dataset, &(run_options){.slots = 8, .batches = SAMPLES + 2});
+    open_own(&run, generator_dataset(&g, "batch 1"),
+             &(run_options){.slots = 8, .batches = SAMPLES + 2});
     while (atomic_load(&gate) != GENERATOR_AT_GATE) {
         sched_yield();
     }
@@ -175,7 +170,6 @@ static void a_worker_of_a_stream_writes_nothing_while_it_is_paused(void)
     T_OK(next_batch(&run));
     T_EQ(*(const int64_t *)row_of(&run, 0, 0), 1000);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 const t_test engine_pauses_tests[] = {

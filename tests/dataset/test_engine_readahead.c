@@ -143,19 +143,17 @@ static void the_partners_of_a_mosaic_are_read_ahead(void)
 /* Workers are stopped by the queue that is full, readahead by its own bound. */
 static void no_more_than_the_bound_is_read_ahead(void)
 {
-    sluice_dataset *dataset;
     engine_run run;
 
     script_reset(MOST_SAMPLES, GOOD);
-    dataset = script_dataset(BATCH, false);
-    open_run(&run, dataset, &(run_options){.workers = 2, .slots = 3, .batches = UINT64_MAX});
+    open_own(&run, script_dataset(BATCH, false),
+             &(run_options){.workers = 2, .slots = 3, .batches = UINT64_MAX});
     T_OK(next_batch(&run));
     script_wait_located(READAHEAD_ROWS / 2);
     sli_engine_stop(run.engine);
     /* 3 slots, a row that each worker waits with, and no more. */
     T_TRUE(script.locations[script.located - 1] < 3 * BATCH + 2 + READAHEAD_ROWS);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* Readahead is held in its first question while the engine is paused. */
@@ -199,13 +197,12 @@ static void a_paused_engine_reads_nothing_ahead_until_it_is_stopped(void)
 
 static void readahead_goes_on_as_workers_do(void)
 {
-    sluice_dataset *dataset;
     engine_run run;
 
     script_reset(MOST_SAMPLES, GOOD);
     script.behaviours[0] = BLOCKS;
-    dataset = script_dataset(BATCH, false);
-    open_run(&run, dataset, &(run_options){.workers = 1, .slots = 3, .batches = UINT64_MAX});
+    open_own(&run, script_dataset(BATCH, false),
+             &(run_options){.workers = 1, .slots = 3, .batches = UINT64_MAX});
     script_wait_blocked(1);
     script_wait_located(READAHEAD_ROWS);
     script_release();
@@ -214,23 +211,20 @@ static void readahead_goes_on_as_workers_do(void)
     }
     script_wait_located(READAHEAD_ROWS + READAHEAD_ROWS / 2);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* Behind an error no row is begun, so none is asked for. */
 static void a_run_that_fails_reads_nothing_ahead_of_its_error(void)
 {
-    sluice_dataset *dataset;
     engine_run run;
 
     script_reset(MOST_SAMPLES, BAD);
-    dataset = script_dataset(BATCH, false);
-    open_run(&run, dataset, &(run_options){.workers = 1, .batches = UINT64_MAX});
+    open_own(&run, script_dataset(BATCH, false),
+             &(run_options){.workers = 1, .batches = UINT64_MAX});
     T_STATUS(next_batch(&run), SLUICE_E_CORRUPT);
     sli_engine_stop(run.engine);
     T_TRUE(script.located <= READAHEAD_ROWS + 1);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -286,12 +280,12 @@ static void files_are_read_ahead_when_they_are_not_cached(void)
 
 static void files_that_are_cached_are_not_asked_for(void)
 {
-    sluice_dataset *dataset = jpeg_dataset(t_folder(), "decode | resize 40,30 | batch 4");
     uint64_t samples;
     uint64_t bytes;
     engine_run run;
 
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run, jpeg_dataset(t_folder(), "decode | resize 40,30 | batch 4"),
+             &(run_options){.workers = 1});
     while (next_batch(&run) == SLUICE_OK) {
     }
     sli_engine_stop(run.engine);
@@ -299,7 +293,6 @@ static void files_that_are_cached_are_not_asked_for(void)
     T_EQ(samples, 0);
     T_EQ(bytes, 0);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* ---- dropping -------------------------------------------------------------------------------- */
@@ -429,7 +422,6 @@ static void nothing_is_asked_for_of_samples_that_are_read_in_parts(void)
 {
     char path[512];
     char text[700];
-    sluice_dataset *dataset;
     uint64_t samples = 1;
     uint64_t bytes;
     engine_run run;
@@ -439,15 +431,13 @@ static void nothing_is_asked_for_of_samples_that_are_read_in_parts(void)
     (void)take_out_of_cache(path);
     snprintf(text, sizeof(text), "webdataset %s index=none | decode | center_crop 50 | batch 4",
              path);
-    dataset = parsed(text);
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run, parsed(text), &(run_options){.workers = 1});
     while (next_batch(&run) == SLUICE_OK) {
     }
     sli_engine_stop(run.engine);
     sli_engine_read_ahead(run.engine, &samples, &bytes);
     T_EQ(samples, 0);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void the_environment_switches_readahead_off(void)

@@ -117,7 +117,7 @@ static void replacements_stay_within_a_split(void)
     }
     T_OK(dataset_begin(&stage_script, "", &dataset));
     T_OK(sluice_dataset_add(dataset, "split test 0.3 | shuffle | batch 4"));
-    open_run(&run, dataset,
+    open_own(&run, dataset,
              &(run_options){.settings = {.on_error = SLI_ON_ERROR_REPLACE, .rank = 1, .world = 2},
                             .batches = 30});
     open = run.plan->dataset;
@@ -135,7 +135,6 @@ static void replacements_stay_within_a_split(void)
     }
     T_TRUE(replaced > 20);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* With nine bad samples in ten, 0.9^8 of the bad ones find no replacement in 8 tries. */

@@ -10,7 +10,6 @@
 
 static void a_stall_is_described_by_rows_and_workers(void)
 {
-    sluice_dataset *dataset;
     engine_run run;
     sli_text text = {0};
     bool first;
@@ -18,8 +17,7 @@ static void a_stall_is_described_by_rows_and_workers(void)
     script_reset(40, SLOW);
     script.behaviours[2] = BAD;
     script.behaviours[9] = BLOCKS;
-    dataset = script_dataset(4, false);
-    open_run(&run, dataset,
+    open_own(&run, script_dataset(4, false),
              &(run_options){.workers = 2,
                             .slots = 3,
                             .settings = {.on_error = SLI_ON_ERROR_ZERO},
@@ -41,20 +39,17 @@ static void a_stall_is_described_by_rows_and_workers(void)
     script_release();
     T_OK(next_batch(&run));
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* A worker that met a bad sample and then waits for room is not in that sample any more. */
 static void a_bad_sample_does_not_hold_its_worker(void)
 {
-    sluice_dataset *dataset;
     engine_run run;
     sli_text text = {0};
 
     script_reset(3, GOOD);
     script.behaviours[2] = BAD;
-    dataset = script_dataset(1, false);
-    open_run(&run, dataset,
+    open_own(&run, script_dataset(1, false),
              &(run_options){
                  .slots = 3, .settings = {.on_error = SLI_ON_ERROR_ZERO}, .batches = UINT64_MAX});
     script_wait_reads(1);
@@ -64,17 +59,16 @@ static void a_bad_sample_does_not_hold_its_worker(void)
     } while (strstr(text.data, "worker 0 waits for room or is done") == NULL);
     sli_text_free(&text);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void the_profile_counts_samples_and_bytes(void)
 {
     const char *folder = t_folder();
-    sluice_dataset *dataset = jpeg_dataset(folder, "decode | resize 30 | center_crop 20 | batch 5");
     sli_stage_summary summary;
     engine_run run;
 
-    open_run(&run, dataset, &(run_options){.workers = 2, .batches = 8});
+    open_own(&run, jpeg_dataset(folder, "decode | resize 30 | center_crop 20 | batch 5"),
+             &(run_options){.workers = 2, .batches = 8});
     while (next_batch(&run) == SLUICE_OK) {
     }
     sli_engine_stop(run.engine);
@@ -97,7 +91,6 @@ static void the_profile_counts_samples_and_bytes(void)
         T_STR(sli_engine_thread(run.engine, i)->name, name);
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* At its end the source does not return until it has taken longer than all samples before. */
@@ -105,13 +98,13 @@ static void the_time_of_reading_a_stream_is_counted(void)
 {
     atomic_int gate = GENERATOR_GATE;
     generator g = {.samples = 40, .gate = &gate};
-    sluice_dataset *dataset = generator_dataset(&g, "batch 4");
     const sli_counters *counters;
     uint64_t before;
     uint64_t start;
     engine_run run;
 
-    open_run(&run, dataset, &(run_options){.slots = 16, .batches = 20, .passes = 1});
+    open_own(&run, generator_dataset(&g, "batch 4"),
+             &(run_options){.slots = 16, .batches = 20, .passes = 1});
     while (atomic_load(&gate) != GENERATOR_AT_GATE) {
         sched_yield();
     }
@@ -127,7 +120,6 @@ static void the_time_of_reading_a_stream_is_counted(void)
     T_TRUE(atomic_load(&counters->busy_ticks) > 2 * before);
     T_TRUE(atomic_load(&counters->wait_input_ticks) > 0);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 const t_test engine_stats_tests[] = {

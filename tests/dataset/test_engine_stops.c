@@ -81,7 +81,6 @@ static void runs_can_be_stopped_at_any_moment(void)
 
 static void runs_that_fail_can_be_stopped_at_any_moment(void)
 {
-    sluice_dataset *dataset;
     uint32_t state = 2;
 
     for (int i = 0; i < 100; i++) {
@@ -93,30 +92,25 @@ static void runs_that_fail_can_be_stopped_at_any_moment(void)
 
         script_reset(40, BAD);
         memset(script.behaviours, GOOD, test_below(&state, 30));
-        dataset = script_dataset(3, false);
-        open_run(&run, dataset, &options);
+        open_own(&run, script_dataset(3, false), &options);
         for (uint32_t batches = test_below(&state, 12);
              batches > 0 && next_batch(&run) == SLUICE_OK; batches--) {
         }
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 
 static void an_engine_can_be_stopped_while_a_sample_is_read(void)
 {
-    sluice_dataset *dataset;
     engine_run run;
 
     script_reset(40, GOOD);
     script.behaviours[5] = BLOCKS;
-    dataset = script_dataset(4, false);
-    open_run(&run, dataset, &(run_options){.workers = 2, .batches = UINT64_MAX});
+    open_own(&run, script_dataset(4, false), &(run_options){.workers = 2, .batches = UINT64_MAX});
     T_OK(next_batch(&run));
     script_wait_blocked(1);
     script_release();
     close_run(&run);
-    sluice_dataset_destroy(dataset);
     sli_engine_destroy(NULL);
 }
 
@@ -139,7 +133,7 @@ static void an_engine_can_be_stopped_while_it_waits_for_descriptors(void)
     fault_pauses_begin();
     pauses.also = close_engine; /* before the workers start, which read it */
     pauses.arg = &engine;
-    open_run(&run, dataset, &(run_options){.workers = 2, .batches = UINT64_MAX});
+    open_own(&run, dataset, &(run_options){.workers = 2, .batches = UINT64_MAX});
     T_OK(next_batch(&run));
     atomic_store(&engine, run.engine);
     do {
@@ -150,7 +144,6 @@ static void an_engine_can_be_stopped_while_it_waits_for_descriptors(void)
     T_TRUE(pauses.count >= 1 && pauses.count <= 4);
     fault_pauses_end();
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 const t_test engine_stops_tests[] = {

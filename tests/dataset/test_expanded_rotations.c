@@ -14,12 +14,6 @@
 #include "testing.h"
 #include "warp_matrix.h"
 
-static void close_list(engine_run *run, sluice_dataset *dataset)
-{
-    close_run(run);
-    sluice_dataset_destroy(dataset);
-}
-
 /* ---- torchvision ----------------------------------------------------------------------------- */
 
 static void the_size_holds_the_image_as_in_torchvision(void)
@@ -76,15 +70,13 @@ static void pixels_are_those_of_torchvision(void)
     for (int i = 0; i < 2; i++) {
         picture want = picture_read("torchvision", cases[i].output);
         char text[200];
-        sluice_dataset *dataset;
         engine_run run;
         const uint8_t *got;
         size_t other = 0;
 
         write_input(folder, cases[i].width);
         snprintf(text, sizeof(text), "| decode | %s | batch 1", cases[i].stage);
-        dataset = list_dataset(folder, "image\na.ppm\n", text);
-        open_run(&run, dataset, &(run_options){.workers = 1});
+        open_own(&run, list_dataset(folder, "image\na.ppm\n", text), &(run_options){.workers = 1});
         T_OK(next_batch(&run));
         T_EQ(row_bytes(&run, 0), picture_size(&want));
         got = column_row(&run, "image", 0);
@@ -93,28 +85,16 @@ static void pixels_are_those_of_torchvision(void)
             other += got[k] != want.pixels[k];
         }
         T_TRUE(other * 100 <= picture_size(&want));
-        close_list(&run, dataset);
+        close_run(&run);
         free(want.pixels);
     }
 }
 
 /* ---- what follows the image ------------------------------------------------------------------ */
 
-static void open_list(engine_run *run, sluice_dataset **dataset, const char *folder,
-                      const char *stages, uint64_t seed)
-{
-    char text[400];
-
-    write_pair(folder, "a.ppm", "m.pgm");
-    snprintf(text, sizeof(text), "| decode | geometry | %s | batch 1", stages);
-    *dataset = list_dataset(folder,
-                            "image\tmask:mask\tmore:image\tp:points[2]\tboxes:boxes[1]\n"
-                            "a.ppm\tm.pgm\ta.ppm\t4,5;20.5,11\t10,5,30,25\n",
-                            text);
-    open_run(run, *dataset,
-             &(run_options){.workers = 1, .device = devices[seed % 2], .settings = {.seed = seed}});
-    T_OK(next_batch(run));
-}
+#define LIST                                                                                       \
+    "image\tmask:mask\tmore:image\tp:points[2]\tboxes:boxes[1]\n"                                  \
+    "a.ppm\tm.pgm\ta.ppm\t4,5;20.5,11\t10,5,30,25\n"
 
 /* The point of the batch's image at a point of the file, by the inverse of the map. */
 static void ahead(const float *m, double x, double y, double point[2])
@@ -192,15 +172,13 @@ static void masks_boxes_points_and_images_follow(void)
          80, 60, 3},
     };
     static const double file[2][2] = {{4, 5}, {20.5, 11}};
-    const char *folder = t_folder();
 
     for (uint64_t seed = 0; seed < 3 * sizeof(cases) / sizeof(cases[0]); seed++) {
         const size_t i = seed / 3;
-        sluice_dataset *dataset;
         engine_run run;
         const float *points;
 
-        open_list(&run, &dataset, folder, cases[i].stages, seed);
+        open_list(&run, LIST, "decode | geometry", cases[i].stages, seed);
         T_EQ(row_bytes(&run, 0), (size_t)cases[i].width * cases[i].height * 3);
         check_pixels(&run, cases[i].width, cases[i].height, cases[i].most);
         T_TRUE(memcmp(column_row(&run, "image", 0), column_row(&run, "more", 0),
@@ -216,7 +194,7 @@ static void masks_boxes_points_and_images_follow(void)
         if (i < 3) { /* two rotations give the bounding box of a bounding box */
             check_box(&run, cases[i].width, cases[i].height);
         }
-        close_list(&run, dataset);
+        close_run(&run);
     }
 }
 
@@ -303,20 +281,20 @@ static void an_image_that_becomes_too_large_is_a_bad_sample(void)
     const size_t bytes = 180000;
     char *file = calloc(1, bytes + 20);
     const size_t head = (size_t)snprintf(file, 20, "P6 60000 1 255\n");
-    sluice_dataset *dataset;
     engine_run run;
 
     t_write_file(t_path(folder, "a.ppm"), file, head + bytes);
     free(file);
-    dataset = list_dataset(folder, "image\na.ppm\n",
-                           "| decode | rotate 45 expand=true | resize 4,4 | batch 1");
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run,
+             list_dataset(folder, "image\na.ppm\n",
+                          "| decode | rotate 45 expand=true | resize 4,4 | batch 1"),
+             &(run_options){.workers = 1});
     T_STATUS(next_batch(&run), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(),
                "rotate: sample 0, a.ppm: the image would be 42428x42429 before the "
                "next resize, and may have 268435456 pixels; put a resize "
                "before the stage that enlarges it");
-    close_list(&run, dataset);
+    close_run(&run);
 }
 
 const t_test expanded_rotations_tests[] = {

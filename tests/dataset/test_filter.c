@@ -72,7 +72,7 @@ static void check_passes(const char *stages, filter_way way, uint32_t batch, boo
         for (uint64_t pass = 0; pass < 3; pass++) {
             expect_pass(&e, stages, pass, 0, batch, drop, rank, world);
         }
-        open_run(&run, dataset,
+        open_own(&run, dataset,
                  &(run_options){.workers = workers,
                                 .passes = 3,
                                 .batches = UINT64_MAX,
@@ -80,7 +80,6 @@ static void check_passes(const char *stages, filter_way way, uint32_t batch, boo
         check_batches(&run, &e, &at, e.rows / batch);
         T_STATUS(next_batch(&run), SLUICE_END_OF_DATA);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -131,7 +130,7 @@ static void a_sample_of_a_pass_is_found_by_its_index(void)
         uint64_t sample;
         engine_run run;
 
-        open_run(&run, dataset, &options);
+        open_own(&run, dataset, &options);
         for (; next_batch(&run) == SLUICE_OK; count++) {
             T_OK(sluice_dataset_get(dataset, 5, 0, count, NULL, &sample));
             T_EQ(sample, run.input.samples[0]);
@@ -150,7 +149,6 @@ static void a_sample_of_a_pass_is_found_by_its_index(void)
         T_STATUS(sluice_dataset_get(dataset, 5, 0, count, NULL, &sample), SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), "is past the end: filters keep");
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -180,7 +178,7 @@ static void a_resumed_run_gives_the_same_batches(void)
 
         expect_pass(&e, "shuffle", 0, first * 5, 5, first % 3 == 0, 0, 1);
         expect_pass(&e, "shuffle", 1, 0, 5, first % 3 == 0, 0, 1);
-        open_run(&run, dataset,
+        open_own(&run, dataset,
                  &(run_options){.workers = worker_counts[first % 3],
                                 .first_step = first,
                                 .batches = e.rows / 5,
@@ -190,7 +188,6 @@ static void a_resumed_run_gives_the_same_batches(void)
         /* The position behind each batch is what the next run begins with. */
         T_EQ(sli_plan_position(run.plan, 1).done, first * 5 + 5);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 

@@ -58,7 +58,7 @@ static void a_bad_sample_keeps_its_turn(void)
         const uint64_t bad = turn_of(10);
         engine_run run;
 
-        open_run(&run, dataset, &options);
+        open_own(&run, dataset, &options);
         for (uint64_t batch = 0; batch <= bad / 4; batch++) {
             T_OK(next_batch(&run));
         }
@@ -68,7 +68,6 @@ static void a_bad_sample_keeps_its_turn(void)
         T_EQ(*(const uint8_t *)row_of(&run, 2, (bad + 1) % 4), 1);
         T_EQ(run.input.samples[(bad + 1) % 4], 11);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -89,7 +88,7 @@ static void a_bad_sample_is_replaced_by_the_next_that_is_kept(void)
                 sli_engine_errors errors;
                 engine_run run;
 
-                open_run(&run, dataset, &options);
+                open_own(&run, dataset, &options);
                 for (uint64_t turn = rank; turn < 40; turn += world) {
                     uint64_t want = turn / 2 * 3 + turn % 2 + 1;
 
@@ -103,7 +102,6 @@ static void a_bad_sample_is_replaced_by_the_next_that_is_kept(void)
                 sli_engine_errors_get(run.engine, &errors);
                 replaced += errors.replaced;
                 close_run(&run);
-                sluice_dataset_destroy(dataset);
             }
             T_EQ(replaced, 3);
         }

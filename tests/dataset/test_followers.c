@@ -19,8 +19,6 @@ static const float at[2][2] = {{12.5F, 9.5F}, {20.5F, 15.5F}};
 static const char list[] = "image\tm:mask\tp:points[2]\tb:boxes[2]\n"
                            "a.ppm\tm.pgm\t12.5,9.5;20.5,15.5\t11,8,14,11;19,14,22,17\n";
 
-static const run_options one_worker = {.workers = 1};
-
 /* Stages before `device`, and those that may follow it. */
 typedef struct geometry_case {
     const char *early;
@@ -87,18 +85,15 @@ static void they_follow_every_operator(void)
     write_pair(folder, "a.ppm", "m.pgm");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[300];
-        sluice_dataset *dataset;
         engine_run run;
 
         add_stages(&cases[i], "", text, sizeof(text));
-        dataset = list_dataset(folder, list, text);
-        open_run(&run, dataset, &one_worker);
+        open_own(&run, list_dataset(folder, list, text), &one_worker);
         T_OK(next_batch(&run));
         T_EQ(*(const int32_t *)column_row(&run, "b_length", 0), 2);
         check_point(&run, &cases[i], 0);
         check_point(&run, &cases[i], 1);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -204,7 +199,6 @@ static void chains_of_stages_round_once(void)
         {"b", SLUICE_F32, 2, {1, 4}, SLUICE_ROLE_BOXES, 0, NULL},
     };
     sluice_source source;
-    sluice_dataset *dataset;
     engine_run run;
     const float *values;
     double low[2] = {HUGE_VAL, HUGE_VAL};
@@ -216,8 +210,7 @@ static void chains_of_stages_round_once(void)
     source.column_count = 3;
     source.count = 1;
     source.read = read_wide;
-    dataset = custom_dataset(&source, STAGES_FAR);
-    open_run(&run, dataset, &one_worker);
+    open_own(&run, custom_dataset(&source, STAGES_FAR), &one_worker);
     T_OK(next_batch(&run));
     values = column_row(&run, "p", 0);
     for (int i = 0; i < 3; i++) {
@@ -242,7 +235,6 @@ static void chains_of_stages_round_once(void)
     check_rounded(values[2], fmin(high[0], WIDE));
     check_rounded(values[3], fmin(high[1], LINES));
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 const t_test followers_tests[] = {

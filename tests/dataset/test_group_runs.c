@@ -139,7 +139,7 @@ static void parts_of_several_sources_do_not_mix_up_their_bytes(void)
     T_OK(sluice_dataset_parse_args("mix 3:(tokens ${D}/t.bin 8) 1:(image_list ${D}/list.tsv | "
                                    "project inputs,targets) | batch 4",
                                    (const char *[]){"D"}, (const char *[]){folder}, 1, &dataset));
-    open_run(&run, dataset, &(run_options){.workers = 1, .batches = 20});
+    open_own(&run, dataset, &(run_options){.workers = 1, .batches = 20});
     for (uint32_t batch = 0; batch < 20; batch++) {
         T_OK(next_batch(&run));
         for (uint32_t row = 0; row < run.input.header->valid_rows; row++) {
@@ -151,7 +151,6 @@ static void parts_of_several_sources_do_not_mix_up_their_bytes(void)
         done_with_batch(&run);
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* Two images of a zip that are the same file get the same pixels. */
@@ -168,7 +167,7 @@ static void images_of_a_zip_have_the_same_geometry(void)
         "zip (image_folder ${D} jpg) (image_folder ${D} jpg | rename image b | rename label y) | "
         "shuffle | decode | random_resized_crop 16 | random_horizontal_flip | batch 4",
         (const char *[]){"D"}, (const char *[]){folder}, 1, &dataset));
-    open_run(&run, dataset, &(run_options){.workers = 2});
+    open_own(&run, dataset, &(run_options){.workers = 2});
     while (next_batch(&run) == SLUICE_OK) {
         for (uint32_t row = 0; row < valid_rows(&run); row++, rows++) {
             T_EQ(memcmp(column_row(&run, "image", row), column_row(&run, "b", row), 16 * 16 * 3),
@@ -180,7 +179,6 @@ static void images_of_a_zip_have_the_same_geometry(void)
     }
     T_EQ(rows, 20);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* ---- sources of the program ------------------------------------------------------------------ */

@@ -129,14 +129,13 @@ static uint64_t first_batch(const char *folder, const char *decode, const char *
              stages);
     T_OK(sluice_dataset_parse(text, &dataset));
     check_explained(dataset, stages, says);
-    open_run(&run, dataset, &(run_options){.workers = 1, .settings = {.seed = 3}});
+    open_own(&run, dataset, &(run_options){.workers = 1, .settings = {.seed = 3}});
     T_OK(next_batch(&run));
     T_TRUE(sli_column_bytes(&run.plan->wire[sli_layout_find(&run.layout, "image")], &bytes));
     digest = sli_digest_bytes(column_row(&run, "image", 0), bytes);
     *counts_out = (sli_index_counts){0};
     sli_engine_indexes(run.engine, counts_out);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
     return digest;
 }
 

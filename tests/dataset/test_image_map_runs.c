@@ -54,7 +54,7 @@ static void bad_samples_obey_the_policy(void)
             .settings = {.on_error = is_zeroed ? SLI_ON_ERROR_ZERO : SLI_ON_ERROR_REPLACE}};
         engine_run run;
 
-        open_run(&run, dataset, &options);
+        open_own(&run, dataset, &options);
         T_OK(next_batch(&run));
         T_OK(next_batch(&run));
         for (uint32_t row = 0; row < 4; row++) {
@@ -69,7 +69,6 @@ static void bad_samples_obey_the_policy(void)
             }
         }
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 

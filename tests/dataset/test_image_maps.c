@@ -76,12 +76,10 @@ static void what_follows_the_image_follows_a_map(void)
     image_map_kit_begin(MAP_TELLS);
     for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
         char text[300];
-        sluice_dataset *dataset;
         engine_run run;
 
         snprintf(text, sizeof(text), "| decode | geometry | %s | batch 1", stages[i]);
-        dataset = boxes_dataset(t_folder(), text);
-        open_run(&run, dataset, &(run_options){.batches = UINT64_MAX});
+        open_own(&run, boxes_dataset(t_folder(), text), &(run_options){.batches = UINT64_MAX});
         for (int pass = 0; pass < 20; pass++) {
             T_OK(next_batch(&run));
             if (strstr(text, "pad_image") == NULL) {
@@ -89,7 +87,6 @@ static void what_follows_the_image_follows_a_map(void)
             }
         }
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -160,12 +157,12 @@ static void a_map_reads_images_with_gaps(void)
 /* What a map has told of a sample is not kept for the next one. */
 static void a_matrix_is_of_one_sample(void)
 {
-    sluice_dataset *dataset;
     engine_run run;
 
     image_map_kit_begin(MAP_TELLS);
-    dataset = sized_dataset(t_folder(), "| decode | geometry | even_map | center_crop 9 | batch 8");
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run,
+             sized_dataset(t_folder(), "| decode | geometry | even_map | center_crop 9 | batch 8"),
+             &(run_options){.workers = 1});
     T_OK(next_batch(&run));
     for (uint32_t i = 0; i < 8; i++) {
         const float *map = column_row(&run, "geometry", i);
@@ -173,7 +170,6 @@ static void a_matrix_is_of_one_sample(void)
         T_TRUE(map[0] == (i % 2 == 0 ? -1.0F : 1.0F));
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* The size that a map declares is that of the images after it. */
@@ -204,27 +200,26 @@ static void a_declared_size_is_the_size(void)
 /* A map that reads boxes is called after geometry, and those after it, too. */
 static void maps_keep_their_order(void)
 {
-    sluice_dataset *dataset;
     engine_run run;
 
     image_map_kit_begin(MAP_KEEPS_SILENT);
-    dataset = boxes_dataset(t_folder(), "| decode | boxes_map | mirror_map | corner_map | batch 1");
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run,
+             boxes_dataset(t_folder(), "| decode | boxes_map | mirror_map | corner_map | batch 1"),
+             &(run_options){.workers = 1});
     T_OK(next_batch(&run));
     T_EQ(((const int32_t *)column_row(&run, "seen", 0))[2], 0);
     T_EQ(*(const uint8_t *)column_row(&run, "image", 0), LIST_WIDTH - 1);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void images_of_any_size_reach_a_map(void)
 {
-    sluice_dataset *dataset;
     engine_run run;
 
     image_map_kit_begin(MAP_TELLS);
-    dataset = sized_dataset(t_folder(), "| decode | look_map | corner_map | sum_map | batch 8");
-    open_run(&run, dataset, &(run_options){.workers = 2});
+    open_own(&run,
+             sized_dataset(t_folder(), "| decode | look_map | corner_map | sum_map | batch 8"),
+             &(run_options){.workers = 2});
     T_OK(next_batch(&run));
     for (uint32_t i = 0; i < 8; i++) {
         const int32_t *size = column_row(&run, "seen", i);
@@ -238,7 +233,6 @@ static void images_of_any_size_reach_a_map(void)
         T_EQ(image[2], 44 + 4 * i);
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* A map that reads only changes no image, and a filter no image of those that it keeps. */
@@ -291,7 +285,7 @@ static void what_only_maps_read_has_any_size(void)
         T_TRUE(strstr(explained, "others are errors") == NULL);
         T_TRUE((strstr(explained, "others may have other sizes") != NULL) == (i < 3));
         sluice_string_free(explained);
-        open_run(&run, dataset, &(run_options){.workers = 2});
+        open_own(&run, dataset, &(run_options){.workers = 2});
         for (int32_t k = i == 0 ? 3 : 0; k < 8; k++) {
             T_OK(next_batch(&run));
             T_TRUE(i == 0   ? *(const int32_t *)column_row(&run, "label", 0) == k
@@ -300,7 +294,6 @@ static void what_only_maps_read_has_any_size(void)
         }
         T_EQ(next_batch(&run), SLUICE_END_OF_DATA);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -344,13 +337,13 @@ static void workers_and_caches_change_nothing(void)
 static void the_profile_counts_each_call(void)
 {
     static const char *const names[] = {"look_map", "cut_map", "mirror_map"};
-    sluice_dataset *dataset;
     engine_run run;
 
     image_map_kit_begin(MAP_TELLS);
-    dataset = sized_dataset(t_folder(), "| decode | look_map | cut_map | random_invert | mirror_map"
-                                        " | center_crop 9 | batch 8");
-    open_run(&run, dataset, &(run_options){.workers = 2});
+    open_own(&run,
+             sized_dataset(t_folder(), "| decode | look_map | cut_map | random_invert | mirror_map"
+                                       " | center_crop 9 | batch 8"),
+             &(run_options){.workers = 2});
     while (next_batch(&run) == SLUICE_OK) {
     }
     sli_engine_stop(run.engine);
@@ -363,7 +356,6 @@ static void the_profile_counts_each_call(void)
         T_EQ(summary.samples, 8);
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* ---- what is refused ------------------------------------------------------------------------- */

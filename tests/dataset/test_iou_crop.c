@@ -232,25 +232,6 @@ static uint32_t check_boxes(const engine_run *run, const shown *part)
     return kept;
 }
 
-static void open_list(engine_run *run, sluice_dataset **dataset, const char *folder,
-                      const char *stages, uint64_t seed)
-{
-    char text[400];
-
-    write_pair(folder, "a.ppm", "m.pgm");
-    snprintf(text, sizeof(text), "| decode | geometry | %s | batch 1", stages);
-    *dataset = list_dataset(folder, LIST_OF_BOXES, text);
-    open_run(run, *dataset,
-             &(run_options){.workers = 1, .device = devices[seed % 2], .settings = {.seed = seed}});
-    T_OK(next_batch(run));
-}
-
-static void close_list(engine_run *run, sluice_dataset *dataset)
-{
-    close_run(run);
-    sluice_dataset_destroy(dataset);
-}
-
 static void boxes_with_their_centre_in_the_crop_are_kept(void)
 {
     static const char *const stages[] = {
@@ -258,21 +239,19 @@ static void boxes_with_their_centre_in_the_crop_are_kept(void)
         "pad_image 0 | random_iou_crop | center_crop 80",
         "random_zoom_out 0 1,2 1 | random_iou_crop sampler_options=0.1 | center_crop 80",
     };
-    const char *folder = t_folder();
     uint32_t counts[4] = {0};
 
     for (uint64_t seed = 0; seed < 45; seed++) {
-        sluice_dataset *dataset;
         engine_run run;
         shown part;
 
-        open_list(&run, &dataset, folder, stages[seed % 3], seed);
+        open_list(&run, LIST_OF_BOXES, "decode | geometry", stages[seed % 3], seed);
         part = check_pixels(&run, 80);
         /* With zeros around the image the part may be smaller than the crop. */
         if (seed % 3 != 2) {
             counts[check_boxes(&run, &part)]++;
         }
-        close_list(&run, dataset);
+        close_run(&run);
     }
     T_EQ(counts[0], 0);
     T_TRUE(counts[1] > 0 && counts[2] > 0);
@@ -291,16 +270,15 @@ static void a_mosaic_has_no_boxes_that_were_dropped(void)
 
         for (int i = 0; i < 2; i++) {
             char text[200];
-            sluice_dataset *dataset;
             engine_run run;
 
             snprintf(text, sizeof(text),
                      "| decode | random_iou_crop sampler_options=0 | %s | batch 1", ends[i]);
-            dataset = list_dataset(folder, LIST_OF_BOXES, text);
-            open_run(&run, dataset, &(run_options){.workers = 1, .settings = {.seed = seed}});
+            open_own(&run, list_dataset(folder, LIST_OF_BOXES, text),
+                     &(run_options){.workers = 1, .settings = {.seed = seed}});
             T_OK(next_batch(&run));
             counts[i] = *(const int32_t *)column_row(&run, "boxes_length", 0);
-            close_list(&run, dataset);
+            close_run(&run);
         }
         T_EQ(counts[0], counts[1]);
         dropped += counts[0] < 3;
@@ -311,40 +289,35 @@ static void a_mosaic_has_no_boxes_that_were_dropped(void)
 /* After a stored intermediate image, the boxes are where that image has them. */
 static void earlier_groups_move_the_boxes(void)
 {
-    const char *folder = t_folder();
-
     for (uint64_t seed = 0; seed < 12; seed++) {
-        sluice_dataset *datasets[2];
         engine_run runs[2];
 
         /* resize 30,40 copies the image, so both pipelines have the same crops. */
-        open_list(&runs[0], &datasets[0], folder,
+        open_list(&runs[0], LIST_OF_BOXES, "decode | geometry",
                   "pad_image 2,1 | resize 32,44 | pad_image 3 9 | random_crop 32,44 | "
                   "random_iou_crop sampler_options=0.2 | resize 20,20",
                   seed);
-        open_list(&runs[1], &datasets[1], folder,
+        open_list(&runs[1], LIST_OF_BOXES, "decode | geometry",
                   "pad_image 2,1 | resize 32,44 | resize 32,44 | pad_image 3 9 | "
                   "random_crop 32,44 | random_iou_crop sampler_options=0.2 | resize 20,20",
                   seed);
         T_TRUE(memcmp(column_row(&runs[0], "image", 0), column_row(&runs[1], "image", 0),
                       row_bytes(&runs[0], 0)) == 0);
         T_TRUE(memcmp(column_row(&runs[0], "boxes", 0), column_row(&runs[1], "boxes", 0), 48) == 0);
-        close_list(&runs[0], datasets[0]);
-        close_list(&runs[1], datasets[1]);
+        close_run(&runs[0]);
+        close_run(&runs[1]);
     }
 }
 
 static void a_later_crop_may_leave_no_box(void)
 {
-    const char *folder = t_folder();
-    sluice_dataset *dataset;
     engine_run run;
 
-    open_list(&run, &dataset, folder,
+    open_list(&run, LIST_OF_BOXES, "decode | geometry",
               "random_iou_crop sampler_options=1 | pad_image 0,60 | random_crop 3,30", 3);
     T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 0);
     T_TRUE(is_zero(column_row(&run, "boxes", 0), 48));
-    close_list(&run, dataset);
+    close_run(&run);
 }
 
 /* Boxes that no column of the batch needs are read for the crop; further images follow it. */
@@ -357,23 +330,23 @@ static void the_image_does_not_depend_on_what_the_batch_has(void)
     write_pair(folder, "a.ppm", "m.pgm");
     for (int i = 0; i < 3; i++) {
         char text[300];
-        sluice_dataset *dataset;
         engine_run run;
 
         snprintf(text, sizeof(text), "| decode | random_iou_crop sampler_options=0 | %s%s",
                  stages[i], "resize 12,12 | batch 1");
-        dataset = list_dataset(folder,
-                               "image\tmore:image\tm:mask\tboxes:boxes[3]\n"
-                               "a.ppm\ta.ppm\tm.pgm\t0,0,4,30;10,5,30,25;36,0,40,3\n",
-                               text);
-        open_run(&run, dataset, &(run_options){.workers = 1, .settings = {.seed = 5}});
+        open_own(&run,
+                 list_dataset(folder,
+                              "image\tmore:image\tm:mask\tboxes:boxes[3]\n"
+                              "a.ppm\ta.ppm\tm.pgm\t0,0,4,30;10,5,30,25;36,0,40,3\n",
+                              text),
+                 &(run_options){.workers = 1, .settings = {.seed = 5}});
         T_OK(next_batch(&run));
         memcpy(images[i], column_row(&run, "image", 0), sizeof(images[i]));
         if (i < 2) {
             T_TRUE(memcmp(images[i], column_row(&run, "more", 0), sizeof(images[i])) == 0);
         }
         T_TRUE(memcmp(images[i], images[0], sizeof(images[i])) == 0);
-        close_list(&run, dataset);
+        close_run(&run);
     }
 }
 

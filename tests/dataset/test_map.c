@@ -357,7 +357,7 @@ static void maps_follow_one_another(void)
         add_map(dataset, "next", next_number, inputs, 1, outputs, 1, NULL);
     }
     T_OK(sluice_dataset_add(dataset, "batch 4"));
-    open_run(&run, dataset, &(run_options){.workers = 2});
+    open_own(&run, dataset, &(run_options){.workers = 2});
     for (int64_t i = 0; i < SAMPLES; i++) {
         if (i % 4 == 0) {
             T_OK(next_batch(&run));
@@ -369,7 +369,6 @@ static void maps_follow_one_another(void)
     }
     T_STR(run.plan->stage_names[PLAN_MAPS], "next");
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 const t_test map_tests[] = {

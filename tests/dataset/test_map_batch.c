@@ -317,7 +317,7 @@ static void bad_samples_under_policy_zero_are_no_samples(void)
     script.behaviours[2] = BAD;
     dataset = script_dataset(4, false);
     add_counting(dataset, &count);
-    open_run(&run, dataset,
+    open_own(&run, dataset,
              &(run_options){.settings = {.on_error = SLI_ON_ERROR_ZERO, .world = 1}});
     T_OK(next_batch(&run));
     for (uint32_t row = 0; row < 4; row++) {
@@ -327,7 +327,6 @@ static void bad_samples_under_policy_zero_are_no_samples(void)
     T_OK(next_batch(&run));
     T_EQ(count, 7);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */

@@ -32,12 +32,11 @@ static void draws_depend_on_the_sample_and_the_stage_alone(void)
         tapes[i] = record(dataset, &(run_options){.workers = worker_counts[i],
                                                   .batches = 6, /* two passes */
                                                   .settings = {.seed = 5, .world = 1}});
-        open_run(&run, dataset, &(run_options){.workers = 1});
+        open_own(&run, dataset, &(run_options){.workers = 1});
         T_OK(next_batch(&run));
         T_TRUE(memcmp(column_row(&run, "a", 0), column_row(&run, "b", 0), 8) != 0);
         T_TRUE(memcmp(column_row(&run, "a", 0), column_row(&run, "a", 1), 8) != 0);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
     check_equal_tapes(&tapes[1], &tapes[0], "2 workers");
     check_equal_tapes(&tapes[2], &tapes[0], "5 workers");

@@ -360,12 +360,12 @@ static void draws_depend_on_seed_and_position_alone(void)
 
 static void each_batch_has_a_lambda_of_its_own(void)
 {
-    sluice_dataset *dataset = parsed("synthetic 64 4,4,3 3 | shuffle | batch 4 | mixup 3 0.2");
     engine_run run;
     double most = 0;
     uint32_t ends = 0;
 
-    open_run(&run, dataset, &(run_options){.workers = 2});
+    open_own(&run, parsed("synthetic 64 4,4,3 3 | shuffle | batch 4 | mixup 3 0.2"),
+             &(run_options){.workers = 2});
     while (next_batch(&run) == SLUICE_OK) {
         double largest = 0;
 
@@ -384,18 +384,18 @@ static void each_batch_has_a_lambda_of_its_own(void)
     T_TRUE(ends > 3 && ends < 16); /* a beta distribution of 0.2 is mostly near 0 and 1 */
     T_TRUE(most < 1);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* ---- labels and bad samples ------------------------------------------------------------------ */
 
 static void vectors_of_one_hot_are_blended(void)
 {
-    sluice_dataset *dataset = parsed("synthetic 8 4,4,3 4 | one_hot label 4 smoothing=0.2 | "
-                                     "batch 8 | mixup");
     engine_run run;
 
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run,
+             parsed("synthetic 8 4,4,3 4 | one_hot label 4 smoothing=0.2 | "
+                    "batch 8 | mixup"),
+             &(run_options){.workers = 1});
     T_EQ(run.layout.columns[1].rank, 1);
     T_EQ(run.layout.columns[1].shape[0], 4);
     T_OK(next_batch(&run));
@@ -410,7 +410,6 @@ static void vectors_of_one_hot_are_blended(void)
         T_NEAR(sum, 1, 1e-6);
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void bad_samples_are_no_partners(void)
@@ -422,7 +421,7 @@ static void bad_samples_are_no_partners(void)
     script.behaviours[2] = BAD;
     dataset = script_dataset(4, false);
     T_OK(sluice_dataset_add(dataset, "mixup 8"));
-    open_run(&run, dataset,
+    open_own(&run, dataset,
              &(run_options){.settings = {.on_error = SLI_ON_ERROR_ZERO, .world = 1}});
     T_OK(next_batch(&run));
     for (uint32_t row = 0; row < 4; row++) {
@@ -439,7 +438,6 @@ static void bad_samples_are_no_partners(void)
         }
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void labels_out_of_range_are_bad_samples(void)

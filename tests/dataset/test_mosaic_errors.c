@@ -162,14 +162,12 @@ static void zero_zeroes_samples_with_bad_partners(void)
 {
     const run_options options = {.workers = 2,
                                  .settings = {.on_error = SLI_ON_ERROR_ZERO, .seed = 2}};
-    sluice_dataset *dataset;
     uint32_t zeroed = 0;
     engine_run run;
 
     script_reset(SAMPLES, GOOD);
     script.behaviours[4] = BAD;
-    dataset = script_mosaics(SAMPLES);
-    open_run(&run, dataset, &options);
+    open_own(&run, script_mosaics(SAMPLES), &options);
     while (next_batch(&run) == SLUICE_OK) {
         for (uint32_t row = 0; row < 5; row++) {
             if (*(const uint8_t *)row_of(&run, 2, row) == 0) {
@@ -182,7 +180,6 @@ static void zero_zeroes_samples_with_bad_partners(void)
     }
     T_TRUE(zeroed >= 2 && zeroed < SAMPLES / 2);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void lack_of_memory_for_a_partner_ends_the_run(void)

@@ -110,12 +110,13 @@ static void collect(uint8_t (*images)[12 * 12 * 3], uint32_t rank, uint32_t worl
 {
     const run_options options = {.workers = 2,
                                  .settings = {.seed = 9, .rank = rank, .world = world}};
-    sluice_dataset *dataset = parsed(shard ? SOURCE " | shuffle | shard | random_crop 20 padding=4 "
-                                                    "| mosaic 12 p=0.9 | batch 4"
-                                           : SOURCE " | " MANY " | batch 4");
     engine_run run;
 
-    open_run(&run, dataset, &options);
+    open_own(&run,
+             parsed(shard ? SOURCE " | shuffle | shard | random_crop 20 padding=4 "
+                                   "| mosaic 12 p=0.9 | batch 4"
+                          : SOURCE " | " MANY " | batch 4"),
+             &options);
     while (next_batch(&run) == SLUICE_OK) {
         for (uint32_t row = 0; row < 4; row++) {
             if (run.input.samples[row] != UINT64_MAX) {
@@ -125,7 +126,6 @@ static void collect(uint8_t (*images)[12 * 12 * 3], uint32_t rank, uint32_t worl
         }
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void partners_are_drawn_before_ranks_are_dealt(void)
@@ -146,11 +146,11 @@ static void partners_are_drawn_before_ranks_are_dealt(void)
 /* Partners are of the pass: of what take and split leave, in all their passes. */
 static void partners_are_samples_of_the_pass(void)
 {
-    sluice_dataset *dataset = parsed(SOURCE " | skip 5 | take 3 | repeat 4 | mosaic 9 | batch 12");
     engine_run run;
     uint32_t seen[37] = {0};
 
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run, parsed(SOURCE " | skip 5 | take 3 | repeat 4 | mosaic 9 | batch 12"),
+             &(run_options){.workers = 1});
     for (uint64_t sample = 0; sample < 200; sample++) {
         const sli_draws draws = {run.plan->details->geometry.mosaic.planned->key, sample, 0};
 
@@ -165,21 +165,19 @@ static void partners_are_samples_of_the_pass(void)
     }
     T_TRUE(seen[5] > 150 && seen[6] > 150 && seen[7] > 150);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void a_sample_that_comes_again_has_other_partners(void)
 {
-    sluice_dataset *dataset = parsed(SOURCE " | take 1 | repeat 4 | mosaic 9 | batch 4");
     engine_run run;
 
-    open_run(&run, dataset, &(run_options){.workers = 1, .batches = 2});
+    open_own(&run, parsed(SOURCE " | take 1 | repeat 4 | mosaic 9 | batch 4"),
+             &(run_options){.workers = 1, .batches = 2});
     T_OK(next_batch(&run));
     for (uint32_t row = 1; row < 4; row++) {
         T_TRUE(memcmp(row_of(&run, 0, row), row_of(&run, 0, row - 1), 9 * 9 * 3) != 0);
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void one_sample_without_a_run_is_that_of_a_run(void)
@@ -190,7 +188,7 @@ static void one_sample_without_a_run_is_that_of_a_run(void)
     void *const columns[] = {image, NULL};
     engine_run run;
 
-    open_run(&run, dataset, &options);
+    open_own(&run, dataset, &options);
     for (uint64_t step = 0; step < 20; step++) {
         T_OK(next_batch(&run));
         if (step % 5 == 0) {
@@ -200,7 +198,6 @@ static void one_sample_without_a_run_is_that_of_a_run(void)
         }
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* ---- the cache --------------------------------------------------------------------------------

@@ -264,10 +264,10 @@ static void a_batch_is_mixed_by_one_of_both(void)
 
 static void a_batch_that_is_not_mixed_has_vectors(void)
 {
-    sluice_dataset *dataset = parsed("synthetic 8 4,4,3 3 | batch 4 | random_apply 0 (mixup 3)");
     engine_run run;
 
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run, parsed("synthetic 8 4,4,3 3 | batch 4 | random_apply 0 (mixup 3)"),
+             &(run_options){.workers = 1});
     T_OK(next_batch(&run));
     for (uint32_t row = 0; row < 4; row++) {
         const float *label = column_row(&run, "label", row);
@@ -275,7 +275,6 @@ static void a_batch_that_is_not_mixed_has_vectors(void)
         T_TRUE(label[0] + label[1] + label[2] == 1 && label[row % 3] == 1);
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */

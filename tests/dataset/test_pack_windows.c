@@ -130,11 +130,10 @@ static void check_passes(const pack_case *c)
             want.rows = 0;
             expect_pass(c, 0, 0, rank);
             expect_pass(c, 1, 0, rank);
-            open_run(&run, dataset, &options);
+            open_own(&run, dataset, &options);
             check_batches(&run, c, want.rows / c->batch);
             T_STATUS(next_batch(&run), SLUICE_END_OF_DATA);
             close_run(&run);
-            sluice_dataset_destroy(dataset);
         }
     }
 }
@@ -209,7 +208,7 @@ static void a_resumed_run_gives_the_same_windows(void)
         want.rows = 0;
         expect_pass(&c, 0, first * 3, 0);
         expect_pass(&c, 1, 0, 0);
-        open_run(&run, dataset,
+        open_own(&run, dataset,
                  &(run_options){.workers = worker_counts[first % 3],
                                 .first_step = first,
                                 .batches = want.rows / 3,
@@ -218,7 +217,6 @@ static void a_resumed_run_gives_the_same_windows(void)
         T_STATUS(next_batch(&run), SLUICE_END_OF_DATA);
         T_EQ(sli_plan_position(run.plan, 1).done, first * 3 + 3);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -235,14 +233,13 @@ static void a_run_of_some_batches_ends_with_a_whole_window(void)
         dataset = packed(&fits);
         want.rows = 0;
         expect_pass(&fits, 0, 0, 0);
-        open_run(&run, dataset,
+        open_own(&run, dataset,
                  &(run_options){.workers = worker_counts[batches % 3],
                                 .batches = batches,
                                 .settings = {.seed = 5, .world = 1}});
         check_batches(&run, &fits, batches);
         T_STATUS(next_batch(&run), SLUICE_END_OF_DATA);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -254,7 +251,7 @@ static void columns_may_be_left_out(void)
 
     T_OK(sluice_dataset_add(
         dataset, "pack tokens 16 | project document,tokens | rename document where | batch 2"));
-    open_run(&run, dataset, &(run_options){.workers = 2});
+    open_own(&run, dataset, &(run_options){.workers = 2});
     T_OK(next_batch(&run));
     T_EQ(run.input.count, 2);
     T_EQ(strcmp(run.input.tensors[0].name, "where"), 0);
@@ -262,7 +259,6 @@ static void columns_may_be_left_out(void)
     T_EQ(documents[0], 0);
     T_EQ(*(const uint16_t *)row_of(&run, 1, 0), document_token(0, 0));
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 const t_test pack_windows_tests[] = {

@@ -67,7 +67,7 @@ static void a_bad_document_ends_the_run_in_its_place(void)
         engine_run run;
 
         (void)windows_up_to(10, false, windows);
-        open_run(&run, dataset, &(run_options){.workers = worker_counts[i]});
+        open_own(&run, dataset, &(run_options){.workers = worker_counts[i]});
         for (uint64_t batch = 0; batch < tokens / SEQ / BATCH; batch++) {
             T_OK(next_batch(&run));
             check_window(&run, 0, &windows[batch * BATCH]);
@@ -77,7 +77,6 @@ static void a_bad_document_ends_the_run_in_its_place(void)
         T_CONTAINS(sluice_last_error(),
                    "it is bad; on_error replace or zero continues without such samples");
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -99,7 +98,7 @@ static void check_policy(sli_error_policy policy)
             engine_run run;
 
             count = windows_up_to(DOCUMENTS, replaces, windows);
-            open_run(&run, dataset, &options);
+            open_own(&run, dataset, &options);
             for (uint64_t turn = rank; turn < count; turn += world) {
                 T_OK(next_batch(&run));
                 check_window(&run, 0, &windows[turn]);
@@ -109,7 +108,6 @@ static void check_policy(sli_error_policy policy)
             sli_engine_errors_get(run.engine, &errors);
             T_EQ(replaces ? errors.replaced : errors.zeroed, 3);
             close_run(&run);
-            sluice_dataset_destroy(dataset);
         }
     }
 }
@@ -163,7 +161,7 @@ static void padding_stays_after_a_map_of_batches(void)
     map.map = fill_all;
     T_OK(sluice_dataset_add(dataset, "take 5 | pack tokens seq=6 pad=9 | batch 64"));
     T_OK(sluice_dataset_map_batch(dataset, &map));
-    open_run(&run, dataset, &(run_options){.workers = 2});
+    open_own(&run, dataset, &(run_options){.workers = 2});
     T_OK(next_batch(&run));
     for (uint32_t row = 0; row < 64; row++) {
         const bool is_padding = run.input.samples[row] == UINT64_MAX;
@@ -181,7 +179,6 @@ static void padding_stays_after_a_map_of_batches(void)
     }
     T_TRUE(padded > 0 && padded < 64);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void padding_is_marked_in_the_mask(void)
@@ -192,7 +189,7 @@ static void padding_is_marked_in_the_mask(void)
 
     T_OK(sluice_dataset_add(dataset, "take 1 | pack tokens 4 pad=9 | batch 4"));
     T_EQ(document_length(0), 5); /* one window of 4 tokens, one of 1 */
-    open_run(&run, dataset, &options);
+    open_own(&run, dataset, &options);
     T_OK(next_batch(&run));
     T_EQ(run.input.header->valid_rows, 2);
     for (uint32_t row = 0; row < 4; row++) {
@@ -201,7 +198,6 @@ static void padding_is_marked_in_the_mask(void)
         T_EQ(((const int32_t *)row_of(&run, 2, row))[3], row == 0 ? 0 : -1);
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void a_document_longer_than_a_window_is_bad_without_split(void)

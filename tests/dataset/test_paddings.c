@@ -13,26 +13,6 @@
 #include "stage_runs.h"
 #include "testing.h"
 
-/* A run of one batch of LIST_OF_BOXES, with the map of stage geometry. */
-static void open_list(engine_run *run, sluice_dataset **dataset, const char *folder,
-                      const char *stages, uint64_t seed)
-{
-    char text[400];
-
-    write_pair(folder, "a.ppm", "m.pgm");
-    snprintf(text, sizeof(text), "| decode | geometry | %s | batch 1", stages);
-    *dataset = list_dataset(folder, LIST_OF_BOXES, text);
-    open_run(run, *dataset,
-             &(run_options){.workers = 1, .device = devices[seed % 2], .settings = {.seed = seed}});
-    T_OK(next_batch(run));
-}
-
-static void close_list(engine_run *run, sluice_dataset *dataset)
-{
-    close_run(run);
-    sluice_dataset_destroy(dataset);
-}
-
 /* What is outside the image of the file. */
 typedef struct outside {
     uint8_t fill[3];
@@ -117,19 +97,17 @@ static void paddings_are_those_of_torchvision(void)
     for (int i = 0; i < 4; i++) {
         char text[200];
         picture want;
-        sluice_dataset *dataset;
         engine_run run;
 
         snprintf(text, sizeof(text), "pad-%s.ppm", modes[i]);
         want = picture_read("torchvision", text);
         snprintf(text, sizeof(text), "| decode | pad_image 5,3,2,7 10,200,90 %s | batch 1",
                  modes[i]);
-        dataset = list_dataset(folder, "image\na.ppm\n", text);
-        open_run(&run, dataset, &(run_options){.workers = 1});
+        open_own(&run, list_dataset(folder, "image\na.ppm\n", text), &(run_options){.workers = 1});
         T_OK(next_batch(&run));
         T_EQ(row_bytes(&run, 0), picture_size(&want));
         T_TRUE(memcmp(column_row(&run, "image", 0), want.pixels, picture_size(&want)) == 0);
-        close_list(&run, dataset);
+        close_run(&run);
         free(want.pixels);
     }
 }
@@ -153,18 +131,16 @@ static void masks_and_boxes_follow_a_padding(void)
         {"random_crop 20,60 2,0 pad_if_needed=true fill=9,8,7 mask_fill=255", 60, 20},
         {"random_crop 70,90 pad_if_needed=true fill=9,8,7 mask_fill=255", 90, 70},
     };
-    const char *folder = t_folder();
 
     for (uint64_t seed = 0; seed < 5 * sizeof(cases) / sizeof(cases[0]); seed++) {
         const size_t i = seed / 5;
-        sluice_dataset *dataset;
         engine_run run;
 
-        open_list(&run, &dataset, folder, cases[i].stages, seed);
+        open_list(&run, LIST_OF_BOXES, "decode | geometry", cases[i].stages, seed);
         T_EQ(row_bytes(&run, 0), (size_t)cases[i].width * cases[i].height * 3);
         check_pixels(&run, cases[i].width, cases[i].height, &gray);
         check_boxes(&run, (float)cases[i].width, (float)cases[i].height);
-        close_list(&run, dataset);
+        close_run(&run);
     }
 }
 
@@ -179,14 +155,13 @@ static void points_follow_a_padding(void)
     write_pair(folder, "a.ppm", "m.pgm");
     for (uint64_t seed = 0; seed < 8; seed++) {
         char text[200];
-        sluice_dataset *dataset;
         engine_run run;
         const float *points;
         const float *m;
 
         snprintf(text, sizeof(text), "| decode | geometry | %s | batch 1", stages[seed % 2]);
-        dataset = list_dataset(folder, "image\tp:points[2]\na.ppm\t4,5;40,30\n", text);
-        open_run(&run, dataset, &(run_options){.workers = 1, .settings = {.seed = seed}});
+        open_own(&run, list_dataset(folder, "image\tp:points[2]\na.ppm\t4,5;40,30\n", text),
+                 &(run_options){.workers = 1, .settings = {.seed = seed}});
         T_OK(next_batch(&run));
         points = column_row(&run, "p", 0);
         m = column_row(&run, "geometry", 0);
@@ -194,7 +169,7 @@ static void points_follow_a_padding(void)
             T_TRUE(fabsf(points[2 * i] * m[0] + m[2] - file[i][0]) < 1e-3F);
             T_TRUE(fabsf(points[2 * i + 1] * m[4] + m[5] - file[i][1]) < 1e-3F);
         }
-        close_list(&run, dataset);
+        close_run(&run);
     }
     snprintf(refused, sizeof(refused), "image_list %s/list.tsv | decode | pad_image 3 mode=edge",
              folder);
@@ -209,7 +184,6 @@ static void masks_are_reflected_as_the_image_is(void)
     write_pair(folder, "a.ppm", "m.pgm");
     for (int i = 0; i < 6; i++) {
         char text[200];
-        sluice_dataset *dataset;
         engine_run run;
         const uint8_t *image;
         const uint8_t *mask;
@@ -217,15 +191,15 @@ static void masks_are_reflected_as_the_image_is(void)
         snprintf(text, sizeof(text), "| decode | random_crop 25 | pad_image 20,19 mode=%s%s%s",
                  modes[i % 3], i < 3 ? "" : " | random_crop 63,65",
                  " | random_horizontal_flip | batch 1");
-        dataset = list_dataset(folder, "image\tmask:mask\na.ppm\tm.pgm\n", text);
-        open_run(&run, dataset, &(run_options){.workers = 1, .settings = {.seed = (uint64_t)i}});
+        open_own(&run, list_dataset(folder, "image\tmask:mask\na.ppm\tm.pgm\n", text),
+                 &(run_options){.workers = 1, .settings = {.seed = (uint64_t)i}});
         T_OK(next_batch(&run));
         image = column_row(&run, "image", 0);
         mask = column_row(&run, "mask", 0);
         for (size_t k = 0; k < 63 * 65; k++) {
             T_EQ(mask[k], class_of(image[3 * k], image[3 * k + 1]));
         }
-        close_list(&run, dataset);
+        close_run(&run);
     }
 }
 
@@ -283,13 +257,11 @@ static void images_of_one_pixel_are_bad_samples(void)
     t_write_file(t_path(folder, "a.ppm"), "P6 1 1 255\n\7\10\11", 14);
     for (int i = 0; i < 4; i++) {
         char text[200];
-        sluice_dataset *dataset;
         engine_run run;
 
         snprintf(text, sizeof(text), "| decode | pad_image 1 7,8,9 mode=%s | resize 4,4 | batch 1",
                  modes[i]);
-        dataset = list_dataset(folder, "image\na.ppm\n", text);
-        open_run(&run, dataset, &(run_options){.workers = 1});
+        open_own(&run, list_dataset(folder, "image\na.ppm\n", text), &(run_options){.workers = 1});
         T_STATUS(next_batch(&run), i == 0 ? SLUICE_E_INVALID : SLUICE_OK);
         if (i == 0) {
             T_CONTAINS(sluice_last_error(), "pad_image: sample 0, a.ppm: ");
@@ -302,7 +274,7 @@ static void images_of_one_pixel_are_bad_samples(void)
                 T_EQ(image[k], 7 + k % 3);
             }
         }
-        close_list(&run, dataset);
+        close_run(&run);
     }
 }
 
@@ -311,17 +283,15 @@ static void images_of_one_pixel_are_bad_samples(void)
 static void the_image_is_somewhere_in_a_larger_one(void)
 {
     static const outside gray = {{9, 8, 7}, 255};
-    const char *folder = t_folder();
 
     for (uint64_t seed = 0; seed < 12; seed++) {
-        sluice_dataset *dataset;
         engine_run run;
 
-        open_list(&run, &dataset, folder,
+        open_list(&run, LIST_OF_BOXES, "decode | geometry",
                   "random_zoom_out 9,8,7 1.5,3 1 mask_fill=255 | random_crop 30,50", seed);
         check_pixels(&run, 50, 30, &gray);
         check_boxes(&run, 50, 30);
-        close_list(&run, dataset);
+        close_run(&run);
     }
 }
 
@@ -384,17 +354,15 @@ static void resized_pixels_are_where_the_map_says(void)
         "random_choice (random_zoom_out 9 1,4 1 | random_horizontal_flip) (random_vertical_flip) | "
         "resize 40,60 filter=nearest | random_crop 36,50",
     };
-    const char *folder = t_folder();
 
     for (uint64_t seed = 0; seed < 36; seed++) {
-        sluice_dataset *dataset;
         engine_run run;
         const uint8_t *image;
         const uint8_t *mask;
         const float *m;
         uint32_t shown = 0;
 
-        open_list(&run, &dataset, folder, stages[seed % 3], seed / 3);
+        open_list(&run, LIST_OF_BOXES, "decode | geometry", stages[seed % 3], seed / 3);
         image = column_row(&run, "image", 0);
         mask = column_row(&run, "mask", 0);
         m = column_row(&run, "geometry", 0);
@@ -415,7 +383,7 @@ static void resized_pixels_are_where_the_map_says(void)
         }
         T_TRUE(shown > 0);
         check_boxes(&run, 50, 36);
-        close_list(&run, dataset);
+        close_run(&run);
     }
 }
 

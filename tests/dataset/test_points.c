@@ -24,8 +24,6 @@ static const float at[POINTS][2] = {
     "image\tmask:mask\tp:points[6]\tseen:u8[6]@p\n"                                                \
     "a.ppm\tm.pgm\t0.5,0.5;12.5,7.5;39.5,29.5;20.5,15.5;-3,31\t1,2,3,4,5\n"
 
-static const run_options one_worker = {.workers = 1};
-
 /* Opens a run of LIST_OF_POINTS and takes its batch. */
 static sluice_dataset *run_points(engine_run *run, const char *stages, const run_options *options)
 {
@@ -415,10 +413,9 @@ static void points_of_boxes_are_dropped_with_them(void)
 
     for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
         people p = {.x = 2};
-        sluice_dataset *dataset = people_dataset(&p, stages[i]);
         engine_run run;
 
-        open_run(&run, dataset, &one_worker);
+        open_own(&run, people_dataset(&p, stages[i]), &one_worker);
         T_OK(next_batch(&run));
         T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 1);
         T_EQ(sli_layout_find(&run.layout, "joints_length"), -1);
@@ -427,7 +424,6 @@ static void points_of_boxes_are_dropped_with_them(void)
         T_EQ(memcmp(column_row(&run, "ids", 0), (int32_t[4]){7}, 16), 0);
         T_EQ(memcmp(column_row(&run, "place", 0), (float[2]){11, 5}, 8), 0);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -441,16 +437,13 @@ static void columns_of_points_need_no_points_in_the_batch(void)
 
     for (size_t i = 0; i < 3; i++) {
         char text[200];
-        sluice_dataset *dataset;
         engine_run run;
 
         snprintf(text, sizeof(text), "%s | project %s | batch 1", stages, columns[i]);
-        dataset = people_dataset(&p, text);
-        open_run(&run, dataset, &one_worker);
+        open_own(&run, people_dataset(&p, text), &one_worker);
         T_OK(next_batch(&run));
         T_EQ(((const uint8_t *)column_row(&run, columns[i], 0))[0], i == 0 ? 2 : i == 1 ? 7 : 0);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 

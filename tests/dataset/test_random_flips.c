@@ -16,21 +16,14 @@
 
 #define SOURCE "synthetic 12 16,16,3"
 
-static const run_options one_worker = {.workers = 1};
-
 static void lines_are_in_reverse_order(void)
 {
-    const char *folder = t_folder();
     static const char list[] = "image\na.ppm\n";
     const size_t line = LIST_WIDTH * 3;
-    sluice_dataset *dataset;
     engine_run run;
     const uint8_t *image;
 
-    write_pair(folder, "a.ppm", "m.pgm");
-    dataset = list_dataset(folder, list, "| decode | random_vertical_flip 1 | batch 1");
-    open_run(&run, dataset, &one_worker);
-    T_OK(next_batch(&run));
+    open_list(&run, list, "decode", "random_vertical_flip 1", 0);
     image = column_row(&run, "image", 0);
     for (size_t y = 0; y < LIST_HEIGHT; y++) {
         T_EQ(image[y * line], 0); /* the first pixel has its coordinates */
@@ -38,7 +31,6 @@ static void lines_are_in_reverse_order(void)
         T_EQ(image[(y + 1) * line - 3], LIST_WIDTH - 1);
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void a_flip_has_its_position_among_warps(void)
@@ -90,7 +82,6 @@ static void check_followers(const char *stages)
 {
     const char *folder = t_folder();
     char text[300];
-    sluice_dataset *dataset;
     engine_run run;
     const uint8_t *image;
     const uint8_t *mask;
@@ -99,8 +90,7 @@ static void check_followers(const char *stages)
 
     write_pair(folder, "a.ppm", "m.pgm");
     snprintf(text, sizeof(text), "| decode | %s | geometry | batch 1", stages);
-    dataset = list_dataset(folder, LIST_OF_BOXES, text);
-    open_run(&run, dataset, &one_worker);
+    open_own(&run, list_dataset(folder, LIST_OF_BOXES, text), &one_worker);
     T_OK(next_batch(&run));
     image = column_row(&run, "image", 0);
     mask = column_row(&run, "mask", 0);
@@ -119,7 +109,6 @@ static void check_followers(const char *stages)
     }
     T_TRUE(seen > 500);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void masks_and_geometry_follow(void)
@@ -133,24 +122,17 @@ static void masks_and_geometry_follow(void)
 
 static void boxes_and_further_images_follow(void)
 {
-    const char *folder = t_folder();
-    sluice_dataset *dataset;
     engine_run run;
     const float *boxes;
 
-    write_pair(folder, "a.ppm", "m.pgm");
-    dataset = list_dataset(
-        folder, "image\tother:image\tboxes:boxes[2]\na.ppm\ta.ppm\t0,0,4,30;10,5,30,24\n",
-        "| decode | center_crop 28,40 | random_vertical_flip 1 | batch 1");
-    open_run(&run, dataset, &one_worker);
-    T_OK(next_batch(&run));
+    open_list(&run, "image\tother:image\tboxes:boxes[2]\na.ppm\ta.ppm\t0,0,4,30;10,5,30,24\n",
+              "decode", "center_crop 28,40 | random_vertical_flip 1", 0);
     boxes = column_row(&run, "boxes", 0);
     T_TRUE(boxes[0] == 0 && boxes[1] == 0 && boxes[2] == 4 && boxes[3] == 28);
     T_TRUE(boxes[4] == 10 && boxes[5] == 5 && boxes[6] == 30 && boxes[7] == 24);
     T_TRUE(memcmp(column_row(&run, "image", 0), column_row(&run, "other", 0), row_bytes(&run, 0)) ==
            0);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void bad_arguments_are_refused(void)

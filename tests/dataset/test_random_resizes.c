@@ -176,7 +176,6 @@ static void masks_and_boxes_follow(void)
     write_pair(folder, "a.ppm", "m.pgm");
     for (uint64_t seed = 0; seed < 30; seed++) {
         char text[200];
-        sluice_dataset *dataset;
         engine_run run;
         const float *boxes;
         const float *m;
@@ -185,8 +184,7 @@ static void masks_and_boxes_follow(void)
         snprintf(text, sizeof(text),
                  "| decode | geometry | %s filter=nearest | center_crop 80 | batch 1",
                  stages[seed % 3]);
-        dataset = list_dataset(folder, LIST_OF_BOXES, text);
-        open_run(&run, dataset,
+        open_own(&run, list_dataset(folder, LIST_OF_BOXES, text),
                  &(run_options){.device = devices[seed % 2], .settings = {.seed = seed}});
         T_OK(next_batch(&run));
         shown = check_shown(&run, 80);
@@ -201,7 +199,6 @@ static void masks_and_boxes_follow(void)
             T_TRUE(fabsf(at - file[k / 4][k % 4]) < 1e-3F);
         }
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
     T_TRUE(least < 700 && most > 2000);
 }

@@ -355,7 +355,7 @@ static void a_column_named_mask_stays(void)
 
     T_OK(sluice_dataset_memory(&(sluice_array){"mask", masks, SLUICE_U8, 1, {4}}, 1, &dataset));
     T_OK(sluice_dataset_add(dataset, "batch 8"));
-    open_run(&run, dataset, &(run_options){.settings = zero});
+    open_own(&run, dataset, &(run_options){.settings = zero});
     T_OK(next_batch(&run));
     for (uint32_t row = 0; row < 8; row++) {
         T_EQ(*(const uint8_t *)row_of(&run, (uint32_t)find_column(&run, "mask"), row),
@@ -363,7 +363,6 @@ static void a_column_named_mask_stays(void)
         T_EQ(*(const uint8_t *)row_of(&run, (uint32_t)find_column(&run, "valid"), row), row < 4);
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void bad_arrays_are_refused(void)

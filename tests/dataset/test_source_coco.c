@@ -88,14 +88,14 @@ static void crowds_are_dropped_or_kept(void)
 {
     const char *folder = t_folder();
     engine_run run;
-    sluice_dataset *dataset;
 
     write_pair(folder, "a.ppm", "m.pgm");
     for (int keep = 0; keep < 2; keep++) {
-        dataset = coco_dataset(
-            folder, "{" IMAGES "," CATEGORIES ",'annotations':[" THREE_BOXES "]}",
-            keep == 1 ? "iscrowd=keep | take 1 | decode | batch 1" : "| take 1 | decode | batch 1");
-        open_run(&run, dataset, &(run_options){.workers = 1});
+        open_own(&run,
+                 coco_dataset(folder, "{" IMAGES "," CATEGORIES ",'annotations':[" THREE_BOXES "]}",
+                              keep == 1 ? "iscrowd=keep | take 1 | decode | batch 1"
+                                        : "| take 1 | decode | batch 1"),
+                 &(run_options){.workers = 1});
         T_OK(next_batch(&run));
         T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), keep == 1 ? 3 : 2);
         T_EQ(sli_layout_find(&run.layout, "iscrowd") >= 0, keep == 1);
@@ -103,7 +103,6 @@ static void crowds_are_dropped_or_kept(void)
             T_EQ(memcmp(column_row(&run, "iscrowd", 0), "\0\1\0\0", 4), 0);
         }
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -171,14 +170,13 @@ static void other_forms_of_numbers_are_read(void)
         sluice_dataset *dataset = coco_dataset(folder, forms[i], "| decode | batch 1");
 
         kit_log_start(NULL, NULL);
-        open_run(&run, dataset, &(run_options){.workers = 1});
+        open_own(&run, dataset, &(run_options){.workers = 1});
         T_OK(next_batch(&run));
         T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 1);
         T_EQ(memcmp(column_row(&run, "boxes", 0), want, sizeof(want)), 0);
         T_EQ(*(const int32_t *)column_row(&run, "classes", 0), 1);
         T_EQ(*(const int64_t *)column_row(&run, "image_id", 0), 7);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
         if (i == 0) {
             T_STR(kit_log_stop(), "");
         } else {
@@ -193,23 +191,22 @@ static void rounded_and_empty_boxes_are_mended(void)
     static const float want[2][4] = {{0, 0, 40, 30}, {39, 29, 40, 30}};
     const char *folder = t_folder();
     engine_run run;
-    sluice_dataset *dataset;
 
     write_pair(folder, "a.ppm", "m.pgm");
-    dataset = coco_dataset(folder,
-                           "{" IMAGES "," CATEGORIES ",'annotations':[" //
-                           BOX(70, 9, "-0.25,-1,40.5,32") "},"          //
-                           BOX(70, 1, "3,4,0,9") "},"                   //
-                           BOX(70, 1, "3,4,5,0") "},"                   //
-                           BOX(70, 1, "40.5,3,0,4") "},"                //
-                           BOX(70, 1, "39,29,1.5,1") "}]}",
-                           "max_boxes=2 | take 1 | decode | batch 1");
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run,
+             coco_dataset(folder,
+                          "{" IMAGES "," CATEGORIES ",'annotations':[" //
+                          BOX(70, 9, "-0.25,-1,40.5,32") "},"          //
+                          BOX(70, 1, "3,4,0,9") "},"                   //
+                          BOX(70, 1, "3,4,5,0") "},"                   //
+                          BOX(70, 1, "40.5,3,0,4") "},"                //
+                          BOX(70, 1, "39,29,1.5,1") "}]}",
+                          "max_boxes=2 | take 1 | decode | batch 1"),
+             &(run_options){.workers = 1});
     T_OK(next_batch(&run));
     T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 2);
     T_EQ(memcmp(column_row(&run, "boxes", 0), want, sizeof(want)), 0);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* Boxes of bad images are neither; and a box has the number that it has in the file. */

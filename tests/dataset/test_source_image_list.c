@@ -26,7 +26,7 @@ static void columns_are_what_the_header_says(void)
                            "\"a b.ppm\"\t-3\t0.5\t7,65535\t\"say \"\"hi\"\"\"\r\n"
                            "a b.ppm\t4\t-1e3\t\t\r\n",
                            "| decode | batch 2");
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run, dataset, &(run_options){.workers = 1});
     T_OK(next_batch(&run));
     T_EQ(*(const int32_t *)column_row(&run, "label", 0), -3);
     T_EQ(*(const int32_t *)column_row(&run, "label", 1), 4);
@@ -39,7 +39,6 @@ static void columns_are_what_the_header_says(void)
     T_EQ(*(const int32_t *)column_row(&run, "caption_length", 1), 0);
     T_STR(name_of(dataset, 1), "a b.ppm");
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* As spreadsheets and dataframes write them: quotes, blanks, CRLF, whole reals. */
@@ -77,7 +76,6 @@ static void a_list_without_a_header_is_paths_and_labels(void)
     const char *folder = t_folder();
     char text[800];
     engine_run run;
-    sluice_dataset *dataset;
 
     T_EQ(mkdir(t_path(folder, "pictures"), 0700), 0);
     write_pair(folder, "pictures/a.ppm", "m.pgm");
@@ -85,12 +83,10 @@ static void a_list_without_a_header_is_paths_and_labels(void)
     snprintf(text, sizeof(text),
              "image_list %s/list.csv root=%s/pictures | decode | center_crop 3 | batch 2", folder,
              folder);
-    dataset = parsed(text);
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run, parsed(text), &(run_options){.workers = 1});
     T_OK(next_batch(&run));
     T_EQ(*(const int32_t *)column_row(&run, "label", 1), 6);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* Around names, types and lengths. A file whose name begins with # can be listed. */
@@ -255,7 +251,7 @@ static void masks_and_boxes_follow_every_geometry(void)
 
             snprintf(text, sizeof(text), "| decode | %s | batch 1", stages[i]);
             dataset = list_dataset(folder, LIST_OF_BOXES, text);
-            open_run(&run, dataset,
+            open_own(&run, dataset,
                      &(run_options){
                          .workers = 1, .device = devices[seed % 2], .settings = {.seed = seed}});
             T_OK(next_batch(&run));
@@ -263,7 +259,6 @@ static void masks_and_boxes_follow_every_geometry(void)
                        (uint32_t)dataset->opened_schema.columns[0].shape[0]);
             check_boxes(&run, (uint32_t)dataset->opened_schema.columns[0].shape[1]);
             close_run(&run);
-            sluice_dataset_destroy(dataset);
         }
     }
 }
@@ -437,20 +432,19 @@ static void masks_of_png_files_are_indices(void)
         const bool is_good = i < 5;
         size_t size = 0;
         uint8_t *bytes = png_make(&recipe, &size);
-        sluice_dataset *dataset;
         engine_run run;
 
         t_write_file(t_path(folder, "m.png"), bytes, size);
         free(bytes);
-        dataset = list_dataset(folder, "image\tmask:mask\na.ppm\tm.png\n", "| decode | batch 1");
-        open_run(&run, dataset, &(run_options){.workers = 1});
+        open_own(&run,
+                 list_dataset(folder, "image\tmask:mask\na.ppm\tm.png\n", "| decode | batch 1"),
+                 &(run_options){.workers = 1});
         T_STATUS(next_batch(&run), is_good ? SLUICE_OK : SLUICE_E_UNSUPPORTED);
         for (uint32_t p = 0; is_good && p < LIST_WIDTH * LIST_HEIGHT; p++) {
             T_EQ(((const uint8_t *)column_row(&run, "mask", 0))[p],
                  png_sample(&recipe, p % LIST_WIDTH, p / LIST_WIDTH, 0));
         }
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 #endif

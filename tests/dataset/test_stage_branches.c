@@ -221,12 +221,12 @@ static void what_may_be_drawn_is_counted(void)
 /* Each pass draws anew which branches an image goes through. */
 static void passes_draw_anew(void)
 {
-    sluice_dataset *dataset = synthetic("random_choice (resize 6,6) (center_crop 6)");
     uint8_t first[4][2 * 6 * 6 * 3];
     uint32_t same = 0;
     engine_run run;
 
-    open_run(&run, dataset, &(run_options){.workers = 1, .batches = 8});
+    open_own(&run, synthetic("random_choice (resize 6,6) (center_crop 6)"),
+             &(run_options){.workers = 1, .batches = 8});
     for (uint32_t i = 0; i < 8; i++) {
         T_OK(next_batch(&run));
         for (uint32_t row = 0; row < 2; row++) {
@@ -239,7 +239,6 @@ static void passes_draw_anew(void)
     }
     T_TRUE(same > 0 && same < 8);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* The error of a stage in parentheses is that of the sample, whatever comes after it. */

@@ -170,10 +170,9 @@ static void passes_may_differ_in_length(void)
 {
     for (uint32_t workers = 1; workers < 4; workers++) {
         generator g = {.samples = 20, .varies_by = 2};
-        sluice_dataset *dataset = collected(&g, true, EARLY, "skip 1", "batch 4");
         engine_run run;
 
-        open_run(&run, dataset,
+        open_own(&run, collected(&g, true, EARLY, "skip 1", "batch 4"),
                  &(run_options){.workers = workers, .passes = 5, .batches = UINT64_MAX});
         for (uint64_t pass = 0; pass < 5; pass++) {
             uint32_t row = 4;
@@ -194,7 +193,6 @@ static void passes_may_differ_in_length(void)
         }
         T_EQ(next_batch(&run), SLUICE_END_OF_DATA);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
         T_EQ(atomic_load(&g.passes), 5);
     }
 }
@@ -502,15 +500,14 @@ static void a_stop_wakes_a_function_that_waits_for_data(void)
 {
     for (collected_stage stage = 0; stage < STAGES; stage++) {
         generator g = {.samples = 20, .waits = true};
-        sluice_dataset *dataset = collected(&g, true, stage, "skip 0", "batch 2");
         engine_run run;
 
-        open_run(&run, dataset, &(run_options){.workers = 3, .batches = UINT64_MAX});
+        open_own(&run, collected(&g, true, stage, "skip 0", "batch 2"),
+                 &(run_options){.workers = 3, .batches = UINT64_MAX});
         T_OK(next_batch(&run));
         T_OK(next_batch(&run));
         sli_engine_stop(run.engine);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
         T_EQ(atomic_load(&g.open), 0);
     }
 }

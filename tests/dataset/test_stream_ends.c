@@ -69,13 +69,12 @@ static void a_stalled_pipe_does_not_hold_up_a_stop(void)
             T_TRUE(fd >= 0);
             T_EQ(write(fd, tar.bytes, tar.size), (ssize_t)tar.size);
         }
-        open_run(&run, dataset,
+        open_own(&run, dataset,
                  &(run_options){.device = devices[i % 2], .workers = worker_counts[i / 2]});
         if (fd >= 0) {
             T_OK(next_batch(&run));
         }
         close_run(&run);
-        sluice_dataset_destroy(dataset);
         close(fd);
         tar_free(&tar);
     }
@@ -223,14 +222,13 @@ static void shards_that_change_between_passes_are_an_error(void)
 {
     char path[400];
     char other[410];
-    sluice_dataset *dataset;
     engine_run run;
     sluice_status st = SLUICE_OK;
 
     snprintf(path, sizeof(path), "%s/x.tar", t_folder());
     make_image_shard(path, 0, 200);
-    dataset = stream_dataset("@ access=stream", path, "4");
-    open_run(&run, dataset, &(run_options){.workers = 2, .slots = 3, .batches = 1000});
+    open_own(&run, stream_dataset("@ access=stream", path, "4"),
+             &(run_options){.workers = 2, .slots = 3, .batches = 1000});
     T_OK(next_batch(&run));
     snprintf(other, sizeof(other), "%s.new", path);
     make_image_shard(other, 0, 13);
@@ -241,7 +239,6 @@ static void shards_that_change_between_passes_are_an_error(void)
     T_STATUS(st, SLUICE_E_CORRUPT);
     T_CONTAINS(sluice_last_error(), "the shards have changed");
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 const t_test stream_ends_tests[] = {

@@ -57,11 +57,10 @@ static void check_run(uint32_t workers, const char *device, uint32_t rank, uint3
     const uint64_t round = (uint64_t)BATCH * world;
     const uint64_t batches = (SAMPLES + round - 1) / round;
     generator g = {.samples = SAMPLES, .is_bad = is_bad};
-    sluice_dataset *dataset = generator_dataset(&g, "batch 4");
     sli_engine_errors errors;
     engine_run run;
 
-    open_run(&run, dataset,
+    open_own(&run, generator_dataset(&g, "batch 4"),
              &(run_options){
                  .device = device,
                  .workers = workers,
@@ -83,7 +82,6 @@ static void check_run(uint32_t workers, const char *device, uint32_t rank, uint3
         T_EQ(errors.count, 10);
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void the_next_good_row_of_the_batch_stands_in(void)
@@ -137,10 +135,9 @@ static void bad_images_of_shards_are_replaced(void)
     add_images(&tar, 6, 2);
     tar_write(&tar, path);
     for (uint32_t i = 0; i < 6; i++) {
-        sluice_dataset *dataset = stream_dataset("@ access=stream", path, "4");
         engine_run run;
 
-        open_run(&run, dataset,
+        open_own(&run, stream_dataset("@ access=stream", path, "4"),
                  &(run_options){.device = devices[i % 2],
                                 .workers = worker_counts[i / 2],
                                 .settings = {.on_error = SLI_ON_ERROR_REPLACE}});
@@ -152,7 +149,6 @@ static void bad_images_of_shards_are_replaced(void)
         T_EQ(*(const int32_t *)row_of(&run, 1, 2), 6);
         T_EQ(run.input.samples[1], 6);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 

@@ -111,11 +111,10 @@ typedef struct labels {
 
 static labels labels_of(const char *what, const char *path, const run_options *options)
 {
-    sluice_dataset *dataset = stream_dataset(what, path, "4");
     labels got = {.count = 0};
     engine_run run;
 
-    open_run(&run, dataset, options);
+    open_own(&run, stream_dataset(what, path, "4"), options);
     while ((got.end = next_batch(&run)) == SLUICE_OK) {
         for (uint32_t row = 0; row < run.input.header->valid_rows; row++) {
             const int32_t label = *(const int32_t *)row_of(&run, 1, row);
@@ -128,7 +127,6 @@ static labels labels_of(const char *what, const char *path, const run_options *o
     }
     snprintf(got.error, sizeof(got.error), "%s", sluice_last_error());
     close_run(&run);
-    sluice_dataset_destroy(dataset);
     return got;
 }
 

@@ -221,14 +221,13 @@ static void maps_read_the_columns_on_the_host(void)
     T_CONTAINS(text, "inputs, targets: in the workers' write to the row, for negate reads targets");
     sluice_string_free(text);
     sli_plan_close(plan);
-    open_run(&run, dataset, &(run_options){.settings = {.prefer_device = true}});
+    open_own(&run, dataset, &(run_options){.settings = {.prefer_device = true}});
     T_OK(next_batch(&run));
     for (int i = 0; i < SEQ; i++) {
         T_EQ(((const int32_t *)row_of(&run, 1, 1))[i], 65000 + SEQ + i + 1);
         T_EQ(((const int32_t *)row_of(&run, 2, 1))[i], -(65000 + SEQ + i + 1));
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void what_the_device_cannot_make_is_refused(void)

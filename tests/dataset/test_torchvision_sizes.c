@@ -206,19 +206,16 @@ static picture picture_of(const char *stages, uint32_t width, uint32_t height)
     char bytes[20 + 70 * 12 * 3];
     char text[200];
     const size_t head = (size_t)snprintf(bytes, sizeof(bytes), "P6 70 12 255\n");
-    sluice_dataset *dataset;
     engine_run run;
 
     memcpy(bytes + head, from.pixels, picture_size(&from));
     t_write_file(t_path(folder, "a.ppm"), bytes, head + picture_size(&from));
     snprintf(text, sizeof(text), "| decode | %s | batch 1", stages);
-    dataset = list_dataset(folder, "image\na.ppm\n", text);
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run, list_dataset(folder, "image\na.ppm\n", text), &(run_options){.workers = 1});
     T_OK(next_batch(&run));
     T_EQ(row_bytes(&run, 0), picture_size(&to));
     memcpy(to.pixels, column_row(&run, "image", 0), picture_size(&to));
     close_run(&run);
-    sluice_dataset_destroy(dataset);
     free(from.pixels);
     return to;
 }

@@ -15,8 +15,6 @@
 #include "row_mix.h"
 #include "testing.h"
 
-static const run_options one_worker = {.workers = 1};
-
 /* ---- mixes of a batch of four images (1, 3, 4), with the row before ----------------------------
  */
 
@@ -140,17 +138,14 @@ static void run_small(const char *stages, float got[SMALL])
 {
     const char *folder = t_folder();
     char text[400];
-    sluice_dataset *dataset;
     engine_run run;
 
     write_small(folder);
     snprintf(text, sizeof(text), "| decode | %s | batch 1", stages);
-    dataset = list_dataset(folder, "image\na.ppm\n", text);
-    open_run(&run, dataset, &one_worker);
+    open_own(&run, list_dataset(folder, "image\na.ppm\n", text), &one_worker);
     T_OK(next_batch(&run));
     memcpy(got, column_row(&run, "image", 0), SMALL * sizeof(float));
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* torchvision erases [1, 3) x [1, 3) there, where it prints zeros; here the rectangle is random. */

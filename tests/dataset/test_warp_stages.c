@@ -15,8 +15,6 @@
 
 #define SOURCE "synthetic 12 16,16,3"
 
-static const run_options one_worker = {.workers = 1};
-
 static void workers_and_devices_do_not_matter(void)
 {
     static const char stages[] =
@@ -103,24 +101,6 @@ static void images_of_any_channels_and_of_one_pixel_are_warped(void)
 /* ---- what follows the image --------------------------------------------------------------------
  */
 
-static void open_list(engine_run *run, sluice_dataset **dataset, const char *folder,
-                      const char *stages)
-{
-    char text[400];
-
-    write_pair(folder, "a.ppm", "m.pgm");
-    snprintf(text, sizeof(text), "| decode | %s | batch 1", stages);
-    *dataset = list_dataset(folder, LIST_OF_BOXES, text);
-    open_run(run, *dataset, &one_worker);
-    T_OK(next_batch(run));
-}
-
-static void close_list(engine_run *run, sluice_dataset *dataset)
-{
-    close_run(run);
-    sluice_dataset_destroy(dataset);
-}
-
 /*
  * The pixels of the image encode their positions, so the mask must have the class of the image's
  * pixel, or its fill where the image has the fill; the map of geometry must give these positions.
@@ -135,11 +115,9 @@ static void masks_and_geometry_show_the_same_pixels(void)
         "rotate 30 fill=255 mask_fill=9 | random_posterize 8 1 | affine 20 scale=0.9 fill=255 "
         "mask_fill=9",
     };
-    const char *folder = t_folder();
 
     for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
         char text[400];
-        sluice_dataset *dataset;
         engine_run run;
         const uint8_t *image;
         const uint8_t *mask;
@@ -148,7 +126,7 @@ static void masks_and_geometry_show_the_same_pixels(void)
         uint32_t seen = 0;
 
         snprintf(text, sizeof(text), "%s | geometry", stages[i]);
-        open_list(&run, &dataset, folder, text);
+        open_list(&run, LIST_OF_BOXES, "decode", text, 0);
         image = column_row(&run, "image", 0);
         mask = column_row(&run, "mask", 0);
         map = column_row(&run, "geometry", 0);
@@ -170,7 +148,7 @@ static void masks_and_geometry_show_the_same_pixels(void)
             seen++;
         }
         T_TRUE(seen > 100);
-        close_list(&run, dataset);
+        close_run(&run);
     }
 }
 
@@ -178,13 +156,11 @@ static void masks_and_geometry_show_the_same_pixels(void)
  * first and the third are outside then, with their classes. */
 static void boxes_become_the_bounding_boxes_of_their_corners(void)
 {
-    const char *folder = t_folder();
-    sluice_dataset *dataset;
     engine_run run;
     const float *boxes;
     const int32_t *classes;
 
-    open_list(&run, &dataset, folder, "affine 90");
+    open_list(&run, LIST_OF_BOXES, "decode", "affine 90", 0);
     boxes = column_row(&run, "boxes", 0);
     classes = column_row(&run, "c", 0);
     T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 1);
@@ -194,50 +170,40 @@ static void boxes_become_the_bounding_boxes_of_their_corners(void)
     T_TRUE(boxes[4] == 0 && boxes[11] == 0);
     T_EQ(classes[0], 2);
     T_EQ(classes[1], 0);
-    close_list(&run, dataset);
+    close_run(&run);
 
-    open_list(&run, &dataset, folder, "random_horizontal_flip 1 | affine translate=3,-2");
+    open_list(&run, LIST_OF_BOXES, "decode", "random_horizontal_flip 1 | affine translate=3,-2", 0);
     boxes = column_row(&run, "boxes", 0);
     T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 3);
     T_TRUE(boxes[0] == 39 && boxes[1] == 0 && boxes[2] == 40 && boxes[3] == 28);
     T_TRUE(boxes[4] == 13 && boxes[5] == 3 && boxes[6] == 33 && boxes[7] == 23);
-    close_list(&run, dataset);
+    close_run(&run);
 }
 
 /* A box at the corners of the image becomes the bounding box of the moved corners. */
 static void boxes_follow_a_perspective(void)
 {
-    const char *folder = t_folder();
-    sluice_dataset *dataset;
     engine_run run;
     const float *boxes;
 
-    write_pair(folder, "a.ppm", "m.pgm");
-    dataset = list_dataset(folder, "image\tboxes:boxes[1]\na.ppm\t0,0,39,29\n",
-                           "| decode | perspective 4,3 30,5 33,20 6,25 | batch 1");
-    open_run(&run, dataset, &one_worker);
-    T_OK(next_batch(&run));
+    open_list(&run, "image\tboxes:boxes[1]\na.ppm\t0,0,39,29\n", "decode",
+              "perspective 4,3 30,5 33,20 6,25", 0);
     boxes = column_row(&run, "boxes", 0);
     T_TRUE(fabsf(boxes[0] - 4) < 1e-3F && fabsf(boxes[1] - 3) < 1e-3F);
     T_TRUE(fabsf(boxes[2] - 33) < 1e-3F && fabsf(boxes[3] - 25) < 1e-3F);
-    close_list(&run, dataset);
+    close_run(&run);
 }
 
 static void images_of_a_sample_get_the_same_warp(void)
 {
-    const char *folder = t_folder();
-    sluice_dataset *dataset;
     engine_run run;
 
-    write_pair(folder, "a.ppm", "m.pgm");
-    dataset = list_dataset(folder, "image\tother:image\tlabel\na.ppm\ta.ppm\t0\n",
-                           "| decode | random_horizontal_flip 1 | random_affine 90 | "
-                           "random_equalize 1 | random_rotation 30 | batch 1");
-    open_run(&run, dataset, &one_worker);
-    T_OK(next_batch(&run));
+    open_list(
+        &run, "image\tother:image\tlabel\na.ppm\ta.ppm\t0\n", "decode",
+        "random_horizontal_flip 1 | random_affine 90 | random_equalize 1 | random_rotation 30", 0);
     T_TRUE(memcmp(column_row(&run, "image", 0), column_row(&run, "other", 0), row_bytes(&run, 0)) ==
            0);
-    close_list(&run, dataset);
+    close_run(&run);
 }
 
 static void misplaced_warps_and_bad_arguments_are_refused(void)
@@ -290,18 +256,17 @@ static void misplaced_warps_and_bad_arguments_are_refused(void)
 /* The second warp shifts down what the first one has filled at the left. */
 static void warps_of_different_mask_fills_are_not_fused(void)
 {
-    sluice_dataset *dataset;
     const uint8_t *mask;
     engine_run run;
 
-    open_list(&run, &dataset, t_folder(),
-              "affine 0 4,0 mask_fill=9 | affine 0 0,4 mask_fill=7 | rotate 0");
+    open_list(&run, LIST_OF_BOXES, "decode",
+              "affine 0 4,0 mask_fill=9 | affine 0 0,4 mask_fill=7 | rotate 0", 0);
     mask = column_row(&run, "mask", 0);
     for (size_t y = 0; y < LIST_HEIGHT; y++) {
         T_EQ(mask[y * LIST_WIDTH], y < 4 ? 7 : 9);
         T_EQ(mask[y * LIST_WIDTH + 4] == 7, y < 4);
     }
-    close_list(&run, dataset);
+    close_run(&run);
 }
 
 const t_test warp_stages_tests[] = {

@@ -12,6 +12,7 @@
 
 const char *const devices[] = {"host:0", "host:0,copy=1"};
 const uint32_t worker_counts[] = {1, 2, 5};
+const run_options one_worker = {.workers = 1};
 
 /* ---- a source that does what a test tells it ------------------------------------------------- */
 
@@ -254,6 +255,7 @@ void close_run(engine_run *run)
     sli_topology_close(run->topology);
     sli_plan_close(run->plan);
     sluice_device_close(run->device);
+    sluice_dataset_destroy(run->own);
     memset(run, 0, sizeof(*run));
 }
 
@@ -330,6 +332,12 @@ void open_run(engine_run *run, sluice_dataset *dataset, const run_options *optio
         T_FAIL_("the run does not start: %.900s", sluice_last_error());
     }
     T_EQ(run->placement->worker_count, options->workers > 0 ? options->workers : 1);
+}
+
+void open_own(engine_run *run, sluice_dataset *dataset, const run_options *options)
+{
+    open_run(run, dataset, options);
+    run->own = dataset;
 }
 
 void done_with_batch(engine_run *run)

@@ -70,11 +70,12 @@ typedef struct run_options {
     sli_run_settings settings;
     uint64_t first_step; /* the run begins after so many batches */
     bool resumes;        /* it begins at the position that an earlier run has after them */
-    uint64_t batches; /* 0: a pass; UINT64_MAX: without end */
-    uint64_t passes;  /* of a stream; 0: one, or without end where batches are given */
+    uint64_t batches;    /* 0: a pass; UINT64_MAX: without end */
+    uint64_t passes;     /* of a stream; 0: one, or without end where batches are given */
 } run_options;
 
 typedef struct engine_run {
+    sluice_dataset *own; /* NULL: borrowed */
     sluice_device *device;
     sli_plan *plan;
     sli_layout layout;
@@ -92,11 +93,16 @@ typedef struct engine_run {
 extern const char *const devices[2];
 extern const uint32_t worker_counts[3];
 
+extern const run_options one_worker;
+
 /* On an error nothing is left open. */
 sluice_status start_run(engine_run *run, sluice_dataset *dataset, const run_options *options);
 
 /* The same; a run that does not start fails the test. */
 void open_run(engine_run *run, sluice_dataset *dataset, const run_options *options);
+
+/* The same; close_run() also destroys the dataset. */
+void open_own(engine_run *run, sluice_dataset *dataset, const run_options *options);
 void close_run(engine_run *run);
 
 /* Goes on to the next batch: OK, END_OF_DATA, or the run's error. */

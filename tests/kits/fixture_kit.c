@@ -26,13 +26,12 @@ picture fixture_run(const char *stages, uint64_t seed)
     fclose(file);
     snprintf(text, sizeof(text), "image_list %s/list.tsv | decode | %s | batch 1", folder, stages);
     T_OK(sluice_dataset_parse(text, &dataset));
-    open_run(&run, dataset, &options);
+    open_own(&run, dataset, &options);
     T_OK(next_batch(&run));
     shape = run.layout.columns[sli_layout_find(&run.layout, "image")].shape; /* (H, W, C) */
     result = picture_empty((uint32_t)shape[1], (uint32_t)shape[0], (uint32_t)shape[2]);
     memcpy(result.pixels, column_row(&run, "image", 0), picture_size(&result));
     close_run(&run);
-    sluice_dataset_destroy(dataset);
     return result;
 }
 

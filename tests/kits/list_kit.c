@@ -44,6 +44,19 @@ sluice_dataset *list_dataset(const char *folder, const char *list, const char *s
     return parsed(text);
 }
 
+void open_list(engine_run *run, const char *list, const char *first, const char *stages,
+               uint64_t seed)
+{
+    const char *folder = t_folder();
+    char text[600];
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    snprintf(text, sizeof(text), "| %s | %s | batch 1", first, stages);
+    open_own(run, list_dataset(folder, list, text),
+             &(run_options){.device = devices[seed % 2], .settings = {.seed = seed}});
+    T_OK(next_batch(run));
+}
+
 const void *column_row(const engine_run *run, const char *name, uint32_t row)
 {
     const int column = sli_layout_find(&run->layout, name);

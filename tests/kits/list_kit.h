@@ -23,6 +23,13 @@ void write_list(const char *folder, const char *name, const char *text);
 /* "image_list FOLDER/list.tsv STAGES" of a list with this text. */
 sluice_dataset *list_dataset(const char *folder, const char *list, const char *stages);
 
+/*
+ * Runs "| FIRST | STAGES | batch 1" up to the first batch, on a list of a.ppm and m.pgm, which
+ * write_pair() makes in a folder of their own. Odd seeds copy to the device.
+ */
+void open_list(engine_run *run, const char *list, const char *first, const char *stages,
+               uint64_t seed);
+
 /* A row of the column of that name. */
 const void *column_row(const engine_run *run, const char *name, uint32_t row);
 

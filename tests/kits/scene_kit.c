@@ -71,7 +71,7 @@ void scene_run(const scene *from, const char *stages, bool image_only, scene *to
     }
     T_OK(sluice_dataset_add(dataset, stages));
     T_OK(sluice_dataset_add(dataset, "batch 1"));
-    open_run(&run, dataset, &(run_options){.workers = 1, .settings = {.seed = 3}});
+    open_own(&run, dataset, &(run_options){.workers = 1, .settings = {.seed = 3}});
     memset(to, 0, sizeof(*to));
     for (uint32_t i = 0; i < SCENE_SAMPLES; i++) {
         T_OK(next_batch(&run));
@@ -90,7 +90,6 @@ void scene_run(const scene *from, const char *stages, bool image_only, scene *to
         memcpy(&to->lengths[i], column_row(&run, "b_length", 0), sizeof(to->lengths[i]));
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
     for (int i = 0; i < 3; i++) {
         free(images[i]);
     }

@@ -8,8 +8,6 @@
 #include "dataset_kit.h"
 #include "testing.h"
 
-static const run_options one_worker = {.workers = 1};
-
 tape run_stages_of(const char *source, const char *stages, const run_options *options)
 {
     char text[600];

@@ -14,8 +14,6 @@ enum { MIX_SIDE = 12, MIX_BYTES = MIX_SIDE * MIX_SIDE * 3 };
 
 #define SOURCE "synthetic 20 12,12,3"
 
-static const run_options one_worker = {.workers = 1};
-
 /* The first image of the stages. */
 static void first_image(const char *stages, uint8_t image[MIX_BYTES])
 {

@@ -157,11 +157,10 @@ static void check_passes(const bucket_case *c)
 
             expect_pass(c, 0, 0, rank, &e);
             expect_pass(c, 1, 0, rank, &e);
-            open_run(&run, dataset, &options);
+            open_own(&run, dataset, &options);
             check_batches(&run, c, &e);
             T_STATUS(next_batch(&run), SLUICE_END_OF_DATA);
             close_run(&run);
-            sluice_dataset_destroy(dataset);
         }
     }
 }
@@ -204,7 +203,7 @@ static void a_resumed_run_gives_the_same_batches(void)
 
         expect_pass(&c, 0, first, 0, &e);
         expect_pass(&c, 1, 0, 0, &e);
-        open_run(&run, dataset,
+        open_own(&run, dataset,
                  &(run_options){.workers = worker_counts[first % 3],
                                 .first_step = first,
                                 .batches = e.rows / 3,
@@ -213,7 +212,6 @@ static void a_resumed_run_gives_the_same_batches(void)
         T_STATUS(next_batch(&run), SLUICE_END_OF_DATA);
         T_EQ(sli_plan_position(run.plan, 1).done, first * 3 + 3);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -227,7 +225,7 @@ static void there_may_be_32_edges(void)
     T_OK(sluice_dataset_add(dataset,
                             "shuffle | bucket tokens_length 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,"
                             "16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31 | batch 2"));
-    open_run(&run, dataset, &(run_options){.workers = 3});
+    open_own(&run, dataset, &(run_options){.workers = 3});
     while (next_batch(&run) == SLUICE_OK) {
         const uint64_t *samples = run.input.samples;
         const bool pads = samples[1] == UINT64_MAX;
@@ -239,7 +237,6 @@ static void there_may_be_32_edges(void)
     }
     T_EQ(rows, DOCUMENTS);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* ---- bad samples ----------------------------------------------------------------------------- */
@@ -254,7 +251,7 @@ static void bad_samples_are_replaced_in_their_bucket(void)
 
         document_is_bad[7] = true;
         document_is_bad[30] = true;
-        open_run(&run, dataset,
+        open_own(&run, dataset,
                  &(run_options){.workers = worker_counts[i],
                                 .settings = {.on_error = SLI_ON_ERROR_REPLACE}});
         while (next_batch(&run) == SLUICE_OK) {
@@ -265,7 +262,6 @@ static void bad_samples_are_replaced_in_their_bucket(void)
         sli_engine_errors_get(run.engine, &errors);
         T_EQ(errors.replaced, 2);
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -311,7 +307,7 @@ static void a_bad_sample_that_is_dropped_is_handled(void)
             counts[k == 4 ? 0 : bucket_of(k)]++;
         }
         T_EQ(counts[0] % 2, 1); /* sample 4 is left in the first bucket */
-        open_run(&run, dataset,
+        open_own(&run, dataset,
                  &(run_options){.workers = worker_counts[i % 3], .settings = {.on_error = policy}});
         while ((st = next_batch(&run)) == SLUICE_OK) {
             left = run.input.samples[0];
@@ -325,7 +321,6 @@ static void a_bad_sample_that_is_dropped_is_handled(void)
         T_EQ(errors.first[0].sample, 4);
         T_CONTAINS(errors.first[0].text, "it is bad");
         close_run(&run);
-        sluice_dataset_destroy(dataset);
     }
 }
 

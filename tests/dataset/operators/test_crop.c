@@ -30,16 +30,10 @@ static void a_crop_is_that_of_other_stages(void)
 static void masks_and_boxes_follow(void)
 {
     static const float want[3][4] = {{0, 3, 20, 20}, {26, 0, 28, 1}, {0, 0, 0, 0}};
-    static const run_options one_worker = {.workers = 1};
-    const char *folder = t_folder();
     const uint8_t *mask;
-    sluice_dataset *dataset;
     engine_run run;
 
-    write_pair(folder, "a.ppm", "m.pgm");
-    dataset = list_dataset(folder, LIST_OF_BOXES, "| decode | crop 20,28 top=2 left=10 | batch 1");
-    open_run(&run, dataset, &one_worker);
-    T_OK(next_batch(&run));
+    open_list(&run, LIST_OF_BOXES, "decode", "crop 20,28 top=2 left=10", 0);
     T_TRUE(memcmp(column_row(&run, "boxes", 0), want, sizeof(want)) == 0);
     mask = column_row(&run, "mask", 0);
     for (uint32_t y = 0; y < 20; y++) {
@@ -48,7 +42,6 @@ static void masks_and_boxes_follow(void)
         }
     }
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void wrong_arguments_are_refused(void)

@@ -17,8 +17,6 @@
 
 #define SOURCE "synthetic 12 16,16,3"
 
-static const run_options one_worker = {.workers = 1};
-
 /* ---- torchvision -------------------------------------------------------------------------------
  */
 
@@ -270,25 +268,6 @@ static void an_image_is_sampled_once_where_possible(void)
 /* ---- what follows the image --------------------------------------------------------------------
  */
 
-static void open_list(engine_run *run, sluice_dataset **dataset, const char *list,
-                      const char *stages)
-{
-    const char *folder = t_folder();
-    char text[400];
-
-    write_pair(folder, "a.ppm", "m.pgm");
-    snprintf(text, sizeof(text), "| decode | %s | batch 1", stages);
-    *dataset = list_dataset(folder, list, text);
-    open_run(run, *dataset, &one_worker);
-    T_OK(next_batch(run));
-}
-
-static void close_list(engine_run *run, sluice_dataset *dataset)
-{
-    close_run(run);
-    sluice_dataset_destroy(dataset);
-}
-
 #define ELASTIC "elastic 60 4 nearest fill=255 mask_fill=9"
 
 /* The pixels of the image encode their positions. */
@@ -299,13 +278,12 @@ static void masks_show_the_same_pixels(void)
         "rotate 30 fill=255 mask_fill=9 | " ELASTIC " | rotate 20 fill=255 mask_fill=9"};
 
     for (size_t i = 0; i < 3; i++) {
-        sluice_dataset *dataset;
         engine_run run;
         const uint8_t *image;
         const uint8_t *mask;
         uint32_t seen = 0;
 
-        open_list(&run, &dataset, LIST_OF_BOXES, stages[i]);
+        open_list(&run, LIST_OF_BOXES, "decode", stages[i], 0);
         image = column_row(&run, "image", 0);
         mask = column_row(&run, "mask", 0);
         for (size_t k = 0; k < (size_t)LIST_WIDTH * LIST_HEIGHT; k++) {
@@ -315,7 +293,7 @@ static void masks_show_the_same_pixels(void)
             seen += pixel[2] != 255;
         }
         T_TRUE(seen > 300);
-        close_list(&run, dataset);
+        close_run(&run);
     }
 }
 
@@ -328,12 +306,11 @@ static void flips_keep_their_position(void)
     uint32_t other = 0;
 
     for (size_t i = 0; i < 2; i++) {
-        sluice_dataset *dataset;
         engine_run run;
 
-        open_list(&run, &dataset, "image\na.ppm\n", stages[i]);
+        open_list(&run, "image\na.ppm\n", "decode", stages[i], 0);
         memcpy(images[i], column_row(&run, "image", 0), sizeof(images[i]));
-        close_list(&run, dataset);
+        close_run(&run);
     }
     for (size_t k = 0; k < sizeof(images[0]); k += 3) {
         const uint8_t *plain = &images[0][k];
@@ -351,11 +328,10 @@ static void flips_keep_their_position(void)
 
 static void images_of_a_sample_get_the_same_displacements(void)
 {
-    sluice_dataset *dataset;
     engine_run run;
 
-    open_list(&run, &dataset, "image\tother:image\tmask:mask\na.ppm\ta.ppm\tm.pgm\n",
-              "elastic 9 2 nearest | random_apply 0.9 (elastic 80 3 nearest | rotate 9)");
+    open_list(&run, "image\tother:image\tmask:mask\na.ppm\ta.ppm\tm.pgm\n", "decode",
+              "elastic 9 2 nearest | random_apply 0.9 (elastic 80 3 nearest | rotate 9)", 0);
     T_TRUE(memcmp(column_row(&run, "image", 0), column_row(&run, "other", 0), row_bytes(&run, 0)) ==
            0);
     for (size_t k = 0; k < (size_t)LIST_WIDTH * LIST_HEIGHT; k++) {
@@ -364,7 +340,7 @@ static void images_of_a_sample_get_the_same_displacements(void)
 
         T_TRUE((pixel[0] == 0 && pixel[1] == 0) || class == class_of(pixel[0], pixel[1]));
     }
-    close_list(&run, dataset);
+    close_run(&run);
 }
 
 static void misplaced_stages_and_bad_arguments_are_refused(void)

@@ -9,26 +9,6 @@
 #include "list_kit.h"
 #include "testing.h"
 
-/* A run of one batch of LIST_OF_BOXES. */
-static void open_list(engine_run *run, sluice_dataset **dataset, const char *folder,
-                      const char *stages, uint64_t seed)
-{
-    char text[400];
-
-    write_pair(folder, "a.ppm", "m.pgm");
-    snprintf(text, sizeof(text), "| decode | %s | batch 1", stages);
-    *dataset = list_dataset(folder, LIST_OF_BOXES, text);
-    open_run(run, *dataset,
-             &(run_options){.workers = 1, .device = devices[seed % 2], .settings = {.seed = seed}});
-    T_OK(next_batch(run));
-}
-
-static void close_list(engine_run *run, sluice_dataset *dataset)
-{
-    close_run(run);
-    sluice_dataset_destroy(dataset);
-}
-
 /* ---- letterbox ------------------------------------------------------------------------------- */
 
 typedef struct frame {
@@ -73,16 +53,13 @@ static void check_frame(const frame *f, const uint8_t *got, const uint8_t *inner
 
 static void letterbox_is_a_resize_with_padding(void)
 {
-    const char *folder = t_folder();
-
     for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
         const frame *f = &frames[i];
-        sluice_dataset *datasets[2];
         engine_run runs[2];
         const float *boxes[2];
 
-        open_list(&runs[0], &datasets[0], folder, f->stage, 0);
-        open_list(&runs[1], &datasets[1], folder, f->resize, 0);
+        open_list(&runs[0], LIST_OF_BOXES, "decode", f->stage, 0);
+        open_list(&runs[1], LIST_OF_BOXES, "decode", f->resize, 0);
         T_EQ(row_bytes(&runs[0], 0), (size_t)f->width * f->height * 3);
         check_frame(f, column_row(&runs[0], "image", 0), column_row(&runs[1], "image", 0), 3,
                     f->fill);
@@ -96,22 +73,20 @@ static void letterbox_is_a_resize_with_padding(void)
 
             T_TRUE(fabsf(boxes[0][k] - boxes[1][k] - by) < 1e-4F);
         }
-        close_list(&runs[0], datasets[0]);
-        close_list(&runs[1], datasets[1]);
+        close_run(&runs[0]);
+        close_run(&runs[1]);
     }
 }
 
 static void padding_behind_a_letterbox_is_zero(void)
 {
-    const char *folder = t_folder();
-    sluice_dataset *dataset;
     engine_run run;
     const uint8_t *image;
 
-    open_list(&run, &dataset, folder, "letterbox 20 | center_crop 22", 0);
+    open_list(&run, LIST_OF_BOXES, "decode", "letterbox 20 | center_crop 22", 0);
     image = column_row(&run, "image", 0);
     T_TRUE(is_zero(image, 22 * 3) && image[(22 + 1) * 3] == 114 && image[22 * 3] == 0);
-    close_list(&run, dataset);
+    close_run(&run);
 }
 
 static void an_image_of_extreme_shape_keeps_a_line(void)
@@ -119,20 +94,19 @@ static void an_image_of_extreme_shape_keeps_a_line(void)
     const char *folder = t_folder();
     char bytes[3100];
     const size_t head = (size_t)snprintf(bytes, sizeof(bytes), "P6 1000 1 255\n");
-    sluice_dataset *dataset;
     engine_run run;
     const uint8_t *image;
 
     memset(bytes + head, 7, 3000);
     t_write_file(t_path(folder, "long.ppm"), bytes, head + 3000);
-    dataset = list_dataset(folder, "image\nlong.ppm\n", "| decode | letterbox 4 | batch 1");
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run, list_dataset(folder, "image\nlong.ppm\n", "| decode | letterbox 4 | batch 1"),
+             &(run_options){.workers = 1});
     T_OK(next_batch(&run));
     image = column_row(&run, "image", 0);
     for (int i = 0; i < 48; i++) {
         T_EQ(image[i], i / 12 == 1 ? 7 : 114);
     }
-    close_list(&run, dataset);
+    close_run(&run);
 }
 
 static void bad_arguments_of_letterbox_are_refused(void)
@@ -200,18 +174,16 @@ static void the_map_leads_back_to_the_file(void)
         {"resize 35,60 filter=nearest | random_resized_crop 20 filter=nearest | geometry", 1.2F},
         {"random_horizontal_flip 1 offload=host | random_horizontal_flip 1 | geometry", 0.501F},
     };
-    const char *folder = t_folder();
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         for (uint64_t seed = 0; seed < 12; seed++) {
-            sluice_dataset *dataset;
             engine_run run;
 
-            open_list(&run, &dataset, folder, cases[i].stages, seed);
-            check_map(&run, (uint32_t)dataset->opened_schema.columns[0].shape[1],
-                      (uint32_t)dataset->opened_schema.columns[0].shape[0], cases[i].most);
+            open_list(&run, LIST_OF_BOXES, "decode", cases[i].stages, seed);
+            check_map(&run, (uint32_t)run.own->opened_schema.columns[0].shape[1],
+                      (uint32_t)run.own->opened_schema.columns[0].shape[0], cases[i].most);
             check_boxes_back(&run);
-            close_list(&run, dataset);
+            close_run(&run);
         }
     }
 }
@@ -232,18 +204,16 @@ static void the_map_has_these_numbers(void)
         {"resize 60,80 | center_crop 30 | project geometry | rename geometry g | rename g geometry",
          {0.5F, 0, 12.5F, 0, 0.5F, 7.5F}},
     };
-    const char *folder = t_folder();
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char stages[200];
-        sluice_dataset *dataset;
         engine_run run;
 
         snprintf(stages, sizeof(stages), "%s%s",
                  strstr(cases[i].stages, "project") != NULL ? "geometry | " : "", cases[i].stages);
-        open_list(&run, &dataset, folder, stages, 1);
+        open_list(&run, LIST_OF_BOXES, "decode", stages, 1);
         T_EQ(memcmp(column_row(&run, "geometry", 0), cases[i].map, sizeof(cases[i].map)), 0);
-        close_list(&run, dataset);
+        close_run(&run);
     }
 }
 

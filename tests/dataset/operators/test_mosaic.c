@@ -492,7 +492,6 @@ static void points_of_boxes_are_moved_and_joined_with_them(void)
         {"numbers", SLUICE_I32, 1, {MOST}, SLUICE_ROLE_PLAIN, 0, "corners"},
     };
     sluice_source source;
-    sluice_dataset *dataset;
     engine_run run;
     uint32_t several = 0;
 
@@ -502,8 +501,9 @@ static void points_of_boxes_are_moved_and_joined_with_them(void)
     source.column_count = 4;
     source.count = SAMPLES;
     source.read = read_corners;
-    dataset = custom_dataset(&source, "mosaic 18,24 | random_horizontal_flip 1 swap=0:1 | batch 9");
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run,
+             custom_dataset(&source, "mosaic 18,24 | random_horizontal_flip 1 swap=0:1 | batch 9"),
+             &(run_options){.workers = 1});
     T_OK(next_batch(&run));
     for (uint32_t row = 0; row < SAMPLES; row++) {
         const float *boxes = column_row(&run, "boxes", row);
@@ -530,7 +530,6 @@ static void points_of_boxes_are_moved_and_joined_with_them(void)
     }
     T_TRUE(several > 4);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 static void columns_that_are_not_needed_are_left_out(void)

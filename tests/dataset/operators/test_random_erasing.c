@@ -16,8 +16,6 @@
 
 enum { SIDE_OF_IMAGES = 32, SAMPLES = 64, BYTES = SIDE_OF_IMAGES * SIDE_OF_IMAGES * 3 };
 
-static const run_options one_worker = {.workers = 1};
-
 #define SOURCE "synthetic 64 32,32,3"
 
 static const uint8_t *image_of(const tape *t, uint32_t i)
@@ -273,20 +271,15 @@ static void converted_erasing_is_refused_on_the_device(void)
 
 static void other_images_are_erased_alike(void)
 {
-    const char *folder = t_folder();
-    sluice_dataset *dataset;
     engine_run run;
     const float *image;
     const float *other;
     uint32_t erased = 0;
 
-    write_pair(folder, "a.ppm", "m.pgm");
-    dataset = list_dataset(folder, "image\tother:image\na.ppm\ta.ppm\n",
-                           "| decode | random_horizontal_flip 1 | normalize 0.5 0.5 | "
-                           "random_erasing 1 value=9 | random_horizontal_flip 1 | "
-                           "random_erasing 1 value=random columns=other | batch 1");
-    open_run(&run, dataset, &one_worker);
-    T_OK(next_batch(&run));
+    open_list(&run, "image\tother:image\na.ppm\ta.ppm\n", "decode",
+              "random_horizontal_flip 1 | normalize 0.5 0.5 | random_erasing 1 value=9 | "
+              "random_horizontal_flip 1 | random_erasing 1 value=random columns=other",
+              0);
     image = column_row(&run, "image", 0);
     other = column_row(&run, "other", 0);
     for (size_t k = 0; k < (size_t)LIST_WIDTH * LIST_HEIGHT * 3; k++) {
@@ -296,7 +289,6 @@ static void other_images_are_erased_alike(void)
     T_TRUE(erased > 20);
     T_TRUE(memcmp(image, other, (size_t)LIST_WIDTH * LIST_HEIGHT * 12) != 0);
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 /* A checkpoint knows on which side of normalize the stage is. */

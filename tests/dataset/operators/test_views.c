@@ -23,13 +23,11 @@ typedef struct views_of {
 static views_of run_views(const char *source, const char *stages, uint32_t rows, uint64_t seed)
 {
     char text[500];
-    sluice_dataset *dataset;
     engine_run run;
     views_of v;
 
     snprintf(text, sizeof(text), "%s | %s | batch %u", source, stages, rows);
-    dataset = parsed(text);
-    open_run(&run, dataset, &(run_options){.workers = 1, .settings = {.seed = seed}});
+    open_own(&run, parsed(text), &(run_options){.workers = 1, .settings = {.seed = seed}});
     T_OK(next_batch(&run));
     v.row = row_bytes(&run, 0);
     v.bytes = malloc(v.row * rows);
@@ -37,7 +35,6 @@ static views_of run_views(const char *source, const char *stages, uint32_t rows,
     v.rank = run.plan->seen[0].rank;
     memcpy(v.shape, run.plan->seen[0].shape, sizeof(v.shape));
     close_run(&run);
-    sluice_dataset_destroy(dataset);
     return v;
 }
 
@@ -296,18 +293,16 @@ static void what_views_do_not_work_with_is_refused(void)
 static void an_image_smaller_than_the_crop_is_a_bad_sample(void)
 {
     const char *folder = t_folder();
-    sluice_dataset *dataset;
     engine_run run;
 
     write_pair(folder, "a.ppm", "m.pgm");
-    dataset = list_dataset(folder, "image\na.ppm\n", "| decode | five_crop 31 | batch 1");
-    open_run(&run, dataset, &(run_options){.workers = 1});
+    open_own(&run, list_dataset(folder, "image\na.ppm\n", "| decode | five_crop 31 | batch 1"),
+             &(run_options){.workers = 1});
     T_STATUS(next_batch(&run), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "five_crop: sample 0, a.ppm: ");
     T_CONTAINS(sluice_last_error(), "an image of 40x30 is smaller than the crop of 31x31; put "
                                     "resize before it");
     close_run(&run);
-    sluice_dataset_destroy(dataset);
 }
 
 const t_test views_tests[] = {
