@@ -327,18 +327,13 @@ static void a_map_that_draws_random_numbers_is_refused(void)
 {
     const run_options options = {.settings = {.world = 1}};
     sluice_dataset *dataset;
-    tape t;
 
     fill_arrays();
     dataset = arrays_of(plain_images);
     add_map(dataset, "jitter", draw, NULL, 0, sum_outputs, 1, NULL);
     T_OK(sluice_dataset_add(dataset, "cache 1M | batch 4"));
-    t = record(dataset, &options);
-    T_EQ(t.end, SLUICE_E_INVALID);
-    T_CONTAINS(t.error,
-               "map jitter calls sluice_sample_random(), and a cache after it would repeat");
-    free(t.bytes);
-    sluice_dataset_destroy(dataset);
+    batches_to_error(dataset, &options, SLUICE_E_INVALID,
+                     "map jitter calls sluice_sample_random(), and a cache after it would repeat");
 }
 
 static void a_map_without_a_version_is_refused(void)

@@ -232,13 +232,8 @@ static void a_source_that_draws_random_numbers_is_refused(void)
 {
     const run_options options = {.settings = {.world = 1, .on_error = SLI_ON_ERROR_ZERO}};
     custom_arrays arrays = {.fault = NO_FAULT};
-    sluice_dataset *dataset = custom_arrays_dataset(&arrays, "cache 64K | batch 4");
-    tape t = record(dataset, &options);
-
-    T_EQ(t.end, SLUICE_E_INVALID);
-    T_CONTAINS(t.error, "draws random numbers");
-    free(t.bytes);
-    sluice_dataset_destroy(dataset);
+    batches_to_error(custom_arrays_dataset(&arrays, "cache 64K | batch 4"), &options,
+                     SLUICE_E_INVALID, "draws random numbers");
 }
 
 /* ---- ranks, bad samples, positions, single samples ------------------------------------------- */

@@ -351,15 +351,11 @@ static void a_map_of_batches_that_fails_ends_the_run_after_the_batches_before(vo
     for (int i = 0; i < 3; i++) {
         generator g = {.samples = 50};
         sluice_dataset *dataset = generator_dataset(&g, "batch 4");
-        tape t;
 
         add_batch_map(dataset, fail_third, "number", NULL);
-        t = record(dataset, &(run_options){.workers = worker_counts[i]});
-        T_STATUS(t.end, SLUICE_E_IO);
-        T_EQ(t.batches, 12);
-        T_CONTAINS(t.error, "too few rows for statistics");
-        free(t.bytes);
-        sluice_dataset_destroy(dataset);
+        T_EQ(batches_to_error(dataset, &(run_options){.workers = worker_counts[i]}, SLUICE_E_IO,
+                              "too few rows for statistics"),
+             12);
         T_EQ(atomic_load(&g.open), 0);
     }
 }

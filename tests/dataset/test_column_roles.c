@@ -455,16 +455,11 @@ static void bad_rows_are_bad_samples(void)
             {"p", points, SLUICE_F32, 3, {1, 1, 2}},
         };
         sluice_dataset *dataset = NULL;
-        tape got;
 
         memcpy(boxes, bad[i].box, sizeof(bad[i].box));
         T_OK(sluice_dataset_memory(of, 4, &dataset));
         T_OK(sluice_dataset_add(dataset, "column b boxes | column p points | batch 1"));
-        got = record(dataset, &(run_options){.workers = 1});
-        T_STATUS(got.end, SLUICE_E_CORRUPT);
-        T_CONTAINS(got.error, bad[i].words);
-        free(got.bytes);
-        sluice_dataset_destroy(dataset);
+        batches_to_error(dataset, &(run_options){.workers = 1}, SLUICE_E_CORRUPT, bad[i].words);
     }
 }
 

@@ -182,12 +182,9 @@ static void an_image_of_a_stream_above_the_maximum_is_a_bad_sample(void)
     T_EQ(t.end, SLUICE_END_OF_DATA);
     T_EQ(t.errors.zeroed, 6); /* every third is a line higher than that */
     free(t.bytes);
-    t = record(dataset, &(run_options){.workers = 2});
-    T_EQ(t.end, SLUICE_E_CORRUPT);
-    T_CONTAINS(t.error, "sample 2, pictures/2: pictures: 120 bytes of images are more than the "
-                        "sample of a stream may have, 105; set max_sample");
-    free(t.bytes);
-    sluice_dataset_destroy(dataset);
+    batches_to_error(dataset, &(run_options){.workers = 2}, SLUICE_E_CORRUPT,
+                     "sample 2, pictures/2: pictures: 120 bytes of images are more than the "
+                     "sample of a stream may have, 105; set max_sample");
 }
 
 static void images_may_vary_in_size(void)

@@ -361,14 +361,11 @@ static void fewer_samples_than_were_done_are_an_error(void)
 {
     generator g = {.samples = 20};
     sluice_dataset *dataset = generator_dataset(&g, "skip 0");
-    tape t;
 
     T_OK(sluice_dataset_add(dataset, "batch 4"));
-    t = record(dataset, &(run_options){.first_step = 6, .resumes = true, .passes = 2});
-    T_STATUS(t.end, SLUICE_E_INVALID);
-    T_CONTAINS(t.error, "resumes after sample 24 of a pass, but the stream ends after 20 samples");
-    free(t.bytes);
-    sluice_dataset_destroy(dataset);
+    batches_to_error(dataset, &(run_options){.first_step = 6, .resumes = true, .passes = 2},
+                     SLUICE_E_INVALID,
+                     "resumes after sample 24 of a pass, but the stream ends after 20 samples");
 }
 
 static void two_runs_have_a_pass_each(void)

@@ -94,12 +94,8 @@ static void an_error_names_its_stage_and_both_sizes(void)
     free(t.bytes);
     sluice_dataset_destroy(dataset);
     snprintf(text, sizeof(text), "image_folder %s | decode | random_crop 30 | batch 1", folder);
-    dataset = parsed(text);
-    t = record(dataset, &(run_options){.workers = 2});
-    T_EQ(t.end, SLUICE_E_INVALID);
-    T_CONTAINS(t.error, "random_crop: sample 0, a/1.jpg: random_crop: an image of 40x24");
-    free(t.bytes);
-    sluice_dataset_destroy(dataset);
+    batches_to_error(parsed(text), &(run_options){.workers = 2}, SLUICE_E_INVALID,
+                     "random_crop: sample 0, a/1.jpg: random_crop: an image of 40x24");
 }
 
 /* ---- policy zero ----------------------------------------------------------------------------- */

@@ -110,16 +110,10 @@ static void a_bad_sample_is_replaced_by_the_next_that_is_kept(void)
 
 static void a_pass_of_bad_samples_has_no_valid_data(void)
 {
-    sluice_dataset *dataset;
-    tape t;
-
     script_reset(60, BAD);
-    dataset = filtered_dataset(NULL, BY_LABEL, 4, true);
-    t = record(dataset, &(run_options){.settings = {.on_error = SLI_ON_ERROR_REPLACE}});
-    T_STATUS(t.end, SLUICE_E_INVALID);
-    T_CONTAINS(t.error, "no valid data in the dataset");
-    free(t.bytes);
-    sluice_dataset_destroy(dataset);
+    batches_to_error(filtered_dataset(NULL, BY_LABEL, 4, true),
+                     &(run_options){.settings = {.on_error = SLI_ON_ERROR_REPLACE}},
+                     SLUICE_E_INVALID, "no valid data in the dataset");
 }
 
 /* ---- what the function does ------------------------------------------------------------------ */
@@ -224,17 +218,13 @@ static void a_filter_that_keeps_less_than_was_done_is_told(void)
 {
     trick what = KEEPS_THREE;
     sluice_dataset *dataset = NULL;
-    tape t;
 
     script_reset(20, GOOD);
     T_OK(dataset_begin(&stage_script, "", &dataset));
     add_filter(dataset, "picky", play, NULL, &what);
     T_OK(sluice_dataset_add(dataset, "batch 2 drop_remainder=true"));
-    t = record(dataset, &(run_options){.first_step = 4, .resumes = true});
-    T_STATUS(t.end, SLUICE_E_INVALID);
-    T_CONTAINS(t.error, "filter: it keeps 3 samples of a pass of which 8 were done before");
-    free(t.bytes);
-    sluice_dataset_destroy(dataset);
+    batches_to_error(dataset, &(run_options){.first_step = 4, .resumes = true}, SLUICE_E_INVALID,
+                     "filter: it keeps 3 samples of a pass of which 8 were done before");
 }
 
 static void a_resumed_run_logs_how_long_filters_took(void)

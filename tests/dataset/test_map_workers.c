@@ -157,16 +157,10 @@ static void states_of_workers_are_freed(void)
 static void a_begin_that_fails_ends_the_run(void)
 {
     calls c = {.begins = SLUICE_E_IO};
-    sluice_dataset *dataset;
-    tape t;
 
     fill_arrays();
-    dataset = counted(&c, 0);
-    t = record(dataset, &(run_options){.settings = {.on_error = SLI_ON_ERROR_ZERO}});
-    T_STATUS(t.end, SLUICE_E_IO);
-    T_CONTAINS(t.error, "count: begin() returned E_IO: no licence");
-    free(t.bytes);
-    sluice_dataset_destroy(dataset);
+    batches_to_error(counted(&c, 0), &(run_options){.settings = {.on_error = SLI_ON_ERROR_ZERO}},
+                     SLUICE_E_IO, "count: begin() returned E_IO: no licence");
 }
 
 const t_test map_workers_tests[] = {

@@ -463,12 +463,9 @@ static void points_of_user_code_are_checked(void)
     };
     people p = {.x = NAN};
     sluice_dataset *dataset = people_dataset(&p, "batch 1");
-    tape got = record(dataset, &one_worker);
 
-    T_STATUS(got.end, SLUICE_E_CORRUPT);
-    T_CONTAINS(got.error, "people: joints: point 1, nan,2, must be x,y");
-    free(got.bytes);
-    sluice_dataset_destroy(dataset);
+    batches_to_error(dataset, &one_worker, SLUICE_E_CORRUPT,
+                     "people: joints: point 1, nan,2, must be x,y");
     check_refused("synthetic 1 8,8,3 | random_horizontal_flip points=image", "is for swap=");
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         sluice_source source;

@@ -205,15 +205,10 @@ static void huge_images_are_bad_samples(void)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         sluice_dataset *dataset = NULL;
         char text[200];
-        tape t;
 
         snprintf(text, sizeof(text), "synthetic 1 16400,16400,1 | %s | batch 1", cases[i][0]);
         T_OK(sluice_dataset_parse(text, &dataset));
-        t = record(dataset, &(run_options){.workers = 1});
-        T_EQ(t.end, SLUICE_E_INVALID);
-        T_CONTAINS(t.error, cases[i][1]);
-        free(t.bytes);
-        sluice_dataset_destroy(dataset);
+        batches_to_error(dataset, &(run_options){.workers = 1}, SLUICE_E_INVALID, cases[i][1]);
     }
 }
 

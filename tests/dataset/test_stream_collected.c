@@ -438,7 +438,6 @@ static void all_ranks_end_after_the_same_batch(void)
 
             batches = rank == 0 ? got : batches;
             T_EQ(got, batches);
-            sluice_dataset_destroy(dataset);
         }
     }
 }
@@ -447,15 +446,11 @@ static void a_pass_without_a_kept_sample_is_an_error(void)
 {
     generator g = {.samples = 50};
     sluice_dataset *dataset = generator_dataset(&g, "skip 2");
-    tape t;
 
     add_filter(dataset, "none", keep_none, NULL, NULL);
     T_OK(sluice_dataset_add(dataset, "batch 4"));
-    t = record(dataset, &(run_options){.workers = 2, .batches = UINT64_MAX});
-    T_STATUS(t.end, SLUICE_E_INVALID);
-    T_CONTAINS(t.error, "filters keep 0 of the 48 samples of a pass, and make no batch of 4");
-    free(t.bytes);
-    sluice_dataset_destroy(dataset);
+    batches_to_error(dataset, &(run_options){.workers = 2, .batches = UINT64_MAX}, SLUICE_E_INVALID,
+                     "filters keep 0 of the 48 samples of a pass, and make no batch of 4");
 }
 
 static void an_error_of_the_stream_ends_the_run_after_the_samples_before(void)
@@ -486,14 +481,10 @@ static void an_error_of_the_stream_ends_the_run_after_the_samples_before(void)
 static void a_pass_that_cannot_be_opened_ends_the_run(void)
 {
     generator g = {.samples = 50, .open_status = SLUICE_E_IO};
-    sluice_dataset *dataset = collected(&g, true, PACK, "skip 0", "batch 2");
-    tape t = record(dataset, &(run_options){.workers = 3, .batches = UINT64_MAX});
-
-    T_STATUS(t.end, SLUICE_E_IO);
-    T_CONTAINS(t.error, "my_stream: open_pass() returned E_IO: the log is gone");
-    T_EQ(t.batches, 0);
-    free(t.bytes);
-    sluice_dataset_destroy(dataset);
+    T_EQ(batches_to_error(collected(&g, true, PACK, "skip 0", "batch 2"),
+                          &(run_options){.workers = 3, .batches = UINT64_MAX}, SLUICE_E_IO,
+                          "my_stream: open_pass() returned E_IO: the log is gone"),
+         0);
 }
 
 static void a_stop_wakes_a_function_that_waits_for_data(void)

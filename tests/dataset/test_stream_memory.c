@@ -298,21 +298,15 @@ static void an_image_beyond_max_sample_takes_no_memory(void)
 {
     static const uint8_t size[12] = {0x80, 0, 0, 0, 0, 0, 4};
     run_options options = {.workers = 1};
-    sluice_dataset *dataset;
     tar_maker tar = {0};
     char path[400];
-    tape got;
 
     snprintf(path, sizeof(path), "%s/x.tar", t_folder());
     add_padded(&tar, "a", 100, 0);
     tar_set(&tar, tar_add(&tar, "b.ppm", '0', "P", 1), 124, size, sizeof(size));
     tar_write(&tar, path);
-    dataset = stream_dataset("@ access=stream", path, "1");
-    got = record(dataset, &options);
-    T_STATUS(got.end, SLUICE_E_CORRUPT);
-    T_CONTAINS(got.error, "it is truncated");
-    free(got.bytes);
-    sluice_dataset_destroy(dataset);
+    batches_to_error(stream_dataset("@ access=stream", path, "1"), &options, SLUICE_E_CORRUPT,
+                     "it is truncated");
 }
 
 /* Of which two do not fit into the budget: workers wait for each other, in every kind of run. */

@@ -102,18 +102,12 @@ static void tokens_beyond_i32_are_bad_samples(void)
 {
     const char *folder = t_folder();
     char text[600];
-    sluice_dataset *dataset;
-    tape got;
 
     tokens_write(folder, "b.bin", 4, 1, 0x7ffffff0, 40); /* beyond i32 from token 16 on */
     snprintf(text, sizeof(text), "tokens %s/b.bin 8 offload=device | batch 1", folder);
-    dataset = parsed(text);
-    got = record(dataset, &(run_options){.workers = 1});
-    T_EQ(got.end, SLUICE_E_CORRUPT);
-    T_EQ(got.batches, 1);
-    T_CONTAINS(got.error, "b.bin has a token above 2147483647");
-    free(got.bytes);
-    sluice_dataset_destroy(dataset);
+    T_EQ(batches_to_error(parsed(text), &(run_options){.workers = 1}, SLUICE_E_CORRUPT,
+                          "b.bin has a token above 2147483647"),
+         1);
 }
 
 static void one_sample_has_the_bits_of_the_host(void)

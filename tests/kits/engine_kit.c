@@ -369,7 +369,7 @@ uint64_t batches_to_error(sluice_dataset *dataset, const run_options *options, s
     uint64_t batches = 0;
     engine_run run;
 
-    open_run(&run, dataset, options);
+    open_own(&run, dataset, options);
     while (sli_queue_wait(run.queue, run.seq + 1, limit_ns, false) == SLUICE_OK) {
         T_OK(next_batch(&run));
         done_with_batch(&run);

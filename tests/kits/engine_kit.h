@@ -110,7 +110,7 @@ sluice_status next_batch(engine_run *run);
 void done_with_batch(engine_run *run);
 
 /* Counts the batches of a run up to its error, which must have that status and words and come
- * within 20 s. */
+ * within 20 s. Destroys the dataset. */
 uint64_t batches_to_error(sluice_dataset *dataset, const run_options *options, sluice_status status,
                           const char *words);
 

@@ -355,13 +355,10 @@ static void a_pass_without_a_batch_has_no_valid_data(void)
 {
     const bucket_case c = {EARLY, false, 60, true, 1};
     sluice_dataset *dataset = bucketed(&c);
-    tape t = record(dataset, &(run_options){.workers = 2});
 
-    T_STATUS(t.end, SLUICE_E_INVALID);
-    T_CONTAINS(t.error, "no valid data in the dataset: of the 60 samples of a pass no bucket gets "
-                        "a batch of 60; drop_remainder=false keeps");
-    free(t.bytes);
-    sluice_dataset_destroy(dataset);
+    batches_to_error(dataset, &(run_options){.workers = 2}, SLUICE_E_INVALID,
+                     "no valid data in the dataset: of the 60 samples of a pass no bucket gets "
+                     "a batch of 60; drop_remainder=false keeps");
 }
 
 static void a_run_begins_after_whole_batches(void)
