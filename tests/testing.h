@@ -121,6 +121,14 @@ enum { T_FAULT_STEP = 1 };
     } while (0)
 void t_skip(const char *why);
 
+/* The same, unless the condition holds. */
+#define T_NEEDS(condition, why)                                                                    \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            T_SKIP(why);                                                                           \
+        }                                                                                          \
+    } while (0)
+
 /* A folder of this test's own, empty, removed when the runner ends. */
 const char *t_folder(void);
 

@@ -227,10 +227,7 @@ static void values_without_a_place_are_bad_samples(void)
 
 static void columns_of_images_are_refused(void)
 {
-    static const struct {
-        const char *stages;
-        const char *words;
-    } bad[] = {
+    static const refused_case bad[] = {
         {"cast image f32", "cast: image is an image, or follows it"},
         {"cast mask i32", "cast: mask is an image, or follows it"},
         {"one_hot boxes 4", "one_hot: boxes is an image, or follows it"},
@@ -257,16 +254,8 @@ static void columns_of_images_are_refused(void)
         {"truncate label 2", "truncate: label is one number, and must be an array"},
         {"truncate label", "to"},
     };
-    const char *folder = t_folder();
 
-    write_pair(folder, "a.ppm", "m.pgm");
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        sluice_dataset *dataset = list_dataset(folder, LIST_OF_BOXES, "| decode");
-
-        T_STATUS(sluice_dataset_add(dataset, bad[i].stages), SLUICE_E_INVALID);
-        T_CONTAINS(sluice_last_error(), bad[i].words);
-        sluice_dataset_destroy(dataset);
-    }
+    check_refused_stages(decoded_list, bad, sizeof(bad) / sizeof(bad[0]));
 }
 
 /* Beside an image on its way to the device, and behind boxes that were dropped. */
@@ -350,9 +339,8 @@ static tape windows_after(const char *stages)
 
     T_OK(sluice_dataset_add(dataset, stages));
     T_OK(sluice_dataset_add(dataset, "pack tokens 9 | batch 2"));
-    t = record(dataset, &(run_options){.workers = 2, .passes = 1, .batches = UINT64_MAX});
+    t = record_own(dataset, &(run_options){.workers = 2, .passes = 1, .batches = UINT64_MAX});
     T_EQ(t.end, SLUICE_END_OF_DATA);
-    sluice_dataset_destroy(dataset);
     return t;
 }
 
@@ -383,9 +371,8 @@ static tape windows_of_parts(const char *stages)
     }
     T_OK(sluice_dataset_concat(parts, 2, &dataset));
     T_OK(sluice_dataset_add(dataset, "pack tokens 9 | batch 2"));
-    t = record(dataset, &(run_options){.workers = 2, .passes = 1, .batches = UINT64_MAX});
+    t = record_own(dataset, &(run_options){.workers = 2, .passes = 1, .batches = UINT64_MAX});
     T_EQ(t.end, SLUICE_END_OF_DATA);
-    sluice_dataset_destroy(dataset);
     return t;
 }
 
@@ -454,12 +441,11 @@ static void more_rows_than_pad_allows_are_a_bad_sample(void)
     tape got;
 
     T_OK(sluice_dataset_add(dataset, "pad tokens 22 | batch 1"));
-    got = record(dataset, &(run_options){.workers = 1});
+    got = record_own(dataset, &(run_options){.workers = 1});
     T_TRUE(got.end < 0);
     T_CONTAINS(got.error, "pad: sample ");
     T_CONTAINS(got.error, "tokens has 23 rows, more than to=22; put `truncate tokens to=22`");
     free(got.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 static void arrays_of_one_length_are_padded_and_truncated(void)

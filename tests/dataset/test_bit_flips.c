@@ -110,9 +110,8 @@ static void packed_shards_give_errors_or_true_values(void)
     };
     const char *folder = t_folder();
 
-    if (!can_decompress() || system("command -v zstd xz bzip2 >/dev/null") != 0) {
-        T_SKIP("zlib, libarchive, zstd, xz or bzip2 is missing");
-    }
+    T_NEEDS(can_decompress() && system("command -v zstd xz bzip2 >/dev/null") == 0,
+            "zlib, libarchive, zstd, xz or bzip2 is missing");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         make_image_shard(t_path(folder, "s.tar"), 0, 12);
         shell("cd %s && %s -c s.tar >%s", folder, cases[i].packer, cases[i].flip.file);
@@ -127,9 +126,7 @@ static void packed_idx_files_give_errors_or_true_values(void)
         {"mnist @ | batch 9", "train-images-idx3-ubyte.gz", 40, false}};
     const char *folder = t_folder();
 
-    if (!can_gunzip()) {
-        T_SKIP("no zlib");
-    }
+    T_NEEDS(can_gunzip(), "no zlib");
     idx_write_pair(folder, "train-", 40, 4);
     shell("cd %s && gzip train-*", folder);
     for (size_t i = 0; i < sizeof(flips) / sizeof(flips[0]); i++) {
@@ -152,9 +149,7 @@ static void shards_of_packs_and_indexes_give_errors_or_true_values(void)
     sluice_dataset *dataset = NULL;
     sluice_pack_config config;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     snprintf(pictures, sizeof(pictures), "%s/pictures", folder);
     sluice_dataset_destroy(jpeg_dataset(pictures, "decode | center_crop 16 | batch 5"));
     snprintf(text, sizeof(text), "image_folder %s", pictures);

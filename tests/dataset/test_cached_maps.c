@@ -184,11 +184,10 @@ static void maps_after_the_cache_are_called_in_each_pass(void)
     tape t;
 
     atomic_store(&calls, 0);
-    t = record(dataset, &options);
+    t = record_own(dataset, &options);
     T_EQ(t.end, SLUICE_END_OF_DATA);
     T_EQ(atomic_load(&calls), SAMPLES + PASSES * SAMPLES);
     free(t.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 /* Columns that only the map reads are not kept. */
@@ -356,10 +355,7 @@ static void a_map_without_a_version_is_refused(void)
 
 static void what_cannot_be_kept_is_refused(void)
 {
-    static const struct {
-        const char *text;
-        const char *words;
-    } refused[] = {
+    static const refused_case refused[] = {
         {"random_crop 4 | @s", "cache comes after random_crop, which is random"},
         {"@s | random_horizontal_flip",
          "cache comes after random_horizontal_flip, which is random"},

@@ -511,13 +511,10 @@ static void a_cache_is_not_part_of_the_identity_of_a_run(void)
         sli_dataset_identity identity[2];
 
         for (uint32_t k = 0; k < 2; k++) {
-            char text[300];
             sluice_dataset *dataset;
             sli_plan *plan;
 
-            snprintf(text, sizeof(text), "%s samples=20 classes=3 shape=9,7,3 | %s", "synthetic",
-                     pairs[i][k]);
-            dataset = parsed(text);
+            dataset = parsedf("%s samples=20 classes=3 shape=9,7,3 | %s", "synthetic", pairs[i][k]);
             T_OK(sli_plan_open(dataset, &settings, &plan));
             T_OK(sli_plan_identity(plan, &identity[k]));
             sli_plan_close(plan);

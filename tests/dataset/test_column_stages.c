@@ -163,31 +163,17 @@ static void a_renamed_column_keeps_its_length(void)
 
 static void lengths_that_cannot_be_renamed_are_refused(void)
 {
-    static const struct {
-        const char *stages;
-        const char *words;
-    } bad[] = {
+    static const refused_case bad[] = {
         {"rename boxes a2345678901234567890123456", "the name must have at most 24 bytes"},
         {"rename c b_length | rename boxes b", "there is a column b_length already"},
     };
-    const char *folder = t_folder();
 
-    write_pair(folder, "a.ppm", "m.pgm");
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        sluice_dataset *dataset = list_dataset(folder, LIST_OF_BOXES, "| decode");
-
-        T_STATUS(sluice_dataset_add(dataset, bad[i].stages), SLUICE_E_INVALID);
-        T_CONTAINS(sluice_last_error(), bad[i].words);
-        sluice_dataset_destroy(dataset);
-    }
+    check_refused_stages(decoded_list, bad, sizeof(bad) / sizeof(bad[0]));
 }
 
 static void bad_names_are_refused(void)
 {
-    static const struct {
-        const char *stages;
-        const char *words;
-    } bad[] = {
+    static const refused_case bad[] = {
         {"project lable", "project: there is no column 'lable'; there are image, label"},
         {"project label,label", "project: column label is given twice"},
         {"project label,", "project: there is no column ''"},
@@ -205,7 +191,7 @@ static void bad_names_are_refused(void)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         char text[200];
 
-        snprintf(text, sizeof(text), "image_folder . | %s | batch 1", bad[i].stages);
+        snprintf(text, sizeof(text), "image_folder . | %s | batch 1", bad[i].text);
         check_refused(text, bad[i].words);
     }
 }

@@ -106,12 +106,10 @@ static void tokens_are_refused_by_magic_number_and_suffix(void)
     t_write_file(t_path(folder, "plain.gz"), plain, sizeof(plain));
     write_compressed(folder, "x.bin", 0);
     for (int i = 0; i < 2; i++) {
-        char text[600];
         char *plan = NULL;
         sluice_dataset *dataset;
 
-        snprintf(text, sizeof(text), "tokens %s/%s seq=8 dtype=u16 | batch 1", folder, names[i]);
-        dataset = parsed(text);
+        dataset = parsedf("tokens %s/%s seq=8 dtype=u16 | batch 1", folder, names[i]);
         T_OK(sluice_dataset_explain(dataset, &plan));
         sluice_string_free(plan);
         sluice_dataset_destroy(dataset);

@@ -111,13 +111,12 @@ static sluice_dataset *album_dataset(album *a, sluice_dtype label, uint32_t vers
 
 static void check_labels(const char *folder)
 {
-    char text[600];
     engine_run run;
     uint64_t sum = 0;
     uint64_t rows = 0;
 
-    snprintf(text, sizeof(text), "webdataset %s | decode | resize 8,8 | batch 4", folder);
-    open_own(&run, parsed(text), &(run_options){.workers = 1});
+    open_own(&run, parsedf("webdataset %s | decode | resize 8,8 | batch 4", folder),
+             &(run_options){.workers = 1});
     while (next_batch(&run) == SLUICE_OK) {
         for (uint32_t row = 0; row < 4; row++, rows++) {
             sum += (uint64_t) * (const int32_t *)row_of(&run, 1, row);
@@ -136,9 +135,7 @@ static void a_source_of_encoded_images_can_be_packed(void)
     sluice_dataset *dataset;
     sluice_pack_config config;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     open_album(&a, folder_named(top, "src"));
     dataset = album_dataset(&a, SLUICE_I32, 1);
     config = config_of(dataset, packed);
@@ -164,9 +161,7 @@ static void a_stream_of_encoded_images_can_be_packed(void)
     sluice_dataset *dataset;
     sluice_pack_config config;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     open_album(&a, folder_named(top, "src"));
     a.is_stream = true;
     dataset = album_dataset(&a, SLUICE_I32, 1);
@@ -187,9 +182,7 @@ static void a_worker_that_cannot_begin_ends_the_pack(void)
     sluice_dataset *dataset = album_dataset(&a, SLUICE_I32, 1);
     sluice_pack_config config = config_of(dataset, folder_named(top, "packed"));
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     T_STATUS(sluice_pack(&config, NULL), SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "album: begin() returned E_IO: no connection");
     sluice_dataset_destroy(dataset);

@@ -29,13 +29,12 @@ static void random_numbers_are_those_of_seed_and_sample(void)
     custom_arrays *const all[] = {&first, &second, &other};
 
     for (int i = 0; i < 3; i++) {
-        sluice_dataset *dataset = custom_arrays_dataset(all[i], "batch 4");
-        tape t = record(dataset, &(run_options){.workers = i == 1 ? 3 : 1,
-                                                .settings = {.seed = i == 2 ? 6 : 5, .world = 1}});
+        tape t = record_own(custom_arrays_dataset(all[i], "batch 4"),
+                            &(run_options){.workers = i == 1 ? 3 : 1,
+                                           .settings = {.seed = i == 2 ? 6 : 5, .world = 1}});
 
         T_EQ(t.end, SLUICE_END_OF_DATA);
         free(t.bytes);
-        sluice_dataset_destroy(dataset);
     }
     T_TRUE(memcmp(first.random, second.random, sizeof(first.random)) == 0);
     for (int i = 0; i < CUSTOM_SAMPLES; i++) {
@@ -74,11 +73,8 @@ enum { MISTAKES = sizeof(mistakes) / sizeof(mistakes[0]) };
 
 static tape run_with(custom_arrays *o, sli_error_policy policy)
 {
-    sluice_dataset *dataset = custom_arrays_dataset(o, "batch 4");
-    tape t = record(dataset, &(run_options){.settings = {.on_error = policy, .world = 1}});
-
-    sluice_dataset_destroy(dataset);
-    return t;
+    return record_own(custom_arrays_dataset(o, "batch 4"),
+                      &(run_options){.settings = {.on_error = policy, .world = 1}});
 }
 
 static void mistakes_are_named_and_obey_the_policy(void)

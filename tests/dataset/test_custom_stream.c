@@ -118,15 +118,14 @@ static void passes_may_differ_in_length(void)
 static tape record_stages(const char *stages, uint32_t workers, uint64_t first_step, uint64_t seed)
 {
     generator g = {.samples = SAMPLES};
-    sluice_dataset *dataset = generator_dataset(&g, stages);
-    tape t = record(dataset, &(run_options){.workers = workers,
-                                            .batches = 20,
-                                            .passes = 0,
-                                            .first_step = first_step,
-                                            .settings = {.world = 1, .seed = seed}});
+    tape t = record_own(generator_dataset(&g, stages),
+                        &(run_options){.workers = workers,
+                                       .batches = 20,
+                                       .passes = 0,
+                                       .first_step = first_step,
+                                       .settings = {.world = 1, .seed = seed}});
 
     T_EQ(t.end, SLUICE_END_OF_DATA);
-    sluice_dataset_destroy(dataset);
     return t;
 }
 
@@ -156,13 +155,12 @@ static void any_number_of_workers_gives_the_same(void)
 static void an_endless_stream_gives_as_many_batches_as_are_asked_for(void)
 {
     generator g = {.samples = 0};
-    sluice_dataset *dataset = generator_dataset(&g, "batch 4");
-    tape t = record(dataset, &(run_options){.workers = 3, .batches = 100});
+    tape t =
+        record_own(generator_dataset(&g, "batch 4"), &(run_options){.workers = 3, .batches = 100});
 
     T_EQ(t.end, SLUICE_END_OF_DATA);
     T_EQ(t.batches, 100);
     free(t.bytes);
-    sluice_dataset_destroy(dataset);
     T_EQ(atomic_load(&g.open), 0);
 }
 
@@ -429,10 +427,7 @@ static void callbacks_of_both_kinds_are_refused(void)
 
 static void what_needs_numbers_is_refused_with_advice(void)
 {
-    static const struct {
-        const char *stages;
-        const char *words;
-    } wrong[] = {
+    static const refused_case wrong[] = {
         {"balance number | batch 4", "give the source count and read() in place of next()"},
         {"repeat 2 | batch 4", "a stream is read again until the last step"},
         {"shard | batch 4", "distributes its samples over the ranks by itself"},
@@ -441,7 +436,7 @@ static void what_needs_numbers_is_refused_with_advice(void)
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         generator g = {.samples = SAMPLES};
-        sluice_dataset *dataset = generator_dataset(&g, wrong[i].stages);
+        sluice_dataset *dataset = generator_dataset(&g, wrong[i].text);
         sli_plan *plan;
 
         T_STATUS(sli_plan_open(dataset, &(sli_run_settings){.world = 1}, &plan),

@@ -132,16 +132,12 @@ static tape overrun(int offset)
                                       .role = SLUICE_ROLE_IMAGE};
     custom_arrays o = {.offset = offset};
     sluice_source source = custom_arrays_source(&o);
-    sluice_dataset *dataset;
-    tape t;
 
     source.columns = &image;
     source.column_count = 1;
     source.read = read_too_far;
-    dataset = custom_dataset(&source, "batch 4");
-    t = record(dataset, &(run_options){.settings = {.on_error = SLI_ON_ERROR_REPLACE, .world = 1}});
-    sluice_dataset_destroy(dataset);
-    return t;
+    return record_own(custom_dataset(&source, "batch 4"),
+                      &(run_options){.settings = {.on_error = SLI_ON_ERROR_REPLACE, .world = 1}});
 }
 
 static void check_overrun(int offset, const char *words)

@@ -61,8 +61,7 @@ static void check_ends_run(const char *const list[2], const char *const words[],
     for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
         const run_options options = {
             .workers = 2, .settings = {.on_error = policies[i]}, .batches = 20};
-        sluice_dataset *dataset = list_dataset(folder, list[0], list[1]);
-        tape t = record(dataset, &options);
+        tape t = record_own(list_dataset(folder, list[0], list[1]), &options);
 
         T_EQ(t.end, SLUICE_E_UNSUPPORTED);
         for (size_t k = 0; k < count; k++) {
@@ -71,7 +70,6 @@ static void check_ends_run(const char *const list[2], const char *const words[],
         T_TRUE(strstr(t.error, "on_error") == NULL); /* a policy does not help */
         T_EQ(t.errors.count + t.errors.replaced + t.errors.zeroed, 0);
         free(t.bytes);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -222,9 +220,7 @@ static void a_pack_keeps_files_of_16_bits(void)
     sluice_pack_stats stats;
     sluice_dataset *dataset;
 
-    if (!can_pack()) {
-        T_SKIP("built without libarchive");
-    }
+    T_NEEDS(can_pack(), "built without libarchive");
     write_pgm(top, "8.pgm", 255);
     write_pgm(top, "16.pgm", 65535);
     dataset = list_dataset(top, "image\tlabel\n8.pgm\t0\n16.pgm\t1\n", "");

@@ -34,12 +34,11 @@ static void make_bomb(const char *path, const void *start, size_t size, int zero
 
 static tape run_stream(const char *path)
 {
-    sluice_dataset *dataset = stream_dataset("@ access=stream", path, "2");
-    tape got = record(dataset, &(run_options){.workers = 2});
+    tape got =
+        record_own(stream_dataset("@ access=stream", path, "2"), &(run_options){.workers = 2});
 
     free(got.bytes);
     got.bytes = NULL;
-    sluice_dataset_destroy(dataset);
     return got;
 }
 
@@ -85,9 +84,7 @@ static void a_file_that_decompresses_to_itself_is_refused(void)
 {
     tape got;
 
-    if (!can_gunzip()) {
-        T_SKIP("no zlib");
-    }
+    T_NEEDS(can_gunzip(), "no zlib");
     shell("gunzip <%s | cmp - %s", quine, quine);
     got = run_stream(quine);
     T_STATUS(got.end, SLUICE_E_UNSUPPORTED);
@@ -125,9 +122,7 @@ static void a_gigabyte_of_zeros_is_an_empty_archive(void)
     char path[400];
     tape got;
 
-    if (!can_gunzip()) {
-        T_SKIP("no zlib");
-    }
+    T_NEEDS(can_gunzip(), "no zlib");
     snprintf(path, sizeof(path), "%s/bomb.tar.gz", t_folder());
     make_bomb(path, "", 0, 1000);
     got = run_stream(path);
@@ -143,9 +138,7 @@ static void ten_gigabytes_before_the_first_file_are_refused(void)
     size_t header;
     tape got;
 
-    if (!can_gunzip()) {
-        T_SKIP("no zlib");
-    }
+    T_NEEDS(can_gunzip(), "no zlib");
     snprintf(path, sizeof(path), "%s/bomb.tar.gz", t_folder());
     header = tar_add(&tar, "link", 'K', NULL, 0);
     tar_set(&tar, header, 124, "\x80\0\0\0\0\0\0\2\x40\0\0\0", 12); /* 9 GiB */
@@ -193,9 +186,7 @@ static void members_and_zeros_behind_them_are_read(void)
     const char *folder = t_folder();
     tape got;
 
-    if (!can_gunzip()) {
-        T_SKIP("no zlib");
-    }
+    T_NEEDS(can_gunzip(), "no zlib");
     make_image_shard(t_path(folder, "s.tar"), 0, 5);
     shell("cd %s && (head -c 1000 s.tar | gzip; gzip </dev/null; tail -c +1001 s.tar | gzip; "
           "head -c 70000 /dev/zero) >s.tar.gz",
@@ -211,9 +202,7 @@ static void other_bytes_behind_a_member_are_an_error(void)
     const char *folder = t_folder();
     tape got;
 
-    if (!can_gunzip()) {
-        T_SKIP("no zlib");
-    }
+    T_NEEDS(can_gunzip(), "no zlib");
     make_image_shard(t_path(folder, "s.tar"), 0, 5);
     shell("cd %s && (gzip <s.tar; head -c 9 /dev/zero; echo x) >s.tar.gz", folder);
     got = run_gzip(folder);
@@ -229,9 +218,7 @@ static void checksum_and_length_of_each_member_are_verified(void)
     static uint8_t bytes[MIB];
     size_t size;
 
-    if (!can_gunzip()) {
-        T_SKIP("no zlib");
-    }
+    T_NEEDS(can_gunzip(), "no zlib");
     make_image_shard(t_path(folder, "s.tar"), 0, 5);
     shell("cd %s && head -c 100000 /dev/zero >>s.tar && gzip <s.tar >s.tar.gz", folder);
     size = read_file_bytes(t_path(folder, "s.tar.gz"), bytes, sizeof(bytes));
@@ -252,9 +239,8 @@ static void half_a_file_is_truncated(void)
     static const char *const packers[] = {"gzip", "bzip2", "xz", "zstd -q"};
     const char *folder = t_folder();
 
-    if (!can_decompress() || system("command -v zstd xz bzip2 >/dev/null") != 0) {
-        T_SKIP("zlib, libarchive, zstd, xz or bzip2 is missing");
-    }
+    T_NEEDS(can_decompress() && system("command -v zstd xz bzip2 >/dev/null") == 0,
+            "zlib, libarchive, zstd, xz or bzip2 is missing");
     make_image_shard(t_path(folder, "s.tar"), 0, 5);
     for (size_t i = 0; i < sizeof(packers) / sizeof(packers[0]); i++) {
         tape got;

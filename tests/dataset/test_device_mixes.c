@@ -19,11 +19,7 @@
 
 static tape tape_of(const char *text, const run_options *options)
 {
-    sluice_dataset *dataset = parsed(text);
-    tape all = record(dataset, options);
-
-    sluice_dataset_destroy(dataset);
-    return all;
+    return record_own(parsed(text), options);
 }
 
 /* Checks that `early | device | late` has the batches of `early | late`, for a few seeds. */
@@ -246,10 +242,8 @@ static void what_getnext_cannot_mix_is_refused(void)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char *explanation = NULL;
         sluice_dataset *dataset;
-        char text[300];
 
-        snprintf(text, sizeof(text), SOURCE " | %s", cases[i][0]);
-        dataset = parsed(text);
+        dataset = parsedf(SOURCE " | %s", cases[i][0]);
         T_STATUS(sluice_dataset_explain(dataset, &explanation), SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), cases[i][1]);
         sluice_dataset_destroy(dataset);

@@ -287,10 +287,8 @@ static void conversions_on_the_host_are_refused_after_it(void)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         sluice_dataset *dataset;
         char *explanation = NULL;
-        char text[400];
 
-        snprintf(text, sizeof(text), "synthetic 4 8,8,3 | %s | batch 4", cases[i][0]);
-        dataset = parsed(text);
+        dataset = parsedf("synthetic 4 8,8,3 | %s | batch 4", cases[i][0]);
         T_STATUS(sluice_dataset_explain(dataset, &explanation), SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), cases[i][1]);
         sluice_dataset_destroy(dataset);

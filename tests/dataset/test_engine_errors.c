@@ -217,19 +217,17 @@ static void a_pass_of_bad_samples_is_no_data(void)
 static void one_good_sample_is_data(void)
 {
     for (int i = 0; i < 6; i++) {
-        sluice_dataset *dataset;
         tape t;
 
         script_reset(21, BAD);
         script.behaviours[i * 4] = GOOD;
-        dataset = script_dataset(4, i % 2 == 0);
-        t = record(dataset, &(run_options){.workers = worker_counts[i / 2],
-                                           .settings = {.on_error = SLI_ON_ERROR_ZERO},
-                                           .batches = 60});
+        t = record_own(script_dataset(4, i % 2 == 0),
+                       &(run_options){.workers = worker_counts[i / 2],
+                                      .settings = {.on_error = SLI_ON_ERROR_ZERO},
+                                      .batches = 60});
         T_EQ(t.end, SLUICE_END_OF_DATA);
         T_EQ(t.batches, 60);
         free(t.bytes);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -274,14 +272,13 @@ static void memory_and_descriptors_that_run_out_end_the_run(void)
     };
 
     for (int i = 0; i < 6; i++) {
-        sluice_dataset *dataset;
         tape t;
 
         script_reset(40, GOOD);
         script.behaviours[22] = (uint8_t)cases[i % 2].what;
-        dataset = script_dataset(5, false);
-        t = record(dataset, &(run_options){.workers = 3,
-                                           .settings = {.on_error = (sli_error_policy)(i / 2)}});
+        t = record_own(
+            script_dataset(5, false),
+            &(run_options){.workers = 3, .settings = {.on_error = (sli_error_policy)(i / 2)}});
         T_EQ(t.end, cases[i % 2].status);
         T_EQ(t.batches, 4);
         T_CONTAINS(t.error, cases[i % 2].text);
@@ -289,7 +286,6 @@ static void memory_and_descriptors_that_run_out_end_the_run(void)
         T_EQ(t.errors.count, 0);
         T_EQ(t.errors.failed + t.errors.replaced + t.errors.zeroed, 0);
         free(t.bytes);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -323,17 +319,15 @@ static void descriptors_that_run_out_end_a_replacement(void)
 /* A sector that cannot be read is one of a file: the others can. */
 static void a_bad_sector_is_a_bad_sample(void)
 {
-    sluice_dataset *dataset;
     tape t;
 
     script_reset(40, GOOD);
     script.behaviours[22] = BAD_SECTOR;
-    dataset = script_dataset(5, false);
-    t = record(dataset, &(run_options){.settings = {.on_error = SLI_ON_ERROR_ZERO}});
+    t = record_own(script_dataset(5, false),
+                   &(run_options){.settings = {.on_error = SLI_ON_ERROR_ZERO}});
     T_EQ(t.end, SLUICE_END_OF_DATA);
     T_EQ(t.errors.zeroed, 1);
     free(t.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 const t_test engine_errors_tests[] = {

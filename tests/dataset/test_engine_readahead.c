@@ -331,9 +331,7 @@ static void files_that_were_read_are_dropped_where_asked(void)
     const char *folder = t_folder();
 
     sluice_dataset_destroy(jpeg_dataset(folder, "decode | resize 4 | batch 4"));
-    if (!take_folder_out(folder)) {
-        T_SKIP("the file system of TMPDIR keeps files in memory");
-    }
+    T_NEEDS(take_folder_out(folder), "the file system of TMPDIR keeps files in memory");
     T_TRUE(cached_after(folder, "keep") > 0);
     T_EQ(cached_after(folder, "drop"), 0);
 }
@@ -365,9 +363,7 @@ static void samples_of_shards_are_dropped_where_asked(void)
 
     snprintf(path, sizeof(path), "%s/a.tar", t_folder());
     make_ppm_shard(path, 40);
-    if (!take_out_of_cache(path)) {
-        T_SKIP("the file system of TMPDIR keeps files in memory");
-    }
+    T_NEEDS(take_out_of_cache(path), "the file system of TMPDIR keeps files in memory");
     for (int i = 0; i < 3; i++) {
         T_TRUE(take_out_of_cache(path)); /* in what pieces it is kept depends on who reads it */
         snprintf(text, sizeof(text), "webdataset %s index=none cache=drop | %s | batch 4", path,
@@ -396,9 +392,7 @@ static void streams_are_dropped_where_asked(void)
 
     snprintf(path, sizeof(path), "%s/a.tar", t_folder());
     make_ppm_shard(path, 400);
-    if (!take_out_of_cache(path)) {
-        T_SKIP("the file system of TMPDIR keeps files in memory");
-    }
+    T_NEEDS(take_out_of_cache(path), "the file system of TMPDIR keeps files in memory");
     for (int i = 0; i < 2; i++) {
         run_alone(parsed(stream_text(path, i == 0 ? "drop" : "keep")), 100);
         T_EQ(cached_pages(path, 0, 0) > 0, i == 1);
@@ -421,7 +415,6 @@ static void streams_are_dropped_where_asked(void)
 static void nothing_is_asked_for_of_samples_that_are_read_in_parts(void)
 {
     char path[512];
-    char text[700];
     uint64_t samples = 1;
     uint64_t bytes;
     engine_run run;
@@ -429,9 +422,8 @@ static void nothing_is_asked_for_of_samples_that_are_read_in_parts(void)
     snprintf(path, sizeof(path), "%s/a.tar", t_folder());
     make_ppm_shard(path, 40);
     (void)take_out_of_cache(path);
-    snprintf(text, sizeof(text), "webdataset %s index=none | decode | center_crop 50 | batch 4",
-             path);
-    open_own(&run, parsed(text), &(run_options){.workers = 1});
+    open_own(&run, parsedf("webdataset %s index=none | decode | center_crop 50 | batch 4", path),
+             &(run_options){.workers = 1});
     while (next_batch(&run) == SLUICE_OK) {
     }
     sli_engine_stop(run.engine);

@@ -168,22 +168,20 @@ static void after_eight_tries_a_row_is_left_zero(void)
 
 static void running_out_of_memory_while_replacing_ends_the_run(void)
 {
-    sluice_dataset *dataset;
     tape t;
 
     script_reset(40, NO_MEMORY);
     for (int i = 0; i < 11; i++) {
         script.behaviours[i] = i < 10 ? GOOD : BAD;
     }
-    dataset = script_dataset(5, false);
-    t = record(dataset, &(run_options){.settings = {.on_error = SLI_ON_ERROR_REPLACE, .seed = 3},
-                                       .batches = 3});
+    t = record_own(
+        script_dataset(5, false),
+        &(run_options){.settings = {.on_error = SLI_ON_ERROR_REPLACE, .seed = 3}, .batches = 3});
     T_EQ(t.end, SLUICE_E_NO_MEMORY);
     T_EQ(t.batches, 2);
     T_EQ(t.errors.count, 1);
     T_EQ(t.errors.replaced + t.errors.zeroed, 0);
     free(t.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 const t_test engine_replacement_tests[] = {

@@ -38,11 +38,9 @@ typedef struct explained {
 static void check_stages_explained(const explained *cases, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        char text[300];
         sluice_dataset *dataset;
 
-        snprintf(text, sizeof(text), "synthetic 8 20,30,3 | %s | batch 2", cases[i].stages);
-        dataset = parsed(text);
+        dataset = parsedf("synthetic 8 20,30,3 | %s | batch 2", cases[i].stages);
         check_explained(dataset, 2, cases[i].words);
         sluice_dataset_destroy(dataset);
     }

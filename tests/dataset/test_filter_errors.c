@@ -34,15 +34,14 @@ static void a_bad_sample_ends_the_run_in_its_turn(void)
     break_samples();
     for (int i = 0; i < 3; i++) {
         for (filter_way way = 0; way < FILTER_WAYS; way++) {
-            sluice_dataset *dataset = filtered_dataset(NULL, way, 4, true);
-            tape t = record(dataset, &(run_options){.workers = worker_counts[i]});
+            tape t = record_own(filtered_dataset(NULL, way, 4, true),
+                                &(run_options){.workers = worker_counts[i]});
 
             T_STATUS(t.end, SLUICE_E_CORRUPT);
             T_EQ(t.batches, turn_of(10) / 4);
             T_CONTAINS(t.error, "read: sample 10, script/10: it is bad; on_error replace or zero");
             T_EQ(t.errors.failed, 1);
             free(t.bytes);
-            sluice_dataset_destroy(dataset);
         }
     }
 }
@@ -178,11 +177,10 @@ static void mistakes_of_a_filter_are_named(void)
             T_OK(dataset_begin(&stage_script, "", &dataset));
             add_filter(dataset, "picky", play, "label", &what);
             T_OK(sluice_dataset_add(dataset, "batch 4 drop_remainder=true"));
-            t = record(dataset, &(run_options){.workers = worker_counts[workers]});
+            t = record_own(dataset, &(run_options){.workers = worker_counts[workers]});
             T_STATUS(t.end, cases[i].status);
             T_CONTAINS(t.error, cases[i].words);
             free(t.bytes);
-            sluice_dataset_destroy(dataset);
         }
     }
 }
@@ -206,11 +204,10 @@ static void any_number_but_0_keeps(void)
     T_OK(dataset_begin(&stage_script, "", &dataset));
     add_filter(dataset, "numbers", keep_by_number, "label", NULL);
     T_OK(sluice_dataset_add(dataset, "batch 4 drop_remainder=true"));
-    t = record(dataset, &(run_options){.passes = 1});
+    t = record_own(dataset, &(run_options){.passes = 1});
     T_STATUS(t.end, SLUICE_END_OF_DATA);
     T_EQ(t.batches, 6);
     free(t.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 /* Keeps fewer than at the time of the checkpoint. */
@@ -237,7 +234,7 @@ static void a_resumed_run_logs_how_long_filters_took(void)
     dataset = filtered_dataset(NULL, BY_LABEL, 4, true);
     sluice_log_set_level(SLUICE_LOG_INFO);
     kit_log_start(NULL, NULL);
-    t = record(dataset, &(run_options){.first_step = 3, .resumes = true});
+    t = record_own(dataset, &(run_options){.first_step = 3, .resumes = true});
     log = kit_log_stop();
     sluice_log_set_level(SLUICE_LOG_WARN);
     T_STATUS(t.end, SLUICE_END_OF_DATA);
@@ -245,7 +242,6 @@ static void a_resumed_run_logs_how_long_filters_took(void)
                     "keep were done");
     T_CONTAINS(log, "replayed 3 batches: ");
     free(t.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 /* ---- what is refused ------------------------------------------------------------------------- */

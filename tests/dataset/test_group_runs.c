@@ -24,11 +24,10 @@ static tape run_text(const char *text, const char *folder, const run_options *op
         SLUICE_OK) {
         T_FAIL_("%s: %.900s", text, sluice_last_error());
     }
-    got = record(dataset, options);
+    got = record_own(dataset, options);
     if (got.end != SLUICE_END_OF_DATA) {
         T_FAIL_("%s: %.900s", text, got.error);
     }
-    sluice_dataset_destroy(dataset);
     return got;
 }
 
@@ -321,7 +320,6 @@ static void windows_of_tokens_pass_through(void)
 {
     const sli_run_settings settings = {.world = 1, .prefer_device = true};
     char folder[400];
-    char text[900];
 
     snprintf(folder, sizeof(folder), "%s", t_folder());
     write_files(folder);
@@ -329,9 +327,8 @@ static void windows_of_tokens_pass_through(void)
         sluice_dataset *dataset;
         sli_plan *plan;
 
-        snprintf(text, sizeof(text), "mix (tokens %s/t_0.bin 8) (tokens %s/t_%d.bin 8) | batch 4",
-                 folder, folder, other + 1);
-        dataset = parsed(text);
+        dataset = parsedf("mix (tokens %s/t_0.bin 8) (tokens %s/t_%d.bin 8) | batch 4", folder,
+                          folder, other + 1);
         plan = open_plan(dataset, &settings);
         T_EQ(plan->device_widens, other == 0); /* the second file has tokens of 4 bytes */
         close_plan(plan, dataset);

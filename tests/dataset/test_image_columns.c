@@ -386,10 +386,7 @@ static void colours_change_in_the_images_named(void)
 
 static void what_is_no_image_is_refused(void)
 {
-    static const struct {
-        const char *stages;
-        const char *words;
-    } cases[] = {
+    static const refused_case cases[] = {
         {"decode | normalize 0.5 0.5 columns=middle",
          "normalize: there is no column 'middle'; there are left, right, m, boxes"},
         {"decode | normalize 0.5 0.5 columns=left,m",
@@ -415,7 +412,7 @@ static void what_is_no_image_is_refused(void)
                                                "a.ppm\ta.ppm\tm.pgm\t0,0,40,30\n",
                                                "");
 
-        T_STATUS(sluice_dataset_add(dataset, cases[i].stages), SLUICE_E_INVALID);
+        T_STATUS(sluice_dataset_add(dataset, cases[i].text), SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), cases[i].words);
         sluice_dataset_destroy(dataset);
     }

@@ -190,10 +190,9 @@ static void a_declared_size_is_the_size(void)
         dataset = sized_dataset(t_folder(), text);
         T_OK(sluice_dataset_column_spec(dataset, "image", &spec));
         T_EQ(spec.shape[spec.rank - 2], sides[i]);
-        t = record(dataset, &(run_options){.workers = 1});
+        t = record_own(dataset, &(run_options){.workers = 1});
         T_EQ(t.end, SLUICE_END_OF_DATA);
         free(t.bytes);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -434,19 +433,16 @@ static void what_a_map_does_wrong_is_said(void)
     image_map_kit_begin(MAP_TELLS);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[300];
-        sluice_dataset *dataset;
         tape t;
 
         image_map_kit_begin(cases[i].telling);
         snprintf(text, sizeof(text), "| decode | %s | batch 1", cases[i].stages);
-        dataset = boxes_dataset(t_folder(), text);
-        t = record(dataset, &(run_options){.workers = 1});
+        t = record_own(boxes_dataset(t_folder(), text), &(run_options){.workers = 1});
         T_EQ(t.end, cases[i].words != NULL ? SLUICE_E_INVALID : SLUICE_END_OF_DATA);
         if (cases[i].words != NULL) {
             T_CONTAINS(t.error, cases[i].words);
         }
         free(t.bytes);
-        sluice_dataset_destroy(dataset);
     }
     T_STATUS(sluice_sample_warped(NULL, (double[6]){1}), SLUICE_E_INVALID);
 }
@@ -461,12 +457,12 @@ static void an_overrun_ends_the_run(void)
     setenv("SLUICE_GUARDS", "on", 1);
     dataset = sized_dataset(t_folder(), "| decode | overrun_map | center_crop 9 | batch 8");
     unsetenv("SLUICE_GUARDS");
-    t = record(dataset, &(run_options){.settings = {.on_error = SLI_ON_ERROR_ZERO, .world = 1}});
+    t = record_own(dataset,
+                   &(run_options){.settings = {.on_error = SLI_ON_ERROR_ZERO, .world = 1}});
     T_EQ(t.end, SLUICE_E_CALLBACK);
     T_CONTAINS(t.error, "overrun_map: map() wrote past the 1440 bytes of image");
     T_EQ(t.errors.zeroed, 0);
     free(t.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 static void a_further_image_cannot_follow(void)
@@ -477,19 +473,17 @@ static void a_further_image_cannot_follow(void)
     for (int i = 0; i < 2; i++) {
         const char *folder = t_folder();
         char text[300];
-        sluice_dataset *dataset;
         tape t;
 
         write_pair(folder, "a.ppm", "m.pgm");
         snprintf(text, sizeof(text), "| decode | %s | batch 1", stages[i]);
-        dataset = list_dataset(folder, "image\tlabel\tb:image\na.ppm\t0\ta.ppm\n", text);
-        t = record(dataset, &(run_options){.workers = 1});
+        t = record_own(list_dataset(folder, "image\tlabel\tb:image\na.ppm\t0\ta.ppm\n", text),
+                       &(run_options){.workers = 1});
         T_EQ(t.end, i == 0 ? SLUICE_E_INVALID : SLUICE_END_OF_DATA);
         if (i == 0) {
             T_CONTAINS(t.error, "b: mirror_map has changed the geometry of the first image");
         }
         free(t.bytes);
-        sluice_dataset_destroy(dataset);
     }
 }
 

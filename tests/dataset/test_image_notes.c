@@ -288,17 +288,13 @@ static void a_pack_keeps_the_orientation(void)
     sluice_dataset *dataset;
     sluice_sample_view view;
     sluice_pack_stats stats;
-    char text[500];
 
-    if (!can_pack()) {
-        T_SKIP("built without libarchive");
-    }
+    T_NEEDS(can_pack(), "built without libarchive");
     write_turned(folder, "0.jpg", 0);
     write_turned(folder, "6.jpg", 6);
     stats = pack_two(folder, packed, false);
     T_EQ(stats.fates[SLUICE_PACK_ENCODED], 2);
-    snprintf(text, sizeof(text), "webdataset %s", packed);
-    dataset = parsed(text);
+    dataset = parsedf("webdataset %s", packed);
     T_OK(sluice_reader_create(dataset, &reader));
     for (uint64_t i = 0; i < 2; i++) {
         T_OK(sluice_reader_get(reader, i, 0, &view));
@@ -318,20 +314,14 @@ static void a_pack_keeps_the_orientation(void)
 static tape run_annotated(const char *folder, const char *file, uint32_t width, uint32_t height)
 {
     char json[400];
-    char text[400];
-    sluice_dataset *dataset;
-    tape t;
 
     snprintf(json, sizeof(json),
              "{\"images\": [{\"id\": 1, \"file_name\": \"%s\", \"width\": %u, \"height\": %u}], "
              "\"annotations\": [], \"categories\": []}",
              file, width, height);
     t_write_file(t_path(folder, "c.json"), json, strlen(json));
-    snprintf(text, sizeof(text), "coco %s/c.json | decode | resize 8,8 | batch 1", folder);
-    dataset = parsed(text);
-    t = record(dataset, &(run_options){.workers = 1});
-    sluice_dataset_destroy(dataset);
-    return t;
+    return record_own(parsedf("coco %s/c.json | decode | resize 8,8 | batch 1", folder),
+                      &(run_options){.workers = 1});
 }
 
 /* Annotations on raw pixels are right, whatever the tag says. */

@@ -130,13 +130,11 @@ static void further_extensions_do_not_change_an_identity(void)
     make_jpeg(folder, "c/a.jpg", 20, 16, 1);
     make_jpeg(folder, "c/b.jpg", 20, 16, 2);
     for (int i = 0; i < 2; i++) {
-        char text[600];
         sluice_dataset *dataset;
         sli_plan *plan;
 
-        snprintf(text, sizeof(text), "image_folder %s%s | shuffle | decode | resize 8,8 | batch 2",
-                 folder, i == 0 ? "" : " extensions=jpg,jpeg,png");
-        dataset = parsed(text);
+        dataset = parsedf("image_folder %s%s | shuffle | decode | resize 8,8 | batch 2", folder,
+                          i == 0 ? "" : " extensions=jpg,jpeg,png");
         T_OK(sli_plan_open(dataset, &(sli_run_settings){.world = 1}, &plan));
         T_OK(sli_plan_identity(plan, &identities[i]));
         sli_plan_close(plan);

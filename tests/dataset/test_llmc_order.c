@@ -318,14 +318,12 @@ static sluice_status compare_runs(const char *folder, const char *other, uint32_
     const sli_run_settings others = {.world = world};
     sluice_dataset *dataset = dataset_of(folder, true, 4);
     sluice_dataset *again;
-    char text[600];
     train_state kept = {.step = 0};
     train_state mine = {.step = 0};
     sli_plan *plan = open_plan(dataset, &settings);
     sluice_status st;
 
-    snprintf(text, sizeof(text), "tokens %s/t_?.bin %s | batch %u", folder, other, batch);
-    again = parsed(text);
+    again = parsedf("tokens %s/t_?.bin %s | batch %u", folder, other, batch);
     T_OK(train_state_make(plan, &kept));
     close_plan(plan, dataset);
     plan = open_plan(again, &others);

@@ -218,7 +218,6 @@ static tape draw_tape(const char *stages, const run_options *options)
 {
     sluice_map_batch map = map_called("draw", draw_sum);
     sluice_dataset *dataset;
-    tape t;
 
     fill_arrays();
     dataset = arrays_of(plain_images);
@@ -226,9 +225,7 @@ static tape draw_tape(const char *stages, const run_options *options)
     map.outputs = sum_column;
     map.output_count = 1;
     T_OK(sluice_dataset_map_batch(dataset, &map));
-    t = record(dataset, options);
-    sluice_dataset_destroy(dataset);
-    return t;
+    return record_own(dataset, options);
 }
 
 static void draws_depend_on_seed_and_position_alone(void)
@@ -299,11 +296,10 @@ static void filters_may_stand_before_it(void)
         script_reset(50, GOOD);
         dataset = filtered_dataset("shuffle", (filter_way)(k % 2), 4, false);
         add_counting(dataset, &count);
-        t = record(dataset, &(run_options){.workers = worker_counts[k % 3], .passes = 1});
+        t = record_own(dataset, &(run_options){.workers = worker_counts[k % 3], .passes = 1});
         T_EQ(t.end, SLUICE_END_OF_DATA);
         T_EQ(count, 33);
         free(t.bytes);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -397,16 +393,15 @@ static void faults_end_the_run_under_every_policy(void)
         T_OK(sluice_dataset_add(dataset, "batch 4"));
         T_OK(sluice_dataset_map_batch(dataset, &map));
         unsetenv("SLUICE_GUARDS");
-        t = record(dataset,
-                   &(run_options){.workers = 2,
-                                  .settings = {.on_error = (sli_error_policy)(i % 3), .world = 1}});
+        t = record_own(dataset, &(run_options){.workers = 2,
+                                               .settings = {.on_error = (sli_error_policy)(i % 3),
+                                                            .world = 1}});
         T_EQ(t.end, want[fault].status);
         T_EQ(t.batches, 1);
         T_CONTAINS(t.error, "wrong: the batch at position 4 of pass 0: wrong: ");
         T_CONTAINS(t.error, want[fault].words);
         T_EQ(t.errors.failed + t.errors.replaced + t.errors.zeroed, 0);
         free(t.bytes);
-        sluice_dataset_destroy(dataset);
     }
 }
 

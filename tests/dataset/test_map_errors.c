@@ -220,14 +220,12 @@ static void what_a_map_does_wrong_is_named(void)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         fault what = cases[i].what;
-        sluice_dataset *dataset = failing(&what);
-        tape t = record(dataset, &(run_options){.workers = 2});
+        tape t = record_own(failing(&what), &(run_options){.workers = 2});
 
         T_STATUS(t.end, cases[i].status);
         T_CONTAINS(t.error, cases[i].words);
         T_EQ(t.batches, 1); /* that before the error */
         free(t.bytes);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -249,10 +247,9 @@ static void a_sample_that_fails_obeys_the_policy(void)
     }
     close_run(&run);
     what = OUT_OF_MEMORY; /* of the machine: no policy applies */
-    t = record(dataset, &(run_options){.settings = {.on_error = SLI_ON_ERROR_ZERO}});
+    t = record_own(dataset, &(run_options){.settings = {.on_error = SLI_ON_ERROR_ZERO}});
     T_STATUS(t.end, SLUICE_E_NO_MEMORY);
     free(t.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 /* ---- resumed runs ---------------------------------------------------------------------------- */

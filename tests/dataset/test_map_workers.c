@@ -122,16 +122,13 @@ static sluice_dataset *counted(calls *c, uint32_t serial)
 static void a_serial_map_has_one_call_at_a_time(void)
 {
     calls c = {.begun = 0};
-    sluice_dataset *dataset;
     tape t;
 
     fill_arrays();
-    dataset = counted(&c, 1);
-    t = record(dataset, &(run_options){.workers = 5, .batches = 200});
+    t = record_own(counted(&c, 1), &(run_options){.workers = 5, .batches = 200});
     T_EQ(atomic_load(&c.most), 1);
     T_EQ(t.batches, 200);
     free(t.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 static void states_of_workers_are_freed(void)

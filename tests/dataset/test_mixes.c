@@ -321,11 +321,7 @@ static void the_box_is_that_of_torchvision(void)
 
 static tape mixed_tape(const char *text, const run_options *options)
 {
-    sluice_dataset *dataset = parsed(text);
-    tape t = record(dataset, options);
-
-    sluice_dataset_destroy(dataset);
-    return t;
+    return record_own(parsed(text), options);
 }
 
 static void draws_depend_on_seed_and_position_alone(void)
@@ -454,10 +450,7 @@ static void labels_out_of_range_are_bad_samples(void)
 
 static void wrong_positions_and_arguments_are_refused(void)
 {
-    static const struct {
-        const char *text;
-        const char *words;
-    } cases[] = {
+    static const refused_case cases[] = {
         {"synthetic 8 4,4,3 | mixup 10 | batch 4",
          "mixup works on whole batches; it must come after batch"},
         {"synthetic 8 4,4,3 | batch 4 | mixup", "mixup: label label is a class number: classes="},

@@ -61,7 +61,8 @@ static void the_error_names_the_partner(void)
     dataset = script_mosaics(SAMPLES);
     partner = shown_partner(dataset);
     script.behaviours[partner] = BAD;
-    t = record(dataset, &(run_options){.workers = 2, .settings = {.on_error = SLI_ON_ERROR_FAIL}});
+    t = record_own(dataset,
+                   &(run_options){.workers = 2, .settings = {.on_error = SLI_ON_ERROR_FAIL}});
     T_STATUS(t.end, SLUICE_E_CORRUPT);
     T_EQ(t.batches, 0);
     snprintf(words, sizeof(words),
@@ -71,7 +72,6 @@ static void the_error_names_the_partner(void)
     T_CONTAINS(t.error, words);
     T_EQ(t.errors.count, 1);
     free(t.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 /* Every pixel of the result is the pixel of a good sample, or the fill. */
@@ -144,18 +144,15 @@ static void without_good_partners_a_sample_is_bad(void)
 {
     const run_options options = {.workers = 2,
                                  .settings = {.on_error = SLI_ON_ERROR_REPLACE, .seed = 2}};
-    sluice_dataset *dataset;
     tape t;
 
     script_reset(SAMPLES, BAD);
     script.behaviours[3] = GOOD;
-    dataset = script_mosaics(SAMPLES);
-    t = record(dataset, &options);
+    t = record_own(script_mosaics(SAMPLES), &options);
     T_TRUE(t.end == SLUICE_END_OF_DATA || t.end == SLUICE_E_INVALID);
     T_TRUE(t.errors.zeroed > 0);
     T_EQ(t.errors.count, SAMPLES - 1); /* the good one is not among them */
     free(t.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 static void zero_zeroes_samples_with_bad_partners(void)
@@ -185,19 +182,16 @@ static void zero_zeroes_samples_with_bad_partners(void)
 static void lack_of_memory_for_a_partner_ends_the_run(void)
 {
     const run_options options = {.workers = 1, .settings = {.on_error = SLI_ON_ERROR_REPLACE}};
-    sluice_dataset *dataset;
     tape t;
 
     script_reset(SAMPLES, GOOD);
     script.behaviours[29] = NO_MEMORY;
-    dataset = script_mosaics(SAMPLES);
-    t = record(dataset, &options);
+    t = record_own(script_mosaics(SAMPLES), &options);
     T_STATUS(t.end, SLUICE_E_NO_MEMORY);
     T_EQ(t.errors.replaced, 0);
     T_CONTAINS(t.error, "a tile of its mosaic, sample 29, script/29: no memory for this one");
     T_TRUE(t.batches < SAMPLES / 5 - 1);
     free(t.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 /* The parts of a bad partner that were painted before its error are not seen. */

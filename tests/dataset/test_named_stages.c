@@ -246,13 +246,11 @@ static void streams_by_name_give_the_batches_of_the_call(void)
     generator g = {.samples = 30};
     sluice_dataset *by_call = generator_dataset(&g, stages);
     sluice_dataset *by_name;
-    char text[200];
     tape named;
     tape called;
 
     register_all();
-    snprintf(text, sizeof(text), "t_stream 30 | %s", stages);
-    by_name = parsed(text);
+    by_name = parsedf("t_stream 30 | %s", stages);
     named = record(by_name, &(run_options){.workers = 3});
     called = record(by_call, &(run_options){.workers = 1});
     T_EQ(called.batches, 8);
@@ -303,10 +301,7 @@ static void help_describes_registered_stages(void)
 
 static void wrong_arguments_have_a_caret(void)
 {
-    static const struct {
-        const char *text;
-        const char *words;
-    } cases[] = {
+    static const refused_case cases[] = {
         {"t_arrays x | t_add 6", "t_add: whole=6 must be from -5 to 5\n    t_arrays x | t_add 6\n"
                                  "                 ^"},
         {"t_arrays x | t_add", "t_add: whole is missing (a whole number)"},

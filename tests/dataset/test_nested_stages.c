@@ -25,13 +25,11 @@ enum { DRAWN = 6000 };
  * autocontrast (2) and equalize (3), as digits. */
 static void count_sequences(const char *stages, uint32_t counts[1000])
 {
-    char text[300];
     sluice_dataset *dataset;
     const dataset_stage *stage;
     static color_chain chain;
 
-    snprintf(text, sizeof(text), "%s | %s | batch 4", SOURCE, stages);
-    dataset = parsed(text);
+    dataset = parsedf("%s | %s | batch 4", SOURCE, stages);
     stage = &dataset->stages[1];
     memset(counts, 0, 1000 * sizeof(*counts));
     for (uint64_t sample = 0; sample < DRAWN; sample++) {
@@ -155,15 +153,13 @@ static void the_device_runs_them_by_pixel(void)
 static tape masks_of(const char *stages)
 {
     const char *folder = t_folder();
-    sluice_dataset *dataset;
     char text[300];
     tape t;
 
     write_pair(folder, "a.ppm", "a.pgm");
     snprintf(text, sizeof(text), "| decode | %s | batch 1", stages);
-    dataset = list_dataset(folder, "image:image\tarea:mask\na.ppm\ta.pgm\n", text);
-    t = record(dataset, &(run_options){.workers = 1});
-    sluice_dataset_destroy(dataset);
+    t = record_own(list_dataset(folder, "image:image\tarea:mask\na.ppm\ta.pgm\n", text),
+                   &(run_options){.workers = 1});
     T_STATUS(t.end, SLUICE_END_OF_DATA);
     return t;
 }
@@ -312,10 +308,7 @@ static void differences_are_found(void)
 
 static void wrong_texts_are_refused(void)
 {
-    static const struct {
-        const char *text;
-        const char *words;
-    } cases[] = {
+    static const refused_case cases[] = {
         {"random_apply 0.3", "random_apply: stages is missing (in parentheses:"},
         {"random_apply 0.3 rotate", "random_apply: stages is missing (in parentheses:"},
         {"random_apply stages=rotate", "random_apply: stages=rotate must be in parentheses"},

@@ -32,9 +32,7 @@ static void a_pack_that_is_stopped_anywhere_comes_to_the_same_bytes(void)
     sluice_pack_stats stats = {.struct_size = sizeof(stats)};
     sluice_stop *stop = NULL;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     T_OK(sluice_stop_create(&stop));
     T_OK(sluice_pack(&config, &first));
     T_TRUE(first.shards > 3);
@@ -72,9 +70,7 @@ static void workers_and_memory_do_not_change_the_bytes(void)
     sluice_dataset *dataset = pictures(folder_named(top, "src"));
     sluice_pack_config config = config_of(dataset, whole);
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     T_OK(sluice_pack(&config, NULL));
     config.folder = other;
     for (uint32_t workers = 2; workers < 9; workers++) {
@@ -114,16 +110,12 @@ static void a_bit_that_was_flipped_is_a_bad_sample(void)
     const char *packed = folder_named(top, "packed");
     sluice_dataset *dataset = pictures(folder_named(top, "src"));
     sluice_pack_config config = config_of(dataset, packed);
-    char text[1024];
     uint64_t count;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     T_OK(sluice_pack(&config, NULL));
     sluice_dataset_destroy(dataset);
-    snprintf(text, sizeof(text), "webdataset %s", packed);
-    dataset = parsed(text);
+    dataset = parsedf("webdataset %s", packed);
     T_OK(dataset_open(dataset));
     count = dataset_source(dataset)->count(dataset->source);
     flip_bit_of(dataset, 5);
@@ -168,9 +160,7 @@ static void images_encoded_anew_have_restart_markers_and_their_own_colours(void)
                  {JCS_YCbCr, SLUICE_PACK_SUBSAMPLING_AUTO, 3, 2},
                  {JCS_YCbCr, SLUICE_PACK_SUBSAMPLING_444, 3, 1}};
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *top = t_folder();
         const char *packed = folder_named(top, "packed");
@@ -200,14 +190,10 @@ static void images_encoded_anew_have_restart_markers_and_their_own_colours(void)
 /* A pass of the images, decoded as mode says. */
 static tape decoded(const char *source, const char *mode)
 {
-    char text[700];
-    sluice_dataset *dataset;
     tape got;
 
-    snprintf(text, sizeof(text), "%s | decode mode=%s | center_crop 16 | batch 1", source, mode);
-    dataset = parsed(text);
-    got = record(dataset, &(run_options){.workers = 1});
-    sluice_dataset_destroy(dataset);
+    got = record_own(parsedf("%s | decode mode=%s | center_crop 16 | batch 1", source, mode),
+                     &(run_options){.workers = 1});
     T_STATUS(got.end, SLUICE_END_OF_DATA);
     return got;
 }
@@ -225,9 +211,7 @@ static void raw_pixels_of_gray_files_are_the_same_in_every_mode(void)
 
     t_write_file(folder_named(top, "src/a/1.jpg"), bytes, size);
     free(bytes);
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     config =
         config_of(folder_dataset(folder_named(top, "src"), "take 1"), folder_named(top, "packed"));
     config.raw = true;
@@ -258,9 +242,7 @@ static void want_of_memory_ends_a_pack_that_can_go_on(void)
     sluice_status st = SLUICE_E_NO_MEMORY;
     unsigned failures = 0;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     T_OK(sluice_pack(&config, NULL));
     config.folder = broken;
     fault_pauses_begin();
@@ -292,9 +274,7 @@ static void want_of_memory_ends_a_check(void)
     sluice_status st = SLUICE_E_NO_MEMORY;
     unsigned failures = 0;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     T_OK(sluice_pack(&config, NULL));
     sluice_verify_config_init(&check);
     check.path = whole;
@@ -323,9 +303,7 @@ static void an_index_of_an_unknown_version_is_a_problem(void)
     uint8_t bytes[8000];
     size_t size;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     T_OK(sluice_pack(&config, NULL));
     sluice_verify_config_init(&check);
     check.path = whole;

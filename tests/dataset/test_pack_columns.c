@@ -68,9 +68,7 @@ static void dropped_columns_are_part_of_the_pack(void)
     const char *packed = folder_named(folder, "packed");
     sluice_dataset *dataset;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     write_pair(folder, "a.ppm", "m.pgm");
     dataset = list_dataset(folder, two_images, "");
     T_OK(pack_with(dataset, packed, all));
@@ -88,9 +86,7 @@ static void classes_go_with_the_label(void)
     const char *folder = t_folder();
     sluice_dataset *dataset;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     dataset = pictures(folder);
     T_OK(pack_with(dataset, folder_named(folder, "packed"), ""));
     T_TRUE(file_has(folder_named(folder, "packed"), "pack.json", "\"dropped\":[]"));

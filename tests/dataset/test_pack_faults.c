@@ -78,9 +78,7 @@ static void a_fault_ends_a_pack_that_then_comes_to_the_same_bytes(void)
     };
     fault_pack p;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     begin(&p, t_folder());
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         make_empty(p.folder);
@@ -112,9 +110,7 @@ static void a_fault_that_passes_is_retried(void)
     fault_pack p;
     int sample = 13;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     begin(&p, t_folder());
     script.behaviours[sample] = BAD_SECTOR;
     pauses.also = heal;
@@ -136,9 +132,7 @@ static void a_stop_ends_the_wait_for_a_fault_to_pass(void)
     fault_pack p;
     sluice_stop *stop = NULL;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     T_OK(sluice_stop_create(&stop));
     begin(&p, t_folder());
     script.behaviours[13] = BAD_SECTOR;
@@ -157,9 +151,7 @@ static void unreadable_files_are_left_out_where_that_is_asked_for(void)
     fault_pack p;
     uint64_t problems;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     begin(&p, t_folder());
     script.behaviours[3] = BAD_SECTOR;
     script.behaviours[13] = BAD_SECTOR;
@@ -206,9 +198,7 @@ static void a_process_without_descriptors_leaves_nothing_out(void)
 {
     fault_pack p;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     begin(&p, t_folder());
     script.behaviours[13] = NO_DESCRIPTORS;
     p.config.leave_out_unreadable = true;
@@ -225,9 +215,7 @@ static void samples_that_older_versions_left_out_for_a_fault_are_read_again(void
                                           "Stale file handle", "No such file or directory"};
     uint64_t problems;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     for (int i = 0; i < 4; i++) {
         fault_pack p;
 
@@ -253,9 +241,7 @@ static void a_shard_that_does_not_follow_is_made_anew(void)
 {
     fault_pack p;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     begin(&p, t_folder());
     script.behaviours[3] = BAD_SECTOR;
     p.config.leave_out_unreadable = true;
@@ -273,9 +259,7 @@ static void shards_beyond_the_last_are_removed(void)
     fault_pack p;
     uint64_t problems;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     begin(&p, t_folder());
     T_OK(pack(&p));
     memset(script.behaviours + 4, BAD, SAMPLES - 8);
@@ -296,9 +280,7 @@ static void a_pack_of_pixels_can_be_packed_again(void)
     sluice_pack_config config;
     char text[600];
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     config = config_of(pictures(folder_named(top, "src")), folder_named(top, "raw"));
     config.raw = true;
     T_OK(sluice_pack(&config, &stats));

@@ -30,10 +30,7 @@ enum { SPOILT = sizeof(spoilt) / sizeof(spoilt[0]) };
 
 static void run_in(const char *folder, const char *command)
 {
-    char text[2048];
-
-    snprintf(text, sizeof(text), "cd '%s' && { %s; }", folder, command);
-    T_EQ(system(text), 0);
+    shell("cd '%s' && { %s; }", folder, command);
 }
 
 /* Packs pictures into top/whole. Returns their dataset. */
@@ -75,9 +72,7 @@ static void a_spoilt_index_is_an_error_and_stays_one(void)
     const char *top = t_folder();
     sluice_verify_stats stats;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     sluice_dataset_destroy(make_pack(top));
     for (int i = 0; i < SPOILT; i++) {
         const char *folder = folder_named(top, "spoilt");
@@ -104,9 +99,7 @@ static void packing_again_writes_a_spoilt_index(void)
     sluice_pack_stats stats;
     const char *log;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     dataset = make_pack(top);
     for (int i = 0; i < SPOILT; i++) {
         make_spoilt(top, &spoilt[i]);
@@ -132,9 +125,7 @@ static void a_pack_is_read_without_checksums_on_demand(void)
     const char *top = t_folder();
     const char *log;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     sluice_dataset_destroy(make_pack(top));
     make_spoilt(top, &spoilt[0]);
     T_EQ(setenv("XDG_CACHE_HOME", folder_named(top, "cache"), 1), 0);
@@ -154,9 +145,7 @@ static void copies_of_a_pack_are_read(void)
 {
     const char *top = t_folder();
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     sluice_dataset_destroy(make_pack(top));
     run_in(top, "cp -r whole copy && mkdir shards && cp whole/*.tar shards && cp -r copy before");
     kit_log_start(NULL, NULL);
@@ -173,9 +162,7 @@ static void a_pack_that_lost_its_last_shard_is_a_problem(void)
     const char *top = t_folder();
     sluice_verify_stats stats;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     sluice_dataset_destroy(make_pack(top));
     T_OK(verify(folder_named(top, "whole"), &stats));
     run_in(folder_named(top, "whole"), "rm $(ls shard-*.tar | tail -1)*");

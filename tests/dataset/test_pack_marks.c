@@ -97,9 +97,7 @@ static void a_pack_that_is_marked_is_not_read(void)
     sluice_dataset *dataset;
     sluice_pack_config config;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     sluice_dataset_destroy(make_pack(top));
     t_write_file(t_path(folder, "pack.corrupt"), "why", 3);
     for (int i = 0; i < PIPELINES; i++) {
@@ -125,9 +123,7 @@ static void a_pack_that_is_not_complete_is_read_with_a_warning(void)
     sluice_pack_config config;
     int lock;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     dataset = make_pack(top);
     T_EQ(count_warnings(folder), 0);
     T_EQ(unlink(t_path(folder, "pack.json")), 0);

@@ -54,9 +54,7 @@ static void the_next_run_removes_what_cannot_be_in_use(void)
     sluice_dataset *dataset;
     sluice_pack_config config;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     dataset = make_broken(top, folder);
     config = config_of(dataset, folder);
     T_OK(sluice_pack(&config, NULL));
@@ -87,9 +85,7 @@ static void verify_mentions_them_and_finds_no_fault(void)
     sluice_dataset *dataset;
     sluice_pack_config config;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     dataset = make_broken(top, folder);
     T_CONTAINS(verify_log(folder, SLUICE_E_CORRUPT), /* it is not complete */
                "temporary files that killed processes have left: 4, first "
@@ -110,9 +106,7 @@ static void verify_mentions_none_while_a_process_packs(void)
     sluice_dataset *dataset;
     int fd;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     dataset = make_broken(top, folder);
     fd = open(t_path(folder, "pack.lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     T_TRUE(fd >= 0);

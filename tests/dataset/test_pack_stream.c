@@ -17,12 +17,10 @@
 /* The pictures as one archive, top/x.tar. */
 static void make_archive(const char *top)
 {
-    char command[2048];
     const char *folder = folder_named(top, "src");
 
     sluice_dataset_destroy(pictures(folder));
-    snprintf(command, sizeof(command), "tar --sort=name -cf '%s/x.tar' -C '%s' .", top, folder);
-    T_EQ(system(command), 0);
+    shell("tar --sort=name -cf '%s/x.tar' -C '%s' .", top, folder);
 }
 
 static sluice_dataset *archive(const char *top, const char *name, const char *args)
@@ -52,11 +50,7 @@ static sluice_status pack(const char *top, const char *name, const char *args, u
 /* All files of two packs but those that say what they are of. */
 static void check_same_packs(const char *top, const char *a, const char *b)
 {
-    char command[2048];
-
-    snprintf(command, sizeof(command),
-             "cd '%s' && diff -r -x pack.txt %s %s >&2 && ls %s | grep -q tar", top, a, b, a);
-    T_EQ(system(command), 0);
+    shell("cd '%s' && diff -r -x pack.txt %s %s >&2 && ls %s | grep -q tar", top, a, b, a);
 }
 
 /* Of a stream, once it has been read. */
@@ -65,17 +59,12 @@ static void a_pack_says_which_members_it_lacks(void)
     static const char *const args[] = {"", "access=stream"};
     const char *top = t_folder();
     const char *log;
-    char command[2048];
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     make_archive(top);
-    snprintf(command, sizeof(command),
-             "cd '%s/src' && for f in *.jpg; do echo 1 >${f%%.jpg}.json; done && "
-             "tar --sort=name -cf ../x.tar .",
-             top);
-    T_EQ(system(command), 0);
+    shell("cd '%s/src' && for f in *.jpg; do echo 1 >${f%%.jpg}.json; done && "
+          "tar --sort=name -cf ../x.tar .",
+          top);
     for (int i = 0; i < 2; i++) {
         kit_log_start(NULL, NULL);
         T_OK(pack(top, "pack", args[i], 2, NULL));
@@ -90,9 +79,7 @@ static void a_stream_comes_to_the_same_bytes(void)
     const char *top = t_folder();
     sluice_pack_stats stats = {.struct_size = sizeof(stats)};
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     make_archive(top);
     for (uint32_t i = 0; i < 9; i++) {
         char args[100];
@@ -110,13 +97,9 @@ static void a_stream_comes_to_the_same_bytes(void)
 /* Compresses the archive, as top/good, and gives x.tar another checksum, which comes last. */
 static void spoil_checksum(const char *top)
 {
-    char command[2048];
-
-    snprintf(command, sizeof(command),
-             "cd '%s' && gzip -1c x.tar >good && head -c -8 good >z && printf '\\1\\2\\3\\4' >>z "
-             "&& tail -c 4 good >>z && mv z x.tar",
-             top);
-    T_EQ(system(command), 0);
+    shell("cd '%s' && gzip -1c x.tar >good && head -c -8 good >z && printf '\\1\\2\\3\\4' >>z "
+          "&& tail -c 4 good >>z && mv z x.tar",
+          top);
 }
 
 static void a_pack_of_a_corrupt_stream_is_not_complete(void)
@@ -124,9 +107,7 @@ static void a_pack_of_a_corrupt_stream_is_not_complete(void)
     const char *top = t_folder();
     sluice_pack_stats stats = {.struct_size = sizeof(stats)};
 
-    if (!can_pack() || !can_gunzip()) {
-        T_SKIP("no zlib, or no libarchive");
-    }
+    T_NEEDS(can_pack() && can_gunzip(), "no zlib, or no libarchive");
     make_archive(top);
     spoil_checksum(top);
     T_STATUS(pack(top, "corrupt", "access=stream", 2, &stats), SLUICE_E_CORRUPT);
@@ -138,22 +119,18 @@ static void a_pack_of_a_corrupt_stream_is_not_complete(void)
 static void a_pack_of_a_corrupt_stream_does_not_go_on(void)
 {
     const char *top = t_folder();
-    char command[2048];
     sluice_pack_stats stats = {.struct_size = sizeof(stats)};
     sluice_dataset *dataset;
     sluice_pack_config config;
 
-    if (!can_pack() || !can_gunzip()) {
-        T_SKIP("no zlib, or no libarchive");
-    }
+    T_NEEDS(can_pack() && can_gunzip(), "no zlib, or no libarchive");
     make_archive(top);
     spoil_checksum(top);
     T_STATUS(pack(top, "corrupt", "access=stream", 2, &stats), SLUICE_E_CORRUPT);
     T_TRUE(stats.shards > 0);
     T_CONTAINS(sluice_last_error(), "incorrect data check");
     T_CONTAINS(sluice_last_error(), "may be wrong, and it cannot be continued");
-    snprintf(command, sizeof(command), "cd '%s' && mv good x.tar", top);
-    T_EQ(system(command), 0);
+    shell("cd '%s' && mv good x.tar", top);
     dataset = archive(top, "x.tar", "access=stream");
     config = config_of(dataset, folder_named(top, "corrupt"));
     T_STATUS(sluice_pack(&config, &stats), SLUICE_E_INVALID);
@@ -167,9 +144,7 @@ static void a_shuffled_stream_comes_to_the_same_bytes_by_any_workers(void)
     const char *top = t_folder();
     sluice_pack_stats stats = {.struct_size = sizeof(stats)};
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     make_archive(top);
     T_OK(pack(top, "one", "access=stream | shuffle 3 buffer=5", 1, &stats));
     T_EQ(stats.done, PACK_SAMPLES);
@@ -185,9 +160,7 @@ static void a_stream_is_packed_on_where_it_was_stopped(void)
     sluice_pack_stats stats = {.struct_size = sizeof(stats)};
     sluice_stop *stop = NULL;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     make_archive(top);
     T_OK(pack(top, "whole", "access=stream", 1, &stats));
     dataset = archive(top, "x.tar", "access=stream");
@@ -219,20 +192,16 @@ static void a_stream_is_packed_on_where_it_was_stopped(void)
 static void nothing_of_a_complete_pack_is_done_again(void)
 {
     const char *top = t_folder();
-    char command[2048];
     sluice_dataset *dataset;
     sluice_pack_config config;
     sluice_pack_stats stats = {.struct_size = sizeof(stats)};
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     make_archive(top);
     T_OK(pack(top, "whole", "access=stream", 1, &stats));
     T_TRUE(stats.shards > 2);
     T_OK(pack(top, "again", "access=stream", 1, NULL));
-    snprintf(command, sizeof(command), "cd '%s' && mv x.tar y.tar && echo none > x.tar", top);
-    T_EQ(system(command), 0);
+    shell("cd '%s' && mv x.tar y.tar && echo none > x.tar", top);
     dataset = archive(top, "x.tar", "access=stream");
     config = config_of(dataset, folder_named(top, "again"));
     kit_log_start(NULL, NULL);
@@ -240,10 +209,7 @@ static void nothing_of_a_complete_pack_is_done_again(void)
     T_CONTAINS(kit_log_stop(), "again is complete, so the stream was not read");
     T_TRUE(stats.complete);
     T_EQ(stats.resumed, PACK_SAMPLES);
-    snprintf(command, sizeof(command),
-             "cd '%s' && mv y.tar x.tar && rm \"again/$(ls again | grep 'tar$' | tail -n 1)\"",
-             top);
-    T_EQ(system(command), 0);
+    shell("cd '%s' && mv y.tar x.tar && rm \"again/$(ls again | grep 'tar$' | tail -n 1)\"", top);
     T_OK(sluice_pack(&config, &stats));
     T_TRUE(stats.resumed < PACK_SAMPLES);
     check_same_packs(top, "whole", "again");
@@ -253,14 +219,11 @@ static void nothing_of_a_complete_pack_is_done_again(void)
 static void streams_that_end_too_soon_are_errors(void)
 {
     const char *top = t_folder();
-    char command[2048];
     sluice_pack_stats stats = {.struct_size = sizeof(stats)};
     sluice_dataset *dataset;
     sluice_pack_config config;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     make_archive(top);
     T_STATUS(pack(top, "none", "access=stream | skip 99", 2, &stats), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "none of 0 samples can be packed");
@@ -269,15 +232,11 @@ static void streams_that_end_too_soon_are_errors(void)
     T_CONTAINS(sluice_last_error(), "shard: not supported for a stream");
 
     /* Cut off: shards before stay. Then another stream than the one that it was begun with. */
-    snprintf(command, sizeof(command), "cd '%s' && mv x.tar y.tar && head -c 40000 y.tar > x.tar",
-             top);
-    T_EQ(system(command), 0);
+    shell("cd '%s' && mv x.tar y.tar && head -c 40000 y.tar > x.tar", top);
     T_STATUS(pack(top, "cut", "access=stream", 2, &stats), SLUICE_E_CORRUPT);
     T_TRUE(!stats.complete);
     T_TRUE(stats.shards > 0);
-    snprintf(command, sizeof(command), "cd '%s' && tar --sort=name -cf x.tar -C src c0/00.jpg",
-             top);
-    T_EQ(system(command), 0);
+    shell("cd '%s' && tar --sort=name -cf x.tar -C src c0/00.jpg", top);
     dataset = archive(top, "x.tar", "access=stream");
     config = config_of(dataset, folder_named(top, "cut"));
     T_STATUS(sluice_pack(&config, &stats), SLUICE_E_INVALID);
@@ -289,31 +248,23 @@ static void streams_that_end_too_soon_are_errors(void)
 static void another_stream_is_not_packed_on_with(void)
 {
     const char *top = t_folder();
-    char command[2048];
     sluice_pack_stats stats = {.struct_size = sizeof(stats)};
     sluice_dataset *dataset;
     sluice_pack_config config;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     make_archive(top);
     T_OK(pack(top, "whole", "access=stream", 1, NULL));
-    snprintf(command, sizeof(command), "cd '%s' && mv x.tar y.tar && head -c 40000 y.tar > x.tar",
-             top);
-    T_EQ(system(command), 0);
+    shell("cd '%s' && mv x.tar y.tar && head -c 40000 y.tar > x.tar", top);
     T_STATUS(pack(top, "cut", "access=stream", 2, &stats), SLUICE_E_CORRUPT);
     T_TRUE(stats.shards > 0);
-    snprintf(command, sizeof(command),
-             "cd '%s' && tar --sort=name --transform 's/c0/d0/' -cf x.tar -C src .", top);
-    T_EQ(system(command), 0);
+    shell("cd '%s' && tar --sort=name --transform 's/c0/d0/' -cf x.tar -C src .", top);
     dataset = archive(top, "x.tar", "access=stream");
     config = config_of(dataset, folder_named(top, "cut"));
     T_STATUS(sluice_pack(&config, &stats), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "it is another stream");
     T_TRUE(!stats.complete);
-    snprintf(command, sizeof(command), "cd '%s' && mv y.tar x.tar", top);
-    T_EQ(system(command), 0);
+    shell("cd '%s' && mv y.tar x.tar", top);
     T_OK(sluice_pack(&config, &stats));
     T_TRUE(stats.resumed > 0);
     check_same_packs(top, "whole", "cut");
@@ -331,9 +282,7 @@ static void a_stalled_pipe_does_not_hold_up_a_stop(void)
     const char *top = t_folder();
     char path[1024];
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     snprintf(path, sizeof(path), "%s/fifo", top);
     T_EQ(mkfifo(path, 0600), 0);
     for (uint32_t workers = 1; workers < 4; workers++) {
@@ -360,9 +309,7 @@ static void want_of_memory_ends_it(void)
     const char *top = t_folder();
     sluice_status st = SLUICE_E_NO_MEMORY;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     make_archive(top);
     for (int64_t passes = 0; st == SLUICE_E_NO_MEMORY && passes < 5000; passes += 1 + passes / 50) {
         sluice_dataset *dataset = archive(top, "x.tar", "access=stream | shuffle buffer=4");

@@ -2,6 +2,7 @@
 /* The stage pack: bad documents, invalid pipelines, and texts about it. */
 #include <stdlib.h>
 
+#include "dataset_kit.h"
 #include "dataset_state.h"
 #include "document_kit.h"
 #include "engine_kit.h"
@@ -206,13 +207,12 @@ static void a_document_longer_than_a_window_is_bad_without_split(void)
     tape t;
 
     T_OK(sluice_dataset_add(dataset, "pack tokens 22 split=false | batch 2"));
-    t = record(dataset, &(run_options){.workers = 2});
+    t = record_own(dataset, &(run_options){.workers = 2});
     T_STATUS(t.end, SLUICE_E_CORRUPT);
     T_CONTAINS(t.error, "pack: sample ");
     T_CONTAINS(t.error, "a document of 23 tokens does not fit into a window of 22; use split=true "
                         "or a larger seq");
     free(t.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 /* The window before the bad document is complete on some ranks only: they hold a full batch. */
@@ -262,7 +262,7 @@ static void a_resumed_run_logs_how_long_reading_took(void)
     T_OK(sluice_dataset_add(dataset, "pack tokens 16 | batch 4"));
     sluice_log_set_level(SLUICE_LOG_INFO);
     kit_log_start(NULL, NULL);
-    t = record(dataset, &(run_options){.first_step = 3, .resumes = true});
+    t = record_own(dataset, &(run_options){.first_step = 3, .resumes = true});
     log = kit_log_stop();
     sluice_log_set_level(SLUICE_LOG_WARN);
     T_STATUS(t.end, SLUICE_END_OF_DATA);
@@ -270,7 +270,6 @@ static void a_resumed_run_logs_how_long_reading_took(void)
                     "were done");
     T_CONTAINS(log, "replayed 3 batches: ");
     free(t.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 static void fewer_windows_than_were_done_are_an_error(void)
@@ -315,10 +314,7 @@ static void a_resumed_run_compares_the_stages(void)
 
 static void what_cannot_be_packed_is_refused(void)
 {
-    static const struct {
-        const char *stages;
-        const char *words;
-    } cases[] = {
+    static const refused_case cases[] = {
         {"pack words 16", "pack: there is no column 'words'"},
         {"pack label 16",
          "pack: label is i32 with 0 dimensions, and must be a plain column of integers"},
@@ -332,13 +328,7 @@ static void what_cannot_be_packed_is_refused(void)
         {"pack tokens 16 | pack tokens 8", "pack comes after pack"},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        sluice_dataset *dataset = document_dataset();
-
-        T_STATUS(sluice_dataset_add(dataset, cases[i].stages), SLUICE_E_INVALID);
-        T_CONTAINS(sluice_last_error(), cases[i].words);
-        sluice_dataset_destroy(dataset);
-    }
+    check_refused_stages(document_dataset, cases, sizeof(cases) / sizeof(cases[0]));
 }
 
 const t_test pack_windows_errors_tests[] = {

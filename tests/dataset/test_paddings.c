@@ -205,10 +205,7 @@ static void masks_are_reflected_as_the_image_is(void)
 
 static void bad_arguments_of_a_padding_are_refused(void)
 {
-    static const struct {
-        const char *stages;
-        const char *words;
-    } cases[] = {
+    static const refused_case cases[] = {
         {"pad_image -1", "pad_image: padding=-1 must be a whole number from 0 to 65535"},
         {"pad_image 65536", "must be a whole number from 0 to 65535"},
         {"pad_image 1.5", "must be a whole number"},
@@ -237,7 +234,7 @@ static void bad_arguments_of_a_padding_are_refused(void)
     char text[300];
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        snprintf(text, sizeof(text), "synthetic 10 8,8,3 2 | %s | batch 1", cases[i].stages);
+        snprintf(text, sizeof(text), "synthetic 10 8,8,3 2 | %s | batch 1", cases[i].text);
         check_refused(text, cases[i].words);
     }
     check_pass("synthetic 20 8,8,3", "pad_image 8 mode=symmetric | pad_image 23 mode=reflect", 5);
@@ -389,10 +386,7 @@ static void resized_pixels_are_where_the_map_says(void)
 
 static void bad_arguments_of_a_zoom_are_refused(void)
 {
-    static const struct {
-        const char *stages;
-        const char *words;
-    } cases[] = {
+    static const refused_case cases[] = {
         {"random_zoom_out 0 0.5,2",
          "side_range=0.5,2 must be LOW,HIGH with 1 <= LOW <= HIGH <= 16"},
         {"random_zoom_out 0 3,2", "side_range"},
@@ -406,7 +400,7 @@ static void bad_arguments_of_a_zoom_are_refused(void)
     char text[200];
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        snprintf(text, sizeof(text), "synthetic 10 8,8,3 2 | %s | batch 1", cases[i].stages);
+        snprintf(text, sizeof(text), "synthetic 10 8,8,3 2 | %s | batch 1", cases[i].text);
         check_refused(text, cases[i].words);
     }
 }
@@ -415,14 +409,12 @@ static void images_of_random_sizes_are_refused_before_the_run(void)
 {
     static const char *const stages[] = {"random_zoom_out", "random_zoom_out | resize 9"};
     const sli_run_settings settings = {.seed = 1, .world = 1};
-    char text[200];
 
     for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
         sluice_dataset *dataset;
         sli_plan *plan = NULL;
 
-        snprintf(text, sizeof(text), "synthetic 10 8,8,3 2 | %s | batch 1", stages[i]);
-        dataset = parsed(text);
+        dataset = parsedf("synthetic 10 8,8,3 2 | %s | batch 1", stages[i]);
         T_STATUS(sli_plan_open(dataset, &settings, &plan), SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(),
                    "random_zoom_out gives images of random sizes, and those of "

@@ -85,10 +85,7 @@ static void conversions_go_where_they_are_asked_for(void)
 
 static void impossible_places_are_refused(void)
 {
-    static const struct {
-        const char *stages;
-        const char *words;
-    } cases[] = {
+    static const refused_case cases[] = {
         {"to_chw device | random_horizontal_flip offload=host",
          "random_horizontal_flip offload=host comes after to_chw offload=device; what is on the "
          "device does not come back"},
@@ -105,10 +102,8 @@ static void impossible_places_are_refused(void)
             const sli_run_settings settings = {.world = 1, .prefer_device = prefer};
             sluice_dataset *dataset = NULL;
             sli_plan *plan = NULL;
-            char text[500];
 
-            snprintf(text, sizeof(text), "synthetic | %s | batch 4", cases[i].stages);
-            dataset = parsed(text);
+            dataset = parsedf("synthetic | %s | batch 4", cases[i].text);
             T_STATUS(sli_plan_open(dataset, &settings, &plan), SLUICE_E_INVALID);
             T_CONTAINS(sluice_last_error(), cases[i].words);
             CU_ASSERT_PTR_NULL(plan);

@@ -252,19 +252,17 @@ static void flips_exchange_points_and_their_rows(void)
 static void a_sample_has_both_points_of_a_pair_or_none(void)
 {
     const char *folder = t_folder();
-    sluice_dataset *dataset;
     tape got;
 
     write_pair(folder, "a.ppm", "m.pgm");
-    dataset =
+    got = record_own(
         list_dataset(folder, "image\tp:points[4]\na.ppm\t\na.ppm\t1,1;2,2\na.ppm\t1,1;2,2;3,3\n",
-                     "| decode | random_horizontal_flip 1 swap=2:3 | batch 1");
-    got = record(dataset, &one_worker);
+                     "| decode | random_horizontal_flip 1 swap=2:3 | batch 1"),
+        &one_worker);
     T_EQ(got.batches, 2);
     T_STATUS(got.end, SLUICE_E_CORRUPT);
     T_CONTAINS(got.error, "p has 3 points, and the flip exchanges points 2 and 3");
     free(got.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 static void bad_pairs_are_refused(void)

@@ -249,7 +249,6 @@ static void images_of_other_sizes_are_advised_to_be_resized(void)
 {
     const char *folder = t_folder();
     char text[200];
-    sluice_dataset *dataset;
     tape got;
 
     make_jpeg(folder, "a.jpg", 40, 30, 1);
@@ -257,13 +256,11 @@ static void images_of_other_sizes_are_advised_to_be_resized(void)
     write_list(folder, "list.tsv", "image\na.jpg\nb.jpg\n");
     snprintf(text, sizeof(text),
              "image_list %s/list.tsv | decode | scale_jitter 20 scale=1,1 | batch 1", folder);
-    dataset = parsed(text);
-    got = record(dataset, &(run_options){.workers = 1});
+    got = record_own(parsed(text), &(run_options){.workers = 1});
     T_STATUS(got.end, SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "the image is 20x20x3 where the batch has 20x15x3; add resize "
                                     "H,W or a crop, so that all have one size");
     free(got.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 /* ---- what is refused ------------------------------------------------------------------------- */

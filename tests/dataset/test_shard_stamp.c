@@ -8,6 +8,7 @@
 
 #include "kept_shard.h"
 #include "log_kit.h"
+#include "tar_kit.h"
 #include "testing.h"
 
 static void set_time(const char *path, time_t seconds, long ns)
@@ -52,10 +53,8 @@ static void a_shard_with_another_stamp_is_walked_again(void)
     index = obtained_index(s.path, NULL);
     shard_index_free(&index);
     for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
-        char command[500];
 
-        snprintf(command, sizeof(command), "cd '%s' && rm -f x && %s", s.folder, changes[i]);
-        T_EQ(system(command), 0);
+        shell("cd '%s' && rm -f x && %s", s.folder, changes[i]);
         index = obtained_index(s.path, NULL);
         T_TRUE(index.is_remade);
         T_CONTAINS(obtained_log(), "is of another shard, or of another version of this one");

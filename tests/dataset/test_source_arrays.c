@@ -124,16 +124,14 @@ static void images_in_arrays_take_transforms(void)
     const char *folder = t_folder();
     const char *stages = "shuffle 1 | resize 12,14 | random_crop 8 | random_horizontal_flip | "
                          "normalize imagenet | to_chw | batch 4";
-    char text[800];
     sluice_dataset *files;
     sluice_dataset *memory;
     tape a;
     tape b;
 
     write_arrays(folder);
-    snprintf(text, sizeof(text), "npy %s/points.npy,%s/numbers.npy,%s/image.npy | %s", folder,
-             folder, folder, stages);
-    files = parsed(text);
+    files = parsedf("npy %s/points.npy,%s/numbers.npy,%s/image.npy | %s", folder, folder, folder,
+                    stages);
     memory = with(memory_dataset(), stages);
     a = record(files, &(run_options){.workers = 2});
     b = record(memory, &(run_options){.workers = 1});
@@ -325,13 +323,11 @@ static void files_of_other_programs_are_read(void)
 static void a_file_that_is_cut_off_while_in_use_is_a_bad_sample(void)
 {
     const char *folder = t_folder();
-    char text[400];
     sluice_dataset *dataset;
     tape got;
 
     write_arrays(folder);
-    snprintf(text, sizeof(text), "npy %s/points.npy | batch 4", folder);
-    dataset = parsed(text);
+    dataset = parsedf("npy %s/points.npy | batch 4", folder);
     T_EQ(truncate(t_path(folder, "points.npy"), 128 + 10 * 12 - 1), 0);
     got = record(dataset, &(run_options){.workers = 2});
     T_EQ(got.end, SLUICE_E_CORRUPT);
@@ -415,12 +411,11 @@ static void nothing_is_read_past_the_end_of_an_array(void)
     T_OK(sluice_dataset_memory(&(sluice_array){"image", images, SLUICE_U8, 4, {COUNT, 5, 3, 1}}, 1,
                                &dataset));
     T_OK(sluice_dataset_add(dataset, "resize 9,8 | batch 3"));
-    got = record(dataset, &(run_options){.workers = 1});
+    got = record_own(dataset, &(run_options){.workers = 1});
     T_EQ(got.end, SLUICE_END_OF_DATA);
     T_EQ(got.batches, 10);
     free(got.bytes);
     free(images);
-    sluice_dataset_destroy(dataset);
 }
 
 const t_test source_arrays_tests[] = {

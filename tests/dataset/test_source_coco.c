@@ -466,13 +466,11 @@ static void missing_files_are_named(void)
 static void a_build_without_jansson_says_so(void)
 {
     const char *folder = t_folder();
-    char text[800];
     char *explained = NULL;
     sluice_dataset *dataset;
 
     write_list(folder, "c.json", "{}");
-    snprintf(text, sizeof(text), "coco %s/c.json | decode | batch 1", folder);
-    dataset = parsed(text);
+    dataset = parsedf("coco %s/c.json | decode | batch 1", folder);
     T_STATUS(sluice_dataset_explain(dataset, &explained), SLUICE_E_UNSUPPORTED);
     T_CONTAINS(sluice_last_error(), "this build has no jansson");
     sluice_dataset_destroy(dataset);

@@ -113,10 +113,7 @@ static void blanks_in_a_header_are_ignored(void)
 
 static void bad_lists_say_where(void)
 {
-    static const struct {
-        const char *text;
-        const char *words;
-    } bad[] = {
+    static const refused_case bad[] = {
         {"", "the list is empty"},
         {"image\tlabel\n", "header only"},
         {"image\tx:f33\na\t1\n", "list.tsv:1:7: 'x:f33' must be a column"},

@@ -95,12 +95,11 @@ static void every_way_to_store_tokens_gives_the_same(void)
     tape first = {0};
 
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        sluice_dataset *dataset;
         tape got;
 
         write_files(folder, ways[i].bytes, ways[i].has_header);
-        dataset = tokens_of(folder, ways[i].arguments, "shuffle 3 | batch 5");
-        got = record(dataset, &(run_options){.workers = 1 + (uint32_t)i});
+        got = record_own(tokens_of(folder, ways[i].arguments, "shuffle 3 | batch 5"),
+                         &(run_options){.workers = 1 + (uint32_t)i});
         T_EQ(got.batches, 4);
         if (i == 0) {
             first = got;
@@ -108,17 +107,13 @@ static void every_way_to_store_tokens_gives_the_same(void)
             T_TRUE(got.size == first.size && memcmp(got.bytes, first.bytes, got.size) == 0);
             free(got.bytes);
         }
-        sluice_dataset_destroy(dataset);
     }
     free(first.bytes);
 }
 
 static void arguments_are_checked(void)
 {
-    static const struct {
-        const char *text;
-        const char *words;
-    } refused[] = {
+    static const refused_case refused[] = {
         {"tokens x 8 dtype=i16", "must be one of auto u16 u32"},
         {"tokens x 0", "seq"},
         {"tokens x 16777217", "seq"},
@@ -207,10 +202,8 @@ static void check_open_fails(const char *files, const char *arguments, sluice_st
 {
     const int before = open_files();
     sluice_dataset *dataset;
-    char text[900];
 
-    snprintf(text, sizeof(text), "tokens %s %s | batch 2", files, arguments);
-    dataset = parsed(text);
+    dataset = parsedf("tokens %s %s | batch 2", files, arguments);
     T_STATUS(dataset_open(dataset), want);
     T_CONTAINS(sluice_last_error(), words);
     sluice_dataset_destroy(dataset);

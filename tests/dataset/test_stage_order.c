@@ -6,6 +6,7 @@
 
 #include <sluice/arrays.h>
 
+#include "dataset_kit.h"
 #include "engine_kit.h"
 #include "list_kit.h"
 #include "plan_kit.h"
@@ -162,10 +163,7 @@ static void encoded_images_too(void)
 
 static void what_depends_on_samples_comes_first(void)
 {
-    static const struct {
-        const char *stages;
-        const char *why;
-    } cases[] = {
+    static const refused_case cases[] = {
         {"random_invert | mosaic 8,8", "mosaic comes after a stage that changes colours or warps"},
         {"random_invert | cache 1M | center_crop 8", "cache comes after random_invert"},
         {"device | random_invert | center_crop 8", "center_crop comes after device"},
@@ -181,8 +179,8 @@ static void what_depends_on_samples_comes_first(void)
 
         T_OK(sluice_dataset_memory(arrays, 2, &dataset));
         T_OK(sluice_dataset_add(dataset, "column b boxes"));
-        T_EQ(sluice_dataset_add(dataset, cases[i].stages), SLUICE_E_INVALID);
-        T_CONTAINS(sluice_last_error(), cases[i].why);
+        T_EQ(sluice_dataset_add(dataset, cases[i].text), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), cases[i].words);
         sluice_dataset_destroy(dataset);
     }
 }

@@ -108,10 +108,8 @@ static tape record_one(bool is_stream, collected_stage stage, const char *batch,
                        bool (*is_bad)(uint64_t sample), const run_options *options)
 {
     generator g = {.samples = MANY, .repeats = true, .is_bad = is_bad};
-    sluice_dataset *dataset = collected(&g, is_stream, stage, "skip 2", batch);
-    const tape t = record(dataset, options);
+    const tape t = record_own(collected(&g, is_stream, stage, "skip 2", batch), options);
 
-    sluice_dataset_destroy(dataset);
     T_EQ(atomic_load(&g.open), 0);
     T_EQ(atomic_load(&g.overlaps), 0);
     return t;
@@ -201,13 +199,12 @@ static void an_endless_stream_gives_as_many_batches_as_are_asked_for(void)
 {
     for (collected_stage stage = 0; stage < STAGES; stage++) {
         generator g = {.samples = 0};
-        sluice_dataset *dataset = collected(&g, true, stage, "skip 1", "batch 4");
-        tape t = record(dataset, &(run_options){.workers = 3, .batches = 50});
+        tape t = record_own(collected(&g, true, stage, "skip 1", "batch 4"),
+                            &(run_options){.workers = 3, .batches = 50});
 
         T_EQ(t.end, SLUICE_END_OF_DATA);
         T_EQ(t.batches, 50);
         free(t.bytes);
-        sluice_dataset_destroy(dataset);
         T_EQ(atomic_load(&g.open), 0);
     }
 }
@@ -298,8 +295,8 @@ static void shards_in_sequence_give_what_their_index_gives(void)
 
             add_filter(dataset, "third", keep_third, late ? "image" : "label", NULL);
             T_OK(sluice_dataset_add(dataset, "batch 4"));
-            got = record(dataset, &(run_options){.workers = i, .passes = 2, .batches = UINT64_MAX});
-            sluice_dataset_destroy(dataset);
+            got = record_own(dataset,
+                             &(run_options){.workers = i, .passes = 2, .batches = UINT64_MAX});
             if (i == 0) {
                 want = got;
                 T_EQ(want.batches, 14);
@@ -460,10 +457,10 @@ static void an_error_of_the_stream_ends_the_run_after_the_samples_before(void)
 
         for (uint32_t workers = 1; workers < 4; workers++) {
             generator g = {.samples = 50, .fault = OUT_OF_MEMORY};
-            sluice_dataset *dataset = collected(&g, true, stage, "skip 0", "batch 2");
-            tape t = record(dataset, &(run_options){.workers = workers,
-                                                    .batches = UINT64_MAX,
-                                                    .settings.on_error = SLI_ON_ERROR_ZERO});
+            tape t = record_own(collected(&g, true, stage, "skip 0", "batch 2"),
+                                &(run_options){.workers = workers,
+                                               .batches = UINT64_MAX,
+                                               .settings.on_error = SLI_ON_ERROR_ZERO});
 
             T_STATUS(t.end, SLUICE_E_NO_MEMORY);
             T_CONTAINS(t.error, "read: ");
@@ -472,7 +469,6 @@ static void an_error_of_the_stream_ends_the_run_after_the_samples_before(void)
                    (workers == 1 || t.batches == batches));
             batches = t.batches;
             free(t.bytes);
-            sluice_dataset_destroy(dataset);
             T_EQ(atomic_load(&g.open), 0);
         }
     }
@@ -542,11 +538,10 @@ static void large_samples_share_their_budget(void)
     dataset = custom_dataset(&source, "skip 0");
     add_filter(dataset, "third", keep_by_number, "number", NULL);
     T_OK(sluice_dataset_add(dataset, "project number | batch 2"));
-    t = record(dataset, &(run_options){.workers = 4, .batches = UINT64_MAX});
+    t = record_own(dataset, &(run_options){.workers = 4, .batches = UINT64_MAX});
     T_EQ(t.end, SLUICE_END_OF_DATA);
     T_EQ(t.batches, 4);
     free(t.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 const t_test stream_collected_tests[] = {

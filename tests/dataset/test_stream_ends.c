@@ -18,17 +18,15 @@ static void a_stream_that_is_cut_anywhere_is_an_error(void)
     snprintf(path, sizeof(path), "%s/x.tar", folder);
     add_images(&tar, 0, 3);
     for (size_t size = 0; size<tar.size + 512; size += size % 512> 40 ? 200 : 1) {
-        sluice_dataset *dataset;
         tape got;
 
         t_write_file(path, tar.bytes, size < tar.size ? size : tar.size);
-        dataset = stream_dataset("@ access=stream", path, "2");
-        got = record(dataset, &(run_options){.workers = 2});
+        got =
+            record_own(stream_dataset("@ access=stream", path, "2"), &(run_options){.workers = 2});
         T_STATUS(got.end, SLUICE_E_CORRUPT);
         T_CONTAINS(got.error, "x.tar");
         T_TRUE(got.batches <= 1);
         free(got.bytes);
-        sluice_dataset_destroy(dataset);
     }
     tar_free(&tar);
 }
@@ -40,13 +38,12 @@ static void a_packed_stream_that_is_cut_is_an_error(void)
 
     make_image_shard(t_path(folder, "a.tar"), 0, 40);
     shell("cd %s && gzip a.tar && head -c 300 a.tar.gz > b.tar.gz", folder);
-    sluice_dataset *dataset = stream_dataset("@", t_path(folder, "b.tar.gz"), "4");
-    tape got = record(dataset, &(run_options){.workers = 2});
+    tape got = record_own(stream_dataset("@", t_path(folder, "b.tar.gz"), "4"),
+                          &(run_options){.workers = 2});
 
     T_EQ(got.end, can_gunzip() ? SLUICE_E_CORRUPT : SLUICE_E_UNSUPPORTED);
     T_CONTAINS(got.error, can_gunzip() ? "b.tar.gz" : "b.tar.gz is compressed by gzip, and this");
     free(got.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 /* Its writer waits for ever: nothing comes, and it does not end. */
@@ -147,14 +144,13 @@ static void bad_samples_are_named_or_left_zero(void)
 
 static void check_ends(const char *path, sluice_status want, const char *words)
 {
-    sluice_dataset *dataset = stream_dataset("@ access=stream", path, "4 drop_remainder=true");
-    tape got = record(dataset, &(run_options){.workers = 2, .batches = UINT64_MAX});
+    tape got = record_own(stream_dataset("@ access=stream", path, "4 drop_remainder=true"),
+                          &(run_options){.workers = 2, .batches = UINT64_MAX});
 
     T_STATUS(got.end, want);
     T_CONTAINS(got.error, words);
     T_EQ(got.batches, 0);
     free(got.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 static void streams_without_a_batch_are_errors(void)

@@ -39,16 +39,11 @@ static void passes_follow_each_other(void)
 static tape record_inverted(const char *access, const char *path)
 {
     const run_options options = {.workers = 2, .passes = 3, .batches = 9};
-    sluice_dataset *dataset;
     char text[200];
-    tape t;
 
     snprintf(text, sizeof(text),
              "webdataset @ %s | decode | center_crop 2 | random_invert | batch 4", access);
-    dataset = web_dataset(text, path);
-    t = record(dataset, &options);
-    sluice_dataset_destroy(dataset);
-    return t;
+    return record_own(web_dataset(text, path), &options);
 }
 
 static void random_stages_draw_by_the_pass(void)
@@ -130,9 +125,7 @@ static void compressed_shards_are_decompressed(void)
     static const char *const packers[] = {"gzip", "zstd -q", "xz", "bzip2"};
     static const char *const ends[] = {"gz", "zst", "xz", "bz2"};
 
-    if (!can_decompress()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_decompress(), "no libarchive");
     for (int i = 0; i < 4; i++) {
         const char *folder = t_folder();
         char what[100];
@@ -154,7 +147,6 @@ static void a_fifo_gives_the_same(void)
         const run_options options = {.workers = worker_counts[i], .passes = 1};
         tar_maker tar = {0};
         fifo_writer writer;
-        sluice_dataset *dataset;
         char path[400];
         tape want;
         tape got;
@@ -165,14 +157,12 @@ static void a_fifo_gives_the_same(void)
         tar_add_zeros(&tar, 2);
         snprintf(path, sizeof(path), "%s/fifo", folder);
         fifo_write(&writer, path, tar.bytes, tar.size);
-        dataset = stream_dataset("@", path, "4");
-        got = record(dataset, &options);
+        got = record_own(stream_dataset("@", path, "4"), &options);
         check_equal_tapes(&got, &want, "fifo");
         fifo_join(&writer);
         tar_free(&tar);
         free(got.bytes);
         free(want.bytes);
-        sluice_dataset_destroy(dataset);
     }
 }
 

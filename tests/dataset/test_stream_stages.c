@@ -79,21 +79,19 @@ static void a_pipe_is_read_as_far_as_it_is_taken(void)
     char path[400];
     tar_maker tar = {0};
     fifo_writer writer;
-    sluice_dataset *dataset;
     tape got;
 
     snprintf(path, sizeof(path), "%s/fifo", t_folder());
     add_images(&tar, 0, 9);
     tar_add_text(&tar, "x.txt", "and no end");
     fifo_write(&writer, path, tar.bytes, tar.size);
-    dataset = stream_dataset("@ | take 8", path, "4");
-    got = record(dataset, &(run_options){.workers = 2, .batches = UINT64_MAX});
+    got = record_own(stream_dataset("@ | take 8", path, "4"),
+                     &(run_options){.workers = 2, .batches = UINT64_MAX});
     T_STATUS(got.end, SLUICE_END_OF_DATA);
     T_EQ(got.batches, 2);
     fifo_join(&writer);
     tar_free(&tar);
     free(got.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 /* ---- shuffle -------------------------------------------------------------------------------- */

@@ -29,11 +29,7 @@ static sluice_dataset *tokens_of(const char *folder, uint32_t token_bytes, const
 static tape record_tokens(uint32_t token_bytes, const char *arguments, const char *stages,
                           const run_options *options)
 {
-    sluice_dataset *dataset = tokens_of(t_folder(), token_bytes, arguments, stages);
-    tape got = record(dataset, options);
-
-    sluice_dataset_destroy(dataset);
-    return got;
+    return record_own(tokens_of(t_folder(), token_bytes, arguments, stages), options);
 }
 
 static const char *const stage_lists[] = {

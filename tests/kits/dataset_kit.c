@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dataset_kit.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "jpeg_maker.h"
@@ -17,12 +18,22 @@ sluice_dataset *parsed(const char *text)
     return dataset;
 }
 
+sluice_dataset *parsedf(const char *format, ...)
+{
+    char text[8192];
+    va_list args;
+    int length;
+
+    va_start(args, format);
+    length = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    T_TRUE(length >= 0 && (size_t)length < sizeof(text));
+    return parsed(text);
+}
+
 sluice_dataset *folder_dataset(const char *folder, const char *stages)
 {
-    char text[1000];
-
-    snprintf(text, sizeof(text), "image_folder %s | %s", folder, stages);
-    return parsed(text);
+    return parsedf("image_folder %s | %s", folder, stages);
 }
 
 const char *described(sluice_dataset *dataset)
@@ -46,6 +57,17 @@ void check_refused(const char *text, const char *words)
     T_STATUS(sluice_dataset_parse(text, &dataset), SLUICE_E_INVALID);
     CU_ASSERT_PTR_NULL(dataset);
     T_CONTAINS(sluice_last_error(), words);
+}
+
+void check_refused_stages(sluice_dataset *(*make)(void), const refused_case *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        sluice_dataset *dataset = make();
+
+        T_STATUS(sluice_dataset_add(dataset, cases[i].text), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), cases[i].words);
+        sluice_dataset_destroy(dataset);
+    }
 }
 
 void make_jpeg(const char *folder, const char *name, uint32_t width, uint32_t height, uint32_t seed)

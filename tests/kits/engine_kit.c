@@ -451,6 +451,14 @@ tape record(sluice_dataset *dataset, const run_options *options)
     return t;
 }
 
+tape record_own(sluice_dataset *dataset, const run_options *options)
+{
+    const tape t = record(dataset, options);
+
+    sluice_dataset_destroy(dataset);
+    return t;
+}
+
 void check_equal_tapes(const tape *got, const tape *want, const char *what)
 {
     if (got->batches != want->batches || got->size != want->size || got->end != want->end ||

@@ -134,6 +134,9 @@ typedef struct tape {
 /* A whole run. */
 tape record(sluice_dataset *dataset, const run_options *options);
 
+/* The same; destroys the dataset. */
+tape record_own(sluice_dataset *dataset, const run_options *options);
+
 /* Adds the batch that the run has. */
 void tape_batch(tape *t, const engine_run *run);
 void check_equal_tapes(const tape *got, const tape *want, const char *what);

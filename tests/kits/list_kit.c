@@ -44,6 +44,14 @@ sluice_dataset *list_dataset(const char *folder, const char *list, const char *s
     return parsed(text);
 }
 
+sluice_dataset *decoded_list(void)
+{
+    const char *folder = t_folder();
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    return list_dataset(folder, LIST_OF_BOXES, "| decode");
+}
+
 void open_list(engine_run *run, const char *list, const char *first, const char *stages,
                uint64_t seed)
 {

@@ -23,6 +23,9 @@ void write_list(const char *folder, const char *name, const char *text);
 /* "image_list FOLDER/list.tsv STAGES" of a list with this text. */
 sluice_dataset *list_dataset(const char *folder, const char *list, const char *stages);
 
+/* LIST_OF_BOXES, decoded, and its files in a folder of their own. */
+sluice_dataset *decoded_list(void);
+
 /*
  * Runs "| FIRST | STAGES | batch 1" up to the first batch, on a list of a.ppm and m.pgm, which
  * write_pair() makes in a folder of their own. Odd seeds copy to the device.

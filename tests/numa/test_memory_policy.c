@@ -199,9 +199,7 @@ static const char *nodes_of(size_t bytes, int32_t node)
 
 static void pages_of_a_bound_thread_are_on_its_nodes(void)
 {
-    if (!has_two_nodes()) {
-        T_SKIP("needs two NUMA nodes: tests/numa_guest.sh has them");
-    }
+    T_NEEDS(has_two_nodes(), "needs two NUMA nodes: tests/numa_guest.sh has them");
     for (int32_t bound = 0; bound < 2; bound++) {
         char want[20];
 
@@ -220,9 +218,7 @@ static void pages_of_a_bound_thread_are_on_its_nodes(void)
 
 static void other_policies_yield_to_a_given_node(void)
 {
-    if (!has_two_nodes()) {
-        T_SKIP("needs two NUMA nodes: tests/numa_guest.sh has them");
-    }
+    T_NEEDS(has_two_nodes(), "needs two NUMA nodes: tests/numa_guest.sh has them");
     T_TRUE(try_policy(MPOL_PREFERRED, 2));
     T_STR(nodes_of(BYTES, -1), "node 1");
     T_STR(nodes_of(BYTES, 0), "node 0");
@@ -237,9 +233,7 @@ static void the_memory_of_bound_nodes_is_the_memory_allowed(void)
     sli_topology *topology = NULL;
     char text[40];
 
-    if (!has_two_nodes()) {
-        T_SKIP("needs two NUMA nodes: tests/numa_guest.sh has them");
-    }
+    T_NEEDS(has_two_nodes(), "needs two NUMA nodes: tests/numa_guest.sh has them");
     T_TRUE(try_policy(MPOL_BIND, 2));
     T_OK(sli_topology_open(NULL, &topology));
     T_TRUE(try_policy(MPOL_DEFAULT, 0));

@@ -127,13 +127,9 @@ static void a_block_lies_on_its_node(void)
     int32_t first;
     int32_t last;
 
-    if (!kernel_tells()) {
-        T_SKIP("the kernel does not say where pages are (move_pages)");
-    }
+    T_NEEDS(kernel_tells(), "the kernel does not say where pages are (move_pages)");
     allowed_nodes(&first, &last);
-    if (first < 0) {
-        T_SKIP("no node's memory is known");
-    }
+    T_NEEDS(first >= 0, "no node's memory is known");
     check_block_on(first, 100000);
     check_block_on(first, 5 << 20);
 }
@@ -144,12 +140,8 @@ static void a_block_lies_on_another_node_too(void)
     int32_t last;
 
     allowed_nodes(&first, &last);
-    if (first == last) {
-        T_SKIP("needs a second NUMA node");
-    }
-    if (!kernel_tells()) {
-        T_SKIP("the kernel does not say where pages are (move_pages)");
-    }
+    T_NEEDS(first != last, "needs a second NUMA node");
+    T_NEEDS(kernel_tells(), "the kernel does not say where pages are (move_pages)");
     check_block_on(last, 100000);
     check_block_on(last, 5 << 20);
     check_block_on(first, 20 << 20);
@@ -163,9 +155,7 @@ static void the_node_of_a_sparse_block_is_found(void)
     int32_t last;
 
     allowed_nodes(&first, &last);
-    if (!kernel_tells() || first < 0) {
-        T_SKIP("the kernel does not say where pages are (move_pages)");
-    }
+    T_NEEDS(kernel_tells() && first >= 0, "the kernel does not say where pages are (move_pages)");
     T_OK(sli_node_alloc((size_t)64 << 20, first, &block));
     memset(block.data, 1, block.bytes / 8);
     T_EQ(sli_node_of_block(&block), first);

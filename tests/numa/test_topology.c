@@ -76,9 +76,7 @@ static void an_affinity_narrows_what_is_allowed(void)
     sli_thread thread;
 
     T_OK(sli_cpus_of_thread(&mine));
-    if (sli_cpus_count(&mine) < 2) {
-        T_SKIP("needs two CPUs");
-    }
+    T_NEEDS(sli_cpus_count(&mine) >= 2, "needs two CPUs");
     sli_cpus_add(&one, (uint32_t)sli_cpus_next(&mine, 0));
     T_OK(sli_thread_start(&thread, "narrow", &one, open_on_one_cpu, NULL));
     sli_thread_join(&thread);

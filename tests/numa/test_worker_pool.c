@@ -96,9 +96,7 @@ static void workers_run_on_their_cores(void)
     }
     sli_worker_pool_join(pool);
     sli_placement_free(placement);
-    if (!pinned) {
-        T_SKIP("the kernel does not let threads be pinned");
-    }
+    T_NEEDS(pinned, "the kernel does not let threads be pinned");
 }
 
 /* A plan for another machine is no error: the threads run where the kernel lets them. */
@@ -162,9 +160,7 @@ static void when_a_thread_cannot_start_none_runs(void)
     int status = 0;
     pid_t child;
 
-    if (sanitized) {
-        T_SKIP("sanitizers need the address space");
-    }
+    T_NEEDS(!sanitized, "sanitizers need the address space");
     placement = plan_workers(NULL, 200);
     child = fork();
     if (child == 0) {

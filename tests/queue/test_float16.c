@@ -157,9 +157,7 @@ __attribute__((target("avx,f16c"))) static uint32_t hardware_f32_bits(uint16_t v
 static void the_processor_converts_to_the_same_bits(void)
 {
 #if defined(__x86_64__)
-    if (sli_cpu_best() < SLI_CPU_V3) {
-        T_SKIP("the processor has no F16C");
-    }
+    T_NEEDS(sli_cpu_best() >= SLI_CPU_V3, "the processor has no F16C");
     for (uint32_t h = 0; h < 65536; h++) {
         T_EQ(sli_f32_bits(sli_f32_of_f16((uint16_t)h)), hardware_f32_bits((uint16_t)h));
     }

@@ -110,8 +110,6 @@ static void write_shard(const char *name, bool has_texts, int first, int count, 
  * compressed. */
 static void make_stock(void)
 {
-    char command[1000];
-
     snprintf(folder, sizeof(folder), "%s/run", t_folder());
     snprintf(stock, sizeof(stock), "%s/stock", t_folder());
     T_EQ(mkdir(folder, 0777), 0);
@@ -123,11 +121,9 @@ static void make_stock(void)
         write_shard(texts ? "text-bad.tar" : "image-bad.tar", texts, FIRST_SHARD,
                     SHARDS - FIRST_SHARD, true);
     }
-    snprintf(command, sizeof(command),
-             "cd '%s' && for f in *-*.tar; do gzip -k $f; done && for k in image text; do "
-             "head -c 1300 $k-1.tar >$k-cut.tar && head -c 100 $k-1.tar.gz >$k-cut.tar.gz; done",
-             stock);
-    T_EQ(system(command), 0);
+    shell("cd '%s' && for f in *-*.tar; do gzip -k $f; done && for k in image text; do "
+          "head -c 1300 $k-1.tar >$k-cut.tar && head -c 100 $k-1.tar.gz >$k-cut.tar.gz; done",
+          stock);
 }
 
 /* Puts a shard of the stock in place of the run's shard 0 or 1; NULL: deletes it. */

@@ -208,9 +208,7 @@ static void the_bar_tells_on_a_terminal_how_far_the_run_is(void)
     sluice_callback *callback = NULL;
     kit k;
 
-    if (file == NULL) {
-        T_SKIP("no pseudo terminal can be opened");
-    }
+    T_NEEDS(file != NULL, "no pseudo terminal can be opened");
     T_OK(sluice_progress_bar(file, &callback));
     init_run(&k, SLUICE_MODE_DIRECT, callback);
     k.config.start_step = 1;
@@ -291,9 +289,7 @@ static void the_bar_names_the_rank_that_it_waits_for(void)
 {
     const char *text = bar_of_rank_0(4.1, 3);
 
-    if (text == NULL) {
-        T_SKIP("no pseudo terminal can be opened");
-    }
+    T_NEEDS(text != NULL, "no pseudo terminal can be opened");
     T_CONTAINS(text, " 1/2, 10 s left, epoch 1, data wait 0.0 %, 0 samples/s, 0.1 steps/s, "
                      "waits for rank 3: 41 %\033[K");
     T_CONTAINS(bar_of_rank_0(0.09, 3), " steps/s\033[K"); /* too little */
@@ -309,9 +305,7 @@ static void the_bar_is_silent_on_a_dumb_terminal(void)
     sluice_callback *callback = NULL;
     kit k;
 
-    if (file == NULL) {
-        T_SKIP("no pseudo terminal can be opened");
-    }
+    T_NEEDS(file != NULL, "no pseudo terminal can be opened");
     setenv("TERM", "dumb", 1);
     T_OK(sluice_progress_bar(file, &callback));
     init_run(&k, SLUICE_MODE_DIRECT, callback);
@@ -327,9 +321,7 @@ static void the_bar_leaves_out_an_output_without_a_name(void)
     static const char *const names[] = {"", "label"};
     const char *last = last_bar(0, names);
 
-    if (last == NULL) {
-        T_SKIP("no pseudo terminal can be opened");
-    }
+    T_NEEDS(last != NULL, "no pseudo terminal can be opened");
     T_CONTAINS(last, "7/7, 0 s left, epoch 2, data wait ");
 }
 
@@ -342,9 +334,7 @@ static void the_bar_stays_on_one_line_of_a_narrow_terminal(void)
     for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
         const char *last = last_bar(widths[i], NULL);
 
-        if (last == NULL) {
-            T_SKIP("no pseudo terminal can be opened");
-        }
+        T_NEEDS(last != NULL, "no pseudo terminal can be opened");
         T_EQ(strncmp(last, whole, widths[i] - 1U), 0);
         T_STR(last + widths[i] - 1, "\033[K\n");
     }
@@ -357,9 +347,7 @@ static void the_bar_is_not_cut_off_within_a_character(void)
     static const char *const before = "[########################] 7/7, 0 s left, epoch 2, ";
     const char *last = last_bar((unsigned short)(strlen(before) + 2), names);
 
-    if (last == NULL) {
-        T_SKIP("no pseudo terminal can be opened");
-    }
+    T_NEEDS(last != NULL, "no pseudo terminal can be opened");
     T_EQ(strncmp(last, before, strlen(before)), 0);
     T_STR(last + strlen(before), "\033[K\n");
 }
@@ -372,9 +360,7 @@ static void the_bar_counts_steps_where_no_end_is_known(void)
     sluice_callback *callback = NULL;
     kit k;
 
-    if (file == NULL) {
-        T_SKIP("no pseudo terminal can be opened");
-    }
+    T_NEEDS(file != NULL, "no pseudo terminal can be opened");
     T_OK(sluice_progress_bar(file, &callback));
     init_run(&k, SLUICE_MODE_DIRECT, callback);
     k.config.epochs = 0;
@@ -400,9 +386,7 @@ static void a_bar_of_a_run_without_steps_draws_nothing(void)
     sluice_stop *stop = NULL;
     kit k;
 
-    if (file == NULL) {
-        T_SKIP("no pseudo terminal can be opened");
-    }
+    T_NEEDS(file != NULL, "no pseudo terminal can be opened");
     T_OK(sluice_stop_create(&stop));
     sluice_stop_request(stop);
     T_OK(sluice_progress_bar(file, &callback));
@@ -491,9 +475,7 @@ static void of_several_ranks_the_first_alone_draws(void)
         FILE *file = open_terminal(&master);
         sluice_callback *callback = NULL;
 
-        if (file == NULL) {
-            T_SKIP("no pseudo terminal can be opened");
-        }
+        T_NEEDS(file != NULL, "no pseudo terminal can be opened");
         T_OK(sluice_progress_bar(file, &callback));
         run_as_rank(rank, callback);
         read_terminal(master, file, text, sizeof(text));

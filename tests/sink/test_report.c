@@ -84,7 +84,8 @@ static void the_text_says_how_a_run_ended_and_what_was_bad(void)
     k.config.sink_size = -2; /* a run that never began */
     T_STATUS(kit_run(&k), SLUICE_E_INVALID);
     T_OK(sluice_report_text(k.report, &text));
-    T_STR(text, "ended with invalid argument: sink_size is -2; it must be positive, or 0 or -1 for a pass\n");
+    T_STR(text, "ended with invalid argument: sink_size is -2; it must be positive, or 0 or -1 for "
+                "a pass\n");
     sluice_string_free(text);
     sluice_dataset_destroy(k.dataset);
     kit_fini(&k);
@@ -229,9 +230,7 @@ static void check_json(const kit *k)
 
 static void the_json_of_a_good_run_has_every_key_and_adds_up(void)
 {
-    if (!has_python()) {
-        T_SKIP("no python3 to read JSON with");
-    }
+    T_NEEDS(has_python(), "no python3 to read JSON with");
     for (size_t i = 0; i < COUNT(modes) * 2; i++) {
         kit k;
 
@@ -252,9 +251,7 @@ static void the_json_of_a_run_over_files_counts_what_was_read(void)
     char pipeline[400];
     kit k;
 
-    if (!has_python()) {
-        T_SKIP("no python3 to read JSON with");
-    }
+    T_NEEDS(has_python(), "no python3 to read JSON with");
     kit_write_folder(folder, 5, 8);
     t_write_file(t_path(folder, "b/\xff\"\\\n.jpg"), "no picture", 10);
     snprintf(pipeline, sizeof(pipeline), "image_folder %s | decode | batch 1", folder);
@@ -274,9 +271,7 @@ static void the_json_after_a_failure_has_the_same_keys(void)
     kit_source source;
     kit k;
 
-    if (!has_python()) {
-        T_SKIP("no python3 to read JSON with");
-    }
+    T_NEEDS(has_python(), "no python3 to read JSON with");
     kit_source_init(&source, 20);
     source.fail_at = 9;
     kit_init(&k);
@@ -306,9 +301,7 @@ static void the_json_does_not_depend_on_the_locale(void)
     char *text = NULL;
     kit k;
 
-    if (!has_python()) {
-        T_SKIP("no python3 to read JSON with");
-    }
+    T_NEEDS(has_python(), "no python3 to read JSON with");
     kit_init(&k);
     T_OK(kit_run(&k));
     T_OK(sluice_report_text(k.report, &before));

@@ -121,9 +121,7 @@ static void images_of_a_pack_lack_no_index(void)
     sluice_dataset *dataset = NULL;
     indexed run;
 
-    if (!can_pack()) {
-        T_SKIP("no libarchive");
-    }
+    T_NEEDS(can_pack(), "no libarchive");
     init_indexed(&run);
     snprintf(run.pipeline, sizeof(run.pipeline), "image_folder %s", run.folder);
     T_OK(sluice_dataset_parse(run.pipeline, &dataset));

@@ -274,9 +274,8 @@ static void a_caller_that_openmp_has_bound_is_warned(void)
     sli_cpus allowed;
 
     T_OK(sli_cpus_of_thread(&allowed));
-    if (sli_cpus_count(&allowed) < 2) {
-        T_SKIP("there is one CPU only, so nothing is bound to a part of them");
-    }
+    T_NEEDS(sli_cpus_count(&allowed) >= 2,
+            "there is one CPU only, so nothing is bound to a part of them");
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         unsetenv(others[i]);
     }

@@ -115,12 +115,10 @@ static void the_sum_is_in_single_precision_and_truncated(void)
 /* Draws the mixes of many samples: counts the depths of copies, and checks the weights. */
 static void draw_mixes(const char *stage_text, uint32_t copies, uint32_t depths[10])
 {
-    char text[200];
     sluice_dataset *dataset;
     const dataset_stage *stage;
 
-    snprintf(text, sizeof(text), "%s | %s | batch 4", SOURCE, stage_text);
-    dataset = parsed(text);
+    dataset = parsedf("%s | %s | batch 4", SOURCE, stage_text);
     stage = &dataset->stages[1];
     memset(depths, 0, 10 * sizeof(*depths));
     for (uint64_t sample = 0; sample < 600; sample++) {
@@ -196,10 +194,7 @@ static void it_changes_images(void)
 
 static void wrong_arguments_and_columns_are_refused(void)
 {
-    static const struct {
-        const char *text;
-        const char *words;
-    } cases[] = {
+    static const refused_case cases[] = {
         {"aug_mix 0", "aug_mix: severity=0 must be from 1 to 10"},
         {"aug_mix 11", "severity=11"},
         {"aug_mix mixture_width=9", "mixture_width=9 must be from 1 to 8"},

@@ -2,6 +2,7 @@
 /* The stage bucket: the batches of a run with several workers and ranks, also resumed. */
 #include <stdlib.h>
 
+#include "dataset_kit.h"
 #include "document_kit.h"
 #include "engine_kit.h"
 #include "filter_kit.h"
@@ -279,13 +280,12 @@ static void a_bad_sample_ends_the_run(void)
             batches += ++counts[bucket_of(k)] % 2 == 0;
         }
         document_is_bad[bad / 3] = true;
-        t = record(dataset, &(run_options){.workers = worker_counts[bad / 3 % 3]});
+        t = record_own(dataset, &(run_options){.workers = worker_counts[bad / 3 % 3]});
         T_STATUS(t.end, SLUICE_E_CORRUPT);
         T_EQ(t.batches, batches);
         T_EQ(t.errors.failed, 1);
         T_CONTAINS(t.error, "it is bad; on_error replace or zero");
         free(t.bytes);
-        sluice_dataset_destroy(dataset);
     }
 }
 
@@ -340,7 +340,7 @@ static void explain_and_log_say_what_is_done(void)
     sluice_string_free(text);
     sluice_log_set_level(SLUICE_LOG_INFO);
     kit_log_start(NULL, NULL);
-    t = record(dataset, &(run_options){.first_step = 3, .resumes = true});
+    t = record_own(dataset, &(run_options){.first_step = 3, .resumes = true});
     log = kit_log_stop();
     sluice_log_set_level(SLUICE_LOG_WARN);
     T_STATUS(t.end, SLUICE_END_OF_DATA);
@@ -348,7 +348,6 @@ static void explain_and_log_say_what_is_done(void)
                     "samples were done");
     T_CONTAINS(log, "replayed 3 batches: ");
     free(t.bytes);
-    sluice_dataset_destroy(dataset);
 }
 
 static void a_pass_without_a_batch_has_no_valid_data(void)
@@ -378,10 +377,7 @@ static void a_run_begins_after_whole_batches(void)
 
 static void what_has_no_length_is_refused(void)
 {
-    static const struct {
-        const char *stages;
-        const char *words;
-    } refused[] = {
+    static const refused_case refused[] = {
         {"bucket size 4", "bucket: there is no column 'size'"},
         {"bucket tokens 4", "bucket: tokens is u16 with 1 dimensions, and must be one integer"},
         {"cast label f32 | bucket label 4", "bucket: label is f32"},
@@ -397,13 +393,7 @@ static void what_has_no_length_is_refused(void)
         {"pack tokens 8 | bucket position 8", "bucket comes after pack"},
     };
 
-    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-        sluice_dataset *dataset = document_dataset();
-
-        T_STATUS(sluice_dataset_add(dataset, refused[i].stages), SLUICE_E_INVALID);
-        T_CONTAINS(sluice_last_error(), refused[i].words);
-        sluice_dataset_destroy(dataset);
-    }
+    check_refused_stages(document_dataset, refused, sizeof(refused) / sizeof(refused[0]));
 }
 
 const t_test bucket_tests[] = {

@@ -255,13 +255,11 @@ static void converted_erasing_is_refused_on_the_device(void)
     };
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        char text[300];
         const sli_run_settings settings = {.world = 1};
         sluice_dataset *dataset;
         sli_plan *plan = NULL;
 
-        snprintf(text, sizeof(text), "%s | %s | batch 4", SOURCE, texts[i]);
-        dataset = parsed(text);
+        dataset = parsedf("%s | %s | batch 4", SOURCE, texts[i]);
         T_STATUS(sli_plan_open(dataset, &settings, &plan), SLUICE_E_INVALID);
         T_CONTAINS(sluice_last_error(), "random_erasing comes after conversions, so it runs on the "
                                         "workers");

@@ -22,12 +22,11 @@ typedef struct views_of {
 
 static views_of run_views(const char *source, const char *stages, uint32_t rows, uint64_t seed)
 {
-    char text[500];
     engine_run run;
     views_of v;
 
-    snprintf(text, sizeof(text), "%s | %s | batch %u", source, stages, rows);
-    open_own(&run, parsed(text), &(run_options){.workers = 1, .settings = {.seed = seed}});
+    open_own(&run, parsedf("%s | %s | batch %u", source, stages, rows),
+             &(run_options){.workers = 1, .settings = {.seed = seed}});
     T_OK(next_batch(&run));
     v.row = row_bytes(&run, 0);
     v.bytes = malloc(v.row * rows);
