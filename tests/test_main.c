@@ -20,6 +20,14 @@ static char skip_reason[256];
 static char folder[256];
 static unsigned folder_count;
 
+/* A path of t_file(). */
+typedef struct own_path {
+    struct own_path *before;
+    char text[400];
+} own_path;
+
+static own_path *last_path;
+
 void t_skip(const char *why)
 {
     skipped = 1;
@@ -40,6 +48,12 @@ static void remove_folder(void)
     if (folder[0] != '\0') {
         nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     }
+    while (last_path != NULL) {
+        own_path *before = last_path->before;
+
+        free(last_path);
+        last_path = before;
+    }
 }
 
 const char *t_folder(void)
@@ -59,6 +73,20 @@ const char *t_folder(void)
     snprintf(own, sizeof(own), "%s/%u", folder, folder_count++);
     mkdir(own, 0700);
     return own;
+}
+
+const char *t_file(const char *name)
+{
+    own_path *path = malloc(sizeof(*path));
+
+    if (path == NULL) {
+        fprintf(stderr, "no memory for the path of %s\n", name);
+        exit(2);
+    }
+    path->before = last_path;
+    last_path = path;
+    snprintf(path->text, sizeof(path->text), "%s/%s", t_folder(), name);
+    return path->text;
 }
 
 const char *t_path(const char *parent, const char *name)

@@ -29,6 +29,8 @@ typedef struct t_suite {
 /* Every suite of the executable, in tests/test_list.c or tests/api/api_list.c; zero entry last. */
 extern const t_suite t_suites[];
 
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 /* A test case of a suite's table, named as its function. */
 #define T_TEST(function)                                                                           \
     {                                                                                              \
@@ -131,6 +133,9 @@ void t_skip(const char *why);
 
 /* A folder of this test's own, empty, removed when the runner ends. */
 const char *t_folder(void);
+
+/* The path of a file of that name in such a folder. It can be used until the runner ends. */
+const char *t_file(const char *name);
 
 /* Writes a file of this many bytes; the path's folders are made. */
 void t_write_file(const char *path, const void *data, size_t size);

@@ -8,8 +8,6 @@
 
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 typedef struct pinned {
     const char *name;
     long long is;

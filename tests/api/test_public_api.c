@@ -6,8 +6,6 @@
 
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- what is there --------------------------------------------------------------------------- */
 
 static void header_and_library_are_of_one_version(void)

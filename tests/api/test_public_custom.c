@@ -416,10 +416,9 @@ static void functions_have_names_in_texts(void)
 
 static void plugins_that_are_none_are_refused(void)
 {
-    char path[300];
+    const char *path = t_file("plugin.so");
     FILE *file;
 
-    snprintf(path, sizeof(path), "%s/plugin.so", t_folder());
     T_STATUS(sluice_plugin_load(NULL), SLUICE_E_INVALID);
     T_STATUS(sluice_plugin_load(path), SLUICE_E_IO);
     T_CONTAINS(sluice_last_error(), "plugin.so: No such file or directory");

@@ -12,8 +12,6 @@
 #include "source_kit.h"
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 enum { PASSES = 3, BATCH = 4 };
 
 static const char *const image_inputs[] = {"image"};

@@ -9,8 +9,6 @@
 #include "source_kit.h"
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Two runs of a pipeline with a cache, and one without: equal tapes, and all samples in the cache.
  * `text` has an @ where the cache is; `what` names the case. */
 static void check_same(const char *text, uint64_t samples, const run_options *options)

@@ -10,8 +10,6 @@
 #include "testing.h"
 #include "train_kit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 enum { SAMPLES = 20, PASSES = 3 };
 
 /* What a run of some passes gave, and what it did with its cache. */

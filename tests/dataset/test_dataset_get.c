@@ -6,8 +6,6 @@
 #include "testing.h"
 #include "train_kit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 typedef struct watcher {
     sluice_dataset *dataset;
     uint64_t seed;

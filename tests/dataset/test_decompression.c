@@ -66,11 +66,10 @@ static void formats_are_known_by_magic_and_suffix(void)
 /* The name of its first member begins as a bzip2 file does. */
 static void a_tar_archive_whose_name_begins_with_a_magic_is_one(void)
 {
-    char path[400];
+    const char *path = t_file("x.tar");
     tar_maker tar = {0};
     tape got;
 
-    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
     tar_add(&tar, "BZh9.ppm", '0', "P6 2 2 255\n123456789012", 23);
     tar_add_text(&tar, "BZh9.cls", "5");
     add_images(&tar, 0, 3);
@@ -119,11 +118,10 @@ static void one_layer_of_several_is_decompressed(void)
 
 static void a_gigabyte_of_zeros_is_an_empty_archive(void)
 {
-    char path[400];
+    const char *path = t_file("bomb.tar.gz");
     tape got;
 
     T_NEEDS(can_gunzip(), "no zlib");
-    snprintf(path, sizeof(path), "%s/bomb.tar.gz", t_folder());
     make_bomb(path, "", 0, 1000);
     got = run_stream(path);
     T_STATUS(got.end, SLUICE_E_INVALID);
@@ -133,13 +131,12 @@ static void a_gigabyte_of_zeros_is_an_empty_archive(void)
 /* They are the body of a link name, which is passed over before the first file. */
 static void ten_gigabytes_before_the_first_file_are_refused(void)
 {
-    char path[400];
+    const char *path = t_file("bomb.tar.gz");
     tar_maker tar = {0};
     size_t header;
     tape got;
 
     T_NEEDS(can_gunzip(), "no zlib");
-    snprintf(path, sizeof(path), "%s/bomb.tar.gz", t_folder());
     header = tar_add(&tar, "link", 'K', NULL, 0);
     tar_set(&tar, header, 124, "\x80\0\0\0\0\0\0\2\x40\0\0\0", 12); /* 9 GiB */
     make_bomb(path, tar.bytes, tar.size, 10000);
@@ -153,7 +150,7 @@ static void ten_gigabytes_before_the_first_file_are_refused(void)
 static void a_header_without_end_is_truncated(void)
 {
     static const char header[] = "\x1f\x8b\x08\x08\0\0\0\0\0\x03";
-    char path[400];
+    const char *path = t_file("name.tar.gz");
     uint8_t *bytes = malloc(MIB);
     tape got;
 
@@ -164,7 +161,6 @@ static void a_header_without_end_is_truncated(void)
     T_TRUE(bytes != NULL);
     memset(bytes, 'A', MIB);
     memcpy(bytes, header, 10);
-    snprintf(path, sizeof(path), "%s/name.tar.gz", t_folder());
     t_write_file(path, bytes, MIB);
     free(bytes);
     got = run_stream(path);
@@ -258,7 +254,7 @@ static void half_a_file_is_truncated(void)
 static void a_stop_ends_decompression_at_once(void)
 {
     const int stop = eventfd(0, EFD_CLOEXEC);
-    char path[400];
+    const char *path = t_file("bomb.gz");
     byte_feed *feed = NULL;
     uint64_t skipped = 0;
 
@@ -266,7 +262,6 @@ static void a_stop_ends_decompression_at_once(void)
         close(stop);
         T_SKIP("no zlib");
     }
-    snprintf(path, sizeof(path), "%s/bomb.gz", t_folder());
     make_bomb(path, "", 0, 10000);
     T_OK(byte_feed_open(path, false, stop, &feed));
     T_OK(byte_feed_skip(feed, MIB, &skipped));
@@ -283,7 +278,7 @@ static void libarchive_is_loaded_once_there_are_descriptors(void)
 {
     static const char empty[] = "BZh9\x17\x72\x45\x38\x50\x90\0\0\0\0";
     byte_feed *feed = NULL;
-    char path[400];
+    const char *path = t_file("empty.bz2");
     int last;
 
     if (strstr(sluice_build_options(), "archive on") == NULL) {
@@ -292,7 +287,6 @@ static void libarchive_is_loaded_once_there_are_descriptors(void)
     if (dlopen("libarchive.so.13", RTLD_NOLOAD | RTLD_LAZY) != NULL) {
         T_SKIP("libarchive is loaded already: run this suite alone");
     }
-    snprintf(path, sizeof(path), "%s/empty.bz2", t_folder());
     t_write_file(path, empty, sizeof(empty) - 1);
     fault_pauses_begin();
     last = dup(0);

@@ -358,10 +358,9 @@ static void make_ppm_shard(const char *path, uint32_t count)
 static void samples_of_shards_are_dropped_where_asked(void)
 {
     static const char *const stages[] = {"decode", "decode | center_crop 50", "shuffle | decode"};
-    char path[512];
+    const char *path = t_file("a.tar");
     char text[700];
 
-    snprintf(path, sizeof(path), "%s/a.tar", t_folder());
     make_ppm_shard(path, 40);
     T_NEEDS(take_out_of_cache(path), "the file system of TMPDIR keeps files in memory");
     for (int i = 0; i < 3; i++) {
@@ -386,11 +385,10 @@ static const char *stream_text(const char *path, const char *cache)
 
 static void streams_are_dropped_where_asked(void)
 {
-    char path[512];
+    const char *path = t_file("a.tar");
     sluice_dataset *dataset;
     engine_run run;
 
-    snprintf(path, sizeof(path), "%s/a.tar", t_folder());
     make_ppm_shard(path, 400);
     T_NEEDS(take_out_of_cache(path), "the file system of TMPDIR keeps files in memory");
     for (int i = 0; i < 2; i++) {
@@ -414,12 +412,11 @@ static void streams_are_dropped_where_asked(void)
 /* Of what is read in parts readahead cannot know which. */
 static void nothing_is_asked_for_of_samples_that_are_read_in_parts(void)
 {
-    char path[512];
+    const char *path = t_file("a.tar");
     uint64_t samples = 1;
     uint64_t bytes;
     engine_run run;
 
-    snprintf(path, sizeof(path), "%s/a.tar", t_folder());
     make_ppm_shard(path, 40);
     (void)take_out_of_cache(path);
     open_own(&run, parsedf("webdataset %s index=none | decode | center_crop 50 | batch 4", path),

@@ -100,9 +100,8 @@ static void lists_that_make_no_sense_are_refused(void)
         {"webdataset 'pipe:cat x.tar'", SLUICE_E_UNSUPPORTED, "no commands are run"},
         {"webdataset /dev/null", SLUICE_E_UNSUPPORTED, "neither a file nor a folder nor a fifo"},
     };
-    char folder[300];
+    const char *folder = t_file("sub");
 
-    snprintf(folder, sizeof(folder), "%s/sub", t_folder());
     T_EQ(mkdir(folder, 0755), 0);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         check_web_fails(wrong[i].text, folder, wrong[i].st, wrong[i].words);

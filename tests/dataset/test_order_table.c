@@ -12,8 +12,6 @@
 #include "stage_table.h"
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 enum { SAMPLES = 4, SIDE = 8, MOST_ROWS = 100 };
 
 /* ---- each row -------------------------------------------------------------------------------- */

@@ -175,12 +175,11 @@ static void checksums_are_those_of_the_images(void)
 
 static void what_is_written_is_read_back(void)
 {
-    char path[400];
+    const char *path = t_file("i");
     tar_maker tar = {0};
     shard_index index;
     shard_index back = {0};
 
-    snprintf(path, sizeof(path), "%s/i", t_folder());
     make_members(&tar);
     for (int with_crc = 0; with_crc < 2; with_crc++) {
         index = built(&tar, &shard_default_fields, with_crc == 1);
@@ -199,12 +198,11 @@ static void what_is_written_is_read_back(void)
 
 static void an_index_of_nothing_is_read_back(void)
 {
-    char path[400];
+    const char *path = t_file("i");
     tar_maker tar = {0};
     shard_index index = built(&tar, &shard_default_fields, true);
     shard_index back = {0};
 
-    snprintf(path, sizeof(path), "%s/i", t_folder());
     T_EQ(index.count, 0);
     T_OK(shard_index_write(&index, &shard_default_fields, true, path));
     T_OK(shard_index_read(path, tar.size, &shard_default_fields, &back));
@@ -263,7 +261,7 @@ static void an_index_that_lies_is_refused(void)
         {96 + 16, 24, 4},
         {96 + 28, 16, 4}, /* its flags */
     };
-    char path[400];
+    const char *path = t_file("i");
     uint8_t bytes[2000];
     uint8_t changed[2000];
     tar_maker tar = {0};
@@ -271,7 +269,6 @@ static void an_index_that_lies_is_refused(void)
     shard_index back = {0};
     size_t size;
 
-    snprintf(path, sizeof(path), "%s/i", t_folder());
     make_members(&tar);
     index = built(&tar, &shard_default_fields, false);
     T_EQ(index.names_size, 24);

@@ -60,11 +60,10 @@ static void arguments_are_checked(void)
 static void incomplete_samples_are_left_out_with_a_warning(void)
 {
     const char *said;
-    char path[400];
+    const char *path = t_file("s.tar");
     tar_maker tar = {0};
     sluice_dataset *dataset;
 
-    snprintf(path, sizeof(path), "%s/s.tar", t_folder());
     tar_add_texts(&tar, "a.jpg=no-label b.cls=5 c.jpg=whole c.cls=6 d.png=no-label");
     tar_add(&tar, "link.jpg", '2', NULL, 0);
     tar_add_texts(&tar, "e.jpg=last e.cls=7");
@@ -95,10 +94,9 @@ static void incomplete_samples_are_left_out_with_a_warning(void)
 /* Nobody can tell it from an archive without an end, which some write. */
 static void a_shard_that_was_cut_between_members_is_warned_of(void)
 {
-    char path[400];
+    const char *path = t_file("s.tar");
     tar_maker tar = {0};
 
-    snprintf(path, sizeof(path), "%s/s.tar", t_folder());
     tar_add_texts(&tar, "a.jpg=one a.cls=5 b.jpg=two b.cls=6");
     for (size_t zeros = 0; zeros < 2; zeros++) {
         tar_add_zeros(&tar, zeros);
@@ -122,10 +120,9 @@ static void a_shard_that_was_cut_between_members_is_warned_of(void)
 static void indexes_that_cannot_be_kept_where_they_are_wanted_are_warned_of(void)
 {
     static const char *const wanted[] = {"s.tar/no", "there"}; /* the first is within a file */
-    char path[400];
+    const char *path = t_file("s.tar");
     char text[500];
 
-    snprintf(path, sizeof(path), "%s/s.tar", t_folder());
     make_web_shard(path, "s", 2);
     for (int i = 0; i < 2; i++) {
         sluice_dataset *dataset;
@@ -143,13 +140,12 @@ static void indexes_that_cannot_be_kept_where_they_are_wanted_are_warned_of(void
 /* Without labels the second column is another's, such as the mask. */
 static void without_labels_nothing_is_written_to_another_column(void)
 {
-    char path[400];
+    const char *path = t_file("s.tar");
     sluice_dataset *dataset;
     sample_io io = {.bytes_read = 0};
     sample_data data;
     int32_t label = 12345;
 
-    snprintf(path, sizeof(path), "%s/s.tar", t_folder());
     make_web_shard(path, "x", 2);
     dataset = open_web("webdataset @ label=none", path);
     T_OK(read_sample(dataset, 1, &io, &label, &data));
@@ -160,11 +156,10 @@ static void without_labels_nothing_is_written_to_another_column(void)
 
 static void samples_that_nobody_can_tell_are_bad_samples(void)
 {
-    char path[400];
+    const char *path = t_file("s.tar");
     tar_maker tar = {0};
     sluice_dataset *dataset;
 
-    snprintf(path, sizeof(path), "%s/s.tar", t_folder());
     tar_add_texts(&tar, "a.jpg=1 a.jpg=2 a.cls=5 b.jpg=3 b.cls=cat c.jpg=4 c.cls=5");
     tar_write(&tar, path);
     dataset = open_web("webdataset @", path);
@@ -230,10 +225,9 @@ static void damaged_shards_are_errors_with_their_names(void)
 
 static void a_shard_cut_after_it_was_opened_is_a_bad_sample(void)
 {
-    char path[400];
+    const char *path = t_file("s.tar");
     sluice_dataset *dataset;
 
-    snprintf(path, sizeof(path), "%s/s.tar", t_folder());
     make_web_shard(path, "x", 3);
     dataset = open_web("webdataset @", path);
     T_EQ(truncate(path, 2048 + 512 + 1), 0); /* within the second sample's image */
@@ -377,7 +371,7 @@ static void raw_images_are_read_in_part_and_are_the_same(void)
 /* What is called .ppm and is none is read as a whole, whatever it is. */
 static void bytes_and_not_names_say_what_an_image_is(void)
 {
-    char path[400];
+    const char *path = t_file("s.tar");
     uint8_t text[5000];
     tar_maker tar = {0};
     sluice_dataset *dataset;
@@ -385,7 +379,6 @@ static void bytes_and_not_names_say_what_an_image_is(void)
     sample_data data;
     int32_t label = 0;
 
-    snprintf(path, sizeof(path), "%s/s.tar", t_folder());
     memset(text, 'x', sizeof(text));
     text[4999] = 'y';
     tar_add(&tar, "a.ppm", '0', text, sizeof(text));
@@ -403,11 +396,10 @@ static void bytes_and_not_names_say_what_an_image_is(void)
 
 static void ranks_see_every_sample_once(void)
 {
-    char path[400];
+    const char *path = t_file("s.tar");
     tar_maker tar = {0};
     bool seen[10] = {false};
 
-    snprintf(path, sizeof(path), "%s/s.tar", t_folder());
     for (char i = 0; i < 10; i++) {
         const char pixel[13] = {'P', '5', ' ', '1', ' ', '1', ' ', '2', '5', '5', ' ', i, 0};
         char name[20];
@@ -445,10 +437,9 @@ static void ranks_see_every_sample_once(void)
 static void memory_for_a_sample_is_small(void)
 {
     enum { SAMPLES = 900 };
-    char path[400];
+    const char *path = t_file("s.tar");
     sluice_dataset *dataset;
 
-    snprintf(path, sizeof(path), "%s/s.tar", t_folder());
     make_web_shard(path, "x", SAMPLES);
     dataset = open_web("webdataset @", path);
     T_TRUE(dataset_source(dataset)->memory(dataset->source) < SAMPLES * 45);

@@ -18,8 +18,6 @@
 
 enum { TEXT = 600, SEEDS = 5, BATCHES = 6 /* at least 3 passes, which draw other numbers */ };
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- what the stages work on -------------------------------------------------------------------
  */
 

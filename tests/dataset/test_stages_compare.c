@@ -5,8 +5,6 @@
 #include "plan_int.h"
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 #define NORMALIZE "normalize mean=0.5 std=0.5 range=1 dtype=f32"
 #define FLIP      "random_horizontal_flip p=0.5"
 

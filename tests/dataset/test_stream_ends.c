@@ -193,12 +193,11 @@ static void what_a_stream_cannot_do_is_refused(void)
         {"webdataset @ access=stream | decode | batch 2", "size must be known"},
         {"webdataset @ access=stream | decode | resize 2 | batch 2", "write resize 2,2, or put"},
     };
-    char path[400];
+    const char *path = t_file("x.tar");
     sluice_dataset *dataset;
     sluice_dataset_info info = {.struct_size = sizeof(info)};
     engine_run run;
 
-    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
     make_image_shard(path, 0, 5);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         dataset = web_dataset(wrong[i].text, path);
@@ -216,12 +215,11 @@ static void what_a_stream_cannot_do_is_refused(void)
 
 static void shards_that_change_between_passes_are_an_error(void)
 {
-    char path[400];
+    const char *path = t_file("x.tar");
     char other[410];
     engine_run run;
     sluice_status st = SLUICE_OK;
 
-    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
     make_image_shard(path, 0, 200);
     open_own(&run, stream_dataset("@ access=stream", path, "4"),
              &(run_options){.workers = 2, .slots = 3, .batches = 1000});

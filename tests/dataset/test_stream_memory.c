@@ -146,10 +146,9 @@ static void the_bound_counts_workers_and_shuffles(void)
     sluice_dataset *dataset;
     sli_run_settings settings = {.world = 1};
     const uint64_t items = 10 * sizeof(stream_item);
-    char path[400];
+    const char *path = t_file("x.tar");
     sli_plan *plan;
 
-    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
     make_image_shard(path, 0, 3);
     T_EQ(stream_hold_memory(100, 5), 200 + 7 * 100);
     T_EQ(stream_hold_memory(100 * MIB, 5), 200 * MIB + 7 * 8 * MIB);
@@ -244,9 +243,8 @@ static void check_rewind_at_the_budget(const char *path)
 static void a_rewind_does_not_wait_for_the_budget(void)
 {
     tar_maker tar = {0};
-    char path[400];
+    const char *path = t_file("x.tar");
 
-    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
     add_padded(&tar, "a", 9 * MIB - 1, 0);
     add_padded(&tar, "b", 9 * MIB - 1, 1);
     tar_write(&tar, path);
@@ -257,11 +255,10 @@ static void a_rewind_does_not_wait_for_the_budget(void)
 
 static void an_image_beyond_max_sample_is_an_error_of_its_sample(void)
 {
-    char path[400];
+    const char *path = t_file("x.tar");
     char words[600];
     tar_maker tar = {0};
 
-    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
     add_padded(&tar, "a", 5000, 0);
     add_padded(&tar, "k/b", 5001, 1);
     add_padded(&tar, "c", 4000, 2);
@@ -299,9 +296,8 @@ static void an_image_beyond_max_sample_takes_no_memory(void)
     static const uint8_t size[12] = {0x80, 0, 0, 0, 0, 0, 4};
     run_options options = {.workers = 1};
     tar_maker tar = {0};
-    char path[400];
+    const char *path = t_file("x.tar");
 
-    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
     add_padded(&tar, "a", 100, 0);
     tar_set(&tar, tar_add(&tar, "b.ppm", '0', "P", 1), 124, size, sizeof(size));
     tar_write(&tar, path);

@@ -48,11 +48,10 @@ static tape record_inverted(const char *access, const char *path)
 
 static void random_stages_draw_by_the_pass(void)
 {
-    char path[400];
+    const char *path = t_file("x.tar");
     tape got;
     tape want;
 
-    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
     make_image_shard(path, 0, 12);
     got = record_inverted("access=stream", path);
     want = record_inverted("index=none", path);

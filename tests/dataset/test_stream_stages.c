@@ -76,12 +76,11 @@ static void a_pass_without_samples_is_an_error(void)
 /* What comes after a `take` is not read: the stream may go on for ever. */
 static void a_pipe_is_read_as_far_as_it_is_taken(void)
 {
-    char path[400];
+    const char *path = t_file("fifo");
     tar_maker tar = {0};
     fifo_writer writer;
     tape got;
 
-    snprintf(path, sizeof(path), "%s/fifo", t_folder());
     add_images(&tar, 0, 9);
     tar_add_text(&tar, "x.txt", "and no end");
     fifo_write(&writer, path, tar.bytes, tar.size);
@@ -303,10 +302,9 @@ static void a_shuffled_stream_goes_on_where_a_run_stopped(void)
 /* Samples before the damage are given, although they were held when it was met. */
 static void damage_comes_behind_the_samples_that_are_held(void)
 {
-    char path[400];
+    const char *path = t_file("x.tar");
     tar_maker tar = {0};
 
-    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
     add_images(&tar, 0, 20);
     t_write_file(path, tar.bytes, tar.size);
     for (uint32_t i = 0; i < 3; i++) {
@@ -330,7 +328,7 @@ static void a_stop_comes_before_the_samples_that_are_held(void)
 {
     const int stop_fd = eventfd(0, EFD_CLOEXEC);
     tar_maker tar = {0};
-    char path[400];
+    const char *path = t_file("fifo");
     sluice_dataset *dataset;
     stream_order *order;
     stream_item item = {.number = 0};
@@ -338,7 +336,6 @@ static void a_stop_comes_before_the_samples_that_are_held(void)
     uint32_t given = 0;
     int fd;
 
-    snprintf(path, sizeof(path), "%s/fifo", t_folder());
     T_EQ(mkfifo(path, 0600), 0);
     add_images(&tar, 0, 6); /* the last may go on: five are complete */
     fd = open(path, O_RDWR | O_CLOEXEC);

@@ -5,8 +5,6 @@
 #include "cuda_kit.h"
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const sluice_mode modes[] = {SLUICE_MODE_AUTO, SLUICE_MODE_LOOP, SLUICE_MODE_GRAPH};
 static const dim3 one = {1, 1, 1};
 

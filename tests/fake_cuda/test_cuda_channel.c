@@ -8,8 +8,6 @@
 #include "fake_kit.h"
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const char *const pipelines[] = {
     "synthetic samples=70 shape=6,6,3 | shuffle | random_crop 4 | random_horizontal_flip | "
     "batch 8",

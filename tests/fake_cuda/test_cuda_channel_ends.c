@@ -14,8 +14,6 @@
 #include "status_int.h"
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const char *const plain = "synthetic samples=70 shape=4,4,3 | shuffle | batch 8";
 
 /* A machine, and two streams on it. */

@@ -8,8 +8,6 @@
 #include "alloc_int.h"
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Where things lie in a DLManagedTensor. */
 enum {
     AT_DATA = 0,

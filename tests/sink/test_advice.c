@@ -4,8 +4,6 @@
 #include "testing.h"
 #include "text_int.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Ten seconds of two workers and a device, and how long the steps waited for data. */
 static void judge(sluice_report *report, double wait_s, double copy_s, double read_s,
                   double decode_s, double pixels_s)

@@ -5,8 +5,6 @@
 #include "testing.h"
 #include "train_kit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* The run is refused before any hook, with these words; its report says so, too. */
 static void check_refused(kit *k, const char *words)
 {

@@ -112,10 +112,9 @@ static sluice_dataset *one_sample(void)
 static void the_model_with_the_smallest_result_is_kept(void)
 {
     sluice_dataset *dataset = one_sample();
-    char place[300];
+    const char *place = t_file("c");
     kit k;
 
-    snprintf(place, sizeof(place), "%s/c", t_folder());
     init(&k, place, dataset);
     T_OK(kit_run(&k));
     T_EQ(best_of(place), 150); /* 2, the fifth */
@@ -152,10 +151,9 @@ static void the_largest_can_be_the_best(void)
 static void the_best_is_remembered_over_a_resume(void)
 {
     sluice_dataset *dataset = one_sample();
-    char place[300];
+    const char *place = t_file("c");
     kit k;
 
-    snprintf(place, sizeof(place), "%s/c", t_folder());
     init(&k, place, dataset);
     k.config.max_steps = 60; /* 5, 3 */
     T_OK(kit_run(&k));
@@ -178,10 +176,9 @@ static void the_best_is_remembered_over_a_resume(void)
 static void a_run_goes_on_from_the_newest(void)
 {
     sluice_dataset *dataset = one_sample();
-    char place[300];
+    const char *place = t_file("c");
     kit k;
 
-    snprintf(place, sizeof(place), "%s/c", t_folder());
     init(&k, place, dataset);
     k.config.max_steps = 90;
     T_OK(kit_run(&k));
@@ -197,10 +194,9 @@ static void a_run_goes_on_from_the_newest(void)
 static void a_best_that_cannot_be_is_refused(void)
 {
     sluice_dataset *dataset = one_sample();
-    char place[300];
+    const char *place = t_file("c");
     kit k;
 
-    snprintf(place, sizeof(place), "%s/c", t_folder());
     init(&k, place, dataset);
     k.checkpoint.best = "f1";
     T_STATUS(kit_run(&k), SLUICE_E_INVALID);

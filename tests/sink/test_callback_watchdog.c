@@ -314,10 +314,9 @@ static void an_agree_that_does_not_return_is_told_of(void)
 
 static void a_save_or_load_that_does_not_return_is_told_of(void)
 {
-    char folder[300];
+    const char *folder = t_file("c");
     kit k;
 
-    snprintf(folder, sizeof(folder), "%s/c", t_folder());
     init(&k);
     k.checkpoint.folder = folder;
     k.model.save = wait_in_state;

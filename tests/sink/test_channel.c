@@ -7,8 +7,6 @@
 #include "loop_kit.h"
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const char *const devices[] = {"host:0", "host:0,copy=1", "host:0,spin_us=5"};
 
 /* ---- batches --------------------------------------------------------------------------------- */

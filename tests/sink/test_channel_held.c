@@ -5,8 +5,6 @@
 #include "loop_kit.h"
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Lends slots; lends slots of poisoned memory; converts into sets of tensors. */
 static const char *const devices[] = {"host:0", "host:0,copy=1"};
 static const char *const converting = "synthetic samples=70 shape=6,6,3 | shuffle | random_crop 4 "

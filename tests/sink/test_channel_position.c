@@ -113,10 +113,9 @@ static void a_resumed_loop_has_the_bits_of_an_unbroken_one(void)
 /* In its third pass as well as in its first, though each process meets its end anew. */
 static void a_loop_over_a_stream_is_resumed(void)
 {
-    char path[400];
+    const char *path = t_file("x.tar");
     sluice_dataset *dataset;
 
-    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
     make_image_shard(path, 0, 37);
     dataset = stream_dataset("@ access=stream | shuffle buffer=8", path, "4");
     stop_and_resume_everywhere(dataset);

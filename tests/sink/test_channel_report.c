@@ -5,8 +5,6 @@
 #include "loop_kit.h"
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const char *const devices[] = {"host:0", "host:0,copy=1"};
 
 static loop_kit open_started(const char *device, uint64_t batches)

@@ -12,8 +12,6 @@
 #include "stream_kit.h"
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const char *const host_devices[] = {"host:0", "host:0,copy=1"};
 
 static loop_kit open_padded(size_t i, const sluice_channel_config *config)
@@ -80,9 +78,8 @@ static void a_pass_of_a_stream_ends_too(void)
         const char *want;
     } cases[] = {{"4", "......P......P......P......P."},
                  {"4 drop_remainder=true", ".....P.....P.....P.....P."}};
-    char path[400];
+    const char *path = t_file("x.tar");
 
-    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
     make_image_shard(path, 0, 23);
     for (size_t i = 0; i < COUNT(cases); i++) {
         sluice_dataset *dataset = stream_dataset("@ access=stream", path, cases[i].batch);
@@ -211,12 +208,11 @@ static void a_thousand_rewinds_take_no_threads_files_or_memory(void)
 /* Shards read in sequence: from the middle of a pass, from its end, from a later one. */
 static void a_stream_is_rewound(void)
 {
-    char path[400];
+    const char *path = t_file("x.tar");
     sluice_dataset *dataset;
     kit_step want[20];
     loop_kit loop;
 
-    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
     make_image_shard(path, 0, 23);
     dataset = stream_dataset("@ access=stream | shuffle buffer=8", path, "4");
     for (uint64_t fetched = 0; fetched <= 15; fetched++) {
@@ -247,10 +243,9 @@ static void a_stream_is_rewound(void)
 /* Workers take samples of batches for which there is no slot yet. */
 static void a_stream_is_rewound_behind_all_that_was_taken(void)
 {
-    char path[400];
+    const char *path = t_file("x.tar");
     sluice_dataset *dataset;
 
-    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
     make_image_shard(path, 0, 23);
     dataset = stream_dataset("@ access=stream", path, "1");
     for (int i = 0; i < 20; i++) {
@@ -320,11 +315,10 @@ static void what_comes_by_a_pipe_is_not_rewound(void)
     tar_maker tar = {0};
     fifo_writer writer;
     sluice_dataset *dataset;
-    char path[400];
+    const char *path = t_file("pipe");
     char letters[40];
     loop_kit loop;
 
-    snprintf(path, sizeof(path), "%s/pipe", t_folder());
     add_images(&tar, 0, 10);
     tar_add_zeros(&tar, 2);
     fifo_write(&writer, path, tar.bytes, tar.size);

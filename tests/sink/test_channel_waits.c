@@ -7,8 +7,6 @@
 #include "testing.h"
 #include "train_kit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const char *const devices[] = {"host:0", "host:0,copy=1"};
 
 /* A source of 60 samples that blocks at one of them, in batches of 4, with workers on it. */

@@ -5,8 +5,6 @@
 #include "checked_run.h"
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
                                     SLUICE_MODE_LOOP};
 
@@ -14,13 +12,12 @@ static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE
 static void a_log_of_json_lines_is_as_without(void)
 {
     sluice_callback *callback = NULL;
-    char path[310];
+    const char *path = t_file("log.jsonl");
     char line[200];
     int lines = 0;
     FILE *file;
     checked_run s;
 
-    snprintf(path, sizeof(path), "%s/log.jsonl", t_folder());
     checked_init(&s);
     T_OK(sluice_json_log(path, &callback));
     s.kit.callbacks = callback;

@@ -8,8 +8,6 @@
 #include "stream_kit.h"
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
                                     SLUICE_MODE_LOOP};
 
@@ -64,10 +62,9 @@ static void a_resumed_run_goes_on_exactly(void)
 
 static void a_run_that_is_stopped_saves_its_last_step(void)
 {
-    char folder[300];
+    const char *folder = t_file("c");
     kit k;
 
-    snprintf(folder, sizeof(folder), "%s/c", t_folder());
     checkpointed_init(&k, folder);
     k.step_at = 73;
     k.step_answer = SLUICE_STOPPED;
@@ -78,10 +75,9 @@ static void a_run_that_is_stopped_saves_its_last_step(void)
 
 static void a_run_that_fails_does_not(void)
 {
-    char folder[300];
+    const char *folder = t_file("c");
     kit k;
 
-    snprintf(folder, sizeof(folder), "%s/c", t_folder());
     checkpointed_init(&k, folder);
     k.step_at = 73;
     k.step_answer = SLUICE_E_CALLBACK;
@@ -141,9 +137,8 @@ static void a_run_that_is_done_is_done_when_it_is_started_again(void)
 /* No step, and not complete either. */
 static void a_resumed_run_without_time_is_not_done(void)
 {
-    char folder[300];
+    const char *folder = t_file("c");
 
-    snprintf(folder, sizeof(folder), "%s/c", t_folder());
     for (int i = 0; i < 2; i++) {
         kit k;
 
@@ -162,10 +157,9 @@ static void a_resumed_run_without_time_is_not_done(void)
 
 static void without_a_checkpoint_a_run_begins_at_the_beginning(void)
 {
-    char folder[300];
+    const char *folder = t_file("c");
     kit k;
 
-    snprintf(folder, sizeof(folder), "%s/c", t_folder());
     mkdir(folder, 0777);
     checkpointed_init(&k, folder);
     T_OK(kit_run(&k));
@@ -178,10 +172,9 @@ static void without_a_checkpoint_a_run_begins_at_the_beginning(void)
 
 static void the_newest_are_kept(void)
 {
-    char folder[300];
+    const char *folder = t_file("c");
     kit k;
 
-    snprintf(folder, sizeof(folder), "%s/c", t_folder());
     checkpointed_init(&k, folder);
     k.checkpoint.keep = 2;
     T_OK(kit_run(&k));
@@ -197,10 +190,9 @@ static void the_newest_are_kept(void)
 
 static void sinks_end_where_a_checkpoint_is_due(void)
 {
-    char folder[300];
+    const char *folder = t_file("c");
     kit k;
 
-    snprintf(folder, sizeof(folder), "%s/c", t_folder());
     checkpointed_init(&k, folder);
     k.config.max_steps = 65;
     T_OK(kit_run(&k));
@@ -219,10 +211,9 @@ static void sinks_end_where_a_checkpoint_is_due(void)
 
 static void checkpoints_can_follow_epochs(void)
 {
-    char folder[300];
+    const char *folder = t_file("c");
     kit k;
 
-    snprintf(folder, sizeof(folder), "%s/c", t_folder());
     checkpointed_init(&k, folder);
     k.checkpoint.every_steps = 0;
     k.checkpoint.every_epochs = 2;
@@ -266,10 +257,9 @@ static void only_complete_checkpoints_count(void)
 
 static void what_is_no_checkpoint_is_not_overwritten(void)
 {
-    char folder[300];
+    const char *folder = t_file("c");
     kit k;
 
-    snprintf(folder, sizeof(folder), "%s/c", t_folder());
     t_write_file(t_path(folder, "step-000000000020/mine"), "x", 1);
     checkpointed_init(&k, folder);
     T_STATUS(kit_run(&k), SLUICE_E_IO);

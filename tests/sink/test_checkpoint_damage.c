@@ -14,8 +14,6 @@
 #include "testing.h"
 #include "train_kit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- a store without a run ------------------------------------------------------------------- */
 
 static const char *saved_name; /* file that save writes; "": none; ending in '/': a folder */

@@ -155,11 +155,10 @@ static void check_refused(const char *folder, const char *why)
 
 static void a_copy_that_lost_something_is_refused(void)
 {
-    char folder[300];
+    const char *folder = t_file("c");
     char weights[400];
     kit k;
 
-    snprintf(folder, sizeof(folder), "%s/c", t_folder());
     init(&k, folder);
     T_OK(kit_run(&k));
     kit_fini(&k);

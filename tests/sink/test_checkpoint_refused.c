@@ -6,8 +6,6 @@
 #include "testing.h"
 #include "train_state.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static void check_refused(kit *k, sluice_status status, const char *why)
 {
     T_STATUS(kit_run(k), status);

@@ -215,11 +215,10 @@ static sluice_status resume(kit *k, const char *folder)
 
 static void a_resumed_run_compares_names_and_versions(void)
 {
-    char folder[300];
+    const char *folder = t_file("run");
     two_maps maps;
     kit k;
 
-    snprintf(folder, sizeof(folder), "%s/run", t_folder());
     init(&k, &maps);
     maps.sum.version = 3;
     maps.sum.name = "row \"sums\"";
@@ -238,11 +237,10 @@ static void a_resumed_run_compares_names_and_versions(void)
 static void a_resumed_run_warns_of_maps_without_a_version(void)
 {
     const char *log;
-    char folder[300];
+    const char *folder = t_file("run");
     two_maps maps;
     kit k;
 
-    snprintf(folder, sizeof(folder), "%s/run", t_folder());
     init(&k, &maps);
     maps.pair.version = 1;
     T_OK(resume(&k, folder));

@@ -146,10 +146,9 @@ static void a_run_resumes_where_validation_failed(void)
 static void the_last_validation_is_done_by_the_next_run(void)
 {
     const float whole = unbroken(false);
-    char folder[300];
+    const char *folder = t_file("c");
     tuned t;
 
-    snprintf(folder, sizeof(folder), "%s/c", t_folder());
     init(&t, folder, false);
     t.fail_at = 3;
     T_STATUS(kit_run(&t.kit), SLUICE_E_CALLBACK);
@@ -197,12 +196,11 @@ static void validation_at_the_end_has_its_checkpoint_before_it(void)
 static void a_validation_that_was_stopped_is_done_again(void)
 {
     const float whole = unbroken(false);
-    char folder[300];
+    const char *folder = t_file("c");
     sluice_stop *stop = NULL;
     tuned t;
 
     T_OK(sluice_stop_create(&stop));
-    snprintf(folder, sizeof(folder), "%s/c", t_folder());
     init(&t, folder, false);
     T_OK(sluice_dataset_parse("synthetic samples=400 shape=4,4,3 | batch 4",
                               &t.kit.validation.dataset));
@@ -227,10 +225,9 @@ static void a_validation_that_was_stopped_is_done_again(void)
  */
 static void boundaries_without_both_have_none(void)
 {
-    char folder[300];
+    const char *folder = t_file("c");
     tuned t;
 
-    snprintf(folder, sizeof(folder), "%s/c", t_folder());
     init(&t, folder, false);
     t.kit.checkpoint.every_epochs = 3;
     t.fail_at = 1;
@@ -242,10 +239,9 @@ static void boundaries_without_both_have_none(void)
 
 static void an_early_checkpoint_without_resume_is_refused(void)
 {
-    char folder[300];
+    const char *folder = t_file("c");
     tuned t;
 
-    snprintf(folder, sizeof(folder), "%s/c", t_folder());
     init(&t, folder, false);
     t.fail_at = 0;
     T_STATUS(kit_run(&t.kit), SLUICE_E_CALLBACK);

@@ -7,8 +7,6 @@
 #include "testing.h"
 #include "train_kit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Keeps 46 of 70 samples. */
 static sluice_status keep(sluice_sample *sample, uint32_t *keep_out, void *user)
 {

@@ -19,8 +19,6 @@
 #include "stream_kit.h"
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 enum { RUNS = 300, STEPS_MOST = 1500, LIMIT_S = 20, FIRST_SHARD = 7, SHARDS = 13, HELD_MOST = 3 };
 
 typedef enum cause { SOURCE_FAILS, SHARD_IS_BAD, SHARD_IS_TRUNCATED, SHARD_IS_GONE, CAUSES } cause;

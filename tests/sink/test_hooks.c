@@ -7,8 +7,6 @@
 #include "testing.h"
 #include "train_kit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Four batches of two samples. */
 static void init_small(kit *k, sluice_mode mode)
 {

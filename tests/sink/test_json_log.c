@@ -8,8 +8,6 @@
 #include "testing.h"
 #include "train_kit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
                                     SLUICE_MODE_LOOP};
 
@@ -127,9 +125,8 @@ static void a_run_that_goes_on_cuts_what_it_does_again(void)
 /* Others would cut and write the same file where all see one folder. */
 static void of_several_ranks_the_first_alone_writes(void)
 {
-    char path[300];
+    const char *path = t_file("log");
 
-    snprintf(path, sizeof(path), "%s/log", t_folder());
     run_as(1, 2, path, SLUICE_MODE_LOOP, 0, 4);
     T_TRUE(access(path, F_OK) != 0);
     run_as(0, 2, path, SLUICE_MODE_LOOP, 0, 4);
@@ -143,7 +140,7 @@ static void of_several_ranks_the_first_alone_writes(void)
 static void a_file_that_cannot_be_is_an_error(void)
 {
     sluice_callback *callback = NULL;
-    char path[400];
+    const char *path = t_file("pipe");
     kit k;
 
     T_STATUS(sluice_json_log(NULL, &callback), SLUICE_E_INVALID);
@@ -155,7 +152,6 @@ static void a_file_that_cannot_be_is_an_error(void)
     T_STATUS(kit_run(&k), SLUICE_E_IO);
     kit_fini(&k);
     sluice_callback_destroy(callback);
-    snprintf(path, sizeof(path), "%s/pipe", t_folder());
     T_EQ(mkfifo(path, 0600), 0);
     kit_init(&k);
     T_OK(sluice_json_log(path, &callback)); /* its lines cannot be read again */

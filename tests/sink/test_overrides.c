@@ -6,8 +6,6 @@
 #include "overrides_kit.h"
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- settings -------------------------------------------------------------------------------- */
 
 static void without_variables_nothing_changes_and_nothing_is_said(void)
@@ -315,13 +313,12 @@ static sluice_status count_one(const sluice_step *step, void *user)
 /* Validation has the settings of its run, and is no run that the environment speaks of. */
 static void a_run_within_a_run_is_left_alone(void)
 {
-    char path[300];
+    const char *path = t_file("report");
     sluice_dataset *dataset = NULL;
     const char *log;
     kit k;
 
     overrides_begin();
-    snprintf(path, sizeof(path), "%s/report", t_folder());
     setenv("SLUICE_WORKERS", "2", 1);
     setenv("SLUICE_MODE", "graph", 1);
     setenv("SLUICE_REPORT", path, 1);

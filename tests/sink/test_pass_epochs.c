@@ -378,13 +378,12 @@ static void a_start_beyond_the_last_pass_is_an_error(void)
 /* From the checkpoint of an epoch, and with more epochs than the run before. */
 static void checkpoints_are_written_at_the_ends_of_passes(void)
 {
-    char folder[400];
+    const char *folder = t_file("c");
     diary whole;
     diary d;
 
     diary_init(&whole, SLUICE_MODE_LOOP, EPOCHS);
     diary_run(&whole, collected_bucketed("batch 3"));
-    snprintf(folder, sizeof(folder), "%s/c", t_folder());
     diary_init(&d, SLUICE_MODE_GRAPH, 1);
     d.k.checkpoint.folder = folder;
     d.k.checkpoint.every_epochs = 1;
@@ -404,14 +403,13 @@ static void checkpoints_are_written_at_the_ends_of_passes(void)
 static void a_checkpoint_by_steps_comes_after_the_end_of_the_pass(void)
 {
     sluice_dataset *set = validation_set();
-    char folder[400];
+    const char *folder = t_file("s");
     diary whole;
     diary d;
 
     diary_init(&whole, SLUICE_MODE_LOOP, EPOCHS);
     set_validation(&whole, set);
     diary_run(&whole, collected_filtered("batch 3"));
-    snprintf(folder, sizeof(folder), "%s/s", t_folder());
     diary_init(&d, SLUICE_MODE_LOOP, EPOCHS);
     set_validation(&d, set);
     d.k.checkpoint.folder = folder;

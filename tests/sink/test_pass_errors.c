@@ -9,8 +9,6 @@
 #include "random_kit.h"
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 enum { RUNS = 300, PASSES = 4, STEPS_MOST = 200 };
 
 static const char *const devices[] = {"host:0", "host:0,copy=1", "host:0,spin_us=20"};

@@ -9,8 +9,6 @@
 #include "testing.h"
 #include "train_kit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- the words ------------------------------------------------------------------------------- */
 
 typedef struct known {

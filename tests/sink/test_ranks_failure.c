@@ -14,8 +14,6 @@
 #include "rank_runs.h"
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 enum { WORLD = 3, FAILING = 1, FAIL_STEP = 13, ENDED_BY_ABORT = 9, SHORT_MS = 50 };
 
 static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,

@@ -6,8 +6,6 @@
 #include "rank_runs.h"
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static uint32_t leftover_ranks; /* a bit each */
 
 static void leftover_variables(kit *k, ranks_member *me)

@@ -10,8 +10,6 @@
 #include "report_file.h"
 #include "testing.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- the file -------------------------------------------------------------------------------- */
 
 /* One object, and a line's end. */
@@ -244,12 +242,11 @@ static void a_path_that_is_too_long_is_refused(void)
 static void a_dash_is_stderr(void)
 {
     const int before = dup(STDERR_FILENO);
-    char path[300];
+    const char *path = t_file("stderr");
     int file;
     kit k;
 
     overrides_begin();
-    snprintf(path, sizeof(path), "%s/stderr", t_folder());
     file = open(path, O_CREAT | O_WRONLY, 0600);
     T_TRUE(before >= 0 && file >= 0);
     setenv("SLUICE_REPORT", "-", 1);

@@ -82,10 +82,9 @@ static void a_run_goes_on_in_other_batches_and_every_pass_has_every_sample_once(
     static const part parts[] = {
         {"8", 1, 10, NULL}, {"3", 1, 30, NULL}, {"7", 1, 40, NULL}, {"16", 1, 0, NULL}};
     counting *c = calloc(1, sizeof(*c));
-    char folder[300];
+    const char *folder = t_file("c");
     kit k;
 
-    snprintf(folder, sizeof(folder), "%s/c", t_folder());
     for (size_t i = 0; i < 4; i++) {
         kit_log_start(NULL, NULL);
         T_OK(run_part(&k, folder, &parts[i], c));
@@ -156,10 +155,9 @@ static void a_step_may_become_several_batches(void)
 {
     static const part parts[] = {{"8", 1, 30, NULL}, {"4", 2, 0, NULL}};
     counting *c = calloc(1, sizeof(*c));
-    char folder[300];
+    const char *folder = t_file("c");
     kit k;
 
-    snprintf(folder, sizeof(folder), "%s/c", t_folder());
     T_OK(run_part(&k, folder, &parts[0], c));
     kit_fini(&k);
     T_OK(run_part(&k, folder, &parts[1], c));
@@ -176,10 +174,9 @@ static void padding_of_the_rest_is_refused_for_a_step_that_does_not_read_valid_r
     static const part first = {"29", 1, 3, NULL}; /* 203 = 7 * 29 */
     static const part second = {"7", 1, 0, NULL}; /* 116 are left */
     counting *c = calloc(1, sizeof(*c));
-    char folder[300];
+    const char *folder = t_file("c");
     kit k;
 
-    snprintf(folder, sizeof(folder), "%s/c", t_folder());
     T_OK(run_part(&k, folder, &first, c));
     kit_fini(&k);
     T_OK(run_part(&k, folder, &(part){"7", 1, 1, NULL}, c));

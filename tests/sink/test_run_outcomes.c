@@ -11,8 +11,6 @@
 #include "testing.h"
 #include "train_kit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 enum { ANY_STEPS = -1, PER_MODE = -2 };
 
 /* A run that is to end in some way, with what that takes. */

@@ -34,11 +34,10 @@ static void done_with(kit *k)
 
 static void compare(sluice_mode mode, uint64_t epochs, uint64_t steps, uint64_t want)
 {
-    char path[400];
+    const char *path = t_file("x.tar");
     kit indexed;
     kit stream;
 
-    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
     make_image_shard(path, 0, 23);
     run_on(&indexed, mode, "@ index=none", path, epochs, steps);
     run_on(&stream, mode, "@ access=stream", path, epochs, steps);
@@ -71,9 +70,8 @@ static void steps_of_a_stream_go_on_in_the_next_pass(void)
 /* Epochs of a stream of 23 samples, in loop mode. */
 static void run_epochs(kit *k, const char *what, uint64_t epochs)
 {
-    char path[400];
+    const char *path = t_file("x.tar");
 
-    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
     make_image_shard(path, 0, 23);
     run_on(k, SLUICE_MODE_LOOP, what, path, epochs, 0);
 }
@@ -95,10 +93,9 @@ static void the_plan_of_a_stream_names_no_length(void)
 
 static void the_samples_of_a_stream_are_printed_and_count_as_memory(void)
 {
-    char path[400];
+    const char *path = t_file("x.tar");
     kit k;
 
-    snprintf(path, sizeof(path), "%s/x.tar", t_folder());
     make_image_shard(path, 0, 23);
     kit_init(&k);
     k.dataset = stream_dataset("@ access=stream max_sample=1M", path, "4");

@@ -6,8 +6,6 @@
 #include "testing.h"
 #include "train_kit.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
                                     SLUICE_MODE_LOOP};
 
