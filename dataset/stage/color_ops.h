@@ -10,9 +10,11 @@
 #include "stage.h"
 
 typedef struct color_ops {
-    /* Adds the stage's operations for one image. infer() adds their maximum number to
-     * color_counts.operations. */
+    /* Adds the stage's operations for one image. */
     void (*add)(const void *args, const sli_draws *draws, color_chain *chain);
+    /* Without stage_def.infer, which calls schema_add_colors() itself: */
+    uint32_t operations; /* the most that add() adds for one image; 0: 1 */
+    bool any_channels;   /* the images need not have 1 or 3 channels */
     /* Optional: true if each pixel of the result depends on one point of the image, so that GetNext
      * can run the stage. */
     bool (*is_by_pixel)(const void *args);

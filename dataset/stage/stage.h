@@ -124,7 +124,7 @@ typedef struct stage_def {
 
     /*
      * Optional: updates the columns to those after this stage. E_INVALID: the stage cannot be used
-     * at this position.
+     * at this position. Without it a colour stage does what color_ops says.
      */
     sluice_status (*infer)(const void *args, stage_schema *schema);
 
@@ -166,6 +166,9 @@ void stages_begin_geometry(dataset_stage *stages, uint32_t count);
  * it, or cannot work on these columns.
  */
 sluice_status stage_infer(const dataset_stage *stage, stage_schema *schema);
+
+/* The part of stage_infer() that does not depend on the order of stages. */
+sluice_status stage_infer_columns(const dataset_stage *stage, stage_schema *schema);
 
 /* ---- arguments, by the parameter tables (stage_args.c) ----------------------------------- */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The columns after a stage, from those before it. */
+#include "color_ops.h"
 #include "conversion_ops.h"
 #include "missing_image.h"
 #include "stage_kinds.h"
@@ -65,6 +66,21 @@ static sluice_status infer_conversion(const dataset_stage *stage, stage_schema *
     return st;
 }
 
+sluice_status stage_infer_columns(const dataset_stage *stage, stage_schema *schema)
+{
+    const stage_def *def = stage->def;
+    const color_ops *color = def->color;
+    /* the arguments of a colour stage begin as those of a conversion, which it may become */
+    const conversion_args *args = (const void *)stage->args.bytes;
+
+    if (def->infer != NULL) {
+        return def->infer(args, schema);
+    }
+    return color == NULL ? SLUICE_OK
+                         : schema_add_colors(schema, def->name, args->columns, !color->any_channels,
+                                             color->operations > 0 ? color->operations : 1);
+}
+
 sluice_status stage_infer(const dataset_stage *stage, stage_schema *schema)
 {
     const stage_kind kind = stage->def->kind;
@@ -74,9 +90,7 @@ sluice_status stage_infer(const dataset_stage *stage, stage_schema *schema)
     if (st != SLUICE_OK) {
         return st;
     }
-    if (stage->def->infer != NULL) {
-        st = stage->def->infer(stage->args.bytes, schema);
-    }
+    st = stage_infer_columns(stage, schema);
     if (kind == STAGE_CONVERSION && st == SLUICE_OK) {
         st = infer_conversion(stage, schema);
     }

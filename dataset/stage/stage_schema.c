@@ -120,6 +120,18 @@ sluice_status schema_add_operations(stage_schema *schema, const char *stage, uin
                           stage, COLOR_MAX_OPERATIONS);
 }
 
+sluice_status schema_add_colors(stage_schema *schema, const char *stage, const char *columns,
+                                bool gray_or_rgb, uint32_t operations)
+{
+    column_set images;
+    sluice_status st = schema_select_images(schema, stage, columns, &images);
+
+    if (st == SLUICE_OK) {
+        st = schema_check_bytes(schema, stage, images, gray_or_rgb);
+    }
+    return st == SLUICE_OK ? schema_add_operations(schema, stage, operations) : st;
+}
+
 bool schema_follows(column_role role)
 {
     return role == ROLE_MASK || role == ROLE_BOXES || role == ROLE_POINTS || role == ROLE_IMAGE;

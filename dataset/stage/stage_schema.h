@@ -125,6 +125,14 @@ color_counts color_counts_most(const color_counts *a, const color_counts *b);
 sluice_status schema_add_operations(stage_schema *schema, const char *stage, uint32_t operations);
 
 /*
+ * The columns after a colour stage: checks that the images of `columns` exist and are decoded uint8
+ * images, with 1 or 3 channels if `gray_or_rgb`, and adds its operations. E_INVALID: they are not,
+ * or there are too many operations.
+ */
+sluice_status schema_add_colors(stage_schema *schema, const char *stage, const char *columns,
+                                bool gray_or_rgb, uint32_t operations);
+
+/*
  * Counts the operations of a stage after device, with the columns before it (`before`) and after
  * it. E_INVALID: the colour stages there have too many, or warps that sample in different ways.
  */

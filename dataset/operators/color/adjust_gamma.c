@@ -10,11 +10,6 @@ typedef struct gamma_args {
     double gain;
 } gamma_args;
 
-static sluice_status adjust_gamma_infer(const void *args, stage_schema *schema)
-{
-    return color_infer("adjust_gamma", args, 1, schema);
-}
-
 static void adjust_gamma_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
 {
     const gamma_args *args = opaque;
@@ -49,7 +44,6 @@ const stage_def stage_adjust_gamma = {
     STAGE_PARAMS(adjust_gamma_params),
     .args_size = sizeof(gamma_args),
     .selects = true,
-    .infer = adjust_gamma_infer,
     .color =
         &(const color_ops){
             .add = adjust_gamma_colors,

@@ -73,11 +73,6 @@ static sluice_status jitter_check(void *args)
     return st;
 }
 
-static sluice_status jitter_infer(const void *args, stage_schema *schema)
-{
-    return color_infer("color_jitter", args, JITTERS, schema);
-}
-
 /* Draws a random order of the four: Fisher-Yates shuffle. */
 static void draw_order(const sli_draws *draws, int order[JITTERS])
 {
@@ -149,10 +144,10 @@ const stage_def stage_color_jitter = {
     .args_size = sizeof(jitter_args),
     .check = jitter_check,
     .selects = true,
-    .infer = jitter_infer,
     .color =
         &(const color_ops){
             .add = jitter_colors,
+            .operations = JITTERS,
             .is_by_pixel = jitter_is_by_pixel,
         },
 };

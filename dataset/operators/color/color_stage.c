@@ -1,19 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "color_stage.h"
 
-sluice_status color_infer(const char *stage, const void *args, uint32_t operations,
-                          stage_schema *schema)
-{
-    column_set images;
-    sluice_status st =
-        schema_select_images(schema, stage, ((const color_args *)args)->columns, &images);
-
-    if (st == SLUICE_OK) {
-        st = schema_check_bytes(schema, stage, images, true);
-    }
-    return st == SLUICE_OK ? schema_add_operations(schema, stage, operations) : st;
-}
-
 bool color_chance(double p, const sli_draws *draws)
 {
     uint32_t bits[4];

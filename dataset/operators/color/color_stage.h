@@ -17,14 +17,6 @@ typedef struct chance_args {
     double p;
 } chance_args;
 
-/*
- * Checks that the images of args->columns are decoded uint8 images with 1 or 3 channels, and adds
- * `operations`, the most that the stage adds for one image, to schema->colors.operations.
- * E_INVALID: there are no such images, or more than COLOR_MAX_OPERATIONS operations.
- */
-sluice_status color_infer(const char *stage, const void *args, uint32_t operations,
-                          stage_schema *schema);
-
 /* True with probability p, by the first random number of the stage. */
 bool color_chance(double p, const sli_draws *draws);
 

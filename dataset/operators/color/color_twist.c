@@ -73,7 +73,9 @@ static sluice_status twist_infer(const void *args, stage_schema *schema)
                 column->name, (unsigned long long)column->shape[SCHEMA_C]);
         }
     }
-    return st == SLUICE_OK ? color_infer("color_twist", args, 1, schema) : st;
+    return st == SLUICE_OK ? schema_add_colors(schema, "color_twist",
+                                               ((const color_args *)args)->columns, true, 1)
+                           : st;
 }
 
 static void twist_colors(const void *opaque, const sli_draws *draws, color_chain *chain)

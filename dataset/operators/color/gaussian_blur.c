@@ -35,18 +35,6 @@ static sluice_status blur_check(void *opaque)
                           sigma[0], sigma[1], LEAST_SIGMA, MOST_SIGMA);
 }
 
-static sluice_status blur_infer(const void *args, stage_schema *schema)
-{
-    column_set images;
-    sluice_status st = schema_select_images(schema, "gaussian_blur",
-                                            ((const blur_args *)args)->common.columns, &images);
-
-    if (st == SLUICE_OK) {
-        st = schema_check_bytes(schema, "gaussian_blur", images, false);
-    }
-    return st == SLUICE_OK ? schema_add_operations(schema, "gaussian_blur", 1) : st;
-}
-
 static void blur_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
 {
     const blur_args *args = opaque;
@@ -84,9 +72,9 @@ const stage_def stage_gaussian_blur = {
     .args_size = sizeof(blur_args),
     .selects = true,
     .check = blur_check,
-    .infer = blur_infer,
     .color =
         &(const color_ops){
             .add = blur_colors,
+            .any_channels = true,
         },
 };

@@ -9,11 +9,6 @@ typedef struct noise_args {
     bool clip;
 } noise_args;
 
-static sluice_status gaussian_noise_infer(const void *args, stage_schema *schema)
-{
-    return color_infer("gaussian_noise", args, 1, schema);
-}
-
 static void gaussian_noise_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
 {
     const noise_args *args = opaque;
@@ -46,7 +41,6 @@ const stage_def stage_gaussian_noise = {
     STAGE_PARAMS(gaussian_noise_params),
     .args_size = sizeof(noise_args),
     .selects = true,
-    .infer = gaussian_noise_infer,
     .color =
         &(const color_ops){
             .add = gaussian_noise_colors,

@@ -31,11 +31,6 @@ static sluice_status jpeg_quality_check(void *opaque)
     return SLUICE_OK;
 }
 
-static sluice_status jpeg_quality_infer(const void *args, stage_schema *schema)
-{
-    return color_infer("jpeg_quality", args, 1, schema);
-}
-
 static void jpeg_quality_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
 {
     const double *quality = ((const quality_args *)opaque)->quality.values;
@@ -72,5 +67,4 @@ const stage_def stage_jpeg_quality = {
     .args_size = sizeof(quality_args),
     .selects = true,
     .check = jpeg_quality_check,
-    .infer = jpeg_quality_infer,
 };

@@ -8,11 +8,6 @@ typedef struct sharpness_args {
     double p;
 } sharpness_args;
 
-static sluice_status sharpness_infer(const void *args, stage_schema *schema)
-{
-    return color_infer("random_adjust_sharpness", args, 1, schema);
-}
-
 static void sharpness_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
 {
     const sharpness_args *args = opaque;
@@ -43,7 +38,6 @@ const stage_def stage_random_adjust_sharpness = {
     STAGE_PARAMS(sharpness_params),
     .args_size = sizeof(sharpness_args),
     .selects = true,
-    .infer = sharpness_infer,
     .color =
         &(const color_ops){
             .add = sharpness_colors,

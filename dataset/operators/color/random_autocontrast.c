@@ -2,11 +2,6 @@
 /* The random_autocontrast stage: torchvision's RandomAutocontrast. */
 #include "color_stage.h"
 
-static sluice_status random_autocontrast_infer(const void *args, stage_schema *schema)
-{
-    return color_infer("random_autocontrast", args, 1, schema);
-}
-
 static void random_autocontrast_colors(const void *opaque, const sli_draws *draws,
                                        color_chain *chain)
 {
@@ -32,7 +27,6 @@ const stage_def stage_random_autocontrast = {
     STAGE_PARAMS(random_autocontrast_params),
     .args_size = sizeof(chance_args),
     .selects = true,
-    .infer = random_autocontrast_infer,
     .color =
         &(const color_ops){
             .add = random_autocontrast_colors,

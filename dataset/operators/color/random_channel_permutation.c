@@ -2,11 +2,6 @@
 /* The random_channel_permutation stage: torchvision's RandomChannelPermutation. */
 #include "color_stage.h"
 
-static sluice_status random_channel_permutation_infer(const void *args, stage_schema *schema)
-{
-    return color_infer("random_channel_permutation", args, 1, schema);
-}
-
 static void random_channel_permutation_colors(const void *args, const sli_draws *draws,
                                               color_chain *chain)
 {
@@ -34,7 +29,6 @@ const stage_def stage_random_channel_permutation = {
     STAGE_PARAMS(random_channel_permutation_params),
     .args_size = sizeof(color_args),
     .selects = true,
-    .infer = random_channel_permutation_infer,
     .color =
         &(const color_ops){
             .add = random_channel_permutation_colors,

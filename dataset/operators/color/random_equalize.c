@@ -2,11 +2,6 @@
 /* The random_equalize stage: torchvision's RandomEqualize. */
 #include "color_stage.h"
 
-static sluice_status random_equalize_infer(const void *args, stage_schema *schema)
-{
-    return color_infer("random_equalize", args, 1, schema);
-}
-
 static void random_equalize_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
 {
     if (color_chance(((const chance_args *)opaque)->p, draws)) {
@@ -31,7 +26,6 @@ const stage_def stage_random_equalize = {
     STAGE_PARAMS(random_equalize_params),
     .args_size = sizeof(chance_args),
     .selects = true,
-    .infer = random_equalize_infer,
     .color =
         &(const color_ops){
             .add = random_equalize_colors,

@@ -2,11 +2,6 @@
 /* The random_grayscale stage: torchvision's RandomGrayscale. */
 #include "color_stage.h"
 
-static sluice_status random_grayscale_infer(const void *args, stage_schema *schema)
-{
-    return color_infer("random_grayscale", args, 1, schema);
-}
-
 static void random_grayscale_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
 {
     if (color_chance(((const chance_args *)opaque)->p, draws)) {
@@ -32,7 +27,6 @@ const stage_def stage_random_grayscale = {
     STAGE_PARAMS(random_grayscale_params),
     .args_size = sizeof(chance_args),
     .selects = true,
-    .infer = random_grayscale_infer,
     .color =
         &(const color_ops){
             .add = random_grayscale_colors,

@@ -41,11 +41,6 @@ static sluice_status distort_check(void *opaque)
     return SLUICE_OK;
 }
 
-static sluice_status distort_infer(const void *args, stage_schema *schema)
-{
-    return color_infer("random_photometric_distort", args, MOST_OPERATIONS, schema);
-}
-
 static void distort_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
 {
     const distort_args *args = opaque;
@@ -121,9 +116,9 @@ const stage_def stage_random_photometric_distort = {
     .args_size = sizeof(distort_args),
     .check = distort_check,
     .selects = true,
-    .infer = distort_infer,
     .color =
         &(const color_ops){
             .add = distort_colors,
+            .operations = MOST_OPERATIONS,
         },
 };

@@ -8,11 +8,6 @@ typedef struct bits_args {
     double p;
 } bits_args;
 
-static sluice_status random_posterize_infer(const void *args, stage_schema *schema)
-{
-    return color_infer("random_posterize", args, 1, schema);
-}
-
 static void random_posterize_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
 {
     const bits_args *args = opaque;
@@ -40,7 +35,6 @@ const stage_def stage_random_posterize = {
     STAGE_PARAMS(random_posterize_params),
     .args_size = sizeof(bits_args),
     .selects = true,
-    .infer = random_posterize_infer,
     .color =
         &(const color_ops){
             .add = random_posterize_colors,

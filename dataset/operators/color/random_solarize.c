@@ -8,11 +8,6 @@ typedef struct threshold_args {
     double p;
 } threshold_args;
 
-static sluice_status random_solarize_infer(const void *args, stage_schema *schema)
-{
-    return color_infer("random_solarize", args, 1, schema);
-}
-
 static void random_solarize_colors(const void *opaque, const sli_draws *draws, color_chain *chain)
 {
     const threshold_args *args = opaque;
@@ -41,7 +36,6 @@ const stage_def stage_random_solarize = {
     STAGE_PARAMS(random_solarize_params),
     .args_size = sizeof(threshold_args),
     .selects = true,
-    .infer = random_solarize_infer,
     .color =
         &(const color_ops){
             .add = random_solarize_colors,

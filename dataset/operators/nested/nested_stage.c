@@ -90,7 +90,7 @@ static sluice_status infer_one(const char *stage, const nested_args *args,
                         columns, inner->def->name);
     }
     return nested_have_geometry(args->nested) ? stage_infer(&with_columns, schema)
-                                              : inner->def->infer(with_columns.args.bytes, schema);
+                                              : stage_infer_columns(&with_columns, schema);
 }
 
 /* Updates the columns to those after the stages of one branch. */

@@ -45,12 +45,8 @@ static sluice_status aug_mix_check(void *opaque)
 static sluice_status aug_mix_infer(const void *opaque, stage_schema *schema)
 {
     const aug_mix_args *args = opaque;
-    column_set images;
-    sluice_status st = schema_select_images(schema, "aug_mix", "", &images);
+    sluice_status st = schema_add_colors(schema, "aug_mix", "", true, 0);
 
-    if (st == SLUICE_OK) {
-        st = schema_check_bytes(schema, "aug_mix", images, true);
-    }
     for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
         const column_role role = schema->infos[i].role;
 

@@ -6,16 +6,9 @@
 sluice_status augment_infer(const char *stage, const warp_options *options, uint32_t operations,
                             stage_schema *schema)
 {
-    column_set images;
-    sluice_status st = schema_select_images(schema, stage, "", &images);
+    const sluice_status st = schema_add_colors(schema, stage, "", true, 0);
 
-    if (st == SLUICE_OK) {
-        st = schema_check_bytes(schema, stage, images, true);
-    }
-    if (st == SLUICE_OK) {
-        st = warp_infer(stage, options, operations, false, schema);
-    }
-    return st;
+    return st == SLUICE_OK ? warp_infer(stage, options, operations, false, schema) : st;
 }
 
 static void add_warp_kind(const augment_table *table, augment_kind kind, double signed_magnitude,

@@ -54,12 +54,8 @@ static sluice_status check_bend(const char *stage, const stage_schema *schema)
 sluice_status warp_infer(const char *stage, const warp_options *options, uint32_t operations,
                          bool bends, stage_schema *schema)
 {
-    column_set images;
-    sluice_status st = schema_select_images(schema, stage, "", &images);
+    sluice_status st = schema_add_colors(schema, stage, "", false, operations);
 
-    if (st == SLUICE_OK) {
-        st = schema_check_bytes(schema, stage, images, false);
-    }
     if (st == SLUICE_OK) {
         st = fill_infer(stage, &options->outside, schema);
     }
@@ -67,7 +63,7 @@ sluice_status warp_infer(const char *stage, const warp_options *options, uint32_
         schema_set_state(schema, STATE_NONAFFINE, stage);
         st = check_bend(stage, schema);
     }
-    return st == SLUICE_OK ? schema_add_operations(schema, stage, operations) : st;
+    return st;
 }
 
 image_warp warp_by(const warp_options *options, const warp_matrix *matrix)
