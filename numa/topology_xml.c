@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
+#include "descriptor_int.h"
 #include "status_int.h"
 
 /* Upper bound on the size of a file. The file of a machine with 10000 CPUs is a few megabytes. */
@@ -305,7 +306,7 @@ static sluice_status read_all(int file, const char *path, char **text_out, int *
 {
     struct stat info;
     size_t size;
-    size_t used = 0;
+    ssize_t used;
     char *text;
 
     if (fstat(file, &info) != 0) {
@@ -321,22 +322,12 @@ static sluice_status read_all(int file, const char *path, char **text_out, int *
     if (text == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "topology file %s, %zu bytes", path, size);
     }
-    while (used < size) {
-        const ssize_t got = read(file, text + used, size - used);
+    used = sli_read(file, text, size); /* fewer bytes if the file was truncated while reading */
+    if (used < 0) {
+        const int error = errno;
 
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            const int error = errno;
-
-            sli_free(text);
-            return sli_fail_errno(SLUICE_E_IO, error, "cannot read topology file %s", path);
-        }
-        if (got == 0) {
-            break; /* the file was truncated while reading */
-        }
-        used += (size_t)got;
+        sli_free(text);
+        return sli_fail_errno(SLUICE_E_IO, error, "cannot read topology file %s", path);
     }
     *text_out = text;
     *size_out = (int)used + 1;

@@ -149,3 +149,63 @@ int sli_openat(int folder_fd, const char *path, int flags, mode_t mode,
     errno = error;
     return fd;
 }
+
+/* ---- all bytes of a buffer ------------------------------------------------------------------- */
+
+/* The offset of reads and writes at the file's own position. */
+#define OWN_POSITION UINT64_MAX
+
+static ssize_t read_all(int fd, uint8_t *to, size_t size, uint64_t offset)
+{
+    size_t got = 0;
+
+    while (got < size) {
+        const ssize_t more = offset == OWN_POSITION
+                                 ? read(fd, to + got, size - got)
+                                 : pread(fd, to + got, size - got, (off_t)(offset + got));
+
+        if (more == 0 || (more < 0 && errno != EINTR)) {
+            return more < 0 ? -1 : (ssize_t)got;
+        }
+        got += more > 0 ? (size_t)more : 0;
+    }
+    return (ssize_t)got;
+}
+
+static int write_all(int fd, const uint8_t *from, size_t size, uint64_t offset)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        const ssize_t more = offset == OWN_POSITION
+                                 ? write(fd, from + done, size - done)
+                                 : pwrite(fd, from + done, size - done, (off_t)(offset + done));
+
+        if (more == 0 || (more < 0 && errno != EINTR)) {
+            errno = more == 0 ? EIO : errno;
+            return -1;
+        }
+        done += more > 0 ? (size_t)more : 0;
+    }
+    return 0;
+}
+
+ssize_t sli_read(int fd, void *to, size_t size)
+{
+    return read_all(fd, to, size, OWN_POSITION);
+}
+
+ssize_t sli_pread(int fd, void *to, size_t size, uint64_t offset)
+{
+    return read_all(fd, to, size, offset);
+}
+
+int sli_write(int fd, const void *from, size_t size)
+{
+    return write_all(fd, from, size, OWN_POSITION);
+}
+
+int sli_pwrite(int fd, const void *from, size_t size, uint64_t offset)
+{
+    return write_all(fd, from, size, offset);
+}

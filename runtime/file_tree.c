@@ -137,42 +137,13 @@ int sli_tree_sync(int at_fd, const char *name)
 int sli_tree_write_file(int at_fd, const char *name, const char *bytes, size_t size)
 {
     int fd = sli_openat(at_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666, NULL);
-    int result = fd >= 0 ? 0 : -1;
+    int result = fd >= 0 ? sli_write(fd, bytes, size) : -1;
 
-    while (result == 0 && size > 0) {
-        ssize_t written = write(fd, bytes, size);
-
-        if (written < 0 && errno != EINTR) {
-            result = -1;
-        } else if (written > 0) {
-            bytes += written;
-            size -= (size_t)written;
-        }
-    }
     if (result == 0) {
         result = fsync(fd);
     }
     close_quietly(fd);
     return result;
-}
-
-/* Reads up to `most` bytes and returns their number, or -1 with errno. */
-static ssize_t read_all(int fd, char *bytes, size_t most)
-{
-    size_t size = 0;
-
-    while (size < most) {
-        ssize_t got = read(fd, bytes + size, most - size);
-
-        if (got == 0) {
-            break;
-        }
-        if (got < 0 && errno != EINTR) {
-            return -1;
-        }
-        size += got > 0 ? (size_t)got : 0;
-    }
-    return (ssize_t)size;
 }
 
 int sli_tree_read_file(int at_fd, const char *name, size_t most, char **text_out)
@@ -188,7 +159,7 @@ int sli_tree_read_file(int at_fd, const char *name, size_t most, char **text_out
         } else if ((text = sli_calloc(1, (size_t)info.st_size + 1)) == NULL) {
             errno = ENOMEM;
         } else {
-            size = read_all(fd, text, (size_t)info.st_size);
+            size = sli_read(fd, text, (size_t)info.st_size);
         }
     }
     close_quietly(fd);

@@ -7,32 +7,11 @@
 #include <unistd.h>
 
 #include "descriptor_int.h"
+#include "plain_file.h"
 #include "status_int.h"
 
 /* Limit on the size of one sample's file; it bounds memory. */
 static const off_t MAX_FILE_BYTES = INT64_C(1) << 30;
-
-static sluice_status read_all(int fd, size_t size, sample_io *io, size_t *got_out)
-{
-    size_t got = 0;
-
-    while (got < size) {
-        ssize_t more = read(fd, io->bytes.data + got, size - got);
-
-        if (more < 0 && errno == EINTR) {
-            continue;
-        }
-        if (more < 0) {
-            return sli_fail_errno(SLUICE_E_IO, errno, "cannot read");
-        }
-        if (more == 0) {
-            break; /* the file was truncated meanwhile: use the bytes before its new end */
-        }
-        got += (size_t)more;
-    }
-    *got_out = got;
-    return SLUICE_OK;
-}
 
 sluice_status file_read(int folder_fd, const char *path, sample_io *io, sample_data *data_out)
 {
@@ -56,7 +35,8 @@ sluice_status file_read(int folder_fd, const char *path, sample_io *io, sample_d
     } else {
         st = image_buffer_reserve(&io->bytes, (size_t)info.st_size);
         if (st == SLUICE_OK) {
-            st = read_all(fd, (size_t)info.st_size, io, &size);
+            /* fewer bytes if the file was truncated meanwhile */
+            st = plain_file_read(fd, 0, io->bytes.data, (size_t)info.st_size, &size);
         }
     }
     close(fd);

@@ -105,40 +105,7 @@ static const uint8_t file_head[FILE_HEAD] = {'S', 'L', 'U', 'I', 'C', 'E', 'P', 
 /* Reads exactly `size` bytes. */
 static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 {
-    size_t got = 0;
-
-    while (got < size) {
-        const ssize_t more = pread(fd, (uint8_t *)to + got, size - got, (off_t)(offset + got));
-
-        if (more < 0 && errno == EINTR) {
-            continue;
-        }
-        if (more <= 0) {
-            return false;
-        }
-        got += (size_t)more;
-    }
-    return true;
-}
-
-static bool write_at(int fd, const void *from, size_t size, uint64_t offset)
-{
-    size_t done = 0;
-
-    while (done < size) {
-        const ssize_t more =
-            pwrite(fd, (const uint8_t *)from + done, size - done, (off_t)(offset + done));
-
-        if (more < 0 && errno == EINTR) {
-            continue;
-        }
-        if (more <= 0) {
-            errno = more == 0 ? EIO : errno;
-            return false;
-        }
-        done += (size_t)more;
-    }
-    return true;
+    return sli_pread(fd, to, size, offset) == (ssize_t)size;
 }
 
 /*
@@ -181,7 +148,7 @@ static int begin_writing(index_store *store, int number, int fd)
 {
     store->own_end = list_records(store, number, fd);
     if (store->own_end == 0) {
-        if (ftruncate(fd, 0) != 0 || !write_at(fd, file_head, FILE_HEAD, 0)) {
+        if (ftruncate(fd, 0) != 0 || sli_pwrite(fd, file_head, FILE_HEAD, 0) != 0) {
             return errno;
         }
         store->own_end = FILE_HEAD;
@@ -450,8 +417,8 @@ static bool add_record(index_store *store, const index_key *key, const image_ind
         return false;
     }
     write_head(key, index->bytes.data, index->size, head);
-    if (!write_at(fd, index->bytes.data, index->size, store->own_end + RECORD_HEAD) ||
-        !write_at(fd, head, RECORD_HEAD, store->own_end)) {
+    if (sli_pwrite(fd, index->bytes.data, index->size, store->own_end + RECORD_HEAD) != 0 ||
+        sli_pwrite(fd, head, RECORD_HEAD, store->own_end) != 0) {
         sli_log(SLUICE_LOG_WARN,
                 "index=%s: cannot write (%s); files without an index are decoded without one",
                 store->folder, strerror(errno));

@@ -34,22 +34,11 @@ sluice_status plain_file_open(const char *path, const sli_interrupt *interrupt, 
 
 sluice_status plain_file_read(int fd, uint64_t offset, void *bytes, size_t size, size_t *got_out)
 {
-    size_t got = 0;
+    const ssize_t got = sli_pread(fd, bytes, size, offset);
 
-    while (got < size) {
-        const ssize_t more = pread(fd, (uint8_t *)bytes + got, size - got, (off_t)(offset + got));
-
-        if (more < 0 && errno == EINTR) {
-            continue;
-        }
-        if (more < 0) {
-            return sli_fail_errno(SLUICE_E_IO, errno, "cannot read");
-        }
-        if (more == 0) {
-            break;
-        }
-        got += (size_t)more;
+    if (got < 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot read");
     }
-    *got_out = got;
+    *got_out = (size_t)got;
     return SLUICE_OK;
 }

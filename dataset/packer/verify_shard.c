@@ -9,6 +9,7 @@
 
 #include "alloc_int.h"
 #include "crc32c_int.h"
+#include "descriptor_int.h"
 #include "fault_int.h"
 #include "plain_file.h"
 #include "status_int.h"
@@ -168,25 +169,19 @@ void verify_shard_close(verify_shard *shard)
 static sluice_status read_bytes(const verify_shard *shard, const shard_sample *sample,
                                 sample_io *io)
 {
-    uint64_t got = 0;
     uint64_t size;
+    ssize_t got;
     int fd;
     sluice_status st = plain_file_open(shard->path, io->interrupt, &fd, &size);
 
     if (st != SLUICE_OK) {
         return st;
     }
-    while (st == SLUICE_OK && got < sample->size) {
-        const ssize_t more =
-            pread(fd, io->bytes.data + got, sample->size - got, (off_t)(sample->offset + got));
-
-        if (more == 0) {
-            st = sli_fail(SLUICE_E_CORRUPT, "the archive was truncated while reading");
-        } else if (more < 0 && errno != EINTR) {
-            st = sli_fail_errno(SLUICE_E_IO, errno, "cannot read");
-        } else if (more > 0) {
-            got += (uint64_t)more;
-        }
+    got = sli_pread(fd, io->bytes.data, sample->size, sample->offset);
+    if (got < 0) {
+        st = sli_fail_errno(SLUICE_E_IO, errno, "cannot read");
+    } else if ((uint64_t)got < sample->size) {
+        st = sli_fail(SLUICE_E_CORRUPT, "the archive was truncated while reading");
     }
     close(fd);
     return st;

@@ -132,24 +132,6 @@ static int open_temporary(const char *path, char *name, size_t size)
     return fd;
 }
 
-static bool write_all(int fd, const uint8_t *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t more = write(fd, bytes, size);
-
-        if (more < 0 && errno == EINTR) {
-            continue;
-        }
-        if (more <= 0) {
-            errno = more == 0 ? EIO : errno;
-            return false;
-        }
-        bytes += more;
-        size -= (size_t)more;
-    }
-    return true;
-}
-
 sluice_status shard_index_write(const shard_index *index, const shard_fields *fields, bool synced,
                                 const char *path)
 {
@@ -173,7 +155,7 @@ sluice_status shard_index_write(const shard_index *index, const shard_fields *fi
     if (fd < 0) {
         error = errno;
     } else {
-        error = write_all(fd, bytes, size) && (!synced || fsync(fd) == 0) ? 0 : errno;
+        error = sli_write(fd, bytes, size) == 0 && (!synced || fsync(fd) == 0) ? 0 : errno;
         error = close(fd) != 0 && error == 0 ? errno : error;
         error = error == 0 && rename(name, path) != 0 ? errno : error;
         if (error != 0) {
@@ -198,8 +180,7 @@ static sluice_status read_file(const char *path, uint8_t **bytes_out, size_t *si
     int fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, NULL);
     struct stat info;
     uint8_t *bytes = NULL;
-    size_t got = 0;
-    ssize_t more = 1;
+    ssize_t got = 0;
     sluice_status st = SLUICE_OK;
 
     if (fd < 0) {
@@ -211,17 +192,12 @@ static sluice_status read_file(const char *path, uint8_t **bytes_out, size_t *si
         bytes = sli_calloc(1, (size_t)info.st_size);
         st = bytes == NULL ? sli_fail(SLUICE_E_NO_MEMORY, "the index %s", path) : SLUICE_OK;
     }
-    while (st == SLUICE_OK && got < (size_t)info.st_size && more > 0) {
-        more = read(fd, bytes + got, (size_t)info.st_size - got);
-        if (more < 0 && errno == EINTR) {
-            more = 1;
-            continue;
-        }
-        got += more > 0 ? (size_t)more : 0;
+    if (st == SLUICE_OK) {
+        got = sli_read(fd, bytes, (size_t)info.st_size);
     }
-    if (st == SLUICE_OK && got < (size_t)info.st_size) {
-        st = more < 0 ? sli_fail_errno(SLUICE_E_IO, errno, "cannot read the index %s", path)
-                      : corrupt_index(path, "became shorter while it was read");
+    if (st == SLUICE_OK && got < info.st_size) {
+        st = got < 0 ? sli_fail_errno(SLUICE_E_IO, errno, "cannot read the index %s", path)
+                     : corrupt_index(path, "became shorter while it was read");
     }
     close(fd);
     if (st != SLUICE_OK) {
@@ -229,7 +205,7 @@ static sluice_status read_file(const char *path, uint8_t **bytes_out, size_t *si
         return st;
     }
     *bytes_out = bytes;
-    *size_out = got;
+    *size_out = (size_t)got;
     return SLUICE_OK;
 }
 

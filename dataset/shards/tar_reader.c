@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "alloc_int.h"
 #include "byte_feed.h"
 #include "compression.h"
+#include "descriptor_int.h"
 #include "status_int.h"
 
 enum { BLOCK = TAR_BLOCK, RECORD = 20 * BLOCK };
@@ -70,27 +70,17 @@ static sluice_status read_feed(tar_reader *reader, uint64_t offset, uint8_t *to,
 static sluice_status read_at(tar_reader *reader, uint64_t offset, uint8_t *to, size_t size,
                              size_t *got_out)
 {
-    size_t got = 0;
+    ssize_t got;
 
     if (reader->feed != NULL) {
         return read_feed(reader, offset, to, size, got_out);
     }
-    while (got < size) {
-        ssize_t more = pread(reader->fd, to + got, size - got, (off_t)(offset + got));
-
-        if (more < 0 && errno == EINTR) {
-            continue;
-        }
-        if (more < 0) {
-            return sli_fail_errno(SLUICE_E_IO, errno, "cannot read %s at %llu", reader->path,
-                                  (unsigned long long)offset);
-        }
-        if (more == 0) {
-            break;
-        }
-        got += (size_t)more;
+    got = sli_pread(reader->fd, to, size, offset);
+    if (got < 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot read %s at %llu", reader->path,
+                              (unsigned long long)offset);
     }
-    *got_out = got;
+    *got_out = (size_t)got;
     return SLUICE_OK;
 }
 

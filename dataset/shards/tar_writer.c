@@ -8,6 +8,7 @@
 
 #include "alloc_int.h"
 #include "archive_calls.h"
+#include "descriptor_int.h"
 #include "status_int.h"
 
 /* Size of the write buffer, and so of most write() calls. */
@@ -33,15 +34,8 @@ sluice_status tar_writer_check(void)
 
 static bool write_out(tar_writer *writer, const uint8_t *bytes, size_t size)
 {
-    while (size > 0 && writer->error == 0) {
-        const ssize_t written = write(writer->fd, bytes, size);
-
-        if (written < 0 && errno != EINTR) {
-            writer->error = errno;
-        } else if (written > 0) {
-            bytes += written;
-            size -= (size_t)written;
-        }
+    if (writer->error == 0 && sli_write(writer->fd, bytes, size) != 0) {
+        writer->error = errno;
     }
     return writer->error == 0;
 }

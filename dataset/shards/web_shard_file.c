@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "descriptor_int.h"
 #include "page_cache.h"
 #include "shard_index.h"
 #include "status_int.h"
@@ -109,26 +110,16 @@ void web_shard_give_back(web_shard_file *file, bool lent, int fd)
 sluice_status web_shard_read(const web_shard_file *file, int fd, uint64_t offset, void *to,
                              size_t size)
 {
-    size_t got = 0;
+    const ssize_t got = sli_pread(fd, to, size, offset);
 
-    while (got < size) {
-        const ssize_t more = pread(fd, (uint8_t *)to + got, size - got, (off_t)(offset + got));
-
-        if (more < 0 && errno == EINTR) {
-            continue;
-        }
-        if (more < 0) {
-            return sli_fail_errno(SLUICE_E_IO, errno, "cannot read the shard %s at %llu",
-                                  file->path, (unsigned long long)(offset + got));
-        }
-        if (more == 0) {
-            return sli_fail(
-                SLUICE_E_IO,
-                "the shard %s ends at %llu, within the sample: it was truncated since it was "
-                "opened",
-                file->path, (unsigned long long)(offset + got));
-        }
-        got += (size_t)more;
+    if (got < 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot read the shard %s at %llu", file->path,
+                              (unsigned long long)offset);
     }
-    return SLUICE_OK;
+    return (size_t)got == size
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_IO,
+                          "the shard %s ends at %llu, within the sample: it was truncated since it "
+                          "was opened",
+                          file->path, (unsigned long long)offset + (size_t)got);
 }

@@ -7,33 +7,12 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
+#include "descriptor_int.h"
 #include "pipeline_text.h"
 #include "status_int.h"
 
 /* Maximum size of a pipeline file in bytes; larger files are refused. */
 enum { FILE_MOST = 1 << 20 };
-
-/*
- * Reads `size` bytes; reads fewer only at the end of the file. Returns the number of bytes, or -1
- * with errno set.
- */
-static ssize_t read_all(int fd, char *bytes, size_t size)
-{
-    size_t got = 0;
-
-    while (got < size) {
-        const ssize_t more = read(fd, bytes + got, size - got);
-
-        if (more < 0 && errno == EINTR) {
-            continue;
-        }
-        if (more <= 0) {
-            return more < 0 ? -1 : (ssize_t)got;
-        }
-        got += (size_t)more;
-    }
-    return (ssize_t)got;
-}
 
 /* Reads an open file as text; the caller frees it by sli_free(). */
 static sluice_status read_text(int fd, const char *path, char **text_out)
@@ -50,7 +29,7 @@ static sluice_status read_text(int fd, const char *path, char **text_out)
     if (text == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the pipeline in %s", path);
     }
-    got = read_all(fd, text, FILE_MOST + 1);
+    got = sli_read(fd, text, FILE_MOST + 1);
     if (got >= 0 && got <= FILE_MOST && strlen(text) == (size_t)got) {
         *text_out = text;
         return SLUICE_OK;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* File descriptors under RLIMIT_NOFILE: a cache of open files, and openat() with retries. */
+/* File descriptors under RLIMIT_NOFILE: a cache of open files, and openat() with retries; reading
+ * and writing all bytes of a buffer. */
 #ifndef SLUICE_DESCRIPTOR_INT_H
 #define SLUICE_DESCRIPTOR_INT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -51,5 +53,16 @@ unsigned sli_held_files_drop(void);
  */
 int sli_openat(int folder_fd, const char *path, int flags, mode_t mode,
                const sli_interrupt *interrupt);
+
+/*
+ * Read `size` bytes, of sli_pread() from an offset, through interruptions by signals and partial
+ * reads. Fewer bytes are returned only if the file ends; -1 with errno: a read failed.
+ */
+ssize_t sli_read(int fd, void *to, size_t size);
+ssize_t sli_pread(int fd, void *to, size_t size, uint64_t offset);
+
+/* Write all bytes, likewise. Return 0, or -1 with errno. */
+int sli_write(int fd, const void *from, size_t size);
+int sli_pwrite(int fd, const void *from, size_t size, uint64_t offset);
 
 #endif

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -231,6 +232,54 @@ static void other_errors_are_not_waited_for(void)
     fault_pauses_end();
 }
 
+enum { MANY_BYTES = 300000 }; /* more than a pipe holds */
+
+static void *write_many(void *arg)
+{
+    static uint8_t bytes[MANY_BYTES];
+
+    for (uint32_t i = 0; i < MANY_BYTES; i++) {
+        bytes[i] = (uint8_t)(i % 251);
+    }
+    T_EQ(sli_write(*(int *)arg, bytes, sizeof(bytes)), 0);
+    close(*(int *)arg);
+    return NULL;
+}
+
+static void all_bytes_are_read_and_written(void)
+{
+    static uint8_t bytes[MANY_BYTES + 1];
+    uint32_t wrong = 0;
+    pthread_t writer;
+    int ends[2];
+
+    T_EQ(pipe(ends), 0);
+    T_EQ(pthread_create(&writer, NULL, write_many, &ends[1]), 0);
+    T_EQ(sli_read(ends[0], bytes, sizeof(bytes)), MANY_BYTES);
+    T_EQ(pthread_join(writer, NULL), 0);
+    for (uint32_t i = 0; i < MANY_BYTES; i++) {
+        wrong += bytes[i] != i % 251;
+    }
+    T_EQ(wrong, 0);
+    close(ends[0]);
+}
+
+static void bytes_are_read_and_written_at_an_offset(void)
+{
+    const int fd = memfd_create("bytes", MFD_CLOEXEC);
+    char bytes[10] = "";
+
+    T_TRUE(fd >= 0);
+    T_EQ(sli_pwrite(fd, "abc", 3, 5), 0);
+    T_EQ(sli_pread(fd, bytes, sizeof(bytes), 4), 4); /* the file ends */
+    T_TRUE(memcmp(bytes, "\0abc", 4) == 0);
+    close(fd);
+    T_EQ(sli_pread(-1, bytes, sizeof(bytes), 0), -1);
+    T_EQ(errno, EBADF);
+    T_EQ(sli_write(-1, bytes, sizeof(bytes)), -1);
+    T_EQ(errno, EBADF);
+}
+
 const t_test descriptor_tests[] = {
     T_TEST(pauses_double_up_to_a_limit_and_end_with_their_sum),
     T_TEST(an_interrupt_ends_the_pauses),
@@ -242,5 +291,7 @@ const t_test descriptor_tests[] = {
     T_TEST(opening_gives_up_after_ten_seconds),
     T_TEST(opening_gives_up_when_it_is_interrupted),
     T_TEST(other_errors_are_not_waited_for),
+    T_TEST(all_bytes_are_read_and_written),
+    T_TEST(bytes_are_read_and_written_at_an_offset),
     T_END,
 };
