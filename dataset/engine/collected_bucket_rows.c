@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collected_bucket_rows.h"
+#include "collected_worker.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collected_documents.h"
+#include "collected_worker.h"
 
 #include "error_int.h"
 #include "sample_filters.h"

@@ -83,4 +83,24 @@ bool collected_fill_empty(collected_worker *w, const collected_claim *claim);
 /* Sleeps while the engine is paused, unless a rewind abandons the claim. */
 void collected_wait_while_paused(sli_engine *engine, const collected_claim *claim);
 
+/* ---- the rows of buckets (collected_bucket_rows.c) ------------------------------------------- */
+
+/* Loads the candidate of a part of a stream, and finds its bucket. A bad sample is a zeroed row of
+ * the first bucket, or an error that ends the run (part->choice.error). */
+void collected_load_held(collected_worker *w, collected_part *part);
+
+/* Fills the rows of a COLLECTED_ROWS claim. False: the engine stops. */
+bool collected_write_bucket_rows(collected_worker *w, const collected_claim *claim);
+
+/* ---- documents (collected_documents.c) ------------------------------------------------------- */
+
+/*
+ * Loads the documents of a part, up to and including the first one that ends the run. Returns the
+ * number of candidates processed.
+ */
+uint32_t collected_load_documents(collected_worker *w, collected_part *part);
+
+/* Writes a document into the windows that it was assigned to. False: the engine stops. */
+bool collected_place_document(collected_worker *w, const collected_part *part, uint32_t i);
+
 #endif

@@ -3,8 +3,7 @@
  * samples, windows or rows of buckets that get rows. */
 #include <string.h>
 
-#include "collected_bucket_rows.h"
-#include "collected_documents.h"
+#include "collected_worker.h"
 #include "error_int.h"
 #include "loader_stage.h"
 #include "sample_filters.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "alloc_int.h"
-#include "error_int.h"
 
 struct packed_rows {
     const sli_plan *plan;

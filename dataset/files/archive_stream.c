@@ -11,7 +11,6 @@
 
 #include "alloc_int.h"
 #include "archive_calls.h"
-#include "decompressor_error.h"
 #include "status_int.h"
 
 static const int filters[COMPRESSION_COUNT] = {[COMPRESSION_ZSTD] = ARCHIVE_FILTER_ZSTD,

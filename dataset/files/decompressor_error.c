@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "decompressor_error.h"
+#include "decompressor_ops.h"
 
 #include "status_int.h"
 

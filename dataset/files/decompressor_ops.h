@@ -3,6 +3,8 @@
 #ifndef SLUICE_DECOMPRESSOR_OPS_H
 #define SLUICE_DECOMPRESSOR_OPS_H
 
+#include <errno.h>
+
 #include "compression.h"
 #include "raw_feed.h"
 
@@ -19,5 +21,15 @@ extern const decompressor_ops archive_ops; /* libarchive: zstd, xz and bzip2 */
 
 /* Number of compressed bytes that are read at once. */
 enum { DECOMPRESSOR_BUFFER = 1 << 16 };
+
+/* The errno value of errors that say that data are corrupt, so that data before may be, too. */
+#define DECOMPRESSOR_CORRUPT EBADMSG
+
+/*
+ * Reports compressed data that are corrupt, or that end too early. `library` is the reason that the
+ * library gives; it may be NULL.
+ */
+sluice_status decompressor_fail(const raw_feed *raw, compression format, bool ended,
+                                const char *library);
 
 #endif

@@ -10,7 +10,6 @@
 #include <zlib.h>
 
 #include "alloc_int.h"
-#include "decompressor_error.h"
 #include "status_int.h"
 
 /* windowBits of inflateInit2(): the largest window, with a header and trailer of gzip. */

@@ -3,11 +3,9 @@
  * Argument tables of the stages that choose samples by a list, by weights or by class. The data
  * that these stages need is computed by plan/index_tables.c when a dataset is opened.
  */
-#include <sluice/sampling.h>
 
 #include "index_stages.h"
 #include "status_int.h"
-#include "tensor_int.h"
 
 static const stage_param subset_params[] = {
     PARAM_(subset_args, file, PARAM_TEXT, NULL, 0, 0, NULL,

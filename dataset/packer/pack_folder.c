@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
-#include "decompressor_error.h"
+#include "decompressor_ops.h"
 #include "descriptor_int.h"
 #include "error_int.h"
 #include "file_tree_int.h"

@@ -4,12 +4,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "alloc_int.h"
 #include "cpu_int.h"
 #include "edge_copy.h"
 #include "resample_kernels.h"
-#include "resample_scalar.h"
-#include "status_int.h"
 #include "thread_interrupt_int.h"
 
 /*

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "cpu_int.h"
-#include "resample_scalar.h"
 
 enum {
     MIDDLE_SHIFT = RESAMPLE_WEIGHT_BITS - RESAMPLE_MID_BITS,

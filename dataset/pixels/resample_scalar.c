@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "resample_scalar.h"
+#include "resample_kernels.h"
 
 enum { MAX_CHANNELS = 4 };
 

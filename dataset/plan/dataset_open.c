@@ -9,7 +9,6 @@
 #include "dataset_parts.h"
 #include "declared_source.h"
 #include "image_decoder.h"
-#include "index_tables.h"
 #include "plan.h"
 #include "printable_int.h"
 

@@ -3,8 +3,6 @@
  * Computes the data of index stages that depend on all samples: members of splits and subsets,
  * weights and classes. This is done once, when the dataset is opened.
  */
-#include "index_tables.h"
-
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +16,7 @@
 #include "number_text.h"
 #include "order.h"
 #include "plain_file.h"
+#include "plan.h"
 #include "rng_int.h"
 #include "subset_table.h"
 #include "weight_table.h"

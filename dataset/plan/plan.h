@@ -498,4 +498,12 @@ const point_pairs *plan_flip_pairs(const dataset_stage *stage, const stage_schem
 /* The key of the random numbers of stage i. */
 uint64_t plan_stage_key(const sluice_dataset *dataset, uint32_t i, uint64_t seed);
 
+/*
+ * Sets the splits and tables of a dataset. Its source must be open, and not a stream. E_IO,
+ * E_CORRUPT, E_INVALID, E_UNSUPPORTED: an error in a file or column that a stage names;
+ * E_NO_MEMORY. After an error too, index_tables_free() frees what was made.
+ */
+sluice_status index_tables_make(sluice_dataset *dataset);
+void index_tables_free(sluice_dataset *dataset);
+
 #endif

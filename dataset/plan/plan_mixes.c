@@ -4,7 +4,6 @@
  * so after the stage device, and wherever it is preferred for conversions: the image then stays
  * bytes in the slot. Workers mix the labels and further images.
  */
-#include "layout_int.h"
 #include "plan.h"
 #include "row_program_int.h"
 #include "stage_kinds.h"

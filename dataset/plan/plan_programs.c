@@ -3,7 +3,6 @@
  * the slot: colour stages after the stage device, and mixes of rows. */
 #include <stdio.h>
 
-#include "layout_int.h"
 #include "plan.h"
 #include "row_program_int.h"
 #include "status_int.h"

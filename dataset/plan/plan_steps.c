@@ -6,8 +6,7 @@
 
 #include "alloc_int.h"
 #include "array_ops.h"
-#include "operators/batch/bucket.h"
-#include "operators/batch/pack_windows.h"
+#include "operators/batch/collected_args.h"
 #include "plan.h"
 
 /* Returns the key of a map's random numbers. kind: "map", or "map_batch"; occurrence: number of

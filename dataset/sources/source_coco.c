@@ -18,7 +18,6 @@
 #include "source_stage_ops.h"
 #include "stage.h"
 #include "status_int.h"
-#include "struct_size_int.h"
 
 static const char *const crowd_choices[] = {"drop", "keep", NULL};
 

@@ -11,7 +11,6 @@
 
 #include "alloc_int.h"
 #include "group_source.h"
-#include "parts_schema.h"
 
 /* The state of a worker: the states of the parts' sources. */
 typedef struct concat_worker {

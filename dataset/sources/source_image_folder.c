@@ -28,7 +28,6 @@
 #include "source_stage_ops.h"
 #include "stage.h"
 #include "status_int.h"
-#include "struct_size_int.h"
 
 typedef struct folder_args {
     const char *dir;

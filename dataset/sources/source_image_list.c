@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <sluice/dataset.h>
-
 #include "alloc_int.h"
 #include "compressed_file.h"
 #include "error_int.h"

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <sluice/arrays.h>
-
 #include "alloc_int.h"
 #include "compressed_file.h"
 #include "error_int.h"

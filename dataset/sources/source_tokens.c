@@ -9,7 +9,6 @@
 #include "source_stage_ops.h"
 #include "stage.h"
 #include "status_int.h"
-#include "struct_size_int.h"
 #include "token_samples.h"
 
 typedef struct tokens_args {

@@ -12,7 +12,6 @@
 #include "byte_feed.h"
 #include "compression.h"
 #include "file_list.h"
-#include "image_decoder.h"
 #include "page_cache.h"
 #include "permutation.h"
 #include "shard_walk.h"

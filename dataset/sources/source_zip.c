@@ -11,9 +11,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
-#include "error_int.h"
 #include "group_source.h"
-#include "parts_schema.h"
 
 /* A worker's state for one part; for the lead only the slot is used. */
 typedef struct zip_reader {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "box_rule.h"
-#include "tensor_int.h"
 
 size_t box_rows_bytes(const sluice_column *column)
 {

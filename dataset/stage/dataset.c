@@ -7,7 +7,6 @@
 #include "conversion_ops.h"
 #include "dataset_parts.h"
 #include "idle_arguments.h"
-#include "layout_int.h"
 #include "map_ops.h"
 #include "stage_kinds.h"
 #include "stage_order.h"

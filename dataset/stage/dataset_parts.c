@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "alloc_int.h"
-#include "parts_schema.h"
 
 /* ---- text ------------------------------------------------------------------------------------ */
 

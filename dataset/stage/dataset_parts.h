@@ -81,4 +81,18 @@ static inline const dataset_parts *dataset_group(const sluice_dataset *dataset)
                : NULL;
 }
 
+/*
+ * Appends the columns of a part to those of its group. An image after the first one becomes a
+ * further image. `part` is used in messages. E_INVALID: a name occurs twice, there are too many
+ * columns, or boxes lack the column of their length, or a column of boxes is missing.
+ */
+sluice_status parts_schema_join(const char *part, const stage_schema *columns, stage_schema *group);
+
+/*
+ * Checks that a part has the columns of the first part: their names, types, shapes and roles, in
+ * order. `part` is used in messages. E_INVALID: they differ.
+ */
+sluice_status parts_schema_agree(const char *part, const stage_schema *columns,
+                                 const stage_schema *first);
+
 #endif

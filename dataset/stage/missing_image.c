@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "missing_image.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "conversion_int.h"
+#include "stage_schema.h"
 #include "status_int.h"
 #include "tensor_int.h"
 

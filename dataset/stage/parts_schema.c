@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "parts_schema.h"
+#include "dataset_parts.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 /* The columns after a stage, from those before it. */
 #include "color_ops.h"
 #include "conversion_ops.h"
-#include "missing_image.h"
 #include "stage_kinds.h"
 #include "stage_order.h"
 #include "status_int.h"

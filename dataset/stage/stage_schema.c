@@ -5,7 +5,6 @@
 
 #include "color_chain.h"
 #include "conversion_int.h"
-#include "missing_image.h"
 #include "stage.h"
 #include "status_int.h"
 

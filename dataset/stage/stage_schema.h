@@ -251,4 +251,13 @@ sluice_status schema_check_names(const stage_schema *schema, const char *stage);
 sluice_status schema_of_arrays(const sluice_column *columns, uint32_t count, const char *stage,
                                stage_schema *schema);
 
+/*
+ * Fails with E_INVALID. If a plain column may be meant as the image, such as the rows of an array,
+ * the message says how it becomes one, or of which type it must be.
+ */
+sluice_status fail_missing_image(const stage_schema *schema, const char *stage);
+
+/* Describes the type of a column for messages, "f32 (5, 4)". Returns `text`. */
+const char *column_type_text(const sluice_column *column, char *text, size_t size);
+
 #endif

@@ -10,7 +10,6 @@
 #include "custom_batch.h"
 #include "custom_map.h"
 #include "source_custom.h"
-#include "stage_builder.h"
 #include "status_int.h"
 
 static const char call[] = "sluice_stage_register";

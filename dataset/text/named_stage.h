@@ -36,4 +36,8 @@ sluice_status named_stage_make(const sluice_stage *stage, const char *origin,
                                named_stage **named_out);
 void named_stage_free(named_stage *named);
 
+/* stage_def.make of named stages. Returns build()'s error; E_INVALID: the text has another version;
+ * E_CALLBACK: build() returned an invalid status, or OK without a stage. */
+sluice_status stage_builder_make(const stage_def *def, void *args);
+
 #endif

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stage_builder.h"
-
 #include <stdio.h>
 #include <string.h>
 
-#include "alloc_int.h"
 #include "custom_batch.h"
 #include "custom_map.h"
 #include "custom_sample.h"
+#include "named_stage.h"
 #include "source_custom.h"
 #include "status_int.h"
 #include "struct_size_int.h"

@@ -11,7 +11,6 @@
 #include "log_int.h"
 #include "point_range.h"
 #include "status_int.h"
-#include "tensor_int.h"
 
 /* Number of guard bytes before and after an output's memory; a multiple of its alignment. */
 enum { GUARD = 64 };

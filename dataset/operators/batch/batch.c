@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The batch stage, which forms batches and is the last stage. */
-#include "batch.h"
-
 #include "stage.h"
 #include "status_int.h"
+
+typedef struct batch_args {
+    uint64_t n;
+    bool drop_remainder;
+} batch_args;
 
 static sluice_status batch_infer(const void *opaque, stage_schema *schema)
 {

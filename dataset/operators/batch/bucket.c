@@ -3,7 +3,7 @@
  * The bucket stage: batches hold samples of similar length. This file checks the arguments; the
  * engine fills the buckets (collected_buckets.c).
  */
-#include "bucket.h"
+#include "collected_args.h"
 
 #include <inttypes.h>
 #include <string.h>

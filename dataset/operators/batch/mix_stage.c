@@ -2,7 +2,6 @@
 #include "mix_stage.h"
 
 #include "beta_draw_int.h"
-#include "missing_image.h"
 #include "operators/array/array_values.h"
 #include "status_int.h"
 

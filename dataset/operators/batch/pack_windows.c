@@ -3,7 +3,7 @@
  * The pack stage: joins documents, columns of tokens, to windows of one length. This file has the
  * arguments and the columns; the engine makes the windows (collected_turns.c, packed_rows.c).
  */
-#include "pack_windows.h"
+#include "collected_args.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The random_photometric_distort stage: torchvision's RandomPhotometricDistort, of SSD. */
 #include "color_stage.h"
-#include "status_int.h"
 
 enum { AMOUNTS = 4, MOST_OPERATIONS = AMOUNTS + 1 };
 

@@ -7,10 +7,8 @@
 #include <string.h>
 
 #include "conversion_int.h"
-#include "missing_image.h"
 #include "stage.h"
 #include "status_int.h"
-#include "tensor_int.h"
 
 enum { LARGEST_SIDE = 65535 };
 

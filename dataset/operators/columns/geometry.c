@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "missing_image.h"
 #include "stage.h"
 #include "status_int.h"
 

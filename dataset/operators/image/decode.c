@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The decode stage: marks where images are decoded. The decoders are in image_decoder.h. */
 #include "dataset_state.h"
-#include "missing_image.h"
 
 static const char *const modes[] = {"rgb", "gray", "index", NULL};
 static const char *const depths[] = {"0", "8", NULL};

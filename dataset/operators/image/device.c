@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The device stage: what later stages do to the image, GetNext does on the device. The planner does
  * the work (plan_conversions.c, plan_programs.c). */
-#include "missing_image.h"
 #include "stage.h"
-#include "status_int.h"
 
 static sluice_status device_infer(const void *args, stage_schema *schema)
 {

@@ -9,7 +9,6 @@
 #include "conversion_ops.h"
 #include "geometry_ops.h"
 #include "layout_int.h"
-#include "missing_image.h"
 #include "stage.h"
 #include "status_int.h"
 

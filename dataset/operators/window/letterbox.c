@@ -8,7 +8,6 @@
 
 #include "crop.h"
 #include "geometry_ops.h"
-#include "status_int.h"
 
 typedef struct letterbox_args {
     param_size size;

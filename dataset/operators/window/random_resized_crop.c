@@ -9,7 +9,6 @@
 
 #include "crop.h"
 #include "geometry_ops.h"
-#include "status_int.h"
 
 enum { TRIES = 10 };
 

@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "fill_args.h"
-#include "status_int.h"
 
 #define LEAST_SIDE 1.0
 #define MOST_SIDE  16.0

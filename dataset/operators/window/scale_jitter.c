@@ -5,7 +5,6 @@
  */
 #include "crop.h"
 #include "resize_sides.h"
-#include "status_int.h"
 
 #define LEAST_SCALE 0.001
 #define MOST_SCALE  1000.0
