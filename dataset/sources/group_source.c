@@ -50,15 +50,15 @@ static sluice_status add_member(group_source *group, const sluice_dataset *datas
     return st == SLUICE_OK ? st : group_name_part(group, group->part_count - 1, st);
 }
 
-sluice_status group_make(const char *name, const dataset_parts *parts, group_source **group_out)
+sluice_status group_make(const dataset_parts *parts, group_source **group_out)
 {
     group_source *group = sli_calloc(1, sizeof(*group));
     sluice_status st = SLUICE_OK;
 
     if (group == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "%s", name);
+        return sli_fail(SLUICE_E_NO_MEMORY, "%s", parts->group);
     }
-    group->name = name;
+    group->name = parts->group;
     for (uint32_t k = 0; k < parts->count && st == SLUICE_OK; k++) {
         st = add_member(group, parts->items[k].dataset);
     }

@@ -43,7 +43,7 @@ const source_ops *group_choose(const dataset_parts *parts, const source_ops tabl
  * Makes the source of a group whose parts are open. E_UNSUPPORTED: a part is a stream. Also returns
  * E_NO_MEMORY.
  */
-sluice_status group_make(const char *name, const dataset_parts *parts, group_source **group_out);
+sluice_status group_make(const dataset_parts *parts, group_source **group_out);
 
 /*
  * Creates a dataset whose source is a group: the work of sluice_dataset_concat(), _mix() and

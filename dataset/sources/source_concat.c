@@ -100,17 +100,17 @@ static sluice_status check_classes(const group_source *group, uint32_t k)
     return named && !has_label ? check_class_counts(group, first, k) : SLUICE_OK;
 }
 
-static sluice_status concat_open_as(const char *name, const void *args, void **source_out)
+static sluice_status concat_open(const void *args, void **source_out)
 {
     const dataset_parts *parts = ((const group_args *)args)->parts;
     group_source *group = NULL;
-    sluice_status st = group_make(name, parts, &group);
+    sluice_status st = group_make(parts, &group);
 
     for (uint32_t k = 0; st == SLUICE_OK && k < group->part_count; k++) {
         group->parts[k].first = group->count;
         st = __builtin_add_overflow(group->count, group->parts[k].dataset->source_count,
                                     &group->count)
-                 ? sli_fail(SLUICE_E_INVALID, "%s: more samples than can be counted", name)
+                 ? sli_fail(SLUICE_E_INVALID, "%s: more samples than can be counted", parts->group)
                  : check_classes(group, k);
     }
     if (st != SLUICE_OK) {
@@ -121,16 +121,6 @@ static sluice_status concat_open_as(const char *name, const void *args, void **s
     }
     *source_out = group;
     return SLUICE_OK;
-}
-
-static sluice_status concat_open(const void *args, void **source_out)
-{
-    return concat_open_as("concat", args, source_out);
-}
-
-static sluice_status mix_open(const void *args, void **source_out)
-{
-    return concat_open_as("mix", args, source_out);
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */
@@ -350,35 +340,23 @@ static void concat_class_name(const void *source, uint32_t label, char *text, si
 /* ---- the stages ------------------------------------------------------------------------------ */
 
 /* Tables of operations for group_choose(). A table with `drops` has `locate`, which it needs. */
-#define OPS(open_call, plain_call, locate_call, drops_call)                                        \
+#define OPS(plain_call, locate_call, drops_call)                                                   \
     {                                                                                              \
-        .open = (open_call), .close = group_close, .count = group_count, .name = concat_name,      \
+        .open = concat_open, .close = group_close, .count = group_count, .name = concat_name,      \
         .read = concat_read, .read_plain = (plain_call), .windows = concat_windows,                \
         .read_other = concat_read_other, .locate = (locate_call), .drops = (drops_call),           \
         .keep_index = concat_keep_index, .memory = group_memory, .classes = concat_classes,        \
         .class_name = concat_class_name                                                            \
     }
-#define TABLES(open_call)                                                                          \
-    {                                                                                              \
-        {OPS(open_call, NULL, NULL, NULL), OPS(open_call, NULL, concat_locate, concat_drops)},     \
-        {                                                                                          \
-            OPS(open_call, concat_read_plain, NULL, NULL),                                         \
-                OPS(open_call, concat_read_plain, concat_locate, concat_drops)                     \
-        }                                                                                          \
-    }
 
-static const source_ops concat_ops[2][2] = TABLES(concat_open);
-static const source_ops mix_ops[2][2] = TABLES(mix_open);
+static const source_ops concat_ops[2][2] = {
+    {OPS(NULL, NULL, NULL), OPS(NULL, concat_locate, concat_drops)},
+    {OPS(concat_read_plain, NULL, NULL), OPS(concat_read_plain, concat_locate, concat_drops)},
+};
 
 static sluice_status choose_concat(const void *args, const source_ops **ops_out)
 {
     *ops_out = group_choose(((const group_args *)args)->parts, concat_ops);
-    return SLUICE_OK;
-}
-
-static sluice_status choose_mix(const void *args, const source_ops **ops_out)
-{
-    *ops_out = group_choose(((const group_args *)args)->parts, mix_ops);
     return SLUICE_OK;
 }
 
@@ -450,9 +428,9 @@ const stage_def stage_mix = {
     .kind = STAGE_SOURCE,
     .source =
         &(const source_stage_ops){
-            .ops = &mix_ops[0][0],
+            .ops = &concat_ops[0][0],
             .group = GROUP_MIX,
-            .choose = choose_mix,
+            .choose = choose_concat,
             .identifies = true,
         },
     STAGE_PARAMS(mix_params),

@@ -60,7 +60,7 @@ static sluice_status zip_open(const void *args, void **source_out)
     const dataset_parts *parts = ((const group_args *)args)->parts;
     uint32_t columns = 0;
     group_source *zip = NULL;
-    sluice_status st = group_make("zip", parts, &zip);
+    sluice_status st = group_make(parts, &zip);
 
     if (st != SLUICE_OK) {
         return st;

@@ -293,6 +293,7 @@ sluice_status dataset_parts_add(const stage_def *def, dataset_parts *parts,
     char name[60];
     sluice_status st = SLUICE_OK;
 
+    parts->group = def->name;
     snprintf(name, sizeof(name), "%s: part %u", def->name, parts->count + 1);
     if (parts->count == PARTS_MOST) {
         return sli_fail(SLUICE_E_INVALID, "%s: there must be at most %d; a part may be a group",

@@ -20,6 +20,7 @@ typedef struct dataset_part {
 
 /* Several copies of a stage's arguments share one object; it is used by one thread at a time. */
 struct dataset_parts {
+    const char *group; /* name of the group's stage, once it has parts */
     uint32_t references;
     bool owned;      /* the datasets are destroyed with this object */
     bool is_ordered; /* some part has stages that select or order samples */
