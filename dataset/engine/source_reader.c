@@ -170,7 +170,6 @@ static sluice_status check_column(const sluice_reader *reader, uint32_t column, 
                           column, reader->dataset->source_schema.column_count);
 }
 
-/* Describes a column of a schema. */
 static void describe_column(const stage_schema *schema, uint32_t column,
                             sluice_column_spec *spec_out)
 {

@@ -11,7 +11,6 @@
 
 #include <sluice/status.h>
 
-/* Returns the number of lines. */
 uint64_t number_text_lines(const char *text, size_t size);
 
 /*

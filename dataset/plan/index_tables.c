@@ -271,7 +271,6 @@ static void convert_number(sluice_dtype dtype, const void *bytes, int64_t *whole
     *real = (double)*whole;
 }
 
-/* Reads the column of one sample. */
 static sluice_status read_number(const sluice_dataset *dataset, const number_column *number,
                                  uint64_t sample, sample_io *io, int64_t *whole, double *real)
 {

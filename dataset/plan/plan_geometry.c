@@ -117,7 +117,6 @@ static void find_boxes(const list_builder *builder)
     builder->plan->details->geometry.boxes = (int)before->infos[schema_find_boxes(before)].buffer;
 }
 
-/* Plans a stage of geometry. */
 static plan_stage plan_stage_of(const list_builder *builder, const dataset_stage *stage,
                                 uint64_t key)
 {

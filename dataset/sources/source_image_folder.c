@@ -36,7 +36,6 @@ typedef struct folder_args {
     uint32_t cache;
 } folder_args;
 
-/* One class. */
 typedef struct folder_class {
     char *name;
     uint64_t first; /* number of its first sample */

@@ -51,7 +51,6 @@ static sluice_status read_spec(const making *m, const sluice_column_spec *specs,
     return SLUICE_OK;
 }
 
-/* Adds a column to the schema. */
 static sluice_status add_to_schema(const making *m, const sluice_column *column,
                                    uint32_t *index_out)
 {

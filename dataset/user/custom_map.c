@@ -65,7 +65,6 @@ static sluice_status check_outputs(const custom_map *made)
     return SLUICE_OK;
 }
 
-/* Makes a map without its outputs. */
 static sluice_status make_without_outputs(const sluice_map *map, custom_map **map_out)
 {
     custom_map *made = sli_calloc(1, sizeof(*made));

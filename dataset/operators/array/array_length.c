@@ -8,6 +8,7 @@
 
 #include "array_ops.h"
 #include "array_values.h"
+#include "box_rows.h"
 #include "stage.h"
 #include "status_int.h"
 
@@ -25,17 +26,6 @@ typedef struct pad_args {
 static const char *length_column(const void *args)
 {
     return ((const length_args *)args)->column;
-}
-
-/* Bytes of one row of a column. */
-static size_t row_bytes(const sluice_column *type)
-{
-    size_t bytes = sluice_dtype_size(type->dtype);
-
-    for (uint32_t d = 1; d < type->rank; d++) {
-        bytes *= (size_t)type->shape[d];
-    }
-    return bytes;
 }
 
 /*
@@ -98,7 +88,7 @@ static sluice_status pad_rows(const void *opaque, const sluice_column *from_type
 {
     const pad_args *args = opaque;
     const size_t element = sluice_dtype_size(to_type->dtype);
-    const size_t bytes = row_bytes(to_type);
+    const size_t bytes = box_rows_bytes(to_type);
     uint8_t *end = (uint8_t *)to + (size_t)args->common.to * bytes;
     uint64_t value;
 
@@ -162,7 +152,7 @@ static sluice_status truncate_rows(const void *opaque, const sluice_column *from
                                    uint64_t *rows)
 {
     const length_args *args = opaque;
-    const size_t bytes = row_bytes(to_type);
+    const size_t bytes = box_rows_bytes(to_type);
 
     (void)from_type;
     *rows = *rows < args->to ? *rows : args->to;

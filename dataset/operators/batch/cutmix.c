@@ -10,7 +10,6 @@ static const uint64_t *size_of(const stage_schema *schema, uint32_t i)
     return &schema->columns[i].shape[schema->infos[i].is_chw ? 1 : 0];
 }
 
-/* Draws the box. */
 static mix_box draw_box(const sli_draws *draws, double lambda, uint32_t width, uint32_t height)
 {
     uint32_t bits[4];

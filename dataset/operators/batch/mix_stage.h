@@ -35,7 +35,6 @@ extern const array_ops mix_array_ops;
 /* The first block of the stage's random numbers that lambda uses; those before are the stage's. */
 enum { MIX_LAMBDA_BLOCK = 1 };
 
-/* Draws lambda for a batch. */
 double mix_draw_lambda(const mix_args *args, const batch_view *batch);
 
 /* Blends the vectors of the label with those of the partners. */

@@ -199,26 +199,25 @@ static const flip_ops horizontal_flip = {
     .pairs = flip_pairs,
 };
 
+#define HORIZONTAL_FIELDS                                                                          \
+    .name = "random_horizontal_flip", .draws = true, STAGE_PARAMS(horizontal_params),              \
+    .args_size = sizeof(flip_args), .check = horizontal_check, .infer = horizontal_infer,          \
+    .flip = &horizontal_flip
+
 static const stage_def horizontal_flip_before_geometry = {
-    .name = "random_horizontal_flip",
+    HORIZONTAL_FIELDS,
     .summary = "",
     .gives = "",
     .kind = STAGE_GEOMETRY,
-    .draws = true,
-    STAGE_PARAMS(horizontal_params),
-    .args_size = sizeof(flip_args),
-    .check = horizontal_check,
-    .infer = horizontal_infer,
     .geometry =
         &(const geometry_ops){
             .draw = horizontal_geometry,
             .turns = true,
         },
-    .flip = &horizontal_flip,
 };
 
 const stage_def stage_random_horizontal_flip = {
-    .name = "random_horizontal_flip",
+    HORIZONTAL_FIELDS,
     .summary = "Flips the image left to right with probability p.",
     .elsewhere = "RandomHorizontalFlip",
     .example = "random_horizontal_flip 1",
@@ -233,18 +232,12 @@ const stage_def stage_random_horizontal_flip = {
         "point is ignored; a sample with only one of the two is a bad sample. A swap "
         "without a column of points, or with one of fewer points, is an error.",
     .kind = STAGE_CONVERSION,
-    .draws = true,
-    STAGE_PARAMS(horizontal_params),
-    .args_size = sizeof(flip_args),
-    .check = horizontal_check,
     .conversion =
         &(const conversion_ops){
             .before_geometry = &horizontal_flip_before_geometry,
             .convert = horizontal_convert,
             .moves = true,
         },
-    .infer = horizontal_infer,
-    .flip = &horizontal_flip,
 };
 
 /* Without OFFLOAD_PARAM: workers do it, unless rows have programs. */
@@ -259,26 +252,25 @@ static const flip_ops vertical_flip = {
     .pairs = flip_pairs,
 };
 
+#define VERTICAL_FIELDS                                                                            \
+    .name = "random_vertical_flip", .draws = true, STAGE_PARAMS(vertical_params),                  \
+    .args_size = sizeof(flip_args), .check = vertical_check, .infer = vertical_infer,              \
+    .flip = &vertical_flip
+
 static const stage_def vertical_flip_before_geometry = {
-    .name = "random_vertical_flip",
+    VERTICAL_FIELDS,
     .summary = "",
     .gives = "",
     .kind = STAGE_GEOMETRY,
-    .draws = true,
-    STAGE_PARAMS(vertical_params),
-    .args_size = sizeof(flip_args),
-    .check = vertical_check,
-    .infer = vertical_infer,
     .geometry =
         &(const geometry_ops){
             .draw = vertical_geometry,
             .turns = true,
         },
-    .flip = &vertical_flip,
 };
 
 const stage_def stage_random_vertical_flip = {
-    .name = "random_vertical_flip",
+    VERTICAL_FIELDS,
     .summary = "Flips the image upside down with probability p.",
     .elsewhere = "RandomVerticalFlip",
     .example = "random_vertical_flip 1",
@@ -288,16 +280,10 @@ const stage_def stage_random_vertical_flip = {
                "argument offload.\n"
                "swap is as in random_horizontal_flip.",
     .kind = STAGE_CONVERSION,
-    .draws = true,
-    STAGE_PARAMS(vertical_params),
-    .args_size = sizeof(flip_args),
-    .check = vertical_check,
     .conversion =
         &(const conversion_ops){
             .before_geometry = &vertical_flip_before_geometry,
             .convert = vertical_convert,
             .moves = true,
         },
-    .infer = vertical_infer,
-    .flip = &vertical_flip,
 };

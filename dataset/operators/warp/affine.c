@@ -112,7 +112,7 @@ const stage_def stage_affine = {
     .color =
         &(const color_ops){
             .add = affine_colors,
-            .is_by_pixel = warp_is_by_pixel,
+            .is_by_pixel = color_is_by_pixel,
             .warps = true,
             .places = true,
         },
@@ -215,7 +215,7 @@ const stage_def stage_random_affine = {
     .color =
         &(const color_ops){
             .add = random_affine_colors,
-            .is_by_pixel = warp_is_by_pixel,
+            .is_by_pixel = color_is_by_pixel,
             .warps = true,
             .places = true,
         },

@@ -143,7 +143,7 @@ const stage_def stage_perspective = {
     .color =
         &(const color_ops){
             .add = corners_colors,
-            .is_by_pixel = warp_is_by_pixel,
+            .is_by_pixel = color_is_by_pixel,
             .warps = true,
             .places = true,
         },
@@ -219,7 +219,7 @@ const stage_def stage_random_perspective = {
     .color =
         &(const color_ops){
             .add = distortion_colors,
-            .is_by_pixel = warp_is_by_pixel,
+            .is_by_pixel = color_is_by_pixel,
             .warps = true,
             .places = true,
         },

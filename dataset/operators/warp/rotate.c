@@ -137,15 +137,14 @@ static sluice_status expanded_geometry(const void *opaque, const sli_draws *draw
 
 static const stage_def *rotate_variant(const void *args);
 
+#define ROTATE_FIELDS                                                                              \
+    .name = "rotate", .summary = "Rotates about the centre.", STAGE_PARAMS(rotate_params),         \
+    .args_size = sizeof(rotate_args), .check = rotate_check, .variant = rotate_variant
+
 static const stage_def stage_rotate_expanded = {
-    .name = "rotate",
-    .summary = "Rotates about the centre.",
+    ROTATE_FIELDS,
     .gives = "image u8, of the size that holds it",
     .kind = STAGE_GEOMETRY,
-    STAGE_PARAMS(rotate_params),
-    .args_size = sizeof(rotate_args),
-    .check = rotate_check,
-    .variant = rotate_variant,
     .infer = expanded_infer,
     .geometry =
         &(const geometry_ops){
@@ -155,8 +154,7 @@ static const stage_def stage_rotate_expanded = {
 };
 
 const stage_def stage_rotate = {
-    .name = "rotate",
-    .summary = "Rotates about the centre.",
+    ROTATE_FIELDS,
     .elsewhere = "Rotate",
     .example = "rotate 15 bilinear",
     .gives = "image u8, the same shape",
@@ -166,15 +164,11 @@ const stage_def stage_rotate = {
                "pixels. Then the stage comes among crops and resizes, the result is stored "
                "before a later crop or resize, and center must not be set.\n" WARP_DETAILS,
     .kind = STAGE_COLOR,
-    STAGE_PARAMS(rotate_params),
-    .args_size = sizeof(rotate_args),
-    .check = rotate_check,
-    .variant = rotate_variant,
     .infer = rotate_infer,
     .color =
         &(const color_ops){
             .add = rotate_colors,
-            .is_by_pixel = warp_is_by_pixel,
+            .is_by_pixel = color_is_by_pixel,
             .warps = true,
             .places = true,
         },
@@ -253,16 +247,15 @@ static sluice_status expanded_rotation_geometry(const void *opaque, const sli_dr
 
 static const stage_def *rotation_variant(const void *args);
 
+#define ROTATION_FIELDS                                                                            \
+    .name = "random_rotation", .summary = "Rotates about the centre by a random angle.",           \
+    .draws = true, STAGE_PARAMS(rotation_params), .args_size = sizeof(rotation_args),              \
+    .check = rotation_check, .variant = rotation_variant
+
 static const stage_def stage_random_rotation_expanded = {
-    .name = "random_rotation",
-    .summary = "Rotates about the centre by a random angle.",
+    ROTATION_FIELDS,
     .gives = "image u8, of the size that holds it",
     .kind = STAGE_GEOMETRY,
-    .draws = true,
-    STAGE_PARAMS(rotation_params),
-    .args_size = sizeof(rotation_args),
-    .check = rotation_check,
-    .variant = rotation_variant,
     .infer = expanded_rotation_infer,
     .geometry =
         &(const geometry_ops){
@@ -272,8 +265,7 @@ static const stage_def stage_random_rotation_expanded = {
 };
 
 const stage_def stage_random_rotation = {
-    .name = "random_rotation",
-    .summary = "Rotates about the centre by a random angle.",
+    ROTATION_FIELDS,
     .elsewhere = "RandomRotation",
     .example = "random_rotation 30",
     .gives = "image u8, the same shape",
@@ -282,16 +274,11 @@ const stage_def stage_random_rotation = {
                "With expand=true the size of the image is random, so a later resize or crop "
                "must set it; else as expand of rotate.\n" WARP_DETAILS,
     .kind = STAGE_COLOR,
-    .draws = true,
-    STAGE_PARAMS(rotation_params),
-    .args_size = sizeof(rotation_args),
-    .check = rotation_check,
-    .variant = rotation_variant,
     .infer = rotation_infer,
     .color =
         &(const color_ops){
             .add = rotation_colors,
-            .is_by_pixel = warp_is_by_pixel,
+            .is_by_pixel = color_is_by_pixel,
             .warps = true,
             .places = true,
         },

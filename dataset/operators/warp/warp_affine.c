@@ -105,7 +105,7 @@ const stage_def stage_warp_affine = {
     .color =
         &(const color_ops){
             .add = warp_affine_colors,
-            .is_by_pixel = warp_is_by_pixel,
+            .is_by_pixel = color_is_by_pixel,
             .warps = true,
             .places = true,
         },

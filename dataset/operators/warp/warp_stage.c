@@ -119,9 +119,3 @@ double warp_uniform(const param_reals *values, uint32_t number, uint32_t bits)
 
     return ends[0] + sli_unit(bits) * (ends[1] - ends[0]);
 }
-
-bool warp_is_by_pixel(const void *args)
-{
-    (void)args;
-    return true;
-}

@@ -3,7 +3,7 @@
 #ifndef SLUICE_WARP_STAGE_H
 #define SLUICE_WARP_STAGE_H
 
-#include "color_ops.h"
+#include "operators/color/color_stage.h"
 #include "operators/window/fill_args.h"
 #include "stage.h"
 
@@ -47,14 +47,12 @@ extern const char *const warp_filters[];
     "dropped. Points move with the image. All images of a sample get the same "                    \
     "draws. The stage comes before normalize, to_dtype and to_chw."
 
-/* Checks a center. */
 sluice_status warp_check_center(const char *stage, const param_reals *center);
 
 /* The affine warp about this center, of an image of the size of the chain. */
 warp_matrix warp_about_center(const warp_affine *affine, const param_reals *center,
                               const color_chain *chain);
 
-/* Checks the fill. */
 sluice_status warp_check(const char *stage, const warp_options *options);
 
 /*
@@ -79,8 +77,5 @@ sluice_status warp_check_range(const char *stage, const char *name, double least
 
 /* A uniform number between values 2 * number and 2 * number + 1. */
 double warp_uniform(const param_reals *values, uint32_t number, uint32_t bits);
-
-/* color_ops.is_by_pixel of warps. */
-bool warp_is_by_pixel(const void *args);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The center_crop stage: crops the middle of an image; smaller images are padded with zeros. */
 #include "crop.h"
-#include "geometry_ops.h"
 
 typedef struct center_crop_args {
     param_size size;
@@ -45,8 +44,7 @@ static sluice_status center_crop_geometry(const void *opaque, const sli_draws *d
     return SLUICE_OK;
 }
 
-/* Zeros. */
-static bool center_crop_padding(const void *args, stage_padding *padding_out)
+bool crop_padding(const void *args, stage_padding *padding_out)
 {
     (void)args;
     (void)padding_out;
@@ -73,7 +71,7 @@ const stage_def stage_center_crop = {
         &(const geometry_ops){
             .draw = center_crop_geometry,
             .crops = true,
-            .padding = center_crop_padding,
+            .padding = crop_padding,
             .squares = true,
         },
 };

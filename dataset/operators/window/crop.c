@@ -2,8 +2,6 @@
 /* The crop stage: torchvision's functional.crop, a fixed box. */
 #include "crop.h"
 
-#include "geometry_ops.h"
-
 typedef struct fixed_crop_args {
     param_size size;
     int64_t top;
@@ -29,14 +27,6 @@ static sluice_status fixed_crop_geometry(const void *opaque, const sli_draws *dr
     out->x = args->left;
     out->y = args->top;
     return SLUICE_OK;
-}
-
-/* Zeros. */
-static bool fixed_crop_padding(const void *args, stage_padding *padding_out)
-{
-    (void)args;
-    (void)padding_out;
-    return true;
 }
 
 static const stage_param fixed_crop_params[] = {
@@ -66,7 +56,7 @@ const stage_def stage_crop = {
         &(const geometry_ops){
             .draw = fixed_crop_geometry,
             .crops = true,
-            .padding = fixed_crop_padding,
+            .padding = crop_padding,
             .squares = true,
         },
 };

@@ -3,6 +3,7 @@
 #ifndef SLUICE_CROP_H
 #define SLUICE_CROP_H
 
+#include "geometry_ops.h"
 #include "stage.h"
 
 /*
@@ -17,6 +18,9 @@ sluice_status crop_infer(const param_size *size, const char *stage, stage_schema
  * the smaller half of the padding comes first.
  */
 int64_t centred_start(uint32_t have, uint32_t want);
+
+/* geometry_ops.padding: the crop may extend beyond the image, where it is zeros. */
+bool crop_padding(const void *args, stage_padding *padding_out);
 
 static inline uint32_t crop_width(const param_size *size)
 {

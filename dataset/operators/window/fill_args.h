@@ -25,7 +25,6 @@ typedef struct fill_args {
         .high = 255, .help = "class outside the image, in masks"                                   \
     }
 
-/* Checks the values of the fill. */
 sluice_status fill_check(const char *stage, const fill_args *args);
 
 /* Checks that the fill has one value, or as many as all images of a sample have channels. */
