@@ -29,7 +29,7 @@ typedef struct image_view {
 
 /* What the header of an encoded image says besides the size. */
 typedef struct image_facts {
-    const char *format;        /* "JPEG", "PNG", "PPM" or "PGM" */
+    const char *format;        /* "JPEG", "PNG", "PPM", "PGM" or "PBM" */
     uint32_t channels;         /* stored channels; 1 for a palette */
     uint32_t bits;             /* per channel, or per palette index */
     uint32_t orientation;      /* Exif: 1 to 8; 1: upright, or not stated (exif.h) */

@@ -14,8 +14,7 @@ static const image_format *const formats[] = {
 #ifdef SLI_HAVE_PNG
     &format_png,
 #endif
-    &format_ppm,
-    &format_pgm,
+    &format_ppm,  &format_pgm, &format_pbm, &format_plain_ppm, &format_plain_pgm, &format_plain_pbm,
 };
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -43,13 +42,13 @@ static const struct {
     {"HEIC file; convert it to JPEG", "ftyphei", 7, 4},
     {"HEIF file; convert it to JPEG", "ftypmif1", 8, 4},
     {"AVIF file; convert it to JPEG", "ftypavif", 8, 4},
+    {"JPEG XL file; convert it to JPEG or PNG", "\xFF\x0A", 2, 0},
+    {"JPEG XL file; convert it to JPEG or PNG", "JXL \r\n\x87\n", 8, 4},
+    {"JPEG 2000 file; convert it to PNG", "jP  \r\n\x87\n", 8, 4},
+    {"JPEG 2000 file; convert it to PNG", "\xFF\x4F\xFF\x51", 4, 0},
     {"TIFF file; convert it to PNG", "II*\0", 4, 0},
     {"TIFF file; convert it to PNG", "MM\0*", 4, 0},
     {"BMP file; convert it to PNG", "BM", 2, 0},
-    {"plain PPM file; convert it to binary PPM (P6)", "P3", 2, 0},
-    {"plain PGM file; convert it to binary PGM (P5)", "P2", 2, 0},
-    {"plain PBM file; convert it to binary PGM (P5)", "P1", 2, 0},
-    {"PBM file; convert it to binary PGM (P5)", "P4", 2, 0},
     {"PAM file; convert it to binary PPM (P6)", "P7\n", 3, 0},
 };
 
@@ -89,7 +88,7 @@ static sluice_status no_format(const uint8_t *bytes, size_t size)
         }
     }
     return sli_fail(SLUICE_E_CORRUPT,
-                    "not an image of a supported format; it must be JPEG, PNG, PPM or PGM");
+                    "not an image of a supported format; it must be JPEG, PNG, PPM, PGM or PBM");
 }
 
 /* Returns the index of the format whose files begin with these bytes; FORMATS: unknown format. */

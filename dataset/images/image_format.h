@@ -36,7 +36,11 @@ typedef struct image_format {
 } image_format;
 
 extern const image_format format_jpeg;
+extern const image_format format_pbm;
 extern const image_format format_pgm;
+extern const image_format format_plain_pbm;
+extern const image_format format_plain_pgm;
+extern const image_format format_plain_ppm;
 extern const image_format format_png;
 extern const image_format format_ppm;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes binary PPM and PGM files: a text header with the size, then the pixels. Values become 8
- * bits. If the image is opened by its head, only the lines of the box are read from the file.
+ * Decodes PBM, PGM and PPM files, P1 to P6: a text header with the size, then the pixels, binary or
+ * (P1 to P3) as text. Values become 8 bits as Pillow converts them. If a binary image is opened by
+ * its head, only the lines of the box are read from the file.
  */
 #include <assert.h>
 #include <errno.h>
@@ -23,7 +24,10 @@ typedef struct pnm_decoder {
     int fd;               /* -1: the whole image is in memory */
     uint64_t offset;      /* offset in fd of the first byte of the image */
     uint64_t *bytes_read;
-    bool gray; /* output one channel instead of three */
+    bool gray;   /* output one channel instead of three */
+    bool plain;  /* the pixels are text; the whole image is in memory */
+    bool bitmap; /* pixels are bits, 1 is black; `most` is 1 */
+    size_t size; /* bytes of a plain image */
     uint32_t width;
     uint32_t height;
     uint32_t channels;  /* number of channels in the file */
@@ -107,14 +111,19 @@ static bool read_number(pnm_text *text, uint32_t *number_out)
     return text->at > first;
 }
 
-/* Parses the header: width, height, maximum value, and the one blank after them. */
+/* Parses the header: width, height, maximum value if it is no bitmap, and the one blank after them.
+ */
 static sluice_status read_header(pnm_decoder *decoder, const uint8_t *bytes, size_t size,
                                  uint64_t max_pixels)
 {
     pnm_text text = {bytes, size < IMAGE_HEAD ? size : IMAGE_HEAD, 2};
 
+    decoder->plain = bytes[1] <= '3';
+    decoder->bitmap = bytes[1] == '1' || bytes[1] == '4';
+    decoder->most = 1;
     if (!read_number(&text, &decoder->width) || !read_number(&text, &decoder->height) ||
-        !read_number(&text, &decoder->most) || text.at == text.size || !is_blank(bytes[text.at])) {
+        (!decoder->bitmap && !read_number(&text, &decoder->most)) || text.at == text.size ||
+        !is_blank(bytes[text.at])) {
         return sli_fail(SLUICE_E_CORRUPT,
                         "the header of the PNM file is corrupt, or longer than %d bytes",
                         IMAGE_HEAD);
@@ -134,14 +143,20 @@ static sluice_status read_header(pnm_decoder *decoder, const uint8_t *bytes, siz
         return sli_fail(SLUICE_E_UNSUPPORTED, "the image is %ux%u; sides go up to %d",
                         decoder->width, decoder->height, MAX_SIDE);
     }
-    decoder->channels = bytes[1] == '6' ? 3 : 1;
+    decoder->channels = bytes[1] == '6' || bytes[1] == '3' ? 3 : 1;
     decoder->pixels_at = text.at + 1;
     return SLUICE_OK;
 }
 
-/* Bytes of a line in the file. */
+/* Bytes of a line in the file; of a plain file, the least number of bytes. */
 static size_t bytes_of_line(const pnm_decoder *decoder)
 {
+    if (decoder->bitmap) {
+        return decoder->plain ? decoder->width : ((size_t)decoder->width + 7) / 8;
+    }
+    if (decoder->plain) {
+        return (size_t)decoder->width * decoder->channels * 2; /* each a digit and a blank */
+    }
     return (size_t)decoder->width * decoder->channels * (decoder->most > 255 ? 2 : 1);
 }
 
@@ -158,6 +173,7 @@ static sluice_status pnm_open_head(void *state, const uint8_t *bytes, size_t siz
         return st;
     }
     pixels = (uint64_t)decoder->height * bytes_of_line(decoder);
+    pixels -= decoder->plain && !decoder->bitmap; /* no blank must follow the last value */
     if (whole - decoder->pixels_at < pixels) {
         return sli_fail(SLUICE_E_CORRUPT, "the PNM file ends early: %ux%u pixels do not fit in it",
                         decoder->width, decoder->height);
@@ -166,9 +182,10 @@ static sluice_status pnm_open_head(void *state, const uint8_t *bytes, size_t siz
     decoder->fd = rest != NULL ? rest->fd : -1;
     decoder->offset = rest != NULL ? rest->offset : 0;
     decoder->bytes_read = rest != NULL ? rest->bytes_read : NULL;
+    decoder->size = size;
     decoder->gray = gray;
     decoder->indices = false;
-    decoder->further = whole - decoder->pixels_at - pixels >= LEAST_FILE;
+    decoder->further = !decoder->plain && whole - decoder->pixels_at - pixels >= LEAST_FILE;
     *width_out = decoder->width;
     *height_out = decoder->height;
     return SLUICE_OK;
@@ -210,6 +227,118 @@ static sluice_status fetch_bytes(pnm_decoder *decoder, uint64_t at, uint8_t *to,
     return SLUICE_OK;
 }
 
+static sluice_status value_too_large(const pnm_decoder *decoder, uint32_t value)
+{
+    return sli_fail(SLUICE_E_CORRUPT, "the PNM file has a value of %u, above its maximum value %u",
+                    value, decoder->most);
+}
+
+/* Expands the bits of the lines to bytes, in place: 1 is white. */
+static void expand_bits(pnm_decoder *decoder, uint32_t height)
+{
+    const size_t line = bytes_of_line(decoder);
+    uint8_t *values = decoder->lines.data;
+
+    for (uint32_t y = height;
+         y-- > 0;) { /* from the end: no bit is overwritten before it is read */
+        for (uint32_t x = decoder->width; x-- > 0;) {
+            const uint8_t bits = values[y * line + x / 8];
+
+            values[(size_t)y * decoder->width + x] = (uint8_t)(~bits >> (7 - x % 8) & 1);
+        }
+    }
+}
+
+/* Parses the next value of a plain file; the digits of a bitmap need no blanks between them. */
+static sluice_status read_value(const pnm_decoder *decoder, pnm_text *text, uint32_t *value_out)
+{
+    uint8_t c;
+
+    if (!decoder->bitmap) {
+        if (read_number(text, value_out) &&
+            (text->at == text->size || is_blank(text->bytes[text->at]) ||
+             text->bytes[text->at] == '#')) {
+            return SLUICE_OK;
+        }
+    } else {
+        (void)skip_blanks(text);
+        c = text->at < text->size ? text->bytes[text->at] : ' ';
+        *value_out = c == '0';
+        if (c == '0' || c == '1') {
+            text->at++;
+            return SLUICE_OK;
+        }
+    }
+    return text->at >= text->size
+               ? sli_fail(SLUICE_E_CORRUPT,
+                          "the PNM file ends early: %ux%u pixels do not fit in it", decoder->width,
+                          decoder->height)
+               : sli_fail(SLUICE_E_CORRUPT, "the plain PNM file has a corrupt value at byte %zu",
+                          text->at);
+}
+
+/* Parses all values of a plain file, and stores those in the lines of the box as a binary file has
+ * them. */
+static sluice_status read_plain(pnm_decoder *decoder, const image_box *box)
+{
+    const size_t per_line = (size_t)decoder->width * decoder->channels;
+    const size_t first = box->y * per_line;
+    const size_t end = first + box->height * per_line;
+    pnm_text text = {decoder->bytes, decoder->size, (size_t)decoder->pixels_at - 1};
+    uint8_t *out = decoder->lines.data;
+
+    for (size_t i = 0; i < decoder->height * per_line; i++) {
+        uint32_t value = 0;
+        const sluice_status st = read_value(decoder, &text, &value);
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        if (value > decoder->most) {
+            return value_too_large(decoder, value);
+        }
+        if (i >= first && i < end) {
+            if (decoder->most > 255) {
+                *out++ = (uint8_t)(value >> 8);
+            }
+            *out++ = (uint8_t)value;
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Reads the lines of the box, with the values as stored. */
+static sluice_status read_lines(pnm_decoder *decoder, const image_box *box)
+{
+    const size_t line = bytes_of_line(decoder);
+    const size_t values = (size_t)decoder->width * decoder->channels * box->height;
+    sluice_status st =
+        image_buffer_reserve(&decoder->lines, decoder->most > 255 ? 2 * values : values);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (decoder->plain) {
+        return read_plain(decoder, box);
+    }
+    st = fetch_bytes(decoder, decoder->pixels_at + box->y * line, decoder->lines.data,
+                     line * box->height);
+    if (st == SLUICE_OK && decoder->bitmap) {
+        expand_bits(decoder, box->height);
+    }
+    return st;
+}
+
+/* Returns the value in 8 bits as Pillow rounds it: a half to the even number. */
+static uint8_t to_8_bits(uint32_t value, uint32_t most)
+{
+    const double scaled = (double)value / most * 255;
+    const uint32_t whole = (uint32_t)scaled;
+    const double half = scaled - whole - 0.5;
+
+    return (uint8_t)(whole + (half > 0 || (half == 0 && whole % 2 == 1)));
+}
+
 /* Converts the values of the lines to 8 bits, in place. */
 static sluice_status scale_values(pnm_decoder *decoder, size_t count)
 {
@@ -224,11 +353,9 @@ static sluice_status scale_values(pnm_decoder *decoder, size_t count)
             most > 255 ? (uint32_t)values[2 * i] << 8 | values[2 * i + 1] : values[i];
 
         if (value > most) {
-            return sli_fail(SLUICE_E_CORRUPT,
-                            "the PNM file has a value of %u, above its maximum value %u", value,
-                            most);
+            return value_too_large(decoder, value);
         }
-        values[i] = (uint8_t)(decoder->indices ? value : (value * 255 + most / 2) / most);
+        values[i] = decoder->indices ? (uint8_t)value : to_8_bits(value, most);
     }
     return SLUICE_OK;
 }
@@ -258,16 +385,11 @@ static sluice_status pnm_region(void *state, const image_box *box, image_view *r
     pnm_decoder *decoder = state;
     const uint32_t channels = decoder->gray ? 1 : 3;
     const size_t stride = (size_t)decoder->width * decoder->channels;
-    const size_t line = bytes_of_line(decoder);
     const uint8_t *lines;
     sluice_status st;
 
     assert(box->x + box->width <= decoder->width && box->y + box->height <= decoder->height);
-    st = image_buffer_reserve(&decoder->lines, line * box->height);
-    if (st == SLUICE_OK) {
-        st = fetch_bytes(decoder, decoder->pixels_at + box->y * line, decoder->lines.data,
-                         line * box->height);
-    }
+    st = read_lines(decoder, box);
     if (st == SLUICE_OK) {
         st = scale_values(decoder, stride * box->height);
     }
@@ -305,7 +427,7 @@ static void pnm_describe(const void *state, image_facts *facts)
     const pnm_decoder *decoder = state;
 
     facts->channels = decoder->channels;
-    facts->bits = decoder->most > 255 ? 16 : 8;
+    facts->bits = decoder->bitmap ? 1 : decoder->most > 255 ? 16 : 8;
     facts->further = decoder->further;
 }
 
@@ -331,5 +453,51 @@ const image_format format_pgm = {
     .open_head = pnm_open_head,
     .region = pnm_region,
     .request_indices = pgm_request_indices,
+    .describe = pnm_describe,
+};
+
+const image_format format_pbm = {
+    .name = "PBM",
+    .magic = (const uint8_t *)"P4",
+    .magic_size = 2,
+    .create = pnm_create,
+    .destroy = pnm_destroy,
+    .open = pnm_open,
+    .open_head = pnm_open_head,
+    .region = pnm_region,
+    .describe = pnm_describe,
+};
+
+const image_format format_plain_ppm = {
+    .name = "PPM",
+    .magic = (const uint8_t *)"P3",
+    .magic_size = 2,
+    .create = pnm_create,
+    .destroy = pnm_destroy,
+    .open = pnm_open,
+    .region = pnm_region,
+    .describe = pnm_describe,
+};
+
+const image_format format_plain_pgm = {
+    .name = "PGM",
+    .magic = (const uint8_t *)"P2",
+    .magic_size = 2,
+    .create = pnm_create,
+    .destroy = pnm_destroy,
+    .open = pnm_open,
+    .region = pnm_region,
+    .request_indices = pgm_request_indices,
+    .describe = pnm_describe,
+};
+
+const image_format format_plain_pbm = {
+    .name = "PBM",
+    .magic = (const uint8_t *)"P1",
+    .magic_size = 2,
+    .create = pnm_create,
+    .destroy = pnm_destroy,
+    .open = pnm_open,
+    .region = pnm_region,
     .describe = pnm_describe,
 };

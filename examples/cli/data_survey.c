@@ -11,6 +11,7 @@ const char *const survey_kind_names[KINDS] = {
     [KIND_PNG] = "png",
     [KIND_PPM] = "ppm",
     [KIND_PGM] = "pgm",
+    [KIND_PBM] = "pbm",
     [KIND_JPEG_GRAY] = "gray",
     [KIND_JPEG_444] = "4:4:4",
     [KIND_JPEG_422] = "4:2:2",
@@ -51,7 +52,8 @@ static survey_kind format_kind(const char *format)
     return strcmp(format, "JPEG") == 0  ? KIND_JPEG
            : strcmp(format, "PNG") == 0 ? KIND_PNG
            : strcmp(format, "PPM") == 0 ? KIND_PPM
-                                        : KIND_PGM;
+           : strcmp(format, "PGM") == 0 ? KIND_PGM
+                                        : KIND_PBM;
 }
 
 static survey_kind jpeg_kind(const sluice_image_info *info)

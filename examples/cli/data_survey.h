@@ -13,6 +13,7 @@ typedef enum survey_kind {
     KIND_PNG,
     KIND_PPM,
     KIND_PGM,
+    KIND_PBM,
     KIND_JPEG_GRAY,
     KIND_JPEG_444,
     KIND_JPEG_422,

@@ -167,7 +167,7 @@ static void kinds_are_bounded(void)
     T_TRUE(!image_name_is_in(".jpg", image_extensions) &&
            !image_name_is_in("jpg", image_extensions));
     T_TRUE(!image_name_is_in("a.", image_extensions) &&
-           !image_name_is_in("a.pbm", image_extensions));
+           !image_name_is_in("a.tga", image_extensions));
 }
 
 static void write_members(const char *folder, const char *name, const char *members, int numbered)

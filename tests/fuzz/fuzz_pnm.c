@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a PPM or PGM file: a box read from the file is that of the file in memory. */
+/*
+ * Any bytes as a PBM, PGM or PPM file, binary or plain. A box of a binary one that is read from the
+ * file equals the box of the file in memory.
+ */
 #include <string.h>
 
 #include "fuzz_file.h"
@@ -39,8 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     image_view region;
 
     for (int gray = 0; gray < 2; gray++) {
-        if (image_decoder_takes_head(data, size) &&
-            fuzz_region(data, size, gray == 1, &box, &region)) {
+        if (fuzz_region(data, size, gray == 1, &box, &region) &&
+            image_decoder_takes_head(data, size)) {
             compare(data, size, gray == 1, &box, &region);
         }
     }
