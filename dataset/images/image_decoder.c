@@ -14,7 +14,8 @@ static const image_format *const formats[] = {
 #ifdef SLI_HAVE_PNG
     &format_png,
 #endif
-    &format_ppm,  &format_pgm, &format_pbm, &format_plain_ppm, &format_plain_pgm, &format_plain_pbm,
+    &format_ppm,       &format_pgm,       &format_pbm, &format_plain_ppm,
+    &format_plain_pgm, &format_plain_pbm, &format_bmp,
 };
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -48,7 +49,6 @@ static const struct {
     {"JPEG 2000 file; convert it to PNG", "\xFF\x4F\xFF\x51", 4, 0},
     {"TIFF file; convert it to PNG", "II*\0", 4, 0},
     {"TIFF file; convert it to PNG", "MM\0*", 4, 0},
-    {"BMP file; convert it to PNG", "BM", 2, 0},
     {"PAM file; convert it to binary PPM (P6)", "P7\n", 3, 0},
 };
 
@@ -87,8 +87,9 @@ static sluice_status no_format(const uint8_t *bytes, size_t size)
             return sli_fail(SLUICE_E_UNSUPPORTED, "unsupported format: a %s", unknown[i].name);
         }
     }
-    return sli_fail(SLUICE_E_CORRUPT,
-                    "not an image of a supported format; it must be JPEG, PNG, PPM, PGM or PBM");
+    return sli_fail(
+        SLUICE_E_CORRUPT,
+        "not an image of a supported format; it must be JPEG, PNG, BMP, PPM, PGM or PBM");
 }
 
 /* Returns the index of the format whose files begin with these bytes; FORMATS: unknown format. */
@@ -184,13 +185,13 @@ sluice_status image_decoder_request_indices(image_decoder *decoder)
 
     return format->request_indices != NULL
                ? format->request_indices(decoder->states[decoder->current])
-               : sli_fail(
-                     SLUICE_E_UNSUPPORTED,
-                     "a mask in a %s file: %s; it must be PNG with a palette or in gray, or PGM",
-                     format->name,
-                     strcmp(format->name, "JPEG") == 0
-                         ? "its compression is lossy, so class numbers are not exact"
-                         : "its values are colours");
+               : sli_fail(SLUICE_E_UNSUPPORTED,
+                          "a mask in a %s file: %s; it must be PNG with a palette or in gray, BMP "
+                          "with a palette, or PGM",
+                          format->name,
+                          strcmp(format->name, "JPEG") == 0
+                              ? "its compression is lossy, so class numbers are not exact"
+                              : "its values are colours");
 }
 
 void image_decoder_describe(const image_decoder *decoder, image_facts *facts_out)

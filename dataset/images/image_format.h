@@ -35,6 +35,7 @@ typedef struct image_format {
     void (*describe)(const void *state, image_facts *facts);
 } image_format;
 
+extern const image_format format_bmp;
 extern const image_format format_jpeg;
 extern const image_format format_pbm;
 extern const image_format format_pgm;

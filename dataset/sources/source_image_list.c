@@ -347,7 +347,7 @@ const stage_def stage_image_list = {
                "A folder gives the images directly in it, without subfolders, and with masks= "
                "the column mask: the mask of an image is the file whose name without its "
                "extension is the same. Samples are sorted by name. Files other than jpg, jpeg, "
-               "png, ppm, pgm, pbm and pnm are ignored. Errors, which name the first file: "
+               "png, bmp, ppm, pgm, pbm and pnm are ignored. Errors, which name the first file: "
                "E_INVALID no images, an image without a mask, a mask without an image, or two "
                "files of one name; E_IO.",
     .kind = STAGE_SOURCE,

@@ -541,7 +541,7 @@ const stage_def stage_webdataset = {
         "With fields= the members listed become the columns, in place of image and "
         "label. It is a list of NAME:FIELD; the extension of FIELD determines the "
         "column's type:\n"
-        "  NAME:jpg       jpg, jpeg, png, ppm, pgm, pbm, pnm: an image; the first one is\n"
+        "  NAME:jpg       jpg, jpeg, png, bmp, ppm, pgm, pbm, pnm: an image; the first one is\n"
         "                 the image, each other one a further image\n"
         "  NAME:png@mask  an image of class numbers, which follows the geometry of\n"
         "                 the image\n"

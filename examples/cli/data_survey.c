@@ -12,6 +12,7 @@ const char *const survey_kind_names[KINDS] = {
     [KIND_PPM] = "ppm",
     [KIND_PGM] = "pgm",
     [KIND_PBM] = "pbm",
+    [KIND_BMP] = "bmp",
     [KIND_JPEG_GRAY] = "gray",
     [KIND_JPEG_444] = "4:4:4",
     [KIND_JPEG_422] = "4:2:2",
@@ -53,7 +54,8 @@ static survey_kind format_kind(const char *format)
            : strcmp(format, "PNG") == 0 ? KIND_PNG
            : strcmp(format, "PPM") == 0 ? KIND_PPM
            : strcmp(format, "PGM") == 0 ? KIND_PGM
-                                        : KIND_PBM;
+           : strcmp(format, "PBM") == 0 ? KIND_PBM
+                                        : KIND_BMP;
 }
 
 static survey_kind jpeg_kind(const sluice_image_info *info)

@@ -14,6 +14,7 @@ typedef enum survey_kind {
     KIND_PPM,
     KIND_PGM,
     KIND_PBM,
+    KIND_BMP,
     KIND_JPEG_GRAY,
     KIND_JPEG_444,
     KIND_JPEG_422,

@@ -258,7 +258,9 @@ static void other_files_are_named(void)
         {"RIFF....WEBP", 12, SLUICE_E_UNSUPPORTED, "WebP"},
         {"II*\0....", 8, SLUICE_E_UNSUPPORTED, "TIFF"},
         {"MM\0*....", 8, SLUICE_E_UNSUPPORTED, "TIFF"},
-        {"BM......", 8, SLUICE_E_UNSUPPORTED, "BMP"},
+        {"\xFF\x0A......", 8, SLUICE_E_UNSUPPORTED, "JPEG XL"},
+        {"\xFF\x4F\xFF\x51", 4, SLUICE_E_UNSUPPORTED, "JPEG 2000"},
+        {"BM......", 8, SLUICE_E_CORRUPT, "the BMP file of 8 bytes has a header"},
         {"\0\0\0\x18"
          "ftypheic",
          12, SLUICE_E_UNSUPPORTED, "HEIC file; convert it to JPEG"},
