@@ -15,7 +15,7 @@ static const image_format *const formats[] = {
     &format_png,
 #endif
     &format_ppm,       &format_pgm,       &format_pbm, &format_plain_ppm,
-    &format_plain_pgm, &format_plain_pbm, &format_bmp,
+    &format_plain_pgm, &format_plain_pbm, &format_bmp, &format_gif,
 };
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -38,7 +38,6 @@ static const struct {
     {"file compressed by xz; decompress it", "\xFD\x37zXZ", 5, 0},
     {"file compressed by bzip2; decompress it", "BZh", 3, 0},
     {"PNG file, and this build has no libpng", "\x89PNG", 4, 0},
-    {"GIF file; convert it to PNG", "GIF8", 4, 0},
     {"WebP file; convert it to JPEG or PNG", "WEBP", 4, 8},
     {"HEIC file; convert it to JPEG", "ftyphei", 7, 4},
     {"HEIF file; convert it to JPEG", "ftypmif1", 8, 4},
@@ -89,7 +88,7 @@ static sluice_status no_format(const uint8_t *bytes, size_t size)
     }
     return sli_fail(
         SLUICE_E_CORRUPT,
-        "not an image of a supported format; it must be JPEG, PNG, BMP, PPM, PGM or PBM");
+        "not an image of a supported format; it must be JPEG, PNG, BMP, GIF, PPM, PGM or PBM");
 }
 
 /* Returns the index of the format whose files begin with these bytes; FORMATS: unknown format. */

@@ -36,6 +36,7 @@ typedef struct image_format {
 } image_format;
 
 extern const image_format format_bmp;
+extern const image_format format_gif;
 extern const image_format format_jpeg;
 extern const image_format format_pbm;
 extern const image_format format_pgm;

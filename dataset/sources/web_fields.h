@@ -4,7 +4,7 @@
  * comma-separated list of NAME:FIELD. FIELD is the part of the member's name after its first dot;
  * its extension determines the column's type:
  *
- *     NAME:jpg         jpg, jpeg, png, bmp, ppm, pgm, pbm, pnm: an image
+ *     NAME:jpg         jpg, jpeg, png, bmp, gif, ppm, pgm, pbm, pnm: an image
  *     NAME:png@mask    a mask of class numbers, transformed like the image
  *     NAME:cls         an integer, i32
  *     NAME:npy         an array; dtype and shape are those of the first sample's array

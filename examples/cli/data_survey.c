@@ -13,6 +13,7 @@ const char *const survey_kind_names[KINDS] = {
     [KIND_PGM] = "pgm",
     [KIND_PBM] = "pbm",
     [KIND_BMP] = "bmp",
+    [KIND_GIF] = "gif",
     [KIND_JPEG_GRAY] = "gray",
     [KIND_JPEG_444] = "4:4:4",
     [KIND_JPEG_422] = "4:2:2",
@@ -55,7 +56,8 @@ static survey_kind format_kind(const char *format)
            : strcmp(format, "PPM") == 0 ? KIND_PPM
            : strcmp(format, "PGM") == 0 ? KIND_PGM
            : strcmp(format, "PBM") == 0 ? KIND_PBM
-                                        : KIND_BMP;
+           : strcmp(format, "BMP") == 0 ? KIND_BMP
+                                        : KIND_GIF;
 }
 
 static survey_kind jpeg_kind(const sluice_image_info *info)

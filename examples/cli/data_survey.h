@@ -15,6 +15,7 @@ typedef enum survey_kind {
     KIND_PGM,
     KIND_PBM,
     KIND_BMP,
+    KIND_GIF,
     KIND_JPEG_GRAY,
     KIND_JPEG_444,
     KIND_JPEG_422,

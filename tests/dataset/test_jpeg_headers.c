@@ -254,7 +254,7 @@ static void other_files_are_named(void)
         const char *says;
     } files[] = {
         {"", 0, SLUICE_E_CORRUPT, "empty"},
-        {"GIF89a", 6, SLUICE_E_UNSUPPORTED, "GIF"},
+        {"GIF89a", 6, SLUICE_E_CORRUPT, "the GIF file ends early"},
         {"RIFF....WEBP", 12, SLUICE_E_UNSUPPORTED, "WebP"},
         {"II*\0....", 8, SLUICE_E_UNSUPPORTED, "TIFF"},
         {"MM\0*....", 8, SLUICE_E_UNSUPPORTED, "TIFF"},

@@ -98,7 +98,7 @@ static void extensions_count_in_any_case(void)
     T_SKIP("the library has no PNG");
 #endif
     static const char *const all[] = {"c/a.JPG", "c/b.jpg", "c/c.JpEg", "c/d.png", "c/e.x.PNG"};
-    static const char *const others[] = {"c/a.jpgx",      "c/b.jp",        "c/c.gif", "c/jpg",
+    static const char *const others[] = {"c/a.jpgx",      "c/b.jp",        "c/c.tga", "c/jpg",
                                          "c/d.jpg.txt",   "c/e.jpg~",      "c/f.",    "c/.jpg",
                                          "c/.hidden.jpg", ".hidden/a.jpg", "c/JPG",   "c/g.@pg"};
     static const char *const tiffs[] = {"c/g.@PG", "c/h.tIf"};
@@ -294,7 +294,7 @@ static void folders_without_images_are_refused(void)
     make_file(folder, "1.jpg");
     check_open_fails(folder, SLUICE_E_INVALID, "(images lie directly in it)");
     make_file(folder, "a/readme.txt");
-    make_file(folder, "b/x.gif");
+    make_file(folder, "b/x.tga");
     check_open_fails(folder, SLUICE_E_INVALID, "the 2 class folders of image_folder");
     check_open_fails(folder, SLUICE_E_INVALID, "hold no files with extensions jpg,jpeg,jpe,jfif");
 }

@@ -72,8 +72,8 @@ static const stage_param decode_params[] = {
 
 const stage_def stage_decode = {
     .name = "decode",
-    .summary =
-        "Decodes JPEG, PNG, BMP, PPM, PGM and PBM files; of a JPEG only what the next crop needs.",
+    .summary = "Decodes JPEG, PNG, BMP, GIF, PPM, PGM and PBM files; of a JPEG only what the next "
+               "crop needs.",
     .elsewhere = "Decode",
     .gives = "image u8 (H, W, 3), or (H, W, 1) with mode=gray and mode=index; further images, too; "
              "masks u8 (H, W)",
