@@ -206,13 +206,21 @@ static size_t bytes_of_line(const bmp_decoder *decoder)
     return ((size_t)decoder->width * decoder->bits + 31) / 32 * 4;
 }
 
-/* Checks the place of the pixels. */
-static sluice_status check_pixels(const bmp_decoder *decoder)
+/* Checks the place of the pixels. Masks may be behind a header that has no place for them. */
+static sluice_status check_pixels(const bmp_decoder *decoder, uint32_t header)
 {
+    const bool masks_behind = decoder->compression == BMP_MASKS && header < MASK_HEADER;
+    const size_t least = FILE_HEADER + (size_t)(masks_behind ? MASK_HEADER : header);
     const bool run_length = decoder->compression == BMP_RLE8 || decoder->compression == BMP_RLE4;
     const uint64_t bytes = (uint64_t)bytes_of_line(decoder) * (decoder->height - 1) +
                            ((uint64_t)decoder->width * decoder->bits + 7) / 8;
 
+    if (decoder->pixels_at < least) {
+        return sli_fail(SLUICE_E_CORRUPT,
+                        "the BMP file has pixels at byte %zu, within its header; it must be at "
+                        "least %zu",
+                        decoder->pixels_at, least);
+    }
     if (decoder->pixels_at > decoder->size ||
         (!run_length && decoder->size - decoder->pixels_at < bytes)) {
         return ends_early(decoder);
@@ -252,7 +260,7 @@ static sluice_status bmp_open(void *state, const uint8_t *bytes, size_t size, ui
     if (st == SLUICE_OK) {
         st = decoder->bits <= 8 ? read_palette(decoder, header) : read_masks(decoder, header);
     }
-    st = st == SLUICE_OK ? check_pixels(decoder) : st;
+    st = st == SLUICE_OK ? check_pixels(decoder, header) : st;
     *width_out = decoder->width;
     *height_out = decoder->height;
     return st;

@@ -199,7 +199,63 @@ static void bmp_files_cut_anywhere_are_errors(void)
     }
 }
 
+static void check_damage(bmp_file *file, uint32_t place, uint32_t value, const char *words)
+{
+    const bmp_file whole = *file;
+    const image_box all = {0, 0, 1, 1};
+    uint8_t pixels[MOST];
+
+    T_OK(decode(file, false, &all, pixels));
+    file->size = place;
+    put_32(file, value);
+    file->size = whole.size;
+    T_STATUS(decode(file, false, &all, pixels), SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(), words);
+    *file = whole;
+}
+
+static void damaged_bmp_headers_are_errors(void)
+{
+    bmp_file file;
+
+    start(&file, 40, 1, 1, 24, 0, 0, 0);
+    put(&file, "\1\2\3\0", 4);
+    check_damage(&file, 10, 0, "pixels at byte 0, within its header");
+    check_damage(&file, 10, 53, "pixels at byte 53, within its header");
+    check_damage(&file, 10, 59, "ends early");
+    check_damage(&file, 10, UINT32_MAX, "ends early");
+    check_damage(&file, 14, 45, "a header of 45 bytes");
+    check_damage(&file, 14, UINT32_MAX, "a header of 4294967295 bytes");
+    check_damage(&file, 14, 13, "a header of 13 bytes");
+    check_damage(&file, 18, UINT32_MAX, "both must be positive");
+    check_damage(&file, 22, 0, "both must be positive");
+    start(&file, 40, 1, 1, 16, 3, 0, 12);
+    put(&file, "\0\xF8\0\0\xE0\7\0\0\x1F\0\0\0\xE0\7\0\0", 16);
+    check_damage(&file, 10, 54, "pixels at byte 54, within its header; it must be at least 66");
+    check_damage(&file, 54, 0xFC00, "has the mask 0x000007E0 for channel 1");
+    check_damage(&file, 54, 0xA000, "has the mask 0x0000A000 for channel 0");
+    check_damage(&file, 54, 0x10000, "has the mask 0x00010000 for channel 0");
+    check_damage(&file, 62, 0, "has the mask 0x00000000 for channel 2");
+    start(&file, 40, 1, 1, 8, 0, 2, 8);
+    put(&file, "\1\2\3\0\4\5\6\0\1\0\0\0", 12);
+    check_damage(&file, 10, 50, "pixels at byte 50, within its header");
+}
+
+static void steps_and_top_down_runs_are_decoded(void)
+{
+    bmp_file file;
+
+    start(&file, 40, 3, -2, 8, 1, 2, 8); /* as Pillow shows it: the first run is at the top */
+    put(&file, "\1\2\3\0\4\5\6\0\0\2\1\0\1\1\0\0\3\1\0\1", 20);
+    check(&file, true, 3, 2, "\0\1\0\1\1\1");
+    start(&file, 40, 5, 2, 4, 2, 3, 12); /* a pixel, a step, 3 pixels */
+    put(&file, "\1\2\3\0\4\5\6\0\7\10\11\0\1\x20\0\2\1\1\3\x12\0\1", 22);
+    check(&file, true, 5, 2, "\0\0\1\2\1\2\0\0\0\0");
+}
+
 const t_test bmp_tests[] = {
+    T_TEST(damaged_bmp_headers_are_errors),
+    T_TEST(steps_and_top_down_runs_are_decoded),
     T_TEST(palettes_of_all_widths_are_decoded),
     T_TEST(colours_of_all_widths_are_decoded),
     T_TEST(run_lengths_are_decoded),
