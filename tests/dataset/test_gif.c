@@ -40,7 +40,27 @@ static void gif_files_cut_anywhere_are_errors(void)
     }
 }
 
+static void code_sizes_out_of_range_are_errors(void)
+{
+    static const uint8_t sizes[] = {0, 9, 12, 255};
+    static const image_box all = {0, 0, 3, 2};
+    uint8_t copy[SIZE];
+
+    for (size_t i = 0; i < sizeof(sizes); i++) {
+        image_decoder *decoder = NULL;
+        image_view region;
+
+        memcpy(copy, file, SIZE);
+        copy[SIZE - 7] = sizes[i];
+        T_OK(image_decoder_create(&decoder));
+        T_STATUS(decode_box(decoder, copy, SIZE, true, &all, &region), SLUICE_E_CORRUPT);
+        T_CONTAINS(sluice_last_error(), "it must be 1 to 8");
+        image_decoder_destroy(decoder);
+    }
+}
+
 const t_test gif_tests[] = {
+    T_TEST(code_sizes_out_of_range_are_errors),
     T_TEST(frames_smaller_than_the_canvas_are_decoded),
     T_TEST(gif_files_cut_anywhere_are_errors),
     T_END,
