@@ -59,7 +59,23 @@ static void code_sizes_out_of_range_are_errors(void)
     }
 }
 
+static void gif_codes_beyond_the_table_are_errors(void)
+{
+    static const image_box all = {0, 0, 3, 2};
+    image_decoder *decoder = NULL;
+    image_view region;
+    uint8_t copy[SIZE];
+
+    memcpy(copy, file, SIZE);
+    copy[SIZE - 5] = 0xBC; /* codes 4 7 */
+    T_OK(image_decoder_create(&decoder));
+    T_STATUS(decode_box(decoder, copy, SIZE, true, &all, &region), SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(), "has the code 7");
+    image_decoder_destroy(decoder);
+}
+
 const t_test gif_tests[] = {
+    T_TEST(gif_codes_beyond_the_table_are_errors),
     T_TEST(code_sizes_out_of_range_are_errors),
     T_TEST(frames_smaller_than_the_canvas_are_decoded),
     T_TEST(gif_files_cut_anywhere_are_errors),
