@@ -17,7 +17,7 @@ sluice_status fail_image_size(const sli_plan *plan, const sli_conversion *want,
 
 /* Fails since the image after a step has too many pixels. A step without geometry has colour stages
  * after it. */
-static sluice_status too_large(sample_loader *loader, const transform_step *step)
+static sluice_status fail_too_large(sample_loader *loader, const transform_step *step)
 {
     const struct plan_details *details = loader->plan->details;
     const plan_group *group = step->group;
@@ -40,18 +40,24 @@ static sluice_status too_large(sample_loader *loader, const transform_step *step
                     window->window_width, window->window_height, MOST_PIXELS);
 }
 
+sluice_status check_step_size(sample_loader *loader, const transform_step *step)
+{
+    return (uint64_t)step->window.window_width * step->window.window_height > MOST_PIXELS
+               ? fail_too_large(loader, step)
+               : SLUICE_OK;
+}
+
 sluice_status choose_image(sample_loader *loader, uint32_t number, uint32_t channels,
                            image_lines *image, line_sink *sink)
 {
     const fused_geometry *window = &loader->drawn.steps[number].window;
     image_buffer *between = &loader->tools.between[number % 2];
     const size_t line = (size_t)window->window_width * channels;
-    sluice_status st;
+    sluice_status st = check_step_size(loader, &loader->drawn.steps[number]);
 
-    if ((uint64_t)window->window_width * window->window_height > MOST_PIXELS) {
-        return too_large(loader, &loader->drawn.steps[number]);
+    if (st == SLUICE_OK) {
+        st = image_buffer_reserve(between, line * window->window_height);
     }
-    st = image_buffer_reserve(between, line * window->window_height);
     if (st != SLUICE_OK) {
         return st;
     }

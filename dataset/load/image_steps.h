@@ -43,6 +43,9 @@ static inline void copy_line(void *arg, uint32_t y, const uint8_t *pixels)
 sluice_status fail_image_size(const sli_plan *plan, const sli_conversion *want,
                               const fused_geometry *window, uint32_t channels);
 
+/* E_INVALID: the image after a step would have too many pixels. */
+sluice_status check_step_size(sample_loader *loader, const transform_step *step);
+
 /*
  * Determines the destination of step `number`: the image for the next step. image: written if lines
  * are copied there. E_INVALID: it would have too many pixels.

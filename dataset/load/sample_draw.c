@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sample_draw.h"
 
+#include "image_steps.h"
 #include "loader_stage.h"
 #include "sample_boxes.h"
 
@@ -53,7 +54,10 @@ static inline sluice_status draw_step(drawing *d, const plan_group *group)
     step->group = group;
     step->lines = draw_lines(loader, number, d->draws);
     if (step->lines != NULL && details->colors.warps && boxes != NULL) {
-        st = boxes_warp(step->lines, boxes);
+        st = check_step_size(loader, step); /* elastic warps take memory for each pixel */
+        if (st == SLUICE_OK) {
+            st = boxes_warp(step->lines, boxes);
+        }
         if (st != SLUICE_OK) {
             return st;
         }

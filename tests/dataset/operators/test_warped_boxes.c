@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <sluice/arrays.h>
 
@@ -169,9 +170,33 @@ static void a_crop_that_is_not_drawn_drops_nothing(void)
                "rotate 90 | center_crop 30,12 | resize 20,20");
 }
 
+/* Its displacements would have 16 bytes a pixel. */
+static void an_image_that_is_too_large_gets_no_displacements(void)
+{
+    static boxed_images source;
+    const sluice_array arrays[] = {
+        {"image", source.image, SLUICE_U8, 4, {SAMPLES, LINES, COLUMNS, 3}},
+        {"b", source.boxes, SLUICE_F32, 3, {SAMPLES, LISTED, 4}},
+        {"b_length", source.lengths, SLUICE_I32, 1, {SAMPLES}},
+    };
+    sluice_dataset *dataset;
+    struct rusage before;
+    struct rusage after;
+
+    make_boxed(&source);
+    T_OK(sluice_dataset_memory(arrays, 3, &dataset));
+    T_OK(sluice_dataset_add(dataset, "column b boxes | random_iou_crop sampler_options=1 | "
+                                     "pad_image 8200 | elastic 60 4 | resize 8,8 | batch 1"));
+    getrusage(RUSAGE_SELF, &before);
+    batches_to_error(dataset, &one_worker, SLUICE_E_INVALID, "and may have 268435456 pixels");
+    getrusage(RUSAGE_SELF, &after);
+    T_TRUE(after.ru_maxrss - before.ru_maxrss < 1 << 20); /* KiB */
+}
+
 const t_test warped_boxes_tests[] = {
     T_TEST(warps_move_the_boxes_before_a_crop),
     T_TEST(a_turn_has_the_boxes_of_flips),
     T_TEST(a_crop_that_is_not_drawn_drops_nothing),
+    T_TEST(an_image_that_is_too_large_gets_no_displacements),
     T_END,
 };
