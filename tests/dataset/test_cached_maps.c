@@ -355,6 +355,11 @@ static void what_cannot_be_kept_is_refused(void)
 {
     static const refused_case refused[] = {
         {"random_crop 4 | @s", "cache comes after random_crop, which is random"},
+        {"gaussian_blur 3 0.5,3 | @s", "cache comes after gaussian_blur, which is random"},
+        {"random_adjust_sharpness 2 | @s",
+         "cache comes after random_adjust_sharpness, which is random"},
+        {"trivial_augment | @s", "cache comes after trivial_augment, which is random"},
+        {"rand_augment | @s", "cache comes after rand_augment, which is random"},
         {"@s | random_horizontal_flip",
          "cache comes after random_horizontal_flip, which is random"},
         {"@s | normalize imagenet",

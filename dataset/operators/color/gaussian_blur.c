@@ -68,6 +68,7 @@ const stage_def stage_gaussian_blur = {
                "torchvision uses the product of the two kernels, so values close to a half "
                "may differ by 1.",
     .kind = STAGE_COLOR,
+    .draws = true,
     STAGE_PARAMS(blur_params),
     .args_size = sizeof(blur_args),
     .selects = true,

@@ -35,6 +35,7 @@ const stage_def stage_random_adjust_sharpness = {
                "each), rounded, a value v becomes v + (1 - factor) (m - v), truncated. The "
                "outer pixels of the image do not change.",
     .kind = STAGE_COLOR,
+    .draws = true,
     STAGE_PARAMS(sharpness_params),
     .args_size = sizeof(sharpness_args),
     .selects = true,

@@ -77,6 +77,7 @@ const stage_def stage_trivial_augment = {
                "  posterize to 8 - 6 * m bits, rounded\n"
                "  solarize with the threshold 255 * (1 - m)\n" WARP_DETAILS,
     .kind = STAGE_COLOR,
+    .draws = true,
     STAGE_PARAMS(trivial_params),
     .args_size = sizeof(trivial_args),
     .check = trivial_check,
@@ -150,6 +151,7 @@ const stage_def stage_rand_augment = {
                "  the factors 1 + s * 0.9 * m\n"
                "  posterize to 8 - 4 * m bits\n" WARP_DETAILS,
     .kind = STAGE_COLOR,
+    .draws = true,
     STAGE_PARAMS(rand_params),
     .args_size = sizeof(rand_args),
     .check = rand_check,
