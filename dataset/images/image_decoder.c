@@ -186,7 +186,7 @@ sluice_status image_decoder_request_indices(image_decoder *decoder)
                ? format->request_indices(decoder->states[decoder->current])
                : sli_fail(SLUICE_E_UNSUPPORTED,
                           "a mask in a %s file: %s; it must be PNG with a palette or in gray, BMP "
-                          "with a palette, or PGM",
+                          "or GIF with a palette, or PGM",
                           format->name,
                           strcmp(format->name, "JPEG") == 0
                               ? "its compression is lossy, so class numbers are not exact"

@@ -125,13 +125,17 @@ static bool is_jpeg(const sample_data *data)
     return data->size >= 2 && data->bytes[0] == 0xFF && data->bytes[1] == 0xD8;
 }
 
-/* Returns the field (file extension) for a file that is stored unchanged, from its magic number. */
+/* Returns the field (file extension) for a file that is stored unchanged, from its magic number.
+ * NULL: webdataset has no default field for files of this format. */
 static const char *field_of(const sample_data *data)
 {
     if (is_jpeg(data)) {
         return "jpg";
     }
-    return data->size >= 2 && data->bytes[0] == 'P' ? "ppm" : "png";
+    if (data->size < 2) {
+        return NULL;
+    }
+    return data->bytes[0] == 'P' ? "ppm" : data->bytes[0] == 0x89 ? "png" : NULL;
 }
 
 /* ---- pixels --------------------------------------------------------------------------------- */
@@ -402,12 +406,19 @@ static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const
         return leave_out(
             sample, is_jpeg(data) ? SLUICE_PACK_LEFT_UNDECODABLE : SLUICE_PACK_LEFT_NO_IMAGE, st);
     }
+    image_decoder_describe(worker->decoder, &facts);
+    if (same && field_of(data) == NULL) {
+        st = sli_fail(SLUICE_E_UNSUPPORTED,
+                      "it is a %s file, and a pack has JPEG, PNG and PNM files unchanged; choose "
+                      "raw pixels or a quality to store its pixels",
+                      facts.format);
+        return leave_out(sample, SLUICE_PACK_LEFT_NO_IMAGE, st);
+    }
     if (same) {
         sample->fate = SLUICE_PACK_KEPT_FORMAT;
         snprintf(sample->why, sizeof(sample->why), "it is not a JPEG file");
         return keep_bytes(sample, data);
     }
-    image_decoder_describe(worker->decoder, &facts);
     if (facts.bits > 8) { /* the pack would have fewer */
         sample->fate = SLUICE_PACK_KEPT_PRECISION;
         snprintf(sample->why, sizeof(sample->why), "it has %u bits per channel", facts.bits);

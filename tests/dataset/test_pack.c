@@ -232,6 +232,32 @@ static void raw_pixels_of_gray_files_are_the_same_in_every_mode(void)
 /* ---- memory -------------------------------------------------------------------------------- */
 
 /* Whichever request fails: it is an error, no sample's fate, and the pack goes on afterwards. */
+/* A file named .png with the bytes of a BMP file would be read by this library only. */
+static void a_bmp_file_is_packed_as_pixels_only(void)
+{
+    static const uint8_t bmp[] =
+        "BM\x3a\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\1\0\0\0\1\0\0\0\1\0\x18\0\0\0\0\0"
+        "\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\2\3";
+    const char *top = t_folder();
+    const char *source = folder_named(top, "src");
+    sluice_dataset *dataset;
+    sluice_pack_config config;
+    sluice_pack_stats stats = {.struct_size = sizeof(stats)};
+
+    T_NEEDS(can_pack(), "no libarchive");
+    t_write_file(t_path(source, "c/1.bmp"), bmp, sizeof(bmp));
+    make_jpeg(source, "c/2.jpg", 8, 8, 1);
+    dataset = folder_dataset(source, "shuffle 5");
+    config = config_of(dataset, folder_named(top, "kept"));
+    T_OK(sluice_pack(&config, &stats));
+    T_EQ(stats.fates[SLUICE_PACK_LEFT_NO_IMAGE], 1);
+    config = config_of(dataset, folder_named(top, "raw"));
+    config.raw = true;
+    T_OK(sluice_pack(&config, &stats));
+    T_EQ(stats.fates[SLUICE_PACK_RAW], 2);
+    sluice_dataset_destroy(dataset);
+}
+
 static void want_of_memory_ends_a_pack_that_can_go_on(void)
 {
     const char *top = t_folder();
@@ -489,6 +515,7 @@ const t_test pack_tests[] = {
     T_TEST(a_bit_that_was_flipped_is_a_bad_sample),
     T_TEST(images_encoded_anew_have_restart_markers_and_their_own_colours),
     T_TEST(raw_pixels_of_gray_files_are_the_same_in_every_mode),
+    T_TEST(a_bmp_file_is_packed_as_pixels_only),
     T_TEST(want_of_memory_ends_a_pack_that_can_go_on),
     T_TEST(want_of_memory_ends_a_check),
     T_TEST(an_index_of_an_unknown_version_is_a_problem),
