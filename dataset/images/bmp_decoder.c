@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "bytes_int.h"
 #include "image_format.h"
 #include "status_int.h"
 
@@ -45,16 +46,6 @@ typedef struct bmp_decoder {
     image_buffer image; /* lines of the box */
 } bmp_decoder;
 
-static uint32_t get_16(const uint8_t *bytes)
-{
-    return bytes[0] | (uint32_t)bytes[1] << 8;
-}
-
-static uint32_t get_32(const uint8_t *bytes)
-{
-    return get_16(bytes) | get_16(bytes + 2) << 16;
-}
-
 static sluice_status bmp_create(void **state_out)
 {
     bmp_decoder *decoder = sli_calloc(1, sizeof(*decoder));
@@ -89,14 +80,14 @@ static sluice_status read_size(bmp_decoder *decoder, uint32_t header)
     decoder->compression = BMP_RAW;
     decoder->top_down = false;
     if (header == CORE_HEADER) {
-        decoder->width = get_16(at + 4);
-        decoder->height = get_16(at + 6);
-        decoder->bits = get_16(at + 10);
+        decoder->width = sli_get_u16(at + 4);
+        decoder->height = sli_get_u16(at + 6);
+        decoder->bits = sli_get_u16(at + 10);
     } else {
-        decoder->width = get_32(at + 4);
-        decoder->height = get_32(at + 8);
-        decoder->bits = get_16(at + 14);
-        decoder->compression = get_32(at + 16);
+        decoder->width = sli_get_u32(at + 4);
+        decoder->height = sli_get_u32(at + 8);
+        decoder->bits = sli_get_u16(at + 14);
+        decoder->compression = sli_get_u32(at + 16);
         decoder->top_down = decoder->height > INT32_MAX;
         if (decoder->top_down) {
             decoder->height = 0 - decoder->height;
@@ -150,7 +141,7 @@ static sluice_status read_masks(bmp_decoder *decoder, uint32_t header)
         return ends_early(decoder);
     }
     for (uint32_t c = 0; c < 4; c++) {
-        uint32_t mask = c < 3 || header >= ALPHA_HEADER ? get_32(at + (size_t)4 * c) : 0;
+        uint32_t mask = c < 3 || header >= ALPHA_HEADER ? sli_get_u32(at + (size_t)4 * c) : 0;
         const uint32_t least = mask & (0 - mask);
 
         decoder->masks[c] = mask;
@@ -173,7 +164,7 @@ static sluice_status read_palette(bmp_decoder *decoder, uint32_t header)
     const size_t start = FILE_HEADER + header;
     const uint32_t most = UINT32_C(1) << decoder->bits;
     uint32_t colors =
-        header == CORE_HEADER ? 0 : get_32(decoder->bytes + FILE_HEADER + 32); /* 0: all */
+        header == CORE_HEADER ? 0 : sli_get_u32(decoder->bytes + FILE_HEADER + 32); /* 0: all */
 
     colors = colors == 0 || colors > most ? most : colors;
     if (decoder->pixels_at == start) { /* by writers that forget the palette */
@@ -232,7 +223,7 @@ static sluice_status bmp_open(void *state, const uint8_t *bytes, size_t size, ui
                               bool gray, uint32_t *width_out, uint32_t *height_out)
 {
     bmp_decoder *decoder = state;
-    const uint32_t header = size < FILE_HEADER + 4 ? 0 : get_32(bytes + FILE_HEADER);
+    const uint32_t header = size < FILE_HEADER + 4 ? 0 : sli_get_u32(bytes + FILE_HEADER);
     sluice_status st;
 
     if (size < FILE_HEADER + 4 || header > size - FILE_HEADER ||
@@ -244,7 +235,7 @@ static sluice_status bmp_open(void *state, const uint8_t *bytes, size_t size, ui
     }
     decoder->bytes = bytes;
     decoder->size = size;
-    decoder->pixels_at = get_32(bytes + 10);
+    decoder->pixels_at = sli_get_u32(bytes + 10);
     decoder->gray = gray;
     decoder->indices = false;
     decoder->colors = 0;

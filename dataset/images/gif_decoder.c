@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "bytes_int.h"
 #include "image_format.h"
 #include "status_int.h"
 
@@ -33,11 +34,6 @@ typedef struct gif_decoder {
     image_buffer index; /* palette indices of the box; see also `transparent` */
     image_buffer image; /* lines of the box */
 } gif_decoder;
-
-static uint32_t get_16(const uint8_t *bytes)
-{
-    return bytes[0] | (uint32_t)bytes[1] << 8;
-}
 
 static sluice_status gif_create(void **state_out)
 {
@@ -112,12 +108,12 @@ static sluice_status read_header(gif_decoder *decoder)
     if (!find_frame(decoder, &at, true) || decoder->size - at < FRAME) {
         return sli_fail(SLUICE_E_CORRUPT, "the GIF file ends early, or has no frame");
     }
-    *frame = (image_box){get_16(bytes + at + 1), get_16(bytes + at + 3), get_16(bytes + at + 5),
-                         get_16(bytes + at + 7)};
+    *frame = (image_box){sli_get_u16(bytes + at + 1), sli_get_u16(bytes + at + 3),
+                         sli_get_u16(bytes + at + 5), sli_get_u16(bytes + at + 7)};
     decoder->interlaced = (bytes[at + 9] & 0x40) != 0;
     decoder->data_at = take_palette(decoder, bytes[at + 9], at + FRAME);
-    decoder->width = get_16(bytes + 6);
-    decoder->height = get_16(bytes + 8);
+    decoder->width = sli_get_u16(bytes + 6);
+    decoder->height = sli_get_u16(bytes + 8);
     if (decoder->width < frame->x + frame->width) {
         decoder->width = frame->x + frame->width;
     }

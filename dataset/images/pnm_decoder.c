@@ -7,9 +7,9 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "alloc_int.h"
+#include "descriptor_int.h"
 #include "image_format.h"
 #include "status_int.h"
 
@@ -111,8 +111,8 @@ static bool read_number(pnm_text *text, uint32_t *number_out)
     return text->at > first;
 }
 
-/* Parses the header: width, height, maximum value if it is no bitmap, and the one blank after them.
- */
+/* Parses the header: width, height, maximum value unless it is a bitmap, and the one blank after
+ * them. */
 static sluice_status read_header(pnm_decoder *decoder, const uint8_t *bytes, size_t size,
                                  uint64_t max_pixels)
 {
@@ -200,28 +200,19 @@ static sluice_status pnm_open(void *state, const uint8_t *bytes, size_t size, ui
 /* Reads bytes of the image from memory or from the file. */
 static sluice_status fetch_bytes(pnm_decoder *decoder, uint64_t at, uint8_t *to, size_t size)
 {
-    size_t got = 0;
+    ssize_t got;
 
     if (decoder->fd < 0) {
         memcpy(to, decoder->bytes + at, size);
         return SLUICE_OK;
     }
-    while (got < size) {
-        ssize_t more =
-            pread(decoder->fd, to + got, size - got, (off_t)(decoder->offset + at + got));
-
-        if (more < 0 && errno == EINTR) {
-            continue;
-        }
-        if (more < 0) {
-            return sli_fail_errno(SLUICE_E_IO, errno, "cannot read the pixels");
-        }
-        if (more == 0) {
-            return sli_fail(
-                SLUICE_E_IO,
-                "the file ends within the pixels: it was truncated since it was opened");
-        }
-        got += (size_t)more;
+    got = sli_pread(decoder->fd, to, size, decoder->offset + at);
+    if (got < 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot read the pixels");
+    }
+    if ((size_t)got < size) {
+        return sli_fail(SLUICE_E_IO,
+                        "the file ends within the pixels: it was truncated since it was opened");
     }
     *decoder->bytes_read += size;
     return SLUICE_OK;
@@ -431,73 +422,17 @@ static void pnm_describe(const void *state, image_facts *facts)
     facts->further = decoder->further;
 }
 
-const image_format format_ppm = {
-    .name = "PPM",
-    .magic = (const uint8_t *)"P6",
-    .magic_size = 2,
-    .create = pnm_create,
-    .destroy = pnm_destroy,
-    .open = pnm_open,
-    .open_head = pnm_open_head,
-    .region = pnm_region,
-    .describe = pnm_describe,
-};
+/* A kind of PNM file. Files of text have no head to open: lines have no fixed place in them. */
+#define PNM_FORMAT(title, number, head, indices_fn)                                                \
+    {                                                                                              \
+        .name = (title), .magic = (const uint8_t *)(number), .magic_size = 2,                      \
+        .create = pnm_create, .destroy = pnm_destroy, .open = pnm_open, .open_head = (head),       \
+        .region = pnm_region, .request_indices = (indices_fn), .describe = pnm_describe,           \
+    }
 
-const image_format format_pgm = {
-    .name = "PGM",
-    .magic = (const uint8_t *)"P5",
-    .magic_size = 2,
-    .create = pnm_create,
-    .destroy = pnm_destroy,
-    .open = pnm_open,
-    .open_head = pnm_open_head,
-    .region = pnm_region,
-    .request_indices = pgm_request_indices,
-    .describe = pnm_describe,
-};
-
-const image_format format_pbm = {
-    .name = "PBM",
-    .magic = (const uint8_t *)"P4",
-    .magic_size = 2,
-    .create = pnm_create,
-    .destroy = pnm_destroy,
-    .open = pnm_open,
-    .open_head = pnm_open_head,
-    .region = pnm_region,
-    .describe = pnm_describe,
-};
-
-const image_format format_plain_ppm = {
-    .name = "PPM",
-    .magic = (const uint8_t *)"P3",
-    .magic_size = 2,
-    .create = pnm_create,
-    .destroy = pnm_destroy,
-    .open = pnm_open,
-    .region = pnm_region,
-    .describe = pnm_describe,
-};
-
-const image_format format_plain_pgm = {
-    .name = "PGM",
-    .magic = (const uint8_t *)"P2",
-    .magic_size = 2,
-    .create = pnm_create,
-    .destroy = pnm_destroy,
-    .open = pnm_open,
-    .region = pnm_region,
-    .request_indices = pgm_request_indices,
-    .describe = pnm_describe,
-};
-
-const image_format format_plain_pbm = {
-    .name = "PBM",
-    .magic = (const uint8_t *)"P1",
-    .magic_size = 2,
-    .create = pnm_create,
-    .destroy = pnm_destroy,
-    .open = pnm_open,
-    .region = pnm_region,
-    .describe = pnm_describe,
-};
+const image_format format_plain_pbm = PNM_FORMAT("PBM", "P1", NULL, NULL);
+const image_format format_plain_pgm = PNM_FORMAT("PGM", "P2", NULL, pgm_request_indices);
+const image_format format_plain_ppm = PNM_FORMAT("PPM", "P3", NULL, NULL);
+const image_format format_pbm = PNM_FORMAT("PBM", "P4", pnm_open_head, NULL);
+const image_format format_pgm = PNM_FORMAT("PGM", "P5", pnm_open_head, pgm_request_indices);
+const image_format format_ppm = PNM_FORMAT("PPM", "P6", pnm_open_head, NULL);
