@@ -123,8 +123,8 @@ sluice_status agree_meet(rank_group *ranks, uint32_t level, uint32_t *level_out)
     if (st == SLUICE_OK && !rank_waits_receive(&ranks->waits, most, level_out)) {
         ranks->parted = true;
         return sli_fail(SLUICE_E_CALLBACK,
-                        "agree returned %lld, which no rank has sent: the ranks have called it "
-                        "different numbers of times",
+                        "agree returned %lld, which no rank has sent: the ranks do not call it "
+                        "equally often",
                         (long long)most);
     }
     return st;
