@@ -346,8 +346,8 @@ const stage_def stage_image_list = {
         "records, with FILE:LINE:COLUMN; E_INVALID an invalid header, or no record; "
         "E_IO and E_UNSUPPORTED the list cannot be read.\n"
         "A folder gives the images directly in it, without subfolders, and with masks= "
-        "the column mask: the mask of an image is the file whose name without its "
-        "extension is the same. Samples are sorted by name. Files other than jpg, jpeg, "
+        "the column mask: the file of a mask has the name of its image, with any "
+        "extension. Samples are sorted by name. Files other than jpg, jpeg, "
         "png, bmp, gif, ppm, pgm, pbm and pnm are ignored. Errors, which name the first file: "
         "E_INVALID no images, an image without a mask, a mask without an image, or two "
         "files of one name; E_IO.",
