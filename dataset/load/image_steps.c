@@ -7,12 +7,13 @@ enum { MOST_PIXELS = 1 << 28 };
 sluice_status fail_image_size(const sli_plan *plan, const sli_conversion *want,
                               const fused_geometry *window, uint32_t channels)
 {
+    const char *first = plan->dataset->sized_by;
     char advice[200];
 
     dataset_advise_size(plan->dataset, advice, sizeof(advice));
-    return sli_fail(SLUICE_E_INVALID, "the image is %ux%ux%u where the batch has %ux%ux%u; %s",
+    return sli_fail(SLUICE_E_INVALID, "the image is %ux%ux%u where the batch has %ux%ux%u%s%s; %s",
                     window->window_width, window->window_height, channels, want->width,
-                    want->height, want->channels, advice);
+                    want->height, want->channels, first[0] != '\0' ? ", as " : "", first, advice);
 }
 
 /* Fails since the image after a step has too many pixels. A step without geometry has colour stages

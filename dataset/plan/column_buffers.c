@@ -269,13 +269,14 @@ bool plan_maps_alone(const struct plan_details *details)
 /* Says what happens to images of other sizes than the one that was read from a file. */
 static void note_size(sli_plan *plan)
 {
-    const char *found = plan->dataset->shape_note;
-    char note[sizeof(plan->dataset->shape_note) + 100];
+    const sluice_dataset *dataset = plan->dataset;
+    char note[sizeof(dataset->sized_by) + 150];
 
-    if (found[0] == '\0' || plan->details->images.first < 0) {
+    if (dataset->sized_by[0] == '\0' || plan->details->images.first < 0) {
         return;
     }
-    snprintf(note, sizeof(note), "%s; %s", found,
+    snprintf(note, sizeof(note), "images are %ux%u, as %s is; %s", dataset->image_width,
+             dataset->image_height, dataset->sized_by,
              plan_maps_alone(plan->details) ? "only maps and filters read the image, so others may "
                                               "have other sizes"
                                             : "others are errors");

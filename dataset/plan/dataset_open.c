@@ -146,8 +146,8 @@ static sluice_status probe_size(sluice_dataset *dataset, const char *random_size
     uint32_t width = 0;
     uint32_t height = 0;
     uint64_t sample = 0;
+    char advice[200];
     char raw[256];
-    char name[256];
     sluice_status st;
 
     if (random_size != NULL) {
@@ -157,9 +157,9 @@ static sluice_status probe_size(sluice_dataset *dataset, const char *random_size
                         random_size);
     }
     if (dataset_is_stream(dataset)) {
-        dataset_advise_size(dataset, name, sizeof(name));
+        dataset_advise_size(dataset, advice, sizeof(advice));
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "the images' size must be known before a stream is read; %s", name);
+                        "the images' size must be known before a stream is read; %s", advice);
     }
     st = probe_sample(dataset, &sample, &width, &height);
     if (st == SLUICE_OK) {
@@ -169,9 +169,7 @@ static sluice_status probe_size(sluice_dataset *dataset, const char *random_size
         return st;
     }
     dataset_source(dataset)->name(dataset->source, sample, raw, sizeof(raw));
-    sli_printable(raw, SLI_ONE_LINE, name, sizeof(name));
-    snprintf(dataset->shape_note, sizeof(dataset->shape_note), "images are %ux%u, as %s is", width,
-             height, name);
+    sli_printable(raw, SLI_ONE_LINE, dataset->sized_by, sizeof(dataset->sized_by));
     dataset->image_width = width;
     dataset->image_height = height;
     return SLUICE_OK;

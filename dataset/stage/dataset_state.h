@@ -57,12 +57,12 @@ struct sluice_dataset {
                              otherwise 0 */
     uint32_t image_height;
     stage_schema opened_schema; /* `schema` with this image size */
-    char shape_note[400];       /* how the image size was determined; "": the stages determine it */
-    bool cache_tried;           /* a shared cache was created, or could not be */
-    uint32_t cache_ranks;       /* ranks that share the cache; 0 or 1: it is private */
-    sample_cache *cache;        /* of the stage cache, created for the first run and kept for later
-                                   ones; NULL: not yet, or there is no such stage. Guarded by `lock`
-                                   until it is created */
+    char sized_by[256];   /* the sample whose image this size is; "": the stages determine it */
+    bool cache_tried;     /* a shared cache was created, or could not be */
+    uint32_t cache_ranks; /* ranks that share the cache; 0 or 1: it is private */
+    sample_cache *cache;  /* of the stage cache, created for the first run and kept for later
+                             ones; NULL: not yet, or there is no such stage. Guarded by `lock`
+                             until it is created */
     _Atomic uint32_t image_notes; /* bit i: sli_image_note i was logged */
 };
 

@@ -71,17 +71,19 @@ static void an_error_names_its_stage_and_both_sizes(void)
     t = record(dataset, &(run_options){.workers = 2});
     T_EQ(t.batches, 1);
     T_EQ(t.end, SLUICE_E_INVALID);
-    T_STR(t.error, "convert: sample 1, a/2.jpg: the image is 41x24x3 where the batch has 40x24x3; "
-                   "add resize H,W or a crop, so that all have one size");
+    T_STR(t.error, "convert: sample 1, a/2.jpg: the image is 41x24x3 where the batch has 40x24x3, "
+                   "as a/1.jpg; add resize H,W or a crop, so that all have one size");
     free(t.bytes);
     sluice_dataset_destroy(dataset);
     snprintf(text, sizeof(text), "image_folder %s | decode | resize 48 | batch 1", folder);
     dataset = parsed(text);
     t = record(dataset, &(run_options){.workers = 2});
     T_EQ(t.end, SLUICE_E_INVALID);
-    T_STR(t.error, "resize: sample 1, a/2.jpg: the image is 82x48x3 where the batch has 80x48x3; "
-                   "resize 48 sets the shorter side only; write resize 48,48, or put center_crop "
-                   "48 after it");
+    T_STR(
+        t.error,
+        "resize: sample 1, a/2.jpg: the image is 82x48x3 where the batch has 80x48x3, "
+        "as a/1.jpg; resize 48 sets the shorter side only; write resize 48,48, or put center_crop "
+        "48 after it");
     free(t.bytes);
     sluice_dataset_destroy(dataset);
     snprintf(text, sizeof(text), "image_folder %s | skip 2 | decode | resize 8,8 | batch 1",

@@ -153,7 +153,7 @@ static void a_size_that_the_stages_say_is_not_looked_for(void)
     dataset = folder_dataset(folder, "decode | random_resized_crop 8,9 | batch 1");
     plan = open_plan(dataset, &settings);
     T_EQ(plan->seen[0].shape[1], 9);
-    T_STR(dataset->shape_note, "");
+    T_STR(dataset->sized_by, "");
     close_plan(plan, dataset);
 }
 

@@ -258,8 +258,9 @@ static void images_of_other_sizes_are_advised_to_be_resized(void)
              "image_list %s/list.tsv | decode | scale_jitter 20 scale=1,1 | batch 1", folder);
     got = record_own(parsed(text), &(run_options){.workers = 1});
     T_STATUS(got.end, SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "the image is 20x20x3 where the batch has 20x15x3; add resize "
-                                    "H,W or a crop, so that all have one size");
+    T_CONTAINS(sluice_last_error(),
+               "the image is 20x20x3 where the batch has 20x15x3, as a.jpg; add resize "
+               "H,W or a crop, so that all have one size");
     free(got.bytes);
 }
 
