@@ -155,6 +155,16 @@ static void images_of_a_sample_get_the_same_colours(void)
     close_run(&run);
 }
 
+/* Colours need gray or RGB; a blur has no colours. */
+static void a_blur_works_on_any_number_of_channels(void)
+{
+    sluice_dataset *dataset = parsed("synthetic 4 8,8,4 | gaussian_blur 3 1");
+
+    T_STATUS(sluice_dataset_add(dataset, "random_invert"), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "has 4 channels, and must have 1 (gray) or 3 (RGB)");
+    sluice_dataset_destroy(dataset);
+}
+
 static void misplaced_stages_and_bad_amounts_are_refused(void)
 {
     static const char *const cases[][2] = {
@@ -193,6 +203,7 @@ const t_test color_stages_tests[] = {
     T_TEST(seeds_and_passes_draw_anew),
     T_TEST(masks_and_boxes_keep_their_values),
     T_TEST(images_of_a_sample_get_the_same_colours),
+    T_TEST(a_blur_works_on_any_number_of_channels),
     T_TEST(misplaced_stages_and_bad_amounts_are_refused),
     T_END,
 };

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -264,6 +265,50 @@ static void all_bytes_are_read_and_written(void)
     close(ends[0]);
 }
 
+/* A thread that is in a read(). */
+typedef struct interrupted_reader {
+    pthread_t thread;
+    int to; /* the end of its pipe that is written to */
+} interrupted_reader;
+
+static void do_nothing(int number)
+{
+    (void)number;
+}
+
+/* Interrupts the reader many times, and only then writes what it reads. */
+static void *interrupt_and_write(void *arg)
+{
+    const interrupted_reader *reader = arg;
+
+    for (int i = 0; i < 50; i++) {
+        pthread_kill(reader->thread, SIGUSR1);
+        usleep(1000);
+    }
+    T_EQ(sli_write(reader->to, "abcd", 4), 0);
+    return NULL;
+}
+
+static void signals_do_not_end_a_read(void)
+{
+    const struct sigaction nothing = {.sa_handler = do_nothing};
+    interrupted_reader reader = {.thread = pthread_self()};
+    struct sigaction before;
+    pthread_t writer;
+    char bytes[4];
+    int ends[2];
+
+    T_EQ(sigaction(SIGUSR1, &nothing, &before), 0);
+    T_EQ(pipe(ends), 0);
+    reader.to = ends[1];
+    T_EQ(pthread_create(&writer, NULL, interrupt_and_write, &reader), 0);
+    T_EQ(sli_read(ends[0], bytes, 4), 4);
+    T_EQ(pthread_join(writer, NULL), 0);
+    T_EQ(sigaction(SIGUSR1, &before, NULL), 0);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void bytes_are_read_and_written_at_an_offset(void)
 {
     const int fd = memfd_create("bytes", MFD_CLOEXEC);
@@ -292,6 +337,7 @@ const t_test descriptor_tests[] = {
     T_TEST(opening_gives_up_when_it_is_interrupted),
     T_TEST(other_errors_are_not_waited_for),
     T_TEST(all_bytes_are_read_and_written),
+    T_TEST(signals_do_not_end_a_read),
     T_TEST(bytes_are_read_and_written_at_an_offset),
     T_END,
 };
