@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "orientation.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "exif.h"
+#include "thread_interrupt_int.h"
+
+/* Sides of the blocks in which axes are exchanged: 16 lines of 16 pixels stay in the first cache.
+ */
+enum { BLOCK = 16 };
+
+orientation_axes orientation_axes_of(uint32_t orientation)
+{
+    assert(orientation >= 1 && orientation <= 8);
+    return (orientation_axes){
+        .mirrors_x = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8,
+        .mirrors_y = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7,
+        .exchanges = exif_exchanges_sides(orientation),
+    };
+}
+
+image_box orientation_stored_box(uint32_t orientation, const image_box *upright,
+                                 uint32_t stored_width, uint32_t stored_height)
+{
+    const orientation_axes axes = orientation_axes_of(orientation);
+    image_box box = axes.exchanges
+                        ? (image_box){upright->y, upright->x, upright->height, upright->width}
+                        : *upright;
+
+    box.x = axes.mirrors_x ? stored_width - (box.x + box.width) : box.x;
+    box.y = axes.mirrors_y ? stored_height - (box.y + box.height) : box.y;
+    return box;
+}
+
+void orientation_point(uint32_t orientation, double stored_width, double stored_height,
+                       const double from[2], double to[2])
+{
+    const orientation_axes axes = orientation_axes_of(orientation);
+    const double x = axes.mirrors_x ? stored_width - from[0] : from[0];
+    const double y = axes.mirrors_y ? stored_height - from[1] : from[1];
+
+    to[0] = axes.exchanges ? y : x;
+    to[1] = axes.exchanges ? x : y;
+}
+
+/* The stored image, as the upright one reads it. */
+typedef struct upright_pixels {
+    const uint8_t *first; /* upright pixel (0, 0) */
+    ptrdiff_t across;     /* bytes to the next pixel of an upright line */
+    ptrdiff_t down;       /* bytes to the next upright line */
+} upright_pixels;
+
+static upright_pixels upright_of(const orientation_axes *axes, const image_view *stored)
+{
+    const ptrdiff_t pixel = axes->mirrors_x ? -(ptrdiff_t)stored->channels : stored->channels;
+    const ptrdiff_t line = axes->mirrors_y ? -(ptrdiff_t)stored->stride : (ptrdiff_t)stored->stride;
+    const size_t x = axes->mirrors_x ? stored->width - 1 : 0;
+    const size_t y = axes->mirrors_y ? stored->height - 1 : 0;
+
+    return (upright_pixels){stored->pixels + y * stored->stride + x * stored->channels,
+                            axes->exchanges ? line : pixel, axes->exchanges ? pixel : line};
+}
+
+/* Copies pixels of this size, `step` bytes apart, to consecutive ones. */
+static inline __attribute__((always_inline)) void
+copy_pixels(const uint8_t *from, ptrdiff_t step, uint8_t *to, uint32_t count, size_t size)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(to + i * size, from + (ptrdiff_t)i * step, size);
+    }
+}
+
+/* Copies `count` pixels of an upright line; of the common sizes by code of that size. */
+static void copy_part(const upright_pixels *from, uint32_t x, uint32_t y, uint8_t *to,
+                      uint32_t count, size_t size)
+{
+    const uint8_t *first = from->first + x * from->across + y * from->down;
+
+    if (from->across == (ptrdiff_t)size) {
+        memcpy(to, first, count * size);
+    } else if (size == 3) {
+        copy_pixels(first, from->across, to, count, 3);
+    } else if (size == 1) {
+        copy_pixels(first, from->across, to, count, 1);
+    } else {
+        copy_pixels(first, from->across, to, count, size);
+    }
+}
+
+/* Copies an upright image of whole lines of blocks. */
+static void copy_blocks(const upright_pixels *from, uint32_t block, const image_view *to,
+                        uint8_t *pixels)
+{
+    for (uint32_t top = 0; top < to->height && !sli_is_interrupted_at(top); top += BLOCK) {
+        const uint32_t end = to->height - top < BLOCK ? to->height : top + BLOCK;
+
+        for (uint32_t x = 0; x < to->width; x += block) {
+            const uint32_t count = to->width - x < block ? to->width - x : block;
+
+            for (uint32_t y = top; y < end; y++) {
+                copy_part(from, x, y, pixels + y * to->stride + (size_t)x * to->channels, count,
+                          to->channels);
+            }
+        }
+    }
+}
+
+sluice_status orientation_apply(uint32_t orientation, const image_view *stored, image_buffer *to,
+                                image_view *upright_out)
+{
+    const orientation_axes axes = orientation_axes_of(orientation);
+    const upright_pixels from = upright_of(&axes, stored);
+    image_view upright = {.width = axes.exchanges ? stored->height : stored->width,
+                          .height = axes.exchanges ? stored->width : stored->height,
+                          .channels = stored->channels};
+    sluice_status st;
+
+    upright.stride = (size_t)upright.width * upright.channels;
+    st = image_buffer_reserve(to, upright.stride * upright.height);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    upright.pixels = to->data;
+    copy_blocks(&from, axes.exchanges ? BLOCK : upright.width, &upright, to->data);
+    *upright_out = upright;
+    return sli_is_interrupted() ? SLUICE_CLOSED : SLUICE_OK;
+}
