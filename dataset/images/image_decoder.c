@@ -6,6 +6,7 @@
 #include "alloc_int.h"
 #include "exif.h"
 #include "image_format.h"
+#include "orientation.h"
 #include "status_int.h"
 
 /* The image formats of this build, in order of precedence. */
@@ -24,6 +25,10 @@ struct image_decoder {
     void *states[FORMATS]; /* one decoder state per format; NULL: no file of that format was opened
                               yet */
     int current;           /* index in `formats` of the open file's format */
+    uint32_t orientation;  /* of the open image, by image_decoder_orient() */
+    uint32_t stored_width; /* size of the open image in its file, or scaled */
+    uint32_t stored_height;
+    image_buffer upright; /* the last region, if its orientation is not 1 */
 };
 
 /* Common unsupported formats: the magic number of each, and its offset. */
@@ -72,6 +77,7 @@ void image_decoder_destroy(image_decoder *decoder)
             formats[i]->destroy(decoder->states[i]);
         }
     }
+    image_buffer_free(&decoder->upright);
     sli_free(decoder);
 }
 
@@ -126,16 +132,28 @@ static sluice_status choose_format(image_decoder *decoder, const uint8_t *bytes,
     return st;
 }
 
+/* Begins with the image that was just opened as it is stored. */
+static void begin_stored(image_decoder *decoder, uint32_t width, uint32_t height)
+{
+    decoder->orientation = EXIF_UPRIGHT;
+    decoder->stored_width = width;
+    decoder->stored_height = height;
+}
+
 sluice_status image_decoder_open(image_decoder *decoder, const uint8_t *bytes, size_t size,
                                  uint64_t max_pixels, bool gray, uint32_t *width_out,
                                  uint32_t *height_out)
 {
     sluice_status st = choose_format(decoder, bytes, size);
 
-    return st != SLUICE_OK
-               ? st
-               : formats[decoder->current]->open(decoder->states[decoder->current], bytes, size,
-                                                 max_pixels, gray, width_out, height_out);
+    if (st == SLUICE_OK) {
+        st = formats[decoder->current]->open(decoder->states[decoder->current], bytes, size,
+                                             max_pixels, gray, width_out, height_out);
+    }
+    if (st == SLUICE_OK) {
+        begin_stored(decoder, *width_out, *height_out);
+    }
+    return st;
 }
 
 sluice_status image_decoder_open_head(image_decoder *decoder, const uint8_t *bytes, size_t size,
@@ -148,16 +166,58 @@ sluice_status image_decoder_open_head(image_decoder *decoder, const uint8_t *byt
         return image_decoder_open(decoder, bytes, size, max_pixels, gray, width_out, height_out);
     }
     st = choose_format(decoder, bytes, size);
-    return st != SLUICE_OK ? st
-                           : formats[decoder->current]->open_head(decoder->states[decoder->current],
-                                                                  bytes, size, rest, max_pixels,
-                                                                  gray, width_out, height_out);
+    if (st == SLUICE_OK) {
+        st = formats[decoder->current]->open_head(decoder->states[decoder->current], bytes, size,
+                                                  rest, max_pixels, gray, width_out, height_out);
+    }
+    if (st == SLUICE_OK) {
+        begin_stored(decoder, *width_out, *height_out);
+    }
+    return st;
+}
+
+/* Exchanges the two sides, if the orientation of the open image does. */
+static void exchange_sides(const image_decoder *decoder, uint32_t *width, uint32_t *height)
+{
+    if (exif_exchanges_sides(decoder->orientation)) {
+        const uint32_t stored_width = *width;
+
+        *width = *height;
+        *height = stored_width;
+    }
+}
+
+void image_decoder_orient(image_decoder *decoder, uint32_t orientation, uint32_t *width_out,
+                          uint32_t *height_out)
+{
+    decoder->orientation = orientation;
+    *width_out = decoder->stored_width;
+    *height_out = decoder->stored_height;
+    exchange_sides(decoder, width_out, height_out);
+}
+
+image_box image_decoder_stored_box(const image_decoder *decoder, const image_box *box)
+{
+    return orientation_stored_box(decoder->orientation, box, decoder->stored_width,
+                                  decoder->stored_height);
 }
 
 sluice_status image_decoder_region(image_decoder *decoder, const image_box *box,
                                    image_view *region_out)
 {
-    return formats[decoder->current]->region(decoder->states[decoder->current], box, region_out);
+    const image_format *format = formats[decoder->current];
+    image_view stored;
+    image_box part;
+    sluice_status st;
+
+    if (decoder->orientation == EXIF_UPRIGHT) {
+        return format->region(decoder->states[decoder->current], box, region_out);
+    }
+    part = image_decoder_stored_box(decoder, box);
+    st = format->region(decoder->states[decoder->current], &part, &stored);
+    return st == SLUICE_OK
+               ? orientation_apply(decoder->orientation, &stored, &decoder->upright, region_out)
+               : st;
 }
 
 bool image_decoder_scale(image_decoder *decoder, uint32_t divisor, uint32_t *width_out,
@@ -165,8 +225,14 @@ bool image_decoder_scale(image_decoder *decoder, uint32_t divisor, uint32_t *wid
 {
     const image_format *format = formats[decoder->current];
 
-    return format->scale != NULL &&
-           format->scale(decoder->states[decoder->current], divisor, width_out, height_out);
+    if (format->scale == NULL ||
+        !format->scale(decoder->states[decoder->current], divisor, width_out, height_out)) {
+        return false;
+    }
+    decoder->stored_width = *width_out;
+    decoder->stored_height = *height_out;
+    exchange_sides(decoder, width_out, height_out);
+    return true;
 }
 
 void image_decoder_use_index(image_decoder *decoder, image_index *index)

@@ -45,10 +45,22 @@ sluice_status image_decoder_open_head(image_decoder *decoder, const uint8_t *byt
                                       uint32_t *width_out, uint32_t *height_out);
 
 /*
+ * Applies an Exif orientation, 1 to 8, to the open image: from now on, sizes, boxes and pixels are
+ * those of the upright image. The size is that after it. Only what a box needs is decoded, as
+ * without an orientation. The caller decides on it: an image is opened as it is stored.
+ */
+void image_decoder_orient(image_decoder *decoder, uint32_t orientation, uint32_t *width_out,
+                          uint32_t *height_out);
+
+/* The box of the image as it is stored that image_decoder_region() decodes for this box. */
+image_box image_decoder_stored_box(const image_decoder *decoder, const image_box *box);
+
+/*
  * Decodes a box of the open image; must be called once for each opening. The box must be within the
  * image. The pixels are identical to those of a full decode. region_out borrows the decoder's
- * memory until the next call. E_CORRUPT: the data that had to be read are corrupt. Also returns
- * E_UNSUPPORTED and E_NO_MEMORY.
+ * memory until the next call; of an orientation other than 1 the decoder then holds the region
+ * twice. E_CORRUPT: the data that had to be read are corrupt. Also returns E_UNSUPPORTED and
+ * E_NO_MEMORY.
  */
 sluice_status image_decoder_region(image_decoder *decoder, const image_box *box,
                                    image_view *region_out);
@@ -75,7 +87,7 @@ bool image_decoder_lacks_index(const image_decoder *decoder);
  */
 sluice_status image_decoder_request_indices(image_decoder *decoder);
 
-/* Describes the open image by its header. The image must not be decoded yet. */
+/* Describes the open image, as it is stored, by its header. The image must not be decoded yet. */
 void image_decoder_describe(const image_decoder *decoder, image_facts *facts_out);
 
 /* Sets the index of the open image; it must stay valid until the region is decoded. */
