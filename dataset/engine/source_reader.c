@@ -225,6 +225,28 @@ sluice_status sluice_reader_column(const sluice_reader *reader, uint32_t column,
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/*
+ * Opens an encoded image for the size that its boxes are in: of the upright image, unless the stage
+ * decode uses pixels as stored, or the annotations are for the stored size.
+ */
+static sluice_status boxes_size(sluice_reader *reader, const sample_data *data, uint32_t *width,
+                                uint32_t *height)
+{
+    const sluice_dataset *dataset = reader->dataset;
+    const dataset_stage *decode =
+        dataset_decode_of(dataset, (uint32_t)dataset->source_schema.image);
+    const decode_args *args =
+        decode != NULL ? (const decode_args *)(const void *)decode->args.bytes : NULL;
+    const sluice_status st = image_decoder_open(reader->decoder, data->bytes, data->size,
+                                                ANY_PIXELS, false, width, height);
+
+    if (st == SLUICE_OK && (args == NULL || args->orient) &&
+        (*width != data->listed_width || *height != data->listed_height)) {
+        (void)image_decoder_make_upright(reader->decoder, width, height);
+    }
+    return st;
+}
+
 /* Clips boxes to the image of the sample, as a run does. An image that cannot be read is an error
  * of its own column. */
 static sluice_status clip_boxes(sluice_reader *reader, uint64_t sample)
@@ -237,8 +259,7 @@ static sluice_status clip_boxes(sluice_reader *reader, uint64_t sample)
         dataset_source(dataset)->read(dataset->source, sample, &reader->io, nowhere, &data);
 
     if (st == SLUICE_OK && data.bytes != NULL) {
-        st = image_decoder_open(reader->decoder, data.bytes, data.size, ANY_PIXELS, false,
-                                &transform.width, &transform.height);
+        st = boxes_size(reader, &data, &transform.width, &transform.height);
     } else {
         transform.width = data.image.width;
         transform.height = data.image.height;

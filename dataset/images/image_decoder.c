@@ -267,6 +267,17 @@ void image_decoder_describe(const image_decoder *decoder, image_facts *facts_out
     format->describe(decoder->states[decoder->current], facts_out);
 }
 
+uint32_t image_decoder_make_upright(image_decoder *decoder, uint32_t *width, uint32_t *height)
+{
+    image_facts facts;
+
+    image_decoder_describe(decoder, &facts);
+    if (facts.orientation != EXIF_UPRIGHT) {
+        image_decoder_orient(decoder, facts.orientation, width, height);
+    }
+    return facts.orientation;
+}
+
 bool image_decoder_lacks_index(const image_decoder *decoder)
 {
     const image_format *format = formats[decoder->current];

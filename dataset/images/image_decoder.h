@@ -52,6 +52,12 @@ sluice_status image_decoder_open_head(image_decoder *decoder, const uint8_t *byt
 void image_decoder_orient(image_decoder *decoder, uint32_t orientation, uint32_t *width_out,
                           uint32_t *height_out);
 
+/*
+ * The same with the orientation of the file itself, by which the size changes. Returns it. The
+ * image must not be decoded yet.
+ */
+uint32_t image_decoder_make_upright(image_decoder *decoder, uint32_t *width, uint32_t *height);
+
 /* The box of the image as it is stored that image_decoder_region() decodes for this box. */
 image_box image_decoder_stored_box(const image_decoder *decoder, const image_box *box);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images of which decoding leaves something out or guesses it: counted, and logged once. */
+/* Images of which decoding changes, leaves out or guesses something: counted, and logged once. */
 #ifndef SLUICE_IMAGE_NOTES_INT_H
 #define SLUICE_IMAGE_NOTES_INT_H
 
@@ -7,6 +7,7 @@
 
 typedef enum sli_image_note {
     SLI_IMAGE_ORIENTED,
+    SLI_IMAGE_AS_STORED,
     SLI_IMAGE_TRANSPARENT,
     SLI_IMAGE_CMYK,
     SLI_IMAGE_FURTHER,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "described_sample.h"
 
+#include "exif.h"
 #include "sample_draw.h"
 #include "sample_flips.h"
 #include "text_int.h"
@@ -220,6 +221,19 @@ static sluice_status describe_views(sample_loader *loader, const image_draws *dr
     return st;
 }
 
+/* Adds the Exif orientation that was applied to the image. */
+static void describe_file(const sample_transform *transform, sli_text *text)
+{
+    const bool exchanges = exif_exchanges_sides(transform->orientation);
+
+    if (transform->orientation != EXIF_UPRIGHT) {
+        sli_text_add(text, "file: %ux%u, Exif orientation %u applied: %ux%u\n",
+                     exchanges ? transform->height : transform->width,
+                     exchanges ? transform->width : transform->height, transform->orientation,
+                     transform->width, transform->height);
+    }
+}
+
 sluice_status describe_sample(sample_loader *loader, uint64_t sample, uint64_t pass, sli_text *text)
 {
     const struct plan_details *details = loader->plan->details;
@@ -230,6 +244,7 @@ sluice_status describe_sample(sample_loader *loader, uint64_t sample, uint64_t p
     if (details->images.first < 0) {
         return SLUICE_OK;
     }
+    describe_file(transform, text);
     if (details->geometry.view_count > 1) {
         describe_steps(loader, 0, transform->shared_steps, &draws, &size, text);
         return describe_views(loader, &draws, size, text);

@@ -8,15 +8,16 @@
 #include "status_int.h"
 
 const char *const sli_image_note_keys[SLI_IMAGE_NOTES] = {
-    [SLI_IMAGE_ORIENTED] = "exif_orientation",
-    [SLI_IMAGE_TRANSPARENT] = "transparent",
-    [SLI_IMAGE_CMYK] = "cmyk",
+    [SLI_IMAGE_ORIENTED] = "exif_orientation", [SLI_IMAGE_AS_STORED] = "exif_ignored",
+    [SLI_IMAGE_TRANSPARENT] = "transparent",   [SLI_IMAGE_CMYK] = "cmyk",
     [SLI_IMAGE_FURTHER] = "further",
 };
 
 const char *const sli_image_note_texts[SLI_IMAGE_NOTES] = {
-    [SLI_IMAGE_ORIENTED] = ("with an Exif orientation other than 1, which is not applied: pixels "
-                            "are used as stored (mogrify -auto-orient applies it to files)"),
+    [SLI_IMAGE_ORIENTED] = ("with an Exif orientation other than 1, which is applied; labels are "
+                            "taken as upright (decode orient=false uses pixels as stored)"),
+    [SLI_IMAGE_AS_STORED] = ("with an Exif orientation other than 1, which orient=false does not "
+                             "apply: pixels are used as stored"),
     [SLI_IMAGE_TRANSPARENT] = "with transparency: blended onto black",
     [SLI_IMAGE_CMYK] = "in CMYK: converted to RGB without a colour profile",
     [SLI_IMAGE_FURTHER] = "in files with further images or frames: the first one is used",
@@ -42,16 +43,17 @@ static void note_image(sample_loader *loader, uint64_t sample, sli_image_note no
             name, sli_image_note_texts[note]);
 }
 
-/* Fails since the image has not the size that its annotations are for. */
+/* Fails since the image has not the size that its annotations are for. It is as the stage decode
+ * gives it. */
 static sluice_status wrong_size(const sample_data *data, const image_facts *facts, uint32_t width,
-                                uint32_t height)
+                                uint32_t height, bool is_stored)
 {
-    if (exif_exchanges_sides(facts->orientation) && width == data->listed_height &&
+    if (is_stored && exif_exchanges_sides(facts->orientation) && width == data->listed_height &&
         height == data->listed_width) {
         return sli_fail(SLUICE_E_CORRUPT,
                         "the annotations are for %ux%u, the image with its Exif orientation %u "
                         "applied, and pixels are used as stored, %ux%u; apply the orientation to "
-                        "the file (mogrify -auto-orient)",
+                        "the file (mogrify -auto-orient), or decode orient=true",
                         data->listed_width, data->listed_height, facts->orientation, width, height);
     }
     return sli_fail(SLUICE_E_CORRUPT, "the image is %ux%u, and its annotations are for %ux%u",
@@ -59,8 +61,10 @@ static sluice_status wrong_size(const sample_data *data, const image_facts *fact
 }
 
 sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const sample_data *data,
-                                 const decode_args *decode, uint32_t width, uint32_t height)
+                                 const decode_args *decode, image_view *image,
+                                 uint32_t *orientation_out)
 {
+    const bool is_stored = !decode->orient;
     image_facts facts;
 
     image_decoder_describe(loader->tools.decoder, &facts);
@@ -71,12 +75,17 @@ sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const s
                         "decode depth=8 converts them, which drops the lower bits",
                         facts.format, facts.bits);
     }
+    *orientation_out = is_stored ? EXIF_UPRIGHT : facts.orientation;
+    if (*orientation_out != EXIF_UPRIGHT) {
+        image_decoder_orient(loader->tools.decoder, facts.orientation, &image->width,
+                             &image->height);
+    }
     if (data->listed_width > 0 && data->listed_height > 0 &&
-        (width != data->listed_width || height != data->listed_height)) {
-        return wrong_size(data, &facts, width, height);
+        (image->width != data->listed_width || image->height != data->listed_height)) {
+        return wrong_size(data, &facts, image->width, image->height, is_stored);
     }
     if (facts.orientation != EXIF_UPRIGHT) {
-        note_image(loader, sample, SLI_IMAGE_ORIENTED);
+        note_image(loader, sample, is_stored ? SLI_IMAGE_AS_STORED : SLI_IMAGE_ORIENTED);
     }
     if (facts.transparent && decode->mode != DECODE_INDEX) {
         note_image(loader, sample, SLI_IMAGE_TRANSPARENT);

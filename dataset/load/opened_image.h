@@ -6,17 +6,17 @@
 #include "sample_loader.h"
 
 /*
- * Checks the image that the loader's decoder has just opened, before it is decoded; width and
- * height are those of the file. Counts what decoding leaves out, and logs it once for the dataset.
- *
- * Pixels are used as they are stored. A stage that applies the Exif orientation
- * (image_facts.orientation) would exchange width and height here, before the geometry is drawn.
+ * Checks the image that the loader's decoder has just opened, before it is decoded, and applies its
+ * Exif orientation, unless the stage uses pixels as stored: `image` has the size of the file, and
+ * then that of the upright image. *orientation_out: what was applied; 1: nothing. Counts what
+ * decoding changes or leaves out, and logs it once for the dataset.
  *
  * E_UNSUPPORTED: decoding would drop bits that the stage decode was not told to drop; this ends the
  * run. E_CORRUPT: the annotations are for an image of another size.
  */
 sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const sample_data *data,
-                                 const decode_args *decode, uint32_t width, uint32_t height);
+                                 const decode_args *decode, image_view *image,
+                                 uint32_t *orientation_out);
 
 /*
  * Selects class numbers as pixels of the image that the decoder has just opened. E_UNSUPPORTED: the

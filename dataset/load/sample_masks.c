@@ -10,7 +10,8 @@
 #include "thread_interrupt_int.h"
 #include "window_job.h"
 
-/* Checks that the size of a mask is that of its image; opens the mask if it is encoded. */
+/* Checks that the size of a mask is that of its image; opens the mask if it is encoded. Its file
+ * may have an orientation of its own. */
 static sluice_status open_mask(const sli_plan *plan, const sample_transform *transform,
                                const sample_data *data, const image_tools *tools, bool *ends_run)
 {
@@ -26,6 +27,9 @@ static sluice_status open_mask(const sli_plan *plan, const sample_transform *tra
                                      args->max_pixels, true, &width, &height);
         if (st == SLUICE_OK) {
             st = opened_image_request_indices(tools->decoder, ends_run);
+        }
+        if (st == SLUICE_OK && args->orient) {
+            (void)image_decoder_make_upright(tools->decoder, &width, &height);
         }
     }
     if (st == SLUICE_OK && (width != transform->width || height != transform->height)) {

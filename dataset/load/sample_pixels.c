@@ -240,6 +240,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     if (further == NULL) {
         transform->width = current.image.width;
         transform->height = current.image.height;
+        transform->orientation = current.orientation;
         transform->flips = (uint8_t)((sink.flags ^ *flags) & ~SLI_ROW_ZERO);
     } else if (st == SLUICE_OK) {
         st = check_size(transform, &current.image);
@@ -344,6 +345,7 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
     if (is_first) {
         transform->width = current.image.width;
         transform->height = current.image.height;
+        transform->orientation = current.orientation;
     } else if (st == SLUICE_OK) {
         st = check_size(transform, &current.image);
         transform->step_count--; /* the resize is drawn again */

@@ -19,6 +19,7 @@ typedef struct transform_step {
 typedef struct sample_transform {
     uint32_t width; /* width of the image before all geometry */
     uint32_t height;
+    uint32_t orientation;        /* Exif, of the image's file, that was applied before; 1: none */
     const transform_step *steps; /* (step_count) */
     uint32_t step_count;
     uint32_t shared_steps; /* with views: the steps before them */

@@ -158,6 +158,7 @@ typedef struct decode_args {
     uint32_t depth; /* DECODE_DEPTH_8: converted to 8 bits; DECODE_DEPTH_OF_FILE: an error */
     uint64_t max_pixels;
     bool fast_scale;
+    bool orient; /* the Exif orientation of files is applied */
 } decode_args;
 
 #endif

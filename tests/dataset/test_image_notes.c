@@ -221,28 +221,18 @@ static void png_files_have_orientation_frames_and_transparency(void)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-static void a_run_counts_images_and_logs_the_first(void)
+/* Two runs of two passes each, such as validations: four images are counted, the first is logged.
+ */
+static void check_counts(const char *folder, const char *stages, sli_image_note note,
+                         const char *words)
 {
-    const char *folder = t_folder();
-    const jpeg_recipe cmyk = {
-        .width = LIST_WIDTH, .height = LIST_HEIGHT, .space = JCS_CMYK, .seed = 2};
-    size_t size = 0;
-    uint8_t *bytes = jpeg_make(&cmyk, &size);
-    sli_image_counts counts;
-    sluice_dataset *dataset;
+    sluice_dataset *dataset = list_dataset(
+        folder, "image\tlabel\n0.jpg\t0\n1.jpg\t0\n6.jpg\t0\n3.jpg\t0\ncmyk.jpg\t0\n", stages);
     const char *logged;
 
-    t_write_file(t_path(folder, "cmyk.jpg"), bytes, size);
-    free(bytes);
-    write_turned(folder, "0.jpg", 0);
-    write_turned(folder, "1.jpg", 1);
-    write_turned(folder, "6.jpg", 6);
-    write_turned(folder, "3.jpg", 3);
-    dataset =
-        list_dataset(folder, "image\tlabel\n0.jpg\t0\n1.jpg\t0\n6.jpg\t0\n3.jpg\t0\ncmyk.jpg\t0\n",
-                     "| decode | batch 5");
     kit_log_start(NULL, NULL);
-    for (int run_number = 0; run_number < 2; run_number++) { /* such as two validations */
+    for (int run_number = 0; run_number < 2; run_number++) {
+        sli_image_counts counts;
         engine_run run;
 
         open_run(&run, dataset, &(run_options){.batches = 2});
@@ -251,16 +241,38 @@ static void a_run_counts_images_and_logs_the_first(void)
         }
         sli_engine_stop(run.engine);
         sli_engine_image_counts(run.engine, &counts);
-        T_EQ(counts.of[SLI_IMAGE_ORIENTED], 4); /* two in each pass */
-        T_EQ(counts.of[SLI_IMAGE_CMYK], 2);
-        T_EQ(counts.of[SLI_IMAGE_TRANSPARENT] + counts.of[SLI_IMAGE_FURTHER], 0);
+        for (sli_image_note i = 0; i < SLI_IMAGE_NOTES; i++) {
+            T_EQ(counts.of[i], i == note ? 4 : i == SLI_IMAGE_CMYK ? 2 : 0);
+        }
         close_run(&run);
     }
     logged = kit_log_stop();
     T_EQ(kit_log_count(SLUICE_LOG_WARN), 2);
-    T_CONTAINS(logged, "decode: 6.jpg is the first image with an Exif orientation other than 1");
+    T_CONTAINS(logged, words);
     T_CONTAINS(logged, "decode: cmyk.jpg is the first image in CMYK");
     sluice_dataset_destroy(dataset);
+}
+
+static void a_run_counts_images_and_logs_the_first(void)
+{
+    const char *folder = t_folder();
+    const jpeg_recipe cmyk = {
+        .width = LIST_WIDTH, .height = LIST_HEIGHT, .space = JCS_CMYK, .seed = 2};
+    size_t size = 0;
+    uint8_t *bytes = jpeg_make(&cmyk, &size);
+
+    t_write_file(t_path(folder, "cmyk.jpg"), bytes, size);
+    free(bytes);
+    write_turned(folder, "0.jpg", 0);
+    write_turned(folder, "1.jpg", 1);
+    write_turned(folder, "6.jpg", 6);
+    write_turned(folder, "3.jpg", 3);
+    check_counts(folder, "| decode | resize 20,20 | batch 5", SLI_IMAGE_ORIENTED,
+                 "decode: 6.jpg is the first image with an Exif orientation other than 1, which is "
+                 "applied");
+    check_counts(folder, "| decode orient=false | batch 5", SLI_IMAGE_AS_STORED,
+                 "decode: 6.jpg is the first image with an Exif orientation other than 1, which "
+                 "orient=false does not apply");
 }
 
 /* Packs 0.jpg and 6.jpg; returns the outcomes. */
@@ -311,7 +323,8 @@ static void a_pack_keeps_the_orientation(void)
 
 #ifdef SLI_HAVE_JANSSON
 /* A run of one image with annotations for this size. */
-static tape run_annotated(const char *folder, const char *file, uint32_t width, uint32_t height)
+static tape run_annotated(const char *folder, const char *file, uint32_t width, uint32_t height,
+                          const char *orient)
 {
     char json[400];
 
@@ -320,33 +333,49 @@ static tape run_annotated(const char *folder, const char *file, uint32_t width, 
              "\"annotations\": [], \"categories\": []}",
              file, width, height);
     t_write_file(t_path(folder, "c.json"), json, strlen(json));
-    return record_own(parsedf("coco %s/c.json | decode | resize 8,8 | batch 1", folder),
-                      &(run_options){.workers = 1});
+    return record_own(
+        parsedf("coco %s/c.json | decode orient=%s | resize 8,8 | batch 1", folder, orient),
+        &(run_options){.workers = 1});
 }
 
-/* Annotations on raw pixels are right, whatever the tag says. */
-static void annotations_of_the_turned_image_are_an_error(void)
+/* Checks a run of an image that its annotations do not fit. */
+static void check_misfit(const char *folder, const char *file, const char *orient,
+                         const char *words)
+{
+    tape t = run_annotated(folder, file, LIST_HEIGHT, LIST_WIDTH, orient);
+
+    T_EQ(t.end, SLUICE_E_CORRUPT);
+    T_CONTAINS(t.error, words);
+    free(t.bytes);
+}
+
+/* Checks a run of an image that its annotations fit. */
+static void check_fit(const char *folder, const char *file, uint32_t width, uint32_t height,
+                      const char *orient)
+{
+    tape t = run_annotated(folder, file, width, height, orient);
+
+    T_EQ(t.batches, 1);
+    T_EQ(t.end, SLUICE_END_OF_DATA);
+    free(t.bytes);
+}
+
+static void annotations_must_fit_the_image(void)
 {
     const char *folder = t_folder();
-    tape t;
 
     write_turned(folder, "6.jpg", 6);
     write_turned(folder, "3.jpg", 3);
     kit_log_start(NULL, NULL);
-    t = run_annotated(folder, "6.jpg", LIST_WIDTH, LIST_HEIGHT);
-    T_EQ(t.batches, 1);
-    T_EQ(t.end, SLUICE_END_OF_DATA);
-    free(t.bytes);
-    t = run_annotated(folder, "6.jpg", LIST_HEIGHT, LIST_WIDTH);
-    T_EQ(t.end, SLUICE_E_CORRUPT);
-    T_CONTAINS(t.error,
-               "decode: sample 0, 6.jpg: the annotations are for 30x40, the image with its "
-               "Exif orientation 6 applied, and pixels are used as stored, 40x30");
-    free(t.bytes);
-    t = run_annotated(folder, "3.jpg", LIST_HEIGHT, LIST_WIDTH);
-    T_EQ(t.end, SLUICE_E_CORRUPT);
-    T_CONTAINS(t.error, "the image is 40x30, and its annotations are for 30x40");
-    free(t.bytes);
+    check_fit(folder, "6.jpg", LIST_WIDTH, LIST_HEIGHT, "false");
+    check_fit(folder, "6.jpg", LIST_HEIGHT, LIST_WIDTH, "true");
+    check_fit(folder, "3.jpg", LIST_WIDTH, LIST_HEIGHT, "true");
+    check_misfit(folder, "6.jpg", "false",
+                 "decode: sample 0, 6.jpg: the annotations are for 30x40, the image with its "
+                 "Exif orientation 6 applied, and pixels are used as stored, 40x30; apply the "
+                 "orientation to the file (mogrify -auto-orient), or decode orient=true");
+    check_misfit(folder, "3.jpg", "false", "the image is 40x30, and its annotations are for 30x40");
+    check_misfit(folder, "3.jpg", "true", "the image is 40x30, and its annotations are for 30x40");
     kit_log_stop();
 }
 #endif
@@ -363,7 +392,7 @@ const t_test image_notes_tests[] = {
     T_TEST(a_run_counts_images_and_logs_the_first),
     T_TEST(a_pack_keeps_the_orientation),
 #ifdef SLI_HAVE_JANSSON
-    T_TEST(annotations_of_the_turned_image_are_an_error),
+    T_TEST(annotations_must_fit_the_image),
 #endif
     T_END,
 };

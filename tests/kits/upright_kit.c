@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "upright_kit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "exif_maker.h"
+#include "jpeg_maker.h"
+#include "testing.h"
 
 void upright_place(uint32_t orientation, uint32_t width, uint32_t height, uint32_t x, uint32_t y,
                    uint32_t to[2])
@@ -31,4 +36,52 @@ uint8_t *upright_pixels_of(const image_view *stored, uint32_t orientation)
         }
     }
     return upright;
+}
+
+uint8_t *oriented_jpeg(uint32_t width, uint32_t height, uint32_t orientation, uint32_t seed,
+                       size_t *size_out)
+{
+    const jpeg_recipe recipe = {.width = width, .height = height, .sampling = {0x22}, .seed = seed};
+    uint8_t exif[EXIF_MADE];
+    size_t size = 0;
+    uint8_t *plain = jpeg_make(&recipe, &size);
+    uint8_t *bytes;
+
+    exif_make(orientation, orientation % 2 == 0, exif);
+    bytes = exif_in_jpeg(plain, size, exif, sizeof(exif), size_out);
+    free(plain);
+    return bytes;
+}
+
+void write_oriented(const char *folder, const char *name, uint32_t width, uint32_t height,
+                    uint32_t orientation, uint32_t seed)
+{
+    size_t size = 0;
+    uint8_t *bytes = oriented_jpeg(width, height, orientation, seed, &size);
+
+    t_write_file(t_path(folder, name), bytes, size);
+    free(bytes);
+}
+
+void write_upright(const char *folder, const char *name, uint32_t width, uint32_t height,
+                   uint32_t orientation, uint32_t seed, bool gray)
+{
+    size_t size = 0;
+    uint8_t *bytes = oriented_jpeg(width, height, orientation, seed, &size);
+    const jpeg_plain plain = jpeg_plain_decode(bytes, size, gray ? JCS_GRAYSCALE : JCS_RGB);
+    const image_view stored = {plain.pixels, (size_t)width * plain.channels, width, height,
+                               plain.channels};
+    uint8_t *upright = upright_pixels_of(&stored, orientation);
+    const size_t pixels = (size_t)width * height * plain.channels;
+    char *file = malloc(pixels + 40);
+    const size_t head =
+        (size_t)snprintf(file, 40, "P%c %u %u 255\n", gray ? '5' : '6',
+                         orientation >= 5 ? height : width, orientation >= 5 ? width : height);
+
+    memcpy(file + head, upright, pixels);
+    t_write_file(t_path(folder, name), file, head + pixels);
+    free(file);
+    free(upright);
+    free(plain.pixels);
+    free(bytes);
 }

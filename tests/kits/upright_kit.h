@@ -12,4 +12,16 @@ void upright_place(uint32_t orientation, uint32_t width, uint32_t height, uint32
 /* The upright image without gaps between lines, from malloc(). */
 uint8_t *upright_pixels_of(const image_view *stored, uint32_t orientation);
 
+/* A JPEG file of a size, with this Exif orientation; seed is its picture's. From malloc(). */
+uint8_t *oriented_jpeg(uint32_t width, uint32_t height, uint32_t orientation, uint32_t seed,
+                       size_t *size_out);
+
+/* Writes such a file. */
+void write_oriented(const char *folder, const char *name, uint32_t width, uint32_t height,
+                    uint32_t orientation, uint32_t seed);
+
+/* Writes what it is to look like as PPM, or in gray as PGM. */
+void write_upright(const char *folder, const char *name, uint32_t width, uint32_t height,
+                   uint32_t orientation, uint32_t seed, bool gray);
+
 #endif

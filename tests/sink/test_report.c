@@ -123,7 +123,7 @@ static const char json_keys[] =
     "    check(e, dict(sample=int, name=text, stage=text, error=text), 'first')\n"
     "check(run['memory'], dict(staging_bytes=int, slot_bytes=int, device_map_bytes=int,\n"
     "cache_bytes=int, source_bytes=int, peak_rss_bytes=int), 'memory')\n"
-    "check(run['images'], dict(exif_orientation=int, transparent=int, cmyk=int, further=int), "
+    "check(run['images'], dict(exif_orientation=int, exif_ignored=int, transparent=int, cmyk=int, further=int), "
     "'images')\n"
     "if run['cache'] is not None:\n"
     "    check(run['cache'], dict(hits=int, misses=int, hit_share=number, samples=int,\n"

@@ -42,7 +42,8 @@ typedef struct sluice_image_info {
                             4:2:2; 0: not a whole number */
     uint32_t chroma_y; /**< the same vertically: 2 for 4:2:0, 1 for 4:2:2 */
     uint32_t orientation; /**< of JPEG and PNG, by their Exif data: 1 to 8; 1: upright, or not
-                             stated. Pixels are decoded as stored */
+                             stated. width and height are those of the file; the stage decode
+                             applies it, unless orient=false */
     uint32_t further;     /**< 1 if the file has further images or frames, which are not decoded */
 } sluice_image_info;
 

@@ -67,6 +67,8 @@ static const stage_param decode_params[] = {
            "slightly"),
     PARAM_(decode_args, depth, PARAM_CHOICE, "0", 0, 0, depths,
            "0: an image of 16 bits per channel ends the run; 8: it is converted to 8 bits"),
+    PARAM_(decode_args, orient, PARAM_BOOL, "true", 0, 0, NULL,
+           "apply the Exif orientation of files; false: pixels as stored"),
     COLUMNS_PARAM(decode_args, columns),
 };
 
@@ -92,6 +94,10 @@ const stage_def stage_decode = {
         "255) ends the run as unsupported, whatever the policy for bad samples is. "
         "With depth=8 it is converted: value * 255 / maximum, rounded; class numbers (masks, "
         "mode=index) never are.\n"
+        "With orient=true, a file with an Exif orientation (JPEG, PNG) is turned upright, as by "
+        "Pillow's ImageOps.exif_transpose(); only what the next crop needs is decoded and "
+        "turned. Labels are taken as upright. The files of masks may have an orientation of "
+        "their own.\n"
         "fast_scale is for a resize to half the size or less: JPEG files are decoded "
         "at 1/2, 1/4 or 1/8 of their size, and the result is resized. That is faster "
         "for large photographs, but gives other pixels: a crop begins and ends at "
