@@ -254,7 +254,7 @@ static sluice_status clip_boxes(sluice_reader *reader, uint64_t sample)
     const sluice_dataset *dataset = reader->dataset;
     void *const nowhere[SLUICE_MAX_COLUMNS] = {NULL};
     sample_data data = {0};
-    sample_transform transform = {.are_pixels = true};
+    sample_transform transform = {.applied = nothing_applied, .are_pixels = true};
     sluice_status st =
         dataset_source(dataset)->read(dataset->source, sample, &reader->io, nowhere, &data);
 

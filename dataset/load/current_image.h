@@ -20,8 +20,8 @@ typedef struct current_image {
     bool follows;  /* a further image of a sample: it has the geometry of the first one */
     bool is_extra; /* a further image, or an image of a partner: the profile does not count it */
     const decode_args *decode; /* valid while encoded */
-    uint32_t orientation;      /* Exif, of its file, that is applied; 1: none */
-    image_view image;          /* while encoded, only the size and the channels are valid */
+    applied_orientation applied;
+    image_view image; /* while encoded, only the size and the channels are valid */
 } current_image;
 
 INLINED sluice_status open_image(sample_loader *loader, uint64_t sample, const sample_data *data,
@@ -33,7 +33,7 @@ INLINED sluice_status open_image(sample_loader *loader, uint64_t sample, const s
     current->encoded = data->bytes != NULL;
     current->from_pack = data->from_pack;
     current->image = data->image;
-    current->orientation = EXIF_UPRIGHT;
+    current->applied = nothing_applied;
     if (!current->encoded) {
         return SLUICE_OK;
     }
@@ -47,7 +47,7 @@ INLINED sluice_status open_image(sample_loader *loader, uint64_t sample, const s
         st = opened_image_request_indices(loader->tools.decoder, &loader->io.ends_run);
     }
     if (st == SLUICE_OK) {
-        st = opened_image_check(loader, sample, data, args, &current->image, &current->orientation);
+        st = opened_image_check(loader, sample, data, args, &current->image, &current->applied);
     }
     if (st == SLUICE_OK && data->index != NULL) {
         image_decoder_use_index(loader->tools.decoder, data->index);
@@ -98,8 +98,8 @@ INLINED sluice_status decode_box(sample_loader *loader, const current_image *cur
     if (st == SLUICE_OK && !current->from_pack && !current->is_extra &&
         image_decoder_lacks_index(loader->tools.decoder)) {
         const image_box stored = image_decoder_stored_box(loader->tools.decoder, box);
-        const uint32_t width = exif_exchanges_sides(current->orientation) ? current->image.height
-                                                                          : current->image.width;
+        const uint32_t width = exif_exchanges_sides(current->applied.image) ? current->image.height
+                                                                            : current->image.width;
 
         sli_counter_add(&counts->lacking, 1);
         sli_counter_add(&counts->above, (uint64_t)width * (stored.y + stored.height));

@@ -224,13 +224,16 @@ static sluice_status describe_views(sample_loader *loader, const image_draws *dr
 /* Adds the Exif orientation that was applied to the image. */
 static void describe_file(const sample_transform *transform, sli_text *text)
 {
-    const bool exchanges = exif_exchanges_sides(transform->orientation);
+    const bool exchanges = exif_exchanges_sides(transform->applied.image);
 
-    if (transform->orientation != EXIF_UPRIGHT) {
+    if (transform->applied.image != EXIF_UPRIGHT) {
         sli_text_add(text, "file: %ux%u, Exif orientation %u applied: %ux%u\n",
                      exchanges ? transform->height : transform->width,
-                     exchanges ? transform->width : transform->height, transform->orientation,
+                     exchanges ? transform->width : transform->height, transform->applied.image,
                      transform->width, transform->height);
+    }
+    if (transform->applied.labels != EXIF_UPRIGHT) {
+        sli_text_add(text, "labels: for the image as stored, and follow it\n");
     }
 }
 

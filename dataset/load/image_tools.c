@@ -30,5 +30,6 @@ void image_tools_free(image_tools *tools)
     image_buffer_free(&tools->between[0]);
     image_buffer_free(&tools->between[1]);
     image_buffer_free(&tools->turned);
+    image_buffer_free(&tools->upright);
     image_buffer_free(&tools->shared);
 }

@@ -16,6 +16,7 @@ typedef struct image_tools {
     sample_colors colors;
     image_buffer between[2]; /* images between two groups of geometry stages, used alternately */
     image_buffer turned;     /* for image_turn() */
+    image_buffer upright;    /* a mask that gets the orientation of its image's file */
     image_buffer shared;     /* the image before its views, if it was in `between` */
 } image_tools;
 

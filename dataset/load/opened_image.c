@@ -8,8 +8,11 @@
 #include "status_int.h"
 
 const char *const sli_image_note_keys[SLI_IMAGE_NOTES] = {
-    [SLI_IMAGE_ORIENTED] = "exif_orientation", [SLI_IMAGE_AS_STORED] = "exif_ignored",
-    [SLI_IMAGE_TRANSPARENT] = "transparent",   [SLI_IMAGE_CMYK] = "cmyk",
+    [SLI_IMAGE_ORIENTED] = "exif_orientation",
+    [SLI_IMAGE_AS_STORED] = "exif_ignored",
+    [SLI_IMAGE_LABELS_STORED] = "labels_stored",
+    [SLI_IMAGE_TRANSPARENT] = "transparent",
+    [SLI_IMAGE_CMYK] = "cmyk",
     [SLI_IMAGE_FURTHER] = "further",
 };
 
@@ -18,13 +21,14 @@ const char *const sli_image_note_texts[SLI_IMAGE_NOTES] = {
                             "taken as upright (decode orient=false uses pixels as stored)"),
     [SLI_IMAGE_AS_STORED] = ("with an Exif orientation other than 1, which orient=false does not "
                              "apply: pixels are used as stored"),
+    [SLI_IMAGE_LABELS_STORED] = ("whose annotations fit only its size before the Exif orientation: "
+                                 "they follow the image"),
     [SLI_IMAGE_TRANSPARENT] = "with transparency: blended onto black",
     [SLI_IMAGE_CMYK] = "in CMYK: converted to RGB without a colour profile",
     [SLI_IMAGE_FURTHER] = "in files with further images or frames: the first one is used",
 };
 
-/* Counts an image, and logs the first one of its kind. */
-static void note_image(sample_loader *loader, uint64_t sample, sli_image_note note)
+void opened_image_note(sample_loader *loader, uint64_t sample, sli_image_note note)
 {
     const uint32_t bit = UINT32_C(1) << note;
     char raw[256];
@@ -60,9 +64,33 @@ static sluice_status wrong_size(const sample_data *data, const image_facts *fact
                     width, height, data->listed_width, data->listed_height);
 }
 
+/* Applies the orientation of the open image; its labels follow it if they fit only the image as
+ * stored. */
+static void apply_orientation(sample_loader *loader, const sample_data *data, uint32_t orientation,
+                              image_view *image, applied_orientation *applied_out)
+{
+    const bool fits_stored =
+        image->width == data->listed_width && image->height == data->listed_height;
+
+    image_decoder_orient(loader->tools.decoder, orientation, &image->width, &image->height);
+    applied_out->image = (uint8_t)orientation;
+    if (fits_stored &&
+        (image->width != data->listed_width || image->height != data->listed_height)) {
+        applied_out->labels = (uint8_t)orientation;
+    }
+}
+
+/* True if the annotations are for an image of another size than the one that is decoded. */
+static bool is_misfit(const sample_data *data, const image_view *image,
+                      const applied_orientation *applied)
+{
+    return data->listed_width > 0 && data->listed_height > 0 && applied->labels == EXIF_UPRIGHT &&
+           (image->width != data->listed_width || image->height != data->listed_height);
+}
+
 sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const sample_data *data,
                                  const decode_args *decode, image_view *image,
-                                 uint32_t *orientation_out)
+                                 applied_orientation *applied_out)
 {
     const bool is_stored = !decode->orient;
     image_facts facts;
@@ -75,26 +103,27 @@ sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const s
                         "decode depth=8 converts them, which drops the lower bits",
                         facts.format, facts.bits);
     }
-    *orientation_out = is_stored ? EXIF_UPRIGHT : facts.orientation;
-    if (*orientation_out != EXIF_UPRIGHT) {
-        image_decoder_orient(loader->tools.decoder, facts.orientation, &image->width,
-                             &image->height);
+    *applied_out = nothing_applied;
+    if (facts.orientation != EXIF_UPRIGHT && !is_stored) {
+        apply_orientation(loader, data, facts.orientation, image, applied_out);
     }
-    if (data->listed_width > 0 && data->listed_height > 0 &&
-        (image->width != data->listed_width || image->height != data->listed_height)) {
+    if (is_misfit(data, image, applied_out)) {
         return wrong_size(data, &facts, image->width, image->height, is_stored);
     }
     if (facts.orientation != EXIF_UPRIGHT) {
-        note_image(loader, sample, is_stored ? SLI_IMAGE_AS_STORED : SLI_IMAGE_ORIENTED);
+        opened_image_note(loader, sample, is_stored ? SLI_IMAGE_AS_STORED : SLI_IMAGE_ORIENTED);
+    }
+    if (applied_out->labels != EXIF_UPRIGHT) {
+        opened_image_note(loader, sample, SLI_IMAGE_LABELS_STORED);
     }
     if (facts.transparent && decode->mode != DECODE_INDEX) {
-        note_image(loader, sample, SLI_IMAGE_TRANSPARENT);
+        opened_image_note(loader, sample, SLI_IMAGE_TRANSPARENT);
     }
     if (facts.channels == 4 && !facts.transparent) {
-        note_image(loader, sample, SLI_IMAGE_CMYK);
+        opened_image_note(loader, sample, SLI_IMAGE_CMYK);
     }
     if (facts.further) {
-        note_image(loader, sample, SLI_IMAGE_FURTHER);
+        opened_image_note(loader, sample, SLI_IMAGE_FURTHER);
     }
     return SLUICE_OK;
 }

@@ -5,18 +5,21 @@
 
 #include "sample_loader.h"
 
+/* Counts an image, and logs the first one of its kind. */
+void opened_image_note(sample_loader *loader, uint64_t sample, sli_image_note note);
+
 /*
  * Checks the image that the loader's decoder has just opened, before it is decoded, and applies its
  * Exif orientation, unless the stage uses pixels as stored: `image` has the size of the file, and
- * then that of the upright image. *orientation_out: what was applied; 1: nothing. Counts what
- * decoding changes or leaves out, and logs it once for the dataset.
+ * then that of the upright image. Annotations that fit only the size of the file are said to follow
+ * it. Counts what decoding changes or leaves out, and logs it once for the dataset.
  *
  * E_UNSUPPORTED: decoding would drop bits that the stage decode was not told to drop; this ends the
  * run. E_CORRUPT: the annotations are for an image of another size.
  */
 sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const sample_data *data,
                                  const decode_args *decode, image_view *image,
-                                 uint32_t *orientation_out);
+                                 applied_orientation *applied_out);
 
 /*
  * Selects class numbers as pixels of the image that the decoder has just opened. E_UNSUPPORTED: the

@@ -7,6 +7,7 @@
 #include "box_rule.h"
 #include "color_fields.h"
 #include "declared_source.h"
+#include "exif.h"
 #include "fused_boxes.h"
 #include "layout_int.h"
 
@@ -95,15 +96,20 @@ static bool follow(const sample_transform *transform, const box *from, box *to)
 }
 
 /*
- * Converts a box to pixels. The products are float: gcc 12 -O3 leaves a double product, converted
- * to float and back, without the rounding to float.
+ * Converts a box to pixels of the image that the annotations are for. The products are float: gcc
+ * 12 -O3 leaves a double product, converted to float and back, without the rounding to float.
  */
 static box in_pixels(const column_info *info, const sample_transform *transform, const box *from)
 {
     const bool in_parts = info->in_parts && !transform->are_pixels;
-    const float width = in_parts ? (float)transform->width : 1;
-    const float height = in_parts ? (float)transform->height : 1;
+    uint32_t label_width;
+    uint32_t label_height;
+    float width;
+    float height;
 
+    transform_label_size(transform, &label_width, &label_height);
+    width = in_parts ? (float)label_width : 1;
+    height = in_parts ? (float)label_height : 1;
     return (box){from->x0 * width, from->y0 * height, from->x1 * width, from->y1 * height};
 }
 
@@ -112,6 +118,31 @@ static bool is_dropped(const sample_transform *transform, uint32_t column, uint3
 {
     return transform->boxes != NULL && transform->boxes->column == column &&
            i < transform->boxes->count && transform->boxes->dropped[i] != 0;
+}
+
+/* Checks a box in pixels of the image that the annotations are for, and clips it to that image. */
+static box_verdict judge(const sample_transform *transform, float corners[4])
+{
+    uint32_t width;
+    uint32_t height;
+
+    transform_label_size(transform, &width, &height);
+    return box_judge(corners, (float)width, (float)height);
+}
+
+/* Moves a box that is for the image as stored to the upright image. */
+static void make_upright(const sample_transform *transform, box *b)
+{
+    const double corners[2][2] = {{(double)b->x0, (double)b->y0}, {(double)b->x1, (double)b->y1}};
+    double to[2][2];
+
+    for (int i = 0; i < 2; i++) {
+        transform_label_point(transform, corners[i], to[i]);
+    }
+    b->x0 = (float)fmin(to[0][0], to[1][0]);
+    b->y0 = (float)fmin(to[0][1], to[1][1]);
+    b->x1 = (float)fmax(to[0][0], to[1][0]);
+    b->y1 = (float)fmax(to[0][1], to[1][1]);
 }
 
 /*
@@ -123,10 +154,12 @@ static box_verdict in_image(const column_info *info, const sample_transform *tra
 {
     const box pixels = in_pixels(info, transform, from);
     float corners[4] = {pixels.x0, pixels.y0, pixels.x1, pixels.y1};
-    const box_verdict verdict =
-        box_judge(corners, (float)transform->width, (float)transform->height);
+    const box_verdict verdict = judge(transform, corners);
 
     *to = (box){corners[0], corners[1], corners[2], corners[3]};
+    if (transform->applied.labels != EXIF_UPRIGHT) {
+        make_upright(transform, to);
+    }
     return verdict;
 }
 
@@ -190,8 +223,12 @@ sluice_status boxes_follow(const stage_schema *schema, const sample_transform *t
         const box_verdict verdict = in_image(info, transform, &boxes[i], &from);
 
         if (verdict == BOX_OUTSIDE || verdict == BOX_INVALID) {
-            return box_fail(verdict, schema->columns[column].name, i + 1, listed,
-                            (float)transform->width, (float)transform->height);
+            uint32_t width;
+            uint32_t height;
+
+            transform_label_size(transform, &width, &height);
+            return box_fail(verdict, schema->columns[column].name, i + 1, listed, (float)width,
+                            (float)height);
         }
         if (verdict == BOX_CLIPPED) {
             box_rows_note(clipped_out, column, i, listed);

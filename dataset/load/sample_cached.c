@@ -22,9 +22,11 @@ typedef struct cached_head {
     uint32_t width; /* pixels */
     uint32_t height;
     uint32_t channels;
-    uint32_t file_width; /* pixels: size of the image in the file */
+    uint32_t file_width; /* pixels: size of the image before all geometry; else the size that the
+                            annotations are for, or 0 */
     uint32_t file_height;
-    uint32_t unused;
+    applied_orientation applied; /* pixels */
+    uint8_t unused[2];
     uint64_t columns_end; /* offsets in the entry */
     uint64_t image_at;
     uint64_t image_bytes;
@@ -162,13 +164,19 @@ static bool is_within(uint64_t at, uint64_t bytes, uint64_t size)
     return at <= size && bytes <= size - at;
 }
 
+static bool is_orientation(uint32_t value)
+{
+    return value >= 1 && value <= 8;
+}
+
 /* True if the pixels of the image are the bytes that the entry has. */
 static bool has_pixels(const cached_head *head)
 {
     uint64_t bytes = (uint64_t)head->width * head->height;
 
     return bytes > 0 && head->file_width > 0 && head->file_height > 0 && head->channels > 0 &&
-           head->channels <= SLI_MAX_CHANNELS &&
+           head->channels <= SLI_MAX_CHANNELS && is_orientation(head->applied.image) &&
+           is_orientation(head->applied.labels) &&
            !__builtin_mul_overflow(bytes, (uint64_t)head->channels, &bytes) &&
            bytes == head->image_bytes;
 }
@@ -206,6 +214,8 @@ static void lend_image(cached_samples *cached, const uint8_t *entry, const cache
     if (head->image == ENCODED) {
         data->bytes = entry + head->image_at;
         data->size = (size_t)head->image_bytes;
+        data->listed_width = head->file_width;
+        data->listed_height = head->file_height;
         if (head->index_bytes > 0) {
             *index = (image_index){.size = (size_t)head->index_bytes};
             /* The decoder only reads an index that is there. */
@@ -253,6 +263,7 @@ bool sample_cached_find(cached_samples *cached, uint64_t sample, void *const *bu
     lend_image(cached, entry, &head, data_out);
     cached->width = head.file_width;
     cached->height = head.file_height;
+    cached->applied = head.applied;
     return true;
 }
 
@@ -353,6 +364,8 @@ static sluice_status keep_bytes(sample_loader *loader, uint64_t number, const sa
     }
     if (data != NULL) {
         head.image = ENCODED;
+        head.file_width = data->listed_width;
+        head.file_height = data->listed_height;
         head.from_pack = data->from_pack;
         head.image_bytes = data->size;
         head.index_bytes = data->index != NULL && !data->index->is_wrong ? data->index->size : 0;
@@ -410,15 +423,16 @@ sluice_status sample_cached_keep_row(sample_loader *loader, uint64_t sample, voi
 }
 
 static sluice_status keep_pixels(sample_loader *loader, uint64_t number, const image_view *image,
-                                 uint32_t file_width, uint32_t file_height, void *const *buffers)
+                                 const sample_transform *transform, void *const *buffers)
 {
     const size_t line = (size_t)image->width * image->channels;
     cached_head head = {.image = PIXELS,
                         .width = image->width,
                         .height = image->height,
                         .channels = image->channels,
-                        .file_width = file_width,
-                        .file_height = file_height,
+                        .file_width = transform->width,
+                        .file_height = transform->height,
+                        .applied = transform->applied,
                         .image_bytes = line * image->height};
     const sluice_status st = check_draws(loader);
     uint8_t *room = st == SLUICE_OK ? begin_entry(&loader->cached, number, &head, buffers) : NULL;
@@ -434,10 +448,10 @@ static sluice_status keep_pixels(sample_loader *loader, uint64_t number, const i
 }
 
 sluice_status sample_cached_keep_pixels(sample_loader *loader, uint64_t sample,
-                                        const image_view *image, uint32_t file_width,
-                                        uint32_t file_height, void *const *buffers)
+                                        const image_view *image, const sample_transform *transform,
+                                        void *const *buffers)
 {
-    return keep_pixels(loader, sample, image, file_width, file_height, buffers);
+    return keep_pixels(loader, sample, image, transform, buffers);
 }
 
 sluice_status sample_cached_keep_other(sample_loader *loader, uint64_t sample, uint32_t column,
@@ -445,9 +459,11 @@ sluice_status sample_cached_keep_other(sample_loader *loader, uint64_t sample, u
 {
     const uint64_t number = number_of_other(&loader->cached, sample, column);
 
+    const sample_transform as_read = {
+        .width = data->image.width, .height = data->image.height, .applied = nothing_applied};
+
     return data->bytes != NULL ? keep_bytes(loader, number, data, NULL)
-                               : keep_pixels(loader, number, &data->image, data->image.width,
-                                             data->image.height, NULL);
+                               : keep_pixels(loader, number, &data->image, &as_read, NULL);
 }
 
 void sample_add_cached(const cached_samples *cached, uint64_t *hits, uint64_t *misses)

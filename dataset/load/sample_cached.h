@@ -10,6 +10,7 @@
 
 #include "plan.h"
 #include "sample_cache.h"
+#include "sample_transform.h"
 
 typedef struct sample_loader sample_loader; /* sample_loader.h */
 
@@ -21,8 +22,9 @@ typedef struct cached_samples {
     image_index index;     /* of the encoded image of a cached sample */
     uint32_t width; /* of decoded pixels of a cached sample: the size of the image in the file */
     uint32_t height;
-    bool hit;              /* the last sample was read from the cache */
-    _Atomic uint64_t hits; /* written by the worker, read by any thread; so is the next one */
+    applied_orientation applied; /* to these pixels */
+    bool hit;                    /* the last sample was read from the cache */
+    _Atomic uint64_t hits;       /* written by the worker, read by any thread; so is the next one */
     _Atomic uint64_t misses;
 } cached_samples;
 
@@ -59,11 +61,10 @@ sluice_status sample_cached_keep(sample_loader *loader, uint64_t sample, const s
  * nothing. E_INVALID: the source or a map has drawn random numbers for the sample. */
 sluice_status sample_cached_keep_row(sample_loader *loader, uint64_t sample, void *const *buffers);
 
-/* Adds a sample with the pixels of its image. file_width, file_height: size of the image in the
- * file. */
+/* Adds a sample with the pixels of its image. transform: what they have gone through. */
 sluice_status sample_cached_keep_pixels(sample_loader *loader, uint64_t sample,
-                                        const image_view *image, uint32_t file_width,
-                                        uint32_t file_height, void *const *buffers);
+                                        const image_view *image, const sample_transform *transform,
+                                        void *const *buffers);
 
 /* Finds a mask or further image in the cache; sets *data_out as source->read_other() does. False:
  * it is not in the cache. */

@@ -117,8 +117,7 @@ static sluice_status follow_to_next(sample_loader *loader, uint64_t sample, void
         }
         st = read_other(loader, sample, *column, data);
         if (st == SLUICE_OK && role == ROLE_MASK) {
-            st = mask_follow(loader->plan, &loader->drawn.image, data, &loader->tools,
-                             &loader->io.ends_run, buffers[*column],
+            st = mask_follow(loader, sample, &loader->drawn.image, data, buffers[*column],
                              loader->plan->host_conversion.width);
             if (st == SLUICE_OK) {
                 st = keep_other(loader, sample, *column, data);

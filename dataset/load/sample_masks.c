@@ -3,39 +3,70 @@
 
 #include <string.h>
 
+#include "exif.h"
 #include "image_turn.h"
 #include "layout_int.h"
 #include "opened_image.h"
+#include "orientation.h"
 #include "status_int.h"
 #include "thread_interrupt_int.h"
 #include "window_job.h"
 
-/* Checks that the size of a mask is that of its image; opens the mask if it is encoded. Its file
- * may have an orientation of its own. */
-static sluice_status open_mask(const sli_plan *plan, const sample_transform *transform,
-                               const sample_data *data, const image_tools *tools, bool *ends_run)
+/* Opens an encoded mask, and applies the orientation of its file. Returns it in *orientation_out;
+ * 1: it has none, or pixels are used as stored. */
+static sluice_status open_file(sample_loader *loader, const sample_data *data, image_view *mask,
+                               uint32_t *orientation_out)
 {
-    uint32_t width = data->image.width;
-    uint32_t height = data->image.height;
-    sluice_status st = SLUICE_OK;
+    const decode_args *args =
+        (const decode_args *)(const void *)loader->plan->details->geometry.decode->args.bytes;
+    image_decoder *decoder = loader->tools.decoder;
+    sluice_status st = image_decoder_open_head(decoder, data->bytes, data->size, &data->rest,
+                                               args->max_pixels, true, &mask->width, &mask->height);
 
-    if (data->bytes != NULL) {
-        const decode_args *args =
-            (const decode_args *)(const void *)plan->details->geometry.decode->args.bytes;
+    if (st == SLUICE_OK) {
+        st = opened_image_request_indices(decoder, &loader->io.ends_run);
+    }
+    if (st == SLUICE_OK && args->orient) {
+        *orientation_out = image_decoder_make_upright(decoder, &mask->width, &mask->height);
+    }
+    return st;
+}
 
-        st = image_decoder_open_head(tools->decoder, data->bytes, data->size, &data->rest,
-                                     args->max_pixels, true, &width, &height);
-        if (st == SLUICE_OK) {
-            st = opened_image_request_indices(tools->decoder, ends_run);
-        }
-        if (st == SLUICE_OK && args->orient) {
-            (void)image_decoder_make_upright(tools->decoder, &width, &height);
-        }
+/* Applies the orientation of the image to a mask of the size that the image has in its file. */
+static sluice_status follow_orientation(sample_loader *loader, uint64_t sample,
+                                        const sample_transform *transform, image_view *mask)
+{
+    image_tools *tools = &loader->tools;
+    const image_view stored = *mask;
+
+    if (transform->applied.labels == EXIF_UPRIGHT) { /* else the sample was counted */
+        opened_image_note(loader, sample, SLI_IMAGE_LABELS_STORED);
     }
-    if (st == SLUICE_OK && (width != transform->width || height != transform->height)) {
-        st = sli_fail(SLUICE_E_CORRUPT, "the mask is %ux%u, its image %ux%u", width, height,
-                      transform->width, transform->height);
+    if (mask->pixels != NULL) {
+        return orientation_apply(transform->applied.image, &stored, &tools->upright, mask);
     }
+    image_decoder_orient(tools->decoder, transform->applied.image, &mask->width, &mask->height);
+    return SLUICE_OK;
+}
+
+/* Opens the mask if it is encoded, and checks that its size is that of its image. *mask_out: its
+ * size; its pixels are NULL while it is encoded. */
+static sluice_status open_mask(sample_loader *loader, uint64_t sample,
+                               const sample_transform *transform, const sample_data *data,
+                               image_view *mask_out)
+{
+    uint32_t own = EXIF_UPRIGHT;
+    image_view mask = data->image;
+    sluice_status st = data->bytes != NULL ? open_file(loader, data, &mask, &own) : SLUICE_OK;
+
+    if (st == SLUICE_OK && (mask.width != transform->width || mask.height != transform->height)) {
+        st = own == EXIF_UPRIGHT && exif_exchanges_sides(transform->applied.image) &&
+                     mask.width == transform->height && mask.height == transform->width
+                 ? follow_orientation(loader, sample, transform, &mask)
+                 : sli_fail(SLUICE_E_CORRUPT, "the mask is %ux%u, its image %ux%u", mask.width,
+                            mask.height, transform->width, transform->height);
+    }
+    *mask_out = mask;
     return st;
 }
 
@@ -144,12 +175,12 @@ static sluice_status run_warp(const image_warp *warp, image_view *current,
     return sli_is_interrupted() ? SLUICE_CLOSED : SLUICE_OK;
 }
 
-sluice_status mask_follow(const sli_plan *plan, const sample_transform *transform,
-                          const sample_data *data, image_tools *tools, bool *ends_run, uint8_t *row,
-                          size_t stride)
+sluice_status mask_follow(sample_loader *loader, uint64_t sample, const sample_transform *transform,
+                          const sample_data *data, uint8_t *row, size_t stride)
 {
-    image_view current = data->image; /* pixels are NULL if the mask is encoded */
-    sluice_status st = open_mask(plan, transform, data, tools, ends_run);
+    image_tools *tools = &loader->tools;
+    image_view current;
+    sluice_status st = open_mask(loader, sample, transform, data, &current);
     transform_place place = {0};
     transform_part next;
     bool has_next = transform_next(transform, &place, &next);

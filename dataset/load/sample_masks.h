@@ -6,18 +6,17 @@
 #ifndef SLUICE_SAMPLE_MASKS_H
 #define SLUICE_SAMPLE_MASKS_H
 
-#include "image_tools.h"
-#include "sample_transform.h"
+#include "sample_loader.h"
 
 /*
  * Decodes a mask, if it is encoded, applies the geometry of its image, and writes it into its row,
- * u8 (height, width), of lines of `stride` bytes: the width, unless there are no warps. `tools`:
- * those of the image, which is done. E_CORRUPT: its size differs from the image's, or it is
- * corrupt; E_UNSUPPORTED: its format does not store class numbers, and *ends_run is set as by
- * opened_image_request_indices(); E_NO_MEMORY.
+ * u8 (height, width), of lines of `stride` bytes: the width, unless there are no warps. The image
+ * must be done: the mask gets the loader's tools. A mask of the size that the image has in its file
+ * gets the image's orientation, if it has none of its own. E_CORRUPT: its size differs from the
+ * image's, or it is corrupt; E_UNSUPPORTED: its format does not store class numbers, and
+ * io.ends_run is set as by opened_image_request_indices(); E_NO_MEMORY.
  */
-sluice_status mask_follow(const sli_plan *plan, const sample_transform *transform,
-                          const sample_data *data, image_tools *tools, bool *ends_run, uint8_t *row,
-                          size_t stride);
+sluice_status mask_follow(sample_loader *loader, uint64_t sample, const sample_transform *transform,
+                          const sample_data *data, uint8_t *row, size_t stride);
 
 #endif

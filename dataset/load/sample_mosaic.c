@@ -188,7 +188,7 @@ static sluice_status paint_others(sample_loader *loader, const tile_task *task,
         }
         st = sample_read_other(loader, task->sample, i, &data);
         if (st == SLUICE_OK && schema->infos[i].role == ROLE_MASK) {
-            st = mask_follow(plan, &loader->drawn.tile, &data, &loader->tools, &loader->io.ends_run,
+            st = mask_follow(loader, task->sample, &loader->drawn.tile, &data,
                              canvas->data + shown->y * stride + shown->x, stride);
         } else if (st == SLUICE_OK) {
             image_box same;

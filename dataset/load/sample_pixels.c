@@ -44,9 +44,9 @@ static sluice_status run_to_cache(sample_loader *loader, const sample_transform 
         return st;
     }
     st = decode_whole(loader, current, ticks);
-    return st == SLUICE_OK ? sample_cached_keep_pixels(loader, sample, &current->image,
-                                                       transform->width, transform->height, buffers)
-                           : st;
+    return st == SLUICE_OK
+               ? sample_cached_keep_pixels(loader, sample, &current->image, transform, buffers)
+               : st;
 }
 
 /* Draws and runs the steps after a stage that makes views, the colours and the conversion for each
@@ -104,6 +104,7 @@ INLINED sluice_status draw_image(sample_loader *loader, const image_run *run,
     if (run->is_cached && loader->cached.hit) {
         transform->width = loader->cached.width;
         transform->height = loader->cached.height;
+        transform->applied = loader->cached.applied;
     }
     if (loader->drawn.boxes.corners != NULL) {
         boxes_begin(&loader->plan->dataset->source_schema, transform, buffers,
@@ -240,7 +241,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     if (further == NULL) {
         transform->width = current.image.width;
         transform->height = current.image.height;
-        transform->orientation = current.orientation;
+        transform->applied = current.applied;
         transform->flips = (uint8_t)((sink.flags ^ *flags) & ~SLI_ROW_ZERO);
     } else if (st == SLUICE_OK) {
         st = check_size(transform, &current.image);
@@ -345,7 +346,7 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
     if (is_first) {
         transform->width = current.image.width;
         transform->height = current.image.height;
-        transform->orientation = current.orientation;
+        transform->applied = current.applied;
     } else if (st == SLUICE_OK) {
         st = check_size(transform, &current.image);
         transform->step_count--; /* the resize is drawn again */

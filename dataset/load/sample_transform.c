@@ -4,7 +4,9 @@
 #include <math.h>
 
 #include "alloc_int.h"
+#include "exif.h"
 #include "layout_int.h"
+#include "orientation.h"
 #include "status_int.h"
 
 /* Allocates the memory of the boxes that stages of geometry depend on. */
@@ -34,10 +36,12 @@ sluice_status transforms_init(drawn_transforms *drawn, const sli_plan *plan,
     }
     st = details->geometry.boxes >= 0 ? reserve_boxes(&drawn->boxes, plan) : SLUICE_OK;
     drawn->tile = (sample_transform){
+        .applied = nothing_applied,
         .steps = drawn->steps,
         .boxes = drawn_boxes(drawn),
     };
     drawn->image = (sample_transform){
+        .applied = nothing_applied,
         .steps = drawn->steps,
         .device = details->colors.device_warps ? device : NULL,
         .warps = details->colors.warps,
@@ -163,6 +167,52 @@ static void back_lines(const color_chain *lines, warp_matrix *map)
     }
 }
 
+void transform_label_size(const sample_transform *transform, uint32_t *width_out,
+                          uint32_t *height_out)
+{
+    const bool exchanges = exif_exchanges_sides(transform->applied.labels);
+
+    *width_out = exchanges ? transform->height : transform->width;
+    *height_out = exchanges ? transform->width : transform->height;
+}
+
+void transform_label_point(const sample_transform *transform, const double from[2], double to[2])
+{
+    uint32_t width;
+    uint32_t height;
+
+    transform_label_size(transform, &width, &height);
+    orientation_point(transform->applied.labels, width, height, from, to);
+}
+
+/* The map from the annotations to the image, by where it puts three points. */
+static warp_matrix ahead_of_labels(const sample_transform *transform)
+{
+    static const double points[3][2] = {{1, 0}, {0, 1}, {0, 0}};
+    warp_matrix map = warp_identity;
+    double to[3][2];
+
+    for (int i = 0; i < 3; i++) {
+        transform_label_point(transform, points[i], to[i]);
+    }
+    for (int axis = 0; axis < 2; axis++) {
+        map.m[3 * axis] = to[0][axis] - to[2][axis];
+        map.m[3 * axis + 1] = to[1][axis] - to[2][axis];
+        map.m[3 * axis + 2] = to[2][axis];
+    }
+    return map;
+}
+
+/* Extends a map back from the image to the annotations. */
+static void back_labels(const sample_transform *transform, warp_matrix *map)
+{
+    const warp_matrix ahead = ahead_of_labels(transform);
+    warp_matrix back = warp_identity;
+
+    (void)warp_invert(&ahead, &back); /* an orientation has an inverse */
+    *map = warp_compose(&back, map);
+}
+
 void transform_invert(const sample_transform *transform, float map[6])
 {
     warp_matrix all = flips_of(transform);
@@ -181,6 +231,9 @@ void transform_invert(const sample_transform *transform, float map[6])
         back_window(window, &x, &y);
         extend_back(&all.m[0], &x);
         extend_back(&all.m[3], &y);
+    }
+    if (transform->applied.labels != EXIF_UPRIGHT) {
+        back_labels(transform, &all);
     }
     for (int i = 0; i < 6; i++) {
         map[i] = (float)all.m[i];
@@ -213,6 +266,9 @@ bool transform_join(const sample_transform *transform, transform_place *place,
     transform_part part;
 
     *leg_out = (transform_leg){.map = warp_identity};
+    if (place->step == 0 && !place->in_lines && transform->applied.labels != EXIF_UPRIGHT) {
+        leg_out->map = ahead_of_labels(transform);
+    }
     while (transform_next(transform, place, &part)) {
         warp_matrix map;
 

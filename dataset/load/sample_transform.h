@@ -16,10 +16,19 @@ typedef struct transform_step {
     const plan_group *group; /* what it was drawn from; NULL: the resize of a tile */
 } transform_step;
 
+/* What the Exif orientation of an image's file was applied to. */
+typedef struct applied_orientation {
+    uint8_t image;  /* the orientation, applied to the image; 1: none */
+    uint8_t labels; /* the same, where annotations are for the image as stored, and follow it; 1:
+                       they are for the image that was decoded */
+} applied_orientation;
+
+static const applied_orientation nothing_applied = {1, 1};
+
 typedef struct sample_transform {
     uint32_t width; /* width of the image before all geometry */
     uint32_t height;
-    uint32_t orientation;        /* Exif, of the image's file, that was applied before; 1: none */
+    applied_orientation applied; /* before all geometry */
     const transform_step *steps; /* (step_count) */
     uint32_t step_count;
     uint32_t shared_steps; /* with views: the steps before them */
@@ -75,10 +84,18 @@ typedef struct transform_place {
 bool transform_next(const sample_transform *transform, transform_place *place,
                     transform_part *part_out);
 
+/* The size of the image that the annotations are for. */
+void transform_label_size(const sample_transform *transform, uint32_t *width_out,
+                          uint32_t *height_out);
+
+/* Moves a point of the annotations to the image. */
+void transform_label_point(const sample_transform *transform, const double from[2], double to[2]);
+
 /*
  * Writes the (2, 3) affine map, all warps being affine, from a point (X, Y) of the result to a
- * point (x, y) of the image before all geometry: x = map[0] * X + map[1] * Y + map[2], y = map[3] *
- * X + map[4] * Y + map[5]. Pixel i of a line covers [i, i + 1), as for boxes.
+ * point (x, y) of the image that the annotations are for, before all geometry: x = map[0] * X +
+ * map[1] * Y + map[2], y = map[3] * X + map[4] * Y + map[5]. Pixel i of a line covers [i, i + 1),
+ * as for boxes.
  */
 void transform_invert(const sample_transform *transform, float map[6]);
 

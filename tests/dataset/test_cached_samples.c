@@ -342,8 +342,7 @@ typedef struct entry_words {
     uint32_t channels;
     uint32_t file_width;
     uint32_t file_height;
-    uint32_t unused;
-    int64_t modified_ns;
+    uint8_t applied[4]; /* Exif orientations of the image and of its labels; two bytes unused */
     uint64_t columns_end;
     uint64_t image_at;
     uint64_t image_bytes;
@@ -353,15 +352,33 @@ typedef struct entry_words {
 static void a_damaged_image_is_not_taken(void)
 {
     static const entry_words wrong[] = {
-        {.width = 1U << 31, .height = 1U << 31, .channels = 4, .file_width = 24, .file_height = 24},
-        {.width = 0, .height = 24, .channels = 3, .file_width = 24, .file_height = 24},
+        {.width = 1U << 31,
+         .height = 1U << 31,
+         .channels = 4,
+         .file_width = 24,
+         .file_height = 24,
+         .applied = {1, 1}},
+        {.width = 0,
+         .height = 24,
+         .channels = 3,
+         .file_width = 24,
+         .file_height = 24,
+         .applied = {1, 1}},
         {.width = 8,
          .height = 24,
          .channels = 9,
          .file_width = 24,
          .file_height = 24,
+         .applied = {1, 1},
          .image_bytes = 24 * 24 * 3},
-        {.width = 24, .height = 24, .channels = 3, .image_bytes = 24 * 24 * 3},
+        {.width = 24, .height = 24, .channels = 3, .applied = {1, 1}, .image_bytes = 24 * 24 * 3},
+        {.width = 24,
+         .height = 24,
+         .channels = 3,
+         .file_width = 24,
+         .file_height = 24,
+         .applied = {1, 9},
+         .image_bytes = 24 * 24 * 3},
     };
     const cached_case c = {"decode | resize 24,24", "random_crop 20 | batch 5", true};
     static uint8_t pixels[2][20 * 20 * 3];
@@ -385,6 +402,7 @@ static void a_damaged_image_is_not_taken(void)
             entry->channels = wrong[i].channels;
             entry->file_width = wrong[i].file_width;
             entry->file_height = wrong[i].file_height;
+            memcpy(entry->applied, wrong[i].applied, sizeof(entry->applied));
             entry->image_bytes = wrong[i].image_bytes;
         }
         T_EQ(memcmp(pixels[0], pixels[1], sizeof(pixels[0])), 0);

@@ -339,10 +339,10 @@ static tape run_annotated(const char *folder, const char *file, uint32_t width, 
 }
 
 /* Checks a run of an image that its annotations do not fit. */
-static void check_misfit(const char *folder, const char *file, const char *orient,
-                         const char *words)
+static void check_misfit(const char *folder, const char *file, uint32_t width, uint32_t height,
+                         const char *orient, const char *words)
 {
-    tape t = run_annotated(folder, file, LIST_HEIGHT, LIST_WIDTH, orient);
+    tape t = run_annotated(folder, file, width, height, orient);
 
     T_EQ(t.end, SLUICE_E_CORRUPT);
     T_CONTAINS(t.error, words);
@@ -369,13 +369,18 @@ static void annotations_must_fit_the_image(void)
     kit_log_start(NULL, NULL);
     check_fit(folder, "6.jpg", LIST_WIDTH, LIST_HEIGHT, "false");
     check_fit(folder, "6.jpg", LIST_HEIGHT, LIST_WIDTH, "true");
+    check_fit(folder, "6.jpg", LIST_WIDTH, LIST_HEIGHT, "true"); /* they follow the image */
     check_fit(folder, "3.jpg", LIST_WIDTH, LIST_HEIGHT, "true");
-    check_misfit(folder, "6.jpg", "false",
+    check_misfit(folder, "6.jpg", 20, 40, "true",
+                 "the image is 30x40, and its annotations are for 20x40");
+    check_misfit(folder, "6.jpg", LIST_HEIGHT, LIST_WIDTH, "false",
                  "decode: sample 0, 6.jpg: the annotations are for 30x40, the image with its "
                  "Exif orientation 6 applied, and pixels are used as stored, 40x30; apply the "
                  "orientation to the file (mogrify -auto-orient), or decode orient=true");
-    check_misfit(folder, "3.jpg", "false", "the image is 40x30, and its annotations are for 30x40");
-    check_misfit(folder, "3.jpg", "true", "the image is 40x30, and its annotations are for 30x40");
+    check_misfit(folder, "3.jpg", LIST_HEIGHT, LIST_WIDTH, "false",
+                 "the image is 40x30, and its annotations are for 30x40");
+    check_misfit(folder, "3.jpg", LIST_HEIGHT, LIST_WIDTH, "true",
+                 "the image is 40x30, and its annotations are for 30x40");
     kit_log_stop();
 }
 #endif
