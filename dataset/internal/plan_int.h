@@ -212,7 +212,8 @@ typedef struct sli_dataset_identity {
 
 /*
  * Checks that the stages in a checkpoint give the same results as those of this run. E_INVALID:
- * they do not; the message has the stages and arguments that differ. Also returns E_NO_MEMORY.
+ * they do not; the message has the stages and arguments that differ. Also returns E_NO_MEMORY. A
+ * stage decode of a version without orient= is accepted (sli_stages_keep_stored()).
  */
 sluice_status sli_stages_compare(const char *kept, const char *mine);
 
@@ -222,6 +223,17 @@ sluice_status sli_stages_compare(const char *kept, const char *mine);
  * Also returns E_NO_MEMORY.
  */
 sluice_status sli_stages_check_changed(const char *stages);
+
+/*
+ * True if the stages in a state, which sli_stages_compare() has accepted, are of a version before
+ * decode orient=, and those of this run apply Exif orientations. Only files without an orientation
+ * give the same pixels then.
+ */
+bool sli_stages_keep_stored(const char *kept, const char *mine);
+
+/* Makes the first image with an Exif orientation, where the run applies it, end the run:
+ * sli_stages_keep_stored() is true for it. Call before the engine starts. */
+void sli_plan_keep_stored(sli_plan *plan);
 
 /*
  * Makes a text that is the same for two texts of stages if and only if sli_stages_compare() finds

@@ -64,6 +64,19 @@ static sluice_status wrong_size(const sample_data *data, const image_facts *fact
                     width, height, data->listed_width, data->listed_height);
 }
 
+sluice_status opened_image_check_resumed(sample_loader *loader, uint32_t orientation)
+{
+    if (orientation == EXIF_UPRIGHT || !loader->plan->details->images.keeps_stored) {
+        return SLUICE_OK;
+    }
+    loader->io.ends_run = true;
+    return sli_fail(SLUICE_E_UNSUPPORTED,
+                    "the run is resumed from a state of a version that used pixels as stored, and "
+                    "the file has the Exif orientation %u; add orient=false to decode, or begin "
+                    "anew",
+                    orientation);
+}
+
 /* Applies the orientation of the open image; its labels follow it if they fit only the image as
  * stored. */
 static void apply_orientation(sample_loader *loader, const sample_data *data, uint32_t orientation,
@@ -94,6 +107,7 @@ sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const s
 {
     const bool is_stored = !decode->orient;
     image_facts facts;
+    sluice_status st;
 
     image_decoder_describe(loader->tools.decoder, &facts);
     if (facts.bits > 8 && decode->depth == DECODE_DEPTH_OF_FILE) {
@@ -106,6 +120,10 @@ sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const s
     *applied_out = nothing_applied;
     if (facts.orientation != EXIF_UPRIGHT && !is_stored) {
         apply_orientation(loader, data, facts.orientation, image, applied_out);
+    }
+    st = opened_image_check_resumed(loader, applied_out->image);
+    if (st != SLUICE_OK) {
+        return st;
     }
     if (is_misfit(data, image, applied_out)) {
         return wrong_size(data, &facts, image->width, image->height, is_stored);

@@ -9,13 +9,20 @@
 void opened_image_note(sample_loader *loader, uint64_t sample, sli_image_note note);
 
 /*
+ * Fails with E_UNSUPPORTED if an orientation other than 1 is to be applied, and the run continues
+ * one that used pixels as stored; this ends the run.
+ */
+sluice_status opened_image_check_resumed(sample_loader *loader, uint32_t orientation);
+
+/*
  * Checks the image that the loader's decoder has just opened, before it is decoded, and applies its
  * Exif orientation, unless the stage uses pixels as stored: `image` has the size of the file, and
  * then that of the upright image. Annotations that fit only the size of the file are said to follow
  * it. Counts what decoding changes or leaves out, and logs it once for the dataset.
  *
  * E_UNSUPPORTED: decoding would drop bits that the stage decode was not told to drop; this ends the
- * run. E_CORRUPT: the annotations are for an image of another size.
+ * run, as opened_image_check_resumed() does. E_CORRUPT: the annotations are for an image of another
+ * size.
  */
 sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const sample_data *data,
                                  const decode_args *decode, image_view *image,

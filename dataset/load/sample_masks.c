@@ -28,6 +28,7 @@ static sluice_status open_file(sample_loader *loader, const sample_data *data, i
     }
     if (st == SLUICE_OK && args->orient) {
         *orientation_out = image_decoder_make_upright(decoder, &mask->width, &mask->height);
+        st = opened_image_check_resumed(loader, *orientation_out);
     }
     return st;
 }

@@ -93,6 +93,7 @@ INLINED sluice_status draw_image(sample_loader *loader, const image_run *run,
                                  const current_image *current)
 {
     sample_transform *transform = run->transform;
+    sluice_status st = SLUICE_OK;
 
     if (current->follows) {
         if (loader->tools.colors.chain_count > 0) {
@@ -105,6 +106,10 @@ INLINED sluice_status draw_image(sample_loader *loader, const image_run *run,
         transform->width = loader->cached.width;
         transform->height = loader->cached.height;
         transform->applied = loader->cached.applied;
+        st = opened_image_check_resumed(loader, transform->applied.image);
+    }
+    if (st != SLUICE_OK) {
+        return st;
     }
     if (loader->drawn.boxes.corners != NULL) {
         boxes_begin(&loader->plan->dataset->source_schema, transform, buffers,

@@ -353,6 +353,11 @@ bool sli_plan_has_own_sharding(const sli_plan *plan)
     return dataset_has_shard(plan->dataset) || plan->details->orders.own != NULL;
 }
 
+void sli_plan_keep_stored(sli_plan *plan)
+{
+    plan->details->images.keeps_stored = true;
+}
+
 bool sli_plan_has_own_order(const sli_plan *plan)
 {
     return plan->details->orders.own != NULL || plan->details->bucket.count > 0;

@@ -289,6 +289,8 @@ typedef struct plan_images {
     int map;            /* buffer of the ROLE_GEOMETRY column; -1: no such column */
     uint32_t further_count;
     plan_further_image *further; /* NULL: there are no further images */
+    bool keeps_stored; /* the run continues one that used pixels as stored: an image whose Exif
+                          orientation is applied ends it */
 } plan_images;
 
 /* What is done with columns: conversions, the steps after the first of them, maps of batches. */

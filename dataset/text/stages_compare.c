@@ -3,7 +3,8 @@
  * Compares two texts of stages to decide whether they give the same results. Three differences have
  * no effect: where conversions run (offload), the positions of flips and to_chw among conversions,
  * and the positions of order stages among other stages. A flip does not change places with a warp,
- * random_erasing, or another flip if both exchange points. Missing arguments have their defaults.
+ * random_erasing, or another flip if both exchange points. Missing arguments have their defaults; a
+ * missing orient of decode is equal to any (stages_stored.h).
  * Other differences are listed. For the list, as many stages as possible are matched by name, in
  * order.
  */
@@ -17,6 +18,7 @@
 #include "plan_int.h"
 #include "stage_kinds.h"
 #include "stage_registry.h"
+#include "stages_stored.h"
 
 typedef struct stage_list {
     dataset_stage stages[DATASET_MAX_STAGES];
@@ -24,8 +26,9 @@ typedef struct stage_list {
 } stage_list;
 
 typedef struct comparison {
-    stage_list kept; /* stages of the checkpoint */
-    stage_list mine; /* stages of this run */
+    stage_list kept;   /* stages of the checkpoint */
+    stage_list mine;   /* stages of this run */
+    bool lacks_orient; /* kept is of a version before decode orient= */
     /*
      * matches[i][k]: maximum number of matches between the stages from i on in `kept` and from k on
      * in `mine`.
@@ -224,14 +227,15 @@ static void compare_argument(const stage_def *def, const stage_param *param, con
     sli_text_free(&is);
 }
 
-static void compare_arguments(const dataset_stage *kept, const dataset_stage *mine,
-                              sli_text *differences)
+static void compare_arguments(const dataset_stage *kept, const dataset_stage *mine, comparison *c)
 {
     for (uint32_t i = 0; i < kept->def->param_count; i++) {
         const stage_param *param = &kept->def->params[i];
+        const bool is_new = c->lacks_orient && kept->def->kind == STAGE_DECODE &&
+                            strcmp(param->name, "orient") == 0;
 
-        if (param->choices != offload_targets) { /* offload makes no difference */
-            compare_argument(kept->def, param, kept->args.bytes, mine->args.bytes, differences);
+        if (param->choices != offload_targets && !is_new) { /* offload makes no difference */
+            compare_argument(kept->def, param, kept->args.bytes, mine->args.bytes, &c->differences);
         }
     }
 }
@@ -275,7 +279,7 @@ static void find_differences(comparison *c)
     while (i < c->kept.count || k < c->mine.count) {
         if (i < c->kept.count && k < c->mine.count &&
             c->kept.stages[i].def == c->mine.stages[k].def) {
-            compare_arguments(&c->kept.stages[i++], &c->mine.stages[k++], &c->differences);
+            compare_arguments(&c->kept.stages[i++], &c->mine.stages[k++], c);
         } else if (k == c->mine.count ||
                    (i < c->kept.count && c->matches[i + 1][k] >= c->matches[i][k + 1])) {
             name_stage(&c->kept, i++, "there was", &c->differences);
@@ -389,6 +393,7 @@ sluice_status sli_stages_compare(const char *kept, const char *mine)
     if (c == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a comparison of pipelines");
     }
+    c->lacks_orient = stages_lack_orient(kept);
     st = compare_lists(c, kept, mine);
     free_list(&c->kept);
     free_list(&c->mine);

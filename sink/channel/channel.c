@@ -98,11 +98,10 @@ static sluice_status check_position(const sli_plan *plan, const sluice_channel_c
 }
 
 /* Reads and checks config->position. */
-static sluice_status read_position(const sluice_channel *channel,
-                                   const sluice_channel_config *config,
+static sluice_status read_position(sluice_channel *channel, const sluice_channel_config *config,
                                    sluice_channel_position *from)
 {
-    const sli_plan *plan = channel->data.plan;
+    sli_plan *plan = channel->data.plan;
     sluice_status st =
         sli_struct_read(&position_struct, "sluice_channel_open", config->position, from);
 

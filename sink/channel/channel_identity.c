@@ -121,6 +121,9 @@ static sluice_status compare(const sluice_channel_position *from, train_state *m
     if (st == SLUICE_OK) {
         st = train_state_compare(&kept, mine);
     }
+    if (st == SLUICE_OK) {
+        train_state_keep_stored(mine, &kept);
+    }
     train_state_free(&kept);
     return st;
 }
@@ -144,7 +147,7 @@ static bool is_begin(const sluice_channel_position *from)
 }
 
 sluice_status channel_identity_check(const sluice_channel_position *from,
-                                     const sluice_channel_position *own, const sli_plan *plan)
+                                     sluice_channel_position *own, sli_plan *plan)
 {
     const bool logs = plan->settings.rank == 0;
     train_state mine;
@@ -165,6 +168,10 @@ sluice_status channel_identity_check(const sluice_channel_position *from,
     mine.bound = sli_plan_has_own_order(plan);
     mine.deals = sli_plan_has_own_sharding(plan);
     st = compare(from, &mine);
+    if (st == SLUICE_OK && mine.keeps_stored) {
+        sli_plan_keep_stored(plan);
+        st = print_identity(&mine, own->identity);
+    }
     train_state_free(&mine);
     if (st == SLUICE_OK) {
         return logs ? warn_unversioned(plan) : SLUICE_OK;

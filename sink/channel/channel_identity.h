@@ -20,10 +20,12 @@ sluice_status channel_identity_make(const sli_plan *plan, const device_maps *map
 
 /*
  * Checks that a channel whose position has the identity `own` may begin at `from`. A position
- * without an identity is accepted; rank 0 logs a warning. Returns E_INVALID if the identities
- * differ, E_CORRUPT if that of `from` is corrupt, E_UNSUPPORTED, E_NO_MEMORY.
+ * without an identity is accepted; rank 0 logs a warning. If only files without an Exif orientation
+ * give the same pixels as then, `own` gets the stages of `from`, and others end the run of the
+ * plan. Returns E_INVALID if the identities differ, E_CORRUPT if that of `from` is corrupt,
+ * E_UNSUPPORTED, E_NO_MEMORY.
  */
 sluice_status channel_identity_check(const sluice_channel_position *from,
-                                     const sluice_channel_position *own, const sli_plan *plan);
+                                     sluice_channel_position *own, sli_plan *plan);
 
 #endif

@@ -193,8 +193,20 @@ sluice_status train_state_parse(const char *text, const char *what, train_state 
     return SLUICE_OK;
 }
 
-void train_state_take(train_state *mine, const train_state *kept)
+void train_state_keep_stored(train_state *mine, train_state *kept)
 {
+    mine->keeps_stored = sli_stages_keep_stored(kept->data.stages, mine->data.stages);
+    if (mine->keeps_stored) {
+        char *stages = mine->data.stages;
+
+        mine->data.stages = kept->data.stages;
+        kept->data.stages = stages;
+    }
+}
+
+void train_state_take(train_state *mine, train_state *kept)
+{
+    train_state_keep_stored(mine, kept);
     mine->step = kept->step;
     mine->position = kept->position;
     mine->batch_size = kept->batch_size;

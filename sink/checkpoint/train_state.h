@@ -32,8 +32,10 @@ typedef struct train_state {
     sli_dataset_identity data;
     char *maps; /* names and versions of the device maps, as device_maps_print() writes them; NULL:
                    no maps */
-    uint64_t files;   /* CRC-32C of the list of files */
-    uint64_t version; /* of a parsed state */
+    uint64_t files;    /* CRC-32C of the list of files */
+    uint64_t version;  /* of a parsed state */
+    bool keeps_stored; /* sli_stages_keep_stored() was true of the state that the run continues
+                          from; not stored */
 } train_state;
 
 /* Creates the initial state of a run with this plan; freed by train_state_free(). Returns
@@ -50,9 +52,16 @@ void train_state_print(const train_state *state, sli_text *text);
  * not what was written, E_UNSUPPORTED if it has another format version, or E_NO_MEMORY. */
 sluice_status train_state_parse(const char *text, const char *what, train_state *state_out);
 
-/* Copies from `kept` the values that a resumed run continues from: step, position, best result, and
+/* Takes from `kept` the values that a resumed run continues from: step, position, best result, and
  * the batch size and world that its pass was begun with. */
-void train_state_take(train_state *mine, const train_state *kept);
+void train_state_take(train_state *mine, train_state *kept);
+
+/*
+ * Takes the stages from `kept`, which train_state_compare() has accepted, if only files without an
+ * Exif orientation give the same pixels as then (sli_stages_keep_stored()): states of the resumed
+ * run must say so, too. Sets keeps_stored.
+ */
+void train_state_keep_stored(train_state *mine, train_state *kept);
 
 /*
  * Checks that a run with the state `mine` may continue from `kept`. Batch size and world may

@@ -29,7 +29,7 @@ static bool writes_checkpoints(const train_run *run)
  * then restores this run's own batch size and world size in the state. */
 static void take_resumed_state(train_run *run)
 {
-    const sli_plan *plan = run->feed.plan;
+    sli_plan *plan = run->feed.plan;
     train_state *state = &run->progress.state;
     const sluice_log_level level = /* rank 0 logs for all ranks */
         run->config.rank == 0 ? SLUICE_LOG_INFO : SLUICE_LOG_DEBUG;
@@ -48,6 +48,9 @@ static void take_resumed_state(train_run *run)
         run->origin.world = (uint32_t)state->world;
         sli_log(level, "regroups the rest of the pass: it was begun in batches of %u on %u ranks",
                 run->origin.batch_size, run->origin.world);
+    }
+    if (state->keeps_stored) {
+        sli_plan_keep_stored(plan);
     }
     state->batch_size = plan->batch_size;
     state->world = run->config.world;
