@@ -489,7 +489,8 @@ static sluice_status add_place(coco_reader *reader, sluice_status status)
                     (unsigned long long)place.line, reader->where, error.text);
 }
 
-sluice_status coco_file_read(int fd, const coco_options *options, coco_set *set_out)
+sluice_status coco_file_read(int fd, const coco_options *options, box_set *set_out,
+                             uint64_t *text_numbers_out)
 {
     coco_reader reader = {.options = options};
     sluice_status st;
@@ -500,7 +501,7 @@ sluice_status coco_file_read(int fd, const coco_options *options, coco_set *set_
         st = coco_set_make(&reader.lists, options->max_boxes, set_out, &reader.place);
     }
     if (st == SLUICE_OK) {
-        set_out->text_numbers = reader.text_numbers;
+        *text_numbers_out = reader.text_numbers;
     }
     if (st != SLUICE_OK) {
         st = add_place(&reader, st);

@@ -17,9 +17,10 @@ typedef struct coco_options {
 /*
  * Reads a file. E_CORRUPT: the text is not JSON, an element lacks a member or has one of another
  * type; E_UNSUPPORTED: a value that is too large, or the build lacks jansson; E_IO; errors of
- * coco_set_make(). The message has the position in the file. On success the caller calls
- * coco_set_free().
+ * coco_set_make(). The message has the position in the file. *text_numbers_out: ids and other whole
+ * numbers that the file gives as texts. On success the caller calls box_set_free().
  */
-sluice_status coco_file_read(int fd, const coco_options *options, coco_set *set_out);
+sluice_status coco_file_read(int fd, const coco_options *options, box_set *set_out,
+                             uint64_t *text_numbers_out);
 
 #endif

@@ -9,7 +9,7 @@
 
 enum { MOST = 3 };
 
-static void check_image(const coco_set *set, const coco_image *image)
+static void check_image(const box_set *set, const box_image *image)
 {
     if (image->count > MOST || image->first + image->count > set->box_count) {
         fuzz_fail("boxes that are not there");
@@ -18,7 +18,7 @@ static void check_image(const coco_set *set, const coco_image *image)
         fuzz_fail("an image without a file");
     }
     for (size_t i = image->first; i < image->first + image->count; i++) {
-        const coco_box *box = &set->boxes[i];
+        const set_box *box = &set->boxes[i];
 
         if (!(box->corners[0] > -1e31F && box->corners[0] < box->corners[2] &&
               box->corners[1] > -1e31F && box->corners[1] < box->corners[3] &&
@@ -26,7 +26,7 @@ static void check_image(const coco_set *set, const coco_image *image)
               box->corners[3] < 1e31F)) {
             fuzz_fail("a box without an area");
         }
-        if (box->label < 0 || (size_t)box->label >= set->class_count || box->crowd > 1) {
+        if (box->label < 0 || (size_t)box->label >= set->class_count || box->flag > 1) {
             fuzz_fail("a class that is none");
         }
     }
@@ -36,10 +36,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const coco_options options = {.keep_crowds = size % 2 == 0, .max_boxes = MOST};
     const int fd = fuzz_file(data, size);
-    coco_set set;
+    box_set set;
+    uint64_t texts = 0;
     size_t boxes = 0;
 
-    if (lseek(fd, 0, SEEK_SET) != 0 || coco_file_read(fd, &options, &set) != SLUICE_OK) {
+    if (lseek(fd, 0, SEEK_SET) != 0 || coco_file_read(fd, &options, &set, &texts) != SLUICE_OK) {
         return 0;
     }
     for (size_t i = 0; i < set.image_count; i++) {
@@ -54,6 +55,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (boxes != set.box_count) {
         fuzz_fail("boxes of no image");
     }
-    coco_set_free(&set);
+    box_set_free(&set);
     return 0;
 }

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "box_source.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+#include "error_int.h"
+#include "file_reader.h"
+#include "status_int.h"
+
+/* The columns, in the order of the schema; the last one only if the source has flags. */
+enum { IMAGE, BOXES, LENGTH, CLASSES, IMAGE_ID, FLAG };
+
+void box_source_columns(stage_schema *schema, uint64_t max_boxes, bool in_parts, const char *flag)
+{
+    schema->column_count = flag != NULL ? 6 : 5;
+    schema->image = IMAGE;
+    schema->columns[IMAGE] = (sluice_column){.name = "image", .dtype = SLUICE_ENCODED};
+    schema->columns[BOXES] =
+        (sluice_column){.name = "boxes", .dtype = SLUICE_F32, .rank = 2, .shape = {max_boxes, 4}};
+    schema->columns[LENGTH] = (sluice_column){.name = "boxes_length", .dtype = SLUICE_I32};
+    schema->columns[CLASSES] =
+        (sluice_column){.name = "classes", .dtype = SLUICE_I32, .rank = 1, .shape = {max_boxes}};
+    schema->columns[IMAGE_ID] = (sluice_column){.name = "image_id", .dtype = SLUICE_I64};
+    schema->infos[BOXES] =
+        (column_info){.role = ROLE_BOXES, .length = LENGTH, .in_parts = in_parts};
+    schema->infos[CLASSES] = (column_info){.role = ROLE_TIED, .tied_to = BOXES};
+    if (flag != NULL) {
+        schema->columns[FLAG] =
+            (sluice_column){.dtype = SLUICE_U8, .rank = 1, .shape = {max_boxes}};
+        snprintf(schema->columns[FLAG].name, sizeof(schema->columns[FLAG].name), "%s", flag);
+        schema->infos[FLAG] = (column_info){.role = ROLE_TIED, .tied_to = BOXES};
+    }
+}
+
+sluice_status box_source_new(bool has_flags, box_source **source_out)
+{
+    *source_out = sli_calloc(1, sizeof(**source_out));
+    if (*source_out == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a source of images with boxes");
+    }
+    (*source_out)->root_fd = -1;
+    (*source_out)->has_flags = has_flags;
+    return SLUICE_OK;
+}
+
+void box_source_close(void *opaque)
+{
+    box_source *source = opaque;
+
+    if (source == NULL) {
+        return;
+    }
+    if (source->root_fd >= 0) {
+        close(source->root_fd);
+    }
+    box_set_free(&source->set);
+    sli_free(source);
+}
+
+uint64_t box_source_count(const void *source)
+{
+    return ((const box_source *)source)->set.image_count;
+}
+
+uint64_t box_source_memory(const void *source)
+{
+    return sizeof(box_source) + box_set_memory(&((const box_source *)source)->set);
+}
+
+static const char *path_of(const box_source *source, uint64_t index)
+{
+    return source->set.names + source->set.images[index].name;
+}
+
+void box_source_name(const void *source, uint64_t index, char *text, size_t size)
+{
+    snprintf(text, size, "%s", path_of(source, index));
+}
+
+/* Writes the boxes of an image, and what belongs to each; unused rows are zero. */
+static void write_boxes(const box_source *source, const box_image *image, void *const *row)
+{
+    const set_box *boxes = &source->set.boxes[image->first];
+    const size_t room = (size_t)source->set.max_boxes;
+    uint8_t *flags = source->has_flags ? row[FLAG] : NULL;
+    float(*corners)[4] = row[BOXES];
+    int32_t *classes = row[CLASSES];
+
+    if (corners != NULL) {
+        memset(corners, 0, room * sizeof(*corners));
+    }
+    if (classes != NULL) {
+        memset(classes, 0, room * sizeof(*classes));
+    }
+    if (flags != NULL) {
+        memset(flags, 0, room);
+    }
+    for (uint32_t i = 0; i < image->count; i++) {
+        if (corners != NULL) {
+            memcpy(corners[i], boxes[i].corners, sizeof(*corners));
+        }
+        if (classes != NULL) {
+            classes[i] = boxes[i].label;
+        }
+        if (flags != NULL) {
+            flags[i] = (uint8_t)boxes[i].flag;
+        }
+    }
+}
+
+sluice_status box_source_read_plain(const void *opaque, uint64_t index, sample_io *io,
+                                    void *const *row)
+{
+    const box_source *source = opaque;
+    const box_image *image = &source->set.images[index];
+
+    (void)io;
+    if (image->bad != 0) {
+        const box_bad *bad = &source->set.bad[image->bad - 1];
+
+        return sli_fail(bad->status, "%s", bad->text);
+    }
+    write_boxes(source, image, row);
+    if (row[LENGTH] != NULL) {
+        *(int32_t *)row[LENGTH] = (int32_t)image->count;
+    }
+    if (row[IMAGE_ID] != NULL) {
+        *(int64_t *)row[IMAGE_ID] = image->id;
+    }
+    return SLUICE_OK;
+}
+
+sluice_status box_source_read(const void *opaque, uint64_t index, sample_io *io, void *const *row,
+                              sample_data *data_out)
+{
+    const box_source *source = opaque;
+    sli_error error;
+    sluice_status st = box_source_read_plain(source, index, io, row);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    st = file_read(source->root_fd, path_of(source, index), io, data_out);
+    if (st != SLUICE_OK) {
+        sli_error_take(st, &error);
+        return sli_fail(st, "%.300s: %.600s", path_of(source, index), error.text);
+    }
+    data_out->listed_width = source->set.images[index].width;
+    data_out->listed_height = source->set.images[index].height;
+    return SLUICE_OK;
+}
+
+bool box_source_locate(const void *opaque, uint64_t index, sample_location *location_out)
+{
+    const box_source *source = opaque;
+
+    location_out->fd = -1;
+    location_out->held = NULL;
+    location_out->folder_fd = source->root_fd;
+    location_out->path = path_of(source, index);
+    location_out->offset = 0;
+    location_out->size = 0;
+    location_out->in_parts = false;
+    return true;
+}
+
+uint32_t box_source_classes(const void *source)
+{
+    return (uint32_t)((const box_source *)source)->set.class_count;
+}
+
+void box_source_class_name(const void *source, uint32_t label, char *text, size_t size)
+{
+    const box_set *set = &((const box_source *)source)->set;
+
+    snprintf(text, size, "%s", set->names + set->classes[label]);
+}
+
+const char *box_source_left_out(const void *source)
+{
+    return ((const box_source *)source)->left_out;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the sources of images with boxes share: coco, yolo and voc read a box_set when they are
+ * opened; their columns and samples are the same. Image files are read when needed.
+ */
+#ifndef SLUICE_BOX_SOURCE_H
+#define SLUICE_BOX_SOURCE_H
+
+#include "box_set.h"
+#include "left_out.h"
+#include "source.h"
+#include "stage_schema.h"
+
+/* Limit on the argument max_boxes. */
+enum { BOX_SOURCE_MOST = 1 << 20 };
+
+typedef struct box_source {
+    box_set set;
+    int root_fd; /* folder that relative paths of images refer to; -1: not open */
+    bool has_flags;
+    char left_out[LEFT_OUT_TEXT]; /* files that are not read; "": none */
+} box_source;
+
+/* Sets the columns. `flag` is the name of the column of set_box.flag; NULL: there is none. */
+void box_source_columns(stage_schema *schema, uint64_t max_boxes, bool in_parts, const char *flag);
+
+/* Makes a source without samples, which box_source_close() frees. E_NO_MEMORY. */
+sluice_status box_source_new(bool has_flags, box_source **source_out);
+
+/* NULL is a no-op. */
+void box_source_close(void *source);
+
+/* Operations of source_ops. */
+uint64_t box_source_count(const void *source);
+uint64_t box_source_memory(const void *source);
+void box_source_name(const void *source, uint64_t index, char *text, size_t size);
+sluice_status box_source_read(const void *source, uint64_t index, sample_io *io, void *const *row,
+                              sample_data *data_out);
+sluice_status box_source_read_plain(const void *source, uint64_t index, sample_io *io,
+                                    void *const *row);
+bool box_source_locate(const void *source, uint64_t index, sample_location *location_out);
+uint32_t box_source_classes(const void *source);
+void box_source_class_name(const void *source, uint32_t label, char *text, size_t size);
+
+const char *box_source_left_out(const void *source);
+
+/* Members of source_ops, all but open. */
+#define BOX_SOURCE_OPS                                                                             \
+    .close = box_source_close, .count = box_source_count, .name = box_source_name,                 \
+    .read = box_source_read, .read_plain = box_source_read_plain, .locate = box_source_locate,     \
+    .memory = box_source_memory, .classes = box_source_classes,                                    \
+    .class_name = box_source_class_name, .left_out = box_source_left_out
+
+#endif
