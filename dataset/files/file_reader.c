@@ -11,9 +11,10 @@
 #include "status_int.h"
 
 /* Limit on the size of one sample's file; it bounds memory. */
-static const off_t MAX_FILE_BYTES = INT64_C(1) << 30;
+static const uint64_t MAX_FILE_BYTES = UINT64_C(1) << 30;
 
-sluice_status file_read(int folder_fd, const char *path, sample_io *io, sample_data *data_out)
+sluice_status file_read_most(int folder_fd, const char *path, uint64_t most, sample_io *io,
+                             sample_data *data_out)
 {
     /* O_NONBLOCK: open() of a FIFO would block the worker. */
     int fd = sli_openat(folder_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, io->interrupt);
@@ -29,9 +30,9 @@ sluice_status file_read(int folder_fd, const char *path, sample_io *io, sample_d
     } else if (!S_ISREG(info.st_mode)) {
         st = sli_fail(SLUICE_E_IO, "this is %s, and must be a regular file",
                       S_ISDIR(info.st_mode) ? "a folder" : "a special file");
-    } else if (info.st_size > MAX_FILE_BYTES) {
-        st = sli_fail(SLUICE_E_IO, "the file has %lld bytes, and must have at most %lld",
-                      (long long)info.st_size, (long long)MAX_FILE_BYTES);
+    } else if ((uint64_t)info.st_size > most) {
+        st = sli_fail(SLUICE_E_IO, "the file has %lld bytes, and must have at most %llu",
+                      (long long)info.st_size, (unsigned long long)most);
     } else {
         st = image_buffer_reserve(&io->bytes, (size_t)info.st_size);
         if (st == SLUICE_OK) {
@@ -47,4 +48,9 @@ sluice_status file_read(int folder_fd, const char *path, sample_io *io, sample_d
     data_out->bytes = io->bytes.data;
     data_out->size = size;
     return SLUICE_OK;
+}
+
+sluice_status file_read(int folder_fd, const char *path, sample_io *io, sample_data *data_out)
+{
+    return file_read_most(folder_fd, path, MAX_FILE_BYTES, io, data_out);
 }

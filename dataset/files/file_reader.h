@@ -12,4 +12,8 @@
  */
 sluice_status file_read(int folder_fd, const char *path, sample_io *io, sample_data *data_out);
 
+/* The same with a limit on the size. */
+sluice_status file_read_most(int folder_fd, const char *path, uint64_t most, sample_io *io,
+                             sample_data *data_out);
+
 #endif
