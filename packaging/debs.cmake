@@ -30,9 +30,14 @@ set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_LIB_PACKAGE_NAME ${library})
 set(CPACK_DEBIAN_LIB_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_LIB_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/triggers)
+set(recommended "")
 if(ARCHIVE_FOUND) # loaded by name when it is needed, which dpkg-shlibdeps does not see
-    set(CPACK_DEBIAN_LIB_PACKAGE_RECOMMENDS libarchive13)
+    list(APPEND recommended libarchive13)
 endif()
+if(YAML_FOUND) # so is it
+    list(APPEND recommended libyaml-0-2)
+endif()
+list(JOIN recommended ", " CPACK_DEBIAN_LIB_PACKAGE_RECOMMENDS)
 set(CPACK_COMPONENT_LIB_DESCRIPTION "This package contains the shared library.")
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libsluice-dev)

@@ -118,6 +118,7 @@ want_build() {
     want 'pkg-config --exists zlib' zlib1g-dev
     want 'pkg-config --exists libarchive' libarchive-dev
     want 'pkg-config --exists jansson' libjansson-dev
+    want 'pkg-config --exists yaml-0.1' libyaml-dev
 }
 
 want_tests() {

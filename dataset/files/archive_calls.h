@@ -11,6 +11,8 @@
 
 #include <sluice/status.h>
 
+#include "library_calls.h"
+
 #define ARCHIVE_CALLS(X)                                                                           \
     X(archive_clear_error)                                                                         \
     X(archive_entry_clear)                                                                         \
@@ -46,16 +48,10 @@
 
 /* Pointers to the functions above, each member named like its function. */
 typedef struct archive_calls {
-#define ARCHIVE_CALL_MEMBER(name) __typeof__(&name) name;
-    ARCHIVE_CALLS(ARCHIVE_CALL_MEMBER)
-#undef ARCHIVE_CALL_MEMBER
+    ARCHIVE_CALLS(CALL_MEMBER)
 } archive_calls;
 
-/*
- * Loads libarchive, once. E_UNSUPPORTED: the library is missing, or lacks a function. E_IO: no file
- * descriptor became free within 10 s. After E_IO or E_NO_MEMORY, the call may be repeated. Callable
- * from any thread.
- */
+/* Loads libarchive, once; see library_load(). */
 sluice_status archive_calls_load(void);
 
 /* The functions of the loaded library; valid after archive_calls_load() succeeded. */

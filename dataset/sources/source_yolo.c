@@ -5,135 +5,176 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "box_source.h"
 #include "class_lines.h"
 #include "descriptor_int.h"
 #include "error_int.h"
+#include "file_reader.h"
+#include "format_int.h"
 #include "image_extensions.h"
 #include "log_int.h"
 #include "path_stage.h"
+#include "root_folder.h"
 #include "source_stage_ops.h"
 #include "stage.h"
 #include "status_int.h"
+#include "yolo_data.h"
+#include "yolo_images.h"
 #include "yolo_set.h"
 
 typedef struct yolo_args {
     const char *dir;
     const char *split; /* "": the whole folder */
+    const char *root;  /* folder of the set, for a data.yaml; "": it says */
     uint64_t max_boxes;
 } yolo_args;
-
-/* ---- the folder of the images ---------------------------------------------------------------- */
-
-static bool is_folder(int fd, const char *path)
-{
-    struct stat info;
-
-    return fstatat(fd, path, &info, 0) == 0 && S_ISDIR(info.st_mode);
-}
-
-/* The names that a folder of one of several splits may have. */
-static const char *const split_names[] = {"train", "val", "valid", "test", "train2017", "val2017"};
-
-/* Fails if the folder `images` holds splits, which one dataset must not mix. */
-static sluice_status check_unsplit(int root_fd)
-{
-    for (size_t i = 0; i < sizeof(split_names) / sizeof(split_names[0]); i++) {
-        char path[64];
-
-        snprintf(path, sizeof(path), "images/%s", split_names[i]);
-        if (is_folder(root_fd, path)) {
-            return sli_fail(SLUICE_E_INVALID,
-                            "there is a folder %s: choose a part of the set by split=%s", path,
-                            split_names[i]);
-        }
-    }
-    return SLUICE_OK;
-}
-
-/* Finds the folder of the images of a split: images/SPLIT or SPLIT/images. */
-static sluice_status find_folder(int root_fd, const char *split, char *path, size_t size)
-{
-    if (split[0] == '\0') {
-        snprintf(path, size, "images");
-        if (is_folder(root_fd, path)) {
-            return check_unsplit(root_fd);
-        }
-        return sli_fail(SLUICE_E_INVALID,
-                        "there is no folder images; images must be in DIR/images and label files "
-                        "in DIR/labels, and with split=train in DIR/images/train and "
-                        "DIR/labels/train");
-    }
-    snprintf(path, size, "images/%s", split);
-    if (is_folder(root_fd, path)) {
-        return SLUICE_OK;
-    }
-    snprintf(path, size, "%s/images", split);
-    if (is_folder(root_fd, path)) {
-        return SLUICE_OK;
-    }
-    return sli_fail(SLUICE_E_INVALID,
-                    "there is neither a folder images/%s nor %s/images, which must hold the images "
-                    "of split=%s",
-                    split, split, split);
-}
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
 /* Logs what is left out of the folders, and keeps its text. */
-static sluice_status tell_left_out(box_source *source, const image_files *images, const char *about)
+static void tell_left_out(box_source *source, const image_files *images, const char *about)
 {
-    if (!left_out_print(&images->left_out, source->left_out, sizeof(source->left_out))) {
-        return SLUICE_OK;
+    if (left_out_print(&images->left_out, source->left_out, sizeof(source->left_out))) {
+        sli_log(SLUICE_LOG_WARN, "yolo: %s: left out: %s; it reads images with extensions %s",
+                about, source->left_out, image_extensions);
     }
-    sli_log(SLUICE_LOG_WARN, "yolo: %s: left out: %s; it reads images with extensions %s", about,
-            source->left_out, image_extensions);
-    return SLUICE_OK;
 }
 
-/* Reads the names of the classes of a folder. */
-static sluice_status read_names(box_source *source)
-{
-    static const char *const files[] = {"classes.txt", "labels/classes.txt", "obj.names", NULL};
+/* What a set is read by. */
+typedef struct yolo_opening {
+    box_source *source;
+    const yolo_args *args;
+    yolo_data data;
+    image_files images;
+    yolo_labels labels;
+} yolo_opening;
 
-    return class_lines_find(source->root_fd, files, &source->set);
-}
-
-static sluice_status find_images(box_source *source, const yolo_args *args, image_files *images)
+/* Reads data.yaml, for its images too if `split` is not NULL. */
+static sluice_status read_data(yolo_opening *opening, int folder_fd, const char *path,
+                               const char *split)
 {
-    char folder[NAME_MAX + 16];
-    sluice_status st = find_folder(source->root_fd, args->split, folder, sizeof(folder));
+    sample_io io = {.lent = NULL};
+    sample_data data = {.bytes = NULL};
+    sluice_status st = file_read_most(folder_fd, path, YOLO_DATA_MOST, &io, &data);
 
     if (st == SLUICE_OK) {
-        st = image_files_find(images, source->root_fd, folder);
+        st = yolo_data_read((const char *)data.bytes, data.size, split, &opening->data,
+                            &opening->source->set);
     }
-    if (st == SLUICE_OK && images->count == 0) {
-        st = sli_fail(SLUICE_E_INVALID,
-                      "no valid data in the dataset: the folder %s has no files with extensions %s",
-                      folder, image_extensions);
-    }
+    opening->labels.point_numbers = opening->data.point_numbers;
+    opening->labels.class_count = opening->data.nc;
+    sample_io_free(&io);
     return st;
 }
 
-static sluice_status read_folder(box_source *source, const yolo_args *args)
+/* Reads the names of the classes of a folder: of data.yaml, or of a list of names. A build without
+ * libyaml needs a list. */
+static sluice_status read_names(yolo_opening *opening)
 {
-    image_files images = {.names = NULL};
-    yolo_labels labels = {.lines = NULL};
-    sluice_status st = find_images(source, args, &images);
+    static const char *const files[] = {"classes.txt", "labels/classes.txt", "obj.names", NULL};
+    const int fd = opening->source->root_fd;
+    box_set *set = &opening->source->set;
+    sli_error error = {.status = SLUICE_OK};
+    sluice_status st;
+
+    if (faccessat(fd, "data.yaml", F_OK, 0) == 0) {
+        st = read_data(opening, fd, "data.yaml", NULL);
+        sli_error_take(st, &error);
+        if (st != SLUICE_OK && st != SLUICE_E_UNSUPPORTED) {
+            return sli_fail(st, "data.yaml: %.800s", error.text);
+        }
+    }
+    st = set->class_count == 0 ? class_lines_find(fd, files, set) : SLUICE_OK;
+    return st == SLUICE_OK && set->class_count == 0 ? sli_error_raise(&error) : st;
+}
+
+static sluice_status read_folder(yolo_opening *opening)
+{
+    const yolo_args *args = opening->args;
+    const int fd = sli_openat(AT_FDCWD, args->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
+    sluice_status st;
+
+    opening->source->root_fd = fd;
+    if (fd < 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open the folder");
+    }
+    if (args->root[0] != '\0') {
+        return sli_fail(SLUICE_E_INVALID,
+                        "root= needs a data.yaml, and this is the folder of the set");
+    }
+    st = yolo_images_of_split(fd, args->split, &opening->images);
+    return st == SLUICE_OK ? read_names(opening) : st;
+}
+
+/* Opens the folder of the set that data.yaml describes: root=, else `path:`, relative to the folder
+ * of data.yaml. */
+static sluice_status open_root(yolo_opening *opening)
+{
+    const yolo_args *args = opening->args;
+    const image_files *folder = &opening->data.folder;
+    const char *path = folder->count > 0 && args->root[0] == '\0' ? folder->names : "";
+    const char *slash = strrchr(args->dir, '/');
+    char joined[PATH_MAX];
+    sluice_status st;
+
+    if (path[0] == '\0') {
+        return root_folder_open(args->dir, args->root, &opening->source->root_fd);
+    }
+    snprintf(joined, sizeof(joined), "%.*s%s",
+             path[0] != '/' && slash != NULL ? (int)(slash - args->dir) + 1 : 0, args->dir, path);
+    st = root_folder_open("", joined, &opening->source->root_fd);
+    return st == SLUICE_OK ? st
+                           : sli_fail_with(st, sli_last_errno(),
+                                           "path: is %.300s, and there is no folder %.300s; "
+                                           "root=DIR names the folder of the set",
+                                           path, joined);
+}
+
+static sluice_status read_described(yolo_opening *opening)
+{
+    static const char *const files[] = {"classes.txt", NULL};
+    const yolo_args *args = opening->args;
+    const image_files *entries = &opening->data.images;
+    sluice_status st;
+
+    if (args->split[0] == '\0') {
+        return sli_fail(SLUICE_E_INVALID,
+                        "split= must name the images to read: train, val or test");
+    }
+    st = read_data(opening, AT_FDCWD, args->dir, args->split);
+    if (st == SLUICE_OK) {
+        st = open_root(opening);
+    }
+    for (size_t i = 0; i < entries->count && st == SLUICE_OK; i++) {
+        st = yolo_images_of_entry(opening->source->root_fd, entries->names + entries->files[i],
+                                  &opening->images);
+    }
+    return st == SLUICE_OK && opening->source->set.class_count == 0
+               ? class_lines_find(opening->source->root_fd, files, &opening->source->set)
+               : st;
+}
+
+static bool is_yaml(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    return dot != NULL && (sli_same_word(dot, ".yaml") || sli_same_word(dot, ".yml"));
+}
+
+static sluice_status read_all(box_source *source, const yolo_args *args)
+{
+    yolo_opening opening = {.source = source, .args = args};
+    sluice_status st = is_yaml(args->dir) ? read_described(&opening) : read_folder(&opening);
 
     if (st == SLUICE_OK) {
-        st = tell_left_out(source, &images, args->dir);
+        tell_left_out(source, &opening.images, args->dir);
+        st = yolo_set_read(source, &opening.images, &opening.labels, args->dir);
     }
-    if (st == SLUICE_OK) {
-        st = read_names(source);
-    }
-    if (st == SLUICE_OK) {
-        st = yolo_set_read(source, &images, &labels, args->dir);
-    }
-    yolo_labels_free(&labels);
-    image_files_free(&images);
+    yolo_data_free(&opening.data);
+    yolo_labels_free(&opening.labels);
+    image_files_free(&opening.images);
     return st;
 }
 
@@ -148,10 +189,7 @@ static sluice_status yolo_open(const void *opaque, void **source_out)
     if (st == SLUICE_OK) {
         source->set.max_boxes = args->max_boxes;
         source->set.in_parts = true;
-        source->root_fd =
-            sli_openat(AT_FDCWD, args->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
-        st = source->root_fd >= 0 ? read_folder(source, args)
-                                  : sli_fail_errno(SLUICE_E_IO, errno, "cannot open the folder");
+        st = read_all(source, args);
     }
     if (st != SLUICE_OK) {
         sli_error_take(st, &error);
@@ -191,9 +229,12 @@ static sluice_status yolo_infer(const void *opaque, stage_schema *schema)
 
 static const stage_param yolo_params[] = {
     PARAM_(yolo_args, dir, PARAM_TEXT, NULL, 0, 0, NULL,
-           "the folder of the set, which has the folders images and labels"),
+           "the folder of the set, which has the folders images and labels; or its data.yaml"),
     PARAM_(yolo_args, split, PARAM_TEXT, "", 0, 0, NULL,
-           "the part of the set that is read: images/SPLIT or SPLIT/images"),
+           "the part of the set that is read: images/SPLIT or SPLIT/images; or the key of "
+           "data.yaml"),
+    PARAM_(yolo_args, root, PARAM_TEXT, "", 0, 0, NULL,
+           "with a data.yaml: the folder of the set, in place of path:"),
     PARAM_(yolo_args, max_boxes, PARAM_COUNT, "100", 1, BOX_SOURCE_MOST, NULL,
            "maximum number of boxes of an image"),
 };
@@ -219,8 +260,13 @@ const stage_def stage_yolo = {
         "  classes       the class of each box, dropped with its box\n"
         "  image_id      the number of the image, from 0\n"
         "Samples are in the order of their paths, byte by byte; folders within images are read, "
-        "too. The names of the classes are the lines of classes.txt, labels/classes.txt or "
-        "obj.names in DIR; without such a file they are the numbers.\n"
+        "too. The names of the classes are those of DIR/data.yaml, or the lines of classes.txt, "
+        "labels/classes.txt or obj.names in DIR; without such a file they are the numbers.\n"
+        "Of a data.yaml of Ultralytics the keys path, SPLIT, names, nc and kpt_shape are read. The "
+        "key SPLIT has a folder, a list of images (.txt), or several of them, relative to path:, "
+        "which is relative to the folder of data.yaml. A line of a list is relative to the folder "
+        "of the list, or absolute. With kpt_shape lines may have key points after the box, which "
+        "are not read.\n"
         "All label files are read at the first use of the dataset; memory holds the boxes. What "
         "follows is counted, and logged once with the first one: images without a label file, "
         "which have no boxes; outlines; lines that repeat one of their file, which are dropped; "
@@ -230,7 +276,8 @@ const stage_def stage_yolo = {
         "1.01, or if it has more than max_boxes boxes. max_boxes is at most 1 048 576. Missing or "
         "corrupt images are bad samples of a run.\n"
         "Errors: E_INVALID no folder of images, no images, no label files; E_CORRUPT only bad "
-        "images, a file of names with an empty line; E_IO.",
+        "images, a file of names with an empty line, a wrong data.yaml; E_UNSUPPORTED a data.yaml "
+        "without libyaml; E_IO.",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(yolo_params),
     .args_size = sizeof(yolo_args),

@@ -148,7 +148,8 @@ sluice_status yolo_set_read(box_source *source, const image_files *images, yolo_
     set_reader reader = {.source = source, .images = images, .labels = labels};
     sluice_status st = SLUICE_OK;
 
-    labels->class_count = (uint32_t)source->set.class_count;
+    labels->class_count =
+        source->set.class_count > 0 ? (uint32_t)source->set.class_count : labels->class_count;
     for (size_t i = 0; i < images->count && st == SLUICE_OK; i++) {
         st = read_image(&reader, i);
     }
@@ -162,8 +163,9 @@ sluice_status yolo_set_read(box_source *source, const image_files *images, yolo_
     if (st == SLUICE_OK) {
         st = box_set_finish(&source->set, place_of_image, &reader);
     }
-    if (st == SLUICE_OK && labels->class_count == 0) {
-        st = name_classes(&source->set, labels->unnamed);
+    if (st == SLUICE_OK && source->set.class_count == 0) {
+        st = name_classes(&source->set,
+                          labels->class_count > 0 ? labels->class_count : labels->unnamed);
     }
     if (st == SLUICE_OK) {
         tell(&reader, about);
