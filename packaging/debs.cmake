@@ -34,7 +34,10 @@ set(recommended "")
 if(ARCHIVE_FOUND) # loaded by name when it is needed, which dpkg-shlibdeps does not see
     list(APPEND recommended libarchive13)
 endif()
-if(YAML_FOUND) # so is it
+if(EXPAT_FOUND) # so is it
+    list(APPEND recommended libexpat1)
+endif()
+if(YAML_FOUND) # and it
     list(APPEND recommended libyaml-0-2)
 endif()
 list(JOIN recommended ", " CPACK_DEBIAN_LIB_PACKAGE_RECOMMENDS)

@@ -119,6 +119,7 @@ want_build() {
     want 'pkg-config --exists libarchive' libarchive-dev
     want 'pkg-config --exists jansson' libjansson-dev
     want 'pkg-config --exists yaml-0.1' libyaml-dev
+    want 'pkg-config --exists expat' libexpat1-dev
 }
 
 want_tests() {

@@ -54,7 +54,7 @@ if compiles "$tmp/ignored-1.c" 2>/dev/null; then fail "a status that is ignored 
 # Pipelines: lines of code that begin with a source, up to an ellipsis, and what commands of the tool are given. The
 # tool ends with 2 where a text cannot be parsed, with 1 where its files are missing.
 for page in $pages; do
-    sed -n 's/^    \(\(image_folder\|webdataset\|cifar10\|cifar100\|mnist\|image_list\|coco\|yolo\|npy\|tokens\|synthetic\) .*|.*\)/\1/p
+    sed -n 's/^    \(\(image_folder\|webdataset\|cifar10\|cifar100\|mnist\|image_list\|coco\|yolo\|voc\|npy\|tokens\|synthetic\) .*|.*\)/\1/p
         s/.*sluice \(bench\|explain\|classes\) "\([^"]*\)".*/\2/p' "$page" | sed 's/ *| *\.\.\.$//' | grep -v '^\.\.\.$' |
         while read -r pipeline; do echo "$page $pipeline"; done
 done >"$tmp/pipelines"

@@ -7,11 +7,7 @@
 #include "error_int.h"
 #include "file_reader.h"
 #include "status_int.h"
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
+#include "text_lines.h"
 
 /* Adds the name of a line, from `at` to `end`. */
 static sluice_status add_line(const char *at, const char *end, box_set *set)
@@ -19,12 +15,6 @@ static sluice_status add_line(const char *at, const char *end, box_set *set)
     size_t name = 0;
     sluice_status st;
 
-    while (at < end && is_blank(*at)) {
-        at++;
-    }
-    while (end > at && is_blank(end[-1])) {
-        end--;
-    }
     if (at == end) {
         return sli_fail(SLUICE_E_CORRUPT, "the line is empty, and must have the name of a class");
     }
@@ -39,21 +29,19 @@ static sluice_status add_line(const char *at, const char *end, box_set *set)
 /* Adds the names of a text. *line_out: the number of the last line that was read. */
 static sluice_status add_lines(const char *text, size_t size, box_set *set, uint64_t *line_out)
 {
-    const char *end = text + size;
     sluice_status st = SLUICE_OK;
+    text_lines lines;
+    const char *at;
+    const char *end;
 
-    text += size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
-    while (end > text && is_blank(end[-1])) {
-        end--;
+    while (size > 0 && (text_is_blank(text[size - 1]) || text[size - 1] == '\n')) {
+        size--;
     }
-    for (*line_out = 0; text < end && st == SLUICE_OK;) {
-        const char *stop = memchr(text, '\n', (size_t)(end - text));
-
-        stop = stop != NULL ? stop : end;
-        ++*line_out;
-        st = add_line(text, stop, set);
-        text = stop < end ? stop + 1 : end;
+    lines = text_lines_of(text, size);
+    while (st == SLUICE_OK && text_lines_next(&lines, &at, &end)) {
+        st = add_line(at, end, set);
     }
+    *line_out = lines.number;
     return st;
 }
 

@@ -22,6 +22,7 @@
 typedef struct files_walk {
     image_files *files;
     const char *folder;
+    const char *extensions;
     sluice_status status;
 } files_walk;
 
@@ -71,7 +72,7 @@ static int take_entry(void *user, const sli_tree_entry *entry)
     }
     if (!entry->is_file && is_link_to(entry, S_IFDIR)) {
         left_out_folder(&walk->files->left_out, walk->folder, entry->path);
-    } else if (!image_name_is_in(entry->name, image_extensions) ||
+    } else if (!image_name_is_in(entry->name, walk->extensions) ||
                (!entry->is_file && !is_link_to(entry, S_IFREG))) {
         left_out_file(&walk->files->left_out, walk->folder, entry->name);
     } else {
@@ -91,11 +92,12 @@ static int compare_names(const void *a, const void *b, void *names)
                   (const char *)names + *(const size_t *)b);
 }
 
-sluice_status image_files_find(image_files *files, int root_fd, const char *folder)
+sluice_status image_files_find(image_files *files, int root_fd, const char *folder,
+                               const char *extensions)
 {
     const char *path = folder[0] != '\0' ? folder : ".";
     const size_t before = files->count;
-    files_walk walk = {.files = files, .folder = folder};
+    files_walk walk = {.files = files, .folder = folder, .extensions = extensions};
     const int fd = sli_openat(root_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
 
     if (fd < 0) {

@@ -12,7 +12,9 @@
 #include "error_int.h"
 #include "file_reader.h"
 #include "image_extensions.h"
+#include "path_parts.h"
 #include "status_int.h"
+#include "text_lines.h"
 
 /* ---- the layout of a folder ------------------------------------------------------------------ */
 
@@ -73,7 +75,7 @@ static sluice_status find_folder(int root_fd, const char *split, char *path, siz
 static sluice_status add_folder(int root_fd, const char *folder, image_files *images)
 {
     const size_t before = images->count;
-    const sluice_status st = image_files_find(images, root_fd, folder);
+    const sluice_status st = image_files_find(images, root_fd, folder, image_extensions);
 
     return st == SLUICE_OK && images->count == before
                ? sli_fail(SLUICE_E_INVALID,
@@ -93,17 +95,6 @@ sluice_status yolo_images_of_split(int root_fd, const char *split, image_files *
 
 /* ---- lists of images ------------------------------------------------------------------------- */
 
-/* True if a path has the component "..". */
-static bool leads_up(const char *path)
-{
-    for (const char *at = path; (at = strstr(at, "..")) != NULL; at += 2) {
-        if ((at == path || at[-1] == '/') && (at[2] == '/' || at[2] == '\0')) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Adds the image of a line, from `at` to `end`. `folder` is that of the list, with its slash. */
 static sluice_status add_line(const char *folder, const char *at, const char *end,
                               image_files *images)
@@ -111,9 +102,6 @@ static sluice_status add_line(const char *folder, const char *at, const char *en
     char path[PATH_MAX];
     int length;
 
-    while (end > at && (end[-1] == '\r' || end[-1] == ' ' || end[-1] == '\t')) {
-        end--;
-    }
     while (end - at >= 2 && at[0] == '.' && at[1] == '/') {
         at += 2;
     }
@@ -126,7 +114,7 @@ static sluice_status add_line(const char *folder, const char *at, const char *en
         return sli_fail(SLUICE_E_CORRUPT, "a path must have at most %d bytes, none of them zero",
                         PATH_MAX - 1);
     }
-    if (*at != '/' && leads_up(path + strlen(folder))) {
+    if (*at != '/' && path_leads_up(path + strlen(folder))) {
         return sli_fail(SLUICE_E_CORRUPT,
                         "%.300s must be in the folder of the list; for an image elsewhere write "
                         "its absolute path",
@@ -142,28 +130,23 @@ static sluice_status add_line(const char *folder, const char *at, const char *en
 
 static sluice_status add_lines(const char *list, const char *text, size_t size, image_files *images)
 {
-    const char *end = text + size;
+    text_lines lines = text_lines_of(text, size);
     const char *slash = strrchr(list, '/');
     sluice_status st = SLUICE_OK;
     char folder[PATH_MAX];
     sli_error error;
-    uint64_t line = 0;
+    const char *at;
+    const char *end;
 
     snprintf(folder, sizeof(folder), "%.*s", slash != NULL ? (int)(slash - list) + 1 : 0, list);
-    text += size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
-    while (text < end && st == SLUICE_OK) {
-        const char *stop = memchr(text, '\n', (size_t)(end - text));
-
-        stop = stop != NULL ? stop : end;
-        line++;
-        st = add_line(folder, text, stop, images);
-        text = stop < end ? stop + 1 : end;
+    while (st == SLUICE_OK && text_lines_next(&lines, &at, &end)) {
+        st = add_line(folder, at, end, images);
     }
     if (st == SLUICE_OK || st == SLUICE_E_NO_MEMORY) {
         return st;
     }
     sli_error_take(st, &error);
-    return sli_fail(st, "%.300s:%llu: %.600s", list, (unsigned long long)line, error.text);
+    return sli_fail(st, "%.300s:%llu: %.600s", list, (unsigned long long)lines.number, error.text);
 }
 
 static sluice_status add_list(int root_fd, const char *list, image_files *images)

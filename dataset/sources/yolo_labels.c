@@ -11,6 +11,7 @@
 #include "box_form.h"
 #include "status_int.h"
 #include "text_int.h"
+#include "text_lines.h"
 
 /* The numbers of a box, and the largest number of bytes of a number. */
 enum { CLASS, X, Y, WIDTH, HEIGHT, BOX_FIELDS, MOST_NUMBER = 64 };
@@ -34,11 +35,6 @@ void yolo_labels_free(yolo_labels *labels)
 
 /* ---- one line -------------------------------------------------------------------------------- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
 /* Parses the number at `at`, which ends before a blank or at `end`. Returns its end. */
 static sluice_status take_number(const char *at, const char *end, double *number_out,
                                  const char **end_out)
@@ -46,7 +42,7 @@ static sluice_status take_number(const char *at, const char *end, double *number
     char text[MOST_NUMBER];
     size_t length = 0;
 
-    while (at + length < end && !is_blank(at[length])) {
+    while (at + length < end && !text_is_blank(at[length])) {
         length++;
     }
     *end_out = at + length;
@@ -82,7 +78,7 @@ static sluice_status read_fields(const char *at, const char *end, fields *line)
     while (st == SLUICE_OK) {
         double number = 0;
 
-        while (at < end && is_blank(*at)) {
+        while (at < end && text_is_blank(*at)) {
             at++;
         }
         if (at == end) {
@@ -220,24 +216,23 @@ static sluice_status add_line(yolo_labels *labels, const yolo_line *line)
 static sluice_status read_lines(yolo_labels *labels, const char *text, size_t size,
                                 const char *file, uint64_t *line_out)
 {
-    const char *end = text + size;
+    text_lines lines = text_lines_of(text, size);
     sluice_status st = SLUICE_OK;
+    const char *at;
+    const char *end;
 
     labels->line_count = 0;
-    text += size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
-    for (*line_out = 0; text < end && st == SLUICE_OK;) {
-        const char *stop = memchr(text, '\n', (size_t)(end - text));
-        yolo_line line = {.line = ++*line_out};
+    while (st == SLUICE_OK && text_lines_next(&lines, &at, &end)) {
+        yolo_line line = {.line = lines.number};
         fields numbers;
 
-        stop = stop != NULL ? stop : end;
-        st = read_fields(text, stop, &numbers);
+        st = read_fields(at, end, &numbers);
         if (st == SLUICE_OK && numbers.count > 0) {
             st = read_line(labels, &numbers, file, &line);
             st = st == SLUICE_OK ? add_line(labels, &line) : st;
         }
-        text = stop < end ? stop + 1 : end;
     }
+    *line_out = lines.number;
     return st;
 }
 
