@@ -11,7 +11,8 @@ static const struct {
     [SLUICE_ENCODED] = {"encoded", 0}, [SLUICE_U8] = {"u8", 1},   [SLUICE_I32] = {"i32", 4},
     [SLUICE_F32] = {"f32", 4},         [SLUICE_F16] = {"f16", 2}, [SLUICE_BF16] = {"bf16", 2},
     [SLUICE_I64] = {"i64", 8},         [SLUICE_U16] = {"u16", 2}, [SLUICE_U32] = {"u32", 4},
-    [SLUICE_I8] = {"i8", 1},
+    [SLUICE_I8] = {"i8", 1},           [SLUICE_I16] = {"i16", 2}, [SLUICE_U64] = {"u64", 8},
+    [SLUICE_F64] = {"f64", 8},
 };
 
 enum { DTYPE_COUNT = sizeof(dtypes) / sizeof(dtypes[0]) };

@@ -195,7 +195,7 @@ static sluice_status choose_kind(const list_columns *columns, const header_words
         return words->has_most && !has_boxes ? SLUICE_OK : bad_field(text);
     }
     if (!sli_dtype_parse(words->word, &field->dtype) || field->dtype == SLUICE_F16 ||
-        field->dtype == SLUICE_BF16) {
+        field->dtype == SLUICE_BF16 || field->dtype == SLUICE_U64) {
         return bad_field(text);
     }
     field->kind = words->has_most ? LIST_NUMBERS : LIST_NUMBER;
@@ -372,6 +372,8 @@ static bool write_number(const char *text, sluice_dtype dtype, void *to)
         return write_integer(text, 0, UINT8_MAX, 1, to);
     case SLUICE_I8:
         return write_integer(text, INT8_MIN, INT8_MAX, 1, to);
+    case SLUICE_I16:
+        return write_integer(text, INT16_MIN, INT16_MAX, 2, to);
     case SLUICE_U16:
         return write_integer(text, 0, UINT16_MAX, 2, to);
     case SLUICE_I32:
@@ -380,6 +382,8 @@ static bool write_number(const char *text, sluice_dtype dtype, void *to)
         return write_integer(text, 0, UINT32_MAX, 4, to);
     case SLUICE_I64:
         return write_integer(text, INT64_MIN, INT64_MAX, 8, to);
+    case SLUICE_F64:
+        return sli_parse_real(text, to);
     default:
         if (!sli_parse_real(text, &real) || !(real >= -3.4e38 && real <= 3.4e38)) {
             return false;

@@ -91,20 +91,23 @@ static const struct {
     const char *words[3];
     sluice_dtype dtype;
 } types[] = {
-    {{"u1", "B", "uint8"}, SLUICE_U8},    {{"b1", "?", "bool"}, SLUICE_U8},
-    {{"i1", "b", "int8"}, SLUICE_I8},     {{"u2", "H", "uint16"}, SLUICE_U16},
-    {{"u4", "I", "uint32"}, SLUICE_U32},  {{"i4", "i", "int32"}, SLUICE_I32},
-    {{"i8", "q", "int64"}, SLUICE_I64},   {{"f2", "e", "float16"}, SLUICE_F16},
-    {{"f4", "f", "float32"}, SLUICE_F32},
+    {{"u1", "B", "uint8"}, SLUICE_U8},      {{"b1", "?", "bool"}, SLUICE_U8},
+    {{"i1", "b", "int8"}, SLUICE_I8},       {{"u2", "H", "uint16"}, SLUICE_U16},
+    {{"i2", "h", "int16"}, SLUICE_I16},     {{"u4", "I", "uint32"}, SLUICE_U32},
+    {{"i4", "i", "int32"}, SLUICE_I32},     {{"u8", "Q", "uint64"}, SLUICE_U64},
+    {{"i8", "q", "int64"}, SLUICE_I64},     {{"f2", "e", "float16"}, SLUICE_F16},
+    {{"f4", "f", "float32"}, SLUICE_F32},   {{"f8", "d", "float64"}, SLUICE_F64},
+    {{"c8", "F", "complex64"}, SLUICE_F32}, {{"c16", "D", "complex128"}, SLUICE_F64},
 };
 
 /* Finds a type by its text without the byte order. False: there is none. */
-static bool find_type(const char *word, sluice_dtype *dtype_out)
+static bool find_type(const char *word, npy_header *header)
 {
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         for (size_t k = 0; k < 3; k++) {
             if (strcmp(word, types[i].words[k]) == 0) {
-                *dtype_out = types[i].dtype;
+                header->dtype = types[i].dtype;
+                header->is_complex = types[i].words[0][0] == 'c';
                 return true;
             }
         }
@@ -127,19 +130,21 @@ static sluice_status parse_type(npy_text *text, npy_header *header)
         return bad_header("descr is not a short string");
     }
     word += descr[0] != '\0' && strchr("<>=|", descr[0]) != NULL;
-    if (!find_type(word, &header->dtype)) {
+    if (strcmp(word, "O") == 0 || strcmp(word, "object") == 0) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "its element type '%s' must be one of u1, b1, i1, u2, i4, u4, i8, f2, f4; "
-                        "convert it before np.save, for instance by astype('float32')",
+                        "its elements are Python objects (pickle), and must be numbers; rows of "
+                        "different lengths become one array with zeros after them, and an array "
+                        "of their lengths");
+    }
+    if (!find_type(word, header)) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "its element type '%s' must be one of b1, u1, u2, u4, u8, i1, i2, i4, i8, "
+                        "f2, f4, f8, c8, c16; convert it before np.save, for instance by "
+                        "astype('float32')",
                         descr);
     }
     /* An element of one byte has no order, whatever its mark. */
-    if (descr[0] == '>' && sluice_dtype_size(header->dtype) > 1) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "its elements are big-endian (%s) and must be little-endian; convert it "
-                        "before np.save by astype('<%s')",
-                        descr, word);
-    }
+    header->is_swapped = descr[0] == '>' && sluice_dtype_size(header->dtype) > 1;
     return SLUICE_OK;
 }
 
@@ -245,6 +250,18 @@ static sluice_status find_sizes(npy_header *header)
 {
     uint32_t long_dimensions = 0; /* dimensions with more than one index */
 
+    for (uint32_t i = 0; i < header->rank; i++) {
+        long_dimensions += header->shape[i] > 1;
+    }
+    if (header->is_complex) {
+        if (header->rank == SLUICE_MAX_RANK + 1) {
+            return sli_fail(SLUICE_E_UNSUPPORTED,
+                            "it has more than %d dimensions, with that of "
+                            "complex numbers",
+                            SLUICE_MAX_RANK + 1);
+        }
+        header->shape[header->rank++] = 2;
+    }
     header->row_bytes = sluice_dtype_size(header->dtype);
     for (uint32_t i = 1; i < header->rank; i++) {
         if (!multiply(&header->row_bytes, header->shape[i])) {
@@ -254,9 +271,6 @@ static sluice_status find_sizes(npy_header *header)
     header->data_bytes = header->row_bytes;
     if (header->rank > 0 && !multiply(&header->data_bytes, header->shape[0])) {
         return bad_header("shape is larger than a file can be");
-    }
-    for (uint32_t i = 0; i < header->rank; i++) {
-        long_dimensions += header->shape[i] > 1;
     }
     header->is_fortran = header->is_fortran && long_dimensions > 1 && header->data_bytes > 0;
     return SLUICE_OK;
@@ -304,24 +318,49 @@ sluice_status npy_header_parse(const uint8_t *bytes, size_t size, npy_header *he
 
 void npy_to_c_order(const npy_header *header, const uint8_t *from, uint8_t *to)
 {
-    const size_t size = sluice_dtype_size(header->dtype);
+    const size_t size = sluice_dtype_size(header->dtype) * (header->is_complex ? 2 : 1);
+    const uint32_t rank = header->rank - header->is_complex;
     const uint64_t count = header->data_bytes / size;
     uint64_t at[SLUICE_MAX_RANK + 1] = {0};   /* index of the element in `from` */
     uint64_t step[SLUICE_MAX_RANK + 1] = {0}; /* elements of `to` from an index to the next one */
     uint64_t element = 0;                     /* offset of the element in `to` */
 
-    for (uint32_t i = header->rank; i > 0; i--) {
-        step[i - 1] = i == header->rank ? 1 : step[i] * header->shape[i];
+    for (uint32_t i = rank; i > 0; i--) {
+        step[i - 1] = i == rank ? 1 : step[i] * header->shape[i];
     }
     for (uint64_t n = 0; n < count; n++) {
         memcpy(to + element * size, from + n * size, size);
         element += step[0];
         at[0]++;
-        for (uint32_t i = 0; i + 1 < header->rank && at[i] == header->shape[i]; i++) {
+        for (uint32_t i = 0; i + 1 < rank && at[i] == header->shape[i]; i++) {
             element -= step[i] * at[i];
             at[i] = 0;
             element += step[i + 1];
             at[i + 1]++;
         }
+    }
+}
+
+void npy_swap(const npy_header *header, uint8_t *elements, uint64_t bytes)
+{
+    const size_t size = header->is_swapped ? sluice_dtype_size(header->dtype) : 1;
+    uint16_t two;
+    uint32_t four;
+    uint64_t eight;
+
+    for (uint64_t at = 0; size == 2 && at < bytes; at += 2) {
+        memcpy(&two, elements + at, 2);
+        two = __builtin_bswap16(two);
+        memcpy(elements + at, &two, 2);
+    }
+    for (uint64_t at = 0; size == 4 && at < bytes; at += 4) {
+        memcpy(&four, elements + at, 4);
+        four = __builtin_bswap32(four);
+        memcpy(elements + at, &four, 4);
+    }
+    for (uint64_t at = 0; size == 8 && at < bytes; at += 8) {
+        memcpy(&eight, elements + at, 8);
+        eight = __builtin_bswap64(eight);
+        memcpy(elements + at, &eight, 8);
     }
 }

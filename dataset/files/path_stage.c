@@ -43,6 +43,7 @@ static const struct {
     {"/", NULL, "image_folder"}, /* a folder */
     {NULL, NULL, "image_list"},  /* an image */
     {".npy", "npy", "npy"},
+    {".npz", "npy", NULL},
     {".bin", "tokens", "tokens"},
 };
 

@@ -69,8 +69,8 @@ static sluice_status infer_balance(const void *opaque, stage_schema *schema)
         return schema_no_column(schema, "balance", args->column);
     }
     if (column->rank != 0 || found == schema->image || column->dtype == SLUICE_F32 ||
-        column->dtype == SLUICE_F16 || column->dtype == SLUICE_BF16 ||
-        column->dtype == SLUICE_ENCODED) {
+        column->dtype == SLUICE_F64 || column->dtype == SLUICE_F16 ||
+        column->dtype == SLUICE_BF16 || column->dtype == SLUICE_ENCODED) {
         return sli_fail(SLUICE_E_INVALID,
                         "balance: column %s must be one whole number for each sample",
                         args->column);

@@ -236,11 +236,14 @@ static void convert_number(sluice_dtype dtype, const void *bytes, int64_t *whole
     union {
         uint8_t u8;
         int8_t i8;
+        int16_t i16;
         uint16_t u16;
         int32_t i32;
         uint32_t u32;
         int64_t i64;
+        uint64_t u64;
         float f32;
+        double f64;
     } value;
 
     memcpy(&value, bytes, sizeof(value));
@@ -250,6 +253,9 @@ static void convert_number(sluice_dtype dtype, const void *bytes, int64_t *whole
         break;
     case SLUICE_I8:
         *whole = value.i8;
+        break;
+    case SLUICE_I16:
+        *whole = value.i16;
         break;
     case SLUICE_U16:
         *whole = value.u16;
@@ -263,9 +269,13 @@ static void convert_number(sluice_dtype dtype, const void *bytes, int64_t *whole
     case SLUICE_I64:
         *whole = value.i64;
         break;
+    case SLUICE_U64:
+        *whole = value.i64; /* classes need only be distinct */
+        *real = (double)value.u64;
+        return;
     default:
         *whole = 0;
-        *real = (double)value.f32;
+        *real = dtype == SLUICE_F64 ? value.f64 : (double)value.f32;
         return;
     }
     *real = (double)*whole;

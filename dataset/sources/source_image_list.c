@@ -333,7 +333,7 @@ const stage_def stage_image_list = {
         "              1e6. They follow the image and keep their order and number:\n"
         "              points outside the image are neither clipped nor dropped. f32\n"
         "              (N, 2), and NAME_length i32\n"
-        "  T           one number: u8, i8, u16, i32, u32, i64 or f32\n"
+        "  T           one number: u8, i8, u16, i16, u32, i32, i64, f32 or f64\n"
         "  T[N]        at most N comma-separated numbers, and NAME_length i32\n"
         "  T[N]@BOXES  one number for each box or point of the column BOXES, dropped\n"
         "              with its box or exchanged with its point\n"

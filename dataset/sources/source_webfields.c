@@ -387,6 +387,9 @@ static sluice_status read_array(const fields_shard *shard, int fd, const member_
     if (st == SLUICE_OK && header.is_fortran) {
         npy_to_c_order(&header, elements, to);
     }
+    if (st == SLUICE_OK) {
+        npy_swap(&header, to, header.data_bytes);
+    }
     if (most > 0) {
         memset(to + header.data_bytes, 0, (size_t)(most * header.row_bytes - header.data_bytes));
     }

@@ -252,7 +252,7 @@ static bool parse_value(const stage_param *param, const char *text, void *to, co
         *want = "whole numbers with commas, at most 32";
         return parse_counts(text, edges->values, PARAM_MAX_EDGES, &edges->count);
     case PARAM_DTYPE:
-        *want = "u8, i32, f32, f16 or bf16";
+        *want = param->help;
         return sli_dtype_parse(text, to);
     case PARAM_SEED:
         *want = "a whole number or run";

@@ -104,6 +104,7 @@ static int64_t number_at(const sluice_sample_view *view, uint64_t i)
     union {
         uint8_t u8;
         int8_t i8;
+        int16_t i16;
         uint16_t u16;
         int32_t i32;
         uint32_t u32;
@@ -116,12 +117,16 @@ static int64_t number_at(const sluice_sample_view *view, uint64_t i)
         return value.u8;
     case SLUICE_I8:
         return value.i8;
+    case SLUICE_I16:
+        return value.i16;
     case SLUICE_U16:
         return value.u16;
     case SLUICE_I32:
         return value.i32;
     case SLUICE_U32:
         return value.u32;
+    case SLUICE_U64:
+        return value.i64 < 0 ? INT64_MAX : value.i64;
     default:
         return value.i64;
     }
@@ -129,8 +134,8 @@ static int64_t number_at(const sluice_sample_view *view, uint64_t i)
 
 static bool is_whole(sluice_dtype dtype)
 {
-    return dtype == SLUICE_U8 || dtype == SLUICE_I8 || dtype == SLUICE_U16 || dtype == SLUICE_I32 ||
-           dtype == SLUICE_U32 || dtype == SLUICE_I64;
+    return dtype == SLUICE_U8 || dtype == SLUICE_I8 || dtype == SLUICE_I16 || dtype == SLUICE_U16 ||
+           dtype == SLUICE_I32 || dtype == SLUICE_U32 || dtype == SLUICE_I64 || dtype == SLUICE_U64;
 }
 
 /* Reads an image or mask, and its header. */

@@ -28,6 +28,8 @@ static const char *npy_type(sluice_dtype dtype)
         return "|u1";
     case SLUICE_I8:
         return "|i1";
+    case SLUICE_I16:
+        return ORDER "i2";
     case SLUICE_U16:
     case SLUICE_BF16:
         return ORDER "u2";
@@ -37,10 +39,14 @@ static const char *npy_type(sluice_dtype dtype)
         return ORDER "i4";
     case SLUICE_I64:
         return ORDER "i8";
+    case SLUICE_U64:
+        return ORDER "u8";
     case SLUICE_F16:
         return ORDER "f2";
     case SLUICE_F32:
         return ORDER "f4";
+    case SLUICE_F64:
+        return ORDER "f8";
     case SLUICE_ENCODED:
         break;
     }

@@ -12,7 +12,8 @@ enum { SHAPE_SIZE = 24 * (SLUICE_MAX_RANK + 1) };
 
 bool show_is_integer(sluice_dtype dtype)
 {
-    return dtype != SLUICE_F32 && dtype != SLUICE_F16 && dtype != SLUICE_BF16;
+    return dtype != SLUICE_F32 && dtype != SLUICE_F16 && dtype != SLUICE_BF16 &&
+           dtype != SLUICE_F64 && dtype != SLUICE_U64;
 }
 
 bool show_is_zeroed(const sluice_batch *batch, uint32_t row)
@@ -22,6 +23,11 @@ bool show_is_zeroed(const sluice_batch *batch, uint32_t row)
     return ((const uint8_t *)mask->data)[row] == 0;
 }
 
+static int64_t at_most_i64(uint64_t value)
+{
+    return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
 int64_t show_integer(sluice_dtype dtype, const void *data, size_t i)
 {
     switch (dtype) {
@@ -29,6 +35,8 @@ int64_t show_integer(sluice_dtype dtype, const void *data, size_t i)
         return ((const uint8_t *)data)[i];
     case SLUICE_I8:
         return ((const int8_t *)data)[i];
+    case SLUICE_I16:
+        return ((const int16_t *)data)[i];
     case SLUICE_U16:
         return ((const uint16_t *)data)[i];
     case SLUICE_U32:
@@ -37,6 +45,8 @@ int64_t show_integer(sluice_dtype dtype, const void *data, size_t i)
         return ((const int32_t *)data)[i];
     case SLUICE_I64:
         return ((const int64_t *)data)[i];
+    case SLUICE_U64:
+        return at_most_i64(((const uint64_t *)data)[i]);
     default:
         return 0;
     }
@@ -74,6 +84,10 @@ double show_real(sluice_dtype dtype, const void *data, size_t i)
     switch (dtype) {
     case SLUICE_F32:
         return (double)((const float *)data)[i];
+    case SLUICE_F64:
+        return ((const double *)data)[i];
+    case SLUICE_U64:
+        return (double)((const uint64_t *)data)[i];
     case SLUICE_F16:
         return half_value(((const uint16_t *)data)[i]);
     case SLUICE_BF16:

@@ -9,10 +9,10 @@
 
 #include <sluice/channel.h>
 
-/* True for integer types. */
+/* True for integer types, but for u64, whose values are shown as reals. */
 bool show_is_integer(sluice_dtype dtype);
 
-/* Element i of an integer array; int64_t holds all types. */
+/* Element i of an integer array; of u64 at most INT64_MAX. */
 int64_t show_integer(sluice_dtype dtype, const void *data, size_t i);
 
 /* Element i of any array. */

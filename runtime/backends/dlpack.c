@@ -54,7 +54,8 @@ static bool dtype_of(sluice_dtype dtype, dlpack_dtype *dtype_out)
         [SLUICE_F32] = {DLPACK_FLOAT, 32, 1},   [SLUICE_F16] = {DLPACK_FLOAT, 16, 1},
         [SLUICE_BF16] = {DLPACK_BFLOAT, 16, 1}, [SLUICE_I64] = {DLPACK_INT, 64, 1},
         [SLUICE_U16] = {DLPACK_UINT, 16, 1},    [SLUICE_U32] = {DLPACK_UINT, 32, 1},
-        [SLUICE_I8] = {DLPACK_INT, 8, 1},
+        [SLUICE_I8] = {DLPACK_INT, 8, 1},       [SLUICE_I16] = {DLPACK_INT, 16, 1},
+        [SLUICE_U64] = {DLPACK_UINT, 64, 1},    [SLUICE_F64] = {DLPACK_FLOAT, 64, 1},
     };
 
     if ((unsigned)dtype >= sizeof(known) / sizeof(known[0]) || known[dtype].lanes == 0) {

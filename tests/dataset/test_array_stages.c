@@ -109,11 +109,13 @@ static void floats_that_round_to_infinities_are_named(void)
  */
 static void numbers_go_through_types_that_represent_them(void)
 {
-    static const sluice_dtype types[] = {SLUICE_U8, SLUICE_I8, SLUICE_U16, SLUICE_I32, SLUICE_U32};
-    static const int64_t low[] = {0, INT8_MIN, 0, INT32_MIN, 0};
-    static const int64_t high[] = {UINT8_MAX, INT8_MAX, UINT16_MAX, INT32_MAX, UINT32_MAX};
+    static const sluice_dtype types[] = {SLUICE_U8,  SLUICE_I8,  SLUICE_U16,
+                                         SLUICE_I32, SLUICE_U32, SLUICE_I16};
+    static const int64_t low[] = {0, INT8_MIN, 0, INT32_MIN, 0, INT16_MIN};
+    static const int64_t high[] = {UINT8_MAX, INT8_MAX,   UINT16_MAX,
+                                   INT32_MAX, UINT32_MAX, INT16_MAX};
 
-    for (size_t a = 0; a < 5; a++) {
+    for (size_t a = 0; a < 6; a++) {
         for (size_t k = 0; k < 4; k++) {
             const int64_t number = k < 2 ? low[a] - (int64_t)k : high[a] + (int64_t)k - 2;
             const bool fits = k == 0 || k == 2;
@@ -132,6 +134,43 @@ static void numbers_go_through_types_that_represent_them(void)
             }
         }
     }
+}
+
+/* The values of u64 and f64 that no other type has, each way. */
+static void numbers_of_64_bits_are_exact(void)
+{
+    static const uint64_t large[] = {UINT64_MAX, UINT64_C(1) << 63, INT64_MAX};
+    static const double reals[] = {0x1p63, -0.5, 0x1p64, -1, NAN, 1e39, 0x1.000001p0, -0x1p63};
+    uint64_t u64[5];
+    double f64[3];
+    float f32[3];
+    int64_t i64[3];
+
+    T_EQ(array_convert(SLUICE_U64, large, SLUICE_I64, i64, 3), 0);
+    T_EQ(array_convert(SLUICE_U64, large + 2, SLUICE_I64, i64, 1), 1);
+    T_EQ(i64[0], INT64_MAX);
+    T_EQ(array_convert(SLUICE_U64, large, SLUICE_F64, f64, 3), 3);
+    T_TRUE(f64[0] == 0x1p64 && f64[1] == 0x1p63 && f64[2] == 0x1p63);
+    T_EQ(array_convert(SLUICE_U64, large, SLUICE_F32, f32, 2), 2);
+    T_TRUE(f32[0] == 0x1p64F && f32[1] == 0x1p63F);
+    T_EQ(array_convert(SLUICE_U64, large, SLUICE_F16, u64, 3), 0);
+    i64[1] = -1;
+    T_EQ(array_convert(SLUICE_I64, i64, SLUICE_U64, u64, 2), 1);
+    T_EQ(u64[0], INT64_MAX);
+    T_EQ(array_convert(SLUICE_F64, reals, SLUICE_U64, u64, 5), 2);
+    T_TRUE(u64[0] == UINT64_C(1) << 63 && u64[1] == 0);
+    T_EQ(array_convert(SLUICE_F64, reals + 3, SLUICE_U64, u64, 1), 0);
+    T_EQ(array_convert(SLUICE_F32, (const float[]){0x1p63F, -1}, SLUICE_U64, u64, 2), 1);
+    T_EQ(u64[0], UINT64_C(1) << 63);
+    T_EQ(array_convert(SLUICE_F64, reals, SLUICE_I64, i64, 1), 0);
+    T_EQ(array_convert(SLUICE_F64, reals + 7, SLUICE_I64, i64, 1), 1);
+    T_EQ(i64[0], INT64_MIN);
+    T_EQ(array_convert(SLUICE_F64, reals + 4, SLUICE_F32, f32, 3), 1); /* 1e39 */
+    T_EQ(array_convert(SLUICE_F64, reals + 6, SLUICE_F32, f32, 1), 1);
+    T_TRUE(f32[0] == 1);
+    T_TRUE(array_store_real(SLUICE_F64, f64, 1, 0.1) && f64[1] == 0.1);
+    T_TRUE(array_store_real(SLUICE_U64, u64, 1, 0x1p63) && u64[1] == UINT64_C(1) << 63);
+    T_TRUE(!array_store_real(SLUICE_U64, u64, 1, -1) && !array_store_real(SLUICE_U64, u64, 1, 0.5));
 }
 
 /* normalize and to_dtype know all values when the dataset is opened: those of 256 bytes. */
@@ -166,12 +205,13 @@ static void image_values_that_the_type_cannot_represent_are_refused(void)
 
 static void every_cast_keeps_small_numbers(void)
 {
-    static const sluice_dtype types[] = {SLUICE_U8,  SLUICE_I8,  SLUICE_U16, SLUICE_I32, SLUICE_U32,
-                                         SLUICE_I64, SLUICE_F16, SLUICE_F32, SLUICE_BF16};
+    static const sluice_dtype types[] = {SLUICE_U8,   SLUICE_I8,  SLUICE_U16, SLUICE_I32,
+                                         SLUICE_U32,  SLUICE_I64, SLUICE_F16, SLUICE_F32,
+                                         SLUICE_BF16, SLUICE_I16, SLUICE_U64, SLUICE_F64};
     static const int32_t numbers[3] = {0, 1, 100};
 
-    for (size_t a = 0; a < 9; a++) {
-        for (size_t b = 0; b < 9; b++) {
+    for (size_t a = 0; a < 12; a++) {
+        for (size_t b = 0; b < 12; b++) {
             sluice_dataset *dataset = array_dataset(SLUICE_I32, numbers, 1, 3);
             int32_t got[3] = {-1, -1, -1};
 
@@ -191,6 +231,8 @@ static void values_without_a_place_are_bad_samples(void)
     static const int32_t large_half[] = {65520};
     static const int32_t negative[] = {-1};
     static const int32_t large[] = {10};
+    static const double real[] = {1e300};
+    static const uint64_t largest[] = {UINT64_MAX};
     const struct {
         sluice_dtype dtype;
         const void *data;
@@ -210,6 +252,10 @@ static void values_without_a_place_are_bad_samples(void)
         {SLUICE_I32, negative, "one_hot x 10",
          "one_hot: sample 0, memory/0: x is -1, and must be from 0 to 9"},
         {SLUICE_I32, large, "one_hot x 10", "x is 10, and must be from 0 to 9"},
+        {SLUICE_F64, real, "cast x f32",
+         "the value 1.0000000000000001e+300 cannot be represented as f32"},
+        {SLUICE_U64, largest, "cast x i64", "the value 18446744073709551615 cannot be represented"},
+        {SLUICE_U64, largest, "one_hot x 10", "x is 18446744073709551615, and must be from 0"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -485,6 +531,7 @@ const t_test array_stages_tests[] = {
     T_TEST(casts_are_those_of_c),
     T_TEST(floats_that_round_to_infinities_are_named),
     T_TEST(numbers_go_through_types_that_represent_them),
+    T_TEST(numbers_of_64_bits_are_exact),
     T_TEST(image_values_that_the_type_cannot_represent_are_refused),
     T_TEST(every_cast_keeps_small_numbers),
     T_TEST(values_without_a_place_are_bad_samples),

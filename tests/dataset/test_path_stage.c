@@ -27,6 +27,7 @@ static void files_and_folders_have_their_source(void)
         {"a.tar", "webdataset", "webdataset"},
         {"a.tar.gz", NULL, "webdataset"},
         {"a.npy", "npy", "npy"},
+        {"a.npz", NULL, "npy"},
         {"a.tsv", NULL, "image_list"},
         {"a.csv", NULL, "image_list"},
         {"a.json", NULL, "coco"},

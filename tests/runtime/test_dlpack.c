@@ -91,7 +91,8 @@ static void every_type_has_its_code(void)
         uint8_t bits;
     } types[] = {{SLUICE_U8, UINT, 8},    {SLUICE_I32, INT, 32},     {SLUICE_F32, FLOAT, 32},
                  {SLUICE_F16, FLOAT, 16}, {SLUICE_BF16, BFLOAT, 16}, {SLUICE_I64, INT, 64},
-                 {SLUICE_U16, UINT, 16},  {SLUICE_U32, UINT, 32},    {SLUICE_I8, INT, 8}};
+                 {SLUICE_U16, UINT, 16},  {SLUICE_U32, UINT, 32},    {SLUICE_I8, INT, 8},
+                 {SLUICE_I16, INT, 16},   {SLUICE_U64, UINT, 64},    {SLUICE_F64, FLOAT, 64}};
     uint64_t data[210];
     sluice_device *device;
     uint32_t known = 0;

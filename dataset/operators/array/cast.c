@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cast stage: changes the type of a plain column. */
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "array_ops.h"
 #include "array_values.h"
-#include "format_int.h"
 #include "stage.h"
 #include "status_int.h"
 
@@ -42,20 +38,6 @@ static sluice_status cast_infer(const void *opaque, stage_schema *schema)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Writes element i of an array as text. */
-static void print_value(sluice_dtype dtype, const void *array, size_t i, char *text, size_t size)
-{
-    float value;
-
-    if (array_is_integer(dtype)) {
-        snprintf(text, size, "%" PRId64, array_integer(dtype, array, i));
-        return;
-    }
-    array_convert(dtype, (const uint8_t *)array + i * sluice_dtype_size(dtype), SLUICE_F32, &value,
-                  1);
-    sli_print(text, size, "%.9g", (double)value);
-}
-
 static sluice_status cast_array(const void *args, const sluice_column *from_type, const void *from,
                                 const sluice_column *to_type, void *to)
 {
@@ -71,7 +53,7 @@ static sluice_status cast_array(const void *args, const sluice_column *from_type
     if (good == count) {
         return SLUICE_OK;
     }
-    print_value(from_type->dtype, from, good, value, sizeof(value));
+    array_print(from_type->dtype, from, good, value, sizeof(value));
     return sli_fail(SLUICE_E_CORRUPT, "%s: element %zu: the value %s cannot be represented as %s",
                     from_type->name, good, value, sluice_dtype_name(to_type->dtype));
 }
@@ -81,17 +63,18 @@ static sluice_status cast_array(const void *args, const sluice_column *from_type
 static const stage_param cast_params[] = {
     PARAM_(cast_args, column, PARAM_TEXT, NULL, 0, 0, NULL, "a plain column"),
     PARAM_(cast_args, dtype, PARAM_DTYPE, NULL, 0, 0, NULL,
-           "u8, i8, u16, i32, u32, i64, f16, bf16 or f32"),
+           "u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32 or f64"),
 };
 
 const stage_def stage_cast = {
     .name = "cast",
     .summary = "Changes the type of a plain column.",
     .gives = "the column as dtype, the same shape",
-    .details = "Numbers are rounded to the nearest float, ties to even; integers to f16 and "
-               "bf16 by way of f32. Floats are truncated to integers. NaN and infinities stay "
+    .details = "Numbers are rounded to the nearest float, ties to even; integers and f64 to f16 "
+               "and bf16 by way of f32. Floats are truncated to integers. NaN and infinities stay "
                "as they are in floats. A value that the type cannot represent makes a bad "
-               "sample: an integer out of range, NaN as an integer, 65520 or more as f16.\n"
+               "sample: an integer out of range, NaN as an integer, 65520 or more as f16, 1e39 as "
+               "f32.\n"
                "Images, masks, boxes and points are refused; for images use to_dtype.",
     .kind = STAGE_ARRAY,
     STAGE_PARAMS(cast_params),

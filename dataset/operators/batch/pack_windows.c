@@ -20,6 +20,8 @@ static uint64_t largest(sluice_dtype dtype)
         return UINT8_MAX;
     case SLUICE_I8:
         return INT8_MAX;
+    case SLUICE_I16:
+        return INT16_MAX;
     case SLUICE_U16:
         return UINT16_MAX;
     case SLUICE_I32:

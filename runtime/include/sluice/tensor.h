@@ -30,7 +30,10 @@ typedef enum sluice_dtype {
     SLUICE_I64 = 6,
     SLUICE_U16 = 7,
     SLUICE_U32 = 8,
-    SLUICE_I8 = 9
+    SLUICE_I8 = 9,
+    SLUICE_I16 = 10,
+    SLUICE_U64 = 11,
+    SLUICE_F64 = 12 /**< IEEE 754 binary64 */
 } sluice_dtype;
 
 /**
