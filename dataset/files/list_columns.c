@@ -364,8 +364,8 @@ static bool write_integer(const char *text, int64_t low, int64_t high, size_t si
 
 static bool write_number(const char *text, sluice_dtype dtype, void *to)
 {
+    const double most = dtype == SLUICE_F64 ? 1.79e308 : 3.4e38;
     double real;
-    float value;
 
     switch (dtype) {
     case SLUICE_U8:
@@ -382,14 +382,12 @@ static bool write_number(const char *text, sluice_dtype dtype, void *to)
         return write_integer(text, 0, UINT32_MAX, 4, to);
     case SLUICE_I64:
         return write_integer(text, INT64_MIN, INT64_MAX, 8, to);
-    case SLUICE_F64:
-        return sli_parse_real(text, to);
     default:
-        if (!sli_parse_real(text, &real) || !(real >= -3.4e38 && real <= 3.4e38)) {
+        if (!sli_parse_real(text, &real) || !(real >= -most && real <= most)) {
             return false;
         }
-        value = (float)real;
-        memcpy(to, &value, sizeof(value));
+        memcpy(to, dtype == SLUICE_F64 ? (void *)&real : &(float){(float)real},
+               sluice_dtype_size(dtype));
         return true;
     }
 }

@@ -157,6 +157,8 @@ static void numbers_are_exact(void)
     int64_t big = 0;
     uint8_t byte = 0;
     float real = 0;
+    double wide = 0;
+    int16_t two = 0;
     int32_t three[3] = {9, 9, 9};
     int32_t length = -1;
 
@@ -168,6 +170,10 @@ static void numbers_are_exact(void)
     T_EQ(byte, 255);
     T_OK(write("x:f32", "-1.5e-3", &real, NULL));
     T_TRUE(real == -1.5e-3F);
+    T_OK(write("x:f64", "1.0000000001e300", &wide, NULL));
+    T_TRUE(wide == 1.0000000001e300);
+    T_OK(write("x:i16", "-32768", &two, NULL));
+    T_EQ(two, INT16_MIN);
     T_OK(write("x:u8", " 7.0 ", &byte, NULL));
     T_EQ(byte, 7);
     T_OK(write("x:i32[3]", "5.00, -6.0 ,\t7", three, &length));
@@ -189,6 +195,9 @@ static void bad_fields_are_refused(void)
     } bad[] = {
         {"x:i64", "9223372036854775808", "must be a number of type i64"},
         {"x:i64", "-9223372036854775809", "must be a number of type i64"},
+        {"x:i16", "32768", "must be a number of type i16"},
+        {"x:f64", "1e400", "must be a number of type f64"},
+        {"x:f64", "inf", "must be a number of type f64"},
         {"x:u8", "256", "must be a number of type u8"},
         {"x:u8", "-1", "must be a number of type u8"},
         {"x:i32", "", "must be a number of type i32"},

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as the beginning of a .npy file; elements in Fortran order are put into C order. */
+/* Any bytes as the beginning of a .npy file; elements in Fortran order are put into C order, and
+ * big-endian ones are swapped. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "fuzz_target.h"
 #include "npy_header.h"
@@ -16,6 +18,23 @@ static void reorder(const npy_header *header, const uint8_t *data)
     if (elements[0] != data[0] ||
         elements[header->data_bytes - 1] != data[header->data_bytes - 1]) {
         fuzz_fail("the first and the last element have moved");
+    }
+    free(elements);
+}
+
+/* Elements that are swapped twice are the same. */
+static void swap(const npy_header *header, const uint8_t *data)
+{
+    uint8_t *elements = malloc((size_t)header->data_bytes);
+
+    if (elements == NULL) {
+        return;
+    }
+    memcpy(elements, data, (size_t)header->data_bytes);
+    npy_swap(header, elements, header->data_bytes);
+    npy_swap(header, elements, header->data_bytes);
+    if (memcmp(elements, data, (size_t)header->data_bytes) != 0) {
+        fuzz_fail("elements have changed");
     }
     free(elements);
 }
@@ -39,6 +58,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         if (header.is_fortran && bytes <= size - header.data_at) {
             reorder(&header, data + header.data_at);
+        }
+        if (header.is_complex && (header.rank == 0 || header.shape[header.rank - 1] != 2)) {
+            fuzz_fail("complex numbers without two parts");
+        }
+        if (header.is_swapped && bytes > 0 && bytes <= size - header.data_at) {
+            swap(&header, data + header.data_at);
         }
     }
     return 0;
