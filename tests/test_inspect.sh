@@ -49,6 +49,9 @@ check "... others are counted" out_has '^  1 labels are not from 0 to 65535$'
 check "... columns have shapes and roles" out_has '^  boxes            f32      (4, 4) boxes$'
 check "... and what they belong to" out_has '^  c                i32      (4) of each of boxes$'
 check "... the lengths of ragged ones have a range" out_has '^  boxes_length     i32      1 to 2$'
+printf 'x:f32,label\n1,0\n2,3\n' >table.csv
+expect "a list without images is inspected" 0 inspect table.csv
+check "... its classes are counted" out_has '^4 classes in column label, 2 of them without a sample$'
 {
     printf 'image\tboxes:boxes[2]\n%s\t-9,0,90,9;3,3,3,9\n' "$good"
     for i in $(seq 1 25); do printf '%s\t50,50,60,60\n%s\t0,0,1,1;0,0,1,1;0,0,1,1\n' "$good" "$good"; done

@@ -72,6 +72,13 @@ if [ -n "$python" ]; then
     check "... which the table tells without the padding" out_has '^label *i32 *(12,) *0 *4 *1.4$'
     check "... and counts" out_has '^12 rows: steps 0 to 3, 2 rows are padding$'
 
+    printf 'a:f32,label\n1.5,0\n-2,1\n' >"$tmp/table.csv"
+    expect "--npy of a list without images" 0 show "image_list $tmp/table.csv | batch 2" --npy "$tmp/table"
+    check "... has its numbers" values 'load(f[0], "a")[1] == [1.5, -2] and load(f[0], "label")[1] == [0, 1]' "$tmp/table"
+    expect "a list without images is shown without a contact sheet" 0 show "image_list $tmp/table.csv | batch 2"
+    check "... its first values are printed" out_has '^a: 1.5 -2$'
+    check "... and no picture is written" absent batch.png
+
     random='synthetic samples=50 shape=9,8,3 classes=50 | shuffle | random_resized_crop 5 | random_horizontal_flip | batch 4'
     expect "a run of 30 steps" 0 show "$random" --npy "$tmp/long" --steps 30 --seed 3
     expect "its tail from step 11 on" 0 show "$random" --npy "$tmp/tail" --steps 19 --start-step 11 --seed 3

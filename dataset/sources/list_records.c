@@ -81,14 +81,52 @@ static sluice_status judge_first(const list_field *first, char separator, bool *
         text, separator == ',' ? "comma, since the name ends in .csv" : "tab", text);
 }
 
+/* True if a field after the first one of a record declares a column, NAME:KIND: it cannot be the
+ * label of a list without a header. */
+static bool declares_later(list_cursor cursor)
+{
+    list_field field;
+    bool last = false;
+
+    if (list_next_field(&cursor, &field, &last) != SLUICE_OK) {
+        return false;
+    }
+    while (!last && list_next_field(&cursor, &field, &last) == SLUICE_OK) {
+        if (memchr(field.text, ':', field.length) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* E_INVALID: a column follows an image, and the header has none. */
+static sluice_status check_image(const list_columns *columns)
+{
+    for (uint32_t i = 0; i < columns->count && columns->schema.image < 0; i++) {
+        const list_kind kind = columns->fields[i].kind;
+
+        if (kind == LIST_MASK || kind == LIST_BOXES || kind == LIST_POINTS) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "the header has no column image, nor NAME:image, which the %s of "
+                            "column %s must follow; numbers need no image, as NAME:f32[N]",
+                            kind == LIST_MASK    ? "mask"
+                            : kind == LIST_BOXES ? "boxes"
+                                                 : "points",
+                            columns->schema.columns[columns->fields[i].column].name);
+        }
+    }
+    return SLUICE_OK;
+}
+
 /*
  * Parses the first record if it is a header, that is, if its first field declares a column and is
- * not a path. Without a header, the default columns are added. On failure, *at_out is the position
- * of the error.
+ * not a path, or a later one has a kind. Without a header, the default columns are added. On
+ * failure, *at_out is the position of the error.
  */
 static sluice_status read_header(list_records *list, list_cursor *cursor, const char **at_out)
 {
     const char *const begin = cursor->at;
+    const bool declares = declares_later(*cursor);
     uint32_t fields = 0;
     bool last = false;
     bool is_header = false;
@@ -102,6 +140,7 @@ static sluice_status read_header(list_records *list, list_cursor *cursor, const 
         st = list_next_field(cursor, &field, &last);
         if (st == SLUICE_OK && fields++ == 0) {
             st = judge_first(&field, list->separator, &is_header);
+            is_header = is_header || declares;
         }
         if (st == SLUICE_OK && is_header) {
             st = list_copy_field(&field, text, sizeof(text));
@@ -110,9 +149,7 @@ static sluice_status read_header(list_records *list, list_cursor *cursor, const 
         }
     }
     *at_out = st == SLUICE_OK ? begin : *at_out;
-    if (st == SLUICE_OK && is_header && list->columns.schema.image < 0) {
-        st = sli_fail(SLUICE_E_INVALID, "the header has no column image, nor NAME:image");
-    }
+    st = st == SLUICE_OK && is_header ? check_image(&list->columns) : st;
     if (st == SLUICE_OK && !is_header) {
         cursor->at = begin;
         list_plain_columns(&list->columns, fields);

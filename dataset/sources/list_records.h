@@ -38,8 +38,8 @@ list_cursor list_records_at(const list_records *list, uint64_t index);
 
 /*
  * Writes all columns of a record that are not paths into a row, as list_write_field() does.
- * *image_out: the field with the path of the first image. E_CORRUPT: the record is bad; the error
- * begins with its line and column.
+ * *image_out: the field with the path of the first image, if there is one. E_CORRUPT: the record is
+ * bad; the error begins with its line and column.
  */
 sluice_status list_records_parse(const list_records *list, uint64_t index, void *const *row,
                                  list_field *image_out);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The image_list source: samples from a TSV or CSV list with paths of images and masks, labels,
- * boxes, numbers and text. The whole list is stored in memory and checked when the source is
- * opened (list_records.h). Of a folder of images, and one of their masks, the list is made
- * (folder_pairs.h).
+ * boxes, numbers and text, or of numbers and text alone. The whole list is stored in memory and
+ * checked when the source is opened (list_records.h). Of a folder of images, and one of their
+ * masks, the list is made (folder_pairs.h).
  */
 #include <limits.h>
 #include <stdio.h>
@@ -231,7 +231,8 @@ static sluice_status read_record(const image_list *list, uint64_t index, sample_
     if (st != SLUICE_OK) {
         return st;
     }
-    return data_out != NULL ? read_path(list, &image, io, data_out) : SLUICE_OK;
+    return data_out != NULL && image.text != NULL ? read_path(list, &image, io, data_out)
+                                                  : SLUICE_OK;
 }
 
 static sluice_status list_read(const void *source, uint64_t index, sample_io *io, void *const *row,
@@ -338,7 +339,8 @@ const stage_def stage_image_list = {
         "  T[N]@BOXES  one number for each box or point of the column BOXES, dropped\n"
         "              with its box or exchanged with its point\n"
         "  text[N]     at most N bytes, u8, and NAME_length i32\n"
-        "Unused elements are zero. The list, at most 4 GiB, is read when the source is "
+        "No image is needed for numbers and text. Unused elements are zero. The list, at most 4 "
+        "GiB, is read when the source is "
         "added, with a warning of bad records: a field that is not of its kind, too "
         "many elements, a box that is wholly outside its image or not finite. They are "
         "bad samples of a run, as are missing or corrupt images, and masks and further "

@@ -117,7 +117,7 @@ static void bad_lists_say_where(void)
         {"", "the list is empty"},
         {"image\tlabel\n", "header only"},
         {"image\tx:f33\na\t1\n", "list.tsv:1:7: 'x:f33' must be a column"},
-        {"label:i32\n3\n", "no column image"},
+        {"mask:mask\nm.pgm\n", "no column image"},
         {"Image\tLabel\na.ppm\t3\n",
          "list.tsv:1:1: the first line, 'Image', may be a header or the path of an image: a header "
          "must be image, label"},
