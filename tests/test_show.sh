@@ -79,6 +79,28 @@ if [ -n "$python" ]; then
     check "... its first values are printed" out_has '^a: 1.5 -2$'
     check "... and no picture is written" absent batch.png
 
+    "$python" - "$tmp/tree" <<'PYTHON'
+import os, random, sys
+top = sys.argv[1]
+random.seed(7)
+words = ["a", "b", "a b", "a.b", "A", "a-b", "aa", "\u00e4", "0", "10", "_"]
+for k in range(60): # folders and files anywhere below two classes
+    folder = os.path.join(top, random.choice(["x", "y"]), *[random.choice(words) for _ in range(random.randint(0, 4))])
+    os.makedirs(folder, exist_ok=True)
+    open(os.path.join(folder, random.choice(words) + random.choice([".pgm", ".PGM", ".x.pgm"])), "wb")
+number = 0
+for name in sorted(entry.name for entry in os.scandir(top) if entry.is_dir()): # as torchvision.datasets.folder.make_dataset()
+    for root, _, names in sorted(os.walk(os.path.join(top, name), followlinks=True)):
+        for name in sorted(names):
+            open(os.path.join(root, name), "wb").write(b"P5 1 1 255 " + bytes([number]))
+            number += 1
+open(top + ".count", "w").write(str(number))
+PYTHON
+    count=$(cat "$tmp/tree.count")
+    expect "image_folder recursive=true of $count files" 0 \
+        show "image_folder $tmp/tree recursive=true | decode mode=gray | batch $count" --npy "$tmp/walk"
+    check "... has the order of torchvision's ImageFolder" values 'load(f[0], "image")[1] == list(range(len(load(f[0], "label")[1])))' "$tmp/walk"
+
     random='synthetic samples=50 shape=9,8,3 classes=50 | shuffle | random_resized_crop 5 | random_horizontal_flip | batch 4'
     expect "a run of 30 steps" 0 show "$random" --npy "$tmp/long" --steps 30 --seed 3
     expect "its tail from step 11 on" 0 show "$random" --npy "$tmp/tail" --steps 19 --start-step 11 --seed 3

@@ -60,21 +60,27 @@ static void every_element_of_the_grammar_is_read(void)
                    "drop_remainder=false"},
         {"'synthetic' \"samples\"=5", "synthetic samples=5 shape=224,224,3 classes=10"},
         {"synthetic s'amp'les='5'", "synthetic samples=5 shape=224,224,3 classes=10"},
-        {"image_folder 'a b'", "image_folder dir='a b' extensions=" EXTENSIONS " cache=keep"},
-        {"image_folder \"a b\"", "image_folder dir='a b' extensions=" EXTENSIONS " cache=keep"},
+        {"image_folder 'a b'",
+         "image_folder dir='a b' extensions=" EXTENSIONS " cache=keep recursive=false"},
+        {"image_folder \"a b\"",
+         "image_folder dir='a b' extensions=" EXTENSIONS " cache=keep recursive=false"},
         {"image_folder a' 'b\" c\"",
-         "image_folder dir='a b c' extensions=" EXTENSIONS " cache=keep"},
+         "image_folder dir='a b c' extensions=" EXTENSIONS " cache=keep recursive=false"},
         {"image_folder \"it's\"",
-         "image_folder dir='it'\"'\"'s' extensions=" EXTENSIONS " cache=keep"},
+         "image_folder dir='it'\"'\"'s' extensions=" EXTENSIONS " cache=keep recursive=false"},
         {"image_folder 'a|b#c=d$e(f)'", "image_folder dir='a|b#c=d$e(f)' "
-                                        "extensions=" EXTENSIONS " cache=keep"},
-        {"image_folder a#b", "image_folder dir='a#b' extensions=" EXTENSIONS " cache=keep"},
-        {"image_folder ''", "image_folder dir='' extensions=" EXTENSIONS " cache=keep"},
-        {"image_folder dir=a=b", "image_folder dir='a=b' extensions=" EXTENSIONS " cache=keep"},
-        {"image_folder =a", "image_folder dir='=a' extensions=" EXTENSIONS " cache=keep"},
-        {"image_folder x png", "image_folder dir=x extensions=png cache=keep"},
+                                        "extensions=" EXTENSIONS " cache=keep recursive=false"},
+        {"image_folder a#b",
+         "image_folder dir='a#b' extensions=" EXTENSIONS " cache=keep recursive=false"},
+        {"image_folder ''",
+         "image_folder dir='' extensions=" EXTENSIONS " cache=keep recursive=false"},
+        {"image_folder dir=a=b",
+         "image_folder dir='a=b' extensions=" EXTENSIONS " cache=keep recursive=false"},
+        {"image_folder =a",
+         "image_folder dir='=a' extensions=" EXTENSIONS " cache=keep recursive=false"},
+        {"image_folder x png", "image_folder dir=x extensions=png cache=keep recursive=false"},
         {"image_folder 'two\nlines'",
-         "image_folder dir='two\nlines' extensions=" EXTENSIONS " cache=keep"},
+         "image_folder dir='two\nlines' extensions=" EXTENSIONS " cache=keep recursive=false"},
         {"cifar10 d test", "cifar10 dir=d split=test"},
         {"synthetic | normalize 0.5 0.25", SYNTHETIC " | normalize mean=0.5 std=0.25 range=1 "
                                                      "dtype=f32 offload=auto"},
@@ -108,16 +114,17 @@ static void variables_come_from_the_environment(void)
     setenv("SLUICE_TEST_EMPTY", "", 1);
     check_description("image_folder ${SLUICE_TEST_DIR}/x",
                       "image_folder dir='/data sets/a|b#c=d'\"'\"'/x' extensions=" EXTENSIONS
-                      " cache=keep");
+                      " cache=keep recursive=false");
     check_description("image_folder \"${SLUICE_TEST_DIR} y\"",
                       "image_folder dir='/data sets/a|b#c=d'\"'\"' y' extensions=" EXTENSIONS
-                      " cache=keep");
+                      " cache=keep recursive=false");
     check_description("image_folder '${SLUICE_TEST_DIR}'",
-                      "image_folder dir='${SLUICE_TEST_DIR}' extensions=" EXTENSIONS " cache=keep");
+                      "image_folder dir='${SLUICE_TEST_DIR}' extensions=" EXTENSIONS
+                      " cache=keep recursive=false");
     check_description("image_folder a${SLUICE_TEST_EMPTY}b",
-                      "image_folder dir=ab extensions=" EXTENSIONS " cache=keep");
+                      "image_folder dir=ab extensions=" EXTENSIONS " cache=keep recursive=false");
     check_description("image_folder ${SLUICE_TEST_EMPTY}",
-                      "image_folder dir='' extensions=" EXTENSIONS " cache=keep");
+                      "image_folder dir='' extensions=" EXTENSIONS " cache=keep recursive=false");
     unsetenv("SLUICE_TEST_DIR");
     unsetenv("SLUICE_TEST_EMPTY");
     check_refused("image_folder ${SLUICE_TEST_DIR}", "${SLUICE_TEST_DIR} has no value");
