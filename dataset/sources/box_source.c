@@ -35,6 +35,14 @@ void box_source_columns(stage_schema *schema, uint64_t max_boxes, bool in_parts,
     }
 }
 
+void box_source_add_mask(stage_schema *schema)
+{
+    const uint32_t column = schema->column_count++;
+
+    schema->columns[column] = (sluice_column){.name = "mask", .dtype = SLUICE_ENCODED};
+    schema->infos[column].role = ROLE_MASK;
+}
+
 sluice_status box_source_new(bool has_flags, box_source **source_out)
 {
     *source_out = sli_calloc(1, sizeof(**source_out));

@@ -18,11 +18,15 @@ typedef struct box_source {
     box_set set;
     int root_fd; /* folder that relative paths of images refer to; -1: not open */
     bool has_flags;
+    const char *mask_folder;      /* of voc: that of the masks; NULL: there are none */
     char left_out[LEFT_OUT_TEXT]; /* files that are not read; "": none */
 } box_source;
 
 /* Sets the columns. `flag` is the name of the column of set_box.flag; NULL: there is none. */
 void box_source_columns(stage_schema *schema, uint64_t max_boxes, bool in_parts, const char *flag);
+
+/* Adds the column `mask`, which read_other() reads, after those of box_source_columns(). */
+void box_source_add_mask(stage_schema *schema);
 
 /* Makes a source without samples, which box_source_close() frees. E_NO_MEMORY. */
 sluice_status box_source_new(bool has_flags, box_source **source_out);

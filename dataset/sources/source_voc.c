@@ -3,23 +3,30 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "box_source.h"
 #include "descriptor_int.h"
 #include "error_int.h"
+#include "file_reader.h"
 #include "source_stage_ops.h"
 #include "stage.h"
 #include "status_int.h"
 #include "voc_set.h"
 
 static const char *const difficult_choices[] = {"drop", "keep", NULL};
+static const char *const mask_choices[] = {"none", "semantic", "instance", NULL};
+
+/* The folders of the masks, by mask_choices. */
+static const char *const mask_folders[] = {NULL, "SegmentationClass", "SegmentationObject"};
 
 typedef struct voc_args {
     const char *dir;
     const char *split;  /* "": all images with annotations */
     const char *names;  /* "": those that the annotations have */
     uint32_t difficult; /* index in difficult_choices */
+    uint32_t masks;     /* index in mask_choices */
     uint64_t max_boxes;
 } voc_args;
 
@@ -28,9 +35,11 @@ static sluice_status read_set(box_source *source, const voc_args *args)
     const voc_options options = {.dir = args->dir,
                                  .split = args->split,
                                  .names = args->names,
+                                 .has_masks = args->masks > 0,
                                  .keeps_difficult = args->difficult == 1};
 
     source->set.max_boxes = args->max_boxes;
+    source->mask_folder = mask_folders[args->masks];
     source->root_fd = sli_openat(AT_FDCWD, args->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL);
     return source->root_fd >= 0 ? voc_set_read(source, &options)
                                 : sli_fail_errno(SLUICE_E_IO, errno, "cannot open the folder");
@@ -55,8 +64,31 @@ static sluice_status voc_open(const void *opaque, void **source_out)
     return SLUICE_OK;
 }
 
+/* Reads the mask of an image JPEGImages/NAME.EXTENSION: FOLDER/NAME.png. */
+static sluice_status voc_read_other(const void *opaque, uint64_t index, uint32_t column,
+                                    sample_io *io, sample_data *data_out)
+{
+    const box_source *source = opaque;
+    const char *image = source->set.names + source->set.images[index].name;
+    const char *stem = strchr(image, '/') + 1;
+    char path[PATH_MAX];
+    sli_error error;
+    sluice_status st;
+
+    (void)column;
+    snprintf(path, sizeof(path), "%s/%.*s.png", source->mask_folder,
+             (int)(strrchr(stem, '.') - stem), stem);
+    st = file_read(source->root_fd, path, io, data_out);
+    if (st != SLUICE_OK) {
+        sli_error_take(st, &error);
+        return sli_fail(st, "%.300s: %.600s", path, error.text);
+    }
+    return st;
+}
+
 static const source_ops voc_ops = {
     .open = voc_open,
+    .read_other = voc_read_other,
     BOX_SOURCE_OPS,
 };
 
@@ -78,6 +110,9 @@ static sluice_status voc_infer(const void *opaque, stage_schema *schema)
     const voc_args *args = opaque;
 
     box_source_columns(schema, args->max_boxes, false, args->difficult == 1 ? "difficult" : NULL);
+    if (args->masks > 0) {
+        box_source_add_mask(schema);
+    }
     return SLUICE_OK;
 }
 
@@ -90,6 +125,8 @@ static const stage_param voc_params[] = {
            "the names of the classes, with commas, in their order"),
     PARAM_(voc_args, difficult, PARAM_CHOICE, "drop", 0, 0, difficult_choices,
            "keep: keep difficult objects, with the column difficult"),
+    PARAM_(voc_args, masks, PARAM_CHOICE, "none", 0, 0, mask_choices,
+           "semantic, instance: the column mask, from SegmentationClass or SegmentationObject"),
     PARAM_(voc_args, max_boxes, PARAM_COUNT, "100", 1, BOX_SOURCE_MOST, NULL,
            "maximum number of boxes of an image"),
 };
@@ -99,7 +136,9 @@ const stage_def stage_voc = {
     .summary = "Images with boxes and classes, from XML files in the layout of PASCAL VOC.",
     .elsewhere = "VOCDetection VOCDataset",
     .gives = "image (encoded), boxes f32 (max_boxes, 4), boxes_length i32, classes i32 "
-             "(max_boxes), image_id i64; of difficult=keep also difficult u8 (max_boxes)",
+             "(max_boxes), image_id i64; of difficult=keep also difficult u8 (max_boxes); of "
+             "masks= also "
+             "mask (encoded)",
     .details =
         "The lines of DIR/ImageSets/Main/SPLIT.txt are names of images. The image of NAME is "
         "DIR/JPEGImages/NAME.jpg, or with another extension of images, and its boxes are in "
@@ -112,7 +151,14 @@ const stage_def stage_voc = {
         "  classes       the class of each box, dropped with its box\n"
         "  image_id      the number of the image in the split, from 0\n"
         "  difficult     with difficult=keep: 1 for a difficult object, else 0\n"
-        "Samples are in the order of the split; without split= all files of Annotations are "
+        "  mask          with masks=semantic or instance: the numbers in the palette of\n"
+        "                DIR/SegmentationClass/NAME.png, or SegmentationObject, where\n"
+        "                0 is the background and 255 the border; it follows the\n"
+        "                image by nearest neighbour\n"
+        "With masks= the split is a list of DIR/ImageSets/Segmentation, and an image without a "
+        "mask is "
+        "a bad sample. Samples are in the order of the split; without split= all files of "
+        "Annotations are "
         "samples, in byte order of their names. The classes are those of names=, or the lines of "
         "DIR/classes.txt; else all names of objects in Annotations, of all splits, sorted byte by "
         "byte: for VOC 2007 and 2012 these are the usual 20 classes in their usual order.\n"

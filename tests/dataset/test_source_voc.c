@@ -11,7 +11,7 @@
 #define SIZE "<size><width>40</width><height>30</height><depth>3</depth></size>"
 #define CORNERS(a, b, c, d)                                                                        \
     "<bndbox><xmin>" #a "</xmin><ymin>" #b "</ymin><xmax>" #c "</xmax><ymax>" #d "</ymax></"       \
-                                                                                 "bndbox>"
+    "bndbox>"
 #define OBJECT(name, inner) "<object><name>" name "</name>" inner "</object>"
 #define XML(inner)          "<annotation>" inner "</annotation>"
 
@@ -298,6 +298,45 @@ static void wrong_splits_are_errors(void)
     T_CONTAINS(sluice_last_error(), "split=../y must be the name of a split");
 }
 
+/* Masks of their own list of images; class numbers, and those of instances. */
+static void masks_follow_the_image(void)
+{
+    static const char *const choices[] = {"semantic", "instance"};
+    static const char *const folders[] = {"SegmentationClass", "SegmentationObject"};
+    const char *folder = voc_folder();
+
+    T_EQ(mkdir(t_path(folder, "ImageSets/Segmentation"), 0777), 0);
+    write_list(folder, "ImageSets/Segmentation/train.txt", "c\n");
+    for (int i = 0; i < 2; i++) {
+        char path[64];
+        engine_run run;
+        const uint8_t *mask;
+
+        T_EQ(mkdir(t_path(folder, folders[i]), 0777), 0);
+        snprintf(path, sizeof(path), "%s/c.png: cannot open", folders[i]);
+        open_own(&run,
+                 parsedf("voc %s split=train masks=%s | decode | batch 1", folder, choices[i]),
+                 &(run_options){.workers = 1});
+        T_STATUS(next_batch(&run), SLUICE_E_IO);
+        T_CONTAINS(sluice_last_error(), path);
+        close_run(&run);
+        /* a mask is told by its bytes, not by its name */
+        snprintf(path, sizeof(path), "%s/c.png", folders[i]);
+        write_pair(folder, "JPEGImages/c.ppm", path);
+        open_own(&run,
+                 parsedf("voc %s split=train masks=%s difficult=keep | decode | crop 3,4 5 6 | "
+                         "random_horizontal_flip 1 | batch 1",
+                         folder, choices[i]),
+                 &(run_options){.workers = 1});
+        T_OK(next_batch(&run));
+        mask = column_row(&run, "mask", 0);
+        T_EQ(mask[0], class_of(9, 5));
+        T_EQ(mask[2], class_of(7, 5));
+        T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 0);
+        close_run(&run);
+    }
+}
+
 #else
 
 static void a_build_without_expat_says_so(void)
@@ -321,6 +360,7 @@ const t_test source_voc_tests[] = {
     T_TEST(wrong_annotations_are_bad_samples_with_file_and_line),
     T_TEST(classes_of_files_that_cannot_be_read_are_not_known),
     T_TEST(wrong_splits_are_errors),
+    T_TEST(masks_follow_the_image),
 #else
     T_TEST(a_build_without_expat_says_so),
 #endif
