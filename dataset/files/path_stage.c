@@ -40,6 +40,10 @@ static const struct {
     {".tsv", "image_list", NULL},
     {".csv", "image_list", NULL},
     {".json", "coco", NULL},
+    {".yaml", "yolo", "yolo"},
+    {".yml", "yolo", NULL},
+    {"JPEGImages/", NULL, "voc"},
+    {"labels/", NULL, "yolo"},
     {"/", NULL, "image_folder"}, /* a folder */
     {NULL, NULL, "image_list"},  /* an image */
     {".npy", "npy", "npy"},

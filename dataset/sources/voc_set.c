@@ -25,18 +25,26 @@
 /* Classes that are found in annotations, at most. */
 enum { MOST_CLASSES = 1 << 16 };
 
+/* A class. */
+typedef struct voc_class {
+    size_t name; /* offset in the set's names */
+    uint32_t label;
+} voc_class;
+
 typedef struct set_reader {
     box_source *source;
     const voc_options *options;
     image_files stems; /* names of the images, without folder and extension */
     voc_file file;
     sample_io io;
-    size_t *classes; /* offsets of the names of the classes in the set's names, sorted by name */
+    voc_class *classes; /* sorted by name */
     size_t class_capacity;
-    uint32_t *labels; /* of `classes` */
-    size_t difficult; /* objects that are dropped */
-    size_t unread;    /* annotations whose classes are not known */
-    size_t marked;    /* lines of the split with a second column */
+    size_t class_count;
+    bool finds_classes; /* the names that occur are the classes; until they are all known, labels
+                           are in the order in which names were found */
+    size_t difficult;   /* objects that are dropped */
+    size_t unread;      /* annotations whose classes are not known */
+    size_t marked;      /* lines of the split with a second column */
     char first_unread[300];
 } set_reader;
 
@@ -131,60 +139,61 @@ static sluice_status find_images(set_reader *reader)
 /* ---- classes --------------------------------------------------------------------------------- */
 
 /* Returns the position of a class in `classes`, or where it must be inserted. */
-static size_t find_class(const set_reader *reader, size_t count, const char *name, bool *found_out)
+static size_t find_class(const set_reader *reader, const char *name, bool *found_out)
 {
     const char *names = reader->source->set.names;
     size_t low = 0;
-    size_t high = count;
+    size_t high = reader->class_count;
 
     *found_out = false;
-    while (low < high) {
+    while (low < high && !*found_out) {
         const size_t middle = low + (high - low) / 2;
-        const int order = strcmp(names + reader->classes[middle], name);
+        const int order = strcmp(names + reader->classes[middle].name, name);
 
-        if (order == 0) {
-            *found_out = true;
-            return middle;
-        }
+        *found_out = order == 0;
         if (order < 0) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low;
+    return *found_out ? high : low;
 }
 
-/* Adds a class that is not known yet. */
-static sluice_status add_class(set_reader *reader, const char *name, size_t *count)
+/* Inserts a class at its position, with the next label. */
+static sluice_status insert_class(set_reader *reader, size_t at, size_t name)
 {
-    box_set *set = &reader->source->set;
+    const size_t count = reader->class_count;
+    voc_class *grown =
+        sli_grow(reader->classes, &reader->class_capacity, count + 1, sizeof(*grown));
+
+    if (grown == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the names of the classes");
+    }
+    reader->classes = grown;
+    memmove(grown + at + 1, grown + at, (count - at) * sizeof(*grown));
+    grown[at] = (voc_class){.name = name, .label = (uint32_t)count};
+    reader->class_count++;
+    return SLUICE_OK;
+}
+
+/* Adds the class of an object, unless it is known. */
+static sluice_status add_class(set_reader *reader, const char *name)
+{
     bool found = false;
-    const size_t at = find_class(reader, *count, name, &found);
+    const size_t at = find_class(reader, name, &found);
     size_t offset = 0;
-    size_t *grown;
     sluice_status st;
 
     if (found) {
         return SLUICE_OK;
     }
-    if (*count == MOST_CLASSES) {
+    if (reader->class_count == MOST_CLASSES) {
         return sli_fail(SLUICE_E_CORRUPT, "the annotations have more than %d classes",
                         MOST_CLASSES);
     }
-    st = box_set_add_name(set, name, strlen(name), &offset);
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    grown = sli_grow(reader->classes, &reader->class_capacity, *count + 1, sizeof(*grown));
-    if (grown == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "the names of the classes");
-    }
-    reader->classes = grown;
-    memmove(grown + at + 1, grown + at, (*count - at) * sizeof(*grown));
-    grown[at] = offset;
-    ++*count;
-    return SLUICE_OK;
+    st = box_set_add_name(&reader->source->set, name, strlen(name), &offset);
+    return st == SLUICE_OK ? insert_class(reader, at, offset) : st;
 }
 
 /* Adds the classes of the argument names=. */
@@ -221,78 +230,95 @@ static sluice_status read_file(set_reader *reader, const char *stem, char *path)
     return st == SLUICE_OK ? voc_file_read(&reader->file, (const char *)data.bytes, data.size) : st;
 }
 
-/* True if an error is not one of the file that was read. */
-static bool ends_reading(sluice_status st)
+/* True if an error is not one of the file that was read: no file can be read. */
+static bool ends_reading(const set_reader *reader, sluice_status st)
 {
-    return st == SLUICE_E_NO_MEMORY || sli_fault_is_of_process(sli_fault_of_last(st));
+    return st == SLUICE_E_NO_MEMORY || sli_fault_is_of_process(sli_fault_of_last(st)) ||
+           (st == SLUICE_E_UNSUPPORTED && reader->file.line == 0);
 }
 
-/*
- * Makes the names in all annotations the classes, sorted, so that all splits have the same ones. An
- * annotation that cannot be read is left out here; if it is of the split its image is a bad sample.
- */
-static sluice_status collect_classes(set_reader *reader)
+/* Adds the classes of all objects of the file that was read last. */
+static sluice_status add_classes(set_reader *reader)
 {
-    image_files stems = {.names = NULL};
-    sluice_status st = list_annotations(reader, &stems);
-    size_t count = 0;
+    sluice_status st = SLUICE_OK;
 
-    for (size_t i = 0; i < stems.count && st == SLUICE_OK; i++) {
-        char path[PATH_MAX];
-
-        st = read_file(reader, stems.names + stems.files[i], path);
-        if (st != SLUICE_OK && !ends_reading(st) &&
-            (st != SLUICE_E_UNSUPPORTED || reader->file.line > 0)) {
-            if (reader->unread++ == 0) {
-                snprintf(reader->first_unread, sizeof(reader->first_unread), "%s", path);
-            }
-            st = SLUICE_OK;
-            continue;
-        }
-        for (size_t k = 0; k < reader->file.object_count && st == SLUICE_OK; k++) {
-            st = add_class(reader, reader->file.names + reader->file.objects[k].name, &count);
-        }
-    }
-    image_files_free(&stems);
-    for (size_t i = 0; i < count && st == SLUICE_OK; i++) {
-        st = box_set_add_class(&reader->source->set, reader->classes[i]);
+    for (size_t k = 0; k < reader->file.object_count && st == SLUICE_OK; k++) {
+        st = add_class(reader, reader->file.names + reader->file.objects[k].name);
     }
     return st;
 }
 
-static int compare_labels(const void *a, const void *b, void *user)
+/* Counts a file of annotations that cannot be read, if its classes are needed. */
+static void count_unread(set_reader *reader, const char *path)
 {
-    const box_set *set = user;
-
-    return strcmp(set->names + set->classes[*(const uint32_t *)a],
-                  set->names + set->classes[*(const uint32_t *)b]);
+    if (reader->finds_classes && reader->unread++ == 0) {
+        snprintf(reader->first_unread, sizeof(reader->first_unread), "%s", path);
+    }
 }
 
-/* Sorts the classes by name, to find them. */
-static sluice_status sort_classes(set_reader *reader)
+static int compare_stems(const void *a, const void *b, void *names)
 {
-    box_set *set = &reader->source->set;
-    size_t *grown = sli_realloc_array(reader->classes, set->class_count + 1, sizeof(*grown));
+    return strcmp((const char *)names + *(const size_t *)a,
+                  (const char *)names + *(const size_t *)b);
+}
 
-    reader->labels = sli_calloc(set->class_count + 1, sizeof(*reader->labels));
-    reader->classes = grown != NULL ? grown : reader->classes;
-    if (grown == NULL || reader->labels == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "the names of the classes");
+/* Adds the classes of the annotations that are not of the split, so that all splits have the same
+ * ones. */
+static sluice_status read_others(set_reader *reader)
+{
+    image_files *split = &reader->stems;
+    image_files all = {.names = NULL};
+    sluice_status st = list_annotations(reader, &all);
+    size_t next = 0;
+
+    qsort_r(split->files, split->count, sizeof(*split->files), compare_stems, split->names);
+    if (all.count > 0) {
+        qsort_r(all.files, all.count, sizeof(*all.files), compare_stems, all.names);
     }
-    for (uint32_t i = 0; i < set->class_count; i++) {
-        reader->labels[i] = i;
-    }
-    qsort_r(reader->labels, set->class_count, sizeof(*reader->labels), compare_labels, set);
-    for (size_t i = 0; i < set->class_count; i++) {
-        grown[i] = set->classes[reader->labels[i]];
-        if (i > 0 && strcmp(set->names + grown[i], set->names + grown[i - 1]) == 0) {
-            return sli_fail(SLUICE_E_INVALID, "two classes have the name %.100s",
-                            set->names + grown[i]);
+    for (size_t i = 0; i < all.count && st == SLUICE_OK; i++) {
+        const char *stem = all.names + all.files[i];
+        char path[PATH_MAX];
+
+        while (next < split->count && strcmp(split->names + split->files[next], stem) < 0) {
+            next++;
+        }
+        if (next < split->count && strcmp(split->names + split->files[next], stem) == 0) {
+            continue;
+        }
+        st = read_file(reader, stem, path);
+        if (st == SLUICE_OK) {
+            st = add_classes(reader);
+        } else if (!ends_reading(reader, st)) {
+            count_unread(reader, path);
+            st = SLUICE_OK;
         }
     }
-    return SLUICE_OK;
+    image_files_free(&all);
+    return st;
 }
 
+/* Makes the names that were found the classes of the set, and their positions the labels. */
+static sluice_status settle_labels(set_reader *reader)
+{
+    uint32_t *positions = sli_calloc(reader->class_count + 1, sizeof(*positions));
+    box_set *set = &reader->source->set;
+    sluice_status st = SLUICE_OK;
+
+    if (positions == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the names of the classes");
+    }
+    for (uint32_t i = 0; i < reader->class_count && st == SLUICE_OK; i++) {
+        positions[reader->classes[i].label] = i;
+        st = box_set_add_class(set, reader->classes[i].name);
+    }
+    for (size_t i = 0; i < set->box_count; i++) {
+        set->boxes[i].label = (int32_t)positions[set->boxes[i].label];
+    }
+    sli_free(positions);
+    return st;
+}
+
+/* Finds the classes that are given. */
 static sluice_status find_classes(set_reader *reader)
 {
     static const char *const files[] = {"classes.txt", NULL};
@@ -301,10 +327,16 @@ static sluice_status find_classes(set_reader *reader)
                            ? split_names(set, reader->options->names)
                            : class_lines_find(reader->source->root_fd, files, set);
 
-    if (st == SLUICE_OK && set->class_count == 0) {
-        st = collect_classes(reader);
+    for (size_t i = 0; i < set->class_count && st == SLUICE_OK; i++) {
+        const char *name = set->names + set->classes[i];
+        bool found = false;
+        const size_t at = find_class(reader, name, &found);
+
+        st = found ? sli_fail(SLUICE_E_INVALID, "two classes have the name %.100s", name)
+                   : insert_class(reader, at, set->classes[i]);
     }
-    return st == SLUICE_OK ? sort_classes(reader) : st;
+    reader->finds_classes = set->class_count == 0;
+    return st;
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */
@@ -335,7 +367,7 @@ static sluice_status add_object(set_reader *reader, uint32_t number, const char 
     box_set *set = &reader->source->set;
     set_box box = {.flag = object->is_difficult};
     bool found = false;
-    const size_t at = find_class(reader, set->class_count, name, &found);
+    const size_t at = find_class(reader, name, &found);
 
     if (object->is_difficult && !reader->options->keeps_difficult) {
         reader->difficult++;
@@ -347,7 +379,7 @@ static sluice_status add_object(set_reader *reader, uint32_t number, const char 
                                          "the class %.100s is not among the names of the classes",
                                          name));
     }
-    box.label = (int32_t)reader->labels[at];
+    box.label = (int32_t)reader->classes[at].label;
     memcpy(box.corners, object->corners, sizeof(box.corners));
     return box_set_add_box(set, &box, "object", number, &place);
 }
@@ -376,9 +408,14 @@ static sluice_status add_image(set_reader *reader, size_t i)
         const box_place place = {.file = path, .line = reader->file.line};
 
         sli_error_raise(&error);
-        return ends_reading(read) || (read == SLUICE_E_UNSUPPORTED && place.line == 0)
-                   ? read
-                   : box_set_mark_bad(set, &place, read);
+        if (ends_reading(reader, read)) {
+            return read;
+        }
+        count_unread(reader, path);
+        return box_set_mark_bad(set, &place, read);
+    }
+    if (st == SLUICE_OK && reader->finds_classes) {
+        st = add_classes(reader);
     }
     for (uint32_t k = 0; k < reader->file.object_count && st == SLUICE_OK; k++) {
         st = add_object(reader, k, path);
@@ -427,6 +464,10 @@ sluice_status voc_set_read(box_source *source, const voc_options *options)
     if (st == SLUICE_OK) {
         st = box_set_finish(&source->set, place_of_image, &reader);
     }
+    if (st == SLUICE_OK && reader.finds_classes) {
+        st = read_others(&reader);
+        st = st == SLUICE_OK ? settle_labels(&reader) : st;
+    }
     if (st == SLUICE_OK) {
         tell(&reader);
     }
@@ -434,6 +475,5 @@ sluice_status voc_set_read(box_source *source, const voc_options *options)
     voc_file_free(&reader.file);
     image_files_free(&reader.stems);
     sli_free(reader.classes);
-    sli_free(reader.labels);
     return st;
 }

@@ -126,7 +126,8 @@ static void describe(const stage_schema *schema, uint32_t i, char *text, size_t 
                                  d + 1 == column->rank ? ")" : "");
     }
     if (used < size) {
-        snprintf(text + used, size - used, "%s%s", roles[schema->infos[i].role],
+        snprintf(text + used, size - used, "%s%s%s", roles[schema->infos[i].role],
+                 schema->infos[i].in_parts ? " (fractions of the image)" : "",
                  schema->infos[i].counted > 0 ? " (ragged)" : "");
     }
 }

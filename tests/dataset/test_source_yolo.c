@@ -260,6 +260,25 @@ static void a_split_is_a_folder(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* A part with fractions and one with pixels differ, which the message must show. */
+static void fractions_and_pixels_are_not_joined(void)
+{
+    const char *folder = yolo_folder();
+    sluice_dataset *dataset = NULL;
+    char text[700];
+
+    add_image(folder, "a", "0 .5 .5 .5 .5");
+    write_list(folder, "l.tsv", "image\tboxes:boxes[3]\nimages/a.ppm\t0,0,4,30\n");
+    snprintf(
+        text, sizeof(text),
+        "concat (yolo %s max_boxes=3 | project image,boxes,boxes_length) (image_list %s/l.tsv) "
+        "| decode | batch 1",
+        folder, folder);
+    T_STATUS(sluice_dataset_parse(text, &dataset), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "that of part 1 is boxes f32 (3, 4) (boxes) (fractions of the "
+                                    "image)");
+}
+
 /* Checks that a dataset cannot be opened. */
 static void check_refused_set(const char *folder, const char *args, sluice_status want,
                               const char *words)
@@ -346,6 +365,7 @@ const t_test source_yolo_tests[] = {
     T_TEST(wrong_lines_are_bad_samples_with_file_and_line),
     T_TEST(rounding_is_accepted),
     T_TEST(a_split_is_a_folder),
+    T_TEST(fractions_and_pixels_are_not_joined),
     T_TEST(sets_that_are_not_there_are_named),
     T_TEST(labels_lie_beside_images),
     T_TEST(files_that_cannot_be_read_are_bad_samples),
