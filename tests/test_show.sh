@@ -35,7 +35,7 @@ def load(folder, column):
     for n in header["shape"]:
         count *= n
     assert len(data) == start + count * int(kind[2])
-    code = {"u1": "B", "i1": "b", "u2": "H", "u4": "I", "i4": "i", "i8": "q", "f2": "e", "f4": "f"}[kind[1:]]
+    code = {"u1": "B", "i1": "b", "u2": "H", "u4": "I", "i4": "i", "i8": "q", "f2": "e", "f4": "f", "i2": "h", "u8": "Q", "f8": "d"}[kind[1:]]
     return header["shape"], list(struct.unpack(f"={count}{code}", data[start:]))
 def f32(x):
     return struct.unpack("=f", struct.pack("=f", x))[0]
@@ -259,10 +259,10 @@ import struct, sys
 def save(name, kind, shape, values):
     text = str({"descr": kind, "fortran_order": False, "shape": shape})
     text += " " * (-(11 + len(text)) % 64) + "\n"
-    code = {"u1": "B", "i1": "b", "u2": "H", "u4": "I", "i4": "i", "i8": "q", "f2": "e", "f4": "f"}[kind[1:]]
+    code = {"u1": "B", "i1": "b", "u2": "H", "u4": "I", "i4": "i", "i8": "q", "f2": "e", "f4": "f", "i2": "h", "u8": "Q", "f8": "d"}[kind[1:]]
     with open(f"{sys.argv[1]}/{name}.npy", "wb") as file:
         file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + struct.pack(f"<{len(values)}{code}", *values))
-for kind, low in ("u1", 0), ("i1", -128), ("u2", 65000), ("u4", 4000000000), ("i4", -2000000000), ("i8", -9007199254740993), ("f2", -3), ("f4", -1000000):
+for kind, low in ("u1", 0), ("i1", -128), ("u2", 65000), ("u4", 4000000000), ("i4", -2000000000), ("i8", -9007199254740993), ("f2", -3), ("f4", -1000000), ("i2", -32768), ("u8", 2**64 - 15), ("f8", -0.1):
     save(kind, ("|" if kind[1] == "1" else "<") + kind, (5, 3), [low + i for i in range(15)])
 save("floats", "<f4", (2, 5, 6, 3), [i / 10 - 3 for i in range(180)])
 save("image", "|u1", (2, 5, 6, 3), [40] * 180)
@@ -273,13 +273,20 @@ save("right", "|u1", (2, 5, 6, 3), [90] * 180)
 save("points", "<f4", (2, 2, 2), [2.5, 4.5, 6.5, 2, -1, 2, 0.5, 0.5])
 PYTHON
     "$python" "$tmp/make.py" "$tmp/in"
-    expect "columns of every type" 0 show "npy $tmp/in/u1.npy,$tmp/in/i1.npy,$tmp/in/u2.npy,$tmp/in/u4.npy,$tmp/in/i4.npy,$tmp/in/i8.npy,$tmp/in/f2.npy,$tmp/in/f4.npy | batch 5" --npy "$tmp/types"
-    for column in u1 i1 u2 u4 i4 i8 f2 f4; do
+    expect "columns of every type" 0 show "npy $tmp/in/u1.npy,$tmp/in/i1.npy,$tmp/in/u2.npy,$tmp/in/u4.npy,$tmp/in/i4.npy,$tmp/in/i8.npy,$tmp/in/f2.npy,$tmp/in/f4.npy,$tmp/in/i2.npy,$tmp/in/u8.npy,$tmp/in/f8.npy | batch 5" --npy "$tmp/types"
+    for column in u1 i1 i2 u2 u4 i4 i8 u8 f2 f4 f8; do
         check "... are written as they are: $column" values 'load(f[0], f[2]) == load(f[1], f[2])' "$tmp/types" "$tmp/in" $column
     done
     check "... and in the table: i8" out_has '^i8 *i64 *(5, 3) *-9007199254740993 *-9007199254740979 '
     check "... f2" out_has '^f2 *f16 *(5, 3) *-3 *11 *4$'
     check "... and first values" out_has '^f2, first row: -3 -2 -1$'
+    (cd "$tmp/in" && "$python" -m zipfile -c "$tmp/in.npz" i2.npy u8.npy f8.npy)
+    expect "members of a .npz file" 0 show "npy $tmp/in.npz | cast f8 f32 | batch 5" --npy "$tmp/members"
+    check "... are columns" only "$tmp/members" i2.npy u8.npy f8.npy
+    for column in i2 u8; do
+        check "... as they are: $column" values 'load(f[0], f[2]) == load(f[1], f[2])' "$tmp/members" "$tmp/in" $column
+    done
+    check "... and cast" values 'load(f[0], "f8")[1] == [f32(x) for x in load(f[1], "f8")[1]]' "$tmp/members" "$tmp/in"
     rm -f "$tmp/batch.png"
     expect "no column image" 0 show "npy $tmp/in/u1.npy | batch 5"
     check "... makes no sheet" absent "$tmp/batch.png"

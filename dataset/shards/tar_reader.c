@@ -8,6 +8,7 @@
 #include "byte_feed.h"
 #include "compression.h"
 #include "descriptor_int.h"
+#include "path_stage.h"
 #include "status_int.h"
 
 enum { BLOCK = TAR_BLOCK, RECORD = 20 * BLOCK };
@@ -185,7 +186,10 @@ static sluice_status not_a_header(const tar_reader *reader, const uint8_t *bytes
         return compressed_archive(reader, format);
     }
     if (reader->at == 0) {
-        return sli_fail(SLUICE_E_CORRUPT, "%s is not a tar archive", reader->path);
+        char hint[400];
+
+        return sli_fail(SLUICE_E_CORRUPT, "%s is not a tar archive%s", reader->path,
+                        path_stage_hint(reader->path, "webdataset", hint, sizeof(hint)));
     }
     return sli_fail(SLUICE_E_CORRUPT, "%s: no header at offset %llu, where a member should begin%s",
                     reader->path, (unsigned long long)reader->at,

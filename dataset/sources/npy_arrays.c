@@ -34,20 +34,31 @@ void npy_arrays_close(npy_arrays *arrays)
     }
     for (uint32_t i = 0; i < arrays->count; i++) {
         sli_free(arrays->arrays[i].memory);
+        sli_free(arrays->arrays[i].starts);
     }
     file_list_free(&arrays->list);
 }
 
 sluice_status npy_array_read(const npy_array *array, uint64_t index, uint8_t *row)
 {
-    const uint64_t bytes = array->header.row_bytes;
+    const uint64_t row_bytes = array->header.row_bytes;
+    const bool is_ragged = array->starts != NULL;
+    const uint64_t first = is_ragged ? array->starts[index] : index;
+    const uint64_t count = is_ragged ? array->starts[index + 1] - first : 1;
+    const uint64_t bytes = count * row_bytes;
     size_t got = (size_t)bytes;
     sluice_status st = SLUICE_OK;
 
+    if (is_ragged && count > array->column.shape[0]) {
+        return sli_fail(SLUICE_E_CORRUPT,
+                        "%s has %llu rows, and must have at most %llu by ragged=%s[N]",
+                        array->column.name, (unsigned long long)count,
+                        (unsigned long long)array->column.shape[0], array->column.name);
+    }
     if (array->held != NULL) {
-        memcpy(row, array->held + index * bytes, (size_t)bytes);
-    } else {
-        st = plain_file_read(array->fd, array->at + index * bytes, row, (size_t)bytes, &got);
+        memcpy(row, array->held + first * row_bytes, (size_t)bytes);
+    } else if (bytes > 0) {
+        st = plain_file_read(array->fd, array->at + first * row_bytes, row, (size_t)bytes, &got);
     }
     if (st == SLUICE_OK && got < bytes) {
         st = sli_fail(SLUICE_E_CORRUPT, "%s ends within the sample: it was truncated while in use",
@@ -55,6 +66,9 @@ sluice_status npy_array_read(const npy_array *array, uint64_t index, uint8_t *ro
     }
     if (st == SLUICE_OK) {
         npy_swap(&array->header, row, bytes);
+    }
+    if (is_ragged) {
+        memset(row + bytes, 0, (size_t)((array->column.shape[0] - count) * row_bytes));
     }
     return st;
 }
@@ -378,23 +392,25 @@ static sluice_status add_file(npy_arrays *arrays, const char *path, const char *
 
 /* ---- all arrays ------------------------------------------------------------------------------ */
 
-static sluice_status check_counts(const npy_arrays *arrays)
+sluice_status npy_arrays_check(const npy_arrays *arrays)
 {
     const npy_array *first = &arrays->arrays[0];
+    const unsigned long long samples = npy_array_samples(first);
 
     for (uint32_t i = 1; i < arrays->count; i++) {
         const npy_array *array = &arrays->arrays[i];
 
-        if (array->header.shape[0] != first->header.shape[0]) {
+        if (npy_array_samples(array) != samples) {
             return sli_fail(
                 SLUICE_E_INVALID,
                 "npy: %s of %s has %llu samples and %s of %s has %llu; the first dimension of all "
-                "must be the same; files= and members= choose arrays",
-                array->title, array->path, (unsigned long long)array->header.shape[0], first->title,
-                first->path, (unsigned long long)first->header.shape[0]);
+                "must be the same; files= and members= choose arrays, and ragged= has the "
+                "lengths of samples",
+                array->title, array->path, (unsigned long long)npy_array_samples(array),
+                first->title, first->path, samples);
         }
     }
-    return first->header.shape[0] > 0
+    return samples > 0
                ? SLUICE_OK
                : sli_fail(SLUICE_E_INVALID, "no valid data in the dataset: npy: %s has no samples",
                           first->path);
@@ -454,9 +470,6 @@ sluice_status npy_arrays_open(const char *files, const char *members, const char
         st = sli_fail(SLUICE_E_INVALID,
                       "npy: members=%.100s is for .npz files, and %s is a .npy file", members,
                       arrays->list.paths[0]);
-    }
-    if (st == SLUICE_OK) {
-        st = check_counts(arrays);
     }
     return st == SLUICE_OK ? name_columns(arrays, names) : st;
 }

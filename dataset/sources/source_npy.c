@@ -8,6 +8,7 @@
 
 #include "alloc_int.h"
 #include "npy_arrays.h"
+#include "npy_ragged.h"
 #include "source_stage_ops.h"
 #include "stage.h"
 #include "status_int.h"
@@ -16,6 +17,7 @@ typedef struct npy_args {
     const char *files;
     const char *members;
     const char *names;
+    const char *ragged;
 } npy_args;
 
 typedef struct npy_source {
@@ -43,6 +45,12 @@ static sluice_status npy_open(const void *opaque, void **source_out)
         return sli_fail(SLUICE_E_NO_MEMORY, "npy");
     }
     st = npy_arrays_open(args->files, args->members, args->names, &npy->of);
+    if (st == SLUICE_OK) {
+        st = npy_ragged_make(args->ragged, &npy->of);
+    }
+    if (st == SLUICE_OK) {
+        st = npy_arrays_check(&npy->of);
+    }
     for (uint32_t i = 0; i < npy->of.count; i++) {
         npy->columns[i] = npy->of.arrays[i].column;
     }
@@ -62,7 +70,7 @@ static sluice_status npy_open(const void *opaque, void **source_out)
 
 static uint64_t npy_count(const void *source)
 {
-    return ((const npy_source *)source)->of.arrays[0].header.shape[0];
+    return npy_array_samples(&((const npy_source *)source)->of.arrays[0]);
 }
 
 static uint64_t npy_memory(const void *source)
@@ -71,7 +79,10 @@ static uint64_t npy_memory(const void *source)
     uint64_t bytes = sizeof(*npy) + npy->of.list.capacity * sizeof(*npy->of.list.paths);
 
     for (uint32_t i = 0; i < npy->of.count; i++) {
-        bytes += npy->of.arrays[i].memory_size;
+        const npy_array *array = &npy->of.arrays[i];
+
+        bytes += array->memory_size;
+        bytes += array->starts != NULL ? (array->samples + 1) * sizeof(*array->starts) : 0;
     }
     return bytes;
 }
@@ -94,7 +105,7 @@ static sluice_status read_column(const npy_source *npy, uint32_t i, uint64_t ind
     if ((int)i == npy->image) {
         const uint64_t *shape = npy->columns[i].shape;
 
-        st = image_buffer_reserve(&io->bytes, bytes);
+        st = image_buffer_reserve(&io->bytes, bytes * (array->starts != NULL ? shape[0] : 1));
         row = io->bytes.data;
         data_out->image = (image_view){row, (size_t)(shape[SCHEMA_W] * shape[SCHEMA_C]),
                                        (uint32_t)shape[SCHEMA_W], (uint32_t)shape[SCHEMA_H],
@@ -154,10 +165,12 @@ static sluice_status npy_schema(const void *source, stage_schema *schema)
 static const stage_param npy_params[] = {
     PARAM_(npy_args, files, PARAM_TEXT, NULL, 0, 0, NULL,
            "files, folders and patterns with {0..9} and wildcards, with commas"),
-    PARAM_(npy_args, members, PARAM_TEXT, "", 0, 0, NULL,
-           "members of .npz files, with commas; without it all"),
     PARAM_(npy_args, names, PARAM_TEXT, "", 0, 0, NULL,
            "names of the columns, with commas; without it those of the files or members"),
+    PARAM_(npy_args, members, PARAM_TEXT, "", 0, 0, NULL,
+           "members of .npz files, with commas; without it all"),
+    PARAM_(npy_args, ragged, PARAM_TEXT, "", 0, 0, NULL,
+           "arrays with rows of all samples, NAME[N] or NAME[N]@ROWS, with commas"),
 };
 
 const stage_def stage_npy = {
@@ -174,6 +187,10 @@ const stage_def stage_npy = {
                ".npz file; the *.npy of a folder are sorted by bytes. Types are b1 (as u8), u1, "
                "u2, u4, u8, i1, i2, i4, i8, f2, f4, f8, and c8 and c16 as f4 and f8 with a last "
                "dimension of 2, in any byte order.\n"
+               "ragged=NAME[N] reads an array that has the rows of all samples, one sample after "
+               "another, and NAME_length with the number of rows of each: NAME becomes (N, ...), "
+               "zeros after the rows, and NAME_length i32. NAME[N]@ROWS has as many rows as "
+               "the column ROWS. A sample with more than N rows is a bad sample.\n"
                "The files are opened and their headers read when the source is added; they stay "
                "open until the dataset is freed. Rows are read when they are needed. An array that "
                "is compressed (np.savez_compressed) or in Fortran order is held in memory instead, "

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -52,6 +53,15 @@ static void on_problem(const char *name, const char *why, void *user)
     }
 }
 
+static bool is_pipeline(const char *text)
+{
+    sluice_dataset *dataset = NULL;
+    const bool is_read = sluice_dataset_parse(text, &dataset) == SLUICE_OK;
+
+    sluice_dataset_destroy(dataset);
+    return is_read;
+}
+
 static int parse(verify *v, int argc, char **argv)
 {
     cli_option options[] = {
@@ -68,6 +78,12 @@ static int parse(verify *v, int argc, char **argv)
     if (count < 1) {
         cli_error("verify: the path is missing; give a pack that `sluice pack` made, a tar shard, "
                   "or a folder of images");
+        return EXIT_USAGE;
+    }
+    if (access(v->config.path, F_OK) != 0 && is_pipeline(v->config.path)) {
+        cli_error("verify: '%s' is a pipeline, and must be the path of a pack, a tar shard or a "
+                  "folder of images; `sluice inspect` reads all samples of a pipeline",
+                  v->config.path);
         return EXIT_USAGE;
     }
     return cli_workers("verify", v->workers, &v->config.workers) ? EXIT_DONE : EXIT_USAGE;

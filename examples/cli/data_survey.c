@@ -125,17 +125,16 @@ static int64_t number_at(const sluice_sample_view *view, uint64_t i)
         return value.i32;
     case SLUICE_U32:
         return value.u32;
-    case SLUICE_U64:
-        return value.i64 < 0 ? INT64_MAX : value.i64;
     default:
         return value.i64;
     }
 }
 
+/* True for integers that int64_t holds; numbers of u64 are not counted. */
 static bool is_whole(sluice_dtype dtype)
 {
     return dtype == SLUICE_U8 || dtype == SLUICE_I8 || dtype == SLUICE_I16 || dtype == SLUICE_U16 ||
-           dtype == SLUICE_I32 || dtype == SLUICE_U32 || dtype == SLUICE_I64 || dtype == SLUICE_U64;
+           dtype == SLUICE_I32 || dtype == SLUICE_U32 || dtype == SLUICE_I64;
 }
 
 /* Reads an image or mask, and its header. */

@@ -100,6 +100,87 @@ static void members_are_chosen_and_named(void)
     free(zip);
 }
 
+/* Rows of all samples in one array, with their numbers; classes belong to the rows of another. */
+static void ragged_members_have_a_length(void)
+{
+    static const int64_t lengths[4] = {2, 0, 3, 1};
+    static const uint8_t classes[6] = {1, 2, 3, 4, 5, 6};
+    const char *folder = t_folder();
+    zip_kit *zip = make(0, false);
+    sluice_dataset *dataset;
+    double rows[3][2];
+    uint8_t three[3];
+    int32_t length;
+    const char *path;
+
+    zip_add_npy(zip, "x_length", 0, "<i8", "(4,)", lengths, sizeof(lengths));
+    zip_add_npy(zip, "c", 0, "|u1", "(6,)", classes, sizeof(classes));
+    path = write(folder, zip);
+    dataset = parsedf("npy %s members=x,x_length,c ragged=x[3],c[3]@x | batch 1", path);
+    T_OK(sluice_dataset_get(dataset, 2, 0, 2, (void *const[]){rows, &length, three}, NULL));
+    T_TRUE(length == 3 && memcmp(rows, reals[2], sizeof(rows)) == 0);
+    T_TRUE(three[0] == 3 && three[1] == 4 && three[2] == 5);
+    T_OK(sluice_dataset_get(dataset, 1, 0, 1, (void *const[]){rows, &length, three}, NULL));
+    T_TRUE(length == 0 && rows[0][0] == 0 && three[0] == 0);
+    T_OK(sluice_dataset_get(dataset, 3, 0, 3, (void *const[]){rows, &length, three}, NULL));
+    T_TRUE(length == 1 && rows[0][0] == 1e300 && rows[1][0] == 0 && three[0] == 6 && three[2] == 0);
+    sluice_dataset_destroy(dataset);
+    dataset = parsedf("npy %s members=x,x_length ragged=x[2] | truncate x to=1 | batch 1", path);
+    T_OK(sluice_dataset_get(dataset, 0, 0, 0, (void *const[]){rows, &length}, NULL));
+    T_TRUE(length == 1 && rows[0][1] == 1);
+    T_STATUS(sluice_dataset_get(dataset, 2, 0, 2, (void *const[]){rows, &length}, NULL),
+             SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(), "x has 3 rows, and must have at most 2 by ragged=x[N]");
+    sluice_dataset_destroy(dataset);
+    free(zip);
+}
+
+static void bad_ragged_arrays_are_named(void)
+{
+    static const struct {
+        const char *arguments;
+        const char *words;
+    } bad[] = {
+        {"ragged=x", "ragged=x must be NAME[N], or NAME[N]@ROWS"},
+        {"ragged=x[0]", "must be NAME[N]"},
+        {"ragged=x[3", "must be NAME[N]"},
+        {"ragged=x[3]y", "must be NAME[N]"},
+        {"ragged=x[3]@", "must be NAME[N]"},
+        {"ragged=[3]", "must be NAME[N]"},
+        {"ragged=x[99999999999]", "must be NAME[N]"},
+        {"ragged=x[9999999]", "and a sample of 67108864 bytes at most"},
+        {"ragged=q[3]", "needs an array q, and none has this name"},
+        {"ragged=y[3]", "needs an array y_length"},
+        {"ragged=x[3],x[3]", "must be one array"},
+        {"ragged=x_length[3]@x", "must be one array"},
+        {"ragged=z[3]@x", "z has 2 rows, and must have 6, the sum of x_length"},
+        {"ragged=z[3]", "z_length of sample 1 is -1, and must be 0 to 2147483647"},
+        {"ragged=w[3]", "w_length must be one whole number for each sample"},
+    };
+    static const int8_t lengths[2] = {5, 1};
+    static const int8_t negative[2] = {7, -1};
+    const char *folder = t_folder();
+    zip_kit *zip = make(0, false);
+    const char *path;
+
+    zip_add_npy(zip, "x_length", 0, "|i1", "(2,)", lengths, 2);
+    zip_add_npy(zip, "z", 0, "|i1", "(2,)", lengths, 2);
+    zip_add_npy(zip, "z_length", 0, "|i1", "(2,)", negative, 2);
+    zip_add_npy(zip, "w", 0, "|i1", "(2,)", lengths, 2);
+    zip_add_npy(zip, "w_length", 0, "<f2", "(2,)", reals, 4);
+    path = write(folder, zip);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        sluice_dataset *dataset = NULL;
+
+        char text[800];
+
+        snprintf(text, sizeof(text), "npy %s %s", path, bad[i].arguments);
+        T_TRUE(sluice_dataset_parse(text, &dataset) != SLUICE_OK);
+        T_CONTAINS(sluice_last_error(), bad[i].words);
+    }
+    free(zip);
+}
+
 /* ---- bad input ------------------------------------------------------------------------------- */
 
 static void check_fails(const char *folder, const uint8_t *bytes, size_t size, sluice_status want,
@@ -239,6 +320,8 @@ static void damaged_archives_do_no_harm(void)
 const t_test source_npz_tests[] = {
     T_TEST(each_member_is_a_column),
     T_TEST(members_are_chosen_and_named),
+    T_TEST(ragged_members_have_a_length),
+    T_TEST(bad_ragged_arrays_are_named),
     T_TEST(bad_archives_are_named),
     T_TEST(bad_members_are_named),
     T_TEST(corrupt_compressed_members_are_named),
