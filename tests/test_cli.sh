@@ -156,6 +156,13 @@ expect "classes of a pipeline" 0 classes "image_folder $tmp/named | shuffle | de
 check "... are the same" same_lines "$tmp/out" "$tmp/names"
 expect "classes --json" 0 classes "$tmp/named" --json
 check "... has them in one object" json 'j["classes"] == ["a b", "cat", "dog"]'
+printf 'label:class,x:f32\nemu,1\nbee,2\n' >"$tmp/named.csv"
+printf 'label:class,x:f32\nemu,1\n' >"$tmp/fewer.csv"
+expect "classes of a list with names" 0 classes "image_list $tmp/named.csv"
+check "... are sorted" [ "$(cat "$tmp/out")" = "$(printf '0\tbee\n1\temu')" ]
+cp "$tmp/out" "$tmp/named.txt"
+expect "classes= reads what classes prints" 0 classes "image_list $tmp/fewer.csv classes=$tmp/named.txt"
+check "... the same numbers" cmp "$tmp/out" "$tmp/named.txt"
 expect "classes of what has no names" 1 classes "$small" --json
 check "... says so in one object" json 'j["status"] == "E_UNSUPPORTED" and "without class names" in j["error"]'
 expect "classes of a folder that is not there" 2 classes "$tmp/nowhere"

@@ -17,6 +17,8 @@
  * commas T[N]@BOXES   one number per box or point of the column BOXES, dropped with its box or
  *                  exchanged with its point
  *     text[N]      up to N bytes
+ *     class        the name of a class, whose number is stored as i32; also class[N] and
+ *                  class[N]@BOXES, names separated by commas
  */
 #ifndef SLUICE_LIST_COLUMNS_H
 #define SLUICE_LIST_COLUMNS_H
@@ -24,6 +26,7 @@
 #include "box_form.h"
 #include "list_text.h"
 #include "stage.h"
+#include "vocabulary.h"
 
 typedef enum list_kind {
     LIST_IMAGE,
@@ -43,7 +46,9 @@ typedef struct list_column {
     int boxes;     /* for T[N]@BOXES: index of the field with the boxes or points; -1: none */
     box_form form; /* LIST_BOXES: format of its boxes */
     sluice_dtype dtype;
-    uint32_t most; /* maximum number of elements: boxes, points, numbers or bytes */
+    uint32_t most;     /* maximum number of elements: boxes, points, numbers or bytes */
+    vocabulary *names; /* of class, class[N]: numbers by these names; owned by list_columns; NULL:
+                           numbers are written as such */
 } list_column;
 
 typedef struct list_columns {
@@ -59,6 +64,8 @@ typedef struct list_columns {
  */
 sluice_status list_add_column(list_columns *columns, const char *text);
 
+void list_columns_free(list_columns *columns);
+
 /* Adds the columns of a list without a header: image, or image and label. */
 void list_plain_columns(list_columns *columns, uint32_t fields);
 
@@ -70,5 +77,11 @@ void list_plain_columns(list_columns *columns, uint32_t fields);
  */
 sluice_status list_write_field(const list_columns *columns, uint32_t field, const list_field *text,
                                void *const *row, uint32_t *count_out);
+
+/*
+ * Collects the names in a field of classes, whose names are still open, after the field and its
+ * record were found good. Also returns E_NO_MEMORY.
+ */
+sluice_status list_learn_field(const list_columns *columns, uint32_t field, const list_field *text);
 
 #endif

@@ -93,3 +93,15 @@ sluice_status list_copy_field(const list_field *field, char *text, size_t size)
     text[length] = '\0';
     return SLUICE_OK;
 }
+
+char *list_trim(char *text)
+{
+    size_t length;
+
+    text += strspn(text, " \t");
+    length = strlen(text);
+    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t')) {
+        text[--length] = '\0';
+    }
+    return text;
+}

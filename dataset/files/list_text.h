@@ -43,4 +43,7 @@ sluice_status list_next_field(list_cursor *cursor, list_field *field_out, bool *
  */
 sluice_status list_copy_field(const list_field *field, char *text, size_t size);
 
+/* Returns the text without the blanks around it; removes those at its end. */
+char *list_trim(char *text);
+
 #endif

@@ -25,10 +25,15 @@ uint64_t dataset_names_hash(const sluice_dataset *dataset)
     return names;
 }
 
-/* Mixes the hashes of the tables of all index stages, also of the parts of a group, into a hash. */
+/* Mixes the hashes of the tables of all index stages, and of what else determines the columns of
+ * the source, into a hash; also those of the parts of a group. */
 static uint64_t mix_tables(const sluice_dataset *dataset, uint64_t hash)
 {
     const dataset_parts *parts = dataset_group(dataset);
+    const source_ops *ops = dataset_source(dataset);
+    const uint64_t own = ops->identity != NULL ? ops->identity(dataset->source) : 0;
+
+    hash = own != 0 ? sli_mix_in(hash, own) : hash;
 
     for (uint32_t i = 0; parts != NULL && i < parts->count; i++) {
         hash = mix_tables(parts->items[i].dataset, hash);

@@ -447,6 +447,11 @@ static const char *declared_left_out(const void *source)
     return ((const declared_source *)source)->of->left_out(ORIGINAL(source));
 }
 
+static uint64_t declared_identity(const void *source)
+{
+    return ((const declared_source *)source)->of->identity(ORIGINAL(source));
+}
+
 /* Replaces the operations that take the source; those of a pass (next, end) stay. Optional ones
  * that the original does not have stay NULL. */
 static source_ops make_ops(const source_ops *of)
@@ -469,6 +474,7 @@ static source_ops make_ops(const source_ops *of)
     REPLACE(classes);
     REPLACE(class_name);
     REPLACE(left_out);
+    REPLACE(identity);
 #undef REPLACE
     ops.open = NULL;
     ops.close = declared_close;

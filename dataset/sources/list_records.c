@@ -13,14 +13,39 @@
 void list_records_free(list_records *list)
 {
     list_lines_free(&list->lines);
+    list_columns_free(&list->columns);
     sli_free(list->offsets);
     sli_free(list->text);
 }
 
 uint64_t list_records_memory(const list_records *list)
 {
-    return list->size + list->capacity * sizeof(*list->offsets) +
-           list->lines.blocks * sizeof(*list->lines.before);
+    uint64_t bytes = list->size + list->capacity * sizeof(*list->offsets) +
+                     list->lines.blocks * sizeof(*list->lines.before);
+
+    for (uint32_t i = 0; i < list->columns.count; i++) {
+        bytes += list->columns.fields[i].names != NULL
+                     ? vocabulary_memory(list->columns.fields[i].names)
+                     : 0;
+    }
+    return bytes;
+}
+
+const vocabulary *list_records_names(const list_records *list)
+{
+    const list_columns *columns = &list->columns;
+    const vocabulary *first = NULL;
+
+    for (uint32_t i = 0; i < columns->count; i++) {
+        const list_column *field = &columns->fields[i];
+
+        if (field->names != NULL &&
+            strcmp(columns->schema.columns[field->column].name, "label") == 0) {
+            return field->names;
+        }
+        first = first == NULL ? field->names : first;
+    }
+    return first;
 }
 
 static list_cursor cursor_at(const list_records *list, uint64_t offset)
@@ -164,6 +189,28 @@ static sluice_status read_header(list_records *list, list_cursor *cursor, const 
     return st;
 }
 
+/* Reads the file of the names of classes, if there is one. */
+static sluice_status read_classes(list_records *list)
+{
+    list_column *with_names = NULL;
+    uint32_t count = 0;
+
+    if (list->classes[0] == '\0') {
+        return SLUICE_OK;
+    }
+    for (uint32_t i = 0; i < list->columns.count; i++) {
+        if (list->columns.fields[i].names != NULL) {
+            with_names = &list->columns.fields[i];
+            count++;
+        }
+    }
+    return count == 1 ? vocabulary_read(with_names->names, list->classes)
+                      : sli_fail(SLUICE_E_INVALID,
+                                 "classes= is for a list with one column of kind class, such as "
+                                 "label:class, and this one has %u",
+                                 count);
+}
+
 /* ---- one record ------------------------------------------------------------------------------ */
 
 /* How far a record was parsed. */
@@ -257,10 +304,12 @@ sluice_status list_records_parse(const list_records *list, uint64_t index, void 
 
 /* ---- all records ----------------------------------------------------------------------------- */
 
-/* Checks a record. On failure, *at_out is the position of the error. */
+/* Checks a record, and collects the names of classes of a good one. On failure, *at_out is the
+ * position of the error. */
 static sluice_status check_record(const list_records *list, list_cursor cursor, const char **at_out)
 {
     static void *const nowhere[SLUICE_MAX_COLUMNS] = {NULL};
+    list_field fields[SLUICE_MAX_COLUMNS];
     record_place place = {.at = cursor.at};
     char path[PATH_MAX];
     bool last = false;
@@ -274,6 +323,12 @@ static sluice_status check_record(const list_records *list, list_cursor cursor, 
                                 list->columns.fields[i].kind == LIST_MASK)) {
             st = list_copy_field(&field, path, sizeof(path));
         }
+        if (st == SLUICE_OK) {
+            fields[i] = field;
+        }
+    }
+    for (uint32_t i = 0; st == SLUICE_OK && i < list->columns.count; i++) {
+        st = list_learn_field(&list->columns, i, &fields[i]);
     }
     *at_out = place.at;
     return st;
@@ -321,6 +376,19 @@ static sluice_status add_record(list_records *list, list_cursor *cursor, bad_rec
         sli_error_take(st, &bad->first);
     }
     return pass_record(cursor, at_out);
+}
+
+/* Numbers the classes, after all names were collected. */
+static sluice_status close_classes(list_records *list)
+{
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; st == SLUICE_OK && i < list->columns.count; i++) {
+        vocabulary *names = list->columns.fields[i].names;
+
+        st = names != NULL && names->is_open ? vocabulary_close(names) : SLUICE_OK;
+    }
+    return st;
 }
 
 /*
@@ -375,13 +443,15 @@ sluice_status list_records_find(list_records *list, const char *path)
     first = cursor.at;
     if (st == SLUICE_OK) {
         st = read_header(list, &cursor, &at);
+        st = st == SLUICE_OK ? read_classes(list) : st;
     }
     has_header = cursor.at != first;
     while (st == SLUICE_OK && list_begin_record(&cursor)) {
         st = add_record(list, &cursor, &bad, &at);
     }
     if (st == SLUICE_OK) {
-        return judge_records(list, path, has_header, &bad);
+        st = close_classes(list);
+        return st == SLUICE_OK ? judge_records(list, path, has_header, &bad) : st;
     }
     st = add_place(list, at, st);
     sli_error_take(st, &error);

@@ -19,6 +19,7 @@ typedef struct list_records {
     size_t capacity;
     uint64_t count;
     list_columns columns; /* its schema.image is -1 at first */
+    const char *classes;  /* file of the names of classes; "": they are those of the list */
 } list_records;
 
 /*
@@ -29,6 +30,10 @@ typedef struct list_records {
  */
 sluice_status list_records_find(list_records *list, const char *path);
 void list_records_free(list_records *list);
+
+/* Returns the names of classes of the column label, or of the first column of kind class; NULL: the
+ * list has no such column. */
+const vocabulary *list_records_names(const list_records *list);
 
 /* Bytes that the text and the tables of its records take. */
 uint64_t list_records_memory(const list_records *list);

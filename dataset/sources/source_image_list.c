@@ -19,6 +19,7 @@
 #include "left_out.h"
 #include "list_records.h"
 #include "plain_file.h"
+#include "rng_int.h"
 #include "root_folder.h"
 #include "source_stage_ops.h"
 #include "stage.h"
@@ -31,6 +32,7 @@ typedef struct image_list_args {
     const char *file;
     const char *root;
     const char *masks; /* folder of masks; "": none */
+    const char *classes;
 } image_list_args;
 
 typedef struct image_list {
@@ -122,8 +124,9 @@ static sluice_status open_list(image_list *list, const image_list_args *args)
     sluice_status st;
     sli_error error;
 
-    if (of_folder && args->root[0] != '\0') {
-        st = sli_fail(SLUICE_E_INVALID, "root= needs a list, and this is a folder of images");
+    if (of_folder && (args->root[0] != '\0' || args->classes[0] != '\0')) {
+        st = sli_fail(SLUICE_E_INVALID, "%s= needs a list, and this is a folder of images",
+                      args->root[0] != '\0' ? "root" : "classes");
     } else if (!of_folder && args->masks[0] != '\0' && access(args->file, F_OK) == 0) {
         st = sli_fail(SLUICE_E_INVALID,
                       "masks= needs a folder of images, and this is a file; a list has a column "
@@ -152,6 +155,7 @@ static sluice_status list_open(const void *opaque, void **source_out)
     }
     list->root_fd = -1;
     list->records.columns.schema.image = -1;
+    list->records.classes = args->classes;
     list->records.separator = ends_in_csv(args->file) ? ',' : '\t';
     st = open_list(list, args);
     if (st != SLUICE_OK) {
@@ -271,6 +275,34 @@ static const char *list_left_out(const void *source)
     return ((const image_list *)source)->left_out;
 }
 
+static uint32_t list_classes(const void *source)
+{
+    const vocabulary *names = list_records_names(&((const image_list *)source)->records);
+
+    return names != NULL ? names->count : 0;
+}
+
+static void list_class_name(const void *source, uint32_t label, char *text, size_t size)
+{
+    const vocabulary *names = list_records_names(&((const image_list *)source)->records);
+
+    snprintf(text, size, "%s", vocabulary_text(names, label));
+}
+
+/* The names of all columns of classes: other names are other numbers. */
+static uint64_t list_identity(const void *source)
+{
+    const list_columns *columns = &((const image_list *)source)->records.columns;
+    uint64_t hash = 0;
+
+    for (uint32_t i = 0; i < columns->count; i++) {
+        if (columns->fields[i].names != NULL) {
+            hash = sli_mix_in(hash, vocabulary_hash(columns->fields[i].names));
+        }
+    }
+    return hash;
+}
+
 static const source_ops list_ops = {
     .open = list_open,
     .close = list_close,
@@ -280,7 +312,10 @@ static const source_ops list_ops = {
     .read_plain = list_read_plain,
     .read_other = list_read_other,
     .memory = list_memory,
+    .classes = list_classes,
+    .class_name = list_class_name,
     .left_out = list_left_out,
+    .identity = list_identity,
 };
 
 static sluice_status list_schema(const void *source, stage_schema *schema)
@@ -301,13 +336,17 @@ static const stage_param list_params[] = {
            "folder of relative paths; without it that of the list"),
     PARAM_(image_list_args, masks, PARAM_TEXT, "", 0, 0, NULL,
            "with a folder of images: the folder of their masks, found by file name"),
+    PARAM_(image_list_args, classes, PARAM_TEXT, "", 0, 0, NULL,
+           "file of the names of a column NAME:class, one a line, numbered from 0; without it the "
+           "names in the list, sorted"),
 };
 
 const stage_def stage_image_list = {
     .name = "image_list",
     .summary = "Samples from a list: a header names the columns, image, label and NAME:KIND with "
-               "KIND image, mask, boxes[N], coco[N], voc[N], darknet[N], points[N], text[N], a "
-               "type, T[N] or T[N]@BOXES; without a header the fields are image and label. Or the "
+               "KIND image, mask, boxes[N], coco[N], voc[N], darknet[N], points[N], text[N], "
+               "class, a type, T[N] or T[N]@BOXES; without a header the fields are image and "
+               "label. Or the "
                "images of a folder, with their masks.",
     .gives = "image (encoded), label i32, and a column per field; NAME_length i32 for boxes[N], "
              "points[N], text[N] and T[N]",
@@ -339,6 +378,9 @@ const stage_def stage_image_list = {
         "  T[N]@BOXES  one number for each box or point of the column BOXES, dropped\n"
         "              with its box or exchanged with its point\n"
         "  text[N]     at most N bytes, u8, and NAME_length i32\n"
+        "  class       the name of a class, i32: its position among all names of the\n"
+        "              column in byte order, or in the file classes=. Also class[N]\n"
+        "              and class[N]@BOXES, with commas. sluice classes prints the names\n"
         "No image is needed for numbers and text. Unused elements are zero. The list, at most 4 "
         "GiB, is read when the source is "
         "added, with a warning of bad records: a field that is not of its kind, too "

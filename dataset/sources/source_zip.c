@@ -355,7 +355,8 @@ static const group_member *labelled(const group_source *zip)
         const group_member *part = &zip->parts[k];
 
         if (schema_find(&part->dataset->schema, "label") >= 0) {
-            return part->ops->class_name != NULL ? part : NULL;
+            return part->ops->class_name != NULL && part->ops->classes(part->source) > 0 ? part
+                                                                                         : NULL;
         }
     }
     return NULL;

@@ -263,6 +263,10 @@ typedef struct source_ops {
     /* Optional: the files that a source of files has not read, such as "3 .webp", or the members of
      * shards; of a stream, once a pass has ended; "": none. */
     const char *(*left_out)(const void *source);
+
+    /* Optional: a hash of what else determines the columns of samples, such as the names of classes
+     * by which a list's labels are numbered; 0: nothing. It is part of the identity of a run. */
+    uint64_t (*identity)(const void *source);
 } source_ops;
 
 /* Returns the name of a stream's sample. */

@@ -89,7 +89,7 @@ static void bad_records_of_a_table_are_bad_samples(void)
     sluice_dataset *dataset = list_dataset(folder, "x:f32\tlabel\n1\t0\nabc\t1\n2\t2\n", "");
 
     T_EQ(label_of(dataset, 0), 0);
-    check_read_fails(dataset, 1, SLUICE_E_CORRUPT, "3:1: 'abc' must be a number of type f32");
+    check_read_fails(dataset, 1, SLUICE_E_CORRUPT, "3:1: 'abc' must be a number of type f32; if x");
     sluice_dataset_destroy(dataset);
 }
 

@@ -127,14 +127,14 @@ static void bad_lists_say_where(void)
         {"path\tclass\na.ppm\t3\n",
          "list.tsv:1:6: 'class' must be a number of type i32, the label of a list without a "
          "header; "
-         "if this line is the header, its columns must be image and label; if labels are texts, "
-         "the header must be image and label:text[N]"},
+         "if this line is the header, its columns must be image and label; if labels are "
+         "names of classes, the header must be image and label:class"},
         {"a.ppm\tcat\nb.ppm\t3\n", "list.tsv:1:7: 'cat' must be a number of type i32, the label"},
         {"\xFF\xFEi", "the list is UTF-16 and must be UTF-8"},
         {"a.ppm\t3\t4\n", "the first line has 3 fields, and a list without a header"},
         {"image\tlabel\nb.ppm\tx\n",
-         "list.tsv:2:7: 'x' must be a number of type i32; if label is a text, the header must have "
-         "label:text[N]"},
+         "list.tsv:2:7: 'x' must be a number of type i32; if label is the name of a class, the "
+         "header must have label:class, and for other texts label:text[N]"},
         {"# made by a tool\nimage\tlabel\na.ppm\t1\n",
          "list.tsv:1:1: the first line begins with '#', and a list has no comments: remove the "
          "line"},

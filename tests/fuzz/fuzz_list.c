@@ -30,7 +30,8 @@ static void parse_record(const list_columns *columns, list_cursor *cursor)
         if (columns->fields[i].length >= 0) {
             row[columns->fields[i].length] = rows[1];
         }
-        if (list_write_field(columns, i, &field, row, &count) == SLUICE_OK &&
+        if (list_learn_field(columns, i, &field) == SLUICE_OK &&
+            list_write_field(columns, i, &field, row, &count) == SLUICE_OK &&
             columns->fields[i].most > 0 && count > columns->fields[i].most) {
             fuzz_fail("more elements than there is room for");
         }
@@ -51,6 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (list_next_field(&cursor, &field, &last) != SLUICE_OK ||
             list_copy_field(&field, word, sizeof(word)) != SLUICE_OK ||
             list_add_column(&columns, word) != SLUICE_OK) {
+            list_columns_free(&columns);
             return 0;
         }
     }
@@ -59,8 +61,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
         parse_record(&columns, &cursor);
         if (cursor.at == before) {
-            return 0; /* a record that cannot be parsed */
+            break; /* a record that cannot be parsed */
         }
     }
+    list_columns_free(&columns);
     return 0;
 }
