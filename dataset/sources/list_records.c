@@ -15,12 +15,14 @@ void list_records_free(list_records *list)
     list_lines_free(&list->lines);
     list_columns_free(&list->columns);
     sli_free(list->offsets);
+    sli_free(list->json.lines);
     sli_free(list->text);
 }
 
 uint64_t list_records_memory(const list_records *list)
 {
     uint64_t bytes = list->size + list->capacity * sizeof(*list->offsets) +
+                     list->json.lines_capacity * sizeof(*list->json.lines) +
                      list->lines.blocks * sizeof(*list->lines.before);
 
     for (uint32_t i = 0; i < list->columns.count; i++) {
@@ -39,8 +41,7 @@ const vocabulary *list_records_names(const list_records *list)
     for (uint32_t i = 0; i < columns->count; i++) {
         const list_column *field = &columns->fields[i];
 
-        if (field->names != NULL &&
-            strcmp(columns->schema.columns[field->column].name, "label") == 0) {
+        if (strcmp(columns->schema.columns[field->column].name, "label") == 0) {
             return field->names;
         }
         first = first == NULL ? field->names : first;
@@ -56,6 +57,31 @@ static list_cursor cursor_at(const list_records *list, uint64_t offset)
 list_cursor list_records_at(const list_records *list, uint64_t index)
 {
     return cursor_at(list, list->offsets[index]);
+}
+
+sluice_status list_records_convert(list_records *list, const char *fields, char *others,
+                                   size_t others_size)
+{
+    json_paths *paths = sli_calloc(1, sizeof(*paths));
+    sluice_status st = paths != NULL ? SLUICE_OK : sli_fail(SLUICE_E_NO_MEMORY, "the columns");
+
+    if (st == SLUICE_OK) {
+        st = json_lines_columns(fields, list->text, list->size, &list->columns, paths, others,
+                                others_size);
+    }
+    st = st == SLUICE_OK ? schema_check_names(&list->columns.schema, "fields") : st;
+    if (st == SLUICE_OK) {
+        st = json_lines_convert(list->text, list->size, &list->columns, paths, &list->json);
+    }
+    if (st == SLUICE_OK) {
+        sli_free(list->text);
+        list->text = list->json.text;
+        list->size = list->json.size;
+        list->json.text = NULL;
+        list->separator = '\t';
+    }
+    sli_free(paths);
+    return st;
 }
 
 /* ---- the header ------------------------------------------------------------------------------ */
@@ -243,6 +269,16 @@ static sluice_status write_field(const list_records *list, uint32_t i, const lis
     return st;
 }
 
+/* Prepends the name of a column to the last error: JSON has no position of a column. */
+static sluice_status add_column_name(const list_records *list, uint32_t i, sluice_status status)
+{
+    sli_error error;
+
+    sli_error_take(status, &error);
+    return sli_fail(status, "%s: %s",
+                    list->columns.schema.columns[list->columns.fields[i].column].name, error.text);
+}
+
 /*
  * Parses the next field of a record. E_CORRUPT: the field is bad, or there are too few or too many
  * fields.
@@ -254,6 +290,10 @@ static sluice_status next_field(const list_records *list, uint32_t i, list_curso
     sluice_status st;
 
     place->at = cursor->at;
+    if (list->json.lines != NULL && i == 0 && *cursor->at == JSON_LINES_BAD) {
+        return sli_fail(SLUICE_E_CORRUPT, "%.*s", (int)strcspn(cursor->at + 1, "\n"),
+                        cursor->at + 1);
+    }
     if (i == list->columns.count) {
         return sli_fail(SLUICE_E_CORRUPT,
                         "the line has more than %u fields, the number of columns in the header", i);
@@ -261,6 +301,7 @@ static sluice_status next_field(const list_records *list, uint32_t i, list_curso
     st = list_next_field(cursor, field_out, last_out);
     if (st == SLUICE_OK) {
         st = write_field(list, i, field_out, row, place);
+        st = st != SLUICE_OK && list->json.lines != NULL ? add_column_name(list, i, st) : st;
     }
     if (st == SLUICE_OK && *last_out && i + 1 < list->columns.count) {
         st = sli_fail(SLUICE_E_CORRUPT,
@@ -270,6 +311,22 @@ static sluice_status next_field(const list_records *list, uint32_t i, list_curso
     return st;
 }
 
+/* Returns the line in JSON lines of the record at a position: that of the last record whose offset
+ * is at or before it. */
+static uint64_t json_line(const list_records *list, const char *at)
+{
+    const uint64_t offset = (uint64_t)(at - list->text);
+    uint64_t low = 0;
+    uint64_t high = list->count;
+
+    while (high - low > 1) {
+        const uint64_t middle = low + (high - low) / 2;
+
+        *(list->offsets[middle] <= offset ? &low : &high) = middle;
+    }
+    return list->json.lines[low];
+}
+
 /* Prepends the position to the last error. */
 static sluice_status add_place(const list_records *list, const char *at, sluice_status status)
 {
@@ -277,6 +334,10 @@ static sluice_status add_place(const list_records *list, const char *at, sluice_
     uint64_t column;
     sli_error error;
 
+    if (list->json.lines != NULL && list->count > 0) {
+        sli_error_take(status, &error);
+        return sli_fail(status, "%llu: %s", (unsigned long long)json_line(list, at), error.text);
+    }
     list_lines_find(&list->lines, at, &line, &column);
     sli_error_take(status, &error);
     return sli_fail(status, "%llu:%llu: %s", (unsigned long long)line, (unsigned long long)column,
@@ -442,10 +503,11 @@ sluice_status list_records_find(list_records *list, const char *path)
     }
     first = cursor.at;
     if (st == SLUICE_OK) {
-        st = read_header(list, &cursor, &at);
+        st = list->json.lines != NULL ? check_image(&list->columns)
+                                      : read_header(list, &cursor, &at);
         st = st == SLUICE_OK ? read_classes(list) : st;
     }
-    has_header = cursor.at != first;
+    has_header = cursor.at != first || list->json.lines != NULL;
     while (st == SLUICE_OK && list_begin_record(&cursor)) {
         st = add_record(list, &cursor, &bad, &at);
     }

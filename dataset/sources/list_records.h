@@ -6,6 +6,7 @@
 #ifndef SLUICE_LIST_RECORDS_H
 #define SLUICE_LIST_RECORDS_H
 
+#include "json_lines.h"
 #include "list_columns.h"
 #include "list_lines.h"
 #include "list_text.h"
@@ -15,12 +16,21 @@ typedef struct list_records {
     size_t size;
     char separator;
     list_lines lines;
+    json_records json; /* of JSON lines, of which the text was made, with the columns; its `lines`
+                          are NULL for other lists, and its text is NULL */
     uint64_t *offsets; /* of each record in the text */
     size_t capacity;
     uint64_t count;
     list_columns columns; /* its schema.image is -1 at first */
     const char *classes;  /* file of the names of classes; "": they are those of the list */
 } list_records;
+
+/*
+ * Makes the text of a list from the text in JSON lines, and its columns by `fields`. `others`: the
+ * keys that are in no column. Returns the errors of json_lines.h.
+ */
+sluice_status list_records_convert(list_records *list, const char *fields, char *others,
+                                   size_t others_size);
 
 /*
  * Reads the header of the text, if it has one, checks all records, and stores their offsets. Bad
@@ -31,8 +41,8 @@ typedef struct list_records {
 sluice_status list_records_find(list_records *list, const char *path);
 void list_records_free(list_records *list);
 
-/* Returns the names of classes of the column label, or of the first column of kind class; NULL: the
- * list has no such column. */
+/* Returns the names of classes of the column label, or without such a column those of the first
+ * column of kind class; NULL: it has numbers, or there is none. */
 const vocabulary *list_records_names(const list_records *list);
 
 /* Bytes that the text and the tables of its records take. */

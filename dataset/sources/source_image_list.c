@@ -18,6 +18,7 @@
 #include "folder_pairs.h"
 #include "left_out.h"
 #include "list_records.h"
+#include "log_int.h"
 #include "plain_file.h"
 #include "rng_int.h"
 #include "root_folder.h"
@@ -33,6 +34,7 @@ typedef struct image_list_args {
     const char *root;
     const char *masks; /* folder of masks; "": none */
     const char *classes;
+    const char *fields; /* of JSON lines; "": image and label */
 } image_list_args;
 
 typedef struct image_list {
@@ -100,6 +102,41 @@ static bool ends_in_csv(const char *path)
     return length > 4 && strcmp(path + length - 4, ".csv") == 0;
 }
 
+/* Files of JSON lines are told by their names, or by a first line that begins an object. */
+static bool is_json(const list_records *list, const char *path)
+{
+    const size_t length = strlen(path);
+    const char *begin = list->text + (strncmp(list->text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);
+
+    if (length > 4 &&
+        (strcmp(path + length - 4, ".csv") == 0 || strcmp(path + length - 4, ".tsv") == 0)) {
+        return false;
+    }
+    return *begin == '{' || (length > 6 && strcmp(path + length - 6, ".jsonl") == 0) ||
+           (length > 7 && strcmp(path + length - 7, ".ndjson") == 0);
+}
+
+/* Makes the list of a file of JSON lines, and says which keys are in no column. */
+static sluice_status convert_json(image_list *list, const image_list_args *args)
+{
+    char others[400];
+    sluice_status st = SLUICE_OK;
+
+    if (!is_json(&list->records, args->file)) {
+        return args->fields[0] == '\0'
+                   ? SLUICE_OK
+                   : sli_fail(SLUICE_E_INVALID, "fields= needs JSON lines; the first line of other "
+                                                "lists declares their columns");
+    }
+    st = list_records_convert(&list->records, args->fields, others, sizeof(others));
+    if (st == SLUICE_OK && others[0] != '\0') {
+        snprintf(list->left_out, sizeof(list->left_out), "keys %s", others);
+        sli_log(SLUICE_LOG_WARN, "image_list %s: left out: %s; fields= declares columns of them",
+                args->file, list->left_out);
+    }
+    return st;
+}
+
 static bool is_folder(const char *path)
 {
     struct stat info;
@@ -124,15 +161,19 @@ static sluice_status open_list(image_list *list, const image_list_args *args)
     sluice_status st;
     sli_error error;
 
-    if (of_folder && (args->root[0] != '\0' || args->classes[0] != '\0')) {
+    if (of_folder &&
+        (args->root[0] != '\0' || args->classes[0] != '\0' || args->fields[0] != '\0')) {
         st = sli_fail(SLUICE_E_INVALID, "%s= needs a list, and this is a folder of images",
-                      args->root[0] != '\0' ? "root" : "classes");
+                      args->root[0] != '\0'      ? "root"
+                      : args->classes[0] != '\0' ? "classes"
+                                                 : "fields");
     } else if (!of_folder && args->masks[0] != '\0' && access(args->file, F_OK) == 0) {
         st = sli_fail(SLUICE_E_INVALID,
                       "masks= needs a folder of images, and this is a file; a list has a column "
                       "mask:mask");
     } else {
         st = of_folder ? list_folder(list, args) : load_text(&list->records, args->file);
+        st = st == SLUICE_OK && !of_folder ? convert_json(list, args) : st;
     }
     if (st == SLUICE_OK && !of_folder) {
         st = root_folder_open(args->file, args->root, &list->root_fd);
@@ -330,8 +371,10 @@ static sluice_status list_schema(const void *source, stage_schema *schema)
 }
 
 static const stage_param list_params[] = {
-    PARAM_(image_list_args, file, PARAM_TEXT, NULL, 0, 0, NULL,
-           "the list: TSV, or CSV if its name ends in .csv; or a folder of images"),
+    PARAM_(
+        image_list_args, file, PARAM_TEXT, NULL, 0, 0, NULL,
+        "the list: TSV, CSV if its name ends in .csv, JSON lines if it ends in .jsonl or .ndjson "
+        "or begins with {; or a folder of images"),
     PARAM_(image_list_args, root, PARAM_TEXT, "", 0, 0, NULL,
            "folder of relative paths; without it that of the list"),
     PARAM_(image_list_args, masks, PARAM_TEXT, "", 0, 0, NULL,
@@ -339,6 +382,9 @@ static const stage_param list_params[] = {
     PARAM_(image_list_args, classes, PARAM_TEXT, "", 0, 0, NULL,
            "file of the names of a column NAME:class, one a line, numbered from 0; without it the "
            "names in the list, sorted"),
+    PARAM_(image_list_args, fields, PARAM_TEXT, "", 0, 0, NULL,
+           "of JSON lines: the columns, as in the header of a list, with commas; NAME:KIND=KEY or "
+           "=KEY.KEY where the key is not NAME"),
 };
 
 const stage_def stage_image_list = {
@@ -389,6 +435,11 @@ const stage_def stage_image_list = {
         "images of another size. Errors: E_CORRUPT quotes without an end, or only bad "
         "records, with FILE:LINE:COLUMN; E_INVALID an invalid header, or no record; "
         "E_IO and E_UNSUPPORTED the list cannot be read.\n"
+        "JSON lines are one object per line, without a header: fields=image,boxes:boxes[9],"
+        "label:class=meta.kind. Without fields= the columns are image and label. A value is a "
+        "string, a number, or a list: of numbers or strings for T[N] and class[N], of lists of "
+        "numbers for boxes and points. A line, at most 1 MiB, that is not such an object, or lacks "
+        "a value, is a bad sample.\n"
         "A folder gives the images directly in it, without subfolders, and with masks= "
         "the column mask: the file of a mask has the name of its image, with any "
         "extension. Samples are sorted by name. Files other than jpg, jpeg, "

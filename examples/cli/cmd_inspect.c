@@ -147,7 +147,7 @@ static sluice_status open_data(const inspect *c, sluice_dataset **dataset_out)
                : shards        ? open_shards(path, dataset_out)
                                : cli_open_source("inspect", &c->source, dataset_out);
     }
-    if (ends_in(path, ".tsv") || ends_in(path, ".csv")) {
+    if (ends_in(path, ".tsv") || ends_in(path, ".csv") || ends_in(path, ".jsonl")) {
         return sluice_dataset_parsef(dataset_out, "image_list %s", path);
     }
     if (ends_in(path, ".json")) {

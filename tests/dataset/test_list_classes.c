@@ -165,6 +165,16 @@ static uint64_t identity_of(const char *folder, const char *list)
     return identity.names;
 }
 
+/* Names of another column are no names of labels. */
+static void numbers_in_label_have_no_names(void)
+{
+    sluice_dataset *dataset = NULL;
+
+    T_OK(open_animals(t_folder(), "k:class,label\ndog,1\ncat,0\n", "", &dataset));
+    T_STATUS(sluice_dataset_class_name(dataset, 0, &(char *){NULL}), SLUICE_E_UNSUPPORTED);
+    sluice_dataset_destroy(dataset);
+}
+
 /* A run is not resumed where a new class has shifted the numbers of others. */
 static void names_are_part_of_the_identity_of_a_run(void)
 {
@@ -207,6 +217,7 @@ const t_test list_classes_tests[] = {
     T_TEST(a_file_of_names_numbers_them),
     T_TEST(files_of_names_that_are_refused_say_where),
     T_TEST(classes_of_boxes_follow_them),
+    T_TEST(numbers_in_label_have_no_names),
     T_TEST(names_are_part_of_the_identity_of_a_run),
     T_TEST(many_names_are_found),
     T_END,

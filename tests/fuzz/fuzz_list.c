@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a list: a header, and records that are parsed by it. */
+/*
+ * Any bytes as a list: a header, and records that are parsed by it. After "#json FIELDS" and a line
+ * break they are JSON lines, of which such records are made.
+ */
+#include <stdio.h>
 #include <string.h>
 
+#include "alloc_int.h"
 #include "fuzz_target.h"
+#include "json_lines.h"
 #include "list_columns.h"
 
 static void parse_record(const list_columns *columns, list_cursor *cursor)
@@ -38,6 +44,54 @@ static void parse_record(const list_columns *columns, list_cursor *cursor)
     }
 }
 
+static void parse_records(const list_columns *columns, list_cursor *cursor)
+{
+    while (columns->count > 0 && list_begin_record(cursor)) {
+        const char *before = cursor->at;
+
+        parse_record(columns, cursor);
+        if (cursor->at == before) {
+            return; /* a record that cannot be parsed */
+        }
+    }
+}
+
+#ifdef SLI_HAVE_JANSSON
+static const char mark[] = "#json ";
+
+/* `text` begins after the mark. */
+static void parse_json(const char *text, size_t size)
+{
+    list_columns columns = {.schema = {.image = -1}};
+    json_records records = {.text = NULL};
+    const char *stop = memchr(text, '\n', size);
+    const char *lines = stop != NULL ? stop + 1 : text + size;
+    const size_t rest = size - (size_t)(lines - text);
+    static json_paths paths;
+    char fields[300];
+    char others[100];
+
+    snprintf(fields, sizeof(fields), "%.*s", stop != NULL ? (int)(stop - text) : 0, text);
+    if (json_lines_columns(fields, lines, rest, &columns, &paths, others, sizeof(others)) ==
+            SLUICE_OK &&
+        json_lines_convert(lines, rest, &columns, &paths, &records) == SLUICE_OK) {
+        list_cursor cursor = {records.text, records.text + records.size, '\t'};
+        uint64_t count = 0;
+
+        for (size_t i = 0; i < records.size; i++) {
+            count += records.text[i] == '\0';
+        }
+        if (count > 0) {
+            fuzz_fail("a zero byte in a converted list");
+        }
+        parse_records(&columns, &cursor);
+    }
+    sli_free(records.text);
+    sli_free(records.lines);
+    list_columns_free(&columns);
+}
+#endif
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *text = (const char *)data;
@@ -45,6 +99,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     list_columns columns = {.schema = {.image = -1}};
     bool last = !list_begin_record(&cursor);
 
+#ifdef SLI_HAVE_JANSSON
+    if (size >= sizeof(mark) && memcmp(text, mark, sizeof(mark) - 1) == 0) {
+        parse_json(text + sizeof(mark) - 1, size - (sizeof(mark) - 1));
+        return 0;
+    }
+#endif
     while (!last) {
         list_field field;
         char word[128];
@@ -56,14 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             return 0;
         }
     }
-    while (columns.count > 0 && list_begin_record(&cursor)) {
-        const char *before = cursor.at;
-
-        parse_record(&columns, &cursor);
-        if (cursor.at == before) {
-            break; /* a record that cannot be parsed */
-        }
-    }
+    parse_records(&columns, &cursor);
     list_columns_free(&columns);
     return 0;
 }
