@@ -44,6 +44,11 @@ sluice_status schema_check_pixels(const stage_schema *schema, const char *stage)
     return check_further(schema, stage);
 }
 
+bool schema_is_converted(const stage_schema *schema, uint32_t i)
+{
+    return schema->infos[i].is_converted || schema->infos[i].is_chw;
+}
+
 static sluice_status check_bytes(const stage_schema *schema, uint32_t i, const char *stage,
                                  bool gray_or_rgb)
 {
@@ -54,7 +59,7 @@ static sluice_status check_bytes(const stage_schema *schema, uint32_t i, const c
         return sli_fail(SLUICE_E_INVALID, "%s: the image is still encoded; put decode before it",
                         stage);
     }
-    if (column->dtype != SLUICE_U8 || schema->infos[i].is_chw) {
+    if (schema_is_converted(schema, i)) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s changes the values of bytes; put it before normalize, to_dtype and "
                         "to_chw",
@@ -73,10 +78,7 @@ static sluice_status check_bytes(const stage_schema *schema, uint32_t i, const c
 bool schema_are_converted(const stage_schema *schema, column_set images)
 {
     for (uint32_t i = 0; i < schema->column_count; i++) {
-        const sluice_dtype dtype = schema->columns[i].dtype;
-
-        if ((images >> i & 1) != 0 && dtype != SLUICE_ENCODED &&
-            (dtype != SLUICE_U8 || schema->infos[i].is_chw)) {
+        if ((images >> i & 1) != 0 && schema_is_converted(schema, i)) {
             return true;
         }
     }

@@ -53,9 +53,10 @@ typedef struct column_info {
     bool is_erased; /* images: random_erasing has set converted values, which later conversions must
                        not change */
     bool is_ready;  /* an image map has written it */
-    double white;   /* images: the value of white, 255 for bytes; 0: unknown */
-    uint32_t rows;  /* ragged plain columns: 1 + the buffer of NAME_length, the number of rows; the
-                       rows from there on are zero. 0: all rows may have values */
+    bool is_converted; /* images: a conversion has changed the type of its values */
+    double white;      /* images: the value of white, 255 for bytes; 0: unknown */
+    uint32_t rows; /* ragged plain columns: 1 + the buffer of NAME_length, the number of rows; the
+                      rows from there on are zero. 0: all rows may have values */
     uint32_t counted; /* plain columns: 1 + the buffer of the column with their number of rows, if
                          that column was renamed or changed; 0: it is NAME_length */
 } column_info;
@@ -169,7 +170,10 @@ typedef uint32_t column_set;
 sluice_status schema_select_images(const stage_schema *schema, const char *stage, const char *names,
                                    column_set *images_out);
 
-/* True if one of these images is decoded, and is not uint8 (H, W, C). */
+/* True if a conversion has changed the type or the layout of column i, an image. */
+bool schema_is_converted(const stage_schema *schema, uint32_t i);
+
+/* True if one of these images is converted. */
 bool schema_are_converted(const stage_schema *schema, column_set images);
 
 /*

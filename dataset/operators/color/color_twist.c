@@ -64,8 +64,8 @@ static sluice_status twist_infer(const void *args, stage_schema *schema)
     for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
         const sluice_column *column = &schema->columns[i];
 
-        if ((images >> i & 1) != 0 && column->dtype == SLUICE_U8 && !schema->infos[i].is_chw &&
-            column->shape[SCHEMA_C] != COLOR_CHANNELS) {
+        if ((images >> i & 1) != 0 && column->dtype != SLUICE_ENCODED &&
+            !schema_is_converted(schema, i) && column->shape[SCHEMA_C] != COLOR_CHANNELS) {
             st = sli_fail(
                 SLUICE_E_INVALID,
                 "color_twist: column %s has %llu channels, and must have 3 (RGB), such as of "

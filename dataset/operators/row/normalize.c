@@ -103,7 +103,7 @@ static sluice_status normalize_infer(const void *opaque, sluice_column *column, 
     const normalize_args *args = opaque;
     const uint64_t channels = column->shape[info->is_chw ? 0 : SCHEMA_C];
 
-    if (column->dtype != SLUICE_U8 && column->dtype != SLUICE_F32) {
+    if (column->dtype == SLUICE_F16 || column->dtype == SLUICE_BF16) {
         return sli_fail(SLUICE_E_INVALID,
                         "normalize: the image is %s, already rounded to 16 bits; "
                         "put normalize before that and give it dtype=%s",
@@ -118,6 +118,7 @@ static sluice_status normalize_infer(const void *opaque, sluice_column *column, 
     }
     column->dtype = args->dtype;
     info->white = 0;
+    info->is_converted = true;
     return SLUICE_OK;
 }
 

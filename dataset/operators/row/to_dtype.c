@@ -34,6 +34,7 @@ static sluice_status to_dtype_infer(const void *opaque, sluice_column *column, c
         return sli_fail(SLUICE_E_INVALID, "to_dtype: scale=true is for bytes; the image is %s",
                         sluice_dtype_name(column->dtype));
     }
+    info->is_converted = info->is_converted || column->dtype != args->dtype;
     column->dtype = args->dtype;
     if (args->scale) {
         info->white = 1;
