@@ -461,7 +461,8 @@ static sluice_status bmp_region(void *state, const image_box *box, image_view *r
                                            row_of(decoder, box->y + y) * bytes_of_line(decoder),
                                        decoder->bits, box->x, box->width, out);
     }
-    *region_out = (image_view){decoder->image.data, stride, box->width, box->height, channels};
+    *region_out =
+        (image_view){decoder->image.data, stride, box->width, box->height, channels, IMAGE_U8};
     return st;
 }
 

@@ -330,8 +330,12 @@ static sluice_status gif_region(void *state, const image_box *box, image_view *r
     if (st == SLUICE_OK) {
         st = convert(decoder, count);
     }
-    *region_out = (image_view){decoder->image.data, (size_t)box->width * channels, box->width,
-                               box->height, channels};
+    *region_out = (image_view){decoder->image.data,
+                               (size_t)box->width * channels,
+                               box->width,
+                               box->height,
+                               channels,
+                               IMAGE_U8};
     return st;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images in a worker's memory: uint8 with interleaved channels, in reusable buffers. */
+/* Images in a worker's memory: interleaved channels of one element type, in reusable buffers. */
 #ifndef SLUICE_IMAGE_H
 #define SLUICE_IMAGE_H
 
@@ -18,14 +18,28 @@ enum { IMAGE_SLACK = 64 };
 /* Maximum excess of a buffer's capacity over the bytes reserved. */
 enum { IMAGE_MOST_SPARE = (1 << 20) + IMAGE_SLACK };
 
-/* Borrowed pixels, (height, width, channels) uint8; consecutive lines are stride bytes apart. */
+/*
+ * The type of a pixel's channels; an element has 1 << image_element bytes. Code that moves pixels
+ * works on bytes of a pixel, whatever the element is. Code that computes values, such as colours,
+ * warps and mixes, works on IMAGE_U8 only; the schema refuses it for other images.
+ */
+typedef enum image_element { IMAGE_U8, IMAGE_U16, IMAGE_F32 } image_element;
+
+/* Borrowed pixels, (height, width, channels); consecutive lines are stride bytes apart. */
 typedef struct image_view {
-    const uint8_t *pixels;
+    const uint8_t *pixels; /* of wider elements: aligned to the element, as every line is */
     size_t stride;
     uint32_t width;
     uint32_t height;
     uint32_t channels;
+    image_element element;
 } image_view;
+
+/* Bytes of one pixel. */
+static inline size_t image_pixel_bytes(const image_view *image)
+{
+    return (size_t)image->channels << image->element;
+}
 
 /* What the header of an encoded image says besides the size. */
 typedef struct image_facts {

@@ -317,6 +317,7 @@ static sluice_status decode_box(jpeg_decoder *decoder, const image_box *box, ima
     region_out->width = box->width;
     region_out->height = box->height;
     region_out->channels = channels;
+    region_out->element = IMAGE_U8;
     return SLUICE_OK;
 }
 

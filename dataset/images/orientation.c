@@ -54,12 +54,13 @@ typedef struct upright_pixels {
 
 static upright_pixels upright_of(const orientation_axes *axes, const image_view *stored)
 {
-    const ptrdiff_t pixel = axes->mirrors_x ? -(ptrdiff_t)stored->channels : stored->channels;
+    const ptrdiff_t size = (ptrdiff_t)image_pixel_bytes(stored);
+    const ptrdiff_t pixel = axes->mirrors_x ? -size : size;
     const ptrdiff_t line = axes->mirrors_y ? -(ptrdiff_t)stored->stride : (ptrdiff_t)stored->stride;
     const size_t x = axes->mirrors_x ? stored->width - 1 : 0;
     const size_t y = axes->mirrors_y ? stored->height - 1 : 0;
 
-    return (upright_pixels){stored->pixels + y * stored->stride + x * stored->channels,
+    return (upright_pixels){stored->pixels + y * stored->stride + x * (size_t)size,
                             axes->exchanges ? line : pixel, axes->exchanges ? pixel : line};
 }
 
@@ -93,6 +94,8 @@ static void copy_part(const upright_pixels *from, uint32_t x, uint32_t y, uint8_
 static void copy_blocks(const upright_pixels *from, uint32_t block, const image_view *to,
                         uint8_t *pixels)
 {
+    const size_t size = image_pixel_bytes(to);
+
     for (uint32_t top = 0; top < to->height && !sli_is_interrupted_at(top); top += BLOCK) {
         const uint32_t end = to->height - top < BLOCK ? to->height : top + BLOCK;
 
@@ -100,8 +103,7 @@ static void copy_blocks(const upright_pixels *from, uint32_t block, const image_
             const uint32_t count = to->width - x < block ? to->width - x : block;
 
             for (uint32_t y = top; y < end; y++) {
-                copy_part(from, x, y, pixels + y * to->stride + (size_t)x * to->channels, count,
-                          to->channels);
+                copy_part(from, x, y, pixels + y * to->stride + x * size, count, size);
             }
         }
     }
@@ -114,10 +116,11 @@ sluice_status orientation_apply(uint32_t orientation, const image_view *stored, 
     const upright_pixels from = upright_of(&axes, stored);
     image_view upright = {.width = axes.exchanges ? stored->height : stored->width,
                           .height = axes.exchanges ? stored->width : stored->height,
-                          .channels = stored->channels};
+                          .channels = stored->channels,
+                          .element = stored->element};
     sluice_status st;
 
-    upright.stride = (size_t)upright.width * upright.channels;
+    upright.stride = upright.width * image_pixel_bytes(&upright);
     st = image_buffer_reserve(to, upright.stride * upright.height);
     if (st != SLUICE_OK) {
         return st;

@@ -302,7 +302,8 @@ static sluice_status png_region(void *state, const image_box *box, image_view *r
     if (st != SLUICE_OK) {
         return st;
     }
-    *region_out = (image_view){decoder->image.data, stride, box->width, box->height, channels};
+    *region_out =
+        (image_view){decoder->image.data, stride, box->width, box->height, channels, IMAGE_U8};
     return SLUICE_OK;
 }
 

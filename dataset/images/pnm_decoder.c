@@ -391,7 +391,7 @@ static sluice_status pnm_region(void *state, const image_box *box, image_view *r
         return st;
     }
     lines = decoder->lines.data + (size_t)box->x * decoder->channels;
-    *region_out = (image_view){lines, stride, box->width, box->height, channels};
+    *region_out = (image_view){lines, stride, box->width, box->height, channels, IMAGE_U8};
     if (channels != decoder->channels) {
         convert_box(decoder, box, lines, stride);
         region_out->pixels = decoder->image.data;

@@ -21,7 +21,7 @@ typedef struct current_image {
     bool is_extra; /* a further image, or an image of a partner: the profile does not count it */
     const decode_args *decode; /* valid while encoded */
     applied_orientation applied;
-    image_view image; /* while encoded, only the size and the channels are valid */
+    image_view image; /* while encoded, only the size, the channels and the element are valid */
 } current_image;
 
 INLINED sluice_status open_image(sample_loader *loader, uint64_t sample, const sample_data *data,
@@ -113,14 +113,14 @@ INLINED sluice_status find_pixels(sample_loader *loader, const current_image *cu
                                   const image_box *box, image_view *pixels_out)
 {
     if (box->width == 0 || box->height == 0) {
-        *pixels_out = (image_view){NULL, 0, 0, 0, current->image.channels};
+        *pixels_out = (image_view){NULL, 0, 0, 0, current->image.channels, current->image.element};
         return SLUICE_OK;
     }
     if (current->encoded) {
         return decode_box(loader, current, box, pixels_out);
     }
     *pixels_out = current->image;
-    pixels_out->pixels += box->y * current->image.stride + (size_t)box->x * current->image.channels;
+    pixels_out->pixels += box->y * current->image.stride + box->x * image_pixel_bytes(pixels_out);
     pixels_out->width = box->width;
     pixels_out->height = box->height;
     return SLUICE_OK;

@@ -34,7 +34,7 @@ sluice_status image_maps_check_further(const sample_transform *transform)
 /* Removes gaps between the lines of the image, which the view of a sample cannot have. */
 static sluice_status close_gaps(image_tools *tools, uint32_t steps, image_view *image)
 {
-    const size_t line = (size_t)image->width * image->channels;
+    const size_t line = image->width * image_pixel_bytes(image);
     /* No step has written an image with gaps, and the next one writes to the other buffer. */
     image_buffer *to = &tools->between[(steps + 1) % 2];
     sluice_status st;

@@ -48,12 +48,12 @@ sluice_status check_step_size(sample_loader *loader, const transform_step *step)
                : SLUICE_OK;
 }
 
-sluice_status choose_image(sample_loader *loader, uint32_t number, uint32_t channels,
+sluice_status choose_image(sample_loader *loader, uint32_t number, const image_view *pixels,
                            image_lines *image, line_sink *sink)
 {
     const fused_geometry *window = &loader->drawn.steps[number].window;
     image_buffer *between = &loader->tools.between[number % 2];
-    const size_t line = (size_t)window->window_width * channels;
+    const size_t line = window->window_width * image_pixel_bytes(pixels);
     sluice_status st = check_step_size(loader, &loader->drawn.steps[number]);
 
     if (st == SLUICE_OK) {
@@ -66,8 +66,8 @@ sluice_status choose_image(sample_loader *loader, uint32_t number, uint32_t chan
     if (loader->drawn.steps[number].lines != NULL) {
         *image = (image_lines){between->data, line, line};
         *sink = (line_sink){copy_line, image, NULL};
-        return colors_start(&loader->tools.colors, loader->drawn.steps[number].lines, channels,
-                            sink);
+        return colors_start(&loader->tools.colors, loader->drawn.steps[number].lines,
+                            pixels->channels, sink);
     }
     return SLUICE_OK;
 }

@@ -47,10 +47,11 @@ sluice_status fail_image_size(const sli_plan *plan, const sli_conversion *want,
 sluice_status check_step_size(sample_loader *loader, const transform_step *step);
 
 /*
- * Determines the destination of step `number`: the image for the next step. image: written if lines
- * are copied there. E_INVALID: it would have too many pixels.
+ * Determines the destination of step `number`: the image for the next step, with channels and
+ * elements as those of `pixels`. image: written if lines are copied there. E_INVALID: it would have
+ * too many pixels.
  */
-sluice_status choose_image(sample_loader *loader, uint32_t number, uint32_t channels,
+sluice_status choose_image(sample_loader *loader, uint32_t number, const image_view *pixels,
                            image_lines *image, line_sink *sink);
 
 /* Determines the destination of step `number`, the last one: the row. */
@@ -80,7 +81,7 @@ INLINED sluice_status choose_row(sample_loader *loader, uint32_t number, uint32_
 INLINED sluice_status prepare_window(sample_loader *loader, const fused_geometry *window,
                                      current_image *current, uint64_t *ticks, image_view *pixels)
 {
-    const resample_job job = window_job(window, current->image.channels);
+    const resample_job job = window_job(window, current->image.channels, current->image.element);
     image_box needed;
     sluice_status st = resample_prepare(&loader->tools.resampler, &job, &needed);
 
@@ -116,7 +117,7 @@ INLINED sluice_status run_step(sample_loader *loader, uint32_t number, row_sink 
     st = prepare_window(loader, window, current, ticks, &pixels);
     if (st == SLUICE_OK) {
         st = row != NULL ? choose_row(loader, number, channels, row, &sink)
-                         : choose_image(loader, number, channels, &lines, &sink);
+                         : choose_image(loader, number, &current->image, &lines, &sink);
     }
     if (st == SLUICE_OK) {
         st = window->turns ? image_turn(&window->turn, &pixels, window->window_width,
@@ -127,9 +128,10 @@ INLINED sluice_status run_step(sample_loader *loader, uint32_t number, row_sink 
         st = colors_finish(&loader->tools.colors);
     }
     current->encoded = false;
-    current->image = (image_view){loader->tools.between[number % 2].data,
-                                  (size_t)window->window_width * channels, window->window_width,
-                                  window->window_height, channels};
+    current->image.pixels = loader->tools.between[number % 2].data;
+    current->image.stride = window->window_width * image_pixel_bytes(&current->image);
+    current->image.width = window->window_width;
+    current->image.height = window->window_height;
     return st;
 }
 

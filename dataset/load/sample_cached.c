@@ -32,6 +32,7 @@ typedef struct cached_head {
     uint64_t image_bytes;
     uint64_t index_at;
     uint64_t index_bytes;
+    uint64_t element; /* pixels: an image_element */
 } cached_head;
 
 static uint64_t whole_lines(uint64_t bytes)
@@ -175,9 +176,9 @@ static bool has_pixels(const cached_head *head)
     uint64_t bytes = (uint64_t)head->width * head->height;
 
     return bytes > 0 && head->file_width > 0 && head->file_height > 0 && head->channels > 0 &&
-           head->channels <= SLI_MAX_CHANNELS && is_orientation(head->applied.image) &&
-           is_orientation(head->applied.labels) &&
-           !__builtin_mul_overflow(bytes, (uint64_t)head->channels, &bytes) &&
+           head->channels <= SLI_MAX_CHANNELS && head->element <= IMAGE_F32 &&
+           is_orientation(head->applied.image) && is_orientation(head->applied.labels) &&
+           !__builtin_mul_overflow(bytes, (uint64_t)head->channels << head->element, &bytes) &&
            bytes == head->image_bytes;
 }
 
@@ -223,8 +224,9 @@ static void lend_image(cached_samples *cached, const uint8_t *entry, const cache
             data->index = index;
         }
     } else if (head->image == PIXELS) {
-        data->image = (image_view){entry + head->image_at, (size_t)head->width * head->channels,
-                                   head->width, head->height, head->channels};
+        data->image = (image_view){
+            entry + head->image_at, 0, head->width, head->height, head->channels, head->element};
+        data->image.stride = head->width * image_pixel_bytes(&data->image);
     }
 }
 
@@ -390,9 +392,9 @@ sluice_status sample_cached_keep(sample_loader *loader, uint64_t sample, const s
 }
 
 bool sample_cached_takes(const cached_samples *cached, uint32_t width, uint32_t height,
-                         uint32_t channels)
+                         size_t pixel_bytes)
 {
-    return sample_cache_has_room(cached->samples, (size_t)width * height * channels);
+    return sample_cache_has_room(cached->samples, pixel_bytes * width * height);
 }
 
 /* Refuses maps before the cache that draw random numbers. */
@@ -425,8 +427,9 @@ sluice_status sample_cached_keep_row(sample_loader *loader, uint64_t sample, voi
 static sluice_status keep_pixels(sample_loader *loader, uint64_t number, const image_view *image,
                                  const sample_transform *transform, void *const *buffers)
 {
-    const size_t line = (size_t)image->width * image->channels;
+    const size_t line = image->width * image_pixel_bytes(image);
     cached_head head = {.image = PIXELS,
+                        .element = image->element,
                         .width = image->width,
                         .height = image->height,
                         .channels = image->channels,

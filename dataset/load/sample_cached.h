@@ -45,9 +45,9 @@ bool sample_cached_find_row(cached_samples *cached, uint64_t sample, void *const
  * cache. */
 bool sample_cached_columns(const cached_samples *cached, uint64_t sample, void *const *buffers);
 
-/* True if the pixels of an image can be added. */
+/* True if an image of pixels of this size in bytes can be added. */
 bool sample_cached_takes(const cached_samples *cached, uint32_t width, uint32_t height,
-                         uint32_t channels);
+                         size_t pixel_bytes);
 
 /*
  * Adds a sample as the source has read it, without an image (data is NULL) or with an encoded one;

@@ -207,8 +207,8 @@ static void swap_buffers(sample_colors *colors)
 static sluice_status warp_lines(sample_colors *colors, uint32_t number)
 {
     const size_t stride = (size_t)colors->width * colors->channels;
-    const image_view from = {colors->pixels.data, stride, colors->width, colors->height,
-                             colors->channels};
+    const image_view from = {colors->pixels.data, stride,           colors->width,
+                             colors->height,      colors->channels, IMAGE_U8};
     const uint32_t end = color_next_whole(colors->lines, number + 1);
     const size_t step = end < colors->lines->count ? stride : 0;
     const color_operation *operation = &colors->lines->operations[number];

@@ -115,7 +115,7 @@ static sluice_status run_window(const fused_geometry *g, image_tools *tools, ima
     mask_line line = {target->row, target->stride, g->window_width, g->window_height,
                       target->flips};
     image_buffer *between = target->between;
-    image_view pixels = {NULL, 0, 0, 0, 1};
+    image_view pixels = {.channels = 1};
     line_sink sink = {NULL, NULL, target->row};
     image_box needed;
     sluice_status st = resample_prepare(&tools->resampler, &job, &needed);
@@ -146,7 +146,8 @@ static sluice_status run_window(const fused_geometry *g, image_tools *tools, ima
     } else if (st == SLUICE_OK) {
         st = resample_run(&tools->resampler, &pixels, &sink);
     }
-    *current = (image_view){between->data, g->window_width, g->window_width, g->window_height, 1};
+    *current = (image_view){between->data, g->window_width, g->window_width, g->window_height, 1,
+                            IMAGE_U8};
     return st;
 }
 

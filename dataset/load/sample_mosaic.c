@@ -164,7 +164,7 @@ void sample_mosaic_other(const sample_mosaic *mosaic, uint32_t column, sample_da
 
     *data_out =
         (sample_data){.image = {mosaic->canvases[column].data, (size_t)planned->width * channels,
-                                planned->width, planned->height, channels}};
+                                planned->width, planned->height, channels, IMAGE_U8}};
 }
 
 /* ---- one tile -------------------------------------------------------------------------------- */

@@ -38,9 +38,10 @@ static sluice_status run_to_cache(sample_loader *loader, const sample_transform 
     sluice_status st =
         run_range(loader, 0, loader->plan->details->cache.groups, NULL, current, ticks);
 
-    if (st != SLUICE_OK || (current->encoded &&
-                            !sample_cached_takes(&loader->cached, current->image.width,
-                                                 current->image.height, current->image.channels))) {
+    if (st != SLUICE_OK ||
+        (current->encoded &&
+         !sample_cached_takes(&loader->cached, current->image.width, current->image.height,
+                              image_pixel_bytes(&current->image)))) {
         return st;
     }
     st = decode_whole(loader, current, ticks);

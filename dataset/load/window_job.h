@@ -9,9 +9,11 @@
 #include "resample.h"
 
 /* With `turns` the window is turned later, so the whole crop is made. */
-static inline resample_job window_job(const fused_geometry *g, uint32_t channels)
+static inline resample_job window_job(const fused_geometry *g, uint32_t channels,
+                                      image_element element)
 {
     resample_job job = {.channels = channels,
+                        .element = element,
                         .in_width = g->width,
                         .in_height = g->height,
                         .margins = g->margins,
@@ -32,7 +34,7 @@ static inline resample_job window_job(const fused_geometry *g, uint32_t channels
 /* The same window of the image's mask: nearest pixels, one channel. */
 static inline resample_job window_job_of_mask(const fused_geometry *g)
 {
-    resample_job job = window_job(g, 1);
+    resample_job job = window_job(g, 1, IMAGE_U8);
 
     job.filter = (resize_filter){FILTER_NEAREST, false};
     job.margin_fill[0] = g->margin_padding.mask_fill;

@@ -192,8 +192,12 @@ static sluice_status shrink_image(pack_worker *worker, image_view *image)
         sink.direct = worker->resized.data;
         st = resample_run(&worker->resampler, image, &sink);
     }
-    *image = (image_view){worker->resized.data, (size_t)width * image->channels, width, height,
-                          image->channels};
+    *image = (image_view){worker->resized.data,
+                          (size_t)width * image->channels,
+                          width,
+                          height,
+                          image->channels,
+                          IMAGE_U8};
     return st;
 }
 
@@ -219,7 +223,8 @@ static sluice_status drop_equal_channels(pack_worker *worker, image_view *image)
         }
     }
     if (st == SLUICE_OK) {
-        *image = (image_view){worker->gray.data, image->width, image->width, image->height, 1};
+        *image =
+            (image_view){worker->gray.data, image->width, image->width, image->height, 1, IMAGE_U8};
     }
     return st;
 }

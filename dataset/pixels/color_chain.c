@@ -405,7 +405,7 @@ bool color_needs_pixels(const color_operation *operation)
 
 size_t color_line_bytes(const color_chain *chain, uint32_t channels)
 {
-    const image_view image = {NULL, 0, chain->width, chain->height, channels};
+    const image_view image = {NULL, 0, chain->width, chain->height, channels, IMAGE_U8};
     size_t most = 0;
 
     for (uint32_t i = 0; i < chain->count; i++) {

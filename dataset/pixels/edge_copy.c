@@ -37,7 +37,7 @@ void edge_range(image_edge edge, int64_t start, uint32_t count, uint32_t length,
 }
 
 void edge_line(image_edge edge, int64_t start, uint32_t count, uint32_t length, const uint8_t *line,
-               uint32_t from, uint32_t channels, uint8_t *to)
+               uint32_t from, size_t pixel_bytes, uint8_t *to)
 {
     for (uint32_t i = 0; i < count;) {
         const int64_t at = start + i;
@@ -45,8 +45,7 @@ void edge_line(image_edge edge, int64_t start, uint32_t count, uint32_t length, 
         const int64_t left = at >= 0 && at < length ? (int64_t)length - at : 1;
         const uint32_t pixels = left < count - i ? (uint32_t)left : count - i;
 
-        memcpy(to + (size_t)i * channels, line + (size_t)pixel * channels,
-               (size_t)pixels * channels);
+        memcpy(to + i * pixel_bytes, line + pixel * pixel_bytes, pixels * pixel_bytes);
         i += pixels;
     }
 }

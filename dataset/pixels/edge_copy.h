@@ -17,9 +17,9 @@ uint32_t edge_index(image_edge edge, int64_t i, uint32_t length);
 
 /*
  * Writes the pixels at positions [start, start + count) of a line of `length` pixels, of which
- * `line` has those from `from` on.
+ * `line` has those from `from` on, each of pixel_bytes bytes.
  */
 void edge_line(image_edge edge, int64_t start, uint32_t count, uint32_t length, const uint8_t *line,
-               uint32_t from, uint32_t channels, uint8_t *to);
+               uint32_t from, size_t pixel_bytes, uint8_t *to);
 
 #endif

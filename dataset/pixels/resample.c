@@ -312,6 +312,12 @@ static void strip_clipped(image_resampler *r, const image_view *needed, uint32_t
     }
 }
 
+/* Bytes of one pixel of the window. */
+static size_t pixel_bytes(const resample_job *job)
+{
+    return (size_t)job->channels << job->element;
+}
+
 /* ---- windows --------------------------------------------------------------------------------- */
 
 /* The layout of a line of the window: left padding, visible part, right padding; all in bytes. */
@@ -324,14 +330,15 @@ typedef struct window_line {
 
 static window_line window_of(const image_resampler *r)
 {
+    const size_t pixel = pixel_bytes(&r->job);
     uint32_t from;
     uint32_t count;
     window_line line;
 
     visible_range(r->job.window_x, r->job.window_width, r->job.out_width, &from, &count);
-    line.bytes = (size_t)r->job.window_width * r->job.channels;
-    line.before = count > 0 ? (size_t)((int64_t)from - r->job.window_x) * r->job.channels : 0;
-    line.visible = (size_t)count * r->job.channels;
+    line.bytes = r->job.window_width * pixel;
+    line.before = count > 0 ? (size_t)((int64_t)from - r->job.window_x) * pixel : 0;
+    line.visible = count * pixel;
     line.padding = NULL;
     return line;
 }
@@ -347,7 +354,7 @@ static uint8_t *line_at(image_resampler *r, const line_sink *sink, const window_
                                 : r->line.data + y % STRIP * line->bytes;
 }
 
-/* Writes pixels of one value. */
+/* Writes pixels of one value, of bytes. */
 static void repeat_pixel(uint8_t *to, size_t bytes, const uint8_t *value, uint32_t channels)
 {
     if (channels == 1 || memcmp(value, value + 1, channels - 1) == 0) {
@@ -364,8 +371,10 @@ static sluice_status make_padding(image_resampler *r, window_line *line)
 {
     const sluice_status st = image_buffer_reserve(&r->padding, line->bytes);
 
-    if (st == SLUICE_OK) {
+    if (st == SLUICE_OK && r->job.element == IMAGE_U8) {
         repeat_pixel(r->padding.data, line->bytes, r->job.fill, r->job.channels);
+    } else if (st == SLUICE_OK) {
+        memset(r->padding.data, 0, line->bytes);
     }
     line->padding = r->padding.data;
     return st;
@@ -430,7 +439,7 @@ static void copy_edges(image_resampler *r, const image_view *needed, const line_
         uint8_t *at = line_at(r, sink, line, y);
 
         edge_line(job->edge, job->window_x, job->window_width, job->in_width,
-                  needed->pixels + from * needed->stride, r->needed.x, job->channels, at);
+                  needed->pixels + from * needed->stride, r->needed.x, pixel_bytes(job), at);
         emit_line(sink, y, at);
     }
 }

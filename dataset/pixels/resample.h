@@ -30,6 +30,7 @@
  */
 typedef struct resample_job {
     uint32_t channels;
+    image_element element; /* other than IMAGE_U8: fills are zeros */
     uint32_t in_width;
     uint32_t in_height;
     image_margins margins; /* beside the crop, of pixels with the value margin_fill */
@@ -63,13 +64,13 @@ typedef struct image_resampler {
     uint32_t across_lines; /* lines [0, across_lines) of the span have been written to `across` */
     image_buffer rows;     /* (y.taps) line pointers */
     image_buffer margin;   /* a line of the margins above and below, as long as one of `needed` */
-    image_buffer line;     /* (4, window_width * channels + slack) uint8 */
-    image_buffer padding;  /* (window_width * channels) uint8, a line outside the image */
+    image_buffer line;     /* (4, window_width) pixels and slack */
+    image_buffer padding;  /* (window_width) pixels, a line outside the image */
 } image_resampler;
 
 /*
  * The destination of output lines. line() is called for each line, in order; pixels is
- * (window_width, channels).
+ * (window_width, channels) elements.
  */
 typedef struct line_sink {
     void (*line)(void *arg, uint32_t y, const uint8_t *pixels);

@@ -323,9 +323,12 @@ static void find_image(const custom_source *custom, const sample_io *io, uint32_
     } else {
         const uint32_t channels = column->spec.rank == 3 ? (uint32_t)slot.shape[SCHEMA_C] : 1;
 
-        data_out->image =
-            (image_view){io->item.bytes.data + slot.offset, (size_t)slot.shape[SCHEMA_W] * channels,
-                         (uint32_t)slot.shape[SCHEMA_W], (uint32_t)slot.shape[SCHEMA_H], channels};
+        data_out->image = (image_view){io->item.bytes.data + slot.offset,
+                                       (size_t)slot.shape[SCHEMA_W] * channels,
+                                       (uint32_t)slot.shape[SCHEMA_W],
+                                       (uint32_t)slot.shape[SCHEMA_H],
+                                       channels,
+                                       IMAGE_U8};
     }
 }
 

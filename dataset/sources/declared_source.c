@@ -62,8 +62,12 @@ static image_view view_of(const declared_source *d, sample_io *io, uint32_t colu
     const uint64_t *shape = d->columns[column].type.shape;
     const uint32_t channels = d->columns[column].type.rank == 3 ? (uint32_t)shape[SCHEMA_C] : 1;
 
-    return (image_view){room_of(d, io, column), (size_t)shape[SCHEMA_W] * channels,
-                        (uint32_t)shape[SCHEMA_W], (uint32_t)shape[SCHEMA_H], channels};
+    return (image_view){room_of(d, io, column),
+                        (size_t)shape[SCHEMA_W] * channels,
+                        (uint32_t)shape[SCHEMA_W],
+                        (uint32_t)shape[SCHEMA_H],
+                        channels,
+                        IMAGE_U8};
 }
 
 /* Reads rows without an image, if the source can. */

@@ -338,7 +338,7 @@ static sluice_status cifar_read(const void *source, uint64_t index, sample_io *i
         pixels[3 * i + 2] = planes[2 * PLANE + i];
     }
     io->bytes_read += bytes;
-    data_out->image = (image_view){pixels, (size_t)3 * SIDE, SIDE, SIDE, 3};
+    data_out->image = (image_view){pixels, (size_t)3 * SIDE, SIDE, SIDE, 3, IMAGE_U8};
     return write_labels(cifar, io->bytes.data, row);
 }
 

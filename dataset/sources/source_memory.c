@@ -159,9 +159,12 @@ static sluice_status find_image(const memory_source *memory, uint64_t index, sam
         }
         pixels = memcpy(io->bytes.data, pixels, bytes);
     }
-    *image_out =
-        (image_view){pixels, (size_t)(shape[SCHEMA_W] * shape[SCHEMA_C]), (uint32_t)shape[SCHEMA_W],
-                     (uint32_t)shape[SCHEMA_H], (uint32_t)shape[SCHEMA_C]};
+    *image_out = (image_view){pixels,
+                              (size_t)(shape[SCHEMA_W] * shape[SCHEMA_C]),
+                              (uint32_t)shape[SCHEMA_W],
+                              (uint32_t)shape[SCHEMA_H],
+                              (uint32_t)shape[SCHEMA_C],
+                              IMAGE_U8};
     return SLUICE_OK;
 }
 

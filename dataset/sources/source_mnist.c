@@ -235,8 +235,9 @@ static sluice_status mnist_read(const void *source, uint64_t index, sample_io *i
         pixels = io->bytes.data;
         io->bytes_read += bytes;
     }
-    data_out->image = (image_view){pixels, (size_t)mnist->width * mnist->channels, mnist->width,
-                                   mnist->height, mnist->channels};
+    data_out->image = (image_view){pixels,          (size_t)mnist->width * mnist->channels,
+                                   mnist->width,    mnist->height,
+                                   mnist->channels, IMAGE_U8};
     return mnist_read_plain(source, index, io, row);
 }
 

@@ -107,9 +107,12 @@ static sluice_status read_column(const npy_source *npy, uint32_t i, uint64_t ind
 
         st = image_buffer_reserve(&io->bytes, bytes * (array->starts != NULL ? shape[0] : 1));
         row = io->bytes.data;
-        data_out->image = (image_view){row, (size_t)(shape[SCHEMA_W] * shape[SCHEMA_C]),
-                                       (uint32_t)shape[SCHEMA_W], (uint32_t)shape[SCHEMA_H],
-                                       (uint32_t)shape[SCHEMA_C]};
+        data_out->image = (image_view){row,
+                                       (size_t)(shape[SCHEMA_W] * shape[SCHEMA_C]),
+                                       (uint32_t)shape[SCHEMA_W],
+                                       (uint32_t)shape[SCHEMA_H],
+                                       (uint32_t)shape[SCHEMA_C],
+                                       IMAGE_U8};
     } else if (row == NULL) {
         return SLUICE_OK;
     }

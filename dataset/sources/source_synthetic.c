@@ -125,8 +125,9 @@ static sluice_status synthetic_read(const void *opaque, uint64_t index, sample_i
     }
     (void)synthetic_read_plain(opaque, index, io, row);
     data_out->image =
-        (image_view){io->bytes.data, (size_t)(dims[SCHEMA_W] * dims[SCHEMA_C]),
-                     (uint32_t)dims[SCHEMA_W], (uint32_t)dims[SCHEMA_H], (uint32_t)dims[SCHEMA_C]};
+        (image_view){io->bytes.data,           (size_t)(dims[SCHEMA_W] * dims[SCHEMA_C]),
+                     (uint32_t)dims[SCHEMA_W], (uint32_t)dims[SCHEMA_H],
+                     (uint32_t)dims[SCHEMA_C], IMAGE_U8};
     return SLUICE_OK;
 }
 

@@ -526,8 +526,11 @@ sluice_status custom_sample_pixels(sluice_sample *sample, uint32_t output, image
         }
         given->bytes = memcpy(given->buffer.data, given->bytes, given->size);
     }
-    *image_out = (image_view){given->bytes, (size_t)(given->shape[SCHEMA_W] * channels),
-                              (uint32_t)given->shape[SCHEMA_W], (uint32_t)given->shape[SCHEMA_H],
-                              (uint32_t)channels};
+    *image_out = (image_view){given->bytes,
+                              (size_t)(given->shape[SCHEMA_W] * channels),
+                              (uint32_t)given->shape[SCHEMA_W],
+                              (uint32_t)given->shape[SCHEMA_H],
+                              (uint32_t)channels,
+                              IMAGE_U8};
     return SLUICE_OK;
 }

@@ -55,8 +55,12 @@ static void resize(work *w, uint32_t i)
     if (resample_prepare(&w->resampler, &job, &needed) != SLUICE_OK) {
         exit(2);
     }
-    view = (image_view){w->in + needed.y * w->stride + (size_t)needed.x * 3, w->stride,
-                        needed.width, needed.height, 3};
+    view = (image_view){w->in + needed.y * w->stride + (size_t)needed.x * 3,
+                        w->stride,
+                        needed.width,
+                        needed.height,
+                        3,
+                        IMAGE_U8};
     if (resample_run(&w->resampler, &view, &sink) != SLUICE_OK) {
         exit(2);
     }

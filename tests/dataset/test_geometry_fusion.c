@@ -65,7 +65,11 @@ static picture resized(picture in, const stage_window *g)
 
     T_OK(resample_prepare(&resampler, &job, &needed));
     view = (image_view){in.pixels + ((size_t)needed.y * in.width + needed.x) * in.channels,
-                        (size_t)in.width * in.channels, needed.width, needed.height, in.channels};
+                        (size_t)in.width * in.channels,
+                        needed.width,
+                        needed.height,
+                        in.channels,
+                        IMAGE_U8};
     T_OK(resample_run(&resampler, &view, &sink));
     resampler_free(&resampler);
     free(in.pixels);

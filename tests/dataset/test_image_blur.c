@@ -13,8 +13,8 @@
 
 static image_view view_of(const picture *p)
 {
-    return (image_view){p->pixels, (size_t)p->width * p->channels, p->width, p->height,
-                        p->channels};
+    return (image_view){p->pixels, (size_t)p->width * p->channels, p->width, p->height, p->channels,
+                        IMAGE_U8};
 }
 
 /* The picture blurred, or with taps 0 sharpened by the amount. */

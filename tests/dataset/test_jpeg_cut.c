@@ -76,9 +76,13 @@ static bool check_cut(const uint8_t *bytes, size_t size, const jpeg_plain *whole
     within.y -= cells.pixels.y;
     T_TRUE(within.x + within.width <= part.width && within.y + within.height <= part.height);
     {
-        const image_view view = {
-            part.pixels + ((size_t)within.y * part.width + within.x) * part.channels,
-            (size_t)part.width * part.channels, box->width, box->height, part.channels};
+        const image_view view = {part.pixels +
+                                     ((size_t)within.y * part.width + within.x) * part.channels,
+                                 (size_t)part.width * part.channels,
+                                 box->width,
+                                 box->height,
+                                 part.channels,
+                                 IMAGE_U8};
 
         T_TRUE(is_slice(&view, box, whole));
     }

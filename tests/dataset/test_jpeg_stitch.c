@@ -83,9 +83,12 @@ static bool check_stitch(const indexed_file *file, const image_box *box, image_b
     within.x -= cells.pixels.x;
     within.y -= cells.pixels.y;
     T_TRUE(within.x + within.width <= plain.width && within.y + within.height <= plain.height);
-    view =
-        (image_view){plain.pixels + ((size_t)within.y * plain.width + within.x) * plain.channels,
-                     (size_t)plain.width * plain.channels, box->width, box->height, plain.channels};
+    view = (image_view){plain.pixels + ((size_t)within.y * plain.width + within.x) * plain.channels,
+                        (size_t)plain.width * plain.channels,
+                        box->width,
+                        box->height,
+                        plain.channels,
+                        IMAGE_U8};
     T_TRUE(is_slice(&view, box, &file->whole));
     free(plain.pixels);
     return true;

@@ -332,7 +332,7 @@ static void an_interrupt_ends_the_copy_anywhere(void)
 static void an_interrupt_ends_encoding(void)
 {
     static uint8_t pixels[48 * 64 * 3];
-    const image_view image = {pixels, 64 * 3, 64, 48, 3};
+    const image_view image = {pixels, 64 * 3, 64, 48, 3, IMAGE_U8};
     sluice_status st = SLUICE_CLOSED;
     int polls = 0;
 

@@ -21,7 +21,7 @@ static image_view make_stored(uint32_t width, uint32_t height, uint32_t channels
     for (size_t i = 0; i < size + IMAGE_SLACK; i++) {
         bytes[i] = (uint8_t)(i * 167 + i / 251);
     }
-    return (image_view){bytes, stride, width, height, channels};
+    return (image_view){bytes, stride, width, height, channels, IMAGE_U8};
 }
 
 /* Pixels of 2, 4, 6 and 12 bytes, too, as of 16 bits and floats. */

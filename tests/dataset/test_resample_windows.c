@@ -186,7 +186,7 @@ static void check_running_out_of_memory(const resize_filter *filter, int64_t lea
     picture out = picture_empty(2, 2, 3);
     const resample_job job = whole_job(&in, 2, 2, filter);
     const line_sink sink = {NULL, NULL, out.pixels};
-    const image_view view = {in.pixels, 900, 300, 300, 3};
+    const image_view view = {in.pixels, 900, 300, 300, 3, IMAGE_U8};
     int64_t passes = 0;
 
     for (;; passes++) {

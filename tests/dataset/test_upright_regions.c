@@ -20,8 +20,9 @@ typedef struct part_way {
 static jpeg_plain turned(const jpeg_plain *plain, uint32_t orientation)
 {
     const bool exchanges = exif_exchanges_sides(orientation);
-    const image_view stored = {plain->pixels, (size_t)plain->width * plain->channels, plain->width,
-                               plain->height, plain->channels};
+    const image_view stored = {plain->pixels,   (size_t)plain->width * plain->channels,
+                               plain->width,    plain->height,
+                               plain->channels, IMAGE_U8};
 
     return (jpeg_plain){.pixels = upright_pixels_of(&stored, orientation),
                         .width = exchanges ? plain->height : plain->width,

@@ -173,7 +173,7 @@ static sluice_status script_read(const void *source, uint64_t index, sample_io *
         io->bytes.data[i] = script_pixel(index, i);
     }
     io->bytes_read += 100;
-    data_out->image = (image_view){io->bytes.data, SIDE * 3, SIDE, SIDE, 3};
+    data_out->image = (image_view){io->bytes.data, SIDE * 3, SIDE, SIDE, 3, IMAGE_U8};
     return SLUICE_OK;
 }
 

@@ -33,8 +33,12 @@ void run_job(image_resampler *resampler, const resample_job *job, const picture 
     T_OK(resample_prepare(resampler, job, &needed));
     T_TRUE(needed.x + needed.width <= job->in_width);
     T_TRUE(needed.y + needed.height <= job->in_height);
-    view = (image_view){in->pixels + needed.y * stride + (size_t)needed.x * in->channels, stride,
-                        needed.width, needed.height, in->channels};
+    view = (image_view){in->pixels + needed.y * stride + (size_t)needed.x * in->channels,
+                        stride,
+                        needed.width,
+                        needed.height,
+                        in->channels,
+                        IMAGE_U8};
     T_OK(resample_run(resampler, &view, direct ? &direct_sink : &line_by_line));
     T_EQ(lines.count, direct ? 0 : job->window_height);
 }

@@ -402,8 +402,8 @@ static sluice_status kit_source_read(const void *opaque, uint64_t index, sample_
     if (row[1] != NULL) {
         *(int32_t *)row[1] = (int32_t)index;
     }
-    data_out->image =
-        (image_view){io->bytes.data, KIT_SIDE * KIT_CHANNELS, KIT_SIDE, KIT_SIDE, KIT_CHANNELS};
+    data_out->image = (image_view){
+        io->bytes.data, KIT_SIDE * KIT_CHANNELS, KIT_SIDE, KIT_SIDE, KIT_CHANNELS, IMAGE_U8};
     return SLUICE_OK;
 }
 

@@ -69,8 +69,8 @@ void write_upright(const char *folder, const char *name, uint32_t width, uint32_
     size_t size = 0;
     uint8_t *bytes = oriented_jpeg(width, height, orientation, seed, &size);
     const jpeg_plain plain = jpeg_plain_decode(bytes, size, gray ? JCS_GRAYSCALE : JCS_RGB);
-    const image_view stored = {plain.pixels, (size_t)width * plain.channels, width, height,
-                               plain.channels};
+    const image_view stored = {
+        plain.pixels, (size_t)width * plain.channels, width, height, plain.channels, IMAGE_U8};
     uint8_t *upright = upright_pixels_of(&stored, orientation);
     const size_t pixels = (size_t)width * height * plain.channels;
     char *file = malloc(pixels + 40);

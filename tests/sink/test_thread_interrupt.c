@@ -41,7 +41,7 @@ static void a_resize_ends_within_some_lines(void)
         const sli_interrupt interrupt = {has_enough, &(uint32_t){0}};
         const line_sink sink = {count_line, interrupt.arg, NULL};
         uint8_t *pixels = calloc(LINES, 64);
-        const image_view in = {pixels, 4, 4, heights[i], 1};
+        const image_view in = {pixels, 4, 4, heights[i], 1, IMAGE_U8};
         image_resampler resampler = {0};
         image_box needed;
         resample_job job = {.channels = 1,

@@ -38,7 +38,7 @@ static color_mix *begin_mix(void)
 
 static void run_mix(color_mix *mix, const uint8_t *image, uint8_t got[MIX_BYTES])
 {
-    const image_view view = {image, 3 * (size_t)MIX_SIDE, MIX_SIDE, MIX_SIDE, 3};
+    const image_view view = {image, 3 * (size_t)MIX_SIDE, MIX_SIDE, MIX_SIDE, 3, IMAGE_U8};
     mix_buffers buffers = {0};
 
     T_OK(mix_reserve(&buffers, &outer, 3));
