@@ -7,6 +7,7 @@
 #include "cpu_int.h"
 #include "edge_copy.h"
 #include "resample_kernels.h"
+#include "resample_wide.h"
 #include "thread_interrupt_int.h"
 
 /*
@@ -35,6 +36,15 @@ static void needed_range(uint32_t from, uint32_t count, uint32_t margin, uint32_
 
     visible_range(start, count, length, at, needed);
     *lead = *needed > 0 ? (uint32_t)(*at - start) : count;
+}
+
+/* Chooses the kind of weights that an axis has. */
+static void choose_weights(resample_axis *axis, image_element element)
+{
+    const bool is_wide = element != IMAGE_U8;
+
+    axis->in = axis->is_wide == is_wide ? axis->in : 0; /* 0: they are computed again */
+    axis->is_wide = is_wide;
 }
 
 /* Determines the part of the crop within the span. */
@@ -78,6 +88,8 @@ sluice_status resample_prepare(image_resampler *r, const resample_job *job, imag
     } else if (!r->empty && r->copies) {
         r->needed = (image_box){from_x, from_y, count_x, count_y};
     } else if (!r->empty) {
+        choose_weights(&r->x, job->element);
+        choose_weights(&r->y, job->element);
         st =
             resample_axis_prepare(&r->x, &job->filter, full_width, job->out_width, from_x, count_x);
         if (st == SLUICE_OK) {
@@ -459,7 +471,11 @@ static void resize_lines(image_resampler *r, const image_view *needed, const lin
             fill_sides(at, line);
             out[l] = at + line->before;
         }
-        if (has_negative_weights(r)) {
+        if (r->job.element != IMAGE_U8) {
+            for (uint32_t l = 0; l < lines; l++) {
+                resample_wide_line(r, needed, i + l, out[l]);
+            }
+        } else if (has_negative_weights(r)) {
             strip_clipped(r, needed, i, lines, out);
         } else {
             resample_strip(r, needed, i, lines, out);
@@ -510,7 +526,7 @@ sluice_status resample_run(image_resampler *r, const image_view *needed, const l
         st = image_buffer_reserve(&r->line, STRIP * line.bytes);
     }
     if (st == SLUICE_OK && !r->copies && count > 0) {
-        st = reserve_middle(r);
+        st = r->job.element == IMAGE_U8 ? reserve_middle(r) : resample_wide_reserve(r);
     }
     if (st == SLUICE_OK && r->job.edge == EDGE_CONSTANT &&
         (line.visible < line.bytes || count < r->job.window_height)) {

@@ -15,7 +15,7 @@
  * as in Pillow: Pillow clamps after each pass, so if results can be outside 0..255, the order of
  * the passes matters. (Pillow 13 runs the vertical pass first if the height shrinks by more than
  * twice as much as the width; other versions and this code do not.) Every instruction set level
- * gives the same bytes.
+ * gives the same bytes. Images of 16 bits and of floats: resample_wide.h.
  */
 #ifndef SLUICE_RESAMPLE_H
 #define SLUICE_RESAMPLE_H

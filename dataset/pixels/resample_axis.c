@@ -154,6 +154,39 @@ static sluice_status reserve_weights(resample_axis *axis, size_t weights)
     return SLUICE_OK;
 }
 
+/* Reserves weights of single precision, as zeros. */
+static sluice_status reserve_floats(resample_axis *axis)
+{
+    const size_t count = (size_t)axis->count * axis->taps;
+    float *grown = axis->is_wide
+                       ? sli_grow(axis->floats, &axis->float_capacity, count, sizeof(*grown))
+                       : axis->floats;
+
+    if (axis->is_wide && grown == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "weights of a resize to %u", axis->out);
+    }
+    axis->floats = grown;
+    for (size_t i = 0; i < count && axis->is_wide; i++) {
+        grown[i] = 0;
+    }
+    return SLUICE_OK;
+}
+
+/* Stores the weights of output i. */
+static void store_weights(resample_axis *axis, uint32_t i, const double *weights, uint32_t n,
+                          double sum)
+{
+    const size_t at = (size_t)i * axis->taps;
+
+    if (!axis->is_wide) {
+        quantise_weights(weights, n, sum, axis->weights + at);
+        return;
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        axis->floats[at + k] = (float)(weights[k] / sum);
+    }
+}
+
 /*
  * Nearest: each output has one input, whose position is accumulated by addition. The rounding error
  * of the sum is far smaller than the half step at its end.
@@ -185,6 +218,9 @@ static sluice_status prepare_filtered(resample_axis *axis)
 
     axis->taps = most_taps(axis, &s);
     st = reserve_weights(axis, (size_t)axis->count * axis->taps);
+    if (st == SLUICE_OK) {
+        st = reserve_floats(axis);
+    }
     if (st == SLUICE_OK && axis->taps > 256) {
         weights = sli_calloc(axis->taps, sizeof(*weights));
         st = weights != NULL ? SLUICE_OK
@@ -194,7 +230,7 @@ static sluice_status prepare_filtered(resample_axis *axis)
         double sum;
         uint32_t n = weigh_inputs(axis, &s, axis->from + i, &axis->first[i], weights, &sum);
 
-        quantise_weights(weights, n, sum, axis->weights + (size_t)i * axis->taps);
+        store_weights(axis, i, weights, n, sum);
     }
     if (weights != stack_weights) {
         sli_free(weights);
@@ -235,5 +271,6 @@ void resample_axis_free(resample_axis *axis)
 {
     sli_free(axis->first);
     sli_free(axis->weights);
+    sli_free(axis->floats);
     memset(axis, 0, sizeof(*axis));
 }

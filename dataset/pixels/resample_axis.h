@@ -36,8 +36,11 @@ typedef struct resample_axis {
     uint32_t taps;    /* number of weights of each output, even; trailing weights may be zero */
     int32_t *first;   /* (count) first input of each output */
     int16_t *weights; /* (count, taps); the weights of each output sum to 2^14 */
+    bool is_wide;     /* input: weights are floats; set before resample_axis_prepare() */
+    float *floats;    /* (count, taps), instead of `weights` if is_wide and not of nearest; sum 1 */
     size_t first_capacity;
     size_t weight_capacity;
+    size_t float_capacity;
 } resample_axis;
 
 /*

@@ -5,55 +5,6 @@
 #include "resample_kit.h"
 #include "testing.h"
 
-/* ---- the reference: plain sums in double ----------------------------------------------------- */
-
-/* The filters as their definitions have them; x in units of the filter. */
-static double weight_of(uint32_t filter, double x)
-{
-    const double d = fabs(x);
-
-    switch (filter) {
-    case FILTER_BICUBIC: /* Keys's two cubics, a = -1/2 */
-        if (d < 1) {
-            return 1.5 * d * d * d - 2.5 * d * d + 1;
-        }
-        return d < 2 ? -0.5 * d * d * d + 2.5 * d * d - 4 * d + 2 : 0;
-    case FILTER_AREA:
-        return x > -0.5 && x <= 0.5 ? 1 : 0;
-    default:
-        return d < 1 ? 1 - d : 0;
-    }
-}
-
-/* One axis: lines of `count` samples, `step` apart, each `in` long and becoming `out` long. */
-static double filtered(const resize_filter *filter, const double *line, size_t step, uint32_t in,
-                       uint32_t out, uint32_t i)
-{
-    const double scale = (double)in / out;
-    const double wide = filter->antialias && scale > 1 ? scale : 1;
-    const double center = (i + 0.5) * scale;
-    double sum = 0;
-    double weights = 0;
-
-    if (filter->filter == FILTER_NEAREST) {
-        double at = scale / 2; /* summed up as in Pillow: the rounding of halves depends on it */
-
-        for (uint32_t k = 0; k < i; k++) {
-            at += scale;
-        }
-        return line[(size_t)at * step];
-    }
-    for (int64_t k = (int64_t)(center - 2 * wide) - 1; k <= (int64_t)(center + 2 * wide) + 1; k++) {
-        if (k >= 0 && k < in) {
-            double weight = weight_of(filter->filter, ((double)k - center + 0.5) * (1 / wide));
-
-            sum += weight * line[(size_t)k * step];
-            weights += weight;
-        }
-    }
-    return sum / weights;
-}
-
 static double cut(double value)
 {
     return value < 0 ? 0 : value > 255 ? 255 : value;
@@ -75,14 +26,14 @@ static double *reference(const picture *in, uint32_t width, uint32_t height,
     for (uint32_t y = 0; y < in->height; y++) {
         for (size_t i = 0; i < out_line; i++) {
             middle[y * out_line + i] =
-                cut(filtered(filter, from + y * line + i % in->channels, in->channels, in->width,
-                             width, (uint32_t)(i / in->channels)));
+                cut(reference_of(filter, from + y * line + i % in->channels, in->channels,
+                                 in->width, width, (uint32_t)(i / in->channels)));
         }
     }
     for (uint32_t y = 0; y < height; y++) {
         for (size_t i = 0; i < out_line; i++) {
             out[y * out_line + i] =
-                cut(filtered(filter, middle + i, out_line, in->height, height, y));
+                cut(reference_of(filter, middle + i, out_line, in->height, height, y));
         }
     }
     free(from);
@@ -159,7 +110,8 @@ static void weights_are_the_nearest_that_add_up(void)
             int32_t sum = 0;
 
             for (uint32_t k = 0; k < s[0]; k++) {
-                exact[k] = weight_of(filter->filter, (k - (i + 0.5) * scale + 0.5) * (1 / wide));
+                exact[k] =
+                    weight_of_filter(filter->filter, (k - (i + 0.5) * scale + 0.5) * (1 / wide));
                 all += exact[k];
             }
             for (uint32_t k = 0; k < (uint32_t)axis.first[i]; k++) {

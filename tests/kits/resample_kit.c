@@ -81,3 +81,52 @@ picture resized(const picture *in, uint32_t width, uint32_t height, const resize
     resampler_free(&resampler);
     return out;
 }
+
+/* ---- the reference: plain sums in double ----------------------------------------------------- */
+
+/* The filters as their definitions have them; x in units of the filter. */
+double weight_of_filter(uint32_t filter, double x)
+{
+    const double d = fabs(x);
+
+    switch (filter) {
+    case FILTER_BICUBIC: /* Keys's two cubics, a = -1/2 */
+        if (d < 1) {
+            return 1.5 * d * d * d - 2.5 * d * d + 1;
+        }
+        return d < 2 ? -0.5 * d * d * d + 2.5 * d * d - 4 * d + 2 : 0;
+    case FILTER_AREA:
+        return x > -0.5 && x <= 0.5 ? 1 : 0;
+    default:
+        return d < 1 ? 1 - d : 0;
+    }
+}
+
+double reference_of(const resize_filter *filter, const double *line, size_t step, uint32_t in,
+                    uint32_t out, uint32_t i)
+{
+    const double scale = (double)in / out;
+    const double wide = filter->antialias && scale > 1 ? scale : 1;
+    const double center = (i + 0.5) * scale;
+    double sum = 0;
+    double weights = 0;
+
+    if (filter->filter == FILTER_NEAREST) {
+        double at = scale / 2; /* summed up as in Pillow: the rounding of halves depends on it */
+
+        for (uint32_t k = 0; k < i; k++) {
+            at += scale;
+        }
+        return line[(size_t)at * step];
+    }
+    for (int64_t k = (int64_t)(center - 2 * wide) - 1; k <= (int64_t)(center + 2 * wide) + 1; k++) {
+        if (k >= 0 && k < in) {
+            double weight =
+                weight_of_filter(filter->filter, ((double)k - center + 0.5) * (1 / wide));
+
+            sum += weight * line[(size_t)k * step];
+            weights += weight;
+        }
+    }
+    return sum / weights;
+}

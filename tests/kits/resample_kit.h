@@ -25,4 +25,12 @@ resample_job whole_job(const picture *in, uint32_t width, uint32_t height,
 /* What that gives. */
 picture resized(const picture *in, uint32_t width, uint32_t height, const resize_filter *filter);
 
+/* A filter as its definition has it; x in units of the filter. */
+double weight_of_filter(uint32_t filter, double x);
+
+/* Output i of an axis without any rounding: of a line of `in` values, `step` apart, that becomes
+ * `out` long. */
+double reference_of(const resize_filter *filter, const double *line, size_t step, uint32_t in,
+                    uint32_t out, uint32_t i);
+
 #endif
