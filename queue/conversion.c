@@ -32,10 +32,10 @@ static sluice_status check_affine(const sli_conversion *conversion)
 
 sluice_status sli_conversion_prepare(sli_conversion *conversion)
 {
-    bool types =
-        (conversion->from == SLUICE_U8 || is_float(conversion->from)) &&
-        (is_float(conversion->to) ||
-         (conversion->to == SLUICE_U8 && conversion->from == SLUICE_U8 && !conversion->affine));
+    const bool is_whole = conversion->from == SLUICE_U8 || conversion->from == SLUICE_U16;
+    const bool types = (is_whole || is_float(conversion->from)) &&
+                       (is_float(conversion->to) ||
+                        (is_whole && conversion->to == conversion->from && !conversion->affine));
     sluice_status st;
 
     if (!types || conversion->channels == 0 || conversion->channels > SLI_MAX_CHANNELS ||
@@ -71,16 +71,21 @@ bool sli_conversion_is_identity(const sli_conversion *conversion)
            !conversion->flip && !conversion->affine;
 }
 
+/* True if a converted value is finite in the type that it is rounded to. */
+static bool is_finite(sluice_dtype to, float value)
+{
+    return isfinite(to == SLUICE_F16    ? sli_f32_of_f16(sli_f16_of_f32(value))
+                    : to == SLUICE_BF16 ? sli_f32_of_bf16(sli_bf16_of_f32(value))
+                                        : value);
+}
+
 bool sli_conversion_is_finite(const sli_conversion *conversion)
 {
-    for (uint32_t i = 0; i < conversion->channels * 256; i++) {
-        const uint16_t half = conversion->table_16[i / 256][i % 256];
-        const float value = conversion->to == SLUICE_F16 ? sli_f32_of_f16(half)
-                            : conversion->to == SLUICE_BF16
-                                ? sli_f32_of_bf16(half)
-                                : conversion->table_f32[i / 256][i % 256];
+    const float most = conversion->from == SLUICE_U16 ? 65535 : 255;
 
-        if (!isfinite(value)) {
+    for (uint32_t c = 0; c < conversion->channels; c++) { /* the largest ones are at the ends */
+        if (!is_finite(conversion->to, conversion->bias[c]) ||
+            !is_finite(conversion->to, fmaf(most, conversion->scale[c], conversion->bias[c]))) {
             return false;
         }
     }
@@ -106,6 +111,9 @@ static void store_value(const sli_conversion *conversion, void *out, size_t inde
     case SLUICE_U8:
         ((uint8_t *)out)[index] = (uint8_t)value;
         break;
+    case SLUICE_U16:
+        ((uint16_t *)out)[index] = (uint16_t)value;
+        break;
     case SLUICE_F16:
         ((uint16_t *)out)[index] = sli_f16_of_f32(result);
         break;
@@ -123,6 +131,8 @@ static float load_value(sluice_dtype from, const void *in, size_t index)
     switch (from) {
     case SLUICE_U8:
         return ((const uint8_t *)in)[index];
+    case SLUICE_U16:
+        return ((const uint16_t *)in)[index];
     case SLUICE_F16:
         return sli_f32_of_f16(((const uint16_t *)in)[index]);
     case SLUICE_BF16:
@@ -240,11 +250,8 @@ static void flip_line(const sli_conversion *conversion, const uint8_t *in, uint8
     }
 }
 
-/*
- * convert_any() for line y of an image, with u8 HWC input. Planes keep the stride of the whole
- * image.
- */
-static void convert_line_any(const sli_conversion *conversion, uint32_t y, const uint8_t *in,
+/* convert_any() for line y of an image in HWC. Planes keep the stride of the whole image. */
+static void convert_line_any(const sli_conversion *conversion, uint32_t y, const void *in,
                              void *out, bool flipped)
 {
     const size_t width = conversion->width;
@@ -256,12 +263,34 @@ static void convert_line_any(const sli_conversion *conversion, uint32_t y, const
             size_t to = conversion->to_chw ? c * plane + y * width + x
                                            : (y * width + x) * conversion->channels + c;
 
-            store_value(conversion, out, to, in[from], (uint32_t)c);
+            store_value(conversion, out, to, load_value(conversion->from, in, from), (uint32_t)c);
         }
     }
 }
 
-void sli_convert_line(const sli_conversion *conversion, uint32_t y, const uint8_t *in, void *out,
+/* Converts a line of wider values with a kernel. False: there is none for these types. */
+static bool convert_line_wide(const sli_conversion *conversion, uint32_t y, const void *in,
+                              void *out, bool flipped)
+{
+    const conversion_kernels *kernels = SLI_CHOOSE(sli_conversion_kernels);
+    const size_t size = sluice_dtype_size(conversion->to);
+    const size_t line = (size_t)conversion->width * conversion->channels * size;
+
+    if (conversion->from == conversion->to && !conversion->affine && !conversion->to_chw &&
+        !flipped) {
+        memcpy((uint8_t *)out + y * line, in, line);
+        return true;
+    }
+    if (conversion->from != SLUICE_U16 || flipped || conversion->to_chw ||
+        (conversion->to != SLUICE_F32 && conversion->to != SLUICE_F16)) {
+        return false;
+    }
+    (conversion->to == SLUICE_F32 ? kernels->wide_f32
+                                  : kernels->wide_f16)(conversion, in, (uint8_t *)out + y * line);
+    return true;
+}
+
+void sli_convert_line(const sli_conversion *conversion, uint32_t y, const void *in, void *out,
                       uint8_t flags)
 {
     bool flipped = conversion->flip && (flags & SLI_ROW_FLIP) != 0;
@@ -269,7 +298,9 @@ void sli_convert_line(const sli_conversion *conversion, uint32_t y, const uint8_
 
     y = (flags & SLI_ROW_FLIP_LINES) != 0 ? conversion->height - 1 - y : y;
     if (!has_kernels(conversion)) {
-        convert_line_any(conversion, y, in, out, flipped);
+        if (conversion->from == SLUICE_U8 || !convert_line_wide(conversion, y, in, out, flipped)) {
+            convert_line_any(conversion, y, in, out, flipped);
+        }
         return;
     }
     if (flipped && conversion->to == SLUICE_U8 && !conversion->to_chw) {

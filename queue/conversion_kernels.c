@@ -5,6 +5,7 @@
  */
 #include "conversion_kernels.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "cpu_int.h"
@@ -203,6 +204,42 @@ PACKED(packed_f32, float, store8_f32, table_f32)
 PACKED(packed_f16, uint16_t, store8_f16, table_16)
 PACKED(packed_bf16, uint16_t, store8_bf16, table_16)
 
+/* Of 16 bits: by vectors, and the rest value by value, which gives the same bits. */
+#if defined(__AVX2__)
+#define WIDE_VECTOR(store)                                                                         \
+    __m256 scale[3];                                                                               \
+    __m256 bias[3];                                                                                \
+    packed_pattern(conversion, scale, bias);                                                       \
+    for (; i + 24 <= count && 24 % conversion->channels == 0; i += 24) {                           \
+        for (int v = 0; v < 3; v++) {                                                              \
+            const __m256i words = _mm256_cvtepu16_epi32(                                           \
+                _mm_loadu_si128((const __m128i *)(const void *)(in + i + 8 * v)));                 \
+            store(out + i + 8 * v, _mm256_fmadd_ps(_mm256_cvtepi32_ps(words), scale[v], bias[v])); \
+        }                                                                                          \
+    }
+#else
+#define WIDE_VECTOR(store)
+#endif
+
+#define WIDE(name, type, store, rounded)                                                           \
+    static void name(const sli_conversion *conversion, const uint16_t *in, void *line)             \
+    {                                                                                              \
+        const size_t count = (size_t)conversion->width * conversion->channels;                     \
+        type *out = (type *)line;                                                                  \
+        size_t i = 0;                                                                              \
+                                                                                                   \
+        WIDE_VECTOR(store)                                                                         \
+        for (; i < count; i++) {                                                                   \
+            const size_t c = i % conversion->channels;                                             \
+            const float value = fmaf(in[i], conversion->scale[c], conversion->bias[c]);            \
+                                                                                                   \
+            out[i] = (rounded);                                                                    \
+        }                                                                                          \
+    }
+
+WIDE(wide_f32, float, store8_f32, value)
+WIDE(wide_f16, uint16_t, store8_f16, sli_f16_of_f32(value))
+
 #if defined(__AVX512BW__)
 
 /* Flips 16 pixels at a time, four in each lane of 128 bits. Returns the number of flipped pixels.
@@ -283,5 +320,7 @@ const conversion_kernels SLI_AT_LEVEL(sli_conversion_kernels) = {
     .packed_f32 = packed_f32,
     .packed_f16 = packed_f16,
     .packed_bf16 = packed_bf16,
+    .wide_f32 = wide_f32,
+    .wide_f16 = wide_f16,
     .digest = digest,
 };

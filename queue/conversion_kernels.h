@@ -21,6 +21,10 @@ typedef struct conversion_kernels {
     void (*packed_f16)(const sli_conversion *conversion, const uint8_t *in, void *line);
     void (*packed_bf16)(const sli_conversion *conversion, const uint8_t *in, void *line);
 
+    /* Convert one line of (W, C) of 16 bits to (W, C) of the output's type. */
+    void (*wide_f32)(const sli_conversion *conversion, const uint16_t *in, void *line);
+    void (*wide_f16)(const sli_conversion *conversion, const uint16_t *in, void *line);
+
     /* Sum of mix64(word[i] + i * K) over `count` words. */
     uint64_t (*digest)(const uint8_t *data, size_t count);
 } conversion_kernels;

@@ -259,6 +259,25 @@ sluice_status image_decoder_request_indices(image_decoder *decoder)
                               : "its values are colours");
 }
 
+sluice_status image_decoder_request_wide(image_decoder *decoder, bool rgb)
+{
+    const image_format *format = formats[decoder->current];
+    image_facts facts;
+    bool is_rgb;
+
+    image_decoder_describe(decoder, &facts);
+    is_rgb = facts.channels >= 3 || facts.palette;
+    if (format->request_wide == NULL || facts.bits != 16 || is_rgb != rgb) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "a %s file in %s of %u bits per channel; decode mode=%s is for files in %s "
+                        "of 16 bits: PNG or %s",
+                        format->name, is_rgb ? "colours" : "gray", facts.bits,
+                        rgb ? "u16_rgb" : "u16", rgb ? "RGB" : "gray", rgb ? "PPM" : "PGM");
+    }
+    format->request_wide(decoder->states[decoder->current]);
+    return SLUICE_OK;
+}
+
 void image_decoder_describe(const image_decoder *decoder, image_facts *facts_out)
 {
     const image_format *format = formats[decoder->current];

@@ -93,6 +93,13 @@ bool image_decoder_lacks_index(const image_decoder *decoder);
  */
 sluice_status image_decoder_request_indices(image_decoder *decoder);
 
+/*
+ * Selects values of 16 bits as pixels of the open image, IMAGE_U16. It must have been opened as
+ * gray unless `rgb`. E_UNSUPPORTED: the file does not store such values, or stores gray where RGB
+ * is requested, or the reverse.
+ */
+sluice_status image_decoder_request_wide(image_decoder *decoder, bool rgb);
+
 /* Describes the open image, as it is stored, by its header. The image must not be decoded yet. */
 void image_decoder_describe(const image_decoder *decoder, image_facts *facts_out);
 

@@ -32,6 +32,7 @@ typedef struct png_decoder {
     bool gray;
     bool indices;       /* pixels are palette indices or gray values as stored, not expanded or
                            scaled */
+    bool wide;          /* values have 16 bits */
     image_buffer raw;   /* output of libpng: one line, or the whole image if it is interlaced */
     image_buffer image; /* lines of the box */
 } png_decoder;
@@ -168,6 +169,7 @@ static sluice_status png_open(void *state, const uint8_t *bytes, size_t size, ui
     decoder->has_lines = false;
     decoder->gray = gray;
     decoder->indices = false;
+    decoder->wide = false;
     snprintf(decoder->text, sizeof(decoder->text), "out of memory while decoding");
     if (setjmp(decoder->give_up) != 0) {
         return png_failed(decoder);
@@ -214,20 +216,53 @@ static void convert_line(const uint8_t *in, uint32_t channels, bool gray, uint32
     }
 }
 
-/* Stores line y of the image, if the box contains it. */
-static void keep_line(png_decoder *decoder, const image_box *box, uint32_t y, const uint8_t *line)
+/* Reads a value as a PNG file has it. */
+static inline uint16_t read_16(const uint8_t *in)
 {
-    const uint32_t channels = png_get_channels(decoder->png, decoder->info);
-    const size_t stride = (size_t)box->width * (decoder->gray ? 1 : 3);
+    return (uint16_t)(in[0] << 8 | in[1]);
+}
 
-    if (y >= box->y && y - box->y < box->height) {
-        convert_line(line + (size_t)box->x * channels, channels, decoder->gray, box->width,
-                     decoder->image.data + (y - box->y) * stride);
+/* Converts values of 16 bits; the file stores the channels of the result, and perhaps alpha. */
+static void convert_wide_line(const uint8_t *in, uint32_t channels, uint32_t width, uint16_t *out)
+{
+    const uint32_t colours = channels >= 3 ? 3 : 1;
+
+    if (channels == colours) {
+        for (size_t i = 0; i < (size_t)width * channels; i++) {
+            out[i] = read_16(in + 2 * i);
+        }
+        return;
+    }
+    for (uint32_t x = 0; x < width; x++, in += (size_t)2 * channels) {
+        const uint64_t alpha = read_16(in + (size_t)2 * colours);
+
+        for (uint32_t c = 0; c < colours; c++) {
+            *out++ = (uint16_t)((read_16(in + (size_t)2 * c) * alpha + 32767) / 65535);
+        }
     }
 }
 
-static sluice_status read_lines(png_decoder *decoder, const image_box *box, uint32_t passes,
-                                size_t stride)
+/* Stores line y of the image, if the box contains it; `stride` is that of the box. */
+static void keep_line(png_decoder *decoder, const image_box *box, uint32_t y, const uint8_t *line,
+                      size_t stride)
+{
+    const uint32_t channels = png_get_channels(decoder->png, decoder->info);
+    uint8_t *to;
+
+    if (y < box->y || y - box->y >= box->height) {
+        return;
+    }
+    to = decoder->image.data + (y - box->y) * stride;
+    if (decoder->wide) {
+        convert_wide_line(line + (size_t)2 * box->x * channels, channels, box->width,
+                          (uint16_t *)(void *)to);
+    } else {
+        convert_line(line + (size_t)box->x * channels, channels, decoder->gray, box->width, to);
+    }
+}
+
+static sluice_status read_lines(png_decoder *decoder, const image_view *to, const image_box *box,
+                                uint32_t passes, size_t stride)
 {
     const uint32_t height = png_get_image_height(decoder->png, decoder->info);
 
@@ -240,7 +275,7 @@ static sluice_status read_lines(png_decoder *decoder, const image_box *box, uint
             }
             png_read_row(decoder->png, line, NULL);
             if (pass + 1 == passes) {
-                keep_line(decoder, box, y, line);
+                keep_line(decoder, box, y, line, to->stride);
             }
         }
     }
@@ -264,11 +299,22 @@ static void check_rest(png_decoder *decoder)
     }
 }
 
+/* Sets how libpng converts the pixels. */
+static void set_conversions(png_decoder *decoder)
+{
+    if (decoder->indices) {
+        png_set_packing(decoder->png);
+        return;
+    }
+    png_set_expand(decoder->png);
+    if (!decoder->wide) {
+        png_set_scale_16(decoder->png);
+    }
+}
+
 static sluice_status png_region(void *state, const image_box *box, image_view *region_out)
 {
     png_decoder *decoder = state;
-    const uint32_t channels = decoder->gray ? 1 : 3;
-    const size_t stride = (size_t)box->width * channels;
     size_t raw_stride;
     uint32_t passes;
     sluice_status st;
@@ -277,12 +323,12 @@ static sluice_status png_region(void *state, const image_box *box, image_view *r
     if (setjmp(decoder->give_up) != 0) {
         return png_failed(decoder);
     }
-    if (decoder->indices) {
-        png_set_packing(decoder->png);
-    } else {
-        png_set_expand(decoder->png);
-        png_set_scale_16(decoder->png);
-    }
+    *region_out = (image_view){.width = box->width,
+                               .height = box->height,
+                               .channels = decoder->gray ? 1 : 3,
+                               .element = decoder->wide ? IMAGE_U16 : IMAGE_U8};
+    region_out->stride = box->width * image_pixel_bytes(region_out);
+    set_conversions(decoder);
     passes = (uint32_t)png_set_interlace_handling(decoder->png);
     png_read_update_info(decoder->png, decoder->info);
     raw_stride = png_get_rowbytes(decoder->png, decoder->info);
@@ -290,21 +336,22 @@ static sluice_status png_region(void *state, const image_box *box, image_view *r
         &decoder->raw,
         passes > 1 ? raw_stride * png_get_image_height(decoder->png, decoder->info) : raw_stride);
     if (st == SLUICE_OK) {
-        st = image_buffer_reserve(&decoder->image, stride * box->height);
+        st = image_buffer_reserve(&decoder->image, region_out->stride * box->height);
     }
     if (st == SLUICE_OK) {
-        st = read_lines(decoder, box, passes, raw_stride);
+        region_out->pixels = decoder->image.data;
+        st = read_lines(decoder, region_out, box, passes, raw_stride);
     }
     if (st == SLUICE_OK) {
         check_rest(decoder);
     }
     end_png(decoder);
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    *region_out =
-        (image_view){decoder->image.data, stride, box->width, box->height, channels, IMAGE_U8};
-    return SLUICE_OK;
+    return st;
+}
+
+static void png_request_wide(void *state)
+{
+    ((png_decoder *)state)->wide = true;
 }
 
 static sluice_status png_request_indices(void *state)
@@ -346,5 +393,6 @@ const image_format format_png = {
     .open = png_open,
     .region = png_region,
     .request_indices = png_request_indices,
+    .request_wide = png_request_wide,
     .describe = png_describe,
 };

@@ -33,6 +33,7 @@ typedef struct pnm_decoder {
     uint32_t channels;  /* number of channels in the file */
     uint32_t most;      /* the value of white, up to 65535; above 255 values have two bytes */
     bool indices;       /* values are not scaled */
+    bool wide;          /* values have 16 bits */
     bool further;       /* there is room for another image behind this one */
     uint64_t pixels_at; /* offset of the pixels relative to the image's first byte */
     image_buffer lines; /* lines of the box, as wide as the image */
@@ -185,6 +186,7 @@ static sluice_status pnm_open_head(void *state, const uint8_t *bytes, size_t siz
     decoder->size = size;
     decoder->gray = gray;
     decoder->indices = false;
+    decoder->wide = false;
     decoder->further = !decoder->plain && whole - decoder->pixels_at - pixels >= LEAST_FILE;
     *width_out = decoder->width;
     *height_out = decoder->height;
@@ -320,14 +322,14 @@ static sluice_status read_lines(pnm_decoder *decoder, const image_box *box)
     return st;
 }
 
-/* Returns the value in 8 bits as Pillow rounds it: a half to the even number. */
-static uint8_t to_8_bits(uint32_t value, uint32_t most)
+/* Returns the value scaled to `white`, as Pillow rounds it: a half to the even number. */
+static inline uint32_t scale_value(uint32_t value, uint32_t most, uint32_t white)
 {
-    const double scaled = (double)value / most * 255;
+    const double scaled = (double)value / most * white;
     const uint32_t whole = (uint32_t)scaled;
     const double half = scaled - whole - 0.5;
 
-    return (uint8_t)(whole + (half > 0 || (half == 0 && whole % 2 == 1)));
+    return whole + (half > 0 || (half == 0 && whole % 2 == 1));
 }
 
 /* Converts the values of the lines to 8 bits, in place. */
@@ -346,7 +348,28 @@ static sluice_status scale_values(pnm_decoder *decoder, size_t count)
         if (value > most) {
             return value_too_large(decoder, value);
         }
-        values[i] = decoder->indices ? (uint8_t)value : to_8_bits(value, most);
+        values[i] = decoder->indices ? (uint8_t)value : (uint8_t)scale_value(value, most, 255);
+    }
+    return SLUICE_OK;
+}
+
+/* Converts the values of the lines, which have two bytes, to 16 bits, in place. */
+static sluice_status widen_values(pnm_decoder *decoder, size_t count)
+{
+    const uint32_t most = decoder->most;
+    uint8_t *values = decoder->lines.data;
+
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t value = (uint32_t)values[2 * i] << 8 | values[2 * i + 1];
+        uint16_t wide = (uint16_t)value;
+
+        if (value > most) {
+            return value_too_large(decoder, value);
+        }
+        if (most != MOST_VALUE) {
+            wide = (uint16_t)scale_value(value, most, MOST_VALUE);
+        }
+        memcpy(values + 2 * i, &wide, sizeof(wide));
     }
     return SLUICE_OK;
 }
@@ -381,6 +404,13 @@ static sluice_status pnm_region(void *state, const image_box *box, image_view *r
 
     assert(box->x + box->width <= decoder->width && box->y + box->height <= decoder->height);
     st = read_lines(decoder, box);
+    if (st == SLUICE_OK && decoder->wide) {
+        st = widen_values(decoder, stride * box->height);
+        *region_out = (image_view){decoder->lines.data, 2 * stride, box->width,
+                                   box->height,         channels,   IMAGE_U16};
+        region_out->pixels += box->x * image_pixel_bytes(region_out);
+        return st;
+    }
     if (st == SLUICE_OK) {
         st = scale_values(decoder, stride * box->height);
     }
@@ -413,6 +443,11 @@ static sluice_status pgm_request_indices(void *state)
                           decoder->most);
 }
 
+static void pnm_request_wide(void *state)
+{
+    ((pnm_decoder *)state)->wide = true;
+}
+
 static void pnm_describe(const void *state, image_facts *facts)
 {
     const pnm_decoder *decoder = state;
@@ -427,7 +462,8 @@ static void pnm_describe(const void *state, image_facts *facts)
     {                                                                                              \
         .name = (title), .magic = (const uint8_t *)(number), .magic_size = 2,                      \
         .create = pnm_create, .destroy = pnm_destroy, .open = pnm_open, .open_head = (head),       \
-        .region = pnm_region, .request_indices = (indices_fn), .describe = pnm_describe,           \
+        .region = pnm_region, .request_indices = (indices_fn), .request_wide = pnm_request_wide,   \
+        .describe = pnm_describe,                                                                  \
     }
 
 const image_format format_plain_pbm = PNM_FORMAT("PBM", "P1", NULL, NULL);

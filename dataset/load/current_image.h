@@ -39,12 +39,15 @@ INLINED sluice_status open_image(sample_loader *loader, uint64_t sample, const s
     }
     args = (const decode_args *)(const void *)decode->args.bytes;
     current->decode = args;
-    current->image.channels = args->mode == DECODE_RGB ? 3 : 1;
+    current->image.channels = decode_channels(args);
+    current->image.element = decode_element(args);
     st = image_decoder_open_head(loader->tools.decoder, data->bytes, data->size, &data->rest,
-                                 args->max_pixels, args->mode != DECODE_RGB, &current->image.width,
-                                 &current->image.height);
-    if (st == SLUICE_OK && args->mode == DECODE_INDEX) {
-        st = opened_image_request_indices(loader->tools.decoder, &loader->io.ends_run);
+                                 args->max_pixels, current->image.channels == 1,
+                                 &current->image.width, &current->image.height);
+    if (st == SLUICE_OK && args->mode >= DECODE_INDEX) {
+        st = args->mode == DECODE_INDEX
+                 ? opened_image_request_indices(loader->tools.decoder, &loader->io.ends_run)
+                 : image_decoder_request_wide(loader->tools.decoder, current->image.channels == 3);
     }
     if (st == SLUICE_OK) {
         st = opened_image_check(loader, sample, data, args, &current->image, &current->applied);

@@ -110,11 +110,12 @@ sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const s
     sluice_status st;
 
     image_decoder_describe(loader->tools.decoder, &facts);
-    if (facts.bits > 8 && decode->depth == DECODE_DEPTH_OF_FILE) {
+    if (facts.bits > 8 && decode->depth == DECODE_DEPTH_OF_FILE && decode->mode < DECODE_U16) {
         loader->io.ends_run = true;
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "the %s file has %u bits per channel, and images of a batch have 8; "
-                        "decode depth=8 converts them, which drops the lower bits",
+                        "decode depth=8 converts them, which drops the lower bits, and decode "
+                        "mode=u16 or mode=u16_rgb keeps them",
                         facts.format, facts.bits);
     }
     *applied_out = nothing_applied;

@@ -289,22 +289,58 @@ static void note_conversions(sli_plan *plan, const plan_segment *segment, uint32
     }
 }
 
-/* Views of an image are converted by the workers. E_INVALID: a stage is requested on the device. */
-static sluice_status convert_views(const sli_plan *plan, const plan_segment *segment,
-                                   uint32_t *split_out)
+/* True if the image of a segment has 16 bits or, from the source, floats, which workers convert. */
+static bool is_wide(const sli_plan *plan, const plan_segment *segment)
 {
+    stage_schema before;
+    sluice_dtype dtype;
+
+    if (segment->count == 0 ||
+        dataset_schema_after(plan->dataset, segment->stages[0], &before) != SLUICE_OK) {
+        return false;
+    }
+    dtype = before.columns[find_image(&before, segment)].dtype;
+    return dtype == SLUICE_U16 || (dtype == SLUICE_F32 && segment->is_first);
+}
+
+/* Lets the workers run all conversions of images of this kind. E_INVALID: a stage is requested on
+ * the device. */
+static sluice_status convert_on_workers(const sli_plan *plan, const plan_segment *segment,
+                                        const char *images, uint32_t *split_out)
+{
+    const uint32_t device = plan->details->colors.device;
+
     for (uint32_t k = 0; k < segment->count; k++) {
         const dataset_stage *stage = &plan->dataset->stages[segment->stages[k]];
 
         if (plan_offload_of(stage) == OFFLOAD_DEVICE) {
             return sli_fail(SLUICE_E_INVALID,
-                            "%s offload=device: the workers convert the %u views of an image; "
-                            "leave offload out",
-                            stage->def->name, plan->details->geometry.view_count);
+                            "%s offload=device: the workers convert the %s; leave offload out",
+                            stage->def->name, images);
+        }
+        if (device > 0 && segment->stages[k] > device) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "%s comes after device: the workers convert the %s; leave device out",
+                            stage->def->name, images);
         }
     }
     *split_out = segment->count;
     return SLUICE_OK;
+}
+
+/* Chooses the conversions of the workers: those before *split_out. */
+static sluice_status split_conversions(const sli_plan *plan, const plan_segment *segment,
+                                       uint32_t *split_out)
+{
+    char views[40];
+
+    if (plan->details->geometry.view_count > 1) {
+        snprintf(views, sizeof(views), "%u views of an image", plan->details->geometry.view_count);
+        return convert_on_workers(plan, segment, views, split_out);
+    }
+    return is_wide(plan, segment)
+               ? convert_on_workers(plan, segment, "images of 16 bits or floats", split_out)
+               : choose_split(plan, segment, split_out);
 }
 
 /* Plans the last conversions of the image, some for the workers, the others for the device. */
@@ -318,8 +354,7 @@ static sluice_status plan_last_segment(sli_plan *plan, const plan_segment *segme
 
     plan->device_colors = segment == &plan->details->work.segments[0] &&
                           plan->details->colors.host_count < plan->details->colors.count;
-    st = plan->details->geometry.view_count > 1 ? convert_views(plan, segment, &split)
-                                                : choose_split(plan, segment, &split);
+    st = split_conversions(plan, segment, &split);
     if (st == SLUICE_OK) {
         st = fold_conversions(plan, segment, 0, split, program);
     }
@@ -371,27 +406,30 @@ static sluice_status plan_image_of_batch(sli_plan *plan, const plan_segment *seg
                                            : plan_last_segment(plan, segment, program);
 }
 
-/* Checks that the type of the converted image can represent the values of all bytes, wherever the
- * conversions run. The value is a linear function of the byte, so the largest ones are those of 0
- * and 255. */
+/* Checks that the type of the converted image can represent the values of all bytes, or of all
+ * values of 16 bits, wherever the conversions run. A converted value is a linear function, so the
+ * largest ones are those of 0 and white. */
 static sluice_status check_values(sli_plan *plan, const plan_segment *segment)
 {
     sli_conversion whole;
     const sluice_status st = fold_conversions(plan, segment, 0, segment->count, &whole);
+    const int white = whole.from == SLUICE_U16 ? 65535 : 255;
 
-    if (st != SLUICE_OK || whole.from != SLUICE_U8 || sli_conversion_is_finite(&whole)) {
+    if (st != SLUICE_OK || (whole.from != SLUICE_U8 && whole.from != SLUICE_U16) ||
+        sli_conversion_is_finite(&whole)) {
         return st;
     }
     for (uint32_t i = 0; i < 2 * whole.channels; i++) {
-        const int byte = i % 2 == 0 ? 255 : 0;
-        const double value = (double)byte * (double)whole.scale[i / 2] + (double)whole.bias[i / 2];
+        const int from = i % 2 == 0 ? white : 0;
+        const double value = (double)from * (double)whole.scale[i / 2] + (double)whole.bias[i / 2];
 
         if (fabs(value) >= (whole.to == SLUICE_F16 ? 65520.0 : (double)FLT_MAX)) {
             return sli_fail(SLUICE_E_INVALID,
-                            "%s: a byte of %d becomes %g, which cannot be represented as %s; is a "
-                            "std too small?",
+                            "%s: a %s of %d becomes %g, which cannot be represented as %s; %s",
                             plan->dataset->stages[segment->stages[segment->count - 1]].def->name,
-                            byte, value, sluice_dtype_name(whole.to));
+                            white == 255 ? "byte" : "value", from, value,
+                            sluice_dtype_name(whole.to),
+                            whole.affine ? "is a std too small?" : "to_dtype scale=true scales it");
         }
     }
     return sli_fail(SLUICE_E_INVALID, "the converted values of the image are not finite");

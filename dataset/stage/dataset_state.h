@@ -148,17 +148,28 @@ uint32_t dataset_occurrence(const sluice_dataset *dataset, uint32_t i);
 const dataset_stage *dataset_decode_of(const sluice_dataset *dataset, uint32_t column);
 
 /* The modes of the decode stage, and what it does with images of more than 8 bits. */
-enum { DECODE_RGB, DECODE_GRAY, DECODE_INDEX };
+enum { DECODE_RGB, DECODE_GRAY, DECODE_INDEX, DECODE_U16, DECODE_U16_RGB };
 enum { DECODE_DEPTH_OF_FILE, DECODE_DEPTH_8 };
 
 /* The arguments of the decode stage. */
 typedef struct decode_args {
     const char *columns;
-    uint32_t mode;  /* DECODE_RGB, DECODE_GRAY or DECODE_INDEX */
+    uint32_t mode;  /* DECODE_RGB, and so on */
     uint32_t depth; /* DECODE_DEPTH_8: converted to 8 bits; DECODE_DEPTH_OF_FILE: an error */
     uint64_t max_pixels;
     bool fast_scale;
     bool orient; /* the Exif orientation of files is applied */
 } decode_args;
+
+/* What the stage makes of an image. */
+static inline uint32_t decode_channels(const decode_args *args)
+{
+    return args->mode == DECODE_RGB || args->mode == DECODE_U16_RGB ? 3 : 1;
+}
+
+static inline image_element decode_element(const decode_args *args)
+{
+    return args->mode >= DECODE_U16 ? IMAGE_U16 : IMAGE_U8;
+}
 
 #endif

@@ -5,6 +5,7 @@
 #include "stage_kinds.h"
 #include "stage_order.h"
 #include "status_int.h"
+#include "wide_images.h"
 
 /* Updates an image that a conversion works on. */
 static sluice_status convert_column(const dataset_stage *stage, stage_schema *schema, uint32_t i)
@@ -71,7 +72,11 @@ sluice_status stage_infer_columns(const dataset_stage *stage, stage_schema *sche
     const color_ops *color = def->color;
     /* the arguments of a colour stage begin as those of a conversion, which it may become */
     const conversion_args *args = (const void *)stage->args.bytes;
+    const sluice_status st = stage_check_wide(stage, schema);
 
+    if (st != SLUICE_OK) {
+        return st;
+    }
     if (def->infer != NULL) {
         return def->infer(args, schema);
     }

@@ -65,6 +65,12 @@ static sluice_status check_bytes(const stage_schema *schema, uint32_t i, const c
                         "to_chw",
                         stage);
     }
+    if (column->dtype != SLUICE_U8) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: column %s is %s; colours, warps, mosaics and mixes work on bytes; "
+                        "leave %s out",
+                        stage, column->name, sluice_dtype_name(column->dtype), stage);
+    }
     if (gray_or_rgb && channels != 1 && channels != COLOR_CHANNELS) {
         return sli_fail(
             SLUICE_E_INVALID,

@@ -25,8 +25,8 @@ typedef struct sli_conversion {
     uint32_t height;
     uint32_t width;
     uint32_t channels; /* 1 to SLI_MAX_CHANNELS */
-    sluice_dtype from; /* u8, f32, f16 or bf16 */
-    sluice_dtype to;   /* u8, f32, f16 or bf16; u8 only if `from` is u8 and `affine` is not set */
+    sluice_dtype from; /* u8, u16, f32, f16 or bf16 */
+    sluice_dtype to;   /* the same; u8 and u16 only from the same type and without `affine` */
     bool from_chw;     /* the input is (C, H, W) instead of (H, W, C) */
     bool to_chw;
     bool flip;                     /* flips rows that have SLI_ROW_FLIP */
@@ -44,18 +44,20 @@ sluice_status sli_conversion_prepare(sli_conversion *conversion);
 /* True if the program changes nothing. */
 bool sli_conversion_is_identity(const sli_conversion *conversion);
 
-/* True if the converted values of all bytes are finite. Only for prepared programs from u8. */
+/* True if the converted values of all bytes, or of all values of 16 bits, are finite. Only for
+ * prepared programs from u8 and u16. */
 bool sli_conversion_is_finite(const sli_conversion *conversion);
 
 /* Bytes of one converted image. */
 size_t sli_conversion_out_bytes(const sli_conversion *conversion);
 
 /*
- * Converts line y of one image: in is (W, C) uint8, out the start of the converted image. Only for
- * programs from u8 HWC. flags: as in a batch's row flags, without SLI_ROW_ZERO. With
- * SLI_ROW_FLIP_LINES, line y is written as line height - 1 - y, also by an identity.
+ * Converts line y of one image: in is (W, C) of the type `from`, out the start of the converted
+ * image. Only for programs from u8, u16 and f32 in HWC. flags: as in a batch's row flags, without
+ * SLI_ROW_ZERO. With SLI_ROW_FLIP_LINES, line y is written as line height - 1 - y, also by an
+ * identity.
  */
-void sli_convert_line(const sli_conversion *conversion, uint32_t y, const uint8_t *in, void *out,
+void sli_convert_line(const sli_conversion *conversion, uint32_t y, const void *in, void *out,
                       uint8_t flags);
 
 /*

@@ -47,7 +47,7 @@ static volatile uint8_t sum;
 static void read_all(const image_view *region)
 {
     for (uint32_t y = 0; y < region->height; y++) {
-        for (size_t i = 0; i < (size_t)region->width * region->channels; i++) {
+        for (size_t i = 0; i < region->width * image_pixel_bytes(region); i++) {
             sum ^= region->pixels[y * region->stride + i];
         }
     }
@@ -71,6 +71,27 @@ static void read_upright(const uint8_t *data, size_t size, uint32_t orientation)
     }
 }
 
+/* A region of the values of 16 bits, of a file that has them. */
+static void read_wide(const uint8_t *data, size_t size, bool gray)
+{
+    uint32_t width;
+    uint32_t height;
+    image_view region;
+    image_box box;
+
+    if (image_decoder_open(decoder, data, size, FUZZ_MAX_PIXELS, gray, &width, &height) ==
+            SLUICE_OK &&
+        image_decoder_request_wide(decoder, !gray) == SLUICE_OK) {
+        box = fuzz_box(data, size, 9, width, height);
+        if (image_decoder_region(decoder, &box, &region) == SLUICE_OK) {
+            if (region.element != IMAGE_U16 || region.channels != (gray ? 1 : 3)) {
+                fuzz_fail("a region of other elements");
+            }
+            read_all(&region);
+        }
+    }
+}
+
 bool fuzz_region(const uint8_t *data, size_t size, bool gray, image_box *box_out,
                  image_view *region_out)
 {
@@ -84,6 +105,7 @@ bool fuzz_region(const uint8_t *data, size_t size, bool gray, image_box *box_out
         }
         atexit(free_decoder);
     }
+    read_wide(data, size, gray);
     if (image_decoder_open(decoder, data, size, FUZZ_MAX_PIXELS, gray, &width, &height) !=
         SLUICE_OK) {
         return false;

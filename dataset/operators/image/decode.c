@@ -2,7 +2,7 @@
 /* The decode stage: marks where images are decoded. The decoders are in image_decoder.h. */
 #include "dataset_state.h"
 
-static const char *const modes[] = {"rgb", "gray", "index", NULL};
+static const char *const modes[] = {"rgb", "gray", "index", "u16", "u16_rgb", NULL};
 static const char *const depths[] = {"0", "8", NULL};
 
 /* Finds the images to decode: those that `columns` names, or all that are still encoded. */
@@ -49,17 +49,32 @@ static sluice_status decode_infer(const void *opaque, stage_schema *schema)
             column->rank = 2;
         }
         if ((images >> i & 1) != 0) {
-            column->dtype = SLUICE_U8;
+            column->dtype = decode_element(args) == IMAGE_U16 ? SLUICE_U16 : SLUICE_U8;
             column->rank = 3;
-            column->shape[SCHEMA_C] = args->mode == DECODE_RGB ? 3 : 1;
+            column->shape[SCHEMA_C] = decode_channels(args);
+            schema->infos[i].white = column->dtype == SLUICE_U16 ? 65535 : 255;
         }
     }
     return st;
 }
 
+static sluice_status decode_check(void *opaque)
+{
+    const decode_args *args = opaque;
+
+    if (decode_element(args) != IMAGE_U8 && args->depth != DECODE_DEPTH_OF_FILE) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "decode: depth=8 converts images of 16 bits to 8, and mode=%s keeps 16; "
+                        "leave one of them out",
+                        modes[args->mode]);
+    }
+    return SLUICE_OK;
+}
+
 static const stage_param decode_params[] = {
     PARAM_(decode_args, mode, PARAM_CHOICE, "rgb", 0, 0, modes,
-           "rgb; gray; index: the numbers that a palette or gray PNG, or a PGM, stores"),
+           "rgb; gray; index: the numbers that a palette or gray PNG, or a PGM, stores; u16, "
+           "u16_rgb: 16 bits per channel, of gray or RGB files of 16 bits"),
     PARAM_(decode_args, max_pixels, PARAM_COUNT, "100000000", 1, 4294836225.0, NULL,
            "an image whose header gives more is an error"),
     PARAM_(decode_args, fast_scale, PARAM_BOOL, "false", 0, 0, NULL,
@@ -77,8 +92,8 @@ const stage_def stage_decode = {
     .summary = "Decodes JPEG, PNG, BMP, GIF, PPM, PGM and PBM files; of a JPEG only what the next "
                "crop needs.",
     .elsewhere = "Decode",
-    .gives = "image u8 (H, W, 3), or (H, W, 1) with mode=gray and mode=index; further images, too; "
-             "masks u8 (H, W)",
+    .gives = "image u8 (H, W, 3), or (H, W, 1) with mode=gray and mode=index; u16 (H, W, 1) with "
+             "mode=u16, (H, W, 3) with mode=u16_rgb; further images, too; masks u8 (H, W)",
     .details =
         "JPEG files are decoded with libjpeg-turbo's accurate integer DCT and smooth "
         "chroma, PNG files if the library was built with libpng. If a crop follows, a "
@@ -88,6 +103,13 @@ const stage_def stage_decode = {
         "mode rgb gives (H, W, 3), gray (H, W, 1). index gives (H, W, 1), the stored "
         "values of a palette or gray PNG file, or of a PGM file, as masks have them; "
         "other files are bad samples.\n"
+        "mode u16 gives u16 (H, W, 1) from gray files of 16 bits per channel, u16_rgb (H, W, 3) "
+        "from RGB files of 16 bits: PNG, and PGM or PPM with a maximum value above 255. White is "
+        "65535: values of a PNM file with a smaller maximum become value * 65535 / maximum, "
+        "rounded, as in Pillow. A file of 8 bits, or one in gray where the mode is u16_rgb, is a "
+        "bad sample. Crops, flips, paddings with fill 0, resizes with filter=nearest, normalize "
+        "and to_dtype work on such images, and the workers run all of these; colours, warps, "
+        "mosaics and mixes work on bytes, and are refused.\n"
         "Grayscale, CMYK and YCCK files become RGB (or gray); transparent pixels are "
         "blended onto black. A file that is corrupt or not an image makes a bad "
         "sample. A file of 16 bits per channel (PNG, or PNM with a maximum value above "
@@ -110,6 +132,7 @@ const stage_def stage_decode = {
     .kind = STAGE_DECODE,
     STAGE_PARAMS(decode_params),
     .args_size = sizeof(decode_args),
+    .check = decode_check,
     .infer = decode_infer,
     .selects = true,
 };

@@ -19,10 +19,11 @@ static sluice_status to_dtype_infer(const void *opaque, sluice_column *column, c
                         "to_dtype u8: the image is %s%s, and must be u8, without scale=true",
                         sluice_dtype_name(column->dtype), args->scale ? ", and scale=true" : "");
     }
-    if (column->dtype != SLUICE_U8 && column->dtype != SLUICE_F32 && column->dtype != args->dtype) {
+    if ((column->dtype == SLUICE_F16 || column->dtype == SLUICE_BF16) &&
+        column->dtype != args->dtype) {
         return sli_fail(
             SLUICE_E_INVALID,
-            "to_dtype %s: the image is %s, already rounded to 16 bits, and must be u8 or f32",
+            "to_dtype %s: the image is %s, already rounded to 16 bits, and must be u8, u16 or f32",
             sluice_dtype_name(args->dtype), sluice_dtype_name(column->dtype));
     }
     if (args->dtype != SLUICE_U8 && args->dtype != SLUICE_F32 && args->dtype != SLUICE_F16 &&
@@ -30,8 +31,9 @@ static sluice_status to_dtype_infer(const void *opaque, sluice_column *column, c
         return sli_fail(SLUICE_E_INVALID, "to_dtype: dtype=%s must be f32, f16, bf16 or u8",
                         sluice_dtype_name(args->dtype));
     }
-    if (args->scale && column->dtype != SLUICE_U8) {
-        return sli_fail(SLUICE_E_INVALID, "to_dtype: scale=true is for bytes; the image is %s",
+    if (args->scale && column->dtype != SLUICE_U8 && column->dtype != SLUICE_U16) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "to_dtype: scale=true is for bytes and 16 bits; the image is %s",
                         sluice_dtype_name(column->dtype));
     }
     info->is_converted = info->is_converted || column->dtype != args->dtype;
@@ -46,25 +48,25 @@ static void to_dtype_convert(const void *opaque, const column_info *before, conv
 {
     const to_dtype_args *args = opaque;
 
-    (void)before;
     state->dtype = args->dtype;
     for (uint32_t c = 0; c < SLI_MAX_CHANNELS && args->scale; c++) {
-        state->scale[c] /= 255;
-        state->bias[c] /= 255;
+        state->scale[c] /= before->white;
+        state->bias[c] /= before->white;
     }
     state->affine = state->affine || args->scale;
 }
 
 static const stage_param to_dtype_params[] = {
     PARAM_(to_dtype_args, dtype, PARAM_DTYPE, NULL, 0, 0, NULL, "f32, f16, bf16 or u8"),
-    PARAM_(to_dtype_args, scale, PARAM_BOOL, "false", 0, 0, NULL, "scale bytes to 0..1"),
+    PARAM_(to_dtype_args, scale, PARAM_BOOL, "false", 0, 0, NULL,
+           "scale bytes, or 16 bits, to 0..1"),
     OFFLOAD_PARAM,
     COLUMNS_PARAM(to_dtype_args, common.columns),
 };
 
 const stage_def stage_to_dtype = {
     .name = "to_dtype",
-    .summary = "Casts the image's values; scale=true scales bytes to 0..1.",
+    .summary = "Casts the image's values; scale=true scales bytes, or 16 bits, to 0..1.",
     .elsewhere = "ToDtype ToType TypeCast",
     .example = "to_dtype f32 scale=true",
     .gives = "image of that type, the same shape",

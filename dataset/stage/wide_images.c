@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wide_images.h"
+
+#include "conversion_ops.h"
+#include "geometry_ops.h"
+#include "stage_kinds.h"
+#include "status_int.h"
+
+/* The first image with values that only moving stages and conversions work on; -1: there is none.
+ * to_chw and flips leave 16 bits as they are. */
+static int find_wide(const stage_schema *schema)
+{
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        const sluice_dtype dtype = schema->columns[i].dtype;
+
+        if (schema_is_image(schema, i) &&
+            (dtype == SLUICE_U16 || (dtype == SLUICE_F32 && !schema_is_converted(schema, i)))) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+/* The first value of the fill that is not 0; 0: all are, or the stage uses none. */
+static uint8_t fill_of(const dataset_stage *stage)
+{
+    const geometry_ops *ops = stage->def->geometry;
+    stage_padding padding = {0};
+
+    if (ops->padding == NULL || !ops->padding(stage->args.bytes, &padding) ||
+        padding.edge != EDGE_CONSTANT) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < IMAGE_CHANNELS; i++) {
+        if (padding.fill[i] != 0) {
+            return padding.fill[i];
+        }
+    }
+    return 0;
+}
+
+/* True if a stage computes values, other than colours. */
+static bool computes(const dataset_stage *stage)
+{
+    const stage_def *def = stage->def;
+
+    return def->batch != NULL || tile_ops_of(def) != NULL || stage_erases(def) ||
+           (def->kind == STAGE_GEOMETRY && def->flip == NULL &&
+            (def->geometry->turns || stage_warps(def, stage->args.bytes)));
+}
+
+sluice_status stage_check_wide(const dataset_stage *stage, const stage_schema *schema)
+{
+    const int wide = find_wide(schema);
+    const char *type = wide >= 0 ? sluice_dtype_name(schema->columns[wide].dtype) : "";
+
+    if (wide < 0) {
+        return SLUICE_OK;
+    }
+    if (computes(stage)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: column %s is %s; colours, warps, mosaics and mixes work on bytes; "
+                        "leave %s out%s",
+                        stage->def->name, schema->columns[wide].name, type, stage->def->name,
+                        stage->def->batch != NULL || stage_erases(stage->def)
+                            ? ", or put normalize before it"
+                            : "");
+    }
+    if (stage->def->kind == STAGE_GEOMETRY && fill_of(stage) != 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s: column %s is %s, and the fill is %u; it must be 0 where images are "
+                        "not bytes: write fill=0",
+                        stage->def->name, schema->columns[wide].name, type, fill_of(stage));
+    }
+    return SLUICE_OK;
+}
