@@ -297,10 +297,12 @@ static sluice_status read_plain(sluice_reader *reader, uint64_t sample)
 static sluice_status view_pixels(sluice_reader *reader, const image_view *image,
                                  sluice_sample_view *view)
 {
-    const size_t line = (size_t)image->width * image->channels;
+    static const sluice_dtype types[] = {
+        [IMAGE_U8] = SLUICE_U8, [IMAGE_U16] = SLUICE_U16, [IMAGE_F32] = SLUICE_F32};
+    const size_t line = image->width * image_pixel_bytes(image);
     sluice_status st;
 
-    view->dtype = SLUICE_U8;
+    view->dtype = types[image->element];
     view->rank = 3;
     view->shape[SCHEMA_H] = image->height;
     view->shape[SCHEMA_W] = image->width;

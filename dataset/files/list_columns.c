@@ -180,7 +180,7 @@ static sluice_status choose_kind(const list_columns *columns, const header_words
         }
         field->names->is_open = true;
     } else if (!sli_dtype_parse(words->word, &field->dtype) || field->dtype == SLUICE_F16 ||
-               field->dtype == SLUICE_BF16) {
+               field->dtype == SLUICE_BF16 || field->dtype == SLUICE_U64) {
         return bad_field(text);
     }
     field->kind = words->has_most ? LIST_NUMBERS : LIST_NUMBER;

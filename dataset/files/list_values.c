@@ -83,14 +83,16 @@ static bool write_integer(const char *text, int64_t low, int64_t high, size_t si
 
 static bool write_number(const char *text, sluice_dtype dtype, void *to)
 {
+    const double most = dtype == SLUICE_F64 ? 1.79e308 : 3.4e38;
     double real;
-    float value;
 
     switch (dtype) {
     case SLUICE_U8:
         return write_integer(text, 0, UINT8_MAX, 1, to);
     case SLUICE_I8:
         return write_integer(text, INT8_MIN, INT8_MAX, 1, to);
+    case SLUICE_I16:
+        return write_integer(text, INT16_MIN, INT16_MAX, 2, to);
     case SLUICE_U16:
         return write_integer(text, 0, UINT16_MAX, 2, to);
     case SLUICE_I32:
@@ -100,11 +102,11 @@ static bool write_number(const char *text, sluice_dtype dtype, void *to)
     case SLUICE_I64:
         return write_integer(text, INT64_MIN, INT64_MAX, 8, to);
     default:
-        if (!sli_parse_real(text, &real) || !(real >= -3.4e38 && real <= 3.4e38)) {
+        if (!sli_parse_real(text, &real) || !(real >= -most && real <= most)) {
             return false;
         }
-        value = (float)real;
-        memcpy(to, &value, sizeof(value));
+        memcpy(to, dtype == SLUICE_F64 ? (void *)&real : &(float){(float)real},
+               sluice_dtype_size(dtype));
         return true;
     }
 }

@@ -59,15 +59,15 @@ static uint8_t *room_of(const declared_source *d, sample_io *io, uint32_t column
 
 static image_view view_of(const declared_source *d, sample_io *io, uint32_t column)
 {
-    const uint64_t *shape = d->columns[column].type.shape;
-    const uint32_t channels = d->columns[column].type.rank == 3 ? (uint32_t)shape[SCHEMA_C] : 1;
+    const sluice_column *type = &d->columns[column].type;
+    image_view view = {.pixels = room_of(d, io, column),
+                       .width = (uint32_t)type->shape[SCHEMA_W],
+                       .height = (uint32_t)type->shape[SCHEMA_H],
+                       .channels = type->rank == 3 ? (uint32_t)type->shape[SCHEMA_C] : 1};
 
-    return (image_view){room_of(d, io, column),
-                        (size_t)shape[SCHEMA_W] * channels,
-                        (uint32_t)shape[SCHEMA_W],
-                        (uint32_t)shape[SCHEMA_H],
-                        channels,
-                        IMAGE_U8};
+    (void)schema_element(type->dtype, &view.element);
+    view.stride = view.width * image_pixel_bytes(&view);
+    return view;
 }
 
 /* Reads rows without an image, if the source can. */
@@ -104,7 +104,7 @@ static sluice_status copy_image(const declared_source *d, uint64_t index, uint32
     if (st != SLUICE_OK) {
         return st;
     }
-    line = (size_t)data.image.width * data.image.channels;
+    line = data.image.width * image_pixel_bytes(&data.image);
     if (data.bytes != NULL || line * data.image.height != c->bytes) {
         return sli_fail(SLUICE_E_CORRUPT, "%s: it is %ux%ux%u, and the plain column has %zu bytes",
                         c->type.name, data.image.width, data.image.height, data.image.channels,

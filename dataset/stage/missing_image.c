@@ -21,10 +21,12 @@ const char *column_type_text(const sluice_column *column, char *text, size_t siz
     return text;
 }
 
-/* True for bytes (height, width) or (height, width, channels). */
+/* True for pixels (height, width) or (height, width, channels). */
 static bool has_pixels(const sluice_column *column)
 {
-    return column->dtype == SLUICE_U8 &&
+    image_element element;
+
+    return schema_element(column->dtype, &element) &&
            (column->rank == 2 ||
             (column->rank == 3 && column->shape[SCHEMA_C] <= SLI_MAX_CHANNELS));
 }
@@ -43,7 +45,8 @@ static const sluice_column *find_candidate(const stage_schema *schema)
         if (strcmp(column->name, "image") == 0) {
             return column;
         }
-        if (found == NULL && (column->rank == 3 || has_pixels(column))) {
+        /* numbers (n, m) of other types are often no pixels, such as boxes */
+        if (found == NULL && (column->rank == 3 || column->dtype == SLUICE_U8)) {
             found = column;
         }
     }
@@ -71,8 +74,9 @@ sluice_status fail_missing_image(const stage_schema *schema, const char *stage)
                           "%s the image, which is %s",
                           stage, column->name, column->name, text)
                : sli_fail(SLUICE_E_INVALID,
-                          "%s: there is no image: %s is %s and must be u8 (height, width) or "
-                          "(height, width, channels); save it so, and `column %s role=image` after "
+                          "%s: there is no image: %s is %s and must be u8, u16 or f32 (height, "
+                          "width) or (height, width, channels); save it so, and `column %s "
+                          "role=image` after "
                           "the source makes it the image",
                           stage, column->name, text, column->name);
 }

@@ -44,6 +44,17 @@ sluice_status schema_check_pixels(const stage_schema *schema, const char *stage)
     return check_further(schema, stage);
 }
 
+bool schema_element(sluice_dtype dtype, image_element *element_out)
+{
+    *element_out = dtype == SLUICE_U16 ? IMAGE_U16 : dtype == SLUICE_F32 ? IMAGE_F32 : IMAGE_U8;
+    return dtype == SLUICE_U8 || *element_out != IMAGE_U8;
+}
+
+double schema_white(sluice_dtype dtype)
+{
+    return dtype == SLUICE_U16 ? 65535 : dtype == SLUICE_F32 ? 0 : 255;
+}
+
 bool schema_is_converted(const stage_schema *schema, uint32_t i)
 {
     return schema->infos[i].is_converted || schema->infos[i].is_chw;
@@ -256,7 +267,7 @@ void schema_number_buffers(stage_schema *schema)
 {
     for (uint32_t i = 0; i < schema->column_count; i++) {
         schema->infos[i].buffer = i;
-        schema->infos[i].white = 255;
+        schema->infos[i].white = schema_white(schema->columns[i].dtype);
     }
     schema->buffer_count = schema->column_count;
     schema->source_buffers = schema->column_count;

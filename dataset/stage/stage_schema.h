@@ -12,6 +12,7 @@
 
 #include <sluice/tensor.h>
 
+#include "image.h"
 #include "stage_states.h"
 
 struct stage_def;
@@ -54,7 +55,7 @@ typedef struct column_info {
                        not change */
     bool is_ready;  /* an image map has written it */
     bool is_converted; /* images: a conversion has changed the type of its values */
-    double white;      /* images: the value of white, 255 for bytes; 0: unknown */
+    double white;      /* images: the value of white (schema_white()); 0: unknown */
     uint32_t rows; /* ragged plain columns: 1 + the buffer of NAME_length, the number of rows; the
                       rows from there on are zero. 0: all rows may have values */
     uint32_t counted; /* plain columns: 1 + the buffer of the column with their number of rows, if
@@ -169,6 +170,12 @@ typedef uint32_t column_set;
  */
 sluice_status schema_select_images(const stage_schema *schema, const char *stage, const char *names,
                                    column_set *images_out);
+
+/* The element of images of this type. False: there are no images of it. */
+bool schema_element(sluice_dtype dtype, image_element *element_out);
+
+/* The value of white in images of this type, which no stage has converted; 0: unknown. */
+double schema_white(sluice_dtype dtype);
 
 /* True if a conversion has changed the type or the layout of column i, an image. */
 bool schema_is_converted(const stage_schema *schema, uint32_t i);

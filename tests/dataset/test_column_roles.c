@@ -471,8 +471,9 @@ static void columns_that_do_not_fit_are_refused(void)
         {"column b role=box", "role=box"},
         {"column b role=boxes", "role=boxes follows the image, and there is none"},
         {"column m role=mask", "role=mask follows the image, and there is none"},
-        {"column c role=image", "must be u8 (height, width) or (height, width, channels) with 1 to "
-                                "4 channels for role=image"},
+        {"column c role=image",
+         "must be u8, u16 or f32 (height, width) or (height, width, channels) "
+         "with 1 to 4 channels for role=image"},
         {"column photo image | column p boxes",
          "it is f32 (3, 2) and must be f32 (N, 4) for role=boxes"},
         {"column photo image | column c boxes", "it is i32 (3) and must be f32 (N, 4)"},
@@ -507,7 +508,7 @@ static void columns_that_do_not_fit_are_refused(void)
     }
     npy_write(folder, "small.npy", "|u1", "(2, 3, 4)", scenes.m, 24);
     check_refused("synthetic 4 8,8,3 | column image plain | column label image",
-                  "must be u8 (height");
+                  "must be u8, u16 or f32 (height");
     check_refused("concat (synthetic 4 8,8,3 | column image plain) (synthetic 4 8,8,3)",
                   "column must come after the group");
     check_refused("image_folder /tmp | column image plain", "an encoded image; decode it");

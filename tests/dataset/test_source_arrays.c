@@ -197,8 +197,10 @@ static void arrays_of_images_are_named_with_the_way_to_an_image(void)
         {"|u1", "(2, 5, 7)",
          ": there is no image; after the source, `column image role=image` makes image the image, "
          "which is u8 (5, 7)"},
-        {"<f4", "(2, 5, 7, 3)", "image is f32 (5, 7, 3) and must be u8 (height, width) or (height"},
-        {"|u1", "(2, 3, 5, 7)", "image is u8 (3, 5, 7) and must be u8 (height, width) or (height"},
+        {"<f4", "(2, 5, 7, 3)",
+         "`column image role=image` makes image the image, which is f32 (5, 7, 3)"},
+        {"<i4", "(2, 5, 7, 3)", "image is i32 (5, 7, 3) and must be u8, u16 or f32 (height, width"},
+        {"|u1", "(2, 3, 5, 7)", "image is u8 (3, 5, 7) and must be u8, u16 or f32 (height, width"},
     };
     const char *folder = t_folder();
 

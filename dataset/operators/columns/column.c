@@ -45,10 +45,11 @@ static sluice_status check_image(const column_args *args, const stage_schema *sc
 {
     return schema->image >= 0
                ? SLUICE_OK
-               : sli_fail(SLUICE_E_INVALID,
-                          "column %s: role=%s follows the image, and there is none; a column u8 "
-                          "(height, width, channels) becomes one by `column NAME role=image`",
-                          args->column, roles[args->role]);
+               : sli_fail(
+                     SLUICE_E_INVALID,
+                     "column %s: role=%s follows the image, and there is none; a column of pixels "
+                     "(height, width, channels) becomes one by `column NAME role=image`",
+                     args->column, roles[args->role]);
 }
 
 /* ---- boxes and points ------------------------------------------------------------------------ */
@@ -166,15 +167,16 @@ static sluice_status fit_size(const column_args *args, stage_schema *schema, slu
     return SLUICE_OK;
 }
 
-/* True for the bytes of pixels: u8 (height, width), or with channels if `channels`. */
-static bool has_pixels(const sluice_column *column, bool channels)
+/* True for pixels: u8 (height, width); of an image also u16 or f32, and with channels. */
+static bool has_pixels(const sluice_column *column, bool is_image)
 {
     const uint64_t *shape = column->shape;
+    image_element element;
 
-    return column->dtype == SLUICE_U8 && shape[SCHEMA_H] <= LARGEST_SIDE &&
-           shape[SCHEMA_W] <= LARGEST_SIDE &&
+    return schema_element(column->dtype, &element) && (is_image || element == IMAGE_U8) &&
+           shape[SCHEMA_H] <= LARGEST_SIDE && shape[SCHEMA_W] <= LARGEST_SIDE &&
            (column->rank == 2 ||
-            (channels && column->rank == 3 && shape[SCHEMA_C] <= SLI_MAX_CHANNELS));
+            (is_image && column->rank == 3 && shape[SCHEMA_C] <= SLI_MAX_CHANNELS));
 }
 
 static sluice_status to_mask(const column_args *args, stage_schema *schema, uint32_t i)
@@ -218,7 +220,8 @@ static sluice_status to_image(const column_args *args, stage_schema *schema, uin
     }
     if (role != ROLE_PLAIN || !has_pixels(column, true)) {
         return wrong_type(args, column,
-                          "u8 (height, width) or (height, width, channels) with 1 to 4 channels");
+                          "u8, u16 or f32 (height, width) or (height, width, channels) with 1 to 4 "
+                          "channels");
     }
     if (schema->image >= 0) {
         st = fit_size(args, schema, column);
@@ -226,6 +229,7 @@ static sluice_status to_image(const column_args *args, stage_schema *schema, uin
     if (st != SLUICE_OK) {
         return st;
     }
+    schema->infos[i].white = schema_white(column->dtype);
     if (column->rank == 2) {
         column->rank = 3;
         column->shape[SCHEMA_C] = 1;
@@ -396,10 +400,9 @@ static sluice_status column_infer(const void *opaque, stage_schema *schema)
 
 static const stage_param column_params[] = {
     PARAM_(column_args, column, PARAM_TEXT, NULL, 0, 0, NULL, "a column of the source"),
-    PARAM_(
-        column_args, role, PARAM_CHOICE, "plain", 0, 0, roles,
-        "what stages do to it: boxes f32 (N, 4), points f32 (N, 2), mask u8 (H, W), image u8 (H, "
-        "W, C)"),
+    PARAM_(column_args, role, PARAM_CHOICE, "plain", 0, 0, roles,
+           "what stages do to it: boxes f32 (N, 4), points f32 (N, 2), mask u8 (H, W), image u8, "
+           "u16 or f32 (H, W, C)"),
     PARAM_(column_args, of, PARAM_TEXT, "", 0, 0, NULL, "boxes or points to which its rows belong"),
 };
 
@@ -416,9 +419,9 @@ const stage_def stage_column = {
                "  points  f32 (N, 2) or (N, K, 2). Without a column NAME_length all rows are\n"
                "          points\n"
                "  mask    u8 (height, width) of the image's size, or an encoded image\n"
-               "  image   u8 (height, width) or (height, width, channels), or an encoded\n"
-               "          mask. The first image if there is none, otherwise a further image,\n"
-               "          of the size of the first one\n"
+               "  image   u8, u16 or f32 (height, width) or (height, width, channels), or an\n"
+               "          encoded mask. The first image if there is none, otherwise a further\n"
+               "          image, of the size of the first one\n"
                "  plain   no stage moves it. An image or mask must not be encoded, nor vary\n"
                "          in size, and nothing may follow the first image\n"
                "of= is for plain and points: a column of boxes, or for plain also of points, "

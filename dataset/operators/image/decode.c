@@ -52,7 +52,7 @@ static sluice_status decode_infer(const void *opaque, stage_schema *schema)
             column->dtype = decode_element(args) == IMAGE_U16 ? SLUICE_U16 : SLUICE_U8;
             column->rank = 3;
             column->shape[SCHEMA_C] = decode_channels(args);
-            schema->infos[i].white = column->dtype == SLUICE_U16 ? 65535 : 255;
+            schema->infos[i].white = schema_white(column->dtype);
         }
     }
     return st;
