@@ -252,7 +252,7 @@ static bool parse_value(const stage_param *param, const char *text, void *to, co
         *want = "whole numbers with commas, at most 32";
         return parse_counts(text, edges->values, PARAM_MAX_EDGES, &edges->count);
     case PARAM_DTYPE:
-        *want = param->help;
+        *want = "u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32 or f64";
         return sli_dtype_parse(text, to);
     case PARAM_SEED:
         *want = "a whole number or run";

@@ -133,7 +133,7 @@ static const struct {
     {"image_folder x | decode cmyk", 24, "mode=cmyk must be one of rgb gray"},
     {"cifar10 x valid", 10, "must be one of train test"},
     {"synthetic | to_chw offload=gpu", 19, "must be one of auto host device"},
-    {"synthetic | to_dtype f128", 21, "dtype=f128 must be f32, f16, bf16 or u8"},
+    {"synthetic | to_dtype f128", 21, "dtype=f128 must be u8, i8, u16, i16, u32, i32, u64"},
     {"synthetic | to_dtype f64", 12, "dtype=f64 must be f32, f16, bf16 or u8"},
     {"synthetic | to_dtype i32", 12, "must be f32, f16, bf16 or u8"},
     {"synthetic | batch 4 drop_remainder=yes", 20, "must be true or false"},
