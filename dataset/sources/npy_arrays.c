@@ -124,7 +124,7 @@ static sluice_status hold(npy_array *array, uint64_t bytes, const char *why, con
                         "%s, then its samples are read as they are needed",
                         why, (unsigned long long)bytes, instead);
     }
-    array->memory = sli_realloc_array(NULL, (size_t)bytes, 1);
+    array->memory = sli_realloc_array(NULL, (size_t)bytes + 1, 1);
     array->memory_size = bytes;
     return array->memory != NULL
                ? SLUICE_OK

@@ -252,6 +252,12 @@ static void bad_members_are_named(void)
     zip_add_npy(zip, "s.npy", 0, "<f8", "(7, 2)", reals, sizeof(reals));
     zip_end(zip);
     check_fails(folder, zip->bytes, zip->size, SLUICE_E_CORRUPT, "member s: it has ");
+    if (has_zlib) {
+        memset(zip, 0, sizeof(*zip));
+        zip_add(zip, "e.npy", 8, "", 0);
+        zip_end(zip);
+        check_fails(folder, zip->bytes, zip->size, SLUICE_E_CORRUPT, "e: this is not a .npy file");
+    }
     memset(zip, 0, sizeof(*zip));
     for (int i = 0; i < 17; i++) {
         const char name[] = {(char)('a' + i), '\0'};
