@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* realpath() needs this. */
+/* realpath() and qsort_r() need this. */
 #define _GNU_SOURCE
 #include "folder_pairs.h"
 
@@ -21,6 +21,9 @@
 /* The image files of a folder, sorted by their names up to the last dot. */
 typedef struct file_names {
     const char *folder;
+    const char *suffix; /* of all names before their last dots, which does not count; "": none */
+    const char *not_suffix; /* of names that belong to others in the same folder; "": none */
+    bool skips_others;      /* files without the suffix belong to others in the same folder */
     char **names;
     size_t count;
     size_t capacity;
@@ -51,23 +54,52 @@ static sluice_status add_name(file_names *files, const char *name)
     return SLUICE_OK;
 }
 
-/* Compares names up to their last dots, bytewise. */
-static int compare_stems(const char *a, const char *b)
+/* Compares names up to their last dots, and without suffixes of these lengths before them,
+ * bytewise. */
+static int compare_stems(const char *a, size_t a_suffix, const char *b, size_t b_suffix)
 {
-    const size_t one = (size_t)(strrchr(a, '.') - a);
-    const size_t other = (size_t)(strrchr(b, '.') - b);
+    const size_t one = (size_t)(strrchr(a, '.') - a) - a_suffix;
+    const size_t other = (size_t)(strrchr(b, '.') - b) - b_suffix;
     const int order = memcmp(a, b, one < other ? one : other);
 
     return order != 0 ? order : (one > other) - (one < other);
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_names(const void *a, const void *b, void *suffix)
 {
+    const size_t length = strlen(suffix);
     const char *one = *(char *const *)a;
     const char *other = *(char *const *)b;
-    const int order = compare_stems(one, other);
+    const int order = compare_stems(one, length, other, length);
 
     return order != 0 ? order : strcmp(one, other);
+}
+
+/* True if a name has this suffix before its last dot, and more before it. */
+static bool has_suffix(const char *name, const char *suffix)
+{
+    const char *dot = strrchr(name, '.');
+    const size_t length = strlen(suffix);
+
+    return dot != NULL && (size_t)(dot - name) > length &&
+           memcmp(dot - length, suffix, length) == 0;
+}
+
+/* Adds an image file, unless it belongs to others in the folder by its suffix. */
+static sluice_status take_image(file_names *files, const char *name)
+{
+    if (files->not_suffix[0] != '\0' && has_suffix(name, files->not_suffix)) {
+        return SLUICE_OK;
+    }
+    if (files->suffix[0] == '\0' || has_suffix(name, files->suffix)) {
+        return add_name(files, name);
+    }
+    return files->skips_others
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID,
+                          "%s/%s must be NAME%s and an extension, since suffix=%s is part of the "
+                          "names of masks",
+                          files->folder, name, files->suffix, files->suffix);
 }
 
 static sluice_status take_entry(file_names *files, int fd, const struct dirent *entry)
@@ -80,7 +112,7 @@ static sluice_status take_entry(file_names *files, int fd, const struct dirent *
     } else if (name[0] == '.' || !image_name_is_in(name, image_extensions)) {
         left_out_file(&files->left_out, "", name);
     } else {
-        return add_name(files, name);
+        return take_image(files, name);
     }
     return SLUICE_OK;
 }
@@ -128,7 +160,8 @@ static sluice_status read_names(file_names *files)
                         files->folder, image_extensions,
                         path_stage_hint(files->folder, "image_list", hint, sizeof(hint)));
     }
-    qsort(files->names, files->count, sizeof(*files->names), compare_names);
+    qsort_r(files->names, files->count, sizeof(*files->names), compare_names,
+            (void *)(uintptr_t)files->suffix);
     return SLUICE_OK;
 }
 
@@ -136,7 +169,7 @@ static sluice_status read_names(file_names *files)
 static sluice_status check_distinct(const file_names *files)
 {
     for (size_t i = 1; i < files->count; i++) {
-        if (compare_stems(files->names[i - 1], files->names[i]) == 0) {
+        if (compare_stems(files->names[i - 1], 0, files->names[i], 0) == 0) {
             return sli_fail(
                 SLUICE_E_INVALID,
                 "%s and %s in %s have the same name without extension, by which masks are "
@@ -155,15 +188,18 @@ static sluice_status check_pairs(const file_names *images, const file_names *mas
     for (size_t i = 0; i < count; i++) {
         const int order = i == images->count  ? 1
                           : i == masks->count ? -1
-                                              : compare_stems(images->names[i], masks->names[i]);
+                                              : compare_stems(images->names[i], 0, masks->names[i],
+                                                              strlen(masks->suffix));
 
         if (order != 0) {
             return sli_fail(
                 SLUICE_E_INVALID,
-                "%s/%s has no %s of the same name in %s (%zu images, %zu masks); for "
-                "names that differ give a list with the columns image and mask:mask",
+                "%s/%s has no %s of the same name%s%s in %s (%zu images, %zu masks); for masks "
+                "such as NAME_mask.png give suffix=_mask, for names that differ otherwise a list "
+                "with the columns image and mask:mask",
                 order < 0 ? images->folder : masks->folder,
                 order < 0 ? images->names[i] : masks->names[i], order < 0 ? "mask" : "image",
+                masks->suffix[0] != '\0' ? " and suffix " : "", masks->suffix,
                 order < 0 ? masks->folder : images->folder, images->count, masks->count);
         }
     }
@@ -203,17 +239,30 @@ static sluice_status write_list(const file_names *images, const file_names *mask
     return sli_text_take(&text, text_out);
 }
 
-sluice_status folder_pairs_text(const char *images, const char *masks, char **text_out,
-                                size_t *size_out, char *left_text, size_t left_size)
+/* Returns the real path of a folder of masks, which the caller frees, if it is not that of the
+ * images; *one_out: it is. NULL: there is no such folder. */
+static char *find_masks(const char *images, const char *masks, bool *one_out)
+{
+    char *folder = realpath(masks, NULL);
+    char *others = realpath(images, NULL);
+
+    *one_out = folder != NULL && others != NULL && strcmp(folder, others) == 0;
+    free(others);
+    return folder;
+}
+
+sluice_status folder_pairs_text(const char *images, const char *masks, const char *suffix,
+                                char **text_out, size_t *size_out, char *left_text,
+                                size_t left_size)
 {
     const bool has_masks = masks[0] != '\0';
-    file_names pictures = {.folder = images};
-    file_names classes = {.folder = masks};
-    char *folder = NULL;
+    bool one = false;
+    char *folder = has_masks ? find_masks(images, masks, &one) : NULL;
+    file_names pictures = {.folder = images, .suffix = "", .not_suffix = one ? suffix : ""};
+    file_names classes = {.folder = masks, .suffix = suffix, .not_suffix = "", .skips_others = one};
     sluice_status st = read_names(&pictures);
 
     if (st == SLUICE_OK && has_masks) {
-        folder = realpath(masks, NULL);
         st = folder != NULL ? read_names(&classes)
                             : sli_fail_errno(SLUICE_E_IO, errno, "%s: cannot open", masks);
         st = st == SLUICE_OK ? check_distinct(&pictures) : st;
@@ -223,7 +272,9 @@ sluice_status folder_pairs_text(const char *images, const char *masks, char **te
     if (st == SLUICE_OK) {
         left_text[0] = '\0';
         tell_left_out(&pictures, left_text, left_size);
-        tell_left_out(&classes, left_text, left_size);
+        if (!one) {
+            tell_left_out(&classes, left_text, left_size);
+        }
         st = write_list(&pictures, has_masks ? &classes : NULL, folder, text_out, size_out);
     }
     free(folder);

@@ -34,6 +34,7 @@ typedef struct image_list_args {
     const char *root;
     const char *masks; /* folder of masks; "": none */
     const char *classes;
+    const char *suffix; /* of the names of masks */
     const char *fields; /* of JSON lines; "": image and label */
 } image_list_args;
 
@@ -148,8 +149,10 @@ static bool is_folder(const char *path)
 static sluice_status list_folder(image_list *list, const image_list_args *args)
 {
     sluice_status st =
-        folder_pairs_text(args->file, args->masks, &list->records.text, &list->records.size,
-                          list->left_out, sizeof(list->left_out));
+        args->suffix[0] != '\0' && args->masks[0] == '\0'
+            ? sli_fail(SLUICE_E_INVALID, "suffix= needs masks=, the folder of the masks")
+            : folder_pairs_text(args->file, args->masks, args->suffix, &list->records.text,
+                                &list->records.size, list->left_out, sizeof(list->left_out));
 
     list->records.separator = '\t';
     return st == SLUICE_OK ? root_folder_open("", args->file, &list->root_fd) : st;
@@ -167,7 +170,8 @@ static sluice_status open_list(image_list *list, const image_list_args *args)
                       args->root[0] != '\0'      ? "root"
                       : args->classes[0] != '\0' ? "classes"
                                                  : "fields");
-    } else if (!of_folder && args->masks[0] != '\0' && access(args->file, F_OK) == 0) {
+    } else if (!of_folder && (args->masks[0] != '\0' || args->suffix[0] != '\0') &&
+               access(args->file, F_OK) == 0) {
         st = sli_fail(SLUICE_E_INVALID,
                       "masks= needs a folder of images, and this is a file; a list has a column "
                       "mask:mask");
@@ -379,6 +383,8 @@ static const stage_param list_params[] = {
            "folder of relative paths; without it that of the list"),
     PARAM_(image_list_args, masks, PARAM_TEXT, "", 0, 0, NULL,
            "with a folder of images: the folder of their masks, found by file name"),
+    PARAM_(image_list_args, suffix, PARAM_TEXT, "", 0, 0, NULL,
+           "with masks=: what the names of masks have before the extension, such as _mask"),
     PARAM_(image_list_args, classes, PARAM_TEXT, "", 0, 0, NULL,
            "file of the names of a column NAME:class, one a line, numbered from 0; without it the "
            "names in the list, sorted"),
@@ -441,8 +447,9 @@ const stage_def stage_image_list = {
         "numbers for boxes and points. A line, at most 1 MiB, that is not such an object, or lacks "
         "a value, is a bad sample.\n"
         "A folder gives the images directly in it, without subfolders, and with masks= "
-        "the column mask: the file of a mask has the name of its image, with any "
-        "extension. Samples are sorted by name. Files other than jpg, jpeg, "
+        "the column mask: the file of a mask has the name of its image, then suffix=, with any "
+        "extension; with a suffix both may be in one folder. Samples are sorted by name. Files "
+        "other than jpg, jpeg, "
         "png, bmp, gif, ppm, pgm, pbm and pnm are ignored. Errors, which name the first file: "
         "E_INVALID no images, an image without a mask, a mask without an image, or two "
         "files of one name; E_IO.",
