@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cpu_int.h"
+#include "flip_rgb_int.h"
 #include "float16_int.h"
 #include "rng_int.h"
 
@@ -240,64 +241,6 @@ PACKED(packed_bf16, uint16_t, store8_bf16, table_16)
 WIDE(wide_f32, float, store8_f32, value)
 WIDE(wide_f16, uint16_t, store8_f16, sli_f16_of_f32(value))
 
-#if defined(__AVX512BW__)
-
-/* Flips 16 pixels at a time, four in each lane of 128 bits. Returns the number of flipped pixels.
- */
-static inline uint32_t flip_rgb_wide(const uint8_t *in, uint8_t *out, uint32_t width)
-{
-    const __m512i spread = _mm512_setr_epi32(9, 10, 11, 12, 6, 7, 8, 9, 3, 4, 5, 6, 0, 1, 2, 3);
-    const __m512i reverse =
-        _mm512_broadcast_i32x4(_mm_setr_epi8(9, 10, 11, 6, 7, 8, 3, 4, 5, 0, 1, 2, -1, -1, -1, -1));
-    const __m512i gather = _mm512_setr_epi32(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 3, 7, 11, 15);
-    uint32_t x = 0;
-
-    for (; x + 16 <= width; x += 16) {
-        const uint8_t *from = in + (size_t)(width - x - 16) * 3;
-        const __m512i bytes = _mm512_inserti32x4(
-            _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)(const void *)from)),
-            _mm_loadu_si128((const __m128i *)(const void *)(from + 32)), 2);
-        const __m512i pixels =
-            _mm512_shuffle_epi8(_mm512_permutexvar_epi32(spread, bytes), reverse);
-        const __m512i packed = _mm512_permutexvar_epi32(gather, pixels);
-        uint8_t *to = out + (size_t)x * 3;
-
-        _mm256_storeu_si256((__m256i *)(void *)to, _mm512_castsi512_si256(packed));
-        _mm_storeu_si128((__m128i *)(void *)(to + 32), _mm512_extracti32x4_epi32(packed, 2));
-    }
-    return x;
-}
-
-#endif
-
-static void flip_rgb(const uint8_t *in, uint8_t *out, uint32_t width)
-{
-    uint32_t x = 0;
-
-#if defined(__AVX512BW__)
-    x = flip_rgb_wide(in, out, width);
-#endif
-#if defined(__AVX2__)
-    /*
-     * Flips five pixels (15 bytes) at a time and stores 16 bytes. The next store overwrites the
-     * sixteenth byte, so the loop stops while at least one more pixel follows.
-     */
-    const __m128i reversed = _mm_setr_epi8(13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, 0);
-
-    for (; x + 6 <= width; x += 5) {
-        /* The load starts one byte early, so that it does not read past the line. */
-        const uint8_t *from = in + (size_t)(width - x - 5) * 3 - 1;
-        __m128i pixels = _mm_loadu_si128((const __m128i *)(const void *)from);
-
-        _mm_storeu_si128((__m128i *)(void *)(out + (size_t)x * 3),
-                         _mm_shuffle_epi8(pixels, reversed));
-    }
-#endif
-    for (; x < width; x++) {
-        memcpy(out + (size_t)x * 3, in + (size_t)(width - 1 - x) * 3, 3);
-    }
-}
-
 static uint64_t digest(const uint8_t *data, size_t count)
 {
     uint64_t sum = 0;
@@ -312,7 +255,7 @@ static uint64_t digest(const uint8_t *data, size_t count)
 }
 
 const conversion_kernels SLI_AT_LEVEL(sli_conversion_kernels) = {
-    .flip_rgb = flip_rgb,
+    .flip_rgb = SLI_AT_LEVEL(sli_flip_rgb),
     .planes_u8 = planes_u8,
     .planes_f32 = planes_f32,
     .planes_f16 = planes_f16,

@@ -4,7 +4,9 @@
 #include <assert.h>
 #include <string.h>
 
+#include "cpu_int.h"
 #include "exif.h"
+#include "flip_rgb_int.h"
 #include "thread_interrupt_int.h"
 
 /* Sides of the blocks in which axes are exchanged: 16 lines of 16 pixels stay in the first cache.
@@ -73,6 +75,18 @@ copy_pixels(const uint8_t *from, ptrdiff_t step, uint8_t *to, uint32_t count, si
     }
 }
 
+/* The same for pixels of three bytes. Each is moved as four: the next one overwrites the fourth
+ * byte, and may be read past the end of a line (IMAGE_SLACK). */
+static void copy_rgb(const uint8_t *from, ptrdiff_t step, uint8_t *to, uint32_t count)
+{
+    uint32_t i = 0;
+
+    for (; i + 1 < count; i++) {
+        memcpy(to + (size_t)i * 3, from + (ptrdiff_t)i * step, 4);
+    }
+    memcpy(to + (size_t)i * 3, from + (ptrdiff_t)i * step, 3);
+}
+
 /* Copies `count` pixels of an upright line; of the common sizes by code of that size. */
 static void copy_part(const upright_pixels *from, uint32_t x, uint32_t y, uint8_t *to,
                       uint32_t count, size_t size)
@@ -81,8 +95,10 @@ static void copy_part(const upright_pixels *from, uint32_t x, uint32_t y, uint8_
 
     if (from->across == (ptrdiff_t)size) {
         memcpy(to, first, count * size);
+    } else if (size == 3 && from->across == -3) {
+        SLI_CHOOSE(sli_flip_rgb)(first - (size_t)(count - 1) * 3, to, count);
     } else if (size == 3) {
-        copy_pixels(first, from->across, to, count, 3);
+        copy_rgb(first, from->across, to, count);
     } else if (size == 1) {
         copy_pixels(first, from->across, to, count, 1);
     } else {
