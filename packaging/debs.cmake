@@ -2,6 +2,7 @@
 # Debian packages: `cpack` in the build folder makes one of each component of the installation,
 #
 #   libsluice0          the shared library (lib)
+#   libsluice0-formats  the format modules for WebP and TIFF (formats)
 #   libsluice-dev       headers, the static library, sluice.pc, find_package(Sluice) (dev)
 #   sluice              the tool with its manual, and train_image_folder (tool)
 #
@@ -15,6 +16,11 @@ set(CPACK_PACKAGE_CONTACT "Sluice maintainers" CACHE STRING "Maintainer of the p
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL lib dev)
+set(has_formats OFF)
+if(SLUICE_MODULES_BUILT AND NOT SLUICE_LINK_MODULES)
+    set(has_formats ON)
+    list(APPEND CPACK_COMPONENTS_ALL formats)
+endif()
 if(TARGET sluice_tool)
     list(APPEND CPACK_COMPONENTS_ALL tool)
 endif()
@@ -40,8 +46,18 @@ endif()
 if(YAML_FOUND) # and it
     list(APPEND recommended libyaml-0-2)
 endif()
+if(has_formats)
+    list(APPEND recommended "${library}-formats (= ${PROJECT_VERSION})")
+endif()
 list(JOIN recommended ", " CPACK_DEBIAN_LIB_PACKAGE_RECOMMENDS)
 set(CPACK_COMPONENT_LIB_DESCRIPTION "This package contains the shared library.")
+
+set(CPACK_DEBIAN_FORMATS_PACKAGE_NAME ${library}-formats)
+set(CPACK_DEBIAN_FORMATS_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_FORMATS_PACKAGE_DEPENDS "${library} (= ${PROJECT_VERSION})") # both of one version
+set(CPACK_DEBIAN_FORMATS_PACKAGE_GENERATE_SHLIBS OFF)
+set(CPACK_COMPONENT_FORMATS_DESCRIPTION "This package contains the format modules that decode WebP and \
+TIFF files.")
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libsluice-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
@@ -68,7 +84,11 @@ pipelines and packs datasets, and the example train_image_folder, which trains a
 pictures in one folder per class.")
 
 # The licence where Debian looks for it. Only cpack installs it, which asks for each component.
-foreach(component lib dev tool)
+set(packaged lib dev tool)
+if(has_formats)
+    list(APPEND packaged formats)
+endif()
+foreach(component ${packaged})
     string(TOUPPER ${component} upper)
     install(FILES LICENSE DESTINATION share/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME}
         RENAME copyright COMPONENT ${component} EXCLUDE_FROM_ALL)

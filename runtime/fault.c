@@ -50,3 +50,25 @@ sli_fault sli_fault_of_text(const char *text)
     }
     return SLI_FAULT_NONE;
 }
+
+static bool ends_in(const char *text, const char *end)
+{
+    const size_t length = strlen(text);
+
+    return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
+}
+
+sli_fault sli_fault_of_loader(const char *text)
+{
+    static const char *const without_errno[] = {
+        "out of memory", "cannot create shared object descriptor",
+        "failed to map segment from shared object"}; /* errors that mean out of memory but have no
+                                                        errno text */
+
+    for (size_t i = 0; i < sizeof(without_errno) / sizeof(without_errno[0]); i++) {
+        if (ends_in(text, without_errno[i])) {
+            return SLI_FAULT_MEMORY;
+        }
+    }
+    return sli_fault_of_text(text);
+}

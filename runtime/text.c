@@ -74,8 +74,11 @@ void sli_text_add_wrapped(sli_text *text, const char *line, uint32_t indent)
         const uint32_t columns = count_columns(line + blanks, length);
 
         if (column > 0 && column + blanks + columns > SLI_COLUMNS) {
-            sli_text_add(text, "\n%*s", (int)indent, "");
-            column = indent;
+            /* A word too long for the indent begins earlier, if it then fits. */
+            const bool early = indent + columns > SLI_COLUMNS && columns < SLI_COLUMNS;
+
+            column = early ? SLI_COLUMNS - columns : indent;
+            sli_text_add(text, "\n%*s", (int)column, "");
         } else {
             sli_text_add(text, "%*s", (int)blanks, "");
             column += (uint32_t)blanks;

@@ -168,14 +168,14 @@ check "it trains on to twice the epochs" out_has '^step 360 of 360: '
 check "it trains on from the checkpoint" out_has '^began at step 180, '
 
 echo "no picture" >"$tmp/text.jpg"
-printf 'RIFF....WEBP' >"$tmp/photo.webp"
+printf '....ftypavif' >"$tmp/photo.avif"
 mkdir "$tmp/links"
 classify() { TMPDIR="$tmp/links" "$bin/train_image_folder" --classify --checkpoints "$tmp/a net/it's" "$@"; }
-ends "a picture that cannot be read ends it with 1" 1 classify "$tmp/text.jpg" "$tmp/photo.webp" \
+ends "a picture that cannot be read ends it with 1" 1 classify "$tmp/text.jpg" "$tmp/photo.avif" \
     "$tmp/nowhere.jpg" "$tmp/a" "$tmp/a/train/$first"
 check "the others are classified" out_has "^$tmp/a/train/$first: "
 check "a text is no picture" err_has "^$tmp/text.jpg: not an image of a supported format"
-check "an unsupported format is named" err_has "^$tmp/photo.webp: unsupported format: a WebP file"
+check "an unsupported format is named" err_has "^$tmp/photo.avif: unsupported format: an AVIF file"
 check "a picture that is missing is named" err_has "^$tmp/nowhere.jpg: cannot open it: No such file"
 check "a folder is no picture" err_has "^$tmp/a: not a file"
 check "nothing is left of the links" sh -c '! ls -A "$1" | grep .' - "$tmp/links"

@@ -66,12 +66,12 @@ check "... with their number" grep -q 'boxes: 1 were clipped to their image, and
 mkdir -p mixed/c/sub
 cp "$good" mixed/c/a.jpg
 cp "$good" mixed/c/b.JFIF
-for i in 1 2 3; do echo x >"mixed/c/$i.webp"; done
+for i in 1 2 3; do echo x >"mixed/c/$i.avif"; done
 expect "a folder with other files is inspected" 0 inspect mixed
 check "... all extensions of JPEG are read" out_has '^2 samples; 0 cannot be read$'
-check "... what is left out is counted" err_has 'image_folder mixed: left out: 3 .webp (first c/[123].webp), 1 folder (first c/sub);'
+check "... what is left out is counted" err_has 'image_folder mixed: left out: 3 .avif (first c/[123].avif), 1 folder (first c/sub);'
 expect "... by verify, too" 0 verify mixed
-check "... in the same words" err_has 'image_folder mixed: left out: 3 .webp (first c/[123].webp), 1 folder (first c/sub);'
+check "... in the same words" err_has 'image_folder mixed: left out: 3 .avif (first c/[123].avif), 1 folder (first c/sub);'
 expect "arrays without images are inspected" 0 inspect "synthetic 100 4,5,1 7 | batch 3" --json
 check "... raw images have no format" json "j['formats']['jpeg'] == 0 and j['width']['max'] == 5 and len(j['classes']) == 7"
 if "$sluice" --version | grep -q 'jansson on'; then

@@ -48,6 +48,7 @@ sluice_status sluice_image_header(const void *bytes, size_t size, sluice_image_i
     if (st != SLUICE_OK) {
         return st;
     }
+    image_decoder_allow(decoder, IMAGE_FORMATS_ALL);
     st = image_decoder_open(decoder, bytes, size, ANY_PIXELS, false, &own.width, &own.height);
     if (st == SLUICE_OK) {
         image_decoder_describe(decoder, &facts);
@@ -237,9 +238,11 @@ static sluice_status boxes_size(sluice_reader *reader, const sample_data *data, 
         dataset_decode_of(dataset, (uint32_t)dataset->source_schema.image);
     const decode_args *args =
         decode != NULL ? (const decode_args *)(const void *)decode->args.bytes : NULL;
-    const sluice_status st = image_decoder_open(reader->decoder, data->bytes, data->size,
-                                                ANY_PIXELS, false, width, height);
+    sluice_status st;
 
+    image_decoder_allow(reader->decoder, IMAGE_FORMATS_USUAL | data->named);
+    st = image_decoder_open(reader->decoder, data->bytes, data->size, ANY_PIXELS, false, width,
+                            height);
     if (st == SLUICE_OK && (args == NULL || args->orient) &&
         (*width != data->listed_width || *height != data->listed_height)) {
         (void)image_decoder_make_upright(reader->decoder, width, height);

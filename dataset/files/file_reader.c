@@ -47,6 +47,7 @@ sluice_status file_read_most(int folder_fd, const char *path, uint64_t most, sam
     io->bytes_read += size;
     data_out->bytes = io->bytes.data;
     data_out->size = size;
+    data_out->named = image_formats_of_file(path);
     return SLUICE_OK;
 }
 

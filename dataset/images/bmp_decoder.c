@@ -491,6 +491,7 @@ static void bmp_describe(const void *state, image_facts *facts)
 
 const image_format format_bmp = {
     .name = "BMP",
+    .formats = IMAGE_BMP,
     .magic = (const uint8_t *)"BM",
     .magic_size = 2,
     .create = bmp_create,

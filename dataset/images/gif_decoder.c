@@ -361,6 +361,7 @@ static void gif_describe(const void *state, image_facts *facts)
 
 const image_format format_gif = {
     .name = "GIF",
+    .formats = IMAGE_GIF,
     .magic = (const uint8_t *)"GIF8",
     .magic_size = 4,
     .create = gif_create,

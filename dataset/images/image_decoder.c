@@ -5,6 +5,7 @@
 
 #include "alloc_int.h"
 #include "exif.h"
+#include "format_modules.h"
 #include "image_format.h"
 #include "orientation.h"
 #include "status_int.h"
@@ -19,12 +20,16 @@ static const image_format *const formats[] = {
     &format_plain_pgm, &format_plain_pbm, &format_bmp, &format_gif,
 };
 
-enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
+enum { FORMATS = sizeof(formats) / sizeof(formats[0]), ALL_FORMATS = FORMATS + FORMAT_MODULES };
 
 struct image_decoder {
-    void *states[FORMATS]; /* one decoder state per format; NULL: no file of that format was opened
-                              yet */
-    int current;           /* index in `formats` of the open file's format */
+    /* For each format, those of modules behind the others: its decoder state; NULL: no file of that
+     * format was opened yet. */
+    void *states[ALL_FORMATS];
+    const image_format *of_modules[FORMAT_MODULES]; /* NULL: no file of the module was opened yet */
+    const image_format *format;                     /* of the open file */
+    void *state;                                    /* of the open file's format */
+    image_formats allowed;
     uint32_t orientation;  /* of the open image, by image_decoder_orient() */
     uint32_t stored_width; /* size of the open image in its file, or scaled */
     uint32_t stored_height;
@@ -43,16 +48,14 @@ static const struct {
     {"file compressed by xz; decompress it", "\xFD\x37zXZ", 5, 0},
     {"file compressed by bzip2; decompress it", "BZh", 3, 0},
     {"PNG file, and this build has no libpng", "\x89PNG", 4, 0},
-    {"WebP file; convert it to JPEG or PNG", "WEBP", 4, 8},
     {"HEIC file; convert it to JPEG", "ftyphei", 7, 4},
     {"HEIF file; convert it to JPEG", "ftypmif1", 8, 4},
     {"AVIF file; convert it to JPEG", "ftypavif", 8, 4},
+    {"AVIF file; convert it to JPEG", "ftypavis", 8, 4}, /* with several frames */
     {"JPEG XL file; convert it to JPEG or PNG", "\xFF\x0A", 2, 0},
     {"JPEG XL file; convert it to JPEG or PNG", "JXL \r\n\x87\n", 8, 4},
     {"JPEG 2000 file; convert it to PNG", "jP  \r\n\x87\n", 8, 4},
     {"JPEG 2000 file; convert it to PNG", "\xFF\x4F\xFF\x51", 4, 0},
-    {"TIFF file; convert it to PNG", "II*\0", 4, 0},
-    {"TIFF file; convert it to PNG", "MM\0*", 4, 0},
     {"PAM file; convert it to binary PPM (P6)", "P7\n", 3, 0},
 };
 
@@ -63,6 +66,7 @@ sluice_status image_decoder_create(image_decoder **decoder_out)
     if (decoder == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "an image decoder");
     }
+    decoder->allowed = IMAGE_FORMATS_USUAL;
     *decoder_out = decoder;
     return SLUICE_OK;
 }
@@ -77,6 +81,11 @@ void image_decoder_destroy(image_decoder *decoder)
             formats[i]->destroy(decoder->states[i]);
         }
     }
+    for (int i = 0; i < FORMAT_MODULES; i++) {
+        if (decoder->states[FORMATS + i] != NULL) {
+            decoder->of_modules[i]->destroy(decoder->states[FORMATS + i]);
+        }
+    }
     image_buffer_free(&decoder->upright);
     sli_free(decoder);
 }
@@ -89,12 +98,14 @@ static sluice_status no_format(const uint8_t *bytes, size_t size)
     for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
         if (size >= unknown[i].at + unknown[i].size &&
             memcmp(bytes + unknown[i].at, unknown[i].magic, unknown[i].size) == 0) {
-            return sli_fail(SLUICE_E_UNSUPPORTED, "unsupported format: a %s", unknown[i].name);
+            return sli_fail(SLUICE_E_UNSUPPORTED, "unsupported format: a%s %s",
+                            unknown[i].name[0] == 'A' ? "n" : "", unknown[i].name);
         }
     }
     return sli_fail(
         SLUICE_E_CORRUPT,
-        "not an image of a supported format; it must be JPEG, PNG, BMP, GIF, PPM, PGM or PBM");
+        "not an image of a supported format; it must be JPEG, PNG, BMP, GIF, WebP, TIFF, "
+        "PPM, PGM or PBM");
 }
 
 /* Returns the index of the format whose files begin with these bytes; FORMATS: unknown format. */
@@ -116,19 +127,68 @@ bool image_decoder_takes_head(const uint8_t *bytes, size_t size)
     return i < FORMATS && formats[i]->open_head != NULL;
 }
 
+void image_decoder_allow(image_decoder *decoder, image_formats allowed)
+{
+    decoder->allowed = allowed;
+}
+
+static sluice_status not_allowed(const char *name, image_formats format)
+{
+    const char *listed = image_formats_name(format);
+
+    return sli_fail(
+        SLUICE_E_UNSUPPORTED,
+        "it is a %s file, and may not be opened: formats= of decode must have %s%s", name, listed,
+        format == IMAGE_TIFF ? " (formats=auto has it for files that are named .tif or .tiff)"
+                             : "");
+}
+
+/* Makes the format of a module the current one. */
+static sluice_status choose_module(image_decoder *decoder, int module)
+{
+    const image_format **format = &decoder->of_modules[module];
+    void **state = &decoder->states[FORMATS + module];
+    sluice_status st = SLUICE_OK;
+
+    if ((decoder->allowed & format_module_formats(module)) == 0) {
+        return not_allowed(format_module_name(module), format_module_formats(module));
+    }
+    if (*format == NULL) {
+        st = format_module_open(module, format);
+    }
+    if (st == SLUICE_OK && *state == NULL) {
+        st = (*format)->create(state);
+    }
+    if (st == SLUICE_OK) {
+        decoder->format = *format;
+        decoder->state = *state;
+    }
+    return st;
+}
+
 /* Makes the file's format the current one. */
 static sluice_status choose_format(image_decoder *decoder, const uint8_t *bytes, size_t size)
 {
     const int i = format_of(bytes, size);
+    const int module = i == FORMATS ? format_module_find(bytes, size) : -1;
     sluice_status st = SLUICE_OK;
 
+    if (module >= 0) {
+        return choose_module(decoder, module);
+    }
     if (i == FORMATS) {
         return no_format(bytes, size);
+    }
+    if ((decoder->allowed & formats[i]->formats) == 0) {
+        return not_allowed(formats[i]->name, formats[i]->formats);
     }
     if (decoder->states[i] == NULL) {
         st = formats[i]->create(&decoder->states[i]);
     }
-    decoder->current = st == SLUICE_OK ? i : decoder->current;
+    if (st == SLUICE_OK) {
+        decoder->format = formats[i];
+        decoder->state = decoder->states[i];
+    }
     return st;
 }
 
@@ -147,8 +207,8 @@ sluice_status image_decoder_open(image_decoder *decoder, const uint8_t *bytes, s
     sluice_status st = choose_format(decoder, bytes, size);
 
     if (st == SLUICE_OK) {
-        st = formats[decoder->current]->open(decoder->states[decoder->current], bytes, size,
-                                             max_pixels, gray, width_out, height_out);
+        st = decoder->format->open(decoder->state, bytes, size, max_pixels, gray, width_out,
+                                   height_out);
     }
     if (st == SLUICE_OK) {
         begin_stored(decoder, *width_out, *height_out);
@@ -167,8 +227,8 @@ sluice_status image_decoder_open_head(image_decoder *decoder, const uint8_t *byt
     }
     st = choose_format(decoder, bytes, size);
     if (st == SLUICE_OK) {
-        st = formats[decoder->current]->open_head(decoder->states[decoder->current], bytes, size,
-                                                  rest, max_pixels, gray, width_out, height_out);
+        st = decoder->format->open_head(decoder->state, bytes, size, rest, max_pixels, gray,
+                                        width_out, height_out);
     }
     if (st == SLUICE_OK) {
         begin_stored(decoder, *width_out, *height_out);
@@ -205,16 +265,15 @@ image_box image_decoder_stored_box(const image_decoder *decoder, const image_box
 sluice_status image_decoder_region(image_decoder *decoder, const image_box *box,
                                    image_view *region_out)
 {
-    const image_format *format = formats[decoder->current];
     image_view stored;
     image_box part;
     sluice_status st;
 
     if (decoder->orientation == EXIF_UPRIGHT) {
-        return format->region(decoder->states[decoder->current], box, region_out);
+        return decoder->format->region(decoder->state, box, region_out);
     }
     part = image_decoder_stored_box(decoder, box);
-    st = format->region(decoder->states[decoder->current], &part, &stored);
+    st = decoder->format->region(decoder->state, &part, &stored);
     return st == SLUICE_OK
                ? orientation_apply(decoder->orientation, &stored, &decoder->upright, region_out)
                : st;
@@ -223,10 +282,10 @@ sluice_status image_decoder_region(image_decoder *decoder, const image_box *box,
 bool image_decoder_scale(image_decoder *decoder, uint32_t divisor, uint32_t *width_out,
                          uint32_t *height_out)
 {
-    const image_format *format = formats[decoder->current];
+    const image_format *format = decoder->format;
 
     if (format->scale == NULL ||
-        !format->scale(decoder->states[decoder->current], divisor, width_out, height_out)) {
+        !format->scale(decoder->state, divisor, width_out, height_out)) {
         return false;
     }
     decoder->stored_width = *width_out;
@@ -237,19 +296,19 @@ bool image_decoder_scale(image_decoder *decoder, uint32_t divisor, uint32_t *wid
 
 void image_decoder_use_index(image_decoder *decoder, image_index *index)
 {
-    const image_format *format = formats[decoder->current];
+    const image_format *format = decoder->format;
 
     if (format->use_index != NULL) {
-        format->use_index(decoder->states[decoder->current], index);
+        format->use_index(decoder->state, index);
     }
 }
 
 sluice_status image_decoder_request_indices(image_decoder *decoder)
 {
-    const image_format *format = formats[decoder->current];
+    const image_format *format = decoder->format;
 
     return format->request_indices != NULL
-               ? format->request_indices(decoder->states[decoder->current])
+               ? format->request_indices(decoder->state)
                : sli_fail(SLUICE_E_UNSUPPORTED,
                           "a mask in a %s file: %s; it must be PNG with a palette or in gray, BMP "
                           "or GIF with a palette, or PGM",
@@ -261,7 +320,7 @@ sluice_status image_decoder_request_indices(image_decoder *decoder)
 
 sluice_status image_decoder_request_wide(image_decoder *decoder, bool rgb)
 {
-    const image_format *format = formats[decoder->current];
+    const image_format *format = decoder->format;
     image_facts facts;
     bool is_rgb;
 
@@ -274,16 +333,16 @@ sluice_status image_decoder_request_wide(image_decoder *decoder, bool rgb)
                         format->name, is_rgb ? "colours" : "gray", facts.bits,
                         rgb ? "u16_rgb" : "u16", rgb ? "RGB" : "gray", rgb ? "PPM" : "PGM");
     }
-    format->request_wide(decoder->states[decoder->current]);
+    format->request_wide(decoder->state);
     return SLUICE_OK;
 }
 
 void image_decoder_describe(const image_decoder *decoder, image_facts *facts_out)
 {
-    const image_format *format = formats[decoder->current];
+    const image_format *format = decoder->format;
 
     *facts_out = (image_facts){.format = format->name, .orientation = EXIF_UPRIGHT};
-    format->describe(decoder->states[decoder->current], facts_out);
+    format->describe(decoder->state, facts_out);
 }
 
 uint32_t image_decoder_make_upright(image_decoder *decoder, uint32_t *width, uint32_t *height)
@@ -299,7 +358,7 @@ uint32_t image_decoder_make_upright(image_decoder *decoder, uint32_t *width, uin
 
 bool image_decoder_lacks_index(const image_decoder *decoder)
 {
-    const image_format *format = formats[decoder->current];
+    const image_format *format = decoder->format;
 
-    return format->lacks_index != NULL && format->lacks_index(decoder->states[decoder->current]);
+    return format->lacks_index != NULL && format->lacks_index(decoder->state);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes image files, completely or only a region, in every compiled-in format. Each format is one
- * image_format (image_format.h) in its own file, and one line in image_decoder.c.
+ * Decodes image files, completely or only a region, in every format. Each is one image_format
+ * (image_format.h) in its own file, and one line in image_decoder.c, or in format_modules.c.
  *
  * Files may be hostile: sizes and memory are limited, damage that changes pixels is an error, and
  * no data of an earlier image can appear in a later one.
@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "image.h"
+#include "image_formats.h"
 
 typedef struct image_decoder image_decoder;
 
@@ -19,11 +20,15 @@ typedef struct image_decoder image_decoder;
 sluice_status image_decoder_create(image_decoder **decoder_out);
 void image_decoder_destroy(image_decoder *decoder);
 
+/* Sets which formats may be opened. Until then: IMAGE_FORMATS_USUAL. */
+void image_decoder_allow(image_decoder *decoder, image_formats allowed);
+
 /*
  * Reads the header of an encoded image in memory. The bytes must stay valid until the region is
  * decoded. gray: decode to one channel instead of three. E_CORRUPT: the bytes are not an image, or
- * its header is corrupt; E_UNSUPPORTED: this build cannot decode the format; E_INVALID: the image
- * has more than max_pixels pixels. Also returns E_NO_MEMORY.
+ * its header is corrupt; E_UNSUPPORTED: the format cannot be decoded here, or is not allowed;
+ * E_INVALID: the image has more than max_pixels pixels. E_IO: no file descriptor was free to open a
+ * format module. Also returns E_NO_MEMORY.
  */
 sluice_status image_decoder_open(image_decoder *decoder, const uint8_t *bytes, size_t size,
                                  uint64_t max_pixels, bool gray, uint32_t *width_out,

@@ -9,7 +9,7 @@ const char image_extensions[] = "jpg,jpeg,jpe,jfif,jif," /* JPEG */
 #ifdef SLI_HAVE_PNG
                                 "png,"
 #endif
-                                "bmp,gif,"
+                                "bmp,gif,webp,tif,tiff,"
                                 "ppm,pgm,pbm,pnm"; /* PPM, PGM, PBM, and any of them */
 
 bool image_extension_is_in(const char *extension, const char *list)

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 /*
- * The extensions of the formats that this build decodes: in lower case, without dots, with commas
- * between them.
+ * The extensions of the formats that are decoded, those of modules included: in lower case, without
+ * dots, with commas between them.
  */
 extern const char image_extensions[];
 

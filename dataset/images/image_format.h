@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "image.h"
+#include "image_formats.h"
 
 /*
  * An image format: functions that operate on the format's own state. A worker creates the state
@@ -13,7 +14,8 @@
  */
 typedef struct image_format {
     const char *name;
-    const uint8_t *magic; /* magic number at the beginning of its files */
+    image_formats formats; /* the set that it is in */
+    const uint8_t *magic;  /* magic number at the beginning of its files; not of a format module */
     size_t magic_size;
     sluice_status (*create)(void **state_out);
     void (*destroy)(void *state);
@@ -48,6 +50,8 @@ extern const image_format format_plain_pgm;
 extern const image_format format_plain_ppm;
 extern const image_format format_png;
 extern const image_format format_ppm;
+extern const image_format format_tiff; /* of a module: format_modules.h */
+extern const image_format format_webp;
 
 /* Fails with E_INVALID because the image has more than max_pixels pixels. */
 sluice_status image_too_large(uint64_t width, uint64_t height, uint64_t max_pixels);

@@ -518,6 +518,7 @@ static void jpeg_describe(const void *state, image_facts *facts)
 
 const image_format format_jpeg = {
     .name = "JPEG",
+    .formats = IMAGE_JPEG,
     .magic = magic,
     .magic_size = sizeof(magic),
     .create = jpeg_create,

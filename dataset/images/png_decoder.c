@@ -386,6 +386,7 @@ static void png_describe(const void *state, image_facts *facts)
 
 const image_format format_png = {
     .name = "PNG",
+    .formats = IMAGE_PNG,
     .magic = magic,
     .magic_size = sizeof(magic),
     .create = png_create,

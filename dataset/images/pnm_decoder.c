@@ -460,9 +460,10 @@ static void pnm_describe(const void *state, image_facts *facts)
 /* A kind of PNM file. Files of text have no head to open: lines have no fixed place in them. */
 #define PNM_FORMAT(title, number, head, indices_fn)                                                \
     {                                                                                              \
-        .name = (title), .magic = (const uint8_t *)(number), .magic_size = 2,                      \
-        .create = pnm_create, .destroy = pnm_destroy, .open = pnm_open, .open_head = (head),       \
-        .region = pnm_region, .request_indices = (indices_fn), .request_wide = pnm_request_wide,   \
+        .name = (title), .formats = IMAGE_PNM, .magic = (const uint8_t *)(number),                 \
+        .magic_size = 2, .create = pnm_create, .destroy = pnm_destroy, .open = pnm_open,           \
+        .open_head = (head), .region = pnm_region, .request_indices = (indices_fn),                \
+        .request_wide = pnm_request_wide,                                                          \
         .describe = pnm_describe,                                                                  \
     }
 

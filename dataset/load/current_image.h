@@ -41,6 +41,7 @@ INLINED sluice_status open_image(sample_loader *loader, uint64_t sample, const s
     current->decode = args;
     current->image.channels = decode_channels(args);
     current->image.element = decode_element(args);
+    image_decoder_allow(loader->tools.decoder, decode_formats(args, data));
     st = image_decoder_open_head(loader->tools.decoder, data->bytes, data->size, &data->rest,
                                  args->max_pixels, current->image.channels == 1,
                                  &current->image.width, &current->image.height);

@@ -20,9 +20,11 @@ static sluice_status open_file(sample_loader *loader, const sample_data *data, i
     const decode_args *args =
         (const decode_args *)(const void *)loader->plan->details->geometry.decode->args.bytes;
     image_decoder *decoder = loader->tools.decoder;
-    sluice_status st = image_decoder_open_head(decoder, data->bytes, data->size, &data->rest,
-                                               args->max_pixels, true, &mask->width, &mask->height);
+    sluice_status st;
 
+    image_decoder_allow(decoder, decode_formats(args, data));
+    st = image_decoder_open_head(decoder, data->bytes, data->size, &data->rest, args->max_pixels,
+                                 true, &mask->width, &mask->height);
     if (st == SLUICE_OK) {
         st = opened_image_request_indices(decoder, &loader->io.ends_run);
     }

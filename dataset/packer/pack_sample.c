@@ -367,8 +367,11 @@ static sluice_status check_image(pack_worker *worker, const sample_data *data, b
 {
     const pack_settings *settings = worker->settings;
     image_view image = {.pixels = NULL};
-    sluice_status st = image_decoder_open(worker->decoder, data->bytes, data->size,
-                                          settings->max_pixels, false, &image.width, &image.height);
+    sluice_status st;
+
+    image_decoder_allow(worker->decoder, IMAGE_FORMATS_USUAL | data->named);
+    st = image_decoder_open(worker->decoder, data->bytes, data->size, settings->max_pixels, false,
+                            &image.width, &image.height);
 
     *same_out = !settings->raw && settings->quality == 0 &&
                 settings->subsampling == SLUICE_PACK_SUBSAMPLING_AUTO &&

@@ -25,6 +25,7 @@ static sluice_status image_size(sluice_dataset *dataset, const decode_args *deco
     sluice_status st = dataset_source(dataset)->read(dataset->source, sample, io, row, &data);
 
     if (st == SLUICE_OK && data.bytes != NULL) {
+        image_decoder_allow(decoder, decode_formats(decode, &data));
         st = image_decoder_open_head(decoder, data.bytes, data.size, &data.rest, decode->max_pixels,
                                      false, width, height);
         if (st == SLUICE_OK && decode->orient) {

@@ -278,6 +278,7 @@ static sluice_status read_from(int fd, const web_shard *shard, uint64_t index, b
     uint64_t done = 0;
 
     data_out->from_pack = (sample->flags & SHARD_HAS_CRC) != 0;
+    data_out->named = image_formats_of_file(shard->index.names + sample->name);
     if (st == SLUICE_OK && head) {
         done = IMAGE_HEAD;
         st = read_bytes(fd, shard, sample, 0, done, io);

@@ -284,11 +284,13 @@ static void fields_name(const void *source, uint64_t index, char *text, size_t s
 }
 
 /* Reads an image or a mask into io. */
-static sluice_status read_encoded(const fields_shard *shard, int fd, const member_place *place,
-                                  sample_io *io, sample_data *data_out)
+static sluice_status read_encoded(const fields_shard *shard, int fd, const web_field *field,
+                                  const member_place *place, sample_io *io, sample_data *data_out)
 {
+    char name[sizeof(field->field) + 1];
     sluice_status st = SLUICE_OK;
 
+    snprintf(name, sizeof(name), ".%s", field->field);
     if (place->size > WEB_MOST_BYTES) {
         return sli_fail(SLUICE_E_IO, "the image has %llu bytes, and must have at most %llu",
                         (unsigned long long)place->size, (unsigned long long)WEB_MOST_BYTES);
@@ -299,6 +301,7 @@ static sluice_status read_encoded(const fields_shard *shard, int fd, const membe
     }
     data_out->bytes = io->bytes.data;
     data_out->size = (size_t)place->size;
+    data_out->named = image_formats_of_file(name);
     return st;
 }
 
@@ -459,7 +462,7 @@ static sluice_status read_field(const webfields *web, const fields_shard *shard,
     io->bytes_read += place->size;
     switch (field->kind) {
     case WEB_IMAGE:
-        return read_encoded(shard, fd, place, io, data_out);
+        return read_encoded(shard, fd, field, place, io, data_out);
     case WEB_NUMBER:
         return read_number(shard, fd, place, to);
     case WEB_ARRAY:
@@ -529,7 +532,7 @@ static sluice_status fields_read_other(const void *source, uint64_t index, uint3
     }
     place = &shard->places[index * web->fields.count + i];
     io->bytes_read += place->size;
-    st = read_encoded(shard, fd, place, io, data_out);
+    st = read_encoded(shard, fd, &web->fields.fields[i], place, io, data_out);
     web_shard_give_back(&shard->file, lent, fd);
     return st == SLUICE_OK ? st : member_error(shard, &web->fields.fields[i], st);
 }

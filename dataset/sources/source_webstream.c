@@ -332,6 +332,7 @@ static sluice_status stream_read(const void *source, uint64_t index, sample_io *
     io->bytes_read += item->size;
     data_out->bytes = item->bytes.data;
     data_out->size = (size_t)item->size;
+    data_out->named = image_formats_of_file(item->name);
     if (labelled && row[1] != NULL) {
         *(int32_t *)row[1] = item->label;
     }

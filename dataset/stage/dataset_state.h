@@ -159,6 +159,9 @@ typedef struct decode_args {
     uint64_t max_pixels;
     bool fast_scale;
     bool orient; /* the Exif orientation of files is applied */
+    const char *formats;
+    image_formats allowed; /* what `formats` names, */
+    image_formats by_name; /* and what it has for files with the extension of the format */
 } decode_args;
 
 /* What the stage makes of an image. */
@@ -170,6 +173,12 @@ static inline uint32_t decode_channels(const decode_args *args)
 static inline image_element decode_element(const decode_args *args)
 {
     return args->mode >= DECODE_U16 ? IMAGE_U16 : IMAGE_U8;
+}
+
+/* The formats that the stage decode opens of a sample. */
+static inline image_formats decode_formats(const decode_args *args, const sample_data *data)
+{
+    return args->allowed | (data->named & args->by_name);
 }
 
 #endif

@@ -255,9 +255,8 @@ static void other_files_are_named(void)
     } files[] = {
         {"", 0, SLUICE_E_CORRUPT, "empty"},
         {"GIF89a", 6, SLUICE_E_CORRUPT, "the GIF file ends early"},
-        {"RIFF....WEBP", 12, SLUICE_E_UNSUPPORTED, "WebP"},
-        {"II*\0....", 8, SLUICE_E_UNSUPPORTED, "TIFF"},
-        {"MM\0*....", 8, SLUICE_E_UNSUPPORTED, "TIFF"},
+        {"II*\0....", 8, SLUICE_E_UNSUPPORTED, "a TIFF file, and may not be opened"},
+        {"MM\0*....", 8, SLUICE_E_UNSUPPORTED, "a TIFF file, and may not be opened"},
         {"\xFF\x0A......", 8, SLUICE_E_UNSUPPORTED, "JPEG XL"},
         {"\xFF\x4F\xFF\x51", 4, SLUICE_E_UNSUPPORTED, "JPEG 2000"},
         {"BM......", 8, SLUICE_E_CORRUPT, "the BMP file of 8 bytes has a header"},
@@ -269,7 +268,7 @@ static void other_files_are_named(void)
          12, SLUICE_E_UNSUPPORTED, "HEIF"},
         {"\0\0\0\x18"
          "ftypavif",
-         12, SLUICE_E_UNSUPPORTED, "AVIF"},
+         12, SLUICE_E_UNSUPPORTED, "an AVIF file; convert it to JPEG"},
         {"RIFF....WAVE", 12, SLUICE_E_CORRUPT, "it must be JPEG, PNG"},
         {"hello", 5, SLUICE_E_CORRUPT, "not an image of a supported format"},
     };

@@ -17,7 +17,7 @@
 /* Four images, and files and a folder that are not read. */
 static void fill_class(const char *folder, const char *class)
 {
-    static const char *const others[] = {"e.webp",    "f.WebP",    "g.hif",        "plain",
+    static const char *const others[] = {"e.avif",    "f.AVIF",    "g.hif",        "plain",
                                          ".DS_Store", "Thumbs.db", "x.tar.sluice", "desktop.ini"};
     char path[300];
 
@@ -42,7 +42,7 @@ static void fill_class(const char *folder, const char *class)
 
 static void check_counts(const char *text)
 {
-    T_CONTAINS(text, "2 .webp");
+    T_CONTAINS(text, "2 .avif");
     T_CONTAINS(text, "1 .hif");
     T_CONTAINS(text, "1 without an extension");
     T_TRUE(strstr(text, "DS_Store") == NULL && strstr(text, ".sluice") == NULL);
@@ -82,7 +82,7 @@ static void class_folders_say_what_they_leave_out(void)
     T_CONTAINS(explained, "left out by image_folder: ");
     sluice_string_free(explained);
     snprintf(text, sizeof(text),
-             "concat (image_folder %s/set) (image_folder %s/set extensions=hif,webp) | decode | "
+             "concat (image_folder %s/set) (image_folder %s/set extensions=hif,avif) | decode | "
              "resize 8,8 | batch 2",
              folder, folder);
     log = explain_logged(text, 7, &explained);

@@ -7,9 +7,9 @@
 #include "testing.h"
 
 #if defined(SLI_HAVE_PNG)
-#define EXTENSIONS "jpg,jpeg,jpe,jfif,jif,png,bmp,gif,ppm,pgm,pbm,pnm"
+#define EXTENSIONS "jpg,jpeg,jpe,jfif,jif,png,bmp,gif,webp,tif,tiff,ppm,pgm,pbm,pnm"
 #else
-#define EXTENSIONS "jpg,jpeg,jpe,jfif,jif,bmp,gif,ppm,pgm,pbm,pnm"
+#define EXTENSIONS "jpg,jpeg,jpe,jfif,jif,bmp,gif,webp,tif,tiff,ppm,pgm,pbm,pnm"
 #endif
 
 #define REST " extensions=" EXTENSIONS " cache=keep"

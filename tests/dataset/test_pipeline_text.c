@@ -12,9 +12,9 @@
 #include "text_int.h"
 
 #if defined(SLI_HAVE_PNG)
-#define EXTENSIONS "jpg,jpeg,jpe,jfif,jif,png,bmp,gif,ppm,pgm,pbm,pnm"
+#define EXTENSIONS "jpg,jpeg,jpe,jfif,jif,png,bmp,gif,webp,tif,tiff,ppm,pgm,pbm,pnm"
 #else
-#define EXTENSIONS "jpg,jpeg,jpe,jfif,jif,bmp,gif,ppm,pgm,pbm,pnm"
+#define EXTENSIONS "jpg,jpeg,jpe,jfif,jif,bmp,gif,webp,tif,tiff,ppm,pgm,pbm,pnm"
 #endif
 
 static void check_description(const char *text, const char *want)

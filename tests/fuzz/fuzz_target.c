@@ -103,6 +103,7 @@ bool fuzz_region(const uint8_t *data, size_t size, bool gray, image_box *box_out
         if (image_decoder_create(&decoder) != SLUICE_OK) {
             fuzz_fail("no decoder");
         }
+        image_decoder_allow(decoder, IMAGE_FORMATS_ALL);
         atexit(free_decoder);
     }
     read_wide(data, size, gray);

@@ -28,13 +28,13 @@ SLUICE_BEGIN_DECLS
 /** What the header of an encoded image says. */
 typedef struct sluice_image_info {
     size_t struct_size; /**< bytes; set by sluice_image_info_init() */
-    const char *format; /**< "JPEG", "PNG", "BMP", "GIF", "PPM", "PGM" or "PBM"; never freed */
+    const char *format; /**< "JPEG", "PNG", "BMP", "GIF", "WebP", "TIFF", "PPM", "PGM" or "PBM"; never freed */
     uint32_t width;     /**< in pixels */
     uint32_t height;    /**< in pixels */
     uint32_t channels;  /**< stored channels: 1 (gray, or a palette), 2 (gray and alpha), 3, 4 (RGB
                              and alpha, or CMYK) */
     uint32_t bits;      /**< bits per channel, or per palette index */
-    uint32_t palette;   /**< PNG, BMP, GIF: 1 if the pixels are indices into a palette */
+    uint32_t palette;   /**< PNG, BMP, GIF, TIFF: 1 if the pixels are indices into a palette */
     uint32_t progressive;      /**< 1 for a progressive JPEG file or an interlaced PNG file */
     uint32_t arithmetic;       /**< JPEG: 1 if it is arithmetic-coded */
     uint32_t restart_interval; /**< JPEG: MCUs between restart markers; 0: none */

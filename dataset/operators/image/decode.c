@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The decode stage: marks where images are decoded. The decoders are in image_decoder.h. */
+#include <string.h>
+
 #include "dataset_state.h"
+#include "status_int.h"
 
 static const char *const modes[] = {"rgb", "gray", "index", "u16", "u16_rgb", NULL};
 static const char *const depths[] = {"0", "8", NULL};
@@ -60,13 +63,24 @@ static sluice_status decode_infer(const void *opaque, stage_schema *schema)
 
 static sluice_status decode_check(void *opaque)
 {
-    const decode_args *args = opaque;
+    decode_args *args = opaque;
 
     if (decode_element(args) != IMAGE_U8 && args->depth != DECODE_DEPTH_OF_FILE) {
         return sli_fail(SLUICE_E_INVALID,
                         "decode: depth=8 converts images of 16 bits to 8, and mode=%s keeps 16; "
                         "leave one of them out",
                         modes[args->mode]);
+    }
+    args->by_name = 0;
+    if (strcmp(args->formats, "auto") == 0) {
+        args->allowed = IMAGE_FORMATS_USUAL;
+        args->by_name = IMAGE_FORMATS_ALL;
+    } else if (strcmp(args->formats, "all") == 0) {
+        args->allowed = IMAGE_FORMATS_ALL;
+    } else if (!image_formats_parse(args->formats, &args->allowed)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "decode: formats='%.100s' must be auto, all, or names with commas, of %s",
+                        args->formats, image_formats_names);
     }
     return SLUICE_OK;
 }
@@ -84,19 +98,22 @@ static const stage_param decode_params[] = {
            "0: an image of 16 bits per channel ends the run; 8: it is converted to 8 bits"),
     PARAM_(decode_args, orient, PARAM_BOOL, "true", 0, 0, NULL,
            "apply the Exif orientation of files; false: pixels as stored"),
+    PARAM_(decode_args, formats, PARAM_TEXT, "auto", 0, 0, NULL,
+           "what may be opened: auto, all, or a list such as jpeg,png,tiff"),
     COLUMNS_PARAM(decode_args, columns),
 };
 
 const stage_def stage_decode = {
     .name = "decode",
-    .summary = "Decodes JPEG, PNG, BMP, GIF, PPM, PGM and PBM files; of a JPEG only what the next "
-               "crop needs.",
+    .summary = "Decodes JPEG, PNG, BMP, GIF, WebP, TIFF and PNM files; of a JPEG only what the "
+               "next crop needs.",
     .elsewhere = "Decode",
     .gives = "image u8 (H, W, 3), or (H, W, 1) with mode=gray and mode=index; u16 (H, W, 1) with "
              "mode=u16, (H, W, 3) with mode=u16_rgb; further images, too; masks u8 (H, W)",
     .details =
         "JPEG files are decoded with libjpeg-turbo's accurate integer DCT and smooth "
-        "chroma, PNG files if the library was built with libpng. If a crop follows, a "
+        "chroma, PNG files if the library was built with libpng, WebP and TIFF files by the format "
+        "modules webp and tiff. If a crop follows, a "
         "JPEG file is decoded only down to the crop's lower edge, or only under the "
         "crop if it has restart markers or an index. PNG files are decoded as a whole. "
         "The pixels are those of a full decode.\n"
@@ -125,6 +142,10 @@ const stage_def stage_decode = {
         "for large photographs, but gives other pixels: a crop begins and ends at "
         "whole pixels of the smaller image, and the scaled DCT replaces a part of the "
         "filter.\n"
+        "A format is told by the bytes of a file. formats=auto opens all formats, but a TIFF file "
+        "only if its name ends in .tif or .tiff: libtiff has many decoders, which a hostile x.jpg "
+        "does not reach. formats=jpeg,png opens these only; the names are jpeg, png, bmp, gif, pnm "
+        "(PPM, PGM and PBM), webp and tiff. Other files are bad samples.\n"
         "The stage decodes all images of a sample that are still encoded, or those of "
         "columns, so that each may have a mode of its own. All images must be decoded "
         "before a stage that changes the geometry. Masks are decoded by the first "

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "format_modules.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+#include "fault_int.h"
+#include "format_module.h"
+#include "status_int.h"
+#include "thread_interrupt_int.h"
+
+enum { PATH_SIZE = 4096 };
+
+#ifdef SLI_LINKED_WEBP
+#define LINKED_WEBP &format_webp
+#else
+#define LINKED_WEBP NULL
+#endif
+#ifdef SLI_LINKED_TIFF
+#define LINKED_TIFF &format_tiff
+#else
+#define LINKED_TIFF NULL
+#endif
+
+static const struct {
+    const char *name;
+    const char *file; /* without ".so" */
+    image_formats formats;
+    const image_format *linked; /* part of this library; NULL: a shared library of its own */
+} modules[] = {
+    {"WebP", "webp", IMAGE_WEBP, LINKED_WEBP},
+    {"TIFF", "tiff", IMAGE_TIFF, LINKED_TIFF},
+};
+_Static_assert(sizeof(modules) / sizeof(modules[0]) == FORMAT_MODULES, "all modules");
+
+/* How the files of each module begin. */
+static const struct {
+    int module;
+    const char *magic;
+    size_t size;
+    size_t at;
+} magics[] = {
+    {0, "WEBP", 4, 8},  {1, "II*\0", 4, 0}, {1, "MM\0*", 4, 0}, {1, "II+\0", 4, 0}, /* BigTIFF */
+    {1, "MM\0+", 4, 0},
+};
+
+static const format_host host = {sli_fail, sli_calloc, sli_aligned_alloc, sli_free,
+                                 sli_is_interrupted};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while a module is opened */
+static _Atomic(const image_format *) opened[FORMAT_MODULES];
+
+int format_module_find(const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++) {
+        if (size >= magics[i].at + magics[i].size &&
+            memcmp(bytes + magics[i].at, magics[i].magic, magics[i].size) == 0 &&
+            (magics[i].at == 0 || memcmp(bytes, "RIFF", 4) == 0)) {
+            return magics[i].module;
+        }
+    }
+    return -1;
+}
+
+image_formats format_module_formats(int module)
+{
+    return modules[module].formats;
+}
+
+const char *format_module_name(int module)
+{
+    return modules[module].name;
+}
+
+/*
+ * Finds the module's file: beside the library, beside the folder of the program that it is linked
+ * into, or where it was to be installed. The variable SLUICE_MODULE_DIR names another folder.
+ * False: it is missing; the path is that of the first folder.
+ */
+static bool find_file(int module, char path[PATH_SIZE])
+{
+    static const char *const places[] = {"/sluice/0/", "/../lib/sluice/0/"};
+    const char *given = getauxval(AT_SECURE) == 0 ? getenv("SLUICE_MODULE_DIR") : NULL;
+    char first[PATH_SIZE] = SLI_MODULE_DIR;
+    Dl_info info;
+
+    if (given != NULL && given[0] != '\0') {
+        snprintf(path, PATH_SIZE, "%s/%s.so", given, modules[module].file);
+        return access(path, F_OK) == 0;
+    }
+    if (dladdr(modules, &info) != 0 && strchr(info.dli_fname, '/') != NULL) {
+        const int folder = (int)(strrchr(info.dli_fname, '/') - info.dli_fname);
+
+        for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+            snprintf(path, PATH_SIZE, "%.*s%s%s.so", folder, info.dli_fname, places[i],
+                     modules[module].file);
+            if (access(path, F_OK) == 0) {
+                return true;
+            }
+            if (i == 0) {
+                memcpy(first, path, PATH_SIZE);
+            }
+        }
+    }
+    snprintf(path, PATH_SIZE, "%s/%s.so", SLI_MODULE_DIR, modules[module].file);
+    if (access(path, F_OK) == 0) {
+        return true;
+    }
+    memcpy(path, first, PATH_SIZE);
+    return false;
+}
+
+/* Reports why a module's file cannot be loaded. */
+static sluice_status fail_load(int module, const char *path, const char *text)
+{
+    const sli_fault fault = sli_fault_of_loader(text);
+
+    if (fault == SLI_FAULT_MEMORY) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the format module %s.so cannot be loaded (%s)",
+                        modules[module].file, text);
+    }
+    if (fault == SLI_FAULT_DESCRIPTORS) {
+        return sli_fail_with(SLUICE_E_IO, EMFILE,
+                             "the format module %s.so cannot be loaded (%s): raise ulimit -n",
+                             modules[module].file, text);
+    }
+    return sli_fail(SLUICE_E_UNSUPPORTED,
+                    "a %s file, and the format module %s cannot be loaded (%s); install the "
+                    "library that it needs, or convert the file to PNG",
+                    modules[module].name, path, text);
+}
+
+/* Checks a module that was loaded. Only its version may be read before that is known. */
+static sluice_status check_module(const format_module *found, const char *path)
+{
+    if (found == NULL) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "%s is not a format module of Sluice: it has no " FORMAT_MODULE_SYMBOL,
+                        path);
+    }
+    if (strcmp(found->version, SLUICE_VERSION) != 0) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "the format module %s is of Sluice %.40s, and must be of %s as the library "
+                        "is; install both of one version",
+                        path, found->version, SLUICE_VERSION);
+    }
+    if (found->format_size != sizeof(image_format) || found->host_size != sizeof(format_host) ||
+        found->facts_size != sizeof(image_facts)) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "the format module %s is of another build of Sluice %s, and must be of the "
+                        "library's; build both again",
+                        path, SLUICE_VERSION);
+    }
+    return SLUICE_OK;
+}
+
+/* Loads a module. The caller holds the lock. */
+static sluice_status load_module(int module, const image_format **format_out)
+{
+    char path[PATH_SIZE];
+    const format_module *found;
+    void *library;
+    sluice_status st;
+
+    if (!find_file(module, path)) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "a %s file, and its format module is missing (no %s): install it, Debian's "
+                        "package is libsluice0-formats, or build with -DSLUICE_MODULES=%s; else "
+                        "convert the file to PNG",
+                        modules[module].name, path, modules[module].file);
+    }
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) {
+        const char *text = dlerror();
+
+        return fail_load(module, path, text != NULL ? text : "dlopen failed");
+    }
+    found = dlsym(library, FORMAT_MODULE_SYMBOL);
+    st = check_module(found, path);
+    if (st != SLUICE_OK) {
+        dlclose(library);
+        return st;
+    }
+    found->set_host(&host);
+    *format_out = found->format; /* the library stays open */
+    return SLUICE_OK;
+}
+
+sluice_status format_module_open(int module, const image_format **format_out)
+{
+    const image_format *format = atomic_load_explicit(&opened[module], memory_order_acquire);
+    sluice_status st = SLUICE_OK;
+
+    if (format == NULL) {
+        format = modules[module].linked;
+    }
+    if (format == NULL) {
+        pthread_mutex_lock(&lock);
+        format = atomic_load_explicit(&opened[module], memory_order_relaxed);
+        if (format == NULL) {
+            st = load_module(module, &format);
+        }
+        if (st == SLUICE_OK) {
+            atomic_store_explicit(&opened[module], format, memory_order_release);
+        }
+        pthread_mutex_unlock(&lock);
+    }
+    *format_out = format;
+    return st;
+}

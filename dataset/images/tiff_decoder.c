@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decodes the first page of TIFF files with libtiff: strips and tiles of gray values, palettes, RGB
+ * and CMYK, of 1 to 16 bits, not compressed or by PackBits, LZW or deflate. Only the strips and
+ * tiles are read that the box needs. Transparent pixels are blended with black, as those of PNG
+ * files are; where the file has colours that are already multiplied by alpha, it is done.
+ *
+ * libtiff reads from memory, and its own allocations are limited by the size of the file.
+ */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <tiffio.h>
+
+#include "alloc_int.h"
+#include "image_format.h"
+#include "status_int.h"
+#include "thread_interrupt_int.h"
+
+enum { MOST_SAMPLES = 16, MAX_SIDE = 1000000, LIBTIFF_OWN = 64 << 20, PIXEL_BYTES = 8 };
+
+typedef struct tiff_layout {
+    uint32_t width;
+    uint32_t height;
+    uint16_t bits;
+    uint16_t samples; /* of a pixel */
+    uint16_t photometric;
+    uint16_t orientation;
+    uint16_t extra;      /* the kind of the sample after the colours; EXTRASAMPLE_UNSPECIFIED */
+    bool planes;         /* the samples are stored apart from each other */
+    bool tiles;          /* else strips */
+    uint32_t part_width; /* of a strip or tile */
+    uint32_t part_height;
+} tiff_layout;
+
+typedef struct tiff_decoder {
+    TIFF *tiff; /* NULL: no file is open */
+    const uint8_t *bytes;
+    uint64_t size;
+    uint64_t at;
+    tiff_layout layout;
+    bool further;
+    bool gray;
+    bool indices;            /* pixels are the stored numbers */
+    uint8_t palette[3][256]; /* of PHOTOMETRIC_PALETTE */
+    char text[256];          /* the first message of libtiff for the open file */
+    image_buffer raw;        /* a strip or tile; its planes one after another */
+    image_buffer image;      /* lines of the box */
+} tiff_decoder;
+
+/* ---- what libtiff calls ---------------------------------------------------------------------- */
+
+static tmsize_t read_bytes(thandle_t handle, void *to, tmsize_t count)
+{
+    tiff_decoder *decoder = handle;
+    const uint64_t left = decoder->at < decoder->size ? decoder->size - decoder->at : 0;
+    const size_t taken = (uint64_t)count < left ? (size_t)count : (size_t)left;
+
+    if (count <= 0) {
+        return 0;
+    }
+    memcpy(to, decoder->bytes + (left > 0 ? decoder->at : 0), taken);
+    decoder->at += taken;
+    return (tmsize_t)taken;
+}
+
+static tmsize_t write_nothing(thandle_t handle, void *from, tmsize_t count)
+{
+    (void)handle;
+    (void)from;
+    (void)count;
+    return -1;
+}
+
+static toff_t seek_bytes(thandle_t handle, toff_t offset, int whence)
+{
+    tiff_decoder *decoder = handle;
+
+    decoder->at = whence == SEEK_SET   ? offset
+                  : whence == SEEK_CUR ? decoder->at + offset
+                                       : decoder->size + offset;
+    return decoder->at;
+}
+
+static int close_nothing(thandle_t handle)
+{
+    (void)handle;
+    return 0;
+}
+
+static toff_t size_of(thandle_t handle)
+{
+    return ((const tiff_decoder *)handle)->size;
+}
+
+static int keep_error(TIFF *tiff, void *opaque, const char *module, const char *format,
+                      va_list arguments)
+{
+    tiff_decoder *decoder = opaque;
+
+    (void)tiff;
+    (void)module;
+    if (decoder->text[0] == '\0') {
+        vsnprintf(decoder->text, sizeof(decoder->text), format, arguments);
+    }
+    return 1; /* handled: libtiff must not print it */
+}
+
+static int drop_warning(TIFF *tiff, void *opaque, const char *module, const char *format,
+                        va_list arguments)
+{
+    (void)tiff;
+    (void)opaque;
+    (void)module;
+    (void)format;
+    (void)arguments;
+    return 1;
+}
+
+/* ---- headers --------------------------------------------------------------------------------- */
+
+static sluice_status tiff_create(void **state_out)
+{
+    tiff_decoder *decoder = sli_calloc(1, sizeof(*decoder));
+
+    if (decoder == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a TIFF decoder");
+    }
+    *state_out = decoder;
+    return SLUICE_OK;
+}
+
+static void end_tiff(tiff_decoder *decoder)
+{
+    if (decoder->tiff != NULL) {
+        TIFFClose(decoder->tiff);
+        decoder->tiff = NULL;
+    }
+}
+
+static void tiff_destroy(void *state)
+{
+    tiff_decoder *decoder = state;
+
+    end_tiff(decoder);
+    image_buffer_free(&decoder->raw);
+    image_buffer_free(&decoder->image);
+    sli_free(decoder);
+}
+
+/* Reports a failure of libtiff, which may be out of memory. */
+static sluice_status tiff_failed(const tiff_decoder *decoder)
+{
+    return sli_fail(strstr(decoder->text, "memory") != NULL ? SLUICE_E_NO_MEMORY : SLUICE_E_CORRUPT,
+                    "libtiff: %s",
+                    decoder->text[0] != '\0' ? decoder->text : "the file cannot be read");
+}
+
+static sluice_status open_library(tiff_decoder *decoder)
+{
+    TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
+
+    if (options == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "libtiff");
+    }
+    decoder->text[0] = '\0';
+    TIFFOpenOptionsSetMaxSingleMemAlloc(options, (tmsize_t)(decoder->size + LIBTIFF_OWN));
+    TIFFOpenOptionsSetErrorHandlerExtR(options, keep_error, decoder);
+    TIFFOpenOptionsSetWarningHandlerExtR(options, drop_warning, decoder);
+    /* m: libtiff does not map the file. */
+    decoder->tiff = TIFFClientOpenExt("file", "rm", decoder, read_bytes, write_nothing, seek_bytes,
+                                      close_nothing, size_of, NULL, NULL, options);
+    TIFFOpenOptionsFree(options);
+    return decoder->tiff != NULL ? SLUICE_OK : tiff_failed(decoder);
+}
+
+static sluice_status check_compression(TIFF *tiff)
+{
+    uint16_t compression = COMPRESSION_NONE;
+
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &compression);
+    switch (compression) {
+    case COMPRESSION_NONE:
+    case COMPRESSION_PACKBITS:
+    case COMPRESSION_LZW:
+    case COMPRESSION_ADOBE_DEFLATE:
+    case COMPRESSION_DEFLATE:
+        return SLUICE_OK;
+    default:
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "the TIFF file has the compression %u; it must be none (1), LZW (5), "
+                        "deflate (8 or 32946) or PackBits (32773): `tiffcp -c lzw` converts it",
+                        compression);
+    }
+}
+
+/* The number of colours of a pixel; 0: they cannot be decoded. */
+static uint16_t colours_of(uint16_t photometric)
+{
+    return photometric == PHOTOMETRIC_MINISWHITE || photometric == PHOTOMETRIC_MINISBLACK ||
+                   photometric == PHOTOMETRIC_PALETTE
+               ? 1
+           : photometric == PHOTOMETRIC_RGB       ? 3
+           : photometric == PHOTOMETRIC_SEPARATED ? 4
+                                                  : 0;
+}
+
+static sluice_status check_samples(const tiff_layout *layout, uint16_t sample_format)
+{
+    const uint16_t colours = colours_of(layout->photometric);
+    const uint16_t bits = layout->bits;
+    const bool small = bits == 1 || bits == 2 || bits == 4;
+
+    if (colours == 0) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "the TIFF file has pixels of photometric interpretation %u; it must be "
+                        "gray (0 or 1), RGB (2), a palette (3) or CMYK (5)",
+                        layout->photometric);
+    }
+    if (sample_format != SAMPLEFORMAT_UINT && sample_format != SAMPLEFORMAT_VOID) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "the TIFF file has %s numbers of %u bits per channel; decode takes "
+                        "unsigned ones of 1, 2, 4, 8 or 16 bits",
+                        sample_format == SAMPLEFORMAT_IEEEFP ? "floating-point" : "signed", bits);
+    }
+    if ((!small && bits != 8 && bits != 16) ||
+        (bits > 8 && layout->photometric == PHOTOMETRIC_PALETTE) ||
+        (small && (layout->samples > 1 && !layout->planes))) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "the TIFF file has %u samples of %u bits per pixel; they must have 8 or 16 "
+                        "bits, or 1, 2 or 4 for one sample, and at most 8 for a palette",
+                        layout->samples, bits);
+    }
+    if (layout->samples < colours || layout->samples > MOST_SAMPLES) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "the TIFF file has %u samples per pixel; it must have from %u to %d",
+                        layout->samples, colours, MOST_SAMPLES);
+    }
+    return SLUICE_OK;
+}
+
+/* Bytes of a line of one plane of a strip or tile. */
+static size_t line_bytes(const tiff_layout *layout)
+{
+    const size_t samples = layout->planes ? 1 : layout->samples;
+
+    return (layout->part_width * samples * layout->bits + 7) / 8;
+}
+
+/* Reads the size of strips and tiles. Both are limited by the number of pixels, as the image is. */
+static sluice_status read_parts(TIFF *tiff, tiff_layout *layout, uint64_t max_pixels)
+{
+    layout->tiles = TIFFIsTiled(tiff) != 0;
+    if (layout->tiles) {
+        layout->part_width = 0;
+        layout->part_height = 0;
+        TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &layout->part_width);
+        TIFFGetField(tiff, TIFFTAG_TILELENGTH, &layout->part_height);
+    } else {
+        layout->part_width = layout->width;
+        layout->part_height = layout->height;
+        TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &layout->part_height);
+        if (layout->part_height > layout->height) {
+            layout->part_height = layout->height;
+        }
+    }
+    if (layout->part_width == 0 || layout->part_height == 0) {
+        return sli_fail(SLUICE_E_CORRUPT, "the TIFF file has %s of %ux%u",
+                        layout->tiles ? "tiles" : "strips", layout->part_width,
+                        layout->part_height);
+    }
+    if ((uint64_t)layout->part_width * layout->part_height > max_pixels) {
+        return image_too_large(layout->part_width, layout->part_height, max_pixels);
+    }
+    if (line_bytes(layout) * layout->part_height * (layout->planes ? layout->samples : 1U) >
+        max_pixels * PIXEL_BYTES) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "the TIFF file has %s of %ux%u pixels of %u samples, more than max_pixels "
+                        "pixels of %d bytes; decode max_pixels=N allows more",
+                        layout->tiles ? "tiles" : "strips", layout->part_width, layout->part_height,
+                        layout->samples, PIXEL_BYTES);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status read_palette(tiff_decoder *decoder)
+{
+    uint16_t *map[3];
+
+    if (decoder->layout.photometric != PHOTOMETRIC_PALETTE) {
+        return SLUICE_OK;
+    }
+    if (TIFFGetField(decoder->tiff, TIFFTAG_COLORMAP, &map[0], &map[1], &map[2]) == 0) {
+        return sli_fail(SLUICE_E_CORRUPT, "the TIFF file has no palette, and needs one");
+    }
+    for (int c = 0; c < 3; c++) {
+        for (uint32_t i = 0; i < 1U << decoder->layout.bits; i++) {
+            decoder->palette[c][i] = (uint8_t)(map[c][i] >> 8);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status read_layout(tiff_decoder *decoder, uint64_t max_pixels)
+{
+    TIFF *tiff = decoder->tiff;
+    tiff_layout *layout = &decoder->layout;
+    uint16_t planes = PLANARCONFIG_CONTIG;
+    uint16_t format = SAMPLEFORMAT_UINT;
+    uint16_t extras = 0;
+    uint16_t *kinds = NULL;
+    sluice_status st;
+
+    *layout = (tiff_layout){.width = 0};
+    TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &layout->width);
+    TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &layout->height);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_BITSPERSAMPLE, &layout->bits);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &layout->samples);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_ORIENTATION, &layout->orientation);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &planes);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &format);
+    if (TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &layout->photometric) == 0) {
+        layout->photometric = layout->samples >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
+    }
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_EXTRASAMPLES, &extras, &kinds);
+    layout->extra = extras > 0 && layout->samples == colours_of(layout->photometric) + extras
+                        ? kinds[0]
+                        : EXTRASAMPLE_UNSPECIFIED;
+    layout->planes = planes == PLANARCONFIG_SEPARATE && layout->samples > 1;
+    if (layout->width == 0 || layout->height == 0) {
+        return sli_fail(SLUICE_E_CORRUPT, "the TIFF file has a size of %ux%u", layout->width,
+                        layout->height);
+    }
+    if ((uint64_t)layout->width * layout->height > max_pixels) {
+        return image_too_large(layout->width, layout->height, max_pixels);
+    }
+    if (layout->width > MAX_SIDE || layout->height > MAX_SIDE) {
+        return sli_fail(SLUICE_E_UNSUPPORTED, "the image is %ux%u; sides go up to %d",
+                        layout->width, layout->height, MAX_SIDE);
+    }
+    st = check_compression(tiff);
+    if (st == SLUICE_OK) {
+        st = check_samples(layout, format);
+    }
+    if (st == SLUICE_OK) {
+        st = read_palette(decoder);
+    }
+    return st == SLUICE_OK ? read_parts(tiff, layout, max_pixels) : st;
+}
+
+static sluice_status tiff_open(void *state, const uint8_t *bytes, size_t size, uint64_t max_pixels,
+                               bool gray, uint32_t *width_out, uint32_t *height_out)
+{
+    tiff_decoder *decoder = state;
+    sluice_status st;
+
+    end_tiff(decoder);
+    decoder->bytes = bytes;
+    decoder->size = size;
+    decoder->at = 0;
+    decoder->gray = gray;
+    decoder->indices = false;
+    st = open_library(decoder);
+    if (st == SLUICE_OK) {
+        st = read_layout(decoder, max_pixels);
+    }
+    if (st != SLUICE_OK) {
+        end_tiff(decoder);
+        return st;
+    }
+    decoder->further = TIFFLastDirectory(decoder->tiff) == 0;
+    *width_out = decoder->layout.width;
+    *height_out = decoder->layout.height;
+    return SLUICE_OK;
+}
+
+/* ---- pixels ---------------------------------------------------------------------------------- */
+
+/* Returns a sample of a line: as stored, or as 8 bits. */
+static inline uint8_t sample_at(const uint8_t *line, size_t i, uint32_t bits, bool stored)
+{
+    static const uint8_t scales[] = {[1] = 255, [2] = 85, [4] = 17};
+
+    if (bits == 8) {
+        return line[i];
+    }
+    if (bits == 16) {
+        uint16_t value;
+
+        memcpy(&value, line + 2 * i, sizeof(value));
+        return (uint8_t)((value * 255U + 32895U) >> 16); /* as libpng scales */
+    }
+    {
+        const size_t at = i * bits;
+        const uint32_t value = (uint32_t)line[at / 8] >> (8 - bits - at % 8) & ((1U << bits) - 1);
+
+        return (uint8_t)(stored ? value : value * scales[bits]);
+    }
+}
+
+/* Converts the samples of a pixel, already of 8 bits, to RGB. */
+static void to_rgb(const tiff_decoder *decoder, const uint8_t *samples, uint8_t rgb[3])
+{
+    const tiff_layout *layout = &decoder->layout;
+    const uint16_t colours = colours_of(layout->photometric);
+
+    for (int c = 0; c < 3; c++) {
+        switch (layout->photometric) {
+        case PHOTOMETRIC_PALETTE:
+            rgb[c] = decoder->palette[c][samples[0]];
+            break;
+        case PHOTOMETRIC_RGB:
+            rgb[c] = samples[c];
+            break;
+        case PHOTOMETRIC_SEPARATED: /* as Pillow: black is subtracted without a colour profile */
+            rgb[c] = (uint8_t)(255 - samples[3] - image_times(samples[c], 255 - samples[3]));
+            break;
+        default:
+            rgb[c] = layout->photometric == PHOTOMETRIC_MINISWHITE ? 255 - samples[0] : samples[0];
+            break;
+        }
+        if (layout->extra == EXTRASAMPLE_UNASSALPHA) {
+            rgb[c] = image_times(rgb[c], samples[colours]);
+        }
+    }
+}
+
+/* Converts pixels [from, from + count) of line y of the strip or tile in `raw`. */
+static void convert_line(const tiff_decoder *decoder, uint32_t y, uint32_t from, uint32_t count,
+                         uint8_t *out)
+{
+    const tiff_layout *layout = &decoder->layout;
+    const size_t stride = line_bytes(layout);
+    const uint8_t *line = decoder->raw.data + y * stride;
+    const size_t plane = layout->planes ? stride * layout->part_height : 0;
+    const bool stored = decoder->indices || layout->photometric == PHOTOMETRIC_PALETTE;
+    uint16_t used = colours_of(layout->photometric);
+
+    used = (uint16_t)(used + (layout->extra == EXTRASAMPLE_UNASSALPHA));
+    for (uint32_t x = from; x < from + count; x++) {
+        uint8_t samples[MOST_SAMPLES];
+        uint8_t rgb[3];
+
+        for (uint16_t c = 0; c < used; c++) {
+            samples[c] = layout->planes ? sample_at(line + c * plane, x, layout->bits, stored)
+                                        : sample_at(line, (size_t)x * layout->samples + c,
+                                                    layout->bits, stored);
+        }
+        if (decoder->indices) {
+            *out++ = samples[0];
+            continue;
+        }
+        to_rgb(decoder, samples, rgb);
+        if (decoder->gray) {
+            *out++ = image_luma(rgb[0], rgb[1], rgb[2]);
+        } else {
+            memcpy(out, rgb, 3);
+            out += 3;
+        }
+    }
+}
+
+/* Reads the strip or tile at x, y of the image into `raw`, of which `lines` are needed. */
+static sluice_status read_part(tiff_decoder *decoder, uint32_t x, uint32_t y, uint32_t lines)
+{
+    const tiff_layout *layout = &decoder->layout;
+    const size_t plane = line_bytes(layout) * layout->part_height;
+    const size_t needed = line_bytes(layout) * (layout->tiles ? layout->part_height : lines);
+
+    for (uint16_t s = 0; s < (layout->planes ? layout->samples : 1); s++) {
+        uint8_t *to = decoder->raw.data + s * plane;
+        const tmsize_t count =
+            layout->tiles
+                ? TIFFReadEncodedTile(decoder->tiff, TIFFComputeTile(decoder->tiff, x, y, 0, s), to,
+                                      (tmsize_t)needed)
+                : TIFFReadEncodedStrip(decoder->tiff, TIFFComputeStrip(decoder->tiff, y, s), to,
+                                       (tmsize_t)needed);
+
+        if (count != (tmsize_t)needed) {
+            return tiff_failed(decoder);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Converts the lines and columns of the part at left, top that are in the box. */
+static void keep_part(const tiff_decoder *decoder, const image_box *box, uint32_t left,
+                      uint32_t top, uint32_t lines, size_t stride)
+{
+    const uint32_t width = decoder->layout.part_width;
+    const uint32_t begin = box->x > left ? box->x : left;
+    const uint32_t end = box->x + box->width < left + width ? box->x + box->width : left + width;
+
+    for (uint32_t y = top < box->y ? box->y : top; y < top + lines; y++) {
+        if (y >= box->y + box->height) {
+            return;
+        }
+        convert_line(decoder, y - top, begin - left, end - begin,
+                     decoder->image.data + (y - box->y) * stride +
+                         (size_t)(begin - box->x) * (decoder->gray ? 1 : 3));
+    }
+}
+
+static sluice_status read_box(tiff_decoder *decoder, const image_box *box, size_t stride)
+{
+    const tiff_layout *layout = &decoder->layout;
+    const uint32_t width = layout->part_width;
+    const uint32_t height = layout->part_height;
+
+    for (uint32_t y = box->y / height * height; y < box->y + box->height; y += height) {
+        const uint32_t lines = layout->height - y < height ? layout->height - y : height;
+
+        for (uint32_t x = box->x / width * width; x < box->x + box->width; x += width) {
+            sluice_status st;
+
+            if (sli_is_interrupted()) {
+                return SLUICE_CLOSED;
+            }
+            st = read_part(decoder, x, y, lines);
+            if (st != SLUICE_OK) {
+                return st;
+            }
+            keep_part(decoder, box, x, y, lines, stride);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status tiff_region(void *state, const image_box *box, image_view *region_out)
+{
+    tiff_decoder *decoder = state;
+    const tiff_layout *layout = &decoder->layout;
+    const uint32_t channels = decoder->gray ? 1 : 3;
+    const size_t stride = (size_t)box->width * channels;
+    sluice_status st = image_buffer_reserve(&decoder->image, stride * box->height);
+
+    assert(decoder->tiff != NULL);
+    assert(box->x + box->width <= layout->width && box->y + box->height <= layout->height);
+    if (st == SLUICE_OK) {
+        st = image_buffer_reserve(&decoder->raw, line_bytes(layout) * layout->part_height *
+                                                     (layout->planes ? layout->samples : 1U));
+    }
+    if (st == SLUICE_OK) {
+        st = read_box(decoder, box, stride);
+    }
+    end_tiff(decoder);
+    *region_out = (image_view){decoder->image.data, stride, box->width, box->height, channels};
+    return st;
+}
+
+static sluice_status tiff_request_indices(void *state)
+{
+    tiff_decoder *decoder = state;
+    const tiff_layout *layout = &decoder->layout;
+
+    if (layout->samples > 1 || layout->bits > 8) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "class numbers in a TIFF file with colours, alpha or 16 bits; it must have "
+                        "a palette or gray of at most 8 bits (depth= does not convert numbers)");
+    }
+    decoder->indices = true;
+    return SLUICE_OK;
+}
+
+static void tiff_describe(const void *state, image_facts *facts)
+{
+    const tiff_decoder *decoder = state;
+    const tiff_layout *layout = &decoder->layout;
+    const uint16_t colours = colours_of(layout->photometric);
+
+    facts->transparent = layout->extra != EXTRASAMPLE_UNSPECIFIED;
+    facts->channels = colours + (facts->transparent ? 1U : 0U);
+    facts->bits = layout->bits;
+    facts->palette = layout->photometric == PHOTOMETRIC_PALETTE;
+    facts->orientation =
+        layout->orientation >= 1 && layout->orientation <= 8 ? layout->orientation : 1;
+    facts->further = decoder->further;
+}
+
+const image_format format_tiff = {
+    .name = "TIFF",
+    .formats = IMAGE_TIFF,
+    .create = tiff_create,
+    .destroy = tiff_destroy,
+    .open = tiff_open,
+    .region = tiff_region,
+    .request_indices = tiff_request_indices,
+    .describe = tiff_describe,
+};

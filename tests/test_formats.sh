@@ -1,0 +1,114 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Format modules from outside: they are opened when a file of theirs is met and not before, and one message
+# says what to do where a module is missing, of another version, or may not be opened.
+# test_formats.sh BUILD_DIR; a line for each check, and last `formats: N passed, N failed, N skipped`.
+set -u
+build=$(cd "${1:?usage: test_formats.sh BUILD_DIR}" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+title=formats
+. "$here/shell_kit.sh"
+sluice=$build/bin/sluice
+cd "$tmp" || exit 1
+
+built=$("$sluice" --version | sed -n 's/.*, modules \([a-z0-9 ]*\),.*/\1/p')
+check "--version lists the modules" [ -n "$built" ]
+case " $built " in
+*" webp "*) ;;
+*) skip_rest "format modules" "this build has no module webp" ;;
+esac
+set_of() { # set_of FILE: a list of this image
+    printf 'image\tlabel\n%s\t0\n' "$1" >"list.tsv"
+}
+decode() { # decode FILE [ARGUMENTS OF DECODE [VARIABLE=VALUE]]
+    set_of "$1"
+    # shellcheck disable=SC2086
+    run env ${3-} "$sluice" show "image_list list.tsv | decode ${2-} | batch 1" --npy pixels
+}
+cp "$here/data/formats/lossy.webp" a.webp
+cp a.webp disguised.jpg
+decode a.webp
+check "a WebP file is decoded" [ "$code" -eq 0 ]
+decode disguised.jpg
+check "... told by its bytes" [ "$code" -eq 0 ]
+decode a.webp "formats=jpeg,png"
+check "formats= leaves it out" [ "$code" -ne 0 ]
+check "... by name" err_has 'it is a WebP file, and may not be opened: formats= of decode must have webp'
+decode a.webp formats=webp
+check "... or allows it alone" [ "$code" -eq 0 ]
+decode a.webp formats=jpg
+check "names of formats are checked" err_has "formats='jpg' must be auto, all, or names with commas, of jpeg, png"
+
+mkdir -p empty
+decode a.webp "" SLUICE_MODULE_DIR=empty
+check "a missing module is an error" [ "$code" -ne 0 ]
+check "... that names it and its package" err_has \
+    "a WebP file, and its format module is missing (no empty/webp.so): install it, Debian's package is libsluice0-formats"
+if [ -e "$build/lib/sluice/0/webp.so" ]; then
+    cc=$(cached CMAKE_C_COMPILER)
+    mkdir -p other broken
+    cat >other.c <<'PROGRAM'
+#include <stddef.h>
+struct { const char *version; size_t sizes[3]; const void *format; void (*set_host)(const void *); }
+    sluice_format_module = {"0.1.9", {0, 0, 0}, NULL, NULL};
+PROGRAM
+    "$cc" -shared -fPIC -o other/webp.so other.c
+    decode a.webp "" SLUICE_MODULE_DIR=other
+    check "a module of another version is refused" err_has 'other/webp.so is of Sluice 0.1.9, and must be of '
+    sed 's/"0.1.9"/"'"$("$sluice" --version | awk '{print $2; exit}')"'"/' other.c >same.c
+    "$cc" -shared -fPIC -o other/webp.so same.c
+    decode a.webp "" SLUICE_MODULE_DIR=other
+    check "... and of another build" err_has 'other/webp.so is of another build of Sluice'
+    echo text >broken/webp.so
+    decode a.webp "" SLUICE_MODULE_DIR=broken
+    check "a module that cannot be loaded is an error" err_has 'the format module broken/webp.so cannot be loaded'
+    echo 'int nothing;' >nothing.c
+    "$cc" -shared -fPIC -o broken/webp.so nothing.c
+    decode a.webp "" SLUICE_MODULE_DIR=broken
+    check "... and one without its symbol" err_has 'broken/webp.so is not a format module of Sluice'
+fi
+
+# Which libraries a process has: those of a module only after a file of its format.
+LD_DEBUG=files "$sluice" show "image_list list.tsv | decode | batch 1" --npy pixels >/dev/null 2>calls
+if [ -e "$build/lib/sluice/0/webp.so" ] && grep -q 'sluice/0/webp.so' calls; then
+    "$sluice" synth set --classes 2 --per-class 5 >/dev/null 2>&1
+    LD_DEBUG=files "$sluice" show "image_folder set/train | decode | batch 2" --npy pixels >/dev/null 2>calls
+    check "no module is opened for JPEG files" sh -c 'grep -q libjpeg calls && ! grep -q "sluice/0/\|libwebp\|libtiff" calls'
+else
+    skip "modules of JPEG files" "the loader has no LD_DEBUG, or modules are linked"
+fi
+
+case " $built " in
+*" tiff "*) ;;
+*) skip_rest "TIFF files" "this build has no module tiff" ;;
+esac
+cp "$here/fuzz/corpus/tiff/seed-00" a.tif
+cp a.tif b.TIFF
+cp a.tif disguised.jpg
+for file in a.tif b.TIFF; do
+    decode $file
+    check "$file is decoded by its name" [ "$code" -eq 0 ]
+done
+decode disguised.jpg
+check "a TIFF file with another name is refused" [ "$code" -ne 0 ]
+check "... and formats=tiff is named" err_has \
+    'it is a TIFF file, and may not be opened: formats= of decode must have tiff'
+decode disguised.jpg formats=jpeg,tiff
+check "... which opens it" [ "$code" -eq 0 ]
+decode disguised.jpg formats=all
+check "... as formats=all does" [ "$code" -eq 0 ]
+decode a.tif formats=jpeg
+check "a list without tiff has no TIFF files" [ "$code" -ne 0 ]
+
+mkdir -p folder/c
+cp a.webp a.tif b.TIFF folder/c
+cp "$here/data/torchvision/rgb-70x12.ppm" folder/c/d.ppm
+run "$sluice" pack "image_folder folder" left
+check "a pack leaves out WebP and TIFF files" grep -q 'it is a WebP file, and a pack has JPEG, PNG and PNM files unchanged' out err
+check "... of both formats" grep -q 'it is a TIFF file, and a pack has JPEG, PNG and PNM files unchanged' out err
+run "$sluice" pack "image_folder folder" whole --raw
+check "... and has their pixels with --raw" [ "$code" -eq 0 ]
+run "$sluice" inspect folder --json
+check "both are inspected" sh -c 'grep -q "4 samples\|\"samples\": *4" out'
+
+finish
