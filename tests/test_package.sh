@@ -265,6 +265,16 @@ mv "$tmp/project/new" "$tmp/project/CMakeLists.txt"
 check "0.1, whose programs do not build with it, is refused" sh -c '! "$@"' - cmake -S "$tmp/project" \
     -B "$tmp/older" -DCMAKE_PREFIX_PATH="$prefix" -DCOMPONENTS= -DLIBRARIES=sluice
 
+# ---- format modules -----------------------------------------------------------------------------------
+
+if [ -e "$lib/sluice/0/webp.so" ]; then
+    printf 'image\n%s/data/formats/lossy.webp\n' "$here" >"$tmp/webp.tsv"
+    check "the installed tool finds the module for WebP files" "$prefix/bin/sluice" show \
+        "image_list $tmp/webp.tsv | decode | batch 1" --npy "$tmp/pixels"
+else
+    skip "installed format modules" "this build has no module webp, or it is linked"
+fi
+
 # ---- Debian packages --------------------------------------------------------------------------------
 
 # field NAME PACKAGE: of the one package of that name that cpack made.
@@ -274,8 +284,21 @@ if ! command -v dpkg-shlibdeps >/dev/null || ! command -v file >/dev/null; then
     skip "Debian packages" "cpack needs dpkg-shlibdeps (dpkg-dev) and file"
 else
     check "cpack makes Debian packages" cpack --config "$build/CPackConfig.cmake" -B "$tmp/debs"
-    check "they are the library's, its headers' and the tool's" \
-        [ "$(cd "$tmp/debs" && echo ./*.deb | sed 's/_[^ ]*//g')" = "./libsluice-dev ./libsluice$soversion ./sluice" ]
+    formats=libsluice$soversion-formats
+    [ -d "$lib/sluice/0" ] || formats=""
+    check "they are the library's, its modules', its headers' and the tool's" \
+        [ "$(cd "$tmp/debs" && echo ./*.deb | sed 's/_[^ ]*//g')" = \
+        "./libsluice-dev ${formats:+./$formats }./libsluice$soversion ./sluice" ]
+    if [ -n "$formats" ]; then
+        check "the library's package recommends the modules'" sh -c 'echo "$1" | grep -q "$2"' - \
+            "$(field Recommends "libsluice$soversion")" "$formats (= $version)"
+        check "... which depends on the library of the same version" sh -c 'echo "$1" | grep -q "$2"' - \
+            "$(field Depends "$formats")" "libsluice$soversion (= $version)"
+        dpkg-deb -c "$tmp/debs/$formats"_[0-9]*.deb >"$tmp/listed"
+        check "... and has them where the library looks" grep -q "/lib.*/sluice/0/[a-z]*.so$" "$tmp/listed"
+    else
+        skip "the package of format modules" "this build has none, or they are linked"
+    fi
     for library in libhwloc15 libjpeg libnuma1; do
         check "the library's package depends on $library" sh -c 'echo "$1" | grep -q "$2"' - \
             "$(field Depends "libsluice$soversion")" "$library"

@@ -94,8 +94,8 @@ static toff_t size_of(thandle_t handle)
     return ((const tiff_decoder *)handle)->size;
 }
 
-static int keep_error(TIFF *tiff, void *opaque, const char *module, const char *format,
-                      va_list arguments)
+__attribute__((format(printf, 4, 0))) static int
+keep_error(TIFF *tiff, void *opaque, const char *module, const char *format, va_list arguments)
 {
     tiff_decoder *decoder = opaque;
 

@@ -151,6 +151,7 @@ static uint8_t *make_tiff(const tiff_spec *spec, int pages, uint16_t orientation
     FILE *file;
 
     T_TRUE(tiff != NULL);
+    TIFFSetWarningHandler(NULL);
     for (int page = 0; page < pages; page++) {
         write_tags(tiff, spec);
         TIFFSetField(tiff, TIFFTAG_ORIENTATION, orientation);
