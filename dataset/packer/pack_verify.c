@@ -369,6 +369,7 @@ static sluice_status read_sample(const verify_run *run, verify_worker *worker, u
     shard = shard_of(run, sample);
     st = verify_shard_read(shard, sample - shard->first, &worker->io, checked);
     data->bytes = worker->io.bytes.data;
+    data->named = image_formats_of_file(shard_sample_name(&shard->index, sample - shard->first));
     data->size = shard->index.samples[sample - shard->first].size;
     return st;
 }
@@ -410,6 +411,7 @@ static sluice_status make_sample(void *arg, uint32_t worker, uint64_t sample, vo
     st = read_sample(run, run->workers[worker], sample, &data, &v->is_checked);
     if (st == SLUICE_OK) {
         v->bytes = data.size;
+        image_decoder_allow(run->workers[worker]->decoder, IMAGE_FORMATS_USUAL | data.named);
         st = pack_decode(run->workers[worker]->decoder, run->max_pixels, data.bytes, data.size,
                          &image);
     }

@@ -356,6 +356,8 @@ static void print_images(data_survey *s)
     print_kinds(s, "PBM", s->all.kinds[KIND_PBM], KINDS, KINDS);
     print_kinds(s, "BMP", s->all.kinds[KIND_BMP], KINDS, KINDS);
     print_kinds(s, "GIF", s->all.kinds[KIND_GIF], KINDS, KINDS);
+    print_kinds(s, "WebP", s->all.kinds[KIND_WEBP], KINDS, KINDS);
+    print_kinds(s, "TIFF", s->all.kinds[KIND_TIFF], KINDS, KINDS);
     print_kinds(s, "PPM or PGM of 16 bits: decode depth=8 converts them",
                 s->all.kinds[KIND_PNM_16_BITS], KINDS, KINDS);
     print_kinds(s,

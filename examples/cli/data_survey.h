@@ -16,6 +16,8 @@ typedef enum survey_kind {
     KIND_PBM,
     KIND_BMP,
     KIND_GIF,
+    KIND_WEBP,
+    KIND_TIFF,
     KIND_JPEG_GRAY,
     KIND_JPEG_444,
     KIND_JPEG_422,
