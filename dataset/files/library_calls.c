@@ -34,32 +34,6 @@ static bool load_functions(const loaded_library *library)
     return found;
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-    const size_t length = strlen(text);
-
-    return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
-}
-
-/*
- * Classifies an error text of dlopen(). If the cause has an errno value, its strerror() text is at
- * the end.
- */
-static sli_fault fault_of_loader(const char *text)
-{
-    static const char *const without_errno[] = {
-        "out of memory", "cannot create shared object descriptor",
-        "failed to map segment from shared object"}; /* errors that mean out of memory but have no
-                                                        errno text */
-
-    for (size_t i = 0; i < sizeof(without_errno) / sizeof(without_errno[0]); i++) {
-        if (ends_in(text, without_errno[i])) {
-            return SLI_FAULT_MEMORY;
-        }
-    }
-    return sli_fault_of_text(text);
-}
-
 /* Reports the fault of a failed load. */
 static sluice_status fail_library(const loaded_library *library, sli_fault fault, const char *text)
 {
@@ -88,7 +62,7 @@ static sluice_status load_with_retries(const loaded_library *library)
         const char *said = dlerror();
 
         snprintf(text, sizeof(text), "%s", said != NULL ? said : library->file);
-        fault = fault_of_loader(text);
+        fault = sli_fault_of_loader(text);
         if (fault != SLI_FAULT_DESCRIPTORS ||
             (sli_held_files_drop() == 0 && !sli_backoff_pause(&backoff, NULL))) {
             return fail_library(library, fault, text);
