@@ -545,7 +545,8 @@ static sluice_status tiff_region(void *state, const image_box *box, image_view *
         st = read_box(decoder, box, stride);
     }
     end_tiff(decoder);
-    *region_out = (image_view){decoder->image.data, stride, box->width, box->height, channels};
+    *region_out =
+        (image_view){decoder->image.data, stride, box->width, box->height, channels, IMAGE_U8};
     return st;
 }
 

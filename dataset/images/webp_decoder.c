@@ -235,7 +235,8 @@ static sluice_status webp_region(void *state, const image_box *box, image_view *
                              (size_t)(seen.x - box->x) * channels);
         }
     }
-    *region_out = (image_view){decoder->image.data, stride, box->width, box->height, channels};
+    *region_out =
+        (image_view){decoder->image.data, stride, box->width, box->height, channels, IMAGE_U8};
     return st;
 }
 
