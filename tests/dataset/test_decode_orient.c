@@ -10,6 +10,7 @@
 #include "dataset_kit.h"
 #include "list_kit.h"
 #include "log_kit.h"
+#include "pack_kit.h"
 #include "testing.h"
 #include "upright_kit.h"
 
@@ -162,6 +163,37 @@ static void orient_false_uses_pixels_as_stored(void)
     kit_log_stop();
 }
 
+/* A pack has the tag and the pixels as stored, or the file. */
+static void packs_are_upright(void)
+{
+    const char *stages = "| decode | random_resized_crop 24 | random_horizontal_flip | batch 4";
+    const char *folder = t_folder();
+    tape want;
+
+    T_NEEDS(can_pack(), "built without libarchive");
+    write_files(folder);
+    kit_log_start(NULL, NULL);
+    want = run_files(folder, "ppm", false, stages, 1);
+    for (int raw = 0; raw < 2; raw++) {
+        const char *packed = folder_named(folder, raw == 1 ? "raw" : "packed");
+        sluice_dataset *dataset = files_list(folder, "jpg", false, "");
+        sluice_pack_config config = config_of(dataset, packed);
+        sluice_pack_stats stats;
+        tape got;
+
+        config.raw = raw == 1;
+        sluice_pack_stats_init(&stats);
+        T_OK(sluice_pack(&config, &stats));
+        sluice_dataset_destroy(dataset);
+        got = record_own(parsedf("webdataset %s %s", packed, stages),
+                         &(run_options){.settings = {.seed = 5}, .batches = 4});
+        check_equal_tapes(&got, &want, packed);
+        free(got.bytes);
+    }
+    free(want.bytes);
+    kit_log_stop();
+}
+
 /* It promises no equal pixels, only whole ones near the exact ones. */
 static void fast_scale_is_upright(void)
 {
@@ -287,6 +319,7 @@ const t_test decode_orient_tests[] = {
     T_TEST(files_with_an_orientation_are_upright),
     T_TEST(further_images_are_upright),
     T_TEST(orient_false_uses_pixels_as_stored),
+    T_TEST(packs_are_upright),
     T_TEST(fast_scale_is_upright),
     T_TEST(the_probed_size_is_upright),
     T_TEST(explain_names_what_was_applied),
