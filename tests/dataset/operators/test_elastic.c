@@ -55,8 +55,7 @@ static void results_are_those_of_torchvision(void)
         bool nearest;
     } cases[] = {{"elastic.ppm", {10, 200, 90}, false}, {"elastic-nearest.ppm", {7, 7, 7}, true}};
     picture from = picture_read("torchvision", "rgb-70x12.ppm");
-    const image_view view = {from.pixels, (size_t)from.width * 3, from.width, from.height, 3,
-                             IMAGE_U8};
+    const image_view view = {from.pixels, (size_t)from.width * 3, from.width, from.height, 3};
     elastic_field field;
 
     make_fixture(&field, from.width, from.height, &fixture_options);
@@ -95,7 +94,8 @@ static void boxes_are_those_of_torchvision(void)
     static color_chain chain;
     static elastic_field field;
     stage_schema schema = {.column_count = 2, .image = -1};
-    const sample_transform transform = {.width = 70, .height = 12, .device = &chain, .warps = true};
+    const sample_transform transform = {
+        .width = 70, .height = 12, .applied = nothing_applied, .device = &chain, .warps = true};
     image_warp warp = {.matrix = warp_identity};
     changed_boxes clipped;
 
