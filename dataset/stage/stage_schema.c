@@ -44,17 +44,6 @@ sluice_status schema_check_pixels(const stage_schema *schema, const char *stage)
     return check_further(schema, stage);
 }
 
-bool schema_element(sluice_dtype dtype, image_element *element_out)
-{
-    *element_out = dtype == SLUICE_U16 ? IMAGE_U16 : dtype == SLUICE_F32 ? IMAGE_F32 : IMAGE_U8;
-    return dtype == SLUICE_U8 || *element_out != IMAGE_U8;
-}
-
-double schema_white(sluice_dtype dtype)
-{
-    return dtype == SLUICE_U16 ? 65535 : dtype == SLUICE_F32 ? 0 : 255;
-}
-
 bool schema_is_converted(const stage_schema *schema, uint32_t i)
 {
     return schema->infos[i].is_converted || schema->infos[i].is_chw;

@@ -172,10 +172,17 @@ sluice_status schema_select_images(const stage_schema *schema, const char *stage
                                    column_set *images_out);
 
 /* The element of images of this type. False: there are no images of it. */
-bool schema_element(sluice_dtype dtype, image_element *element_out);
+static inline bool schema_element(sluice_dtype dtype, image_element *element_out)
+{
+    *element_out = dtype == SLUICE_U16 ? IMAGE_U16 : dtype == SLUICE_F32 ? IMAGE_F32 : IMAGE_U8;
+    return dtype == SLUICE_U8 || *element_out != IMAGE_U8;
+}
 
 /* The value of white in images of this type, which no stage has converted; 0: unknown. */
-double schema_white(sluice_dtype dtype);
+static inline double schema_white(sluice_dtype dtype)
+{
+    return dtype == SLUICE_U16 ? 65535 : dtype == SLUICE_F32 ? 0 : 255;
+}
 
 /* True if a conversion has changed the type or the layout of column i, an image. */
 bool schema_is_converted(const stage_schema *schema, uint32_t i);

@@ -12,7 +12,7 @@
 #define EXTENSIONS "jpg,jpeg,jpe,jfif,jif,bmp,gif,webp,tif,tiff,ppm,pgm,pbm,pnm"
 #endif
 
-#define REST " extensions=" EXTENSIONS " cache=keep"
+#define REST " extensions=" EXTENSIONS " cache=keep recursive=false"
 
 /* Parses with one argument. */
 static sluice_status parse_one(const char *text, const char *name, const char *value,
