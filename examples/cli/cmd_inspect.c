@@ -358,12 +358,14 @@ static void print_images(data_survey *s)
     print_kinds(s, "GIF", s->all.kinds[KIND_GIF], KINDS, KINDS);
     print_kinds(s, "WebP", s->all.kinds[KIND_WEBP], KINDS, KINDS);
     print_kinds(s, "TIFF", s->all.kinds[KIND_TIFF], KINDS, KINDS);
-    print_kinds(s, "PPM or PGM of 16 bits: decode depth=8 converts them",
-                s->all.kinds[KIND_PNM_16_BITS], KINDS, KINDS);
-    print_kinds(s,
-                "with an Exif orientation other than 1, which decode applies (orient=false: pixels as "
-                "stored)",
-                s->all.kinds[KIND_ORIENTED], KINDS, KINDS);
+    print_kinds(
+        s, "PPM or PGM of 16 bits: decode mode=u16 or u16_rgb keeps them, depth=8 converts them",
+        s->all.kinds[KIND_PNM_16_BITS], KINDS, KINDS);
+    print_kinds(
+        s,
+        "with an Exif orientation other than 1, which decode applies (orient=false: pixels as "
+        "stored)",
+        s->all.kinds[KIND_ORIENTED], KINDS, KINDS);
     print_kinds(s, "with further images or frames: the first one is used",
                 s->all.kinds[KIND_FURTHER], KINDS, KINDS);
 }

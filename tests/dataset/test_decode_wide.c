@@ -212,6 +212,34 @@ static void files_of_another_kind_are_bad_samples(void)
     }
 }
 
+/* The cache keeps pixels of 16 bits, too: a pass that reads it gives the same batches. */
+static void a_cache_changes_nothing(void)
+{
+    static const char *const cached[] = {
+        "| shuffle | decode mode=u16 | cache 100000 | random_crop 5 | batch 2",
+        "| shuffle | decode mode=u16 | center_crop 6,20 | cache 100000 | random_crop 5 | batch 2",
+        "| shuffle | cache 100000 | decode mode=u16 | random_crop 5 | batch 2"};
+    static const char *const plain[] = {
+        "| shuffle | decode mode=u16 | random_crop 5 | batch 2",
+        "| shuffle | decode mode=u16 | center_crop 6,20 | random_crop 5 | batch 2",
+        "| shuffle | decode mode=u16 | random_crop 5 | batch 2"};
+    const char *list = "image\na.pgm\nb.pgm\na.pgm\nb.pgm\n";
+    const run_options options = {.workers = 2, .batches = 6}; /* three passes */
+    const char *folder = t_folder();
+
+    write_wide(folder, "a.pgm", 1, 65535);
+    write_wide(folder, "b.pgm", 1, 4095);
+    for (size_t i = 0; i < sizeof(cached) / sizeof(cached[0]); i++) {
+        tape want = record_own(list_dataset(folder, list, plain[i]), &options);
+        tape got = record_own(list_dataset(folder, list, cached[i]), &options);
+
+        T_EQ(want.batches, 6);
+        check_equal_tapes(&got, &want, cached[i]);
+        free(want.bytes);
+        free(got.bytes);
+    }
+}
+
 /* The stages that work on images of 16 bits, of those that work on an image. */
 static const char *const working[] = {
     "center_crop",
@@ -326,6 +354,7 @@ const t_test decode_wide_tests[] = {
     T_TEST(white_of_a_pnm_file_is_65535),
     T_TEST(stages_that_move_pixels_keep_their_values),
     T_TEST(conversions_round_once),
+    T_TEST(a_cache_changes_nothing),
     T_TEST(files_of_another_kind_are_bad_samples),
     T_TEST(stages_of_bytes_refuse_16_bits_by_name),
 #ifdef SLI_HAVE_PNG
