@@ -40,6 +40,24 @@ check "... and bad samples with reasons" json "(len(j['unreadable']) == 20 and j
 expect "a part of the samples" 1 inspect set/train --max-samples 10
 check "... is spaced evenly" out_has '^50 samples, 10 of them read; 5 cannot be read$'
 
+# ---- findings ---------------------------------------------------------------------------------------
+printf 'P6 8 6 255\n%144s' a >a.ppm
+printf 'P6 8 6 255\n%144s' b >b.ppm
+cp a.ppm c.ppm
+printf 'P5 8 6 255\n%48s' a >fits.pgm
+printf 'P5 9 6 255\n%54s' a >wide.pgm
+printf 'image\tmask:mask\tlabel\na.ppm\tfits.pgm\t0\nb.ppm\tfits.pgm\t0\nc.ppm\tfits.pgm\t1\n' >equal.tsv
+expect "equal images of a list" 0 inspect equal.tsv
+check "... are counted" out_has '^1 images have the bytes of an earlier one$'
+check "... and named" out_has '^  2 c.ppm as 0 a.ppm$'
+check "... and the skew of classes" out_has '^  the largest class has 2.0 times the samples of the smallest, 2 and 1$'
+expect "... as JSON" 0 inspect equal.tsv --json
+check "... too" json "j['duplicates'] == {'count': 1, 'first': [{'sample': 2, 'name': 'c.ppm', 'of': 0}]}"
+printf 'image\tmask:mask\na.ppm\twide.pgm\nb.ppm\ta.ppm\nc.ppm\tfits.pgm\n' >masks.tsv
+expect "masks that do not fit" 1 inspect masks.tsv
+check "... of another size are bad" out_has '^  0 a.ppm: mask: it has 9x6 pixels, and must have 8x6, as its image$'
+check "... and those with colours" out_has '^  1 b.ppm: mask: it has colours, and a mask must be in gray or have a palette'
+
 # ---- other sources ----------------------------------------------------------------------------------
 good=set/train/$first/$(ls "set/train/$first" | grep -v bad | sed -n 1p)
 printf 'image\tboxes:boxes[4]\tc:i32[4]@boxes\tcaption:text[9]\n%s\t0,0,9,9;1,1,5,5\t1,3\thi\n%s\t0,0,9,9\t70000\t\n' "$good" "$good" >list.tsv

@@ -8,6 +8,7 @@
 
 #include "cli.h"
 #include "data_survey.h"
+#include "survey_findings.h"
 
 /* CLASSES_LISTED: limit on the classes that the text lists; JSON lists all. */
 enum { CLASSES_LISTED = 30, DEFAULT_WORKERS = 4 };
@@ -301,6 +302,7 @@ static void print_classes(const inspect *c)
     if (count > CLASSES_LISTED) {
         printf("  and %" PRIu32 " more, in the output of --json\n", count - CLASSES_LISTED);
     }
+    finding_print_skew(s, count);
     if (s->all.no_class > 0) {
         printf("  %" PRIu64 " labels are not from 0 to %d\n", s->all.no_class, SURVEY_CLASSES - 1);
     }
@@ -370,21 +372,6 @@ static void print_images(data_survey *s)
                 s->all.kinds[KIND_FURTHER], KINDS, KINDS);
 }
 
-/* Prints the name of a sample as text or, with `json`, as JSON. */
-static void print_sample_name(const inspect *c, uint64_t sample, bool json)
-{
-    char *name = NULL;
-    const char *text =
-        sluice_dataset_sample_name(c->dataset, sample, &name) == SLUICE_OK ? name : "";
-
-    if (json) {
-        cli_json_string(text);
-    } else {
-        cli_print_name(text);
-    }
-    sluice_string_free(name);
-}
-
 static void print_text(inspect *c)
 {
     data_survey *s = &c->survey;
@@ -398,12 +385,13 @@ static void print_text(inspect *c)
     print_columns(s);
     print_classes(c);
     print_images(s);
+    finding_print(s);
     if (s->all.bad > 0) {
         printf("cannot be read\n");
     }
     for (uint32_t i = 0; i < s->all.named_count; i++) {
         printf("  %" PRIu64 " ", s->all.named[i].sample);
-        print_sample_name(c, s->all.named[i].sample, false);
+        survey_print_name(s, s->all.named[i].sample, false);
         printf(": ");
         cli_print_name(s->all.named[i].why != NULL ? s->all.named[i].why : "");
         printf("\n");
@@ -515,10 +503,11 @@ static void print_json(inspect *c)
     json_kinds(s, "png", KIND_PNG_GRAY, KIND_PNM_16_BITS);
     json_kinds(s, "pnm", KIND_PNM_16_BITS, KIND_ORIENTED);
     json_kinds(s, "notes", KIND_ORIENTED, KINDS);
+    finding_json(s);
     printf(",\"unreadable\":[");
     for (uint32_t i = 0; i < s->all.named_count; i++) {
         printf("%s{\"sample\":%" PRIu64 ",\"name\":", i > 0 ? "," : "", s->all.named[i].sample);
-        print_sample_name(c, s->all.named[i].sample, true);
+        survey_print_name(s, s->all.named[i].sample, true);
         printf(",\"why\":");
         cli_json_string(s->all.named[i].why != NULL ? s->all.named[i].why : "");
         printf("}");

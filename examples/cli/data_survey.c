@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "survey_findings.h"
+
 const char *const survey_kind_names[KINDS] = {
     [KIND_JPEG] = "jpeg",
     [KIND_PNG] = "png",
@@ -143,7 +145,7 @@ static bool is_whole(sluice_dtype dtype)
 
 /* Reads an image or mask, and its header. */
 static sluice_status look_at_image(survey_worker *worker, uint64_t sample, uint32_t column,
-                                   sluice_image_info *info, uint64_t *bytes)
+                                   sluice_image_info *info, uint64_t *bytes, uint64_t *hash)
 {
     sluice_sample_view view;
     sluice_status st = sluice_reader_get(worker->reader, sample, column, &view);
@@ -152,6 +154,7 @@ static sluice_status look_at_image(survey_worker *worker, uint64_t sample, uint3
         return st;
     }
     *bytes = view.bytes;
+    *hash = (int)column == worker->survey->image ? finding_hash(view.data, view.bytes) : 0;
     if (view.dtype == SLUICE_ENCODED) {
         return sluice_image_header(view.data, view.bytes, info);
     }
@@ -201,25 +204,28 @@ static sluice_status look_at(survey_worker *worker, uint64_t look, uint64_t samp
 {
     data_survey *survey = worker->survey;
     survey_counts *counts = &worker->counts;
-    sluice_image_info first = {.format = NULL};
+    sluice_image_info infos[SLUICE_MAX_COLUMNS] = {{.format = NULL}};
+    const sluice_image_info *first = &infos[survey->image >= 0 ? survey->image : 0];
     uint64_t first_bytes = 0;
+    uint64_t first_hash = 0;
     int64_t numbers[SLUICE_MAX_COLUMNS] = {0};
     sluice_status st = SLUICE_OK;
 
     for (uint32_t i = 0; i < survey->column_count && st == SLUICE_OK; i++) {
         const sluice_column_role role = survey->columns[i].spec.role;
-        sluice_image_info info;
         uint64_t bytes = 0;
+        uint64_t hash = 0;
 
-        sluice_image_info_init(&info);
+        sluice_image_info_init(&infos[i]);
         st = role == SLUICE_ROLE_IMAGE || role == SLUICE_ROLE_MASK
-                 ? look_at_image(worker, sample, i, &info, &bytes)
+                 ? look_at_image(worker, sample, i, &infos[i], &bytes, &hash)
                  : look_at_numbers(worker, sample, i, &numbers[i]);
         if ((int)i == survey->image) {
-            first = info;
             first_bytes = bytes;
+            first_hash = hash;
         }
     }
+    st = st == SLUICE_OK ? finding_check_followers(survey, infos) : st;
     if (st == SLUICE_OK) {
         st = count_labels(worker, sample, numbers);
     }
@@ -227,13 +233,14 @@ static sluice_status look_at(survey_worker *worker, uint64_t look, uint64_t samp
         return st;
     }
     counts->good++;
-    if (first.format != NULL) {
-        count_kinds(counts, &first);
+    if (survey->image >= 0 && first->format != NULL) {
+        count_kinds(counts, first);
     }
     if (survey->image >= 0) {
-        survey->widths[look] = first.width;
-        survey->heights[look] = first.height;
+        survey->widths[look] = first->width;
+        survey->heights[look] = first->height;
         survey->bytes[look] = first_bytes;
+        survey->hashes[look] = first_hash;
     }
     for (uint32_t i = 0; i < survey->column_count; i++) {
         counts->low[i] = numbers[i] < counts->low[i] ? numbers[i] : counts->low[i];
@@ -254,8 +261,7 @@ static void name_bad(survey_counts *counts, uint64_t sample)
     }
 }
 
-/* Returns the index of the nth sample to inspect: of all samples, or of evenly spaced ones. */
-static uint64_t sample_of(const data_survey *survey, uint64_t nth)
+uint64_t survey_sample(const data_survey *survey, uint64_t nth)
 {
     const uint64_t whole = survey->samples / survey->looked;
     const uint64_t rest = survey->samples % survey->looked;
@@ -270,7 +276,7 @@ static void *work(void *arg)
 
     for (uint64_t look = worker->first; look < survey->looked && cli_signal() == 0;
          look += worker->step) {
-        const uint64_t sample = sample_of(survey, look);
+        const uint64_t sample = survey_sample(survey, look);
 
         if (look_at(worker, look, sample) != SLUICE_OK) {
             name_bad(&worker->counts, sample);
@@ -413,9 +419,10 @@ static sluice_status prepare(data_survey *survey, const sluice_reader *reader, u
     survey->widths = calloc(room, sizeof(*survey->widths));
     survey->heights = calloc(room, sizeof(*survey->heights));
     survey->bytes = calloc(room, sizeof(*survey->bytes));
+    survey->hashes = calloc(room, sizeof(*survey->hashes));
     survey->all.classes = calloc(SURVEY_CLASSES, sizeof(uint64_t));
     if (survey->widths == NULL || survey->heights == NULL || survey->bytes == NULL ||
-        survey->all.classes == NULL) {
+        survey->hashes == NULL || survey->all.classes == NULL) {
         st = no_memory();
     }
     return st;
@@ -462,6 +469,7 @@ sluice_status survey_run(data_survey *survey, uint64_t most, uint32_t workers,
         run_workers(all, workers, progress);
         cli_progress_end(progress);
         add_up(survey, all, workers);
+        st = finding_duplicates(survey);
     }
     for (uint32_t w = 0; w < ready; w++) {
         free(all[w].counts.classes);
@@ -480,4 +488,5 @@ void survey_free(data_survey *survey)
     free(survey->widths);
     free(survey->heights);
     free(survey->bytes);
+    free(survey->hashes);
 }

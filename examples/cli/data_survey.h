@@ -55,6 +55,12 @@ typedef struct survey_bad {
     char *why;
 } survey_bad;
 
+/* Samples whose first images have the same bytes. */
+typedef struct survey_pair {
+    uint64_t first;
+    uint64_t copy;
+} survey_pair;
+
 /* What one worker has counted. */
 typedef struct survey_counts {
     uint64_t good;
@@ -83,6 +89,10 @@ typedef struct data_survey {
     uint64_t *widths;
     uint64_t *heights;
     uint64_t *bytes;
+    uint64_t *hashes;                /* of the bytes */
+    uint64_t duplicates;             /* images that equal an earlier one */
+    survey_pair pairs[SURVEY_NAMED]; /* the first of them */
+    uint32_t pair_count;
     survey_counts all;
 } data_survey;
 
@@ -93,6 +103,9 @@ typedef struct data_survey {
  */
 sluice_status survey_run(data_survey *survey, uint64_t most, uint32_t workers,
                          cli_progress *progress);
+
+/* Returns the number of the nth sample that is read: of all samples, or of evenly spaced ones. */
+uint64_t survey_sample(const data_survey *survey, uint64_t nth);
 
 void survey_free(data_survey *survey);
 

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "survey_findings.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t mixed(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+    return hash ^ hash >> 29;
+}
+
+uint64_t finding_hash(const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+    uint64_t hash = mixed(UINT64_C(0x243F6A8885A308D3), size);
+
+    for (; size >= sizeof(uint64_t); size -= sizeof(uint64_t), at += sizeof(uint64_t)) {
+        uint64_t word;
+
+        memcpy(&word, at, sizeof(word));
+        hash = mixed(hash, word);
+    }
+    for (; size > 0; size--) {
+        hash = mixed(hash, *at++);
+    }
+    hash = mixed(hash, hash >> 32);
+    return hash != 0 ? hash : 1;
+}
+
+/* ---- one sample ------------------------------------------------------------------------------ */
+
+/* True if two images are of one size, or would be once the first one is turned upright. */
+static bool fits(const sluice_image_info *first, const sluice_image_info *other)
+{
+    return (other->width == first->width && other->height == first->height) ||
+           (first->orientation > 4 && other->width == first->height &&
+            other->height == first->width);
+}
+
+sluice_status finding_check_followers(const data_survey *survey, const sluice_image_info *infos)
+{
+    for (uint32_t i = 0; survey->image >= 0 && i < survey->column_count; i++) {
+        const sluice_column_spec *spec = &survey->columns[i].spec;
+        const sluice_image_info *first = &infos[survey->image];
+        const bool is_mask = spec->role == SLUICE_ROLE_MASK;
+
+        if ((!is_mask && spec->role != SLUICE_ROLE_IMAGE) || infos[i].width == 0) {
+            continue;
+        }
+        if (!fits(first, &infos[i])) {
+            return sluice_fail(SLUICE_E_CORRUPT,
+                               "%s: it has %" PRIu32 "x%" PRIu32 " pixels, and must have %" PRIu32
+                               "x%" PRIu32 ", as its image",
+                               spec->name, infos[i].width, infos[i].height, first->width,
+                               first->height);
+        }
+        if (is_mask && infos[i].format != NULL && infos[i].channels >= 3 && infos[i].palette == 0) {
+            return sluice_fail(SLUICE_E_CORRUPT,
+                               "%s: it has colours, and a mask must be in gray or have a palette, "
+                               "whose values are classes",
+                               spec->name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* ---- duplicates ------------------------------------------------------------------------------ */
+
+typedef struct hashed {
+    uint64_t hash;
+    uint64_t look;
+} hashed;
+
+static int by_hash(const void *left, const void *right)
+{
+    const hashed *a = left;
+    const hashed *b = right;
+
+    return a->hash != b->hash ? (a->hash > b->hash) - (a->hash < b->hash)
+                              : (a->look > b->look) - (a->look < b->look);
+}
+
+static int by_copy(const void *left, const void *right)
+{
+    const survey_pair *a = left;
+    const survey_pair *b = right;
+
+    return (a->copy > b->copy) - (a->copy < b->copy);
+}
+
+/* Keeps the SURVEY_NAMED pairs whose copies come first. */
+static void keep_pair(data_survey *survey, uint64_t first, uint64_t copy)
+{
+    survey_pair *pairs = survey->pairs;
+
+    survey->duplicates++;
+    if (survey->pair_count < SURVEY_NAMED) {
+        pairs[survey->pair_count++] = (survey_pair){first, copy};
+    } else if (copy < pairs[SURVEY_NAMED - 1].copy) {
+        pairs[SURVEY_NAMED - 1] = (survey_pair){first, copy};
+    } else {
+        return;
+    }
+    qsort(pairs, survey->pair_count, sizeof(*pairs), by_copy);
+}
+
+sluice_status finding_duplicates(data_survey *survey)
+{
+    const uint64_t count = survey->image >= 0 ? survey->looked : 0;
+    hashed *sorted = malloc(((size_t)count + 1) * sizeof(*sorted));
+    uint64_t first = 0;
+
+    if (sorted == NULL) {
+        return sluice_fail(SLUICE_E_NO_MEMORY, "inspect: out of memory");
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        sorted[i] = (hashed){survey->hashes[i], i};
+    }
+    qsort(sorted, (size_t)count, sizeof(*sorted), by_hash);
+    for (uint64_t i = 1; i < count; i++) {
+        if (sorted[i].hash == 0 || sorted[i].hash != sorted[first].hash) {
+            first = i;
+        } else {
+            keep_pair(survey, survey_sample(survey, sorted[first].look),
+                      survey_sample(survey, sorted[i].look));
+        }
+    }
+    free(sorted);
+    return SLUICE_OK;
+}
+
+/* ---- output --------------------------------------------------------------------------------- */
+
+void survey_print_name(const data_survey *s, uint64_t sample, bool json)
+{
+    char *name = NULL;
+    const char *text =
+        sluice_dataset_sample_name(s->dataset, sample, &name) == SLUICE_OK ? name : "";
+
+    if (json) {
+        cli_json_string(text);
+    } else {
+        cli_print_name(text);
+    }
+    sluice_string_free(name);
+}
+
+void finding_print_skew(const data_survey *s, uint32_t count)
+{
+    uint64_t least = UINT64_MAX;
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t n = s->all.classes[i];
+
+        least = n > 0 && n < least ? n : least;
+        most = n > most ? n : most;
+    }
+    if (most > 0 && most >= 2 * least) {
+        printf("  the largest class has %.1f times the samples of the smallest, %" PRIu64
+               " and %" PRIu64 "\n",
+               (double)most / (double)least, most, least);
+    }
+}
+
+void finding_print(const data_survey *s)
+{
+    if (s->duplicates == 0) {
+        return;
+    }
+    printf("%" PRIu64 " images have the bytes of an earlier one\n", s->duplicates);
+    for (uint32_t i = 0; i < s->pair_count; i++) {
+        printf("  %" PRIu64 " ", s->pairs[i].copy);
+        survey_print_name(s, s->pairs[i].copy, false);
+        printf(" as %" PRIu64 " ", s->pairs[i].first);
+        survey_print_name(s, s->pairs[i].first, false);
+        printf("\n");
+    }
+    if (s->duplicates > s->pair_count) {
+        printf("  and %" PRIu64 " more\n", s->duplicates - s->pair_count);
+    }
+}
+
+void finding_json(const data_survey *s)
+{
+    printf(",\"duplicates\":{\"count\":%" PRIu64 ",\"first\":[", s->duplicates);
+    for (uint32_t i = 0; i < s->pair_count; i++) {
+        printf("%s{\"sample\":%" PRIu64 ",\"name\":", i > 0 ? "," : "", s->pairs[i].copy);
+        survey_print_name(s, s->pairs[i].copy, true);
+        printf(",\"of\":%" PRIu64 "}", s->pairs[i].first);
+    }
+    printf("]}");
+}

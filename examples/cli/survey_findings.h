@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a survey finds across samples and columns: equal images, masks that do not fit. */
+#ifndef SLUICE_SURVEY_FINDINGS_H
+#define SLUICE_SURVEY_FINDINGS_H
+
+#include "data_survey.h"
+
+/* A hash of bytes, by which equal images are found. Never 0. */
+uint64_t finding_hash(const void *bytes, size_t size);
+
+/*
+ * Fails if a mask or further image of a sample has another size than its first image, or a mask has
+ * colours: a run would find the sample bad, too. infos[i] is that of column i.
+ */
+sluice_status finding_check_followers(const data_survey *survey, const sluice_image_info *infos);
+
+/* Finds the images that equal an earlier one, by survey->hashes. E_NO_MEMORY. */
+sluice_status finding_duplicates(data_survey *survey);
+
+/* Prints the name of a sample as text or, with `json`, as JSON. */
+void survey_print_name(const data_survey *s, uint64_t sample, bool json);
+
+/* Prints how many times as many samples the largest of `count` classes has as the smallest, if it
+ * is at least twice. */
+void finding_print_skew(const data_survey *s, uint32_t count);
+
+/* Prints the images that equal an earlier one: as text, or as a member of a JSON object. */
+void finding_print(const data_survey *s);
+void finding_json(const data_survey *s);
+
+#endif
