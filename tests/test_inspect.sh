@@ -58,6 +58,14 @@ expect "masks that do not fit" 1 inspect masks.tsv
 check "... of another size are bad" out_has '^  0 a.ppm: mask: it has 9x6 pixels, and must have 8x6, as its image$'
 check "... and those with colours" out_has '^  1 b.ppm: mask: it has colours, and a mask must be in gray or have a palette'
 
+expect "the images and masks of a list are verified" 0 verify "image_list equal.tsv | decode"
+check "... are counted" out_has ': 3 of 3 images decoded; 0 problems$'
+echo x >broken.pgm
+printf 'image\tmask:mask\na.ppm\tbroken.pgm\nnone.ppm\tfits.pgm\nb.ppm\tfits.pgm\n' >broken.tsv
+expect "a list with defects is verified" 1 verify "image_list broken.tsv"
+check "... a mask that cannot be decoded is named" out_has '^a.ppm: mask: not an image of a supported format'
+check "... and a file that is missing" out_has '^none.ppm: none.ppm: cannot open'
+
 # ---- other sources ----------------------------------------------------------------------------------
 good=set/train/$first/$(ls "set/train/$first" | grep -v bad | sed -n 1p)
 printf 'image\tboxes:boxes[4]\tc:i32[4]@boxes\tcaption:text[9]\n%s\t0,0,9,9;1,1,5,5\t1,3\thi\n%s\t0,0,9,9\t70000\t\n' "$good" "$good" >list.tsv

@@ -130,16 +130,15 @@ static sluice_status add_shards(verify_run *run)
     return st;
 }
 
-static sluice_status open_images(verify_run *run)
+/* Opens the source of run->dataset, which was parsed with a status. */
+static sluice_status open_source(verify_run *run, sluice_status st)
 {
-    sluice_status st = sluice_dataset_parsef(&run->dataset, "image_folder %s", run->config->path);
-
-    if (st == SLUICE_OK) {
-        st = dataset_open(run->dataset);
+    st = st == SLUICE_OK ? dataset_open(run->dataset) : st;
+    if (st == SLUICE_OK && dataset_is_stream(run->dataset)) {
+        st = sli_fail(SLUICE_E_UNSUPPORTED, "verify: samples of a stream have no numbers: %s",
+                      dataset_source(run->dataset)->instead);
     }
-    if (st == SLUICE_OK) {
-        run->stats.samples = run->dataset->source_count;
-    }
+    run->stats.samples = st == SLUICE_OK ? run->dataset->source_count : 0;
     return st;
 }
 
@@ -304,7 +303,9 @@ static sluice_status discover_shards(verify_run *run)
     sluice_status st;
 
     if (stat(path, &info) != 0) {
-        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open %s", path);
+        return strchr(path, ' ') != NULL
+                   ? open_source(run, sluice_dataset_parse(path, &run->dataset))
+                   : sli_fail_errno(SLUICE_E_IO, errno, "cannot open %s", path);
     }
     if (!S_ISDIR(info.st_mode)) {
         return S_ISREG(info.st_mode) ? add_archive(run)
@@ -321,7 +322,9 @@ static sluice_status discover_shards(verify_run *run)
     if (st == SLUICE_OK && run->stats.is_pack) {
         st = check_pack(run, &marks);
     }
-    return st == SLUICE_OK && run->stats.shards == 0 && !run->stats.is_pack ? open_images(run) : st;
+    return st == SLUICE_OK && run->stats.shards == 0 && !run->stats.is_pack
+               ? open_source(run, sluice_dataset_parsef(&run->dataset, "image_folder %s", path))
+               : st;
 }
 
 /* ---- samples -------------------------------------------------------------------------------- */
@@ -363,6 +366,7 @@ static sluice_status read_sample(const verify_run *run, verify_worker *worker, u
     sluice_status st;
 
     if (run->dataset != NULL) {
+        worker->io.whole = true;
         return dataset_source(run->dataset)
             ->read(run->dataset->source, sample, &worker->io, row, data);
     }
@@ -392,6 +396,34 @@ static sluice_status create_worker(const verify_run *run, verify_worker **worker
     return SLUICE_OK;
 }
 
+/* Decodes the masks and further images of a sample of a source. */
+static sluice_status check_others(const verify_run *run, verify_worker *worker, uint64_t sample,
+                                  uint64_t *bytes)
+{
+    const stage_schema *schema = run->dataset != NULL ? &run->dataset->source_schema : NULL;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = 0; schema != NULL && st == SLUICE_OK && i < schema->column_count; i++) {
+        sample_data data = {.bytes = NULL};
+        image_view image;
+        sli_error error;
+
+        if ((int)i == schema->image || schema->columns[i].dtype != SLUICE_ENCODED) {
+            continue;
+        }
+        st = dataset_source(run->dataset)
+                 ->read_other(run->dataset->source, sample, i, &worker->io, &data);
+        if (st == SLUICE_OK && data.bytes != NULL) {
+            *bytes += data.size;
+            st = pack_decode(worker->decoder, run->max_pixels, data.bytes, data.size, &image);
+        }
+        if (st != SLUICE_OK) {
+            sli_error_take(st, &error);
+            st = sli_fail(st, "%s: %.900s", schema->columns[i].name, error.text);
+        }
+    }
+    return st;
+}
 static sluice_status make_sample(void *arg, uint32_t worker, uint64_t sample, void **made_out,
                                  size_t *bytes_out)
 {
@@ -409,12 +441,13 @@ static sluice_status make_sample(void *arg, uint32_t worker, uint64_t sample, vo
         return st;
     }
     st = read_sample(run, run->workers[worker], sample, &data, &v->is_checked);
-    if (st == SLUICE_OK) {
+    if (st == SLUICE_OK && data.bytes != NULL) {
         v->bytes = data.size;
         image_decoder_allow(run->workers[worker]->decoder, IMAGE_FORMATS_USUAL | data.named);
         st = pack_decode(run->workers[worker]->decoder, run->max_pixels, data.bytes, data.size,
                          &image);
     }
+    st = st == SLUICE_OK ? check_others(run, run->workers[worker], sample, &v->bytes) : st;
     st = sli_is_interrupted() ? SLUICE_CLOSED : st; /* a bad sample may be an abandoned one */
     if (st == SLUICE_CLOSED ||
         (st != SLUICE_OK && sli_fault_is_of_process(sli_fault_of_last(st)))) {

@@ -178,7 +178,7 @@ const cli_command cli_commands[] = {
      "  --json             one JSON object on stdout instead of tables\n",
      cmd_topo},
     {"verify", "verify PATH [OPTIONS]",
-     "Decodes all images of a pack, a tar shard or a folder, and names bad ones.",
+     "Decodes all images of a pack, tar shard, folder or list, and names bad ones.",
      "In shards the checksums are compared with the index, and the index with the archive. A pack "
      "must also have its lists, an index with checksums for each shard and as many shards as "
      "pack.json says, and no pack.corrupt. The exit status is 1 if a check fails. No file is "

@@ -77,7 +77,7 @@ static int parse(verify *v, int argc, char **argv)
     }
     if (count < 1) {
         cli_error("verify: the path is missing; give a pack that `sluice pack` made, a tar shard, "
-                  "or a folder of images");
+                  "a folder of images, or a pipeline in quotes");
         return EXIT_USAGE;
     }
     if (access(v->config.path, F_OK) != 0 && is_pipeline(v->config.path)) {
