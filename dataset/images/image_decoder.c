@@ -282,8 +282,7 @@ bool image_decoder_scale(image_decoder *decoder, uint32_t divisor, uint32_t *wid
 {
     const image_format *format = decoder->format;
 
-    if (format->scale == NULL ||
-        !format->scale(decoder->state, divisor, width_out, height_out)) {
+    if (format->scale == NULL || !format->scale(decoder->state, divisor, width_out, height_out)) {
         return false;
     }
     decoder->stored_width = *width_out;

@@ -281,7 +281,8 @@ static sluice_status jp2_region(void *state, const image_box *box, image_view *r
         convert_line(decoder, box, y, decoder->image.data + y * stride);
     }
     end_jp2(decoder);
-    *region_out = (image_view){decoder->image.data, stride, box->width, box->height, channels, IMAGE_U8};
+    *region_out =
+        (image_view){decoder->image.data, stride, box->width, box->height, channels, IMAGE_U8};
     return st;
 }
 

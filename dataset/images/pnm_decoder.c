@@ -463,8 +463,7 @@ static void pnm_describe(const void *state, image_facts *facts)
         .name = (title), .formats = IMAGE_PNM, .magic = (const uint8_t *)(number),                 \
         .magic_size = 2, .create = pnm_create, .destroy = pnm_destroy, .open = pnm_open,           \
         .open_head = (head), .region = pnm_region, .request_indices = (indices_fn),                \
-        .request_wide = pnm_request_wide,                                                          \
-        .describe = pnm_describe,                                                                  \
+        .request_wide = pnm_request_wide, .describe = pnm_describe,                                \
     }
 
 const image_format format_plain_pbm = PNM_FORMAT("PBM", "P1", NULL, NULL);

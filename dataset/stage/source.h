@@ -135,7 +135,7 @@ typedef struct sample_data {
                         encoded image */
     image_view image;
     bool from_pack; /* the image was encoded by `sluice pack`, so an index would gain nothing */
-    image_formats named; /* of which the image's file has an extension: image_formats_of_file() */
+    image_formats named;   /* of which the image's file has an extension: image_formats_of_file() */
     uint32_t listed_width; /* size of the image that the annotations are for; 0: not known */
     uint32_t listed_height;
 } sample_data;

@@ -33,7 +33,8 @@ static inline bool sli_fault_is_of_process(sli_fault fault)
  * it. Uses the process's locale. */
 sli_fault sli_fault_of_text(const char *text);
 
-/* The class of an error text of dlopen(). If the cause has an errno value, its text is at the end. */
+/* The class of an error text of dlopen(). If the cause has an errno value, its text is at the end.
+ */
 sli_fault sli_fault_of_loader(const char *text);
 
 #endif

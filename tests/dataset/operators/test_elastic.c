@@ -55,7 +55,8 @@ static void results_are_those_of_torchvision(void)
         bool nearest;
     } cases[] = {{"elastic.ppm", {10, 200, 90}, false}, {"elastic-nearest.ppm", {7, 7, 7}, true}};
     picture from = picture_read("torchvision", "rgb-70x12.ppm");
-    const image_view view = {from.pixels, (size_t)from.width * 3, from.width, from.height, 3, IMAGE_U8};
+    const image_view view = {from.pixels, (size_t)from.width * 3, from.width, from.height, 3,
+                             IMAGE_U8};
     elastic_field field;
 
     make_fixture(&field, from.width, from.height, &fixture_options);
