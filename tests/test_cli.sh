@@ -235,8 +235,8 @@ done
 check "... and names the shard that is one" out_has 'pipes/shard-000000.tar: this must be a regular file'
 run timeout 60 "$sluice" verify "$tmp/fifo"
 check "... and the pipe" err_has '/fifo must be a folder or an archive file'
-expect "verify of a pipeline" 2 verify 'synthetic | batch 4'
-check "... names the command that reads one" err_has 'is a pipeline, and must be the path of a pack, .*`sluice inspect`'
+expect "verify of a pipeline" 0 verify 'synthetic samples=7 | batch 4'
+check "... reads all samples of its source" out_has ': 7 of 7 samples read; 0 problems$'
 for word in --json -h; do
     expect "$word as the value of --arg" 2 explain 'image_folder ${A} |' --arg A $word
     check "... is no option" out_empty

@@ -59,7 +59,7 @@ check "... of another size are bad" out_has '^  0 a.ppm: mask: it has 9x6 pixels
 check "... and those with colours" out_has '^  1 b.ppm: mask: it has colours, and a mask must be in gray or have a palette'
 
 expect "the images and masks of a list are verified" 0 verify "image_list equal.tsv | decode"
-check "... are counted" out_has ': 3 of 3 images decoded; 0 problems$'
+check "... are counted" out_has ': 3 of 3 samples read; 0 problems$'
 echo x >broken.pgm
 printf 'image\tmask:mask\na.ppm\tbroken.pgm\nnone.ppm\tfits.pgm\nb.ppm\tfits.pgm\n' >broken.tsv
 expect "a list with defects is verified" 1 verify "image_list broken.tsv"

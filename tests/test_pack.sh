@@ -85,7 +85,7 @@ check "crops of the pack are those of the folder" \
     [ "$(digest "webdataset $tmp/one/shard-000000.tar")" = "$(digest "image_folder $src")" ]
 check "... and there is a digest" [ -n "$(digest "image_folder $src")" ]
 expect "it verifies" 0 verify "$tmp/one"
-check "... all of it" out_has ": $count of $count images decoded; 0 problems$"
+check "... all of it" out_has ": $count of $count samples read; 0 problems$"
 check "... with every checksum" out_has "^1 shard, $count checksums compared$"
 
 # ---- the same bytes ---------------------------------------------------------------------------------
@@ -308,7 +308,7 @@ check "... and the problems" json "j['resumed'] == j['done'] and len(j['problems
 mkdir -p "$tmp/bad/x"
 echo text >"$tmp/bad/x/y.jpg"
 expect "verify finds a file that is no image" 1 verify "$tmp/bad"
-check "... and does not count it as decoded" out_has ': 0 of 1 images decoded; 1 problem$'
+check "... and does not count it as decoded" out_has ': 0 of 1 samples read; 1 problem$'
 check "... nor as several" err_has ': 1 problem$'
 expect "verify --json finds it, too" 1 verify "$tmp/bad" --json
 check "... and counts it as bad" json "j['done'] == 1 and j['bad'] == 1"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
 
@@ -53,15 +52,6 @@ static void on_problem(const char *name, const char *why, void *user)
     }
 }
 
-static bool is_pipeline(const char *text)
-{
-    sluice_dataset *dataset = NULL;
-    const bool is_read = sluice_dataset_parse(text, &dataset) == SLUICE_OK;
-
-    sluice_dataset_destroy(dataset);
-    return is_read;
-}
-
 static int parse(verify *v, int argc, char **argv)
 {
     cli_option options[] = {
@@ -80,12 +70,6 @@ static int parse(verify *v, int argc, char **argv)
                   "a folder of images, or a pipeline in quotes");
         return EXIT_USAGE;
     }
-    if (access(v->config.path, F_OK) != 0 && is_pipeline(v->config.path)) {
-        cli_error("verify: '%s' is a pipeline, and must be the path of a pack, a tar shard or a "
-                  "folder of images; `sluice inspect` reads all samples of a pipeline",
-                  v->config.path);
-        return EXIT_USAGE;
-    }
     return cli_workers("verify", v->workers, &v->config.workers) ? EXIT_DONE : EXIT_USAGE;
 }
 
@@ -94,13 +78,13 @@ static void print_text(const verify *v)
     const sluice_verify_stats *s = &v->stats;
 
     cli_print_name(v->config.path);
-    printf(": %" PRIu64 " of %" PRIu64 " images decoded; %" PRIu64 " problem%s\n", s->done - s->bad,
+    printf(": %" PRIu64 " of %" PRIu64 " samples read; %" PRIu64 " problem%s\n", s->done - s->bad,
            s->samples, s->problems, s->problems == 1 ? "" : "s");
     if (s->shards > 0) {
         printf("%" PRIu32 " shard%s, %" PRIu64 " checksums compared\n", s->shards,
                s->shards == 1 ? "" : "s", s->checked);
     }
-    printf("%.1f MB in %.1f s, %.0f images/s\n", (double)s->bytes / 1e6, s->seconds,
+    printf("%.1f MB in %.1f s, %.0f samples/s\n", (double)s->bytes / 1e6, s->seconds,
            s->seconds > 0 ? (double)s->done / s->seconds : 0.0);
 }
 
