@@ -224,8 +224,11 @@ static void lend_image(cached_samples *cached, const uint8_t *entry, const cache
             data->index = index;
         }
     } else if (head->image == PIXELS) {
-        data->image = (image_view){
-            entry + head->image_at, 0, head->width, head->height, head->channels, head->element};
+        data->image = (image_view){.pixels = entry + head->image_at,
+                                   .width = head->width,
+                                   .height = head->height,
+                                   .channels = head->channels,
+                                   .element = (image_element)head->element};
         data->image.stride = head->width * image_pixel_bytes(&data->image);
     }
 }

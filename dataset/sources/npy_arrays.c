@@ -268,7 +268,7 @@ static sluice_status add_member(npy_arrays *arrays, const file_part *file,
                                 const zip_directory *directory, const zip_member *member)
 {
     file_part part = *file;
-    npy_array *array;
+    npy_array *array = NULL;
     sluice_status st = next_array(arrays, file->path, member->name, stem_length(member), &array);
 
     if (st != SLUICE_OK) {
@@ -354,7 +354,7 @@ static sluice_status add_array(npy_arrays *arrays, const file_part *file)
     const char *name = slash != NULL ? slash + 1 : file->path;
     const char *dot = strrchr(name, '.');
     const size_t length = dot != NULL && dot > name ? (size_t)(dot - name) : strlen(name);
-    npy_array *array;
+    npy_array *array = NULL;
     sluice_status st = next_array(arrays, file->path, name, length, &array);
 
     if (st != SLUICE_OK) {

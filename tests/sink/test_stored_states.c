@@ -49,11 +49,15 @@ static void make_old(const char *text, sli_text *old)
 {
     train_state state;
     char *at;
+    char *end;
 
     T_OK(train_state_parse(text, "a state", &state));
     at = strstr(state.data.stages, " orient=");
-    T_TRUE(at != NULL);
-    memmove(at, strchr(at + 1, ' '), strlen(strchr(at + 1, ' ')) + 1);
+    end = at != NULL ? strchr(at + 1, ' ') : NULL;
+    T_TRUE(end != NULL);
+    if (end != NULL) {
+        memmove(at, end, strlen(end) + 1);
+    }
     train_state_print(&state, old);
     train_state_free(&state);
 }
