@@ -32,7 +32,8 @@ typedef struct cached_head {
     uint64_t image_bytes;
     uint64_t index_at;
     uint64_t index_bytes;
-    uint64_t element; /* pixels: an image_element */
+    uint32_t element; /* pixels: an image_element */
+    uint32_t named;   /* encoded: the formats that the name of the file allows */
 } cached_head;
 
 static uint64_t whole_lines(uint64_t bytes)
@@ -217,6 +218,7 @@ static void lend_image(cached_samples *cached, const uint8_t *entry, const cache
         data->size = (size_t)head->image_bytes;
         data->listed_width = head->file_width;
         data->listed_height = head->file_height;
+        data->named = head->named;
         if (head->index_bytes > 0) {
             *index = (image_index){.size = (size_t)head->index_bytes};
             /* The decoder only reads an index that is there. */
@@ -372,6 +374,7 @@ static sluice_status keep_bytes(sample_loader *loader, uint64_t number, const sa
         head.file_width = data->listed_width;
         head.file_height = data->listed_height;
         head.from_pack = data->from_pack;
+        head.named = data->named;
         head.image_bytes = data->size;
         head.index_bytes = data->index != NULL && !data->index->is_wrong ? data->index->size : 0;
     }

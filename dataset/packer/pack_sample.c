@@ -404,6 +404,7 @@ static sluice_status store_image(pack_worker *worker, packed_sample *sample,
 static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const sample_data *data)
 {
     image_facts facts;
+    bool is_oriented;
     bool same;
     sluice_status st = check_image(worker, data, &same);
 
@@ -415,11 +416,15 @@ static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const
             sample, is_jpeg(data) ? SLUICE_PACK_LEFT_UNDECODABLE : SLUICE_PACK_LEFT_NO_IMAGE, st);
     }
     image_decoder_describe(worker->decoder, &facts);
-    if (same && field_of(data) == NULL) {
+    is_oriented = facts.orientation != EXIF_UPRIGHT && worker->settings->raw;
+    if (field_of(data) == NULL && (same || facts.bits > 8 || is_oriented)) {
         st = sli_fail(SLUICE_E_UNSUPPORTED,
-                      "it is a %s file, and a pack has JPEG, PNG and PNM files unchanged; choose "
-                      "raw pixels or a quality to store its pixels",
-                      facts.format);
+                      "it is a %s file of %u bits per channel with Exif orientation %u, and a pack "
+                      "has JPEG, PNG and PNM files unchanged; %s",
+                      facts.format, facts.bits, facts.orientation,
+                      facts.bits > 8 || worker->settings->raw
+                          ? "convert it to PNG"
+                          : "choose raw pixels or a quality to store its pixels");
         return leave_out(sample, SLUICE_PACK_LEFT_NO_IMAGE, st);
     }
     if (same) {
@@ -432,7 +437,7 @@ static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const
         snprintf(sample->why, sizeof(sample->why), "it has %u bits per channel", facts.bits);
         return keep_bytes(sample, data);
     }
-    if (facts.orientation != EXIF_UPRIGHT && worker->settings->raw) {
+    if (is_oriented) { /* raw pixels have no orientation */
         sample->fate = SLUICE_PACK_KEPT_HEADER;
         snprintf(sample->why, sizeof(sample->why),
                  "it has the Exif orientation %u, which pixels alone cannot have",

@@ -415,6 +415,7 @@ static sluice_status check_others(const verify_run *run, verify_worker *worker, 
                  ->read_other(run->dataset->source, sample, i, &worker->io, &data);
         if (st == SLUICE_OK && data.bytes != NULL) {
             *bytes += data.size;
+            image_decoder_allow(worker->decoder, IMAGE_FORMATS_USUAL | data.named);
             st = pack_decode(worker->decoder, run->max_pixels, data.bytes, data.size, &image);
         }
         if (st != SLUICE_OK) {
