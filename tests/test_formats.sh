@@ -113,19 +113,4 @@ check "inspect counts WebP files" out_has '^  1 WebP$'
 check "... and TIFF files" out_has '^  2 TIFF$'
 ends "verify decodes both" 0 "$sluice" verify folder
 
-case " $built " in
-*" jp2 "*) ;;
-*) skip_rest "JPEG 2000 files" "this build has no module jp2" ;;
-esac
-cp "$here/data/formats/jp2-rgb.jp2" c.jp2
-cp c.jp2 disguised.png
-decode c.jp2
-check "a JPEG 2000 file is decoded by its name" [ "$code" -eq 0 ]
-decode disguised.png
-check "... and refused by another" err_has 'it is a JPEG 2000 file, and may not be opened: formats= of decode must have jp2'
-mkdir -p more/c
-cp c.jp2 more/c
-run "$sluice" inspect "image_folder more extensions=jp2"
-check "inspect counts JPEG 2000 files" out_has '^  1 JPEG 2000$'
-
 finish

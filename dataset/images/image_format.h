@@ -42,7 +42,6 @@ typedef struct image_format {
 
 extern const image_format format_bmp;
 extern const image_format format_gif;
-extern const image_format format_jp2; /* of a module: format_modules.h */
 extern const image_format format_jpeg;
 extern const image_format format_pbm;
 extern const image_format format_pgm;
@@ -51,8 +50,8 @@ extern const image_format format_plain_pgm;
 extern const image_format format_plain_ppm;
 extern const image_format format_png;
 extern const image_format format_ppm;
-extern const image_format format_tiff; /* of a module */
-extern const image_format format_webp; /* of a module */
+extern const image_format format_tiff; /* of a module: format_modules.h */
+extern const image_format format_webp;
 
 /* Fails with E_INVALID because the image has more than max_pixels pixels. */
 sluice_status image_too_large(uint64_t width, uint64_t height, uint64_t max_pixels);

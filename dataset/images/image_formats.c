@@ -5,17 +5,16 @@
 
 #include "format_int.h"
 
-const char image_formats_names[] = "jpeg, png, bmp, gif, pnm, webp, tiff, jp2";
+const char image_formats_names[] = "jpeg, png, bmp, gif, pnm, webp, tiff";
 
 static const struct {
     const char *name;
     image_formats format;
     const char *extensions; /* of files that are decoded without asking; NULL: all are */
 } formats[] = {
-    {"jpeg", IMAGE_JPEG, NULL},       {"png", IMAGE_PNG, NULL},
-    {"bmp", IMAGE_BMP, NULL},         {"gif", IMAGE_GIF, NULL},
-    {"pnm", IMAGE_PNM, NULL},         {"webp", IMAGE_WEBP, NULL},
-    {"tiff", IMAGE_TIFF, "tif,tiff"}, {"jp2", IMAGE_JP2, "jp2,j2k,jpf,jpx,j2c,jpc"},
+    {"jpeg", IMAGE_JPEG, NULL},       {"png", IMAGE_PNG, NULL}, {"bmp", IMAGE_BMP, NULL},
+    {"gif", IMAGE_GIF, NULL},         {"pnm", IMAGE_PNM, NULL}, {"webp", IMAGE_WEBP, NULL},
+    {"tiff", IMAGE_TIFF, "tif,tiff"},
 };
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -43,25 +42,14 @@ bool image_formats_parse(const char *list, image_formats *formats_out)
     return true;
 }
 
-/* Returns the place of a single format in the table. */
-static size_t place_of(image_formats format)
+const char *image_formats_name(image_formats format)
 {
     size_t i = 0;
 
     while (i + 1 < FORMATS && formats[i].format != format) {
         i++;
     }
-    return i;
-}
-
-const char *image_formats_name(image_formats format)
-{
-    return formats[place_of(format)].name;
-}
-
-const char *image_formats_extensions(image_formats format)
-{
-    return formats[place_of(format)].extensions;
+    return formats[i].name;
 }
 
 image_formats image_formats_of_file(const char *name)

@@ -360,7 +360,6 @@ static void print_images(data_survey *s)
     print_kinds(s, "GIF", s->all.kinds[KIND_GIF], KINDS, KINDS);
     print_kinds(s, "WebP", s->all.kinds[KIND_WEBP], KINDS, KINDS);
     print_kinds(s, "TIFF", s->all.kinds[KIND_TIFF], KINDS, KINDS);
-    print_kinds(s, "JPEG 2000", s->all.kinds[KIND_JP2], KINDS, KINDS);
     print_kinds(
         s, "PPM or PGM of 16 bits: decode mode=u16 or u16_rgb keeps them, depth=8 converts them",
         s->all.kinds[KIND_PNM_16_BITS], KINDS, KINDS);

@@ -18,7 +18,6 @@ const char *const survey_kind_names[KINDS] = {
     [KIND_GIF] = "gif",
     [KIND_WEBP] = "webp",
     [KIND_TIFF] = "tiff",
-    [KIND_JP2] = "jp2",
     [KIND_JPEG_GRAY] = "gray",
     [KIND_JPEG_444] = "4:4:4",
     [KIND_JPEG_422] = "4:2:2",
@@ -56,16 +55,15 @@ typedef struct survey_worker {
 
 static survey_kind format_kind(const char *format)
 {
-    return strcmp(format, "JPEG") == 0        ? KIND_JPEG
-           : strcmp(format, "JPEG 2000") == 0 ? KIND_JP2
-           : strcmp(format, "PNG") == 0       ? KIND_PNG
-           : strcmp(format, "PPM") == 0       ? KIND_PPM
-           : strcmp(format, "PGM") == 0       ? KIND_PGM
-           : strcmp(format, "PBM") == 0       ? KIND_PBM
-           : strcmp(format, "BMP") == 0       ? KIND_BMP
-           : strcmp(format, "WebP") == 0      ? KIND_WEBP
-           : strcmp(format, "TIFF") == 0      ? KIND_TIFF
-                                              : KIND_GIF;
+    return strcmp(format, "JPEG") == 0   ? KIND_JPEG
+           : strcmp(format, "PNG") == 0  ? KIND_PNG
+           : strcmp(format, "PPM") == 0  ? KIND_PPM
+           : strcmp(format, "PGM") == 0  ? KIND_PGM
+           : strcmp(format, "PBM") == 0  ? KIND_PBM
+           : strcmp(format, "BMP") == 0  ? KIND_BMP
+           : strcmp(format, "WebP") == 0 ? KIND_WEBP
+           : strcmp(format, "TIFF") == 0 ? KIND_TIFF
+                                         : KIND_GIF;
 }
 
 static survey_kind jpeg_kind(const sluice_image_info *info)

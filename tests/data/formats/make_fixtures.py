@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Makes the files beside it, and the seeds of fuzz_webp, fuzz_tiff and fuzz_jp2: make_fixtures.py [FUZZ_CORPUS].
-# By Pillow 13 and numpy; NAME.ppm is what Pillow decodes of NAME.webp or NAME.jp2, with transparent pixels blended
+# Makes the files beside it, and the seeds of fuzz_webp and fuzz_tiff: make_fixtures.py [FUZZ_CORPUS].
+# By Pillow 13 and numpy; a page NAME.ppm is what Pillow decodes of NAME.webp, with transparent pixels blended
 # onto black. The TIFF files of the seeds are written here, as Pillow writes neither tiles nor planes.
 import io
 import itertools
@@ -51,8 +51,8 @@ def write(folder, name, data):
         file.write(data)
 
 
-def fixture(name, extension, data):
-    write(HERE, name + extension, data)
+def webp_fixture(name, data):
+    write(HERE, name + ".webp", data)
     pixels = over_black(Image.open(io.BytesIO(data)))
     write(HERE, name + ".ppm", b"P6\n%d %d\n255\n" % (pixels.shape[1], pixels.shape[0]) + pixels.tobytes())
 
@@ -145,20 +145,6 @@ def tiff_seeds():
     yield tiff(picture(5, 7, 3), pages=3, orientation=6)
 
 
-def jp2(pixels, bare=False, **options):
-    out = io.BytesIO()
-    image = Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels)
-    image.save(out, "JPEG2000", no_jp2=bare, **options)
-    return out.getvalue()
-
-
-def jp2_seeds():
-    for channels, bare, options in itertools.product((1, 2, 3, 4), (False, True), (
-            {"irreversible": False}, {"irreversible": True, "quality_layers": [20]},
-            {"tile_size": (8, 8)}, {"progression": "RPCL", "num_resolutions": 2})):
-        yield jp2(picture(9, 10, channels), bare, **options)
-
-
 def webp_seeds():
     for (height, width), channels in itertools.product(((1, 1), (6, 5), (17, 18)), (3, 4)):
         image = Image.fromarray(picture(height, width, channels), "RGBA"[:channels])
@@ -169,17 +155,13 @@ def webp_seeds():
     yield webp(Image.fromarray(picture(6, 5, 3), "RGB"), exif=turned(6))
 
 
-fixture("lossless", ".webp", webp(Image.fromarray(picture(11, 13, 3), "RGB"), lossless=True))
-fixture("lossy", ".webp", webp(Image.fromarray(picture(37, 41, 3), "RGB"), quality=70))
-fixture("alpha", ".webp", webp(Image.fromarray(picture(23, 19, 4), "RGBA"), quality=60, exif=turned(6)))
-fixture("lossless-alpha", ".webp", webp(Image.fromarray(picture(9, 8, 4), "RGBA"), lossless=True, exact=True))
-fixture("animation", ".webp", animation("RGB", 3, lossless=True))
-fixture("jp2-rgb", ".jp2", jp2(picture(21, 34, 3), irreversible=False))
-fixture("jp2-alpha", ".jp2", jp2(picture(17, 11, 4), irreversible=False))
-fixture("jp2-gray", ".jp2", jp2(picture(19, 26, 1), irreversible=False, tile_size=(16, 16)))
-fixture("jp2-lossy", ".jp2", jp2(picture(40, 33, 3), irreversible=True, quality_mode="rates", quality_layers=[6]))
+webp_fixture("lossless", webp(Image.fromarray(picture(11, 13, 3), "RGB"), lossless=True))
+webp_fixture("lossy", webp(Image.fromarray(picture(37, 41, 3), "RGB"), quality=70))
+webp_fixture("alpha", webp(Image.fromarray(picture(23, 19, 4), "RGBA"), quality=60, exif=turned(6)))
+webp_fixture("lossless-alpha", webp(Image.fromarray(picture(9, 8, 4), "RGBA"), lossless=True, exact=True))
+webp_fixture("animation", animation("RGB", 3, lossless=True))
 if len(sys.argv) > 1:
-    for folder, seeds in (("webp", webp_seeds()), ("tiff", tiff_seeds()), ("jp2", jp2_seeds())):
+    for folder, seeds in (("webp", webp_seeds()), ("tiff", tiff_seeds())):
         os.makedirs(os.path.join(sys.argv[1], folder), exist_ok=True)
         for i, seed in enumerate(seeds):
             write(os.path.join(sys.argv[1], folder), "seed-%02d" % i, seed)
