@@ -114,3 +114,13 @@ check "... and TIFF files" out_has '^  2 TIFF$'
 ends "verify decodes both" 0 "$sluice" verify folder
 
 finish
+
+# What a file's name allows stays known: to a cache, of masks, and to verify.
+mkdir -p tiffs masks/images masks/masks
+cp a.tif tiffs/a.tif
+cp a.tif tiffs/b.tif
+run "$sluice" show "image_folder . extensions=tif recursive=true | take 2 | cache 1G | decode | resize 8,8 | batch 2" --steps 2 --npy twice
+check "a TIFF file is decoded from a cache" [ "$code" -eq 0 ]
+printf 'image\tother:image\n%s\ta.tif\n' "$here/data/torchvision/rgb-70x12.ppm" >others.tsv
+run "$sluice" verify "image_list others.tsv"
+check "a TIFF file beside an image is verified" out_has ': 1 of 1 samples read; 0 problems$'

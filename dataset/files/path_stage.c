@@ -39,6 +39,8 @@ static const struct {
     {".tbz2", "webdataset", NULL},
     {".tsv", "image_list", NULL},
     {".csv", "image_list", NULL},
+    {".jsonl", "image_list", NULL},
+    {".ndjson", "image_list", NULL},
     {".json", "coco", NULL},
     {".yaml", "yolo", "yolo"},
     {".yml", "yolo", NULL},

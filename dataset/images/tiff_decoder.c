@@ -18,7 +18,13 @@
 #include "status_int.h"
 #include "thread_interrupt_int.h"
 
-enum { MOST_SAMPLES = 16, MAX_SIDE = 1000000, LIBTIFF_OWN = 64 << 20, PIXEL_BYTES = 8 };
+enum {
+    MOST_SAMPLES = 16,
+    MAX_SIDE = 1000000,
+    LIBTIFF_OWN = 64 << 20,
+    PIXEL_BYTES = 8,
+    MOST_PADDING = 4
+};
 
 typedef struct tiff_layout {
     uint32_t width;
@@ -149,11 +155,10 @@ static void tiff_destroy(void *state)
     sli_free(decoder);
 }
 
-/* Reports a failure of libtiff, which may be out of memory. */
+/* Reports a failure of libtiff. A text about memory is no lack of it: a file can claim any size. */
 static sluice_status tiff_failed(const tiff_decoder *decoder)
 {
-    return sli_fail(strstr(decoder->text, "memory") != NULL ? SLUICE_E_NO_MEMORY : SLUICE_E_CORRUPT,
-                    "libtiff: %s",
+    return sli_fail(SLUICE_E_CORRUPT, "libtiff: %s",
                     decoder->text[0] != '\0' ? decoder->text : "the file cannot be read");
 }
 
@@ -218,6 +223,10 @@ static sluice_status check_samples(const tiff_layout *layout, uint16_t sample_fo
                         "gray (0 or 1), RGB (2), a palette (3) or CMYK (5)",
                         layout->photometric);
     }
+    if (layout->photometric == PHOTOMETRIC_SEPARATED && layout->extra != EXTRASAMPLE_UNSPECIFIED) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "the TIFF file is in CMYK with alpha; convert it to RGB");
+    }
     if (sample_format != SAMPLEFORMAT_UINT && sample_format != SAMPLEFORMAT_VOID) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "the TIFF file has %s numbers of %u bits per channel; decode takes "
@@ -248,6 +257,12 @@ static size_t line_bytes(const tiff_layout *layout)
     return (layout->part_width * samples * layout->bits + 7) / 8;
 }
 
+/* The side of all tiles or strips together, which cover a side of the image. */
+static uint64_t whole_parts(uint32_t side, uint32_t part)
+{
+    return (uint64_t)(side / part + (side % part != 0)) * part;
+}
+
 /* Reads the size of strips and tiles. Both are limited by the number of pixels, as the image is. */
 static sluice_status read_parts(TIFF *tiff, tiff_layout *layout, uint64_t max_pixels)
 {
@@ -272,6 +287,15 @@ static sluice_status read_parts(TIFF *tiff, tiff_layout *layout, uint64_t max_pi
     }
     if ((uint64_t)layout->part_width * layout->part_height > max_pixels) {
         return image_too_large(layout->part_width, layout->part_height, max_pixels);
+    }
+    if (whole_parts(layout->width, layout->part_width) *
+            whole_parts(layout->height, layout->part_height) >
+        MOST_PADDING * max_pixels) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "the TIFF file has tiles of %ux%u for %ux%u pixels, which together have "
+                        "more than %d times max_pixels; decode max_pixels=N allows more",
+                        layout->part_width, layout->part_height, layout->width, layout->height,
+                        MOST_PADDING);
     }
     if (line_bytes(layout) * layout->part_height * (layout->planes ? layout->samples : 1U) >
         max_pixels * PIXEL_BYTES) {

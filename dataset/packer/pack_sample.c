@@ -418,13 +418,14 @@ static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const
     image_decoder_describe(worker->decoder, &facts);
     is_oriented = facts.orientation != EXIF_UPRIGHT && worker->settings->raw;
     if (field_of(data) == NULL && (same || facts.bits > 8 || is_oriented)) {
-        st = sli_fail(SLUICE_E_UNSUPPORTED,
-                      "it is a %s file of %u bits per channel with Exif orientation %u, and a pack "
-                      "has JPEG, PNG and PNM files unchanged; %s",
-                      facts.format, facts.bits, facts.orientation,
-                      facts.bits > 8 || worker->settings->raw
-                          ? "convert it to PNG"
-                          : "choose raw pixels or a quality to store its pixels");
+        st = sli_fail(
+            SLUICE_E_UNSUPPORTED,
+            "it is a %s file%s, and a pack has JPEG, PNG and PNM files unchanged; %s", facts.format,
+            facts.bits > 8 ? " of more than 8 bits per channel"
+            : is_oriented  ? " with an Exif orientation, which raw pixels cannot have"
+                           : "",
+            facts.bits > 8 || is_oriented ? "convert it to PNG"
+                                          : "choose raw pixels or a quality to store its pixels");
         return leave_out(sample, SLUICE_PACK_LEFT_NO_IMAGE, st);
     }
     if (same) {

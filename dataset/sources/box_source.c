@@ -8,6 +8,7 @@
 #include "alloc_int.h"
 #include "error_int.h"
 #include "file_reader.h"
+#include "rng_int.h"
 #include "status_int.h"
 
 /* The columns, in the order of the schema; the last one only if the source has flags. */
@@ -185,6 +186,17 @@ void box_source_class_name(const void *source, uint32_t label, char *text, size_
     const box_set *set = &((const box_source *)source)->set;
 
     snprintf(text, size, "%s", set->names + set->classes[label]);
+}
+
+uint64_t box_source_class_hash(const void *source)
+{
+    const box_set *set = &((const box_source *)source)->set;
+    uint64_t hash = box_source_classes(source);
+
+    for (uint32_t i = 0; i < box_source_classes(source); i++) {
+        hash = sli_mix_in(hash, sli_hash_text(set->names + set->classes[i]));
+    }
+    return hash;
 }
 
 const char *box_source_left_out(const void *source)

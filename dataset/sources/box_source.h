@@ -46,6 +46,9 @@ bool box_source_locate(const void *source, uint64_t index, sample_location *loca
 uint32_t box_source_classes(const void *source);
 void box_source_class_name(const void *source, uint32_t label, char *text, size_t size);
 
+/* A hash of the names of all classes in their order, for sources that number them themselves. */
+uint64_t box_source_class_hash(const void *source);
+
 const char *box_source_left_out(const void *source);
 
 /* Members of source_ops, all but open. */

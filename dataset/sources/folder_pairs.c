@@ -260,7 +260,16 @@ sluice_status folder_pairs_text(const char *images, const char *masks, const cha
     char *folder = has_masks ? find_masks(images, masks, &one) : NULL;
     file_names pictures = {.folder = images, .suffix = "", .not_suffix = one ? suffix : ""};
     file_names classes = {.folder = masks, .suffix = suffix, .not_suffix = "", .skips_others = one};
-    sluice_status st = read_names(&pictures);
+    sluice_status st;
+
+    if (one && suffix[0] == '\0') {
+        free(folder);
+        return sli_fail(SLUICE_E_INVALID,
+                        "masks=%s is the folder of the images, so suffix= must tell masks from "
+                        "images, such as suffix=_mask",
+                        masks);
+    }
+    st = read_names(&pictures);
 
     if (st == SLUICE_OK && has_masks) {
         st = folder != NULL ? read_names(&classes)

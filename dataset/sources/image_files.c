@@ -70,6 +70,10 @@ static int take_entry(void *user, const sli_tree_entry *entry)
     if (entry->is_folder) {
         return 0;
     }
+    if (entry->path[0] == '.' || strstr(entry->path, "/.") != NULL) {
+        left_out_file(&walk->files->left_out, walk->folder, entry->name); /* hidden */
+        return 0;
+    }
     if (!entry->is_file && is_link_to(entry, S_IFDIR)) {
         left_out_folder(&walk->files->left_out, walk->folder, entry->path);
     } else if (!image_name_is_in(entry->name, walk->extensions) ||

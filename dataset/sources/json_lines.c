@@ -113,9 +113,10 @@ static sluice_status add_scalar(sli_text *text, const json_t *value, bool in_lis
     return SLUICE_OK;
 }
 
-/* Adds a list: of numbers or strings, or of lists of numbers, as boxes are. */
-static sluice_status add_list(sli_text *text, const json_t *list)
+/* Adds a list of numbers or strings; of boxes and points also lists of numbers. */
+static sluice_status add_list(sli_text *text, const list_column *column, const json_t *list)
 {
+    const bool may_nest = column->kind == LIST_BOXES || column->kind == LIST_POINTS;
     sluice_status st = SLUICE_OK;
 
     for (size_t i = 0; st == SLUICE_OK && i < json_array_size(list); i++) {
@@ -126,6 +127,11 @@ static sluice_status add_list(sli_text *text, const json_t *list)
             sli_text_add(text, "%s", i > 0 ? "," : "");
             st = add_scalar(text, element, true);
             continue;
+        }
+        if (!may_nest || count == 0) {
+            return sli_fail(SLUICE_E_CORRUPT, "it holds %s, and must hold %s",
+                            count == 0 ? "an empty list" : "lists",
+                            may_nest ? "lists of numbers" : "numbers or strings");
         }
         sli_text_add(text, "%s", i > 0 ? ";" : "");
         for (size_t k = 0; st == SLUICE_OK && k < count; k++) {
@@ -150,7 +156,7 @@ static sluice_status add_value(sli_text *text, const list_column *column, const 
     }
     return column->kind == LIST_NUMBER
                ? sli_fail(SLUICE_E_CORRUPT, "it is a list, and must be one value")
-               : add_list(text, value);
+               : add_list(text, column, value);
 }
 
 static sluice_status add_fields(sli_text *text, const json_t *object, const list_columns *columns,

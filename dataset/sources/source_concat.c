@@ -68,6 +68,12 @@ static sluice_status check_class_counts(const group_source *group, uint32_t firs
                  others, first + 1, count, part, count < others ? count : others, name));
 }
 
+/* A hash of all names that a part's classes are numbered by; 0: it has none. */
+static uint64_t names_of(const group_member *part)
+{
+    return part->ops->identity != NULL ? part->ops->identity(part->source) : 0;
+}
+
 /* Checks that part k and the parts before it have the same names of classes, as far as they have
  * some; folders may lack the last classes of other parts. */
 static sluice_status check_classes(const group_source *group, uint32_t k)
@@ -96,6 +102,14 @@ static sluice_status check_classes(const group_source *group, uint32_t k)
                                      "image_list with numbers"
                                    : "give the JSON files the same categories"));
         }
+    }
+    if (names_of(one) != 0 && names_of(other) != 0 && names_of(one) != names_of(other)) {
+        return group_name_part(
+            group, k,
+            sli_fail(SLUICE_E_INVALID,
+                     "its classes have other names than those of part %u, and numbers are made "
+                     "from them; give all parts the same names, in lists by classes=FILE",
+                     first + 1));
     }
     return named && !has_label ? check_class_counts(group, first, k) : SLUICE_OK;
 }

@@ -90,6 +90,7 @@ static const source_ops voc_ops = {
     .open = voc_open,
     .read_other = voc_read_other,
     BOX_SOURCE_OPS,
+    .identity = box_source_class_hash,
 };
 
 /* ---- the stage ------------------------------------------------------------------------------- */

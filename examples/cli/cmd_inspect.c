@@ -148,13 +148,14 @@ static sluice_status open_data(const inspect *c, sluice_dataset **dataset_out)
                : shards        ? open_shards(path, dataset_out)
                                : cli_open_source("inspect", &c->source, dataset_out);
     }
-    if (ends_in(path, ".tsv") || ends_in(path, ".csv") || ends_in(path, ".jsonl")) {
+    if (ends_in(path, ".tsv") || ends_in(path, ".csv") || ends_in(path, ".jsonl") ||
+        ends_in(path, ".ndjson")) {
         return sluice_dataset_parsef(dataset_out, "image_list %s", path);
     }
     if (ends_in(path, ".json")) {
         return sluice_dataset_parsef(dataset_out, "coco %s", path);
     }
-    if (ends_in(path, ".npy")) {
+    if (ends_in(path, ".npy") || ends_in(path, ".npz")) {
         return sluice_dataset_parsef(dataset_out, "npy %s", path);
     }
     if (ends_in(path, ".tar")) {

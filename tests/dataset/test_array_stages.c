@@ -140,7 +140,8 @@ static void numbers_go_through_types_that_represent_them(void)
 static void numbers_of_64_bits_are_exact(void)
 {
     static const uint64_t large[] = {UINT64_MAX, UINT64_C(1) << 63, INT64_MAX};
-    static const double reals[] = {0x1p63, -0.5, 0x1p64, -1, NAN, 1e39, 0x1.000001p0, -0x1p63};
+    static const double reals[] = {0x1p63,      -0.5, 0x1p64,       -1,
+                                   (double)NAN, 1e39, 0x1.000001p0, -0x1p63};
     uint64_t u64[5];
     double f64[3];
     float f32[3];

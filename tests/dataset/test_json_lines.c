@@ -101,7 +101,9 @@ static void what_a_field_cannot_hold_is_bad(void)
         {"x:text[4]", "\"\\u0000\"", "not JSON: "},
         {"x:class[2]", "[\"a,b\"]", "must have no comma"},
         {"x:f32[2]", "[1, 2, 3]", "x: the array has more than 2 numbers"},
-        {"x:f32[2]", "[[1], {}]", "it holds an object"},
+        {"x:f32[2]", "[1, {}]", "it holds an object"},
+        {"x:class[4]", "[[\"a\", \"b\"]]", "it holds lists, and must hold numbers or strings"},
+        {"x:f32[2]", "[[]]", "it holds an empty list"},
         {"x:i32", "1.5", "x: '1.5' must be a number of type i32"},
         {"x:i64", "9223372036854775808", "not JSON: "},
     };

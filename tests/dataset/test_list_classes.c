@@ -78,8 +78,8 @@ static void bad_records_add_no_classes(void)
 static void a_file_of_names_numbers_them(void)
 {
     static const char *const files[] = {"dog\r\n cat \r\nbee\r\n", "0\tdog\n1\tcat\n2\tbee",
-                                        "\xEF\xBB\xBF"
-                                        "dog\ncat\nbee\n"};
+                                        ("\xEF\xBB\xBF"
+                                         "dog\ncat\nbee\n")};
     const char *folder = t_folder();
     char argument[400];
 
@@ -187,6 +187,30 @@ static void names_are_part_of_the_identity_of_a_run(void)
            identity_of(folder, "x:f32,label\n1,0\n2,0\n"));
 }
 
+/* Every column of classes is numbered by its own list, also if labels are equal. */
+static void lists_of_other_names_are_not_joined(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset = NULL;
+    char text[900];
+
+    write_list(folder, "a.csv", "x:f32,tag:class\n1,cat\n2,dog\n");
+    write_list(folder, "b.csv", "x:f32,tag:class\n1,dog\n2,zebra\n");
+    write_list(folder, "c.csv", "x:f32,tag:class\n1,dog\n2,cat\n");
+    snprintf(text, sizeof(text), "concat (image_list %s/a.csv) (image_list %s/b.csv)", folder,
+             folder);
+    T_OK(sluice_dataset_parse(text, &dataset));
+    T_STATUS(dataset_open(dataset), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "its classes have other names than those of part 1");
+    T_CONTAINS(sluice_last_error(), "classes=FILE");
+    sluice_dataset_destroy(dataset);
+    snprintf(text, sizeof(text), "concat (image_list %s/a.csv) (image_list %s/c.csv)", folder,
+             folder);
+    T_OK(sluice_dataset_parse(text, &dataset));
+    T_OK(dataset_open(dataset));
+    sluice_dataset_destroy(dataset);
+}
+
 /* More names than the first table has room for. */
 static void many_names_are_found(void)
 {
@@ -219,6 +243,7 @@ const t_test list_classes_tests[] = {
     T_TEST(classes_of_boxes_follow_them),
     T_TEST(numbers_in_label_have_no_names),
     T_TEST(names_are_part_of_the_identity_of_a_run),
+    T_TEST(lists_of_other_names_are_not_joined),
     T_TEST(many_names_are_found),
     T_END,
 };

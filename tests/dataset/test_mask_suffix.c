@@ -108,6 +108,8 @@ static void masks_without_the_suffix_are_refused(void)
     make_mask(folder, "masks/a2_mask.pgm", 2);
     T_STATUS(open_pairs(folder, "masks", "''", &dataset), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "for masks such as NAME_mask.png give suffix=_mask");
+    T_STATUS(open_pairs(folder, "photos", "''", &dataset), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "is the folder of the images, so suffix= must tell masks");
     T_STATUS(sluice_dataset_parsef(&dataset, "image_list %s suffix=_mask", folder),
              SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "suffix= needs masks=");

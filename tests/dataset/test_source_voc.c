@@ -136,6 +136,28 @@ static void classes_are_those_of_all_annotations(void)
     }
 }
 
+static uint64_t names_hash(const char *folder, const char *args)
+{
+    sluice_dataset *dataset = parsedf("voc %s %s | decode | batch 1", folder, args);
+    uint64_t hash;
+
+    T_STR(log_of_opening(dataset), "");
+    hash = dataset_source(dataset)->identity(dataset->source);
+    sluice_dataset_destroy(dataset);
+    return hash;
+}
+
+/* A run must not go on with other numbers of classes. */
+static void names_are_part_of_the_identity(void)
+{
+    const char *folder = voc_folder();
+    const uint64_t sorted = names_hash(folder, "");
+
+    T_TRUE(sorted == names_hash(folder, "names=cat,dog"));
+    T_TRUE(sorted != names_hash(folder, "names=dog,cat"));
+    T_TRUE(sorted != names_hash(folder, "names=cat,dog,ewe"));
+}
+
 static void difficult_objects_are_dropped_or_kept(void)
 {
     const char *folder = voc_folder();
@@ -355,6 +377,7 @@ const t_test source_voc_tests[] = {
 #ifdef SLI_HAVE_EXPAT
     T_TEST(boxes_count_from_zero),
     T_TEST(classes_are_those_of_all_annotations),
+    T_TEST(names_are_part_of_the_identity),
     T_TEST(difficult_objects_are_dropped_or_kept),
     T_TEST(changed_boxes_are_said),
     T_TEST(wrong_annotations_are_bad_samples_with_file_and_line),

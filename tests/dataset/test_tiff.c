@@ -446,6 +446,13 @@ static void large_tiles_are_refused(void)
     T_STATUS(image_decoder_open(decoder, bytes, size, MAX_PIXELS, false, &width, &height),
              SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "32768x32768, more than max_pixels");
+    set_tag(bytes, TIFFTAG_TILEWIDTH, 4096); /* each of them is small enough */
+    set_tag(bytes, TIFFTAG_TILELENGTH, 16);
+    T_STATUS(image_decoder_open(decoder, bytes, size, 80000, false, &width, &height), SLUICE_OK);
+    set_tag(bytes, TIFFTAG_IMAGELENGTH, 700);
+    T_STATUS(image_decoder_open(decoder, bytes, size, 80000, false, &width, &height),
+             SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "which together have more than 4 times max_pixels");
     image_decoder_destroy(decoder);
     free(bytes);
 }

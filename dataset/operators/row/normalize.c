@@ -57,9 +57,6 @@ static sluice_status check_meaning(const normalize_args *args)
         double mean = args->mean.values[c];
         double std = args->std.values[c];
 
-        if (std == 0) {
-            return sli_fail(SLUICE_E_INVALID, "normalize: std=0 must be a number other than 0");
-        }
         if (args->range == 1 && (fabs(std) > 3 || fabs(mean) > 3)) {
             return sli_fail(SLUICE_E_INVALID,
                             "normalize: mean %g and std %g cannot be meant for values in 0..1; for "
@@ -95,7 +92,12 @@ static sluice_status normalize_check(void *opaque)
         return sli_fail(SLUICE_E_INVALID, "normalize: dtype=%s must be f32, f16 or bf16",
                         sluice_dtype_name(args->dtype));
     }
-    return check_meaning(args);
+    for (uint32_t c = 0; c < args->std.count; c++) {
+        if (args->std.values[c] == 0) {
+            return sli_fail(SLUICE_E_INVALID, "normalize: std=0 must be a number other than 0");
+        }
+    }
+    return SLUICE_OK;
 }
 
 static sluice_status normalize_infer(const void *opaque, sluice_column *column, column_info *info)
@@ -115,6 +117,13 @@ static sluice_status normalize_infer(const void *opaque, sluice_column *column, 
             "normalize: %u numbers for an image of %llu channels, %s; there must be one for "
             "each channel or one for all; of several images, columns= chooses some",
             args->mean.count, (unsigned long long)channels, column->name);
+    }
+    if (info->white != 0 || info->is_converted) { /* else the values may have any range */
+        sluice_status st = check_meaning(args);
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
     }
     column->dtype = args->dtype;
     info->white = 0;
