@@ -37,7 +37,7 @@ static void the_order_is_that_of_torchvision(void)
 {
     static const char *const names[] = {
         "c/b.jpg",     "c/z.jpg",         "c/.hidden/x.jpg", "c/a/z.jpg",     "c/a b/0.jpg",
-        "c/a/b/c.jpg", "c/link/only.jpg", "c/z.jpg.d/y.png", "d/e/f/g/h.ppm",
+        "c/a/b/c.jpg", "c/link/only.jpg", "c/z.jpg.d/y.bmp", "d/e/f/g/h.ppm",
     };
     const char *folder = t_folder();
     sample_io io = {.bytes_read = 0};
@@ -49,7 +49,7 @@ static void the_order_is_that_of_torchvision(void)
     make_file(folder, "c/a/z.jpg");
     make_file(folder, "c/a b/0.jpg");
     make_file(folder, "c/.hidden/x.jpg");
-    make_file(folder, "c/z.jpg.d/y.png");
+    make_file(folder, "c/z.jpg.d/y.bmp");
     make_file(folder, "d/e/f/g/h.ppm");
     make_file(folder, "d/e/f/g/notes.txt");
     T_EQ(mkdir(t_path(folder, ".aside"), 0700), 0);
