@@ -113,14 +113,20 @@ check "inspect counts WebP files" out_has '^  1 WebP$'
 check "... and TIFF files" out_has '^  2 TIFF$'
 ends "verify decodes both" 0 "$sluice" verify folder
 
-finish
-
 # What a file's name allows stays known: to a cache, of masks, and to verify.
-mkdir -p tiffs masks/images masks/masks
-cp a.tif tiffs/a.tif
-cp a.tif tiffs/b.tif
-run "$sluice" show "image_folder . extensions=tif recursive=true | take 2 | cache 1G | decode | resize 8,8 | batch 2" --steps 2 --npy twice
+run "$sluice" show "image_folder folder extensions=tif,tiff | cache 1G | decode | resize 8,8 | batch 2" --steps 2 --npy twice
 check "a TIFF file is decoded from a cache" [ "$code" -eq 0 ]
 printf 'image\tother:image\n%s\ta.tif\n' "$here/data/torchvision/rgb-70x12.ppm" >others.tsv
 run "$sluice" verify "image_list others.tsv"
 check "a TIFF file beside an image is verified" out_has ': 1 of 1 samples read; 0 problems$'
+
+# What raw pixels cannot have, and a pack has no file for, is left out by name.
+mkdir -p kept/c
+cp "$here/fuzz/corpus/tiff/seed-36" kept/c/deep.tif
+cp "$here/fuzz/corpus/tiff/seed-39" kept/c/oriented.tif
+cp "$here/data/torchvision/rgb-70x12.ppm" kept/c
+run "$sluice" pack "image_folder kept" packed --raw
+check "a pack leaves out a TIFF file of 16 bits" out_has 'c/deep.tif: left out: .*a TIFF file of more than 8 bits per channel'
+check "... and one with an orientation" out_has 'c/oriented.tif: left out: .*a TIFF file with an Exif orientation'
+check "... and has no member without an extension" sh -c 'ls packed/*.tar && ! tar tf packed/*.tar | grep null'
+finish
