@@ -5,7 +5,7 @@
  * tiles are read that the box needs. Transparent pixels are blended with black, as those of PNG
  * files are; where the file has colours that are already multiplied by alpha, it is done.
  *
- * libtiff reads from memory, and its own allocations are limited by the size of the file.
+ * libtiff reads from memory. What the headers say is checked in tiff_layout.c.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -17,28 +17,10 @@
 #include "image_format.h"
 #include "status_int.h"
 #include "thread_interrupt_int.h"
+#include "tiff_layout.h"
 
-enum {
-    MOST_SAMPLES = 16,
-    MAX_SIDE = 1000000,
-    LIBTIFF_OWN = 64 << 20,
-    PIXEL_BYTES = 8,
-    MOST_PADDING = 4
-};
-
-typedef struct tiff_layout {
-    uint32_t width;
-    uint32_t height;
-    uint16_t bits;
-    uint16_t samples; /* of a pixel */
-    uint16_t photometric;
-    uint16_t orientation;
-    uint16_t extra;      /* the kind of the sample after the colours; EXTRASAMPLE_UNSPECIFIED */
-    bool planes;         /* the samples are stored apart from each other */
-    bool tiles;          /* else strips */
-    uint32_t part_width; /* of a strip or tile */
-    uint32_t part_height;
-} tiff_layout;
+/* Each allocation of libtiff may have as many bytes as the file, and these. */
+enum { LIBTIFF_OWN = 64 << 20 };
 
 typedef struct tiff_decoder {
     TIFF *tiff; /* NULL: no file is open */
@@ -48,11 +30,10 @@ typedef struct tiff_decoder {
     tiff_layout layout;
     bool further;
     bool gray;
-    bool indices;            /* pixels are the stored numbers */
-    uint8_t palette[3][256]; /* of PHOTOMETRIC_PALETTE */
-    char text[256];          /* the first message of libtiff for the open file */
-    image_buffer raw;        /* a strip or tile; its planes one after another */
-    image_buffer image;      /* lines of the box */
+    bool indices;       /* pixels are the stored numbers */
+    char text[256];     /* the first message of libtiff for the open file */
+    image_buffer raw;   /* a strip or tile; its planes one after another */
+    image_buffer image; /* lines of the box */
 } tiff_decoder;
 
 /* ---- what libtiff calls ---------------------------------------------------------------------- */
@@ -124,7 +105,7 @@ static int drop_warning(TIFF *tiff, void *opaque, const char *module, const char
     return 1;
 }
 
-/* ---- headers --------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static sluice_status tiff_create(void **state_out)
 {
@@ -180,199 +161,6 @@ static sluice_status open_library(tiff_decoder *decoder)
     return decoder->tiff != NULL ? SLUICE_OK : tiff_failed(decoder);
 }
 
-static sluice_status check_compression(TIFF *tiff)
-{
-    uint16_t compression = COMPRESSION_NONE;
-
-    TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &compression);
-    switch (compression) {
-    case COMPRESSION_NONE:
-    case COMPRESSION_PACKBITS:
-    case COMPRESSION_LZW:
-    case COMPRESSION_ADOBE_DEFLATE:
-    case COMPRESSION_DEFLATE:
-        return SLUICE_OK;
-    default:
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "the TIFF file has the compression %u; it must be none (1), LZW (5), "
-                        "deflate (8 or 32946) or PackBits (32773): `tiffcp -c lzw` converts it",
-                        compression);
-    }
-}
-
-/* The number of colours of a pixel; 0: they cannot be decoded. */
-static uint16_t colours_of(uint16_t photometric)
-{
-    return photometric == PHOTOMETRIC_MINISWHITE || photometric == PHOTOMETRIC_MINISBLACK ||
-                   photometric == PHOTOMETRIC_PALETTE
-               ? 1
-           : photometric == PHOTOMETRIC_RGB       ? 3
-           : photometric == PHOTOMETRIC_SEPARATED ? 4
-                                                  : 0;
-}
-
-static sluice_status check_samples(const tiff_layout *layout, uint16_t sample_format)
-{
-    const uint16_t colours = colours_of(layout->photometric);
-    const uint16_t bits = layout->bits;
-    const bool small = bits == 1 || bits == 2 || bits == 4;
-
-    if (colours == 0) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "the TIFF file has pixels of photometric interpretation %u; it must be "
-                        "gray (0 or 1), RGB (2), a palette (3) or CMYK (5)",
-                        layout->photometric);
-    }
-    if (layout->photometric == PHOTOMETRIC_SEPARATED && layout->extra != EXTRASAMPLE_UNSPECIFIED) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "the TIFF file is in CMYK with alpha; convert it to RGB");
-    }
-    if (sample_format != SAMPLEFORMAT_UINT && sample_format != SAMPLEFORMAT_VOID) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "the TIFF file has %s numbers of %u bits per channel; decode takes "
-                        "unsigned ones of 1, 2, 4, 8 or 16 bits",
-                        sample_format == SAMPLEFORMAT_IEEEFP ? "floating-point" : "signed", bits);
-    }
-    if ((!small && bits != 8 && bits != 16) ||
-        (bits > 8 && layout->photometric == PHOTOMETRIC_PALETTE) ||
-        (small && (layout->samples > 1 && !layout->planes))) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "the TIFF file has %u samples of %u bits per pixel; they must have 8 or 16 "
-                        "bits, or 1, 2 or 4 for one sample, and at most 8 for a palette",
-                        layout->samples, bits);
-    }
-    if (layout->samples < colours || layout->samples > MOST_SAMPLES) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "the TIFF file has %u samples per pixel; it must have from %u to %d",
-                        layout->samples, colours, MOST_SAMPLES);
-    }
-    return SLUICE_OK;
-}
-
-/* Bytes of a line of one plane of a strip or tile. */
-static size_t line_bytes(const tiff_layout *layout)
-{
-    const size_t samples = layout->planes ? 1 : layout->samples;
-
-    return (layout->part_width * samples * layout->bits + 7) / 8;
-}
-
-/* The side of all tiles or strips together, which cover a side of the image. */
-static uint64_t whole_parts(uint32_t side, uint32_t part)
-{
-    return (uint64_t)(side / part + (side % part != 0)) * part;
-}
-
-/* Reads the size of strips and tiles. Both are limited by the number of pixels, as the image is. */
-static sluice_status read_parts(TIFF *tiff, tiff_layout *layout, uint64_t max_pixels)
-{
-    layout->tiles = TIFFIsTiled(tiff) != 0;
-    if (layout->tiles) {
-        layout->part_width = 0;
-        layout->part_height = 0;
-        TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &layout->part_width);
-        TIFFGetField(tiff, TIFFTAG_TILELENGTH, &layout->part_height);
-    } else {
-        layout->part_width = layout->width;
-        layout->part_height = layout->height;
-        TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &layout->part_height);
-        if (layout->part_height > layout->height) {
-            layout->part_height = layout->height;
-        }
-    }
-    if (layout->part_width == 0 || layout->part_height == 0) {
-        return sli_fail(SLUICE_E_CORRUPT, "the TIFF file has %s of %ux%u",
-                        layout->tiles ? "tiles" : "strips", layout->part_width,
-                        layout->part_height);
-    }
-    if ((uint64_t)layout->part_width * layout->part_height > max_pixels) {
-        return image_too_large(layout->part_width, layout->part_height, max_pixels);
-    }
-    if (whole_parts(layout->width, layout->part_width) *
-            whole_parts(layout->height, layout->part_height) >
-        MOST_PADDING * max_pixels) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "the TIFF file has tiles of %ux%u for %ux%u pixels, which together have "
-                        "more than %d times max_pixels; decode max_pixels=N allows more",
-                        layout->part_width, layout->part_height, layout->width, layout->height,
-                        MOST_PADDING);
-    }
-    if (line_bytes(layout) * layout->part_height * (layout->planes ? layout->samples : 1U) >
-        max_pixels * PIXEL_BYTES) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "the TIFF file has %s of %ux%u pixels of %u samples, more than max_pixels "
-                        "pixels of %d bytes; decode max_pixels=N allows more",
-                        layout->tiles ? "tiles" : "strips", layout->part_width, layout->part_height,
-                        layout->samples, PIXEL_BYTES);
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status read_palette(tiff_decoder *decoder)
-{
-    uint16_t *map[3];
-
-    if (decoder->layout.photometric != PHOTOMETRIC_PALETTE) {
-        return SLUICE_OK;
-    }
-    if (TIFFGetField(decoder->tiff, TIFFTAG_COLORMAP, &map[0], &map[1], &map[2]) == 0) {
-        return sli_fail(SLUICE_E_CORRUPT, "the TIFF file has no palette, and needs one");
-    }
-    for (int c = 0; c < 3; c++) {
-        for (uint32_t i = 0; i < 1U << decoder->layout.bits; i++) {
-            decoder->palette[c][i] = (uint8_t)(map[c][i] >> 8);
-        }
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status read_layout(tiff_decoder *decoder, uint64_t max_pixels)
-{
-    TIFF *tiff = decoder->tiff;
-    tiff_layout *layout = &decoder->layout;
-    uint16_t planes = PLANARCONFIG_CONTIG;
-    uint16_t format = SAMPLEFORMAT_UINT;
-    uint16_t extras = 0;
-    uint16_t *kinds = NULL;
-    sluice_status st;
-
-    *layout = (tiff_layout){.width = 0};
-    TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &layout->width);
-    TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &layout->height);
-    TIFFGetFieldDefaulted(tiff, TIFFTAG_BITSPERSAMPLE, &layout->bits);
-    TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &layout->samples);
-    TIFFGetFieldDefaulted(tiff, TIFFTAG_ORIENTATION, &layout->orientation);
-    TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &planes);
-    TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &format);
-    if (TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &layout->photometric) == 0) {
-        layout->photometric = layout->samples >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
-    }
-    TIFFGetFieldDefaulted(tiff, TIFFTAG_EXTRASAMPLES, &extras, &kinds);
-    layout->extra = extras > 0 && layout->samples == colours_of(layout->photometric) + extras
-                        ? kinds[0]
-                        : EXTRASAMPLE_UNSPECIFIED;
-    layout->planes = planes == PLANARCONFIG_SEPARATE && layout->samples > 1;
-    if (layout->width == 0 || layout->height == 0) {
-        return sli_fail(SLUICE_E_CORRUPT, "the TIFF file has a size of %ux%u", layout->width,
-                        layout->height);
-    }
-    if ((uint64_t)layout->width * layout->height > max_pixels) {
-        return image_too_large(layout->width, layout->height, max_pixels);
-    }
-    if (layout->width > MAX_SIDE || layout->height > MAX_SIDE) {
-        return sli_fail(SLUICE_E_UNSUPPORTED, "the image is %ux%u; sides go up to %d",
-                        layout->width, layout->height, MAX_SIDE);
-    }
-    st = check_compression(tiff);
-    if (st == SLUICE_OK) {
-        st = check_samples(layout, format);
-    }
-    if (st == SLUICE_OK) {
-        st = read_palette(decoder);
-    }
-    return st == SLUICE_OK ? read_parts(tiff, layout, max_pixels) : st;
-}
-
 static sluice_status tiff_open(void *state, const uint8_t *bytes, size_t size, uint64_t max_pixels,
                                bool gray, uint32_t *width_out, uint32_t *height_out)
 {
@@ -387,7 +175,7 @@ static sluice_status tiff_open(void *state, const uint8_t *bytes, size_t size, u
     decoder->indices = false;
     st = open_library(decoder);
     if (st == SLUICE_OK) {
-        st = read_layout(decoder, max_pixels);
+        st = tiff_layout_read(&decoder->layout, decoder->tiff, max_pixels);
     }
     if (st != SLUICE_OK) {
         end_tiff(decoder);
@@ -427,12 +215,12 @@ static inline uint8_t sample_at(const uint8_t *line, size_t i, uint32_t bits, bo
 static void to_rgb(const tiff_decoder *decoder, const uint8_t *samples, uint8_t rgb[3])
 {
     const tiff_layout *layout = &decoder->layout;
-    const uint16_t colours = colours_of(layout->photometric);
+    const uint16_t colours = tiff_layout_colours(layout->photometric);
 
     for (int c = 0; c < 3; c++) {
         switch (layout->photometric) {
         case PHOTOMETRIC_PALETTE:
-            rgb[c] = decoder->palette[c][samples[0]];
+            rgb[c] = layout->palette[c][samples[0]];
             break;
         case PHOTOMETRIC_RGB:
             rgb[c] = samples[c];
@@ -455,11 +243,11 @@ static void convert_line(const tiff_decoder *decoder, uint32_t y, uint32_t from,
                          uint8_t *out)
 {
     const tiff_layout *layout = &decoder->layout;
-    const size_t stride = line_bytes(layout);
+    const size_t stride = tiff_layout_line_bytes(layout);
     const uint8_t *line = decoder->raw.data + y * stride;
     const size_t plane = layout->planes ? stride * layout->part_height : 0;
     const bool stored = decoder->indices || layout->photometric == PHOTOMETRIC_PALETTE;
-    uint16_t used = colours_of(layout->photometric);
+    uint16_t used = tiff_layout_colours(layout->photometric);
 
     used = (uint16_t)(used + (layout->extra == EXTRASAMPLE_UNASSALPHA));
     for (uint32_t x = from; x < from + count; x++) {
@@ -489,8 +277,9 @@ static void convert_line(const tiff_decoder *decoder, uint32_t y, uint32_t from,
 static sluice_status read_part(tiff_decoder *decoder, uint32_t x, uint32_t y, uint32_t lines)
 {
     const tiff_layout *layout = &decoder->layout;
-    const size_t plane = line_bytes(layout) * layout->part_height;
-    const size_t needed = line_bytes(layout) * (layout->tiles ? layout->part_height : lines);
+    const size_t plane = tiff_layout_line_bytes(layout) * layout->part_height;
+    const size_t needed =
+        tiff_layout_line_bytes(layout) * (layout->tiles ? layout->part_height : lines);
 
     for (uint16_t s = 0; s < (layout->planes ? layout->samples : 1); s++) {
         uint8_t *to = decoder->raw.data + s * plane;
@@ -562,7 +351,8 @@ static sluice_status tiff_region(void *state, const image_box *box, image_view *
     assert(decoder->tiff != NULL);
     assert(box->x + box->width <= layout->width && box->y + box->height <= layout->height);
     if (st == SLUICE_OK) {
-        st = image_buffer_reserve(&decoder->raw, line_bytes(layout) * layout->part_height *
+        st = image_buffer_reserve(&decoder->raw, tiff_layout_line_bytes(layout) *
+                                                     layout->part_height *
                                                      (layout->planes ? layout->samples : 1U));
     }
     if (st == SLUICE_OK) {
@@ -592,7 +382,7 @@ static void tiff_describe(const void *state, image_facts *facts)
 {
     const tiff_decoder *decoder = state;
     const tiff_layout *layout = &decoder->layout;
-    const uint16_t colours = colours_of(layout->photometric);
+    const uint16_t colours = tiff_layout_colours(layout->photometric);
 
     facts->transparent = layout->extra != EXTRASAMPLE_UNSPECIFIED;
     facts->channels = colours + (facts->transparent ? 1U : 0U);

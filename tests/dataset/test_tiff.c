@@ -13,7 +13,7 @@
 
 #include <tiffio.h>
 
-enum { WIDTH = 37, HEIGHT = 29, MOST_SAMPLES = 4 };
+enum { WIDTH = 37, HEIGHT = 29, MOST_SAMPLES = 5 };
 
 /* What a file has. */
 typedef struct tiff_spec {
@@ -26,6 +26,7 @@ typedef struct tiff_spec {
     bool tiles;
     bool big_endian;
     bool differences; /* predictor 2 */
+    bool bytes;       /* the palette has 8 bits, as some writers store it */
 } tiff_spec;
 
 static const tiff_spec specs[] = {
@@ -47,6 +48,7 @@ static const tiff_spec specs[] = {
     {COMPRESSION_LZW, PHOTOMETRIC_SEPARATED, 8, 4, .tiles = false},
     {COMPRESSION_NONE, PHOTOMETRIC_MINISBLACK, 16, 1, .big_endian = true},
     {COMPRESSION_LZW, PHOTOMETRIC_RGB, 16, 3, .tiles = true},
+    {COMPRESSION_LZW, PHOTOMETRIC_PALETTE, 8, 1, .bytes = true},
 };
 
 enum { SPECS = sizeof(specs) / sizeof(specs[0]) };
@@ -133,7 +135,7 @@ static void write_tags(TIFF *tiff, const tiff_spec *spec)
     }
     for (uint32_t i = 0; i < 256; i++) {
         for (uint32_t c = 0; c < 3; c++) {
-            map[c][i] = colour_of(i, c);
+            map[c][i] = (uint16_t)(spec->bytes ? colour_of(i, c) >> 8 : colour_of(i, c));
         }
     }
     if (spec->photometric == PHOTOMETRIC_PALETTE) {
@@ -408,6 +410,7 @@ static void tiff_files_that_cannot_be_decoded_say_why(void)
         {TIFFTAG_COMPRESSION, COMPRESSION_JPEG, SLUICE_E_UNSUPPORTED, "has the compression 7"},
         {TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_CIELAB, SLUICE_E_UNSUPPORTED,
          "photometric interpretation 8"},
+        {TIFFTAG_SAMPLESPERPIXEL, 2, SLUICE_E_UNSUPPORTED, "2 samples per pixel; they must be 1"},
         {TIFFTAG_BITSPERSAMPLE, 12, SLUICE_E_UNSUPPORTED, "1 samples of 12 bits per pixel"},
     };
     static const tiff_spec gray = {COMPRESSION_NONE, PHOTOMETRIC_MINISBLACK, 8, 1, .tiles = false};
@@ -425,6 +428,36 @@ static void tiff_files_that_cannot_be_decoded_say_why(void)
         T_STATUS(image_decoder_open(decoder, bytes, size, MAX_PIXELS, false, &width, &height),
                  changes[i].want);
         T_CONTAINS(sluice_last_error(), changes[i].says);
+        free(bytes);
+    }
+    image_decoder_destroy(decoder);
+}
+
+/* A channel that the batch has no place for is not dropped. */
+static void further_samples_are_refused(void)
+{
+    static const struct {
+        tiff_spec spec;
+        const char *says;
+    } files[] = {
+        {{COMPRESSION_NONE, PHOTOMETRIC_SEPARATED, 8, 5, EXTRASAMPLE_UNASSALPHA, .tiles = false},
+         "CMYK with alpha"},
+        {{COMPRESSION_NONE, PHOTOMETRIC_RGB, 8, 4, .tiles = false}, "has 4 samples per pixel"},
+        {{COMPRESSION_NONE, PHOTOMETRIC_MINISBLACK, 8, 3, .tiles = false}, "has 3 samples per"},
+    };
+    image_decoder *decoder = NULL;
+
+    T_OK(image_decoder_create(&decoder));
+    image_decoder_allow(decoder, IMAGE_TIFF);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        uint32_t width;
+        uint32_t height;
+        size_t size;
+        uint8_t *bytes = make_tiff(&files[i].spec, 1, 1, &size);
+
+        T_STATUS(image_decoder_open(decoder, bytes, size, MAX_PIXELS, false, &width, &height),
+                 SLUICE_E_UNSUPPORTED);
+        T_CONTAINS(sluice_last_error(), files[i].says);
         free(bytes);
     }
     image_decoder_destroy(decoder);
@@ -527,6 +560,7 @@ const t_test tiff_tests[] = {
     T_TEST(tiff_files_cut_anywhere_are_errors),
     T_TEST(flipped_bits_of_tiff_files_are_no_crash),
     T_TEST(tiff_files_that_cannot_be_decoded_say_why),
+    T_TEST(further_samples_are_refused),
     T_TEST(large_tiles_are_refused),
     T_TEST(floating_point_is_named),
     T_TEST(a_tiff_file_without_memory_is_no_crash),
