@@ -196,7 +196,7 @@ uint64_t box_source_class_hash(const void *source)
     for (uint32_t i = 0; i < box_source_classes(source); i++) {
         hash = sli_mix_in(hash, sli_hash_text(set->names + set->classes[i]));
     }
-    return hash;
+    return sli_mix_in(0, hash); /* of one column of classes, as in lists */
 }
 
 const char *box_source_left_out(const void *source)

@@ -41,8 +41,8 @@ static uint32_t most_classes(const group_source *group, uint32_t k)
     return most;
 }
 
-/* Refuses a JSON file of COCO with more or fewer categories than part `first`: the class numbers of
- * later parts would depend on which part comes first. */
+/* Refuses a set of boxes with more or fewer classes than part `first`: the class numbers of later
+ * parts would depend on which part comes first. */
 static sluice_status check_class_counts(const group_source *group, uint32_t first, uint32_t k)
 {
     const group_member *one = &group->parts[first];
@@ -63,8 +63,9 @@ static sluice_status check_class_counts(const group_source *group, uint32_t firs
     return group_name_part(
         group, k,
         sli_fail(SLUICE_E_INVALID,
-                 "it has %u categories, and part %u has %u: %s lacks class %u, %.200s; give the "
-                 "JSON files the same categories",
+                 "it has %u classes, and part %u has %u: %s lacks class %u, %.200s; all parts "
+                 "must have the same classes, which are the categories of coco, names= of voc, and "
+                 "names of data.yaml",
                  others, first + 1, count, part, count < others ? count : others, name));
 }
 
@@ -82,7 +83,7 @@ static sluice_status check_classes(const group_source *group, uint32_t k)
     const group_member *one = &group->parts[first];
     const group_member *other = &group->parts[k];
     const bool has_label = schema_find(&one->dataset->schema, "label") >= 0;
-    const bool named = one->ops->class_name != NULL && other->ops->class_name != NULL &&
+    const bool named = named_classes(one) > 0 && named_classes(other) > 0 &&
                        (has_label || schema_find(&one->dataset->schema, "classes") >= 0);
     char want[256];
     char have[256];
@@ -99,8 +100,9 @@ static sluice_status check_classes(const group_source *group, uint32_t k)
                          has_label ? "label" : "class", i, have, want, first + 1,
                          has_label ? "names" : "ids",
                          has_label ? "make empty folders for those that a part lacks, or give an "
-                                     "image_list with numbers"
-                                   : "give the JSON files the same categories"));
+                                     "image_list with numbers or classes=FILE"
+                                   : "all parts must have the same classes, which are the "
+                                     "categories of coco, names= of voc, and names of data.yaml"));
         }
     }
     if (names_of(one) != 0 && names_of(other) != 0 && names_of(one) != names_of(other)) {

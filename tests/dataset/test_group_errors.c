@@ -204,9 +204,9 @@ static void categories_of_parts_are_the_same(void)
                   folder, SLUICE_OK, "");
     t_write_file(t_path(folder, "d.json"), ONLY_ANT, strlen(ONLY_ANT));
     check_opening("concat (coco ${D}/a.json) (coco ${D}/d.json)", folder, SLUICE_E_INVALID,
-                  "concat: part 2: it has 1 categories, and part 1 has 2: it lacks class 1, cat");
+                  "concat: part 2: it has 1 classes, and part 1 has 2: it lacks class 1, cat");
     check_opening("mix (coco ${D}/d.json) (coco ${D}/b.json)", folder, SLUICE_E_INVALID,
-                  "mix: part 2: it has 2 categories, and part 1 has 1: part 1 lacks class 1, dog");
+                  "mix: part 2: it has 2 classes, and part 1 has 1: part 1 lacks class 1, dog");
 }
 #else
 static void categories_of_parts_are_the_same(void)
