@@ -62,30 +62,41 @@ static bool is_link_to(const sli_tree_entry *entry, mode_t mode)
     return fstatat(entry->at_fd, entry->name, &info, 0) == 0 && (info.st_mode & S_IFMT) == mode;
 }
 
+/* Counts a file that is left out, by the path of its folder and its name. */
+static void leave_out(left_out *files, char *path)
+{
+    char *slash = strrchr(path, '/');
+
+    if (slash == NULL) {
+        left_out_file(files, "", path);
+        return;
+    }
+    *slash = '\0';
+    left_out_file(files, path, slash + 1);
+}
+
 static int take_entry(void *user, const sli_tree_entry *entry)
 {
     files_walk *walk = user;
     char path[PATH_MAX];
+    size_t length;
 
-    if (entry->is_folder) {
-        return 0;
-    }
-    if (entry->path[0] == '.' || strstr(entry->path, "/.") != NULL) {
-        left_out_file(&walk->files->left_out, walk->folder, entry->name); /* hidden */
-        return 0;
+    if (entry->is_folder || entry->path[0] == '.' || strstr(entry->path, "/.") != NULL) {
+        return 0; /* hidden files, and those of hidden folders, are not counted either */
     }
     if (!entry->is_file && is_link_to(entry, S_IFDIR)) {
         left_out_folder(&walk->files->left_out, walk->folder, entry->path);
+        return 0;
+    }
+    length = (size_t)snprintf(path, sizeof(path), "%s%s%s", walk->folder,
+                              walk->folder[0] != '\0' ? "/" : "", entry->path);
+    if (length >= sizeof(path)) {
+        walk->status = sli_fail(SLUICE_E_IO, "a path of more than %d bytes", PATH_MAX - 1);
     } else if (!image_name_is_in(entry->name, walk->extensions) ||
                (!entry->is_file && !is_link_to(entry, S_IFREG))) {
-        left_out_file(&walk->files->left_out, walk->folder, entry->name);
+        leave_out(&walk->files->left_out, path);
     } else {
-        const int length = snprintf(path, sizeof(path), "%s%s%s", walk->folder,
-                                    walk->folder[0] != '\0' ? "/" : "", entry->path);
-
-        walk->status = (size_t)length < sizeof(path)
-                           ? image_files_add(walk->files, path, (size_t)length)
-                           : sli_fail(SLUICE_E_IO, "a path of more than %d bytes", PATH_MAX - 1);
+        walk->status = image_files_add(walk->files, path, length);
     }
     return walk->status == SLUICE_OK ? 0 : 1;
 }

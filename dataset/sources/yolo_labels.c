@@ -23,7 +23,7 @@ static const double BEYOND = 0.01;
 typedef struct fields {
     double first[BOX_FIELDS];
     size_t count;
-    double low[2]; /* of the points of an outline */
+    double low[2]; /* of the points of a polygon */
     double high[2];
 } fields;
 
@@ -135,7 +135,7 @@ static sluice_status get_box(const fields *line, float *corners)
     return st;
 }
 
-/* The box around an outline. */
+/* The box around a polygon. */
 static sluice_status get_extent(const fields *line, float *corners)
 {
     sluice_status st = SLUICE_OK;
@@ -158,7 +158,7 @@ static sluice_status fail_count(const yolo_labels *labels, size_t count)
                         count, BOX_FIELDS + labels->point_numbers);
     }
     return sli_fail(SLUICE_E_CORRUPT,
-                    "%zu numbers must be 5, class x y width height, or an outline, class x1 y1 x2 "
+                    "%zu numbers must be 5, class x y width height, or a polygon, class x1 y1 x2 "
                     "y2 x3 y3 ...%s",
                     count,
                     count == 6  ? "; a sixth number is the confidence of a prediction"
@@ -191,7 +191,7 @@ static sluice_status read_line(yolo_labels *labels, const fields *line, const ch
         return get_box(line, corners);
     }
     if (labels->point_numbers == 0 && line->count >= 7 && line->count % 2 == 1) {
-        count_line(&labels->outlines, file, line_out->line);
+        count_line(&labels->polygons, file, line_out->line);
         return get_extent(line, corners);
     }
     return fail_count(labels, line->count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Label files of YOLO: a line for each object, its class and its box as fractions of the image's
- * size, `class x y width height` with the centre of the box; or its outline,
+ * size, `class x y width height` with the centre of the box; or its polygon,
  * `class x1 y1 x2 y2 x3 y3 ...`; or the box followed by key points.
  */
 #ifndef SLUICE_YOLO_LABELS_H
@@ -24,7 +24,7 @@ typedef struct yolo_labels {
     uint32_t class_count;   /* classes with names; 0: they have none */
     uint32_t point_numbers; /* numbers of the key points of a line; 0: there are no key points */
     uint32_t unnamed;       /* 1 + the largest class, if classes have no names */
-    box_changes outlines;   /* lines with an outline, whose box is the one around it */
+    box_changes polygons;   /* lines with a polygon, whose box is the one around it */
     box_changes points;     /* lines with key points, which are not read */
     yolo_line *lines;       /* of the last file */
     size_t line_capacity;

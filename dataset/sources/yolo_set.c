@@ -118,11 +118,10 @@ static box_place place_of_image(const void *user, size_t image)
 
 static void tell_lines(const yolo_labels *labels, const char *about)
 {
-    if (labels->outlines.count > 0) {
+    if (labels->polygons.count > 0) {
         sli_log(SLUICE_LOG_WARN,
-                "yolo: %s: %zu lines are outlines of objects, and give the boxes around them, the "
-                "first at %s",
-                about, labels->outlines.count, labels->outlines.first);
+                "yolo: %s: %zu lines are polygons; the box around each is used, the first at %s",
+                about, labels->polygons.count, labels->polygons.first);
     }
     if (labels->points.count > 0) {
         sli_log(SLUICE_LOG_WARN,

@@ -136,7 +136,7 @@ static void all_that_changes_is_said(void)
     const char *said;
 
     add_image(folder, "a",
-              "0 .25 .1 .75 .1 .5 .8\n" /* an outline: 10,3 to 30,24 */
+              "0 .25 .1 .75 .1 .5 .8\n" /* a polygon: 10,3 to 30,24 */
               "0 .0 .5 .25 1\n"         /* -5,0,5,30 */
               "0 .5 .5 0 .5\n"          /* no area */
               "0 .25 .1 .75 .1 .5 .8\n" /* repeats the first */
@@ -145,7 +145,7 @@ static void all_that_changes_is_said(void)
     write_list(folder, "images/notes.doc", "x");
     dataset = yolo_dataset(folder, "max_boxes=2 | decode | batch 2");
     said = log_of_opening(dataset);
-    T_CONTAINS(said, "2 lines are outlines of objects, and give the boxes around them, the first "
+    T_CONTAINS(said, "2 lines are polygons; the box around each is used, the first "
                      "at labels/a.txt:1");
     T_CONTAINS(said, "1 boxes that reach beyond their image are clipped to it, the first at "
                      "labels/a.txt:2");
@@ -358,7 +358,26 @@ static void files_that_cannot_be_read_are_bad_samples(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Names with a dot are not read, nor counted; the first file that is left out has its folder. */
+static void hidden_folders_are_not_read(void)
+{
+    const char *folder = yolo_folder();
+    sluice_dataset *dataset;
+
+    add_image(folder, "a", "0 .5 .5 .5 .5\n");
+    add_folder(folder, "images/.trash");
+    add_folder(folder, "images/sub");
+    write_pair(folder, "images/.trash/b.ppm", "m.pgm");
+    write_pair(folder, "images/.c.ppm", "m.pgm");
+    write_list(folder, "images/sub/n.doc", "x");
+    dataset = yolo_dataset(folder, "| decode | batch 1");
+    T_CONTAINS(log_of_opening(dataset), "left out: 1 .doc (first images/sub/n.doc);");
+    T_EQ(dataset_source(dataset)->count(dataset->source), 1);
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test source_yolo_tests[] = {
+    T_TEST(hidden_folders_are_not_read),
     T_TEST(boxes_are_pixels_of_the_image),
     T_TEST(boxes_follow_as_those_of_a_list),
     T_TEST(all_that_changes_is_said),
