@@ -100,6 +100,8 @@ static sluice_status read_column(const npy_source *npy, uint32_t i, uint64_t ind
 {
     const npy_array *array = &npy->of.arrays[i];
     const size_t bytes = (size_t)array->header.row_bytes;
+    const uint64_t rows =
+        array->starts != NULL ? array->starts[index + 1] - array->starts[index] : 1;
     sluice_status st = SLUICE_OK;
 
     if ((int)i == npy->image) {
@@ -119,7 +121,7 @@ static sluice_status read_column(const npy_source *npy, uint32_t i, uint64_t ind
     if (st == SLUICE_OK) {
         st = npy_array_read(array, index, row);
     }
-    io->bytes_read += st == SLUICE_OK && array->held == NULL ? bytes : 0;
+    io->bytes_read += st == SLUICE_OK && array->held == NULL ? bytes * rows : 0;
     return st;
 }
 

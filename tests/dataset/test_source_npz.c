@@ -108,6 +108,8 @@ static void ragged_members_have_a_length(void)
     const char *folder = t_folder();
     zip_kit *zip = make(0, false);
     sluice_dataset *dataset;
+    sample_io io = {.bytes_read = 0};
+    sample_data data = {.bytes = NULL};
     double rows[3][2];
     uint8_t three[3];
     int32_t length;
@@ -120,6 +122,9 @@ static void ragged_members_have_a_length(void)
     T_OK(sluice_dataset_get(dataset, 2, 0, 2, (void *const[]){rows, &length, three}, NULL));
     T_TRUE(length == 3 && memcmp(rows, reals[2], sizeof(rows)) == 0);
     T_TRUE(three[0] == 3 && three[1] == 4 && three[2] == 5);
+    T_OK(dataset_source(dataset)->read(dataset->source, 2, &io,
+                                       (void *const[]){rows, &length, three}, &data));
+    T_EQ(io.bytes_read, sizeof(rows) + sizeof(three)); /* all rows count */
     T_OK(sluice_dataset_get(dataset, 1, 0, 1, (void *const[]){rows, &length, three}, NULL));
     T_TRUE(length == 0 && rows[0][0] == 0 && three[0] == 0);
     T_OK(sluice_dataset_get(dataset, 3, 0, 3, (void *const[]){rows, &length, three}, NULL));
