@@ -51,23 +51,25 @@ static sluice_status look_up(normalize_args *args)
  * Refuses numbers that are plausible only for a value range other than the current one. Confusing
  * the ranges is the most common mistake, and training then degrades without any error.
  */
-static sluice_status check_meaning(const normalize_args *args)
+static sluice_status check_meaning(const normalize_args *args, double white)
 {
+    const double full = white > 255 ? white : 255; /* of a file's values */
+
     for (uint32_t c = 0; c < args->std.count; c++) {
-        double mean = args->mean.values[c];
-        double std = args->std.values[c];
+        const double mean = args->mean.values[c];
+        const double std = args->std.values[c];
 
         if (args->range == 1 && (fabs(std) > 3 || fabs(mean) > 3)) {
             return sli_fail(SLUICE_E_INVALID,
                             "normalize: mean %g and std %g cannot be meant for values in 0..1; for "
-                            "values in 0..255 write range=255, else divide them: mean %g std %g",
-                            mean, std, mean / 255, std / 255);
+                            "values in 0..%g write range=%g, else divide them: mean %g std %g",
+                            mean, std, full, full, mean / full, std / full);
         }
-        if (args->range == 255 && fabs(std) < 1.0 / 255 * 3 && fabs(mean) <= 1) {
+        if (args->range == full && fabs(std) < 3 / full && fabs(mean) <= 1) {
             return sli_fail(SLUICE_E_INVALID,
-                            "normalize: mean %g and std %g cannot be meant for values in 0..255; "
-                            "for values in 0..1 leave range=255 out, else write mean %g std %g",
-                            mean, std, mean * 255, std * 255);
+                            "normalize: mean %g and std %g cannot be meant for values in 0..%g; "
+                            "for values in 0..1 leave range=%g out, else write mean %g std %g",
+                            mean, std, full, full, mean * full, std * full);
         }
     }
     return SLUICE_OK;
@@ -119,7 +121,7 @@ static sluice_status normalize_infer(const void *opaque, sluice_column *column, 
             args->mean.count, (unsigned long long)channels, column->name);
     }
     if (info->white != 0 || info->is_converted) { /* else the values may have any range */
-        sluice_status st = check_meaning(args);
+        sluice_status st = check_meaning(args, info->white);
 
         if (st != SLUICE_OK) {
             return st;
@@ -136,8 +138,8 @@ static void normalize_convert(const void *opaque, const column_info *before,
 {
     const normalize_args *args = opaque;
     /*
-     * The value of white before this stage: 255 for bytes, 1 after scaling. After an earlier
-     * normalize it is unknown (0), and values are used unscaled.
+     * The value of white before this stage: 255 for bytes, 65535 for u16, 1 after scaling. It is
+     * unknown (0) after an earlier normalize, and of arrays of f32, whose values are not scaled.
      */
     const double white = before->white > 0 ? before->white : args->range;
 
@@ -158,7 +160,7 @@ static const stage_param normalize_params[] = {
            "per channel, or one for all; or imagenet, cifar10"),
     PARAM_(normalize_args, std, PARAM_REALS, "", 0, 0, NULL, "per channel, or one for all"),
     PARAM_(normalize_args, range, PARAM_REAL, "1", 1e-3, 65535, NULL,
-           "value of white in the units of mean and std: 1 or 255"),
+           "value of white in the units of mean and std: 1, 255, or 65535 for u16"),
     PARAM_(normalize_args, dtype, PARAM_DTYPE, "f32", 0, 0, NULL, "f32, f16 or bf16"),
     OFFLOAD_PARAM,
     COLUMNS_PARAM(normalize_args, common.columns),
