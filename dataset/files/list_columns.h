@@ -12,10 +12,14 @@
  *     darknet[N]   up to N boxes as in darknet: x,y of the centre, width, height, as fractions of
  *                  the image's width and height
  *     points[N]    up to N points, x,y;..., in pixels of the image; they may be outside it
- *     T            one number of type T: u8, i8, u16, i16, u32, i32, i64, f32, f64; an integer may
- * be written as 7.0; blanks around numbers are skipped T[N]         up to N numbers, separated by
- * commas T[N]@BOXES   one number per box or point of the column BOXES, dropped with its box or
+ *     T            one number of type T: u8, i8, u16, i16, u32, i32, i64, f32, f64; an integer
+ *                  may be written as 7.0; blanks around numbers are skipped
+ *
+ *     T[N]         up to N numbers, separated by commas
+ *
+ *     T[N]@BOXES   one number per box or point of the column BOXES, dropped with its box or
  *                  exchanged with its point
+ *
  *     text[N]      up to N bytes
  *     class        the name of a class, whose number is stored as i32; also class[N] and
  *                  class[N]@BOXES, names separated by commas

@@ -10,7 +10,8 @@ sluice_status json_lines_columns(const char *fields, const char *text, size_t si
     (void)fields, (void)text, (void)size, (void)columns, (void)paths_out, (void)others;
     (void)others_size;
     return sli_fail(SLUICE_E_UNSUPPORTED,
-                    "this build has no jansson, which lists in JSON lines need");
+                    "this build has no jansson to read JSON lines; install libjansson-dev and "
+                    "build again");
 }
 
 sluice_status json_lines_convert(const char *text, size_t size, const list_columns *columns,
@@ -18,5 +19,6 @@ sluice_status json_lines_convert(const char *text, size_t size, const list_colum
 {
     (void)text, (void)size, (void)columns, (void)paths, (void)records;
     return sli_fail(SLUICE_E_UNSUPPORTED,
-                    "this build has no jansson, which lists in JSON lines need");
+                    "this build has no jansson to read JSON lines; install libjansson-dev and "
+                    "build again");
 }

@@ -444,13 +444,14 @@ const stage_def stage_image_list = {
         "JSON lines are one object per line, without a header: fields=image,boxes:boxes[9],"
         "label:class=meta.kind. Without fields= the columns are image and label. A value is a "
         "string, a number, or a list: of numbers or strings for T[N] and class[N], of lists of "
-        "numbers for boxes and points. A line, at most 1 MiB, that is not such an object, or lacks "
-        "a value, is a bad sample.\n"
+        "numbers for boxes and points. A line that is not such an object, lacks a value, or is "
+        "longer "
+        "than 1 MiB is a bad sample.\n"
         "A folder gives the images directly in it, without subfolders, and with masks= "
         "the column mask: the file of a mask has the name of its image, then suffix=, with any "
         "extension; with a suffix both may be in one folder. Samples are sorted by name. Files "
-        "other than jpg, jpeg, "
-        "png, bmp, gif, ppm, pgm, pbm and pnm are ignored. Errors, which name the first file: "
+        "without the extension of an image, as in image_folder, are left out. Errors, which name "
+        "the first file: "
         "E_INVALID no images, an image without a mask, a mask without an image, or two "
         "files of one name; E_IO.",
     .kind = STAGE_SOURCE,

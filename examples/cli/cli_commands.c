@@ -65,8 +65,8 @@ const cli_command cli_commands[] = {
      cmd_classes},
     {"inspect", "inspect {SRC | -f FILE} [OPTIONS]",
      "Describes what a dataset holds: samples, columns, classes, sizes and formats of images.",
-     "SRC is a folder DIR/CLASS/FILE or one of tar shards, a file (.tar, .tsv, .csv, .json of "
-     "COCO, .npy), or a pipeline in quotes, of which only the source is read. Every sample is "
+     "SRC is a folder DIR/CLASS/FILE or one of tar shards, a file (.tar, .tsv, .csv, .jsonl, "
+     ".ndjson, .json of COCO, .npy, .npz), or a pipeline in quotes, of which only the source is read. Every sample is "
      "read, and "
      "the headers of its images; images are not decoded (`sluice verify` does that). The first 20 "
      "samples that cannot be read are listed with the reason, and the exit status is 1 then.\n"
@@ -178,7 +178,7 @@ const cli_command cli_commands[] = {
      "  --json             one JSON object on stdout instead of tables\n",
      cmd_topo},
     {"verify", "verify PATH [OPTIONS]",
-     "Decodes all images of a pack, tar shard, folder or list, and names bad ones.",
+     "Decodes all images of a pack, tar shard, folder or pipeline, and names bad ones.",
      "In shards the checksums are compared with the index, and the index with the archive. A pack "
      "must also have its lists, an index with checksums for each shard and as many shards as "
      "pack.json says, and no pack.corrupt. The exit status is 1 if a check fails. No file is "

@@ -87,7 +87,7 @@ static sluice_status decode_check(void *opaque)
 
 static const stage_param decode_params[] = {
     PARAM_(decode_args, mode, PARAM_CHOICE, "rgb", 0, 0, modes,
-           "rgb; gray; index: the numbers that a palette or gray PNG, or a PGM, stores; u16, "
+           "rgb; gray; index: the numbers that a file with a palette or in gray stores; u16, "
            "u16_rgb: 16 bits per channel, of gray or RGB files of 16 bits"),
     PARAM_(decode_args, max_pixels, PARAM_COUNT, "100000000", 1, 4294836225.0, NULL,
            "an image whose header gives more is an error"),
@@ -118,22 +118,23 @@ const stage_def stage_decode = {
         "crop if it has restart markers or an index. PNG files are decoded as a whole. "
         "The pixels are those of a full decode.\n"
         "mode rgb gives (H, W, 3), gray (H, W, 1). index gives (H, W, 1), the stored "
-        "values of a palette or gray PNG file, or of a PGM file, as masks have them; "
-        "other files are bad samples.\n"
+        "values of a PNG, BMP, GIF or TIFF file with a palette or in gray, or of a PGM file, as "
+        "masks have them; other files are bad samples.\n"
         "mode u16 gives u16 (H, W, 1) from gray files of 16 bits per channel, u16_rgb (H, W, 3) "
         "from RGB files of 16 bits: PNG, and PGM or PPM with a maximum value above 255. White is "
         "65535: values of a PNM file with a smaller maximum become value * 65535 / maximum, "
         "rounded, as in Pillow. A file of 8 bits, or one in gray where the mode is u16_rgb, is a "
-        "bad sample. Crops, flips, paddings with fill 0, resizes with filter=nearest, normalize "
-        "and to_dtype work on such images, and the workers run all of these; colours, warps, "
+        "bad sample. Crops, flips, paddings with fill 0, resizes, normalize and to_dtype "
+        "work on such images, and the workers run all of these; colours, warps, "
         "mosaics and mixes work on bytes, and are refused.\n"
         "Grayscale, CMYK and YCCK files become RGB (or gray); transparent pixels are "
         "blended onto black. A file that is corrupt or not an image makes a bad "
-        "sample. A file of 16 bits per channel (PNG, or PNM with a maximum value above "
-        "255) ends the run as unsupported, whatever the policy for bad samples is. "
+        "sample. A file of 16 bits per channel (PNG, TIFF, or PNM with a maximum value "
+        "above 255) ends the run as unsupported, whatever the policy for bad samples is. "
         "With depth=8 it is converted: value * 255 / maximum, rounded; class numbers (masks, "
         "mode=index) never are.\n"
-        "With orient=true, a file with an Exif orientation (JPEG, PNG) is turned upright, as by "
+        "With orient=true, a file with an Exif orientation (JPEG, PNG, WebP, TIFF) is turned "
+        "upright, as by "
         "Pillow's ImageOps.exif_transpose(); only what the next crop needs is decoded and "
         "turned. Labels are taken as upright; annotations and masks whose size fits only the "
         "stored image follow it. Files of masks may have an orientation of their own.\n"
