@@ -24,15 +24,6 @@ static sluice_status open_animals(const char *folder, const char *list, const ch
     return st == SLUICE_OK ? dataset_open(*dataset_out) : st;
 }
 
-static void check_class(sluice_dataset *dataset, int32_t label, const char *want)
-{
-    char *name = NULL;
-
-    T_OK(sluice_dataset_class_name(dataset, label, &name));
-    T_STR(name != NULL ? name : "", want);
-    sluice_string_free(name);
-}
-
 /* Reads the first column of a sample. */
 static int32_t class_at(const sluice_dataset *dataset, uint64_t index)
 {

@@ -18,15 +18,6 @@ static void check_sample(sluice_dataset *dataset, uint64_t sample, const char *w
     sluice_string_free(name);
 }
 
-static void check_class(sluice_dataset *dataset, int32_t label, const char *want)
-{
-    char *name = NULL;
-
-    T_OK(sluice_dataset_class_name(dataset, label, &name));
-    T_STR(name, want);
-    sluice_string_free(name);
-}
-
 static void check_no_class(sluice_dataset *dataset, int32_t label, sluice_status want,
                            const char *words)
 {

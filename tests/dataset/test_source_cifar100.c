@@ -169,15 +169,6 @@ static void bad_records_of_cifar100_are_bad_samples(void)
     sluice_dataset_destroy(dataset);
 }
 
-static void check_class(sluice_dataset *dataset, int32_t label, const char *want)
-{
-    char *name = NULL;
-
-    T_OK(sluice_dataset_class_name(dataset, label, &name));
-    T_STR(name, want);
-    sluice_string_free(name);
-}
-
 static void classes_of_cifar100_are_those_of_its_labels(void)
 {
     char folder[300];

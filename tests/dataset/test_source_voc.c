@@ -45,26 +45,6 @@ static const char *voc_folder(void)
 
 #ifdef SLI_HAVE_EXPAT
 
-/* Opens a dataset; returns what was logged. */
-static const char *log_of_opening(sluice_dataset *dataset)
-{
-    char *text = NULL;
-
-    kit_log_start(NULL, NULL);
-    T_OK(sluice_dataset_explain(dataset, &text));
-    sluice_string_free(text);
-    return kit_log_stop();
-}
-
-static void check_class(sluice_dataset *dataset, uint32_t label, const char *want)
-{
-    char *name = NULL;
-
-    T_OK(sluice_dataset_class_name(dataset, label, &name));
-    T_STR(name, want);
-    sluice_string_free(name);
-}
-
 /* Corners count from 1 in the file; parts of objects and other elements are skipped. */
 static void boxes_count_from_zero(void)
 {

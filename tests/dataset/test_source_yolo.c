@@ -115,17 +115,6 @@ static void boxes_follow_as_those_of_a_list(void)
     T_TRUE(kept > 0 && kept < 48);
 }
 
-/* Opens a dataset; returns what was logged. */
-static const char *log_of_opening(sluice_dataset *dataset)
-{
-    char *text = NULL;
-
-    kit_log_start(NULL, NULL);
-    T_OK(sluice_dataset_explain(dataset, &text));
-    sluice_string_free(text);
-    return kit_log_stop();
-}
-
 /* What is left out or changed is counted, and logged with the first one. */
 static void all_that_changes_is_said(void)
 {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "log_kit.h"
 #include "testing.h"
 
 const char *other_folder(void)
@@ -53,6 +54,25 @@ void check_read_fails(const sluice_dataset *dataset, uint64_t index, sluice_stat
     T_STATUS(read_sample(dataset, index, &io, &label, &data), want);
     T_CONTAINS(sluice_last_error(), words);
     sample_io_free(&io);
+}
+
+void check_class(sluice_dataset *dataset, int32_t label, const char *want)
+{
+    char *name = NULL;
+
+    T_OK(sluice_dataset_class_name(dataset, label, &name));
+    T_STR(name != NULL ? name : "", want);
+    sluice_string_free(name);
+}
+
+const char *log_of_opening(sluice_dataset *dataset)
+{
+    char *text = NULL;
+
+    kit_log_start(NULL, NULL);
+    T_OK(sluice_dataset_explain(dataset, &text));
+    sluice_string_free(text);
+    return kit_log_stop();
 }
 
 bool become_nobody(void)

@@ -18,6 +18,12 @@ int32_t label_of(const sluice_dataset *dataset, uint64_t index);
 void check_read_fails(const sluice_dataset *dataset, uint64_t index, sluice_status want,
                       const char *words);
 
+/* The name of a class. */
+void check_class(sluice_dataset *dataset, int32_t label, const char *want);
+
+/* Opens a dataset, and returns what was logged; good until the next call. */
+const char *log_of_opening(sluice_dataset *dataset);
+
 /* Files as somebody who is not root sees them; false when this process cannot be anybody else. */
 bool become_nobody(void);
 void become_oneself(void);
