@@ -59,7 +59,7 @@ static uint32_t warp_pixel(const row_run *run, uint32_t x)
 {
     const sli_row_program *program = run->program;
     const sli_row_samples samples = sli_row_find(&run->warp, program->warp, x, &run->image);
-    const uint32_t count = program->warp == SLI_ROW_BILINEAR ? 4 : 1;
+    const uint32_t count = sli_row_blends(program->warp) ? 4 : 1;
     uint32_t pixels[4] = {program->fill, 0, 0, 0};
 
     for (uint32_t k = 0; k < count; k++) {
@@ -71,7 +71,8 @@ static uint32_t warp_pixel(const row_run *run, uint32_t x)
                                 column, line);
         }
     }
-    return count == 1 ? pixels[0] : sli_row_blend(&samples, pixels, program->fill, &run->image);
+    return count == 1 ? pixels[0]
+                      : sli_row_blend(&samples, pixels, program->warp, program->fill, &run->image);
 }
 
 /* Prepares for line y of the result. */

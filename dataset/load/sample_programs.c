@@ -19,7 +19,9 @@ static uint32_t pixel_of(const uint8_t value[4])
 static void set_warp(const image_warp *warp, sli_row_program *program)
 {
     assert(program->warp == SLI_ROW_NO_WARP && warp->shifts == NULL);
-    program->warp = warp->nearest ? SLI_ROW_NEAREST : SLI_ROW_BILINEAR;
+    program->warp = warp->nearest    ? SLI_ROW_NEAREST
+                    : warp->constant ? SLI_ROW_CONSTANT
+                                     : SLI_ROW_BILINEAR;
     program->before = program->count;
     program->fill = pixel_of(warp->fill);
     memcpy(program->matrix, warp->matrix.m, sizeof(program->matrix));

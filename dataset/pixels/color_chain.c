@@ -230,7 +230,7 @@ void color_add_warp(color_chain *chain, const image_warp *warp)
                                   chain->flipped_y ? chain->height : 0);
     }
     if (last != NULL && chain->operations[chain->count - 1].kind == COLOR_WARP &&
-        last->shifts == NULL && last->nearest == next.nearest &&
+        last->shifts == NULL && last->nearest == next.nearest && last->constant == next.constant &&
         last->mask_fill == next.mask_fill &&
         memcmp(last->fill, next.fill, sizeof(next.fill)) == 0) {
         next.matrix = warp_compose(&last->matrix, &next.matrix);

@@ -165,8 +165,8 @@ void color_add_equalize(color_chain *chain);
 
 /*
  * Warps the image. The coordinates of `warp` are those of the image after the stages before it,
- * including their flips. Consecutive warps with the same filter and fills are fused: their matrices
- * are multiplied.
+ * including their flips. Consecutive warps with the same filter, border and fills are fused: their
+ * matrices are multiplied.
  */
 void color_add_warp(color_chain *chain, const image_warp *warp);
 

@@ -8,8 +8,10 @@
 void warp_line_of(const image_warp *warp, const image_view *from, uint32_t width, uint32_t y,
                   uint8_t *to)
 {
-    warp_row row = {
-        .points = sli_warp_row_of(warp->matrix.m, y), .width = width, .fill = warp->fill};
+    warp_row row = {.points = sli_warp_row_of(warp->matrix.m, y),
+                    .width = width,
+                    .fill = warp->fill,
+                    .constant = warp->constant};
     const warp_kernels *kernels = SLI_CHOOSE(sli_warp_kernels);
 
     if (warp->shifts != NULL) {

@@ -2,8 +2,9 @@
 /*
  * Warps an image: each pixel of the result is sampled at one point of the image, as in torchvision
  * with a fill: grid_sample with align_corners=False gives v, with zeros outside the image. The
- * result is v * w + fill * (1 - w), where w is the sum of the weights of the samples inside. All
- * arithmetic is IEEE single precision without contraction, equal at all instruction set levels.
+ * result is v * w + fill * (1 - w), where w is the sum of the weights of the samples inside. With
+ * `constant` it is v + fill * (1 - w), as in OpenCV. All arithmetic is IEEE single precision
+ * without contraction, equal at all instruction set levels.
  */
 #ifndef SLUICE_IMAGE_WARP_H
 #define SLUICE_IMAGE_WARP_H
@@ -28,6 +29,7 @@ typedef struct image_warp {
     const warp_shifts *shifts; /* added to the pixels' centres before the matrix is applied; NULL:
                                   none; set before warp_line(), of the size of the image */
     bool nearest;              /* the pixel that contains the point; false: bilinear */
+    bool constant;             /* bilinear: samples outside of the image are the fill */
     uint8_t fill[WARP_CHANNELS];
     uint8_t mask_fill; /* fill of masks, which are always sampled by nearest neighbour */
 } image_warp;

@@ -268,7 +268,7 @@ static inline uint32_t blend_channel_edge(const warp_row *row, const warp_block 
                       block->weights[2][i] * byte_of(samples->samples[2][i], shift) +
                       block->weights[3][i] * byte_of(samples->samples[3][i], shift);
     const uint32_t inside = sli_warp_round(sum);
-    const uint32_t edge = sli_warp_blend_fill(sum, weight, row->fill[shift / 8]);
+    const uint32_t edge = sli_warp_blend_fill(sum, weight, row->fill[shift / 8], row->constant);
 
     return (block->inside[i] ? inside : edge) << shift;
 }

@@ -16,6 +16,7 @@ typedef struct warp_row {
     sli_warp_row points;
     uint32_t width;      /* pixels of the line */
     const uint8_t *fill; /* (4): value of each channel outside the image */
+    bool constant;       /* of image_warp */
     const float *shifts; /* displacements of the pixels along x; NULL: none. Those along y follow,
                             shift_stride after them. Whole blocks are read. */
     size_t shift_stride;

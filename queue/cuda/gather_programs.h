@@ -186,7 +186,7 @@ SLI_KERNEL_FN uint32_t gather_warp_samples(const gather_program *program,
                                            const sli_row_image *image,
                                            const sli_row_samples *samples)
 {
-    const bool blends = program->warp == SLI_ROW_BILINEAR;
+    const bool blends = sli_row_blends(program->warp);
     uint32_t pixels[4];
 
     SLI_UNROLL
@@ -201,7 +201,7 @@ SLI_KERNEL_FN uint32_t gather_warp_samples(const gather_program *program,
     }
     gather_operate(program->program, 0, program->before, image->channels, (uint32_t)samples->column,
                    (uint32_t)samples->line, 2, 4, pixels);
-    return blends ? sli_row_blend(samples, pixels, program->fill, image)
+    return blends ? sli_row_blend(samples, pixels, program->warp, program->fill, image)
            : sli_row_is_inside(samples, 0, image) ? pixels[0]
                                                   : program->fill;
 }
@@ -212,7 +212,7 @@ SLI_KERNEL_FN uint32_t gather_warp_pixel(const gather_program *program, const sl
 {
     const sli_row_samples samples = sli_row_find(&program->row, program->warp, x, image);
 
-    return program->warp == SLI_ROW_BILINEAR && program->before == 0 && image->channels == 3 &&
+    return sli_row_blends(program->warp) && program->before == 0 && image->channels == 3 &&
                    (uint32_t)samples.column < image->width - 1 &&
                    (uint32_t)samples.line < image->height - 1
                ? gather_blend_inside(&samples, image)

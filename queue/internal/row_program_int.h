@@ -43,7 +43,12 @@ typedef struct sli_row_operator {
     uint32_t b;     /* SATURATION: bits of the f32 1 - factor; ERASE: width | height << 16 */
 } sli_row_operator;
 
-typedef enum sli_row_warp { SLI_ROW_NO_WARP, SLI_ROW_NEAREST, SLI_ROW_BILINEAR } sli_row_warp;
+typedef enum sli_row_warp {
+    SLI_ROW_NO_WARP,
+    SLI_ROW_NEAREST,
+    SLI_ROW_BILINEAR,
+    SLI_ROW_CONSTANT /* bilinear; samples outside the image are the fill */
+} sli_row_warp;
 
 typedef enum sli_row_mix_kind { SLI_ROW_NO_MIX, SLI_ROW_BLEND, SLI_ROW_PASTE } sli_row_mix_kind;
 
@@ -205,6 +210,12 @@ typedef struct sli_row_image {
     uint32_t channels;
 } sli_row_image;
 
+/* True if a pixel of the warp is made of four samples. */
+SLI_DEVICE_FN bool sli_row_blends(uint32_t warp)
+{
+    return warp >= SLI_ROW_BILINEAR;
+}
+
 /* The samples of one pixel of a warp: one with SLI_ROW_NEAREST, else four, in the order of
  * sli_warp_weights. */
 typedef struct sli_row_samples {
@@ -217,7 +228,7 @@ typedef struct sli_row_samples {
 SLI_DEVICE_FN sli_row_samples sli_row_find(const sli_warp_row *row, uint32_t warp, uint32_t x,
                                            const sli_row_image *image)
 {
-    const float shift = warp == SLI_ROW_BILINEAR ? 0.5F : 0;
+    const float shift = sli_row_blends(warp) ? 0.5F : 0;
     sli_row_samples samples;
 
     samples.point = sli_warp_place(row, row->divides, x);
@@ -238,7 +249,7 @@ SLI_DEVICE_FN bool sli_row_is_inside(const sli_row_samples *samples, uint32_t k,
 
 /* Interpolates four samples; those outside the image do not matter. */
 SLI_DEVICE_FN uint32_t sli_row_blend(const sli_row_samples *samples, const uint32_t *pixels,
-                                     uint32_t fill, const sli_row_image *image)
+                                     uint32_t warp, uint32_t fill, const sli_row_image *image)
 {
     const sli_warp_weights w = sli_warp_weigh(samples->point, samples->column, samples->line);
     const float weights[4] = {w.upper_left, w.upper_right, w.lower_left, w.lower_right};
@@ -264,10 +275,11 @@ SLI_DEVICE_FN uint32_t sli_row_blend(const sli_row_samples *samples, const uint3
         if (c < image->channels) {
             const float value = sli_pixel_float(fill, c);
 
-            result |=
-                ((inside == 15 ? sli_warp_round(sum) : sli_warp_blend_fill(sum, weight, value)) &
-                 0xFF)
-                << 8 * c;
+            result |= ((inside == 15
+                            ? sli_warp_round(sum)
+                            : sli_warp_blend_fill(sum, weight, value, warp == SLI_ROW_CONSTANT)) &
+                       0xFF)
+                      << 8 * c;
         }
     }
     return result;

@@ -142,11 +142,17 @@ SLI_DEVICE_FN uint32_t sli_warp_blend(sli_warp_weights weights, float upper_left
                           weights.lower_left * lower_left + weights.lower_right * lower_right);
 }
 
-/* Interpolates at the edge of the image, where the samples outside are `fill`. sum, weight: of the
- * samples inside */
-SLI_DEVICE_FN uint32_t sli_warp_blend_fill(float sum, float weight, float fill)
+/*
+ * Interpolates at the edge of the image. sum, weight: of the samples inside. constant: the samples
+ * outside are `fill`, as in OpenCV; else they are 0, and the sum is blended with the fill by the
+ * same weight once more, as in torchvision.
+ */
+SLI_DEVICE_FN uint32_t sli_warp_blend_fill(float sum, float weight, float fill, bool constant)
 {
-    return sli_warp_round((sum - fill) * weight + fill);
+    const float inner = constant ? weight : 1;
+    const float outer = constant ? 1 : weight;
+
+    return sli_warp_round((sum - fill * inner) * outer + fill);
 }
 
 #endif

@@ -49,6 +49,7 @@ static void each_stage_has_the_bits_of_the_workers(void)
         "rotate -120 bilinear 1,2,3",
         "random_rotation 180 | to_chw",
         "affine 10 3,-2 1.2 5,3 bilinear",
+        "affine 10 3,-2 1.2 5,3 bilinear fill=200 border=constant",
         "random_affine 20 0.2,0.1 0.7,1.3 10 filter=bilinear | normalize imagenet | to_chw",
         "random_perspective 0.6 1 | normalize imagenet dtype=f16",
         "random_perspective 0.9 0.5 nearest 7",

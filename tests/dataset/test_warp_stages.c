@@ -39,6 +39,14 @@ static void warps_side_by_side_are_one(void)
     check_stages(SOURCE, "rotate 90 | random_invert 1 | rotate 270 | random_invert 1", "take 12",
                  true);
     check_stages(SOURCE, "rotate 30 | random_invert 0 | rotate 60", "rotate 90", true);
+    check_stages(SOURCE,
+                 "affine translate=9,0 filter=bilinear border=constant | "
+                 "affine translate=-9,0 filter=bilinear border=constant",
+                 "take 12", true);
+    check_stages(SOURCE,
+                 "affine translate=9,0 filter=bilinear border=constant | "
+                 "affine translate=-9,0 filter=bilinear",
+                 "take 12", false);
     check_stages(SOURCE, "rotate 30 | rotate 30 filter=bilinear",
                  "rotate 30 | random_invert 1 | random_invert 1 | rotate 30 filter=bilinear", true);
 }
@@ -59,6 +67,37 @@ static void flips_keep_their_position_among_warps(void)
         SOURCE,
         "random_horizontal_flip 1 offload=device | affine translate=3,2 | normalize 0.5 0.5",
         "affine translate=-3,2 | normalize 0.5 0.5 | random_horizontal_flip 1", true);
+}
+
+/* All warps have a border; it matters with a filter that blends, and only there. */
+static void a_constant_border_is_of_every_warp(void)
+{
+    static const char *const warps[] = {
+        "rotate 20 filter=bilinear",
+        "rotate 20 filter=bilinear expand=true",
+        "random_rotation 20,21 filter=bilinear",
+        "affine 20 filter=bilinear",
+        "random_affine 20,21 filter=bilinear",
+        "warp_affine 0.8,0.1,0.3,-0.1,0.8,0.4",
+        "perspective 1.3,2.1 14.2,0.6 13.4,14.9 0.7,12.3",
+        "random_perspective p=1",
+        "elastic",
+        "trivial_augment filter=bilinear",
+        "rand_augment filter=bilinear",
+        "auto_augment filter=bilinear",
+        "aug_mix",
+    };
+
+    for (size_t i = 0; i < sizeof(warps) / sizeof(warps[0]); i++) {
+        char text[2][200];
+
+        snprintf(text[0], sizeof(text[0]), "%s fill=200", warps[i]);
+        snprintf(text[1], sizeof(text[1]), "%s fill=200 border=constant", warps[i]);
+        check_stages(SOURCE, text[0], text[1], false);
+        snprintf(text[0], sizeof(text[0]), "%s fill=200 border=masked", warps[i]);
+        snprintf(text[1], sizeof(text[1]), "%s fill=200", warps[i]);
+        check_stages(SOURCE, text[0], text[1], true);
+    }
 }
 
 static void warps_that_draw_nothing_change_nothing(void)
@@ -231,6 +270,10 @@ static void misplaced_warps_and_bad_arguments_are_refused(void)
         {"rotate 1 fill=0.5", "must be a whole number from 0 to 255"},
         {"rotate 1 fill=1,2", "fill has 2 values and column image 3 channels"},
         {"rotate 1 mask_fill=256", "mask_fill"},
+        {"rotate 1 filter=bilinear border=reflect",
+         "border=reflect must be one of masked constant"},
+        {"rotate 1 border=constant", "border=constant has no effect: filter=nearest takes one"},
+        {"elastic filter=nearest border=constant", "border=constant has no effect"},
         {"rotate 1 center=3", "rotate: center must be X,Y or image"},
         {"random_affine 1 center=middle", "random_affine: center must be X,Y or image"},
         {"affine center=1,1e7", "center=1e+07 must be from -1e+06 to 1e+06"},
@@ -273,6 +316,7 @@ const t_test warp_stages_tests[] = {
     T_TEST(workers_and_devices_do_not_matter),
     T_TEST(warps_side_by_side_are_one),
     T_TEST(flips_keep_their_position_among_warps),
+    T_TEST(a_constant_border_is_of_every_warp),
     T_TEST(warps_that_draw_nothing_change_nothing),
     T_TEST(warps_have_another_fixed_point),
     T_TEST(images_of_any_channels_and_of_one_pixel_are_warped),

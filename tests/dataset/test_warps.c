@@ -188,7 +188,11 @@ static uint8_t reference(const picture *from, const image_warp *warp, uint32_t x
         sum += part * (double)v;
         weight += part * (double)inside;
     }
-    value = weight == 1 ? sum : (sum - warp->fill[c]) * weight + warp->fill[c];
+    if (warp->constant) {
+        value = sum + (1 - weight) * warp->fill[c];
+    } else {
+        value = weight == 1 ? sum : (sum - warp->fill[c]) * weight + warp->fill[c];
+    }
     *unsure = fabs(value - floor(value) - 0.5) < 0.05;
     return (uint8_t)rint(value);
 }
@@ -230,12 +234,14 @@ static void every_pixel_is_that_of_a_plain_reference(void)
             picture from = picture_make(sizes[i][0], sizes[i][1], channels, 5);
             image_warp warp = {0};
 
-            for (int nearest = 0; nearest < 2; nearest++) {
+            for (int kind = 0; kind < 3; kind++) {
                 const warp_matrix matrix = warp_of_affine(&affine, from.width, from.height);
 
-                warp = make_warp(&matrix, nearest);
+                warp = make_warp(&matrix, kind == 1);
+                warp.constant = kind == 2;
                 check_reference(&from, &warp);
             }
+            warp.constant = false;
             if (i == 0) {
                 const double corners[8] = {-5, 3, 80, -4, 90, 39, 11, 36};
 
@@ -247,6 +253,32 @@ static void every_pixel_is_that_of_a_plain_reference(void)
             free(from.pixels);
         }
     }
+}
+
+/* A white image on a white fill stays white, as in OpenCV; torchvision's blend darkens its edge. */
+static void a_constant_border_has_no_dark_frame(void)
+{
+    static const double half[9] = {1, 0, -0.5, 0, 1, 0.5, 0, 0, 1}; /* half a pixel right, and up */
+    picture from = picture_empty(40, 5, 3);
+    image_warp warp = {.fill = {255, 255, 255, 255}};
+
+    memset(from.pixels, 255, picture_size(&from));
+    memcpy(warp.matrix.m, half, sizeof(half));
+    for (int constant = 0; constant < 2; constant++) {
+        picture got;
+
+        warp.constant = constant;
+        got = warped(&from, &warp);
+        for (uint32_t i = 0; i < picture_size(&got); i++) {
+            /* 255 w w + 255 (1 - w), with w = 1, 1/2 and 1/4 of the pixel inside */
+            static const uint8_t masked[] = {255, 191, 207};
+            const uint32_t outside = (i / 3 % 40 == 0) + (i / 120 == 4);
+
+            T_EQ(got.pixels[i], constant ? 255 : masked[outside]);
+        }
+        free(got.pixels);
+    }
+    free(from.pixels);
 }
 
 /* ---- maps --------------------------------------------------------------------------------------
@@ -380,7 +412,8 @@ static void kernels_of_all_levels_give_the_same_bytes(void)
                                            {1.5F - (float)k * 0.07F, 0.3F, 0.001F * (float)k},
                                            k % 2 == 0},
                                 .width = view.width,
-                                .fill = fill};
+                                .fill = fill,
+                                .constant = k % 5 == 0};
 
                 if (k % 4 == 3) {
                     row.shifts = shifts;
@@ -445,6 +478,7 @@ const t_test warps_tests[] = {
     T_TEST(warps_give_what_torchvision_gives),
     T_TEST(warps_about_a_point_give_what_torchvision_gives),
     T_TEST(every_pixel_is_that_of_a_plain_reference),
+    T_TEST(a_constant_border_has_no_dark_frame),
     T_TEST(quarter_turns_are_exact),
     T_TEST(a_warp_after_its_inverse_is_none),
     T_TEST(a_mirrored_warp_is_that_of_flipped_images),

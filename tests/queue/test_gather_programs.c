@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "kernel_run.h"
 #include "getnext_int.h"
+#include "kernel_run.h"
 #include "testing.h"
 
 enum { BATCH = 5, COLUMNS = 2 };
@@ -59,7 +59,7 @@ static sli_row_operator operator_of(uint32_t kind, uint32_t width, uint32_t heig
 /* A projective map to points inside the image and outside. */
 static void set_warp(sli_row_program *program, uint32_t row, uint32_t *state)
 {
-    program->warp = row % 3;
+    program->warp = row == 4 ? SLI_ROW_CONSTANT : row % 3;
     program->before = row == 3 ? 5 : row % 2;
     program->fill = next_random(state) * 259;
     for (int i = 0; i < 9; i++) {

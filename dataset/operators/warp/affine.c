@@ -91,6 +91,7 @@ static const stage_param affine_params[] = {
            "degrees along x, and along y, -89.999 to 89.999"),
     WARP_PARAMS(affine_args, options, "nearest"),
     CENTER_PARAM(affine_args, center),
+    BORDER_PARAM(affine_args, options),
 };
 
 const stage_def stage_affine = {
@@ -195,6 +196,7 @@ static const stage_param random_affine_params[] = {
            "to 89.999"),
     WARP_PARAMS(random_affine_args, options, "nearest"),
     CENTER_PARAM(random_affine_args, center),
+    BORDER_PARAM(random_affine_args, options),
 };
 
 const stage_def stage_random_affine = {

@@ -122,6 +122,7 @@ static const stage_param aug_mix_params[] = {
     PARAM_(aug_mix_args, all_ops, PARAM_BOOL, "true", 0, 0, NULL,
            "with brightness, saturation, contrast and sharpness"),
     WARP_PARAMS(aug_mix_args, options, "bilinear"),
+    BORDER_PARAM(aug_mix_args, options),
 };
 
 const stage_def stage_aug_mix = {

@@ -136,6 +136,7 @@ static const stage_param auto_params[] = {
     PARAM_(policy_args, policy, PARAM_CHOICE, "imagenet", 0, 0, policy_names,
            "the data set that the policy was found for"),
     WARP_PARAMS(policy_args, options, "nearest"),
+    BORDER_PARAM(policy_args, options),
 };
 
 const stage_def stage_auto_augment = {

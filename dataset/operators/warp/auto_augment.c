@@ -56,6 +56,7 @@ static void trivial_colors(const void *opaque, const sli_draws *draws, color_cha
 static const stage_param trivial_params[] = {
     BINS_PARAM(trivial_args),
     WARP_PARAMS(trivial_args, options, "nearest"),
+    BORDER_PARAM(trivial_args, options),
 };
 
 const stage_def stage_trivial_augment = {
@@ -134,6 +135,7 @@ static const stage_param rand_params[] = {
            "index of the magnitude, below num_magnitude_bins"),
     BINS_PARAM(rand_args),
     WARP_PARAMS(rand_args, options, "nearest"),
+    BORDER_PARAM(rand_args, options),
 };
 
 const stage_def stage_rand_augment = {

@@ -84,6 +84,7 @@ static const stage_param elastic_params[] = {
     PARAM_(elastic_args, sigma, PARAM_REALS, "5", 0, 0, NULL,
            "their smoothness in pixels, 0 to 64; or along x and y: X,Y"),
     WARP_PARAMS(elastic_args, options, "bilinear"),
+    BORDER_PARAM(elastic_args, options),
 };
 
 const stage_def stage_elastic = {

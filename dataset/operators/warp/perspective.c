@@ -119,6 +119,7 @@ static const stage_param corners_params[] = {
     CORNER(bottom_right, "the same"),
     CORNER(bottom_left, "the same"),
     WARP_PARAMS(corners_args, options, "bilinear"),
+    BORDER_PARAM(corners_args, options),
 };
 
 const stage_def stage_perspective = {
@@ -197,6 +198,7 @@ static const stage_param distortion_params[] = {
            "maximum distance that corners move, as a fraction of half the width and height"),
     PARAM_(distortion_args, p, PARAM_REAL, "0.5", 0, 1, NULL, "probability"),
     WARP_PARAMS(distortion_args, options, "bilinear"),
+    BORDER_PARAM(distortion_args, options),
 };
 
 const stage_def stage_random_perspective = {

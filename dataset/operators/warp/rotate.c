@@ -105,6 +105,7 @@ static const stage_param rotate_params[] = {
     WARP_PARAMS(rotate_args, options, "nearest"),
     CENTER_PARAM(rotate_args, center),
     EXPAND_PARAM(rotate_args),
+    BORDER_PARAM(rotate_args, options),
 };
 
 static sluice_status expanded_infer(const void *opaque, stage_schema *schema)
@@ -223,6 +224,7 @@ static const stage_param rotation_params[] = {
     WARP_PARAMS(rotation_args, options, "nearest"),
     CENTER_PARAM(rotation_args, center),
     EXPAND_PARAM(rotation_args),
+    BORDER_PARAM(rotation_args, options),
 };
 
 static sluice_status expanded_rotation_infer(const void *opaque, stage_schema *schema)

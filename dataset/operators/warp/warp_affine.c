@@ -81,6 +81,7 @@ static const stage_param warp_affine_params[] = {
     PARAM_(warp_affine_args, inverse_map, PARAM_BOOL, "true", 0, 0, NULL,
            "the matrix maps the result to the image; false: the image to the result"),
     WARP_PARAMS(warp_affine_args, options, "bilinear"),
+    BORDER_PARAM(warp_affine_args, options),
 };
 
 const stage_def stage_warp_affine = {
@@ -89,8 +90,8 @@ const stage_def stage_warp_affine = {
     .elsewhere = "WarpAffine",
     .example = "warp_affine 1,0.3,-14,0,1.2,-9",
     .gives = "image u8, the same shape",
-    .details = "Reference: NVIDIA DALI, dali/operators/image/remap/warp_affine.cc; values at the "
-               "edge are torchvision's.\n"
+    .details = "Reference: NVIDIA DALI, dali/operators/image/remap/warp_affine.cc, with "
+               "border=constant.\n"
                "Pixel (x, y) of the result is sampled at the point to which the matrix maps "
                "it. (0, 0) is the corner of the first pixel, so its centre is at (0.5, 0.5). "
                "With inverse_map=false the matrix is inverted first. A singular matrix is an "

@@ -10,6 +10,7 @@
 #define FARTHEST_CENTER 1e6
 
 const char *const warp_filters[] = {"nearest", "bilinear", NULL};
+const char *const warp_borders[] = {"masked", "constant", NULL};
 
 sluice_status warp_check_center(const char *stage, const param_reals *center)
 {
@@ -68,7 +69,8 @@ sluice_status warp_infer(const char *stage, const warp_options *options, uint32_
 
 image_warp warp_by(const warp_options *options, const warp_matrix *matrix)
 {
-    image_warp warp = {.matrix = *matrix, .nearest = options->filter == 0};
+    image_warp warp = {
+        .matrix = *matrix, .nearest = options->filter == 0, .constant = options->border == 1};
     stage_padding padding;
 
     fill_set(&options->outside, &padding);

@@ -10,10 +10,12 @@
 /* How a warp samples. */
 typedef struct warp_options {
     uint32_t filter; /* index in warp_filters */
+    uint32_t border; /* index in warp_borders */
     fill_args outside;
 } warp_options;
 
 extern const char *const warp_filters[];
+extern const char *const warp_borders[];
 
 /* The parameters of an argument struct with warp_options in `field`. */
 #define WARP_PARAMS(struct_type, field, text)                                                      \
@@ -24,6 +26,15 @@ extern const char *const warp_filters[];
      .choices = warp_filters,                                                                      \
      .help = "interpolation"},                                                                     \
         FILL_PARAM(struct_type, field.outside), MASK_FILL_PARAM(struct_type, field.outside)
+
+/* The last parameter of these: it came later, and arguments without names go by position. */
+#define BORDER_PARAM(struct_type, field)                                                           \
+    {                                                                                              \
+        .name = "border", .type = PARAM_CHOICE, .offset = offsetof(struct_type, field.border),     \
+        .default_text = "masked", .choices = warp_borders,                                         \
+        .help = "pixels at the border of the image, with filter=bilinear: masked, torchvision's; " \
+                "constant, OpenCV's BORDER_CONSTANT"                                               \
+    }
 
 /* A parameter `center`: two numbers, or the name `image`. */
 #define CENTER_PARAM(struct_type, field)                                                           \
@@ -38,8 +49,12 @@ extern const char *const warp_filters[];
     "Each pixel of the result is sampled at one point of the image, without "                      \
     "antialiasing: filter=nearest takes the pixel that contains the point, "                       \
     "bilinear the four pixels around it, rounded once, halves to even. Points "                    \
-    "outside of the image have the value of fill. Adjacent warps with the same "                   \
-    "filter and fills, also with flips between them, are fused: their matrices are "               \
+    "outside of the image have the value of fill. A pixel whose four samples are not all "         \
+    "inside has, with v their weighted sum with 0 outside, and w the sum of the weights inside,\n" \
+    "  border=masked    v w + fill (1 - w)  as torchvision: a dark frame where fill is not 0\n"    \
+    "  border=constant  v + fill (1 - w)    as OpenCV's BORDER_CONSTANT, and DALI\n"               \
+    "Adjacent warps with the same "                                                                \
+    "filter, border and fills, also with flips between them, are fused: their matrices are "       \
     "multiplied, so pixels that the first one would move out of the image are not "                \
     "lost.\n"                                                                                      \
     "Masks are warped by nearest neighbour. A box becomes the bounding box of its "                \
