@@ -11,12 +11,15 @@ typedef struct fill_args {
     uint64_t mask_fill;
 } fill_args;
 
-/* The parameter fill of an argument struct with fill_args in `field`. */
-#define FILL_PARAM(struct_type, field)                                                             \
+/* The parameter fill of an argument struct with fill_args in `field`, by default `text`. */
+#define FILL_PARAM_OF(struct_type, field, text)                                                    \
     {                                                                                              \
         .name = "fill", .type = PARAM_REALS, .offset = offsetof(struct_type, field.fill),          \
-        .default_text = "0", .help = "value outside the image, 0 to 255, or one for each channel"  \
+        .default_text = (text),                                                                    \
+        .help = "value outside the image, 0 to 255, or one for each channel"                       \
     }
+
+#define FILL_PARAM(struct_type, field) FILL_PARAM_OF(struct_type, field, "0")
 
 #define MASK_FILL_PARAM(struct_type, field)                                                        \
     {                                                                                              \

@@ -2,36 +2,88 @@
 /*
  * letterbox: resizes the whole image to fit, keeping its aspect ratio, and pads it to the requested
  * size. Redmon et al., "You only look once" (2016), as in Ultralytics' LetterBox: the padding is
- * split evenly between both sides, and an odd pixel goes to the right or to the bottom.
+ * split evenly between both sides, and an odd pixel goes to the right or to the bottom. With
+ * `aspect` and `position` it is the jitter of darknet's trainer.
  */
-#include <string.h>
+#include <math.h>
 
 #include "crop.h"
-#include "geometry_ops.h"
+#include "fill_args.h"
+#include "status_int.h"
+
+#define LEAST_ASPECT 0.01
+#define MOST_ASPECT  100.0
 
 typedef struct letterbox_args {
     param_size size;
-    uint64_t fill;
-    uint64_t mask_fill;
+    fill_args outside;
     resize_filter filter;
+    param_reals aspect; /* LOW,HIGH */
+    uint32_t position;  /* index in positions */
 } letterbox_args;
 
-static sluice_status letterbox_check(void *args)
+enum { CENTER, RANDOM };
+static const char *const positions[] = {"center", "random", NULL};
+
+static sluice_status letterbox_check(void *opaque)
 {
-    return resize_filter_check("letterbox", &((const letterbox_args *)args)->filter);
+    const letterbox_args *args = opaque;
+    const double *ends = args->aspect.values;
+    sluice_status st = resize_filter_check("letterbox", &args->filter);
+
+    if (st == SLUICE_OK) {
+        st = fill_check("letterbox", &args->outside);
+    }
+    if (st == SLUICE_OK &&
+        (args->aspect.name[0] != '\0' || args->aspect.count != 2 ||
+         !(ends[0] >= LEAST_ASPECT && ends[0] <= ends[1] && ends[1] <= MOST_ASPECT))) {
+        st = stage_wrong_range("letterbox", "aspect", &args->aspect, "0.01 <= LOW <= HIGH <= 100");
+    }
+    if (st == SLUICE_OK && ends[0] == ends[1] && ends[0] != 1) {
+        st = sli_fail(
+            SLUICE_E_INVALID,
+            "letterbox: aspect=%g,%g has no effect: width and height are multiplied by the "
+            "same number; LOW must be below HIGH",
+            ends[0], ends[1]);
+    }
+    return st;
 }
 
-static sluice_status letterbox_infer(const void *args, stage_schema *schema)
+static sluice_status letterbox_infer(const void *opaque, stage_schema *schema)
 {
-    return crop_infer(&((const letterbox_args *)args)->size, "letterbox", schema);
+    const letterbox_args *args = opaque;
+    sluice_status st = schema_check_pixels(schema, "letterbox");
+
+    if (st == SLUICE_OK) {
+        st = fill_infer("letterbox", &args->outside, schema);
+    }
+    return st == SLUICE_OK ? crop_infer(&args->size, "letterbox", schema) : st;
 }
 
 /* Returns length * to / from, rounded to nearest with halves up, and at least 1. */
-static uint32_t scaled(uint32_t length, uint32_t to, uint32_t from)
+static uint32_t scaled(double length, uint32_t to, double from)
 {
-    const uint64_t side = ((uint64_t)length * to * 2 + from) / ((uint64_t)from * 2);
+    const double side = floor(length * to / from + 0.5);
 
-    return side > 0 ? (uint32_t)side : 1;
+    return side > 1 ? (uint32_t)side : 1;
+}
+
+static bool has_aspect(const letterbox_args *args)
+{
+    return args->aspect.values[0] != 1 || args->aspect.values[1] != 1;
+}
+
+static double draw_aspect(const letterbox_args *args, uint32_t bits)
+{
+    const double *ends = args->aspect.values;
+
+    return ends[0] + sli_unit(bits) * (ends[1] - ends[0]);
+}
+
+/* The first pixel of the window of a side, which is longer by `padding` than the resized image. */
+static int64_t window_start(const letterbox_args *args, uint32_t padding, uint32_t bits)
+{
+    return -(int64_t)(args->position == RANDOM ? sli_below(bits, padding + 1) : padding / 2);
 }
 
 static sluice_status letterbox_geometry(const void *opaque, const sli_draws *draws, uint32_t width,
@@ -40,60 +92,92 @@ static sluice_status letterbox_geometry(const void *opaque, const sli_draws *dra
     const letterbox_args *args = opaque;
     const uint32_t to_width = crop_width(&args->size);
     const uint32_t to_height = args->size.height;
-    /* The side with the smaller scale factor fills the output. */
-    const bool is_wide = (uint64_t)width * to_height > (uint64_t)height * to_width;
+    double w = width;
+    double h = height;
+    uint32_t bits[4];
+    bool is_wide;
 
-    (void)draws;
+    sli_draw(draws, 0, bits);
+    if (has_aspect(args)) {
+        w *= draw_aspect(args, bits[0]);
+        h *= draw_aspect(args, bits[1]);
+    }
+    is_wide = w * to_height > h * to_width; /* the side with the smaller scale factor fills */
     out->resizes = true;
     out->filter = args->filter;
-    out->new_width = is_wide ? to_width : scaled(width, to_height, height);
-    out->new_height = is_wide ? scaled(height, to_width, width) : to_height;
+    out->new_width = is_wide ? to_width : scaled(w, to_height, h);
+    out->new_height = is_wide ? scaled(h, to_width, w) : to_height;
     out->frames = true;
-    out->window_x = -(int64_t)((to_width - out->new_width) / 2);
-    out->window_y = -(int64_t)((to_height - out->new_height) / 2);
+    out->window_x = window_start(args, to_width - out->new_width, bits[2]);
+    out->window_y = window_start(args, to_height - out->new_height, bits[3]);
     out->window_width = to_width;
     out->window_height = to_height;
     return SLUICE_OK;
 }
 
-static bool letterbox_padding(const void *opaque, stage_padding *padding_out)
+static bool letterbox_padding(const void *args, stage_padding *padding_out)
 {
-    const letterbox_args *args = opaque;
-
-    memset(padding_out->fill, (int)args->fill, sizeof(padding_out->fill));
-    padding_out->mask_fill = (uint8_t)args->mask_fill;
+    fill_set(&((const letterbox_args *)args)->outside, padding_out);
     return true;
 }
 
 static const stage_param letterbox_params[] = {
     PARAM_(letterbox_args, size, PARAM_SIZE, NULL, 1, 65535, NULL,
            "HEIGHT,WIDTH; one number is a square"),
-    PARAM_(letterbox_args, fill, PARAM_COUNT, "114", 0, 255, NULL, "value of the padding"),
-    PARAM_(letterbox_args, mask_fill, PARAM_COUNT, "0", 0, 255, NULL,
-           "class of the padding in masks"),
+    FILL_PARAM_OF(letterbox_args, outside, "114"),
+    MASK_FILL_PARAM(letterbox_args, outside),
     RESIZE_FILTER_PARAMS(letterbox_args, filter),
+    PARAM_(letterbox_args, aspect, PARAM_REALS, "1,1", 0, 0, NULL,
+           "LOW,HIGH: width and height are multiplied by a random number each before they are made "
+           "to fit, 0.01 to 100"),
+    PARAM_(letterbox_args, position, PARAM_CHOICE, "center", 0, 0, positions,
+           "where the image is; random: anywhere"),
+};
+
+static const stage_def *letterbox_variant(const void *args);
+
+/* The operations do not depend on the arguments; what they draw does. */
+static const geometry_ops letterbox_ops = {
+    .draw = letterbox_geometry,
+    .resizes = true,
+    .padding = letterbox_padding,
+    .squares = true,
+};
+
+#define LETTERBOX_FIELDS                                                                           \
+    .name = "letterbox", .kind = STAGE_GEOMETRY,                                                   \
+    .summary = "Resizes the whole image to fit, and pads it to HEIGHT,WIDTH.",                     \
+    .gives = "image u8 (height, width, C)", STAGE_PARAMS(letterbox_params),                        \
+    .args_size = sizeof(letterbox_args), .check = letterbox_check, .infer = letterbox_infer,       \
+    .variant = letterbox_variant, .geometry = &letterbox_ops
+
+static const stage_def random_letterbox = {
+    LETTERBOX_FIELDS,
+    .draws = true,
 };
 
 const stage_def stage_letterbox = {
-    .name = "letterbox",
-    .summary = "Resizes the whole image to fit, and pads it to HEIGHT,WIDTH.",
     .example = "letterbox 128",
-    .gives = "image u8 (height, width, C)",
-    .details = "Reference: LetterBox in ultralytics/data/augment.py.\n"
+    .elsewhere = "LetterBox letterbox_image place_image",
+    .details = "References: LetterBox in ultralytics/data/augment.py; load_data_detection() in "
+               "darknet's src/data.c.\n"
                "The new height and width are the old ones times r = min(height / old height, "
                "width / old width), rounded to nearest, halves up. The image is centred; if "
                "the padding is odd, the larger half is on the right and at the bottom. The "
-               "filters are those of resize.",
-    .kind = STAGE_GEOMETRY,
-    STAGE_PARAMS(letterbox_params),
-    .args_size = sizeof(letterbox_args),
-    .check = letterbox_check,
-    .infer = letterbox_infer,
-    .geometry =
-        &(const geometry_ops){
-            .draw = letterbox_geometry,
-            .resizes = true,
-            .padding = letterbox_padding,
-            .squares = true,
-        },
+               "filters are those of resize.\n"
+               "aspect=LOW,HIGH multiplies the old width by a and the old height by b before that, "
+               "both uniform in LOW to HIGH: the image is stretched by a / b, and touches both "
+               "borders of one side. position=random puts it anywhere within the result: each "
+               "whole number of pixels on the left and above has the same probability. Masks, "
+               "boxes, points and further images follow.\n"
+               "letterbox 416 fill=128 aspect=0.7,1.3 position=random is the jitter=.3 of darknet, "
+               "which rounds sizes down.",
+    LETTERBOX_FIELDS,
 };
+
+static const stage_def *letterbox_variant(const void *opaque)
+{
+    const letterbox_args *args = opaque;
+
+    return has_aspect(args) || args->position == RANDOM ? &random_letterbox : &stage_letterbox;
+}

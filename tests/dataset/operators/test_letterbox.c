@@ -32,6 +32,7 @@ static const frame frames[] = {
     {"letterbox 31,45 fill=255 filter=area", "resize 31,41 filter=area", 45, 31, 2, 0, 41, 31, 255,
      0},
     {"letterbox 30,40", "center_crop 30,40", 40, 30, 0, 0, 40, 30, 114, 0},
+    {"letterbox 20 9,9,9", "resize 15,20", 20, 20, 0, 2, 20, 15, 9, 0},
 };
 
 /* Every byte of a column: that of the resized one within, the padding around. */
@@ -113,10 +114,164 @@ static void bad_arguments_of_letterbox_are_refused(void)
 {
     check_refused("synthetic 10 8,8,3 2 | letterbox 4 fill=256 | batch 1", "fill");
     check_refused("synthetic 10 8,8,3 2 | letterbox 4 mask_fill=256 | batch 1", "mask_fill");
+    check_refused("synthetic 10 8,8,3 2 | letterbox 4 fill=1,2 | batch 1", "fill has 2 values");
+    check_refused("synthetic 10 8,8,3 2 | letterbox 4 aspect=1.3 | batch 1",
+                  "letterbox: aspect must be LOW,HIGH with 0.01 <= LOW <= HIGH <= 100");
+    check_refused("synthetic 10 8,8,3 2 | letterbox 4 aspect=1.3,0.7 | batch 1", "LOW <= HIGH");
+    check_refused("synthetic 10 8,8,3 2 | letterbox 4 aspect=0,1 | batch 1", "0.01 <= LOW");
+    check_refused("synthetic 10 8,8,3 2 | letterbox 4 aspect=nan,1 | batch 1", "aspect");
+    check_refused("synthetic 10 8,8,3 2 | letterbox 4 aspect=2,2 | batch 1",
+                  "aspect=2,2 has no effect");
+    check_refused("synthetic 10 8,8,3 2 | letterbox 4 position=top | batch 1",
+                  "position=top must be one of center random");
     check_refused("synthetic 10 8,8,3 2 | letterbox 4 filter=area antialias=false | batch 1",
                   "letterbox: filter=area");
     check_refused("synthetic 10 8,8,3 2 | to_chw | letterbox 4 | batch 1",
                   "letterbox works on the decoded image");
+}
+
+/* ---- the jitter of darknet ------------------------------------------------------------------- */
+
+/* Where an image of 40 x 30 is, by the column of stage geometry: the map back to the file. */
+typedef struct place {
+    float left;
+    float top;
+    float width;
+    float height;
+} place;
+
+static place place_of(const char *stages, uint64_t seed)
+{
+    engine_run run;
+    const float *m;
+    place at;
+
+    open_list(&run, LIST_OF_BOXES, "decode", stages, seed);
+    m = column_row(&run, "geometry", 0);
+    at = (place){-m[2] / m[0], -m[5] / m[4], 40 / m[0], 30 / m[4]};
+    close_run(&run);
+    return at;
+}
+
+static bool is_near(float a, float b)
+{
+    return fabsf(a - b) < 1e-3F;
+}
+
+/* The least and the largest of values that were seen. */
+typedef struct extent {
+    float least;
+    float most;
+} extent;
+
+static void extend(extent *seen, float value)
+{
+    seen->least = value < seen->least ? value : seen->least;
+    seen->most = value > seen->most ? value : seen->most;
+}
+
+/* As darknet's load_data_detection(): the image touches both borders of one side, its aspect ratio
+ * is w a / (h b), a and b within 0.7 and 1.3, and it is anywhere on the other side. */
+static void aspect_and_position_are_those_of_darknet(void)
+{
+    extent ratios = {9, 0};
+    extent lefts = {99, 0};
+    extent tops = {99, 0};
+    uint32_t wide = 0;
+
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        const place at = place_of("letterbox 64 aspect=0.7,1.3 position=random | geometry", seed);
+        const bool is_wide = is_near(at.width, 64);
+
+        wide += is_wide;
+        T_TRUE(is_wide || is_near(at.height, 64));
+        T_TRUE(at.left > -1e-3F && at.left + at.width < 64.001F && at.top > -1e-3F &&
+               at.top + at.height < 64.001F);
+        T_TRUE(is_near(at.left, rintf(at.left)) && is_near(at.top, rintf(at.top)));
+        T_TRUE(is_near(at.width, rintf(at.width)) && is_near(at.height, rintf(at.height)));
+        extend(&ratios, at.width / at.height * 30 / 40);
+        extend(is_wide ? &tops : &lefts,
+               is_wide ? at.top / (64.001F - at.height) : at.left / (64.001F - at.width));
+    }
+    /* The triangular density of the ratio has little at its ends. */
+    T_TRUE(ratios.least > 0.7F / 1.3F - 0.01F && ratios.least < 0.65F);
+    T_TRUE(ratios.most < 1.3F / 0.7F + 0.03F && ratios.most > 1.6F);
+    T_TRUE(tops.least < 0.05F && tops.most > 0.95F && lefts.least < 0.15F && lefts.most > 0.85F);
+    T_TRUE(wide > 210 && wide < 285); /* w a > h b, of 40 x 30: in 86 % of the draws */
+}
+
+/* Each of them alone. */
+static void aspect_and_position_do_not_need_each_other(void)
+{
+    extent tops = {99, 0};
+
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        place at = place_of("letterbox 64 position=random | geometry", seed);
+
+        T_TRUE(is_near(at.width, 64) && is_near(at.height, 48) && at.left == 0);
+        extend(&tops, at.top);
+        at = place_of("letterbox 64 aspect=0.5,2 | geometry", seed);
+        T_TRUE(is_near(at.left, floorf((64.001F - at.width) / 2)) &&
+               is_near(at.top, floorf((64.001F - at.height) / 2)));
+    }
+    T_TRUE(tops.least < 2 && tops.most > 14 && tops.most < 16.001F);
+}
+
+/* Boxes of the file that are wholly inside stay in proportion to the image. */
+static void boxes_and_masks_follow_the_jitter(void)
+{
+    static const float file[3][4] = {{0, 0, 4, 30}, {10, 5, 30, 25}, {36, 0, 40, 3}};
+
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        static const char stages[] =
+            "letterbox 64,96 aspect=0.7,1.3 position=random mask_fill=255 | geometry";
+        const place at = place_of(stages, seed);
+        engine_run run;
+        const float *boxes;
+        const uint8_t *mask;
+        uint32_t shown = 0;
+
+        open_list(&run, LIST_OF_BOXES, "decode", stages, seed);
+        boxes = column_row(&run, "boxes", 0);
+        mask = column_row(&run, "mask", 0);
+        T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 3);
+        for (int k = 0; k < 12; k++) {
+            const float want = k % 2 == 0 ? at.left + file[k / 4][k % 4] * at.width / 40
+                                          : at.top + file[k / 4][k % 4] * at.height / 30;
+
+            T_TRUE(fabsf(boxes[k] - want) < 1e-2F);
+        }
+        for (uint32_t i = 0; i < 64 * 96; i++) {
+            const float x = (float)(i % 96) + 0.5F - at.left;
+            const float y = (float)(i / 96) + 0.5F - at.top;
+
+            if (!(x > 0 && y > 0 && x < at.width && y < at.height)) {
+                T_EQ(mask[i], 255);
+            } else {
+                shown += mask[i] != 255;
+            }
+        }
+        T_TRUE((float)shown > 0.9F * at.width * at.height);
+        close_run(&run);
+    }
+}
+
+static void a_random_letterbox_is_a_random_stage(void)
+{
+    static const char *const random[] = {"aspect=0.9,1.1", "position=random"};
+    sluice_dataset *dataset = NULL;
+
+    for (size_t i = 0; i < 2; i++) {
+        char text[200];
+
+        snprintf(text, sizeof(text), "synthetic 10 8,8,3 2 | letterbox 4 %s | cache 1M | batch 1",
+                 random[i]);
+        check_refused(text, "comes after letterbox, which is random");
+    }
+    T_OK(sluice_dataset_parse("synthetic 10 8,8,3 2 | letterbox 4 aspect=1,1 position=center | "
+                              "cache 1M | batch 1",
+                              &dataset));
+    sluice_dataset_destroy(dataset);
 }
 
 /* ---- geometry -------------------------------------------------------------------------------- */
@@ -170,6 +325,9 @@ static void the_map_leads_back_to_the_file(void)
         {"random_crop 33 padding=3 | geometry | random_horizontal_flip", 0.501F},
         {"random_resized_crop 20 filter=nearest | random_horizontal_flip | geometry", 0.501F},
         {"letterbox 50,44 fill=0 filter=nearest | random_horizontal_flip 1 | geometry", 0.501F},
+        {"letterbox 50,44 fill=0 filter=nearest aspect=0.6,1.5 position=random | "
+         "random_horizontal_flip | geometry",
+         0.501F},
         {"random_crop 25 | resize 20 filter=nearest | random_crop 20 padding=2 | geometry", 0.501F},
         {"resize 35,60 filter=nearest | random_resized_crop 20 filter=nearest | geometry", 1.2F},
         {"random_horizontal_flip 1 offload=host | random_horizontal_flip 1 | geometry", 0.501F},
@@ -257,6 +415,10 @@ const t_test letterbox_tests[] = {
     T_TEST(padding_behind_a_letterbox_is_zero),
     T_TEST(an_image_of_extreme_shape_keeps_a_line),
     T_TEST(bad_arguments_of_letterbox_are_refused),
+    T_TEST(aspect_and_position_are_those_of_darknet),
+    T_TEST(aspect_and_position_do_not_need_each_other),
+    T_TEST(boxes_and_masks_follow_the_jitter),
+    T_TEST(a_random_letterbox_is_a_random_stage),
     T_TEST(the_map_leads_back_to_the_file),
     T_TEST(the_map_has_these_numbers),
     T_TEST(geometry_stands_where_the_image_is_that_of_the_source),
