@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random_iou_crop: its draws, by those of torchvision, and boxes, masks and images after it. */
+/*
+ * random_iou_crop: its draws, by those of torchvision. What follows it and random_bbox_crop, which
+ * share their search: boxes, masks and images.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -202,8 +205,9 @@ static shown check_pixels(const engine_run *run, uint32_t side)
     return part;
 }
 
-/* The boxes of the file whose centre is in the part, moved and clipped. */
-static uint32_t check_boxes(const engine_run *run, const shown *part)
+/* The boxes of the file whose centre is in the part, moved and clipped. on_edge: a centre on the
+ * left or upper edge is in it. */
+static uint32_t check_boxes(const engine_run *run, const shown *part, bool on_edge)
 {
     static const float file[3][4] = {{0, 0, 4, 30}, {10, 5, 30, 25}, {36, 0, 40, 3}};
     const float *m = column_row(run, "geometry", 0);
@@ -216,7 +220,8 @@ static uint32_t check_boxes(const engine_run *run, const shown *part)
         const float y = 0.5F * (file[i][1] + file[i][3]) - m[5];
         const float *box = boxes + (size_t)4 * kept;
 
-        if (!(x > part->x0 && x < part->x1 && y > part->y0 && y < part->y1)) {
+        if (!(x < part->x1 && y < part->y1 && (x > part->x0 || (on_edge && x == part->x0)) &&
+              (y > part->y0 || (on_edge && y == part->y0)))) {
             continue;
         }
         T_TRUE(box[0] == fmaxf(file[i][0] - m[2], part->x0));
@@ -238,18 +243,21 @@ static void boxes_with_their_centre_in_the_crop_are_kept(void)
         "random_iou_crop sampler_options=0,0.3 | center_crop 80",
         "pad_image 0 | random_iou_crop | center_crop 80",
         "random_zoom_out 0 1,2 1 | random_iou_crop sampler_options=0.1 | center_crop 80",
+        "random_bbox_crop 0.3,1 0.3,3 0 9 | center_crop 80",
+        "pad_image 0 | random_bbox_crop 0.3,0.9 0.5,2 0.1,0.2 40 false overlap false | "
+        "center_crop 80",
     };
     uint32_t counts[4] = {0};
 
-    for (uint64_t seed = 0; seed < 45; seed++) {
+    for (uint64_t seed = 0; seed < 75; seed++) {
         engine_run run;
         shown part;
 
-        open_list(&run, LIST_OF_BOXES, "decode | geometry", stages[seed % 3], seed);
+        open_list(&run, LIST_OF_BOXES, "decode | geometry", stages[seed % 5], seed);
         part = check_pixels(&run, 80);
         /* With zeros around the image the part may be smaller than the crop. */
-        if (seed % 3 != 2) {
-            counts[check_boxes(&run, &part)]++;
+        if (seed % 5 != 2) {
+            counts[check_boxes(&run, &part, seed % 5 > 2)]++;
         }
         close_run(&run);
     }
@@ -367,6 +375,8 @@ static void workers_and_devices_do_not_matter(void)
     snprintf(source, sizeof(source), "image_list %s/list.tsv", folder);
     check_workers_and_devices(source, "shuffle | decode | random_zoom_out | random_iou_crop | "
                                       "resize 20,20 | random_horizontal_flip | normalize 0.5 0.5");
+    check_workers_and_devices(source, "shuffle | decode | random_bbox_crop 0.3,1 0.5,2 0,0.1,0.3 | "
+                                      "resize 20,20 | random_horizontal_flip");
     check_workers_and_devices(source, "shuffle | decode | random_order (random_rotation 30) "
                                       "(elastic 20 4) (random_iou_crop) | resize 20,20");
 }

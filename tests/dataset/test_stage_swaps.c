@@ -170,6 +170,7 @@ static const char *const examples[] = {
     "views 2",
     "five_crop 5",
     "ten_crop 5",
+    "random_bbox_crop 0.4,0.9 0.5,2 0 9",
     "mosaic 8,8",
     "color_jitter 0.4 0.4 0.4 0.1",
     "color_twist 0.7,1.3 0.7,1.3 0.5,1.5 -20,20",

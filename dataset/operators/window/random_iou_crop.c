@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "box_crop.h"
 #include "geometry_ops.h"
 #include "stage.h"
 #include "status_int.h"
@@ -30,7 +31,6 @@ typedef struct iou_args {
 static sluice_status iou_check(void *opaque)
 {
     const iou_args *args = opaque;
-    const param_reals *options = &args->sampler_options;
 
     if (!(args->min_scale <= args->max_scale)) {
         return sli_fail(SLUICE_E_INVALID,
@@ -42,45 +42,13 @@ static sluice_status iou_check(void *opaque)
                         "random_iou_crop: min_aspect_ratio=%g must be at most max_aspect_ratio=%g",
                         args->min_aspect_ratio, args->max_aspect_ratio);
     }
-    for (uint32_t i = 0; i < options->count; i++) {
-        if (!(options->values[i] >= 0 && options->values[i] <= 1)) {
-            return sli_fail(SLUICE_E_INVALID,
-                            "random_iou_crop: sampler_options=%g must be from 0 to 1",
-                            options->values[i]);
-        }
-    }
-    return options->count > 0 && options->name[0] == '\0'
-               ? SLUICE_OK
-               : sli_fail(SLUICE_E_INVALID,
-                          "random_iou_crop: sampler_options must be 1 to %d numbers from 0 to 1",
-                          PARAM_MAX_REALS);
+    return box_crop_check("random_iou_crop", "sampler_options", &args->sampler_options);
 }
 
 static sluice_status iou_infer(const void *args, stage_schema *schema)
 {
-    const int boxes = schema_find_boxes(schema);
-    sluice_status st = schema_check_pixels(schema, "random_iou_crop");
-
     (void)args;
-    if (st == SLUICE_OK && boxes < 0) {
-        st = sli_fail(SLUICE_E_INVALID, "random_iou_crop: %s",
-                      boxes == -1 ? "there is no column of boxes, as coco and image_list have"
-                                  : "there are several columns of boxes; drop all but one");
-    }
-    if (st == SLUICE_OK) {
-        schema_unset_size(schema, "random_iou_crop");
-    }
-    return st;
-}
-
-static double least(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-static double most(double a, double b)
-{
-    return a > b ? a : b;
+    return box_crop_infer("random_iou_crop", schema);
 }
 
 static bool has_centre_of(const double crop[4], const double box[4])
@@ -91,34 +59,29 @@ static bool has_centre_of(const double crop[4], const double box[4])
     return crop[0] < x && x < crop[2] && crop[1] < y && y < crop[3];
 }
 
-/* Intersection over union. */
-static double overlap(const double a[4], const double b[4])
-{
-    const double width = most(least(a[2], b[2]) - most(a[0], b[0]), 0);
-    const double height = most(least(a[3], b[3]) - most(a[1], b[1]), 0);
-    const double shared = width * height;
-
-    return shared / ((a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - shared);
-}
-
-/* The largest overlap of the crop with a box whose centre is in it; below 0: there is no such box.
- */
-static double largest_overlap(const double crop[4], const stage_boxes *boxes)
+/* The largest intersection over union of the crop and a box whose centre is in it. */
+static double largest_overlap(const void *args, const double crop[4], const stage_boxes *boxes)
 {
     double largest = -1;
 
+    (void)args;
     for (uint32_t i = 0; i < boxes->count; i++) {
-        if (boxes->dropped[i] == 0 && has_centre_of(crop, boxes->corners[i])) {
-            largest = most(largest, overlap(crop, boxes->corners[i]));
+        const double *box = boxes->corners[i];
+
+        if (boxes->dropped[i] == 0 && has_centre_of(crop, box)) {
+            const double overlap = box_crop_shared(crop, box) / box_crop_joined(crop, box);
+
+            largest = overlap > largest ? overlap : largest;
         }
     }
     return largest;
 }
 
 /* Draws a crop. False: it has no area, or its aspect ratio is not allowed. */
-static bool draw_crop(const iou_args *args, const uint32_t bits[4], uint32_t width, uint32_t height,
+static bool draw_crop(const void *opaque, const uint32_t bits[4], uint32_t width, uint32_t height,
                       double crop[4])
 {
+    const iou_args *args = opaque;
     const double range = args->max_scale - args->min_scale;
     const double w = floor(width * (args->min_scale + range * sli_unit(bits[0])));
     const double h = floor(height * (args->min_scale + range * sli_unit(bits[1])));
@@ -133,65 +96,27 @@ static bool draw_crop(const iou_args *args, const uint32_t bits[4], uint32_t wid
     return true;
 }
 
-/* Draws crops until one has the overlap. False: none of the trials has. */
-static bool find_crop(const iou_args *args, const sli_draws *draws, uint32_t block, double option,
-                      const stage_boxes *boxes, uint32_t width, uint32_t height, double crop[4])
-{
-    for (uint32_t i = 0; i < args->trials; i++) {
-        uint32_t bits[4];
-
-        sli_draw(draws, block + i, bits);
-        if (draw_crop(args, bits, width, height, crop)) {
-            const double largest = largest_overlap(crop, boxes);
-
-            if (largest >= 0 && largest >= option) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-static uint32_t count_boxes(const stage_boxes *boxes)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < boxes->count; i++) {
-        count += boxes->dropped[i] == 0;
-    }
-    return count;
-}
-
 static sluice_status iou_geometry(const void *opaque, const sli_draws *draws,
                                   const stage_boxes *boxes, uint32_t width, uint32_t height,
                                   stage_window *out)
 {
     const iou_args *args = opaque;
-    const uint32_t rounds = count_boxes(boxes) > 0 ? MOST_ROUNDS : 0;
+    box_crop_search search = {
+        .args = args,
+        .draw = draw_crop,
+        .keeps = has_centre_of,
+        .measure = largest_overlap,
+        .option_count = args->sampler_options.count,
+        .trials = (uint32_t)args->trials,
+        .most_trials = MOST_ROUNDS * (uint32_t)args->trials,
+    };
 
-    for (uint32_t round = 0; round < rounds; round++) {
-        const uint32_t block = round * (1 + (uint32_t)args->trials);
-        double crop[4];
-        double option;
-        uint32_t bits[4];
+    for (uint32_t i = 0; i < search.option_count; i++) {
+        const double option = args->sampler_options.values[i];
 
-        sli_draw(draws, block, bits);
-        option = args->sampler_options.values[sli_below(bits[0], args->sampler_options.count)];
-        if (option >= 1) {
-            return SLUICE_OK;
-        }
-        if (find_crop(args, draws, block + 1, option, boxes, width, height, crop)) {
-            for (uint32_t i = 0; i < boxes->count; i++) {
-                boxes->dropped[i] |= !has_centre_of(crop, boxes->corners[i]);
-            }
-            out->crops = true;
-            out->x = (int64_t)crop[0];
-            out->y = (int64_t)crop[1];
-            out->width = (uint32_t)(crop[2] - crop[0]);
-            out->height = (uint32_t)(crop[3] - crop[1]);
-            return SLUICE_OK;
-        }
+        search.options[i] = option >= 1 ? BOX_CROP_NONE : option;
     }
+    box_crop_find(&search, draws, boxes, width, height, out);
     return SLUICE_OK;
 }
 
