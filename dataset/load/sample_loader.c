@@ -89,7 +89,7 @@ static sluice_status read_other(sample_loader *loader, uint64_t sample, uint32_t
         sample_mosaic_other(loader->mosaic, column, data);
         return SLUICE_OK;
     }
-    return sample_read_other(loader, sample, column, data);
+    return sample_read_other(loader, &loader->drawn.image, sample, column, data);
 }
 
 /* Adds a mask or further image to the cache, if there is one. That of a mosaic is not kept. */

@@ -186,7 +186,7 @@ static sluice_status paint_others(sample_loader *loader, const tile_task *task,
         if (!has_canvas(plan, i) || (int)i == plan->details->images.first) {
             continue;
         }
-        st = sample_read_other(loader, task->sample, i, &data);
+        st = sample_read_other(loader, &loader->drawn.tile, task->sample, i, &data);
         if (st == SLUICE_OK && schema->infos[i].role == ROLE_MASK) {
             st = mask_follow(loader, task->sample, &loader->drawn.tile, &data,
                              canvas->data + shown->y * stride + shown->x, stride);

@@ -29,8 +29,8 @@ sluice_status sample_read(sample_loader *loader, uint64_t sample, void *const *b
     return st;
 }
 
-sluice_status sample_read_other(sample_loader *loader, uint64_t sample, uint32_t column,
-                                sample_data *data)
+sluice_status sample_read_other(sample_loader *loader, const sample_transform *transform,
+                                uint64_t sample, uint32_t column, sample_data *data)
 {
     const sluice_dataset *dataset = loader->plan->dataset;
     const bool whole = loader->io.whole;
@@ -42,6 +42,8 @@ sluice_status sample_read_other(sample_loader *loader, uint64_t sample, uint32_t
         return SLUICE_OK;
     }
     loader->io.whole = loader->cached.samples != NULL;
+    loader->io.image_width = transform->width;
+    loader->io.image_height = transform->height;
     st = dataset_source(dataset)->read_other(dataset->source, sample, column, &loader->io, data);
     loader->io.whole = whole;
     return st;

@@ -9,9 +9,9 @@
 sluice_status sample_read(sample_loader *loader, uint64_t sample, void *const *buffers,
                           sample_data *data);
 
-/* Reads a mask or further image of a sample, by its column. */
-sluice_status sample_read_other(sample_loader *loader, uint64_t sample, uint32_t column,
-                                sample_data *data);
+/* Reads a mask or further image of a sample, by its column; `transform` is that of the image. */
+sluice_status sample_read_other(sample_loader *loader, const sample_transform *transform,
+                                uint64_t sample, uint32_t column, sample_data *data);
 
 /* Moves and clips the boxes of a sample after its first image, and counts those that reach beyond
  * it. Errors: boxes_follow(). */

@@ -447,6 +447,8 @@ static sluice_status make_sample(void *arg, uint32_t worker, uint64_t sample, vo
         image_decoder_allow(run->workers[worker]->decoder, IMAGE_FORMATS_USUAL | data.named);
         st = pack_decode(run->workers[worker]->decoder, run->max_pixels, data.bytes, data.size,
                          &image);
+        run->workers[worker]->io.image_width = st == SLUICE_OK ? image.width : 0;
+        run->workers[worker]->io.image_height = st == SLUICE_OK ? image.height : 0;
     }
     st = st == SLUICE_OK ? check_others(run, run->workers[worker], sample, &v->bytes) : st;
     st = sli_is_interrupted() ? SLUICE_CLOSED : st; /* a bad sample may be an abandoned one */

@@ -50,10 +50,15 @@ typedef struct box_changes {
 } box_changes;
 
 typedef struct set_box {
-    float corners[4]; /* x0, y0, x1, y1, with an area */
-    int32_t label;    /* index of its class */
-    uint32_t flag;    /* 0 or 1: iscrowd of COCO, difficult of VOC */
+    float corners[4];          /* x0, y0, x1, y1, with an area */
+    int32_t label;             /* index of its class */
+    uint32_t flag : 1;         /* iscrowd of COCO, difficult of VOC */
+    uint32_t shape_bytes : 31; /* bytes of its shape in the file of its annotation; 0: not needed */
+    uint64_t shape;            /* offset of the shape in that file */
 } set_box;
+
+/* Limit on set_box.shape_bytes. */
+enum { SHAPE_MOST_BYTES = 1 << 24 };
 
 /* Set max_boxes and in_parts before images are added; all else begins as zeros. */
 typedef struct box_set {

@@ -11,6 +11,9 @@
 #include "rng_int.h"
 #include "status_int.h"
 
+/* Limit on the pixels of a mask that is drawn without its image. */
+static const uint64_t MOST_UNSEEN = 100000000;
+
 /* The columns, in the order of the schema; the last one only if the source has flags. */
 enum { IMAGE, BOXES, LENGTH, CLASSES, IMAGE_ID, FLAG };
 
@@ -51,6 +54,7 @@ sluice_status box_source_new(bool has_flags, box_source **source_out)
         return sli_fail(SLUICE_E_NO_MEMORY, "a source of images with boxes");
     }
     (*source_out)->root_fd = -1;
+    (*source_out)->shapes_fd = -1;
     (*source_out)->has_flags = has_flags;
     return SLUICE_OK;
 }
@@ -64,6 +68,9 @@ void box_source_close(void *opaque)
     }
     if (source->root_fd >= 0) {
         close(source->root_fd);
+    }
+    if (source->shapes_fd >= 0) {
+        close(source->shapes_fd);
     }
     box_set_free(&source->set);
     sli_free(source);
@@ -202,4 +209,38 @@ uint64_t box_source_class_hash(const void *source)
 const char *box_source_left_out(const void *source)
 {
     return ((const box_source *)source)->left_out;
+}
+
+/* ---- masks that are drawn -------------------------------------------------------------------- */
+
+sluice_status box_source_check_masks(const box_source *source)
+{
+    return source->masks == MASKS_SEMANTIC && source->set.class_count > MASK_MOST
+               ? sli_fail(SLUICE_E_UNSUPPORTED,
+                          "there are %zu classes, and a mask of masks=semantic has numbers for %d; "
+                          "masks=instance does not need them",
+                          source->set.class_count, MASK_MOST)
+               : SLUICE_OK;
+}
+
+sluice_status box_source_mask_size(const box_source *source, uint64_t index, const sample_io *io,
+                                   uint32_t *width_out, uint32_t *height_out)
+{
+    const box_image *image = &source->set.images[index];
+    const uint32_t width = io->image_width;
+    const uint32_t height = io->image_height;
+
+    *width_out = image->width > 0 && image->height > 0 ? image->width : width;
+    *height_out = image->width > 0 && image->height > 0 ? image->height : height;
+    if (*width_out == 0 || (width == 0 && (uint64_t)*width_out * *height_out > MOST_UNSEEN)) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "the mask is drawn in the size of the image, which is not known before "
+                        "the image is decoded");
+    }
+    return width == 0 || (*width_out == width && *height_out == height) ||
+                   (*width_out == height && *height_out == width)
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_CORRUPT,
+                          "the mask is %ux%u, as the annotations list it, its image %ux%u",
+                          *width_out, *height_out, width, height);
 }

@@ -8,6 +8,7 @@
 
 #include "box_set.h"
 #include "left_out.h"
+#include "object_masks.h"
 #include "source.h"
 #include "stage_schema.h"
 
@@ -19,6 +20,8 @@ typedef struct box_source {
     int root_fd; /* folder that relative paths of images refer to; -1: not open */
     bool has_flags;
     const char *mask_folder;      /* of voc: that of the masks; NULL: there are none */
+    mask_kind masks;              /* that are drawn from the shapes of objects */
+    int shapes_fd;                /* of coco with masks: the file with the shapes; -1: not open */
     char left_out[LEFT_OUT_TEXT]; /* files that are not read; "": none */
 } box_source;
 
@@ -50,6 +53,16 @@ void box_source_class_name(const void *source, uint32_t label, char *text, size_
 uint64_t box_source_class_hash(const void *source);
 
 const char *box_source_left_out(const void *source);
+
+/*
+ * Finds the size of the mask of an image: that which is listed, else that of the image. E_CORRUPT:
+ * they differ, but for an orientation; E_UNSUPPORTED: neither is known.
+ */
+sluice_status box_source_mask_size(const box_source *source, uint64_t index, const sample_io *io,
+                                   uint32_t *width_out, uint32_t *height_out);
+
+/* Fails if a semantic mask has no numbers for the classes of a set. */
+sluice_status box_source_check_masks(const box_source *source);
 
 /* Members of source_ops, all but open. */
 #define BOX_SOURCE_OPS                                                                             \

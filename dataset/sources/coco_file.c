@@ -27,6 +27,8 @@ typedef struct coco_reader {
     char where[64];        /* that element, for messages: "annotations[7]: " */
     uint64_t text_numbers; /* whole numbers that are texts */
     bool has_nonfinite;    /* the bbox of the element has NaN or infinities */
+    uint64_t shape;        /* offset of the element's segmentation */
+    uint32_t shape_bytes;  /* 0: it has none, or it is not needed */
 } coco_reader;
 
 /* ---- members of an element ------------------------------------------------------------------- */
@@ -242,7 +244,10 @@ static sluice_status get_crowd(coco_reader *reader, const json_t *element, uint3
 static sluice_status add_annotation(coco_reader *reader, const json_t *element)
 {
     coco_lists *lists = &reader->lists;
-    listed_box box = {.number = (uint32_t)reader->number, .place = reader->place};
+    listed_box box = {.number = (uint32_t)reader->number,
+                      .place = reader->place,
+                      .shape = reader->shape,
+                      .shape_bytes = reader->shape_bytes};
     listed_box *grown;
     sluice_status st = get_crowd(reader, element, &box.crowd);
 
@@ -348,6 +353,28 @@ static bool is_member(const struct coco_list *list, const char *key)
     return false;
 }
 
+/* Notes where a segmentation is, and skips it. That of null is none. */
+static sluice_status note_shape(coco_reader *reader)
+{
+    char next = '\0';
+    uint64_t bytes = 0;
+    sluice_status st = json_walk_peek(&reader->walk, &next);
+
+    if (reader->shape_bytes > 0) {
+        return sli_fail(SLUICE_E_CORRUPT, "a second segmentation");
+    }
+    reader->shape = json_walk_place(&reader->walk).byte;
+    st = st == SLUICE_OK ? json_walk_skip(&reader->walk) : st;
+    bytes = json_walk_place(&reader->walk).byte - reader->shape;
+    if (st == SLUICE_OK && bytes > SHAPE_MOST_BYTES) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "a segmentation has %llu bytes, and must have at most %d",
+                        (unsigned long long)bytes, SHAPE_MOST_BYTES);
+    }
+    reader->shape_bytes = next != 'n' ? (uint32_t)bytes : 0;
+    return st;
+}
+
 /* Reads a member of an element, or skips it. */
 static sluice_status read_element_member(coco_reader *reader, const struct coco_list *list,
                                          json_t *element)
@@ -356,6 +383,10 @@ static sluice_status read_element_member(coco_reader *reader, const struct coco_
     json_t *value = NULL;
     sluice_status st = pass_key(&reader->walk, key, sizeof(key));
 
+    if (st == SLUICE_OK && reader->options->has_shapes && list->add == add_annotation &&
+        strcmp(key, "segmentation") == 0) {
+        return note_shape(reader);
+    }
     if (st != SLUICE_OK || !is_member(list, key)) {
         return st == SLUICE_OK ? json_walk_skip(&reader->walk) : st;
     }
@@ -406,6 +437,7 @@ static sluice_status read_list(coco_reader *reader, const struct coco_list *list
         reader->number = number;
         reader->where[0] = '\0';
         reader->has_nonfinite = false;
+        reader->shape_bytes = 0;
         reader->place.line = 0;
         st = json_walk_next(&reader->walk, ']', number == 0, &more);
         if (st != SLUICE_OK || !more) {
@@ -492,7 +524,7 @@ static sluice_status add_place(coco_reader *reader, sluice_status status)
 sluice_status coco_file_read(int fd, const coco_options *options, box_set *set_out,
                              uint64_t *text_numbers_out)
 {
-    coco_reader reader = {.options = options};
+    coco_reader reader = {.options = options, .lists.has_shapes = options->has_shapes};
     sluice_status st;
 
     json_walk_begin(fd, &reader.walk);

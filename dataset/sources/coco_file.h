@@ -2,7 +2,7 @@
 /*
  * The annotations of COCO's detection task: a JSON file with the lists images, annotations and
  * categories (https://cocodataset.org/#format-data). Other members of the file are skipped, and so
- * are other members of their elements, such as segmentations.
+ * are other members of their elements. Segmentations are read when they are needed: coco_shape.h.
  */
 #ifndef SLUICE_COCO_FILE_H
 #define SLUICE_COCO_FILE_H
@@ -11,6 +11,7 @@
 
 typedef struct coco_options {
     bool keep_crowds;   /* false: annotations with iscrowd=1 are left out */
+    bool has_shapes;    /* where the segmentations are is found, too */
     uint64_t max_boxes; /* most boxes of an image */
 } coco_options;
 

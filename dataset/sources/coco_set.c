@@ -173,8 +173,18 @@ static sluice_status order_boxes(set_maker *maker)
 static sluice_status add_box(set_maker *maker, const listed_box *from)
 {
     const box_place place = {.byte = from->place.byte, .line = from->place.line};
-    set_box box = {.label = (int32_t)from->category, .flag = from->crowd};
+    set_box box = {.label = (int32_t)from->category,
+                   .flag = from->crowd & 1,
+                   .shape = from->shape,
+                   .shape_bytes = from->shape_bytes & INT32_MAX};
 
+    if (maker->lists->has_shapes && from->shape_bytes == 0) {
+        return box_set_mark_bad(&maker->set, &place,
+                                sli_fail(SLUICE_E_CORRUPT,
+                                         "annotations[%u]: segmentation is missing, and masks= "
+                                         "needs it",
+                                         from->number));
+    }
     memcpy(box.corners, from->corners, sizeof(box.corners));
     return box_set_add_box(&maker->set, &box, "annotations", from->number, &place);
 }

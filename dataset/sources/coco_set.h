@@ -28,11 +28,13 @@ typedef struct listed_category {
 } listed_category;
 
 typedef struct listed_box {
-    int64_t image;    /* its id; once it is found its index */
-    int64_t category; /* its id; once it is found its class */
-    float corners[4]; /* x0, y0, x1, y1 */
-    uint32_t crowd;   /* iscrowd: 0 or 1 */
-    uint32_t number;  /* its index in the file's list, modulo 2^32, for messages */
+    int64_t image;        /* its id; once it is found its index */
+    int64_t category;     /* its id; once it is found its class */
+    float corners[4];     /* x0, y0, x1, y1 */
+    uint32_t crowd;       /* iscrowd: 0 or 1 */
+    uint32_t shape_bytes; /* bytes of its segmentation; 0: it has none, or it is not needed */
+    uint64_t shape;       /* offset of the segmentation in the file */
+    uint32_t number;      /* its index in the file's list, modulo 2^32, for messages */
     json_place place;
 } listed_box;
 
@@ -50,6 +52,7 @@ typedef struct coco_lists {
     listed_box *boxes;
     size_t box_capacity;
     size_t box_count;
+    bool has_shapes; /* a box without a segmentation makes its image a bad sample */
 } coco_lists;
 
 void coco_lists_free(coco_lists *lists);

@@ -54,7 +54,7 @@ static bool is_checked(const declared_column *column)
 
 static uint8_t *room_of(const declared_source *d, sample_io *io, uint32_t column)
 {
-    return io->declared.data + d->columns[column].offset;
+    return io->declared.bytes.data + d->columns[column].offset;
 }
 
 static image_view view_of(const declared_source *d, sample_io *io, uint32_t column)
@@ -149,14 +149,14 @@ static void place_rows(const declared_source *d, sample_io *io, void *const *row
                        void **rows)
 {
     memcpy(rows, row, d->count * sizeof(rows[0]));
-    io->declared_columns = 0;
+    io->declared.columns = 0;
     for (uint32_t i = 0; i < d->count; i++) {
         const declared_column *c = &d->columns[i];
         const bool is_needed = row[i] != NULL || (with_image && (int)i == d->image);
 
         if (c->from == AS_ROW && c->to != AS_ROW) {
             rows[i] = is_needed ? room_of(d, io, i) : NULL;
-            io->declared_columns |= (uint32_t)is_needed << i;
+            io->declared.columns |= (uint32_t)is_needed << i;
         } else if (c->from != AS_ROW) {
             rows[i] = NULL;
         }
@@ -168,7 +168,7 @@ static void place_rows(const declared_source *d, sample_io *io, void *const *row
             rows[i] = room_of(d, io, i);
         }
         if (rows[i] != NULL && !c->counts && row[c->length] == NULL) {
-            rows[c->length] = io->declared.data + c->length_at;
+            rows[c->length] = io->declared.bytes.data + c->length_at;
         }
     }
 }
@@ -276,7 +276,8 @@ static sluice_status check_columns(const declared_source *d, uint64_t sample, sa
         }
         memcpy(all, row, d->schema->column_count * sizeof(all[0]));
         all[i] = rows[i];
-        all[c->length] = row[c->length] != NULL ? row[c->length] : io->declared.data + c->length_at;
+        all[c->length] =
+            row[c->length] != NULL ? row[c->length] : io->declared.bytes.data + c->length_at;
         st = box_rows_judge(d->schema, i, all, (uint32_t)count, &clipped, &dropped);
         if (st == SLUICE_OK) {
             tell_change(d, sample, io, BOX_CHANGE_CLIPPED, &clipped);
@@ -294,7 +295,7 @@ static sluice_status read_sample(const declared_source *d, uint64_t index, sampl
 {
     const given_as image = d->image >= 0 ? d->columns[d->image].from : AS_ROW;
     void *rows[SLUICE_MAX_COLUMNS];
-    sluice_status st = image_buffer_reserve(&io->declared, d->room);
+    sluice_status st = image_buffer_reserve(&io->declared.bytes, d->room);
 
     if (st == SLUICE_OK) {
         st = copy_images(d, index, io, row);
@@ -303,8 +304,8 @@ static sluice_status read_sample(const declared_source *d, uint64_t index, sampl
         return st;
     }
     place_rows(d, io, row, data_out != NULL, rows);
-    io->declared_index = index;
-    io->declared_pass = io->pass;
+    io->declared.index = index;
+    io->declared.pass = io->pass;
     st = data_out != NULL && image == AS_FIRST_IMAGE
              ? d->of->read(d->source, index, io, rows, data_out)
              : read_rows(d, index, io, rows);
@@ -312,7 +313,7 @@ static sluice_status read_sample(const declared_source *d, uint64_t index, sampl
         st = check_columns(d, index, io, row, rows);
     }
     if (st != SLUICE_OK) {
-        io->declared_columns = 0;
+        io->declared.columns = 0;
         return st;
     }
     if (data_out != NULL && d->image >= 0 && image == AS_ROW) {
@@ -346,14 +347,14 @@ static sluice_status declared_read_other(const void *source, uint64_t index, uin
     if (d->columns[column].from != AS_ROW) {
         return read_image(d, index, column, io, data_out);
     }
-    if ((io->declared_columns >> column & 1) == 0 || io->declared_index != index ||
-        io->declared_pass != io->pass) {
+    if ((io->declared.columns >> column & 1) == 0 || io->declared.index != index ||
+        io->declared.pass != io->pass) {
         void *rows[SLUICE_MAX_COLUMNS] = {NULL};
 
-        st = image_buffer_reserve(&io->declared, d->room);
+        st = image_buffer_reserve(&io->declared.bytes, d->room);
         if (st == SLUICE_OK) {
             rows[column] = room_of(d, io, column);
-            io->declared_columns = 0;
+            io->declared.columns = 0;
             st = read_rows(d, index, io, rows);
         }
     }

@@ -7,6 +7,7 @@
 
 #include "box_source.h"
 #include "coco_file.h"
+#include "coco_shape.h"
 #include "compressed_file.h"
 #include "error_int.h"
 #include "log_int.h"
@@ -23,11 +24,12 @@ typedef struct coco_args {
     const char *root;
     uint32_t iscrowd; /* index in crowd_choices */
     uint64_t max_boxes;
+    uint32_t masks; /* a mask_kind */
 } coco_args;
 
 static sluice_status read_set(box_source *source, const coco_args *args)
 {
-    const coco_options options = {args->iscrowd == 1, args->max_boxes};
+    const coco_options options = {args->iscrowd == 1, args->masks != MASKS_NONE, args->max_boxes};
     const char *path = args->file;
     uint64_t text_numbers = 0;
     uint64_t size;
@@ -41,7 +43,14 @@ static sluice_status read_set(box_source *source, const coco_args *args)
     if (st == SLUICE_OK) {
         st = coco_file_read(fd, &options, &source->set, &text_numbers);
     }
-    close(fd);
+    if (st == SLUICE_OK) {
+        st = box_source_check_masks(source);
+    }
+    if (st == SLUICE_OK && args->masks != MASKS_NONE) {
+        source->shapes_fd = fd;
+    } else {
+        close(fd);
+    }
     if (st == SLUICE_OK) {
         box_set_tell(&source->set, "coco", path);
     }
@@ -63,6 +72,7 @@ static sluice_status coco_open(const void *opaque, void **source_out)
     sluice_status st = box_source_new(args->iscrowd == 1, &source);
 
     if (st == SLUICE_OK) {
+        source->masks = (mask_kind)args->masks;
         st = root_folder_open(args->file, args->root, &source->root_fd);
     }
     if (st == SLUICE_OK) {
@@ -77,18 +87,88 @@ static sluice_status coco_open(const void *opaque, void **source_out)
     return SLUICE_OK;
 }
 
+/* Reads the segmentation of a box into the buffer, and draws it. */
+static sluice_status draw_shape(const box_source *source, const set_box *box, object_masks *masks,
+                                sample_io *io)
+{
+    size_t got = 0;
+    sluice_status st = image_buffer_reserve(&masks->text, box->shape_bytes);
+
+    if (st == SLUICE_OK) {
+        st = plain_file_read(source->shapes_fd, box->shape, masks->text.data, box->shape_bytes,
+                             &got);
+        io->bytes_read += got;
+    }
+    if (st == SLUICE_OK) {
+        st = coco_shape_add(&masks->raster, (const char *)masks->text.data, got);
+    }
+    return st;
+}
+
+/* Draws the mask of an image. */
+static sluice_status coco_read_other(const void *opaque, uint64_t index, uint32_t column,
+                                     sample_io *io, sample_data *data_out)
+{
+    const box_source *source = opaque;
+    const box_image *image = &source->set.images[index];
+    const set_box *boxes = &source->set.boxes[image->first];
+    object_masks *masks = object_masks_of(io);
+    uint32_t width = 0;
+    uint32_t height = 0;
+    sluice_status st = masks != NULL ? box_source_mask_size(source, index, io, &width, &height)
+                                     : sli_fail(SLUICE_E_NO_MEMORY, "a mask");
+
+    (void)column;
+    if (st == SLUICE_OK) {
+        st = object_masks_begin(masks, source->masks, width, height);
+    }
+    for (uint32_t i = 0; i < image->count && st == SLUICE_OK; i++) {
+        st = draw_shape(source, &boxes[i], masks, io);
+        if (st == SLUICE_OK) {
+            object_masks_add(masks, source->masks == MASKS_SEMANTIC ? (uint32_t)boxes[i].label + 1
+                                                                    : i + 1);
+        } else {
+            sli_error error;
+
+            sli_error_take(st, &error);
+            st = sli_fail(st, "byte %llu: segmentation: %.600s", (unsigned long long)boxes[i].shape,
+                          error.text);
+        }
+    }
+    if (st == SLUICE_OK) {
+        *data_out = (sample_data){.image = object_masks_view(masks)};
+    }
+    return st;
+}
+
 static const source_ops coco_ops = {
     .open = coco_open,
+    .read_other = coco_read_other,
     BOX_SOURCE_OPS,
 };
 
 /* ---- the stage ------------------------------------------------------------------------------- */
+
+static sluice_status coco_check(void *opaque)
+{
+    const coco_args *args = opaque;
+
+    return args->masks == MASKS_INSTANCE && args->max_boxes > MASK_MOST
+               ? sli_fail(SLUICE_E_INVALID,
+                          "coco: max_boxes=%llu must be at most %d with masks=instance, whose "
+                          "numbers are bytes",
+                          (unsigned long long)args->max_boxes, MASK_MOST)
+               : SLUICE_OK;
+}
 
 static sluice_status coco_infer(const void *opaque, stage_schema *schema)
 {
     const coco_args *args = opaque;
 
     box_source_columns(schema, args->max_boxes, false, args->iscrowd == 1 ? "iscrowd" : NULL);
+    if (args->masks != MASKS_NONE) {
+        box_source_add_mask(schema);
+    }
     return SLUICE_OK;
 }
 
@@ -101,6 +181,8 @@ static const stage_param coco_params[] = {
            "keep: keep boxes of crowds, with the column iscrowd"),
     PARAM_(coco_args, max_boxes, PARAM_COUNT, "100", 1, BOX_SOURCE_MOST, NULL,
            "maximum number of boxes of an image"),
+    PARAM_(coco_args, masks, PARAM_CHOICE, "none", 0, 0, mask_kind_choices,
+           "semantic, instance: the column mask, drawn from the segmentations"),
 };
 
 const stage_def stage_coco = {
@@ -109,7 +191,8 @@ const stage_def stage_coco = {
                "(instances_*.json).",
     .gives =
         "image (encoded), boxes f32 (max_boxes, 4), boxes_length i32, classes i32 (max_boxes), "
-        "image_id i64; of iscrowd=keep also iscrowd u8 (max_boxes)",
+        "image_id i64; of iscrowd=keep also iscrowd u8 (max_boxes); of masks= also mask "
+        "(encoded)",
     .details = "The file has the format of COCO's detection task "
                "(https://cocodataset.org/#format-data), such as instances_train2017.json: an "
                "object with the lists `images`, `annotations` and `categories`. The columns:\n"
@@ -120,6 +203,9 @@ const stage_def stage_coco = {
                "  classes       the class of each box, dropped with its box\n"
                "  image_id      the id of the image in the file\n"
                "  iscrowd       with iscrowd=keep: 1 for the box of a crowd, else 0\n"
+               "  mask          with masks=semantic or instance: a number for each pixel,\n"
+               "                0 for the background; it follows the image by nearest\n"
+               "                neighbour\n"
                "A class is the index of its category's id among the sorted ids of all "
                "categories, from 0; sluice_dataset_class_name() returns its name. Samples are "
                "in the order of the list of images; images without annotations have no boxes. "
@@ -129,6 +215,14 @@ const stage_def stage_coco = {
                "outside, not finite or of negative size, or with more than max_boxes boxes, is "
                "a bad sample. max_boxes is at most 1 048 576. Missing or corrupt images are "
                "bad samples of a run.\n"
+               "A mask is drawn when its sample is read, from the segmentations of the sample's "
+               "boxes: polygons and runs, whose pixels are those of pycocotools, bit for bit. In a "
+               "mask of masks=semantic 1 + the class is the number of a pixel, and 255 that of a "
+               "pixel with several objects, as in torchvision's reference of segmentation; there "
+               "may be 254 classes. In a mask of masks=instance the box in row i, as the file has "
+               "them, is i + 1; an object with fewer pixels is above one with more, and max_boxes "
+               "is at most 254. Crowds are in the mask only with iscrowd=keep. An image is a bad "
+               "sample if a segmentation is missing or wrong; it has at most 16 MiB.\n"
                "The file is read sequentially, once, at the first use of the dataset; memory "
                "holds the boxes, not the file. Errors then have the file, the byte and the "
                "line: E_CORRUPT invalid JSON, a missing member or one of another type, an id "
@@ -138,6 +232,7 @@ const stage_def stage_coco = {
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(coco_params),
     .args_size = sizeof(coco_args),
+    .check = coco_check,
     .infer = coco_infer,
     .source =
         &(const source_stage_ops){

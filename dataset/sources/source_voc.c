@@ -16,9 +16,8 @@
 #include "voc_set.h"
 
 static const char *const difficult_choices[] = {"drop", "keep", NULL};
-static const char *const mask_choices[] = {"none", "semantic", "instance", NULL};
 
-/* The folders of the masks, by mask_choices. */
+/* The folders of the masks, by mask_kind. */
 static const char *const mask_folders[] = {NULL, "SegmentationClass", "SegmentationObject"};
 
 typedef struct voc_args {
@@ -126,7 +125,7 @@ static const stage_param voc_params[] = {
            "the names of the classes, with commas, in their order"),
     PARAM_(voc_args, difficult, PARAM_CHOICE, "drop", 0, 0, difficult_choices,
            "keep: keep difficult objects, with the column difficult"),
-    PARAM_(voc_args, masks, PARAM_CHOICE, "none", 0, 0, mask_choices,
+    PARAM_(voc_args, masks, PARAM_CHOICE, "none", 0, 0, mask_kind_choices,
            "semantic, instance: the column mask, from SegmentationClass or SegmentationObject"),
     PARAM_(voc_args, max_boxes, PARAM_COUNT, "100", 1, BOX_SOURCE_MOST, NULL,
            "maximum number of boxes of an image"),

@@ -59,6 +59,14 @@ typedef struct told_boxes {
     uint32_t changes; /* bit for each column of boxes and change */
 } told_boxes;
 
+/* Rows of declared_source.c, and which sample and columns they are. */
+typedef struct declared_rows {
+    image_buffer bytes;
+    uint64_t index;
+    uint64_t pass;
+    uint32_t columns; /* bit i: column i */
+} declared_rows;
+
 /* The state of one worker for reading samples. */
 typedef struct sample_io {
     image_buffer bytes; /* contents of a file */
@@ -76,10 +84,10 @@ typedef struct sample_io {
     bool ends_run; /* the last read failed with an error that ends the run, not an error of its
                       sample */
     bool drew;     /* set by a read() that has drawn random numbers */
-    image_buffer declared; /* rows of declared_source.c, and which sample and columns they are */
-    uint64_t declared_index;
-    uint64_t declared_pass;
-    uint32_t declared_columns; /* bit i: column i */
+    declared_rows declared;
+    uint32_t image_width; /* size of the sample's image, for masks that are drawn in it; 0: not
+                             known */
+    uint32_t image_height;
     told_boxes told;
     void *state; /* the source's own state for this worker; NULL: no state */
     void (*state_free)(void *state);
@@ -108,7 +116,7 @@ static inline void sample_io_free(sample_io *io)
     sample_io_end(io);
     sample_io_give_back(io);
     image_buffer_free(&io->bytes);
-    image_buffer_free(&io->declared);
+    image_buffer_free(&io->declared.bytes);
     image_buffer_free(&io->item.bytes);
     image_buffer_free(&io->index.bytes);
 }
@@ -209,7 +217,8 @@ typedef struct source_ops {
     bool (*windows)(const void *source, source_windows *windows_out);
 
     /* For a source with masks or further images: reads the mask or image of one column. Uses the
-     * same buffers of `io` as read(), so the previous image's bytes are overwritten. */
+     * same buffers of `io` as read(), so the previous image's bytes are overwritten. A mask may be
+     * drawn, with the size io->image_width by io->image_height. */
     sluice_status (*read_other)(const void *source, uint64_t index, uint32_t column, sample_io *io,
                                 sample_data *data_out);
 
