@@ -8,10 +8,11 @@
 #include "alloc_int.h"
 #include "error_int.h"
 #include "file_reader.h"
+#include "image_decoder.h"
 #include "rng_int.h"
 #include "status_int.h"
 
-/* Limit on the pixels of a mask that is drawn without its image. */
+/* Limit on the pixels of a mask that is read without its image. */
 static const uint64_t MOST_UNSEEN = 100000000;
 
 /* The columns, in the order of the schema; the last one only if the source has flags. */
@@ -213,7 +214,18 @@ const char *box_source_left_out(const void *source)
 
 /* ---- masks that are drawn -------------------------------------------------------------------- */
 
-sluice_status box_source_check_masks(const box_source *source)
+sluice_status box_source_check_rows(const char *stage, mask_kind masks, uint64_t max_boxes)
+{
+    return masks == MASKS_INSTANCE && max_boxes > MASK_MOST
+               ? sli_fail(
+                     SLUICE_E_INVALID,
+                     "%s: max_boxes=%llu must be at most %d with masks=instance, whose numbers "
+                     "are bytes",
+                     stage, (unsigned long long)max_boxes, MASK_MOST)
+               : SLUICE_OK;
+}
+
+sluice_status box_source_check_classes(const box_source *source)
 {
     return source->masks == MASKS_SEMANTIC && source->set.class_count > MASK_MOST
                ? sli_fail(SLUICE_E_UNSUPPORTED,
@@ -223,24 +235,74 @@ sluice_status box_source_check_masks(const box_source *source)
                : SLUICE_OK;
 }
 
-sluice_status box_source_mask_size(const box_source *source, uint64_t index, const sample_io *io,
-                                   uint32_t *width_out, uint32_t *height_out)
+/* Reads the size of an image from its file, for masks that are read without it. */
+static sluice_status probe_size(const box_source *source, uint64_t index, sample_io *io,
+                                uint32_t *width_out, uint32_t *height_out)
+{
+    sample_data data = {.bytes = NULL};
+    image_decoder *decoder = NULL;
+    sluice_status st = file_read(source->root_fd, path_of(source, index), io, &data);
+
+    if (st == SLUICE_OK) {
+        st = image_decoder_create(&decoder);
+    }
+    if (st == SLUICE_OK) {
+        image_decoder_allow(decoder, IMAGE_FORMATS_USUAL | data.named);
+        st = image_decoder_open(decoder, data.bytes, data.size, MOST_UNSEEN, false, width_out,
+                                height_out);
+    }
+    if (st == SLUICE_OK) {
+        (void)image_decoder_make_upright(decoder, width_out, height_out);
+    }
+    image_decoder_destroy(decoder);
+    return st;
+}
+
+/* Finds the size of the mask of an image. */
+static sluice_status find_size(const box_source *source, uint64_t index, sample_io *io,
+                               uint32_t *width_out, uint32_t *height_out)
 {
     const box_image *image = &source->set.images[index];
-    const uint32_t width = io->image_width;
-    const uint32_t height = io->image_height;
+    uint32_t width = io->image_width;
+    uint32_t height = io->image_height;
+    const sluice_status st =
+        width == 0 ? probe_size(source, index, io, &width, &height) : SLUICE_OK;
 
     *width_out = image->width > 0 && image->height > 0 ? image->width : width;
     *height_out = image->width > 0 && image->height > 0 ? image->height : height;
-    if (*width_out == 0 || (width == 0 && (uint64_t)*width_out * *height_out > MOST_UNSEEN)) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "the mask is drawn in the size of the image, which is not known before "
-                        "the image is decoded");
+    if (st != SLUICE_OK) {
+        return st;
     }
-    return width == 0 || (*width_out == width && *height_out == height) ||
+    return (*width_out == width && *height_out == height) ||
                    (*width_out == height && *height_out == width)
                ? SLUICE_OK
-               : sli_fail(SLUICE_E_CORRUPT,
-                          "the mask is %ux%u, as the annotations list it, its image %ux%u",
-                          *width_out, *height_out, width, height);
+               : sli_fail(SLUICE_E_CORRUPT, "the image is %ux%u, and its annotations are for %ux%u",
+                          width, height, *width_out, *height_out);
+}
+
+sluice_status box_source_draw(const box_source *source, uint64_t index, sample_io *io,
+                              shape_reader read, void *user, sample_data *data_out)
+{
+    const box_image *image = &source->set.images[index];
+    const set_box *boxes = &source->set.boxes[image->first];
+    object_masks *masks = object_masks_of(io);
+    uint32_t width = 0;
+    uint32_t height = 0;
+    sluice_status st = masks != NULL ? find_size(source, index, io, &width, &height)
+                                     : sli_fail(SLUICE_E_NO_MEMORY, "a mask");
+
+    if (st == SLUICE_OK) {
+        st = object_masks_begin(masks, source->masks, width, height);
+    }
+    for (uint32_t i = 0; i < image->count && st == SLUICE_OK; i++) {
+        st = read(user, &boxes[i], &masks->raster);
+        if (st == SLUICE_OK) {
+            object_masks_add(masks, source->masks == MASKS_SEMANTIC ? (uint32_t)boxes[i].label + 1
+                                                                    : i + 1);
+        }
+    }
+    if (st == SLUICE_OK) {
+        *data_out = (sample_data){.image = object_masks_view(masks)};
+    }
+    return st;
 }

@@ -54,15 +54,20 @@ uint64_t box_source_class_hash(const void *source);
 
 const char *box_source_left_out(const void *source);
 
-/*
- * Finds the size of the mask of an image: that which is listed, else that of the image. E_CORRUPT:
- * they differ, but for an orientation; E_UNSUPPORTED: neither is known.
- */
-sluice_status box_source_mask_size(const box_source *source, uint64_t index, const sample_io *io,
-                                   uint32_t *width_out, uint32_t *height_out);
+/* Fails if a mask of this kind has no numbers for so many boxes, or for the classes of a set. */
+sluice_status box_source_check_rows(const char *stage, mask_kind masks, uint64_t max_boxes);
+sluice_status box_source_check_classes(const box_source *source);
 
-/* Fails if a semantic mask has no numbers for the classes of a set. */
-sluice_status box_source_check_masks(const box_source *source);
+/* Adds the shape of a box to a raster; errors begin with its place. */
+typedef sluice_status (*shape_reader)(void *user, const set_box *box, object_raster *raster);
+
+/*
+ * Draws the mask of an image. Its size is that which is listed, else that of the image. E_CORRUPT:
+ * they differ, but for an orientation, or a shape is wrong; E_NO_MEMORY; errors of reading the
+ * image, whose size is needed.
+ */
+sluice_status box_source_draw(const box_source *source, uint64_t index, sample_io *io,
+                              shape_reader read, void *user, sample_data *data_out);
 
 /* Members of source_ops, all but open. */
 #define BOX_SOURCE_OPS                                                                             \

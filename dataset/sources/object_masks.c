@@ -12,7 +12,6 @@ static void free_masks(void *opaque)
     object_masks *masks = opaque;
 
     raster_free(&masks->raster);
-    image_buffer_free(&masks->text);
     image_buffer_free(&masks->pixels);
     sli_free(masks);
 }

@@ -21,7 +21,6 @@ enum { MASK_OVERLAP = 255, MASK_MOST = 254 };
 /* The drawing of one worker. It begins as zeros. */
 typedef struct object_masks {
     object_raster raster; /* of the object that is drawn */
-    image_buffer text;    /* for the caller: what the shapes are read from */
     image_buffer pixels;
     mask_kind kind;
     uint64_t areas[MASK_MOST + 1]; /* pixels of the instances */

@@ -44,7 +44,7 @@ static sluice_status read_set(box_source *source, const coco_args *args)
         st = coco_file_read(fd, &options, &source->set, &text_numbers);
     }
     if (st == SLUICE_OK) {
-        st = box_source_check_masks(source);
+        st = box_source_check_classes(source);
     }
     if (st == SLUICE_OK && args->masks != MASKS_NONE) {
         source->shapes_fd = fd;
@@ -87,58 +87,44 @@ static sluice_status coco_open(const void *opaque, void **source_out)
     return SLUICE_OK;
 }
 
-/* Reads the segmentation of a box into the buffer, and draws it. */
-static sluice_status draw_shape(const box_source *source, const set_box *box, object_masks *masks,
-                                sample_io *io)
+/* What draw_shape() is called with. */
+typedef struct shape_file {
+    const box_source *source;
+    sample_io *io;
+} shape_file;
+
+/* Reads the segmentation of a box, and draws it. */
+static sluice_status draw_shape(void *user, const set_box *box, object_raster *raster)
 {
+    const shape_file *file = user;
+    image_buffer *text = &file->io->bytes;
     size_t got = 0;
-    sluice_status st = image_buffer_reserve(&masks->text, box->shape_bytes);
+    sli_error error;
+    sluice_status st = image_buffer_reserve(text, box->shape_bytes);
 
     if (st == SLUICE_OK) {
-        st = plain_file_read(source->shapes_fd, box->shape, masks->text.data, box->shape_bytes,
+        st = plain_file_read(file->source->shapes_fd, box->shape, text->data, box->shape_bytes,
                              &got);
-        io->bytes_read += got;
+        file->io->bytes_read += got;
     }
     if (st == SLUICE_OK) {
-        st = coco_shape_add(&masks->raster, (const char *)masks->text.data, got);
+        st = coco_shape_add(raster, (const char *)text->data, got);
+    }
+    if (st != SLUICE_OK) {
+        sli_error_take(st, &error);
+        st = sli_fail(st, "byte %llu: segmentation: %.600s", (unsigned long long)box->shape,
+                      error.text);
     }
     return st;
 }
 
-/* Draws the mask of an image. */
-static sluice_status coco_read_other(const void *opaque, uint64_t index, uint32_t column,
+static sluice_status coco_read_other(const void *source, uint64_t index, uint32_t column,
                                      sample_io *io, sample_data *data_out)
 {
-    const box_source *source = opaque;
-    const box_image *image = &source->set.images[index];
-    const set_box *boxes = &source->set.boxes[image->first];
-    object_masks *masks = object_masks_of(io);
-    uint32_t width = 0;
-    uint32_t height = 0;
-    sluice_status st = masks != NULL ? box_source_mask_size(source, index, io, &width, &height)
-                                     : sli_fail(SLUICE_E_NO_MEMORY, "a mask");
+    shape_file file = {source, io};
 
     (void)column;
-    if (st == SLUICE_OK) {
-        st = object_masks_begin(masks, source->masks, width, height);
-    }
-    for (uint32_t i = 0; i < image->count && st == SLUICE_OK; i++) {
-        st = draw_shape(source, &boxes[i], masks, io);
-        if (st == SLUICE_OK) {
-            object_masks_add(masks, source->masks == MASKS_SEMANTIC ? (uint32_t)boxes[i].label + 1
-                                                                    : i + 1);
-        } else {
-            sli_error error;
-
-            sli_error_take(st, &error);
-            st = sli_fail(st, "byte %llu: segmentation: %.600s", (unsigned long long)boxes[i].shape,
-                          error.text);
-        }
-    }
-    if (st == SLUICE_OK) {
-        *data_out = (sample_data){.image = object_masks_view(masks)};
-    }
-    return st;
+    return box_source_draw(source, index, io, draw_shape, &file, data_out);
 }
 
 static const source_ops coco_ops = {
@@ -153,12 +139,7 @@ static sluice_status coco_check(void *opaque)
 {
     const coco_args *args = opaque;
 
-    return args->masks == MASKS_INSTANCE && args->max_boxes > MASK_MOST
-               ? sli_fail(SLUICE_E_INVALID,
-                          "coco: max_boxes=%llu must be at most %d with masks=instance, whose "
-                          "numbers are bytes",
-                          (unsigned long long)args->max_boxes, MASK_MOST)
-               : SLUICE_OK;
+    return box_source_check_rows("coco", (mask_kind)args->masks, args->max_boxes);
 }
 
 static sluice_status coco_infer(const void *opaque, stage_schema *schema)

@@ -29,6 +29,7 @@ typedef struct yolo_args {
     const char *split; /* "": the whole folder */
     const char *root;  /* folder of the set, for a data.yaml; "": it says */
     uint64_t max_boxes;
+    uint32_t masks; /* a mask_kind */
 } yolo_args;
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -165,12 +166,14 @@ static bool is_yaml(const char *path)
 
 static sluice_status read_all(box_source *source, const yolo_args *args)
 {
-    yolo_opening opening = {.source = source, .args = args};
+    yolo_opening opening = {
+        .source = source, .args = args, .labels.has_shapes = args->masks != MASKS_NONE};
     sluice_status st = is_yaml(args->dir) ? read_described(&opening) : read_folder(&opening);
 
     if (st == SLUICE_OK) {
         tell_left_out(source, &opening.images, args->dir);
         st = yolo_set_read(source, &opening.images, &opening.labels, args->dir);
+        st = st == SLUICE_OK ? box_source_check_classes(source) : st;
     }
     yolo_data_free(&opening.data);
     yolo_labels_free(&opening.labels);
@@ -189,6 +192,7 @@ static sluice_status yolo_open(const void *opaque, void **source_out)
     if (st == SLUICE_OK) {
         source->set.max_boxes = args->max_boxes;
         source->set.in_parts = true;
+        source->masks = (mask_kind)args->masks;
         st = read_all(source, args);
     }
     if (st != SLUICE_OK) {
@@ -202,8 +206,55 @@ static sluice_status yolo_open(const void *opaque, void **source_out)
     return SLUICE_OK;
 }
 
+/* The label file of an image, for draw_line(). */
+typedef struct label_file {
+    const box_source *source;
+    const char *image;
+    sample_io *io;
+    sample_data data; /* of the file, once it is read */
+} label_file;
+
+/* Draws the polygon of a box, whose line was found when the set was opened. */
+static sluice_status draw_line(void *user, const set_box *box, object_raster *raster)
+{
+    label_file *file = user;
+    char path[PATH_MAX] = "";
+    sli_error error;
+    sluice_status st = yolo_label_path(file->image, path, sizeof(path))
+                           ? SLUICE_OK
+                           : sli_fail(SLUICE_E_IO, "its path is too long");
+
+    if (st == SLUICE_OK && file->data.bytes == NULL) {
+        st = file_read_most(file->source->root_fd, path, YOLO_LABELS_MOST, file->io, &file->data);
+    }
+    if (st == SLUICE_OK) {
+        st = box->shape <= file->data.size && box->shape_bytes <= file->data.size - box->shape
+                 ? yolo_shape_add(raster, (const char *)file->data.bytes + box->shape,
+                                  box->shape_bytes)
+                 : sli_fail(SLUICE_E_CORRUPT, "the file is shorter than when it was opened");
+    }
+    if (st != SLUICE_OK) {
+        sli_error_take(st, &error);
+        st = sli_fail(st, "%.300s: byte %llu: %.500s", path, (unsigned long long)box->shape,
+                      error.text);
+    }
+    return st;
+}
+
+/* Draws the mask of an image from its label file. */
+static sluice_status yolo_read_other(const void *opaque, uint64_t index, uint32_t column,
+                                     sample_io *io, sample_data *data_out)
+{
+    const box_set *set = &((const box_source *)opaque)->set;
+    label_file file = {opaque, set->names + set->images[index].name, io, {.bytes = NULL}};
+
+    (void)column;
+    return box_source_draw(opaque, index, io, draw_line, &file, data_out);
+}
+
 static const source_ops yolo_ops = {
     .open = yolo_open,
+    .read_other = yolo_read_other,
     BOX_SOURCE_OPS,
 };
 
@@ -212,7 +263,11 @@ static const source_ops yolo_ops = {
 static sluice_status yolo_check(void *opaque)
 {
     const yolo_args *args = opaque;
+    const sluice_status st = box_source_check_rows("yolo", (mask_kind)args->masks, args->max_boxes);
 
+    if (st != SLUICE_OK) {
+        return st;
+    }
     return strchr(args->split, '/') == NULL && strcmp(args->split, "..") != 0 &&
                    strlen(args->split) <= NAME_MAX
                ? SLUICE_OK
@@ -223,7 +278,12 @@ static sluice_status yolo_check(void *opaque)
 
 static sluice_status yolo_infer(const void *opaque, stage_schema *schema)
 {
-    box_source_columns(schema, ((const yolo_args *)opaque)->max_boxes, true, NULL);
+    const yolo_args *args = opaque;
+
+    box_source_columns(schema, args->max_boxes, true, NULL);
+    if (args->masks != MASKS_NONE) {
+        box_source_add_mask(schema);
+    }
     return SLUICE_OK;
 }
 
@@ -237,6 +297,8 @@ static const stage_param yolo_params[] = {
            "with a data.yaml: the folder of the set, in place of path:"),
     PARAM_(yolo_args, max_boxes, PARAM_COUNT, "100", 1, BOX_SOURCE_MOST, NULL,
            "maximum number of boxes of an image"),
+    PARAM_(yolo_args, masks, PARAM_CHOICE, "none", 0, 0, mask_kind_choices,
+           "semantic, instance: the column mask, drawn from the polygons"),
 };
 
 const stage_def stage_yolo = {
@@ -245,7 +307,7 @@ const stage_def stage_yolo = {
                "Ultralytics.",
     .elsewhere = "YOLODataset",
     .gives = "image (encoded), boxes f32 (max_boxes, 4), boxes_length i32, classes i32 "
-             "(max_boxes), image_id i64",
+             "(max_boxes), image_id i64; of masks= also mask (encoded)",
     .details =
         "The label file of DIR/images/a/1.jpg is DIR/labels/a/1.txt, with a line for each object:\n"
         "  class x y width height     the centre and the size of the box, as\n"
@@ -259,6 +321,9 @@ const stage_def stage_yolo = {
         "  boxes_length  the number of boxes\n"
         "  classes       the class of each box, dropped with its box\n"
         "  image_id      the number of the image, from 0\n"
+        "  mask          with masks=semantic or instance: a number for each pixel,\n"
+        "                0 for the background; it follows the image by nearest\n"
+        "                neighbour\n"
         "Samples are in the order of their paths, byte by byte; folders within images are read, "
         "too. The names of the classes are those of DIR/data.yaml, or the lines of classes.txt, "
         "labels/classes.txt or obj.names in DIR; without such a file they are the numbers.\n"
@@ -267,6 +332,9 @@ const stage_def stage_yolo = {
         "which is relative to the folder of data.yaml. A line of a list is relative to the folder "
         "of the list, or absolute. With kpt_shape lines may have key points after the box, which "
         "are not read.\n"
+        "A mask is drawn when its sample is read: the pixels of a polygon are those that "
+        "pycocotools gives, and their numbers are those of the source coco. All lines must then be "
+        "polygons.\n"
         "All label files are read at the first use of the dataset; memory holds the boxes. What "
         "follows is counted, and logged once with the first one: images without a label file, "
         "which have no boxes; polygons; lines that repeat one of their file, which are dropped; "

@@ -183,6 +183,10 @@ static sluice_status read_line(yolo_labels *labels, const fields *line, const ch
     if (st != SLUICE_OK) {
         return st;
     }
+    if (labels->has_shapes && (labels->point_numbers > 0 || line->count < 7)) {
+        return sli_fail(SLUICE_E_CORRUPT,
+                        "this is a box, and masks= needs a polygon, class x1 y1 x2 y2 x3 y3 ...");
+    }
     if (line->count == BOX_FIELDS) {
         return get_box(line, corners);
     }
@@ -229,6 +233,8 @@ static sluice_status read_lines(yolo_labels *labels, const char *text, size_t si
         st = read_fields(at, end, &numbers);
         if (st == SLUICE_OK && numbers.count > 0) {
             st = read_line(labels, &numbers, file, &line);
+            line.box.shape = (uint64_t)(at - text);
+            line.box.shape_bytes = (uint32_t)(end - at) & INT32_MAX;
             st = st == SLUICE_OK ? add_line(labels, &line) : st;
         }
     }
@@ -236,15 +242,20 @@ static sluice_status read_lines(yolo_labels *labels, const char *text, size_t si
     return st;
 }
 
+static int compare_boxes(const set_box *one, const set_box *other)
+{
+    const int order = memcmp(one->corners, other->corners, sizeof(one->corners));
+
+    return order != 0 ? order : (one->label > other->label) - (one->label < other->label);
+}
+
 static int compare_lines(const void *a, const void *b, void *all)
 {
     const yolo_line *lines = all;
     const yolo_line *one = &lines[*(const size_t *)a];
     const yolo_line *other = &lines[*(const size_t *)b];
-    int order = memcmp(one->box.corners, other->box.corners, sizeof(one->box.corners));
+    const int order = compare_boxes(&one->box, &other->box);
 
-    order = order != 0 ? order
-                       : (one->box.label > other->box.label) - (one->box.label < other->box.label);
     return order != 0 ? order : (one > other) - (one < other);
 }
 
@@ -268,7 +279,7 @@ static sluice_status find_repeated(yolo_labels *labels)
     qsort_r(order, count, sizeof(*order), compare_lines, lines);
     for (size_t i = 1; i < count; i++) {
         lines[order[i]].is_repeated =
-            memcmp(&lines[order[i]].box, &lines[order[i - 1]].box, sizeof(set_box)) == 0;
+            compare_boxes(&lines[order[i]].box, &lines[order[i - 1]].box) == 0;
     }
     sli_free(order);
     return SLUICE_OK;
@@ -291,6 +302,33 @@ sluice_status yolo_labels_add(yolo_labels *labels, const char *text, size_t size
         } else {
             st = box_set_add_box(set, &labels->lines[i].box, "line", (uint32_t)place.line, &place);
         }
+    }
+    return st;
+}
+
+sluice_status yolo_shape_add(object_raster *raster, const char *line, size_t size)
+{
+    const char *end = line + size;
+    sluice_status st = SLUICE_OK;
+    double x = 0;
+
+    for (uint64_t i = 0; st == SLUICE_OK; i++) {
+        double number = 0;
+
+        while (line < end && text_is_blank(*line)) {
+            line++;
+        }
+        if (line == end) {
+            return i % 2 == 1
+                       ? raster_end_polygon(raster)
+                       : sli_fail(SLUICE_E_CORRUPT, "%llu numbers must be a class and a polygon",
+                                  (unsigned long long)i);
+        }
+        st = take_number(line, end, &number, &line);
+        if (st == SLUICE_OK && i > 0 && i % 2 == 0) {
+            st = raster_add_point(raster, x * raster->width, number * raster->height);
+        }
+        x = number;
     }
     return st;
 }

@@ -8,6 +8,7 @@
 #define SLUICE_YOLO_LABELS_H
 
 #include "box_set.h"
+#include "object_raster.h"
 
 /* Classes that a file may have if they have no names. */
 enum { YOLO_MOST_UNNAMED = 1 << 16 };
@@ -24,6 +25,7 @@ typedef struct yolo_labels {
     uint32_t class_count;   /* classes with names; 0: they have none */
     uint32_t point_numbers; /* numbers of the key points of a line; 0: there are no key points */
     uint32_t unnamed;       /* 1 + the largest class, if classes have no names */
+    bool has_shapes;        /* every line must be a polygon, whose place in the file is kept */
     box_changes polygons;   /* lines with a polygon, whose box is the one around it */
     box_changes points;     /* lines with key points, which are not read */
     yolo_line *lines;       /* of the last file */
@@ -40,5 +42,9 @@ sluice_status yolo_labels_add(yolo_labels *labels, const char *text, size_t size
                               box_set *set);
 
 void yolo_labels_free(yolo_labels *labels);
+
+/* Adds the pixels of the polygon of a line to a raster that has been begun and cleared. E_CORRUPT:
+ * the line is none. */
+sluice_status yolo_shape_add(object_raster *raster, const char *line, size_t size);
 
 #endif

@@ -12,9 +12,6 @@
 #include "log_int.h"
 #include "status_int.h"
 
-/* Limit on the bytes of a label file. */
-static const uint64_t MOST_LABELS = UINT64_C(1) << 24;
-
 /* The work of yolo_set_read(). */
 typedef struct set_reader {
     box_source *source;
@@ -64,7 +61,7 @@ static sluice_status read_labels(set_reader *reader, const char *image)
     if (!yolo_label_path(image, path, sizeof(path))) {
         return sli_fail(SLUICE_E_IO, "%.300s: a path of more than %d bytes", image, PATH_MAX - 1);
     }
-    st = file_read_most(reader->source->root_fd, path, MOST_LABELS, &reader->io, &data);
+    st = file_read_most(reader->source->root_fd, path, YOLO_LABELS_MOST, &reader->io, &data);
     if (st == SLUICE_OK) {
         return yolo_labels_add(reader->labels, (const char *)data.bytes, data.size, path, set);
     }
@@ -118,9 +115,10 @@ static box_place place_of_image(const void *user, size_t image)
 
 static void tell_lines(const yolo_labels *labels, const char *about)
 {
-    if (labels->polygons.count > 0) {
+    if (labels->polygons.count > 0 && !labels->has_shapes) {
         sli_log(SLUICE_LOG_WARN,
-                "yolo: %s: %zu lines are polygons; the box around each is used, the first at %s",
+                "yolo: %s: %zu lines are polygons; the box around each is used, the first at %s; "
+                "masks=semantic or masks=instance draws them",
                 about, labels->polygons.count, labels->polygons.first);
     }
     if (labels->points.count > 0) {

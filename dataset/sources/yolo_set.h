@@ -7,6 +7,9 @@
 #include "image_files.h"
 #include "yolo_labels.h"
 
+/* Limit on the bytes of a label file. */
+enum { YOLO_LABELS_MOST = 1 << 24 };
+
 /*
  * Adds the images, whose paths are relative to the source's folder, with the boxes of their label
  * files. The label file of an image has its path, with the last folder `images` replaced by

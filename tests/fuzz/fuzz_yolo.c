@@ -25,6 +25,26 @@ static void check_box(const set_box *box, const yolo_labels *labels)
     }
 }
 
+/* Draws all boxes, whose lines are polygons. */
+static void draw(const box_set *set, const char *text, size_t size)
+{
+    object_raster raster = {.width = 0};
+
+    if (raster_begin(&raster, 23, 17) != SLUICE_OK) {
+        return;
+    }
+    for (size_t i = 0; i < set->box_count; i++) {
+        const set_box *box = &set->boxes[i];
+
+        if (box->shape > size || box->shape_bytes > size - box->shape ||
+            yolo_shape_add(&raster, text + box->shape, box->shape_bytes) != SLUICE_OK) {
+            fuzz_fail("a polygon that was read and cannot be drawn");
+        }
+        raster_clear(&raster);
+    }
+    raster_free(&raster);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     box_set set = {.max_boxes = MOST, .in_parts = true};
@@ -35,6 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     labels.class_count = data[0] & 15;
     labels.point_numbers = data[0] >> 4;
+    labels.has_shapes = size % 2 == 0;
     if (box_set_add_image(&set, &(box_image){.id = 1}) != SLUICE_OK ||
         yolo_labels_add(&labels, (const char *)data + 1, size - 1, "labels/a.txt", &set) !=
             SLUICE_OK) {
@@ -46,6 +67,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         for (size_t i = 0; i < set.box_count; i++) {
             check_box(&set.boxes[i], &labels);
+        }
+        if (labels.has_shapes) {
+            draw(&set, (const char *)data + 1, size - 1);
         }
     }
     yolo_labels_free(&labels);
