@@ -207,8 +207,12 @@ typedef struct sli_dataset_identity {
     uint64_t names;   /* hash of the samples' names (all of them, or up to 1024 evenly spaced ones),
                          and of the data of subset, weights and balance */
     char *stages;     /* text of the stages between source and batch; includes the source if its
-                         arguments identify it (user code, tokens); freed by sluice_string_free() */
+                         arguments identify it (user code, tokens) */
+    char *source;     /* text of the source, with the arguments on which the data depend; NULL: a
+                         version that stored none */
 } sli_dataset_identity;
+
+void sli_dataset_identity_free(sli_dataset_identity *identity);
 
 /*
  * Checks that the stages in a checkpoint give the same results as those of this run. E_INVALID:
@@ -245,7 +249,8 @@ sluice_status sli_stages_canonical(const char *stages, char **canonical_out);
 /* Logs a warning for each function of the program among the stages that has no version. */
 void sli_stages_warn_unversioned(const char *stages);
 
-/* Makes the identity of the plan's dataset. Returns E_NO_MEMORY on failure. */
+/* Makes the identity of the plan's dataset; freed by sli_dataset_identity_free(). Returns
+ * E_NO_MEMORY on failure. */
 sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *identity_out);
 
 #endif

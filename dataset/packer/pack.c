@@ -136,7 +136,7 @@ static sluice_status print_options(const pack_run *run, char **text_out)
                      dataset_names_hash(dataset));
     }
     if (dataset_group(dataset) != NULL) {
-        dataset_print_source(dataset, &text);
+        dataset_print_source(dataset, SOURCE_OF_STAGES, &text);
         sli_text_add(&text, "%s", dataset->stage_count > 1 ? " | " : "");
     }
     dataset_print(dataset,

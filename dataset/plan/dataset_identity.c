@@ -58,20 +58,42 @@ static bool has_more(const sluice_dataset *dataset, uint32_t end)
     return end > 2 || (end == 2 && !is_neutral(&dataset->stages[1]));
 }
 
+static sluice_status print_source(const sluice_dataset *dataset, char **source_out)
+{
+    sli_text text = {0};
+    sluice_status st;
+
+    dataset_print_source(dataset, SOURCE_OF_DATA, &text);
+    st = sli_text_take(&text, source_out);
+    for (char *at = *source_out; st == SLUICE_OK && *at != '\0'; at++) {
+        *at = (char)(*at == '\n' ? ' ' : *at); /* a line of a state */
+    }
+    return st;
+}
+
+void sli_dataset_identity_free(sli_dataset_identity *identity)
+{
+    sluice_string_free(identity->stages);
+    sluice_string_free(identity->source);
+    *identity = (sli_dataset_identity){.samples = 0};
+}
+
 sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *identity_out)
 {
     const sluice_dataset *dataset = plan->dataset;
     uint32_t end = dataset->stage_count;
     size_t begin;
     sli_text text = {0};
+    sluice_status st;
 
+    *identity_out = (sli_dataset_identity){.samples = 0};
     identity_out->samples = dataset->source_count;
     identity_out->names = mix_tables(dataset, dataset_names_hash(dataset));
     while (end > 1 && dataset->stages[end - 1].def->kind == STAGE_BATCH) {
         end--; /* excluded: a resumed run may have another batch size */
     }
     if (dataset->stages[0].def->source->identifies) {
-        dataset_print_source(dataset, &text);
+        dataset_print_source(dataset, SOURCE_OF_STAGES, &text);
         sli_text_add(&text, "%s", has_more(dataset, end) ? " | " : "");
     }
     begin = text.length;
@@ -81,5 +103,12 @@ sluice_status sli_plan_identity(const sli_plan *plan, sli_dataset_identity *iden
             dataset_print(dataset, i, i + 1, &text);
         }
     }
-    return sli_text_take(&text, &identity_out->stages);
+    st = sli_text_take(&text, &identity_out->stages);
+    if (st == SLUICE_OK) {
+        st = print_source(dataset, &identity_out->source);
+    }
+    if (st != SLUICE_OK) {
+        sli_dataset_identity_free(identity_out);
+    }
+    return st;
 }

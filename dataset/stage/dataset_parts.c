@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "source_arguments.h"
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
@@ -32,16 +33,30 @@ bool dataset_parts_weight(const char *text, size_t length, uint64_t *weight_out)
     return i == length && length > 0 && whole <= WEIGHT_MOST;
 }
 
-/* True if the identity contains this argument of a source, or "-" instead so that it parses. */
-static bool prints_argument(const stage_def *def, const stage_param *param)
+/* True if an optional argument of type PARAM_TEXT was given. */
+static bool is_given(const stage_param *param, const void *args)
 {
-    return def->source->identifies || param->default_text == NULL;
+    const char *const *value = (const void *)((const char *)args + param->offset);
+
+    return param->default_text == NULL || strcmp(*value, param->default_text) != 0;
 }
 
-void dataset_print_source(const sluice_dataset *dataset, sli_text *text)
+/* Returns what the text has of an argument: its value, "-" or nothing. */
+static source_argument shown_argument(const stage_def *def, const stage_param *param,
+                                      const void *args, source_form form)
+{
+    source_argument is = source_argument_of(def, param);
+
+    if (form == SOURCE_OF_STAGES && !def->source->identifies) {
+        is = param->default_text == NULL ? ARGUMENT_PLACE : ARGUMENT_NONE;
+    }
+    return is != ARGUMENT_PLACE || is_given(param, args) ? is : ARGUMENT_NONE;
+}
+
+void dataset_print_source(const sluice_dataset *dataset, source_form form, sli_text *text)
 {
     const stage_def *def = dataset->stages[0].def;
-    const source_stage_ops *ops = def->source;
+    const void *args = dataset->stages[0].args.bytes;
     const dataset_parts *parts = dataset_group(dataset);
 
     sli_text_add(text, "%s", def->name);
@@ -50,28 +65,33 @@ void dataset_print_source(const sluice_dataset *dataset, sli_text *text)
 
         if (param->type == PARAM_PARTS) {
             sli_text_add(text, " ");
-            parts->print(parts, true, text);
-        } else if (prints_argument(def, param)) {
+            parts->print(parts, form, text);
+            continue;
+        }
+        switch (shown_argument(def, param, args, form)) {
+        case ARGUMENT_DATA:
             sli_text_add(text, " %s=", param->name);
-            if (!ops->identifies || (ops->path != NULL && strcmp(ops->path, param->name) == 0)) {
-                sli_text_add(text, "-");
-            } else {
-                stage_arg_print(param, dataset->stages[0].args.bytes, text);
-            }
+            stage_arg_print(param, args, text);
+            break;
+        case ARGUMENT_PLACE:
+            sli_text_add(text, " %s=-", param->name);
+            break;
+        case ARGUMENT_NONE:
+            break;
         }
     }
 }
 
-static void print_part(const dataset_part *part, bool for_identity, sli_text *text)
+static void print_part(const dataset_part *part, source_form form, sli_text *text)
 {
     if (part->dataset == NULL) {
         sli_text_add(text, "%s", part->text);
-    } else if (for_identity) {
-        dataset_print_source(part->dataset, text);
+    } else if (form == SOURCE_WRITTEN) {
+        dataset_print(part->dataset, 0, part->dataset->stage_count, text);
+    } else {
+        dataset_print_source(part->dataset, form, text);
         sli_text_add(text, "%s", part->dataset->stage_count > 1 ? " | " : "");
         dataset_print(part->dataset, 1, part->dataset->stage_count, text);
-    } else {
-        dataset_print(part->dataset, 0, part->dataset->stage_count, text);
     }
 }
 
@@ -92,7 +112,7 @@ uint64_t dataset_parts_weight_unit(const dataset_parts *parts)
     return unit;
 }
 
-static void print_parts(const dataset_parts *parts, bool for_identity, sli_text *text)
+static void print_parts(const dataset_parts *parts, source_form form, sli_text *text)
 {
     const uint64_t unit = dataset_parts_weight_unit(parts);
     bool weighted = false;
@@ -108,7 +128,7 @@ static void print_parts(const dataset_parts *parts, bool for_identity, sli_text 
             sli_text_add(text, "%" PRIu64 ":", part->weight / unit);
         }
         sli_text_add(text, "%s(", part->ends ? "end:" : "");
-        print_part(part, for_identity, text);
+        print_part(part, form, text);
         sli_text_add(text, ")");
     }
 }

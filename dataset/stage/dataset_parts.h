@@ -18,6 +18,14 @@ typedef struct dataset_part {
     bool ends;               /* mix: a pass may end with this part */
 } dataset_part;
 
+/* The forms of the text of a source, and of the parts of a group. */
+typedef enum source_form {
+    SOURCE_WRITTEN,   /* as it is parsed */
+    SOURCE_OF_STAGES, /* as it is among the stages of a state: places are "-", and arguments of
+                         sources of files are left out */
+    SOURCE_OF_DATA    /* places are "-", and all arguments follow on which the data depend */
+} source_form;
+
 /* Several copies of a stage's arguments share one object; it is used by one thread at a time. */
 struct dataset_parts {
     const char *group; /* name of the group's stage, once it has parts */
@@ -29,11 +37,8 @@ struct dataset_parts {
     uint32_t count;
     dataset_part items[PARTS_MOST];
 
-    /*
-     * Appends the parts as text, each in parentheses. for_identity: without paths, for the identity
-     * of a run.
-     */
-    void (*print)(const dataset_parts *parts, bool for_identity, sli_text *text);
+    /* Appends the parts as text, each in parentheses. */
+    void (*print)(const dataset_parts *parts, source_form form, sli_text *text);
 };
 
 /* The arguments of every group. */
@@ -66,11 +71,8 @@ bool dataset_parts_weight(const char *text, size_t length, uint64_t *weight_out)
 /* The greatest common divisor of the weights: the schedule depends on their ratio only. */
 uint64_t dataset_parts_weight_unit(const dataset_parts *parts);
 
-/*
- * Appends the source for the identity of a run: its name, and the arguments on which the data
- * depend; a path may change, so it is written as "-".
- */
-void dataset_print_source(const sluice_dataset *dataset, sli_text *text);
+/* Appends the source in the form SOURCE_OF_STAGES or SOURCE_OF_DATA, for the identity of a run. */
+void dataset_print_source(const sluice_dataset *dataset, source_form form, sli_text *text);
 
 /* The parts of the dataset's source; NULL: the source is not a group. */
 static inline const dataset_parts *dataset_group(const sluice_dataset *dataset)

@@ -389,7 +389,7 @@ static void print_parentheses(sli_text *text, const dataset_parts *parts,
                               const nested_stages *nested)
 {
     if (parts != NULL) {
-        parts->print(parts, false, text);
+        parts->print(parts, SOURCE_WRITTEN, text);
     } else if (nested != NULL) {
         nested->print(nested, text);
     }

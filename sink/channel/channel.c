@@ -106,7 +106,7 @@ static sluice_status read_position(sluice_channel *channel, const sluice_channel
         sli_struct_read(&position_struct, "sluice_channel_open", config->position, from);
 
     if (st == SLUICE_OK) {
-        st = channel_identity_check(from, &channel->begin, plan);
+        st = channel_identity_check(from, &channel->begin, &channel->maps, plan);
     }
     return st == SLUICE_OK ? check_position(plan, config, from) : st;
 }

@@ -12,19 +12,22 @@
 
 /* Maximum length of the texts of stages and device maps. With the other lines, which are below 480
  * bytes, they fit into an identity. */
-enum { STAGES_MOST = 2048, MAPS_MOST = 480, HASH_SIZE = 24 };
+enum { STAGES_MOST = 2048, MAPS_MOST = 480 };
 
 _Static_assert(STAGES_MOST + MAPS_MOST + 480 < SLUICE_POSITION_IDENTITY, "an identity fits");
 
 /* What follows the beginning of a shortened text; 16 hexadecimal digits follow it. */
 static const char HASH_MARK[] = "... #";
 
+/* Bytes of the mark with the digits, and how many bytes are cut off for them. */
+enum { HASH_LENGTH = sizeof(HASH_MARK) - 1 + 16, HASH_SIZE = 24 };
+
 static bool is_shortened(const char *line)
 {
-    const size_t end = sizeof(HASH_MARK) - 1 + 16;
     const size_t length = strlen(line);
 
-    return length >= end && strncmp(line + length - end, HASH_MARK, sizeof(HASH_MARK) - 1) == 0;
+    return length >= HASH_LENGTH &&
+           strncmp(line + length - HASH_LENGTH, HASH_MARK, sizeof(HASH_MARK) - 1) == 0;
 }
 
 /* Replaces a text by its beginning, so that it is not longer than `most`, and its hash. */
@@ -40,7 +43,7 @@ static sluice_status shorten(char **line, size_t most)
 }
 
 /* Shortens the canonical text, so that stages that give the same results have the same text. */
-static sluice_status shorten_stages(char **stages)
+static sluice_status shorten_stages(char **stages, size_t most)
 {
     char *canonical = NULL;
     sluice_status st = sli_stages_canonical(*stages, &canonical);
@@ -48,15 +51,63 @@ static sluice_status shorten_stages(char **stages)
     if (st == SLUICE_OK) {
         sluice_string_free(*stages);
         *stages = canonical;
-        st = shorten(stages, STAGES_MOST);
+        st = shorten(stages, most);
     }
     return st;
 }
 
-static sluice_status print_identity(const train_state *state, char *identity)
+/* Makes the state at the beginning, with whole texts. */
+static sluice_status make_state(const sli_plan *plan, const device_maps *maps,
+                                train_state *state_out)
+{
+    sluice_status st;
+
+    memset(state_out, 0, sizeof(*state_out));
+    st = train_state_make(plan, state_out);
+    return st == SLUICE_OK ? train_state_add_maps(state_out, maps) : st;
+}
+
+/* Shortens the texts of a state so that it fits into an identity. The source gets what the others
+ * leave. */
+static sluice_status shorten_texts(train_state *state)
+{
+    static const char line[] = "source \n";
+    sli_text text = {0};
+    char *source = state->data.source;
+    size_t left;
+    sluice_status st = SLUICE_OK;
+
+    if (strlen(state->data.stages) > STAGES_MOST) {
+        st = shorten_stages(&state->data.stages, STAGES_MOST);
+    }
+    if (st == SLUICE_OK && state->maps != NULL && strlen(state->maps) > MAPS_MOST) {
+        st = shorten(&state->maps, MAPS_MOST);
+    }
+    if (st != SLUICE_OK || source == NULL) {
+        return st;
+    }
+    state->data.source = NULL;
+    train_state_print(state, &text);
+    state->data.source = source;
+    left = SLUICE_POSITION_IDENTITY - sizeof(line) - text.length;
+    if (text.failed) {
+        st = sli_fail(SLUICE_E_NO_MEMORY, "the identity of a channel");
+    } else if (strlen(source) > left) {
+        st = shorten(&state->data.source, left);
+    }
+    sli_text_free(&text);
+    return st;
+}
+
+/* Writes a state into an identity; shortens its texts. */
+static sluice_status print_identity(train_state *state, char *identity)
 {
     sli_text text = {0};
+    const sluice_status st = shorten_texts(state);
 
+    if (st != SLUICE_OK) {
+        return st;
+    }
     train_state_print(state, &text);
     if (text.failed) {
         sli_text_free(&text);
@@ -71,19 +122,8 @@ sluice_status channel_identity_make(const sli_plan *plan, const device_maps *map
                                     sluice_channel_position *own)
 {
     train_state state;
-    sluice_status st;
+    sluice_status st = make_state(plan, maps, &state);
 
-    memset(&state, 0, sizeof(state));
-    st = train_state_make(plan, &state);
-    if (st == SLUICE_OK) {
-        st = train_state_add_maps(&state, maps);
-    }
-    if (st == SLUICE_OK && strlen(state.data.stages) > STAGES_MOST) {
-        st = shorten_stages(&state.data.stages);
-    }
-    if (st == SLUICE_OK && state.maps != NULL && strlen(state.maps) > MAPS_MOST) {
-        st = shorten(&state.maps, MAPS_MOST);
-    }
     if (st == SLUICE_OK) {
         st = print_identity(&state, own->identity);
     }
@@ -91,14 +131,21 @@ sluice_status channel_identity_make(const sli_plan *plan, const device_maps *map
     return st;
 }
 
-/* Shortens the stages of one state if those of the other are shortened. */
-static sluice_status shorten_alike(train_state *a, train_state *b)
+/* Shortens the texts of `mine` that are shortened in `kept`. */
+static sluice_status shorten_alike(const train_state *kept, train_state *mine)
 {
-    const bool is_short = is_shortened(a->data.stages);
+    const char *source = kept->data.source;
+    sluice_status st = SLUICE_OK;
 
-    return is_short == is_shortened(b->data.stages)
-               ? SLUICE_OK
-               : shorten_stages(is_short ? &b->data.stages : &a->data.stages);
+    if (is_shortened(kept->data.stages)) {
+        st = shorten_stages(&mine->data.stages, STAGES_MOST);
+    }
+    if (st == SLUICE_OK && kept->maps != NULL && mine->maps != NULL && is_shortened(kept->maps)) {
+        st = shorten(&mine->maps, MAPS_MOST);
+    }
+    return st == SLUICE_OK && source != NULL && is_shortened(source)
+               ? shorten(&mine->data.source, strlen(source) + HASH_SIZE - HASH_LENGTH)
+               : st;
 }
 
 static sluice_status parse_kept(const sluice_channel_position *from, train_state *kept_out)
@@ -135,7 +182,7 @@ static sluice_status warn_unversioned(const sli_plan *plan)
 
     if (st == SLUICE_OK) {
         sli_stages_warn_unversioned(data.stages);
-        sluice_string_free(data.stages);
+        sli_dataset_identity_free(&data);
     }
     return st;
 }
@@ -147,7 +194,8 @@ static bool is_begin(const sluice_channel_position *from)
 }
 
 sluice_status channel_identity_check(const sluice_channel_position *from,
-                                     sluice_channel_position *own, sli_plan *plan)
+                                     sluice_channel_position *own, const device_maps *maps,
+                                     sli_plan *plan)
 {
     const bool logs = plan->settings.rank == 0;
     train_state mine;
@@ -161,13 +209,10 @@ sluice_status channel_identity_check(const sluice_channel_position *from,
         }
         return SLUICE_OK;
     }
-    st = train_state_parse(own->identity, "the channel's identity", &mine);
-    if (st != SLUICE_OK) {
-        return st;
+    st = make_state(plan, maps, &mine);
+    if (st == SLUICE_OK) {
+        st = compare(from, &mine);
     }
-    mine.bound = sli_plan_has_own_order(plan);
-    mine.deals = sli_plan_has_own_sharding(plan);
-    st = compare(from, &mine);
     if (st == SLUICE_OK && mine.keeps_stored) {
         sli_plan_keep_stored(plan);
         st = print_identity(&mine, own->identity);

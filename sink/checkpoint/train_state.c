@@ -37,7 +37,7 @@ sluice_status train_state_add_maps(train_state *state, const device_maps *maps)
 
 void train_state_free(train_state *state)
 {
-    sluice_string_free(state->data.stages);
+    sli_dataset_identity_free(&state->data);
     sluice_string_free(state->maps);
     memset(state, 0, sizeof(*state));
 }
@@ -56,6 +56,9 @@ void train_state_print(const train_state *state, sli_text *text)
                  state->best_value, state->data.samples, state->data.names, state->files);
     if (state->maps != NULL) {
         sli_text_add(text, "device_maps %s\n", state->maps);
+    }
+    if (state->data.source != NULL) {
+        sli_text_add(text, "source %s\n", state->data.source);
     }
     sli_text_add(text, "stages %s\n", state->data.stages);
     if (!text->failed) {
@@ -106,13 +109,16 @@ static sluice_status take_line(const char **text, const char *name, char **line_
     return sli_text_take(&line, line_out);
 }
 
-/* Parses the lines of text at the end: the device maps, which may be missing, and the stages; a
- * checked line with the checksum may follow. */
+/* Parses the lines of text at the end: the device maps and the source, which may be missing, and
+ * the stages; a checked line with the checksum may follow. */
 static sluice_status take_lines(const char *text, const char *what, train_state *state)
 {
     const char *rest = state->version > TRAIN_STATE_UNSUMMED ? SUM_LINE : "";
     sluice_status st = take_line(&text, "device_maps", &state->maps);
 
+    if (st == SLUICE_OK) {
+        st = take_line(&text, "source", &state->data.source);
+    }
     if (st == SLUICE_OK) {
         st = take_line(&text, "stages", &state->data.stages);
     }
@@ -237,6 +243,9 @@ sluice_status train_state_compare(const train_state *kept, const train_state *mi
 {
     sluice_status st = sli_stages_compare(kept->data.stages, mine->data.stages);
 
+    if (st == SLUICE_OK && kept->data.source != NULL) {
+        st = sli_stages_compare(kept->data.source, mine->data.source);
+    }
     if (st != SLUICE_OK) {
         return st;
     }

@@ -19,6 +19,7 @@ static sluice_status agree_on_settings(train_run *run, const sli_dataset_identit
     const agree_subject subjects[] = {
         {"number of samples", data->samples, false},
         {"pipeline", sli_hash_text(data->stages), true},
+        {"source", sli_hash_text(data->source), true},
         {"names of samples", data->names, true},
         {"batch size", run->feed.plan->batch_size, false},
         {"batches of a pass", run->feed.plan->batches_per_pass, false},
@@ -120,7 +121,7 @@ sluice_status train_agree_on_run(train_run *run)
     if (st == SLUICE_OK) {
         st = agree_on_settings(run, &data);
     }
-    sluice_string_free(data.stages);
+    sli_dataset_identity_free(&data);
     return st;
 }
 

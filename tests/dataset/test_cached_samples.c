@@ -539,8 +539,8 @@ static void a_cache_is_not_part_of_the_identity_of_a_run(void)
         T_STR(identity[1].stages, identity[0].stages);
         T_EQ(identity[1].names, identity[0].names);
         T_TRUE(strstr(identity[1].stages, "cache") == NULL);
-        sluice_string_free(identity[0].stages);
-        sluice_string_free(identity[1].stages);
+        sli_dataset_identity_free(&identity[0]);
+        sli_dataset_identity_free(&identity[1]);
     }
 }
 

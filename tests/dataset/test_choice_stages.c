@@ -381,7 +381,7 @@ static uint64_t names_of(sluice_dataset *dataset)
     T_OK(sli_plan_open(dataset, &settings, &plan));
     T_OK(sli_plan_identity(plan, &identity));
     names = identity.names;
-    sluice_string_free(identity.stages);
+    sli_dataset_identity_free(&identity);
     sli_plan_close(plan);
     sluice_dataset_destroy(dataset);
     return names;

@@ -249,6 +249,7 @@ static char *identity_of(const char *name, uint32_t version, const char *stages)
     T_OK(sli_plan_identity(plan, &identity));
     sli_plan_close(plan);
     sluice_dataset_destroy(dataset);
+    sluice_string_free(identity.source);
     return identity.stages;
 }
 

@@ -238,6 +238,7 @@ static void it_does_not_identify_a_run(void)
 
         T_OK(sli_plan_identity(plan, &identity));
         texts[i] = identity.stages;
+        sluice_string_free(identity.source);
         close_plan(plan, dataset);
         T_STR(texts[i], texts[0]);
     }

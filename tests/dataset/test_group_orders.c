@@ -293,8 +293,8 @@ static void the_identity_has_the_parts(void)
     T_STR(one.stages, two.stages);
     T_EQ(one.names, two.names);
     T_EQ(one.samples, 14);
-    sluice_string_free(one.stages);
-    sluice_string_free(two.stages);
+    sli_dataset_identity_free(&one);
+    sli_dataset_identity_free(&two);
     close_plan(p.plan, p.dataset);
     close_plan(other.plan, other.dataset);
 }

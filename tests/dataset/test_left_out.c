@@ -142,8 +142,8 @@ static void further_extensions_do_not_change_an_identity(void)
     }
     T_EQ(identities[0].names, identities[1].names);
     T_STR(identities[0].stages, identities[1].stages);
-    sluice_string_free(identities[0].stages);
-    sluice_string_free(identities[1].stages);
+    sli_dataset_identity_free(&identities[0]);
+    sli_dataset_identity_free(&identities[1]);
 }
 
 static void kinds_are_bounded(void)

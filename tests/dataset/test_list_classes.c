@@ -146,14 +146,16 @@ static uint64_t identity_of(const char *folder, const char *list)
     sli_dataset_identity identity = {.samples = 0};
     sli_plan *plan = NULL;
     sli_run_settings settings = {.world = 1};
+    uint64_t names;
 
     T_OK(open_animals(folder, list, "| batch 2", &dataset));
     T_OK(sli_plan_open(dataset, &settings, &plan));
     T_OK(sli_plan_identity(plan, &identity));
-    sluice_string_free(identity.stages);
+    names = identity.names;
+    sli_dataset_identity_free(&identity);
     sli_plan_close(plan);
     sluice_dataset_destroy(dataset);
-    return identity.names;
+    return names;
 }
 
 /* Names of another column are no names of labels. */

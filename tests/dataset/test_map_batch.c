@@ -561,7 +561,7 @@ static void batch_size_and_version_are_part_of_the_identity(void)
                                 "map_batch name=add_up version=3"),
              SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "batch: n was 5 and is 6 now; map_batch: version was 2");
-    sluice_string_free(identity.stages);
+    sli_dataset_identity_free(&identity);
     close_plan(plan, dataset);
 }
 

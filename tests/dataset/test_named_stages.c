@@ -367,7 +367,7 @@ static void the_path_of_a_source_may_change(void)
     T_OK(sli_plan_identity(plan, &identity));
     T_STR(identity.stages, "t_arrays folder=- version=7 | t_add whole=1 real=0.5 flag=false "
                            "version=7");
-    sluice_string_free(identity.stages);
+    sli_dataset_identity_free(&identity);
     sli_plan_close(plan);
     sluice_dataset_destroy(dataset);
 }
