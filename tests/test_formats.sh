@@ -45,6 +45,25 @@ if [ -e "$build/lib/sluice/0/webp.so" ]; then # else modules are linked
     check "a missing module is an error" [ "$code" -ne 0 ]
     check "... that names it and its package" err_has \
         "a WebP file, and its format module is missing (no empty/webp.so): install it, Debian's package is libsluice0-formats"
+    # The policy for bad samples does not apply: it would leave out all files of the format.
+    mkdir -p some/c
+    cp a.webp some/c
+    for i in 1 2 3; do cp "$here/data/torchvision/rgb-70x12.ppm" "some/c/$i.ppm"; done
+    for policy in replace zero; do
+        run env SLUICE_MODULE_DIR=empty "$sluice" bench "image_folder some | decode | resize 8,8 | batch 4" \
+            --steps 1 --on-error $policy
+        check "a missing module ends a run with --on-error $policy" [ "$code" -eq 1 ]
+        check "... which names it" err_has 'c/a.webp: a WebP file, and its format module is missing'
+    done
+    printf 'image\tsegmentation:mask\n%s\ta.webp\n' "$here/data/torchvision/rgb-70x12.ppm" >masks.tsv
+    run env SLUICE_MODULE_DIR=empty "$sluice" bench "image_list masks.tsv | decode | resize 8,8 | batch 1" \
+        --steps 1 --on-error replace
+    check "... for masks, too" sh -c 'grep -q "its format module is missing" "$1" && ! grep "no valid data" "$1"' - err
+    run env SLUICE_MODULE_DIR=empty "$sluice" pack "image_folder some" lacking
+    check "a missing module ends a pack" [ "$code" -eq 1 ]
+    check "... which names it" err_has 'cannot pack c/a.webp: a WebP file, and its format module is missing'
+    run env SLUICE_MODULE_DIR=empty "$sluice" verify some
+    check "a missing module ends verify" err_has '^sluice: a WebP file, and its format module is missing'
     cc=$(cached CMAKE_C_COMPILER)
     mkdir -p other broken
     cat >other.c <<'PROGRAM'
@@ -55,6 +74,10 @@ PROGRAM
     "$cc" -shared -fPIC -o other/webp.so other.c
     decode a.webp "" SLUICE_MODULE_DIR=other
     check "a module of another version is refused" err_has 'other/webp.so is of Sluice 0.1.9, and must be of '
+    check "... with its package" err_has "Debian's package is libsluice0-formats"
+    run env SLUICE_MODULE_DIR=other "$sluice" bench "image_folder some | decode | resize 8,8 | batch 4" --steps 1 \
+        --on-error replace
+    check "... and ends a run whatever the policy is" [ "$code" -eq 1 ]
     sed 's/"0.1.9"/"'"$("$sluice" --version | awk '{print $2; exit}')"'"/' other.c >same.c
     "$cc" -shared -fPIC -o other/webp.so same.c
     decode a.webp "" SLUICE_MODULE_DIR=other

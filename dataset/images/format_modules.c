@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -13,12 +14,15 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
-#include "fault_int.h"
 #include "format_module.h"
+#include "library_int.h"
 #include "status_int.h"
 #include "thread_interrupt_int.h"
 
 enum { PATH_SIZE = 4096 };
+
+/* For messages. */
+#define OF_PACKAGE "Debian's package is libsluice0-formats"
 
 #ifdef SLI_LINKED_WEBP
 #define LINKED_WEBP &format_webp
@@ -81,6 +85,31 @@ const char *format_module_name(int module)
     return modules[module].name;
 }
 
+/* Writes the folder of the file that this code is in: the library, or a program that the library is
+ * linked into. False: it is not known. */
+static bool find_own_folder(char folder[PATH_SIZE])
+{
+    struct link_map *map = NULL;
+    Dl_info info;
+    char *end;
+
+    if (dladdr1(modules, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL) {
+        return false;
+    }
+    if (map->l_name[0] != '\0') {
+        snprintf(folder, PATH_SIZE, "%s", map->l_name);
+    } else { /* the program: dladdr() would give its argv[0], often without a folder */
+        const ssize_t size = readlink("/proc/self/exe", folder, PATH_SIZE - 1);
+
+        folder[size > 0 ? size : 0] = '\0';
+    }
+    end = strrchr(folder, '/');
+    if (end != NULL) {
+        *end = '\0';
+    }
+    return end != NULL;
+}
+
 /*
  * Finds the module's file: beside the library, beside the folder of the program that it is linked
  * into, or where it was to be installed. The variable SLUICE_MODULE_DIR names another folder.
@@ -91,24 +120,19 @@ static bool find_file(int module, char path[PATH_SIZE])
     static const char *const places[] = {"/sluice/0/", "/../lib/sluice/0/"};
     const char *given = getauxval(AT_SECURE) == 0 ? getenv("SLUICE_MODULE_DIR") : NULL;
     char first[PATH_SIZE] = SLI_MODULE_DIR;
-    Dl_info info;
+    char folder[PATH_SIZE];
 
     if (given != NULL && given[0] != '\0') {
         snprintf(path, PATH_SIZE, "%s/%s.so", given, modules[module].file);
         return access(path, F_OK) == 0;
     }
-    if (dladdr(modules, &info) != 0 && strchr(info.dli_fname, '/') != NULL) {
-        const int folder = (int)(strrchr(info.dli_fname, '/') - info.dli_fname);
-
-        for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-            snprintf(path, PATH_SIZE, "%.*s%s%s.so", folder, info.dli_fname, places[i],
-                     modules[module].file);
-            if (access(path, F_OK) == 0) {
-                return true;
-            }
-            if (i == 0) {
-                memcpy(first, path, PATH_SIZE);
-            }
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && find_own_folder(folder); i++) {
+        snprintf(path, PATH_SIZE, "%.4000s%s%s.so", folder, places[i], modules[module].file);
+        if (access(path, F_OK) == 0) {
+            return true;
+        }
+        if (i == 0) {
+            memcpy(first, path, PATH_SIZE);
         }
     }
     snprintf(path, PATH_SIZE, "%s/%s.so", SLI_MODULE_DIR, modules[module].file);
@@ -119,46 +143,27 @@ static bool find_file(int module, char path[PATH_SIZE])
     return false;
 }
 
-/* Reports why a module's file cannot be loaded. */
-static sluice_status fail_load(int module, const char *path, const char *text)
-{
-    const sli_fault fault = sli_fault_of_loader(text);
-
-    if (fault == SLI_FAULT_MEMORY) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "the format module %s.so cannot be loaded (%s)",
-                        modules[module].file, text);
-    }
-    if (fault == SLI_FAULT_DESCRIPTORS) {
-        return sli_fail_with(SLUICE_E_IO, EMFILE,
-                             "the format module %s.so cannot be loaded (%s): raise ulimit -n",
-                             modules[module].file, text);
-    }
-    return sli_fail(SLUICE_E_UNSUPPORTED,
-                    "a %s file, and the format module %s cannot be loaded (%s); install the "
-                    "library that it needs, or convert the file to PNG",
-                    modules[module].name, path, text);
-}
-
 /* Checks a module that was loaded. Only its version may be read before that is known. */
 static sluice_status check_module(const format_module *found, const char *path)
 {
     if (found == NULL) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "%s is not a format module of Sluice: it has no " FORMAT_MODULE_SYMBOL,
-                        path);
+        return sli_fail_with(SLUICE_E_UNSUPPORTED, ELIBBAD,
+                             "%s is not a format module of Sluice: it has no " FORMAT_MODULE_SYMBOL
+                             "; " OF_PACKAGE,
+                             path);
     }
     if (strcmp(found->version, SLUICE_VERSION) != 0) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "the format module %s is of Sluice %.40s, and must be of %s as the library "
-                        "is; install both of one version",
-                        path, found->version, SLUICE_VERSION);
+        return sli_fail_with(SLUICE_E_UNSUPPORTED, ELIBBAD,
+                             "the format module %s is of Sluice %.40s, and must be of %s as the "
+                             "library is; install both of one version, " OF_PACKAGE,
+                             path, found->version, SLUICE_VERSION);
     }
     if (found->format_size != sizeof(image_format) || found->host_size != sizeof(format_host) ||
         found->facts_size != sizeof(image_facts)) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "the format module %s is of another build of Sluice %s, and must be of the "
-                        "library's; build both again",
-                        path, SLUICE_VERSION);
+        return sli_fail_with(SLUICE_E_UNSUPPORTED, ELIBBAD,
+                             "the format module %s is of another build of Sluice %s, and must be "
+                             "of the library's; build or install both again, " OF_PACKAGE,
+                             path, SLUICE_VERSION);
     }
     return SLUICE_OK;
 }
@@ -167,22 +172,25 @@ static sluice_status check_module(const format_module *found, const char *path)
 static sluice_status load_module(int module, const image_format **format_out)
 {
     char path[PATH_SIZE];
+    char name[PATH_SIZE + 100];
     const format_module *found;
     void *library;
     sluice_status st;
 
     if (!find_file(module, path)) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "a %s file, and its format module is missing (no %s): install it, Debian's "
-                        "package is libsluice0-formats, or build with -DSLUICE_MODULES=%s; else "
-                        "convert the file to PNG",
-                        modules[module].name, path, modules[module].file);
+        return sli_fail_with(
+            SLUICE_E_UNSUPPORTED, ELIBACC,
+            "a %s file, and its format module is missing (no %s): install it, " OF_PACKAGE
+            ", or build with -DSLUICE_MODULES=%s; else convert the "
+            "file to PNG",
+            modules[module].name, path, modules[module].file);
     }
-    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) {
-        const char *text = dlerror();
-
-        return fail_load(module, path, text != NULL ? text : "dlopen failed");
+    snprintf(name, sizeof(name), "a %s file, and the format module %s", modules[module].name, path);
+    st = sli_library_open(
+        path, name,
+        "install the library that it needs (" OF_PACKAGE "), or convert the file to PNG", &library);
+    if (st != SLUICE_OK) {
+        return st;
     }
     found = dlsym(library, FORMAT_MODULE_SYMBOL);
     st = check_module(found, path);

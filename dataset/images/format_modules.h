@@ -18,8 +18,9 @@ const char *format_module_name(int module);
 
 /*
  * Opens a module, once in a process. E_UNSUPPORTED: it is missing, is of another version of the
- * library, or a library that it needs is missing. E_IO: no file descriptor is free. Also returns
- * E_NO_MEMORY. After an error, the call may be repeated. Callable from any thread.
+ * library, or a library that it needs is missing; its fault is SLI_FAULT_LIBRARY. E_IO: no file
+ * descriptor became free. Also returns E_NO_MEMORY. After an error, the call may be repeated.
+ * Callable from any thread.
  */
 sluice_status format_module_open(int module, const image_format **format_out);
 

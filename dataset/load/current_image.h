@@ -45,7 +45,10 @@ INLINED sluice_status open_image(sample_loader *loader, uint64_t sample, const s
     st = image_decoder_open_head(loader->tools.decoder, data->bytes, data->size, &data->rest,
                                  args->max_pixels, current->image.channels == 1,
                                  &current->image.width, &current->image.height);
-    if (st == SLUICE_OK && args->mode >= DECODE_INDEX) {
+    if (st != SLUICE_OK) {
+        return opened_image_failed(loader, st);
+    }
+    if (args->mode >= DECODE_INDEX) {
         st = args->mode == DECODE_INDEX
                  ? opened_image_request_indices(loader->tools.decoder, &loader->io.ends_run)
                  : image_decoder_request_wide(loader->tools.decoder, current->image.channels == 3);

@@ -2,6 +2,7 @@
 #include "opened_image.h"
 
 #include "exif.h"
+#include "fault_int.h"
 #include "log_int.h"
 #include "printable_int.h"
 #include "sample_reading.h"
@@ -27,6 +28,12 @@ const char *const sli_image_note_texts[SLI_IMAGE_NOTES] = {
     [SLI_IMAGE_CMYK] = "in CMYK: converted to RGB without a colour profile",
     [SLI_IMAGE_FURTHER] = "in files with further images or frames: the first one is used",
 };
+
+sluice_status opened_image_failed(sample_loader *loader, sluice_status status)
+{
+    loader->last.fault = sli_fault_of_last(status);
+    return status;
+}
 
 void opened_image_note(sample_loader *loader, uint64_t sample, sli_image_note note)
 {

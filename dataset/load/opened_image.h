@@ -5,6 +5,12 @@
 
 #include "sample_loader.h"
 
+/*
+ * Notes the fault of an image that the loader's decoder could not open: a format module that is
+ * missing ends the run, whatever the policy for bad samples is. Returns the status.
+ */
+sluice_status opened_image_failed(sample_loader *loader, sluice_status status);
+
 /* Counts an image, and logs the first one of its kind. */
 void opened_image_note(sample_loader *loader, uint64_t sample, sli_image_note note);
 

@@ -25,9 +25,10 @@ static sluice_status open_file(sample_loader *loader, const sample_data *data, i
     image_decoder_allow(decoder, decode_formats(args, data));
     st = image_decoder_open_head(decoder, data->bytes, data->size, &data->rest, args->max_pixels,
                                  true, &mask->width, &mask->height);
-    if (st == SLUICE_OK) {
-        st = opened_image_request_indices(decoder, &loader->io.ends_run);
+    if (st != SLUICE_OK) {
+        return opened_image_failed(loader, st);
     }
+    st = opened_image_request_indices(decoder, &loader->io.ends_run);
     if (st == SLUICE_OK && args->orient) {
         *orientation_out = image_decoder_make_upright(decoder, &mask->width, &mask->height);
         st = opened_image_check_resumed(loader, *orientation_out);

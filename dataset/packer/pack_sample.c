@@ -97,12 +97,12 @@ static void set_fate(packed_sample *sample, sluice_pack_fate fate, sluice_status
 }
 
 /*
- * Leaves the sample out because of the last error. If that is out of memory, returns it as an error
+ * Leaves the sample out because of the last error. A fault of the machine is returned as an error
  * instead.
  */
 static sluice_status leave_out(packed_sample *sample, sluice_pack_fate fate, sluice_status status)
 {
-    if (status == SLUICE_E_NO_MEMORY) {
+    if (sli_fault_is_of_process(sli_fault_of_last(status))) {
         return status;
     }
     set_fate(sample, fate, status);
@@ -570,6 +570,8 @@ sluice_status pack_sample(pack_worker *worker, uint64_t index, packed_sample **s
     } else if (data.bytes != NULL) {
         sample->bytes_in = data.size;
         st = pack_file(worker, sample, &data);
+        fault = st != SLUICE_OK ? sli_fault_of_last(st) : SLI_FAULT_NONE;
+        st = fault == SLI_FAULT_LIBRARY ? fail_read(worker, index, fault, st) : st;
     } else {
         st = pack_image(worker, sample, &data);
     }

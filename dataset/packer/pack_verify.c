@@ -420,11 +420,13 @@ static sluice_status check_others(const verify_run *run, verify_worker *worker, 
         }
         if (st != SLUICE_OK) {
             sli_error_take(st, &error);
-            st = sli_fail(st, "%s: %.900s", schema->columns[i].name, error.text);
+            st = sli_fail_with(st, error.error_number, "%s: %.900s", schema->columns[i].name,
+                               error.text);
         }
     }
     return st;
 }
+
 static sluice_status make_sample(void *arg, uint32_t worker, uint64_t sample, void **made_out,
                                  size_t *bytes_out)
 {

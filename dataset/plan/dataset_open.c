@@ -8,6 +8,7 @@
 
 #include "dataset_parts.h"
 #include "declared_source.h"
+#include "fault_int.h"
 #include "image_decoder.h"
 #include "plan.h"
 #include "printable_int.h"
@@ -118,6 +119,7 @@ static sluice_status probe_sample(sluice_dataset *dataset, uint64_t *sample_out,
     const decode_args *decode = find_decode(dataset);
     image_decoder *decoder = NULL;
     sample_io io = {.bytes_read = 0};
+    bool ends = false; /* the error is not of one sample */
     sluice_status st = image_decoder_create(&decoder);
 
     if (st != SLUICE_OK) {
@@ -126,13 +128,14 @@ static sluice_status probe_sample(sluice_dataset *dataset, uint64_t *sample_out,
     for (uint64_t try = 0; try < tries; try++) {
         *sample_out = dataset->source_count / tries * try;
         st = image_size(dataset, decode, *sample_out, &io, decoder, width, height);
-        if (st == SLUICE_OK || st == SLUICE_E_NO_MEMORY || io.ends_run) {
+        ends = st != SLUICE_OK && (io.ends_run || sli_fault_is_of_process(sli_fault_of_last(st)));
+        if (st == SLUICE_OK || ends) {
             break;
         }
     }
     image_decoder_destroy(decoder);
     sample_io_free(&io);
-    if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY && !io.ends_run) {
+    if (st != SLUICE_OK && !ends) {
         st = sli_fail(SLUICE_E_INVALID,
                       "no valid data in the dataset: of %llu samples %llu were tried and none can "
                       "be read; the last: %.700s",
