@@ -108,7 +108,7 @@ else
         step valgrind sh tests/valgrind.sh build/gcc &&
         step faults sh tests/faults.sh build/gcc
     # These read the sources or test what is installed: once is enough.
-    once="layers|deps|package|copied|pack_tool|suspend|mpi|nccl|bare|docs|names|snippets|case_table|struct_layout"
+    once="layers|deps|package|static|copied|pack_tool|suspend|mpi|nccl|bare|docs|names|snippets|case_table|struct_layout"
     once="$once|completion|kernels|cudart|gpu_skip|tutorial|numa_guest"
     left_out="-LE model -E ^($once|cli|show)$"
     CC=clang CXX=clang++ build_and_test clang --preset ci $few
