@@ -152,4 +152,24 @@ run "$sluice" pack "image_folder kept" packed --raw
 check "a pack leaves out a TIFF file of 16 bits" out_has 'c/deep.tif: left out: .*a TIFF file of more than 8 bits per channel'
 check "... and one with an orientation" out_has 'c/oriented.tif: left out: .*a TIFF file with an Exif orientation'
 check "... and has no member without an extension" sh -c 'ls packed/*.tar && ! tar tf packed/*.tar | grep null'
+run "$sluice" inspect kept
+check "inspect says how 16 bits of TIFF are kept" out_has '^  1 of 16 bits per channel: decode mode=u16 or u16_rgb keeps them'
+check "... in the line of TIFF, too" out_has '^  2 TIFF: 1 16 bits$'
+run "$sluice" show "image_folder kept extensions=tif | take 1 | decode mode=u16 | batch 1" --npy words
+check "... and it is true" [ "$code" -eq 0 ]
+
+# Floats: inspect, show and verify.
+mkdir -p floats/c
+cp "$here/fuzz/corpus/tiff/seed-38" floats/c/a.tif
+cp "$here/fuzz/corpus/tiff/seed-40" floats/c/b.tif
+run "$sluice" inspect floats
+check "inspect counts TIFF files of floats" out_has '^  2 TIFF: 2 floats$'
+check "... and says how they are kept" out_has '^  2 of floats: decode mode=f32 or f32_rgb keeps them$'
+ends "verify decodes floats" 0 "$sluice" verify floats
+run "$sluice" show "image_folder floats | decode mode=f32 | batch 2" --steps 1
+check "show has pictures of floats" [ "$code" -eq 0 ]
+run "$sluice" show "image_folder floats | decode | batch 2" --npy words
+check "floats as bytes are an error" err_has 'c/a.tif: the TIFF file has floating-point numbers, .*decode mode=f32 keeps them'
+run "$sluice" pack "image_folder floats" packed-floats --raw
+check "a pack leaves out floats" err_has 'c/a.tif: it is a TIFF file of more than 8 bits .*make a .npy file of these images'
 finish

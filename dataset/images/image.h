@@ -45,7 +45,7 @@ static inline size_t image_pixel_bytes(const image_view *image)
 typedef struct image_facts {
     const char *format;   /* "JPEG", "PNG", "BMP", "GIF", "WebP", "TIFF", "PPM", "PGM" or "PBM" */
     uint32_t channels;    /* stored channels; 1 for a palette */
-    uint32_t bits;        /* per channel, or per palette index */
+    uint32_t bits;        /* per channel, or per palette index; 32: floats */
     uint32_t orientation; /* Exif: 1 to 8; 1: upright, or not stated (exif.h) */
     bool further;         /* the file has further images or frames, which are not decoded */
     bool transparent;     /* PNG: alpha or a transparent colour; BMP: alpha */

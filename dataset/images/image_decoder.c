@@ -317,20 +317,30 @@ sluice_status image_decoder_request_indices(image_decoder *decoder)
                               : "its values are colours");
 }
 
-sluice_status image_decoder_request_wide(image_decoder *decoder, bool rgb)
+sluice_status image_decoder_request_wide(image_decoder *decoder, image_element element, bool rgb)
 {
+    static const char *const modes[][2] = {
+        [IMAGE_U16] = {"u16", "u16_rgb"}, [IMAGE_F32] = {"f32", "f32_rgb"}};
+    static const char *const files[][2] = {
+        [IMAGE_U16] = {"gray of 16 bits: PNG, TIFF or PGM", "RGB of 16 bits: PNG, TIFF or PPM"},
+        [IMAGE_F32] = {"gray of 32 bits in floating-point: TIFF",
+                       "RGB of 32 bits in floating-point: TIFF"}};
     const image_format *format = decoder->format;
     image_facts facts;
+    bool is_cmyk;
     bool is_rgb;
 
     image_decoder_describe(decoder, &facts);
+    is_cmyk = facts.channels == 4 && !facts.transparent;
     is_rgb = facts.channels >= 3 || facts.palette;
-    if (format->request_wide == NULL || facts.bits != 16 || is_rgb != rgb) {
+    if (format->request_wide == NULL || facts.bits != 8U << element || is_rgb != rgb || is_cmyk) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "a %s file in %s of %u bits per channel; decode mode=%s is for files in %s "
-                        "of 16 bits: PNG or %s",
-                        format->name, is_rgb ? "colours" : "gray", facts.bits,
-                        rgb ? "u16_rgb" : "u16", rgb ? "RGB" : "gray", rgb ? "PPM" : "PGM");
+                        "a %s file in %s of %u bits per channel; decode mode=%s is for files in %s",
+                        format->name,
+                        is_cmyk  ? "CMYK"
+                        : is_rgb ? "colours"
+                                 : "gray",
+                        facts.bits, modes[element][rgb], files[element][rgb]);
     }
     format->request_wide(decoder->state);
     return SLUICE_OK;

@@ -99,11 +99,11 @@ bool image_decoder_lacks_index(const image_decoder *decoder);
 sluice_status image_decoder_request_indices(image_decoder *decoder);
 
 /*
- * Selects values of 16 bits as pixels of the open image, IMAGE_U16. It must have been opened as
- * gray unless `rgb`. E_UNSUPPORTED: the file does not store such values, or stores gray where RGB
- * is requested, or the reverse.
+ * Selects values of this element, IMAGE_U16 or IMAGE_F32, as pixels of the open image. It must have
+ * been opened as gray unless `rgb`. E_UNSUPPORTED: the file does not store such values, or stores
+ * gray where RGB is requested, or the reverse.
  */
-sluice_status image_decoder_request_wide(image_decoder *decoder, bool rgb);
+sluice_status image_decoder_request_wide(image_decoder *decoder, image_element element, bool rgb);
 
 /* Describes the open image, as it is stored, by its header. The image must not be decoded yet. */
 void image_decoder_describe(const image_decoder *decoder, image_facts *facts_out);

@@ -32,8 +32,8 @@ typedef struct image_format {
     void (*use_index)(void *state, image_index *index); /* NULL: indexes are not supported */
     bool (*lacks_index)(const void *state); /* NULL: no file of the format can have an index */
     sluice_status (*request_indices)(void *state); /* NULL: files of the format store colours */
-    /* Selects values of 16 bits as pixels; only for files of 16 bits of which the stored colours
-     * are those that the file was opened for. NULL: the format has no such files. */
+    /* Selects values of 16 bits or floats as pixels, whichever the file has, in its colours, gray
+     * or RGB; only for files of more than 8 bits. NULL: the format has no such files. */
     void (*request_wide)(void *state);
     /* Describes the open file by its header; on entry `format` is set, `orientation` is 1, and the
      * other fields are 0. */

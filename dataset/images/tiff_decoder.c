@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decodes the first page of TIFF files with libtiff: strips and tiles of gray values, palettes, RGB
- * and CMYK, of 1 to 16 bits, not compressed or by PackBits, LZW or deflate. Only the strips and
- * tiles are read that the box needs. Transparent pixels are blended with black, as those of PNG
- * files are; where the file has colours that are already multiplied by alpha, it is done.
+ * and CMYK, of 1 to 16 bits, and gray and RGB in floats; not compressed or by PackBits, LZW or
+ * deflate. Only the strips, tiles and planes are read that the box needs. Transparent pixels are
+ * blended with black, as those of PNG files are; where the file has colours that are already
+ * multiplied by alpha, it is done.
  *
  * libtiff reads from memory. What the headers say is checked in tiff_layout.c.
  */
@@ -31,6 +32,7 @@ typedef struct tiff_decoder {
     bool further;
     bool gray;
     bool indices;       /* pixels are the stored numbers */
+    bool wide;          /* pixels have the 16 bits or the floats of the file */
     char text[256];     /* the first message of libtiff for the open file */
     image_buffer raw;   /* a strip or tile; its planes one after another */
     image_buffer image; /* lines of the box */
@@ -173,6 +175,7 @@ static sluice_status tiff_open(void *state, const uint8_t *bytes, size_t size, u
     decoder->at = 0;
     decoder->gray = gray;
     decoder->indices = false;
+    decoder->wide = false;
     st = open_library(decoder);
     if (st == SLUICE_OK) {
         st = tiff_layout_read(&decoder->layout, decoder->tiff, max_pixels);
@@ -238,6 +241,63 @@ static void to_rgb(const tiff_decoder *decoder, const uint8_t *samples, uint8_t 
     }
 }
 
+/* The samples of a pixel that decide what it becomes: the colours, and alpha that is blended. */
+static uint16_t used_samples(const tiff_layout *layout)
+{
+    return (uint16_t)(tiff_layout_colours(layout->photometric) +
+                      (layout->extra == EXTRASAMPLE_UNASSALPHA));
+}
+
+/* Returns sample c of pixel x of a line of 16 bits; `plane` is the size of a plane, or 0. */
+static inline uint16_t word_at(const tiff_layout *layout, const uint8_t *line, size_t plane,
+                               uint32_t x, uint16_t c)
+{
+    uint16_t value;
+
+    memcpy(&value,
+           layout->planes ? line + c * plane + (size_t)2 * x
+                          : line + 2 * ((size_t)x * layout->samples + c),
+           sizeof(value));
+    return value;
+}
+
+/* Converts pixels [from, from + count) of a line of 16 bits. */
+static void convert_words(const tiff_layout *layout, const uint8_t *line, size_t plane,
+                          uint32_t from, uint32_t count, uint16_t *out)
+{
+    const uint16_t colours = tiff_layout_colours(layout->photometric);
+
+    for (uint32_t x = from; x < from + count; x++) {
+        const uint32_t alpha = layout->extra == EXTRASAMPLE_UNASSALPHA
+                                   ? word_at(layout, line, plane, x, colours)
+                                   : UINT16_MAX;
+
+        for (uint16_t c = 0; c < colours; c++) {
+            uint32_t value = word_at(layout, line, plane, x, c);
+
+            value = layout->photometric == PHOTOMETRIC_MINISWHITE ? UINT16_MAX - value : value;
+            *out++ = (uint16_t)(((uint64_t)value * alpha + UINT16_MAX / 2) / UINT16_MAX);
+        }
+    }
+}
+
+/* Copies pixels [from, from + count) of a line of floats. */
+static void copy_floats(const tiff_layout *layout, const uint8_t *line, size_t plane, uint32_t from,
+                        uint32_t count, uint8_t *out)
+{
+    const size_t pixel = layout->samples * sizeof(float);
+
+    if (!layout->planes) {
+        memcpy(out, line + from * pixel, count * pixel);
+        return;
+    }
+    for (uint32_t x = from; x < from + count; x++) {
+        for (uint16_t c = 0; c < layout->samples; c++, out += sizeof(float)) {
+            memcpy(out, line + c * plane + x * sizeof(float), sizeof(float));
+        }
+    }
+}
+
 /* Converts pixels [from, from + count) of line y of the strip or tile in `raw`. */
 static void convert_line(const tiff_decoder *decoder, uint32_t y, uint32_t from, uint32_t count,
                          uint8_t *out)
@@ -247,9 +307,16 @@ static void convert_line(const tiff_decoder *decoder, uint32_t y, uint32_t from,
     const uint8_t *line = decoder->raw.data + y * stride;
     const size_t plane = layout->planes ? stride * layout->part_height : 0;
     const bool stored = decoder->indices || layout->photometric == PHOTOMETRIC_PALETTE;
-    uint16_t used = tiff_layout_colours(layout->photometric);
+    const uint16_t used = used_samples(layout);
 
-    used = (uint16_t)(used + (layout->extra == EXTRASAMPLE_UNASSALPHA));
+    if (decoder->wide && layout->bits == 16) {
+        convert_words(layout, line, plane, from, count, (uint16_t *)(void *)out);
+        return;
+    }
+    if (decoder->wide) {
+        copy_floats(layout, line, plane, from, count, out);
+        return;
+    }
     for (uint32_t x = from; x < from + count; x++) {
         uint8_t samples[MOST_SAMPLES];
         uint8_t rgb[3];
@@ -281,7 +348,7 @@ static sluice_status read_part(tiff_decoder *decoder, uint32_t x, uint32_t y, ui
     const size_t needed =
         tiff_layout_line_bytes(layout) * (layout->tiles ? layout->part_height : lines);
 
-    for (uint16_t s = 0; s < (layout->planes ? layout->samples : 1); s++) {
+    for (uint16_t s = 0; s < (layout->planes ? used_samples(layout) : 1); s++) {
         uint8_t *to = decoder->raw.data + s * plane;
         const tmsize_t count =
             layout->tiles
@@ -297,9 +364,10 @@ static sluice_status read_part(tiff_decoder *decoder, uint32_t x, uint32_t y, ui
     return SLUICE_OK;
 }
 
-/* Converts the lines and columns of the part at left, top that are in the box. */
+/* Converts the lines and columns of the part at left, top that are in the box. `pixel` is the size
+ * of a pixel of the result, `stride` that of a line. */
 static void keep_part(const tiff_decoder *decoder, const image_box *box, uint32_t left,
-                      uint32_t top, uint32_t lines, size_t stride)
+                      uint32_t top, uint32_t lines, size_t pixel, size_t stride)
 {
     const uint32_t width = decoder->layout.part_width;
     const uint32_t begin = box->x > left ? box->x : left;
@@ -310,12 +378,12 @@ static void keep_part(const tiff_decoder *decoder, const image_box *box, uint32_
             return;
         }
         convert_line(decoder, y - top, begin - left, end - begin,
-                     decoder->image.data + (y - box->y) * stride +
-                         (size_t)(begin - box->x) * (decoder->gray ? 1 : 3));
+                     decoder->image.data + (y - box->y) * stride + (begin - box->x) * pixel);
     }
 }
 
-static sluice_status read_box(tiff_decoder *decoder, const image_box *box, size_t stride)
+static sluice_status read_box(tiff_decoder *decoder, const image_box *box, size_t pixel,
+                              size_t stride)
 {
     const tiff_layout *layout = &decoder->layout;
     const uint32_t width = layout->part_width;
@@ -334,7 +402,7 @@ static sluice_status read_box(tiff_decoder *decoder, const image_box *box, size_
             if (st != SLUICE_OK) {
                 return st;
             }
-            keep_part(decoder, box, x, y, lines, stride);
+            keep_part(decoder, box, x, y, lines, pixel, stride);
         }
     }
     return SLUICE_OK;
@@ -344,24 +412,41 @@ static sluice_status tiff_region(void *state, const image_box *box, image_view *
 {
     tiff_decoder *decoder = state;
     const tiff_layout *layout = &decoder->layout;
-    const uint32_t channels = decoder->gray ? 1 : 3;
-    const size_t stride = (size_t)box->width * channels;
-    sluice_status st = image_buffer_reserve(&decoder->image, stride * box->height);
+    image_view region = {.width = box->width,
+                         .height = box->height,
+                         .channels = decoder->gray ? 1 : 3,
+                         .element = IMAGE_U8};
+    sluice_status st = SLUICE_OK;
 
     assert(decoder->tiff != NULL);
     assert(box->x + box->width <= layout->width && box->y + box->height <= layout->height);
+    if (decoder->wide) {
+        region.channels = tiff_layout_colours(layout->photometric);
+        region.element = layout->bits == 16 ? IMAGE_U16 : IMAGE_F32;
+    } else if (layout->bits > 16) {
+        st = sli_fail(SLUICE_E_UNSUPPORTED, "a TIFF file of floats, which bytes cannot hold");
+    }
+    region.stride = box->width * image_pixel_bytes(&region);
+    if (st == SLUICE_OK) {
+        st = image_buffer_reserve(&decoder->image, region.stride * box->height);
+    }
     if (st == SLUICE_OK) {
         st = image_buffer_reserve(&decoder->raw, tiff_layout_line_bytes(layout) *
                                                      layout->part_height *
-                                                     (layout->planes ? layout->samples : 1U));
+                                                     (layout->planes ? used_samples(layout) : 1U));
     }
     if (st == SLUICE_OK) {
-        st = read_box(decoder, box, stride);
+        st = read_box(decoder, box, image_pixel_bytes(&region), region.stride);
     }
     end_tiff(decoder);
-    *region_out =
-        (image_view){decoder->image.data, stride, box->width, box->height, channels, IMAGE_U8};
+    region.pixels = decoder->image.data;
+    *region_out = region;
     return st;
+}
+
+static void tiff_request_wide(void *state)
+{
+    ((tiff_decoder *)state)->wide = true;
 }
 
 static sluice_status tiff_request_indices(void *state)
@@ -370,9 +455,10 @@ static sluice_status tiff_request_indices(void *state)
     const tiff_layout *layout = &decoder->layout;
 
     if (layout->samples > 1 || layout->bits > 8) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "class numbers in a TIFF file with colours, alpha or 16 bits; it must have "
-                        "a palette or gray of at most 8 bits (depth= does not convert numbers)");
+        return sli_fail(
+            SLUICE_E_UNSUPPORTED,
+            "class numbers in a TIFF file with colours, alpha, 16 bits or floats; it "
+            "must have a palette or gray of at most 8 bits (depth= does not convert numbers)");
     }
     decoder->indices = true;
     return SLUICE_OK;
@@ -401,5 +487,6 @@ const image_format format_tiff = {
     .open = tiff_open,
     .region = tiff_region,
     .request_indices = tiff_request_indices,
+    .request_wide = tiff_request_wide,
     .describe = tiff_describe,
 };

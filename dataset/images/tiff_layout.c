@@ -6,8 +6,8 @@
 
 enum {
     MAX_SIDE = 1000000,
-    PIXEL_BYTES = 8, /* of a strip or tile, for each pixel of max_pixels */
-    MOST_PADDING = 4 /* pixels of all tiles, in times of max_pixels */
+    PIXEL_BYTES = 12, /* of a strip or tile, for each pixel of max_pixels */
+    MOST_PADDING = 4  /* pixels of all tiles, in times of max_pixels */
 };
 
 static sluice_status check_compression(TIFF *tiff)
@@ -45,6 +45,7 @@ static sluice_status check_samples(const tiff_layout *layout, uint16_t sample_fo
     const uint16_t colours = tiff_layout_colours(layout->photometric);
     const uint16_t bits = layout->bits;
     const bool small = bits == 1 || bits == 2 || bits == 4;
+    const bool floats = sample_format == SAMPLEFORMAT_IEEEFP && bits == 32;
 
     if (colours == 0) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
@@ -56,13 +57,26 @@ static sluice_status check_samples(const tiff_layout *layout, uint16_t sample_fo
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "the TIFF file is in CMYK with alpha; convert it to RGB");
     }
-    if (sample_format != SAMPLEFORMAT_UINT && sample_format != SAMPLEFORMAT_VOID) {
+    if (!floats && sample_format != SAMPLEFORMAT_UINT && sample_format != SAMPLEFORMAT_VOID) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "the TIFF file has %s numbers of %u bits per channel; decode takes "
-                        "unsigned ones of 1, 2, 4, 8 or 16 bits",
-                        sample_format == SAMPLEFORMAT_IEEEFP ? "floating-point" : "signed", bits);
+                        "the TIFF file has %s numbers of %u bits per channel; they must be "
+                        "unsigned, of 1, 2, 4, 8 or 16 bits, or floating-point, of 32 bits",
+                        sample_format == SAMPLEFORMAT_IEEEFP ? "floating-point"
+                        : sample_format == SAMPLEFORMAT_INT  ? "signed"
+                                                             : "complex",
+                        bits);
     }
-    if ((!small && bits != 8 && bits != 16) ||
+    if (floats && (layout->extra != EXTRASAMPLE_UNSPECIFIED ||
+                   (layout->photometric != PHOTOMETRIC_MINISBLACK &&
+                    layout->photometric != PHOTOMETRIC_RGB))) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "the TIFF file has floating-point numbers with %s; they must be gray with "
+                        "0 as black (photometric interpretation 1) or RGB (2)",
+                        layout->extra != EXTRASAMPLE_UNSPECIFIED        ? "alpha"
+                        : layout->photometric == PHOTOMETRIC_MINISWHITE ? "0 as white"
+                                                                        : "other colours");
+    }
+    if ((!small && bits != 8 && bits != 16 && !floats) ||
         (bits > 8 && layout->photometric == PHOTOMETRIC_PALETTE) ||
         (small && (layout->samples > 1 && !layout->planes))) {
         return sli_fail(SLUICE_E_UNSUPPORTED,

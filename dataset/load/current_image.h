@@ -51,7 +51,8 @@ INLINED sluice_status open_image(sample_loader *loader, uint64_t sample, const s
     if (args->mode >= DECODE_INDEX) {
         st = args->mode == DECODE_INDEX
                  ? opened_image_request_indices(loader->tools.decoder, &loader->io.ends_run)
-                 : image_decoder_request_wide(loader->tools.decoder, current->image.channels == 3);
+                 : image_decoder_request_wide(loader->tools.decoder, current->image.element,
+                                              current->image.channels == 3);
     }
     if (st == SLUICE_OK) {
         st = opened_image_check(loader, sample, data, args, &current->image, &current->applied);

@@ -117,7 +117,15 @@ sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const s
     sluice_status st;
 
     image_decoder_describe(loader->tools.decoder, &facts);
-    if (facts.bits > 8 && decode->depth == DECODE_DEPTH_OF_FILE && decode->mode < DECODE_U16) {
+    if (facts.bits > 16 && decode_element(decode) == IMAGE_U8) {
+        loader->io.ends_run = true;
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "the %s file has floating-point numbers, and images of a batch have bytes; "
+                        "decode mode=%s keeps them",
+                        facts.format, facts.channels == 1 ? "f32" : "f32_rgb");
+    }
+    if (facts.bits > 8 && decode->depth == DECODE_DEPTH_OF_FILE &&
+        decode_element(decode) == IMAGE_U8) {
         loader->io.ends_run = true;
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "the %s file has %u bits per channel, and images of a batch have 8; "

@@ -144,9 +144,16 @@ sluice_status pack_decode(image_decoder *decoder, uint64_t max_pixels, const uin
                           size_t size, image_view *image_out)
 {
     image_box all = {.x = 0, .y = 0};
+    image_facts facts = {.bits = 0};
     sluice_status st =
         image_decoder_open(decoder, bytes, size, max_pixels, false, &all.width, &all.height);
 
+    if (st == SLUICE_OK) {
+        image_decoder_describe(decoder, &facts);
+    }
+    if (st == SLUICE_OK && facts.bits > 16) {
+        st = image_decoder_request_wide(decoder, IMAGE_F32, facts.channels == 3);
+    }
     return st == SLUICE_OK ? image_decoder_region(decoder, &all, image_out) : st;
 }
 
@@ -424,8 +431,10 @@ static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const
             facts.bits > 8 ? " of more than 8 bits per channel"
             : is_oriented  ? " with an Exif orientation, which raw pixels cannot have"
                            : "",
-            facts.bits > 8 || is_oriented ? "convert it to PNG"
-                                          : "choose raw pixels or a quality to store its pixels");
+
+            facts.bits > 16                 ? "make a .npy file of these images"
+            : facts.bits > 8 || is_oriented ? "convert it to PNG"
+                                            : "choose raw pixels or a quality to store its pixels");
         return leave_out(sample, SLUICE_PACK_LEFT_NO_IMAGE, st);
     }
     if (same) {

@@ -148,7 +148,15 @@ uint32_t dataset_occurrence(const sluice_dataset *dataset, uint32_t i);
 const dataset_stage *dataset_decode_of(const sluice_dataset *dataset, uint32_t column);
 
 /* The modes of the decode stage, and what it does with images of more than 8 bits. */
-enum { DECODE_RGB, DECODE_GRAY, DECODE_INDEX, DECODE_U16, DECODE_U16_RGB };
+enum {
+    DECODE_RGB,
+    DECODE_GRAY,
+    DECODE_INDEX,
+    DECODE_U16,
+    DECODE_U16_RGB,
+    DECODE_F32,
+    DECODE_F32_RGB
+};
 enum { DECODE_DEPTH_OF_FILE, DECODE_DEPTH_8 };
 
 /* The arguments of the decode stage. */
@@ -167,12 +175,14 @@ typedef struct decode_args {
 /* What the stage makes of an image. */
 static inline uint32_t decode_channels(const decode_args *args)
 {
-    return args->mode == DECODE_RGB || args->mode == DECODE_U16_RGB ? 3 : 1;
+    return args->mode == DECODE_RGB || args->mode == DECODE_U16_RGB || args->mode == DECODE_F32_RGB
+               ? 3
+               : 1;
 }
 
 static inline image_element decode_element(const decode_args *args)
 {
-    return args->mode >= DECODE_U16 ? IMAGE_U16 : IMAGE_U8;
+    return args->mode >= DECODE_F32 ? IMAGE_F32 : args->mode >= DECODE_U16 ? IMAGE_U16 : IMAGE_U8;
 }
 
 /* The formats that the stage decode opens of a sample. */

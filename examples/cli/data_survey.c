@@ -34,6 +34,8 @@ const char *const survey_kind_names[KINDS] = {
     [KIND_PNG_16_BITS] = "16 bits",
     [KIND_PNG_INTERLACED] = "interlaced",
     [KIND_PNM_16_BITS] = "16 bits",
+    [KIND_TIFF_16_BITS] = "16 bits",
+    [KIND_TIFF_FLOATS] = "floats",
     [KIND_ORIENTED] = "exif_orientation",
     [KIND_FURTHER] = "further images",
 };
@@ -98,6 +100,9 @@ static void count_kinds(survey_counts *counts, const sluice_image_info *info)
         counts->kinds[KIND_PNG_ALPHA] += info->channels % 2 == 0;
         counts->kinds[KIND_PNG_16_BITS] += info->bits == 16;
         counts->kinds[KIND_PNG_INTERLACED] += info->progressive;
+    } else if (format == KIND_TIFF) {
+        counts->kinds[KIND_TIFF_16_BITS] += info->bits == 16;
+        counts->kinds[KIND_TIFF_FLOATS] += info->bits == 32;
     } else {
         counts->kinds[KIND_PNM_16_BITS] += info->bits == 16;
     }

@@ -34,6 +34,8 @@ typedef enum survey_kind {
     KIND_PNG_16_BITS,
     KIND_PNG_INTERLACED,
     KIND_PNM_16_BITS,
+    KIND_TIFF_16_BITS,
+    KIND_TIFF_FLOATS,
     KIND_ORIENTED, /* of any format: an Exif orientation other than 1 */
     KIND_FURTHER,  /* of any format: further images or frames */
     KINDS

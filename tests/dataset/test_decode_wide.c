@@ -48,20 +48,6 @@ static void write_small(const char *folder)
     t_write_file(t_path(folder, "8.pgm"), bytes, sizeof(bytes) - 1);
 }
 
-/* Sample 0 of a list of one file after these stages. */
-static sluice_status get_row(const char *folder, const char *file, const char *stages, void *row)
-{
-    char list[100];
-    sluice_dataset *dataset;
-    sluice_status st;
-
-    snprintf(list, sizeof(list), "image\tlabel\n%s\t0\n", file);
-    dataset = list_dataset(folder, list, stages);
-    st = sluice_dataset_get(dataset, 0, 0, 0, (void *const[]){row, NULL}, NULL);
-    sluice_dataset_destroy(dataset);
-    return st;
-}
-
 /* value * 65535 / most, rounded; a half to the even number. */
 static uint16_t scaled(uint32_t value, uint32_t most)
 {
@@ -79,13 +65,13 @@ static void white_of_a_pnm_file_is_65535(void)
 
     for (size_t k = 0; k < sizeof(most) / sizeof(most[0]); k++) {
         write_wide(folder, "a.pgm", 1, most[k]);
-        T_OK(get_row(folder, "a.pgm", "| decode mode=u16 | batch 1", row));
+        T_OK(list_row(folder, "a.pgm", "| decode mode=u16 | batch 1", row));
         for (uint32_t i = 0; i < CELLS; i++) {
             T_EQ(row[i], scaled(value_of(i % WIDTH, i / WIDTH) % (most[k] + 1), most[k]));
         }
     }
     write_wide(folder, "a.ppm", 3, 65535);
-    T_OK(get_row(folder, "a.ppm", "| decode mode=u16_rgb | batch 1", row));
+    T_OK(list_row(folder, "a.ppm", "| decode mode=u16_rgb | batch 1", row));
     for (uint32_t i = 0; i < 3 * CELLS; i++) {
         T_EQ(row[i], (uint16_t)(value_of(i / 3 % WIDTH, i / 3 / WIDTH) + i % 3));
     }
@@ -132,7 +118,7 @@ static void stages_that_move_pixels_keep_their_values(void)
         uint16_t row[ROOM];
 
         snprintf(stages, sizeof(stages), "| decode mode=u16 | %s | batch 1", move->stages);
-        T_OK(get_row(folder, "a.pgm", stages, row));
+        T_OK(list_row(folder, "a.pgm", stages, row));
         for (int32_t i = 0; i < move->width * move->height; i++) {
             const uint16_t want = moved_value(move, i % move->width, i / move->width);
 
@@ -158,21 +144,22 @@ static void conversions_round_once(void)
     uint16_t halves[ROOM];
 
     write_wide(folder, "a.pgm", 1, 65535);
-    T_OK(get_row(folder, "a.pgm", "| decode mode=u16 | normalize 0.5 0.25 | batch 1", floats));
-    T_OK(get_row(folder, "a.pgm", "| decode mode=u16 | normalize 0.5 0.25 dtype=f16 | batch 1",
-                 halves));
+    T_OK(list_row(folder, "a.pgm", "| decode mode=u16 | normalize 0.5 0.25 | batch 1", floats));
+    T_OK(list_row(folder, "a.pgm", "| decode mode=u16 | normalize 0.5 0.25 dtype=f16 | batch 1",
+                  halves));
     for (uint32_t i = 0; i < CELLS; i++) {
         T_TRUE(floats[i] == normalized(i, false));
         T_EQ(halves[i], sli_f16_of_f32(normalized(i, false)));
     }
-    T_OK(get_row(folder, "a.pgm",
-                 "| decode mode=u16 | random_horizontal_flip 1 | normalize 0.5 0.25 | to_chw | "
-                 "batch 1",
-                 floats));
+    T_OK(list_row(folder, "a.pgm",
+                  "| decode mode=u16 | random_horizontal_flip 1 | normalize 0.5 0.25 | to_chw | "
+                  "batch 1",
+                  floats));
     for (uint32_t i = 0; i < CELLS; i++) {
         T_TRUE(floats[i] == normalized(i, true));
     }
-    T_OK(get_row(folder, "a.pgm", "| decode mode=u16 | to_dtype f32 scale=true | batch 1", floats));
+    T_OK(
+        list_row(folder, "a.pgm", "| decode mode=u16 | to_dtype f32 scale=true | batch 1", floats));
     for (uint32_t i = 0; i < CELLS; i++) {
         T_TRUE(floats[i] == fmaf(value_of(i % WIDTH, i / WIDTH), (float)(1.0 / 65535), 0));
     }
@@ -337,10 +324,10 @@ static void png_files_give_their_values(void)
 
         t_write_file(t_path(folder, "a.png"), bytes, size);
         free(bytes);
-        T_OK(get_row(folder, "a.png",
-                     channels == 3 ? "| decode mode=u16_rgb | crop 7,11 3 5 | batch 1"
-                                   : "| decode mode=u16 | crop 7,11 3 5 | batch 1",
-                     row));
+        T_OK(list_row(folder, "a.png",
+                      channels == 3 ? "| decode mode=u16_rgb | crop 7,11 3 5 | batch 1"
+                                    : "| decode mode=u16 | crop 7,11 3 5 | batch 1",
+                      row));
         for (uint32_t i = 0; i < 7 * 11 * channels; i++) {
             const uint32_t pixel = i / channels;
 

@@ -11,23 +11,9 @@
 
 #if defined(SLI_HAVE_TIFF)
 
-#include <tiffio.h>
+#include "tiff_maker.h"
 
-enum { WIDTH = 37, HEIGHT = 29, MOST_SAMPLES = 5 };
-
-/* What a file has. */
-typedef struct tiff_spec {
-    uint16_t compression;
-    uint16_t photometric;
-    uint16_t bits;
-    uint16_t samples;
-    uint16_t extra; /* kind of the sample after the colours; 0: none */
-    bool planes;
-    bool tiles;
-    bool big_endian;
-    bool differences; /* predictor 2 */
-    bool bytes;       /* the palette has 8 bits, as some writers store it */
-} tiff_spec;
+enum { WIDTH = TIFF_WIDTH, HEIGHT = TIFF_HEIGHT, MOST_SAMPLES = 5 };
 
 static const tiff_spec specs[] = {
     {COMPRESSION_NONE, PHOTOMETRIC_RGB, 8, 3, .tiles = false},
@@ -53,132 +39,6 @@ static const tiff_spec specs[] = {
 
 enum { SPECS = sizeof(specs) / sizeof(specs[0]) };
 
-/* The stored number of a sample. */
-static uint32_t stored(const tiff_spec *spec, uint32_t x, uint32_t y, uint32_t c)
-{
-    const uint32_t value = x * 7 + y * 13 + c * 61 + x * y % 17;
-
-    return (spec->bits == 16 ? value * 977 : value) & ((1U << spec->bits) - 1);
-}
-
-static uint16_t colour_of(uint32_t index, uint32_t c)
-{
-    return (uint16_t)(index * 2311 + c * 17001);
-}
-
-/* Writes a sample into a line of a strip or tile. */
-static void put_sample(uint8_t *line, const tiff_spec *spec, size_t i, uint32_t value)
-{
-    if (spec->bits == 16) {
-        const uint16_t wide = (uint16_t)value;
-
-        memcpy(line + 2 * i, &wide, sizeof(wide));
-    } else {
-        const size_t bit = i * spec->bits;
-
-        line[bit / 8] = (uint8_t)(line[bit / 8] | value << (8 - spec->bits - bit % 8));
-    }
-}
-
-/* Writes the strip or tile at x, y of a plane, or of all. */
-static void write_part(TIFF *tiff, const tiff_spec *spec, const image_box *part, uint16_t plane)
-{
-    const uint32_t samples = spec->planes ? 1 : spec->samples;
-    const size_t stride = ((size_t)part->width * samples * spec->bits + 7) / 8;
-    uint8_t *bytes = calloc(part->height, stride);
-    uint32_t lines = part->height;
-
-    if (!spec->tiles && part->y + lines > HEIGHT) {
-        lines = HEIGHT - part->y;
-    }
-    for (uint32_t y = 0; y < lines; y++) {
-        for (uint32_t i = 0; i < part->width * samples; i++) {
-            const uint32_t c = spec->planes ? plane : i % samples;
-
-            put_sample(bytes + y * stride, spec, i,
-                       stored(spec, part->x + i / samples, part->y + y, c));
-        }
-    }
-    if (spec->tiles) {
-        T_TRUE(TIFFWriteEncodedTile(tiff, TIFFComputeTile(tiff, part->x, part->y, 0, plane), bytes,
-                                    (tmsize_t)(stride * lines)) > 0);
-    } else {
-        T_TRUE(TIFFWriteEncodedStrip(tiff, TIFFComputeStrip(tiff, part->y, plane), bytes,
-                                     (tmsize_t)(stride * lines)) > 0);
-    }
-    free(bytes);
-}
-
-static void write_tags(TIFF *tiff, const tiff_spec *spec)
-{
-    uint16_t map[3][256];
-
-    TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, WIDTH);
-    TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, HEIGHT);
-    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, spec->bits);
-    TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, spec->samples);
-    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, spec->photometric);
-    TIFFSetField(tiff, TIFFTAG_COMPRESSION, spec->compression);
-    TIFFSetField(tiff, TIFFTAG_PLANARCONFIG,
-                 spec->planes ? PLANARCONFIG_SEPARATE : PLANARCONFIG_CONTIG);
-    if (spec->differences) {
-        TIFFSetField(tiff, TIFFTAG_PREDICTOR, PREDICTOR_HORIZONTAL);
-    }
-    if (spec->extra != 0) {
-        TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 1, &spec->extra);
-    }
-    if (spec->tiles) {
-        TIFFSetField(tiff, TIFFTAG_TILEWIDTH, 16);
-        TIFFSetField(tiff, TIFFTAG_TILELENGTH, 32);
-    } else {
-        TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, 6);
-    }
-    for (uint32_t i = 0; i < 256; i++) {
-        for (uint32_t c = 0; c < 3; c++) {
-            map[c][i] = (uint16_t)(spec->bytes ? colour_of(i, c) >> 8 : colour_of(i, c));
-        }
-    }
-    if (spec->photometric == PHOTOMETRIC_PALETTE) {
-        TIFFSetField(tiff, TIFFTAG_COLORMAP, map[0], map[1], map[2]);
-    }
-}
-
-/* A file of some pages in memory of exactly its size, from malloc(). */
-static uint8_t *make_tiff(const tiff_spec *spec, int pages, uint16_t orientation, size_t *size_out)
-{
-    const char *path = t_file("made.tif");
-    const image_box step = {0, 0, spec->tiles ? 16 : WIDTH, spec->tiles ? 32 : 6};
-    TIFF *tiff = TIFFOpen(path, spec->big_endian ? "wb" : "wl");
-    uint8_t *bytes;
-    FILE *file;
-
-    T_TRUE(tiff != NULL);
-    TIFFSetWarningHandler(NULL);
-    for (int page = 0; page < pages; page++) {
-        write_tags(tiff, spec);
-        TIFFSetField(tiff, TIFFTAG_ORIENTATION, orientation);
-        for (uint16_t plane = 0; plane < (spec->planes ? spec->samples : 1); plane++) {
-            for (uint32_t y = 0; y < HEIGHT; y += step.height) {
-                for (uint32_t x = 0; x < WIDTH; x += step.width) {
-                    const image_box part = {x, y, step.width, step.height};
-
-                    write_part(tiff, spec, &part, plane);
-                }
-            }
-        }
-        TIFFWriteDirectory(tiff);
-    }
-    TIFFClose(tiff);
-    file = fopen(path, "rb");
-    T_TRUE(file != NULL && fseek(file, 0, SEEK_END) == 0);
-    *size_out = (size_t)ftell(file);
-    rewind(file);
-    bytes = malloc(*size_out);
-    T_EQ(fread(bytes, 1, *size_out, file), *size_out);
-    fclose(file);
-    return bytes;
-}
-
 /* What a pixel must become. */
 static void expected(const tiff_spec *spec, uint32_t x, uint32_t y, uint8_t rgb[3])
 {
@@ -186,7 +46,7 @@ static void expected(const tiff_spec *spec, uint32_t x, uint32_t y, uint8_t rgb[
     uint8_t s[MOST_SAMPLES];
 
     for (uint32_t c = 0; c < spec->samples; c++) {
-        s[c] = (uint8_t)((stored(spec, x, y, c) * 255 + most / 2) / most);
+        s[c] = (uint8_t)((tiff_stored(spec, x, y, c) * 255 + most / 2) / most);
     }
     for (uint32_t c = 0; c < 3; c++) {
         switch (spec->photometric) {
@@ -194,7 +54,7 @@ static void expected(const tiff_spec *spec, uint32_t x, uint32_t y, uint8_t rgb[
             rgb[c] = s[c];
             break;
         case PHOTOMETRIC_PALETTE:
-            rgb[c] = (uint8_t)(colour_of(stored(spec, x, y, 0), c) >> 8);
+            rgb[c] = (uint8_t)(tiff_colour(tiff_stored(spec, x, y, 0), c) >> 8);
             break;
         case PHOTOMETRIC_MINISWHITE:
             rgb[c] = (uint8_t)(255 - s[0]);
@@ -246,7 +106,7 @@ static void tiff_files_have_the_pixels_that_were_written(void)
     for (size_t i = 0; i < SPECS; i++) {
         const image_box all = {0, 0, WIDTH, HEIGHT};
         size_t size;
-        uint8_t *bytes = make_tiff(&specs[i], 1, 1, &size);
+        uint8_t *bytes = tiff_make(&specs[i], 1, 1, &size);
 
         check_box(decoder, &specs[i], bytes, size, false, &all);
         for (uint32_t n = 0; n < 60; n++) {
@@ -265,7 +125,7 @@ static image_facts facts_of(image_decoder *decoder, const tiff_spec *spec, int p
                             uint16_t orientation)
 {
     size_t size;
-    uint8_t *bytes = make_tiff(spec, pages, orientation, &size);
+    uint8_t *bytes = tiff_make(spec, pages, orientation, &size);
     image_facts facts;
     uint32_t width;
     uint32_t height;
@@ -313,7 +173,7 @@ static void tiff_files_can_be_masks(void)
         uint32_t width;
         uint32_t height;
         size_t size;
-        uint8_t *bytes = make_tiff(&specs[i], 1, 1, &size);
+        uint8_t *bytes = tiff_make(&specs[i], 1, 1, &size);
 
         T_OK(image_decoder_open(decoder, bytes, size, MAX_PIXELS, true, &width, &height));
         T_STATUS(image_decoder_request_indices(decoder),
@@ -321,7 +181,7 @@ static void tiff_files_can_be_masks(void)
         if (numbers) {
             T_OK(image_decoder_region(decoder, &all, &region));
             for (uint32_t n = 0; n < WIDTH * HEIGHT; n++) {
-                T_EQ(region.pixels[n], stored(&specs[i], n % WIDTH, n / WIDTH, 0));
+                T_EQ(region.pixels[n], tiff_stored(&specs[i], n % WIDTH, n / WIDTH, 0));
             }
         }
         free(bytes);
@@ -336,7 +196,7 @@ static void tiff_files_cut_anywhere_are_errors(void)
 
     for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
         size_t whole;
-        uint8_t *bytes = make_tiff(&specs[some[i]], 1, 1, &whole);
+        uint8_t *bytes = tiff_make(&specs[some[i]], 1, 1, &whole);
 
         for (size_t size = 4; size < whole - 8; size += 1 + size / 60) {
             image_decoder *decoder = NULL;
@@ -362,7 +222,7 @@ static void flipped_bits_of_tiff_files_are_no_crash(void)
     T_OK(image_decoder_create(&decoder));
     for (size_t i = 0; i < SPECS; i++) {
         size_t size;
-        uint8_t *bytes = make_tiff(&specs[i], 1, 1, &size);
+        uint8_t *bytes = tiff_make(&specs[i], 1, 1, &size);
 
         for (size_t bit = 0; bit < size * 8; bit += 1 + bit % 29) {
             image_view region;
@@ -422,7 +282,7 @@ static void tiff_files_that_cannot_be_decoded_say_why(void)
     image_decoder_allow(decoder, IMAGE_TIFF);
     for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
         size_t size;
-        uint8_t *bytes = make_tiff(&gray, 1, 1, &size);
+        uint8_t *bytes = tiff_make(&gray, 1, 1, &size);
 
         set_tag(bytes, changes[i].tag, changes[i].value);
         T_STATUS(image_decoder_open(decoder, bytes, size, MAX_PIXELS, false, &width, &height),
@@ -453,7 +313,7 @@ static void further_samples_are_refused(void)
         uint32_t width;
         uint32_t height;
         size_t size;
-        uint8_t *bytes = make_tiff(&files[i].spec, 1, 1, &size);
+        uint8_t *bytes = tiff_make(&files[i].spec, 1, 1, &size);
 
         T_STATUS(image_decoder_open(decoder, bytes, size, MAX_PIXELS, false, &width, &height),
                  SLUICE_E_UNSUPPORTED);
@@ -468,7 +328,7 @@ static void large_tiles_are_refused(void)
 {
     image_decoder *decoder = NULL;
     size_t size;
-    uint8_t *bytes = make_tiff(&specs[5], 1, 1, &size);
+    uint8_t *bytes = tiff_make(&specs[5], 1, 1, &size);
     uint32_t width;
     uint32_t height;
 
@@ -490,7 +350,7 @@ static void large_tiles_are_refused(void)
     free(bytes);
 }
 
-static void floating_point_is_named(void)
+static void floating_point_of_64_bits_is_named(void)
 {
     static const tiff_spec gray = {COMPRESSION_NONE, PHOTOMETRIC_MINISBLACK, 16, 1, .tiles = false};
     image_decoder *decoder = NULL;
@@ -499,14 +359,14 @@ static void floating_point_is_named(void)
     size_t size;
     const char *path = t_file("float.tif");
     uint8_t bytes[4096];
-    float line[8] = {0};
+    double line[8] = {0};
     TIFF *tiff = TIFFOpen(path, "w");
     FILE *file;
 
-    write_tags(tiff, &gray);
+    tiff_write_tags(tiff, &gray);
     TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, 8);
     TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, 1);
-    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 32);
+    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 64);
     TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_IEEEFP);
     T_TRUE(TIFFWriteEncodedStrip(tiff, 0, line, sizeof(line)) > 0);
     TIFFClose(tiff);
@@ -517,7 +377,7 @@ static void floating_point_is_named(void)
     image_decoder_allow(decoder, IMAGE_TIFF);
     T_STATUS(image_decoder_open(decoder, bytes, size, MAX_PIXELS, false, &width, &height),
              SLUICE_E_UNSUPPORTED);
-    T_CONTAINS(sluice_last_error(), "floating-point numbers of 32 bits per channel");
+    T_CONTAINS(sluice_last_error(), "floating-point numbers of 64 bits per channel");
     image_decoder_destroy(decoder);
 }
 
@@ -526,7 +386,7 @@ static void a_tiff_file_without_memory_is_no_crash(void)
     const image_box all = {0, 0, WIDTH, HEIGHT};
     image_decoder *decoder = NULL;
     size_t size;
-    uint8_t *bytes = make_tiff(&specs[3], 1, 1, &size);
+    uint8_t *bytes = tiff_make(&specs[3], 1, 1, &size);
     image_view region;
 
     T_OK(image_decoder_create(&decoder));
@@ -539,7 +399,7 @@ static void tiff_files_are_opened_if_they_are_allowed(void)
 {
     image_decoder *decoder = NULL;
     size_t size;
-    uint8_t *bytes = make_tiff(&specs[0], 1, 1, &size);
+    uint8_t *bytes = tiff_make(&specs[0], 1, 1, &size);
     uint32_t width;
     uint32_t height;
 
@@ -562,7 +422,7 @@ const t_test tiff_tests[] = {
     T_TEST(tiff_files_that_cannot_be_decoded_say_why),
     T_TEST(further_samples_are_refused),
     T_TEST(large_tiles_are_refused),
-    T_TEST(floating_point_is_named),
+    T_TEST(floating_point_of_64_bits_is_named),
     T_TEST(a_tiff_file_without_memory_is_no_crash),
     T_TEST(tiff_files_are_opened_if_they_are_allowed),
     T_END,

@@ -71,8 +71,8 @@ static void read_upright(const uint8_t *data, size_t size, uint32_t orientation)
     }
 }
 
-/* A region of the values of 16 bits, of a file that has them. */
-static void read_wide(const uint8_t *data, size_t size, bool gray)
+/* A region of the values of 16 bits or of the floats, of a file that has them. */
+static void read_wide(const uint8_t *data, size_t size, image_element element, bool gray)
 {
     uint32_t width;
     uint32_t height;
@@ -81,10 +81,10 @@ static void read_wide(const uint8_t *data, size_t size, bool gray)
 
     if (image_decoder_open(decoder, data, size, FUZZ_MAX_PIXELS, gray, &width, &height) ==
             SLUICE_OK &&
-        image_decoder_request_wide(decoder, !gray) == SLUICE_OK) {
+        image_decoder_request_wide(decoder, element, !gray) == SLUICE_OK) {
         box = fuzz_box(data, size, 9, width, height);
         if (image_decoder_region(decoder, &box, &region) == SLUICE_OK) {
-            if (region.element != IMAGE_U16 || region.channels != (gray ? 1 : 3)) {
+            if (region.element != element || region.channels != (gray ? 1 : 3)) {
                 fuzz_fail("a region of other elements");
             }
             read_all(&region);
@@ -106,7 +106,8 @@ bool fuzz_region(const uint8_t *data, size_t size, bool gray, image_box *box_out
         image_decoder_allow(decoder, IMAGE_FORMATS_ALL);
         atexit(free_decoder);
     }
-    read_wide(data, size, gray);
+    read_wide(data, size, IMAGE_U16, gray);
+    read_wide(data, size, IMAGE_F32, gray);
     if (image_decoder_open(decoder, data, size, FUZZ_MAX_PIXELS, gray, &width, &height) !=
         SLUICE_OK) {
         return false;

@@ -44,6 +44,19 @@ sluice_dataset *list_dataset(const char *folder, const char *list, const char *s
     return parsed(text);
 }
 
+sluice_status list_row(const char *folder, const char *file, const char *stages, void *row)
+{
+    char list[100];
+    sluice_dataset *dataset;
+    sluice_status st;
+
+    snprintf(list, sizeof(list), "image\tlabel\n%s\t0\n", file);
+    dataset = list_dataset(folder, list, stages);
+    st = sluice_dataset_get(dataset, 0, 0, 0, (void *const[]){row, NULL}, NULL);
+    sluice_dataset_destroy(dataset);
+    return st;
+}
+
 sluice_dataset *decoded_list(void)
 {
     const char *folder = t_folder();

@@ -23,6 +23,9 @@ void write_list(const char *folder, const char *name, const char *text);
 /* "image_list FOLDER/list.tsv STAGES" of a list with this text. */
 sluice_dataset *list_dataset(const char *folder, const char *list, const char *stages);
 
+/* Reads sample 0 of "image_list FOLDER/list.tsv STAGES", of a list of one file with the label 0. */
+sluice_status list_row(const char *folder, const char *file, const char *stages, void *row);
+
 /* LIST_OF_BOXES, decoded, and its files in a folder of their own. */
 sluice_dataset *decoded_list(void);
 

@@ -33,7 +33,7 @@ typedef struct sluice_image_info {
     uint32_t height;    /**< in pixels */
     uint32_t channels;  /**< stored channels: 1 (gray, or a palette), 2 (gray and alpha), 3, 4 (RGB
                              and alpha, or CMYK) */
-    uint32_t bits;      /**< bits per channel, or per palette index */
+    uint32_t bits;      /**< bits per channel, or per palette index; 32: floats */
     uint32_t palette;   /**< PNG, BMP, GIF, TIFF: 1 if the pixels are indices into a palette */
     uint32_t progressive;      /**< 1 for a progressive JPEG file or an interlaced PNG file */
     uint32_t arithmetic;       /**< JPEG: 1 if it is arithmetic-coded */

@@ -5,7 +5,8 @@
 #include "dataset_state.h"
 #include "status_int.h"
 
-static const char *const modes[] = {"rgb", "gray", "index", "u16", "u16_rgb", NULL};
+static const char *const modes[] = {"rgb",     "gray", "index",   "u16",
+                                    "u16_rgb", "f32",  "f32_rgb", NULL};
 static const char *const depths[] = {"0", "8", NULL};
 
 /* Finds the images to decode: those that `columns` names, or all that are still encoded. */
@@ -40,6 +41,8 @@ static sluice_status find_images(const decode_args *args, const stage_schema *sc
 
 static sluice_status decode_infer(const void *opaque, stage_schema *schema)
 {
+    static const sluice_dtype types[] = {
+        [IMAGE_U8] = SLUICE_U8, [IMAGE_U16] = SLUICE_U16, [IMAGE_F32] = SLUICE_F32};
     const decode_args *args = opaque;
     column_set images;
     sluice_status st = find_images(args, schema, &images);
@@ -52,7 +55,7 @@ static sluice_status decode_infer(const void *opaque, stage_schema *schema)
             column->rank = 2;
         }
         if ((images >> i & 1) != 0) {
-            column->dtype = decode_element(args) == IMAGE_U16 ? SLUICE_U16 : SLUICE_U8;
+            column->dtype = types[decode_element(args)];
             column->rank = 3;
             column->shape[SCHEMA_C] = decode_channels(args);
             schema->infos[i].white = schema_white(column->dtype);
@@ -67,9 +70,9 @@ static sluice_status decode_check(void *opaque)
 
     if (decode_element(args) != IMAGE_U8 && args->depth != DECODE_DEPTH_OF_FILE) {
         return sli_fail(SLUICE_E_INVALID,
-                        "decode: depth=8 converts images of 16 bits to 8, and mode=%s keeps 16; "
+                        "decode: depth=8 converts images of 16 bits to 8, and mode=%s keeps %s; "
                         "leave one of them out",
-                        modes[args->mode]);
+                        modes[args->mode], decode_element(args) == IMAGE_U16 ? "16" : "floats");
     }
     args->by_name = 0;
     if (strcmp(args->formats, "auto") == 0) {
@@ -86,9 +89,11 @@ static sluice_status decode_check(void *opaque)
 }
 
 static const stage_param decode_params[] = {
-    PARAM_(decode_args, mode, PARAM_CHOICE, "rgb", 0, 0, modes,
-           "rgb; gray; index: the numbers that a file with a palette or in gray stores; u16, "
-           "u16_rgb: 16 bits per channel, of gray or RGB files of 16 bits"),
+    PARAM_(
+        decode_args, mode, PARAM_CHOICE, "rgb", 0, 0, modes,
+        "rgb; gray; index: the numbers that a file with a palette or in gray stores; u16, "
+        "u16_rgb: 16 bits per channel, of gray or RGB files of 16 bits; f32, f32_rgb: floats, of "
+        "gray or RGB TIFF files of floats"),
     PARAM_(decode_args, max_pixels, PARAM_COUNT, "100000000", 1, 4294836225.0, NULL,
            "an image whose header gives more is an error"),
     PARAM_(decode_args, fast_scale, PARAM_BOOL, "false", 0, 0, NULL,
@@ -109,7 +114,8 @@ const stage_def stage_decode = {
                "next crop needs.",
     .elsewhere = "Decode",
     .gives = "image u8 (H, W, 3), or (H, W, 1) with mode=gray and mode=index; u16 (H, W, 1) with "
-             "mode=u16, (H, W, 3) with mode=u16_rgb; further images, too; masks u8 (H, W)",
+             "mode=u16, (H, W, 3) with mode=u16_rgb; f32 of the same shapes with mode=f32 and "
+             "f32_rgb; further images, too; masks u8 (H, W)",
     .details =
         "JPEG files are decoded with libjpeg-turbo's accurate integer DCT and smooth "
         "chroma, PNG files if the library was built with libpng, WebP and TIFF files by the format "
@@ -121,17 +127,20 @@ const stage_def stage_decode = {
         "values of a PNG, BMP, GIF or TIFF file with a palette or in gray, or of a PGM file, as "
         "masks have them; other files are bad samples.\n"
         "mode u16 gives u16 (H, W, 1) from gray files of 16 bits per channel, u16_rgb (H, W, 3) "
-        "from RGB files of 16 bits: PNG, and PGM or PPM with a maximum value above 255. White is "
-        "65535: values of a PNM file with a smaller maximum become value * 65535 / maximum, "
+        "from RGB files of 16 bits: PNG, TIFF, and PGM or PPM with a maximum value above 255. "
+        "White is 65535: values of a PNM file with a smaller maximum become value * 65535 / "
+        "maximum, "
         "rounded, as in Pillow. A file of 8 bits, or one in gray where the mode is u16_rgb, is a "
-        "bad sample. Crops, flips, paddings with fill 0, resizes, normalize and to_dtype "
-        "work on such images, and the workers run all of these; colours, warps, "
-        "mosaics and mixes work on bytes, and are refused.\n"
+        "bad sample. f32 and f32_rgb give f32 from TIFF files of floats of 32 bits, the values as "
+        "they are: no value is white. Crops, flips, paddings with fill 0, resizes, normalize and "
+        "to_dtype work on images of 16 bits and of floats, and the workers run all of these; "
+        "colours, warps, mosaics and mixes work on bytes, and are refused.\n"
         "Grayscale, CMYK and YCCK files become RGB (or gray); transparent pixels are "
         "blended onto black. A file that is corrupt or not an image makes a bad "
         "sample. A file of 16 bits per channel (PNG, TIFF, or PNM with a maximum value "
-        "above 255) ends the run as unsupported, whatever the policy for bad samples is. "
-        "With depth=8 it is converted: value * 255 / maximum, rounded; class numbers (masks, "
+        "above 255) ends the run as unsupported, whatever the policy for bad samples is, and so "
+        "does a TIFF file of floats. With depth=8 one of 16 bits is converted: value * 255 / "
+        "maximum, rounded; class numbers (masks, "
         "mode=index) never are.\n"
         "With orient=true, a file with an Exif orientation (JPEG, PNG, WebP, TIFF) is turned "
         "upright, as by "

@@ -143,6 +143,11 @@ def tiff_seeds():
     yield tiff(picture(5, 7, 3), 16, order=">")
     yield tiff(picture(5, 7, 1), 32, kind=3)
     yield tiff(picture(5, 7, 3), pages=3, orientation=6)
+    yield tiff(picture(5, 7, 1) / 3, 32, kind=3, compression=8, tile=(16, 16), order=">")
+    yield tiff(picture(5, 7, 3) / 3, 32, kind=3, compression=5)
+    yield tiff(picture(5, 7, 3) / 3, 32, kind=3, planes=True, orientation=6)
+    yield tiff(picture(5, 7, 4).astype(int) * 257, 16, extra=2, planes=True)
+    yield tiff(picture(5, 7, 1).astype(int) * 257, 16, 0)
 
 
 def webp_seeds():
