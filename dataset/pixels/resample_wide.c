@@ -38,17 +38,11 @@ static void nearest_line(const image_resampler *r, const image_view *needed, uin
 
 /* ---- filters --------------------------------------------------------------------------------- */
 
-/* The weights of an output. Returns their number, without trailing zeros: a float that is not
- * finite must not reach outputs that do not use it. */
-static uint32_t weights_of(const resample_axis *axis, uint32_t i, const float **weights_out)
+/* The weights of an output. A value of weight 0 is left out of a sum: a float that is not finite
+ * must not reach outputs that do not use it. */
+static const float *weights_of(const resample_axis *axis, uint32_t i)
 {
-    uint32_t taps = axis->taps;
-
-    *weights_out = axis->floats + (size_t)i * taps;
-    while (taps > 1 && (*weights_out)[taps - 1] == 0) {
-        taps--;
-    }
-    return taps;
+    return axis->floats + (size_t)i * axis->taps;
 }
 
 static inline float value_of(const void *pixels, size_t i, image_element element)
@@ -69,13 +63,13 @@ add_line(const void *pixels, float weight, float *sums, size_t count, image_elem
 static void sum_lines(const image_resampler *r, const image_view *needed, uint32_t i, float *sums)
 {
     const size_t count = (size_t)needed->width * needed->channels;
-    const float *weights;
-    const uint32_t taps = weights_of(&r->y, i, &weights);
+    const float *weights = weights_of(&r->y, i);
 
     memset(sums, 0, (size_t)r->span.width * needed->channels * sizeof(*sums));
     sums += (size_t)r->lead_x * needed->channels;
-    for (uint32_t k = 0; k < taps; k++) {
-        const uint8_t *line = line_of(r, needed, (uint32_t)r->y.first[i] - r->span.y + k);
+    for (uint32_t k = 0; k < r->y.taps; k++) {
+        const uint8_t *line =
+            weights[k] != 0 ? line_of(r, needed, (uint32_t)r->y.first[i] - r->span.y + k) : NULL;
 
         if (line != NULL && needed->element == IMAGE_U16) {
             add_line(line, weights[k], sums, count, IMAGE_U16);
@@ -96,7 +90,7 @@ static float sum_columns(const float *sums, const float *weights, uint32_t taps,
     float sum = 0;
 
     for (uint32_t k = 0; k < taps; k++) {
-        sum += weights[k] * sums[(size_t)k * channels];
+        sum += weights[k] != 0 ? weights[k] * sums[(size_t)k * channels] : 0;
     }
     return sum;
 }
@@ -113,12 +107,11 @@ void resample_wide_line(const image_resampler *r, const image_view *needed, uint
     }
     sum_lines(r, needed, i, sums);
     for (uint32_t x = 0; x < r->x.count; x++) {
-        const float *weights;
-        const uint32_t taps = weights_of(&r->x, x, &weights);
+        const float *weights = weights_of(&r->x, x);
         const float *first = sums + (size_t)((uint32_t)r->x.first[x] - r->span.x) * channels;
 
         for (uint32_t c = 0; c < channels; c++) {
-            const float value = sum_columns(first + c, weights, taps, channels);
+            const float value = sum_columns(first + c, weights, r->x.taps, channels);
 
             if (needed->element == IMAGE_U16) {
                 ((uint16_t *)(void *)out)[(size_t)x * channels + c] = round_value(value);

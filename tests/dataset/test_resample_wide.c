@@ -197,6 +197,26 @@ static void infinity_stays_where_it_is_used(void)
     }
 }
 
+/* A weight of 0 between others uses nothing: of bicubic a third as large, those 3 pixels away. */
+static void nan_stays_where_it_has_a_weight(void)
+{
+    static const resize_filter bicubic = {FILTER_BICUBIC, true};
+
+    for (int vertical = 0; vertical < 2; vertical++) {
+        const picture in = {NULL, vertical ? 1 : 39, vertical ? 39 : 1, 1};
+        resample_job job = whole_job(&in, vertical ? 1 : 13, vertical ? 13 : 1, &bicubic);
+        float out[13];
+
+        fill_image();
+        image.floats[19 * (vertical ? SIDE : 1)] = NAN;
+        job.element = IMAGE_F32;
+        run(&job, out);
+        for (uint32_t i = 0; i < 13; i++) {
+            T_TRUE(isnan(out[i]) == (i == 6));
+        }
+    }
+}
+
 /* One resampler runs images of bytes and of 16 bits in turn, as a worker does. */
 static void elements_alternate_in_one_resampler(void)
 {
@@ -226,7 +246,11 @@ static void elements_alternate_in_one_resampler(void)
 }
 
 const t_test resample_wide_tests[] = {
-    T_TEST(values_are_those_of_sums_in_double),  T_TEST(margins_and_what_is_outside_are_zeros),
-    T_TEST(a_window_is_a_part_of_the_whole),     T_TEST(infinity_stays_where_it_is_used),
-    T_TEST(elements_alternate_in_one_resampler), T_END,
+    T_TEST(values_are_those_of_sums_in_double),
+    T_TEST(margins_and_what_is_outside_are_zeros),
+    T_TEST(a_window_is_a_part_of_the_whole),
+    T_TEST(infinity_stays_where_it_is_used),
+    T_TEST(nan_stays_where_it_has_a_weight),
+    T_TEST(elements_alternate_in_one_resampler),
+    T_END,
 };
