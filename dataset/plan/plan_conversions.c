@@ -289,18 +289,14 @@ static void note_conversions(sli_plan *plan, const plan_segment *segment, uint32
     }
 }
 
-/* True if the image of a segment has 16 bits or, from the source, floats, which workers convert. */
+/* True if the workers convert the image of a segment, since it has 16 bits or floats. */
 static bool is_wide(const sli_plan *plan, const plan_segment *segment)
 {
     stage_schema before;
-    sluice_dtype dtype;
 
-    if (segment->count == 0 ||
-        dataset_schema_after(plan->dataset, segment->stages[0], &before) != SLUICE_OK) {
-        return false;
-    }
-    dtype = before.columns[find_image(&before, segment)].dtype;
-    return dtype == SLUICE_U16 || (dtype == SLUICE_F32 && segment->is_first);
+    return segment->count > 0 &&
+           dataset_schema_after(plan->dataset, segment->stages[0], &before) == SLUICE_OK &&
+           schema_is_wide(&before, (uint32_t)find_image(&before, segment));
 }
 
 /* Lets the workers run all conversions of images of this kind. E_INVALID: a stage is requested on

@@ -49,6 +49,14 @@ bool schema_is_converted(const stage_schema *schema, uint32_t i)
     return schema->infos[i].is_converted || schema->infos[i].is_chw;
 }
 
+bool schema_is_wide(const stage_schema *schema, uint32_t i)
+{
+    const sluice_dtype dtype = schema->columns[i].dtype;
+
+    return schema_is_image(schema, i) &&
+           (dtype == SLUICE_U16 || (dtype == SLUICE_F32 && !schema_is_converted(schema, i)));
+}
+
 static sluice_status check_bytes(const stage_schema *schema, uint32_t i, const char *stage,
                                  bool gray_or_rgb)
 {

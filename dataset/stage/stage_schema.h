@@ -187,6 +187,11 @@ static inline double schema_white(sluice_dtype dtype)
 /* True if a conversion has changed the type or the layout of column i, an image. */
 bool schema_is_converted(const stage_schema *schema, uint32_t i);
 
+/* True if image i has 16 bits or, as nothing has converted it, floats: only stages that move
+ * pixels, resizes and conversions, which the workers run, work on it. to_chw and flips leave 16
+ * bits as they are. */
+bool schema_is_wide(const stage_schema *schema, uint32_t i);
+
 /* True if one of these images is converted. */
 bool schema_are_converted(const stage_schema *schema, column_set images);
 

@@ -6,15 +6,12 @@
 #include "stage_kinds.h"
 #include "status_int.h"
 
-/* The first image with values that only moving stages and conversions work on; -1: there is none.
- * to_chw and flips leave 16 bits as they are. */
-static int find_wide(const stage_schema *schema)
+/* The first of these images with values that only moving stages and conversions work on; -1: there
+ * is none. */
+static int find_wide(const stage_schema *schema, column_set images)
 {
     for (uint32_t i = 0; i < schema->column_count; i++) {
-        const sluice_dtype dtype = schema->columns[i].dtype;
-
-        if (schema_is_image(schema, i) &&
-            (dtype == SLUICE_U16 || (dtype == SLUICE_F32 && !schema_is_converted(schema, i)))) {
+        if ((images >> i & 1) != 0 && schema_is_wide(schema, i)) {
             return (int)i;
         }
     }
@@ -51,13 +48,25 @@ static bool computes(const dataset_stage *stage)
 
 sluice_status stage_check_wide(const dataset_stage *stage, const stage_schema *schema)
 {
-    const int wide = find_wide(schema);
-    const char *type = wide >= 0 ? sluice_dtype_name(schema->columns[wide].dtype) : "";
+    /* the arguments of a stage with `columns` begin as those of a conversion */
+    const conversion_args *args = (const void *)stage->args.bytes;
+    const bool is_computed = computes(stage);
+    column_set images;
+    const char *type;
+    sluice_status st;
+    int wide;
 
-    if (wide < 0) {
+    if (!is_computed && stage->def->kind != STAGE_GEOMETRY) {
         return SLUICE_OK;
     }
-    if (computes(stage)) {
+    st = schema_select_images(schema, stage->def->name, stage->def->selects ? args->columns : "",
+                              &images);
+    wide = st == SLUICE_OK ? find_wide(schema, images) : -1;
+    if (wide < 0) {
+        return st;
+    }
+    type = sluice_dtype_name(schema->columns[wide].dtype);
+    if (is_computed) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s: column %s is %s; colours, warps, mosaics and mixes work on bytes; "
                         "leave %s out%s",
@@ -66,7 +75,7 @@ sluice_status stage_check_wide(const dataset_stage *stage, const stage_schema *s
                             ? ", or put normalize before it"
                             : "");
     }
-    if (stage->def->kind == STAGE_GEOMETRY && fill_of(stage) != 0) {
+    if (fill_of(stage) != 0) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s: column %s is %s, and the fill is %u; it must be 0 where images are "
                         "not bytes: write fill=0",

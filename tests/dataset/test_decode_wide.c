@@ -291,6 +291,36 @@ static void stages_of_bytes_refuse_16_bits_by_name(void)
     check_refused("image_folder x | decode mode=u16 | to_chw | random_erasing", "column image is");
 }
 
+/* `columns` names the images that a stage works on: another one may have 16 bits. */
+static void stages_look_at_the_images_that_they_name(void)
+{
+    static const char list[] = "left:image\tright:image\na.pgm\tb.pgm\n";
+    static const char decoded[] = "| decode columns=left mode=u16 | decode columns=right mode=gray";
+    static const char *const stages[] = {"random_erasing p=1 columns=right",
+                                         "normalize 0.5 0.5 columns=right | random_erasing "
+                                         "columns=right",
+                                         "random_invert 1 columns=right"};
+    const char *folder = t_folder();
+    char text[300];
+
+    write_wide(folder, "a.pgm", 1, 65535);
+    write_wide(folder, "b.pgm", 1, 200);
+    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+        uint16_t words[ROOM];
+        float right[ROOM];
+        sluice_dataset *dataset;
+
+        snprintf(text, sizeof(text), "%s | %s | batch 1", decoded, stages[i]);
+        dataset = list_dataset(folder, list, text);
+        T_OK(sluice_dataset_get(dataset, 0, 0, 0, (void *const[]){words, right}, NULL));
+        T_EQ(words[1], value_of(1, 0));
+        sluice_dataset_destroy(dataset);
+    }
+    write_list(folder, "list.tsv", list);
+    snprintf(text, sizeof(text), "image_list %s/list.tsv %s | random_erasing", folder, decoded);
+    check_refused(text, "random_erasing: column left is u16");
+}
+
 #ifdef SLI_HAVE_PNG
 /* A value with the file's alpha, over black. */
 static uint16_t png_value(const png_recipe *recipe, uint32_t x, uint32_t y, uint32_t c)
@@ -344,6 +374,7 @@ const t_test decode_wide_tests[] = {
     T_TEST(a_cache_changes_nothing),
     T_TEST(files_of_another_kind_are_bad_samples),
     T_TEST(stages_of_bytes_refuse_16_bits_by_name),
+    T_TEST(stages_look_at_the_images_that_they_name),
 #ifdef SLI_HAVE_PNG
     T_TEST(png_files_give_their_values),
 #endif
