@@ -6,6 +6,7 @@
 #include "exif.h"
 #include "loader_stage.h"
 #include "opened_image.h"
+#include "orientation.h"
 
 /* The steps of an image have two callers, for images and for tiles of mosaics. Inlined, they cost
  * an image no calls. */
@@ -63,12 +64,19 @@ INLINED sluice_status open_image(sample_loader *loader, uint64_t sample, const s
     return st;
 }
 
-/* Converts one axis of a box to scaled-image pixels, rounded to the nearest pixel. */
-static inline void scale_axis(int64_t *at, uint32_t *length, uint32_t divisor, uint32_t extent)
+/*
+ * Converts one axis of a box to scaled-image pixels, rounded to the nearest pixel. The pixels of
+ * the scaled image begin where the file does: on a mirrored axis, at the end of the upright image.
+ */
+static inline void scale_axis(int64_t *at, uint32_t *length, uint32_t divisor, uint32_t whole,
+                              uint32_t extent, bool is_mirrored)
 {
+    const int64_t start = is_mirrored ? (int64_t)whole - *at - *length : *at;
+    int64_t scaled = (start + divisor / 2) / divisor;
+
     *length = (*length + divisor / 2) / divisor;
-    *at = (*at + divisor / 2) / divisor;
-    *at = *at + *length > extent ? extent - *length : *at;
+    scaled = scaled + *length > extent ? extent - *length : scaled;
+    *at = is_mirrored ? (int64_t)extent - scaled - *length : scaled;
 }
 
 /*
@@ -78,6 +86,9 @@ static inline void scale_axis(int64_t *at, uint32_t *length, uint32_t divisor, u
 static inline void scale_down(image_decoder *decoder, fused_geometry *window,
                               current_image *current)
 {
+    const uint32_t width = current->image.width;
+    const uint32_t height = current->image.height;
+    const orientation_axes axes = orientation_axes_of(current->applied.image);
     image_margins *margins = &window->margins;
     uint32_t divisor = 1;
 
@@ -87,8 +98,10 @@ static inline void scale_down(image_decoder *decoder, fused_geometry *window,
     }
     if (divisor > 1 &&
         image_decoder_scale(decoder, divisor, &current->image.width, &current->image.height)) {
-        scale_axis(&window->x, &window->width, divisor, current->image.width);
-        scale_axis(&window->y, &window->height, divisor, current->image.height);
+        scale_axis(&window->x, &window->width, divisor, width, current->image.width,
+                   axes.exchanges ? axes.mirrors_y : axes.mirrors_x);
+        scale_axis(&window->y, &window->height, divisor, height, current->image.height,
+                   axes.exchanges ? axes.mirrors_x : axes.mirrors_y);
         margins->left = (margins->left + divisor / 2) / divisor;
         margins->top = (margins->top + divisor / 2) / divisor;
         margins->right = (margins->right + divisor / 2) / divisor;

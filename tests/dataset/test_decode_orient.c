@@ -221,6 +221,46 @@ static void fast_scale_is_upright(void)
     free(fast.bytes);
 }
 
+/* Reads sample 0 of a file after a crop, in RGB. */
+static void read_crop(const char *folder, const char *file, const char *decode, uint32_t y,
+                      uint32_t x, const char *stages, uint8_t *row)
+{
+    char text[200];
+
+    snprintf(text, sizeof(text), "| %s | crop 128,160 %u %u | %s | batch 1", decode, y, x, stages);
+    T_OK(list_row(folder, file, text, row));
+}
+
+/* The scaled pixels are those of the file, so a mirrored image gives what its file gives, mirrored.
+ */
+static void fast_scale_has_the_same_pixels_mirrored(void)
+{
+    enum { WIDTH = 407, HEIGHT = 303, SIDES = 16 * 20 * 3 };
+    static const char fast[] = "decode fast_scale=true";
+    const char *folder = t_folder();
+
+    kit_log_start(NULL, NULL);
+    write_oriented(folder, "plain.jpg", WIDTH, HEIGHT, 1, 7);
+    for (uint32_t o = 2; o <= 4; o++) {
+        const bool x = o != 4;
+        const bool y = o != 2;
+        uint8_t want[SIDES];
+        uint8_t got[SIDES];
+        char flips[100];
+
+        snprintf(flips, sizeof(flips),
+                 "resize 16,20 | random_horizontal_flip %d | random_vertical_flip %d", x, y);
+        write_oriented(folder, "turned.jpg", WIDTH, HEIGHT, o, 7);
+        read_crop(folder, "plain.jpg", fast, y ? HEIGHT - 128 - 40 : 40, x ? WIDTH - 160 - 80 : 80,
+                  flips, want);
+        read_crop(folder, "turned.jpg", fast, 40, 80, "resize 16,20", got);
+        for (uint32_t i = 0; i < SIDES; i++) {
+            T_TRUE(abs(want[i] - got[i]) <= 1);
+        }
+    }
+    kit_log_stop();
+}
+
 /* The size that nothing in the pipeline sets is that of the upright image. */
 static void the_probed_size_is_upright(void)
 {
@@ -321,6 +361,7 @@ const t_test decode_orient_tests[] = {
     T_TEST(orient_false_uses_pixels_as_stored),
     T_TEST(packs_are_upright),
     T_TEST(fast_scale_is_upright),
+    T_TEST(fast_scale_has_the_same_pixels_mirrored),
     T_TEST(the_probed_size_is_upright),
     T_TEST(explain_names_what_was_applied),
     T_TEST(masks_and_boxes_are_upright),
