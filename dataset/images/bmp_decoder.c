@@ -13,7 +13,6 @@
 #include "status_int.h"
 
 enum {
-    MAX_SIDE = 1000000,
     FILE_HEADER = 14,
     CORE_HEADER = 12, /* of OS/2 */
     INFO_HEADER = 40, /* of Windows; longer ones begin with it */
@@ -240,12 +239,8 @@ static sluice_status bmp_open(void *state, const uint8_t *bytes, size_t size, ui
     decoder->indices = false;
     decoder->colors = 0;
     st = read_size(decoder, header);
-    if (st == SLUICE_OK && (uint64_t)decoder->width * decoder->height > max_pixels) {
-        st = image_too_large(decoder->width, decoder->height, max_pixels);
-    }
-    if (st == SLUICE_OK && (decoder->width > MAX_SIDE || decoder->height > MAX_SIDE)) {
-        st = sli_fail(SLUICE_E_UNSUPPORTED, "the image is %ux%u; sides go up to %d", decoder->width,
-                      decoder->height, MAX_SIDE);
+    if (st == SLUICE_OK) {
+        st = image_check_size(decoder->width, decoder->height, max_pixels);
     }
     st = st == SLUICE_OK ? check_kind(decoder) : st;
     if (st == SLUICE_OK) {

@@ -147,8 +147,8 @@ static sluice_status gif_open(void *state, const uint8_t *bytes, size_t size, ui
     decoder->gray = gray;
     decoder->indices = false;
     st = read_header(decoder);
-    if (st == SLUICE_OK && (uint64_t)decoder->width * decoder->height > max_pixels) {
-        st = image_too_large(decoder->width, decoder->height, max_pixels);
+    if (st == SLUICE_OK) {
+        st = image_check_size(decoder->width, decoder->height, max_pixels);
     }
     *width_out = decoder->width;
     *height_out = decoder->height;

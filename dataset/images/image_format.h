@@ -53,6 +53,10 @@ extern const image_format format_ppm;
 extern const image_format format_tiff; /* of a module: format_modules.h */
 extern const image_format format_webp;
 
+/* Checks the size in a header. E_INVALID: the image has more than max_pixels pixels; E_UNSUPPORTED:
+ * a side has more than a million. */
+sluice_status image_check_size(uint32_t width, uint32_t height, uint64_t max_pixels);
+
 /* Fails with E_INVALID because the image has more than max_pixels pixels. */
 sluice_status image_too_large(uint64_t width, uint64_t height, uint64_t max_pixels);
 

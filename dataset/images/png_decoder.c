@@ -17,8 +17,6 @@
 #include "status_int.h"
 #include "thread_interrupt_int.h"
 
-enum { MAX_SIDE = 1000000 }; /* also libpng's own limit */
-
 typedef struct png_decoder {
     png_structp png; /* NULL: no file is open */
     png_infop info;
@@ -160,6 +158,7 @@ static sluice_status png_open(void *state, const uint8_t *bytes, size_t size, ui
                               bool gray, uint32_t *width_out, uint32_t *height_out)
 {
     png_decoder *decoder = state;
+    sluice_status st;
     uint32_t width;
     uint32_t height;
 
@@ -183,12 +182,9 @@ static sluice_status png_open(void *state, const uint8_t *bytes, size_t size, ui
     read_header(decoder);
     width = png_get_image_width(decoder->png, decoder->info);
     height = png_get_image_height(decoder->png, decoder->info);
-    if ((uint64_t)width * height > max_pixels) {
-        return image_too_large(width, height, max_pixels);
-    }
-    if (width > MAX_SIDE || height > MAX_SIDE) {
-        return sli_fail(SLUICE_E_UNSUPPORTED, "the image is %ux%u; sides go up to %d", width,
-                        height, MAX_SIDE);
+    st = image_check_size(width, height, max_pixels);
+    if (st != SLUICE_OK) {
+        return st;
     }
     find_chunks(decoder, bytes, size);
     *width_out = width;

@@ -14,7 +14,6 @@
 #include "status_int.h"
 
 enum {
-    MAX_SIDE = 1000000,
     MOST_VALUE = 65535,
     LEAST_FILE = 10 /* bytes of the smallest file, "P5 1 1 1 " and a pixel */
 };
@@ -137,16 +136,9 @@ static sluice_status read_header(pnm_decoder *decoder, const uint8_t *bytes, siz
                         "the PNM file has %u as its maximum value; it must be 1 to %d",
                         decoder->most, MOST_VALUE);
     }
-    if ((uint64_t)decoder->width * decoder->height > max_pixels) {
-        return image_too_large(decoder->width, decoder->height, max_pixels);
-    }
-    if (decoder->width > MAX_SIDE || decoder->height > MAX_SIDE) {
-        return sli_fail(SLUICE_E_UNSUPPORTED, "the image is %ux%u; sides go up to %d",
-                        decoder->width, decoder->height, MAX_SIDE);
-    }
     decoder->channels = bytes[1] == '6' || bytes[1] == '3' ? 3 : 1;
     decoder->pixels_at = text.at + 1;
-    return SLUICE_OK;
+    return image_check_size(decoder->width, decoder->height, max_pixels);
 }
 
 /* Bytes of a line in the file; of a plain file, the least number of bytes. */

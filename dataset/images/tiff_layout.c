@@ -5,7 +5,6 @@
 #include "status_int.h"
 
 enum {
-    MAX_SIDE = 1000000,
     PIXEL_BYTES = 12, /* of a strip or tile, for each pixel of max_pixels */
     MOST_PADDING = 4  /* pixels of all tiles, in times of max_pixels */
 };
@@ -205,14 +204,10 @@ sluice_status tiff_layout_read(tiff_layout *layout, TIFF *tiff, uint64_t max_pix
         return sli_fail(SLUICE_E_CORRUPT, "the TIFF file has a size of %ux%u", layout->width,
                         layout->height);
     }
-    if ((uint64_t)layout->width * layout->height > max_pixels) {
-        return image_too_large(layout->width, layout->height, max_pixels);
+    st = image_check_size(layout->width, layout->height, max_pixels);
+    if (st == SLUICE_OK) {
+        st = check_compression(tiff);
     }
-    if (layout->width > MAX_SIDE || layout->height > MAX_SIDE) {
-        return sli_fail(SLUICE_E_UNSUPPORTED, "the image is %ux%u; sides go up to %d",
-                        layout->width, layout->height, MAX_SIDE);
-    }
-    st = check_compression(tiff);
     if (st == SLUICE_OK) {
         st = check_samples(layout, format);
     }

@@ -119,13 +119,10 @@ static sluice_status webp_open(void *state, const uint8_t *bytes, size_t size, u
         decoder->place.y + decoder->place.height > decoder->height) {
         return sli_fail(SLUICE_E_CORRUPT, "the WebP file has a frame outside of its canvas");
     }
-    if ((uint64_t)decoder->width * decoder->height > max_pixels) {
-        return image_too_large(decoder->width, decoder->height, max_pixels);
-    }
     decoder->gray = gray;
     *width_out = decoder->width;
     *height_out = decoder->height;
-    return SLUICE_OK;
+    return image_check_size(decoder->width, decoder->height, max_pixels);
 }
 
 /* Converts pixels of 3 or 4 channels to gray or RGB. */
