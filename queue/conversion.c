@@ -92,6 +92,58 @@ bool sli_conversion_is_finite(const sli_conversion *conversion)
     return true;
 }
 
+/* The largest magnitude of the finite values. */
+static float largest(const float *in, size_t count)
+{
+    uint32_t most = 0; /* bits of floats without a sign are in the order of the floats */
+    float value;
+
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+
+        memcpy(&bits, in + i, sizeof(bits));
+        bits &= INT32_MAX;
+        bits = bits < 0x7F800000 ? bits : 0;
+        most = bits > most ? bits : most;
+    }
+    memcpy(&value, &most, sizeof(value));
+    return value;
+}
+
+/* True if the conversion of values of this magnitude is finite in all channels. */
+static bool takes(const sli_conversion *conversion, float magnitude)
+{
+    for (uint32_t c = 0; c < conversion->channels; c++) {
+        const float scale = conversion->scale[c];
+
+        if (!is_finite(conversion->to, fmaf(magnitude, scale, conversion->bias[c])) ||
+            !is_finite(conversion->to, fmaf(-magnitude, scale, conversion->bias[c]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool sli_conversion_loses(const sli_conversion *conversion, const float *in, size_t count,
+                          float *value_out)
+{
+    const size_t plane = (size_t)conversion->height * conversion->width;
+
+    if (takes(conversion, largest(in, count))) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const size_t c = conversion->from_chw ? i / plane : i % conversion->channels;
+        const float value = fmaf(in[i], conversion->scale[c], conversion->bias[c]);
+
+        if (isfinite(in[i]) && !is_finite(conversion->to, value)) {
+            *value_out = in[i];
+            return true;
+        }
+    }
+    return false;
+}
+
 size_t sli_conversion_out_bytes(const sli_conversion *conversion)
 {
     return (size_t)conversion->height * conversion->width * conversion->channels *

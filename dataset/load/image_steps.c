@@ -16,6 +16,17 @@ sluice_status fail_image_size(const sli_plan *plan, const sli_conversion *want,
                     want->height, want->channels, first[0] != '\0' ? ", as " : "", first, advice);
 }
 
+sluice_status fail_lost_value(const sli_conversion *conversion, float value)
+{
+    return sli_fail(
+        SLUICE_E_CORRUPT,
+        "the value %g of the image cannot be represented as %s after its conversion; %s",
+        (double)value, sluice_dtype_name(conversion->to),
+        conversion->to == SLUICE_F32 ? "is a std too small?"
+                                     : "choose dtype=f32, or normalize with a std that "
+                                       "makes it smaller");
+}
+
 /* Fails since the image after a step has too many pixels. A step without geometry has colour stages
  * after it. */
 static sluice_status fail_too_large(sample_loader *loader, const transform_step *step)

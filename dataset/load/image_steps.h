@@ -16,12 +16,20 @@ typedef struct row_sink {
     const sli_conversion *conversion;
     uint8_t *row;
     uint8_t flags;
+    bool has_lost; /* a float has become infinite; */
+    float lost;    /* the first one */
 } row_sink;
 
 static inline void convert_line(void *arg, uint32_t y, const uint8_t *pixels)
 {
-    const row_sink *sink = arg;
+    row_sink *sink = arg;
+    const sli_conversion *conversion = sink->conversion;
 
+    if (conversion->from == SLUICE_F32 && !sink->has_lost) {
+        sink->has_lost =
+            sli_conversion_loses(conversion, (const float *)(const void *)pixels,
+                                 (size_t)conversion->width * conversion->channels, &sink->lost);
+    }
     sli_convert_line(sink->conversion, y, pixels, sink->row, sink->flags);
 }
 
@@ -42,6 +50,9 @@ static inline void copy_line(void *arg, uint32_t y, const uint8_t *pixels)
 /* Fails since the image after the last step does not have the size or the channels of the batch. */
 sluice_status fail_image_size(const sli_plan *plan, const sli_conversion *want,
                               const fused_geometry *window, uint32_t channels);
+
+/* Fails since this value of the image is too large for the type that it is converted to. */
+sluice_status fail_lost_value(const sli_conversion *conversion, float value);
 
 /* E_INVALID: the image after a step would have too many pixels. */
 sluice_status check_step_size(sample_loader *loader, const transform_step *step);

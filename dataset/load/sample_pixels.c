@@ -223,7 +223,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     const int column = further != NULL ? (int)further->column : plan->details->images.first;
     sample_transform *transform = &loader->drawn.image;
     const image_draws draws = {sample, pass, (uint32_t)column, 0, 0};
-    row_sink sink = {&plan->host_conversion, buffers[column], 0};
+    row_sink sink = {.conversion = &plan->host_conversion, .row = buffers[column]};
     const image_run run = {&plan->details->geometry.list, transform,
                            loader->cached.samples != NULL && further == NULL &&
                                plan->details->cache.is_decoded &&
@@ -254,6 +254,9 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     }
     if (st == SLUICE_OK) {
         st = run_steps(loader, &run, &draws, buffers, &sink, &current, &ticks);
+    }
+    if (st == SLUICE_OK && sink.has_lost) {
+        st = fail_lost_value(sink.conversion, sink.lost);
     }
     if (st == SLUICE_OK && plan->details->erasing.is_used && plan->details->geometry.view == NULL) {
         erase_converted(plan, further != NULL ? further->segment : 0, sink.conversion, sample, pass,

@@ -2,6 +2,7 @@
 #include "sample_steps.h"
 
 #include "array_ops.h"
+#include "image_steps.h"
 #include "loader_stage.h"
 #include "sample_cached.h"
 #include "sample_erasing.h"
@@ -22,20 +23,29 @@ void sample_find_buffers(const sample_loader *loader, const sample_row *row, voi
 }
 
 /* Runs the conversion of a segment from its input buffer to its output buffer. */
-static void convert_buffer(sample_loader *loader, const plan_step *step, uint64_t sample,
-                           uint64_t pass, uint8_t *flags, void *const *buffers)
+static sluice_status convert_buffer(sample_loader *loader, const plan_step *step, uint64_t sample,
+                                    uint64_t pass, uint8_t *flags, void *const *buffers)
 {
+    const sli_conversion *conversion = &step->conversion;
     const plan_segment *segment = &loader->plan->details->work.segments[step->segment];
     const uint64_t start = change_stage(loader, PLAN_PIXELS);
+    float lost;
     uint8_t here;
 
+    if (conversion->from == SLUICE_F32 &&
+        sli_conversion_loses(conversion, buffers[segment->from],
+                             (size_t)conversion->height * conversion->width * conversion->channels,
+                             &lost)) {
+        return fail_lost_value(conversion, lost);
+    }
     draw_flips(loader->plan->details, step->segment, sample, pass, &here, flags);
-    sli_convert_image(&step->conversion, buffers[segment->from], buffers[segment->to], here);
+    sli_convert_image(conversion, buffers[segment->from], buffers[segment->to], here);
     if (loader->plan->details->erasing.is_used) {
         erase_converted(loader->plan, step->segment, &step->conversion, sample, pass,
                         buffers[segment->to]);
     }
     sli_counter_add(&loader->report.counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);
+    return SLUICE_OK;
 }
 
 /* Runs an array stage that changes the number of rows. */
@@ -129,7 +139,7 @@ static sluice_status run_steps(sample_loader *loader, uint32_t first, uint32_t e
         } else if (step->array != NULL) {
             st = is_needed(step, buffers) ? compute_array(loader, step, buffers) : st;
         } else if (buffers[details->work.segments[step->segment].to] != NULL) {
-            convert_buffer(loader, step, sample, pass, flags, buffers);
+            st = convert_buffer(loader, step, sample, pass, flags, buffers);
         }
     }
     return st;

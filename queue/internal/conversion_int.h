@@ -48,6 +48,13 @@ bool sli_conversion_is_identity(const sli_conversion *conversion);
  * prepared programs from u8 and u16. */
 bool sli_conversion_is_finite(const sli_conversion *conversion);
 
+/*
+ * True if one of the values of an image or line is finite, and its converted value is not: it is
+ * too large for the type. *value_out: the first one. Only for prepared programs from f32.
+ */
+bool sli_conversion_loses(const sli_conversion *conversion, const float *in, size_t count,
+                          float *value_out);
+
 /* Bytes of one converted image. */
 size_t sli_conversion_out_bytes(const sli_conversion *conversion);
 

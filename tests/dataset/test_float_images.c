@@ -101,6 +101,48 @@ static void floats_are_normalized_as_they_are(void)
     }
 }
 
+/* As those of cast: a finite value does not become infinite without a word. */
+static void values_that_a_type_cannot_hold_are_bad_samples(void)
+{
+    static const struct {
+        const char *stages;
+        float value;
+        const char *says; /* NULL: it is converted */
+    } cases[] = {
+        {"to_dtype f16", 65519, NULL},
+        {"to_dtype f16", 65520, "the value 65520 of the image cannot be represented as f16"},
+        {"to_dtype f16", -INFINITY, NULL},
+        {"to_dtype f16", NAN, NULL},
+        {"random_horizontal_flip 1 | normalize 0 0.01 dtype=f16", 700, "choose dtype=f32"},
+        {"normalize 0 0.01 dtype=f16 | to_chw", -700, "the value -700 of the image"},
+        {"normalize 0 0.01 dtype=f16", 650, NULL},
+        {"to_dtype bf16", 3.4e38F, "as bf16"},
+        {"to_dtype bf16", 3e38F, NULL},
+        {"normalize 0 0.1", 1e38F, "as f32 after its conversion; is a std too small?"},
+        {"views 2 | center_crop 9,14 | to_dtype f16", 1e6F, "the value 1e+06 of the image"},
+    };
+    static float values[CELLS];
+    const char *folder = t_folder();
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        sluice_dataset *dataset = NULL;
+        float row[2 * CELLS];
+        char text[300];
+
+        values[CELLS - 2] = cases[i].value;
+        npy_write(folder, "a.npy", "<f4", "(1, 9, 14)", values, sizeof(values));
+        snprintf(text, sizeof(text), "npy %s/a.npy | column a role=image | %s | batch 1", folder,
+                 cases[i].stages);
+        T_OK(sluice_dataset_parse(text, &dataset));
+        T_STATUS(sluice_dataset_get(dataset, 0, 0, 0, (void *const[]){row}, NULL),
+                 cases[i].says == NULL ? SLUICE_OK : SLUICE_E_CORRUPT);
+        if (cases[i].says != NULL) {
+            T_CONTAINS(sluice_last_error(), cases[i].says);
+        }
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 static void arrays_of_16_bits_are_images_of_16_bits(void)
 {
     const char *folder = write_arrays();
@@ -140,7 +182,11 @@ static void stages_of_bytes_refuse_floats(void)
 }
 
 const t_test float_images_tests[] = {
-    T_TEST(floats_are_cropped_and_flipped),    T_TEST(floats_are_resized),
-    T_TEST(floats_are_normalized_as_they_are), T_TEST(arrays_of_16_bits_are_images_of_16_bits),
-    T_TEST(stages_of_bytes_refuse_floats),     T_END,
+    T_TEST(floats_are_cropped_and_flipped),
+    T_TEST(floats_are_resized),
+    T_TEST(floats_are_normalized_as_they_are),
+    T_TEST(arrays_of_16_bits_are_images_of_16_bits),
+    T_TEST(values_that_a_type_cannot_hold_are_bad_samples),
+    T_TEST(stages_of_bytes_refuse_floats),
+    T_END,
 };

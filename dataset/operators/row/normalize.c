@@ -172,9 +172,11 @@ const stage_def stage_normalize = {
     .elsewhere = "Normalize",
     .example = "normalize imagenet",
     .gives = "image f32, f16 or bf16, the same shape",
-    .details = "A value becomes fmaf(value, scale, bias), with scale and bias computed from "
-               "mean, std and range: one rounding. With one number in mean and std, images "
-               "may have any number of channels, else 2 to 4 as given.",
+    .details =
+        "A value becomes fmaf(value, scale, bias), with scale and bias computed from "
+        "mean, std and range: one rounding. With one number in mean and std, images "
+        "may have any number of channels, else 2 to 4 as given. Of an image of f32, a finite "
+        "value whose result the type cannot represent makes a bad sample.",
     .kind = STAGE_CONVERSION,
     STAGE_PARAMS(normalize_params),
     .args_size = sizeof(normalize_args),

@@ -70,7 +70,10 @@ const stage_def stage_to_dtype = {
     .elsewhere = "ToDtype ToType TypeCast",
     .example = "to_dtype f32 scale=true",
     .gives = "image of that type, the same shape",
-    .details = "From u8 the type u8 changes nothing.",
+    .details =
+        "From u8 the type u8 changes nothing. Of an image of f32, a finite value that the type "
+        "cannot represent, such as 65520 as f16, makes a bad sample; NaN and infinities "
+        "stay.",
     .kind = STAGE_CONVERSION,
     STAGE_PARAMS(to_dtype_params),
     .args_size = sizeof(to_dtype_args),
