@@ -63,6 +63,23 @@ void write_oriented(const char *folder, const char *name, uint32_t width, uint32
     free(bytes);
 }
 
+void write_upright_image(const char *folder, const char *name, const image_view *stored,
+                         uint32_t orientation)
+{
+    const uint32_t width = orientation >= 5 ? stored->height : stored->width;
+    const uint32_t height = orientation >= 5 ? stored->width : stored->height;
+    const size_t pixels = (size_t)width * height * stored->channels;
+    uint8_t *upright = upright_pixels_of(stored, orientation);
+    char *file = malloc(pixels + 40);
+    const size_t head = (size_t)snprintf(file, 40, "P%c %u %u 255\n",
+                                         stored->channels == 1 ? '5' : '6', width, height);
+
+    memcpy(file + head, upright, pixels);
+    t_write_file(t_path(folder, name), file, head + pixels);
+    free(file);
+    free(upright);
+}
+
 void write_upright(const char *folder, const char *name, uint32_t width, uint32_t height,
                    uint32_t orientation, uint32_t seed, bool gray)
 {
@@ -71,17 +88,8 @@ void write_upright(const char *folder, const char *name, uint32_t width, uint32_
     const jpeg_plain plain = jpeg_plain_decode(bytes, size, gray ? JCS_GRAYSCALE : JCS_RGB);
     const image_view stored = {
         plain.pixels, (size_t)width * plain.channels, width, height, plain.channels, IMAGE_U8};
-    uint8_t *upright = upright_pixels_of(&stored, orientation);
-    const size_t pixels = (size_t)width * height * plain.channels;
-    char *file = malloc(pixels + 40);
-    const size_t head =
-        (size_t)snprintf(file, 40, "P%c %u %u 255\n", gray ? '5' : '6',
-                         orientation >= 5 ? height : width, orientation >= 5 ? width : height);
 
-    memcpy(file + head, upright, pixels);
-    t_write_file(t_path(folder, name), file, head + pixels);
-    free(file);
-    free(upright);
+    write_upright_image(folder, name, &stored, orientation);
     free(plain.pixels);
     free(bytes);
 }

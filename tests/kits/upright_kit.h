@@ -20,7 +20,11 @@ uint8_t *oriented_jpeg(uint32_t width, uint32_t height, uint32_t orientation, ui
 void write_oriented(const char *folder, const char *name, uint32_t width, uint32_t height,
                     uint32_t orientation, uint32_t seed);
 
-/* Writes what it is to look like as PPM, or in gray as PGM. */
+/* Writes what a stored image is to look like as PPM, or in gray as PGM. */
+void write_upright_image(const char *folder, const char *name, const image_view *stored,
+                         uint32_t orientation);
+
+/* The same of such a JPEG file. */
 void write_upright(const char *folder, const char *name, uint32_t width, uint32_t height,
                    uint32_t orientation, uint32_t seed, bool gray);
 
