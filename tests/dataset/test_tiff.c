@@ -236,8 +236,8 @@ static void flipped_bits_of_tiff_files_are_no_crash(void)
     image_decoder_destroy(decoder);
 }
 
-/* Writes a number over that of a tag of a file in the order of bytes of this machine. */
-static void set_tag(uint8_t *bytes, uint16_t tag, uint32_t value)
+/* The entry of a tag of a file in the order of bytes of this machine. */
+static uint8_t *find_tag(uint8_t *bytes, uint16_t tag)
 {
     uint32_t at;
     uint16_t count;
@@ -246,14 +246,30 @@ static void set_tag(uint8_t *bytes, uint16_t tag, uint32_t value)
     memcpy(&count, bytes + at, sizeof(count));
     for (uint8_t *entry = bytes + at + 2; count > 0; count--, entry += 12) {
         if (memcmp(entry, &tag, sizeof(tag)) == 0) {
-            const uint16_t type = TIFF_LONG; /* libtiff writes small sizes with 16 bits */
-
-            memcpy(entry + 2, &type, sizeof(type));
-            memcpy(entry + 8, &value, sizeof(value));
-            return;
+            return entry;
         }
     }
     T_TRUE(false);
+    return NULL;
+}
+
+/* Writes a number over that of a tag. */
+static void set_tag(uint8_t *bytes, uint16_t tag, uint32_t value)
+{
+    const uint16_t type = TIFF_LONG; /* libtiff writes small sizes with 16 bits */
+    uint8_t *entry = find_tag(bytes, tag);
+
+    memcpy(entry + 2, &type, sizeof(type));
+    memcpy(entry + 8, &value, sizeof(value));
+}
+
+/* The number of a tag, or where its numbers are. */
+static uint32_t tag_value(uint8_t *bytes, uint16_t tag)
+{
+    uint32_t value;
+
+    memcpy(&value, find_tag(bytes, tag) + 8, sizeof(value));
+    return value;
 }
 
 static void tiff_files_that_cannot_be_decoded_say_why(void)
@@ -384,13 +400,31 @@ static void floating_point_of_64_bits_is_named(void)
 static void a_tiff_file_without_memory_is_no_crash(void)
 {
     const image_box all = {0, 0, WIDTH, HEIGHT};
-    image_decoder *decoder = NULL;
     size_t size;
     uint8_t *bytes = tiff_make(&specs[3], 1, 1, &size);
+
+    T_EQ(decode_without_memory(bytes, size, &all), 4); /* two decoders and two buffers */
+    free(bytes);
+}
+
+/* The alpha of colours that are multiplied by it is not read: its strips may be corrupt. */
+static void planes_that_no_pixel_needs_are_not_read(void)
+{
+    static const tiff_spec spec = {COMPRESSION_NONE,       PHOTOMETRIC_RGB, 8, 4,
+                                   EXTRASAMPLE_ASSOCALPHA, .planes = true};
+    const image_box all = {0, 0, WIDTH, HEIGHT};
+    const uint32_t strips = (HEIGHT + 5) / 6;
+    image_decoder *decoder = NULL;
+    size_t size;
+    uint8_t *bytes = tiff_make(&spec, 1, 1, &size);
     image_view region;
+    uint32_t offsets = tag_value(bytes, TIFFTAG_STRIPOFFSETS);
 
     T_OK(image_decoder_create(&decoder));
-    T_OK(decode_tiff(decoder, bytes, size, false, &all, &region));
+    memset(bytes + offsets + (size_t)4 * 3 * strips, 0xFF, (size_t)4 * strips);
+    check_box(decoder, &spec, bytes, size, false, &all);
+    memset(bytes + offsets + (size_t)4 * 2 * strips, 0xFF, 4);
+    T_STATUS(decode_tiff(decoder, bytes, size, false, &all, &region), SLUICE_E_CORRUPT);
     image_decoder_destroy(decoder);
     free(bytes);
 }
@@ -424,6 +458,7 @@ const t_test tiff_tests[] = {
     T_TEST(large_tiles_are_refused),
     T_TEST(floating_point_of_64_bits_is_named),
     T_TEST(a_tiff_file_without_memory_is_no_crash),
+    T_TEST(planes_that_no_pixel_needs_are_not_read),
     T_TEST(tiff_files_are_opened_if_they_are_allowed),
     T_END,
 };

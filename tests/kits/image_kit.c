@@ -27,6 +27,7 @@ int64_t decode_without_memory(const uint8_t *bytes, size_t size, const image_box
         sli_alloc_fail_after(passes);
         st = image_decoder_create(&decoder);
         if (st == SLUICE_OK) {
+            image_decoder_allow(decoder, IMAGE_FORMATS_ALL);
             st = decode_box(decoder, bytes, size, false, box, &region);
             image_decoder_destroy(decoder);
         }
