@@ -460,6 +460,12 @@ static sluice_status tiff_request_indices(void *state)
             "class numbers in a TIFF file with colours, alpha, 16 bits or floats; it "
             "must have a palette or gray of at most 8 bits (depth= does not convert numbers)");
     }
+    if (layout->photometric == PHOTOMETRIC_MINISWHITE) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "class numbers in a TIFF file where 0 is white: some readers take them as "
+                        "stored, and others as they look; `tiffset -s 262 1 FILE` makes them those "
+                        "that are stored");
+    }
     decoder->indices = true;
     return SLUICE_OK;
 }
