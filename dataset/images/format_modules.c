@@ -37,12 +37,11 @@ enum { PATH_SIZE = 4096 };
 
 static const struct {
     const char *name;
-    const char *file; /* without ".so" */
     image_formats formats;
     const image_format *linked; /* part of this library; NULL: a shared library of its own */
 } modules[] = {
-    {"WebP", "webp", IMAGE_WEBP, LINKED_WEBP},
-    {"TIFF", "tiff", IMAGE_TIFF, LINKED_TIFF},
+    {"WebP", IMAGE_WEBP, LINKED_WEBP},
+    {"TIFF", IMAGE_TIFF, LINKED_TIFF},
 };
 _Static_assert(sizeof(modules) / sizeof(modules[0]) == FORMAT_MODULES, "all modules");
 
@@ -62,6 +61,12 @@ static const format_host host = {sli_fail, sli_calloc, sli_aligned_alloc, sli_fr
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while a module is opened */
 static _Atomic(const image_format *) opened[FORMAT_MODULES];
+
+/* The name of the module's file, without ".so". */
+static const char *file_of(int module)
+{
+    return image_formats_name(modules[module].formats);
+}
 
 int format_module_find(const uint8_t *bytes, size_t size)
 {
@@ -123,11 +128,11 @@ static bool find_file(int module, char path[PATH_SIZE])
     char folder[PATH_SIZE];
 
     if (given != NULL && given[0] != '\0') {
-        snprintf(path, PATH_SIZE, "%s/%s.so", given, modules[module].file);
+        snprintf(path, PATH_SIZE, "%s/%s.so", given, file_of(module));
         return access(path, F_OK) == 0;
     }
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && find_own_folder(folder); i++) {
-        snprintf(path, PATH_SIZE, "%.4000s%s%s.so", folder, places[i], modules[module].file);
+        snprintf(path, PATH_SIZE, "%.4000s%s%s.so", folder, places[i], file_of(module));
         if (access(path, F_OK) == 0) {
             return true;
         }
@@ -135,7 +140,7 @@ static bool find_file(int module, char path[PATH_SIZE])
             memcpy(first, path, PATH_SIZE);
         }
     }
-    snprintf(path, PATH_SIZE, "%s/%s.so", SLI_MODULE_DIR, modules[module].file);
+    snprintf(path, PATH_SIZE, "%s/%s.so", SLI_MODULE_DIR, file_of(module));
     if (access(path, F_OK) == 0) {
         return true;
     }
@@ -183,7 +188,7 @@ static sluice_status load_module(int module, const image_format **format_out)
             "a %s file, and its format module is missing (no %s): install it, " OF_PACKAGE
             ", or build with -DSLUICE_MODULES=%s; else convert the "
             "file to PNG",
-            modules[module].name, path, modules[module].file);
+            modules[module].name, path, file_of(module));
     }
     snprintf(name, sizeof(name), "a %s file, and the format module %s", modules[module].name, path);
     st = sli_library_open(

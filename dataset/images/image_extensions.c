@@ -9,7 +9,7 @@ const char image_extensions[] = "jpg,jpeg,jpe,jfif,jif," /* JPEG */
 #ifdef SLI_HAVE_PNG
                                 "png,"
 #endif
-                                "bmp,gif,webp,tif,tiff,"
+                                "bmp,gif,webp," IMAGE_TIFF_EXTENSIONS ","
                                 "ppm,pgm,pbm,pnm"; /* PPM, PGM, PBM, and any of them */
 
 bool image_extension_is_in(const char *extension, const char *list)

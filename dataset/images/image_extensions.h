@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#define IMAGE_TIFF_EXTENSIONS "tif,tiff" /* by which TIFF files are opened without formats= */
+
 /*
  * The extensions of the formats that are decoded, those of modules included: in lower case, without
  * dots, with commas between them.

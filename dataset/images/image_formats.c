@@ -4,17 +4,22 @@
 #include <string.h>
 
 #include "format_int.h"
+#include "image_extensions.h"
 
 const char image_formats_names[] = "jpeg, png, bmp, gif, pnm, webp, tiff";
 
 static const struct {
     const char *name;
     image_formats format;
-    const char *extensions; /* of files that are decoded without asking; NULL: all are */
+    const char *extensions; /* of a format that is opened only if it is asked for; else NULL */
 } formats[] = {
-    {"jpeg", IMAGE_JPEG, NULL},       {"png", IMAGE_PNG, NULL}, {"bmp", IMAGE_BMP, NULL},
-    {"gif", IMAGE_GIF, NULL},         {"pnm", IMAGE_PNM, NULL}, {"webp", IMAGE_WEBP, NULL},
-    {"tiff", IMAGE_TIFF, "tif,tiff"},
+    {"jpeg", IMAGE_JPEG, NULL},
+    {"png", IMAGE_PNG, NULL},
+    {"bmp", IMAGE_BMP, NULL},
+    {"gif", IMAGE_GIF, NULL},
+    {"pnm", IMAGE_PNM, NULL},
+    {"webp", IMAGE_WEBP, NULL},
+    {"tiff", IMAGE_TIFF, IMAGE_TIFF_EXTENSIONS},
 };
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "survey_findings.h"
 
@@ -57,15 +58,12 @@ typedef struct survey_worker {
 
 static survey_kind format_kind(const char *format)
 {
-    return strcmp(format, "JPEG") == 0   ? KIND_JPEG
-           : strcmp(format, "PNG") == 0  ? KIND_PNG
-           : strcmp(format, "PPM") == 0  ? KIND_PPM
-           : strcmp(format, "PGM") == 0  ? KIND_PGM
-           : strcmp(format, "PBM") == 0  ? KIND_PBM
-           : strcmp(format, "BMP") == 0  ? KIND_BMP
-           : strcmp(format, "WebP") == 0 ? KIND_WEBP
-           : strcmp(format, "TIFF") == 0 ? KIND_TIFF
-                                         : KIND_GIF;
+    survey_kind kind = KIND_JPEG;
+
+    while (kind < KIND_TIFF && strcasecmp(format, survey_kind_names[kind]) != 0) {
+        kind++;
+    }
+    return kind;
 }
 
 static survey_kind jpeg_kind(const sluice_image_info *info)
