@@ -75,6 +75,7 @@ static void describe_operation(const color_operation *o, sli_text *text)
         [COLOR_HUE] = "hue",
         [COLOR_GRAY] = "gray",
         [COLOR_TWIST] = "matrix",
+        [COLOR_HSV] = "HSV",
         [COLOR_ERASE] = "erased",
         [COLOR_NOISE] = "noise",
         [COLOR_BITS] = "bits",
@@ -99,6 +100,10 @@ static void describe_operation(const color_operation *o, sli_text *text)
     case COLOR_CONTRAST:
     case COLOR_SHARPEN:
         sli_text_add(text, " %g", (double)o->factor);
+        break;
+    case COLOR_HSV:
+        sli_text_add(text, " by a hue of %g, a saturation of %g and a value of %g",
+                     (double)o->hsv.hue, (double)o->hsv.saturation, (double)o->hsv.value);
         break;
     case COLOR_JPEG:
         sli_text_add(text, " %u", o->jpeg.quality);

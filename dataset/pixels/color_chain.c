@@ -195,6 +195,11 @@ void color_add_twist(color_chain *chain, const color_twist *twist)
     }
 }
 
+void color_add_hsv(color_chain *chain, sli_hsv by)
+{
+    add(chain, COLOR_HSV, 0)->hsv = by;
+}
+
 void color_add_permutation(color_chain *chain, const uint32_t order[COLOR_CHANNELS])
 {
     color_operation *operation = add(chain, COLOR_TWIST, 0);
@@ -330,6 +335,10 @@ static bool apply_one(const color_operation *operation, const uint8_t *from, uin
 
     if (operation->kind == COLOR_TABLE) {
         look_up(operation, from, to, pixels, channels);
+        return true;
+    }
+    if (operation->kind == COLOR_HSV) {
+        kernels->change_hsv(from, to, pixels, channels, operation->hsv);
         return true;
     }
     if (operation->kind == COLOR_NOTHING || channels == 1) {

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "color_pixel_int.h"
 #include "elastic_field.h"
 #include "image_blur.h"
 #include "image_jpeg.h"
@@ -30,6 +31,7 @@ typedef enum color_kind {
     COLOR_HUE,
     COLOR_GRAY,
     COLOR_TWIST,
+    COLOR_HSV,
     COLOR_ERASE,
     COLOR_NOISE,
     COLOR_BITS, /* this and the next two replace COLOR_TABLE if color_chain.numbers is true */
@@ -70,6 +72,7 @@ typedef struct color_operation {
     union {
         uint8_t table[COLOR_CHANNELS][COLOR_VALUES];
         float matrix[3][COLOR_CHANNELS + 1]; /* of COLOR_TWIST: the last column is added */
+        sli_hsv hsv;                         /* of COLOR_HSV */
         image_warp warp;                     /* of COLOR_WARP */
         image_blur blur;                     /* of COLOR_BLUR */
         color_rectangle erased;              /* of COLOR_ERASE */
@@ -144,6 +147,9 @@ typedef struct color_twist {
 
 /* Multiplies each pixel by a matrix, which makes all four changes, and rounds once. */
 void color_add_twist(color_chain *chain, const color_twist *twist);
+
+/* Changes hue, saturation and value at once, and rounds once; of one channel only the value. */
+void color_add_hsv(color_chain *chain, sli_hsv by);
 
 /* Channel c of the result is channel order[c] of the image; one channel stays. */
 void color_add_permutation(color_chain *chain, const uint32_t order[COLOR_CHANNELS]);

@@ -65,6 +65,13 @@ static inline void twist_block(rgb_block *block, const float *matrix)
     }
 }
 
+static inline void change_block(rgb_block *block, sli_hsv by)
+{
+    for (int i = 0; i < BLOCK; i++) {
+        set_pixel(block, i, sli_change_hsv(pixel_of(block, i), by));
+    }
+}
+
 /* Calls `work` for each block of a line. */
 #define FOR_BLOCKS(work)                                                                           \
     for (uint32_t at = 0; at < pixels; at += BLOCK) {                                              \
@@ -97,6 +104,18 @@ static void shift_hue(const uint8_t *from, uint8_t *to, uint32_t pixels, float s
 static void twist(const uint8_t *from, uint8_t *to, uint32_t pixels, const float *matrix)
 {
     FOR_BLOCKS(twist_block(&block, matrix))
+}
+
+static void change_hsv(const uint8_t *from, uint8_t *to, uint32_t pixels, uint32_t channels,
+                       sli_hsv by)
+{
+    if (channels != CHANNELS) {
+        for (size_t i = 0; i < (size_t)pixels * channels; i++) {
+            to[i] = (uint8_t)sli_color_clamp((float)from[i] * by.value + 0.5F, 255);
+        }
+        return;
+    }
+    FOR_BLOCKS(change_block(&block, by))
 }
 
 static void gray(const uint8_t *from, uint8_t *to, uint32_t pixels)
@@ -255,6 +274,7 @@ const color_kernels SLI_AT_LEVEL(sli_color_kernels) = {
     .saturate = saturate,
     .shift_hue = shift_hue,
     .twist = twist,
+    .change_hsv = change_hsv,
     .gray = gray,
     .sum_gray = sum_gray,
 };

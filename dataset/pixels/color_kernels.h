@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "color_pixel_int.h"
+
 /* Lines are (pixels, 3) uint8; `from` and `to` may be the same line. */
 typedef struct color_kernels {
     /* Replaces each of `count` values by the entry of a table. */
@@ -26,6 +28,10 @@ typedef struct color_kernels {
     /* Multiplies each pixel by a matrix (3, 4), the fourth column of which is added; the result is
      * clamped to 0..255 and rounded to nearest. */
     void (*twist)(const uint8_t *from, uint8_t *to, uint32_t pixels, const float *matrix);
+
+    /* Changes hue, saturation and value, rounded to nearest; of one channel only its value. */
+    void (*change_hsv)(const uint8_t *from, uint8_t *to, uint32_t pixels, uint32_t channels,
+                       sli_hsv by);
 
     /* Sets the three channels to the luma. */
     void (*gray)(const uint8_t *from, uint8_t *to, uint32_t pixels);

@@ -133,6 +133,23 @@ static bool parse_reals(const char *text, uint32_t most, param_reals *reals)
     return true;
 }
 
+/* Parses 1/LOW..HIGH. */
+static bool parse_inverse(const char *text, param_reals *reals)
+{
+    char low[64];
+    const char *dots = strstr(text, "..");
+
+    memset(reals, 0, sizeof(*reals));
+    if (dots == NULL || strncmp(text, "1/", 2) != 0 || (size_t)(dots - text) >= sizeof(low)) {
+        return false;
+    }
+    memcpy(low, text + 2, (size_t)(dots - text) - 2);
+    low[dots - text - 2] = '\0';
+    reals->count = 2;
+    reals->inverts = true;
+    return sli_parse_real(low, &reals->values[0]) && sli_parse_real(dots + 2, &reals->values[1]);
+}
+
 static bool parse_size(const char *text, param_size *size)
 {
     uint64_t values[2];
@@ -243,8 +260,10 @@ static bool parse_value(const stage_param *param, const char *text, void *to, co
         return parse_size(text, to);
     case PARAM_REALS:
         *want = param->most == PARAM_MAX_REALS ? "numbers with commas, at most 8"
+                : param->inverts               ? "numbers with commas, at most 4, or 1/LOW..HIGH"
                                                : "numbers with commas, at most 4";
-        return parse_reals(text, param->most > 0 ? param->most : PARAM_USUAL_REALS, to);
+        return (param->inverts && parse_inverse(text, to)) ||
+               parse_reals(text, param->most > 0 ? param->most : PARAM_USUAL_REALS, to);
     case PARAM_SHAPE:
         *want = "whole numbers with commas";
         return parse_counts(text, shape->dims, SLUICE_MAX_RANK, &shape->rank);
@@ -339,9 +358,9 @@ static void print_text(sli_text *text, const char *value)
 
 static void print_reals(sli_text *text, const param_reals *reals)
 {
-    sli_text_add(text, "%s", reals->name);
+    sli_text_add(text, "%s", reals->inverts ? "1/" : reals->name);
     for (uint32_t i = 0; i < reals->count; i++) {
-        sli_text_add(text, "%s", i > 0 ? "," : "");
+        sli_text_add(text, "%s", i == 0 ? "" : reals->inverts ? ".." : ",");
         sli_text_add_real(text, reals->values[i]);
     }
 }

@@ -6,6 +6,7 @@
 #ifndef SLUICE_STAGE_PARAM_H
 #define SLUICE_STAGE_PARAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,7 +21,8 @@ typedef enum param_type {
     PARAM_REAL,   /* double */
     PARAM_BOOL,   /* bool */
     PARAM_SIZE,   /* param_size: "224" or "224,320" */
-    PARAM_REALS,  /* param_reals: "0.5,1", or the name of values that the stage defines */
+    PARAM_REALS,  /* param_reals: "0.5,1", or the name of values that the stage defines, or
+                     "1/1.5..1.5" (stage_param.inverts) */
     PARAM_SHAPE,  /* param_shape: "32,32,3" */
     PARAM_EDGES,  /* param_edges: "64,128,256" */
     PARAM_CHOICE, /* uint32_t, the index in `choices` */
@@ -43,6 +45,7 @@ typedef struct param_size {
 
 typedef struct param_reals {
     uint32_t count;
+    bool inverts; /* 1/LOW..HIGH: a factor from 1 to HIGH, or the inverse of one from 1 to LOW */
     double values[PARAM_MAX_REALS];
     char name[16]; /* a name given instead of numbers; "": numbers were given */
 } param_reals;
@@ -66,6 +69,7 @@ typedef struct stage_param {
     double high;
     const char *const *choices; /* PARAM_CHOICE: NULL-terminated list of choices */
     uint32_t most;              /* PARAM_REALS: how many numbers; 0: PARAM_USUAL_REALS */
+    bool inverts;               /* PARAM_REALS: may be 1/LOW..HIGH */
     const char *help;
 } stage_param;
 

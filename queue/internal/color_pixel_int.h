@@ -3,7 +3,8 @@
  * Colour formulas of one pixel, for the vectorised kernels of workers and for GetNext on a device:
  * IEEE single precision without contraction, so that all give the same bits. Values are bytes as
  * floats. Formulas of torchvision for uint8 tensors (transforms.v2.functional: adjust_brightness,
- * adjust_saturation, adjust_hue, rgb_to_grayscale), in the same order of operations.
+ * adjust_saturation, adjust_hue, rgb_to_grayscale), in the same order of operations, and of darknet
+ * (src/image.c: distort_image).
  */
 #ifndef SLUICE_COLOR_PIXEL_INT_H
 #define SLUICE_COLOR_PIXEL_INT_H
@@ -155,6 +156,44 @@ SLI_DEVICE_FN sli_rgb sli_shift_hue(sli_rgb in, float shift)
                                  sli_color_choose(sli_color_is_one_of(sector, 0, 3), middle, low));
     out.blue = sli_color_choose(sli_color_is_one_of(sector, 3, 4), high,
                                 sli_color_choose(sli_color_is_one_of(sector, 2, 5), middle, low));
+    return out;
+}
+
+/* Changes in HSV: turns that are added to the hue, -0.5 to 0.5, and factors of saturation and
+ * value.
+ */
+typedef struct sli_hsv {
+    float hue;
+    float saturation;
+    float value;
+} sli_hsv;
+
+/* A channel of a colour in HSV, rounded to nearest, from 0 to 255. sixths: the hue in sixths of a
+ * turn, from 5 (red), 3 (green) or 1 (blue) on; chroma: saturation times value */
+SLI_DEVICE_FN float sli_hsv_channel(float sixths, float value, float chroma)
+{
+    const float at = sixths - 6.0F * (float)(sixths >= 6.0F);
+    const float fall = sli_color_clamp(sli_color_smaller(at, 4.0F - at), 1);
+
+    return sli_color_clamp(value - chroma * fall + 0.5F, 255);
+}
+
+/* Changes hue, saturation and value at once, without a limit between them, as darknet does. */
+SLI_DEVICE_FN sli_rgb sli_change_hsv(sli_rgb in, sli_hsv by)
+{
+    const float top = sli_color_larger(sli_color_larger(in.red, in.green), in.blue);
+    const float range = top - sli_color_smaller(sli_color_smaller(in.red, in.green), in.blue);
+    const float value = top * by.value;
+    const float chroma = range * by.saturation * by.value;
+    float hue = sli_hue_of(in, top, sli_color_choose(range == 0, 1.0F, range)) + by.hue;
+    sli_rgb out;
+
+    hue += (float)(hue < 0);
+    hue -= (float)(hue >= 1.0F);
+    hue *= 6.0F;
+    out.red = sli_hsv_channel(hue + 5.0F, value, chroma);
+    out.green = sli_hsv_channel(hue + 3.0F, value, chroma);
+    out.blue = sli_hsv_channel(hue + 1.0F, value, chroma);
     return out;
 }
 

@@ -30,7 +30,7 @@ static void arguments_out_of_bounds_name_the_bounds(void)
          "scale=0,1 must be LOW,HIGH with 0.001 <= LOW <= HIGH <= 1000"},
         {"random_shortest_size 5,70000",
          "random_shortest_size: min_size=70000 must be from 1 to 65535"},
-        {"letterbox 8 fill=256", "letterbox: fill=256 must be from 0 to 255"},
+        {"letterbox 8 fill=256", "letterbox: fill=256 must be a whole number from 0 to 255"},
         {"pad_image 70000", "padding=70000 must be a whole number from 0 to 65535"},
         {"views 17", "views: n=17 must be from 2 to 16"},
         {"five_crop 0", "five_crop: size=0 must be from 1 to 65535"},

@@ -174,6 +174,7 @@ static const char *const examples[] = {
     "mosaic 8,8",
     "color_jitter 0.4 0.4 0.4 0.1",
     "color_twist 0.7,1.3 0.7,1.3 0.5,1.5 -20,20",
+    "random_hsv",
     "random_posterize 3",
     "random_solarize 128",
     "random_adjust_sharpness 3",

@@ -158,6 +158,8 @@ static const char *const written[] = {
     "synthetic | random_zoom_out 1,2,3 1,2 .5 mask_fill=9 | center_crop 9 | resize 7,7 | batch 2",
     "synthetic | color_twist .5,2 1.5 hue=-9,9 | warp_affine 1,.2,3,0,1,2 inverse_map=false "
     "fill=9",
+    "synthetic | random_hsv .1 1/1.5..2 value=1/2..2 | letterbox 9 1,2,3 aspect=.7,1.3 "
+    "position=random | rotate 9 bilinear border=constant",
     "synthetic | elastic 3,4 2 nearest 9 | random_apply (elastic)",
     "coco a.json b | decode | random_iou_crop .1 .9 1 1 0,.5,1,1,1,1,1,1 3 | resize 3,3 | batch 2",
     "synthetic | rotate 9 expand=true | random_rotation 9 center=image expand=true | resize 3,3",

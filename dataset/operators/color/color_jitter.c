@@ -4,7 +4,6 @@
  * changed by random amounts, in random order.
  */
 #include "color_stage.h"
-#include "status_int.h"
 
 enum { JITTERS = 4 };
 
@@ -18,57 +17,23 @@ typedef struct jitter_args {
 
 /* The four amounts in the order of the arguments. */
 static const struct {
-    const char *name;
+    color_amount amount;
     size_t offset;
-    double centre; /* the amount that does not change the image */
-    double least;
-    double most;
     void (*add)(color_chain *chain, double amount);
 } jitters[JITTERS] = {
-    {"brightness", offsetof(jitter_args, brightness), 1, 0, 1e6, color_add_brightness},
-    {"contrast", offsetof(jitter_args, contrast), 1, 0, 1e6, color_add_contrast},
-    {"saturation", offsetof(jitter_args, saturation), 1, 0, 1e6, color_add_saturation},
-    {"hue", offsetof(jitter_args, hue), 0, -0.5, 0.5, color_add_hue},
+    {{"brightness", 1, 0, 1e6}, offsetof(jitter_args, brightness), color_add_brightness},
+    {{"contrast", 1, 0, 1e6}, offsetof(jitter_args, contrast), color_add_contrast},
+    {{"saturation", 1, 0, 1e6}, offsetof(jitter_args, saturation), color_add_saturation},
+    {{"hue", 0, -0.5, 0.5}, offsetof(jitter_args, hue), color_add_hue},
 };
-
-/* Replaces one number, the largest difference from the centre, by the range LOW,HIGH. */
-static sluice_status check_range(int i, param_reals *amount)
-{
-    const double centre = jitters[i].centre;
-    double *values = amount->values;
-
-    if (amount->name[0] != '\0' || amount->count > 2) {
-        return sli_fail(SLUICE_E_INVALID, "color_jitter: %s must be one number, or LOW,HIGH",
-                        jitters[i].name);
-    }
-    if (amount->count == 1) {
-        const double largest = values[0];
-
-        if (!(largest >= 0)) {
-            return sli_fail(
-                SLUICE_E_INVALID,
-                "color_jitter: %s=%g must be at least 0: one number is the largest change",
-                jitters[i].name, largest);
-        }
-        values[0] = i < 3 && largest > centre ? 0 : centre - largest;
-        values[1] = centre + largest;
-        amount->count = 2;
-    }
-    if (amount->count == 2 && !(values[0] >= jitters[i].least && values[0] <= values[1] &&
-                                values[1] <= jitters[i].most)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "color_jitter: %s from %g to %g must have %g <= LOW <= HIGH <= %g",
-                        jitters[i].name, values[0], values[1], jitters[i].least, jitters[i].most);
-    }
-    return SLUICE_OK;
-}
 
 static sluice_status jitter_check(void *args)
 {
     sluice_status st = SLUICE_OK;
 
     for (int i = 0; i < JITTERS && st == SLUICE_OK; i++) {
-        st = check_range(i, (param_reals *)(void *)((char *)args + jitters[i].offset));
+        st = color_check_amount("color_jitter", &jitters[i].amount,
+                                (param_reals *)(void *)((char *)args + jitters[i].offset));
     }
     return st;
 }
@@ -102,10 +67,11 @@ static void jitter_colors(const void *args, const sli_draws *draws, color_chain 
         const int i = order[k];
         const param_reals *range =
             (const param_reals *)(const void *)((const char *)args + jitters[i].offset);
+        const double centre = jitters[i].amount.centre;
         const double *ends = range->values;
 
-        if (range->count == 2 && (ends[0] != jitters[i].centre || ends[1] != jitters[i].centre)) {
-            jitters[i].add(chain, ends[0] + sli_unit(bits[i]) * (ends[1] - ends[0]));
+        if (range->count == 2 && (ends[0] != centre || ends[1] != centre)) {
+            jitters[i].add(chain, color_draw_amount(range, bits[i]));
         }
     }
 }
@@ -118,13 +84,15 @@ static bool jitter_is_by_pixel(const void *args)
     return ends[0] == 1 && ends[1] == 1;
 }
 
-#define AMOUNT(field, words) PARAM_(jitter_args, field, PARAM_REALS, "0", 0, 0, NULL, words)
+#define AMOUNT(field, words) FACTOR_PARAM(jitter_args, field, "0", words)
 
 static const stage_param jitter_params[] = {
-    AMOUNT(brightness, "X: a factor from 1-X to 1+X; or LOW,HIGH factors, 0 to 1e6"),
+    AMOUNT(brightness,
+           "X: a factor from 1-X to 1+X; or LOW,HIGH factors, 0 to 1e6; or 1/LOW..HIGH"),
     AMOUNT(contrast, "the same"),
     AMOUNT(saturation, "the same"),
-    AMOUNT(hue, "X: a shift from -X to X turns, X at most 0.5; or LOW,HIGH turns, -0.5 to 0.5"),
+    PARAM_(jitter_args, hue, PARAM_REALS, "0", 0, 0, NULL,
+           "X: a shift from -X to X turns, X at most 0.5; or LOW,HIGH turns, -0.5 to 0.5"),
     COLUMNS_PARAM(jitter_args, common.columns),
 };
 
@@ -137,7 +105,7 @@ const stage_def stage_color_jitter = {
     .details = "Reference: torchvision.transforms.v2.ColorJitter.\n"
                "The changes are made in random order. Their factors are drawn from max(0, 1 - "
                "x) to 1 + x, the shift of the hue, in turns, from -x to x. Saturation and hue "
-               "do not change images of one channel.",
+               "do not change images of one channel.\n" FACTOR_DETAILS,
     .kind = STAGE_COLOR,
     .draws = true,
     STAGE_PARAMS(jitter_params),

@@ -39,6 +39,15 @@ static sluice_status twist_check(void *args)
         param_reals *range = change_of(args, i);
         double *values = range->values;
 
+        if (range->inverts) {
+            const sluice_status st =
+                color_check_inverse("color_twist", changes[i].name, changes[i].most, range);
+
+            if (st != SLUICE_OK) {
+                return st;
+            }
+            continue;
+        }
         if (range->name[0] != '\0' || range->count == 0 || range->count > 2) {
             return sli_fail(SLUICE_E_INVALID, "color_twist: %s must be one number, or LOW,HIGH",
                             changes[i].name);
@@ -88,20 +97,19 @@ static void twist_colors(const void *opaque, const sli_draws *draws, color_chain
 
     sli_draw(draws, 0, bits);
     for (int i = 0; i < CHANGES; i++) {
-        const double *ends = ranges[i]->values;
-
-        amounts[i] = ends[0] + sli_unit(bits[i]) * (ends[1] - ends[0]);
+        amounts[i] = color_draw_amount(ranges[i], bits[i]);
     }
     color_add_twist(chain, &(color_twist){amounts[0], amounts[1], amounts[2], amounts[3]});
 }
 
-#define CHANGE(field, text, words) PARAM_(twist_args, field, PARAM_REALS, text, 0, 0, NULL, words)
+#define CHANGE(field, text, words) FACTOR_PARAM(twist_args, field, text, words)
 
 static const stage_param twist_params[] = {
-    CHANGE(brightness, "1", "factor, 0 to 1000, or LOW,HIGH: a random factor"),
+    CHANGE(brightness, "1", "factor, 0 to 1000, or LOW,HIGH or 1/LOW..HIGH: a random factor"),
     CHANGE(contrast, "1", "factor of the distance from 128, 0 to 1000, or LOW,HIGH"),
     CHANGE(saturation, "1", "factor of the colour, 0 to 1000, or LOW,HIGH"),
-    CHANGE(hue, "0", "rotation in degrees, -1e6 to 1e6, or LOW,HIGH"),
+    PARAM_(twist_args, hue, PARAM_REALS, "0", 0, 0, NULL,
+           "rotation in degrees, -1e6 to 1e6, or LOW,HIGH"),
     COLUMNS_PARAM(twist_args, common.columns),
 };
 
@@ -119,7 +127,7 @@ const stage_def stage_color_twist = {
                "clamped and rounded to nearest. B converts to YIQ (rows .299 .587 .114, .596 "
                "-.274 -.321, .211 -.523 .311), S multiplies I and Q by s, H rotates (I, Q) by "
                "h (I' = I cos h + Q sin h), and A is the inverse of B. An image that does not "
-               "have three channels is an error.",
+               "have three channels is an error.\n" FACTOR_DETAILS,
     .kind = STAGE_COLOR,
     .draws = true,
     STAGE_PARAMS(twist_params),

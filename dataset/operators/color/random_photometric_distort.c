@@ -31,6 +31,15 @@ static sluice_status distort_check(void *opaque)
     for (int i = 0; i < AMOUNTS; i++) {
         const param_reals *range = &args->amounts[i];
 
+        if (range->inverts) {
+            const sluice_status st = color_check_inverse("random_photometric_distort",
+                                                         bounds[i].name, bounds[i].most, range);
+
+            if (st != SLUICE_OK) {
+                return st;
+            }
+            continue;
+        }
         if (range->name[0] != '\0' || range->count != 2 || !(range->values[0] >= bounds[i].least) ||
             !(range->values[0] <= range->values[1]) || !(range->values[1] <= bounds[i].most)) {
             return stage_wrong_range("random_photometric_distort", bounds[i].name, range,
@@ -55,10 +64,8 @@ static void distort_colors(const void *opaque, const sli_draws *draws, color_cha
     sli_draw(draws, 2, rest);
     contrast_first = rest[0] >> 31 != 0;
     for (int i = 0; i < AMOUNTS; i++) {
-        const double *ends = args->amounts[i].values;
-
         changes[i] = sli_unit(chances[i]) < args->p;
-        amounts[i] = ends[0] + sli_unit(parts[i]) * (ends[1] - ends[0]);
+        amounts[i] = color_draw_amount(&args->amounts[i], parts[i]);
     }
     if (changes[BRIGHTNESS]) {
         color_add_brightness(chain, amounts[BRIGHTNESS]);
@@ -83,11 +90,12 @@ static void distort_colors(const void *opaque, const sli_draws *draws, color_cha
 #define AMOUNT(i, title, text, words)                                                              \
     {                                                                                              \
         .name = (title), .type = PARAM_REALS, .offset = offsetof(distort_args, amounts[i]),        \
-        .default_text = (text), .help = (words)                                                    \
+        .default_text = (text), .inverts = (i) != HUE, .help = (words)                             \
     }
 
 static const stage_param distort_params[] = {
-    AMOUNT(BRIGHTNESS, "brightness", "0.875,1.125", "LOW,HIGH: the range of the factor, 0 to 1e6"),
+    AMOUNT(BRIGHTNESS, "brightness", "0.875,1.125",
+           "LOW,HIGH: the range of the factor, 0 to 1e6; or 1/LOW..HIGH"),
     AMOUNT(CONTRAST, "contrast", "0.5,1.5", "the same"),
     AMOUNT(SATURATION, "saturation", "0.5,1.5", "the same"),
     AMOUNT(HUE, "hue", "-0.05,0.05", "LOW,HIGH: the range of the shift in turns, -0.5 to 0.5"),
@@ -108,7 +116,7 @@ const stage_def stage_random_photometric_distort = {
         "color_jitter, contrast before saturation or after hue, each with probability 1/2. "
         "Then the channels are put in random order. Each of the five changes is made with "
         "probability p, and its amount is uniform in its range. On images of one channel only "
-        "brightness and contrast change something.",
+        "brightness and contrast change something.\n" FACTOR_DETAILS,
     .kind = STAGE_COLOR,
     .draws = true,
     STAGE_PARAMS(distort_params),

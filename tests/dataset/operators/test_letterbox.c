@@ -256,6 +256,32 @@ static void boxes_and_masks_follow_the_jitter(void)
     }
 }
 
+/* The recipe of docs/guide/coming-from.md: f32 (3, 64, 64) from 0 to 1, boxes inside. */
+static void the_recipe_for_darknet_runs(void)
+{
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        engine_run run;
+        const float *image;
+        const float *boxes;
+
+        open_list(&run, LIST_OF_BOXES, "decode",
+                  "letterbox 64 fill=128 aspect=0.7,1.3 position=random | "
+                  "random_hsv 0.1 1/1.5..1.5 1/1.5..1.5 | random_horizontal_flip | "
+                  "normalize 0 1 | to_chw",
+                  seed);
+        T_EQ(row_bytes(&run, 0), 3 * 64 * 64 * sizeof(float));
+        image = column_row(&run, "image", 0);
+        for (size_t i = 0; i < 3 * 64 * 64; i++) {
+            T_TRUE(image[i] >= 0 && image[i] <= 1);
+        }
+        boxes = column_row(&run, "boxes", 0);
+        for (int k = 0; k < 12; k++) {
+            T_TRUE(boxes[k] >= 0 && boxes[k] <= 64);
+        }
+        close_run(&run);
+    }
+}
+
 static void a_random_letterbox_is_a_random_stage(void)
 {
     static const char *const random[] = {"aspect=0.9,1.1", "position=random"};
@@ -418,6 +444,7 @@ const t_test letterbox_tests[] = {
     T_TEST(aspect_and_position_are_those_of_darknet),
     T_TEST(aspect_and_position_do_not_need_each_other),
     T_TEST(boxes_and_masks_follow_the_jitter),
+    T_TEST(the_recipe_for_darknet_runs),
     T_TEST(a_random_letterbox_is_a_random_stage),
     T_TEST(the_map_leads_back_to_the_file),
     T_TEST(the_map_has_these_numbers),
