@@ -48,19 +48,40 @@ static sluice_status convert_buffer(sample_loader *loader, const plan_step *step
     return SLUICE_OK;
 }
 
+/* The number of real rows of the first input of an array stage. */
+static uint64_t count_rows(const plan_step *step, void *const *buffers)
+{
+    const uint64_t most = step->input_types[0].shape[0];
+
+    return step->lengths[0] >= 0 ? sample_length(*(const int32_t *)buffers[step->lengths[0]], most)
+                                 : most;
+}
+
+/* Runs an array stage of several columns. */
+static sluice_status compute_columns(const plan_step *step, void *const *buffers)
+{
+    array_sample sample = {
+        .types = step->input_types,
+        .rows = count_rows(step, buffers),
+        .width = step->image_size[0],
+        .height = step->image_size[1],
+    };
+
+    for (uint32_t i = 0; i < step->array_columns; i++) {
+        sample.inputs[i] = buffers[step->inputs[i]];
+        sample.outputs[i] = buffers[step->first_output + i];
+    }
+    return step->array->def->array->compute_columns(step->array->args.bytes, &sample);
+}
+
 /* Runs an array stage that changes the number of rows. */
 static sluice_status compute_rows(const plan_step *step, void *const *buffers)
 {
     const sluice_column *type = &step->input_types[0];
-    uint64_t rows = type->shape[0];
-    sluice_status st;
-
-    if (step->lengths[0] >= 0) {
-        rows = sample_length(*(const int32_t *)buffers[step->lengths[0]], rows);
-    }
-    st = step->array->def->array->compute_rows(step->array->args.bytes, type,
-                                               buffers[step->inputs[0]], &step->output_type,
-                                               buffers[step->first_output], &rows);
+    uint64_t rows = count_rows(step, buffers);
+    const sluice_status st = step->array->def->array->compute_rows(
+        step->array->args.bytes, type, buffers[step->inputs[0]], &step->output_type,
+        buffers[step->first_output], &rows);
     if (st == SLUICE_OK && step->output_length >= 0 && buffers[step->output_length] != NULL) {
         *(int32_t *)buffers[step->output_length] = (int32_t)rows;
     }
@@ -81,7 +102,8 @@ static sluice_status compute_array(sample_loader *loader, const plan_step *step,
     const stage_def *def = step->array->def;
     const uint64_t start = change_stage(loader, PLAN_PIXELS);
     const sluice_status st =
-        def->array->compute_rows != NULL
+        def->array->columns != NULL ? compute_columns(step, buffers)
+        : def->array->compute_rows != NULL
             ? compute_rows(step, buffers)
             : def->array->compute(step->array->args.bytes, &step->input_types[0],
                                   buffers[step->inputs[0]], &step->output_type,

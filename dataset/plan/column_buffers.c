@@ -94,6 +94,27 @@ static sluice_status find_kept(sli_plan *plan)
     return st;
 }
 
+/* Marks the inputs of an array stage as needed, if its outputs are. */
+static void need_inputs_of_array(struct plan_details *details, const plan_step *step)
+{
+    plan_buffer *outputs = &details->memory.buffers[step->first_output];
+    bool needs_length =
+        step->output_length >= 0 && details->memory.buffers[step->output_length].needed;
+    bool is_needed = false;
+
+    for (uint32_t i = 0; i < step->array_columns; i++) {
+        is_needed = is_needed || outputs[i].needed;
+    }
+    for (uint32_t i = 0; is_needed && i < step->array_columns; i++) {
+        outputs[i].needed = true; /* they are computed together */
+        read_buffer(details, step->inputs[i]);
+        needs_length = true;
+    }
+    if (step->lengths[0] >= 0 && needs_length) {
+        read_buffer(details, (uint32_t)step->lengths[0]);
+    }
+}
+
 /*
  * Marks as needed the inputs of the steps [first, end): inputs of maps and array stages, and the
  * input images of later conversions.
@@ -117,16 +138,7 @@ static void need_inputs_of_steps(sli_plan *plan, uint32_t first, uint32_t end)
             }
         }
         if (step->array != NULL) {
-            const bool gives_length =
-                step->output_length >= 0 && details->memory.buffers[step->output_length].needed;
-
-            if (details->memory.buffers[step->first_output].needed) {
-                read_buffer(details, step->inputs[0]);
-            }
-            if (step->lengths[0] >= 0 &&
-                (gives_length || details->memory.buffers[step->first_output].needed)) {
-                read_buffer(details, (uint32_t)step->lengths[0]);
-            }
+            need_inputs_of_array(details, step);
         } else if (step->map == NULL && details->memory.buffers[segment->to].needed) {
             read_buffer(details, segment->from);
         }

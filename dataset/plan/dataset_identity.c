@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The identity of a dataset: a resumed run compares it to detect other data. */
+#include "array_ops.h"
 #include "dataset_parts.h"
 #include "plan_int.h"
 #include "rng_int.h"
@@ -25,8 +26,8 @@ uint64_t dataset_names_hash(const sluice_dataset *dataset)
     return names;
 }
 
-/* Mixes the hashes of the tables of all index stages, and of what else determines the columns of
- * the source, into a hash; also those of the parts of a group. */
+/* Mixes the hashes of the tables of all index stages, of the files of array stages, and of what
+ * else determines the columns of the source, into a hash; also those of the parts of a group. */
 static uint64_t mix_tables(const sluice_dataset *dataset, uint64_t hash)
 {
     const dataset_parts *parts = dataset_group(dataset);
@@ -39,8 +40,13 @@ static uint64_t mix_tables(const sluice_dataset *dataset, uint64_t hash)
         hash = mix_tables(parts->items[i].dataset, hash);
     }
     for (uint32_t i = 1; i < dataset->stage_count; i++) {
+        const dataset_stage *stage = &dataset->stages[i];
+
         if (dataset->tables[i].block != NULL) {
             hash = sli_mix_in(hash, dataset->tables[i].hash);
+        }
+        if (stage->def->array != NULL && stage->def->array->identity != NULL) {
+            hash = sli_mix_in(hash, stage->def->array->identity(stage->args.bytes));
         }
     }
     return hash;

@@ -80,9 +80,11 @@ typedef struct plan_segment {
  * conversions of a later segment.
  */
 typedef struct plan_step {
-    const dataset_stage *array; /* the array stage, from inputs[0] to first_output; NULL: a map or
-                                   conversions */
-    sluice_column output_type;  /* array stage: type of its output */
+    const dataset_stage *array; /* the array stage, from its inputs to as many outputs; NULL: a map
+                                   or conversions */
+    uint32_t array_columns;     /* array stage: how many */
+    uint32_t image_size[2];     /* array stage of several columns: width and height */
+    sluice_column output_type;  /* array stage of one column: type of its output */
     custom_map *map;            /* the map or filter; NULL: an array stage or conversions */
     uint64_t key;               /* map: key of its random numbers */
     uint32_t profiled;          /* map: its number among the maps of the profile */

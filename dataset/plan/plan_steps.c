@@ -59,13 +59,45 @@ static void add_map(sli_plan *plan, custom_map *map, const stage_schema *before)
     details->work.step_count++;
 }
 
-static void add_array(struct plan_details *details, const dataset_stage *stage,
-                      const stage_schema *before, const stage_schema *after)
+/* Adds an array stage of several columns. */
+static sluice_status add_columns(plan_step *step, const dataset_stage *stage,
+                                 const stage_schema *before)
 {
-    const int column = schema_find(before, stage->def->array->column(stage->args.bytes));
+    const uint32_t at =
+        before->image >= 0 && before->infos[before->image].is_chw ? 1 : (uint32_t)SCHEMA_H;
+    const char *names[ARRAY_MOST_COLUMNS];
+
+    step->array_columns = stage->def->array->columns(stage->args.bytes, names);
+    for (uint32_t i = 0; i < step->array_columns; i++) {
+        const int column = schema_find(before, names[i]);
+
+        step->input_types[i] = before->columns[column];
+        step->inputs[i] = before->infos[column].buffer;
+        step->lengths[i] = i == 0 ? schema_length_buffer(before, (uint32_t)column) : -1;
+    }
+    step->first_output = before->buffer_count;
+    step->output_length = -1;
+    step->image_size[0] = (uint32_t)before->columns[before->image].shape[at + 1];
+    step->image_size[1] = (uint32_t)before->columns[before->image].shape[at];
+    return step->image_size[0] > 0 && step->image_size[1] > 0
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID,
+                          "%s: the size of the image is not known; put `resize H,W` before it",
+                          stage->def->name);
+}
+
+static sluice_status add_array(struct plan_details *details, const dataset_stage *stage,
+                               const stage_schema *before, const stage_schema *after)
+{
     plan_step *step = &details->work.steps[details->work.step_count++];
+    int column;
 
     step->array = stage;
+    if (stage->def->array->columns != NULL) {
+        return add_columns(step, stage, before);
+    }
+    column = schema_find(before, stage->def->array->column(stage->args.bytes));
+    step->array_columns = 1;
     step->input_types[0] = before->columns[column];
     step->inputs[0] = before->infos[column].buffer;
     step->output_type = after->columns[column];
@@ -79,6 +111,7 @@ static void add_array(struct plan_details *details, const dataset_stage *stage,
         step->lengths[0] = length;
         step->output_length = after_length != length ? after_length : -1;
     }
+    return SLUICE_OK;
 }
 
 static void add_pack(struct plan_details *details, const dataset_stage *stage,
@@ -155,7 +188,7 @@ static void set_batch_stage(sli_plan *plan, uint32_t number, const stage_schema 
     added->key = sli_mix_in(plan_stage_key(plan->dataset, number, plan->settings.seed),
                             sli_hash_text("batch")); /* differs from the key of samples */
     if (after->buffer_count > before->buffer_count) {
-        add_array(plan->details, stage, before, after);
+        (void)add_array(plan->details, stage, before, after); /* of one column: no error */
     }
 }
 
@@ -282,7 +315,7 @@ sluice_status plan_steps(sli_plan *plan)
         } else if (stage->def->kind == STAGE_BATCH_MAP) {
             add_batch_map(plan, i, &before, &after);
         } else if (stage->def->kind == STAGE_ARRAY) {
-            add_array(details, stage, &before, &after);
+            st = add_array(details, stage, &before, &after);
         } else if (stage->def->kind == STAGE_CONVERSION) {
             st = add_conversion(details, stage, i, &before, &after);
         } else if (stage->def->kind == STAGE_PACK) {

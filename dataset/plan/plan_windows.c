@@ -32,8 +32,10 @@ static const char *reader_of(const struct plan_details *details, uint32_t buffer
     for (uint32_t i = 0; i < details->work.step_count; i++) {
         const plan_step *step = &details->work.steps[i];
 
-        if (step->array != NULL && step->inputs[0] == buffer) {
-            return step->array->def->name;
+        for (uint32_t k = 0; step->array != NULL && k < step->array_columns; k++) {
+            if (step->inputs[k] == buffer) {
+                return step->array->def->name;
+            }
         }
         for (uint32_t k = 0; step->map != NULL && k < step->map->input_count; k++) {
             if (step->inputs[k] == buffer || step->lengths[k] == (int)buffer) {

@@ -8,6 +8,18 @@
 
 #include "stage.h"
 
+enum { ARRAY_MOST_COLUMNS = 4 };
+
+/* What a stage of several columns gets of a sample. */
+typedef struct array_sample {
+    const sluice_column *types; /* of the columns before the stage */
+    const void *inputs[ARRAY_MOST_COLUMNS];
+    void *outputs[ARRAY_MOST_COLUMNS];
+    uint64_t rows;  /* real ones of the first input: all if it is not ragged */
+    uint32_t width; /* of the image */
+    uint32_t height;
+} array_sample;
+
 typedef struct array_ops {
     /* Returns the name of the column that it recomputes. */
     const char *(*column)(const void *args);
@@ -25,6 +37,15 @@ typedef struct array_ops {
     sluice_status (*compute_rows)(const void *args, const sluice_column *from_type,
                                   const void *from, const sluice_column *to_type, void *to,
                                   uint64_t *rows);
+    /*
+     * STAGE_ARRAY, instead of `column` and `compute`: recomputes several columns at once. columns()
+     * returns how many, and their names. infer() gives them new buffers in this order, and fails
+     * unless the size of the image is the same for all samples.
+     */
+    uint32_t (*columns)(const void *args, const char **names_out);
+    sluice_status (*compute_columns)(const void *args, const array_sample *sample);
+    /* Optional: a hash of what a file of the arguments contains, for the identity of a run. */
+    uint64_t (*identity)(const void *args);
 } array_ops;
 
 #endif

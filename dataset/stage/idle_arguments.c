@@ -119,6 +119,12 @@ static bool is_last_before_batch(const idle_place *place)
         .why = "filter=nearest takes one pixel and never filters"                                  \
     }
 
+#define OFFSET_RULE(name)                                                                          \
+    {                                                                                              \
+        .stage = "box_encoder", .param = (name), .other = "offset", .is = "false", .never = true,  \
+        .why = "offset=false gives boxes as they are; set offset=true"                             \
+    }
+
 static const idle_rule rules[] = {
     {.stage = "split",
      .param = "test",
@@ -150,6 +156,9 @@ static const idle_rule rules[] = {
      .param = "mask_fill",
      .holds = is_not_padded,
      .why = "there is no padding; mask_fill is for padding= and pad_if_needed=true"},
+    OFFSET_RULE("scale"),
+    OFFSET_RULE("means"),
+    OFFSET_RULE("stds"),
     {.stage = "gaussian_blur",
      .param = "sigma",
      .other = "kernel_size",

@@ -184,6 +184,14 @@ static const order_row rows[] = {
      .message = "{stage}: the image has {views} views already; a pipeline has one of views, "
                 "five_crop and ten_crop"},
 
+    {.after = STATE_BOXES_ENCODED,
+     .stages = BIT(STAGE_DECODE) | BIT(STAGE_GEOMETRY) | BIT(ORDER_FLIP) | BIT(ORDER_WARP),
+     .message = "{stage} moves boxes, and comes after {by}, which has encoded them; put it before "
+                "{by}"},
+    {.after = STATE_BOXES_ENCODED,
+     .stages = BIT(ORDER_MIX),
+     .message = "{stage} mixes images, and not the boxes that {by} has encoded; leave it out"},
+
     /* the column of the image's map */
     {.after = STATE_NONAFFINE,
      .stages = BIT(ORDER_ADDS_MAP),

@@ -35,6 +35,7 @@ typedef enum stage_state {
                                    rows, since what follows the image has its values there */
     STATE_MAPS_FOLLOWERS,       /* a map reads or writes masks, boxes, points or further images */
     STATE_UNVERSIONED,          /* a map without a version */
+    STATE_BOXES_ENCODED,        /* box_encoder: the boxes do not follow the image any more */
     STATE_FILTERED,
     STATE_BUCKETED,
     STATE_PACKED, /* the columns are those of windows of tokens */

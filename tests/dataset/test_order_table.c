@@ -69,12 +69,14 @@ static sluice_dataset *open_arrays(void)
     static int32_t labels[SAMPLES];
     static int32_t ids[SAMPLES][5];
     static int32_t lengths[SAMPLES] = {1, 2, 3, 4};
+    static int32_t classes[SAMPLES][2];
     const sluice_array arrays[] = {
         {"image", image, SLUICE_U8, 4, {SAMPLES, SIDE, SIDE, 3}},
         {"b", boxes, SLUICE_F32, 3, {SAMPLES, 2, 4}},
         {"label", labels, SLUICE_I32, 1, {SAMPLES}},
         {"ids", ids, SLUICE_I32, 2, {SAMPLES, 5}},
         {"ids_length", lengths, SLUICE_I32, 1, {SAMPLES}},
+        {"c", classes, SLUICE_I32, 2, {SAMPLES, 2}},
     };
     sluice_dataset *dataset = NULL;
 
@@ -148,6 +150,8 @@ static const char *const refused[] = {
     "mosaic 4,4 | views 2",
     "views 2 | five_crop 4",
     "views 2 | batch 2 | mixup 3",
+    "column b boxes | column c of=b | box_encoder ssd300 boxes=b classes=c | resize 4,4",
+    "column b boxes | column c of=b | box_encoder ssd300 boxes=b classes=c | batch 2 | mixup 3",
     "perspective top_left=3,1 | geometry",
     "mosaic 4,4 | geometry",
     "@map | geometry",

@@ -32,6 +32,7 @@ static struct data {
     int32_t labels[SAMPLES];
     int32_t ids[SAMPLES][VALUES];
     int32_t id_lengths[SAMPLES];
+    int32_t classes[SAMPLES][BOXES];
 } data;
 
 static char subset_file[300];
@@ -55,6 +56,7 @@ static void fill_sample(uint32_t i, uint32_t *state)
         const float box[4] = {(float)(i + k), (float)(3 + k), (float)(9 + i), (float)(11 + k)};
 
         memcpy(data.boxes[i][k], box, sizeof(box));
+        data.classes[i][k] = (int32_t)(i + 3 * k);
     }
     for (uint32_t k = 0; k < POINTS; k++) {
         data.points[i][k][0] = (float)(2 * k + i);
@@ -101,6 +103,7 @@ static sluice_dataset *open_input(input from)
         {"m", data.mask, SLUICE_U8, 3, {SAMPLES, HEIGHT, WIDTH}},
         {"b", data.boxes, SLUICE_F32, 3, {SAMPLES, BOXES, 4}},
         {"p", data.points, SLUICE_F32, 3, {SAMPLES, POINTS, 2}},
+        {"c", data.classes, SLUICE_I32, 2, {SAMPLES, BOXES}},
     };
     sluice_dataset *dataset = NULL;
 
@@ -108,9 +111,10 @@ static sluice_dataset *open_input(input from)
         T_OK(sluice_dataset_parse(encoded, &dataset));
         return dataset;
     }
-    T_OK(sluice_dataset_memory(arrays, from == FOLLOWERS ? 8 : 5, &dataset));
+    T_OK(sluice_dataset_memory(arrays, from == FOLLOWERS ? 9 : 5, &dataset));
     if (from == FOLLOWERS) {
-        T_OK(sluice_dataset_add(dataset, "column m mask | column b boxes | column p points"));
+        T_OK(sluice_dataset_add(
+            dataset, "column m mask | column b boxes | column p points | column c of=b"));
     }
     return dataset;
 }
@@ -152,6 +156,7 @@ static const char *const examples[] = {
     "drop v",
     "rename label number",
     "one_hot label 3",
+    "box_encoder ssd300 boxes=b classes=c",
     "cast v f16",
     "pad v 9",
     "truncate v 3",

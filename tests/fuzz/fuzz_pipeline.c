@@ -162,6 +162,8 @@ static const char *const written[] = {
     "position=random | rotate 9 bilinear border=constant",
     "synthetic | elastic 3,4 2 nearest 9 | random_apply (elastic)",
     "coco a.json b | decode | random_iou_crop .1 .9 1 1 0,.5,1,1,1,1,1,1 3 | resize 3,3 | batch 2",
+    "coco a.json b | decode | random_bbox_crop .1,.9 .5,2 0,.5,1 3 0 overlap 0 9 | resize 3,3 | "
+    "box_encoder ssd300 .3 true 2 1,2,3,4 1,2,3,4 0 boxes classes | batch 2",
     "synthetic | rotate 9 expand=true | random_rotation 9 center=image expand=true | resize 3,3",
     "synthetic | resize 9 | views 2 | random_crop 3 | random_horizontal_flip | to_chw | batch 2",
     "synthetic | five_crop 3 | ten_crop 2,3 true | batch 2",
