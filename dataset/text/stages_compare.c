@@ -13,11 +13,13 @@
 #include "alloc_int.h"
 #include "conversion_ops.h"
 #include "dataset_state.h"
+#include "log_int.h"
 #include "nested_stages.h"
 #include "pipeline_text.h"
 #include "plan_int.h"
 #include "stage_kinds.h"
 #include "stage_registry.h"
+#include "stages_allowed_int.h"
 #include "stages_stored.h"
 
 typedef struct stage_list {
@@ -26,9 +28,10 @@ typedef struct stage_list {
 } stage_list;
 
 typedef struct comparison {
-    stage_list kept;   /* stages of the checkpoint */
-    stage_list mine;   /* stages of this run */
-    bool lacks_orient; /* kept is of a version before decode orient= */
+    stage_list kept;     /* stages of the checkpoint */
+    stage_list mine;     /* stages of this run */
+    bool lacks_orient;   /* kept is of a version before decode orient= */
+    const char *allowed; /* arguments that may differ (stages_allowed_int.h); NULL: none */
     /*
      * matches[i][k]: maximum number of matches between the stages from i on in `kept` and from k on
      * in `mine`.
@@ -207,7 +210,7 @@ static void print_argument(const stage_def *def, const stage_param *param, const
 }
 
 static void compare_argument(const stage_def *def, const stage_param *param, const void *kept,
-                             const void *mine, sli_text *differences)
+                             const void *mine, comparison *c)
 {
     sli_text was = {0};
     sli_text is = {0};
@@ -217,11 +220,17 @@ static void compare_argument(const stage_def *def, const stage_param *param, con
     sli_text_add(&was, "%s", "");
     sli_text_add(&is, "%s", "");
     if (was.failed || is.failed) {
-        differences->failed = true;
+        c->differences.failed = true;
+    } else if (strcmp(was.data, is.data) != 0 &&
+               sli_stages_is_allowed(c->allowed, def->name, param->name)) {
+        sli_log(SLUICE_LOG_INFO,
+                "resumes with another argument, as allowed: %s: %s was %.100s and "
+                "is %.100s now",
+                def->name, param->name, was.data, is.data);
     } else if (strcmp(was.data, is.data) != 0) {
-        begin_difference(differences);
-        sli_text_add(differences, "%s: %s was %s and is %s now", def->name, param->name, was.data,
-                     is.data);
+        begin_difference(&c->differences);
+        sli_text_add(&c->differences, "%s: %s was %s and is %s now", def->name, param->name,
+                     was.data, is.data);
     }
     sli_text_free(&was);
     sli_text_free(&is);
@@ -235,7 +244,7 @@ static void compare_arguments(const dataset_stage *kept, const dataset_stage *mi
                             strcmp(param->name, "orient") == 0;
 
         if (param->choices != offload_targets && !is_new) { /* offload makes no difference */
-            compare_argument(kept->def, param, kept->args.bytes, mine->args.bytes, &c->differences);
+            compare_argument(kept->def, param, kept->args.bytes, mine->args.bytes, c);
         }
     }
 }
@@ -381,7 +390,7 @@ sluice_status sli_stages_canonical(const char *stages, char **canonical_out)
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-sluice_status sli_stages_compare(const char *kept, const char *mine)
+sluice_status sli_stages_compare_allowing(const char *kept, const char *mine, const char *allowed)
 {
     comparison *c;
     sluice_status st;
@@ -394,10 +403,16 @@ sluice_status sli_stages_compare(const char *kept, const char *mine)
         return sli_fail(SLUICE_E_NO_MEMORY, "a comparison of pipelines");
     }
     c->lacks_orient = stages_lack_orient(kept);
+    c->allowed = allowed;
     st = compare_lists(c, kept, mine);
     free_list(&c->kept);
     free_list(&c->mine);
     sli_text_free(&c->differences);
     sli_free(c);
     return st;
+}
+
+sluice_status sli_stages_compare(const char *kept, const char *mine)
+{
+    return sli_stages_compare_allowing(kept, mine, NULL);
 }

@@ -106,7 +106,7 @@ static sluice_status read_position(sluice_channel *channel, const sluice_channel
         sli_struct_read(&position_struct, "sluice_channel_open", config->position, from);
 
     if (st == SLUICE_OK) {
-        st = channel_identity_check(from, &channel->begin, &channel->maps, plan);
+        st = channel_identity_check(from, &channel->begin, &channel->maps, config->allow, plan);
     }
     return st == SLUICE_OK ? check_position(plan, config, from) : st;
 }
@@ -143,6 +143,9 @@ static sluice_status begin_plan(sluice_channel *channel, const sluice_channel_co
     sluice_status st = channel_identity_make(plan, &channel->maps, &channel->begin);
 
     channel->begin.seed = config->seed;
+    if (st == SLUICE_OK) {
+        st = channel_identity_check_allow(plan, config->allow);
+    }
     if (st == SLUICE_OK && config->position != NULL) {
         st = read_position(channel, config, &from);
     }

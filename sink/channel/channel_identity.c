@@ -4,8 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "error_int.h"
 #include "log_int.h"
 #include "rng_int.h"
+#include "stages_allowed_int.h"
 #include "status_int.h"
 #include "text_int.h"
 #include "train_state.h"
@@ -155,6 +157,24 @@ static sluice_status parse_kept(const sluice_channel_position *from, train_state
                : sli_fail(SLUICE_E_CORRUPT, "its identity is corrupt: it has no end");
 }
 
+/* Adds to the error of a comparison that arguments of a shortened text cannot be told apart. */
+static sluice_status explain_hash(const train_state *kept, const train_state *mine,
+                                  sluice_status status)
+{
+    const char *source = kept->data.source;
+    sli_error error;
+
+    if (status != SLUICE_E_INVALID || mine->allow == NULL ||
+        !(is_shortened(kept->data.stages) || (source != NULL && is_shortened(source)))) {
+        return status;
+    }
+    sli_error_take(status, &error);
+    return sli_fail(status,
+                    "%.500s (config.allow cannot tell: a position has only the beginning and a "
+                    "hash of so long a pipeline)",
+                    error.text);
+}
+
 static sluice_status compare(const sluice_channel_position *from, train_state *mine)
 {
     train_state kept;
@@ -166,13 +186,25 @@ static sluice_status compare(const sluice_channel_position *from, train_state *m
     kept.position = (sli_position){from->pass, from->samples};
     st = shorten_alike(&kept, mine);
     if (st == SLUICE_OK) {
-        st = train_state_compare(&kept, mine);
+        st = explain_hash(&kept, mine, train_state_compare(&kept, mine));
     }
     if (st == SLUICE_OK) {
         train_state_keep_stored(mine, &kept);
     }
     train_state_free(&kept);
     return st;
+}
+
+sluice_status channel_identity_check_allow(const sli_plan *plan, const char *allow)
+{
+    sli_dataset_identity data;
+    sluice_status st = allow != NULL ? sli_plan_identity(plan, &data) : SLUICE_END_OF_DATA;
+
+    if (st == SLUICE_OK) {
+        st = sli_stages_check_allowed(allow, data.stages, data.source);
+        sli_dataset_identity_free(&data);
+    }
+    return allow != NULL ? st : SLUICE_OK;
 }
 
 static sluice_status warn_unversioned(const sli_plan *plan)
@@ -195,7 +227,7 @@ static bool is_begin(const sluice_channel_position *from)
 
 sluice_status channel_identity_check(const sluice_channel_position *from,
                                      sluice_channel_position *own, const device_maps *maps,
-                                     sli_plan *plan)
+                                     const char *allow, sli_plan *plan)
 {
     const bool logs = plan->settings.rank == 0;
     train_state mine;
@@ -210,6 +242,7 @@ sluice_status channel_identity_check(const sluice_channel_position *from,
         return SLUICE_OK;
     }
     st = make_state(plan, maps, &mine);
+    mine.allow = allow;
     if (st == SLUICE_OK) {
         st = compare(from, &mine);
     }

@@ -7,6 +7,7 @@
 
 #include "alloc_int.h"
 #include "crc32c_int.h"
+#include "stages_allowed_int.h"
 #include "status_int.h"
 
 /* The last line is this and eight hexadecimal digits. */
@@ -22,6 +23,13 @@ sluice_status train_state_make(const sli_plan *plan, train_state *state_out)
     state_out->batch_size = plan->batch_size;
     state_out->world = plan->settings.world;
     return sli_plan_identity(plan, &state_out->data);
+}
+
+sluice_status train_state_allow(train_state *state, const char *allow)
+{
+    state->allow = allow;
+    return allow != NULL ? sli_stages_check_allowed(allow, state->data.stages, state->data.source)
+                         : SLUICE_OK;
 }
 
 sluice_status train_state_add_maps(train_state *state, const device_maps *maps)
@@ -241,10 +249,11 @@ static sluice_status compare_maps(const char *kept, const char *mine)
 
 sluice_status train_state_compare(const train_state *kept, const train_state *mine)
 {
-    sluice_status st = sli_stages_compare(kept->data.stages, mine->data.stages);
+    sluice_status st =
+        sli_stages_compare_allowing(kept->data.stages, mine->data.stages, mine->allow);
 
     if (st == SLUICE_OK && kept->data.source != NULL) {
-        st = sli_stages_compare(kept->data.source, mine->data.source);
+        st = sli_stages_compare_allowing(kept->data.source, mine->data.source, mine->allow);
     }
     if (st != SLUICE_OK) {
         return st;

@@ -34,6 +34,8 @@ typedef struct train_state {
                    no maps */
     uint64_t files;    /* CRC-32C of the list of files */
     uint64_t version;  /* of a parsed state */
+    const char *allow; /* arguments that may differ from those of a state that the run continues
+                          from (stages_allowed_int.h); NULL: none. Borrowed, not stored */
     bool keeps_stored; /* sli_stages_keep_stored() was true of the state that the run continues
                           from; not stored */
 } train_state;
@@ -42,6 +44,10 @@ typedef struct train_state {
  * E_NO_MEMORY if an allocation fails. */
 sluice_status train_state_make(const sli_plan *plan, train_state *state_out);
 void train_state_free(train_state *state);
+
+/* Sets state->allow; NULL: none. E_INVALID: a name in it is no argument of the run's pipeline, or
+ * one that may not differ. */
+sluice_status train_state_allow(train_state *state, const char *allow);
 
 /* Adds the device maps of the run to its initial state. Returns E_NO_MEMORY. */
 sluice_status train_state_add_maps(train_state *state, const device_maps *maps);
@@ -65,9 +71,9 @@ void train_state_keep_stored(train_state *mine, train_state *kept);
 
 /*
  * Checks that a run with the state `mine` may continue from `kept`. Batch size and world may
- * differ, unless the order depends on them. Returns E_INVALID if other values differ, or
- * E_UNSUPPORTED if `kept` is of version 0.1, whose stages gave other pixels; the error text names
- * the difference.
+ * differ, unless the order depends on them, and the arguments in mine->allow. Returns E_INVALID if
+ * other values differ, or E_UNSUPPORTED if `kept` is of version 0.1, whose stages gave other
+ * pixels; the error text names the difference.
  */
 sluice_status train_state_compare(const train_state *kept, const train_state *mine);
 

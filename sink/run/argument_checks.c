@@ -173,6 +173,10 @@ static sluice_status check_checkpoint(const train_run *run)
             SLUICE_E_INVALID,
             "checkpoint.every_steps and every_epochs are both set; set only one of them");
     }
+    if (checkpoint->allow != NULL && !checkpoint->resume) {
+        return sli_fail(SLUICE_E_INVALID, "checkpoint.allow has no effect: it is for a resumed "
+                                          "run, and checkpoint.resume is false");
+    }
     if (checkpoint->resume && (config->start_step > 0 || config->initial_epoch > 0)) {
         return sli_fail(SLUICE_E_INVALID, "checkpoint.resume continues from the newest checkpoint, "
                                           "so start_step and initial_epoch must be 0");

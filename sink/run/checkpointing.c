@@ -83,6 +83,9 @@ sluice_status checkpointing_resume(train_run *run)
     if (st == SLUICE_OK) {
         st = train_state_add_maps(&run->progress.state, &run->device_maps);
     }
+    if (st == SLUICE_OK) {
+        st = train_state_allow(&run->progress.state, checkpoint->allow);
+    }
     if (st != SLUICE_OK || !checkpoint->resume) {
         return st;
     }

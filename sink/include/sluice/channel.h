@@ -97,6 +97,10 @@ typedef struct sluice_channel_config {
     uint64_t device_map_count;                   /**< entries of device_maps, at most 16 */
     int64_t stall_warning_ms; /**< if a call waits for a batch for this time, a warning that names
                                    the stages and functions that run is logged. 0 is 30 000 */
+    const char *allow; /**< arguments that may differ from those of the loop that saved `position`,
+                            STAGE.ARGUMENT separated by commas, such as "letterbox.size"; NULL:
+                          none. E_INVALID: the pipeline has no such argument, or it decides which
+                            samples a pass has. Read only by sluice_channel_open() */
 } sluice_channel_config;
 
 /** Sets every field to its default, zero, and struct_size. Threads: any. */

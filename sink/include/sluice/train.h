@@ -83,6 +83,10 @@ typedef struct sluice_checkpointing {
     bool best_is_larger; /**< the largest value of `best` is the best, not the smallest */
     const char *best; /**< name of a result of validation: the checkpoint with the smallest value is
                          also kept, in FOLDER/best-000000001200; NULL: none. Borrowed */
+    const char *allow; /**< arguments that may differ from those of the checkpoint that a run
+                          resumes from, STAGE.ARGUMENT separated by commas, such as
+                          "letterbox.size"; NULL: none. E_INVALID: the pipeline has no such
+                          argument, or it decides which samples a pass has. Borrowed */
 } sluice_checkpointing;
 
 /** Sets every field to its default, zero, and struct_size. Threads: any. */
