@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "rng_int.h"
 #include "status_int.h"
 #include "tensor_int.h"
 #include "text_int.h"
@@ -263,6 +264,46 @@ void list_columns_free(list_columns *columns)
     for (uint32_t i = 0; i < columns->count; i++) {
         free_names(&columns->fields[i]);
     }
+}
+
+const vocabulary *list_columns_names(const list_columns *columns)
+{
+    const vocabulary *first = NULL;
+
+    for (uint32_t i = 0; i < columns->count; i++) {
+        const list_column *field = &columns->fields[i];
+
+        if (strcmp(columns->schema.columns[field->column].name, "label") == 0) {
+            return field->names;
+        }
+        first = first == NULL ? field->names : first;
+    }
+    return first;
+}
+
+vocabulary *list_columns_classes(const list_columns *columns, uint32_t *count_io)
+{
+    vocabulary *names = NULL;
+
+    for (uint32_t i = 0; i < columns->count; i++) {
+        if (columns->fields[i].names != NULL) {
+            names = columns->fields[i].names;
+            ++*count_io;
+        }
+    }
+    return names;
+}
+
+uint64_t list_columns_identity(const list_columns *columns)
+{
+    uint64_t hash = 0;
+
+    for (uint32_t i = 0; i < columns->count; i++) {
+        if (columns->fields[i].names != NULL) {
+            hash = sli_mix_in(hash, vocabulary_hash(columns->fields[i].names));
+        }
+    }
+    return hash;
 }
 
 sluice_status list_add_column(list_columns *columns, const char *text)

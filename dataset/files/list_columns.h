@@ -70,6 +70,16 @@ sluice_status list_add_column(list_columns *columns, const char *text);
 
 void list_columns_free(list_columns *columns);
 
+/* Returns the names of classes of the column label, or without such a column those of the first
+ * column of kind class; NULL: it has numbers, or there is none. */
+const vocabulary *list_columns_names(const list_columns *columns);
+
+/* Adds the number of columns of kind class to *count_io. Returns the names of the last one. */
+vocabulary *list_columns_classes(const list_columns *columns, uint32_t *count_io);
+
+/* A hash of the names of all columns of kind class; 0: there are none. */
+uint64_t list_columns_identity(const list_columns *columns);
+
 /* Adds the columns of a list without a header: image, or image and label. */
 void list_plain_columns(list_columns *columns, uint32_t fields);
 
@@ -81,6 +91,11 @@ void list_plain_columns(list_columns *columns, uint32_t fields);
  */
 sluice_status list_write_field(const list_columns *columns, uint32_t field, const list_field *text,
                                void *const *row, uint32_t *count_out);
+
+/* Does as list_write_field(), for the fields of a record in their order: counts[field] is set, and
+ * a field with @BOXES must have as many elements as its boxes or points. */
+sluice_status list_write_counted(const list_columns *columns, uint32_t field,
+                                 const list_field *text, void *const *row, uint32_t *counts);
 
 /*
  * Collects the names in a field of classes, whose names are still open, after the field and its

@@ -422,3 +422,17 @@ sluice_status list_write_field(const list_columns *columns, uint32_t field, cons
     }
     return st;
 }
+
+sluice_status list_write_counted(const list_columns *columns, uint32_t field,
+                                 const list_field *text, void *const *row, uint32_t *counts)
+{
+    const int boxes = columns->fields[field].boxes;
+    const sluice_status st = list_write_field(columns, field, text, row, &counts[field]);
+
+    return st != SLUICE_OK || boxes < 0 || counts[field] == counts[boxes]
+               ? st
+               : sli_fail(SLUICE_E_CORRUPT,
+                          "the field has %u numbers, and must have one for each of the %u %s",
+                          counts[field], counts[boxes],
+                          columns->fields[boxes].kind == LIST_BOXES ? "boxes" : "points");
+}

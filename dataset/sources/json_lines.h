@@ -7,15 +7,7 @@
 #ifndef SLUICE_JSON_LINES_H
 #define SLUICE_JSON_LINES_H
 
-#include "list_columns.h"
-
-/* Room for a path of keys, a.b.c. */
-enum { JSON_PATH_SIZE = 128 };
-
-/* Where the value of each column is. */
-typedef struct json_paths {
-    char paths[SLUICE_MAX_COLUMNS][JSON_PATH_SIZE];
-} json_paths;
+#include "json_fields.h"
 
 /* The text of a list, without a header. A line that cannot be converted is a record that begins
  * with JSON_LINES_BAD, and the reason. */

@@ -35,18 +35,7 @@ uint64_t list_records_memory(const list_records *list)
 
 const vocabulary *list_records_names(const list_records *list)
 {
-    const list_columns *columns = &list->columns;
-    const vocabulary *first = NULL;
-
-    for (uint32_t i = 0; i < columns->count; i++) {
-        const list_column *field = &columns->fields[i];
-
-        if (strcmp(columns->schema.columns[field->column].name, "label") == 0) {
-            return field->names;
-        }
-        first = first == NULL ? field->names : first;
-    }
-    return first;
+    return list_columns_names(&list->columns);
 }
 
 static list_cursor cursor_at(const list_records *list, uint64_t offset)
@@ -218,19 +207,14 @@ static sluice_status read_header(list_records *list, list_cursor *cursor, const 
 /* Reads the file of the names of classes, if there is one. */
 static sluice_status read_classes(list_records *list)
 {
-    list_column *with_names = NULL;
+    vocabulary *names;
     uint32_t count = 0;
 
     if (list->classes[0] == '\0') {
         return SLUICE_OK;
     }
-    for (uint32_t i = 0; i < list->columns.count; i++) {
-        if (list->columns.fields[i].names != NULL) {
-            with_names = &list->columns.fields[i];
-            count++;
-        }
-    }
-    return count == 1 ? vocabulary_read(with_names->names, list->classes)
+    names = list_columns_classes(&list->columns, &count);
+    return count == 1 ? vocabulary_read(names, list->classes)
                       : sli_fail(SLUICE_E_INVALID,
                                  "classes= is for a list with one column of kind class, such as "
                                  "label:class, and this one has %u",
@@ -253,20 +237,12 @@ static sluice_status write_field(const list_records *list, uint32_t i, const lis
                                  void *const *row, record_place *place)
 {
     const list_column *column = &list->columns.fields[i];
-    sluice_status st;
 
     if (column->kind == LIST_IMAGE || column->kind == LIST_MASK) {
         return field->length == 0 ? sli_fail(SLUICE_E_CORRUPT, "the path must not be empty")
                                   : SLUICE_OK;
     }
-    st = list_write_field(&list->columns, i, field, row, &place->counts[i]);
-    if (st == SLUICE_OK && column->boxes >= 0 && place->counts[i] != place->counts[column->boxes]) {
-        st = sli_fail(SLUICE_E_CORRUPT,
-                      "the field has %u numbers, and must have one for each of the %u %s",
-                      place->counts[i], place->counts[column->boxes],
-                      list->columns.fields[column->boxes].kind == LIST_BOXES ? "boxes" : "points");
-    }
-    return st;
+    return list_write_counted(&list->columns, i, field, row, place->counts);
 }
 
 /* Prepends the name of a column to the last error: JSON has no position of a column. */

@@ -20,7 +20,6 @@
 #include "list_records.h"
 #include "log_int.h"
 #include "plain_file.h"
-#include "rng_int.h"
 #include "root_folder.h"
 #include "source_stage_ops.h"
 #include "stage.h"
@@ -337,15 +336,7 @@ static void list_class_name(const void *source, uint32_t label, char *text, size
 /* The names of all columns of classes: other names are other numbers. */
 static uint64_t list_identity(const void *source)
 {
-    const list_columns *columns = &((const image_list *)source)->records.columns;
-    uint64_t hash = 0;
-
-    for (uint32_t i = 0; i < columns->count; i++) {
-        if (columns->fields[i].names != NULL) {
-            hash = sli_mix_in(hash, vocabulary_hash(columns->fields[i].names));
-        }
-    }
-    return hash;
+    return list_columns_identity(&((const image_list *)source)->records.columns);
 }
 
 static const source_ops list_ops = {

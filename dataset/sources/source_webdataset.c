@@ -463,6 +463,11 @@ static sluice_status web_check(void *opaque)
                         "webdataset: fields= names all columns; leave image=, label= and index= "
                         "out");
     }
+    if (args->classes[0] != '\0' && args->fields[0] == '\0') {
+        return sli_fail(SLUICE_E_INVALID,
+                        "webdataset: classes= is for a column of kind class in fields=, such as "
+                        "label:class=json.kind");
+    }
     if (args->shards[0] == '\0' || args->index[0] == '\0') {
         return sli_fail(SLUICE_E_INVALID, "webdataset: %s is empty",
                         args->shards[0] == '\0' ? "shards" : "index");
@@ -524,7 +529,11 @@ static const stage_param web_params[] = {
         web_args, fields, PARAM_TEXT, "", 0, 0, NULL,
         "members as columns, in place of image and label: NAME:FIELD with commas, such as "
         "image:jpg,seg:png@mask,label:cls,vector:npy,caption:txt[512]; boxes:npy[100] reads arrays "
-        "of 0 to 100 rows"),
+        "of 0 to 100 rows; label:class=json.a.b the value at a path of a JSON member"),
+    PARAM_(
+        web_args, classes, PARAM_TEXT, "", 0, 0, NULL,
+        "file of the names of a column NAME:class=json.a.b, one a line, numbered from 0; without "
+        "it the names in all samples, sorted"),
 };
 
 const stage_def stage_webdataset = {
@@ -552,6 +561,14 @@ const stage_def stage_webdataset = {
         "  NAME:npy[N]    an array of 0 to N rows; NAME_length, i32, is their number\n"
         "  NAME:txt[N]    any other extension: up to N bytes, u8 (N); NAME_length,\n"
         "                 i32, is their number\n"
+        "  NAME:json.a.b  the integer at a path of keys of the JSON member, i32; in\n"
+        "                 lists the numbers of elements, from 0, are keys: a.0.b\n"
+        "  NAME:KIND=json.a.b  a value of a KIND of image_list: a type, class,\n"
+        "                 text[N], boxes[N], points[N], T[N], T[N]@BOXES\n"
+        "JSON members have at most 1 MiB, and need jansson. A sample whose member is not an "
+        "object, "
+        "lacks the path, or has a value of another kind there is bad. For a column of kind class "
+        "without classes= the JSON members of all samples are read when the source is added.\n"
         "The shards must then be regular files; they are opened, and their headers "
         "read, when the source is added: E_IO, E_CORRUPT or E_UNSUPPORTED if that "
         "fails. image=, label= and index= must not be set with it. Samples that lack "

@@ -1,256 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * webdataset with fields=: members of samples as columns (web_fields.h). Opening reads the headers
- * of all shards, and stores the offset and size of each member, 16 bytes, in memory; it writes no
- * index file. The contents of members are read when their sample is read.
+ * webdataset with fields=: members of samples as columns (web_fields.h), and values in JSON
+ * members. The contents of members are read when their sample is read.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "alloc_int.h"
-#include "error_int.h"
-#include "log_int.h"
-#include "npy_header.h"
 #include "page_cache.h"
 #include "shard_index.h"
 #include "status_int.h"
-#include "web_fields.h"
-#include "web_fields_shard.h"
-#include "web_packs.h"
-#include "webdataset_args.h"
+#include "web_array.h"
+#include "web_set.h"
 
 /* The size limit of a member that holds a number, in bytes. */
 enum { MOST_NUMBER = 64 };
 
-typedef struct webfields {
-    web_fields fields;
-    sluice_column types[SLUICE_MAX_COLUMNS]; /* types[i]: dtype and shape of field i, an array */
-    file_list list;
-    fields_shard *shards;
-    size_t shard_count;
-    uint64_t count;
-    fields_skipped skipped;
-    bool drops;
-} webfields;
-
-static void fields_close(void *source)
+static void fields_close(void *set)
 {
-    webfields *web = source;
-
-    for (size_t i = 0; i < web->shard_count; i++) {
-        fields_shard_close(&web->shards[i]);
-    }
-    sli_free(web->shards);
-    file_list_free(&web->list);
-    sli_free(web);
-}
-
-/* ---- opening --------------------------------------------------------------------------------- */
-
-static sluice_status open_shard(webfields *web, const char *path)
-{
-    fields_shard *shard = &web->shards[web->shard_count];
-    struct stat info;
-    int fd = -1;
-    sluice_status st = web_shard_open(path, NULL, &fd, &info);
-
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    shard->first = web->count;
-    web->shard_count++;
-    st = fields_shard_walk(&web->fields, path, fd, (uint64_t)info.st_size, shard, &web->skipped);
-    web_shard_hold(&shard->file, path, fd, &info, web->drops);
-    web->count += shard->count;
-    return st;
-}
-
-static fields_shard *shard_of(const webfields *web, uint64_t *index)
-{
-    size_t low = 0;
-    size_t high = web->shard_count;
-
-    while (high - low > 1) {
-        const size_t middle = (low + high) / 2;
-
-        *(web->shards[middle].first <= *index ? &low : &high) = middle;
-    }
-    *index -= web->shards[low].first;
-    return &web->shards[low];
-}
-
-/* Adds the member's field and its shard to the text of an error. */
-static sluice_status member_error(const fields_shard *shard, const web_field *field,
-                                  sluice_status status)
-{
-    sli_error error;
-
-    sli_error_take(status, &error);
-    return sli_fail(status, "member .%s in the shard %s: %.600s", field->field, shard->file.path,
-                    error.text);
-}
-
-/* Reads the header of an array. Fails unless header and data fill the member exactly. */
-static sluice_status read_npy_header(const fields_shard *shard, int fd, const member_place *place,
-                                     sample_io *io, npy_header *header)
-{
-    const size_t head = place->size < NPY_HEAD ? (size_t)place->size : NPY_HEAD;
-    /* io->item.bytes is otherwise used by streams only; io->bytes holds the image. */
-    sluice_status st = image_buffer_reserve(&io->item.bytes, NPY_HEAD);
-
-    if (st == SLUICE_OK) {
-        st = web_shard_read(&shard->file, fd, place->offset, io->item.bytes.data, head);
-    }
-    if (st == SLUICE_OK) {
-        st = npy_header_parse(io->item.bytes.data, head, header);
-    }
-    if (st == SLUICE_OK && header->data_at + header->data_bytes != place->size) {
-        st = sli_fail(SLUICE_E_CORRUPT, "it has %llu bytes, and %llu by its header",
-                      (unsigned long long)place->size,
-                      (unsigned long long)(header->data_at + header->data_bytes));
-    }
-    return st;
-}
-
-/* Checks the array of the first sample, which determines dtype and shape of its column. */
-static sluice_status check_type(const npy_header *header, uint32_t most)
-{
-    if (header->rank > SLUICE_MAX_RANK) {
-        return sli_fail(SLUICE_E_UNSUPPORTED, "it has %u dimensions, more than %d", header->rank,
-                        SLUICE_MAX_RANK);
-    }
-    if (most > 0 && header->rank == 0) {
-        return sli_fail(SLUICE_E_UNSUPPORTED, "it is a single number, without rows; leave [%u] out",
-                        most);
-    }
-    if (header->row_bytes == 0 || (most == 0 && header->data_bytes == 0)) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "it has no elements, so a column of its shape has none; NAME:FIELD[N] "
-                        "reads arrays of 0 to N rows");
-    }
-    if (most > 0 && header->row_bytes > WEB_MOST_ROW) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "a row of it has %llu bytes, and must have at most %d",
-                        (unsigned long long)header->row_bytes, WEB_MOST_ROW);
-    }
-    return most * header->row_bytes <= WEB_MOST_ROW
-               ? SLUICE_OK
-               : sli_fail(SLUICE_E_UNSUPPORTED,
-                          "%u rows of %llu bytes are more than %d bytes; [N] must be at most %llu",
-                          most, (unsigned long long)header->row_bytes, WEB_MOST_ROW,
-                          (unsigned long long)(WEB_MOST_ROW / header->row_bytes));
-}
-
-/* Sets the dtype and shape of an array field to those of the first sample. */
-static sluice_status find_type(webfields *web, uint32_t i, sample_io *io)
-{
-    uint64_t index = 0;
-    fields_shard *shard = shard_of(web, &index);
-    const member_place *place = &shard->places[i];
-    sluice_column *type = &web->types[i];
-    npy_header header;
-    bool lent = false;
-    int fd = -1;
-    sluice_status st = web_shard_borrow(&shard->file, io, &lent, &fd);
-
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    st = place->offset == MEMBER_TWICE ? sli_fail(SLUICE_E_CORRUPT, "it appears twice")
-                                       : read_npy_header(shard, fd, place, io, &header);
-    web_shard_give_back(&shard->file, lent, fd);
-    if (st == SLUICE_OK) {
-        st = check_type(&header, web->fields.fields[i].most);
-    }
-    if (st != SLUICE_OK) {
-        return member_error(shard, &web->fields.fields[i], st);
-    }
-    *type = (sluice_column){.dtype = header.dtype, .rank = header.rank};
-    memcpy(type->shape, header.shape, header.rank * sizeof(header.shape[0]));
-    return SLUICE_OK;
-}
-
-/* Sets the dtypes and shapes of all array fields from sample 0. shard_of() finds it in the first
- * shard that has samples. */
-static sluice_status find_types(webfields *web)
-{
-    sample_io io = {.bytes_read = 0};
-    sluice_status st = SLUICE_OK;
-
-    for (uint32_t i = 0; i < web->fields.count && st == SLUICE_OK; i++) {
-        if (web->fields.fields[i].kind == WEB_ARRAY) {
-            st = find_type(web, i, &io);
-        }
-    }
-    sample_io_free(&io);
-    return st;
-}
-
-static sluice_status check_samples(const webfields *web, const web_args *args)
-{
-    if (web->count == 0) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "no valid data in the dataset: webdataset %.200s: none of %llu samples in "
-                        "%zu shards has all of fields=%.200s%s%s; tar --sort=name puts the members "
-                        "of a sample together",
-                        args->shards, (unsigned long long)web->skipped.count, web->shard_count,
-                        args->fields, web->skipped.count > 0 ? ", first " : "", web->skipped.first);
-    }
-    if (web->skipped.count > 0) {
-        sli_log(SLUICE_LOG_WARN,
-                "webdataset %.200s: %llu samples without all fields are skipped, first %s",
-                args->shards, (unsigned long long)web->skipped.count, web->skipped.first);
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status open_shards(webfields *web, const web_args *args)
-{
-    web_packs packs = {.marks.shard = NULL};
-    sluice_status st = web_fields_parse(args->fields, &web->fields);
-
-    if (st == SLUICE_OK) {
-        st = file_list_make(args->shards, &web_list_kind, &web->list);
-    }
-    if (st == SLUICE_OK) {
-        st = web_packs_add_all(&packs, &web->list);
-    }
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    web->shards = sli_calloc(web->list.count, sizeof(*web->shards));
-    if (web->shards == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "%zu shards", web->list.count);
-    }
-    for (size_t i = 0; st == SLUICE_OK && i < web->list.count; i++) {
-        st = open_shard(web, web->list.paths[i]);
-    }
-    if (st == SLUICE_OK) {
-        st = check_samples(web, args);
-    }
-    if (st == SLUICE_OK) {
-        web_packs_warn(&packs, args);
-    }
-    return st == SLUICE_OK ? find_types(web) : st;
+    web_set_close(set);
+    sli_free(set);
 }
 
 static sluice_status fields_open(const void *opaque, void **source_out)
 {
     const web_args *args = opaque;
-    webfields *web = sli_calloc(1, sizeof(*web));
+    web_set *set = sli_calloc(1, sizeof(*set));
     sluice_status st;
 
-    if (web == NULL) {
+    if (set == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "webdataset %s", args->shards);
     }
-    web->drops = args->cache == PAGE_CACHE_DROP;
-    st = open_shards(web, args);
+    set->drops = args->cache == PAGE_CACHE_DROP;
+    st = web_set_open(set, args);
     if (st != SLUICE_OK) {
-        fields_close(web);
+        fields_close(set);
         return st;
     }
-    *source_out = web;
+    *source_out = set;
     return SLUICE_OK;
 }
 
@@ -258,27 +46,17 @@ static sluice_status fields_open(const void *opaque, void **source_out)
 
 static uint64_t fields_count(const void *source)
 {
-    return ((const webfields *)source)->count;
+    return ((const web_set *)source)->count;
 }
 
-static uint64_t fields_memory(const void *source)
+static uint64_t fields_memory(const void *set)
 {
-    const webfields *web = source;
-    uint64_t bytes = sizeof(*web) + web->list.capacity * sizeof(*web->list.paths) +
-                     web->shard_count * sizeof(*web->shards);
-
-    for (size_t i = 0; i < web->shard_count; i++) {
-        const fields_shard *shard = &web->shards[i];
-
-        bytes += shard->capacity * sizeof(*shard->places) +
-                 shard->names_capacity * sizeof(*shard->names) + shard->text_capacity;
-    }
-    return bytes;
+    return web_set_memory(set);
 }
 
 static void fields_name(const void *source, uint64_t index, char *text, size_t size)
 {
-    const fields_shard *shard = shard_of(source, &index);
+    const fields_shard *shard = web_set_shard(source, &index);
 
     snprintf(text, size, "%s/%s", web_base_of(shard->file.path), shard->text + shard->names[index]);
 }
@@ -322,83 +100,6 @@ static sluice_status read_number(const fields_shard *shard, int fd, const member
     return st;
 }
 
-/* Writes a type and a shape as "f32 (2, 3)", for messages. `most` > 0: the first length varies. */
-static void write_type(sluice_dtype dtype, uint32_t rank, const uint64_t *shape, uint32_t most,
-                       char *text, size_t size)
-{
-    size_t at = (size_t)snprintf(text, size, "%s (", sluice_dtype_name(dtype));
-
-    for (uint32_t i = 0; i < rank && at < size; i++) {
-        at += (size_t)(i == 0 && most > 0
-                           ? snprintf(text + at, size - at, "0 to %u", most)
-                           : snprintf(text + at, size - at, "%s%llu", i > 0 ? ", " : "",
-                                      (unsigned long long)shape[i]));
-    }
-    if (at < size) {
-        snprintf(text + at, size - at, ")");
-    }
-}
-
-/* Fails unless the array has the type and shape of its column. */
-static sluice_status check_array(const npy_header *header, const sluice_column *type, uint32_t most)
-{
-    const uint32_t fixed = most > 0 ? 1 : 0; /* the first dimension whose length is fixed */
-    char is[200];
-    char must_be[200];
-
-    if (header->dtype == type->dtype && header->rank == type->rank &&
-        memcmp(&header->shape[fixed], &type->shape[fixed],
-               (type->rank - fixed) * sizeof(header->shape[0])) == 0 &&
-        (most == 0 || header->shape[0] <= most)) {
-        return SLUICE_OK;
-    }
-    write_type(header->dtype, header->rank, header->shape, 0, is, sizeof(is));
-    write_type(type->dtype, type->rank, type->shape, most, must_be, sizeof(must_be));
-    return sli_fail(SLUICE_E_CORRUPT, "the array is %s, and must be %s%s", is, must_be,
-                    most > 0 ? " by [N] and the array of the first sample"
-                             : ", as that of the first sample; NAME:FIELD[N] reads arrays of 0 "
-                               "to N rows");
-}
-
-/* Reads an array into `to`, zero-padded, and the number of its rows into *length. Both may be
- * NULL. */
-static sluice_status read_array(const fields_shard *shard, int fd, const member_place *place,
-                                const sluice_column *type, uint32_t most, sample_io *io,
-                                uint8_t *to, int32_t *length)
-{
-    npy_header header;
-    uint8_t *elements = to;
-    sluice_status st = read_npy_header(shard, fd, place, io, &header);
-
-    if (st == SLUICE_OK) {
-        st = check_array(&header, type, most);
-    }
-    if (st == SLUICE_OK && length != NULL) {
-        *length = (int32_t)header.shape[0];
-    }
-    if (st != SLUICE_OK || to == NULL) {
-        return st;
-    }
-    if (header.is_fortran) {
-        st = image_buffer_reserve(&io->item.bytes, (size_t)header.data_bytes);
-        elements = io->item.bytes.data;
-    }
-    if (st == SLUICE_OK) {
-        st = web_shard_read(&shard->file, fd, place->offset + header.data_at, elements,
-                            (size_t)header.data_bytes);
-    }
-    if (st == SLUICE_OK && header.is_fortran) {
-        npy_to_c_order(&header, elements, to);
-    }
-    if (st == SLUICE_OK) {
-        npy_swap(&header, to, header.data_bytes);
-    }
-    if (most > 0) {
-        memset(to + header.data_bytes, 0, (size_t)(most * header.row_bytes - header.data_bytes));
-    }
-    return st;
-}
-
 /* Reads a member of up to `most` bytes into `to`, zero-padded, and its size into *length. Both may
  * be NULL. */
 static sluice_status read_text(const fields_shard *shard, int fd, const member_place *place,
@@ -420,32 +121,13 @@ static sluice_status read_text(const fields_shard *shard, int fd, const member_p
     return st;
 }
 
-/* Fails unless the array has as many rows as that of the field `rows_of`. */
-static sluice_status check_rows(const webfields *web, const fields_shard *shard, int fd, uint32_t i,
-                                const member_place *places, sample_io *io)
-{
-    const int rows_of = web->fields.fields[i].rows_of;
-    npy_header own;
-    npy_header other;
-    sluice_status st = read_npy_header(shard, fd, &places[i], io, &own);
-
-    if (st == SLUICE_OK) {
-        st = read_npy_header(shard, fd, &places[rows_of], io, &other);
-    }
-    return st != SLUICE_OK || own.shape[0] == other.shape[0]
-               ? st
-               : sli_fail(SLUICE_E_CORRUPT, "it has %llu rows and must have %llu, as %s has",
-                          (unsigned long long)own.shape[0], (unsigned long long)other.shape[0],
-                          web->fields.fields[rows_of].name);
-}
-
 /* Reads one field into those of its columns whose pointers are not NULL. The first image is read
  * into io unless data_out is NULL; further images and masks are skipped. */
-static sluice_status read_field(const webfields *web, const fields_shard *shard, int fd, uint32_t i,
+static sluice_status read_field(const web_set *set, const fields_shard *shard, int fd, uint32_t i,
                                 const member_place *places, sample_io *io, void *const *row,
                                 sample_data *data_out)
 {
-    const web_field *field = &web->fields.fields[i];
+    const web_field *field = &set->fields.fields[i];
     const member_place *place = &places[i];
     sluice_status st = SLUICE_OK;
     void *to = row[field->column];
@@ -456,7 +138,8 @@ static sluice_status read_field(const webfields *web, const fields_shard *shard,
     }
     if (field->kind == WEB_MASK || field->kind == WEB_FURTHER ||
         (field->kind == WEB_IMAGE && data_out == NULL) ||
-        (field->kind != WEB_IMAGE && field->kind != WEB_BYTES && to == NULL && length == NULL)) {
+        (field->kind == WEB_JSON && !web_json_is_in(field->json, row)) ||
+        ((field->kind == WEB_NUMBER || field->kind == WEB_ARRAY) && to == NULL && length == NULL)) {
         return SLUICE_OK;
     }
     io->bytes_read += place->size;
@@ -467,11 +150,17 @@ static sluice_status read_field(const webfields *web, const fields_shard *shard,
         return read_number(shard, fd, place, to);
     case WEB_ARRAY:
         if (field->rows_of >= 0) {
-            st = check_rows(web, shard, fd, i, places, io);
+            st = web_array_check_rows(shard, fd, place, &places[field->rows_of],
+                                      set->fields.fields[field->rows_of].name, io);
         }
         return st == SLUICE_OK
-                   ? read_array(shard, fd, place, &web->types[i], field->most, io, to, length)
+                   ? web_array_read(shard, fd, place, &set->types[i], field->most, io, to, length)
                    : st;
+    case WEB_JSON:
+        st = web_member_object(shard, fd, place, io);
+        return st == SLUICE_OK ? web_json_write(field->json, (const char *)io->item.bytes.data,
+                                                (size_t)place->size, row)
+                               : st;
     default:
         return read_text(shard, fd, place, field->most, to, length);
     }
@@ -479,11 +168,11 @@ static sluice_status read_field(const webfields *web, const fields_shard *shard,
 
 /* Reads all fields of a sample except masks and further images; data_out NULL: also except the
  * first image. */
-static sluice_status read_fields(const webfields *web, uint64_t index, sample_io *io,
+static sluice_status read_fields(const web_set *set, uint64_t index, sample_io *io,
                                  void *const *row, sample_data *data_out)
 {
-    fields_shard *shard = shard_of(web, &index);
-    const member_place *places = &shard->places[index * web->fields.count];
+    fields_shard *shard = web_set_shard(set, &index);
+    const member_place *places = &shard->places[index * set->fields.count];
     bool lent = false;
     int fd = -1;
     sluice_status st = web_shard_borrow(&shard->file, io, &lent, &fd);
@@ -491,10 +180,10 @@ static sluice_status read_fields(const webfields *web, uint64_t index, sample_io
     if (st != SLUICE_OK) {
         return st;
     }
-    for (uint32_t i = 0; i < web->fields.count && st == SLUICE_OK; i++) {
-        st = read_field(web, shard, fd, i, places, io, row, data_out);
+    for (uint32_t i = 0; i < set->fields.count && st == SLUICE_OK; i++) {
+        st = read_field(set, shard, fd, i, places, io, row, data_out);
         if (st != SLUICE_OK) {
-            st = member_error(shard, &web->fields.fields[i], st);
+            st = web_member_error(shard, &set->fields.fields[i], st);
         }
     }
     web_shard_give_back(&shard->file, lent, fd);
@@ -516,8 +205,8 @@ static sluice_status fields_read_plain(const void *source, uint64_t index, sampl
 static sluice_status fields_read_other(const void *source, uint64_t index, uint32_t column,
                                        sample_io *io, sample_data *data_out)
 {
-    const webfields *web = source;
-    fields_shard *shard = shard_of(web, &index);
+    const web_set *set = source;
+    fields_shard *shard = web_set_shard(set, &index);
     uint32_t i = 0;
     const member_place *place;
     bool lent = false;
@@ -527,26 +216,26 @@ static sluice_status fields_read_other(const void *source, uint64_t index, uint3
     if (st != SLUICE_OK) {
         return st;
     }
-    while (i + 1 < web->fields.count && web->fields.fields[i].column != column) {
+    while (i + 1 < set->fields.count && set->fields.fields[i].column != column) {
         i++;
     }
-    place = &shard->places[index * web->fields.count + i];
+    place = &shard->places[index * set->fields.count + i];
     io->bytes_read += place->size;
-    st = read_encoded(shard, fd, &web->fields.fields[i], place, io, data_out);
+    st = read_encoded(shard, fd, &set->fields.fields[i], place, io, data_out);
     web_shard_give_back(&shard->file, lent, fd);
-    return st == SLUICE_OK ? st : member_error(shard, &web->fields.fields[i], st);
+    return st == SLUICE_OK ? st : web_member_error(shard, &set->fields.fields[i], st);
 }
 
 /* The members of a sample are adjacent: the range extends from the first to the end of the last. */
 static bool fields_locate(const void *source, uint64_t index, sample_location *location_out)
 {
-    const webfields *web = source;
-    fields_shard *shard = shard_of(web, &index);
-    const member_place *places = &shard->places[index * web->fields.count];
+    const web_set *set = source;
+    fields_shard *shard = web_set_shard(set, &index);
+    const member_place *places = &shard->places[index * set->fields.count];
     uint64_t begin = UINT64_MAX;
     uint64_t end = 0;
 
-    for (uint32_t i = 0; i < web->fields.count; i++) {
+    for (uint32_t i = 0; i < set->fields.count; i++) {
         const member_place *place = &places[i];
 
         if (place->offset != MEMBER_TWICE) {
@@ -569,7 +258,26 @@ static bool fields_locate(const void *source, uint64_t index, sample_location *l
 
 static bool fields_drops(const void *source)
 {
-    return ((const webfields *)source)->drops;
+    return ((const web_set *)source)->drops;
+}
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
+static uint32_t fields_classes(const void *source)
+{
+    const vocabulary *names = web_set_names(source);
+
+    return names != NULL ? names->count : 0;
+}
+
+static void fields_class_name(const void *source, uint32_t label, char *text, size_t size)
+{
+    snprintf(text, size, "%s", vocabulary_text(web_set_names(source), label));
+}
+
+static uint64_t fields_identity(const void *set)
+{
+    return web_set_identity(set);
 }
 
 const source_ops web_fields_ops = {
@@ -583,11 +291,14 @@ const source_ops web_fields_ops = {
     .locate = fields_locate,
     .drops = fields_drops,
     .memory = fields_memory,
+    .classes = fields_classes,
+    .class_name = fields_class_name,
+    .identity = fields_identity,
 };
 
 sluice_status web_source_schema(const void *source, stage_schema *schema)
 {
-    const webfields *web = source;
+    const web_set *set = source;
 
-    return web_fields_schema(&web->fields, web->types, schema);
+    return web_fields_schema(&set->fields, set->types, schema);
 }

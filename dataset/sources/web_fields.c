@@ -3,20 +3,21 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
+#include "error_int.h"
 #include "format_int.h"
 #include "image_extensions.h"
 #include "status_int.h"
 
 static sluice_status bad_field(const char *text)
 {
-    return sli_fail(
-        SLUICE_E_INVALID,
-        "webdataset: fields: '%.100s' must be NAME:FIELD, such as image:jpg, "
-        "seg:png@mask, label:cls, vector:npy, boxes:boxes.npy[100] with the most rows, "
-        "classes:classes.npy[100]@boxes with as many rows, or caption:txt[512] with the "
-        "most bytes, at most %d",
-        text, WEB_MOST_ROW);
+    return sli_fail(SLUICE_E_INVALID,
+                    "webdataset: fields: '%.100s' must be NAME:FIELD, such as image:jpg, "
+                    "seg:png@mask, label:cls, vector:npy, boxes:boxes.npy[100] with the most rows, "
+                    "classes:classes.npy[100]@boxes with as many rows, caption:txt[512] with the "
+                    "most bytes, at most %d, or label:class=json.a.b at a path of a JSON member",
+                    text, WEB_MOST_ROW);
 }
 
 /* Returns the kind of a field by its extension. */
@@ -115,6 +116,14 @@ static sluice_status parse_field(const web_fields *fields, const char *text, web
     return parse_rest(fields, rest, field) ? SLUICE_OK : bad_field(text);
 }
 
+static sluice_status too_many(void)
+{
+    return sli_fail(SLUICE_E_INVALID,
+                    "webdataset: fields: more than %d columns; each with [N] has one for its "
+                    "length, too",
+                    SLUICE_MAX_COLUMNS);
+}
+
 /* Fails if the field is listed already. */
 static sluice_status check_new(const web_fields *fields, const web_field *field)
 {
@@ -127,42 +136,160 @@ static sluice_status check_new(const web_fields *fields, const web_field *field)
     return SLUICE_OK;
 }
 
-sluice_status web_fields_parse(const char *text, web_fields *fields_out)
+/* Returns the path in a FIELD such as json.a.b or info.json.a.b, whose member ends before it; NULL:
+ * there is none. */
+static const char *find_path(const char *field)
 {
-    web_fields fields = {.count = 0};
+    for (const char *part = field; part != NULL;) {
+        const char *dot = strchr(part, '.');
+
+        if (dot != NULL && dot - part == 4 && strncasecmp(part, "json", 4) == 0) {
+            return dot[1] != '\0' ? dot + 1 : NULL;
+        }
+        part = dot != NULL ? dot + 1 : NULL;
+    }
+    return NULL;
+}
+
+/* Takes NAME:json.PATH or NAME:KIND=json.PATH apart. False: the item has neither form. */
+static bool take_path(const char *text, char declaration[128], const char **field_out)
+{
+    const char *equals = strchr(text, '=');
+    const char *colon = strchr(text, ':');
+
+    if (equals != NULL) {
+        snprintf(declaration, 128, "%.*s", (int)(equals - text), text);
+        *field_out = equals + 1;
+        return true;
+    }
+    if (colon == NULL || strpbrk(colon, "[@") != NULL || find_path(colon + 1) == NULL) {
+        return false;
+    }
+    snprintf(declaration, 128, "%.*s:i32", (int)(colon - text), text);
+    *field_out = colon + 1;
+    return true;
+}
+
+/* Returns the field of a JSON member, which is added if it is a new one. */
+static sluice_status find_json(web_fields *fields, const web_field *field, web_field **found_out)
+{
+    const int at = web_fields_find(fields, field->field);
+    sluice_status st;
+
+    if (at >= 0 && fields->fields[at].kind == WEB_JSON) {
+        *found_out = &fields->fields[at];
+        return SLUICE_OK;
+    }
+    st = check_new(fields, field);
+    if (st == SLUICE_OK && fields->count == SLUICE_MAX_COLUMNS) {
+        st = too_many();
+    }
+    if (st == SLUICE_OK) {
+        *found_out = &fields->fields[fields->count];
+        **found_out = *field;
+        st = web_json_create(&(*found_out)->json);
+    }
+    fields->count += st == SLUICE_OK;
+    return st;
+}
+
+/* Adds the column at a path of a JSON member. */
+static sluice_status add_path(web_fields *fields, const char *text, const char *declaration,
+                              const char *from)
+{
+    const char *path = find_path(from);
+    web_field field = {.kind = WEB_JSON, .rows_of = -1, .column = fields->column_count};
+    web_field *found = NULL;
+    uint32_t columns = 0;
+    sli_error error;
+    sluice_status st;
+
+    if (path == NULL || from[0] == '.' || strchr(from, '/') != NULL ||
+        (size_t)(path - from) > sizeof(field.field)) {
+        return bad_field(text);
+    }
+    snprintf(field.field, sizeof(field.field), "%.*s", (int)(path - from) - 1, from);
+    st = find_json(fields, &field, &found);
+    if (st == SLUICE_OK) {
+        st = web_json_add(found->json, declaration, path, fields->column_count, &columns);
+    }
+    if (st != SLUICE_OK) {
+        sli_error_take(st, &error);
+        return sli_fail(st, "webdataset: fields: %.100s: %.700s", text, error.text);
+    }
+    fields->column_count += columns;
+    return SLUICE_OK;
+}
+
+/* Adds the column of a member. */
+static sluice_status add_member(web_fields *fields, const char *text, bool *has_image)
+{
+    web_field field = {.rows_of = -1};
+    sluice_status st = parse_field(fields, text, &field);
+
+    if (st == SLUICE_OK) {
+        st = check_new(fields, &field);
+    }
+    if (st == SLUICE_OK && fields->count == SLUICE_MAX_COLUMNS) {
+        st = too_many();
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (field.kind == WEB_IMAGE) {
+        field.kind = *has_image ? WEB_FURTHER : WEB_IMAGE;
+        *has_image = true;
+    }
+    field.column = fields->column_count;
+    fields->column_count += web_field_has_length(&field) ? 2 : 1;
+    fields->fields[fields->count++] = field;
+    return SLUICE_OK;
+}
+
+/* Fails if a column of a JSON member follows an image. */
+static sluice_status check_followers(const web_fields *fields)
+{
+    for (uint32_t i = 0; i < fields->count; i++) {
+        const web_json *json = fields->fields[i].json;
+
+        for (uint32_t k = 0; json != NULL && k < json->columns.count; k++) {
+            const list_column *column = &json->columns.fields[k];
+
+            if (column->kind == LIST_BOXES || column->kind == LIST_POINTS) {
+                return sli_fail(SLUICE_E_INVALID,
+                                "webdataset: fields: the boxes or points of %s need an image: add "
+                                "one, such as image:jpg; numbers need none, as NAME:f32[N]",
+                                json->columns.schema.columns[column->column].name);
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status parse_fields(const char *text, web_fields *fields)
+{
     bool masks = false;
     bool images = false;
 
     for (bool more = true; more;) {
         const size_t length = strcspn(text, ",");
-        web_field field = {.rows_of = -1};
+        const char *from;
         char one[128];
+        char declaration[128];
         sluice_status st;
 
         snprintf(one, sizeof(one), "%.*s", (int)(length < sizeof(one) ? length : sizeof(one)),
                  text);
-        st = length < sizeof(one) ? parse_field(&fields, one, &field) : bad_field(one);
-        if (st == SLUICE_OK) {
-            st = check_new(&fields, &field);
+        st = length >= sizeof(one)                ? bad_field(one)
+             : take_path(one, declaration, &from) ? add_path(fields, one, declaration, from)
+                                                  : add_member(fields, one, &images);
+        if (st == SLUICE_OK && fields->column_count > SLUICE_MAX_COLUMNS) {
+            st = too_many();
         }
         if (st != SLUICE_OK) {
             return st;
         }
-        masks = masks || field.kind == WEB_MASK;
-        if (field.kind == WEB_IMAGE) {
-            field.kind = images ? WEB_FURTHER : WEB_IMAGE;
-            images = true;
-        }
-        field.column = fields.column_count;
-        fields.column_count += web_field_has_length(&field) ? 2 : 1;
-        if (fields.column_count > SLUICE_MAX_COLUMNS) {
-            return sli_fail(
-                SLUICE_E_INVALID,
-                "webdataset: fields: more than %d columns; each with [N] has one for its "
-                "length, too",
-                SLUICE_MAX_COLUMNS);
-        }
-        fields.fields[fields.count++] = field;
+        masks = masks || fields->fields[fields->count - 1].kind == WEB_MASK;
         more = text[length] == ',';
         text += length + more;
     }
@@ -170,8 +297,27 @@ sluice_status web_fields_parse(const char *text, web_fields *fields_out)
         return sli_fail(SLUICE_E_INVALID,
                         "webdataset: fields: a mask needs an image: add one, such as image:jpg");
     }
+    return images ? SLUICE_OK : check_followers(fields);
+}
+
+sluice_status web_fields_parse(const char *text, web_fields *fields_out)
+{
+    web_fields fields = {.count = 0};
+    const sluice_status st = parse_fields(text, &fields);
+
+    if (st != SLUICE_OK) {
+        web_fields_free(&fields);
+        return st;
+    }
     *fields_out = fields;
     return SLUICE_OK;
+}
+
+void web_fields_free(web_fields *fields)
+{
+    for (uint32_t i = 0; i < fields->count; i++) {
+        web_json_free(fields->fields[i].json);
+    }
 }
 
 /* Writes the columns of a field into the schema. */
@@ -201,6 +347,9 @@ static sluice_status add_columns(const web_field *field, const sluice_column *ty
     case WEB_BYTES:
         *column = (sluice_column){.dtype = SLUICE_U8, .rank = 1};
         break;
+    case WEB_JSON:
+        web_json_schema(field->json, schema);
+        return SLUICE_OK;
     }
     snprintf(column->name, sizeof(column->name), "%s", field->name);
     if (field->most > 0) {

@@ -11,11 +11,16 @@
  *     NAME:npy[N]      an array of up to N rows, of any number in each sample, and NAME_length i32
  *     NAME:npy[N]@ROWS the same, with as many rows as ROWS has, an earlier NAME:npy[N]
  *     NAME:txt[N]      any other extension: up to N bytes, u8 (N), and NAME_length i32
+ *     NAME:json.a.b    the integer at a path of the JSON member, i32; a.0.b: the first of a list
+ *     NAME:KIND=json.a.b  a value of KIND, as in the header of a list (list_columns.h)
+ *
+ * Columns of one JSON member share a field.
  */
 #ifndef SLUICE_WEB_FIELDS_H
 #define SLUICE_WEB_FIELDS_H
 
 #include "stage.h"
+#include "web_json.h"
 
 /* Limit on the bytes of a row of a column NAME:FIELD[N]. */
 enum { WEB_MOST_ROW = 1 << 26 };
@@ -26,7 +31,8 @@ typedef enum web_kind {
     WEB_MASK,
     WEB_NUMBER,
     WEB_ARRAY,
-    WEB_BYTES
+    WEB_BYTES,
+    WEB_JSON
 } web_kind;
 
 typedef struct web_field {
@@ -36,6 +42,7 @@ typedef struct web_field {
     uint32_t most;   /* largest number of bytes, or of rows of an array; 0: the size is fixed */
     int rows_of;     /* the field that has as many rows in each sample; -1: none */
     uint32_t column; /* index of its column; web_field_has_length(): the next one is the length */
+    web_json *json;  /* WEB_JSON: its columns; owned by web_fields */
 } web_field;
 
 typedef struct web_fields {
@@ -47,8 +54,10 @@ typedef struct web_fields {
 /* True if the field has a column NAME_length. */
 bool web_field_has_length(const web_field *field);
 
-/* Returns E_INVALID for a malformed list. The error text names the fault and a correct form. */
+/* Returns E_INVALID for a malformed list. The error text names the fault and a correct form. Also
+ * returns E_UNSUPPORTED and E_NO_MEMORY. */
 sluice_status web_fields_parse(const char *text, web_fields *fields_out);
+void web_fields_free(web_fields *fields);
 
 /*
  * Writes the columns of the fields into a schema. types[i] is the dtype and shape of field i if it

@@ -18,6 +18,7 @@ typedef struct web_args {
     uint32_t cache;
     uint32_t access;     /* 0: auto, 1: stream */
     const char *fields;  /* the list of fields (web_fields.h); "": image and label */
+    const char *classes; /* file of the names of a column of kind class; "": none */
     uint64_t max_sample; /* limit on the bytes of an image in a stream */
 } web_args;
 

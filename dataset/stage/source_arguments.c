@@ -23,6 +23,7 @@ static const argument_row rows[] = {
     /* The names of classes are part of the identity (source_ops.identity). */
     {"image_list", "classes", ARGUMENT_NONE},
     {"voc", "names", ARGUMENT_NONE},
+    {"webdataset", "classes", ARGUMENT_NONE},
     /* Places of the same files. */
     {"image_list", "root", ARGUMENT_NONE},
     {"coco", "root", ARGUMENT_NONE},

@@ -60,6 +60,7 @@ static const struct {
     {"webdataset", "cache", "drop", ARGUMENT_NONE},
     {"webdataset", "access", "stream", ARGUMENT_NONE},
     {"webdataset", "max_sample", "1M", ARGUMENT_NONE},
+    {"webdataset", "classes", "/x", ARGUMENT_NONE},
     {"webdataset", "fields", "image:jpg,n:txt[5]", ARGUMENT_DATA},
     {"yolo", "dir", "/x", ARGUMENT_PLACE},
     {"yolo", "split", "val", ARGUMENT_DATA},
