@@ -205,6 +205,9 @@ static sluice_status add_lines(vocabulary *names, const char *path, char *text, 
         return sli_fail(SLUICE_E_INVALID, "%s: it has a zero byte, and must be a text in UTF-8",
                         path);
     }
+    while (size > 0 && strchr(" \t\r\n", text[size - 1]) != NULL) {
+        text[--size] = '\0'; /* empty lines at the end have no name */
+    }
     while (st == SLUICE_OK && *line != '\0') {
         char *end = line + strcspn(line, "\n");
         char *next = *end == '\n' ? end + 1 : end;

@@ -69,13 +69,14 @@ static void bad_records_add_no_classes(void)
 static void a_file_of_names_numbers_them(void)
 {
     static const char *const files[] = {"dog\r\n cat \r\nbee\r\n", "0\tdog\n1\tcat\n2\tbee",
+                                        "dog\ncat\nbee\n\n \r\n",
                                         ("\xEF\xBB\xBF"
                                          "dog\ncat\nbee\n")};
     const char *folder = t_folder();
     char argument[400];
 
     snprintf(argument, sizeof(argument), "classes=%s/names.txt", folder);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < COUNT(files); i++) {
         sluice_dataset *dataset = NULL;
 
         write_list(folder, "names.txt", files[i]);
