@@ -231,6 +231,12 @@ static sluice_status lay_out_scratch(struct plan_details *details)
         if (!buffer->needed || buffer->column >= 0) {
             continue;
         }
+        if (buffer->type.dtype == SLUICE_ENCODED) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "column %s: boxes, points, masks and what belongs to them follow it, "
+                            "and no stage decodes it; add decode before the stage that drops it",
+                            buffer->type.name);
+        }
         if (!sli_column_bytes(&buffer->type, &bytes)) {
             return sli_fail(SLUICE_E_INVALID, "column %s: a sample is larger than memory",
                             buffer->type.name);

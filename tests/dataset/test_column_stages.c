@@ -140,6 +140,33 @@ static void an_image_that_is_dropped_is_not_decoded(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* What follows the image needs it decoded, before it is dropped. */
+static void followers_of_an_image_that_is_not_decoded_are_refused(void)
+{
+    static const char *const stages[] = {"project boxes,boxes_length", "project boxes_length",
+                                         "project c", "drop image,mask"};
+    const char *folder = t_folder();
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    for (size_t i = 0; i < COUNT(stages); i++) {
+        char text[100];
+        sluice_dataset *dataset;
+        sli_plan *plan = NULL;
+
+        snprintf(text, sizeof(text), "| %s | batch 1", stages[i]);
+        dataset = list_dataset(folder, LIST_OF_BOXES, text);
+        T_STATUS(sli_plan_open(dataset, &(sli_run_settings){.world = 1}, &plan), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), "column image: boxes, points, masks and what belongs to "
+                                        "them follow it, and no stage decodes it; add decode");
+        sluice_dataset_destroy(dataset);
+        snprintf(text, sizeof(text), "| decode | %s | batch 1", stages[i]);
+        dataset = list_dataset(folder, LIST_OF_BOXES, text);
+        T_OK(sli_plan_open(dataset, &(sli_run_settings){.world = 1}, &plan));
+        sli_plan_close(plan);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 /* A ragged column that was renamed still has its length: pad refuses fewer rows only without one.
  */
 static void a_renamed_column_keeps_its_length(void)
@@ -218,6 +245,7 @@ const t_test column_stages_tests[] = {
     T_TEST(a_renamed_column_keeps_its_length),
     T_TEST(lengths_that_cannot_be_renamed_are_refused),
     T_TEST(an_image_that_is_dropped_is_not_decoded),
+    T_TEST(followers_of_an_image_that_is_not_decoded_are_refused),
     T_TEST(bad_names_are_refused),
     T_TEST(masks_have_the_size_of_an_image_that_is_dropped),
     T_END,
