@@ -88,6 +88,12 @@ static sluice_status read_names(yolo_opening *opening)
         }
     }
     st = set->class_count == 0 ? class_lines_find(fd, files, set) : SLUICE_OK;
+    if (st == SLUICE_OK && set->class_count > 0 && error.status != SLUICE_OK) {
+        sli_log(SLUICE_LOG_WARN,
+                "yolo: %s/data.yaml is not read: %.700s; the names of the classes are those of a "
+                "list in the folder, and nothing else of data.yaml is used",
+                opening->args->dir, error.text);
+    }
     return st == SLUICE_OK && set->class_count == 0 ? sli_error_raise(&error) : st;
 }
 
