@@ -140,8 +140,10 @@ const stage_def stage_voc = {
              "masks= also "
              "mask (encoded)",
     .details =
-        "The lines of DIR/ImageSets/Main/SPLIT.txt are names of images. The image of NAME is "
-        "DIR/JPEGImages/NAME.jpg, or with another extension of images, and its boxes are in "
+        "The lines of DIR/ImageSets/Main/SPLIT.txt are names of images, which may have blanks; a "
+        "number -1, 0 or 1 after the name is not read. The image of NAME is "
+        "DIR/JPEGImages/NAME.jpg, or with another extension of images, also in upper case, and its "
+        "boxes are in "
         "DIR/Annotations/NAME.xml. The columns:\n"
         "  image         the encoded image, to be decoded\n"
         "  boxes         x0, y0, x1, y1 in pixels, which follow crops, resizes and\n"

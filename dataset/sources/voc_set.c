@@ -50,15 +50,45 @@ typedef struct set_reader {
 
 /* ---- the images of the split ----------------------------------------------------------------- */
 
+/* True if there are annotations of this name. */
+static bool has_annotations(const set_reader *reader, const char *name, size_t length)
+{
+    char path[PATH_MAX];
+
+    return snprintf(path, sizeof(path), "Annotations/%.*s.xml", (int)length, name) <
+               (int)sizeof(path) &&
+           faccessat(reader->source->root_fd, path, F_OK, 0) == 0;
+}
+
+/* Returns the end of the name in a line, which may have blanks. A last word -1, 0 or 1 says whether
+ * a class is in the image, unless there are annotations of a name with it. */
+static const char *end_of_name(const set_reader *reader, const char *at, const char *end)
+{
+    const char *word = end;
+    const char *stop;
+    size_t digits;
+
+    while (word > at && !text_is_blank(word[-1])) {
+        word--;
+    }
+    digits = word < end && *word == '-' ? 1 : 0;
+    stop = word;
+    while (stop > at && text_is_blank(stop[-1])) {
+        stop--;
+    }
+    return stop > at && (size_t)(end - word) == digits + 1 &&
+                   (word[digits] == '1' || (digits == 0 && *word == '0')) &&
+                   !has_annotations(reader, at, (size_t)(end - at))
+               ? stop
+               : end;
+}
+
 /* Adds the image of a line of the split: NAME, or NAME and a number. */
 static sluice_status add_line(set_reader *reader, const char *at, const char *end)
 {
-    const char *stop = at;
+    const char *stop = end_of_name(reader, at, end);
     char name[PATH_MAX / 2];
 
-    while (stop < end && !text_is_blank(*stop)) {
-        stop++;
-    }
     if (at == end) {
         return SLUICE_OK;
     }
@@ -196,17 +226,22 @@ static sluice_status add_class(set_reader *reader, const char *name)
     return st == SLUICE_OK ? insert_class(reader, at, offset) : st;
 }
 
-/* Adds the classes of the argument names=. */
+/* Adds the classes of the argument names=, without blanks around them. */
 static sluice_status split_names(box_set *set, const char *names)
 {
     sluice_status st = SLUICE_OK;
 
     while (st == SLUICE_OK) {
         const size_t length = strcspn(names, ",");
+        const char *at = names + strspn(names, " \t");
+        const char *end = names + length;
         size_t name = 0;
 
-        st = length > 0 && length <= CLASS_NAME_MOST
-                 ? box_set_add_name(set, names, length, &name)
+        while (end > at && text_is_blank(end[-1])) {
+            end--;
+        }
+        st = end > at && end - at <= CLASS_NAME_MOST
+                 ? box_set_add_name(set, at, (size_t)(end - at), &name)
                  : sli_fail(SLUICE_E_INVALID,
                             "names= must be names of classes with commas between them");
         st = st == SLUICE_OK ? box_set_add_class(set, name) : st;
@@ -341,8 +376,16 @@ static sluice_status find_classes(set_reader *reader)
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-/* Writes the path of an image: that with the first extension of which there is a file, else .jpg.
- */
+/* Converts ASCII letters. */
+static void make_upper(char *text)
+{
+    for (; *text != '\0'; text++) {
+        *text = (char)(*text >= 'a' && *text <= 'z' ? *text - 'a' + 'A' : *text);
+    }
+}
+
+/* Writes the path of an image: that with the first extension, in lower or upper case, of which
+ * there is a file, else .jpg. */
 static void find_file(const set_reader *reader, const char *stem, char *path)
 {
     const char *extension = image_extensions;
@@ -350,9 +393,16 @@ static void find_file(const set_reader *reader, const char *stem, char *path)
     while (*extension != '\0') {
         const size_t length = strcspn(extension, ",");
 
-        snprintf(path, PATH_MAX, "JPEGImages/%s.%.*s", stem, (int)length, extension);
-        if (faccessat(reader->source->root_fd, path, F_OK, 0) == 0) {
-            return;
+        for (int upper = 0; upper < 2; upper++) {
+            const int stop =
+                snprintf(path, PATH_MAX, "JPEGImages/%s.%.*s", stem, (int)length, extension);
+
+            if (upper == 1 && stop < PATH_MAX) {
+                make_upper(path + stop - length);
+            }
+            if (faccessat(reader->source->root_fd, path, F_OK, 0) == 0) {
+                return;
+            }
         }
         extension += length + (extension[length] == ',');
     }

@@ -168,6 +168,34 @@ static void difficult_objects_are_dropped_or_kept(void)
     }
 }
 
+/* Names of images with blanks, extensions in upper case, and blanks in names=. */
+static void blanks_and_upper_case_are_read(void)
+{
+    const char *folder = voc_folder();
+    sluice_dataset *dataset;
+    engine_run run;
+
+    write_pair(folder, "JPEGImages/my photo.PPM", "m.pgm");
+    write_pair(folder, "JPEGImages/photo 1.ppm", "m.pgm");
+    add_xml(folder, "my photo", XML(SIZE OBJECT("big dog", CORNERS(1, 1, 40, 30))));
+    add_xml(folder, "photo 1", XML(SIZE));
+    write_list(folder, "ImageSets/Main/blank.txt", "my photo\nphoto 1\nmy photo  -1\na 0\nb 2\n");
+    dataset =
+        parsedf("voc %s split=blank names='cat, big dog ,dog' | take 4 | decode | batch 4", folder);
+    T_CONTAINS(log_of_opening(dataset), "blank.txt: 2 lines have a second column");
+    T_STR(name_of(dataset, 0), "JPEGImages/my photo.PPM");
+    T_STR(name_of(dataset, 1), "JPEGImages/photo 1.ppm");
+    T_STR(name_of(dataset, 2), "JPEGImages/my photo.PPM");
+    T_STR(name_of(dataset, 3), "JPEGImages/a.ppm");
+    T_STR(name_of(dataset, 4), "JPEGImages/b 2.jpg");
+    check_class(dataset, 1, "big dog");
+    open_own(&run, dataset, &(run_options){.workers = 1});
+    T_OK(next_batch(&run));
+    T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 1);
+    T_EQ(*(const int32_t *)column_row(&run, "classes", 0), 1);
+    close_run(&run);
+}
+
 static void changed_boxes_are_said(void)
 {
     const char *folder = voc_folder();
@@ -360,6 +388,7 @@ const t_test source_voc_tests[] = {
     T_TEST(classes_are_those_of_all_annotations),
     T_TEST(names_are_part_of_the_identity),
     T_TEST(difficult_objects_are_dropped_or_kept),
+    T_TEST(blanks_and_upper_case_are_read),
     T_TEST(changed_boxes_are_said),
     T_TEST(wrong_annotations_are_bad_samples_with_file_and_line),
     T_TEST(classes_of_files_that_cannot_be_read_are_not_known),
