@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format_int.h"
 #include "status_int.h"
 
 static const struct {
@@ -52,13 +53,6 @@ sli_fault sli_fault_of_text(const char *text)
     return SLI_FAULT_NONE;
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-    const size_t length = strlen(text);
-
-    return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
-}
-
 sli_fault sli_fault_of_loader(const char *text)
 {
     static const char *const without_errno[] = {
@@ -67,7 +61,7 @@ sli_fault sli_fault_of_loader(const char *text)
                                                         errno text */
 
     for (size_t i = 0; i < sizeof(without_errno) / sizeof(without_errno[0]); i++) {
-        if (ends_in(text, without_errno[i])) {
+        if (sli_ends_in(text, without_errno[i])) {
             return SLI_FAULT_MEMORY;
         }
     }

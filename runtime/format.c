@@ -80,6 +80,14 @@ bool sli_same_word(const char *a, const char *b)
     return sli_same_begin(a, b, SIZE_MAX);
 }
 
+bool sli_ends_in(const char *text, const char *end)
+{
+    const size_t length = strlen(text);
+    const size_t size = strlen(end);
+
+    return length >= size && memcmp(text + length - size, end, size) == 0;
+}
+
 uint32_t sli_word_rank(const char *word, const char *list)
 {
     for (uint32_t rank = 0; *list != '\0'; rank++) {

@@ -164,12 +164,12 @@ cp "$tmp/out" "$tmp/named.txt"
 expect "classes= reads what classes prints" 0 classes "image_list $tmp/fewer.csv classes=$tmp/named.txt"
 check "... the same numbers" cmp "$tmp/out" "$tmp/named.txt"
 expect "classes of what has no names" 1 classes "$small" --json
-check "... says so in one object" json 'j["status"] == "E_UNSUPPORTED" and "without class names" in j["error"]'
+check "... says so in one object" json 'j["status"] == "E_UNSUPPORTED" and "has no names of classes" in j["error"]'
 expect "classes of a folder that is not there" 2 classes "$tmp/nowhere"
 check "... names it" err_has 'classes: there is no folder .*nowhere'
 mkdir "$tmp/flat" && cp "$tmp/it's | here/a/"*.jpg "$tmp/flat"
 expect "classes of a folder without class folders" 1 classes "$tmp/flat"
-check "... names the stage that reads it" err_has "image_list $tmp/flat\` reads it"
+check "... names the source that reads it" err_has "image_list has no names of classes"
 for command in bench show explain; do
     expect "$command of a folder" 2 "$command" "$tmp/flat"
     check "... names the stage, too" err_has "flat' is a path, not a stage; .image_list $tmp/flat. reads it"
@@ -208,7 +208,7 @@ for words in '--arg' '--arg DIR' '--arg=DIR x'; do
     check "... wants two words" err_has '--arg must have two words, NAME VALUE'
 done
 expect "--arg of a folder" 2 classes "$tmp/named" --arg DIR x
-check "... has no use" err_has 'is a folder, which has no ${DIR}'
+check "... has no use" err_has 'is a path, which has no ${DIR}'
 for command in bench explain classes; do
     expect "$command of a pipeline and of a file" 2 $command "$small" -f "$tmp/a.pipe"
     check "... is refused" err_has '-f .*a.pipe is the pipeline, and so is .synthetic'
@@ -234,7 +234,7 @@ for path in "$tmp/fifo" "$tmp/pipes"; do
 done
 check "... and names the shard that is one" out_has 'pipes/shard-000000.tar: this must be a regular file'
 run timeout 60 "$sluice" verify "$tmp/fifo"
-check "... and the pipe" err_has '/fifo must be a folder or an archive file'
+check "... and the pipe" err_has '/fifo must be a folder or a file'
 expect "verify of a pipeline" 0 verify 'synthetic samples=7 | batch 4'
 check "... reads all samples of its source" out_has ': 7 of 7 samples read; 0 problems$'
 for word in --json -h; do

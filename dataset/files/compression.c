@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "format_int.h"
+
 enum { SUFFIXES = 3 };
 
 static const struct {
@@ -40,18 +42,11 @@ compression compression_of(const uint8_t *bytes, size_t size)
     return COMPRESSION_NONE;
 }
 
-static bool ends_in(const char *path, const char *end)
-{
-    const size_t length = strlen(path);
-
-    return length > strlen(end) && strcmp(path + length - strlen(end), end) == 0;
-}
-
 bool compression_has_suffix(const char *path)
 {
     for (compression i = COMPRESSION_NONE + 1; i < COMPRESSION_COUNT; i++) {
         for (size_t k = 0; k < SUFFIXES && formats[i].suffixes[k] != NULL; k++) {
-            if (ends_in(path, formats[i].suffixes[k])) {
+            if (sli_ends_in(path, formats[i].suffixes[k])) {
                 return true;
             }
         }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "alloc_int.h"
+#include "format_int.h"
 #include "path_stage.h"
 #include "status_int.h"
 #include "text_int.h"
@@ -65,13 +66,6 @@ static void sort_from(file_list *list, size_t first)
 
 /* ---- existing files ------------------------------------------------------------------------- */
 
-static bool ends_in(const char *name, const char *end)
-{
-    const size_t length = strlen(name);
-
-    return length > strlen(end) && strcmp(name + length - strlen(end), end) == 0;
-}
-
 /* Adds the files in a folder that have the extension. */
 static sluice_status add_folder(file_list *list, const char *folder)
 {
@@ -91,7 +85,7 @@ static sluice_status add_folder(file_list *list, const char *folder)
             st = sli_fail_errno(SLUICE_E_IO, errno, "%s: cannot list %s", list->kind->source,
                                 folder);
         } else if (entry != NULL && entry->d_name[0] != '.' &&
-                   ends_in(entry->d_name, list->kind->extension)) {
+                   sli_ends_in(entry->d_name, list->kind->extension)) {
             sli_text path = {0};
             char *whole = NULL;
 
@@ -159,7 +153,7 @@ static sluice_status add_matches(file_list *list, const char *pattern)
                               list->kind->source, pattern);
     }
     for (size_t i = 0; i < found.gl_pathc && st == SLUICE_OK; i++) {
-        if (!ends_in(found.gl_pathv[i], ".sluice")) { /* skip the index files of shards */
+        if (!sli_ends_in(found.gl_pathv[i], ".sluice")) { /* skip the index files of shards */
             st = add_path(list, found.gl_pathv[i]);
         }
     }

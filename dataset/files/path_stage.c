@@ -2,11 +2,11 @@
 #include "path_stage.h"
 
 #include <dirent.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "format_int.h"
 #include "image_extensions.h"
@@ -55,6 +55,13 @@ static const struct {
 
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
+bool path_is_folder(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 static bool ends_in(const char *name, const char *end)
 {
     const size_t length = strlen(name);
@@ -64,6 +71,14 @@ static bool ends_in(const char *name, const char *end)
         return image_name_is_in(name, image_extensions);
     }
     return length >= size && sli_same_word(name + length - size, end);
+}
+
+/* True if a line fits an entry of a folder. A folder labels/ is one of YOLO beside images/. */
+static bool fits(size_t line, DIR *folder, const char *name)
+{
+    return names[line].of_folder != NULL && ends_in(name, names[line].end) &&
+           (strcmp(name, "labels/") != 0 || strcmp(names[line].of_folder, "yolo") != 0 ||
+            faccessat(dirfd(folder), "images", F_OK, 0) == 0);
 }
 
 /* Returns the first line that fits an entry of a folder; NAMES: none does. */
@@ -84,7 +99,7 @@ static size_t find_in_folder(DIR *folder)
                      ? "/"
                      : "");
         for (size_t i = 0; i < found; i++) {
-            if (names[i].of_folder != NULL && ends_in(name, names[i].end)) {
+            if (fits(i, folder, name)) {
                 found = i;
             }
         }
@@ -94,14 +109,13 @@ static size_t find_in_folder(DIR *folder)
 
 const char *path_stage(const char *path)
 {
-    struct stat info;
     DIR *folder;
     size_t found = NAMES;
 
-    if (stat(path, &info) != 0) {
+    if (access(path, F_OK) != 0) {
         return NULL;
     }
-    if (!S_ISDIR(info.st_mode)) {
+    if (!path_is_folder(path)) {
         for (size_t i = 0; i < NAMES; i++) {
             if (names[i].of_file != NULL && ends_in(path, names[i].end)) {
                 return names[i].of_file;

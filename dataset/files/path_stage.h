@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The source that reads a path, for messages about a path in the wrong place. */
+/* The source that reads a path: for a path in place of a pipeline, and for messages about one in
+ * the wrong place. */
 #ifndef SLUICE_PATH_STAGE_H
 #define SLUICE_PATH_STAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -10,6 +12,9 @@
  * path does not exist, or no source reads it.
  */
 const char *path_stage(const char *path);
+
+/* True for a folder that exists. */
+bool path_is_folder(const char *path);
 
 /*
  * Writes "; `STAGE PATH` reads it", or "" if path_stage() finds none, or finds `failed`, the source

@@ -16,12 +16,14 @@
 #include "descriptor_int.h"
 #include "error_int.h"
 #include "fault_int.h"
+#include "format_int.h"
 #include "log_int.h"
 #include "ordered_run.h"
 #include "pack_marks.h"
 #include "pack_shard.h"
 #include "pack_strays.h"
 #include "pack_summary.h"
+#include "path_stage.h"
 #include "placement_int.h"
 #include "stop_int.h"
 #include "struct_size_int.h"
@@ -92,9 +94,7 @@ static sluice_status add_shard(verify_run *run, const char *path, bool is_packed
 
 static int is_archive(const struct dirent *entry)
 {
-    const size_t length = strlen(entry->d_name);
-
-    return length > 4 && entry->d_name[0] != '.' && strcmp(entry->d_name + length - 4, ".tar") == 0;
+    return entry->d_name[0] != '.' && sli_ends_in(entry->d_name, ".tar");
 }
 
 static int by_bytes(const struct dirent **a, const struct dirent **b)
@@ -307,12 +307,16 @@ static sluice_status discover_shards(verify_run *run)
                    ? open_source(run, sluice_dataset_parse(path, &run->dataset))
                    : sli_fail_errno(SLUICE_E_IO, errno, "cannot open %s", path);
     }
-    if (!S_ISDIR(info.st_mode)) {
-        return S_ISREG(info.st_mode) ? add_archive(run)
-                                     : sli_fail(SLUICE_E_UNSUPPORTED,
-                                                "verify: %s must be a folder or an archive file, "
-                                                "not a pipe or a device",
-                                                path);
+    if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "verify: %s must be a folder or a file, not a pipe or a device", path);
+    }
+    if (S_ISREG(info.st_mode)) {
+        const char *stage = path_stage(path);
+
+        return stage == NULL || strcmp(stage, "webdataset") == 0
+                   ? add_archive(run)
+                   : open_source(run, sluice_dataset_parse_path(path, &run->dataset));
     }
     st = pack_marks_read(path, &marks);
     if (st == SLUICE_OK) {
@@ -323,7 +327,7 @@ static sluice_status discover_shards(verify_run *run)
         st = check_pack(run, &marks);
     }
     return st == SLUICE_OK && run->stats.shards == 0 && !run->stats.is_pack
-               ? open_source(run, sluice_dataset_parsef(&run->dataset, "image_folder %s", path))
+               ? open_source(run, sluice_dataset_parse_path(path, &run->dataset))
                : st;
 }
 

@@ -89,7 +89,7 @@ sluice_status sluice_dataset_class_name(sluice_dataset *dataset, int32_t label, 
     ops = dataset_source(dataset);
     classes = ops->class_name != NULL ? ops->classes(dataset->source) : 0;
     if (classes == 0) {
-        return sli_fail(SLUICE_E_UNSUPPORTED, "%s: %s has labels without class names", function,
+        return sli_fail(SLUICE_E_UNSUPPORTED, "%s: %s has no names of classes", function,
                         dataset->stages[0].def->name);
     }
     if (label < 0 || (uint32_t)label >= classes) {

@@ -10,10 +10,8 @@
 
 static bool is_sidecar(const char *name)
 {
-    const size_t length = strlen(name);
-
     return name[0] == '.' || strcmp(name, "Thumbs.db") == 0 || strcmp(name, "desktop.ini") == 0 ||
-           (length > 7 && strcmp(name + length - 7, ".sluice") == 0);
+           sli_ends_in(name, ".sluice");
 }
 
 static void name_first(char *first, size_t size, const char *folder, const char *name)

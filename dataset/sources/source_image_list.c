@@ -16,6 +16,7 @@
 #include "error_int.h"
 #include "file_reader.h"
 #include "folder_pairs.h"
+#include "format_int.h"
 #include "left_out.h"
 #include "list_records.h"
 #include "log_int.h"
@@ -97,23 +98,18 @@ static sluice_status load_text(list_records *list, const char *path)
 
 static bool ends_in_csv(const char *path)
 {
-    const size_t length = strlen(path);
-
-    return length > 4 && strcmp(path + length - 4, ".csv") == 0;
+    return sli_ends_in(path, ".csv");
 }
 
 /* Files of JSON lines are told by their names, or by a first line that begins an object. */
 static bool is_json(const list_records *list, const char *path)
 {
-    const size_t length = strlen(path);
     const char *begin = list->text + (strncmp(list->text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);
 
-    if (length > 4 &&
-        (strcmp(path + length - 4, ".csv") == 0 || strcmp(path + length - 4, ".tsv") == 0)) {
+    if (sli_ends_in(path, ".csv") || sli_ends_in(path, ".tsv")) {
         return false;
     }
-    return *begin == '{' || (length > 6 && strcmp(path + length - 6, ".jsonl") == 0) ||
-           (length > 7 && strcmp(path + length - 7, ".ndjson") == 0);
+    return *begin == '{' || sli_ends_in(path, ".jsonl") || sli_ends_in(path, ".ndjson");
 }
 
 /* Makes the list of a file of JSON lines, and says which keys are in no column. */

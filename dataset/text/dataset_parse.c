@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builds datasets from text, using the parser with the table of all stages. */
+#include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <sluice/dataset.h>
 
 #include "alloc_int.h"
 #include "dataset_state.h"
+#include "path_stage.h"
 #include "pipeline_text.h"
 #include "pipeline_values.h"
 #include "stage_registry.h"
@@ -71,6 +75,33 @@ sluice_status sluice_dataset_parse_file_args(const char *path, const char *const
     }
     st = pipeline_args_init(&args, names, values, count);
     return st == SLUICE_OK ? parse_file(path, &args, dataset_out) : st;
+}
+
+sluice_status sluice_dataset_parse_path(const char *path, sluice_dataset **dataset_out)
+{
+    static const char function[] = "sluice_dataset_parse_path";
+    const sluice_value value = {.type = SLUICE_VALUE_TEXT, .text = path};
+    const char *stage;
+    char text[64];
+
+    if (path == NULL || dataset_out == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "%s: path or dataset_out is NULL", function);
+    }
+    if (access(path, F_OK) != 0) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open %s", path);
+    }
+    stage = path_stage(path);
+    if (stage == NULL && path_is_folder(path)) {
+        stage = "image_folder"; /* its error has what the folder must hold */
+    }
+    if (stage == NULL) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "no source reads a file of this name: %s; give a pipeline, such as "
+                        "\"tokens FILE seq=1024\"; `sluice help stages` lists the sources",
+                        path);
+    }
+    snprintf(text, sizeof(text), "%s {}", stage);
+    return sluice_dataset_parse_values(text, &value, 1, dataset_out);
 }
 
 /* Adds stages whose text is complete; the error is sticky. */

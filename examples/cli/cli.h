@@ -88,7 +88,7 @@ int cli_parse_source(const char *command, int argc, char **argv, cli_option *opt
 /* Creates the dataset of a pipeline. */
 sluice_status cli_open_pipeline(const cli_source *source, sluice_dataset **dataset_out);
 
-/* Creates the dataset for a command that also accepts a folder of images in place of a pipeline. */
+/* Creates the dataset for a command that also accepts a path of data in place of a pipeline. */
 sluice_status cli_open_source(const char *command, const cli_source *source,
                               sluice_dataset **dataset_out);
 

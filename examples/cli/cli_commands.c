@@ -56,7 +56,8 @@ const cli_command cli_commands[] = {
      "  --json             one JSON object on stdout instead of text\n",
      cmd_explain},
     {"classes", "classes {SRC | -f FILE} [OPTIONS]", "Prints the name of each class, by its label.",
-     "SRC is a folder DIR/CLASS/FILE, or a pipeline in quotes, of which only the source is opened. "
+     "SRC is a file or folder of data, or a pipeline in quotes, of which only the source is "
+     "opened. "
      "Each line is a class: the label, a tab, the name. Shards have labels without names.\n",
      "  -f FILE            a file that holds the pipeline, instead of SRC\n"
      "  --arg NAME VALUE   replace ${NAME} in the pipeline by VALUE, which is not parsed; "
@@ -65,9 +66,9 @@ const cli_command cli_commands[] = {
      cmd_classes},
     {"inspect", "inspect {SRC | -f FILE} [OPTIONS]",
      "Describes what a dataset holds: samples, columns, classes, sizes and formats of images.",
-     "SRC is a folder DIR/CLASS/FILE or one of tar shards, a file (.tar, .tsv, .csv, .jsonl, "
-     ".ndjson, .json of COCO, .npy, .npz), or a pipeline in quotes, of which only the source is read. Every sample is "
-     "read, and "
+     "SRC is a file or folder of data, whose source is chosen by names (class folders, images, "
+     "YOLO, VOC, CIFAR, MNIST, .tar, .tsv, .csv, .jsonl, .ndjson, .json of COCO, .npy, .npz), or a "
+     "pipeline in quotes, of which only the source is read. Every sample is read, and "
      "the headers of its images; images are not decoded (`sluice verify` does that). The first 20 "
      "samples that cannot be read are listed with the reason, and the exit status is 1 then.\n"
      "\n"
@@ -179,7 +180,9 @@ const cli_command cli_commands[] = {
      cmd_topo},
     {"verify", "verify PATH [OPTIONS]",
      "Decodes all images of a pack, tar shard, folder or pipeline, and names bad ones.",
-     "In shards the checksums are compared with the index, and the index with the archive. A pack "
+     "PATH is a file or folder of data, as `sluice inspect` takes it, or a pipeline in quotes, of "
+     "which only the source is read. In shards the checksums are compared with the index, and the "
+     "index with the archive. A pack "
      "must also have its lists, an index with checksums for each shard and as many shards as "
      "pack.json says, and no pack.corrupt. The exit status is 1 if a check fails. No file is "
      "changed. Images of 16 bits per channel, an Exif orientation and further frames are not "

@@ -2,7 +2,6 @@
 /* Opens a command's dataset: from a word with a pipeline or a folder, or from a file with a
  * pipeline. */
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -48,30 +47,23 @@ static bool is_one_word(const char *source)
     return strpbrk(source, " \t\n|") == NULL;
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat info;
-
-    return path != NULL && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 sluice_status cli_open_source(const char *command, const cli_source *source,
                               sluice_dataset **dataset_out)
 {
+    const bool is_path = source->word != NULL && access(source->word, F_OK) == 0;
     sluice_status st;
 
-    if (is_folder(source->word) && source->args.count > 0) {
+    if (is_path && source->args.count > 0) {
         return sluice_fail(SLUICE_E_INVALID,
-                           "%s: --arg %s: %s is a folder, which has no ${%s}; give a pipeline, or "
+                           "%s: --arg %s: %s is a path, which has no ${%s}; give a pipeline, or "
                            "leave --arg out",
                            command, source->args.names[0], source->word, source->args.names[0]);
     }
-    if (is_folder(source->word)) {
-        return sluice_dataset_parsef(dataset_out, "image_folder %s", source->word);
+    if (is_path) {
+        return sluice_dataset_parse_path(source->word, dataset_out);
     }
     st = cli_open_pipeline(source, dataset_out);
-    return st == SLUICE_E_INVALID && source->word != NULL && is_one_word(source->word) &&
-                   access(source->word, F_OK) != 0
+    return st == SLUICE_E_INVALID && source->word != NULL && is_one_word(source->word)
                ? sluice_fail(st, "%s: there is no folder %s, and it is not a pipeline: %s", command,
                              source->word, sluice_last_error())
                : st;

@@ -8,6 +8,7 @@
 
 #include "cli.h"
 #include "data_survey.h"
+#include "described_text.h"
 #include "survey_findings.h"
 
 /* CLASSES_LISTED: limit on the classes that the text lists; JSON lists all. */
@@ -52,14 +53,6 @@ static int parse(inspect *c, int argc, char **argv)
 
 /* ---- the source ------------------------------------------------------------------------------ */
 
-static bool ends_in(const char *path, const char *suffix)
-{
-    const size_t length = strlen(path);
-    const size_t size = strlen(suffix);
-
-    return length > size && strcmp(path + length - size, suffix) == 0;
-}
-
 /* E_UNSUPPORTED: a shard is a pipe or a device, and so would be read as a stream. */
 static sluice_status check_shards(const char *const *paths, size_t count)
 {
@@ -76,16 +69,16 @@ static sluice_status check_shards(const char *const *paths, size_t count)
     return SLUICE_OK;
 }
 
-/* True if a folder has tar files. *status_out: check_shards() of them. */
-static bool has_shards(const char *folder, sluice_status *status_out)
+/* check_shards() of the tar files in a folder. */
+static sluice_status check_folder(const char *folder)
 {
     glob_t found = {.gl_pathc = 0};
     char *pattern = malloc(2 * strlen(folder) + 8);
     size_t at = 0;
-    bool has = false;
+    sluice_status st = SLUICE_OK;
 
     if (pattern == NULL) {
-        return false;
+        return sluice_fail(SLUICE_E_NO_MEMORY, "inspect: out of memory");
     }
     for (const char *c = folder; *c != '\0'; c++) {
         if (strchr("*?[\\", *c) != NULL) {
@@ -94,13 +87,12 @@ static bool has_shards(const char *folder, sluice_status *status_out)
         pattern[at++] = *c;
     }
     strcpy(pattern + at, "/*.tar");
-    has = glob(pattern, 0, NULL, &found) == 0;
-    if (has) {
-        *status_out = check_shards((const char *const *)found.gl_pathv, found.gl_pathc);
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        st = check_shards((const char *const *)found.gl_pathv, found.gl_pathc);
     }
     globfree(&found);
     free(pattern);
-    return has;
+    return st;
 }
 
 /*
@@ -131,38 +123,26 @@ static sluice_status open_shards(const char *path, sluice_dataset **dataset_out)
     return st;
 }
 
-/* Parses a pipeline, or makes one of a path: the file type selects the source. */
+/* Parses a pipeline, or makes one of a path. */
 static sluice_status open_data(const inspect *c, sluice_dataset **dataset_out)
 {
     const char *path = c->source.word;
     struct stat info;
-    sluice_status st = SLUICE_OK;
+    char *text = NULL;
+    sluice_status st = cli_open_source("inspect", &c->source, dataset_out);
 
-    if (path == NULL || stat(path, &info) != 0) {
-        return cli_open_source("inspect", &c->source, dataset_out);
+    if (st != SLUICE_OK || path == NULL || stat(path, &info) != 0) {
+        return st;
     }
-    if (S_ISDIR(info.st_mode)) {
-        const bool shards = has_shards(path, &st);
-
-        return st != SLUICE_OK ? st
-               : shards        ? open_shards(path, dataset_out)
-                               : cli_open_source("inspect", &c->source, dataset_out);
+    st = sluice_dataset_describe(*dataset_out, &text);
+    if (st == SLUICE_OK && text_stage_is(text, "webdataset")) {
+        sluice_dataset_destroy(*dataset_out);
+        *dataset_out = NULL;
+        st = S_ISDIR(info.st_mode) ? check_folder(path) : check_shards(&path, 1);
+        st = st == SLUICE_OK ? open_shards(path, dataset_out) : st;
     }
-    if (ends_in(path, ".tsv") || ends_in(path, ".csv") || ends_in(path, ".jsonl") ||
-        ends_in(path, ".ndjson")) {
-        return sluice_dataset_parsef(dataset_out, "image_list %s", path);
-    }
-    if (ends_in(path, ".json")) {
-        return sluice_dataset_parsef(dataset_out, "coco %s", path);
-    }
-    if (ends_in(path, ".npy") || ends_in(path, ".npz")) {
-        return sluice_dataset_parsef(dataset_out, "npy %s", path);
-    }
-    if (ends_in(path, ".tar")) {
-        st = check_shards(&path, 1);
-        return st == SLUICE_OK ? open_shards(path, dataset_out) : st;
-    }
-    return cli_open_source("inspect", &c->source, dataset_out);
+    sluice_string_free(text);
+    return st;
 }
 
 /* ---- figures --------------------------------------------------------------------------------- */

@@ -29,6 +29,9 @@ static inline char sli_lower(char c)
 bool sli_same_word(const char *a, const char *b);
 bool sli_same_begin(const char *a, const char *b, size_t length);
 
+/* True if a text, such as a path, ends in another one; in the case as written. */
+bool sli_ends_in(const char *text, const char *end);
+
 /* Returns the position of a word in a comma-separated list, from 0, or UINT32_MAX if it is not in
  * the list; case-insensitive, as sli_same_word(). */
 uint32_t sli_word_rank(const char *word, const char *list);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format_int.h"
 #include "log_int.h"
 #include "overrides.h"
 #include "status_int.h"
@@ -36,9 +37,7 @@ sluice_status report_file_find(char path_out[REPORT_PATH_SIZE])
 
 static bool is_json(const char *path)
 {
-    const size_t length = strlen(path);
-
-    return length >= 5 && strcmp(path + length - 5, ".json") == 0;
+    return sli_ends_in(path, ".json");
 }
 
 /* Returns the path with each %r replaced by the rank. Without %r, if several ranks would write the

@@ -159,6 +159,29 @@ static void texts_take_arguments_and_further_stages(void)
     sluice_dataset_destroy(dataset);
 }
 
+static void a_path_of_data_is_a_dataset(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset = NULL;
+    char *text = NULL;
+
+    t_write_file(t_path(folder, "a table.csv"), "a:f32\n1\n", 8);
+    T_OK(sluice_dataset_parse_path(t_path(folder, "a table.csv"), &dataset));
+    T_OK(sluice_dataset_describe(dataset, &text));
+    T_CONTAINS(text, "image_list file='");
+    T_CONTAINS(text, "/a table.csv'");
+    sluice_string_free(text);
+    sluice_dataset_destroy(dataset);
+    T_OK(sluice_dataset_parse_path(folder, &dataset));
+    sluice_dataset_destroy(dataset);
+    dataset = NULL;
+    t_write_file(t_path(folder, "notes"), "x", 1);
+    T_STATUS(sluice_dataset_parse_path(t_path(folder, "notes"), &dataset), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "no source reads a file of this name: ");
+    T_STATUS(sluice_dataset_parse_path("/no/where", &dataset), SLUICE_E_IO);
+    T_STATUS(sluice_dataset_parse_path(NULL, &dataset), SLUICE_E_INVALID);
+}
+
 static void texts_take_values(void)
 {
     const sluice_value values[] = {{.type = SLUICE_VALUE_UINT, .count = 7},
@@ -456,6 +479,7 @@ const t_test public_dataset_tests[] = {
     T_TEST(device_is_a_stage),
     T_TEST(a_dataset_tells_what_it_holds_and_what_will_run),
     T_TEST(texts_take_arguments_and_further_stages),
+    T_TEST(a_path_of_data_is_a_dataset),
     T_TEST(texts_take_values),
     T_TEST(an_error_of_building_is_kept),
     T_TEST(a_text_that_cannot_be_read_is_shown_with_its_place),

@@ -32,7 +32,7 @@ static void files_and_folders_have_their_source(void)
         {"a.csv", NULL, "image_list"},
         {"a.json", NULL, "coco"},
         {"data.yaml", "yolo", "yolo"},
-        {"labels/", "yolo", NULL},
+        {"labels/", "image_folder", NULL}, /* a class, without the folder images */
         {"JPEGImages/", "voc", NULL},
         {"a.bin", "tokens", "tokens"},
         {"data_batch_1.bin", "cifar10", "tokens"},

@@ -100,7 +100,7 @@ static void members_of_shards_have_their_shard_and_name(void)
     make_web_shard(t_path(folder, "some.tar"), "some", 3);
     dataset = web_dataset("webdataset @/some.tar", folder);
     check_sample(dataset, 2, "some.tar/002.jpg");
-    check_no_class(dataset, 0, SLUICE_E_UNSUPPORTED, "webdataset has labels without class names");
+    check_no_class(dataset, 0, SLUICE_E_UNSUPPORTED, "webdataset has no names of classes");
     sluice_dataset_destroy(dataset);
 }
 
@@ -158,7 +158,7 @@ static void made_up_samples_have_names_and_no_classes(void)
     sluice_dataset *dataset = parsed("synthetic samples=12 classes=5 shape=2,2,3");
 
     check_sample(dataset, 11, "synthetic/11");
-    check_no_class(dataset, 0, SLUICE_E_UNSUPPORTED, "synthetic has labels without class names");
+    check_no_class(dataset, 0, SLUICE_E_UNSUPPORTED, "synthetic has no names of classes");
     sluice_dataset_destroy(dataset);
 }
 

@@ -117,6 +117,22 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_parse_file_args(const char *path
                                                                 sluice_dataset **dataset_out);
 
 /**
+ * Builds a dataset from the path of data, in place of a text. The name of a file selects its
+ * source, and what is in a folder that of the folder: `npy x.npy`, `coco x.json`, `yolo DIR`; a
+ * folder of which nothing else is known is an `image_folder`. Arguments of the source have their
+ * defaults.
+ *
+ * @param path         a file or folder
+ * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
+ *
+ * Returns: E_IO there is no such path; E_INVALID a NULL, a file that no source reads by its name,
+ *          or a source that needs further arguments; E_NO_MEMORY.
+ * Threads: any.
+ */
+SLUICE_API_CHECKED sluice_status sluice_dataset_parse_path(const char *path,
+                                                           sluice_dataset **dataset_out);
+
+/**
  * Adds one or more stages as text, `stage {| stage}`, in the grammar of sluice_dataset_parse(): all
  * arguments of all stages are available that way, including those that the stage's own function
  * does not have.

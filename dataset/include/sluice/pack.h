@@ -209,11 +209,12 @@ static inline void sluice_verify_stats_init(sluice_verify_stats *stats)
 
 /** Settings of a check, initialized by sluice_verify_config_init(). */
 typedef struct sluice_verify_config {
-    size_t struct_size;  /**< bytes; set by sluice_verify_config_init() */
-    const char *path;    /**< a pack, a folder of shards, a shard, a folder of images, or the
-                              text of a pipeline with arguments, of whose source all images, masks
-                              and records are checked; borrowed */
-    uint32_t workers;    /**< threads that decode; 0: chosen by cores and CPU quota */
+    size_t struct_size; /**< bytes; set by sluice_verify_config_init() */
+    const char *path;   /**< a pack, a folder of shards, a shard, another file or folder of data, as
+                             sluice_dataset_parse_path() takes it, or the text of a pipeline with
+                             arguments, of whose source all images, masks and records are checked;
+                             borrowed */
+    uint32_t workers;   /**< threads that decode; 0: chosen by cores and CPU quota */
     uint64_t max_pixels; /**< images with more, according to the header, are problems; 0: 100 000
                               000 */
     sluice_stop *stop;   /**< NULL: no stop requests */
