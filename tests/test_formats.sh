@@ -123,6 +123,16 @@ check "... as formats=all does" [ "$code" -eq 0 ]
 decode a.tif formats=jpeg
 check "a list without tiff has no TIFF files" [ "$code" -ne 0 ]
 
+# What may be opened is a closed list for inspect, too, and for verify.
+printf 'image\tlabel\ndisguised.jpg\t0\n' >disguised.tsv
+run "$sluice" inspect "image_list disguised.tsv"
+check "inspect does not open a TIFF file with another name" out_has '1 cannot be read$'
+check "... and says why" out_has 'disguised.jpg.*it is a TIFF file, and may not be opened'
+run "$sluice" inspect "image_list disguised.tsv | decode formats=jpeg,tiff"
+check "... unless formats= of decode has it" out_has '^  1 TIFF'
+ends "verify opens what decode does" 0 "$sluice" verify "image_list disguised.tsv | decode formats=all"
+ends "... and no more" 1 "$sluice" verify "image_list disguised.tsv"
+
 mkdir -p folder/c
 cp a.webp a.tif b.TIFF folder/c
 cp "$here/data/torchvision/rgb-70x12.ppm" folder/c/d.ppm

@@ -23,33 +23,26 @@ struct sluice_reader {
     sample_io io;
     uint8_t *rows[SLUICE_MAX_COLUMNS]; /* plain columns of one sample; NULL for images and masks */
     uint64_t plain;                    /* sample whose plain columns are in `rows`, or NO_SAMPLE */
-    image_decoder *decoder;            /* of headers; NULL: the source has no boxes */
-    image_buffer pixels;               /* a raw image without gaps between its lines */
+    image_decoder *decoder;            /* of headers */
+    bool has_boxes;                    /* which are clipped to the image */
+    sample_data last;     /* the file that sluice_reader_get() gave; bytes NULL: none */
+    uint32_t last_column; /* of it */
+    image_buffer pixels;  /* a raw image without gaps between its lines */
 };
 
 /* ---- headers of images ----------------------------------------------------------------------- */
 
 static const sli_struct info_struct = SLI_STRUCT(sluice_image_info, further);
 
-sluice_status sluice_image_header(const void *bytes, size_t size, sluice_image_info *info)
+/* Reads a header of a format that the decoder may open. The struct was checked. */
+static sluice_status read_header(image_decoder *decoder, const void *bytes, size_t size,
+                                 const char *call, sluice_image_info *info)
 {
-    static const char call[] = "sluice_image_header";
     sluice_image_info own = {.struct_size = sizeof(own)};
-    image_decoder *decoder = NULL;
     image_facts facts;
-    sluice_status st = sli_struct_check(&info_struct, call, info);
+    sluice_status st =
+        image_decoder_open(decoder, bytes, size, ANY_PIXELS, false, &own.width, &own.height);
 
-    if (st == SLUICE_OK && bytes == NULL) {
-        st = sli_fail(SLUICE_E_INVALID, "%s: bytes is NULL", call);
-    }
-    if (st == SLUICE_OK) {
-        st = image_decoder_create(&decoder);
-    }
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    image_decoder_allow(decoder, IMAGE_FORMATS_ALL);
-    st = image_decoder_open(decoder, bytes, size, ANY_PIXELS, false, &own.width, &own.height);
     if (st == SLUICE_OK) {
         image_decoder_describe(decoder, &facts);
         own.format = facts.format;
@@ -64,6 +57,24 @@ sluice_status sluice_image_header(const void *bytes, size_t size, sluice_image_i
         own.orientation = facts.orientation;
         own.further = facts.further;
         st = sli_struct_write(&info_struct, call, &own, info);
+    }
+    return st;
+}
+
+sluice_status sluice_image_header(const void *bytes, size_t size, sluice_image_info *info)
+{
+    static const char call[] = "sluice_image_header";
+    image_decoder *decoder = NULL;
+    sluice_status st = sli_struct_check(&info_struct, call, info);
+
+    if (st == SLUICE_OK && bytes == NULL) {
+        st = sli_fail(SLUICE_E_INVALID, "%s: bytes is NULL", call);
+    }
+    if (st == SLUICE_OK) {
+        st = image_decoder_create(&decoder);
+    }
+    if (st == SLUICE_OK) {
+        st = read_header(decoder, bytes, size, call, info);
     }
     image_decoder_destroy(decoder);
     return st;
@@ -119,12 +130,12 @@ sluice_status sluice_reader_create(sluice_dataset *dataset, sluice_reader **read
     reader->samples = dataset->source_count;
     reader->plain = NO_SAMPLE;
     reader->io.whole = true;
+    st = image_decoder_create(&reader->decoder);
     for (uint32_t i = 0; i < dataset->source_schema.column_count && st == SLUICE_OK; i++) {
         st = is_image(&dataset->source_schema, i) ? st : make_row(reader, i);
-        if (st == SLUICE_OK && dataset->source_schema.infos[i].role == ROLE_BOXES &&
-            dataset->source_schema.image >= 0 && reader->decoder == NULL) {
-            st = image_decoder_create(&reader->decoder);
-        }
+        reader->has_boxes =
+            reader->has_boxes || (dataset->source_schema.infos[i].role == ROLE_BOXES &&
+                                  dataset->source_schema.image >= 0);
     }
     if (st != SLUICE_OK) {
         sluice_reader_destroy(reader);
@@ -234,13 +245,10 @@ static sluice_status boxes_size(sluice_reader *reader, const sample_data *data, 
                                 uint32_t *height)
 {
     const sluice_dataset *dataset = reader->dataset;
-    const dataset_stage *decode =
-        dataset_decode_of(dataset, (uint32_t)dataset->source_schema.image);
-    const decode_args *args =
-        decode != NULL ? (const decode_args *)(const void *)decode->args.bytes : NULL;
+    const decode_args *args = dataset_decode_args(dataset, (uint32_t)dataset->source_schema.image);
     sluice_status st;
 
-    image_decoder_allow(reader->decoder, IMAGE_FORMATS_USUAL | data->named);
+    image_decoder_allow(reader->decoder, decode_formats(args, data));
     st = image_decoder_open(reader->decoder, data->bytes, data->size, ANY_PIXELS, false, width,
                             height);
     if (st == SLUICE_OK && (args == NULL || args->orient) &&
@@ -287,7 +295,7 @@ static sluice_status read_plain(sluice_reader *reader, uint64_t sample)
     st = ops->read_plain != NULL
              ? ops->read_plain(reader->dataset->source, sample, &reader->io, row)
              : ops->read(reader->dataset->source, sample, &reader->io, row, &data);
-    if (st == SLUICE_OK && reader->decoder != NULL) {
+    if (st == SLUICE_OK && reader->has_boxes) {
         st = clip_boxes(reader, sample);
     }
     if (st == SLUICE_OK) {
@@ -340,6 +348,8 @@ static sluice_status read_image(sluice_reader *reader, uint64_t sample, uint32_t
     if (data.bytes == NULL) {
         return view_pixels(reader, &data.image, view);
     }
+    reader->last = data;
+    reader->last_column = column;
     view->data = data.bytes;
     view->dtype = SLUICE_ENCODED;
     view->rank = 1;
@@ -364,6 +374,7 @@ sluice_status sluice_reader_get(sluice_reader *reader, uint64_t sample, uint32_t
     if (st != SLUICE_OK) {
         return st;
     }
+    reader->last.bytes = NULL;
     if (is_image(&reader->dataset->source_schema, column)) {
         sample_io_give_back(&reader->io);
         st = read_image(reader, sample, column, &view);
@@ -382,6 +393,26 @@ sluice_status sluice_reader_get(sluice_reader *reader, uint64_t sample, uint32_t
     }
     if (st == SLUICE_OK) {
         *view_out = view;
+    }
+    return st;
+}
+
+sluice_status sluice_reader_header(sluice_reader *reader, sluice_image_info *info)
+{
+    static const char call[] = "sluice_reader_header";
+    sluice_status st = sli_struct_check(&info_struct, call, info);
+
+    if (st == SLUICE_OK && (reader == NULL || reader->last.bytes == NULL)) {
+        st = sli_fail(SLUICE_E_INVALID, "%s: %s", call,
+                      reader == NULL ? "reader is NULL"
+                                     : "the last sluice_reader_get() has given no encoded image");
+    }
+    if (st == SLUICE_OK) {
+        image_decoder_allow(
+            reader->decoder,
+            decode_formats(dataset_decode_args(reader->dataset, reader->last_column),
+                           &reader->last));
+        st = read_header(reader->decoder, reader->last.bytes, reader->last.size, call, info);
     }
     return st;
 }

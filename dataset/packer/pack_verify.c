@@ -400,6 +400,17 @@ static sluice_status create_worker(const verify_run *run, verify_worker **worker
     return SLUICE_OK;
 }
 
+/* Decodes a file of a column of the source, or of an archive. */
+static sluice_status decode_file(const verify_run *run, verify_worker *worker, uint32_t column,
+                                 const sample_data *data, image_view *image_out)
+{
+    const decode_args *args =
+        run->dataset != NULL ? dataset_decode_args(run->dataset, column) : NULL;
+
+    image_decoder_allow(worker->decoder, decode_formats(args, data));
+    return pack_decode(worker->decoder, run->max_pixels, data->bytes, data->size, image_out);
+}
+
 /* Decodes the masks and further images of a sample of a source. */
 static sluice_status check_others(const verify_run *run, verify_worker *worker, uint64_t sample,
                                   uint64_t *bytes)
@@ -419,8 +430,7 @@ static sluice_status check_others(const verify_run *run, verify_worker *worker, 
                  ->read_other(run->dataset->source, sample, i, &worker->io, &data);
         if (st == SLUICE_OK && data.bytes != NULL) {
             *bytes += data.size;
-            image_decoder_allow(worker->decoder, IMAGE_FORMATS_USUAL | data.named);
-            st = pack_decode(worker->decoder, run->max_pixels, data.bytes, data.size, &image);
+            st = decode_file(run, worker, i, &data, &image);
         }
         if (st != SLUICE_OK) {
             sli_error_take(st, &error);
@@ -450,9 +460,9 @@ static sluice_status make_sample(void *arg, uint32_t worker, uint64_t sample, vo
     st = read_sample(run, run->workers[worker], sample, &data, &v->is_checked);
     if (st == SLUICE_OK && data.bytes != NULL) {
         v->bytes = data.size;
-        image_decoder_allow(run->workers[worker]->decoder, IMAGE_FORMATS_USUAL | data.named);
-        st = pack_decode(run->workers[worker]->decoder, run->max_pixels, data.bytes, data.size,
-                         &image);
+        st = decode_file(run, run->workers[worker],
+                         run->dataset != NULL ? (uint32_t)run->dataset->source_schema.image : 0,
+                         &data, &image);
         run->workers[worker]->io.image_width = st == SLUICE_OK ? image.width : 0;
         run->workers[worker]->io.image_height = st == SLUICE_OK ? image.height : 0;
     }

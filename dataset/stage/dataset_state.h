@@ -185,10 +185,19 @@ static inline image_element decode_element(const decode_args *args)
     return args->mode >= DECODE_F32 ? IMAGE_F32 : args->mode >= DECODE_U16 ? IMAGE_U16 : IMAGE_U8;
 }
 
-/* The formats that the stage decode opens of a sample. */
+/* The formats that the stage decode opens of a sample. NULL: as without arguments. */
 static inline image_formats decode_formats(const decode_args *args, const sample_data *data)
 {
-    return args->allowed | (data->named & args->by_name);
+    return args != NULL ? args->allowed | (data->named & args->by_name)
+                        : IMAGE_FORMATS_USUAL | data->named;
+}
+
+/* The arguments of dataset_decode_of(); NULL: there is no stage decode. */
+static inline const decode_args *dataset_decode_args(const sluice_dataset *dataset, uint32_t column)
+{
+    const dataset_stage *decode = dataset_decode_of(dataset, column);
+
+    return decode != NULL ? (const decode_args *)(const void *)decode->args.bytes : NULL;
 }
 
 #endif

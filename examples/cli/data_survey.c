@@ -159,7 +159,7 @@ static sluice_status look_at_image(survey_worker *worker, uint64_t sample, uint3
     *bytes = view.bytes;
     *hash = (int)column == worker->survey->image ? finding_hash(view.data, view.bytes) : 0;
     if (view.dtype == SLUICE_ENCODED) {
-        return sluice_image_header(view.data, view.bytes, info);
+        return sluice_reader_header(worker->reader, info);
     }
     info->format = NULL;
     info->height = view.rank > 0 ? (uint32_t)view.shape[0] : 0;

@@ -142,6 +142,33 @@ static void wrong_calls_are_refused(void)
 }
 
 /* Neither a reader nor a group can ask a stream for a sample by its number. */
+/* The header of what the last call gave. */
+static void a_reader_reads_headers_of_its_files(void)
+{
+    const char *folder = t_folder();
+    sluice_image_info info;
+    sluice_reader *reader = NULL;
+    sluice_sample_view view;
+    sluice_dataset *dataset;
+
+    t_write_file(t_path(folder, "a.pgm"), "P5 2 1 255\nab", 13);
+    dataset = list_dataset(folder, "image\tlabel\na.pgm\t0\n", "");
+    sluice_image_info_init(&info);
+    T_OK(sluice_reader_create(dataset, &reader));
+    T_STATUS(sluice_reader_header(NULL, &info), SLUICE_E_INVALID);
+    T_STATUS(sluice_reader_header(reader, NULL), SLUICE_E_INVALID);
+    T_STATUS(sluice_reader_header(reader, &info), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "the last sluice_reader_get() has given no encoded image");
+    T_OK(sluice_reader_get(reader, 0, 0, &view));
+    T_OK(sluice_reader_header(reader, &info));
+    T_STR(info.format, "PGM");
+    T_OK(sluice_reader_get(reader, 0, 1, &view));
+    T_STATUS(sluice_reader_header(reader, &info), SLUICE_E_INVALID);
+    T_STATUS(sluice_image_header("II*\0\10\0\0\0", 8, &info), SLUICE_E_UNSUPPORTED);
+    sluice_reader_destroy(reader);
+    sluice_dataset_destroy(dataset);
+}
+
 static void a_stream_has_no_numbers_of_samples(void)
 {
     custom_arrays arrays = {.fault = NO_FAULT};
@@ -258,6 +285,7 @@ const t_test source_reader_tests[] = {
     T_TEST(columns_are_as_stored),
     T_TEST(raw_images_are_pixels),
     T_TEST(wrong_calls_are_refused),
+    T_TEST(a_reader_reads_headers_of_its_files),
     T_TEST(a_stream_has_no_numbers_of_samples),
     T_TEST(headers_of_jpeg_files_say_their_kind),
     T_TEST(headers_of_other_files_say_their_kind),

@@ -13,7 +13,7 @@
  *     }
  *     if (st == SLUICE_OK) {
  *         sluice_image_info_init(&info);
- *         st = sluice_image_header(image.data, image.bytes, &info);
+ *         st = sluice_reader_header(reader, &info);
  *     }
  */
 #ifndef SLUICE_READER_H
@@ -56,12 +56,14 @@ static inline void sluice_image_info_init(sluice_image_info *info)
 
 /**
  * Reads the header of an encoded image. The pixels are not decoded, so corrupt data after the
- * header is not detected.
+ * header is not detected. TIFF files are not opened, since it is the name of a file that allows it:
+ * sluice_reader_header() opens what the pipeline does.
  *
  * @param bytes  (size) the whole file
  *
  * Returns: E_CORRUPT the bytes are not an image, or the header is corrupt; E_UNSUPPORTED a format
- *          that this build does not decode; E_INVALID a NULL, or a wrong struct_size; E_NO_MEMORY.
+ *          that this build does not decode, or TIFF; E_INVALID a NULL, or a wrong struct_size;
+ *          E_NO_MEMORY.
  *
  * Threads: any.
  */
@@ -140,6 +142,19 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_column_spec(sluice_dataset *data
  */
 SLUICE_API_CHECKED sluice_status sluice_reader_get(sluice_reader *reader, uint64_t sample,
                                                    uint32_t column, sluice_sample_view *view_out);
+
+/**
+ * Reads the header of the encoded image or mask that the last sluice_reader_get() has given. Formats
+ * are opened as by the stage decode of the dataset, formats= and the name of the file included, or
+ * as by one without arguments.
+ *
+ * Returns: E_INVALID a NULL, a wrong struct_size, or the last call gave no encoded image; others as
+ *          sluice_image_header().
+ *
+ * Threads: as sluice_reader_get().
+ */
+SLUICE_API_CHECKED sluice_status sluice_reader_header(sluice_reader *reader,
+                                                      sluice_image_info *info);
 
 SLUICE_END_DECLS
 
