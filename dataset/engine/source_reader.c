@@ -245,7 +245,10 @@ static sluice_status boxes_size(sluice_reader *reader, const sample_data *data, 
                                 uint32_t *height)
 {
     const sluice_dataset *dataset = reader->dataset;
-    const decode_args *args = dataset_decode_args(dataset, (uint32_t)dataset->source_schema.image);
+    const dataset_stage *decode =
+        dataset_decode_of(dataset, (uint32_t)dataset->source_schema.image);
+    const decode_args *args =
+        decode != NULL ? (const decode_args *)(const void *)decode->args.bytes : NULL;
     sluice_status st;
 
     image_decoder_allow(reader->decoder, decode_formats(args, data));
@@ -410,8 +413,7 @@ sluice_status sluice_reader_header(sluice_reader *reader, sluice_image_info *inf
     if (st == SLUICE_OK) {
         image_decoder_allow(
             reader->decoder,
-            decode_formats(dataset_decode_args(reader->dataset, reader->last_column),
-                           &reader->last));
+            dataset_formats(reader->dataset, (int)reader->last_column, &reader->last));
         st = read_header(reader->decoder, reader->last.bytes, reader->last.size, call, info);
     }
     return st;

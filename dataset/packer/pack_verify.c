@@ -400,14 +400,12 @@ static sluice_status create_worker(const verify_run *run, verify_worker **worker
     return SLUICE_OK;
 }
 
-/* Decodes a file of a column of the source, or of an archive. */
-static sluice_status decode_file(const verify_run *run, verify_worker *worker, uint32_t column,
+/* Decodes a file of a column of the source, or of an archive; -1: the image. */
+static sluice_status decode_file(const verify_run *run, verify_worker *worker, int column,
                                  const sample_data *data, image_view *image_out)
 {
-    const decode_args *args =
-        run->dataset != NULL ? dataset_decode_args(run->dataset, column) : NULL;
 
-    image_decoder_allow(worker->decoder, decode_formats(args, data));
+    image_decoder_allow(worker->decoder, dataset_formats(run->dataset, column, data));
     return pack_decode(worker->decoder, run->max_pixels, data->bytes, data->size, image_out);
 }
 
@@ -430,7 +428,7 @@ static sluice_status check_others(const verify_run *run, verify_worker *worker, 
                  ->read_other(run->dataset->source, sample, i, &worker->io, &data);
         if (st == SLUICE_OK && data.bytes != NULL) {
             *bytes += data.size;
-            st = decode_file(run, worker, i, &data, &image);
+            st = decode_file(run, worker, (int)i, &data, &image);
         }
         if (st != SLUICE_OK) {
             sli_error_take(st, &error);
@@ -460,9 +458,7 @@ static sluice_status make_sample(void *arg, uint32_t worker, uint64_t sample, vo
     st = read_sample(run, run->workers[worker], sample, &data, &v->is_checked);
     if (st == SLUICE_OK && data.bytes != NULL) {
         v->bytes = data.size;
-        st = decode_file(run, run->workers[worker],
-                         run->dataset != NULL ? (uint32_t)run->dataset->source_schema.image : 0,
-                         &data, &image);
+        st = decode_file(run, run->workers[worker], -1, &data, &image);
         run->workers[worker]->io.image_width = st == SLUICE_OK ? image.width : 0;
         run->workers[worker]->io.image_height = st == SLUICE_OK ? image.height : 0;
     }

@@ -77,6 +77,18 @@ const dataset_stage *dataset_decode_of(const sluice_dataset *dataset, uint32_t c
     return first;
 }
 
+image_formats dataset_formats(const sluice_dataset *dataset, int column, const sample_data *data)
+{
+    const dataset_stage *decode = NULL;
+
+    if (dataset != NULL) {
+        column = column >= 0 ? column : dataset->source_schema.image;
+        decode = dataset_decode_of(dataset, (uint32_t)column);
+    }
+    return decode_formats(
+        decode != NULL ? (const decode_args *)(const void *)decode->args.bytes : NULL, data);
+}
+
 uint32_t dataset_geometry_end(const sluice_dataset *dataset)
 {
     uint32_t end = 1;

@@ -192,12 +192,10 @@ static inline image_formats decode_formats(const decode_args *args, const sample
                         : IMAGE_FORMATS_USUAL | data->named;
 }
 
-/* The arguments of dataset_decode_of(); NULL: there is no stage decode. */
-static inline const decode_args *dataset_decode_args(const sluice_dataset *dataset, uint32_t column)
-{
-    const dataset_stage *decode = dataset_decode_of(dataset, column);
-
-    return decode != NULL ? (const decode_args *)(const void *)decode->args.bytes : NULL;
-}
+/*
+ * The formats that are opened of a sample's file in a column of the source, by the stage decode of
+ * the column, or as without arguments; -1: of the first image. dataset: NULL: the file is of none.
+ */
+image_formats dataset_formats(const sluice_dataset *dataset, int column, const sample_data *data);
 
 #endif
