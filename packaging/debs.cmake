@@ -2,7 +2,7 @@
 # Debian packages: `cpack` in the build folder makes one of each component of the installation,
 #
 #   libsluice0          the shared library (lib)
-#   libsluice0-formats  the format modules for WebP and TIFF (formats)
+#   libsluice0-formats  the format modules for WebP, TIFF and JPEG 2000 (formats)
 #   libsluice-dev       headers, the static library, sluice.pc, find_package(Sluice) (dev)
 #   sluice              the tool with its manual, and train_image_folder (tool)
 #
@@ -56,8 +56,8 @@ set(CPACK_DEBIAN_FORMATS_PACKAGE_NAME ${library}-formats)
 set(CPACK_DEBIAN_FORMATS_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_FORMATS_PACKAGE_DEPENDS "${library} (= ${PROJECT_VERSION})") # both of one version
 set(CPACK_DEBIAN_FORMATS_PACKAGE_GENERATE_SHLIBS OFF)
-set(CPACK_COMPONENT_FORMATS_DESCRIPTION "This package contains the format modules that decode WebP and \
-TIFF files.")
+set(CPACK_COMPONENT_FORMATS_DESCRIPTION "This package contains the format modules that decode WebP, \
+TIFF and JPEG 2000 files.")
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libsluice-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)

@@ -122,6 +122,7 @@ want_build() {
     want 'pkg-config --exists expat' libexpat1-dev
     want 'pkg-config --exists libwebpdemux' libwebp-dev
     want 'pkg-config --exists libtiff-4' libtiff-dev
+    want 'pkg-config --exists libopenjp2' libopenjp2-7-dev
 }
 
 want_tests() {

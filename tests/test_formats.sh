@@ -182,4 +182,29 @@ run "$sluice" show "image_folder floats | decode | batch 2" --npy words
 check "floats as bytes are an error" err_has 'c/a.tif: the TIFF file has floating-point numbers, .*decode mode=f32 keeps them'
 run "$sluice" pack "image_folder floats" packed-floats --raw
 check "a pack leaves out floats" err_has 'c/a.tif: it is a TIFF file of more than 8 bits .*make a .npy file of these images'
+
+case " $built " in
+*" jp2 "*) ;;
+*) skip_rest "JPEG 2000 files" "this build has no module jp2" ;;
+esac
+cp "$here/data/formats/jp2-rgb.jp2" c.jp2
+cp c.jp2 disguised.png
+decode c.jp2
+check "a JPEG 2000 file is decoded by its name" [ "$code" -eq 0 ]
+decode disguised.png
+check "... and refused by another" err_has 'it is a JPEG 2000 file, and may not be opened: formats= of decode must have jp2'
+mkdir -p more/c
+cp c.jp2 more/c
+run "$sluice" inspect "image_folder more extensions=jp2"
+check "inspect counts JPEG 2000 files" out_has '^  1 JPEG 2000$'
+run "$sluice" show "image_folder more extensions=jp2 | cache 1G | decode | resize 8,8 | batch 1" --steps 2 --npy twice
+check "a JPEG 2000 file is decoded from a cache" [ "$code" -eq 0 ]
+run "$sluice" verify "image_folder more extensions=jp2"
+check "... and verified" out_has ': 1 of 1 samples read; 0 problems$'
+cp "$here/data/formats/jp2-wide16.jp2" more/c/c.jp2
+run "$sluice" show "image_folder more extensions=jp2 | decode | batch 1"
+check "16 bits end the run" err_has 'the JPEG 2000 file has 16 bits per channel'
+run "$sluice" show "image_folder more extensions=jp2 | decode mode=u16 | batch 1"
+check "... but with mode=u16" out_has '^image .*u16'
+
 finish

@@ -35,6 +35,12 @@ enum { PATH_SIZE = 4096 };
 #define LINKED_TIFF NULL
 #endif
 
+#ifdef SLI_LINKED_JP2
+#define LINKED_JP2 &format_jp2
+#else
+#define LINKED_JP2 NULL
+#endif
+
 static const struct {
     const char *name;
     image_formats formats;
@@ -42,6 +48,7 @@ static const struct {
 } modules[] = {
     {"WebP", IMAGE_WEBP, LINKED_WEBP},
     {"TIFF", IMAGE_TIFF, LINKED_TIFF},
+    {"JPEG 2000", IMAGE_JP2, LINKED_JP2},
 };
 _Static_assert(sizeof(modules) / sizeof(modules[0]) == FORMAT_MODULES, "all modules");
 
@@ -52,8 +59,13 @@ static const struct {
     size_t size;
     size_t at;
 } magics[] = {
-    {0, "WEBP", 4, 8},  {1, "II*\0", 4, 0}, {1, "MM\0*", 4, 0}, {1, "II+\0", 4, 0}, /* BigTIFF */
+    {0, "WEBP", 4, 8},
+    {1, "II*\0", 4, 0},
+    {1, "MM\0*", 4, 0},
+    {1, "II+\0", 4, 0}, /* BigTIFF */
     {1, "MM\0+", 4, 0},
+    {2, "\0\0\0\x0CjP  \r\n\x87\n", 12, 0},
+    {2, "\xFF\x4F\xFF\x51", 4, 0}, /* a raw code stream */
 };
 
 static const format_host host = {sli_fail, sli_calloc, sli_aligned_alloc, sli_free,

@@ -5,7 +5,7 @@
 
 #include "image_format.h"
 
-enum { FORMAT_MODULES = 2 }; /* known to the library, whether they are installed or not */
+enum { FORMAT_MODULES = 3 }; /* known to the library, whether they are installed or not */
 
 /* Returns the number of the module for files that begin with these bytes; -1: there is none. */
 int format_module_find(const uint8_t *bytes, size_t size);

@@ -43,15 +43,16 @@ static inline size_t image_pixel_bytes(const image_view *image)
 
 /* What the header of an encoded image says besides the size. */
 typedef struct image_facts {
-    const char *format;   /* "JPEG", "PNG", "BMP", "GIF", "WebP", "TIFF", "PPM", "PGM" or "PBM" */
-    uint32_t channels;    /* stored channels; 1 for a palette */
-    uint32_t bits;        /* per channel, or per palette index; 32: floats */
-    uint32_t orientation; /* Exif: 1 to 8; 1: upright, or not stated (exif.h) */
-    bool further;         /* the file has further images or frames, which are not decoded */
-    bool transparent;     /* PNG: alpha or a transparent colour; BMP: alpha */
-    bool palette;         /* PNG, BMP, GIF: the pixels are indices into a palette */
-    bool progressive;     /* JPEG: progressive; PNG: interlaced */
-    bool arithmetic;      /* JPEG: arithmetic-coded */
+    const char *format; /* "JPEG", "PNG", "BMP", "GIF", "WebP", "TIFF", "JPEG 2000", "PPM", "PGM" or
+                           "PBM" */
+    uint32_t channels;  /* stored channels; 1 for a palette */
+    uint32_t bits;      /* per channel, or per palette index; 32: floats */
+    uint32_t orientation;      /* Exif: 1 to 8; 1: upright, or not stated (exif.h) */
+    bool further;              /* the file has further images or frames, which are not decoded */
+    bool transparent;          /* PNG: alpha or a transparent colour; BMP: alpha */
+    bool palette;              /* PNG, BMP, GIF: the pixels are indices into a palette */
+    bool progressive;          /* JPEG: progressive; PNG: interlaced */
+    bool arithmetic;           /* JPEG: arithmetic-coded */
     uint32_t restart_interval; /* JPEG: MCUs between restart markers; 0: none */
     uint32_t chroma_x; /* JPEG of several channels: horizontal chroma subsampling; 0: not whole */
     uint32_t chroma_y; /* the same vertically */

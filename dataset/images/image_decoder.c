@@ -54,8 +54,6 @@ static const struct {
     {"AVIF file; convert it to JPEG", "ftypavis", 8, 4}, /* with several frames */
     {"JPEG XL file; convert it to JPEG or PNG", "\xFF\x0A", 2, 0},
     {"JPEG XL file; convert it to JPEG or PNG", "JXL \r\n\x87\n", 8, 4},
-    {"JPEG 2000 file; convert it to PNG", "jP  \r\n\x87\n", 8, 4},
-    {"JPEG 2000 file; convert it to PNG", "\xFF\x4F\xFF\x51", 4, 0},
     {"PAM file; convert it to binary PPM (P6)", "P7\n", 3, 0},
 };
 
@@ -105,7 +103,7 @@ static sluice_status no_format(const uint8_t *bytes, size_t size)
     return sli_fail(
         SLUICE_E_CORRUPT,
         "not an image of a supported format; it must be JPEG, PNG, BMP, GIF, WebP, TIFF, "
-        "PPM, PGM or PBM");
+        "JPEG 2000, PPM, PGM or PBM");
 }
 
 /* Returns the index of the format whose files begin with these bytes; FORMATS: unknown format. */
@@ -134,13 +132,13 @@ void image_decoder_allow(image_decoder *decoder, image_formats allowed)
 
 static sluice_status not_allowed(const char *name, image_formats format)
 {
-    const char *listed = image_formats_name(format);
+    const char *extensions = image_formats_extensions(format);
 
-    return sli_fail(
-        SLUICE_E_UNSUPPORTED,
-        "it is a %s file, and may not be opened: formats= of decode must have %s%s", name, listed,
-        format == IMAGE_TIFF ? " (formats=auto has it for files that are named .tif or .tiff)"
-                             : "");
+    return sli_fail(SLUICE_E_UNSUPPORTED,
+                    "it is a %s file, and may not be opened: formats= of decode must have %s%s%s%s",
+                    name, image_formats_name(format),
+                    extensions != NULL ? " (formats=auto has it for files with the extension " : "",
+                    extensions != NULL ? extensions : "", extensions != NULL ? ")" : "");
 }
 
 /* Makes the format of a module the current one. */

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #define IMAGE_TIFF_EXTENSIONS "tif,tiff" /* by which TIFF files are opened without formats= */
+#define IMAGE_JP2_EXTENSIONS  "jp2,j2k,jpf,jpx,j2c,jpc" /* the same of JPEG 2000 */
 
 /*
  * The extensions of the formats that are decoded, those of modules included: in lower case, without

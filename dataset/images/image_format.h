@@ -42,6 +42,7 @@ typedef struct image_format {
 
 extern const image_format format_bmp;
 extern const image_format format_gif;
+extern const image_format format_jp2; /* of a module: format_modules.h */
 extern const image_format format_jpeg;
 extern const image_format format_pbm;
 extern const image_format format_pgm;
@@ -50,8 +51,8 @@ extern const image_format format_plain_pgm;
 extern const image_format format_plain_ppm;
 extern const image_format format_png;
 extern const image_format format_ppm;
-extern const image_format format_tiff; /* of a module: format_modules.h */
-extern const image_format format_webp;
+extern const image_format format_tiff; /* of a module */
+extern const image_format format_webp; /* of a module */
 
 /* Checks the size in a header. E_INVALID: the image has more than max_pixels pixels; E_UNSUPPORTED:
  * a side has more than a million. */

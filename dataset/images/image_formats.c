@@ -6,7 +6,7 @@
 #include "format_int.h"
 #include "image_extensions.h"
 
-const char image_formats_names[] = "jpeg, png, bmp, gif, pnm, webp, tiff";
+const char image_formats_names[] = "jpeg, png, bmp, gif, pnm, webp, tiff, jp2";
 
 static const struct {
     const char *name;
@@ -20,6 +20,7 @@ static const struct {
     {"pnm", IMAGE_PNM, NULL},
     {"webp", IMAGE_WEBP, NULL},
     {"tiff", IMAGE_TIFF, IMAGE_TIFF_EXTENSIONS},
+    {"jp2", IMAGE_JP2, IMAGE_JP2_EXTENSIONS},
 };
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -47,14 +48,25 @@ bool image_formats_parse(const char *list, image_formats *formats_out)
     return true;
 }
 
-const char *image_formats_name(image_formats format)
+/* Returns the place of a single format in the table. */
+static size_t place_of(image_formats format)
 {
     size_t i = 0;
 
     while (i + 1 < FORMATS && formats[i].format != format) {
         i++;
     }
-    return formats[i].name;
+    return i;
+}
+
+const char *image_formats_name(image_formats format)
+{
+    return formats[place_of(format)].name;
+}
+
+const char *image_formats_extensions(image_formats format)
+{
+    return formats[place_of(format)].extensions;
 }
 
 image_formats image_formats_of_file(const char *name)

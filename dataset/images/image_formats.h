@@ -16,9 +16,10 @@ enum {
     IMAGE_PNM = 1 << 4, /* PPM, PGM and PBM */
     IMAGE_WEBP = 1 << 5,
     IMAGE_TIFF = 1 << 6,
-    IMAGE_FORMATS_ALL = (1 << 7) - 1,
-    /* Without the formats whose libraries decode dozens of compressions. */
-    IMAGE_FORMATS_USUAL = IMAGE_FORMATS_ALL & ~IMAGE_TIFF
+    IMAGE_JP2 = 1 << 7, /* JPEG 2000 */
+    IMAGE_FORMATS_ALL = (1 << 8) - 1,
+    /* Without the formats of large libraries, which a file reaches only if it is named so. */
+    IMAGE_FORMATS_USUAL = IMAGE_FORMATS_ALL & ~(IMAGE_TIFF | IMAGE_JP2)
 };
 
 /* The names of all formats, for messages: "jpeg, png, ...". */
@@ -29,6 +30,9 @@ bool image_formats_parse(const char *list, image_formats *formats_out);
 
 /* Returns the name of a single format, as image_formats_parse() takes it. */
 const char *image_formats_name(image_formats format);
+
+/* The extensions of a format beyond IMAGE_FORMATS_USUAL, such as "tif,tiff"; NULL: it is usual. */
+const char *image_formats_extensions(image_formats format);
 
 /*
  * The formats that are decoded only if they are asked for, by name or by the extension of the file:

@@ -341,6 +341,7 @@ static void print_images(data_survey *s)
     print_kinds(s, "GIF", s->all.kinds[KIND_GIF], KINDS, KINDS);
     print_kinds(s, "WebP", s->all.kinds[KIND_WEBP], KINDS, KINDS);
     print_kinds(s, "TIFF", s->all.kinds[KIND_TIFF], KIND_TIFF_16_BITS, KIND_ORIENTED);
+    print_kinds(s, "JPEG 2000", s->all.kinds[KIND_JP2], KINDS, KINDS);
     print_kinds(
         s, "of 16 bits per channel: decode mode=u16 or u16_rgb keeps them, depth=8 converts them",
         s->all.kinds[KIND_PNG_16_BITS] + s->all.kinds[KIND_PNM_16_BITS] +

@@ -19,6 +19,7 @@ const char *const survey_kind_names[KINDS] = {
     [KIND_GIF] = "gif",
     [KIND_WEBP] = "webp",
     [KIND_TIFF] = "tiff",
+    [KIND_JP2] = "jp2",
     [KIND_JPEG_GRAY] = "gray",
     [KIND_JPEG_444] = "4:4:4",
     [KIND_JPEG_422] = "4:2:2",
@@ -60,7 +61,7 @@ static survey_kind format_kind(const char *format)
 {
     survey_kind kind = KIND_JPEG;
 
-    while (kind < KIND_TIFF && strcasecmp(format, survey_kind_names[kind]) != 0) {
+    while (kind < KIND_JP2 && strcasecmp(format, survey_kind_names[kind]) != 0) {
         kind++;
     }
     return kind;

@@ -18,6 +18,7 @@ typedef enum survey_kind {
     KIND_GIF,
     KIND_WEBP,
     KIND_TIFF,
+    KIND_JP2,
     KIND_JPEG_GRAY,
     KIND_JPEG_444,
     KIND_JPEG_422,

@@ -92,7 +92,7 @@ static void an_error_names_its_stage_and_both_sizes(void)
     t = record(dataset, &(run_options){.workers = 2});
     T_EQ(t.end, SLUICE_E_CORRUPT);
     T_STR(t.error, "decode: sample 2, a/3.jpg: not an image of a supported format; it must be "
-                   "JPEG, PNG, BMP, GIF, WebP, TIFF, PPM, PGM or PBM" WAY_OUT);
+                   "JPEG, PNG, BMP, GIF, WebP, TIFF, JPEG 2000, PPM, PGM or PBM" WAY_OUT);
     free(t.bytes);
     sluice_dataset_destroy(dataset);
     snprintf(text, sizeof(text), "image_folder %s | decode | random_crop 30 | batch 1", folder);

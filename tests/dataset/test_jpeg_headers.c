@@ -258,7 +258,7 @@ static void other_files_are_named(void)
         {"II*\0....", 8, SLUICE_E_UNSUPPORTED, "a TIFF file, and may not be opened"},
         {"MM\0*....", 8, SLUICE_E_UNSUPPORTED, "a TIFF file, and may not be opened"},
         {"\xFF\x0A......", 8, SLUICE_E_UNSUPPORTED, "JPEG XL"},
-        {"\xFF\x4F\xFF\x51", 4, SLUICE_E_UNSUPPORTED, "JPEG 2000"},
+        {"\xFF\x4F\xFF\x51", 4, SLUICE_E_UNSUPPORTED, "JPEG 2000 file, and may not be"},
         {"BM......", 8, SLUICE_E_CORRUPT, "the BMP file of 8 bytes has a header"},
         {"\0\0\0\x18"
          "ftypheic",

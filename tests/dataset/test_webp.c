@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc_int.h"
 #include "exif.h"
+#include "format_kit.h"
 #include "image_kit.h"
-#include "picture_kit.h"
 #include "testing.h"
 
 #if defined(SLI_HAVE_WEBP)
@@ -17,61 +16,6 @@
 #else
 #define NEEDS_WEBP T_SKIP("the library has no WebP")
 #endif
-
-typedef struct webp_file {
-    uint8_t *bytes; /* from malloc(), of exactly this size: for what looks beyond the end */
-    size_t size;
-    picture want;
-} webp_file;
-
-static webp_file read_file(const char *name)
-{
-    char path[500];
-    webp_file file;
-    FILE *stream;
-    long size;
-
-    snprintf(path, sizeof(path), "%s/formats/%s.webp", SLUICE_TEST_DATA, name);
-    stream = fopen(path, "rb");
-    T_TRUE(stream != NULL && fseek(stream, 0, SEEK_END) == 0);
-    size = ftell(stream);
-    rewind(stream);
-    file.size = (size_t)size;
-    file.bytes = malloc(file.size);
-    T_EQ(fread(file.bytes, 1, file.size, stream), file.size);
-    fclose(stream);
-    snprintf(path, sizeof(path), "%s.ppm", name);
-    file.want = picture_read("formats", path);
-    return file;
-}
-
-static void free_file(webp_file *file)
-{
-    free(file->bytes);
-    free(file->want.pixels);
-}
-
-/* Checks a box of the file against the picture. */
-static void check_box(image_decoder *decoder, const webp_file *file, bool gray,
-                      const image_box *box)
-{
-    const uint32_t channels = gray ? 1 : 3;
-    image_view region;
-
-    T_OK(decode_box(decoder, file->bytes, file->size, gray, box, &region));
-    T_TRUE(region.width == box->width && region.height == box->height &&
-           region.channels == channels);
-    for (uint32_t y = 0; y < box->height; y++) {
-        const uint8_t *want =
-            file->want.pixels + ((size_t)(box->y + y) * file->want.width + box->x) * 3;
-        const uint8_t *got = region.pixels + y * region.stride;
-
-        for (uint32_t x = 0; x < box->width && gray; x++) {
-            T_EQ(got[x], image_luma(want[3 * x], want[3 * x + 1], want[3 * x + 2]));
-        }
-        T_TRUE(gray || memcmp(got, want, (size_t)box->width * 3) == 0);
-    }
-}
 
 static const char *const names[] = {"lossless", "lossy", "alpha", "lossless-alpha", "animation"};
 
@@ -84,12 +28,12 @@ static void webp_files_have_the_pixels_of_pillow(void)
     NEEDS_WEBP;
     T_OK(image_decoder_create(&decoder));
     for (size_t i = 0; i < NAMES; i++) {
-        webp_file file = read_file(names[i]);
+        format_file file = format_file_read(names[i], ".webp");
         const image_box all = {0, 0, file.want.width, file.want.height};
 
-        check_box(decoder, &file, false, &all);
-        check_box(decoder, &file, true, &all);
-        free_file(&file);
+        format_file_check(decoder, &file, false, &all);
+        format_file_check(decoder, &file, true, &all);
+        format_file_free(&file);
     }
     image_decoder_destroy(decoder);
 }
@@ -102,23 +46,23 @@ static void boxes_of_webp_files_have_the_pixels_of_the_whole(void)
     NEEDS_WEBP;
     T_OK(image_decoder_create(&decoder));
     for (size_t i = 0; i < NAMES; i++) {
-        webp_file file = read_file(names[i]);
+        format_file file = format_file_read(names[i], ".webp");
 
         for (uint32_t n = 0; n < 400; n++) {
             image_box box = {n % file.want.width, n / 3 % file.want.height, 1, 1};
 
             box.width += n * 7 % (file.want.width - box.x);
             box.height += n * 5 % (file.want.height - box.y);
-            check_box(decoder, &file, n % 2 == 0, &box);
+            format_file_check(decoder, &file, n % 2 == 0, &box);
         }
-        free_file(&file);
+        format_file_free(&file);
     }
     image_decoder_destroy(decoder);
 }
 
 static image_facts facts_of(image_decoder *decoder, const char *name)
 {
-    webp_file file = read_file(name);
+    format_file file = format_file_read(name, ".webp");
     image_facts facts;
     uint32_t width;
     uint32_t height;
@@ -128,7 +72,7 @@ static image_facts facts_of(image_decoder *decoder, const char *name)
     image_decoder_describe(decoder, &facts);
     T_STR(facts.format, "WebP");
     T_EQ(facts.bits, 8);
-    free_file(&file);
+    format_file_free(&file);
     return facts;
 }
 
@@ -152,12 +96,12 @@ static void webp_headers_are_described(void)
 static void webp_files_with_too_many_pixels_are_refused(void)
 {
     image_decoder *decoder = NULL;
-    webp_file file;
+    format_file file;
     uint32_t width;
     uint32_t height;
 
     NEEDS_WEBP;
-    file = read_file("lossy");
+    file = format_file_read("lossy", ".webp");
     T_OK(image_decoder_create(&decoder));
     T_OK(image_decoder_open(decoder, file.bytes, file.size, 41 * 37, false, &width, &height));
     T_STATUS(
@@ -173,14 +117,14 @@ static void webp_files_with_too_many_pixels_are_refused(void)
              SLUICE_E_UNSUPPORTED);
     T_CONTAINS(sluice_last_error(), "1000001x11; sides go up to 1000000");
     image_decoder_destroy(decoder);
-    free_file(&file);
+    format_file_free(&file);
 }
 
 static void webp_files_cut_anywhere_are_errors(void)
 {
     NEEDS_WEBP;
     for (size_t i = 0; i < NAMES; i++) {
-        webp_file file = read_file(names[i]);
+        format_file file = format_file_read(names[i], ".webp");
         const image_box all = {0, 0, file.want.width, file.want.height};
         const size_t end = i == 4 ? file.size / 3 : i == 2 ? file.size - 60 : file.size;
 
@@ -195,47 +139,47 @@ static void webp_files_cut_anywhere_are_errors(void)
             image_decoder_destroy(decoder);
             free(copy);
         }
-        free_file(&file);
+        format_file_free(&file);
     }
 }
 
 static void a_webp_file_without_memory_is_no_crash(void)
 {
     const image_box all = {0, 0, 13, 11};
-    webp_file file;
+    format_file file;
 
     NEEDS_WEBP;
-    file = read_file("lossless");
+    file = format_file_read("lossless", ".webp");
     T_TRUE(decode_without_memory(file.bytes, file.size, &all) >= 3);
-    free_file(&file);
+    format_file_free(&file);
 }
 
 static void webp_files_are_not_masks(void)
 {
     image_decoder *decoder = NULL;
-    webp_file file;
+    format_file file;
     uint32_t width;
     uint32_t height;
 
     NEEDS_WEBP;
-    file = read_file("lossless");
+    file = format_file_read("lossless", ".webp");
     T_OK(image_decoder_create(&decoder));
     T_OK(image_decoder_open(decoder, file.bytes, file.size, MAX_PIXELS, true, &width, &height));
     T_STATUS(image_decoder_request_indices(decoder), SLUICE_E_UNSUPPORTED);
     T_CONTAINS(sluice_last_error(), "a mask in a WebP file: its values are colours");
     image_decoder_destroy(decoder);
-    free_file(&file);
+    format_file_free(&file);
 }
 
 static void webp_files_are_opened_if_they_are_allowed(void)
 {
     image_decoder *decoder = NULL;
-    webp_file file;
+    format_file file;
     uint32_t width;
     uint32_t height;
 
     NEEDS_WEBP;
-    file = read_file("lossless");
+    file = format_file_read("lossless", ".webp");
     T_OK(image_decoder_create(&decoder));
     image_decoder_allow(decoder, IMAGE_JPEG | IMAGE_PNG);
     T_STATUS(image_decoder_open(decoder, file.bytes, file.size, MAX_PIXELS, true, &width, &height),
@@ -245,7 +189,7 @@ static void webp_files_are_opened_if_they_are_allowed(void)
     image_decoder_allow(decoder, IMAGE_WEBP);
     T_OK(image_decoder_open(decoder, file.bytes, file.size, MAX_PIXELS, true, &width, &height));
     image_decoder_destroy(decoder);
-    free_file(&file);
+    format_file_free(&file);
 }
 
 const t_test webp_tests[] = {

@@ -28,7 +28,8 @@ SLUICE_BEGIN_DECLS
 /** What the header of an encoded image says. */
 typedef struct sluice_image_info {
     size_t struct_size; /**< bytes; set by sluice_image_info_init() */
-    const char *format; /**< "JPEG", "PNG", "BMP", "GIF", "WebP", "TIFF", "PPM", "PGM" or "PBM"; never freed */
+    const char *format; /**< "JPEG", "PNG", "BMP", "GIF", "WebP", "TIFF", "JPEG 2000", "PPM", "PGM"
+                           or "PBM"; never freed */
     uint32_t width;     /**< in pixels */
     uint32_t height;    /**< in pixels */
     uint32_t channels;  /**< stored channels: 1 (gray, or a palette), 2 (gray and alpha), 3, 4 (RGB

@@ -110,8 +110,9 @@ static const stage_param decode_params[] = {
 
 const stage_def stage_decode = {
     .name = "decode",
-    .summary = "Decodes JPEG, PNG, BMP, GIF, WebP, TIFF and PNM files; of a JPEG only what the "
-               "next crop needs.",
+    .summary =
+        "Decodes JPEG, PNG, BMP, GIF, WebP, TIFF, JPEG 2000 and PNM files; of a JPEG only the "
+        "part that the next crop needs.",
     .elsewhere = "Decode",
     .gives = "image u8 (H, W, 3), or (H, W, 1) with mode=gray and mode=index; u16 (H, W, 1) with "
              "mode=u16, (H, W, 3) with mode=u16_rgb; f32 of the same shapes with mode=f32 and "
@@ -119,7 +120,7 @@ const stage_def stage_decode = {
     .details =
         "JPEG files are decoded with libjpeg-turbo's accurate integer DCT and smooth "
         "chroma, PNG files if the library was built with libpng, WebP and TIFF files by the format "
-        "modules webp and tiff. If a crop follows, a "
+        "modules webp, tiff and jp2. If a crop follows, a "
         "JPEG file is decoded only down to the crop's lower edge, or only under the "
         "crop if it has restart markers or an index. PNG files are decoded as a whole. "
         "The pixels are those of a full decode.\n"
@@ -152,10 +153,11 @@ const stage_def stage_decode = {
         "for large photographs, but gives other pixels: a crop begins and ends at "
         "whole pixels of the smaller image, and the scaled DCT replaces a part of the "
         "filter.\n"
-        "A format is told by the bytes of a file. formats=auto opens all formats, but a TIFF file "
-        "only if its name ends in .tif or .tiff: libtiff has many decoders, which a hostile x.jpg "
-        "does not reach. formats=jpeg,png opens these only; the names are jpeg, png, bmp, gif, pnm "
-        "(PPM, PGM and PBM), webp and tiff. Other files are bad samples.\n"
+        "A format is told by the bytes of a file. formats=auto opens all formats, but a TIFF or "
+        "JPEG 2000 file only if its name ends in .tif, .tiff, .jp2 or .j2k: their libraries are "
+        "large, and a hostile x.jpg does not reach them. formats=jpeg,png opens these only; the "
+        "names are jpeg, png, bmp, gif, pnm "
+        "(PPM, PGM and PBM), webp, tiff and jp2. Other files are bad samples.\n"
         "The stage decodes all images of a sample that are still encoded, or those of "
         "columns, so that each may have a mode of its own. All images must be decoded "
         "before a stage that changes the geometry. Masks are decoded by the first "

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Makes the files beside it, and the seeds of fuzz_webp and fuzz_tiff: make_fixtures.py [FUZZ_CORPUS].
-# By Pillow 13 and numpy; a page NAME.ppm is what Pillow decodes of NAME.webp, with transparent pixels blended
-# onto black. The TIFF files of the seeds are written here, as Pillow writes neither tiles nor planes.
+# Makes the files beside it, and the seeds of fuzz_webp, fuzz_tiff and fuzz_jp2: make_fixtures.py [FUZZ_CORPUS].
+# By Pillow 13, numpy and opj_compress 2.5; NAME.ppm is what Pillow decodes of NAME.webp or NAME.jp2, with transparent
+# pixels blended onto black; of jp2-ycc and jp2-palette it is computed here: Pillow rounds sYCC to 6 bits. The TIFF files
+# of the seeds are written here, as Pillow writes neither tiles nor planes.
 import io
 import itertools
 import os
 import struct
+import subprocess
 import sys
+import tempfile
 import zlib
 
 import numpy as np
@@ -51,9 +54,10 @@ def write(folder, name, data):
         file.write(data)
 
 
-def webp_fixture(name, data):
-    write(HERE, name + ".webp", data)
-    pixels = over_black(Image.open(io.BytesIO(data)))
+def fixture(name, extension, data, pixels=None):
+    write(HERE, name + extension, data)
+    if pixels is None:
+        pixels = over_black(Image.open(io.BytesIO(data)))
     write(HERE, name + ".ppm", b"P6\n%d %d\n255\n" % (pixels.shape[1], pixels.shape[0]) + pixels.tobytes())
 
 
@@ -150,6 +154,83 @@ def tiff_seeds():
     yield tiff(picture(5, 7, 1).astype(int) * 257, 16, 0)
 
 
+def jp2(pixels, bare=False, **options):
+    out = io.BytesIO()
+    image = Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels)
+    image.save(out, "JPEG2000", no_jp2=bare, **options)
+    return out.getvalue()
+
+
+def opj_compress(planes, bits, steps, *options, extension="jp2"):
+    """Planes as opj_compress codes them; steps: the subsampling, such as 1x1:2x2:2x2."""
+    height, width = planes[0].shape
+    with tempfile.TemporaryDirectory() as folder:
+        raw, out = os.path.join(folder, "in.yuv"), os.path.join(folder, "out." + extension)
+        with open(raw, "wb") as file:
+            file.write(b"".join(plane.astype(">u2" if bits > 8 else "u1").tobytes() for plane in planes))
+        form = "%d,%d,%d,%d,u@%s" % (width, height, len(planes), bits, steps)
+        subprocess.run(["opj_compress", "-i", raw, "-o", out, "-F", form, *options], check=True, capture_output=True)
+        with open(out, "rb") as file:
+            return file.read()
+
+
+def rgb_of_ycc(luma, blue, red):
+    y, cb, cr = (plane.astype(int) for plane in (luma, blue, red))
+    cb, cr = cb - 128, cr - 128
+    rgb = (y + ((91881 * cr + 32768) >> 16), y + ((-22554 * cb - 46802 * cr + 32768) >> 16),
+           y + ((116130 * cb + 32768) >> 16))
+    return np.clip(np.stack(rgb, -1), 0, 255).astype(np.uint8)
+
+
+def ycc_fixture(height, width):
+    planes = [picture(height, width, 3)[..., 0], picture(height // 2, width // 2, 2)[..., 1],
+              picture(height // 2, width // 2, 3)[..., 2]]
+    full = [planes[0]] + [plane.repeat(2, 0).repeat(2, 1) for plane in planes[1:]]
+    data = opj_compress(planes, 8, "1x1:2x2:2x2", "-n", "3", "-mct", "0")
+    fixture("jp2-ycc", ".jp2", data, rgb_of_ycc(*full))
+
+
+def box(kind, content):
+    return struct.pack(">I", 8 + len(content)) + kind + content
+
+
+def palette_jp2(indices, palette):
+    height, width = indices.shape
+    entries, columns = palette.shape
+    header = (box(b"ihdr", struct.pack(">IIHBBBB", height, width, 1, 7, 7, 0, 0)) +
+              box(b"colr", struct.pack(">BBBI", 1, 0, 0, 16)) +
+              box(b"pclr", struct.pack(">HB", entries, columns) + b"\7" * columns + palette.tobytes()) +
+              box(b"cmap", b"".join(struct.pack(">HBB", 0, 1, c) for c in range(columns))))
+    return (box(b"jP  ", b"\r\n\x87\n") + box(b"ftyp", b"jp2 \0\0\0\0jp2 ") + box(b"jp2h", header) +
+            box(b"jp2c", jp2(indices[..., None], True, irreversible=False)))
+
+
+def palette_fixture(height, width):
+    indices, palette = picture(height, width, 1, 20)[..., 0], picture(20, 1, 3)[:, 0]
+    fixture("jp2-palette", ".jp2", palette_jp2(indices, palette), palette[indices])
+
+
+def wide_fixture(height, width, bits):
+    """Values of 9 to 16 bits, as test_jp2.c computes them."""
+    y, x = np.mgrid[0:height, 0:width]
+    values = (x * 257 + y * 1021) % (1 << bits)
+    write(HERE, "jp2-wide%d.jp2" % bits, opj_compress([values], bits, "1x1", "-n", "2"))
+
+
+def jp2_seeds():
+    for channels, bare, options in itertools.product((1, 2, 3, 4), (False, True), (
+            {"irreversible": False}, {"irreversible": True, "quality_layers": [20]},
+            {"tile_size": (8, 8)}, {"progression": "RPCL", "num_resolutions": 2})):
+        yield jp2(picture(9, 10, channels), bare, **options)
+    planes = [picture(10, 12, 1)[..., 0], picture(5, 6, 1)[..., 0], picture(5, 6, 1)[..., 0]]
+    for extension in ("jp2", "j2k"):
+        for options in ((), ("-SOP", "-EPH"), ("-M", "63"), ("-r", "9,5,1"), ("-t", "8,8", "-TP", "R"), ("-b", "4,4"),
+                        ("-c", "[4,4],[2,2]"), ("-d", "3,5"), ("-ROI", "c=0,U=3")):
+            yield opj_compress(planes, 8, "1x1:2x2:2x2", "-n", "2", "-mct", "0", *options, extension=extension)
+    yield opj_compress([picture(10, 12, 1)[..., 0] * 200], 16, "1x1", "-n", "2")
+    yield palette_jp2(picture(7, 9, 1, 20)[..., 0], picture(20, 1, 4)[:, 0])
+
+
 def webp_seeds():
     for (height, width), channels in itertools.product(((1, 1), (6, 5), (17, 18)), (3, 4)):
         image = Image.fromarray(picture(height, width, channels), "RGBA"[:channels])
@@ -160,13 +241,21 @@ def webp_seeds():
     yield webp(Image.fromarray(picture(6, 5, 3), "RGB"), exif=turned(6))
 
 
-webp_fixture("lossless", webp(Image.fromarray(picture(11, 13, 3), "RGB"), lossless=True))
-webp_fixture("lossy", webp(Image.fromarray(picture(37, 41, 3), "RGB"), quality=70))
-webp_fixture("alpha", webp(Image.fromarray(picture(23, 19, 4), "RGBA"), quality=60, exif=turned(6)))
-webp_fixture("lossless-alpha", webp(Image.fromarray(picture(9, 8, 4), "RGBA"), lossless=True, exact=True))
-webp_fixture("animation", animation("RGB", 3, lossless=True))
+fixture("lossless", ".webp", webp(Image.fromarray(picture(11, 13, 3), "RGB"), lossless=True))
+fixture("lossy", ".webp", webp(Image.fromarray(picture(37, 41, 3), "RGB"), quality=70))
+fixture("alpha", ".webp", webp(Image.fromarray(picture(23, 19, 4), "RGBA"), quality=60, exif=turned(6)))
+fixture("lossless-alpha", ".webp", webp(Image.fromarray(picture(9, 8, 4), "RGBA"), lossless=True, exact=True))
+fixture("animation", ".webp", animation("RGB", 3, lossless=True))
+fixture("jp2-rgb", ".jp2", jp2(picture(21, 34, 3), irreversible=False))
+fixture("jp2-alpha", ".jp2", jp2(picture(17, 11, 4), irreversible=False))
+fixture("jp2-gray", ".jp2", jp2(picture(19, 26, 1), irreversible=False, tile_size=(16, 16)))
+fixture("jp2-lossy", ".jp2", jp2(picture(40, 33, 3), irreversible=True, quality_mode="rates", quality_layers=[6]))
+ycc_fixture(22, 30)
+palette_fixture(17, 23)
+wide_fixture(12, 21, 16)
+wide_fixture(12, 21, 12)
 if len(sys.argv) > 1:
-    for folder, seeds in (("webp", webp_seeds()), ("tiff", tiff_seeds())):
+    for folder, seeds in (("webp", webp_seeds()), ("tiff", tiff_seeds()), ("jp2", jp2_seeds())):
         os.makedirs(os.path.join(sys.argv[1], folder), exist_ok=True)
         for i, seed in enumerate(seeds):
             write(os.path.join(sys.argv[1], folder), "seed-%02d" % i, seed)
