@@ -401,6 +401,51 @@ static void read_pixel(const jp2_decoder *decoder, uint32_t x, uint32_t y, uint3
     }
 }
 
+/* True if the components are the bytes of the colours: most files. */
+static bool is_plain(const jp2_decoder *decoder)
+{
+    const jp2_boxes *boxes = &decoder->boxes;
+    bool is = boxes->columns == 0 && boxes->alpha != JP2_ALPHA && !boxes->is_ycc;
+
+    for (uint32_t c = 0; c < decoder->colours; c++) {
+        const jp2_component *part = &decoder->walk.component[boxes->order[c]];
+
+        is = is && part->bits == 8 && part->dx == 1 && part->dy == 1;
+    }
+    return is;
+}
+
+static inline uint8_t as_byte(int32_t value)
+{
+    return (uint8_t)(value < 0 ? 0 : value > UINT8_MAX ? UINT8_MAX : value);
+}
+
+static void convert_plain_line(const jp2_decoder *decoder, const image_box *box, uint32_t y,
+                               uint8_t *out)
+{
+    const size_t at = (size_t)y * decoder->width + box->x;
+    const int32_t *colours[3];
+
+    for (uint32_t c = 0; c < 3; c++) {
+        const uint32_t component = decoder->boxes.order[decoder->colours == 3 ? c : 0];
+
+        colours[c] = decoder->decoded->comps[component].data + at;
+    }
+    for (size_t x = 0; x < box->width; x++) {
+        const uint8_t red = as_byte(colours[0][x]);
+        const uint8_t green = as_byte(colours[1][x]);
+        const uint8_t blue = as_byte(colours[2][x]);
+
+        if (decoder->gray) {
+            out[x] = image_luma(red, green, blue);
+        } else {
+            out[3 * x] = red;
+            out[3 * x + 1] = green;
+            out[3 * x + 2] = blue;
+        }
+    }
+}
+
 static void convert_line(const jp2_decoder *decoder, const image_box *box, uint32_t y, uint8_t *out)
 {
     for (uint32_t x = box->x; x < box->x + box->width; x++) {
@@ -439,6 +484,7 @@ static sluice_status jp2_region(void *state, const image_box *box, image_view *r
     jp2_decoder *decoder = state;
     const uint32_t channels = decoder->gray ? 1 : 3;
     const size_t stride = (size_t)box->width * channels * (decoder->wide ? 2 : 1);
+    const bool plain = is_plain(decoder);
     sluice_status st = image_buffer_reserve(&decoder->image, stride * box->height);
 
     assert(decoder->walk.bytes != NULL);
@@ -455,6 +501,8 @@ static sluice_status jp2_region(void *state, const image_box *box, image_view *r
 
         if (decoder->wide) {
             convert_wide_line(decoder, box, box->y + y, (uint16_t *)(void *)to);
+        } else if (plain) {
+            convert_plain_line(decoder, box, box->y + y, to);
         } else {
             convert_line(decoder, box, box->y + y, to);
         }
