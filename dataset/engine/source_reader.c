@@ -269,6 +269,7 @@ static sluice_status clip_boxes(sluice_reader *reader, uint64_t sample)
     void *const nowhere[SLUICE_MAX_COLUMNS] = {NULL};
     sample_data data = {0};
     sample_transform transform = {.applied = nothing_applied, .are_pixels = true};
+    uint32_t below;
     sluice_status st =
         dataset_source(dataset)->read(dataset->source, sample, &reader->io, nowhere, &data);
 
@@ -281,7 +282,8 @@ static sluice_status clip_boxes(sluice_reader *reader, uint64_t sample)
     if (st != SLUICE_OK) {
         return SLUICE_OK;
     }
-    return boxes_follow_all(dataset, &transform, sample, &reader->io, (void *const *)reader->rows);
+    return boxes_follow_all(dataset, &transform, sample, &reader->io, (void *const *)reader->rows,
+                            &below);
 }
 
 static sluice_status read_plain(sluice_reader *reader, uint64_t sample)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images of which decoding changes, leaves out or guesses something: counted, and logged once. */
+/* Images of which decoding or a stage of boxes changes, leaves out or guesses something: counted,
+ * and logged once. */
 #ifndef SLUICE_IMAGE_NOTES_INT_H
 #define SLUICE_IMAGE_NOTES_INT_H
 
@@ -12,10 +13,12 @@ typedef enum sli_image_note {
     SLI_IMAGE_TRANSPARENT,
     SLI_IMAGE_CMYK,
     SLI_IMAGE_FURTHER,
+    SLI_IMAGE_BOXES_BELOW,
+    SLI_IMAGE_WITHOUT_BOXES,
     SLI_IMAGE_NOTES
 } sli_image_note;
 
-/* Images of each kind that were decoded; an image counts again in each pass. */
+/* Images of each kind; an image counts again in each pass. */
 typedef struct sli_image_counts {
     uint64_t of[SLI_IMAGE_NOTES];
 } sli_image_counts;

@@ -15,6 +15,8 @@ const char *const sli_image_note_keys[SLI_IMAGE_NOTES] = {
     [SLI_IMAGE_TRANSPARENT] = "transparent",
     [SLI_IMAGE_CMYK] = "cmyk",
     [SLI_IMAGE_FURTHER] = "further",
+    [SLI_IMAGE_BOXES_BELOW] = "boxes_below",
+    [SLI_IMAGE_WITHOUT_BOXES] = "without_boxes",
 };
 
 const char *const sli_image_note_texts[SLI_IMAGE_NOTES] = {
@@ -27,6 +29,14 @@ const char *const sli_image_note_texts[SLI_IMAGE_NOTES] = {
     [SLI_IMAGE_TRANSPARENT] = "with transparency: blended onto black",
     [SLI_IMAGE_CMYK] = "in CMYK: converted to RGB without a colour profile",
     [SLI_IMAGE_FURTHER] = "in files with further images or frames: the first one is used",
+    [SLI_IMAGE_BOXES_BELOW] = "with boxes below the limits of sanitize_boxes: they are dropped",
+    [SLI_IMAGE_WITHOUT_BOXES] = "without a box: skip_empty leaves the sample out",
+};
+
+/* The stages that notes are of, if they are not of decode: the pipeline asks for what they note. */
+static const char *const note_stages[SLI_IMAGE_NOTES] = {
+    [SLI_IMAGE_BOXES_BELOW] = "sanitize_boxes",
+    [SLI_IMAGE_WITHOUT_BOXES] = "skip_empty",
 };
 
 sluice_status opened_image_failed(sample_loader *loader, sluice_status status)
@@ -50,8 +60,10 @@ void opened_image_note(sample_loader *loader, uint64_t sample, sli_image_note no
     }
     sample_name(loader, sample, raw, sizeof(raw));
     sli_printable(raw, SLI_ONE_LINE, name, sizeof(name));
-    sli_log(SLUICE_LOG_WARN, "decode: %s is the first image %s; the report counts such images",
-            name, sli_image_note_texts[note]);
+    sli_log(note_stages[note] != NULL ? SLUICE_LOG_INFO : SLUICE_LOG_WARN,
+            "%s: %s is the first image %s; the report counts such images",
+            note_stages[note] != NULL ? note_stages[note] : "decode", name,
+            sli_image_note_texts[note]);
 }
 
 /* Fails since the image has not the size that its annotations are for. It is as the stage decode

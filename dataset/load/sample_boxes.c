@@ -24,12 +24,12 @@ static double clip(double value, double low, double high)
 }
 
 /*
- * Replaces a box by the bounding box of its four warped corners, clipped to an image of this size.
- * Corners on both sides of the horizon of a perspective give the whole image. False: nothing is
- * left.
+ * Replaces a box by the bounding box of its four warped corners, in an image of this size. Corners
+ * on both sides of the horizon of a perspective give the whole image. False: the warp maps the
+ * image to a line.
  */
-static bool follow_warp(const image_warp *warp, uint32_t width, uint32_t height, double x[2],
-                        double y[2])
+static bool move_warp(const image_warp *warp, uint32_t width, uint32_t height, double x[2],
+                      double y[2])
 {
     double low[2] = {HUGE_VAL, HUGE_VAL};
     double high[2] = {-HUGE_VAL, -HUGE_VAL};
@@ -56,10 +56,24 @@ static bool follow_warp(const image_warp *warp, uint32_t width, uint32_t height,
         high[0] = width;
         high[1] = height;
     }
-    x[0] = clip(low[0], 0, width);
-    x[1] = clip(high[0], 0, width);
-    y[0] = clip(low[1], 0, height);
-    y[1] = clip(high[1], 0, height);
+    x[0] = low[0];
+    x[1] = high[0];
+    y[0] = low[1];
+    y[1] = high[1];
+    return true;
+}
+
+/* The same, clipped to the image. False: nothing is left. */
+static bool follow_warp(const image_warp *warp, uint32_t width, uint32_t height, double x[2],
+                        double y[2])
+{
+    if (!move_warp(warp, width, height, x, y)) {
+        return false;
+    }
+    for (int i = 0; i < 2; i++) {
+        x[i] = clip(x[i], 0, width);
+        y[i] = clip(y[i], 0, height);
+    }
     return x[0] < x[1] && y[0] < y[1];
 }
 
@@ -71,19 +85,46 @@ static void flip_axis(double range[2], uint32_t length)
     range[1] = length - low;
 }
 
+/*
+ * Moves a box through all windows and warps; each clips it, if `clips`. *part_out: the last of
+ * them. False: nothing is left.
+ */
+static bool pass(const sample_transform *transform, const box *from, bool clips, double x[2],
+                 double y[2], transform_part *part_out)
+{
+    transform_place place = {0};
+
+    *part_out = (transform_part){.width = transform->width, .height = transform->height};
+    x[0] = (double)from->x0;
+    x[1] = (double)from->x1;
+    y[0] = (double)from->y0;
+    y[1] = (double)from->y1;
+    while (transform_next(transform, &place, part_out)) {
+        const fused_geometry *window = part_out->window;
+        const image_warp *warp = part_out->warp;
+        const uint32_t width = part_out->width;
+        const uint32_t height = part_out->height;
+
+        if (window != NULL && !(clips ? fused_follow(window, x, y) : fused_move(window, x, y))) {
+            return false;
+        }
+        if (window == NULL && !(clips ? follow_warp(warp, width, height, x, y)
+                                      : move_warp(warp, width, height, x, y))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Transforms a box by all windows and warps, and the flips. False: nothing is left of it. */
 static bool follow(const sample_transform *transform, const box *from, box *to)
 {
-    double x[2] = {(double)from->x0, (double)from->x1};
-    double y[2] = {(double)from->y0, (double)from->y1};
-    transform_place place = {0};
-    transform_part part = {.width = transform->width, .height = transform->height};
+    double x[2];
+    double y[2];
+    transform_part part;
 
-    while (transform_next(transform, &place, &part)) {
-        if (part.window != NULL ? !fused_follow(part.window, x, y)
-                                : !follow_warp(part.warp, part.width, part.height, x, y)) {
-            return false;
-        }
+    if (!pass(transform, from, true, x, y, &part)) {
+        return false;
     }
     if ((transform->flips & SLI_ROW_FLIP) != 0) {
         flip_axis(x, part.width);
@@ -93,6 +134,33 @@ static bool follow(const sample_transform *transform, const box *from, box *to)
     }
     *to = (box){(float)x[0], (float)y[0], (float)x[1], (float)y[1]};
     return to->x0 < to->x1 && to->y0 < to->y1;
+}
+
+/* The area of a box after the transform, in double precision. */
+static double moved_area(const sample_transform *transform, const box *from, bool clips)
+{
+    double x[2];
+    double y[2];
+    transform_part part;
+
+    return pass(transform, from, clips, x, y, &part) ? (x[1] - x[0]) * (y[1] - y[0]) : 0;
+}
+
+/* True if a box, `from` before the transform and `to` after it, keeps the limits. */
+static bool keeps_limits(const sample_transform *transform, const box *from, const box *to)
+{
+    static const double ROUNDING = 1e-9;
+    const box_limits *limits = transform->limits;
+    const double width = (double)to->x1 - (double)to->x0;
+    const double height = (double)to->y1 - (double)to->y0;
+
+    if (width < limits->min_size || height < limits->min_size ||
+        width * height < limits->min_area) {
+        return false;
+    }
+    return limits->min_visibility <= 0 ||
+           moved_area(transform, from, true) >=
+               (limits->min_visibility - ROUNDING) * moved_area(transform, from, false);
 }
 
 /*
@@ -216,6 +284,7 @@ sluice_status boxes_follow(const stage_schema *schema, const sample_transform *t
     uint32_t kept = 0;
 
     clipped_out->count = 0;
+    clipped_out->below = 0;
     for (uint32_t i = 0; i < count; i++) {
         const box pixels = in_pixels(info, transform, &boxes[i]);
         const float listed[4] = {pixels.x0, pixels.y0, pixels.x1, pixels.y1};
@@ -237,6 +306,10 @@ sluice_status boxes_follow(const stage_schema *schema, const sample_transform *t
             !follow(transform, &from, &boxes[kept])) {
             continue;
         }
+        if (transform->limits != NULL && !keeps_limits(transform, &from, &boxes[kept])) {
+            clipped_out->below++;
+            continue;
+        }
         box_rows_move(schema, column, buffers, i, kept++, false);
     }
     box_rows_end(schema, column, buffers, kept);
@@ -244,11 +317,13 @@ sluice_status boxes_follow(const stage_schema *schema, const sample_transform *t
 }
 
 sluice_status boxes_follow_all(const sluice_dataset *dataset, const sample_transform *transform,
-                               uint64_t sample, sample_io *io, void *const *buffers)
+                               uint64_t sample, sample_io *io, void *const *buffers,
+                               uint32_t *below_out)
 {
     const stage_schema *schema = &dataset->source_schema;
     sluice_status st = SLUICE_OK;
 
+    *below_out = 0;
     for (uint32_t c = 0; c < schema->column_count && st == SLUICE_OK; c++) {
         changed_boxes clipped;
 
@@ -256,6 +331,7 @@ sluice_status boxes_follow_all(const sluice_dataset *dataset, const sample_trans
             st = boxes_follow(schema, transform, c, buffers, &clipped);
             if (st == SLUICE_OK) {
                 declared_source_clipped(dataset, sample, io, &clipped);
+                *below_out += clipped.below;
             }
         }
     }

@@ -22,7 +22,8 @@ sluice_status boxes_warp(const color_chain *lines, plan_boxes *boxes);
 
 /*
  * Applies box_rule.h with the size of the image to the boxes of a column of a sample. Moves and
- * clips them. Boxes without remaining area, and those that a stage has dropped, are dropped; the
+ * clips them. Boxes without remaining area, those that a stage has dropped, and those below the
+ * limits of the transform are dropped; the
  * others keep their order. Elements that belong to a dropped box are also dropped. Rows after the
  * last box are zeroed, and the length is updated. `buffers` has one entry for each column of
  * `schema`, the columns of the source; NULL: the column is not needed. E_CORRUPT: a box is wholly
@@ -31,9 +32,11 @@ sluice_status boxes_warp(const color_chain *lines, plan_boxes *boxes);
 sluice_status boxes_follow(const stage_schema *schema, const sample_transform *transform,
                            uint32_t column, void *const *buffers, changed_boxes *clipped_out);
 
-/* The same for all boxes of a sample. Counts those that are clipped. */
+/* The same for all boxes of a sample. Counts those that are clipped. *below_out: boxes that were
+ * dropped by the limits. */
 sluice_status boxes_follow_all(const sluice_dataset *dataset, const sample_transform *transform,
-                               uint64_t sample, sample_io *io, void *const *buffers);
+                               uint64_t sample, sample_io *io, void *const *buffers,
+                               uint32_t *below_out);
 
 /*
  * Adds the boxes of the columns `from`, and what belongs to them, after those of the columns `to`.

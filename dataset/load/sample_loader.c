@@ -9,6 +9,7 @@
 #include "error_int.h"
 #include "layout_int.h"
 #include "loader_stage.h"
+#include "opened_image.h"
 #include "printable_int.h"
 #include "sample_cached.h"
 #include "sample_draw.h"
@@ -155,6 +156,9 @@ static sluice_status follow_image(sample_loader *loader, uint64_t sample, uint64
     }
     if (*further == NULL && st == SLUICE_OK) {
         st = sample_follow_boxes(loader, &loader->drawn.image, sample, buffers);
+        if (st == SLUICE_OK && loader->last.boxes_below > 0) {
+            opened_image_note(loader, sample, SLI_IMAGE_BOXES_BELOW);
+        }
     }
     if (*further == NULL && map >= 0 && buffers[map] != NULL) {
         transform_invert(&loader->drawn.image, buffers[map]);

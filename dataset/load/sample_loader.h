@@ -62,6 +62,7 @@ typedef struct sample_outcome {
     bool dropped;        /* a filter has dropped it */
     uint64_t read_ticks; /* duration of its read, 0 if that failed; next field: bytes of the read */
     uint64_t read_bytes;
+    uint32_t boxes_below;     /* boxes that the limits of sanitize_boxes dropped */
     uint64_t document_length; /* with pack: its tokens (sample_load_filtered()) */
     uint32_t bucket;          /* with bucket: its bucket (sample_load_filtered()) */
 } sample_outcome;

@@ -52,7 +52,8 @@ sluice_status sample_read_other(sample_loader *loader, const sample_transform *t
 sluice_status sample_follow_boxes(sample_loader *loader, const sample_transform *transform,
                                   uint64_t sample, void *const *buffers)
 {
-    return boxes_follow_all(loader->plan->dataset, transform, sample, &loader->io, buffers);
+    return boxes_follow_all(loader->plan->dataset, transform, sample, &loader->io, buffers,
+                            &loader->last.boxes_below);
 }
 
 void sample_drop_pages(const sample_loader *loader, uint64_t sample)

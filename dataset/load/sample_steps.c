@@ -4,6 +4,7 @@
 #include "array_ops.h"
 #include "image_steps.h"
 #include "loader_stage.h"
+#include "opened_image.h"
 #include "sample_cached.h"
 #include "sample_erasing.h"
 #include "sample_flips.h"
@@ -69,6 +70,8 @@ static sluice_status compute_columns(const plan_step *step, void *const *buffers
 
     for (uint32_t i = 0; i < step->array_columns; i++) {
         sample.inputs[i] = buffers[step->inputs[i]];
+    }
+    for (uint32_t i = 0; i < step->array_outputs; i++) {
         sample.outputs[i] = buffers[step->first_output + i];
     }
     return step->array->def->array->compute_columns(step->array->args.bytes, &sample);
@@ -119,11 +122,15 @@ static sluice_status call_step(sample_loader *loader, uint32_t number, uint64_t 
                                uint64_t pass, void *const *buffers)
 {
     const uint32_t stage = PLAN_MAPS + loader->plan->details->work.steps[number].profiled;
+    const custom_map *map = loader->plan->details->work.steps[number].map;
     const uint64_t start = change_stage(loader, stage);
     bool keep = true;
     const sluice_status st = sample_map(loader, number, sample, pass, buffers, &keep);
 
     loader->last.dropped = !keep;
+    if (!keep && st == SLUICE_OK && map->note > 0) {
+        opened_image_note(loader, sample, (sli_image_note)(map->note - 1));
+    }
     sli_counters_item(loader->report.counters[stage], sli_ticks() - start, 0);
     return st;
 }

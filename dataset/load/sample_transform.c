@@ -46,6 +46,9 @@ sluice_status transforms_init(drawn_transforms *drawn, const sli_plan *plan,
         .device = details->colors.device_warps ? device : NULL,
         .warps = details->colors.warps,
         .are_pixels = details->geometry.mosaic.tiles > 0,
+        .limits = schema_limits_boxes(&plan->dataset->opened_schema)
+                      ? &plan->dataset->opened_schema.box_limits
+                      : NULL,
         .boxes = drawn_boxes(drawn),
     };
     return st;

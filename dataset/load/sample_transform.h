@@ -38,8 +38,9 @@ typedef struct sample_transform {
     uint8_t flips;   /* SLI_ROW_FLIP, SLI_ROW_FLIP_LINES: flips at the end, by the workers or by the
                         device */
     bool are_pixels; /* boxes are in pixels of the image, also if the source has fractions of it */
-    const plan_boxes *boxes; /* those that stages of geometry have dropped; NULL: no stage drops
-                                boxes */
+    const box_limits *limits; /* of boxes after the transform; NULL: none */
+    const plan_boxes *boxes;  /* those that stages of geometry have dropped; NULL: no stage drops
+                                 boxes */
 } sample_transform;
 
 /* The transforms of a worker, which are drawn for each sample (sample_draw.h). */

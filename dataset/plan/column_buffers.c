@@ -102,11 +102,13 @@ static void need_inputs_of_array(struct plan_details *details, const plan_step *
         step->output_length >= 0 && details->memory.buffers[step->output_length].needed;
     bool is_needed = false;
 
-    for (uint32_t i = 0; i < step->array_columns; i++) {
+    for (uint32_t i = 0; i < step->array_outputs; i++) {
         is_needed = is_needed || outputs[i].needed;
     }
-    for (uint32_t i = 0; is_needed && i < step->array_columns; i++) {
+    for (uint32_t i = 0; is_needed && i < step->array_outputs; i++) {
         outputs[i].needed = true; /* they are computed together */
+    }
+    for (uint32_t i = 0; is_needed && i < step->array_columns; i++) {
         read_buffer(details, step->inputs[i]);
         needs_length = true;
     }

@@ -44,8 +44,17 @@ static bool follow_axis(double range[2], const fused_axis *a)
     return range[0] < range[1];
 }
 
-/* Replaces a box by the bounding box of its turned corners, clipped to the window. */
-static bool follow_turn(const fused_geometry *g, double x[2], double y[2])
+static void move_axis(double range[2], const fused_axis *a)
+{
+    const double scale = a->full > 0 ? (double)a->grown / a->full : 0;
+
+    for (int i = 0; i < 2; i++) {
+        range[i] = ((range[i] - (double)a->at + a->margin) * scale) - (double)a->window;
+    }
+}
+
+/* Replaces a box by the bounding box of its turned corners. */
+static bool turn(const fused_geometry *g, double x[2], double y[2])
 {
     double low[2] = {HUGE_VAL, HUGE_VAL};
     double high[2] = {-HUGE_VAL, -HUGE_VAL};
@@ -63,10 +72,23 @@ static bool follow_turn(const fused_geometry *g, double x[2], double y[2])
             high[axis] = point[axis] > high[axis] ? point[axis] : high[axis];
         }
     }
-    x[0] = clip(low[0], 0, g->window_width);
-    x[1] = clip(high[0], 0, g->window_width);
-    y[0] = clip(low[1], 0, g->window_height);
-    y[1] = clip(high[1], 0, g->window_height);
+    x[0] = low[0];
+    x[1] = high[0];
+    y[0] = low[1];
+    y[1] = high[1];
+    return true;
+}
+
+/* The same, clipped to the window. */
+static bool follow_turn(const fused_geometry *g, double x[2], double y[2])
+{
+    if (!turn(g, x, y)) {
+        return false;
+    }
+    for (int i = 0; i < 2; i++) {
+        x[i] = clip(x[i], 0, g->window_width);
+        y[i] = clip(y[i], 0, g->window_height);
+    }
     return x[0] < x[1] && y[0] < y[1];
 }
 
@@ -76,6 +98,19 @@ bool fused_follow(const fused_geometry *g, double x[2], double y[2])
     const fused_axis down = axis_y(g);
 
     return g->turns ? follow_turn(g, x, y) : follow_axis(x, &across) && follow_axis(y, &down);
+}
+
+bool fused_move(const fused_geometry *g, double x[2], double y[2])
+{
+    const fused_axis across = axis_x(g);
+    const fused_axis down = axis_y(g);
+
+    if (g->turns) {
+        return turn(g, x, y);
+    }
+    move_axis(x, &across);
+    move_axis(y, &down);
+    return true;
 }
 
 void fused_follow_all(const fused_geometry *g, const plan_boxes *boxes, double (*corners_out)[4])

@@ -9,6 +9,9 @@
  * of it. */
 bool fused_follow(const fused_geometry *g, double x[2], double y[2]);
 
+/* The same without clipping. False: a warp maps the image to a line. */
+bool fused_move(const fused_geometry *g, double x[2], double y[2]);
+
 /* Transforms all boxes of a sample by a group. Those of which nothing is left are dropped. */
 void fused_follow_all(const fused_geometry *g, const plan_boxes *boxes, double (*corners_out)[4]);
 

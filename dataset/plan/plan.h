@@ -80,9 +80,9 @@ typedef struct plan_segment {
  * conversions of a later segment.
  */
 typedef struct plan_step {
-    const dataset_stage *array; /* the array stage, from its inputs to as many outputs; NULL: a map
-                                   or conversions */
-    uint32_t array_columns;     /* array stage: how many */
+    const dataset_stage *array; /* the array stage; NULL: a map or conversions */
+    uint32_t array_columns;     /* array stage: how many it reads */
+    uint32_t array_outputs;     /* array stage: how many it writes */
     uint32_t image_size[2];     /* array stage of several columns: width and height */
     sluice_column output_type;  /* array stage of one column: type of its output */
     custom_map *map;            /* the map or filter; NULL: an array stage or conversions */

@@ -8,6 +8,7 @@
 #include "array_ops.h"
 #include "operators/batch/collected_args.h"
 #include "plan.h"
+#include "status_int.h"
 
 /* Returns the key of a map's random numbers. kind: "map", or "map_batch"; occurrence: number of
  * earlier maps of the same name. */
@@ -63,10 +64,10 @@ static void add_map(sli_plan *plan, custom_map *map, const stage_schema *before)
 static sluice_status add_columns(plan_step *step, const dataset_stage *stage,
                                  const stage_schema *before)
 {
-    const uint32_t at =
-        before->image >= 0 && before->infos[before->image].is_chw ? 1 : (uint32_t)SCHEMA_H;
+    const uint32_t at = before->infos[before->image].is_chw ? 1 : (uint32_t)SCHEMA_H;
     const char *names[ARRAY_MOST_COLUMNS];
 
+    step->array_outputs = stage->def->array->written;
     step->array_columns = stage->def->array->columns(stage->args.bytes, names);
     for (uint32_t i = 0; i < step->array_columns; i++) {
         const int column = schema_find(before, names[i]);
@@ -79,32 +80,35 @@ static sluice_status add_columns(plan_step *step, const dataset_stage *stage,
     step->output_length = -1;
     step->image_size[0] = (uint32_t)before->columns[before->image].shape[at + 1];
     step->image_size[1] = (uint32_t)before->columns[before->image].shape[at];
-    return step->image_size[0] > 0 && step->image_size[1] > 0
+    return !schema_lacks_size(before)
                ? SLUICE_OK
                : sli_fail(SLUICE_E_INVALID,
-                          "%s: the size of the image is not known; put `resize H,W` before it",
+                          "%s: the size of the image is not known there; put it after the stage or "
+                          "map that sets the size",
                           stage->def->name);
 }
 
 static sluice_status add_array(struct plan_details *details, const dataset_stage *stage,
                                const stage_schema *before, const stage_schema *after)
 {
+    const array_ops *ops = stage->def->array;
     plan_step *step = &details->work.steps[details->work.step_count++];
     int column;
 
     step->array = stage;
-    if (stage->def->array->columns != NULL) {
+    if (ops->columns != NULL) {
         return add_columns(step, stage, before);
     }
-    column = schema_find(before, stage->def->array->column(stage->args.bytes));
+    column = schema_find(before, ops->column(stage->args.bytes));
     step->array_columns = 1;
+    step->array_outputs = 1;
     step->input_types[0] = before->columns[column];
     step->inputs[0] = before->infos[column].buffer;
     step->output_type = after->columns[column];
     step->first_output = after->infos[column].buffer;
     step->lengths[0] = -1;
     step->output_length = -1;
-    if (stage->def->array->compute_rows != NULL) {
+    if (ops->compute_rows != NULL && step->input_types[0].rank > 0) {
         const int length = schema_length_buffer(before, (uint32_t)column);
         const int after_length = schema_length_buffer(after, (uint32_t)column);
 

@@ -14,9 +14,9 @@ enum { ARRAY_MOST_COLUMNS = 4 };
 typedef struct array_sample {
     const sluice_column *types; /* of the columns before the stage */
     const void *inputs[ARRAY_MOST_COLUMNS];
-    void *outputs[ARRAY_MOST_COLUMNS];
-    uint64_t rows;  /* real ones of the first input: all if it is not ragged */
-    uint32_t width; /* of the image */
+    void *outputs[ARRAY_MOST_COLUMNS]; /* of the first columns, as many as are written */
+    uint64_t rows;                     /* real ones of the first input: all if it is not ragged */
+    uint32_t width;                    /* of the image */
     uint32_t height;
 } array_sample;
 
@@ -38,11 +38,13 @@ typedef struct array_ops {
                                   const void *from, const sluice_column *to_type, void *to,
                                   uint64_t *rows);
     /*
-     * STAGE_ARRAY, instead of `column` and `compute`: recomputes several columns at once. columns()
-     * returns how many, and their names. infer() gives them new buffers in this order, and fails
-     * unless the size of the image is the same for all samples.
+     * STAGE_ARRAY, instead of `column` and `compute`: computes from several columns at once.
+     * columns() returns how many it reads, and their names; it recomputes the first `written` of
+     * them, to which infer() gives new buffers in this order. The size of the image must be the
+     * same for all samples.
      */
     uint32_t (*columns)(const void *args, const char **names_out);
+    uint32_t written;
     sluice_status (*compute_columns)(const void *args, const array_sample *sample);
     /* Optional: a hash of what a file of the arguments contains, for the identity of a run. */
     uint64_t (*identity)(const void *args);

@@ -28,6 +28,7 @@ typedef struct changed_boxes {
     uint32_t column; /* of the first one */
     uint32_t number; /* of the first one, from 1 */
     float box[4];    /* the first one as the source has it */
+    uint32_t below;  /* boxes that were dropped since they are below the limits (box_limits) */
 } changed_boxes;
 
 void box_rows_note(changed_boxes *changed, uint32_t column, uint32_t i, const float *box);

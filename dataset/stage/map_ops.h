@@ -16,7 +16,8 @@ typedef struct map_ops {
     bool (*goes_before_geometry)(void *args, const stage_schema *before, bool follows);
     /* Optional: true if the map works before geometry and declares the size of its image. */
     bool (*declares_size)(const void *args);
-    bool is_filter; /* it drops samples */
+    bool is_filter;     /* it drops samples */
+    bool is_of_library; /* a filter of the library, which help lists with the stages of order */
 } map_ops;
 
 #endif

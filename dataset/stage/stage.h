@@ -128,11 +128,12 @@ typedef struct stage_def {
      */
     sluice_status (*infer)(const void *args, stage_schema *schema);
 
-    bool declares; /* infer() changes the columns of the source: it comes right after the source,
-                      and after stages of order */
-    bool selects;  /* its parameter `columns` names the images that it works on */
-    bool draws;    /* its results depend on random numbers, so they differ between passes */
-    bool adds_map; /* it adds the column of ROLE_GEOMETRY */
+    bool declares;   /* infer() changes the columns of the source: it comes right after the source,
+                        and after stages of order */
+    bool selects;    /* its parameter `columns` names the images that it works on */
+    bool draws;      /* its results depend on random numbers, so they differ between passes */
+    bool ends_boxes; /* it works on boxes as all geometry leaves them, which may not follow it */
+    bool adds_map;   /* it adds the column of ROLE_GEOMETRY */
 
     /* The operations of its kind; NULL: it is of another kind. Users that meet stages of any kind
      * ask by stage_kinds.h. */

@@ -24,6 +24,7 @@ enum {
     ORDER_REORDERS,  /* shuffles, shards, repeats or draws samples */
     ORDER_VARYING_PARTS, /* a group whose samples differ between passes */
     ORDER_CHOSEN_PARTS,  /* a group, not zip, with parts that select or order samples */
+    ORDER_ENDS_BOXES,    /* stage_def.ends_boxes */
     ORDER_ADDS_MAP,      /* stage_def.adds_map */
     ORDER_FILTER,
     ORDER_RANDOM, /* stage_def.draws */
@@ -94,6 +95,7 @@ static uint64_t bits_of(const dataset_stage *stage)
     bits |= def->map != NULL && def->map->is_filter ? BIT(ORDER_FILTER) : 0;
     bits |= def->draws ? BIT(ORDER_RANDOM) : 0;
     bits |= def->batch != NULL ? BIT(ORDER_MIX) : 0;
+    bits |= def->ends_boxes ? BIT(ORDER_ENDS_BOXES) : 0;
     bits |= def->adds_map ? BIT(ORDER_ADDS_MAP) : 0;
     return bits;
 }
@@ -184,13 +186,16 @@ static const order_row rows[] = {
      .message = "{stage}: the image has {views} views already; a pipeline has one of views, "
                 "five_crop and ten_crop"},
 
-    {.after = STATE_BOXES_ENCODED,
-     .stages = BIT(STAGE_DECODE) | BIT(STAGE_GEOMETRY) | BIT(ORDER_FLIP) | BIT(ORDER_WARP),
-     .message = "{stage} moves boxes, and comes after {by}, which has encoded them; put it before "
-                "{by}"},
-    {.after = STATE_BOXES_ENCODED,
+    /* boxes after all geometry */
+    {.after = STATE_BOXES_FINAL,
+     .stages = BIT(STAGE_GEOMETRY) | BIT(ORDER_WARP),
+     .except = BIT(ORDER_FLIP),
+     .message =
+         "{stage} comes after {by}, which works on the boxes of the final image; put {stage} "
+         "before {by}"},
+    {.after = STATE_BOXES_FINAL,
      .stages = BIT(ORDER_MIX),
-     .message = "{stage} mixes images, and not the boxes that {by} has encoded; leave it out"},
+     .message = "{stage} mixes images, and not the boxes of {by}; leave it out"},
 
     /* the column of the image's map */
     {.after = STATE_NONAFFINE,
@@ -301,6 +306,7 @@ static const struct {
     {.state = STATE_VIEWS, .stages = BIT(ORDER_VIEWS)},
     {.state = STATE_COLORED, .stages = BIT(STAGE_COLOR)},
     {.state = STATE_WARPED, .stages = BIT(ORDER_WARP)},
+    {.state = STATE_BOXES_FINAL, .stages = BIT(ORDER_ENDS_BOXES)},
     {.state = STATE_CONVERTED, .stages = BIT(STAGE_CONVERSION), .except = BIT(ORDER_FLIP)},
     {.state = STATE_DEVICE_WARP_ENDED,
      .with = STATE_DEVICE_WARP,

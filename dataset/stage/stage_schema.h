@@ -64,6 +64,13 @@ typedef struct column_info {
 
 enum { SCHEMA_MAX_BUFFERS = 64, SCHEMA_MAX_MAPS = 8 };
 
+/* The limits that boxes must keep after all geometry, in pixels; 0: none (sanitize_boxes). */
+typedef struct box_limits {
+    double min_size; /* of the shorter side */
+    double min_area;
+    double min_visibility; /* (area) / (area that the box would have if nothing clipped it) */
+} box_limits;
+
 /* What colour stages add at most for one image. */
 typedef struct color_counts {
     uint32_t operations;
@@ -92,6 +99,7 @@ typedef struct stage_schema {
     uint32_t mixes;          /* most times that mixup and cutmix mix a batch */
     const char *map_name;    /* the last map or filter; NULL: none */
     uint32_t source_buffers; /* buffers with smaller numbers are the columns of the source */
+    box_limits box_limits;   /* of all boxes of a sample */
     uint32_t batch_size;     /* 0: not batched yet */
     bool drop_remainder;
 } stage_schema;
@@ -143,6 +151,13 @@ sluice_status schema_check_device(const struct stage_def *def, const void *args,
 
 /* True if a column of this role follows the geometry of the first image. */
 bool schema_follows(column_role role);
+
+/* True if boxes must keep some limit. */
+static inline bool schema_limits_boxes(const stage_schema *schema)
+{
+    return schema->box_limits.min_size > 0 || schema->box_limits.min_area > 0 ||
+           schema->box_limits.min_visibility > 0;
+}
 
 /* The column of boxes; -1: there is none, -2: there are several. */
 int schema_find_boxes(const stage_schema *schema);

@@ -21,11 +21,13 @@ typedef enum stage_state {
     STATE_CACHED,
     STATE_CACHED_ROWS, /* cache comes after a map, so it keeps all columns; by that map */
     STATE_MOSAIC,
-    STATE_VIEWS,     /* the image has several views */
-    STATE_COLORED,   /* a colour stage or a warp */
-    STATE_WARPED,    /* a stage may warp the image */
-    STATE_NONAFFINE, /* a warp that is not affine */
-    STATE_CONVERTED, /* a conversion, not a flip, so no geometry may follow */
+    STATE_VIEWS,       /* the image has several views */
+    STATE_COLORED,     /* a colour stage or a warp */
+    STATE_WARPED,      /* a stage may warp the image */
+    STATE_NONAFFINE,   /* a warp that is not affine */
+    STATE_BOXES_FINAL, /* a stage works on boxes as all geometry leaves them (stage_def.ends_boxes)
+                        */
+    STATE_CONVERTED,   /* a conversion, not a flip, so no geometry may follow */
     STATE_ON_DEVICE,
     STATE_DEVICE_WARP,          /* a warp after device */
     STATE_DEVICE_WARP_ENDED,    /* another colour stage follows a warp after device */
@@ -35,7 +37,6 @@ typedef enum stage_state {
                                    rows, since what follows the image has its values there */
     STATE_MAPS_FOLLOWERS,       /* a map reads or writes masks, boxes, points or further images */
     STATE_UNVERSIONED,          /* a map without a version */
-    STATE_BOXES_ENCODED,        /* box_encoder: the boxes do not follow the image any more */
     STATE_FILTERED,
     STATE_BUCKETED,
     STATE_PACKED, /* the columns are those of windows of tokens */

@@ -2,6 +2,7 @@
 /* Generates the help texts of stages from their parameter tables. */
 #include <string.h>
 
+#include "map_ops.h"
 #include "stage_kinds.h"
 #include "stage_names.h"
 #include "stage_registry.h"
@@ -134,10 +135,13 @@ static const struct {
     {"Your functions", KIND(STAGE_MAP) | KIND(STAGE_BATCH_MAP)},
 };
 
-/* The kind by which help lists a stage: batch maps of the library are under Batches. */
+/* The kind by which help lists a stage: batch maps of the library are under Batches, its filters
+ * under Order and choice of samples. */
 static stage_kind listed_kind(const stage_def *def)
 {
-    return def->batch != NULL ? STAGE_BATCH : def->kind;
+    return def->batch != NULL                            ? STAGE_BATCH
+           : def->map != NULL && def->map->is_of_library ? STAGE_INDEX
+                                                         : def->kind;
 }
 
 /* Appends the stages of these kinds under a heading, if there are any. */

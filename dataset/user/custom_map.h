@@ -22,6 +22,7 @@ typedef struct custom_map {
     custom_columns outputs;
     bool before_geometry; /* stages of geometry or colours follow, or images have no common size */
     bool guards;          /* its samples have guard bytes around outputs */
+    uint32_t note;        /* filter: 1 + the image note of a sample that it drops; 0: none */
     bool is_added;        /* the map was added to a dataset, which then owns it */
     pthread_mutex_t lock; /* held during calls of a serial map */
 } custom_map;

@@ -148,6 +148,7 @@ static const char *const refused[] = {
     "views 2 | mosaic 4,4",
     "random_invert | mosaic 4,4",
     "mosaic 4,4 | views 2",
+    "column b boxes | sanitize_boxes | resize 4,4",
     "views 2 | five_crop 4",
     "views 2 | batch 2 | mixup 3",
     "column b boxes | column c of=b | box_encoder ssd300 boxes=b classes=c | resize 4,4",

@@ -160,6 +160,9 @@ static const char *const examples[] = {
     "cast v f16",
     "pad v 9",
     "truncate v 3",
+    "sanitize_boxes 9",
+    "skip_empty b",
+    "box_format column=b",
     "geometry g",
     "cache 1M",
     "resize 9,11",
@@ -249,7 +252,7 @@ static const struct {
 } known_kinds[] = {
     {KIND(INDEX), KIND(INDEX), "equal with one rank, or for these numbers only"},
     {KIND(COLUMNS), KIND(COLUMNS), "one may name the columns of the other"},
-    {KIND(ARRAY), UINT32_MAX, "its column may be one that the other changes or reads"},
+    {KIND(ARRAY) | KIND(MAP), UINT32_MAX, "its column may be one that the other changes or reads"},
     {KIND(PACK) | KIND(BUCKET), UINT32_MAX, "its column may be one that the other changes"},
     {KIND(GEOMETRY), KIND(GEOMETRY) | KIND(COLOR) | KIND(CONVERSION), "equal for these sizes only"},
     {KIND(COLOR), KIND(COLOR), "equal for these values only"},

@@ -124,7 +124,7 @@ static const char json_keys[] =
     "check(run['memory'], dict(staging_bytes=int, slot_bytes=int, device_map_bytes=int,\n"
     "cache_bytes=int, source_bytes=int, peak_rss_bytes=int), 'memory')\n"
     "check(run['images'], dict(exif_orientation=int, exif_ignored=int, labels_stored=int, "
-    "transparent=int, cmyk=int, further=int), "
+    "transparent=int, cmyk=int, further=int, boxes_below=int, without_boxes=int), "
     "'images')\n"
     "if run['cache'] is not None:\n"
     "    check(run['cache'], dict(hits=int, misses=int, hit_share=number, samples=int,\n"

@@ -151,7 +151,6 @@ static sluice_status encoder_infer(const void *opaque, stage_schema *schema)
         column->rank = i == BOXES ? 2 : 1;
         column->shape[0] = args->list->count;
     }
-    schema_set_state(schema, STATE_BOXES_ENCODED, STAGE);
     return SLUICE_OK;
 }
 
@@ -375,8 +374,10 @@ const stage_def stage_box_encoder = {
         "ssd300 are the 8 732 anchors of SSD for images of 300x300 in the order of NVIDIA's "
         "dboxes300_coco(): map by map (38, 19, 10, 5, 3, 1), shape by shape, line by line. A file "
         "has f32 or f64, and coordinates from -2 to 3.\n"
-        "What moves boxes (crops, resizes, flips, warps) comes before it.",
+        "Crops, resizes and warps come before it; flips may follow, and the boxes are those of the "
+        "flipped image.",
     .kind = STAGE_ARRAY,
+    .ends_boxes = true,
     STAGE_PARAMS(encoder_params),
     .args_size = sizeof(encoder_args),
     .check = encoder_check,
@@ -387,6 +388,7 @@ const stage_def stage_box_encoder = {
     .array =
         &(const array_ops){
             .columns = encoder_columns,
+            .written = COLUMNS,
             .compute_columns = encoder_compute,
             .identity = encoder_identity,
         },
