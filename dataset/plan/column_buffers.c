@@ -192,8 +192,9 @@ static void need_boxes(sli_plan *plan)
 static void need_image_of_followers(sli_plan *plan)
 {
     const stage_schema *source = &plan->dataset->source_schema;
+    const bool limits_boxes = schema_limits_boxes(&plan->dataset->opened_schema);
     struct plan_details *details = plan->details;
-    char note[160];
+    char note[200];
 
     for (uint32_t i = 0; i < source->column_count; i++) {
         const column_role role = source->infos[i].role;
@@ -204,7 +205,9 @@ static void need_image_of_followers(sli_plan *plan)
             snprintf(note, sizeof(note), "%s: follows %s, by the same draws%s",
                      source->columns[i].name,
                      role == ROLE_IMAGE ? source->columns[source->image].name : "the image",
-                     role == ROLE_MASK    ? ", by nearest neighbour"
+                     role == ROLE_MASK ? ", by nearest neighbour"
+                     : limits_boxes && role == ROLE_BOXES
+                         ? "; boxes below the limits of sanitize_boxes are dropped"
                      : role == ROLE_IMAGE ? "; converted by the workers"
                                           : "");
             plan_note(plan, note);

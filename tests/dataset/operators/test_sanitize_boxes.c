@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <sluice/arrays.h>
+
 #include "dataset_kit.h"
 #include "format_int.h"
 #include "image_notes_int.h"
@@ -179,6 +181,39 @@ static void a_mosaic_counts_from_its_canvas(void)
     }
 }
 
+/* Two columns of boxes; points belong to boxes of the first one, and numbers to the points. */
+static void all_columns_of_boxes_and_what_belongs_to_them(void)
+{
+    static const uint8_t image[30 * 40 * 3] = {0};
+    static const float b[3][4] = {{0, 0, 3, 20}, {5, 5, 25, 25}, {30, 0, 40, 2}};
+    static const float d[2][4] = {{0, 0, 30, 4}, {1, 2, 11, 12}};
+    static const float k[3][2][2] = {{{1, 1}, {2, 9}}, {{6, 7}, {20, 21}}, {{31, 1}, {39, 1}}};
+    static const uint8_t v[3][2] = {{1, 2}, {3, 4}, {5, 6}};
+    static const sluice_array arrays[] = {
+        {"image", image, SLUICE_U8, 4, {1, 30, 40, 3}},
+        {"b", b, SLUICE_F32, 3, {1, 3, 4}},
+        {"d", d, SLUICE_F32, 3, {1, 2, 4}},
+        {"k", k, SLUICE_F32, 4, {1, 3, 2, 2}},
+        {"v", v, SLUICE_U8, 3, {1, 3, 2}},
+    };
+    sluice_dataset *dataset;
+    engine_run run;
+
+    T_OK(sluice_dataset_memory(arrays, 5, &dataset));
+    T_OK(sluice_dataset_add(dataset, "column b boxes | column d boxes | column k points of=b | "
+                                     "column v of=k | sanitize_boxes min_size=5 | batch 1"));
+    open_own(&run, dataset, &(run_options){.workers = 1});
+    T_OK(next_batch(&run));
+    T_EQ(*(const int32_t *)column_row(&run, "b_length", 0), 1);
+    T_EQ(*(const int32_t *)column_row(&run, "d_length", 0), 1);
+    T_TRUE(memcmp(column_row(&run, "b", 0), b[1], sizeof(b[1])) == 0);
+    T_TRUE(memcmp(column_row(&run, "d", 0), d[1], sizeof(d[1])) == 0);
+    T_TRUE(memcmp(column_row(&run, "k", 0), k[1], sizeof(k[1])) == 0);
+    T_TRUE(memcmp(column_row(&run, "v", 0), v[1], sizeof(v[1])) == 0);
+    T_TRUE(is_zero((const uint8_t *)column_row(&run, "v", 0) + 2, 4));
+    close_run(&run);
+}
+
 /* The stages that may follow do not change which boxes are kept; nor does a dropped column. */
 static void it_stands_anywhere_after_geometry(void)
 {
@@ -197,6 +232,18 @@ static void it_stands_anywhere_after_geometry(void)
         T_EQ(*(const int32_t *)column_row(&run, "c", 0), 2);
         close_run(&run);
     }
+}
+
+static void explain_says_it(void)
+{
+    sluice_dataset *dataset = decoded_list();
+    char *text = NULL;
+
+    T_OK(sluice_dataset_add(dataset, "center_crop 12 | sanitize_boxes 6 | batch 1"));
+    T_OK(sluice_dataset_explain(dataset, &text));
+    T_CONTAINS(text, "below the limits of sanitize_boxes are");
+    sluice_string_free(text);
+    sluice_dataset_destroy(dataset);
 }
 
 static void a_run_counts_the_images(void)
@@ -248,7 +295,9 @@ const t_test sanitize_boxes_tests[] = {
     T_TEST(boxes_of_crops_keep_the_limits),
     T_TEST(boxes_of_a_rotation_keep_the_limits),
     T_TEST(a_mosaic_counts_from_its_canvas),
+    T_TEST(all_columns_of_boxes_and_what_belongs_to_them),
     T_TEST(it_stands_anywhere_after_geometry),
+    T_TEST(explain_says_it),
     T_TEST(a_run_counts_the_images),
     T_TEST(what_does_not_fit_is_refused),
     T_END,

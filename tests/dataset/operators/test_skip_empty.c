@@ -84,6 +84,23 @@ static void samples_without_boxes_are_left_out(void)
     }
 }
 
+/* Before decode the files of samples without boxes are not read: here they are missing. */
+static void before_decode_no_file_is_read(void)
+{
+    const char *folder = t_folder();
+    engine_run run;
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    open_own(&run,
+             list_dataset(folder,
+                          "image\tboxes:boxes[2]\na.ppm\t1,1,9,9\ngone.ppm\t\na.ppm\t2,2,9,9\n",
+                          "| skip_empty | decode | batch 2"),
+             &(run_options){.workers = 2});
+    T_OK(next_batch(&run));
+    T_TRUE(*(const float *)column_row(&run, "boxes", 1) == 2);
+    close_run(&run);
+}
+
 static void it_is_said_once(void)
 {
     const char *logged;
@@ -126,6 +143,7 @@ static void what_does_not_fit_is_refused(void)
 
 const t_test skip_empty_tests[] = {
     T_TEST(samples_without_boxes_are_left_out),
+    T_TEST(before_decode_no_file_is_read),
     T_TEST(it_is_said_once),
     T_TEST(a_pass_without_samples_is_an_error),
     T_TEST(what_does_not_fit_is_refused),
