@@ -1,11 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as the beginning of a .npy file; elements in Fortran order are put into C order, and
- * big-endian ones are swapped. */
+ * big-endian ones are swapped. Also the anchors of box_encoder, which it reads from such a file. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_file.h"
 #include "fuzz_target.h"
 #include "npy_header.h"
+#include "operators/array/anchor_list.h"
+
+static void read_anchors(const uint8_t *data, size_t size)
+{
+    anchor_list *list = NULL;
+
+    if (anchor_list_read(fuzz_file(data, size), size, &list) == SLUICE_OK) {
+        for (uint32_t i = 0; i < list->count; i++) {
+            if (!(list->corners[i][0] < list->corners[i][2] &&
+                  list->corners[i][1] < list->corners[i][3] && list->corners[i][3] <= 3)) {
+                fuzz_fail("an anchor without an area");
+            }
+        }
+    }
+    anchor_list_release(list);
+}
 
 static void reorder(const npy_header *header, const uint8_t *data)
 {
@@ -43,6 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     npy_header header;
 
+    read_anchors(data, size);
     if (npy_header_parse(data, size, &header) == SLUICE_OK) {
         uint64_t bytes = sluice_dtype_size(header.dtype);
 

@@ -183,7 +183,7 @@ static sluice_status read_corners(int fd, const npy_header *header, uint8_t *byt
                : sli_fail(SLUICE_E_INVALID, "it has a number that f32 cannot represent");
 }
 
-static sluice_status read_array(int fd, uint64_t size, anchor_list **list_out)
+sluice_status anchor_list_read(int fd, uint64_t size, anchor_list **list_out)
 {
     uint8_t head[NPY_HEAD];
     npy_header header;
@@ -218,7 +218,7 @@ static sluice_status read_file(const char *stage, const char *path, anchor_list 
     sli_error error;
 
     if (st == SLUICE_OK) {
-        st = read_array(fd, size, list_out);
+        st = anchor_list_read(fd, size, list_out);
         close(fd);
     }
     if (st != SLUICE_OK) {

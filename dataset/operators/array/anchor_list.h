@@ -24,6 +24,10 @@ typedef struct anchor_list {
  */
 sluice_status anchor_list_open(const char *stage, const char *text, anchor_list **list_out);
 
+/* The part of it that reads a .npy file of `size` bytes; release *list_out also after an error.
+ * Error texts do not name the file. */
+sluice_status anchor_list_read(int fd, uint64_t size, anchor_list **list_out);
+
 /* NULL does nothing. */
 void anchor_list_retain(anchor_list *list);
 void anchor_list_release(anchor_list *list);
