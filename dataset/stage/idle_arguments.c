@@ -125,6 +125,12 @@ static bool is_last_before_batch(const idle_place *place)
         .why = "offset=false gives boxes as they are; set offset=true"                             \
     }
 
+#define THRESHOLD_RULE(name)                                                                       \
+    {                                                                                              \
+        .stage = "random_bbox_crop", .param = (name), .other = "thresholds", .is = "0",            \
+        .never = true, .why = "every crop has the threshold 0; set thresholds=, such as 0,0.3,0.5" \
+    }
+
 static const idle_rule rules[] = {
     {.stage = "split",
      .param = "test",
@@ -156,6 +162,8 @@ static const idle_rule rules[] = {
      .param = "mask_fill",
      .holds = is_not_padded,
      .why = "there is no padding; mask_fill is for padding= and pad_if_needed=true"},
+    THRESHOLD_RULE("threshold_type"),
+    THRESHOLD_RULE("all_boxes_above_threshold"),
     OFFSET_RULE("scale"),
     OFFSET_RULE("means"),
     OFFSET_RULE("stds"),

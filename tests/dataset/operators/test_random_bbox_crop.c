@@ -308,6 +308,8 @@ static void what_it_cannot_use_is_refused(void)
         {"0.3,1 num_attempts=0", "num_attempts=0 must be from 1 to 100000"},
         {"0.3,1 num_attempts=20 total_num_attempts=10",
          "num_attempts=20 must be at most total_num_attempts=10"},
+        {"0.3,1 threshold_type=overlap", "threshold_type=overlap has no effect"},
+        {"0.3,1 all_boxes_above_threshold=false", "set thresholds="},
         {"0.3,1 threshold_type=giou", "threshold_type"},
     };
     const char *folder = t_folder();
