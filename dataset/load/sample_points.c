@@ -168,6 +168,28 @@ static sluice_status exchange_points(const sli_plan *plan, uint32_t column, uint
     return st;
 }
 
+/* Converts points that are fractions of the image that the annotations are for to pixels. */
+static void make_pixels(const stage_schema *schema, const sample_transform *transform,
+                        void *const *buffers)
+{
+    uint32_t width;
+    uint32_t height;
+
+    transform_label_size(transform, &width, &height);
+    for (uint32_t i = 0; i < schema->column_count && !transform->are_pixels; i++) {
+        float *points = buffers[i];
+
+        if (schema->infos[i].role == ROLE_POINTS && schema->infos[i].in_parts && points != NULL) {
+            const point_rows rows = find_rows(schema, i, buffers);
+
+            for (uint64_t k = 0; k < rows.rows * rows.count; k++) {
+                points[2 * k] *= (float)width;
+                points[2 * k + 1] *= (float)height;
+            }
+        }
+    }
+}
+
 /* Moves the points of all columns over a leg. */
 static void move_columns(const stage_schema *schema, const transform_leg *leg, void *const *buffers)
 {
@@ -188,6 +210,7 @@ sluice_status points_move(const sli_plan *plan, const sample_transform *transfor
     transform_leg leg;
     sluice_status st = SLUICE_OK;
 
+    make_pixels(schema, transform, buffers);
     do {
         if (!transform_join(transform, &place, &leg)) {
             return sli_fail(SLUICE_E_INVALID,

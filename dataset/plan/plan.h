@@ -494,10 +494,11 @@ const plan_further_image *plan_further_of(const struct plan_details *details, ui
 /* Finds the stages that may be fused with decoding. */
 decode_fusion plan_decode_fusion(const sli_plan *plan);
 
-/* The points that a flip exchanges, in columns of the source: no map comes before it. `before`: the
- * columns before the flip. NULL: none. */
-const point_pairs *plan_flip_pairs(const dataset_stage *stage, const stage_schema *before,
-                                   column_set *points_out);
+/* The points that a flip exchanges, in columns of the source: no map comes before it. They are
+ * those of its argument, else those that the source says. `before`: the columns before the flip.
+ * NULL: none. */
+const point_pairs *plan_flip_pairs(const sluice_dataset *dataset, const dataset_stage *stage,
+                                   const stage_schema *before, column_set *points_out);
 
 /* The key of the random numbers of stage i. */
 uint64_t plan_stage_key(const sluice_dataset *dataset, uint32_t i, uint64_t seed);

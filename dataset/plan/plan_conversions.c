@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "layout_int.h"
+#include "log_int.h"
 #include "plan.h"
 #include "stage_kinds.h"
 
@@ -165,8 +166,34 @@ static sluice_status fold_conversions(sli_plan *plan, const plan_segment *c, uin
     return st == SLUICE_OK ? sli_conversion_prepare(out) : st;
 }
 
-const point_pairs *plan_flip_pairs(const dataset_stage *stage, const stage_schema *before,
-                                   column_set *points_out)
+/* The pairs of key points that the source says. NULL: it has no key points, or the flip does not
+ * get them. */
+static const point_pairs *find_source_pairs(const sluice_dataset *dataset, const char *flip,
+                                            const stage_schema *before, column_set *points_out)
+{
+    const source_ops *ops = dataset_source(dataset);
+    uint32_t column = 0;
+    const point_pairs *pairs =
+        ops->flip_pairs != NULL ? ops->flip_pairs(dataset->source, &column) : NULL;
+
+    for (uint32_t i = 0; i < before->column_count && pairs != NULL; i++) {
+        if (before->infos[i].buffer == column && before->infos[i].role == ROLE_POINTS) {
+            *points_out = (column_set)1 << column;
+            if (pairs->count == 0) {
+                sli_log(SLUICE_LOG_WARN,
+                        "%s: the source does not say which points of %s a flip exchanges, so left "
+                        "ones stay left ones; swap=1:2,3:4 exchanges points 1 and 2, 3 and 4; "
+                        "swap=none says that there are none",
+                        flip, before->columns[i].name);
+            }
+            return pairs;
+        }
+    }
+    return NULL;
+}
+
+const point_pairs *plan_flip_pairs(const sluice_dataset *dataset, const dataset_stage *stage,
+                                   const stage_schema *before, column_set *points_out)
 {
     column_set columns = 0;
     const flip_ops *flip = stage->def->flip;
@@ -180,6 +207,9 @@ const point_pairs *plan_flip_pairs(const dataset_stage *stage, const stage_schem
             *points_out |= (column_set)1 << before->infos[i].buffer;
         }
     }
+    if (pairs == NULL && flip != NULL && flip->pairs != NULL) {
+        pairs = find_source_pairs(dataset, stage->def->name, before, points_out);
+    }
     return pairs;
 }
 
@@ -189,7 +219,7 @@ static void find_pairs(const sluice_dataset *dataset, uint32_t stage, plan_flip 
     stage_schema before;
 
     if (dataset_schema_after(dataset, stage, &before) == SLUICE_OK) {
-        flip->pairs = plan_flip_pairs(flip->stage, &before, &flip->points);
+        flip->pairs = plan_flip_pairs(dataset, flip->stage, &before, &flip->points);
     }
 }
 

@@ -19,6 +19,7 @@ void box_set_free(box_set *set)
     sli_free(set->names);
     sli_free(set->images);
     sli_free(set->boxes);
+    sli_free(set->points.values);
     sli_free(set->classes);
     sli_free(set->bad);
     *set = (box_set){.names = NULL};
@@ -27,8 +28,9 @@ void box_set_free(box_set *set)
 uint64_t box_set_memory(const box_set *set)
 {
     return set->names_capacity + set->image_capacity * sizeof(*set->images) +
-           set->box_capacity * sizeof(*set->boxes) + set->class_capacity * sizeof(*set->classes) +
-           set->bad_capacity * sizeof(*set->bad);
+           set->box_capacity * sizeof(*set->boxes) +
+           set->points.capacity * sizeof(*set->points.values) +
+           set->class_capacity * sizeof(*set->classes) + set->bad_capacity * sizeof(*set->bad);
 }
 
 static sluice_status fail_no_memory(void)
@@ -243,6 +245,24 @@ sluice_status box_set_add_box(box_set *set, const set_box *box, const char *list
         set->box_count++;
         image->count++;
     }
+    return SLUICE_OK;
+}
+
+sluice_status box_set_add_points(box_set *set, size_t boxes, const float *values)
+{
+    const size_t numbers = (size_t)3 * set->points.count;
+    float *grown;
+
+    if (set->box_count <= boxes) {
+        return SLUICE_OK;
+    }
+    grown = sli_grow(set->points.values, &set->points.capacity, set->box_count * numbers,
+                     sizeof(*grown));
+    if (grown == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the key points of the boxes");
+    }
+    set->points.values = grown;
+    memcpy(grown + boxes * numbers, values, numbers * sizeof(*grown));
     return SLUICE_OK;
 }
 

@@ -60,7 +60,14 @@ typedef struct set_box {
 /* Limit on set_box.shape_bytes. */
 enum { SHAPE_MOST_BYTES = 1 << 24 };
 
-/* Set max_boxes and in_parts before images are added; all else begins as zeros. */
+/* The key points of the boxes of a set: x, y and visibility of each point, box after box. */
+typedef struct box_points {
+    uint32_t count; /* of a box; 0: boxes have none */
+    float *values;
+    size_t capacity;
+} box_points;
+
+/* Set max_boxes, in_parts and points.count before images are added; all else begins as zeros. */
 typedef struct box_set {
     uint64_t max_boxes; /* an image with more boxes is a bad sample */
     bool in_parts;      /* corners are fractions of the image's size, not pixels */
@@ -73,6 +80,7 @@ typedef struct box_set {
     set_box *boxes; /* by image; the boxes of an image in the order of its annotations */
     size_t box_capacity;
     size_t box_count;
+    box_points points;
     size_t *classes; /* offset of the name of each class in `names`, by label */
     size_t class_capacity;
     size_t class_count;
@@ -100,6 +108,10 @@ sluice_status box_set_add_image(box_set *set, const box_image *about);
  */
 sluice_status box_set_add_box(box_set *set, const set_box *box, const char *list, uint32_t number,
                               const box_place *place);
+
+/* Adds the key points of the box that was added last. Does nothing if that was not kept: `boxes` is
+ * the number of boxes of the set before it. */
+sluice_status box_set_add_points(box_set *set, size_t boxes, const float *values);
 
 /* Counts a box of the last image that the reader has changed itself. */
 void box_set_count(box_set *set, box_set_change change, const box_place *place);

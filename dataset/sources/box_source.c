@@ -40,6 +40,23 @@ void box_source_columns(stage_schema *schema, uint64_t max_boxes, bool in_parts,
     }
 }
 
+void box_source_add_points(stage_schema *schema, uint64_t max_boxes, uint32_t points, bool in_parts)
+{
+    const uint32_t column = schema->column_count;
+
+    schema->column_count += 2;
+    schema->columns[column] = (sluice_column){
+        .name = "keypoints", .dtype = SLUICE_F32, .rank = 3, .shape = {max_boxes, points, 2}};
+    schema->infos[column] = (column_info){.role = ROLE_POINTS,
+                                          .tied_to = BOXES,
+                                          .is_tied = true,
+                                          .length = LENGTH,
+                                          .in_parts = in_parts};
+    schema->columns[column + 1] = (sluice_column){
+        .name = "visibility", .dtype = SLUICE_U8, .rank = 2, .shape = {max_boxes, points}};
+    schema->infos[column + 1] = (column_info){.role = ROLE_TIED, .tied_to = column};
+}
+
 void box_source_add_mask(stage_schema *schema)
 {
     const uint32_t column = schema->column_count++;
@@ -128,6 +145,47 @@ static void write_boxes(const box_source *source, const box_image *image, void *
     }
 }
 
+/* The column of key points; that of their visibility is the next one. */
+static uint32_t points_column(const box_source *source)
+{
+    return source->has_flags ? FLAG + 1 : FLAG;
+}
+
+const point_pairs *box_source_flip_pairs(const void *opaque, uint32_t *column_out)
+{
+    const box_source *source = opaque;
+
+    *column_out = points_column(source);
+    return source->set.points.count > 0 ? &source->pairs : NULL;
+}
+
+/* Writes the key points of the boxes of an image; unused rows are zero. */
+static void write_points(const box_source *source, const box_image *image, void *const *row)
+{
+    const box_points *points = &source->set.points;
+    const size_t count = image->count * (size_t)points->count;
+    const size_t room = (size_t)source->set.max_boxes * points->count;
+    const float *values =
+        points->values != NULL ? points->values + 3 * image->first * (size_t)points->count : NULL;
+    float *positions = row[points_column(source)];
+    uint8_t *visible = row[points_column(source) + 1];
+
+    if (positions != NULL) {
+        memset(positions, 0, room * 2 * sizeof(*positions));
+    }
+    if (visible != NULL) {
+        memset(visible, 0, room);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (positions != NULL) {
+            memcpy(&positions[2 * i], &values[3 * i], 2 * sizeof(*positions));
+        }
+        if (visible != NULL) {
+            visible[i] = (uint8_t)values[3 * i + 2];
+        }
+    }
+}
+
 sluice_status box_source_read_plain(const void *opaque, uint64_t index, sample_io *io,
                                     void *const *row)
 {
@@ -141,6 +199,9 @@ sluice_status box_source_read_plain(const void *opaque, uint64_t index, sample_i
         return sli_fail(bad->status, "%s", bad->text);
     }
     write_boxes(source, image, row);
+    if (source->set.points.count > 0) {
+        write_points(source, image, row);
+    }
     if (row[LENGTH] != NULL) {
         *(int32_t *)row[LENGTH] = (int32_t)image->count;
     }

@@ -9,17 +9,19 @@
 #include "box_set.h"
 #include "left_out.h"
 #include "object_masks.h"
+#include "point_pairs.h"
 #include "source.h"
 #include "stage_schema.h"
 
-/* Limit on the argument max_boxes. */
-enum { BOX_SOURCE_MOST = 1 << 20 };
+/* Limits on the arguments max_boxes and keypoints. */
+enum { BOX_SOURCE_MOST = 1 << 20, BOX_SOURCE_MOST_POINTS = 1000 };
 
 typedef struct box_source {
     box_set set;
     int root_fd; /* folder that relative paths of images refer to; -1: not open */
     bool has_flags;
     const char *mask_folder;      /* of voc: that of the masks; NULL: there are none */
+    point_pairs pairs;            /* of key points that a flip exchanges */
     mask_kind masks;              /* that are drawn from the shapes of objects */
     int shapes_fd;                /* of coco with masks: the file with the shapes; -1: not open */
     char left_out[LEFT_OUT_TEXT]; /* files that are not read; "": none */
@@ -27,6 +29,10 @@ typedef struct box_source {
 
 /* Sets the columns. `flag` is the name of the column of set_box.flag; NULL: there is none. */
 void box_source_columns(stage_schema *schema, uint64_t max_boxes, bool in_parts, const char *flag);
+
+/* Adds the columns keypoints and visibility, of `points` key points of a box. */
+void box_source_add_points(stage_schema *schema, uint64_t max_boxes, uint32_t points,
+                           bool in_parts);
 
 /* Adds the column `mask`, which read_other() reads, after those of box_source_columns(). */
 void box_source_add_mask(stage_schema *schema);
@@ -48,6 +54,8 @@ sluice_status box_source_read_plain(const void *source, uint64_t index, sample_i
 bool box_source_locate(const void *source, uint64_t index, sample_location *location_out);
 uint32_t box_source_classes(const void *source);
 void box_source_class_name(const void *source, uint32_t label, char *text, size_t size);
+
+const point_pairs *box_source_flip_pairs(const void *source, uint32_t *column_out);
 
 /* A hash of the names of all classes in their order, for sources that number them themselves. */
 uint64_t box_source_class_hash(const void *source);
@@ -74,6 +82,7 @@ sluice_status box_source_draw(const box_source *source, uint64_t index, sample_i
     .close = box_source_close, .count = box_source_count, .name = box_source_name,                 \
     .read = box_source_read, .read_plain = box_source_read_plain, .locate = box_source_locate,     \
     .memory = box_source_memory, .classes = box_source_classes,                                    \
-    .class_name = box_source_class_name, .left_out = box_source_left_out
+    .class_name = box_source_class_name, .left_out = box_source_left_out,                          \
+    .flip_pairs = box_source_flip_pairs
 
 #endif

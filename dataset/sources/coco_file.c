@@ -215,6 +215,9 @@ static sluice_status add_category(coco_reader *reader, const json_t *element)
     if (st == SLUICE_OK) {
         st = keep_name(lists, element, "name", 1023, &category.name);
     }
+    if (st == SLUICE_OK && lists->points.count > 0) {
+        st = coco_points_name(&lists->points, element);
+    }
     if (st != SLUICE_OK) {
         return st;
     }
@@ -261,6 +264,9 @@ static sluice_status add_annotation(coco_reader *reader, const json_t *element)
     if (st == SLUICE_OK) {
         st = get_box(reader, element, box.corners);
     }
+    if (st == SLUICE_OK && lists->points.count > 0) {
+        st = coco_points_add(&lists->points, lists->box_count, element);
+    }
     if (st != SLUICE_OK) {
         return st;
     }
@@ -278,12 +284,12 @@ static sluice_status add_annotation(coco_reader *reader, const json_t *element)
 /* The lists of the file that are read, and the members of their elements that are read. */
 static const struct coco_list {
     const char *key;
-    const char *members[5];
+    const char *members[6];
     sluice_status (*add)(coco_reader *reader, const json_t *element);
 } coco_list_table[] = {
     {"images", {"id", "file_name", "width", "height"}, add_image},
-    {"annotations", {"image_id", "category_id", "bbox", "iscrowd"}, add_annotation},
-    {"categories", {"id", "name"}, add_category},
+    {"annotations", {"image_id", "category_id", "bbox", "iscrowd", "keypoints"}, add_annotation},
+    {"categories", {"id", "name", "keypoints"}, add_category},
 };
 
 enum { LISTS = sizeof(coco_list_table) / sizeof(coco_list_table[0]) };
@@ -343,8 +349,11 @@ static sluice_status pass_key(json_walk *walk, char *key, size_t size)
 }
 
 /* True if members of this name are read. */
-static bool is_member(const struct coco_list *list, const char *key)
+static bool is_member(const coco_reader *reader, const struct coco_list *list, const char *key)
 {
+    if (strcmp(key, "keypoints") == 0 && reader->options->points == 0) {
+        return false;
+    }
     for (uint32_t i = 0; list->members[i] != NULL; i++) {
         if (strcmp(list->members[i], key) == 0) {
             return true;
@@ -387,7 +396,7 @@ static sluice_status read_element_member(coco_reader *reader, const struct coco_
         strcmp(key, "segmentation") == 0) {
         return note_shape(reader);
     }
-    if (st != SLUICE_OK || !is_member(list, key)) {
+    if (st != SLUICE_OK || !is_member(reader, list, key)) {
         return st == SLUICE_OK ? json_walk_skip(&reader->walk) : st;
     }
     if (json_object_get(element, key) != NULL) {
@@ -522,9 +531,11 @@ static sluice_status add_place(coco_reader *reader, sluice_status status)
 }
 
 sluice_status coco_file_read(int fd, const coco_options *options, box_set *set_out,
-                             uint64_t *text_numbers_out)
+                             coco_found *found_out)
 {
-    coco_reader reader = {.options = options, .lists.has_shapes = options->has_shapes};
+    coco_reader reader = {.options = options,
+                          .lists.has_shapes = options->has_shapes,
+                          .lists.points.count = options->points};
     sluice_status st;
 
     json_walk_begin(fd, &reader.walk);
@@ -533,7 +544,12 @@ sluice_status coco_file_read(int fd, const coco_options *options, box_set *set_o
         st = coco_set_make(&reader.lists, options->max_boxes, set_out, &reader.place);
     }
     if (st == SLUICE_OK) {
-        *text_numbers_out = reader.text_numbers;
+        *found_out = (coco_found){.text_numbers = reader.text_numbers,
+                                  .without_points = reader.lists.points.missing,
+                                  .pairs_differ = reader.lists.points.differ};
+        if (!found_out->pairs_differ) {
+            found_out->pairs = reader.lists.points.pairs;
+        }
     }
     if (st != SLUICE_OK) {
         st = add_place(&reader, st);

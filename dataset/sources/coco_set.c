@@ -13,6 +13,7 @@ void coco_lists_free(coco_lists *lists)
     sli_free(lists->images);
     sli_free(lists->categories);
     sli_free(lists->boxes);
+    sli_free(lists->points.values);
     *lists = (coco_lists){.names = NULL};
 }
 
@@ -177,6 +178,9 @@ static sluice_status add_box(set_maker *maker, const listed_box *from)
                    .flag = from->crowd & 1,
                    .shape = from->shape,
                    .shape_bytes = from->shape_bytes & INT32_MAX};
+    const coco_points *points = &maker->lists->points;
+    const size_t boxes = maker->set.box_count;
+    sluice_status st;
 
     if (maker->lists->has_shapes && from->shape_bytes == 0) {
         return box_set_mark_bad(&maker->set, &place,
@@ -186,7 +190,12 @@ static sluice_status add_box(set_maker *maker, const listed_box *from)
                                          from->number));
     }
     memcpy(box.corners, from->corners, sizeof(box.corners));
-    return box_set_add_box(&maker->set, &box, "annotations", from->number, &place);
+    st = box_set_add_box(&maker->set, &box, "annotations", from->number, &place);
+    return st == SLUICE_OK && points->count > 0
+               ? box_set_add_points(&maker->set, boxes,
+                                    points->values +
+                                        (size_t)(from - maker->lists->boxes) * 3 * points->count)
+               : st;
 }
 
 /* Adds an image with its boxes. */
@@ -242,7 +251,8 @@ static sluice_status make_set(set_maker *maker)
 sluice_status coco_set_make(coco_lists *lists, uint64_t max_boxes, box_set *set_out,
                             json_place *place_out)
 {
-    set_maker maker = {.lists = lists, .set = {.max_boxes = max_boxes}};
+    set_maker maker = {.lists = lists,
+                       .set = {.max_boxes = max_boxes, .points.count = lists->points.count}};
     const sluice_status st = make_set(&maker);
 
     sli_free(maker.images.entries);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "box_set.h"
+#include "coco_points.h"
 #include "json_walk.h"
 
 typedef struct listed_image {
@@ -52,6 +53,7 @@ typedef struct coco_lists {
     listed_box *boxes;
     size_t box_capacity;
     size_t box_count;
+    coco_points points;
     bool has_shapes; /* a box without a segmentation makes its image a bad sample */
 } coco_lists;
 

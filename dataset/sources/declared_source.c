@@ -452,6 +452,11 @@ static const char *declared_left_out(const void *source)
     return ((const declared_source *)source)->of->left_out(ORIGINAL(source));
 }
 
+static const struct point_pairs *declared_flip_pairs(const void *source, uint32_t *column_out)
+{
+    return ((const declared_source *)source)->of->flip_pairs(ORIGINAL(source), column_out);
+}
+
 static uint64_t declared_identity(const void *source)
 {
     return ((const declared_source *)source)->of->identity(ORIGINAL(source));
@@ -480,6 +485,7 @@ static source_ops make_ops(const source_ops *of)
     REPLACE(class_name);
     REPLACE(left_out);
     REPLACE(identity);
+    REPLACE(flip_pairs);
 #undef REPLACE
     ops.open = NULL;
     ops.close = declared_close;

@@ -6,6 +6,7 @@
 
 #include "alloc_int.h"
 #include "error_int.h"
+#include "point_pairs.h"
 #include "rng_int.h"
 
 const source_ops *group_choose(const dataset_parts *parts, const source_ops tables[2][2])
@@ -197,4 +198,42 @@ void group_slot_free(group_slot *slot)
         slot->state_free(slot->state);
         slot->state = NULL;
     }
+}
+
+/* Finds the column of the group that is column `own` of the source of a part. */
+static bool find_column(const group_member *part, uint32_t own, uint32_t *column_out)
+{
+    for (uint32_t i = 0; i < part->column_count; i++) {
+        if (part->columns[i] == own) {
+            *column_out = part->first_column + i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const point_pairs *group_flip_pairs(const void *source, uint32_t *column_out)
+{
+    static const point_pairs none = {.count = 0};
+    const group_source *group = source;
+    const point_pairs *found = NULL;
+
+    for (uint32_t k = 0; k < group->part_count; k++) {
+        const group_member *part = &group->parts[k];
+        uint32_t own = 0;
+        uint32_t column = 0;
+        const point_pairs *pairs =
+            part->ops->flip_pairs != NULL ? part->ops->flip_pairs(part->source, &own) : NULL;
+
+        if (pairs == NULL || !find_column(part, own, &column)) {
+            continue;
+        }
+        if (found == NULL) {
+            found = pairs;
+            *column_out = column;
+        } else if (column != *column_out || memcmp(found, pairs, sizeof(none)) != 0) {
+            found = &none;
+        }
+    }
+    return found;
 }

@@ -80,4 +80,7 @@ uint64_t group_count(const void *source);
 uint64_t group_memory(const void *source);
 void group_close(void *source);
 
+/* Those of the part with key points; no pairs, if several parts say different ones. */
+const struct point_pairs *group_flip_pairs(const void *source, uint32_t *column_out);
+
 #endif

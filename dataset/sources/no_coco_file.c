@@ -5,12 +5,12 @@
 #include "status_int.h"
 
 sluice_status coco_file_read(int fd, const coco_options *options, box_set *set_out,
-                             uint64_t *text_numbers_out)
+                             coco_found *found_out)
 {
     (void)fd;
     (void)options;
     (void)set_out;
-    (void)text_numbers_out;
+    (void)found_out;
     return sli_fail(SLUICE_E_UNSUPPORTED,
                     "this build has no jansson to read JSON; install libjansson-dev and build "
                     "again, or write the boxes into a list for image_list");

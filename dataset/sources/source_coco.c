@@ -24,14 +24,33 @@ typedef struct coco_args {
     const char *root;
     uint32_t iscrowd; /* index in crowd_choices */
     uint64_t max_boxes;
-    uint32_t masks; /* a mask_kind */
+    uint32_t masks;     /* a mask_kind */
+    uint32_t keypoints; /* of a box; 0: they are not read */
 } coco_args;
+
+/* Logs what the key points of a file lack. */
+static void tell_points(const coco_found *found, const char *path)
+{
+    if (found->without_points > 0) {
+        sli_log(SLUICE_LOG_WARN,
+                "coco: %s: %llu annotations have no key points; theirs are zero, with the "
+                "visibility 0",
+                path, (unsigned long long)found->without_points);
+    }
+    if (found->pairs_differ) {
+        sli_log(SLUICE_LOG_WARN,
+                "coco: %s: the names of key points differ between categories, so they do not say "
+                "which points a flip exchanges",
+                path);
+    }
+}
 
 static sluice_status read_set(box_source *source, const coco_args *args)
 {
-    const coco_options options = {args->iscrowd == 1, args->masks != MASKS_NONE, args->max_boxes};
+    const coco_options options = {args->iscrowd == 1, args->masks != MASKS_NONE, args->max_boxes,
+                                  args->keypoints};
     const char *path = args->file;
-    uint64_t text_numbers = 0;
+    coco_found found = {.text_numbers = 0};
     uint64_t size;
     int fd;
     sluice_status st = plain_file_open(path, NULL, &fd, &size);
@@ -41,7 +60,7 @@ static sluice_status read_set(box_source *source, const coco_args *args)
     }
     st = compressed_file_refuse(fd, NULL);
     if (st == SLUICE_OK) {
-        st = coco_file_read(fd, &options, &source->set, &text_numbers);
+        st = coco_file_read(fd, &options, &source->set, &found);
     }
     if (st == SLUICE_OK) {
         st = box_source_check_classes(source);
@@ -54,12 +73,16 @@ static sluice_status read_set(box_source *source, const coco_args *args)
     if (st == SLUICE_OK) {
         box_set_tell(&source->set, "coco", path);
     }
-    if (st == SLUICE_OK && text_numbers > 0) {
+    if (st == SLUICE_OK) {
+        source->pairs = found.pairs;
+        tell_points(&found, path);
+    }
+    if (st == SLUICE_OK && found.text_numbers > 0) {
         sli_log(
             SLUICE_LOG_WARN,
             "coco: %s: %llu ids or other whole numbers are texts such as \"7\", and are read as "
             "numbers; the column image_id is i64",
-            path, (unsigned long long)text_numbers);
+            path, (unsigned long long)found.text_numbers);
     }
     return st;
 }
@@ -147,6 +170,9 @@ static sluice_status coco_infer(const void *opaque, stage_schema *schema)
     const coco_args *args = opaque;
 
     box_source_columns(schema, args->max_boxes, false, args->iscrowd == 1 ? "iscrowd" : NULL);
+    if (args->keypoints > 0) {
+        box_source_add_points(schema, args->max_boxes, args->keypoints, false);
+    }
     if (args->masks != MASKS_NONE) {
         box_source_add_mask(schema);
     }
@@ -164,6 +190,8 @@ static const stage_param coco_params[] = {
            "maximum number of boxes of an image"),
     PARAM_(coco_args, masks, PARAM_CHOICE, "none", 0, 0, mask_kind_choices,
            "semantic, instance: the column mask, drawn from the segmentations"),
+    PARAM_(coco_args, keypoints, PARAM_COUNT, "0", 0, BOX_SOURCE_MOST_POINTS, NULL,
+           "number of key points of a box, for the columns keypoints and visibility; 17: COCO's"),
 };
 
 const stage_def stage_coco = {
@@ -172,8 +200,9 @@ const stage_def stage_coco = {
                "(instances_*.json).",
     .gives =
         "image (encoded), boxes f32 (max_boxes, 4), boxes_length i32, classes i32 (max_boxes), "
-        "image_id i64; of iscrowd=keep also iscrowd u8 (max_boxes); of masks= also mask "
-        "(encoded)",
+        "image_id i64; of iscrowd=keep also iscrowd u8 (max_boxes); of keypoints=K "
+        "also keypoints f32 (max_boxes, K, 2) and visibility u8 (max_boxes, K); of masks= also "
+        "mask (encoded)",
     .details = "The file has the format of COCO's detection task "
                "(https://cocodataset.org/#format-data), such as instances_train2017.json: an "
                "object with the lists `images`, `annotations` and `categories`. The columns:\n"
@@ -184,6 +213,10 @@ const stage_def stage_coco = {
                "  classes       the class of each box, dropped with its box\n"
                "  image_id      the id of the image in the file\n"
                "  iscrowd       with iscrowd=keep: 1 for the box of a crowd, else 0\n"
+               "  keypoints     with keypoints=K: x, y of the K key points of each box, as the\n"
+               "                file has them; they follow the image, and are dropped with\n"
+               "                their box\n"
+               "  visibility    with keypoints=K: 0 not labelled, 1 hidden, 2 visible\n"
                "  mask          with masks=semantic or instance: a number for each pixel,\n"
                "                0 for the background; it follows the image by nearest\n"
                "                neighbour\n"
@@ -204,6 +237,8 @@ const stage_def stage_coco = {
                "them, is i + 1; an object with fewer pixels is above one with more, and max_boxes "
                "is at most 254. Crowds are in the mask only with iscrowd=keep. An image is a bad "
                "sample if a segmentation is missing or wrong; it has at most 16 MiB.\n"
+               "A flip exchanges the key points whose names in the category differ by left and "
+               "right (left_eye, right_eye); swap= of the flip says others, or none.\n"
                "The file is read sequentially, once, at the first use of the dataset; memory "
                "holds the boxes, not the file. Errors then have the file, the byte and the "
                "line: E_CORRUPT invalid JSON, a missing member or one of another type, an id "

@@ -362,7 +362,7 @@ static void concat_class_name(const void *source, uint32_t label, char *text, si
         .read = concat_read, .read_plain = (plain_call), .windows = concat_windows,                \
         .read_other = concat_read_other, .locate = (locate_call), .drops = (drops_call),           \
         .keep_index = concat_keep_index, .memory = group_memory, .classes = concat_classes,        \
-        .class_name = concat_class_name                                                            \
+        .class_name = concat_class_name, .flip_pairs = group_flip_pairs                            \
     }
 
 static const source_ops concat_ops[2][2] = {

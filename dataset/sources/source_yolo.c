@@ -29,7 +29,8 @@ typedef struct yolo_args {
     const char *split; /* "": the whole folder */
     const char *root;  /* folder of the set, for a data.yaml; "": it says */
     uint64_t max_boxes;
-    uint32_t masks; /* a mask_kind */
+    uint32_t masks;     /* a mask_kind */
+    uint32_t keypoints; /* of a box; 0: they are not read */
 } yolo_args;
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -68,6 +69,34 @@ static sluice_status read_data(yolo_opening *opening, int folder_fd, const char 
     opening->labels.class_count = opening->data.nc;
     sample_io_free(&io);
     return st;
+}
+
+/* Checks that the set has the key points of the argument. */
+static sluice_status check_points(yolo_opening *opening)
+{
+    const yolo_data *data = &opening->data;
+    const uint32_t keypoints = opening->args->keypoints;
+
+    if (keypoints == 0) {
+        return SLUICE_OK;
+    }
+    if (data->points != keypoints) {
+        return data->points == 0
+                   ? sli_fail(SLUICE_E_INVALID,
+                              "keypoints=%u needs a data.yaml with kpt_shape: [%u, 3] or [%u, 2]",
+                              keypoints, keypoints, keypoints)
+                   : sli_fail(SLUICE_E_INVALID,
+                              "keypoints=%u must be %u, the points of kpt_shape in data.yaml",
+                              keypoints, data->points);
+    }
+    if (data->flip_points != 0 && data->flip_points != keypoints) {
+        return sli_fail(SLUICE_E_CORRUPT, "flip_idx has %u points, and kpt_shape %u",
+                        data->flip_points, keypoints);
+    }
+    opening->labels.keypoints = keypoints;
+    opening->source->set.points.count = keypoints;
+    opening->source->pairs = data->pairs;
+    return SLUICE_OK;
 }
 
 /* Reads the names of the classes of a folder: of data.yaml, or of a list of names. A build without
@@ -176,6 +205,7 @@ static sluice_status read_all(box_source *source, const yolo_args *args)
         .source = source, .args = args, .labels.has_shapes = args->masks != MASKS_NONE};
     sluice_status st = is_yaml(args->dir) ? read_described(&opening) : read_folder(&opening);
 
+    st = st == SLUICE_OK ? check_points(&opening) : st;
     if (st == SLUICE_OK) {
         tell_left_out(source, &opening.images, args->dir);
         st = yolo_set_read(source, &opening.images, &opening.labels, args->dir);
@@ -274,6 +304,11 @@ static sluice_status yolo_check(void *opaque)
     if (st != SLUICE_OK) {
         return st;
     }
+    if (args->masks != MASKS_NONE && args->keypoints > 0) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "yolo: masks= and keypoints= cannot both be set: a line has a polygon, or "
+                        "a box and key points");
+    }
     return strchr(args->split, '/') == NULL && strcmp(args->split, "..") != 0 &&
                    strlen(args->split) <= NAME_MAX
                ? SLUICE_OK
@@ -287,6 +322,9 @@ static sluice_status yolo_infer(const void *opaque, stage_schema *schema)
     const yolo_args *args = opaque;
 
     box_source_columns(schema, args->max_boxes, true, NULL);
+    if (args->keypoints > 0) {
+        box_source_add_points(schema, args->max_boxes, args->keypoints, true);
+    }
     if (args->masks != MASKS_NONE) {
         box_source_add_mask(schema);
     }
@@ -305,6 +343,9 @@ static const stage_param yolo_params[] = {
            "maximum number of boxes of an image"),
     PARAM_(yolo_args, masks, PARAM_CHOICE, "none", 0, 0, mask_kind_choices,
            "semantic, instance: the column mask, drawn from the polygons"),
+    PARAM_(yolo_args, keypoints, PARAM_COUNT, "0", 0, BOX_SOURCE_MOST_POINTS, NULL,
+           "number of key points of a box, that of kpt_shape, for the columns keypoints and "
+           "visibility"),
 };
 
 const stage_def stage_yolo = {
@@ -313,7 +354,8 @@ const stage_def stage_yolo = {
                "Ultralytics.",
     .elsewhere = "YOLODataset",
     .gives = "image (encoded), boxes f32 (max_boxes, 4), boxes_length i32, classes i32 "
-             "(max_boxes), image_id i64; of masks= also mask (encoded)",
+             "(max_boxes), image_id i64; of keypoints=K also keypoints f32 (max_boxes, K, 2) and "
+             "visibility u8 (max_boxes, K); of masks= also mask (encoded)",
     .details =
         "The label file of DIR/images/a/1.jpg is DIR/labels/a/1.txt, with a line for each object:\n"
         "  class x y width height     the centre and the size of the box, as\n"
@@ -327,17 +369,22 @@ const stage_def stage_yolo = {
         "  boxes_length  the number of boxes\n"
         "  classes       the class of each box, dropped with its box\n"
         "  image_id      the number of the image, from 0\n"
+        "  keypoints     with keypoints=K: x, y of the K key points of each box in\n"
+        "                pixels; they follow the image, and are dropped with their box\n"
+        "  visibility    with keypoints=K: 0 not labelled, 1 hidden, 2 visible; 1 if\n"
+        "                kpt_shape is [K, 2]\n"
         "  mask          with masks=semantic or instance: a number for each pixel,\n"
         "                0 for the background; it follows the image by nearest\n"
         "                neighbour\n"
         "Samples are in the order of their paths, byte by byte; folders within images are read, "
         "too. The names of the classes are those of DIR/data.yaml, or the lines of classes.txt, "
         "labels/classes.txt or obj.names in DIR; without such a file they are the numbers.\n"
-        "Of a data.yaml of Ultralytics the keys path, SPLIT, names, nc and kpt_shape are read. The "
+        "Of a data.yaml of Ultralytics the keys path, SPLIT, names, nc, kpt_shape and flip_idx are "
+        "read. The "
         "key SPLIT has a folder, a list of images (.txt), or several of them, relative to path:, "
         "which is relative to the folder of data.yaml. A line of a list is relative to the folder "
         "of the list, or absolute. With kpt_shape lines may have key points after the box, which "
-        "are not read.\n"
+        "are read with keypoints=; a flip exchanges those of flip_idx.\n"
         "A mask is drawn when its sample is read: the pixels of a polygon are those that "
         "pycocotools gives, and their numbers are those of the source coco. All lines must then be "
         "polygons.\n"

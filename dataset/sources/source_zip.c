@@ -383,7 +383,8 @@ static void zip_class_name(const void *source, uint32_t label, char *text, size_
         .open = zip_open, .close = group_close, .count = group_count, .name = zip_name,            \
         .read = zip_read, .read_plain = (plain_call), .read_other = zip_read_other,                \
         .locate = (locate_call), .drops = (drops_call), .keep_index = zip_keep_index,              \
-        .memory = group_memory, .classes = zip_classes, .class_name = zip_class_name               \
+        .memory = group_memory, .classes = zip_classes, .class_name = zip_class_name,              \
+        .flip_pairs = group_flip_pairs                                                             \
     }
 
 static const source_ops zip_ops[2][2] = {

@@ -267,7 +267,57 @@ static sluice_status read_points(data_reader *reader)
     if (st == SLUICE_OK && reader->event.type != YAML_SEQUENCE_END_EVENT) {
         st = sli_fail(SLUICE_E_CORRUPT, "kpt_shape must be a list of 2 numbers, as [17, 3]");
     }
+    reader->data->points = numbers[0];
     reader->data->point_numbers = numbers[0] * numbers[1];
+    return st;
+}
+
+static sluice_status add_pair(point_pairs *pairs, uint32_t from, uint32_t to)
+{
+    if (pairs->count == MOST_POINT_PAIRS) {
+        return sli_fail(SLUICE_E_CORRUPT, "flip_idx exchanges more than %d pairs of points",
+                        MOST_POINT_PAIRS);
+    }
+    pairs->pairs[pairs->count][0] = (uint16_t)from;
+    pairs->pairs[pairs->count++][1] = (uint16_t)to;
+    return SLUICE_OK;
+}
+
+/* Reads flip_idx. Point i and point flip_idx[i] must change places. */
+static sluice_status read_flip(data_reader *reader)
+{
+    uint16_t places[MOST_POINTS] = {0};
+    uint32_t count = 0;
+    sluice_status st = SLUICE_OK;
+
+    if (is_null(reader)) {
+        return SLUICE_OK;
+    }
+    if (reader->event.type != YAML_SEQUENCE_START_EVENT) {
+        return sli_fail(SLUICE_E_CORRUPT, "flip_idx must be a list of the indexes of points");
+    }
+    while (st == SLUICE_OK) {
+        uint32_t place = 0;
+
+        st = next_event(reader);
+        if (st != SLUICE_OK || reader->event.type == YAML_SEQUENCE_END_EVENT) {
+            break;
+        }
+        if (count == MOST_POINTS) {
+            return sli_fail(SLUICE_E_CORRUPT, "flip_idx has more than %d points", MOST_POINTS);
+        }
+        st = get_number(reader, "a point of flip_idx", 0, MOST_POINTS - 1, &place);
+        places[count++] = (uint16_t)place;
+    }
+    for (uint32_t i = 0; i < count && st == SLUICE_OK; i++) {
+        if (places[i] >= count || places[places[i]] != i) {
+            return sli_fail(SLUICE_E_CORRUPT,
+                            "flip_idx: point %u becomes point %u, and must then take its place", i,
+                            places[i]);
+        }
+        st = places[i] > i ? add_pair(&reader->data->pairs, i, places[i]) : SLUICE_OK;
+    }
+    reader->data->flip_points = count;
     return st;
 }
 
@@ -279,7 +329,7 @@ static const struct {
     sluice_status (*read)(data_reader *reader);
 } keys[] = {
     {NULL, read_images}, {"path", read_path},        {"names", read_names},
-    {"nc", read_count},  {"kpt_shape", read_points},
+    {"nc", read_count},  {"kpt_shape", read_points}, {"flip_idx", read_flip},
 };
 
 enum { KEYS = sizeof(keys) / sizeof(keys[0]) };

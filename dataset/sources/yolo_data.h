@@ -3,13 +3,15 @@
  * The description of a set for Ultralytics' trainer, data.yaml: `path:`, the folder of the set;
  * `train:`, `val:` and so on, a folder of images, a list of images, or several of them; `names:`,
  * the names of the classes, as a list or by their numbers; `nc:`, their number; `kpt_shape:`, the
- * number of key points of an object and the numbers of each. Other keys are skipped.
+ * number of key points of an object and the numbers of each; `flip_idx:`, for each key point that
+ * which takes its place in a flip. Other keys are skipped.
  */
 #ifndef SLUICE_YOLO_DATA_H
 #define SLUICE_YOLO_DATA_H
 
 #include "box_set.h"
 #include "image_files.h"
+#include "point_pairs.h"
 
 /* Limit on the bytes of a description. */
 enum { YOLO_DATA_MOST = 1 << 20 };
@@ -19,7 +21,10 @@ typedef struct yolo_data {
     image_files folder;     /* `path:`; none, or one */
     image_files images;     /* what the key of the split lists */
     uint32_t nc;            /* 0: not given */
-    uint32_t point_numbers; /* of kpt_shape: all numbers of the key points of an object */
+    uint32_t points;        /* of kpt_shape: key points of an object; 0: it is not given */
+    uint32_t point_numbers; /* all numbers of these */
+    uint32_t flip_points;   /* points of flip_idx; 0: it is not given */
+    point_pairs pairs;      /* of flip_idx */
 } yolo_data;
 
 /*

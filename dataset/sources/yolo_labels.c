@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "yolo_labels.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +26,16 @@ typedef struct fields {
     size_t count;
     double low[2]; /* of the points of a polygon */
     double high[2];
+    float *points; /* for what follows the box, up to point_numbers; NULL: not needed */
+    size_t point_numbers;
 } fields;
 
 void yolo_labels_free(yolo_labels *labels)
 {
     sli_free(labels->lines);
+    sli_free(labels->values);
     labels->lines = NULL;
+    labels->values = NULL;
 }
 
 /* ---- one line -------------------------------------------------------------------------------- */
@@ -60,6 +65,8 @@ static void add_field(fields *line, double number)
 
     if (line->count < BOX_FIELDS) {
         line->first[line->count] = number;
+    } else if (line->points != NULL && line->count - BOX_FIELDS < line->point_numbers) {
+        line->points[line->count - BOX_FIELDS] = fabs(number) <= 1e30 ? (float)number : 1e30F;
     }
     if (line->count == 1 || line->count == 2) {
         line->low[axis] = line->high[axis] = number;
@@ -74,7 +81,6 @@ static sluice_status read_fields(const char *at, const char *end, fields *line)
 {
     sluice_status st = SLUICE_OK;
 
-    *line = (fields){.count = 0};
     while (st == SLUICE_OK) {
         double number = 0;
 
@@ -174,6 +180,31 @@ static void count_line(box_changes *changes, const char *file, uint64_t line)
     }
 }
 
+/* Checks the key points of a line. Points without visibility are visible, as Ultralytics has it. */
+static sluice_status finish_points(const yolo_labels *labels, float *points)
+{
+    const uint32_t each = labels->point_numbers / labels->keypoints;
+    sluice_status st = SLUICE_OK;
+
+    for (uint32_t i = labels->keypoints; i-- > 0 && st == SLUICE_OK;) {
+        const float *from = &points[i * each];
+        const float x = from[0];
+        const float y = from[1];
+        const float seen = each == 3 ? from[2] : (float)(x >= 0 && y >= 0);
+
+        st = check_part((double)x);
+        st = st == SLUICE_OK ? check_part((double)y) : st;
+        if (st == SLUICE_OK && !(seen >= 0 && seen <= UINT8_MAX && floorf(seen) == seen)) {
+            st = sli_fail(SLUICE_E_CORRUPT,
+                          "the visibility %.9g must be a whole number from 0 to 255", (double)seen);
+        }
+        points[3 * i] = x;
+        points[3 * i + 1] = y;
+        points[3 * i + 2] = seen;
+    }
+    return st;
+}
+
 static sluice_status read_line(yolo_labels *labels, const fields *line, const char *file,
                                yolo_line *line_out)
 {
@@ -186,6 +217,16 @@ static sluice_status read_line(yolo_labels *labels, const fields *line, const ch
     if (labels->has_shapes && (labels->point_numbers > 0 || line->count < 7)) {
         return sli_fail(SLUICE_E_CORRUPT,
                         "this is a box, and masks= needs a polygon, class x1 y1 x2 y2 x3 y3 ...");
+    }
+    if (labels->keypoints > 0 && line->count == BOX_FIELDS + labels->point_numbers) {
+        st = finish_points(labels, line->points);
+        return st == SLUICE_OK ? get_box(line, corners) : st;
+    }
+    if (labels->keypoints > 0) {
+        return sli_fail(SLUICE_E_CORRUPT,
+                        "%zu numbers must be %u, class x y width height and the key points of "
+                        "kpt_shape",
+                        line->count, BOX_FIELDS + labels->point_numbers);
     }
     if (line->count == BOX_FIELDS) {
         return get_box(line, corners);
@@ -216,6 +257,27 @@ static sluice_status add_line(yolo_labels *labels, const yolo_line *line)
     return SLUICE_OK;
 }
 
+/* Makes room for the key points of the next line. */
+static sluice_status begin_points(yolo_labels *labels, fields *line)
+{
+    const size_t numbers = (size_t)3 * labels->keypoints;
+    float *grown;
+
+    *line = (fields){.count = 0};
+    if (numbers == 0) {
+        return SLUICE_OK;
+    }
+    grown = sli_grow(labels->values, &labels->value_capacity, (labels->line_count + 1) * numbers,
+                     sizeof(*grown));
+    if (grown == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the key points of a label file");
+    }
+    labels->values = grown;
+    line->points = grown + labels->line_count * numbers;
+    line->point_numbers = labels->point_numbers;
+    return SLUICE_OK;
+}
+
 /* Reads the lines of a file. *line_out: the number of the last one. */
 static sluice_status read_lines(yolo_labels *labels, const char *text, size_t size,
                                 const char *file, uint64_t *line_out)
@@ -230,7 +292,8 @@ static sluice_status read_lines(yolo_labels *labels, const char *text, size_t si
         yolo_line line = {.line = lines.number};
         fields numbers;
 
-        st = read_fields(at, end, &numbers);
+        st = begin_points(labels, &numbers);
+        st = st == SLUICE_OK ? read_fields(at, end, &numbers) : st;
         if (st == SLUICE_OK && numbers.count > 0) {
             st = read_line(labels, &numbers, file, &line);
             line.box.shape = (uint64_t)(at - text);
@@ -249,12 +312,23 @@ static int compare_boxes(const set_box *one, const set_box *other)
     return order != 0 ? order : (one->label > other->label) - (one->label < other->label);
 }
 
-static int compare_lines(const void *a, const void *b, void *all)
+/* Compares the boxes of two lines, and their key points. */
+static int compare_content(const yolo_labels *labels, size_t a, size_t b)
 {
-    const yolo_line *lines = all;
-    const yolo_line *one = &lines[*(const size_t *)a];
-    const yolo_line *other = &lines[*(const size_t *)b];
-    const int order = compare_boxes(&one->box, &other->box);
+    const size_t numbers = (size_t)3 * labels->keypoints;
+    const int order = compare_boxes(&labels->lines[a].box, &labels->lines[b].box);
+
+    return order != 0 || numbers == 0
+               ? order
+               : memcmp(labels->values + a * numbers, labels->values + b * numbers,
+                        numbers * sizeof(*labels->values));
+}
+
+static int compare_lines(const void *a, const void *b, void *labels)
+{
+    const size_t one = *(const size_t *)a;
+    const size_t other = *(const size_t *)b;
+    const int order = compare_content(labels, one, other);
 
     return order != 0 ? order : (one > other) - (one < other);
 }
@@ -276,10 +350,9 @@ static sluice_status find_repeated(yolo_labels *labels)
     for (size_t i = 0; i < count; i++) {
         order[i] = i;
     }
-    qsort_r(order, count, sizeof(*order), compare_lines, lines);
+    qsort_r(order, count, sizeof(*order), compare_lines, labels);
     for (size_t i = 1; i < count; i++) {
-        lines[order[i]].is_repeated =
-            compare_boxes(&lines[order[i]].box, &lines[order[i - 1]].box) == 0;
+        lines[order[i]].is_repeated = compare_content(labels, order[i], order[i - 1]) == 0;
     }
     sli_free(order);
     return SLUICE_OK;
@@ -300,7 +373,13 @@ sluice_status yolo_labels_add(yolo_labels *labels, const char *text, size_t size
         if (labels->lines[i].is_repeated) {
             box_set_count(set, SET_REPEATED, &place);
         } else {
+            const size_t boxes = set->box_count;
+
             st = box_set_add_box(set, &labels->lines[i].box, "line", (uint32_t)place.line, &place);
+            if (st == SLUICE_OK && labels->keypoints > 0) {
+                st = box_set_add_points(set, boxes,
+                                        labels->values + i * 3 * (size_t)labels->keypoints);
+            }
         }
     }
     return st;

@@ -25,10 +25,13 @@ typedef struct yolo_labels {
     uint32_t class_count;   /* classes with names; 0: they have none */
     uint32_t point_numbers; /* numbers of the key points of a line; 0: there are no key points */
     uint32_t unnamed;       /* 1 + the largest class, if classes have no names */
-    bool has_shapes;        /* every line must be a polygon, whose place in the file is kept */
-    box_changes polygons;   /* lines with a polygon, whose box is the one around it */
-    box_changes points;     /* lines with key points, which are not read */
-    yolo_line *lines;       /* of the last file */
+    uint32_t keypoints; /* key points that are read; 0: they are not. Every line must have them */
+    float *values;      /* x, y and visibility of these, line after line of the last file */
+    size_t value_capacity;
+    bool has_shapes;      /* every line must be a polygon, whose place in the file is kept */
+    box_changes polygons; /* lines with a polygon, whose box is the one around it */
+    box_changes points;   /* lines with key points, which are not read */
+    yolo_line *lines;     /* of the last file */
     size_t line_capacity;
     size_t line_count;
 } yolo_labels;

@@ -123,8 +123,9 @@ static void tell_lines(const yolo_labels *labels, const char *about)
     }
     if (labels->points.count > 0) {
         sli_log(SLUICE_LOG_WARN,
-                "yolo: %s: %zu lines have key points, which are not read, the first at %s", about,
-                labels->points.count, labels->points.first);
+                "yolo: %s: %zu lines have key points, which are not read, the first at %s; "
+                "keypoints= reads them",
+                about, labels->points.count, labels->points.first);
     }
 }
 

@@ -275,6 +275,10 @@ typedef struct source_ops {
      * shards; of a stream, once a pass has ended; "": none. */
     const char *(*left_out)(const void *source);
 
+    /* Optional: the key points that a flip exchanges, and which column has them; NULL: no column
+     * has key points. There are no pairs if the source does not know them. */
+    const struct point_pairs *(*flip_pairs)(const void *source, uint32_t *column_out);
+
     /* Optional: a hash of what else determines the columns of samples, such as the names of classes
      * by which a list's labels are numbered; 0: nothing. It is part of the identity of a run. */
     uint64_t (*identity)(const void *source);

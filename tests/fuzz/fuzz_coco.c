@@ -34,14 +34,16 @@ static void check_image(const box_set *set, const box_image *image)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const coco_options options = {
-        .keep_crowds = size % 2 == 0, .has_shapes = size % 3 == 0, .max_boxes = MOST};
+    const coco_options options = {.keep_crowds = size % 2 == 0,
+                                  .has_shapes = size % 3 == 0,
+                                  .max_boxes = MOST,
+                                  .points = size % 5 == 0 ? 2 : 0};
     const int fd = fuzz_file(data, size);
     box_set set;
-    uint64_t texts = 0;
+    coco_found found;
     size_t boxes = 0;
 
-    if (lseek(fd, 0, SEEK_SET) != 0 || coco_file_read(fd, &options, &set, &texts) != SLUICE_OK) {
+    if (lseek(fd, 0, SEEK_SET) != 0 || coco_file_read(fd, &options, &set, &found) != SLUICE_OK) {
         return 0;
     }
     for (size_t i = 0; i < set.image_count; i++) {

@@ -56,6 +56,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     labels.class_count = data[0] & 15;
     labels.point_numbers = data[0] >> 4;
     labels.has_shapes = size % 2 == 0;
+    if (!labels.has_shapes && labels.point_numbers % 2 == 0) {
+        labels.keypoints = set.points.count = labels.point_numbers / 2;
+    } else if (!labels.has_shapes && labels.point_numbers % 3 == 0) {
+        labels.keypoints = set.points.count = labels.point_numbers / 3;
+    }
     if (box_set_add_image(&set, &(box_image){.id = 1}) != SLUICE_OK ||
         yolo_labels_add(&labels, (const char *)data + 1, size - 1, "labels/a.txt", &set) !=
             SLUICE_OK) {

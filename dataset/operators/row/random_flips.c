@@ -6,6 +6,8 @@
  * device has a part in it only by row programs. Before a stage of geometry, and in parentheses
  * together with one, they are geometry: the image is warped by a reflection.
  */
+#include <string.h>
+
 #include "conversion_ops.h"
 #include "geometry_ops.h"
 #include "layout_int.h"
@@ -106,18 +108,30 @@ static sluice_status vertical_infer(const void *args, stage_schema *schema)
     return infer("random_vertical_flip", args, schema);
 }
 
+/* True if no points are exchanged, not even those that the source says. */
+static bool swaps_none(const flip_args *args)
+{
+    return strcmp(args->swap, "none") == 0;
+}
+
+static sluice_status parse_swap(const char *stage, flip_args *args)
+{
+    args->pairs.count = 0;
+    return swaps_none(args) ? SLUICE_OK : point_pairs_parse(args->swap, stage, &args->pairs);
+}
+
 static sluice_status horizontal_check(void *opaque)
 {
     flip_args *args = opaque;
 
-    return point_pairs_parse(args->swap, "random_horizontal_flip", &args->pairs);
+    return parse_swap("random_horizontal_flip", args);
 }
 
 static sluice_status vertical_check(void *opaque)
 {
     flip_args *args = opaque;
 
-    return point_pairs_parse(args->swap, "random_vertical_flip", &args->pairs);
+    return parse_swap("random_vertical_flip", args);
 }
 
 static const point_pairs *flip_pairs(const void *opaque, const stage_schema *before,
@@ -125,6 +139,9 @@ static const point_pairs *flip_pairs(const void *opaque, const stage_schema *bef
 {
     const flip_args *args = opaque;
 
+    if (swaps_none(args)) {
+        return &args->pairs;
+    }
     return args->pairs.count > 0 && find_points("flip", args, before, points_out) == SLUICE_OK
                ? &args->pairs
                : NULL;
@@ -183,7 +200,8 @@ static sluice_status vertical_geometry(const void *args, const sli_draws *draws,
 
 #define SWAP_PARAMS                                                                                \
     PARAM_(flip_args, swap, PARAM_TEXT, "", 0, 0, NULL,                                            \
-           "points that a flip exchanges, such as left and right eyes: 1:2,3:4, indexes from 0"),  \
+           "points that a flip exchanges, such as left and right eyes: 1:2,3:4, indexes from 0; "  \
+           "none; else those that the source says"),                                               \
         PARAM_(flip_args, points, PARAM_TEXT, "", 0, 0, NULL,                                      \
                "the columns of points that swap works on, with commas; else all")
 
@@ -230,7 +248,9 @@ const stage_def stage_random_horizontal_flip = {
         "change places, together with the rows that belong to them. There are at most "
         "64 pairs, each point in one of them. A pair of which a sample has neither "
         "point is ignored; a sample with only one of the two is a bad sample. A swap "
-        "without a column of points, or with one of fewer points, is an error.",
+        "without a column of points, or with one of fewer points, is an error. Without swap a flip "
+        "exchanges the key points that the sources coco and yolo say, and a warning says if they "
+        "say none.",
     .kind = STAGE_CONVERSION,
     .conversion =
         &(const conversion_ops){
