@@ -55,8 +55,53 @@ expect "... as JSON" 0 inspect equal.tsv --json
 check "... too" json "j['duplicates'] == {'count': 1, 'first': [{'sample': 2, 'name': 'c.ppm', 'of': 0}]}"
 printf 'image\tmask:mask\na.ppm\twide.pgm\nb.ppm\ta.ppm\nc.ppm\tfits.pgm\n' >masks.tsv
 expect "masks that do not fit" 1 inspect masks.tsv
-check "... of another size are bad" out_has '^  0 a.ppm: mask: it has 9x6 pixels, and must have 8x6, as its image$'
-check "... and those with colours" out_has '^  1 b.ppm: mask: it has colours, and a mask must be in gray or have a palette'
+check "... of another size are bad" out_has '^  0 a.ppm: mask: the mask is 9x6, its image 8x6$'
+check "... and those with colours" out_has '^  1 b.ppm: mask: a mask in a PPM file: its values are colours'
+
+# Each kind of mask is judged as a run judges it: by inspect, and by verify.
+if [ -n "$python" ] && "$sluice" --version | grep -q 'png on'; then
+    mkdir judged
+    "$python" - <<'PYTHON'
+import struct, zlib
+def png(name, width, height, kind, bits=8, orientation=0):
+    def chunk(tag, data):
+        return struct.pack(">I", len(data)) + tag + data + struct.pack(">I", zlib.crc32(tag + data))
+    line = b"\0" + b"\1" * (width * {0: 1, 2: 3, 4: 2, 6: 4}[kind] * bits // 8)
+    exif = b"II*\0\x08\0\0\0\1\0" + struct.pack("<HHIHH", 0x112, 3, 1, orientation, 0) + b"\0\0\0\0"
+    open("judged/" + name, "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, bits, kind, 0, 0, 0)) +
+        (chunk(b"eXIf", exif) if orientation else b"") + chunk(b"IDAT", zlib.compress(line * height)) + chunk(b"IEND", b""))
+png("wide.png", 9, 6, 2)
+png("turned.png", 9, 6, 2, orientation=6)   # 6x9 upright
+png("high.png", 6, 9, 2)
+png("gray.png", 9, 6, 0)
+png("rgb.png", 9, 6, 2)
+png("alpha.png", 9, 6, 4)
+png("deep.png", 9, 6, 0, 16)
+png("small.png", 8, 6, 0)
+png("own.png", 9, 6, 0, orientation=6)
+png("upright.png", 6, 9, 0)
+PYTHON
+    cp "set/train/$(ls set/train | sed -n 1p)/000000.jpg" judged/lossy.jpg 2>/dev/null || cp $(ls set/train/*/*.jpg | sed -n 3p) judged/lossy.jpg
+    printf 'image\tmask:mask\n' >judged.tsv
+    for pair in wide.png:gray.png wide.png:rgb.png wide.png:alpha.png wide.png:deep.png wide.png:small.png wide.png:own.png \
+        wide.png:upright.png wide.png:lossy.jpg high.png:own.png high.png:gray.png turned.png:gray.png turned.png:upright.png; do
+        printf 'judged/%s\tjudged/%s\n' "${pair%:*}" "${pair#*:}" >>judged.tsv
+    done
+    for i in $(seq 0 11); do
+        "$sluice" show "image_list judged.tsv | decode | resize 4,4 | batch 1" --sample "$i" --times 1 --npy "one$i" >/dev/null 2>one ||
+            sed -n "s/^sluice: decode: sample 0, [^:]*: mask: \(.*\)/$i mask: \1/p; s/^sluice: decode: sample $i, [^:]*: mask: \(.*\)/$i mask: \1/p" one
+    done | sed 's/; on_error replace or zero continues without such samples$//' >run_says
+    check "a run refuses masks of each kind" [ "$(wc -l <run_says)" -eq 8 ]
+    expect "inspect judges masks" 1 inspect judged.tsv
+    sed -n 's/^  \([0-9]*\) judged[^:]*: mask: /\1 mask: /p' out >inspect_says
+    check "... as a run does" diff run_says inspect_says
+    expect "verify judges masks" 1 verify judged.tsv
+    sed -n 's/^judged[^:]*: mask: /mask: /p' out >verify_says
+    check "... as a run does" sh -c 'sed "s/^[0-9]* //" run_says | diff - verify_says'
+    check "... and counts the others as read" out_has ': 4 of 12 samples read; 8 problems$'
+else
+    skip "kinds of masks" "no python, or built without libpng"
+fi
 
 expect "the images and masks of a list are verified" 0 verify "image_list equal.tsv | decode"
 check "... are counted" out_has ': 3 of 3 samples read; 0 problems$'
@@ -105,6 +150,12 @@ if "$sluice" --version | grep -q 'jansson on'; then
         "categories":[{"id":4,"name":"cat"},{"id":2,"name":"dog"}]}' "$good" >coco.json
     expect "COCO's JSON is inspected" 0 inspect coco.json
     check "... its classes have names" out_has '^       1          1  cat$'
+    printf '{"images":[{"id":1,"file_name":"%s","width":48,"height":40}],"annotations":[],
+        "categories":[{"id":4,"name":"cat"}]}' "$good" >sizes.json
+    expect "an image of another size than its annotations" 1 inspect sizes.json
+    check "... is named" out_has 'the image is 48x48, and its annotations are for 48x40$'
+    expect "... by verify, too" 1 verify sizes.json
+    check "... in the same words" out_has 'the image is 48x48, and its annotations are for 48x40$'
 else
     skip "COCO's JSON" "built without jansson"
 fi

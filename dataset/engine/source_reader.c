@@ -9,6 +9,7 @@
 #include "dataset_state.h"
 #include "image_decoder.h"
 #include "sample_boxes.h"
+#include "sample_check.h"
 #include "struct_size_int.h"
 
 /* No limit on the pixels of an image whose header is read. */
@@ -24,6 +25,7 @@ struct sluice_reader {
     uint8_t *rows[SLUICE_MAX_COLUMNS]; /* plain columns of one sample; NULL for images and masks */
     uint64_t plain;                    /* sample whose plain columns are in `rows`, or NO_SAMPLE */
     image_decoder *decoder;            /* of headers */
+    image_decoder *checker;            /* of sluice_reader_check(); NULL: not called yet */
     bool has_boxes;                    /* which are clipped to the image */
     sample_data last;     /* the file that sluice_reader_get() gave; bytes NULL: none */
     uint32_t last_column; /* of it */
@@ -153,6 +155,7 @@ void sluice_reader_destroy(sluice_reader *reader)
     sample_io_free(&reader->io);
     image_buffer_free(&reader->pixels);
     image_decoder_destroy(reader->decoder);
+    image_decoder_destroy(reader->checker);
     for (uint32_t i = 0; i < SLUICE_MAX_COLUMNS; i++) {
         sli_free(reader->rows[i]);
     }
@@ -417,6 +420,35 @@ sluice_status sluice_reader_header(sluice_reader *reader, sluice_image_info *inf
             reader->decoder,
             dataset_formats(reader->dataset, (int)reader->last_column, &reader->last));
         st = read_header(reader->decoder, reader->last.bytes, reader->last.size, call, info);
+    }
+    return st;
+}
+
+sluice_status sluice_reader_check(sluice_reader *reader, uint64_t sample)
+{
+    static const char function[] = "sluice_reader_check";
+    void *const nowhere[SLUICE_MAX_COLUMNS] = {NULL};
+    sample_data data = {0};
+    uint64_t bytes = 0;
+    sluice_status st = SLUICE_OK;
+
+    if (reader == NULL || sample >= reader->samples) {
+        return sli_fail(SLUICE_E_INVALID, "%s: reader is NULL, or it has no sample %" PRIu64,
+                        function, sample);
+    }
+    if (reader->checker == NULL) {
+        st = image_decoder_create(&reader->checker);
+    }
+    sample_io_give_back(&reader->io);
+    if (st == SLUICE_OK) {
+        st = dataset_source(reader->dataset)
+                 ->read(reader->dataset->source, sample, &reader->io, nowhere, &data);
+    }
+    if (st == SLUICE_OK) {
+        const sample_check check = {
+            .dataset = reader->dataset, .decoder = reader->checker, .io = &reader->io};
+
+        st = sample_check_images(&check, sample, &data, &bytes);
     }
     return st;
 }

@@ -4,6 +4,7 @@
 #define SLUICE_CURRENT_IMAGE_H
 
 #include "exif.h"
+#include "image_rules.h"
 #include "loader_stage.h"
 #include "opened_image.h"
 #include "orientation.h"
@@ -50,10 +51,7 @@ INLINED sluice_status open_image(sample_loader *loader, uint64_t sample, const s
         return opened_image_failed(loader, st);
     }
     if (args->mode >= DECODE_INDEX) {
-        st = args->mode == DECODE_INDEX
-                 ? opened_image_request_indices(loader->tools.decoder, &loader->io.ends_run)
-                 : image_decoder_request_wide(loader->tools.decoder, current->image.element,
-                                              current->image.channels == 3);
+        st = image_rules_mode(loader->tools.decoder, args, &loader->io.ends_run);
     }
     if (st == SLUICE_OK) {
         st = opened_image_check(loader, sample, data, args, &current->image, &current->applied);

@@ -3,6 +3,7 @@
 
 #include "exif.h"
 #include "fault_int.h"
+#include "image_rules.h"
 #include "log_int.h"
 #include "printable_int.h"
 #include "sample_reading.h"
@@ -66,23 +67,6 @@ void opened_image_note(sample_loader *loader, uint64_t sample, sli_image_note no
             sli_image_note_texts[note]);
 }
 
-/* Fails since the image has not the size that its annotations are for. It is as the stage decode
- * gives it. */
-static sluice_status wrong_size(const sample_data *data, const image_facts *facts, uint32_t width,
-                                uint32_t height, bool is_stored)
-{
-    if (is_stored && exif_exchanges_sides(facts->orientation) && width == data->listed_height &&
-        height == data->listed_width) {
-        return sli_fail(SLUICE_E_CORRUPT,
-                        "the annotations are for %ux%u, the image with its Exif orientation %u "
-                        "applied, and pixels are used as stored, %ux%u; apply the orientation to "
-                        "the file (mogrify -auto-orient), or decode orient=true",
-                        data->listed_width, data->listed_height, facts->orientation, width, height);
-    }
-    return sli_fail(SLUICE_E_CORRUPT, "the image is %ux%u, and its annotations are for %ux%u",
-                    width, height, data->listed_width, data->listed_height);
-}
-
 sluice_status opened_image_check_resumed(sample_loader *loader, uint32_t orientation)
 {
     if (orientation == EXIF_UPRIGHT || !loader->plan->details->images.keeps_stored) {
@@ -96,30 +80,6 @@ sluice_status opened_image_check_resumed(sample_loader *loader, uint32_t orienta
                     orientation);
 }
 
-/* Applies the orientation of the open image; its labels follow it if they fit only the image as
- * stored. */
-static void apply_orientation(sample_loader *loader, const sample_data *data, uint32_t orientation,
-                              image_view *image, applied_orientation *applied_out)
-{
-    const bool fits_stored =
-        image->width == data->listed_width && image->height == data->listed_height;
-
-    image_decoder_orient(loader->tools.decoder, orientation, &image->width, &image->height);
-    applied_out->image = (uint8_t)orientation;
-    if (fits_stored &&
-        (image->width != data->listed_width || image->height != data->listed_height)) {
-        applied_out->labels = (uint8_t)orientation;
-    }
-}
-
-/* True if the annotations are for an image of another size than the one that is decoded. */
-static bool is_misfit(const sample_data *data, const image_view *image,
-                      const applied_orientation *applied)
-{
-    return data->listed_width > 0 && data->listed_height > 0 && applied->labels == EXIF_UPRIGHT &&
-           (image->width != data->listed_width || image->height != data->listed_height);
-}
-
 sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const sample_data *data,
                                  const decode_args *decode, image_view *image,
                                  applied_orientation *applied_out)
@@ -129,32 +89,16 @@ sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const s
     sluice_status st;
 
     image_decoder_describe(loader->tools.decoder, &facts);
-    if (facts.bits > 16 && decode_element(decode) == IMAGE_U8) {
-        loader->io.ends_run = true;
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "the %s file has floating-point numbers, and images of a batch have bytes; "
-                        "decode mode=%s keeps them",
-                        facts.format, facts.channels == 1 ? "f32" : "f32_rgb");
+    st = image_rules_orient(loader->tools.decoder, &facts, data, decode, image, applied_out,
+                            &loader->io.ends_run);
+    if (st == SLUICE_OK) {
+        st = opened_image_check_resumed(loader, applied_out->image);
     }
-    if (facts.bits > 8 && decode->depth == DECODE_DEPTH_OF_FILE &&
-        decode_element(decode) == IMAGE_U8) {
-        loader->io.ends_run = true;
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "the %s file has %u bits per channel, and images of a batch have 8; "
-                        "decode depth=8 converts them, which drops the lower bits, and decode "
-                        "mode=u16 or mode=u16_rgb keeps them",
-                        facts.format, facts.bits);
+    if (st == SLUICE_OK) {
+        st = image_rules_size(&facts, data, decode, image, applied_out);
     }
-    *applied_out = nothing_applied;
-    if (facts.orientation != EXIF_UPRIGHT && !is_stored) {
-        apply_orientation(loader, data, facts.orientation, image, applied_out);
-    }
-    st = opened_image_check_resumed(loader, applied_out->image);
     if (st != SLUICE_OK) {
         return st;
-    }
-    if (is_misfit(data, image, applied_out)) {
-        return wrong_size(data, &facts, image->width, image->height, is_stored);
     }
     if (facts.orientation != EXIF_UPRIGHT) {
         opened_image_note(loader, sample, is_stored ? SLI_IMAGE_AS_STORED : SLI_IMAGE_ORIENTED);
@@ -172,16 +116,4 @@ sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const s
         opened_image_note(loader, sample, SLI_IMAGE_FURTHER);
     }
     return SLUICE_OK;
-}
-
-sluice_status opened_image_request_indices(image_decoder *decoder, bool *ends_run)
-{
-    const sluice_status st = image_decoder_request_indices(decoder);
-    image_facts facts;
-
-    if (st == SLUICE_E_UNSUPPORTED) {
-        image_decoder_describe(decoder, &facts);
-        *ends_run = *ends_run || facts.bits > 8;
-    }
-    return st;
 }

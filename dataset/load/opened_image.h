@@ -34,11 +34,4 @@ sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const s
                                  const decode_args *decode, image_view *image,
                                  applied_orientation *applied_out);
 
-/*
- * Selects class numbers as pixels of the image that the decoder has just opened. E_UNSUPPORTED: the
- * file stores colours, or numbers of more than 8 bits. As in opened_image_check(), the latter sets
- * *ends_run: a policy for bad samples would leave out every image of such a dataset.
- */
-sluice_status opened_image_request_indices(image_decoder *decoder, bool *ends_run);
-
 #endif

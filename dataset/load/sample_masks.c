@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "exif.h"
+#include "image_rules.h"
 #include "image_turn.h"
 #include "layout_int.h"
 #include "opened_image.h"
@@ -28,12 +29,8 @@ static sluice_status open_file(sample_loader *loader, const sample_data *data, i
     if (st != SLUICE_OK) {
         return opened_image_failed(loader, st);
     }
-    st = opened_image_request_indices(decoder, &loader->io.ends_run);
-    if (st == SLUICE_OK && args->orient) {
-        *orientation_out = image_decoder_make_upright(decoder, &mask->width, &mask->height);
-        st = opened_image_check_resumed(loader, *orientation_out);
-    }
-    return st;
+    st = image_rules_open_mask(decoder, args, mask, orientation_out, &loader->io.ends_run);
+    return st == SLUICE_OK ? opened_image_check_resumed(loader, *orientation_out) : st;
 }
 
 /* Applies the orientation of the image to a mask of the size that the image has in its file. */
@@ -60,15 +57,16 @@ static sluice_status open_mask(sample_loader *loader, uint64_t sample,
                                image_view *mask_out)
 {
     uint32_t own = EXIF_UPRIGHT;
+    bool follows = false;
     image_view mask = data->image;
     sluice_status st = data->bytes != NULL ? open_file(loader, data, &mask, &own) : SLUICE_OK;
 
-    if (st == SLUICE_OK && (mask.width != transform->width || mask.height != transform->height)) {
-        st = own == EXIF_UPRIGHT && exif_exchanges_sides(transform->applied.image) &&
-                     mask.width == transform->height && mask.height == transform->width
-                 ? follow_orientation(loader, sample, transform, &mask)
-                 : sli_fail(SLUICE_E_CORRUPT, "the mask is %ux%u, its image %ux%u", mask.width,
-                            mask.height, transform->width, transform->height);
+    if (st == SLUICE_OK) {
+        st = image_rules_fit_mask(&mask, own, transform->width, transform->height,
+                                  &transform->applied, &follows);
+    }
+    if (st == SLUICE_OK && follows) {
+        st = follow_orientation(loader, sample, transform, &mask);
     }
     *mask_out = mask;
     return st;

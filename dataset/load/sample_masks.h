@@ -14,7 +14,7 @@
  * must be done: the mask gets the loader's tools. A mask of the size that the image has in its file
  * gets the image's orientation, if it has none of its own. E_CORRUPT: its size differs from the
  * image's, or it is corrupt; E_UNSUPPORTED: its format does not store class numbers, and
- * io.ends_run is set as by opened_image_request_indices(); E_NO_MEMORY.
+ * io.ends_run is set as by image_rules_open_mask(); E_NO_MEMORY.
  */
 sluice_status mask_follow(sample_loader *loader, uint64_t sample, const sample_transform *transform,
                           const sample_data *data, uint8_t *row, size_t stride);

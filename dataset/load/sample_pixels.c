@@ -18,16 +18,6 @@ typedef struct image_run {
     bool is_cached; /* the image is read from the cache, or added to it, between two groups */
 } image_run;
 
-/* Checks that a further image has the size of the first one. With the same draws it then gets the
- * same geometry. */
-static sluice_status check_size(const sample_transform *transform, const image_view *image)
-{
-    return image->width == transform->width && image->height == transform->height
-               ? SLUICE_OK
-               : sli_fail(SLUICE_E_CORRUPT, "the image is %ux%u, the first one of its sample %ux%u",
-                          image->width, image->height, transform->width, transform->height);
-}
-
 /* Runs the steps before the cache, and adds the pixels after them to it. An encoded image is
  * decoded as a whole, if there is room for it. */
 static sluice_status run_to_cache(sample_loader *loader, const sample_transform *transform,
@@ -250,7 +240,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
         transform->applied = current.applied;
         transform->flips = (uint8_t)((sink.flags ^ *flags) & ~SLI_ROW_ZERO);
     } else if (st == SLUICE_OK) {
-        st = check_size(transform, &current.image);
+        st = image_rules_fit_further(&current.image, transform->width, transform->height);
     }
     if (st == SLUICE_OK) {
         st = run_steps(loader, &run, &draws, buffers, &sink, &current, &ticks);
@@ -357,7 +347,7 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
         transform->height = current.image.height;
         transform->applied = current.applied;
     } else if (st == SLUICE_OK) {
-        st = check_size(transform, &current.image);
+        st = image_rules_fit_further(&current.image, transform->width, transform->height);
         transform->step_count--; /* the resize is drawn again */
     }
     if (st == SLUICE_OK) {

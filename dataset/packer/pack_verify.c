@@ -25,6 +25,7 @@
 #include "pack_summary.h"
 #include "path_stage.h"
 #include "placement_int.h"
+#include "sample_check.h"
 #include "stop_int.h"
 #include "struct_size_int.h"
 #include "thread_interrupt_int.h"
@@ -400,43 +401,19 @@ static sluice_status create_worker(const verify_run *run, verify_worker **worker
     return SLUICE_OK;
 }
 
-/* Decodes a file of a column of the source, or of an archive; -1: the image. */
-static sluice_status decode_file(const verify_run *run, verify_worker *worker, int column,
-                                 const sample_data *data, image_view *image_out)
+/* Decodes the images and masks of a sample, and checks them as a run does. */
+static sluice_status check_sample(const verify_run *run, verify_worker *worker, uint64_t sample,
+                                  verified *v)
 {
+    const sample_check check = {.dataset = run->dataset,
+                                .decoder = worker->decoder,
+                                .io = &worker->io,
+                                .max_pixels = run->max_pixels,
+                                .decodes = true};
+    sample_data data = {.bytes = NULL};
+    const sluice_status st = read_sample(run, worker, sample, &data, &v->is_checked);
 
-    image_decoder_allow(worker->decoder, dataset_formats(run->dataset, column, data));
-    return pack_decode(worker->decoder, run->max_pixels, data->bytes, data->size, image_out);
-}
-
-/* Decodes the masks and further images of a sample of a source. */
-static sluice_status check_others(const verify_run *run, verify_worker *worker, uint64_t sample,
-                                  uint64_t *bytes)
-{
-    const stage_schema *schema = run->dataset != NULL ? &run->dataset->source_schema : NULL;
-    sluice_status st = SLUICE_OK;
-
-    for (uint32_t i = 0; schema != NULL && st == SLUICE_OK && i < schema->column_count; i++) {
-        sample_data data = {.bytes = NULL};
-        image_view image;
-        sli_error error;
-
-        if ((int)i == schema->image || schema->columns[i].dtype != SLUICE_ENCODED) {
-            continue;
-        }
-        st = dataset_source(run->dataset)
-                 ->read_other(run->dataset->source, sample, i, &worker->io, &data);
-        if (st == SLUICE_OK && data.bytes != NULL) {
-            *bytes += data.size;
-            st = decode_file(run, worker, (int)i, &data, &image);
-        }
-        if (st != SLUICE_OK) {
-            sli_error_take(st, &error);
-            st = sli_fail_with(st, error.error_number, "%s: %.900s", schema->columns[i].name,
-                               error.text);
-        }
-    }
-    return st;
+    return st == SLUICE_OK ? sample_check_images(&check, sample, &data, &v->bytes) : st;
 }
 
 static sluice_status make_sample(void *arg, uint32_t worker, uint64_t sample, void **made_out,
@@ -444,8 +421,6 @@ static sluice_status make_sample(void *arg, uint32_t worker, uint64_t sample, vo
 {
     verify_run *run = arg;
     verified *v = sli_calloc(1, sizeof(*v));
-    sample_data data = {.bytes = NULL};
-    image_view image;
     sluice_status st = v != NULL ? SLUICE_OK : sli_fail(SLUICE_E_NO_MEMORY, "a sample");
 
     if (st == SLUICE_OK && run->workers[worker] == NULL) {
@@ -455,14 +430,7 @@ static sluice_status make_sample(void *arg, uint32_t worker, uint64_t sample, vo
         sli_free(v);
         return st;
     }
-    st = read_sample(run, run->workers[worker], sample, &data, &v->is_checked);
-    if (st == SLUICE_OK && data.bytes != NULL) {
-        v->bytes = data.size;
-        st = decode_file(run, run->workers[worker], -1, &data, &image);
-        run->workers[worker]->io.image_width = st == SLUICE_OK ? image.width : 0;
-        run->workers[worker]->io.image_height = st == SLUICE_OK ? image.height : 0;
-    }
-    st = st == SLUICE_OK ? check_others(run, run->workers[worker], sample, &v->bytes) : st;
+    st = check_sample(run, run->workers[worker], sample, v);
     st = sli_is_interrupted() ? SLUICE_CLOSED : st; /* a bad sample may be an abandoned one */
     if (st == SLUICE_CLOSED ||
         (st != SLUICE_OK && sli_fault_is_of_process(sli_fault_of_last(st)))) {

@@ -229,7 +229,7 @@ static sluice_status look_at(survey_worker *worker, uint64_t look, uint64_t samp
             first_hash = hash;
         }
     }
-    st = st == SLUICE_OK ? finding_check_followers(survey, infos) : st;
+    st = st == SLUICE_OK ? sluice_reader_check(worker->reader, sample) : st;
     if (st == SLUICE_OK) {
         st = count_labels(worker, sample, numbers);
     }

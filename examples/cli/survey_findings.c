@@ -29,43 +29,6 @@ uint64_t finding_hash(const void *bytes, size_t size)
     return hash != 0 ? hash : 1;
 }
 
-/* ---- one sample ------------------------------------------------------------------------------ */
-
-/* True if two images are of one size, or would be once the first one is turned upright. */
-static bool fits(const sluice_image_info *first, const sluice_image_info *other)
-{
-    return (other->width == first->width && other->height == first->height) ||
-           (first->orientation > 4 && other->width == first->height &&
-            other->height == first->width);
-}
-
-sluice_status finding_check_followers(const data_survey *survey, const sluice_image_info *infos)
-{
-    for (uint32_t i = 0; survey->image >= 0 && i < survey->column_count; i++) {
-        const sluice_column_spec *spec = &survey->columns[i].spec;
-        const sluice_image_info *first = &infos[survey->image];
-        const bool is_mask = spec->role == SLUICE_ROLE_MASK;
-
-        if ((!is_mask && spec->role != SLUICE_ROLE_IMAGE) || infos[i].width == 0) {
-            continue;
-        }
-        if (!fits(first, &infos[i])) {
-            return sluice_fail(SLUICE_E_CORRUPT,
-                               "%s: it has %" PRIu32 "x%" PRIu32 " pixels, and must have %" PRIu32
-                               "x%" PRIu32 ", as its image",
-                               spec->name, infos[i].width, infos[i].height, first->width,
-                               first->height);
-        }
-        if (is_mask && infos[i].format != NULL && infos[i].channels >= 3 && infos[i].palette == 0) {
-            return sluice_fail(SLUICE_E_CORRUPT,
-                               "%s: it has colours, and a mask must be in gray or have a palette, "
-                               "whose values are classes",
-                               spec->name);
-        }
-    }
-    return SLUICE_OK;
-}
-
 /* ---- duplicates ------------------------------------------------------------------------------ */
 
 typedef struct hashed {

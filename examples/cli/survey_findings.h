@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a survey finds across samples and columns: equal images, masks that do not fit. */
+/* What a survey finds across samples: equal images, classes of different sizes. */
 #ifndef SLUICE_SURVEY_FINDINGS_H
 #define SLUICE_SURVEY_FINDINGS_H
 
@@ -7,12 +7,6 @@
 
 /* A hash of bytes, by which equal images are found. Never 0. */
 uint64_t finding_hash(const void *bytes, size_t size);
-
-/*
- * Fails if a mask or further image of a sample has another size than its first image, or a mask has
- * colours: a run would find the sample bad, too. infos[i] is that of column i.
- */
-sluice_status finding_check_followers(const data_survey *survey, const sluice_image_info *infos);
 
 /* Finds the images that equal an earlier one, by survey->hashes. E_NO_MEMORY. */
 sluice_status finding_duplicates(data_survey *survey);

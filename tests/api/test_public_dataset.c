@@ -407,6 +407,9 @@ static void stored_samples_are_read(void)
     T_STR(spec.name, "label");
     T_OK(sluice_reader_get(reader, 3, 1, &view));
     T_EQ(*(const int32_t *)view.data, 1);
+    T_OK(sluice_reader_check(reader, 4));
+    T_STATUS(sluice_reader_check(reader, 5), SLUICE_E_INVALID);
+    T_STATUS(sluice_reader_check(NULL, 0), SLUICE_E_INVALID);
     sluice_reader_destroy(reader);
     sluice_dataset_destroy(dataset);
     sluice_image_info_init(&info);

@@ -157,6 +157,21 @@ SLUICE_API_CHECKED sluice_status sluice_reader_get(sluice_reader *reader, uint64
 SLUICE_API_CHECKED sluice_status sluice_reader_header(sluice_reader *reader,
                                                       sluice_image_info *info);
 
+/**
+ * Checks the headers of a sample's images and masks by the rules of a run: a mask has class numbers
+ * of 8 bits, and the size of its image; further images have the size of the first one; annotations
+ * are for an image of its size. The orientation of files is applied as the stage decode of the
+ * dataset says, and its limits hold. Pixels are not decoded.
+ *
+ * @param sample  below sluice_reader_samples()
+ *
+ * Returns: E_CORRUPT, E_UNSUPPORTED what a run would refuse; errors of reading the sample;
+ *          E_INVALID a NULL, or no such sample; E_NO_MEMORY. The text does not name the sample.
+ *
+ * Threads: one at a time, on the thread that used the reader first.
+ */
+SLUICE_API_CHECKED sluice_status sluice_reader_check(sluice_reader *reader, uint64_t sample);
+
 SLUICE_END_DECLS
 
 #endif

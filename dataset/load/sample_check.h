@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks the images and masks of a sample by the rules of a run, without one: for `sluice verify`
+ * and `sluice inspect`. */
+#ifndef SLUICE_SAMPLE_CHECK_H
+#define SLUICE_SAMPLE_CHECK_H
+
+#include "dataset_state.h"
+#include "image_decoder.h"
+
+typedef struct sample_check {
+    const sluice_dataset *dataset; /* its stage decode says how; NULL: the sample has one image */
+    image_decoder *decoder;
+    sample_io *io;
+    uint64_t max_pixels; /* 0: that of the stage decode */
+    bool decodes;        /* pixels are decoded; false: only headers are read */
+} sample_check;
+
+/*
+ * Checks the first image, which was read as `data`, then the masks and further images of the
+ * sample, against each other and against the annotations. Without a stage decode, images of 16 bits
+ * per channel are no error.
+ *
+ * Returns errors of reading, E_CORRUPT and E_UNSUPPORTED with the name of the column, as a run
+ * would; faults of the process keep their errno. *bytes is increased by the bytes of the images.
+ */
+sluice_status sample_check_images(const sample_check *check, uint64_t sample,
+                                  const sample_data *data, uint64_t *bytes);
+
+#endif
