@@ -91,6 +91,14 @@ PROGRAM
     check "... and one without its symbol" err_has 'broken/webp.so is not a format module of Sluice'
 fi
 
+# What pixels of a pack do not have of their files is said once, with the number of images.
+mkdir -p noted/c
+cp "$here/data/formats/animation.webp" "$here/data/formats/lossless-alpha.webp" a.webp noted/c
+run "$sluice" pack "image_folder noted" pixels_only --raw
+check "a pack of pixels counts images with transparency" err_has '^sluice: warn: pack: 1 image with transparency: blended onto black$'
+check "... and files with further frames" err_has '^sluice: warn: pack: 1 image in files with further images or frames: the first one is used$'
+check "... each once" [ "$(grep -c 'warn: pack: ' err)" -eq 2 ]
+
 # Which libraries a process has: those of a module only after a file of its format.
 LD_DEBUG=files "$sluice" show "image_list list.tsv | decode | batch 1" --npy pixels >/dev/null 2>calls
 if [ -e "$build/lib/sluice/0/webp.so" ] && grep -q 'sluice/0/webp.so' calls; then
@@ -149,7 +157,7 @@ ends "verify decodes both" 0 "$sluice" verify folder
 # What a file's name allows stays known: to a cache, of masks, and to verify.
 run "$sluice" show "image_folder folder extensions=tif,tiff | cache 1G | decode | resize 8,8 | batch 2" --steps 2 --npy twice
 check "a TIFF file is decoded from a cache" [ "$code" -eq 0 ]
-printf 'image\tother:image\n%s\ta.tif\n' "$here/data/torchvision/rgb-70x12.ppm" >others.tsv
+printf 'image\tother:image\nb.TIFF\ta.tif\n' >others.tsv
 run "$sluice" verify "image_list others.tsv"
 check "a TIFF file beside an image is verified" out_has ': 1 of 1 samples read; 0 problems$'
 

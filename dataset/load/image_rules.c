@@ -68,6 +68,14 @@ sluice_status image_rules_orient(image_decoder *decoder, const image_facts *fact
     return SLUICE_OK;
 }
 
+uint32_t image_rules_notes(const image_facts *facts)
+{
+    const bool is_cmyk = facts->channels == 4 && !facts->transparent;
+
+    return (uint32_t)facts->transparent << SLI_IMAGE_TRANSPARENT |
+           (uint32_t)is_cmyk << SLI_IMAGE_CMYK | (uint32_t)facts->further << SLI_IMAGE_FURTHER;
+}
+
 /* Fails since the image has not the size that its annotations are for. It is as the stage decode
  * gives it. */
 static sluice_status wrong_size(const sample_data *data, const image_facts *facts, uint32_t width,

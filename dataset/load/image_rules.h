@@ -6,6 +6,7 @@
 
 #include "dataset_state.h"
 #include "image_decoder.h"
+#include "image_notes_int.h"
 #include "sample_transform.h"
 
 /*
@@ -25,6 +26,10 @@ sluice_status image_rules_orient(image_decoder *decoder, const image_facts *fact
                                  const sample_data *data, const decode_args *args,
                                  image_view *image, applied_orientation *applied_out,
                                  bool *ends_run);
+
+/* Returns a set of bits, 1 << sli_image_note: what decoding the image as pixels changes or leaves
+ * out, but for its orientation. */
+uint32_t image_rules_notes(const image_facts *facts);
 
 /* E_CORRUPT: the annotations are for an image of another size than `image`, as it is decoded. */
 sluice_status image_rules_size(const image_facts *facts, const sample_data *data,

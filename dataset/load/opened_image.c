@@ -85,6 +85,7 @@ sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const s
                                  applied_orientation *applied_out)
 {
     const bool is_stored = !decode->orient;
+    uint32_t found;
     image_facts facts;
     sluice_status st;
 
@@ -106,14 +107,14 @@ sluice_status opened_image_check(sample_loader *loader, uint64_t sample, const s
     if (applied_out->labels != EXIF_UPRIGHT) {
         opened_image_note(loader, sample, SLI_IMAGE_LABELS_STORED);
     }
-    if (facts.transparent && decode->mode != DECODE_INDEX) {
-        opened_image_note(loader, sample, SLI_IMAGE_TRANSPARENT);
+    found = image_rules_notes(&facts);
+    if (decode->mode == DECODE_INDEX) {
+        found &= ~(UINT32_C(1) << SLI_IMAGE_TRANSPARENT);
     }
-    if (facts.channels == 4 && !facts.transparent) {
-        opened_image_note(loader, sample, SLI_IMAGE_CMYK);
-    }
-    if (facts.further) {
-        opened_image_note(loader, sample, SLI_IMAGE_FURTHER);
+    for (uint32_t i = 0; found != 0; i++, found >>= 1) {
+        if ((found & 1) != 0) {
+            opened_image_note(loader, sample, (sli_image_note)i);
+        }
     }
     return SLUICE_OK;
 }

@@ -41,6 +41,7 @@ enum { TAR_END = 1024 };
 typedef struct pack_run {
     const sluice_pack_config *config;
     pack_settings settings;
+    pack_notes notes;
     uint64_t shard_bytes;
     sample_order order;
     group_order *group;   /* borrowed by `order`; NULL: the source is not concat or mix */
@@ -109,6 +110,7 @@ static sluice_status set_up(pack_run *run)
         .raw = config->raw,
         .verify = config->verify,
         .leave_out_unreadable = config->leave_out_unreadable,
+        .notes = &run->notes,
         .interrupt = &run->interrupt,
         .max_pixels = or_default(config->max_pixels, PACK_MAX_PIXELS),
     };
@@ -540,6 +542,7 @@ static sluice_status run_in_folder(pack_run *run)
     if (st == SLUICE_OK) {
         tell_left_out(run);
     }
+    pack_notes_log(&run->notes);
     pack_shard_drop(&run->shard);
     report_progress(run);
     sluice_string_free(options);

@@ -456,6 +456,9 @@ static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const
     }
     sample->orientation = facts.orientation;
     st = store_image(worker, sample, data);
+    if (st == SLUICE_OK) {
+        pack_notes_add(worker->settings->notes, &facts);
+    }
     return st == SLUICE_OK ? st : leave_out(sample, SLUICE_PACK_LEFT_UNDECODABLE, st);
 }
 

@@ -8,6 +8,7 @@
 #include "dataset_state.h"
 #include "image_decoder.h"
 #include "jpeg_writer.h"
+#include "pack_notes.h"
 #include "resample.h"
 
 enum { PACK_NAME_SIZE = 1024, PACK_WHY_SIZE = 256, PACK_FIELD_SIZE = 8 };
@@ -24,6 +25,7 @@ typedef struct pack_settings {
     bool verify;
     bool leave_out_unreadable;
     uint64_t max_pixels;
+    pack_notes *notes;              /* of the run */
     const sli_interrupt *interrupt; /* cancels retries after machine faults */
 } pack_settings;
 

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counts images of which a pack stores pixels that are not all of the file. */
+#ifndef SLUICE_PACK_NOTES_H
+#define SLUICE_PACK_NOTES_H
+
+#include <stdatomic.h>
+
+#include "image_decoder.h"
+#include "image_notes_int.h"
+
+typedef struct pack_notes {
+    _Atomic uint64_t of[SLI_IMAGE_NOTES];
+} pack_notes;
+
+/* Counts an image whose pixels are stored. Callable from any thread. */
+void pack_notes_add(pack_notes *notes, const image_facts *facts);
+
+/* Logs a warning with the number of images of each kind. */
+void pack_notes_log(const pack_notes *notes);
+
+#endif
