@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sample_erasing.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "cpu_int.h"
@@ -147,4 +148,50 @@ void erase_converted(const sli_plan *plan, uint32_t segment, const sli_conversio
             erase_by(plan, number, segment, conversion, sample, pass, row);
         }
     }
+}
+
+/* Cuts [start, start + length) of the image to a side of the window, [0, side), reflected if
+ * `flips` is set. Returns the first pixel inside; *inside: how many there are. */
+static uint32_t side_of(int64_t start, uint32_t length, uint32_t side, bool flips, uint32_t *inside)
+{
+    const int64_t from = start > 0 ? start : 0;
+    const int64_t end = start + length < side ? start + length : side;
+
+    *inside = end > from ? (uint32_t)(end - from) : 0;
+    return *inside == 0 ? side : (uint32_t)(flips ? side - end : from);
+}
+
+void fill_converted(const fused_geometry *window, const sli_conversion *conversion, uint8_t flags,
+                    void *row)
+{
+    const bool flips = conversion->flip && (flags & SLI_ROW_FLIP) != 0;
+    const uint32_t width = conversion->width;
+    const uint32_t height = conversion->height;
+    stage_erasing part = {.width = width};
+    uint32_t columns;
+    uint32_t lines;
+    uint32_t x;
+    uint32_t y;
+
+    if (!window->padding.has_parts || conversion->to == SLUICE_U8) {
+        return;
+    }
+    for (uint32_t c = 0; c < conversion->channels; c++) {
+        part.values[c] = fmaf(window->padding.parts[c], conversion->scale[c], conversion->bias[c]);
+    }
+    x = side_of(-window->window_x, window->new_width, width, flips, &columns);
+    y = side_of(-window->window_y, window->new_height, height, (flags & SLI_ROW_FLIP_LINES) != 0,
+                &lines);
+    part.height = y; /* above */
+    fill_constant(conversion, &part, row);
+    part.y = y + lines; /* below */
+    part.height = height - part.y;
+    fill_constant(conversion, &part, row);
+    part.y = y; /* on the left */
+    part.width = x;
+    part.height = lines;
+    fill_constant(conversion, &part, row);
+    part.x = x + columns; /* on the right */
+    part.width = width - part.x;
+    fill_constant(conversion, &part, row);
 }

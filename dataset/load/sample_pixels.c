@@ -248,6 +248,10 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     if (st == SLUICE_OK && sink.has_lost) {
         st = fail_lost_value(sink.conversion, sink.lost);
     }
+    if (st == SLUICE_OK && plan->details->geometry.part_fill != NULL) {
+        fill_converted(&loader->drawn.steps[transform->step_count - 1].window, sink.conversion,
+                       sink.flags, sink.row);
+    }
     if (st == SLUICE_OK && plan->details->erasing.is_used && plan->details->geometry.view == NULL) {
         erase_converted(plan, further != NULL ? further->segment : 0, sink.conversion, sample, pass,
                         sink.row);

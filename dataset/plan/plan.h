@@ -255,6 +255,7 @@ typedef struct plan_image_geometry {
     uint32_t view_count;       /* views of the image; 1: the image itself */
     const dataset_stage *view; /* the stage that makes the views; NULL: none does */
     int boxes; /* column of the source with the boxes that a stage depends on; -1: none does */
+    const dataset_stage *part_fill; /* whose padding has stage_padding.has_parts; NULL: none has */
 } plan_image_geometry;
 
 /* The flips after all geometry. */
@@ -404,6 +405,10 @@ sluice_status plan_geometry(sli_plan *plan);
 void plan_free_geometry(struct plan_details *details);
 sluice_status plan_steps(sli_plan *plan);
 sluice_status plan_buffers(sli_plan *plan);
+sluice_status plan_fills(sli_plan *plan);
+/* E_INVALID: a fill has a fraction, and the program of this image gives bytes. */
+sluice_status plan_fill_check(const sli_plan *plan, const sli_conversion *program,
+                              const char *image);
 sluice_status plan_conversions(sli_plan *plan);
 sluice_status plan_windows(sli_plan *plan);
 sluice_status plan_mixes(sli_plan *plan, const plan_segment *segment, const sli_conversion *whole);

@@ -364,6 +364,9 @@ static sluice_status split_conversions(const sli_plan *plan, const plan_segment 
         snprintf(views, sizeof(views), "%u views of an image", plan->details->geometry.view_count);
         return convert_on_workers(plan, segment, views, split_out);
     }
+    if (plan->details->geometry.part_fill != NULL && segment == plan->details->work.segments) {
+        return convert_on_workers(plan, segment, "padding, whose fill has a fraction", split_out);
+    }
     return is_wide(plan, segment)
                ? convert_on_workers(plan, segment, "images of 16 bits or floats", split_out)
                : choose_split(plan, segment, split_out);
@@ -461,6 +464,17 @@ static sluice_status check_values(sli_plan *plan, const plan_segment *segment)
     return sli_fail(SLUICE_E_INVALID, "the converted values of the image are not finite");
 }
 
+/* Makes the program of a segment whose image is read. */
+static sluice_status plan_read_segment(sli_plan *plan, const plan_segment *segment, bool last,
+                                       sli_conversion *program)
+{
+    if (last) {
+        return plan_image_of_batch(plan, segment, program);
+    }
+    return segment->follows ? fold_conversions(plan, segment, 0, segment->count, program)
+                            : plan_host_segment(plan, segment, program);
+}
+
 static sluice_status plan_segment_program(sli_plan *plan, plan_segment *segment,
                                           sli_conversion *program)
 {
@@ -471,14 +485,13 @@ static sluice_status plan_segment_program(sli_plan *plan, plan_segment *segment,
         return plan_hidden_image(plan, segment);
     }
     st = check_values(plan, segment);
-    if (st != SLUICE_OK) {
-        return st;
+    if (st == SLUICE_OK) {
+        st = plan_read_segment(plan, segment, last, program);
     }
-    if (last) {
-        return plan_image_of_batch(plan, segment, program);
-    }
-    return segment->follows ? fold_conversions(plan, segment, 0, segment->count, program)
-                            : plan_host_segment(plan, segment, program);
+    return st == SLUICE_OK && segment->is_first
+               ? plan_fill_check(plan, program,
+                                 plan->dataset->source_schema.columns[segment->to].name)
+               : st;
 }
 
 /* Finds the first segment of an image of the source, which must exist. */
@@ -511,7 +524,8 @@ sluice_status plan_conversions(sli_plan *plan)
     sluice_status st = SLUICE_OK;
 
     find_erasings(plan);
-    if (details->images.first >= 0) {
+    st = plan_fills(plan);
+    if (st == SLUICE_OK && details->images.first >= 0) {
         st = plan_segment_program(plan, &details->work.segments[0], &plan->host_conversion);
         if (details->geometry.view != NULL &&
             details->geometry.view->def->geometry->views->flips != NULL) {

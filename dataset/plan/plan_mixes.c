@@ -34,7 +34,8 @@ static const char *why_on_workers(const sli_plan *plan, const plan_segment *segm
             return "a conversion has offload=host; leave offload out";
         }
     }
-    return NULL;
+    return plan->details->geometry.part_fill != NULL ? "the fill of a padding has a fraction"
+                                                     : NULL;
 }
 
 /* Returns why GetNext cannot mix the image; NULL: it can. */

@@ -16,6 +16,8 @@
 typedef struct stage_padding {
     image_edge edge;              /* if it is not EDGE_CONSTANT, the next two are not used */
     uint8_t fill[IMAGE_CHANNELS]; /* value of each channel */
+    bool has_parts;               /* a value has a fraction: `fill` is the nearest byte, */
+    float parts[IMAGE_CHANNELS];  /* and these are converted into the row (plan_fills.c) */
     uint8_t mask_fill;            /* value in masks */
 } stage_padding;
 

@@ -19,7 +19,7 @@ static int find_wide(const stage_schema *schema, column_set images)
 }
 
 /* The first value of the fill that is not 0; 0: all are, or the stage uses none. */
-static uint8_t fill_of(const dataset_stage *stage)
+static float fill_of(const dataset_stage *stage)
 {
     const geometry_ops *ops = stage->def->geometry;
     stage_padding padding = {0};
@@ -29,8 +29,8 @@ static uint8_t fill_of(const dataset_stage *stage)
         return 0;
     }
     for (uint32_t i = 0; i < IMAGE_CHANNELS; i++) {
-        if (padding.fill[i] != 0) {
-            return padding.fill[i];
+        if (padding.parts[i] != 0) {
+            return padding.parts[i];
         }
     }
     return 0;
@@ -77,9 +77,9 @@ sluice_status stage_check_wide(const dataset_stage *stage, const stage_schema *s
     }
     if (fill_of(stage) != 0) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s: column %s is %s, and the fill is %u; it must be 0 where images are "
+                        "%s: column %s is %s, and the fill is %g; it must be 0 where images are "
                         "not bytes: write fill=0",
-                        stage->def->name, schema->columns[wide].name, type, fill_of(stage));
+                        stage->def->name, schema->columns[wide].name, type, (double)fill_of(stage));
     }
     return SLUICE_OK;
 }

@@ -5,6 +5,28 @@
 
 #include "status_int.h"
 
+sluice_status fill_check_parts(const char *stage, const fill_args *args)
+{
+    const param_reals *fill = &args->fill;
+
+    for (uint32_t i = 0; i < fill->count; i++) {
+        const double value = fill->values[i];
+
+        if (!(value == 0 || (value >= 1 && value <= 255))) {
+            return sli_fail(
+                SLUICE_E_INVALID,
+                "%s: fill=%g must be a value of bytes, 0 or from 1 to 255: 127.5 is half "
+                "of white, .5 of darknet",
+                stage, value);
+        }
+    }
+    return fill->count > 0 && fill->name[0] == '\0'
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID,
+                          "%s: fill must be one number, or one for each channel of the image",
+                          stage);
+}
+
 sluice_status fill_check(const char *stage, const fill_args *args)
 {
     const param_reals *fill = &args->fill;
@@ -16,11 +38,7 @@ sluice_status fill_check(const char *stage, const fill_args *args)
                             stage, fill->values[i]);
         }
     }
-    return fill->count > 0 && fill->name[0] == '\0'
-               ? SLUICE_OK
-               : sli_fail(SLUICE_E_INVALID,
-                          "%s: fill must be one number, or one for each channel of the image",
-                          stage);
+    return fill_check_parts(stage, args);
 }
 
 sluice_status fill_infer(const char *stage, const fill_args *args, const stage_schema *schema)
@@ -42,7 +60,11 @@ sluice_status fill_infer(const char *stage, const fill_args *args, const stage_s
 void fill_set(const fill_args *args, stage_padding *padding_out)
 {
     for (uint32_t i = 0; i < IMAGE_CHANNELS; i++) {
-        padding_out->fill[i] = (uint8_t)args->fill.values[i < args->fill.count ? i : 0];
+        const double value = args->fill.values[i < args->fill.count ? i : 0];
+
+        padding_out->fill[i] = (uint8_t)rint(value);
+        padding_out->parts[i] = (float)value;
+        padding_out->has_parts = padding_out->has_parts || value != rint(value);
     }
     padding_out->mask_fill = (uint8_t)args->mask_fill;
 }

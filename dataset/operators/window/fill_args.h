@@ -30,6 +30,9 @@ typedef struct fill_args {
 
 sluice_status fill_check(const char *stage, const fill_args *args);
 
+/* The same with values that have a fraction, such as 127.5. */
+sluice_status fill_check_parts(const char *stage, const fill_args *args);
+
 /* Checks that the fill has one value, or as many as all images of a sample have channels. */
 sluice_status fill_infer(const char *stage, const fill_args *args, const stage_schema *schema);
 

@@ -32,7 +32,7 @@ static sluice_status letterbox_check(void *opaque)
     sluice_status st = resize_filter_check("letterbox", &args->filter);
 
     if (st == SLUICE_OK) {
-        st = fill_check("letterbox", &args->outside);
+        st = fill_check_parts("letterbox", &args->outside);
     }
     if (st == SLUICE_OK &&
         (args->aspect.name[0] != '\0' || args->aspect.count != 2 ||
@@ -170,6 +170,8 @@ const stage_def stage_letterbox = {
                "borders of one side. position=random puts it anywhere within the result: each "
                "whole number of pixels on the left and above has the same probability. Masks, "
                "boxes, points and further images follow.\n"
+               "A fill with a fraction, such as 127.5, is for the values of normalize and "
+               "to_dtype: they follow, after flips and to_chw at most, and run on the workers.\n"
                "letterbox 416 fill=128 aspect=0.7,1.3 position=random is the jitter=.3 of darknet, "
                "which rounds sizes down.",
     LETTERBOX_FIELDS,

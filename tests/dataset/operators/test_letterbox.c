@@ -7,6 +7,7 @@
 #include "custom_kit.h"
 #include "dataset_kit.h"
 #include "list_kit.h"
+#include "stage_runs.h"
 #include "testing.h"
 
 /* ---- letterbox ------------------------------------------------------------------------------- */
@@ -256,6 +257,130 @@ static void boxes_and_masks_follow_the_jitter(void)
     }
 }
 
+/* ---- fills with a fraction --------------------------------------------------------- */
+
+enum { PIXELS = 24 * 24 };
+
+/* Value c of pixel i of a row of `stages`, f32. */
+static float value_at(const engine_run *run, bool is_chw, uint32_t i, uint32_t c)
+{
+    const float *image = column_row(run, "image", 0);
+
+    return image[is_chw ? c * PIXELS + i : 3 * i + c];
+}
+
+/* The padding has the converted fill, whatever conversions and flips follow; all else is the same
+ * as with a byte. */
+static void padding_has_the_converted_fill(void)
+{
+    static const struct {
+        const char *conversions;
+        float fills[3]; /* of 127.5, 10.25 and 3 */
+        bool is_chw;
+    } cases[] = {
+        {"to_dtype f32", {127.5F, 10.25F, 3}, false},
+        {"normalize 0 1", {0.5F, 10.25F / 255, 3 / 255.0F}, false},
+        {"to_chw | normalize 0 1", {0.5F, 10.25F / 255, 3 / 255.0F}, true},
+        {"normalize 0.5,0.4,0.3 0.5,0.25,0.2 | to_chw",
+         {0, (10.25F / 255 - 0.4F) * 4, (3 / 255.0F - 0.3F) * 5},
+         true},
+        {"random_horizontal_flip 1 | normalize 0 1", {0.5F, 10.25F / 255, 3 / 255.0F}, false},
+        {"random_vertical_flip 1 | to_chw | random_horizontal_flip 1 | normalize 0 1",
+         {0.5F, 10.25F / 255, 3 / 255.0F},
+         true},
+    };
+    static const char letterbox[] = "letterbox 24 fill=%s aspect=0.4,2.5 position=random | %s";
+
+    for (size_t i = 0; i < 6 * sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *conversions = cases[i / 6].conversions;
+        engine_run runs[3];
+        char text[300];
+        uint32_t padding = 0;
+
+        for (int k = 0; k < 3; k++) {
+            static const char *const fills[3] = {"127.5,10.25,3", "0", "255"};
+
+            snprintf(text, sizeof(text), letterbox, fills[k], conversions);
+            open_list(&runs[k], LIST_OF_BOXES, "decode", text, i % 6);
+        }
+        for (uint32_t at = 0; at < 3 * PIXELS; at++) {
+            float v[3]; /* the last two differ where there is padding */
+
+            for (int k = 0; k < 3; k++) {
+                v[k] = value_at(&runs[k], cases[i / 6].is_chw, at / 3, at % 3);
+            }
+            T_TRUE(fabsf(v[0] - (v[1] == v[2] ? v[1] : cases[i / 6].fills[at % 3])) < 1e-5F);
+            padding += v[1] != v[2];
+        }
+        T_TRUE(padding > 0 && padding < 3 * PIXELS);
+        for (int k = 0; k < 3; k++) {
+            close_run(&runs[k]);
+        }
+    }
+}
+
+/* Half of white in the types of half the size, rounded once. */
+static void the_fill_is_rounded_to_the_type_of_the_batch(void)
+{
+    engine_run run;
+
+    open_list(&run, LIST_OF_BOXES, "decode", "letterbox 20 fill=127.5 | to_dtype f16", 0);
+    T_EQ(*(const uint16_t *)column_row(&run, "image", 0), 0x57F8); /* 127.5 */
+    close_run(&run);
+    open_list(&run, LIST_OF_BOXES, "decode", "letterbox 20 fill=127.5 | to_dtype bf16", 0);
+    T_EQ(*(const uint16_t *)column_row(&run, "image", 0), 0x42FF);
+    close_run(&run);
+    check_workers_and_devices("synthetic 12 9,16,3",
+                              "letterbox 20 fill=127.5 aspect=0.7,1.3 position=random | "
+                              "random_horizontal_flip | normalize 0.5 0.5 | to_chw | "
+                              "random_erasing");
+}
+
+/* Refused when it is parsed, or when it is opened. */
+static void check_refused_open(const char *text, const char *words)
+{
+    sluice_dataset *dataset = NULL;
+    char *explained = NULL;
+    sluice_status st = sluice_dataset_parse(text, &dataset);
+
+    if (st == SLUICE_OK) {
+        st = sluice_dataset_explain(dataset, &explained);
+    }
+    T_STATUS(st, SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), words);
+    sluice_dataset_destroy(dataset);
+}
+
+static void fills_that_would_be_lost_are_refused(void)
+{
+    static const char *const cases[][2] = {
+        {"letterbox 4 fill=127.5", "put normalize or to_dtype f32 after it, or fill=128"},
+        {"letterbox 4 fill=3,127.25,9 | to_chw", "fill=127.25 has a fraction"},
+        {"letterbox 4 fill=127.5 | random_invert | normalize 0 1", "put it after random_invert"},
+        {"letterbox 4 fill=127.5 | center_crop 3 | normalize 0 1", "put it after center_crop"},
+        {"letterbox 4 fill=127.5 | rotate 3 | normalize 0 1", "put it after rotate"},
+        {"letterbox 4 fill=127.5 | cache 1M | normalize 0 1", "put it after cache"},
+        {"letterbox 4 fill=127.5 | device | normalize 0 1", "put it after device"},
+        {"views 2 | letterbox 4 fill=127.5 | normalize 0 1", "leave out views"},
+        {"random_apply 0.5 (letterbox 4 fill=127.5) | resize 4,4 | normalize 0 1",
+         "put it after random_apply"},
+        {"letterbox 4 fill=127.5 | normalize 0 1 offload=device",
+         "the workers convert the padding, whose fill has a fraction"},
+        {"letterbox 4 fill=0.5 | normalize 0 1", "letterbox: fill=0.5 must be a value of bytes, 0 "
+                                                 "or from 1 to 255: 127.5 is half of white"},
+        {"letterbox 4 fill=255.5 | normalize 0 1", "fill=255.5 must be a value of bytes"},
+        {"letterbox 4 fill=nan | normalize 0 1", "fill"},
+        {"pad_image 1 fill=127.5 | normalize 0 1", "must be a whole number from 0 to 255"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[300];
+
+        snprintf(text, sizeof(text), "synthetic 10 8,8,3 2 | %s | batch 1", cases[i][0]);
+        check_refused_open(text, cases[i][1]);
+    }
+}
+
 /* The recipe of docs/guide/coming-from.md: f32 (3, 64, 64) from 0 to 1, boxes inside. */
 static void the_recipe_for_darknet_runs(void)
 {
@@ -444,6 +569,9 @@ const t_test letterbox_tests[] = {
     T_TEST(aspect_and_position_are_those_of_darknet),
     T_TEST(aspect_and_position_do_not_need_each_other),
     T_TEST(boxes_and_masks_follow_the_jitter),
+    T_TEST(padding_has_the_converted_fill),
+    T_TEST(the_fill_is_rounded_to_the_type_of_the_batch),
+    T_TEST(fills_that_would_be_lost_are_refused),
     T_TEST(the_recipe_for_darknet_runs),
     T_TEST(a_random_letterbox_is_a_random_stage),
     T_TEST(the_map_leads_back_to_the_file),
