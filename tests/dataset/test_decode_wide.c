@@ -234,6 +234,7 @@ static const char *const working[] = {
     "random_crop",
     "random_resized_crop",
     "random_iou_crop",
+    "random_bbox_crop",
     "five_crop",
     "ten_crop",
     "views",

@@ -147,7 +147,7 @@ static const char *make_boxes(uint32_t samples, float boxes[][BOXES][4], int32_t
 
     for (uint32_t i = 0; i < samples; i++) {
         counts[i] = i % (BOXES + 1);
-        used += (size_t)snprintf(list + used, sizeof(list) - used, "a.ppm\t");
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "a.jpg\t");
         for (uint32_t b = 0; b < counts[i]; b++) {
             uint32_t at[4];
 
@@ -169,22 +169,6 @@ static const char *make_boxes(uint32_t samples, float boxes[][BOXES][4], int32_t
         used += (size_t)snprintf(list + used, sizeof(list) - used, counts[i] > 0 ? "\n" : "\t\n");
     }
     return list;
-}
-
-/* A black image of EDGE x EDGE. */
-static void write_image(const char *folder)
-{
-    char path[300];
-    FILE *file;
-
-    snprintf(path, sizeof(path), "%s/a.ppm", folder);
-    file = fopen(path, "wb");
-    T_TRUE(file != NULL);
-    fprintf(file, "P6 %d %d 255\n", EDGE, EDGE);
-    for (int i = 0; i < EDGE * EDGE * 3; i++) {
-        fputc(0, file);
-    }
-    fclose(file);
 }
 
 static void write_anchors(const char *folder, float anchors[][4])
@@ -221,7 +205,7 @@ static void anchors_get_the_boxes_that_they_get_in_dali(void)
 
     make_anchors(anchors);
     write_anchors(folder, anchors);
-    write_image(folder);
+    make_jpeg(folder, "a.jpg", EDGE, EDGE, 1);
     for (size_t r = 0; r < sizeof(rules) / sizeof(rules[0]); r++) {
         char text[400];
         engine_run run;
@@ -259,9 +243,9 @@ static void ssd300_has_the_anchors_of_the_paper(void)
     uint32_t at = 0;
     engine_run run;
 
-    write_image(folder);
+    make_jpeg(folder, "a.jpg", EDGE, EDGE, 1);
     open_own(&run,
-             list_dataset(folder, "image\tboxes:boxes[1]\tclasses:i32[1]@boxes\na.ppm\t\t\n",
+             list_dataset(folder, "image\tboxes:boxes[1]\tclasses:i32[1]@boxes\na.jpg\t\t\n",
                           "| decode | box_encoder ssd300 | batch 1"),
              &(run_options){.workers = 1});
     T_OK(next_batch(&run));
@@ -307,7 +291,7 @@ static void write_fortran(const char *folder, const char *name, float anchors[][
 
 #define TWO_BOXES                                                                                  \
     "image\tboxes:boxes[2]\tclasses:i32[2]@boxes\n"                                                \
-    "a.ppm\t10,10,60,60;3,5,40,90\t3,4\na.ppm\t\t\na.ppm\t0,50,50,99\t2\n"
+    "a.jpg\t10,10,60,60;3,5,40,90\t3,4\na.jpg\t\t\na.jpg\t0,50,50,99\t2\n"
 
 /* The same anchors as f64, big-endian and in Fortran order. */
 static void files_of_all_forms_are_read(void)
@@ -332,7 +316,7 @@ static void files_of_all_forms_are_read(void)
     }
     npy_write(folder, "f8.npy", "<f8", "(60, 4)", wide, sizeof(wide));
     npy_write(folder, "big.npy", ">f4", "(60, 4)", swapped, sizeof(swapped));
-    write_image(folder);
+    make_jpeg(folder, "a.jpg", EDGE, EDGE, 1);
     write_list(folder, "list.tsv", TWO_BOXES);
     snprintf(source, sizeof(source), "image_list %s/list.tsv", folder);
     for (int i = 1; i < 4; i++) {
@@ -371,7 +355,7 @@ static void the_identity_has_the_anchors(void)
 
     make_anchors(anchors);
     write_anchors(folder, anchors);
-    write_image(folder);
+    make_jpeg(folder, "a.jpg", EDGE, EDGE, 1);
     write_list(folder, "list.tsv", TWO_BOXES);
     snprintf(text, sizeof(text),
              "image_list %s/list.tsv | decode | box_encoder %s/anchors.npy | batch 1", folder,
@@ -398,7 +382,7 @@ static void boxes_are_encoded_where_geometry_has_moved_them(void)
 
     make_anchors(anchors);
     write_anchors(folder, anchors);
-    write_image(folder);
+    make_jpeg(folder, "a.jpg", EDGE, EDGE, 1);
     for (uint64_t seed = 0; seed < 30; seed++) {
         static const float sizes[][2] = {{80, 50}, {30, 40}, {40, 30}};
         engine_run runs[2];
@@ -442,7 +426,7 @@ static void one_of_the_columns_may_be_dropped(void)
     static const char *const ends[] = {"", " | drop classes", " | project image,classes"};
     engine_run runs[3];
 
-    write_image(folder);
+    make_jpeg(folder, "a.jpg", EDGE, EDGE, 1);
     for (int i = 0; i < 3; i++) {
         char text[300];
 
@@ -464,12 +448,31 @@ static void workers_and_devices_do_not_matter(void)
     const char *folder = t_folder();
     char source[300];
 
-    write_image(folder);
+    make_jpeg(folder, "a.jpg", EDGE, EDGE, 1);
     write_list(folder, "list.tsv", TWO_BOXES);
     snprintf(source, sizeof(source), "image_list %s/list.tsv", folder);
     check_workers_and_devices(source, "shuffle | decode | random_bbox_crop 0.3,1 0.5,2 0,0.1 | "
                                       "resize 30,40 | random_horizontal_flip | normalize 0.5 0.5 | "
                                       "box_encoder ssd300 offset=true stds=0.1,0.1,0.2,0.2");
+}
+
+/* A sample from the cache has the same boxes. */
+static void a_cache_does_not_matter(void)
+{
+    static const char *const caches[] = {
+        "repeat 3 | decode | resize 30,40 | cache 1M | box_encoder ssd300",
+        "repeat 3 | decode | resize 30,40 | box_encoder ssd300 | cache 1M",
+    };
+    const char *folder = t_folder();
+    char source[300];
+
+    make_jpeg(folder, "a.jpg", EDGE, EDGE, 1);
+    write_list(folder, "list.tsv", TWO_BOXES);
+    snprintf(source, sizeof(source), "image_list %s/list.tsv", folder);
+    for (int i = 0; i < 2; i++) {
+        check_stages(source, caches[i], "repeat 3 | decode | resize 30,40 | box_encoder ssd300",
+                     true);
+    }
 }
 
 /* Label 0 is the background, which no box may have. */
@@ -479,10 +482,10 @@ static void a_label_of_the_background_makes_a_bad_sample(void)
     sluice_dataset *dataset;
     engine_run run;
 
-    write_image(folder);
+    make_jpeg(folder, "a.jpg", EDGE, EDGE, 1);
     dataset = list_dataset(folder,
                            "image\tboxes:boxes[2]\tclasses:i32[2]@boxes\n"
-                           "a.ppm\t1,1,9,9;2,2,30,30\t3,0\n",
+                           "a.jpg\t1,1,9,9;2,2,30,30\t3,0\n",
                            "| decode | box_encoder ssd300 first_label=0 | batch 1");
     open_own(&run, dataset, &(run_options){.workers = 1});
     T_STATUS(next_batch(&run), SLUICE_E_CORRUPT);
@@ -522,7 +525,7 @@ static void files_without_anchors_are_refused(void)
     const char *folder = t_folder();
     char text[700];
 
-    write_image(folder);
+    make_jpeg(folder, "a.jpg", EDGE, EDGE, 1);
     write_list(folder, "list.tsv", TWO_BOXES);
     for (size_t i = 0; i <= sizeof(cases) / sizeof(cases[0]); i++) {
         const bool is_missing = i == sizeof(cases) / sizeof(cases[0]);
@@ -583,6 +586,7 @@ const t_test box_encoder_tests[] = {
     T_TEST(boxes_are_encoded_where_geometry_has_moved_them),
     T_TEST(one_of_the_columns_may_be_dropped),
     T_TEST(workers_and_devices_do_not_matter),
+    T_TEST(a_cache_does_not_matter),
     T_TEST(a_label_of_the_background_makes_a_bad_sample),
     T_TEST(files_without_anchors_are_refused),
     T_TEST(what_it_cannot_use_is_refused),
