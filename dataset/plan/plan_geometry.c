@@ -125,7 +125,8 @@ static plan_stage plan_stage_of(const list_builder *builder, const dataset_stage
     const geometry_ops *ops = stage->def->geometry;
 
     planned.pads = ops->padding != NULL && ops->padding(stage->args.bytes, &planned.padding);
-    planned.pairs = plan_flip_pairs(builder->plan->dataset, stage, builder->before, &planned.points);
+    planned.pairs =
+        plan_flip_pairs(builder->plan->dataset, stage, builder->before, &planned.points);
     return planned;
 }
 

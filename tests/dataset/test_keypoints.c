@@ -12,6 +12,8 @@
 
 enum { POINTS = 3 };
 
+#if defined(SLI_HAVE_JANSSON) || defined(SLI_HAVE_YAML)
+
 /* Opens a dataset, and takes its first batch. Returns what was logged. */
 static const char *run_set(engine_run *run, sluice_dataset *dataset)
 {
@@ -32,6 +34,8 @@ static void check_row(const engine_run *run, const float want[POINTS][2], const 
     }
     T_EQ(memcmp(column_row(run, "visibility", 0), visible, POINTS), 0);
 }
+
+#endif
 
 #ifdef SLI_HAVE_JANSSON
 
