@@ -23,4 +23,11 @@ bool sli_stages_is_allowed(const char *allowed, const char *stage, const char *a
 /* Does as sli_stages_compare(); arguments in `allowed` may differ, which is logged. NULL: none. */
 sluice_status sli_stages_compare_allowing(const char *kept, const char *mine, const char *allowed);
 
+/*
+ * Writes the stages of a run that continues from a state before decode orient= with other arguments
+ * as such a state has them, without orient=true; the caller frees the text by
+ * sluice_string_free(). Returns E_NO_MEMORY.
+ */
+sluice_status sli_stages_as_stored(const char *stages, char **text_out);
+
 #endif

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "plan_int.h"
+#include "stages_allowed_int.h"
+#include "text_int.h"
 
 /* Between two stages of a text. */
 static const char BETWEEN[] = " | ";
@@ -39,4 +41,26 @@ bool sli_stages_keep_stored(const char *kept, const char *mine)
     /* Equal texts may be shortened ones (channel_identity.h), of which the argument was cut off. */
     return strcmp(kept, mine) != 0 && stages_lack_orient(kept) &&
            has_decode(mine, " orient=true", false);
+}
+
+sluice_status sli_stages_as_stored(const char *stages, char **text_out)
+{
+    static const char decode[] = "decode ";
+    static const char words[] = " orient=true";
+    sli_text text = {0};
+
+    while (stages != NULL) {
+        const char *next = strstr(stages, BETWEEN);
+        const char *end = next != NULL ? next + sizeof(BETWEEN) - 1 : stages + strlen(stages);
+        const char *found =
+            strncmp(stages, decode, sizeof(decode) - 1) == 0 ? strstr(stages, words) : NULL;
+
+        if (found != NULL && found < end) {
+            sli_text_add(&text, "%.*s", (int)(found - stages), stages);
+            stages = found + sizeof(words) - 1;
+        }
+        sli_text_add(&text, "%.*s", (int)(end - stages), stages);
+        stages = next != NULL ? end : NULL;
+    }
+    return sli_text_take(&text, text_out);
 }

@@ -209,8 +209,14 @@ sluice_status train_state_parse(const char *text, const char *what, train_state 
 
 void train_state_keep_stored(train_state *mine, train_state *kept)
 {
+    char *text = NULL;
+
     mine->keeps_stored = sli_stages_keep_stored(kept->data.stages, mine->data.stages);
-    if (mine->keeps_stored) {
+    if (mine->keeps_stored && mine->allow != NULL &&
+        sli_stages_as_stored(mine->data.stages, &text) == SLUICE_OK) {
+        sluice_string_free(mine->data.stages);
+        mine->data.stages = text; /* with the arguments that were allowed to differ */
+    } else if (mine->keeps_stored) {
         char *stages = mine->data.stages;
 
         mine->data.stages = kept->data.stages;

@@ -145,6 +145,31 @@ static void check_ended(const char *folder, const char *checkpoints, const char 
     kit_fini(&k);
 }
 
+/* The next state has the size that was allowed, and still no orient. */
+static void it_goes_on_with_an_allowed_size(void)
+{
+    const char *folder = t_folder();
+    char checkpoints[300];
+    char pipeline[400];
+    char text[4096];
+    kit k;
+
+    write_files(folder, 1);
+    begin_old(folder, "decode", checkpoints);
+    snprintf(pipeline, sizeof(pipeline),
+             "image_list %s/list.tsv | shuffle | decode | resize 9,9 | batch 2", folder);
+    training_init(&k, checkpoints, pipeline, 2);
+    k.checkpoint.allow = "resize.size";
+    T_OK(kit_run(&k));
+    kit_fini(&k);
+    read_state(t_path(checkpoints, "step-000000000004/sluice_state"), text);
+    T_CONTAINS(text, "resize size=9,9");
+    T_TRUE(strstr(text, " orient=") == NULL);
+    training_init(&k, checkpoints, pipeline, 2);
+    T_OK(kit_run(&k));
+    kit_fini(&k);
+}
+
 static void a_run_goes_on_without_orientations(void)
 {
     const char *folder = t_folder();
@@ -247,6 +272,7 @@ static void a_channel_goes_on_alike(void)
 const t_test stored_states_tests[] = {
     T_TEST(old_stages_are_equal_to_either_orient),
     T_TEST(a_run_goes_on_without_orientations),
+    T_TEST(it_goes_on_with_an_allowed_size),
     T_TEST(an_orientation_ends_it),
     T_TEST(a_channel_goes_on_alike),
     T_END,
