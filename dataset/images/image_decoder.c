@@ -320,7 +320,8 @@ sluice_status image_decoder_request_wide(image_decoder *decoder, image_element e
     static const char *const modes[][2] = {
         [IMAGE_U16] = {"u16", "u16_rgb"}, [IMAGE_F32] = {"f32", "f32_rgb"}};
     static const char *const files[][2] = {
-        [IMAGE_U16] = {"gray of 16 bits: PNG, TIFF or PGM", "RGB of 16 bits: PNG, TIFF or PPM"},
+        [IMAGE_U16] = {"gray of 16 bits: PNG, TIFF, JPEG 2000 or PGM",
+                       "RGB of 16 bits: PNG, TIFF, JPEG 2000 or PPM"},
         [IMAGE_F32] = {"gray of 32 bits in floating-point: TIFF",
                        "RGB of 32 bits in floating-point: TIFF"}};
     const image_format *format = decoder->format;

@@ -183,8 +183,9 @@ static void values_of_16_bits_are_scaled_to_them(void)
 
         T_OK(image_decoder_open(decoder, bytes, size, MAX_PIXELS, true, &width, &height));
         T_TRUE(width == 21 && height == 12);
-        T_STATUS(image_decoder_request_wide(decoder, true), SLUICE_E_UNSUPPORTED);
-        T_OK(image_decoder_request_wide(decoder, false));
+        T_STATUS(image_decoder_request_wide(decoder, IMAGE_U16, true), SLUICE_E_UNSUPPORTED);
+        T_STATUS(image_decoder_request_wide(decoder, IMAGE_F32, false), SLUICE_E_UNSUPPORTED);
+        T_OK(image_decoder_request_wide(decoder, IMAGE_U16, false));
         T_OK(image_decoder_region(decoder, &box, &region));
         T_EQ(region.element, IMAGE_U16);
         for (uint32_t y = 0; y < box.height; y++) {

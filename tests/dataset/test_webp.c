@@ -108,8 +108,8 @@ static void webp_files_with_too_many_pixels_are_refused(void)
         image_decoder_open(decoder, file.bytes, file.size, 41 * 37 - 1, false, &width, &height),
         SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "41x37, more than max_pixels=1516");
-    free_file(&file);
-    file = read_file("animation");
+    format_file_free(&file);
+    file = format_file_read("animation", ".webp");
     file.bytes[24] = 0x40; /* a canvas of 1000001 pixels, less 1 */
     file.bytes[25] = 0x42;
     file.bytes[26] = 0x0F;
