@@ -46,7 +46,9 @@ bool compression_has_suffix(const char *path)
 {
     for (compression i = COMPRESSION_NONE + 1; i < COMPRESSION_COUNT; i++) {
         for (size_t k = 0; k < SUFFIXES && formats[i].suffixes[k] != NULL; k++) {
-            if (sli_ends_in(path, formats[i].suffixes[k])) {
+            const char *suffix = formats[i].suffixes[k];
+
+            if (strcmp(path, suffix) != 0 && sli_ends_in(path, suffix)) { /* ".gz" has no name */
                 return true;
             }
         }
