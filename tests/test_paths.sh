@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# inspect, verify and classes of the data of each source, by its path alone: the source is chosen by names.
+# inspect, verify and classes of the data of each source, by its path alone: the source is chosen by names; show
+# of what has no image.
 # test_paths.sh BUILD_DIR; a line for each check, and last `paths: N passed, N failed, N skipped`.
 set -u
 build=$(cd "${1:?usage: test_paths.sh BUILD_DIR}" && pwd)
@@ -108,6 +109,14 @@ esac
 # ---- a pipeline in quotes ----------------------------------------------------------------------------------
 reads "synthetic 10 8,8,3 4 | batch 2" 10
 reads "image_list list.tsv | shuffle | decode | resize 8,8 | batch 2" 2 ant
+
+# ---- show without an image ----------------------------------------------------------------------------------
+expect "show of a table" 0 show "image_list table.csv | batch 3"
+check "... prints the values of columns" out_has '^a: 1.5 -2 0$'
+check "... and their range" out_has '^a  *f32  *(3,)  *-2  *1.5  *-0.16'
+check "... and draws nothing" [ ! -e batch.png ]
+expect "show -o of a table is an error" 2 show "image_list table.csv | batch 3" -o sheet.png
+check "... that says what to do" err_has 'the pipeline has no image, nor a column of that name; use --npy DIR'
 
 # ---- what no source reads ------------------------------------------------------------------------------------
 echo text >notes
