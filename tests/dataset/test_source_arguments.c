@@ -27,6 +27,8 @@ static const struct {
     {"coco", "root", "/x", ARGUMENT_NONE},
     {"coco", "iscrowd", "keep", ARGUMENT_DATA},
     {"coco", "max_boxes", "7", ARGUMENT_DATA},
+    {"coco", "masks", "semantic", ARGUMENT_DATA},
+    {"coco", "keypoints", "17", ARGUMENT_DATA},
     {"image_folder", "dir", "/x", ARGUMENT_PLACE},
     {"image_folder", "extensions", "jpg", ARGUMENT_NONE},
     {"image_folder", "index", "/x", ARGUMENT_NONE},
@@ -66,6 +68,8 @@ static const struct {
     {"yolo", "split", "val", ARGUMENT_DATA},
     {"yolo", "root", "/x", ARGUMENT_NONE},
     {"yolo", "max_boxes", "7", ARGUMENT_DATA},
+    {"yolo", "masks", "semantic", ARGUMENT_DATA},
+    {"yolo", "keypoints", "17", ARGUMENT_DATA},
 };
 
 static size_t find_row(const char *source, const char *param)

@@ -152,7 +152,7 @@ static void files_of_another_kind_say_which_mode_is_for_them(void)
         {&float_specs[0], "decode mode=index", "16 bits or floats; it must have a palette"},
         {&float_specs[0], "decode mode=u16",
          "in gray of 32 bits per channel; decode mode=u16 is "
-         "for files in gray of 16 bits: PNG, TIFF or PGM"},
+         "for files in gray of 16 bits: PNG, TIFF, JPEG 2000 or PGM"},
         {&float_specs[0], "decode mode=f32_rgb",
          "mode=f32_rgb is for files in RGB of 32 bits in "
          "floating-point: TIFF"},

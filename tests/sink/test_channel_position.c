@@ -353,7 +353,7 @@ static void write_long(char *text, size_t size, int count, int width, const char
              "abcdefghijklmnopqrstuvwxyzabcdef");
     for (int i = 0; i < count; i++) {
         snprintf(text + strlen(text), size - strlen(text), "%s%s", i > 0 ? " | " : "",
-                 i < 20 ? "random_affine 1.125" : "random_invert 0.5");
+                 i < 13 ? "random_affine 1.125" : "random_invert 0.5");
     }
     snprintf(text + strlen(text), size - strlen(text), ") | %s | batch 8", last);
 }
