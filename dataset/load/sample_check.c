@@ -47,11 +47,20 @@ static sluice_status decode_open(const sample_check *check, const image_view *im
     return check->decodes ? image_decoder_region(check->decoder, &all, &pixels) : SLUICE_OK;
 }
 
+/* How an image is decoded if no stage says so: floats stay floats. */
+static void choose_element(const image_facts *facts, decode_args *args)
+{
+    if (facts->bits > 16) {
+        args->mode = facts->channels == 1 ? DECODE_F32 : DECODE_F32_RGB;
+    }
+}
+
 /* Checks an image that is no mask; `image` and `applied` are then as it is decoded. */
 static sluice_status check_image(const sample_check *check, const sample_data *data,
                                  uint32_t column, image_view *image, applied_orientation *applied)
 {
-    const decode_args *args = decode_of(check, column);
+    const decode_args *given = decode_of(check, column);
+    decode_args args = *given;
     image_facts facts;
     bool ends_run = false;
     sluice_status st;
@@ -61,16 +70,20 @@ static sluice_status check_image(const sample_check *check, const sample_data *d
     if (data->bytes == NULL) {
         return SLUICE_OK;
     }
-    st = open_file(check, data, args, decode_channels(args) == 1, image);
+    st = open_file(check, data, given, decode_channels(given) == 1, image);
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    image_decoder_describe(check->decoder, &facts);
+    if (given == &no_decode) {
+        choose_element(&facts, &args);
+    }
+    st = image_rules_mode(check->decoder, &args, &ends_run);
     if (st == SLUICE_OK) {
-        st = image_rules_mode(check->decoder, args, &ends_run);
+        st = image_rules_orient(check->decoder, &facts, data, &args, image, applied, &ends_run);
     }
     if (st == SLUICE_OK) {
-        image_decoder_describe(check->decoder, &facts);
-        st = image_rules_orient(check->decoder, &facts, data, args, image, applied, &ends_run);
-    }
-    if (st == SLUICE_OK) {
-        st = image_rules_size(&facts, data, args, image, applied);
+        st = image_rules_size(&facts, data, &args, image, applied);
     }
     return st == SLUICE_OK ? decode_open(check, image) : st;
 }
