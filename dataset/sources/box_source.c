@@ -65,6 +65,16 @@ void box_source_add_mask(stage_schema *schema)
     schema->infos[column].role = ROLE_MASK;
 }
 
+void box_source_add_instances(stage_schema *schema, uint64_t max_boxes)
+{
+    const uint32_t column = schema->column_count++;
+
+    schema->columns[column] =
+        (sluice_column){.name = "instances", .dtype = SLUICE_I32, .rank = 1, .shape = {max_boxes}};
+    schema->infos[column] =
+        (column_info){.role = ROLE_TIED, .tied_to = BOXES, .numbers_mask = true};
+}
+
 sluice_status box_source_new(bool has_flags, box_source **source_out)
 {
     *source_out = sli_calloc(1, sizeof(**source_out));
@@ -186,6 +196,20 @@ static void write_points(const box_source *source, const box_image *image, void 
     }
 }
 
+/* Writes the numbers that box_source_draw() draws the boxes of an image with; unused rows are zero.
+ * Their column is the one after the mask. */
+static void write_instances(const box_source *source, const box_image *image, void *const *row)
+{
+    int32_t *numbers = row[points_column(source) + (source->set.points.count > 0 ? 2 : 0) + 1];
+
+    if (numbers != NULL) {
+        memset(numbers, 0, (size_t)source->set.max_boxes * sizeof(*numbers));
+        for (uint32_t i = 0; i < image->count; i++) {
+            numbers[i] = (int32_t)i + 1;
+        }
+    }
+}
+
 sluice_status box_source_read_plain(const void *opaque, uint64_t index, sample_io *io,
                                     void *const *row)
 {
@@ -201,6 +225,9 @@ sluice_status box_source_read_plain(const void *opaque, uint64_t index, sample_i
     write_boxes(source, image, row);
     if (source->set.points.count > 0) {
         write_points(source, image, row);
+    }
+    if (source->masks == MASKS_INSTANCE) {
+        write_instances(source, image, row);
     }
     if (row[LENGTH] != NULL) {
         *(int32_t *)row[LENGTH] = (int32_t)image->count;

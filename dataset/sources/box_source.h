@@ -37,6 +37,10 @@ void box_source_add_points(stage_schema *schema, uint64_t max_boxes, uint32_t po
 /* Adds the column `mask`, which read_other() reads, after those of box_source_columns(). */
 void box_source_add_mask(stage_schema *schema);
 
+/* Adds the column instances, right after that of box_source_add_mask(): the number that each box
+ * has in the mask. The masks of the source are MASKS_INSTANCE. */
+void box_source_add_instances(stage_schema *schema, uint64_t max_boxes);
+
 /* Makes a source without samples, which box_source_close() frees. E_NO_MEMORY. */
 sluice_status box_source_new(bool has_flags, box_source **source_out);
 

@@ -176,6 +176,9 @@ static sluice_status coco_infer(const void *opaque, stage_schema *schema)
     if (args->masks != MASKS_NONE) {
         box_source_add_mask(schema);
     }
+    if (args->masks == MASKS_INSTANCE) {
+        box_source_add_instances(schema, args->max_boxes);
+    }
     return SLUICE_OK;
 }
 
@@ -202,7 +205,7 @@ const stage_def stage_coco = {
         "image (encoded), boxes f32 (max_boxes, 4), boxes_length i32, classes i32 (max_boxes), "
         "image_id i64; of iscrowd=keep also iscrowd u8 (max_boxes); of keypoints=K "
         "also keypoints f32 (max_boxes, K, 2) and visibility u8 (max_boxes, K); of masks= also "
-        "mask (encoded)",
+        "mask (encoded), of masks=instance also instances i32 (max_boxes)",
     .details = "The file has the format of COCO's detection task "
                "(https://cocodataset.org/#format-data), such as instances_train2017.json: an "
                "object with the lists `images`, `annotations` and `categories`. The columns:\n"
@@ -220,6 +223,8 @@ const stage_def stage_coco = {
                "  mask          with masks=semantic or instance: a number for each pixel,\n"
                "                0 for the background; it follows the image by nearest\n"
                "                neighbour\n"
+               "  instances     with masks=instance: the number of each box in the mask, dropped\n"
+               "                with its box; unused rows are 0\n"
                "A class is the index of its category's id among the sorted ids of all "
                "categories, from 0; sluice_dataset_class_name() returns its name. Samples are "
                "in the order of the list of images; images without annotations have no boxes. "
@@ -234,7 +239,8 @@ const stage_def stage_coco = {
                "mask of masks=semantic 1 + the class is the number of a pixel, and 255 that of a "
                "pixel with several objects, as in torchvision's reference of segmentation; there "
                "may be 254 classes. In a mask of masks=instance the box in row i, as the file has "
-               "them, is i + 1; an object with fewer pixels is above one with more, and max_boxes "
+               "them, is i + 1, which `instances` keeps when a crop drops boxes; an object with "
+               "fewer pixels is above one with more, and max_boxes "
                "is at most 254. Crowds are in the mask only with iscrowd=keep. An image is a bad "
                "sample if a segmentation is missing or wrong; it has at most 16 MiB.\n"
                "A flip exchanges the key points whose names in the category differ by left and "

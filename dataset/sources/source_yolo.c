@@ -328,6 +328,9 @@ static sluice_status yolo_infer(const void *opaque, stage_schema *schema)
     if (args->masks != MASKS_NONE) {
         box_source_add_mask(schema);
     }
+    if (args->masks == MASKS_INSTANCE) {
+        box_source_add_instances(schema, args->max_boxes);
+    }
     return SLUICE_OK;
 }
 
@@ -355,7 +358,8 @@ const stage_def stage_yolo = {
     .elsewhere = "YOLODataset",
     .gives = "image (encoded), boxes f32 (max_boxes, 4), boxes_length i32, classes i32 "
              "(max_boxes), image_id i64; of keypoints=K also keypoints f32 (max_boxes, K, 2) and "
-             "visibility u8 (max_boxes, K); of masks= also mask (encoded)",
+             "visibility u8 (max_boxes, K); of masks= also mask (encoded), of masks=instance "
+             "also instances i32 (max_boxes)",
     .details =
         "The label file of DIR/images/a/1.jpg is DIR/labels/a/1.txt, with a line for each object:\n"
         "  class x y width height     the centre and the size of the box, as\n"
@@ -376,6 +380,8 @@ const stage_def stage_yolo = {
         "  mask          with masks=semantic or instance: a number for each pixel,\n"
         "                0 for the background; it follows the image by nearest\n"
         "                neighbour\n"
+        "  instances     with masks=instance: the number of each box in the mask, dropped\n"
+        "                with its box; unused rows are 0\n"
         "Samples are in the order of their paths, byte by byte; folders within images are read, "
         "too. The names of the classes are those of DIR/data.yaml, or the lines of classes.txt, "
         "labels/classes.txt or obj.names in DIR; without such a file they are the numbers.\n"

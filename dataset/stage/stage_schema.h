@@ -44,11 +44,12 @@ typedef struct column_info {
     uint32_t buffer;
     uint32_t tied_to; /* ROLE_TIED, and points with `is_tied`: buffer of the boxes or points */
     bool is_tied;     /* ROLE_POINTS: each row of points belongs to a box, and is dropped with it */
-    uint32_t length;  /* ROLE_BOXES, ROLE_POINTS: buffer of the number of rows, i32; or
-                         SCHEMA_NO_LENGTH */
-    bool in_parts;    /* ROLE_BOXES, ROLE_POINTS: the source has fractions of the image's width and
-                         height */
-    bool is_chw;      /* images: (C, H, W) */
+    bool numbers_mask; /* ROLE_TIED: values are numbers of pixels in a mask of the sample */
+    uint32_t length;   /* ROLE_BOXES, ROLE_POINTS: buffer of the number of rows, i32; or
+                          SCHEMA_NO_LENGTH */
+    bool in_parts;     /* ROLE_BOXES, ROLE_POINTS: the source has fractions of the image's width and
+                          height */
+    bool is_chw;       /* images: (C, H, W) */
     bool is_fixed; /* images: a map has read or written the image, so the next conversion must write
                       to another buffer */
     bool is_mixed; /* images: mixup or cutmix mixes the image, after all conversions */

@@ -90,7 +90,8 @@ static void masks_follow_as_those_of_files(void)
         char text[200];
         engine_run runs[2];
 
-        snprintf(text, sizeof(text), "masks=instance | take 1 | decode | %s | batch 1", stages[i]);
+        snprintf(text, sizeof(text),
+                 "masks=instance | take 1 | drop instances | decode | %s | batch 1", stages[i]);
         open_own(&runs[0], set_of(FILE_OF_SHAPES, text),
                  &(run_options){.workers = 1, .batches = UINT64_MAX, .settings.seed = i});
         folder = t_folder();
@@ -110,6 +111,53 @@ static void masks_follow_as_those_of_files(void)
         }
         close_run(&runs[0]);
         close_run(&runs[1]);
+    }
+}
+
+/* Checks the numbers of boxes of a row: as many as there are, then zeros. */
+static void check_instances(const engine_run *run, uint32_t row, const int32_t *want, int32_t count)
+{
+    const int32_t *numbers = column_row(run, "instances", row);
+
+    T_EQ(*(const int32_t *)column_row(run, "boxes_length", row), count);
+    for (int32_t i = 0; i < 4; i++) {
+        T_EQ(numbers[i], i < count ? want[i] : 0);
+    }
+}
+
+/* A crop that drops the first box moves the others up, with their numbers in the mask. */
+static void numbers_of_instances_follow_their_boxes(void)
+{
+    static const char *const others[] = {"", " iscrowd=keep"};
+    engine_run run;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        char stages[200];
+        const float *box;
+        const uint8_t *mask;
+
+        snprintf(stages, sizeof(stages), "masks=instance max_boxes=4%s | decode | batch 2",
+                 others[i]);
+        open_own(&run, set_of(FILE_OF_SHAPES, stages), &(run_options){.workers = 1});
+        T_OK(next_batch(&run));
+        check_instances(&run, 0, (const int32_t[]){1, 2, 3}, i == 0 ? 2 : 3);
+        check_instances(&run, 1, NULL, 0);
+        close_run(&run);
+        /* Of the ant [16, 30) x [8, 28) is left, and nothing of the others. */
+        snprintf(stages, sizeof(stages),
+                 "masks=instance max_boxes=4%s | decode | crop 24 6 16 | batch 1", others[i]);
+        open_own(&run, set_of(FILE_OF_SHAPES, stages), &(run_options){.workers = 1});
+        T_OK(next_batch(&run));
+        check_instances(&run, 0, (const int32_t[]){2}, 1);
+        box = column_row(&run, "boxes", 0);
+        mask = column_row(&run, "mask", 0);
+        for (uint32_t k = 0; k < 24 * 24; k++) {
+            const float x = (float)(k % 24);
+            const float y = (float)(k / 24); /* NOLINT(bugprone-integer-division) */
+
+            T_EQ(mask[k], x >= box[0] && x < box[2] && y >= box[1] && y < box[3] ? 2 : 0);
+        }
+        close_run(&run);
     }
 }
 
@@ -202,6 +250,13 @@ static void semantic_masks_have_room_for_254_classes(void)
 }
 #endif
 
+/* The four samples of a mosaic have the same numbers. */
+static void mosaics_refuse_numbers_of_instances(void)
+{
+    check_refused("coco x.json masks=instance | decode | mosaic 32 | batch 1",
+                  "mosaic: column instances has numbers of objects in masks");
+}
+
 static void instances_have_numbers_of_a_byte(void)
 {
     check_refused("coco x.json masks=instance max_boxes=255 | decode | batch 1",
@@ -212,11 +267,13 @@ const t_test coco_masks_tests[] = {
 #ifdef SLI_HAVE_JANSSON
     T_TEST(masks_have_the_numbers_of_classes_or_instances),
     T_TEST(masks_follow_as_those_of_files),
+    T_TEST(numbers_of_instances_follow_their_boxes),
     T_TEST(wrong_shapes_make_bad_samples),
     T_TEST(missing_shapes_are_found_at_opening),
     T_TEST(sizes_must_be_those_of_the_image),
     T_TEST(semantic_masks_have_room_for_254_classes),
 #endif
+    T_TEST(mosaics_refuse_numbers_of_instances),
     T_TEST(instances_have_numbers_of_a_byte),
     T_END,
 };

@@ -62,6 +62,21 @@ static void masks_have_the_numbers_of_classes_or_instances(void)
     }
 }
 
+/* A crop drops the bee, and the ant keeps its number. */
+static void numbers_of_instances_follow_their_boxes(void)
+{
+    engine_run run;
+
+    open_own(&run, set_of(BEE ANT, "masks=instance | decode | crop 15 12 16 | batch 1"),
+             &(run_options){.workers = 1});
+    T_OK(next_batch(&run));
+    T_EQ(*(const int32_t *)column_row(&run, "boxes_length", 0), 1);
+    T_EQ(((const int32_t *)column_row(&run, "instances", 0))[0], 2);
+    T_TRUE(is_zero((const uint8_t *)column_row(&run, "instances", 0) + 4, 4 * 99));
+    T_EQ(*(const uint8_t *)column_row(&run, "mask", 0), 2);
+    close_run(&run);
+}
+
 /* With masks every line must be a polygon. Without, the log says that polygons could be drawn. */
 static void lines_must_be_polygons(void)
 {
@@ -117,6 +132,7 @@ static void instances_have_numbers_of_a_byte(void)
 
 const t_test yolo_masks_tests[] = {
     T_TEST(masks_have_the_numbers_of_classes_or_instances),
+    T_TEST(numbers_of_instances_follow_their_boxes),
     T_TEST(lines_must_be_polygons),
     T_TEST(changed_files_are_bad_samples),
     T_TEST(readers_have_masks),

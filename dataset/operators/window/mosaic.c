@@ -67,6 +67,13 @@ static sluice_status mosaic_infer(const void *args, stage_schema *schema)
                             "the column before mosaic",
                             schema->columns[i].name);
         }
+        if (info->numbers_mask) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "mosaic: column %s has numbers of objects in masks, and those of four "
+                            "samples cannot be told apart; masks=semantic can be mixed, or drop "
+                            "the column before mosaic",
+                            schema->columns[i].name);
+        }
     }
     return crop_infer(&((const mosaic_args *)args)->size, "mosaic", schema);
 }
