@@ -546,8 +546,9 @@ sluice_status coco_file_read(int fd, const coco_options *options, box_set *set_o
     if (st == SLUICE_OK) {
         *found_out = (coco_found){.text_numbers = reader.text_numbers,
                                   .without_points = reader.lists.points.missing,
+                                  .pairs_are_many = reader.lists.points.are_many,
                                   .pairs_differ = reader.lists.points.differ};
-        if (!found_out->pairs_differ) {
+        if (!found_out->pairs_differ && !found_out->pairs_are_many) {
             found_out->pairs = reader.lists.points.pairs;
         }
     }

@@ -21,6 +21,7 @@ typedef struct coco_found {
     uint64_t text_numbers;   /* ids and other whole numbers that the file gives as texts */
     uint64_t without_points; /* annotations without key points, where these are read */
     point_pairs pairs;       /* of the key points that a flip exchanges, by their names */
+    bool pairs_are_many;     /* a category has more than MOST_POINT_PAIRS, so there are none */
     bool pairs_differ;       /* categories have different pairs, so there are none */
 } coco_found;
 

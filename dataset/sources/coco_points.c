@@ -74,46 +74,57 @@ sluice_status coco_points_add(coco_points *points, size_t number, const json_t *
     return st;
 }
 
-/* True if the names are the same, but for `left` in the first one and `right` in the other. */
-static bool is_pair(const char *left, const char *right)
+/* Writes the name of the point that a flip exchanges with this one: `right` in place of `left`.
+ * False: the name does not have it, or is too long. */
+static bool name_other(const char *left, char *other, size_t size)
 {
-    const char *at = strstr(left, "left");
-    char other[MOST_NAME + 2];
+    const char *at = left != NULL && strlen(left) <= MOST_NAME ? strstr(left, "left") : NULL;
 
-    if (at == NULL || strlen(left) > MOST_NAME) {
+    if (at != NULL) {
+        snprintf(other, size, "%.*sright%s", (int)(at - left), left, at + strlen("left"));
+    }
+    return at != NULL;
+}
+
+/* Adds a pair. False: there are too many. */
+static bool add_pair(point_pairs *pairs, size_t a, size_t b)
+{
+    if (pairs->count == MOST_POINT_PAIRS) {
         return false;
     }
-    snprintf(other, sizeof(other), "%.*sright%s", (int)(at - left), left, at + strlen("left"));
-    return strcmp(other, right) == 0;
+    pairs->pairs[pairs->count][0] = (uint16_t)(a < b ? a : b);
+    pairs->pairs[pairs->count][1] = (uint16_t)(a < b ? b : a);
+    pairs->count++;
+    return true;
 }
 
-static void add_pair(point_pairs *pairs, size_t a, size_t b)
-{
-    if (pairs->count < MOST_POINT_PAIRS) {
-        pairs->pairs[pairs->count][0] = (uint16_t)(a < b ? a : b);
-        pairs->pairs[pairs->count][1] = (uint16_t)(a < b ? b : a);
-        pairs->count++;
-    }
-}
-
-/* Finds the pairs of a list of names. A name that occurs twice is in the first pair only. */
-static void find_pairs(const json_t *names, point_pairs *pairs)
+/* Finds the pairs of a list of names. A name that occurs twice is in the first pair only. False:
+ * there are too many. */
+static bool find_pairs(const json_t *names, point_pairs *pairs)
 {
     const size_t count = json_array_size(names);
     bool taken[COCO_MOST_POINTS] = {false};
+    char wanted[MOST_NAME + 2];
 
     for (size_t a = 0; a < count; a++) {
-        const char *name = json_string_value(json_array_get(names, a));
-
-        for (size_t b = 0; b < count && name != NULL && !taken[a]; b++) {
+        if (taken[a] ||
+            !name_other(json_string_value(json_array_get(names, a)), wanted, sizeof(wanted))) {
+            continue;
+        }
+        for (size_t b = 0; b < count; b++) {
             const char *other = json_string_value(json_array_get(names, b));
 
-            if (other != NULL && b != a && !taken[b] && is_pair(name, other)) {
-                taken[a] = taken[b] = true;
-                add_pair(pairs, a, b);
+            if (other == NULL || b == a || taken[b] || strcmp(other, wanted) != 0) {
+                continue;
             }
+            taken[a] = taken[b] = true;
+            if (!add_pair(pairs, a, b)) {
+                return false;
+            }
+            break;
         }
     }
+    return true;
 }
 
 sluice_status coco_points_name(coco_points *points, const json_t *category)
@@ -130,7 +141,7 @@ sluice_status coco_points_name(coco_points *points, const json_t *category)
                         "number",
                         json_array_size(names), points->count);
     }
-    find_pairs(names, &pairs);
+    points->are_many = !find_pairs(names, &pairs) || points->are_many;
     if (!points->has_names) {
         points->pairs = pairs;
     }

@@ -27,6 +27,7 @@ typedef struct coco_points {
     uint64_t missing;  /* annotations without key points */
     bool has_names;    /* a category has names */
     bool differ;       /* categories have other pairs than the first one with names */
+    bool are_many;     /* a category has more than MOST_POINT_PAIRS pairs */
     point_pairs pairs; /* by the names: left_eye and right_eye */
 } coco_points;
 

@@ -37,7 +37,12 @@ static void tell_points(const coco_found *found, const char *path)
                 "visibility 0",
                 path, (unsigned long long)found->without_points);
     }
-    if (found->pairs_differ) {
+    if (found->pairs_are_many) {
+        sli_log(SLUICE_LOG_WARN,
+                "coco: %s: the names of key points have more than %d pairs of left and right, so "
+                "they do not say which points a flip exchanges",
+                path, MOST_POINT_PAIRS);
+    } else if (found->pairs_differ) {
         sli_log(SLUICE_LOG_WARN,
                 "coco: %s: the names of key points differ between categories, so they do not say "
                 "which points a flip exchanges",

@@ -162,6 +162,37 @@ static void wrong_points_of_coco_say_what_they_must_be(void)
     }
 }
 
+/* Names with as many pairs as a flip exchanges, and with one more, which would not be exchanged. */
+static void names_have_at_most_64_pairs(void)
+{
+    for (int count = 64; count <= 65; count++) {
+        static char names[8192];
+        static char json[16384];
+        char stages[100];
+        size_t at = (size_t)snprintf(names, sizeof(names), ", \"keypoints\": [\"nose\"");
+        const char *log;
+        engine_run run;
+
+        for (int i = 0; i < count; i++) {
+            at += (size_t)snprintf(names + at, sizeof(names) - at, ", \"left_%d\", \"right_%d\"", i,
+                                   i);
+        }
+        snprintf(names + at, sizeof(names) - at, "]");
+        snprintf(json, sizeof(json), HEAD CATEGORY("%s") "\"annotations\": [%s]}", names,
+                 BOX("22,6,10,12", ""));
+        snprintf(stages, sizeof(stages),
+                 "keypoints=%d | decode | random_horizontal_flip 1 | batch 1", 2 * count + 1);
+        log = run_set(&run, coco_of(json, stages));
+        if (count == 64) {
+            T_TRUE(strstr(log, "pairs") == NULL && strstr(log, "does not say") == NULL);
+        } else {
+            T_CONTAINS(log, "the names of key points have more than 64 pairs of left and right");
+            T_CONTAINS(log, "random_horizontal_flip: the source does not say which points");
+        }
+        close_run(&run);
+    }
+}
+
 static void annotations_without_points_are_counted(void)
 {
     static const float none[POINTS][2] = {{0, 0}, {0, 0}, {0, 0}};
@@ -275,6 +306,7 @@ const t_test keypoints_tests[] = {
     T_TEST(flips_exchange_points_by_their_names),
     T_TEST(groups_pass_pairs_on),
     T_TEST(wrong_points_of_coco_say_what_they_must_be),
+    T_TEST(names_have_at_most_64_pairs),
     T_TEST(annotations_without_points_are_counted),
 #endif
 #ifdef SLI_HAVE_YAML
