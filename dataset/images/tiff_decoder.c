@@ -33,6 +33,7 @@ typedef struct tiff_decoder {
     bool gray;
     bool indices;       /* pixels are the stored numbers */
     bool wide;          /* pixels have the 16 bits or the floats of the file */
+    bool as_stored;     /* lines of the box are bytes of the file's lines */
     char text[256];     /* the first message of libtiff for the open file */
     image_buffer raw;   /* a strip or tile; its planes one after another */
     image_buffer image; /* lines of the box */
@@ -81,6 +82,24 @@ static int close_nothing(thandle_t handle)
 static toff_t size_of(thandle_t handle)
 {
     return ((const tiff_decoder *)handle)->size;
+}
+
+/* Gives libtiff the bytes of the file, so that it does not copy strips before it decodes them. Its
+ * codecs do not write to them. */
+static int map_bytes(thandle_t handle, void **base, toff_t *size)
+{
+    tiff_decoder *decoder = handle;
+
+    *base = (void *)(uintptr_t)decoder->bytes;
+    *size = decoder->size;
+    return 1;
+}
+
+static void unmap_nothing(thandle_t handle, void *base, toff_t size)
+{
+    (void)handle;
+    (void)base;
+    (void)size;
 }
 
 __attribute__((format(printf, 4, 0))) static int
@@ -156,9 +175,8 @@ static sluice_status open_library(tiff_decoder *decoder)
     TIFFOpenOptionsSetMaxSingleMemAlloc(options, (tmsize_t)(decoder->size + LIBTIFF_OWN));
     TIFFOpenOptionsSetErrorHandlerExtR(options, keep_error, decoder);
     TIFFOpenOptionsSetWarningHandlerExtR(options, drop_warning, decoder);
-    /* m: libtiff does not map the file. */
-    decoder->tiff = TIFFClientOpenExt("file", "rm", decoder, read_bytes, write_nothing, seek_bytes,
-                                      close_nothing, size_of, NULL, NULL, options);
+    decoder->tiff = TIFFClientOpenExt("file", "r", decoder, read_bytes, write_nothing, seek_bytes,
+                                      close_nothing, size_of, map_bytes, unmap_nothing, options);
     TIFFOpenOptionsFree(options);
     return decoder->tiff != NULL ? SLUICE_OK : tiff_failed(decoder);
 }
@@ -281,19 +299,59 @@ static void convert_words(const tiff_layout *layout, const uint8_t *line, size_t
     }
 }
 
-/* Copies pixels [from, from + count) of a line of floats. */
-static void copy_floats(const tiff_layout *layout, const uint8_t *line, size_t plane, uint32_t from,
+/* Copies pixels [from, from + count) of a line of floats, whose planes lie apart. */
+static void join_floats(const tiff_layout *layout, const uint8_t *line, size_t plane, uint32_t from,
                         uint32_t count, uint8_t *out)
 {
-    const size_t pixel = layout->samples * sizeof(float);
-
-    if (!layout->planes) {
-        memcpy(out, line + from * pixel, count * pixel);
-        return;
-    }
     for (uint32_t x = from; x < from + count; x++) {
         for (uint16_t c = 0; c < layout->samples; c++, out += sizeof(float)) {
             memcpy(out, line + c * plane + x * sizeof(float), sizeof(float));
+        }
+    }
+}
+
+/* True if lines of the box are bytes of the lines of strips and tiles: most files. */
+static bool is_as_stored(const tiff_decoder *decoder, uint32_t channels)
+{
+    const tiff_layout *layout = &decoder->layout;
+    const bool plain = layout->photometric == PHOTOMETRIC_RGB ||
+                       layout->photometric == PHOTOMETRIC_MINISBLACK ||
+                       (layout->photometric == PHOTOMETRIC_PALETTE && decoder->indices);
+
+    return plain && !layout->planes && layout->samples == channels &&
+           (decoder->wide || layout->bits == 8);
+}
+
+/* Converts pixels [from, from + count) of a line of bytes, whose samples lie side by side. */
+static void convert_bytes(const tiff_decoder *decoder, const uint8_t *line, uint32_t from,
+                          uint32_t count, uint8_t *out)
+{
+    const tiff_layout *layout = &decoder->layout;
+    const bool blended = layout->extra == EXTRASAMPLE_UNASSALPHA;
+    const uint16_t colours = tiff_layout_colours(layout->photometric);
+    const uint8_t *samples = line + (size_t)from * layout->samples;
+
+    for (uint32_t x = 0; x < count; x++, samples += layout->samples) {
+        const uint8_t first = samples[0];
+        uint8_t rgb[3] = {first, first, first};
+
+        if (layout->photometric == PHOTOMETRIC_RGB) {
+            memcpy(rgb, samples, 3);
+        } else if (layout->photometric == PHOTOMETRIC_PALETTE) {
+            rgb[0] = layout->palette[0][first];
+            rgb[1] = layout->palette[1][first];
+            rgb[2] = layout->palette[2][first];
+        } else if (layout->photometric == PHOTOMETRIC_MINISWHITE) {
+            memset(rgb, 255 - first, 3);
+        }
+        for (int c = 0; blended && c < 3; c++) {
+            rgb[c] = image_times(rgb[c], samples[colours]);
+        }
+        if (decoder->gray) {
+            *out++ = image_luma(rgb[0], rgb[1], rgb[2]);
+        } else {
+            memcpy(out, rgb, 3);
+            out += 3;
         }
     }
 }
@@ -309,12 +367,22 @@ static void convert_line(const tiff_decoder *decoder, uint32_t y, uint32_t from,
     const bool stored = decoder->indices || layout->photometric == PHOTOMETRIC_PALETTE;
     const uint16_t used = used_samples(layout);
 
+    if (decoder->as_stored) {
+        const size_t pixel = layout->samples * (size_t)layout->bits / 8;
+
+        memcpy(out, line + from * pixel, count * pixel);
+        return;
+    }
     if (decoder->wide && layout->bits == 16) {
         convert_words(layout, line, plane, from, count, (uint16_t *)(void *)out);
         return;
     }
     if (decoder->wide) {
-        copy_floats(layout, line, plane, from, count, out);
+        join_floats(layout, line, plane, from, count, out);
+        return;
+    }
+    if (layout->bits == 8 && !layout->planes && layout->photometric != PHOTOMETRIC_SEPARATED) {
+        convert_bytes(decoder, line, from, count, out);
         return;
     }
     for (uint32_t x = from; x < from + count; x++) {
@@ -340,16 +408,16 @@ static void convert_line(const tiff_decoder *decoder, uint32_t y, uint32_t from,
     }
 }
 
-/* Reads the strip or tile at x, y of the image into `raw`, of which `lines` are needed. */
-static sluice_status read_part(tiff_decoder *decoder, uint32_t x, uint32_t y, uint32_t lines)
+/* Reads the strip or tile at x, y of the image to `to`: of a strip the first `lines`. */
+static sluice_status read_part(tiff_decoder *decoder, uint32_t x, uint32_t y, uint32_t lines,
+                               uint8_t *to)
 {
     const tiff_layout *layout = &decoder->layout;
     const size_t plane = tiff_layout_line_bytes(layout) * layout->part_height;
     const size_t needed =
         tiff_layout_line_bytes(layout) * (layout->tiles ? layout->part_height : lines);
 
-    for (uint16_t s = 0; s < (layout->planes ? used_samples(layout) : 1); s++) {
-        uint8_t *to = decoder->raw.data + s * plane;
+    for (uint16_t s = 0; s < (layout->planes ? used_samples(layout) : 1); s++, to += plane) {
         const tmsize_t count =
             layout->tiles
                 ? TIFFReadEncodedTile(decoder->tiff, TIFFComputeTile(decoder->tiff, x, y, 0, s), to,
@@ -374,9 +442,6 @@ static void keep_part(const tiff_decoder *decoder, const image_box *box, uint32_
     const uint32_t end = box->x + box->width < left + width ? box->x + box->width : left + width;
 
     for (uint32_t y = top < box->y ? box->y : top; y < top + lines; y++) {
-        if (y >= box->y + box->height) {
-            return;
-        }
         convert_line(decoder, y - top, begin - left, end - begin,
                      decoder->image.data + (y - box->y) * stride + (begin - box->x) * pixel);
     }
@@ -388,21 +453,28 @@ static sluice_status read_box(tiff_decoder *decoder, const image_box *box, size_
     const tiff_layout *layout = &decoder->layout;
     const uint32_t width = layout->part_width;
     const uint32_t height = layout->part_height;
+    const uint32_t bottom = box->y + box->height;
+    const bool whole = decoder->as_stored && !layout->tiles && box->width == layout->width;
 
-    for (uint32_t y = box->y / height * height; y < box->y + box->height; y += height) {
-        const uint32_t lines = layout->height - y < height ? layout->height - y : height;
+    for (uint32_t y = box->y / height * height; y < bottom; y += height) {
+        const uint32_t lines = bottom - y < height ? bottom - y : height;
 
         for (uint32_t x = box->x / width * width; x < box->x + box->width; x += width) {
+            const bool direct = whole && y >= box->y;
             sluice_status st;
 
             if (sli_is_interrupted()) {
                 return SLUICE_CLOSED;
             }
-            st = read_part(decoder, x, y, lines);
+            st =
+                read_part(decoder, x, y, lines,
+                          direct ? decoder->image.data + (y - box->y) * stride : decoder->raw.data);
             if (st != SLUICE_OK) {
                 return st;
             }
-            keep_part(decoder, box, x, y, lines, pixel, stride);
+            if (!direct) {
+                keep_part(decoder, box, x, y, lines, pixel, stride);
+            }
         }
     }
     return SLUICE_OK;
@@ -427,6 +499,7 @@ static sluice_status tiff_region(void *state, const image_box *box, image_view *
         st = sli_fail(SLUICE_E_UNSUPPORTED, "a TIFF file of floats, which bytes cannot hold");
     }
     region.stride = box->width * image_pixel_bytes(&region);
+    decoder->as_stored = is_as_stored(decoder, region.channels);
     if (st == SLUICE_OK) {
         st = image_buffer_reserve(&decoder->image, region.stride * box->height);
     }

@@ -35,6 +35,11 @@ static const tiff_spec specs[] = {
     {COMPRESSION_NONE, PHOTOMETRIC_MINISBLACK, 16, 1, .big_endian = true},
     {COMPRESSION_LZW, PHOTOMETRIC_RGB, 16, 3, .tiles = true},
     {COMPRESSION_LZW, PHOTOMETRIC_PALETTE, 8, 1, .bytes = true},
+    {COMPRESSION_NONE, PHOTOMETRIC_MINISBLACK, 8, 1, .tiles = false},
+    {COMPRESSION_NONE, PHOTOMETRIC_MINISWHITE, 8, 1, .tiles = false},
+    {COMPRESSION_NONE, PHOTOMETRIC_RGB, 8, 3, .tiles = true},
+    {COMPRESSION_PACKBITS, PHOTOMETRIC_RGB, 8, 4, EXTRASAMPLE_ASSOCALPHA, .tiles = false},
+    {COMPRESSION_NONE, PHOTOMETRIC_MINISBLACK, 8, 2, EXTRASAMPLE_ASSOCALPHA, .planes = true},
 };
 
 enum { SPECS = sizeof(specs) / sizeof(specs[0]) };
@@ -433,6 +438,31 @@ static void planes_that_no_pixel_needs_are_not_read(void)
     free(bytes);
 }
 
+/* Of the last strip of a box, lines below it are not decoded: they may be missing. */
+static void lines_below_the_box_are_not_decoded(void)
+{
+    static const tiff_spec spec = {COMPRESSION_LZW, PHOTOMETRIC_RGB, 8, 3, .differences = true};
+    const image_box first = {0, 0, WIDTH, 2};
+    const image_box strip = {0, 0, WIDTH, 6};
+    image_decoder *decoder = NULL;
+    image_view region;
+    size_t size;
+    uint8_t *bytes = tiff_make(&spec, 1, 1, &size);
+    const uint8_t *entry = find_tag(bytes, TIFFTAG_STRIPBYTECOUNTS);
+    uint8_t *counts = bytes + tag_value(bytes, TIFFTAG_STRIPBYTECOUNTS);
+    uint32_t count = 0;
+    const size_t width = entry[2] == TIFF_SHORT ? 2 : 4;
+
+    memcpy(&count, counts, width);
+    count = count * 2 / 3;
+    memcpy(counts, &count, width);
+    T_OK(image_decoder_create(&decoder));
+    check_box(decoder, &spec, bytes, size, false, &first);
+    T_STATUS(decode_tiff(decoder, bytes, size, false, &strip, &region), SLUICE_E_CORRUPT);
+    image_decoder_destroy(decoder);
+    free(bytes);
+}
+
 static void tiff_files_are_opened_if_they_are_allowed(void)
 {
     image_decoder *decoder = NULL;
@@ -463,6 +493,7 @@ const t_test tiff_tests[] = {
     T_TEST(floating_point_of_64_bits_is_named),
     T_TEST(a_tiff_file_without_memory_is_no_crash),
     T_TEST(planes_that_no_pixel_needs_are_not_read),
+    T_TEST(lines_below_the_box_are_not_decoded),
     T_TEST(tiff_files_are_opened_if_they_are_allowed),
     T_END,
 };
