@@ -2,8 +2,8 @@
 /*
  * Decodes JPEG 2000 files (JP2 and bare code streams) with OpenJPEG: gray values, palettes and
  * colours in RGB and sYCC, with or without alpha, of 1 to 16 bits. Transparent pixels are blended
- * with black, as those of PNG files are. The whole image is decoded, as its parts depend on each
- * other's rounding.
+ * with black, as those of PNG files are. The tiles that the box needs are decoded, and all of each,
+ * as parts of a tile depend on each other's rounding.
  *
  * OpenJPEG gets the code stream after all of its markers were checked (jp2_walk.c), and after the
  * memory that it will need was found to be in proportion to the image (jp2_cost.c).
@@ -29,6 +29,7 @@ typedef struct jp2_decoder {
     uint64_t at; /* in the code stream */
     jp2_boxes boxes;
     jp2_walk walk; /* `bytes` is NULL: no file is open */
+    jp2_area area; /* what is decoded: the tiles of the box */
     uint32_t width;
     uint32_t height;
     uint32_t colours; /* 1 or 3 */
@@ -291,16 +292,46 @@ static uint32_t samples_along(uint32_t from, uint32_t to, uint32_t step)
     return (to + step - 1) / step - (from + step - 1) / step;
 }
 
-static sluice_status decode_all(jp2_decoder *decoder)
+/* The tiles that have pixels of the box. Of colours with fewer samples than pixels all tiles: the
+ * nearest sample can be in the tile to the left. */
+static jp2_area area_of(const jp2_walk *walk, const image_box *box)
+{
+    const uint32_t width = walk->first_tile.x1 - walk->first_tile.x0;
+    const uint32_t height = walk->first_tile.y1 - walk->first_tile.y0;
+    const uint32_t x = walk->image.x0 - walk->first_tile.x0 + box->x;
+    const uint32_t y = walk->image.y0 - walk->first_tile.y0 + box->y;
+    const jp2_area first = jp2_walk_tile(walk, x / width, y / height);
+    const jp2_area last =
+        jp2_walk_tile(walk, (x + box->width - 1) / width, (y + box->height - 1) / height);
+    bool is_whole = false;
+
+    for (uint32_t c = 0; c < walk->components; c++) {
+        is_whole = is_whole || walk->component[c].dx > 1 || walk->component[c].dy > 1;
+    }
+    return is_whole ? walk->image : (jp2_area){first.x0, first.y0, last.x1, last.y1};
+}
+
+static bool is_all(const jp2_decoder *decoder)
+{
+    return memcmp(&decoder->area, &decoder->walk.image, sizeof(decoder->area)) == 0;
+}
+
+static sluice_status decode_tiles(jp2_decoder *decoder, const image_box *box)
 {
     const jp2_walk *walk = &decoder->walk;
+    const jp2_area *area = &decoder->area;
     sluice_status st = open_library(decoder);
     bool is_whole;
 
     if (st != SLUICE_OK) {
         return st;
     }
-    if (opj_decode(decoder->codec, decoder->stream, decoder->decoded) == OPJ_FALSE ||
+    decoder->area = area_of(walk, box);
+    if ((!is_all(decoder) &&
+         opj_set_decode_area(decoder->codec, decoder->decoded, (OPJ_INT32)area->x0,
+                             (OPJ_INT32)area->y0, (OPJ_INT32)area->x1,
+                             (OPJ_INT32)area->y1) == OPJ_FALSE) ||
+        opj_decode(decoder->codec, decoder->stream, decoder->decoded) == OPJ_FALSE ||
         opj_end_decompress(decoder->codec, decoder->stream) == OPJ_FALSE) {
         return jp2_failed(decoder);
     }
@@ -310,8 +341,8 @@ static sluice_status decode_all(jp2_decoder *decoder)
         const jp2_component *stated = &walk->component[c];
 
         is_whole = part->data != NULL && part->prec == stated->bits && part->w > 0 && part->h > 0 &&
-                   part->w == samples_along(walk->image.x0, walk->image.x1, stated->dx) &&
-                   part->h == samples_along(walk->image.y0, walk->image.y1, stated->dy);
+                   part->w == samples_along(area->x0, area->x1, stated->dx) &&
+                   part->h == samples_along(area->y0, area->y1, stated->dy);
     }
     return is_whole ? SLUICE_OK
                     : sli_fail(SLUICE_E_CORRUPT, "the JPEG 2000 file has no complete image");
@@ -327,8 +358,8 @@ static inline uint32_t sample_at(const jp2_decoder *decoder, uint32_t component,
     const jp2_component *stated = &decoder->walk.component[component];
     const int32_t most = (INT32_C(1) << stated->bits) - 1;
     const jp2_area *image = &decoder->walk.image;
-    size_t column = x;
-    size_t line = y;
+    size_t column = image->x0 + x - decoder->area.x0;
+    size_t line = image->y0 + y - decoder->area.y0;
     int32_t value;
 
     if (stated->dx > 1 || stated->dy > 1) {
@@ -423,7 +454,10 @@ static inline uint8_t as_byte(int32_t value)
 static void convert_plain_line(const jp2_decoder *decoder, const image_box *box, uint32_t y,
                                uint8_t *out)
 {
-    const size_t at = (size_t)y * decoder->width + box->x;
+    const jp2_area *image = &decoder->walk.image;
+    const jp2_area *area = &decoder->area;
+    const size_t at = (size_t)(image->y0 + y - area->y0) * (area->x1 - area->x0) +
+                      (image->x0 + box->x - area->x0);
     const int32_t *colours[3];
 
     for (uint32_t c = 0; c < 3; c++) {
@@ -494,7 +528,7 @@ static sluice_status jp2_region(void *state, const image_box *box, image_view *r
                       "a JPEG 2000 file in sYCC of 16 bits; decode depth=8 converts it");
     }
     if (st == SLUICE_OK) {
-        st = decode_all(decoder);
+        st = decode_tiles(decoder, box);
     }
     for (uint32_t y = 0; y < box->height && st == SLUICE_OK; y++) {
         uint8_t *to = decoder->image.data + y * stride;

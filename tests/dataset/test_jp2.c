@@ -17,8 +17,8 @@
 #define NEEDS_JP2 T_SKIP("the library has no JPEG 2000")
 #endif
 
-static const char *const names[] = {"jp2-rgb",   "jp2-alpha", "jp2-gray",
-                                    "jp2-lossy", "jp2-ycc",   "jp2-palette"};
+static const char *const names[] = {"jp2-rgb", "jp2-alpha",   "jp2-gray", "jp2-lossy",
+                                    "jp2-ycc", "jp2-palette", "jp2-tiles"};
 
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
@@ -56,7 +56,7 @@ static void jp2_files_have_the_pixels_of_pillow(void)
 
 static void jp2_headers_are_described(void)
 {
-    static const uint32_t channels[] = {3, 4, 1, 3, 3, 1};
+    static const uint32_t channels[] = {3, 4, 1, 3, 3, 1, 3};
     image_decoder *decoder;
 
     NEEDS_JP2;
@@ -126,6 +126,26 @@ static void flipped_bits_of_jp2_files_are_no_crash(void)
         format_file_free(&file);
     }
     image_decoder_destroy(decoder);
+}
+
+/* Tiles without pixels of the box may be corrupt. */
+static void tiles_beside_the_box_are_not_decoded(void)
+{
+    const image_box first = {0, 0, 9, 20};
+    image_decoder *decoder;
+    format_file file;
+    image_box all;
+    image_view region;
+
+    NEEDS_JP2;
+    file = format_file_read("jp2-tiles", ".jp2");
+    all = (image_box){0, 0, file.want.width, file.want.height};
+    memset(file.bytes + file.size - 60, 0xFF, 58); /* EOC remains */
+    decoder = make_decoder();
+    format_file_check(decoder, &file, false, &first);
+    T_STATUS(decode_box(decoder, file.bytes, file.size, false, &all, &region), SLUICE_E_CORRUPT);
+    image_decoder_destroy(decoder);
+    format_file_free(&file);
 }
 
 static void jp2_files_are_opened_if_they_are_allowed(void)
@@ -369,6 +389,7 @@ const t_test jp2_tests[] = {
     T_TEST(jp2_headers_are_described),
     T_TEST(jp2_files_cut_anywhere_are_errors),
     T_TEST(flipped_bits_of_jp2_files_are_no_crash),
+    T_TEST(tiles_beside_the_box_are_not_decoded),
     T_TEST(jp2_files_are_opened_if_they_are_allowed),
     T_TEST(values_of_16_bits_are_scaled_to_them),
     T_TEST(memory_and_tiles_are_checked_before_openjpeg),

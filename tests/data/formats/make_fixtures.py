@@ -250,6 +250,8 @@ fixture("jp2-rgb", ".jp2", jp2(picture(21, 34, 3), irreversible=False))
 fixture("jp2-alpha", ".jp2", jp2(picture(17, 11, 4), irreversible=False))
 fixture("jp2-gray", ".jp2", jp2(picture(19, 26, 1), irreversible=False, tile_size=(16, 16)))
 fixture("jp2-lossy", ".jp2", jp2(picture(40, 33, 3), irreversible=True, quality_mode="rates", quality_layers=[6]))
+fixture("jp2-tiles", ".jp2", jp2(picture(45, 50, 3), irreversible=True, quality_mode="rates", quality_layers=[4],
+                                 tile_size=(16, 24), offset=(7, 3), tile_offset=(2, 1)))
 ycc_fixture(22, 30)
 palette_fixture(17, 23)
 wide_fixture(12, 21, 16)
