@@ -306,6 +306,37 @@ uint64_t list_columns_identity(const list_columns *columns)
     return hash;
 }
 
+/* Appends the KIND of a column, with [N]. */
+static void print_kind(const list_column *field, sli_text *text)
+{
+    sli_text_add(text, "%s",
+                 field->kind == LIST_IMAGE    ? "image"
+                 : field->kind == LIST_MASK   ? "mask"
+                 : field->kind == LIST_BOXES  ? form_names[field->form]
+                 : field->kind == LIST_POINTS ? "points"
+                 : field->kind == LIST_TEXT   ? "text"
+                 : field->names != NULL       ? "class"
+                                              : sluice_dtype_name(field->dtype));
+    if (field->most > 0) {
+        sli_text_add(text, "[%u]", field->most);
+    }
+}
+
+void list_columns_print(const list_columns *columns, sli_text *text)
+{
+    for (uint32_t i = 0; i < columns->count; i++) {
+        const list_column *field = &columns->fields[i];
+
+        sli_text_add(text, "%s%s:", i > 0 ? "," : "", columns->schema.columns[field->column].name);
+        print_kind(field, text);
+        if (field->boxes >= 0) {
+            const list_column *boxes = &columns->fields[field->boxes];
+
+            sli_text_add(text, "@%s", columns->schema.columns[boxes->column].name);
+        }
+    }
+}
+
 sluice_status list_add_column(list_columns *columns, const char *text)
 {
     list_column field = {.length = -1, .boxes = -1};

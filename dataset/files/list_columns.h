@@ -80,6 +80,9 @@ vocabulary *list_columns_classes(const list_columns *columns, uint32_t *count_io
 /* A hash of the names of all columns of kind class; 0: there are none. */
 uint64_t list_columns_identity(const list_columns *columns);
 
+/* Appends the declarations of all columns, with commas, as `fields=` of JSON lines has them. */
+void list_columns_print(const list_columns *columns, sli_text *text);
+
 /* Adds the columns of a list without a header: image, or image and label. */
 void list_plain_columns(list_columns *columns, uint32_t fields);
 

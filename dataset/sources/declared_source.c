@@ -462,6 +462,11 @@ static uint64_t declared_identity(const void *source)
     return ((const declared_source *)source)->of->identity(ORIGINAL(source));
 }
 
+static void declared_implied(const void *source, const char *argument, sli_text *text)
+{
+    ((const declared_source *)source)->of->implied(ORIGINAL(source), argument, text);
+}
+
 /* Replaces the operations that take the source; those of a pass (next, end) stay. Optional ones
  * that the original does not have stay NULL. */
 static source_ops make_ops(const source_ops *of)
@@ -485,6 +490,7 @@ static source_ops make_ops(const source_ops *of)
     REPLACE(class_name);
     REPLACE(left_out);
     REPLACE(identity);
+    REPLACE(implied);
     REPLACE(flip_pairs);
 #undef REPLACE
     ops.open = NULL;

@@ -335,6 +335,14 @@ static uint64_t list_identity(const void *source)
     return list_columns_identity(&((const image_list *)source)->records.columns);
 }
 
+/* The columns that the list declares are those that fields= would. */
+static void list_implied(const void *source, const char *argument, sli_text *text)
+{
+    if (strcmp(argument, "fields") == 0) {
+        list_columns_print(&((const image_list *)source)->records.columns, text);
+    }
+}
+
 static const source_ops list_ops = {
     .open = list_open,
     .close = list_close,
@@ -348,6 +356,7 @@ static const source_ops list_ops = {
     .class_name = list_class_name,
     .left_out = list_left_out,
     .identity = list_identity,
+    .implied = list_implied,
 };
 
 static sluice_status list_schema(const void *source, stage_schema *schema)

@@ -150,6 +150,16 @@ static sluice_status npy_read_plain(const void *source, uint64_t index, sample_i
     return st;
 }
 
+/* The columns have the names of the arrays, in the order of the files. */
+static void npy_implied(const void *source, const char *argument, sli_text *text)
+{
+    const npy_source *npy = source;
+
+    for (uint32_t i = 0; strcmp(argument, "names") == 0 && i < npy->of.count; i++) {
+        sli_text_add(text, "%s%s", i > 0 ? "," : "", npy->columns[i].name);
+    }
+}
+
 static const source_ops npy_ops = {
     .open = npy_open,
     .close = npy_close,
@@ -158,6 +168,7 @@ static const source_ops npy_ops = {
     .read = npy_read,
     .read_plain = npy_read_plain,
     .memory = npy_memory,
+    .implied = npy_implied,
 };
 
 static sluice_status npy_schema(const void *source, stage_schema *schema)

@@ -53,6 +53,28 @@ static source_argument shown_argument(const stage_def *def, const stage_param *p
     return is != ARGUMENT_PLACE || is_given(param, args) ? is : ARGUMENT_NONE;
 }
 
+/* Appends the value of an argument; of one that was left out, what it stands for. */
+static void print_value(const sluice_dataset *dataset, const stage_param *param, sli_text *text)
+{
+    const source_ops *ops = dataset->source != NULL ? dataset_source(dataset) : NULL;
+    const void *args = dataset->stages[0].args.bytes;
+    sli_text implied = {0};
+
+    if (param->type == PARAM_TEXT && !is_given(param, args) && ops != NULL &&
+        ops->implied != NULL) {
+        ops->implied(dataset->source, param->name, &implied);
+    }
+    if (implied.length > 0 && !implied.failed) {
+        const char *value = implied.data;
+
+        stage_arg_print(&(const stage_param){.type = PARAM_TEXT}, &value, text);
+    } else {
+        stage_arg_print(param, args, text);
+    }
+    text->failed = text->failed || implied.failed;
+    sli_text_free(&implied);
+}
+
 void dataset_print_source(const sluice_dataset *dataset, source_form form, sli_text *text)
 {
     const stage_def *def = dataset->stages[0].def;
@@ -71,7 +93,7 @@ void dataset_print_source(const sluice_dataset *dataset, source_form form, sli_t
         switch (shown_argument(def, param, args, form)) {
         case ARGUMENT_DATA:
             sli_text_add(text, " %s=", param->name);
-            stage_arg_print(param, args, text);
+            print_value(dataset, param, text);
             break;
         case ARGUMENT_PLACE:
             sli_text_add(text, " %s=-", param->name);

@@ -16,6 +16,7 @@
 #include "descriptor_int.h"
 #include "image.h"
 #include "image_formats.h"
+#include "text_int.h"
 
 /* A sample that was read from a stream. */
 typedef struct stream_item {
@@ -282,6 +283,10 @@ typedef struct source_ops {
     /* Optional: a hash of what else determines the columns of samples, such as the names of classes
      * by which a list's labels are numbered; 0: nothing. It is part of the identity of a run. */
     uint64_t (*identity)(const void *source);
+
+    /* Optional: appends what an argument that was left out stands for, if the files determine it,
+     * such as the columns that a list declares; the identity of a run has that value. */
+    void (*implied)(const void *source, const char *argument, sli_text *text);
 } source_ops;
 
 /* Returns the name of a stream's sample. */

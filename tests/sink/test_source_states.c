@@ -4,6 +4,7 @@
 #include "dataset_kit.h"
 #include "list_kit.h"
 #include "loop_kit.h"
+#include "npy_kit.h"
 #include "testing.h"
 #include "train_state.h"
 
@@ -95,6 +96,98 @@ static void a_position_of_an_earlier_version_goes_on(void)
 }
 #endif
 
+/* The columns of a list are those of its header, which may change with the file in its place. */
+static void other_columns_of_a_list_are_refused(void)
+{
+    static const struct {
+        const char *header;
+        const char *words; /* NULL: it goes on */
+    } lists[] = {
+        {"x:i32\ty:i32\tb:f32[2]\n", NULL},
+        {"\"x:i32\"\ty:i32\t b:f32[2]\n", NULL},
+        {"y:i32\tx:i32\tb:f32[2]\n",
+         "image_list: fields was 'x:i32,y:i32,b:f32[2]' and is 'y:i32,x:i32,b:f32[2]' now"},
+        {"x:i32\ty:i64\tb:f32[2]\n", "is 'x:i32,y:i64,b:f32[2]' now"},
+        {"x:i32\ty:i32\tb:f32[3]\n", "is 'x:i32,y:i32,b:f32[3]' now"},
+        {"x:i32\ty:i32\tb:text[2]\n", "is 'x:i32,y:i32,b:text[2]' now"},
+    };
+    const char *folder = t_folder();
+    sluice_channel_position position;
+    char pipeline[400];
+
+    snprintf(pipeline, sizeof(pipeline), "image_list %s/list.tsv | shuffle | batch 1", folder);
+    for (size_t i = 0; i < COUNT(lists); i++) {
+        char text[100];
+
+        snprintf(text, sizeof(text), "%s1\t2\t3\n4\t5\t6\n", lists[i].header);
+        write_list(folder, "list.tsv", text);
+        if (i == 0) {
+            T_OK(go_on(pipeline, NULL, &position));
+        }
+        T_STATUS(go_on(pipeline, &position, NULL),
+                 lists[i].words == NULL ? SLUICE_OK : SLUICE_E_INVALID);
+        if (lists[i].words != NULL) {
+            T_CONTAINS(sluice_last_error(), lists[i].words);
+        }
+    }
+}
+
+/* Every kind of box has columns of one type and shape: the header tells them apart. */
+static void other_boxes_of_a_list_are_refused(void)
+{
+    static const char *const kinds[] = {"boxes", "coco", "voc", "darknet"};
+    const char *folder = t_folder();
+    sluice_channel_position position;
+    char pipeline[400];
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    snprintf(pipeline, sizeof(pipeline), "image_list %s/list.tsv | decode | batch 1", folder);
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        char text[200];
+
+        snprintf(text, sizeof(text),
+                 "image\tm:mask\tb:%s[2]\tc:i32[2]@b\n"
+                 "a.ppm\tm.pgm\t0.1,0.1,0.2,0.2\t1\n",
+                 kinds[i]);
+        write_list(folder, "list.tsv", text);
+        if (i == 0) {
+            T_OK(go_on(pipeline, NULL, &position));
+            T_CONTAINS(position.identity, "fields='image:image,m:mask,b:boxes[2],c:i32[2]@b'");
+            continue;
+        }
+        T_STATUS(go_on(pipeline, &position, NULL), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), "image_list: fields was 'image:image,m:mask,b:boxes[2],");
+    }
+}
+
+static void write_numbers(const char *folder, const char *name)
+{
+    static const int32_t values[] = {1, 2, 3};
+
+    npy_write(folder, name, "<i4", "(3,)", values, sizeof(values));
+}
+
+/* Columns are in the order of the files. */
+static void another_order_of_arrays_is_refused(void)
+{
+    const char *folder = t_folder();
+    sluice_channel_position position;
+    char pipeline[600];
+
+    write_numbers(folder, "x.npy");
+    write_numbers(folder, "y.npy");
+    write_numbers(folder, "z.npy");
+    snprintf(pipeline, sizeof(pipeline), "npy %s/x.npy,%s/y.npy,%s/z.npy | batch 1", folder, folder,
+             folder);
+    T_OK(go_on(pipeline, NULL, &position));
+    snprintf(pipeline, sizeof(pipeline), "npy %s names=x,y,z | batch 1", folder);
+    T_OK(go_on(pipeline, &position, NULL));
+    snprintf(pipeline, sizeof(pipeline), "npy %s/x.npy,%s/z.npy,%s/y.npy | batch 1", folder, folder,
+             folder);
+    T_STATUS(go_on(pipeline, &position, NULL), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "npy: names was x,y,z and is x,z,y now");
+}
+
 /* A text that does not fit into the identity of a position is compared by its hash. */
 static void a_long_source_is_shortened(void)
 {
@@ -120,6 +213,9 @@ const t_test source_states_tests[] = {
     T_TEST(other_fields_are_refused),
     T_TEST(a_position_of_an_earlier_version_goes_on),
 #endif
+    T_TEST(other_columns_of_a_list_are_refused),
+    T_TEST(other_boxes_of_a_list_are_refused),
+    T_TEST(another_order_of_arrays_is_refused),
     T_TEST(a_long_source_is_shortened),
     T_END,
 };
