@@ -88,6 +88,14 @@ bool sli_ends_in(const char *text, const char *end)
     return length >= size && memcmp(text + length - size, end, size) == 0;
 }
 
+bool sli_ends_alike(const char *text, const char *end)
+{
+    const size_t length = strlen(text);
+    const size_t size = strlen(end);
+
+    return length >= size && sli_same_word(text + length - size, end);
+}
+
 uint32_t sli_word_rank(const char *word, const char *list)
 {
     for (uint32_t rank = 0; *list != '\0'; rank++) {

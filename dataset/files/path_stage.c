@@ -64,13 +64,7 @@ bool path_is_folder(const char *path)
 
 static bool ends_in(const char *name, const char *end)
 {
-    const size_t length = strlen(name);
-    const size_t size = end != NULL ? strlen(end) : 0;
-
-    if (end == NULL) {
-        return image_name_is_in(name, image_extensions);
-    }
-    return length >= size && sli_same_word(name + length - size, end);
+    return end != NULL ? sli_ends_alike(name, end) : image_name_is_in(name, image_extensions);
 }
 
 /* True if a line fits an entry of a folder. A folder labels/ is one of YOLO beside images/. */

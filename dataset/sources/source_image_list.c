@@ -96,20 +96,15 @@ static sluice_status load_text(list_records *list, const char *path)
     return st;
 }
 
-static bool ends_in_csv(const char *path)
-{
-    return sli_ends_in(path, ".csv");
-}
-
 /* Files of JSON lines are told by their names, or by a first line that begins an object. */
 static bool is_json(const list_records *list, const char *path)
 {
     const char *begin = list->text + (strncmp(list->text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);
 
-    if (sli_ends_in(path, ".csv") || sli_ends_in(path, ".tsv")) {
+    if (sli_ends_alike(path, ".csv") || sli_ends_alike(path, ".tsv")) {
         return false;
     }
-    return *begin == '{' || sli_ends_in(path, ".jsonl") || sli_ends_in(path, ".ndjson");
+    return *begin == '{' || sli_ends_alike(path, ".jsonl") || sli_ends_alike(path, ".ndjson");
 }
 
 /* Makes the list of a file of JSON lines, and says which keys are in no column. */
@@ -196,7 +191,7 @@ static sluice_status list_open(const void *opaque, void **source_out)
     list->root_fd = -1;
     list->records.columns.schema.image = -1;
     list->records.classes = args->classes;
-    list->records.separator = ends_in_csv(args->file) ? ',' : '\t';
+    list->records.separator = sli_ends_alike(args->file, ".csv") ? ',' : '\t';
     st = open_list(list, args);
     if (st != SLUICE_OK) {
         list_close(list);
@@ -400,7 +395,8 @@ const stage_def stage_image_list = {
              "points[N], text[N] and T[N]",
     .details =
         "A list has one record per line. Fields are separated by tabs, or by commas if "
-        "the file's name ends in .csv; a field may be in double quotes. The first line "
+        "the file's name ends in .csv, in any case; a field may be in double quotes. The first "
+        "line "
         "declares the columns: image (a path), label (i32), and NAME:KIND:\n"
         "  image       the path of a further image, as large as the first one. Every\n"
         "              stage applies to it, too, with the same random draws\n"

@@ -32,6 +32,9 @@ bool sli_same_begin(const char *a, const char *b, size_t length);
 /* True if a text, such as a path, ends in another one; in the case as written. */
 bool sli_ends_in(const char *text, const char *end);
 
+/* The same in any case, as for extensions that users write: x.CSV. */
+bool sli_ends_alike(const char *text, const char *end);
+
 /* Returns the position of a word in a comma-separated list, from 0, or UINT32_MAX if it is not in
  * the list; case-insensitive, as sli_same_word(). */
 uint32_t sli_word_rank(const char *word, const char *list);

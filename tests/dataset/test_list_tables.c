@@ -41,6 +41,37 @@ static void the_first_column_may_be_the_label(void)
     close_run(&run);
 }
 
+/* Extensions mean the same in any case. */
+static void extensions_may_be_in_upper_case(void)
+{
+    static const struct {
+        const char *name;
+        const char *text;
+    } lists[] = {
+        {"a.CSV", "label,x:i32\n7,8\n"},
+        {"a.Tsv", "label\tx:i32\n7\t8\n"},
+#ifdef SLI_HAVE_JANSSON
+        {"a.JSONL", " {\"label\": 7, \"x\": 8}\n"},
+        {"a.NdJson", " {\"label\": 7, \"x\": 8}\n"},
+#endif
+    };
+    const char *folder = t_folder();
+
+    for (size_t i = 0; i < COUNT(lists); i++) {
+        char text[800];
+        engine_run run;
+
+        write_list(folder, lists[i].name, lists[i].text);
+        snprintf(text, sizeof(text), "image_list %s/%s%s | batch 1", folder, lists[i].name,
+                 strstr(lists[i].text, "{") != NULL ? " fields=label,x:i32" : "");
+        open_own(&run, parsed(text), &(run_options){.workers = 1});
+        T_OK(next_batch(&run));
+        T_EQ(*(const int32_t *)column_row(&run, "label", 0), 7);
+        T_EQ(*(const int32_t *)column_row(&run, "x", 0), 8);
+        close_run(&run);
+    }
+}
+
 static void stages_of_images_say_that_there_is_none(void)
 {
     static const refused_case bad[] = {
@@ -94,7 +125,11 @@ static void bad_records_of_a_table_are_bad_samples(void)
 }
 
 const t_test list_tables_tests[] = {
-    T_TEST(a_table_of_numbers_is_a_dataset),         T_TEST(the_first_column_may_be_the_label),
-    T_TEST(stages_of_images_say_that_there_is_none), T_TEST(what_follows_an_image_needs_one),
-    T_TEST(bad_records_of_a_table_are_bad_samples),  T_END,
+    T_TEST(a_table_of_numbers_is_a_dataset),
+    T_TEST(the_first_column_may_be_the_label),
+    T_TEST(extensions_may_be_in_upper_case),
+    T_TEST(stages_of_images_say_that_there_is_none),
+    T_TEST(what_follows_an_image_needs_one),
+    T_TEST(bad_records_of_a_table_are_bad_samples),
+    T_END,
 };
