@@ -8,6 +8,8 @@
 #include "dataset_state.h"
 #include "map_ops.h"
 #include "pipeline_text.h"
+#include "source_arguments.h"
+#include "source_stage_ops.h"
 #include "stage_registry.h"
 #include "status_int.h"
 
@@ -47,11 +49,23 @@ bool sli_stages_is_allowed(const char *allowed, const char *stage, const char *a
     return false;
 }
 
-/* True if other arguments of the stage would give a pass other samples, or another order. */
+/* True if other arguments of the stage would give a pass other samples, or another order: a group
+ * has stages of order in its parts, and tokens are divided into samples. */
 static bool decides_samples(const stage_def *def)
 {
-    return def->kind == STAGE_INDEX || def->kind == STAGE_PACK || def->kind == STAGE_BUCKET ||
+    return stage_group(def) != GROUP_NONE || (def->source != NULL && def->source->path != NULL) ||
+           def->kind == STAGE_INDEX || def->kind == STAGE_PACK || def->kind == STAGE_BUCKET ||
            (def->kind == STAGE_MAP && def->map != NULL && def->map->is_filter);
+}
+
+/* True if the texts of an identity never have the value of an argument. */
+static bool is_never_compared(const stage_def *def, const stage_param *param)
+{
+    const source_argument is =
+        def->kind == STAGE_SOURCE ? source_argument_of(def, param) : ARGUMENT_DATA;
+
+    return param->choices == offload_targets || is == ARGUMENT_NONE ||
+           (is == ARGUMENT_PLACE && param->default_text == NULL);
 }
 
 /* Finds the argument in a list of stages. *found_out: it is there. E_INVALID: it may not differ. */
@@ -66,10 +80,14 @@ static sluice_status find_name(const dataset_stage *stages, uint32_t count, cons
                 continue;
             }
             *found_out = true;
-            if (def->params[k].choices == offload_targets) {
+            if (is_never_compared(def, &def->params[k])) {
                 return sli_fail(SLUICE_E_INVALID,
-                                "allow: %.*s has no effect: it may always differ; leave it out",
-                                (int)length, name);
+                                "allow: %.*s has no effect: its value is never compared%s; leave "
+                                "it out",
+                                (int)length, name,
+                                def->kind == STAGE_SOURCE
+                                    ? ", but number and names of samples and classes are"
+                                    : "");
             }
             return decides_samples(def)
                        ? sli_fail(SLUICE_E_INVALID,
@@ -118,10 +136,12 @@ sluice_status sli_stages_check_allowed(const char *allowed, const char *stages, 
             st = find_in(stages, name, length, &found);
         }
         if (st == SLUICE_OK && !found) {
-            st = sli_fail(SLUICE_E_INVALID,
-                          "allow: the pipeline has no %.*s; each name must be STAGE.ARGUMENT of a "
-                          "stage before batch, such as letterbox.size, with commas between them",
-                          (int)(length < 100 ? length : 100), name);
+            st =
+                sli_fail(SLUICE_E_INVALID,
+                         "allow: the pipeline has no %.*s; each name must be STAGE.ARGUMENT of a "
+                         "stage before batch, outside of parentheses, such as letterbox.size, with "
+                         "commas between them",
+                         (int)(length < 100 ? length : 100), name);
         }
     }
     return st;

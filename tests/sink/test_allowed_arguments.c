@@ -5,6 +5,7 @@
 #include "dataset_kit.h"
 #include "log_kit.h"
 #include "loop_kit.h"
+#include "stages_allowed_int.h"
 #include "testing.h"
 
 enum { SAMPLES = 22, ROWS = 2, BATCHES = 30 };
@@ -134,6 +135,41 @@ static void a_wrong_name_is_an_error_at_the_beginning(void)
     T_OK(fetch(&run, "letterbox 16", "letterbox.size", 1));
 }
 
+/* A name that no comparison ever needs is an error, as is one that decides what a pass has. */
+static void arguments_of_sources(void)
+{
+    static const struct {
+        const char *name;
+        const char *source;
+        const char *words; /* NULL: it may be allowed */
+    } cases[] = {
+        {"coco.max_boxes", "coco file=-", NULL},
+        {"image_list.masks", "image_list file=-", NULL},
+        {"image_list.fields", "image_list file=-", NULL},
+        {"image_list.file", "image_list file=-", "image_list.file has no effect: its value is"},
+        {"image_list.root", "image_list file=-", "image_list.root has no effect"},
+        {"webdataset.cache", "webdataset shards=-",
+         "never compared, but number and names of samples and classes are; leave it out"},
+        {"image_folder.recursive", "image_folder dir=-", "image_folder.recursive has no effect"},
+        {"synthetic.samples", "synthetic shape=2,2,3", "synthetic.samples has no effect"},
+        {"tokens.seq", "tokens files=- seq=4", "cannot be allowed: tokens decides which samples"},
+        {"tokens.offload", "tokens files=- seq=4", "tokens.offload has no effect"},
+        {"concat.parts", "concat (synthetic 4) (synthetic 4 | take 2)",
+         "concat.parts cannot be allowed: concat decides which samples a pass has"},
+        {"synthetic.shape", "concat (synthetic 4) (synthetic 4)",
+         "the pipeline has no synthetic.shape; each name must be STAGE.ARGUMENT of a stage before "
+         "batch, outside of parentheses"},
+    };
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        T_STATUS(sli_stages_check_allowed(cases[i].name, "decode", cases[i].source),
+                 cases[i].words == NULL ? SLUICE_OK : SLUICE_E_INVALID);
+        if (cases[i].words != NULL) {
+            T_CONTAINS(sluice_last_error(), cases[i].words);
+        }
+    }
+}
+
 /* ---- trainings ------------------------------------------------------------------------------- */
 
 static sluice_status train(const char *folder, const char *size, int64_t steps, const char *allow,
@@ -188,6 +224,7 @@ const t_test allowed_arguments_tests[] = {
     T_TEST(sizes_change_and_the_order_stays),
     T_TEST(only_named_arguments_may_differ),
     T_TEST(a_wrong_name_is_an_error_at_the_beginning),
+    T_TEST(arguments_of_sources),
     T_TEST(a_training_agrees_to_another_size),
     T_TEST(it_needs_a_resume),
     T_END,
