@@ -412,8 +412,9 @@ sluice_status sluice_reader_header(sluice_reader *reader, sluice_image_info *inf
 
     if (st == SLUICE_OK && (reader == NULL || reader->last.bytes == NULL)) {
         st = sli_fail(SLUICE_E_INVALID, "%s: %s", call,
-                      reader == NULL ? "reader is NULL"
-                                     : "the last sluice_reader_get() has given no encoded image");
+                      reader == NULL
+                          ? "reader is NULL"
+                          : "the last call must be a sluice_reader_get() of an encoded image");
     }
     if (st == SLUICE_OK) {
         image_decoder_allow(
@@ -439,6 +440,7 @@ sluice_status sluice_reader_check(sluice_reader *reader, uint64_t sample)
     if (reader->checker == NULL) {
         st = image_decoder_create(&reader->checker);
     }
+    reader->last.bytes = NULL; /* their memory is used again */
     sample_io_give_back(&reader->io);
     if (st == SLUICE_OK) {
         st = dataset_source(reader->dataset)

@@ -141,7 +141,6 @@ static void wrong_calls_are_refused(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* Neither a reader nor a group can ask a stream for a sample by its number. */
 /* The header of what the last call gave. */
 static void a_reader_reads_headers_of_its_files(void)
 {
@@ -158,17 +157,22 @@ static void a_reader_reads_headers_of_its_files(void)
     T_STATUS(sluice_reader_header(NULL, &info), SLUICE_E_INVALID);
     T_STATUS(sluice_reader_header(reader, NULL), SLUICE_E_INVALID);
     T_STATUS(sluice_reader_header(reader, &info), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "the last sluice_reader_get() has given no encoded image");
+    T_CONTAINS(sluice_last_error(),
+               "the last call must be a sluice_reader_get() of an encoded image");
     T_OK(sluice_reader_get(reader, 0, 0, &view));
     T_OK(sluice_reader_header(reader, &info));
     T_STR(info.format, "PGM");
     T_OK(sluice_reader_get(reader, 0, 1, &view));
+    T_STATUS(sluice_reader_header(reader, &info), SLUICE_E_INVALID);
+    T_OK(sluice_reader_get(reader, 0, 0, &view));
+    T_OK(sluice_reader_check(reader, 0)); /* reads a file into the same memory */
     T_STATUS(sluice_reader_header(reader, &info), SLUICE_E_INVALID);
     T_STATUS(sluice_image_header("II*\0\10\0\0\0", 8, &info), SLUICE_E_UNSUPPORTED);
     sluice_reader_destroy(reader);
     sluice_dataset_destroy(dataset);
 }
 
+/* Neither a reader nor a group can ask a stream for a sample by its number. */
 static void a_stream_has_no_numbers_of_samples(void)
 {
     custom_arrays arrays = {.fault = NO_FAULT};

@@ -57,14 +57,14 @@ static inline void sluice_image_info_init(sluice_image_info *info)
 
 /**
  * Reads the header of an encoded image. The pixels are not decoded, so corrupt data after the
- * header is not detected. TIFF files are not opened, since it is the name of a file that allows it:
- * sluice_reader_header() opens what the pipeline does.
+ * header is not detected. TIFF and JPEG 2000 files are not opened, since it is the name of a file
+ * that allows it: sluice_reader_header() opens what the pipeline does.
  *
  * @param bytes  (size) the whole file
  *
  * Returns: E_CORRUPT the bytes are not an image, or the header is corrupt; E_UNSUPPORTED a format
- *          that this build does not decode, or TIFF; E_INVALID a NULL, or a wrong struct_size;
- *          E_NO_MEMORY.
+ *          that this build does not decode, TIFF or JPEG 2000; E_INVALID a NULL, or a wrong
+ * struct_size; E_NO_MEMORY.
  *
  * Threads: any.
  */
@@ -134,7 +134,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_column_spec(sluice_dataset *data
  *
  * @param sample    below sluice_reader_samples()
  * @param column    below sluice_reader_columns()
- * @param view_out  valid until the reader's next call
+ * @param view_out  valid until the reader's next call but sluice_reader_header()
  *
  * Returns: E_INVALID a NULL, no such sample or column; errors of reading the sample, such as E_IO
  *          and E_CORRUPT; E_NO_MEMORY. The text does not name the sample.
@@ -145,12 +145,14 @@ SLUICE_API_CHECKED sluice_status sluice_reader_get(sluice_reader *reader, uint64
                                                    uint32_t column, sluice_sample_view *view_out);
 
 /**
- * Reads the header of the encoded image or mask that the last sluice_reader_get() has given. Formats
- * are opened as by the stage decode of the dataset, formats= and the name of the file included, or
- * as by one without arguments.
+ * Reads the header of the encoded image or mask that the last sluice_reader_get() has given.
+ * Formats are opened as by the stage decode of the dataset, formats= and the name of the file
+ * included, or as by one without arguments.
  *
- * Returns: E_INVALID a NULL, a wrong struct_size, or the last call gave no encoded image; others as
- *          sluice_image_header().
+ * @param info  initialized by sluice_image_info_init()
+ *
+ * Returns: E_INVALID a NULL, a wrong struct_size, or the last call was no sluice_reader_get() of an
+ *          encoded image; others as sluice_image_header().
  *
  * Threads: as sluice_reader_get().
  */
@@ -161,7 +163,8 @@ SLUICE_API_CHECKED sluice_status sluice_reader_header(sluice_reader *reader,
  * Checks the headers of a sample's images and masks by the rules of a run: a mask has class numbers
  * of 8 bits, and the size of its image; further images have the size of the first one; annotations
  * are for an image of its size. The orientation of files is applied as the stage decode of the
- * dataset says, and its limits hold. Pixels are not decoded.
+ * dataset says, and its limits hold. Pixels are not decoded. Ends the view of the last
+ * sluice_reader_get().
  *
  * @param sample  below sluice_reader_samples()
  *
