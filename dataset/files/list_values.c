@@ -367,7 +367,7 @@ static sluice_status bad_number(const list_columns *columns, const list_column *
             "and label:class");
     } else if (text->length > 0 && !is_number(text)) {
         snprintf(hint, sizeof(hint),
-                 "; if %s is the name of a class, the header must have %s:class, and for "
+                 "; if %s is the name of a class, the column must be %s:class, and for "
                  "other texts %s:text[N]",
                  name, name, name);
     }

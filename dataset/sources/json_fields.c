@@ -93,6 +93,7 @@ static const char *type_of(const json_t *value)
            : json_is_array(value)  ? "a list"
            : json_is_string(value) ? "a string"
            : json_is_number(value) ? "a number"
+           : json_is_null(value)   ? "null"
                                    : "true or false";
 }
 
@@ -126,6 +127,9 @@ static sluice_status add_scalar(sli_text *text, const list_column *column, const
                             "the string '%.60s' in a list must have no comma and no semicolon",
                             string);
         }
+        if (in_list && string[0] == '\0') { /* a list of it would be written as an empty one */
+            return sli_fail(SLUICE_E_CORRUPT, "a string in a list must not be empty");
+        }
         add_string(text, string);
     } else if (json_is_integer(value)) {
         sli_text_add(text, "%lld", (long long)json_integer_value(value));
@@ -155,6 +159,10 @@ static sluice_status add_list(sli_text *text, const list_column *column, const j
         const json_t *element = json_array_get(list, i);
         const size_t count = json_array_size(element);
 
+        if (json_is_array(element) != json_is_array(json_array_get(list, 0))) {
+            return sli_fail(SLUICE_E_CORRUPT,
+                            "it holds lists beside other values, and must hold only lists or none");
+        }
         if (!json_is_array(element)) {
             sli_text_add(text, "%s", i > 0 ? "," : "");
             st = add_scalar(text, column, element, true);

@@ -114,7 +114,7 @@ sluice_status web_member_object(const fields_shard *shard, int fd, const member_
                            : st;
 }
 
-/* Collects the names of classes of one sample; one that is bad gives none. */
+/* Collects the names of classes of one sample. E_CORRUPT: it is bad, and gives none. */
 static sluice_status learn_sample(const web_set *set, uint32_t i, uint64_t index, sample_io *io)
 {
     fields_shard *shard = web_set_shard(set, &index);
@@ -126,24 +126,28 @@ static sluice_status learn_sample(const web_set *set, uint32_t i, uint64_t index
     if (st != SLUICE_OK) {
         return st;
     }
-    st = place->offset != MEMBER_TWICE ? web_member_object(shard, fd, place, io) : SLUICE_E_CORRUPT;
+    st = place->offset != MEMBER_TWICE ? web_member_object(shard, fd, place, io)
+                                       : sli_fail(SLUICE_E_CORRUPT, "it appears twice");
     if (st == SLUICE_OK) {
         st = web_json_learn(set->fields.fields[i].json, (const char *)io->item.bytes.data,
                             (size_t)place->size);
     }
     web_shard_give_back(&shard->file, lent, fd);
-    return st == SLUICE_E_CORRUPT ? SLUICE_OK : st;
+    return st == SLUICE_OK ? st : web_member_error(shard, &set->fields.fields[i], st);
 }
 
-/* Numbers the classes of a JSON member by the names of all samples. */
+/* Numbers the classes of a JSON member by the names of all samples. E_CORRUPT: all are bad. */
 static sluice_status learn_classes(const web_set *set, uint32_t i)
 {
     const list_columns *columns = &set->fields.fields[i].json->columns;
     sample_io io = {.bytes_read = 0};
+    uint64_t bad = 0;
     sluice_status st = SLUICE_OK;
 
     for (uint64_t k = 0; k < set->count && st == SLUICE_OK; k++) {
         st = learn_sample(set, i, k, &io);
+        bad += st == SLUICE_E_CORRUPT;
+        st = st == SLUICE_E_CORRUPT && bad < set->count ? SLUICE_OK : st;
     }
     sample_io_free(&io);
     for (uint32_t k = 0; k < columns->count && st == SLUICE_OK; k++) {

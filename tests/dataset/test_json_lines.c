@@ -109,6 +109,11 @@ static void what_a_field_cannot_hold_is_bad(void)
         {"x:text[4]", "true", "x: it is true or false, and must be a string"},
         {"x:class[4]", "[[\"a\", \"b\"]]", "it holds lists, and must hold numbers or strings"},
         {"x:f32[2]", "[[]]", "it holds an empty list"},
+        {"x:f32[2]", "[null]", "it holds null, and must hold numbers or strings"},
+        {"x:f32[2]", "[\"\"]", "x: a string in a list must not be empty"},
+        {"x:class[2]", "[\"a\", \"\"]", "x: a string in a list must not be empty"},
+        {"image,x:points[4]", "[1, 2, [3, 4]]", "x: it holds lists beside other values"},
+        {"image,x:boxes[4]", "[[1, 2], 3, 4]", "x: it holds lists beside other values"},
         {"x:i32", "1.5", "x: '1.5' must be a number of type i32"},
         {"x:i64", "9223372036854775808", "not JSON: "},
     };
@@ -119,7 +124,7 @@ static void what_a_field_cannot_hold_is_bad(void)
         char text[200];
         char field[60];
 
-        snprintf(text, sizeof(text), "{\"x\": %s}\n", bad[i].value);
+        snprintf(text, sizeof(text), "{\"image\": \"a\", \"x\": %s}\n", bad[i].value);
         snprintf(field, sizeof(field), "fields=%s", bad[i].field);
         T_STATUS(open_lines(folder, text, field, &dataset), SLUICE_E_CORRUPT);
         T_CONTAINS(sluice_last_error(), bad[i].words);

@@ -134,7 +134,7 @@ static void bad_lists_say_where(void)
         {"a.ppm\t3\t4\n", "the first line has 3 fields, and a list without a header"},
         {"image\tlabel\nb.ppm\tx\n",
          "list.tsv:2:7: 'x' must be a number of type i32; if label is the name of a class, the "
-         "header must have label:class, and for other texts label:text[N]"},
+         "column must be label:class, and for other texts label:text[N]"},
         {"# made by a tool\nimage\tlabel\na.ppm\t1\n",
          "list.tsv:1:1: the first line begins with '#', and a list has no comments: remove the "
          "line"},

@@ -202,6 +202,19 @@ static void classes_have_numbers(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Without a good sample there are no classes: the error is that of the values. */
+static void only_bad_samples_are_an_error(void)
+{
+    static const char *const objects[] = {"{\"k\": [\"a\", \"\"]}", "{\"k\": [\"a\", null]}"};
+    sluice_dataset *dataset = NULL;
+    char text[600];
+
+    snprintf(text, sizeof(text), "webdataset %s fields=k:class[4]=json.k | batch 1",
+             write_objects(t_folder(), objects, 2));
+    T_STATUS(sluice_dataset_parse(text, &dataset), SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(), "a.tar: k: it holds null, and must hold numbers or strings");
+}
+
 /* Other names are other numbers: a run is not resumed with them. */
 static void names_are_part_of_the_identity(void)
 {
@@ -315,6 +328,7 @@ const t_test web_json_tests[] = {
     T_TEST(bad_values_are_bad_samples),
     T_TEST(hostile_objects_are_bad_samples),
     T_TEST(classes_have_numbers),
+    T_TEST(only_bad_samples_are_an_error),
     T_TEST(names_are_part_of_the_identity),
     T_TEST(bad_declarations_are_refused),
     T_TEST(members_are_told_apart),
