@@ -306,10 +306,15 @@ uint64_t list_columns_identity(const list_columns *columns)
     return hash;
 }
 
-/* Appends the KIND of a column, with [N]. */
-static void print_kind(const list_column *field, sli_text *text)
+/* Appends the KIND of a column, with [N]; nothing if its name has it. */
+static void print_kind(const list_column *field, const char *name, sli_text *text)
 {
-    sli_text_add(text, "%s",
+    if ((field->kind == LIST_IMAGE && strcmp(name, "image") == 0) ||
+        (field->kind == LIST_NUMBER && field->dtype == SLUICE_I32 && field->names == NULL &&
+         strcmp(name, "label") == 0)) {
+        return;
+    }
+    sli_text_add(text, ":%s",
                  field->kind == LIST_IMAGE    ? "image"
                  : field->kind == LIST_MASK   ? "mask"
                  : field->kind == LIST_BOXES  ? form_names[field->form]
@@ -326,9 +331,10 @@ void list_columns_print(const list_columns *columns, sli_text *text)
 {
     for (uint32_t i = 0; i < columns->count; i++) {
         const list_column *field = &columns->fields[i];
+        const char *name = columns->schema.columns[field->column].name;
 
-        sli_text_add(text, "%s%s:", i > 0 ? "," : "", columns->schema.columns[field->column].name);
-        print_kind(field, text);
+        sli_text_add(text, "%s%s", i > 0 ? "," : "", name);
+        print_kind(field, name, text);
         if (field->boxes >= 0) {
             const list_column *boxes = &columns->fields[field->boxes];
 

@@ -286,7 +286,9 @@ sluice_status train_state_compare(const train_state *kept, const train_state *mi
         return number_differs("the number of samples", kept->data.samples, mine->data.samples);
     }
     if (kept->data.names != mine->data.names) {
-        return sli_fail(SLUICE_E_INVALID, "the names of the samples have changed");
+        return sli_fail(SLUICE_E_INVALID,
+                        "the names of the samples or of their classes have changed, or the "
+                        "contents of a file that a stage reads");
     }
     st = compare_maps(kept->maps, mine->maps);
     if (st == SLUICE_OK && kept->version == TRAIN_STATE_UNSUMMED) {

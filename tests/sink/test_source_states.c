@@ -84,6 +84,20 @@ static void other_fields_are_refused(void)
     T_CONTAINS(sluice_last_error(), "image_list: fields was 'x:i32=a' and is 'x:i32=b' now");
 }
 
+/* Defaults may be written out. */
+static void usual_fields_may_be_declared(void)
+{
+    const char *folder = t_folder();
+    sluice_channel_position position;
+    char pipeline[400];
+
+    write_list(folder, "list.jsonl", "{\"label\": 1}\n{\"label\": 3}\n");
+    snprintf(pipeline, sizeof(pipeline), "image_list %s/list.jsonl | batch 1", folder);
+    T_OK(go_on(pipeline, NULL, &position));
+    snprintf(pipeline, sizeof(pipeline), "image_list %s/list.jsonl fields=label | batch 1", folder);
+    T_OK(go_on(pipeline, &position, NULL));
+}
+
 static void a_position_of_an_earlier_version_goes_on(void)
 {
     const char *folder = write_lines();
@@ -152,12 +166,27 @@ static void other_boxes_of_a_list_are_refused(void)
         write_list(folder, "list.tsv", text);
         if (i == 0) {
             T_OK(go_on(pipeline, NULL, &position));
-            T_CONTAINS(position.identity, "fields='image:image,m:mask,b:boxes[2],c:i32[2]@b'");
+            T_CONTAINS(position.identity, "fields='image,m:mask,b:boxes[2],c:i32[2]@b'");
             continue;
         }
         T_STATUS(go_on(pipeline, &position, NULL), SLUICE_E_INVALID);
-        T_CONTAINS(sluice_last_error(), "image_list: fields was 'image:image,m:mask,b:boxes[2],");
+        T_CONTAINS(sluice_last_error(), "image_list: fields was 'image,m:mask,b:boxes[2],");
     }
+}
+
+/* Other names of classes are other numbers, in columns of one declaration. */
+static void other_classes_are_refused(void)
+{
+    const char *folder = t_folder();
+    sluice_channel_position position;
+    char pipeline[400];
+
+    snprintf(pipeline, sizeof(pipeline), "image_list %s/list.tsv | batch 1", folder);
+    write_list(folder, "list.tsv", "x:i32\tk:class\n1\tcat\n2\tdog\n");
+    T_OK(go_on(pipeline, NULL, &position));
+    write_list(folder, "list.tsv", "x:i32\tk:class\n1\tcow\n2\tdog\n");
+    T_STATUS(go_on(pipeline, &position, NULL), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "the names of the samples or of their classes have changed");
 }
 
 static void write_numbers(const char *folder, const char *name)
@@ -211,10 +240,12 @@ static void a_long_source_is_shortened(void)
 const t_test source_states_tests[] = {
 #ifdef SLI_HAVE_JANSSON
     T_TEST(other_fields_are_refused),
+    T_TEST(usual_fields_may_be_declared),
     T_TEST(a_position_of_an_earlier_version_goes_on),
 #endif
     T_TEST(other_columns_of_a_list_are_refused),
     T_TEST(other_boxes_of_a_list_are_refused),
+    T_TEST(other_classes_are_refused),
     T_TEST(another_order_of_arrays_is_refused),
     T_TEST(a_long_source_is_shortened),
     T_END,
