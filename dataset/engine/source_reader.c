@@ -27,6 +27,9 @@ struct sluice_reader {
     image_decoder *decoder;            /* of headers */
     image_decoder *checker;            /* of sluice_reader_check(); NULL: not called yet */
     bool has_boxes;                    /* which are clipped to the image */
+    bool has_others;                   /* masks and further images, which are read into `io`, too */
+    sample_data held;     /* what source_ops.read() gave for sample `held_of`, still in `io` */
+    uint64_t held_of;     /* NO_SAMPLE: io has other bytes */
     sample_data last;     /* the file that sluice_reader_get() gave; bytes NULL: none */
     uint32_t last_column; /* of it */
     image_buffer pixels;  /* a raw image without gaps between its lines */
@@ -131,10 +134,15 @@ sluice_status sluice_reader_create(sluice_dataset *dataset, sluice_reader **read
     reader->dataset = dataset;
     reader->samples = dataset->source_count;
     reader->plain = NO_SAMPLE;
+    reader->held_of = NO_SAMPLE;
     reader->io.whole = true;
     st = image_decoder_create(&reader->decoder);
     for (uint32_t i = 0; i < dataset->source_schema.column_count && st == SLUICE_OK; i++) {
-        st = is_image(&dataset->source_schema, i) ? st : make_row(reader, i);
+        const bool of_image = is_image(&dataset->source_schema, i);
+
+        st = of_image ? st : make_row(reader, i);
+        reader->has_others =
+            reader->has_others || (of_image && (int)i != dataset->source_schema.image);
         reader->has_boxes =
             reader->has_boxes || (dataset->source_schema.infos[i].role == ROLE_BOXES &&
                                   dataset->source_schema.image >= 0);
@@ -240,6 +248,26 @@ sluice_status sluice_reader_column(const sluice_reader *reader, uint32_t column,
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* Reads the first image of a sample, unless its bytes are still there: a survey asks for the image,
+ * its boxes and a check in turn, and the file is read once. */
+static sluice_status hold_image(sluice_reader *reader, uint64_t sample)
+{
+    const sluice_dataset *dataset = reader->dataset;
+    void *const nowhere[SLUICE_MAX_COLUMNS] = {NULL};
+    sluice_status st;
+
+    if (reader->held_of == sample) {
+        return SLUICE_OK;
+    }
+    reader->held_of = NO_SAMPLE;
+    sample_io_give_back(&reader->io);
+    reader->held = (sample_data){0};
+    st =
+        dataset_source(dataset)->read(dataset->source, sample, &reader->io, nowhere, &reader->held);
+    reader->held_of = st == SLUICE_OK ? sample : NO_SAMPLE;
+    return st;
+}
+
 /*
  * Opens an encoded image for the size that its boxes are in: of the upright image, unless the stage
  * decode uses pixels as stored, or the annotations are for the stored size.
@@ -264,47 +292,47 @@ static sluice_status boxes_size(sluice_reader *reader, const sample_data *data, 
     return st;
 }
 
-/* Clips boxes to the image of the sample, as a run does. An image that cannot be read is an error
- * of its own column. */
-static sluice_status clip_boxes(sluice_reader *reader, uint64_t sample)
+/* Finds the size that boxes are in; width 0: the image cannot be read, which is an error of its own
+ * column. */
+static void find_size(sluice_reader *reader, uint64_t sample, sample_transform *transform)
 {
-    const sluice_dataset *dataset = reader->dataset;
-    void *const nowhere[SLUICE_MAX_COLUMNS] = {NULL};
-    sample_data data = {0};
-    sample_transform transform = {.applied = nothing_applied, .are_pixels = true};
-    uint32_t below;
-    sluice_status st =
-        dataset_source(dataset)->read(dataset->source, sample, &reader->io, nowhere, &data);
+    sluice_status st = hold_image(reader, sample);
 
-    if (st == SLUICE_OK && data.bytes != NULL) {
-        st = boxes_size(reader, &data, &transform.width, &transform.height);
+    if (st == SLUICE_OK && reader->held.bytes != NULL) {
+        st = boxes_size(reader, &reader->held, &transform->width, &transform->height);
     } else {
-        transform.width = data.image.width;
-        transform.height = data.image.height;
+        transform->width = reader->held.image.width;
+        transform->height = reader->held.image.height;
     }
     if (st != SLUICE_OK) {
-        return SLUICE_OK;
+        transform->width = 0;
     }
-    return boxes_follow_all(dataset, &transform, sample, &reader->io, (void *const *)reader->rows,
-                            &below);
 }
 
+/* Reads the columns other than images. Boxes are clipped to the image of the sample, as by a run.
+ */
 static sluice_status read_plain(sluice_reader *reader, uint64_t sample)
 {
-    const source_ops *ops = dataset_source(reader->dataset);
+    const sluice_dataset *dataset = reader->dataset;
+    const source_ops *ops = dataset_source(dataset);
     void *const *row = (void *const *)reader->rows;
+    sample_transform transform = {.applied = nothing_applied, .are_pixels = true};
     sample_data data = {0};
+    uint32_t below;
     sluice_status st;
 
     if (reader->plain == sample) {
         return SLUICE_OK;
     }
     reader->plain = NO_SAMPLE;
-    st = ops->read_plain != NULL
-             ? ops->read_plain(reader->dataset->source, sample, &reader->io, row)
-             : ops->read(reader->dataset->source, sample, &reader->io, row, &data);
-    if (st == SLUICE_OK && reader->has_boxes) {
-        st = clip_boxes(reader, sample);
+    if (reader->has_boxes) {
+        find_size(reader, sample, &transform);
+    }
+    reader->held_of = NO_SAMPLE;
+    st = ops->read_plain != NULL ? ops->read_plain(dataset->source, sample, &reader->io, row)
+                                 : ops->read(dataset->source, sample, &reader->io, row, &data);
+    if (st == SLUICE_OK && transform.width > 0) {
+        st = boxes_follow_all(dataset, &transform, sample, &reader->io, row, &below);
     }
     if (st == SLUICE_OK) {
         reader->plain = sample;
@@ -343,13 +371,18 @@ static sluice_status read_image(sluice_reader *reader, uint64_t sample, uint32_t
                                 sluice_sample_view *view)
 {
     const sluice_dataset *dataset = reader->dataset;
-    const source_ops *ops = dataset_source(dataset);
-    void *const nowhere[SLUICE_MAX_COLUMNS] = {NULL};
     sample_data data = {0};
-    sluice_status st = (int)column == dataset->source_schema.image
-                           ? ops->read(dataset->source, sample, &reader->io, nowhere, &data)
-                           : ops->read_other(dataset->source, sample, column, &reader->io, &data);
+    sluice_status st;
 
+    if ((int)column == dataset->source_schema.image) {
+        st = hold_image(reader, sample);
+        data = reader->held;
+    } else {
+        reader->held_of = NO_SAMPLE;
+        sample_io_give_back(&reader->io);
+        st = dataset_source(dataset)->read_other(dataset->source, sample, column, &reader->io,
+                                                 &data);
+    }
     if (st != SLUICE_OK) {
         return st;
     }
@@ -384,7 +417,6 @@ sluice_status sluice_reader_get(sluice_reader *reader, uint64_t sample, uint32_t
     }
     reader->last.bytes = NULL;
     if (is_image(&reader->dataset->source_schema, column)) {
-        sample_io_give_back(&reader->io);
         st = read_image(reader, sample, column, &view);
     } else {
         const sluice_column *from = &reader->dataset->source_schema.columns[column];
@@ -428,8 +460,6 @@ sluice_status sluice_reader_header(sluice_reader *reader, sluice_image_info *inf
 sluice_status sluice_reader_check(sluice_reader *reader, uint64_t sample)
 {
     static const char function[] = "sluice_reader_check";
-    void *const nowhere[SLUICE_MAX_COLUMNS] = {NULL};
-    sample_data data = {0};
     uint64_t bytes = 0;
     sluice_status st = SLUICE_OK;
 
@@ -440,17 +470,14 @@ sluice_status sluice_reader_check(sluice_reader *reader, uint64_t sample)
     if (reader->checker == NULL) {
         st = image_decoder_create(&reader->checker);
     }
-    reader->last.bytes = NULL; /* their memory is used again */
-    sample_io_give_back(&reader->io);
-    if (st == SLUICE_OK) {
-        st = dataset_source(reader->dataset)
-                 ->read(reader->dataset->source, sample, &reader->io, nowhere, &data);
-    }
+    reader->last.bytes = NULL; /* their memory may be used again */
+    st = st == SLUICE_OK ? hold_image(reader, sample) : st;
     if (st == SLUICE_OK) {
         const sample_check check = {
             .dataset = reader->dataset, .decoder = reader->checker, .io = &reader->io};
 
-        st = sample_check_images(&check, sample, &data, &bytes);
+        st = sample_check_images(&check, sample, &reader->held, &bytes);
+        reader->held_of = reader->has_others ? NO_SAMPLE : reader->held_of;
     }
     return st;
 }

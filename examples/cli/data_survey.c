@@ -147,10 +147,11 @@ static bool is_whole(sluice_dtype dtype)
            dtype == SLUICE_I32 || dtype == SLUICE_U32 || dtype == SLUICE_I64;
 }
 
-/* Reads an image or mask, and its header. */
-static sluice_status look_at_image(survey_worker *worker, uint64_t sample, uint32_t column,
-                                   sluice_image_info *info, uint64_t *bytes, uint64_t *hash)
+/* Reads the first image, and its header. */
+static sluice_status look_at_image(survey_worker *worker, uint64_t sample, sluice_image_info *info,
+                                   uint64_t *bytes, uint64_t *hash)
 {
+    const uint32_t column = (uint32_t)worker->survey->image;
     sluice_sample_view view;
     sluice_status st = sluice_reader_get(worker->reader, sample, column, &view);
 
@@ -158,7 +159,7 @@ static sluice_status look_at_image(survey_worker *worker, uint64_t sample, uint3
         return st;
     }
     *bytes = view.bytes;
-    *hash = (int)column == worker->survey->image ? finding_hash(view.data, view.bytes) : 0;
+    *hash = finding_hash(view.data, view.bytes);
     if (view.dtype == SLUICE_ENCODED) {
         return sluice_reader_header(worker->reader, info);
     }
@@ -203,33 +204,30 @@ static sluice_status count_labels(survey_worker *worker, uint64_t sample, const 
     return st;
 }
 
-/* Reads all columns of a sample; counts it only if all can be read. */
+/* Reads all columns of a sample; counts it only if all can be read. The check comes directly after
+ * the image, so that the reader still has its bytes; it reads masks and further images itself. */
 static sluice_status look_at(survey_worker *worker, uint64_t look, uint64_t sample)
 {
     data_survey *survey = worker->survey;
     survey_counts *counts = &worker->counts;
-    sluice_image_info infos[SLUICE_MAX_COLUMNS] = {{.format = NULL}};
-    const sluice_image_info *first = &infos[survey->image >= 0 ? survey->image : 0];
+    sluice_image_info first;
     uint64_t first_bytes = 0;
     uint64_t first_hash = 0;
     int64_t numbers[SLUICE_MAX_COLUMNS] = {0};
     sluice_status st = SLUICE_OK;
 
-    for (uint32_t i = 0; i < survey->column_count && st == SLUICE_OK; i++) {
-        const sluice_column_role role = survey->columns[i].spec.role;
-        uint64_t bytes = 0;
-        uint64_t hash = 0;
-
-        sluice_image_info_init(&infos[i]);
-        st = role == SLUICE_ROLE_IMAGE || role == SLUICE_ROLE_MASK
-                 ? look_at_image(worker, sample, i, &infos[i], &bytes, &hash)
-                 : look_at_numbers(worker, sample, i, &numbers[i]);
-        if ((int)i == survey->image) {
-            first_bytes = bytes;
-            first_hash = hash;
-        }
+    sluice_image_info_init(&first);
+    if (survey->image >= 0) {
+        st = look_at_image(worker, sample, &first, &first_bytes, &first_hash);
     }
     st = st == SLUICE_OK ? sluice_reader_check(worker->reader, sample) : st;
+    for (uint32_t i = 0; i < survey->column_count && st == SLUICE_OK; i++) {
+        const sluice_column_role role = survey->columns[i].spec.role;
+
+        if (role != SLUICE_ROLE_IMAGE && role != SLUICE_ROLE_MASK) {
+            st = look_at_numbers(worker, sample, i, &numbers[i]);
+        }
+    }
     if (st == SLUICE_OK) {
         st = count_labels(worker, sample, numbers);
     }
@@ -237,12 +235,12 @@ static sluice_status look_at(survey_worker *worker, uint64_t look, uint64_t samp
         return st;
     }
     counts->good++;
-    if (survey->image >= 0 && first->format != NULL) {
-        count_kinds(counts, first);
+    if (survey->image >= 0 && first.format != NULL) {
+        count_kinds(counts, &first);
     }
     if (survey->image >= 0) {
-        survey->widths[look] = first->width;
-        survey->heights[look] = first->height;
+        survey->widths[look] = first.width;
+        survey->heights[look] = first.height;
         survey->bytes[look] = first_bytes;
         survey->hashes[look] = first_hash;
     }

@@ -141,6 +141,32 @@ static void wrong_calls_are_refused(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* The image, a check and the boxes of a sample are asked for in turn: its file is read once, so
+ * that it may be gone after the first call. Another sample, or a mask, takes its place. */
+static void a_file_is_read_once_for_a_survey(void)
+{
+    const char *folder = t_folder();
+    sluice_reader *reader = NULL;
+    sluice_sample_view view;
+    sluice_dataset *dataset;
+
+    t_write_file(t_path(folder, "a.ppm"), "P6 2 1 255\nabcdef", 17);
+    t_write_file(t_path(folder, "b.ppm"), "P6 2 1 255\nabcdef", 17);
+    dataset = list_dataset(folder, "image\tboxes:boxes[2]\na.ppm\t0,0,9,9\nb.ppm\t\n", "");
+    T_OK(sluice_reader_create(dataset, &reader));
+    view = column_of(reader, 0, "image");
+    T_EQ(view.bytes, 17);
+    T_EQ(remove(t_path(folder, "a.ppm")), 0);
+    T_OK(sluice_reader_check(reader, 0));
+    view = column_of(reader, 0, "boxes");
+    T_TRUE(((const float *)view.data)[2] == 2 && ((const float *)view.data)[3] == 1);
+    T_OK(sluice_reader_check(reader, 1));
+    T_STATUS(sluice_reader_check(reader, 0), SLUICE_E_IO);
+    T_STATUS(sluice_reader_get(reader, 0, 0, &view), SLUICE_E_IO);
+    sluice_reader_destroy(reader);
+    sluice_dataset_destroy(dataset);
+}
+
 /* The header of what the last call gave. */
 static void a_reader_reads_headers_of_its_files(void)
 {
@@ -289,6 +315,7 @@ const t_test source_reader_tests[] = {
     T_TEST(columns_are_as_stored),
     T_TEST(raw_images_are_pixels),
     T_TEST(wrong_calls_are_refused),
+    T_TEST(a_file_is_read_once_for_a_survey),
     T_TEST(a_reader_reads_headers_of_its_files),
     T_TEST(a_stream_has_no_numbers_of_samples),
     T_TEST(headers_of_jpeg_files_say_their_kind),
