@@ -125,6 +125,11 @@ const char *path_stage(const char *path)
     return found < NAMES ? names[found].of_folder : NULL;
 }
 
+const char *path_stage_more(const char *stage)
+{
+    return strcmp(stage, "tokens") == 0 ? " seq=1024" : "";
+}
+
 const char *path_stage_hint(const char *path, const char *failed, char *text, size_t size)
 {
     const char *stage = path_stage(path);
@@ -132,7 +137,8 @@ const char *path_stage_hint(const char *path, const char *failed, char *text, si
 
     text[0] = '\0';
     if (stage != NULL && strcmp(stage, failed) != 0) {
-        snprintf(text, size, "; `%s %s%.300s%s` reads it", stage, quote, path, quote);
+        snprintf(text, size, "; `%s %s%.300s%s%s` reads it", stage, quote, path, quote,
+                 path_stage_more(stage));
     }
     return text;
 }

@@ -13,6 +13,10 @@
  */
 const char *path_stage(const char *path);
 
+/* Returns the arguments that a source of path_stage() must have besides the path, with values as an
+ * example, such as " seq=1024"; "": the path is all. */
+const char *path_stage_more(const char *stage);
+
 /* True for a folder that exists. */
 bool path_is_folder(const char *path);
 

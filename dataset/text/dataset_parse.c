@@ -100,6 +100,13 @@ sluice_status sluice_dataset_parse_path(const char *path, sluice_dataset **datas
                         "\"tokens FILE seq=1024\"; `sluice help stages` lists the sources",
                         path);
     }
+    if (path_stage_more(stage)[0] != '\0') {
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "%s: a path alone does not say all that %s must know; give a pipeline, such "
+            "as \"%s FILE%s\"; `sluice help %s` has its arguments",
+            path, stage, stage, path_stage_more(stage), stage);
+    }
     snprintf(text, sizeof(text), "%s {}", stage);
     return sluice_dataset_parse_values(text, &value, 1, dataset_out);
 }

@@ -178,6 +178,11 @@ static void a_path_of_data_is_a_dataset(void)
     t_write_file(t_path(folder, "notes"), "x", 1);
     T_STATUS(sluice_dataset_parse_path(t_path(folder, "notes"), &dataset), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "no source reads a file of this name: ");
+    t_write_file(t_path(folder, "words.bin"), "x", 1);
+    T_STATUS(sluice_dataset_parse_path(t_path(folder, "words.bin"), &dataset), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "such as \"tokens FILE seq=1024\"");
+    T_STATUS(sluice_dataset_parse(t_path(folder, "words.bin"), &dataset), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "words.bin seq=1024` reads it");
     T_STATUS(sluice_dataset_parse_path("/no/where", &dataset), SLUICE_E_IO);
     T_STATUS(sluice_dataset_parse_path(NULL, &dataset), SLUICE_E_INVALID);
 }
