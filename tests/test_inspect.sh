@@ -172,7 +172,18 @@ if "$sluice" --version | grep -q 'archive on'; then
     check "... its images" out_has '^2 samples; 0 cannot be read$'
     check "... which is said" grep -q 'no sample has a label' "$tmp/err"
     expect "a shard is inspected" 0 inspect packed/shard-000000.tar --json
-    check "... which has no names of classes" json "[c['name'] for c in j['classes']] == [None, None, None]"
+    check "... whose pack has the names of classes" json "[c['name'] for c in j['classes']] == '$(tr '\n' ' ' <packed/classes.txt)'.split()"
+    expect "the classes of a pack" 0 classes packed
+    check "... are those of its classes.txt" [ "$(cut -f2 out)" = "$(cat packed/classes.txt)" ]
+    printf 'a\\tb\\\\c\n d\n' >packed/classes.txt
+    expect "names with a tab and blanks" 0 classes packed --json
+    check "... are as they were" json "j['classes'] == ['a\\tb\\\\c', ' d']"
+    mkdir alone && cp packed/shard-000000.tar alone
+    expect "a shard without its pack" 1 classes alone
+    check "... has no names" err_has 'has no names of classes$'
+    head -c 2000000 /dev/zero >packed/classes.txt
+    expect "names that cannot be read" 1 classes packed
+    check "... are a warning" err_has 'packed/classes.txt: names of classes may have 1048576 bytes; classes have no names'
 else
     skip "shards" "built without libarchive"
 fi

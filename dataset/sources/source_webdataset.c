@@ -19,6 +19,7 @@
 #include "source_stage_ops.h"
 #include "status_int.h"
 #include "tar_header.h"
+#include "web_class_names.h"
 #include "web_packs.h"
 #include "web_shard_file.h"
 #include "webdataset_args.h"
@@ -38,6 +39,7 @@ typedef struct webdataset {
     bool labelled;
     bool drops;
     webdataset_skipped skipped;
+    web_class_names names;
     char seen[SHARD_SEEN_SIZE];         /* fields of all shards */
     char left_out[2 * SHARD_SEEN_SIZE]; /* members that are in no column */
 } webdataset;
@@ -118,6 +120,7 @@ static void web_close(void *source)
         shard_index_free(&web->shards[i].index);
     }
     sli_free(web->shards);
+    web_class_names_free(&web->names);
     file_list_free(&web->list);
     sli_free(web);
 }
@@ -148,6 +151,7 @@ static sluice_status web_open(const void *opaque, void **source_out)
     }
     if (st == SLUICE_OK) {
         web_packs_warn(&packs, args);
+        st = web->labelled ? web_class_names_read(&web->names, &packs, &web->list) : st;
     }
     skipped_members(web->seen, args, web->left_out, sizeof(web->left_out));
     if (st != SLUICE_OK) {
@@ -168,7 +172,8 @@ static uint64_t web_count(const void *source)
 static uint64_t web_memory(const void *source)
 {
     const webdataset *web = source;
-    uint64_t bytes = sizeof(*web) + web->list.capacity * sizeof(*web->list.paths) +
+    uint64_t bytes = sizeof(*web) + web->names.memory +
+                     web->list.capacity * sizeof(*web->list.paths) +
                      web->shard_count * sizeof(*web->shards);
 
     for (size_t i = 0; i < web->shard_count; i++) {
@@ -403,6 +408,16 @@ static bool web_drops(const void *source)
     return ((const webdataset *)source)->drops;
 }
 
+static uint32_t web_classes(const void *source)
+{
+    return ((const webdataset *)source)->names.count;
+}
+
+static void web_class_name(const void *source, uint32_t label, char *text, size_t size)
+{
+    snprintf(text, size, "%s", ((const webdataset *)source)->names.names[label]);
+}
+
 static const char *web_left_out(const void *source)
 {
     return ((const webdataset *)source)->left_out;
@@ -419,61 +434,11 @@ static const source_ops web_ops = {
     .drops = web_drops,
     .memory = web_memory,
     .left_out = web_left_out,
+    .classes = web_classes,
+    .class_name = web_class_name,
 };
 
 /* ---- the stage ----------------------------------------------------------------------------- */
-
-/*
- * True if the text is a valid list of fields or, with `one`, a valid field. A field is the part of
- * a member's name after its first dot.
- */
-static bool is_field_list(const char *list, bool one)
-{
-    do {
-        size_t length = strcspn(list, ",");
-
-        if (length == 0 || list[0] == '.' || memchr(list, '/', length) != NULL ||
-            (one && list[length] == ',')) {
-            return false;
-        }
-        list += length;
-    } while (*list++ == ',');
-    return true;
-}
-
-static sluice_status web_check(void *opaque)
-{
-    const web_args *args = opaque;
-
-    if (!is_field_list(args->image, false)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "webdataset: image=%.100s must be fields such as jpg,png, without dots",
-                        args->image);
-    }
-    if (!is_field_list(args->label, true)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "webdataset: label=%.100s must be one field such as cls, without dots, or "
-                        "none",
-                        args->label);
-    }
-    if (args->fields[0] != '\0' && (strcmp(args->image, shard_default_fields.image) != 0 ||
-                                    strcmp(args->label, shard_default_fields.label) != 0 ||
-                                    strcmp(args->index, "auto") != 0)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        "webdataset: fields= names all columns; leave image=, label= and index= "
-                        "out");
-    }
-    if (args->classes[0] != '\0' && args->fields[0] == '\0') {
-        return sli_fail(SLUICE_E_INVALID,
-                        "webdataset: classes= is for a column of kind class in fields=, such as "
-                        "label:class=json.kind");
-    }
-    if (args->shards[0] == '\0' || args->index[0] == '\0') {
-        return sli_fail(SLUICE_E_INVALID, "webdataset: %s is empty",
-                        args->shards[0] == '\0' ? "shards" : "index");
-    }
-    return SLUICE_OK;
-}
 
 /* Sets the columns, except with fields=: web_source_schema() then sets them after opening. */
 static sluice_status web_infer(const void *opaque, stage_schema *schema)
@@ -580,7 +545,7 @@ const stage_def stage_webdataset = {
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(web_params),
     .args_size = sizeof(web_args),
-    .check = web_check,
+    .check = web_args_check,
     .infer = web_infer,
     .source =
         &(const source_stage_ops){

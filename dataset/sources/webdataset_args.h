@@ -34,6 +34,9 @@ extern const file_list_kind web_list_kind;
 /* The part of a path after its last slash. */
 const char *web_base_of(const char *path);
 
+/* Checks the arguments of the stage, a web_args, before its shards are opened. */
+sluice_status web_args_check(void *opaque);
+
 /* True if the source has a label column. */
 bool web_is_labelled(const web_args *args);
 
