@@ -7,6 +7,8 @@
 
 #include "fuzz_target.h"
 
+enum { FEWEST_SEEDS = 30 }; /* of a target */
+
 static unsigned ran;
 
 static void run_file(const char *path)
@@ -27,7 +29,7 @@ static void run_file(const char *path)
     ran++;
 }
 
-/* Arguments are folders; options of libFuzzer are passed over. */
+/* Arguments are folders of seeds; options of libFuzzer are passed over. */
 int main(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
@@ -50,5 +52,8 @@ int main(int argc, char **argv)
         }
     }
     printf("%u inputs\n", ran);
-    return ran > 0 ? 0 : 1;
+    if (ran < FEWEST_SEEDS) {
+        fprintf(stderr, "%u seeds, and there must be at least %d\n", ran, FEWEST_SEEDS);
+    }
+    return ran >= FEWEST_SEEDS ? 0 : 1;
 }
