@@ -13,6 +13,7 @@
 #include "box_form.h"
 #include "error_int.h"
 #include "json_nonfinite.h"
+#include "path_parts.h"
 #include "status_int.h"
 
 /* Size of the buffer for a member's name; members with longer names are skipped. */
@@ -192,6 +193,12 @@ static sluice_status add_image(coco_reader *reader, const json_t *element)
     }
     if (st == SLUICE_OK) {
         st = keep_name(lists, element, "file_name", PATH_MAX - 1, &image.name);
+    }
+    if (st == SLUICE_OK && lists->names[image.name] != '/' &&
+        path_leads_up(lists->names + image.name)) {
+        st = fail_member(element, "file_name",
+                         "a path without .., in the folder of the images; root= names that folder, "
+                         "and an absolute path an image elsewhere");
     }
     if (st != SLUICE_OK) {
         return st;

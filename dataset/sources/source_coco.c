@@ -238,7 +238,7 @@ const stage_def stage_coco = {
                "area are dropped, both with a warning. An image with a box that is wholly "
                "outside, not finite or of negative size, or with more than max_boxes boxes, is "
                "a bad sample. max_boxes is at most 1 048 576. Missing or corrupt images are "
-               "bad samples of a run.\n"
+               "bad samples of a run. A file_name is absolute, or has no part \"..\".\n"
                "A mask is drawn when its sample is read, from the segmentations of the sample's "
                "boxes: polygons and runs, whose pixels are those of pycocotools, bit for bit. In a "
                "mask of masks=semantic 1 + the class is the number of a pixel, and 255 that of a "

@@ -20,6 +20,7 @@
 #include "left_out.h"
 #include "list_records.h"
 #include "log_int.h"
+#include "path_parts.h"
 #include "plain_file.h"
 #include "root_folder.h"
 #include "source_stage_ops.h"
@@ -41,6 +42,7 @@ typedef struct image_list_args {
 typedef struct image_list {
     list_records records;
     int root_fd;                  /* folder that relative paths refer to */
+    bool is_json;                 /* paths must stay in that folder: such files come with data */
     char left_out[LEFT_OUT_TEXT]; /* of a folder; "": nothing */
 } image_list;
 
@@ -119,6 +121,7 @@ static sluice_status convert_json(image_list *list, const image_list_args *args)
                    : sli_fail(SLUICE_E_INVALID, "fields= needs JSON lines; the first line of other "
                                                 "lists declares their columns");
     }
+    list->is_json = true;
     st = list_records_convert(&list->records, args->fields, others, sizeof(others));
     if (st == SLUICE_OK && others[0] != '\0') {
         snprintf(list->left_out, sizeof(list->left_out), "keys %s", others);
@@ -245,6 +248,11 @@ static sluice_status read_path(const image_list *list, const list_field *field, 
     sli_error error;
     sluice_status st = list_copy_field(field, path, sizeof(path));
 
+    if (st == SLUICE_OK && list->is_json && path[0] != '/' && path_leads_up(path)) {
+        st = sli_fail(SLUICE_E_CORRUPT,
+                      "a path of JSON lines must be without .., in the folder of the list; root= "
+                      "names another folder, and an absolute path an image elsewhere");
+    }
     if (st == SLUICE_OK) {
         st = file_read(list->root_fd, path, io, data_out);
     }
@@ -437,8 +445,7 @@ const stage_def stage_image_list = {
         "label:class=meta.kind. Without fields= the columns are image and label. A value is a "
         "string, a number, or a list: of numbers or strings for T[N] and class[N], of lists of "
         "numbers for boxes and points. A line that is not such an object, lacks a value, or is "
-        "longer "
-        "than 1 MiB is a bad sample.\n"
+        "longer than 1 MiB is a bad sample, and so is one whose path has the part \"..\".\n"
         "A folder gives the images directly in it, without subfolders, and with masks= "
         "the column mask: the file of a mask has the name of its image, then suffix=, with any "
         "extension; with a suffix both may be in one folder. Samples are sorted by name. Files "

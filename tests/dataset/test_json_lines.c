@@ -2,6 +2,7 @@
 /* image_list of JSON lines: keys as columns, bad lines, and what the arguments declare. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "dataset_kit.h"
 #include "list_kit.h"
@@ -56,6 +57,30 @@ static void values_are_those_of_a_list(void)
     T_EQ(*(const int32_t *)column_row(&run, "b_length", 1), 0);
     T_EQ(*(const int32_t *)column_row(&run, "v_length", 1), 0);
     T_STR(name_of(dataset, 1), "a.ppm");
+    close_run(&run);
+}
+
+/* Such files come with data: a path may not reach what lies beside it, but an absolute one may. */
+static void paths_stay_in_the_folder(void)
+{
+    const char *folder = t_folder();
+    char lines[900];
+    sluice_dataset *dataset = NULL;
+    engine_run run;
+
+    T_EQ(mkdir(t_path(folder, "set"), 0777), 0);
+    write_pair(folder, "a.ppm", "m.pgm");
+    write_pair(folder, "set/a..ppm", "set/m.pgm");
+    snprintf(lines, sizeof(lines),
+             "{\"image\": \"a..ppm\"}\n{\"image\": \"%s/a.ppm\"}\n{\"image\": \"../a.ppm\"}",
+             folder);
+    T_OK(open_lines(t_path(folder, "set"), lines, "fields=image | decode | batch 1", &dataset));
+    open_own(&run, dataset, &(run_options){.workers = 1});
+    T_OK(next_batch(&run));
+    T_OK(next_batch(&run));
+    check_read_fails(
+        dataset, 2, SLUICE_E_CORRUPT,
+        "../a.ppm: a path of JSON lines must be without .., in the folder of the list");
     close_run(&run);
 }
 
@@ -224,6 +249,7 @@ static void a_build_without_jansson_says_so(void)
 const t_test json_lines_tests[] = {
 #ifdef SLI_HAVE_JANSSON
     T_TEST(values_are_those_of_a_list),
+    T_TEST(paths_stay_in_the_folder),
     T_TEST(bad_lines_are_bad_samples),
     T_TEST(what_a_field_cannot_hold_is_bad),
     T_TEST(usual_keys_need_no_declaration),
