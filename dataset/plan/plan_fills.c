@@ -43,8 +43,8 @@ static sluice_status fail_part_fill(const dataset_stage *stage, const char *what
         i++;
     }
     return sli_fail(SLUICE_E_INVALID,
-                    "%s: fill=%g has a fraction, so it is for the values of normalize and "
-                    "to_dtype, before which images are bytes; %s%s, or fill=%u",
+                    "%s: fill=%g has a fraction, which only normalize and to_dtype can store, and "
+                    "images are bytes before these; %s%s, or set fill=%u",
                     stage->def->name, (double)padding.parts[i], what, name, padding.fill[i]);
 }
 

@@ -57,14 +57,14 @@ static inline void sluice_image_info_init(sluice_image_info *info)
 
 /**
  * Reads the header of an encoded image. The pixels are not decoded, so corrupt data after the
- * header is not detected. TIFF and JPEG 2000 files are not opened, since it is the name of a file
- * that allows it: sluice_reader_header() opens what the pipeline does.
+ * header is not detected. TIFF and JPEG 2000 files are not opened, since only their names allow
+ * it: sluice_reader_header() opens what the pipeline does.
  *
  * @param bytes  (size) the whole file
  *
  * Returns: E_CORRUPT the bytes are not an image, or the header is corrupt; E_UNSUPPORTED a format
  *          that this build does not decode, TIFF or JPEG 2000; E_INVALID a NULL, or a wrong
- * struct_size; E_NO_MEMORY.
+ *          struct_size; E_NO_MEMORY.
  *
  * Threads: any.
  */

@@ -332,7 +332,7 @@ static const stage_param encoder_params[] = {
     PARAM_(encoder_args, anchors, PARAM_TEXT, NULL, 0, 0, NULL,
            "ssd300, or a .npy file of (anchors, 4), x0 y0 x1 y1 in fractions of the image"),
     PARAM_(encoder_args, criteria, PARAM_REAL, "0.5", 0, 1, NULL,
-           "an anchor has a box whose IoU with it is larger"),
+           "an anchor gets a box whose IoU with it is above this"),
     PARAM_(encoder_args, offset, PARAM_BOOL, "false", 0, 0, NULL,
            "boxes relative to their anchors"),
     PARAM_(encoder_args, scale, PARAM_REAL, "1", 1e-6, 1e6, NULL,
@@ -357,15 +357,15 @@ const stage_def stage_box_encoder = {
         "(2016).\n"
         "Boxes are divided by width and height of the image, so a stage that sets its size comes "
         "before. An anchor gets the box with the largest IoU with it, if that is above `criteria`. "
-        "Each box gets the anchor with the largest IoU, whatever it is; of several boxes with the "
+        "Each box gets the anchor with the largest IoU, however small; of several boxes with the "
         "same best anchor the last one has it. Of equal overlaps, the last box or anchor counts.\n"
         "The values of an anchor with a box are:\n"
         "  offset=false  x y w h: centre and size, fractions of width and height\n"
         "  offset=true   (kx - kX) / kW, (ky - kY) / kH, log(w / W), log(h / H)\n"
-        "X Y W H is the anchor and k is `scale`; of offsets `means` are subtracted, and the rest "
-        "is "
-        "divided by `stds`.\n"
-        "Its label is the class of the box plus first_label. An anchor without a box has the label "
+        "X Y W H is the anchor and k is `scale`; `means` are subtracted from offsets, and the "
+        "differences are divided by `stds`.\n"
+        "The label of such an anchor is the class of its box plus first_label. An anchor without a "
+        "box has the label "
         "0, the background; its values are X Y W H, or zeros with offset=true. The sources number "
         "classes from 0. DALI does not add to classes: its reader of COCO numbers them from 1, so "
         "labels are the same. A label below 1 makes a bad sample.\n"

@@ -58,7 +58,7 @@ double color_draw_amount(const param_reals *range, uint32_t bits);
 /* For the details of stages with a FACTOR_PARAM. */
 #define FACTOR_DETAILS                                                                             \
     "A factor 1/LOW..HIGH is uniform from 1 to HIGH, or the inverse of one that is uniform from "  \
-    "1 to LOW, each with probability 1/2: 1/1.5..1.5 is saturation=1.5 of darknet."
+    "1 to LOW, each with probability 1/2: 1/1.5..1.5 is darknet's saturation=1.5."
 
 #define CHANCE_PARAM(args_type, text)                                                              \
     PARAM_(args_type, p, PARAM_REAL, text, 0, 1, NULL, "probability")

@@ -40,7 +40,7 @@ static const stage_param hsv_params[] = {
     PARAM_(hsv_args, hue, PARAM_REALS, "0.1", 0, 0, NULL,
            "X: a shift from -X to X turns, X at most 0.5; or LOW,HIGH turns, -0.5 to 0.5"),
     FACTOR_PARAM(hsv_args, saturation, "1/1.5..1.5",
-                 "1/LOW..HIGH: a factor or its inverse; or X: from 1-X to 1+X; or LOW,HIGH, 0 to "
+                 "1/LOW..HIGH: a factor or its inverse; or X: from 1-X to 1+X; or LOW,HIGH; 0 to "
                  "1000"),
     FACTOR_PARAM(hsv_args, value, "1/1.5..1.5", "the same; exposure of darknet"),
     COLUMNS_PARAM(hsv_args, common.columns),
@@ -54,7 +54,8 @@ const stage_def stage_random_hsv = {
     .details = "Reference: random_distort_image() in darknet's src/image.c; the defaults are those "
                "of yolov3.cfg, saturation=1.5 exposure=1.5 hue=.1.\n"
                "In HSV, with V the largest channel and S = (V - smallest channel) / V, the hue is "
-               "shifted by turns, and S and V are multiplied; the result, which may be outside of "
+               "shifted (1 is a full turn), and S and V are multiplied; the result, which may be "
+               "outside of "
                "0 to 255, is clamped and rounded to nearest once. A factor of saturation moves the "
                "channels away from the largest one, that of color_jitter away from the "
                "luma.\n" FACTOR_DETAILS

@@ -74,7 +74,7 @@ static const stage_param sanitize_params[] = {
     PARAM_(sanitize_args, min_area, PARAM_REAL, "1", 0, 1e12, NULL,
            "minimum area of a box, in pixels of the final image"),
     PARAM_(sanitize_args, min_visibility, PARAM_REAL, "0", 0, 1, NULL,
-           "minimum part of a box that crops and warps leave of it"),
+           "minimum part of the area of a box that crops and warps leave"),
 };
 
 const stage_def stage_sanitize_boxes = {
@@ -84,8 +84,8 @@ const stage_def stage_sanitize_boxes = {
     .details =
         "A box is dropped if its width or height is below min_size, its area below min_area, "
         "or (its area) / (the area that it would have if nothing had clipped it) below "
-        "min_visibility. All are of the box after all crops, resizes and warps, clipped to "
-        "the final image; a limit of 0 drops nothing. The rows of columns that belong to the "
+        "min_visibility. These are sizes of the box after all crops, resizes and warps, clipped "
+        "to the final image; a limit of 0 drops nothing. The rows of columns that belong to the "
         "box, such as classes, are dropped with it, and the others keep their order. A "
         "sample without a box left stays, with NAME_length 0; skip_empty leaves it out.\n"
         "min_size and min_area are those of torchvision.transforms.v2.SanitizeBoundingBoxes, "
@@ -93,8 +93,8 @@ const stage_def stage_sanitize_boxes = {
         "and boxes without an area dropped also without this stage. The area before clipping "
         "is that of the box in the image of the source, clipped to that image, or after "
         "mosaic on its canvas, moved through the crops, resizes and warps.\n"
-        "It holds for all columns of boxes. Several such stages have the largest of their "
-        "limits. Only flips, colours, conversions, maps and batch come after it; crops, "
+        "The limits hold for all columns of boxes; of several such stages the largest limits "
+        "hold. Only flips, colours, conversions, maps and batch come after it; crops, "
         "resizes and warps come before it.",
     .elsewhere = "SanitizeBoundingBoxes",
     .kind = STAGE_COLUMNS,

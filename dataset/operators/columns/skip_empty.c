@@ -75,12 +75,13 @@ static const stage_param skip_params[] = {
 
 const stage_def stage_skip_empty = {
     .name = "skip_empty",
-    .summary = "Leaves out samples without a box.",
+    .summary = "Leaves out samples without boxes.",
     .gives = "some of the samples",
     .details =
         "After decode it counts the boxes that are left after all crops, resizes and warps, "
         "which come before it, and after sanitize_boxes. Before decode it counts those of "
-        "the source, and images without a box are not decoded. The report has the number of "
+        "the source, and the images of samples without boxes are not decoded. The report has the "
+        "number of "
         "samples that were left out (`without_boxes`).\n"
         "It is a filter: the number of samples of a pass is known at its end only, stages of "
         "order come before it, and a resumed run loads the samples of its pass again "

@@ -201,7 +201,7 @@ static sluice_status vertical_geometry(const void *args, const sli_draws *draws,
 #define SWAP_PARAMS                                                                                \
     PARAM_(flip_args, swap, PARAM_TEXT, "", 0, 0, NULL,                                            \
            "points that a flip exchanges, such as left and right eyes: 1:2,3:4, indexes from 0; "  \
-           "none; else those that the source says"),                                               \
+           "none: no points; empty: those of the source"),                                         \
         PARAM_(flip_args, points, PARAM_TEXT, "", 0, 0, NULL,                                      \
                "the columns of points that swap works on, with commas; else all")
 
@@ -249,8 +249,8 @@ const stage_def stage_random_horizontal_flip = {
         "64 pairs, each point in one of them. A pair of which a sample has neither "
         "point is ignored; a sample with only one of the two is a bad sample. A swap "
         "without a column of points, or with one of fewer points, is an error. Without swap a flip "
-        "exchanges the key points that the sources coco and yolo say, and a warning says if they "
-        "say none.",
+        "exchanges the pairs of key points that the sources coco and yolo give; if they give none, "
+        "a warning says so.",
     .kind = STAGE_CONVERSION,
     .conversion =
         &(const conversion_ops){

@@ -49,14 +49,13 @@ extern const char *const warp_borders[];
     "Each pixel of the result is sampled at one point of the image, without "                      \
     "antialiasing: filter=nearest takes the pixel that contains the point, "                       \
     "bilinear the four pixels around it, rounded once, halves to even. Points "                    \
-    "outside of the image have the value of fill. A pixel whose four samples are not all "         \
-    "inside has, with v their weighted sum with 0 outside, and w the sum of the weights inside,\n" \
+    "outside of the image have the value of fill. If some of the four pixels are outside, the "    \
+    "value is, with v the weighted sum of those inside and w the sum of their weights:\n"          \
     "  border=masked    v w + fill (1 - w)  as torchvision: a dark frame where fill is not 0\n"    \
     "  border=constant  v + fill (1 - w)    as OpenCV's BORDER_CONSTANT, and DALI\n"               \
-    "Adjacent warps with the same "                                                                \
-    "filter, border and fills, also with flips between them, are fused: their matrices are "       \
-    "multiplied, so pixels that the first one would move out of the image are not "                \
-    "lost.\n"                                                                                      \
+    "Adjacent warps with the same filter, border and fills, also with flips between them, are "    \
+    "fused: their matrices are multiplied, so pixels that the first one would move out of the "    \
+    "image are not lost.\n"                                                                        \
     "Masks are warped by nearest neighbour. A box becomes the bounding box of its "                \
     "four warped corners, clipped to the image; boxes without remaining area are "                 \
     "dropped. Points move with the image. All images of a sample get the same "                    \

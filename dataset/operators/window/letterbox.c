@@ -127,11 +127,12 @@ static const stage_param letterbox_params[] = {
     FILL_PARAM_OF(letterbox_args, outside, "114"),
     MASK_FILL_PARAM(letterbox_args, outside),
     RESIZE_FILTER_PARAMS(letterbox_args, filter),
-    PARAM_(letterbox_args, aspect, PARAM_REALS, "1,1", 0, 0, NULL,
-           "LOW,HIGH: width and height are multiplied by a random number each before they are made "
-           "to fit, 0.01 to 100"),
+    PARAM_(
+        letterbox_args, aspect, PARAM_REALS, "1,1", 0, 0, NULL,
+        "LOW,HIGH, 0.01 to 100: before the resize, width and height are multiplied by two random "
+        "numbers of this range"),
     PARAM_(letterbox_args, position, PARAM_CHOICE, "center", 0, 0, positions,
-           "where the image is; random: anywhere"),
+           "where the resized image is; random: at a random place"),
 };
 
 static const stage_def *letterbox_variant(const void *args);
@@ -159,21 +160,23 @@ static const stage_def random_letterbox = {
 const stage_def stage_letterbox = {
     .example = "letterbox 128",
     .elsewhere = "LetterBox letterbox_image place_image",
-    .details = "References: LetterBox in ultralytics/data/augment.py; load_data_detection() in "
-               "darknet's src/data.c.\n"
-               "The new height and width are the old ones times r = min(height / old height, "
-               "width / old width), rounded to nearest, halves up. The image is centred; if "
-               "the padding is odd, the larger half is on the right and at the bottom. The "
-               "filters are those of resize.\n"
-               "aspect=LOW,HIGH multiplies the old width by a and the old height by b before that, "
-               "both uniform in LOW to HIGH: the image is stretched by a / b, and touches both "
-               "borders of one side. position=random puts it anywhere within the result: each "
-               "whole number of pixels on the left and above has the same probability. Masks, "
-               "boxes, points and further images follow.\n"
-               "A fill with a fraction, such as 127.5, is for the values of normalize and "
-               "to_dtype: they follow, after flips and to_chw at most, and run on the workers.\n"
-               "letterbox 416 fill=128 aspect=0.7,1.3 position=random is the jitter=.3 of darknet, "
-               "which rounds sizes down.",
+    .details =
+        "References: LetterBox in ultralytics/data/augment.py; load_data_detection() in "
+        "darknet's src/data.c.\n"
+        "The new height and width are the old ones times r = min(height / old height, "
+        "width / old width), rounded to nearest, halves up. The image is centred; if "
+        "the padding is odd, the larger half is on the right and at the bottom. The "
+        "filters are those of resize.\n"
+        "aspect=LOW,HIGH multiplies the old width by a and the old height by b before that, "
+        "both uniform from LOW to HIGH, so the image is stretched by a / b. "
+        "position=random puts it at a random place: each whole number of pixels on the left "
+        "and above has the same probability. Masks, boxes, points and further images "
+        "follow.\n"
+        "A fill with a fraction, such as 127.5, needs normalize or to_dtype after it, since bytes "
+        "cannot hold it. Only flips and to_chw may stand between, and all run on the "
+        "workers.\n"
+        "letterbox 416 fill=128 aspect=0.7,1.3 position=random is the jitter=.3 of darknet, "
+        "which rounds sizes down.",
     LETTERBOX_FIELDS,
 };
 

@@ -187,11 +187,11 @@ static const stage_param bbox_params[] = {
     PARAM_(bbox_args, num_attempts, PARAM_COUNT, "1", 1, MOST_TRIALS, NULL,
            "crops that are tried before another threshold is drawn"),
     PARAM_(bbox_args, allow_no_crop, PARAM_BOOL, "true", 0, 0, NULL,
-           "no crop is one more of the thresholds"),
+           "leaving the image as it is counts as one more threshold"),
     PARAM_(bbox_args, threshold_type, PARAM_CHOICE, "iou", 0, 0, types,
            "iou of box and crop, or overlap: the part of the box that is in the crop"),
     PARAM_(bbox_args, all_boxes_above_threshold, PARAM_BOOL, "true", 0, 0, NULL,
-           "all boxes must have the minimum, else one of them"),
+           "all boxes must have the minimum overlap; false: one of them"),
     PARAM_(bbox_args, total_num_attempts, PARAM_COUNT, "1000", 1, MOST_TRIALS, NULL,
            "crops that are tried in all; then the best of them is taken"),
 };
@@ -206,18 +206,19 @@ const stage_def stage_random_bbox_crop = {
     .details =
         "Reference: random_bbox_crop of NVIDIA DALI, with the arguments of DALI's SSD: "
         "`random_bbox_crop scaling=0.3,1 aspect_ratio=0.5,2 thresholds=0,0.1,0.3,0.5,0.7,0.9`.\n"
-        "A threshold is drawn, or no crop. Then up to `num_attempts` crops are drawn: width and "
+        "A threshold is drawn, or that the image stays as it is. Then up to `num_attempts` crops "
+        "are drawn: width and "
         "height are the image's times numbers uniform in the range `scaling`, and the position is "
         "uniform; the edges are rounded to whole pixels. A crop is taken if the quotient of these "
         "two numbers is in the range `aspect_ratio`, if the centre of at least one box is inside, "
         "and if all boxes of the sample (all_boxes_above_threshold=false: one of them) overlap "
-        "with it at least by the threshold. With one ratio as aspect_ratio=R,R the larger of the "
-        "two numbers is kept, and the other one is set.\n"
+        "it by at least the threshold. With aspect_ratio=R,R the larger of the two numbers is "
+        "kept, and the other one is set by R.\n"
         "threshold_type=iou is the intersection over union of box and crop; overlap is the "
         "fraction of the box's area that is inside the crop.\n"
         "If no crop is taken, a threshold is drawn again, until `total_num_attempts` crops were "
-        "drawn. Then the crop with the largest overlap is taken of those with a box; if there is "
-        "none, the image does not change, nor does an image without boxes. In DALI "
+        "drawn. Then, of the crops with a box, the one with the largest overlap is taken. Without "
+        "such a crop, or without boxes, the image does not change. In DALI "
         "total_num_attempts is without limit, and a search may not end.\n"
         "Boxes whose centre is not inside the crop are dropped, with the elements of the columns "
         "that belong to them; the others are clipped. There must be exactly one column of boxes.\n"
