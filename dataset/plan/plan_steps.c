@@ -147,8 +147,7 @@ static void add_bucket(struct plan_details *details, const dataset_stage *stage,
     memcpy(bucket->edges, args->edges.values, sizeof(bucket->edges));
     bucket->length = before->infos[column].buffer;
     bucket->dtype = before->columns[column].dtype;
-    bucket->is_early =
-        before->infos[column].role == ROLE_PLAIN && bucket->length < before->source_buffers;
+    bucket->is_early = schema_is_early(before, (uint32_t)column);
 }
 
 /* An upper bound on the number of steps: a segment that begins after a map has a buffer. */

@@ -268,6 +268,29 @@ void schema_number_buffers(stage_schema *schema)
     }
     schema->buffer_count = schema->column_count;
     schema->source_buffers = schema->column_count;
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        schema_note_count(schema, i);
+    }
+}
+
+void schema_note_count(stage_schema *schema, uint32_t boxes)
+{
+    const int length = schema->infos[boxes].role == ROLE_BOXES
+                           ? schema_find_buffer(schema, schema->infos[boxes].length)
+                           : -1;
+
+    if (length >= 0) {
+        schema->infos[length].counts_boxes = true;
+    }
+}
+
+bool schema_is_early(const stage_schema *schema, uint32_t column)
+{
+    const column_info *info = &schema->infos[column];
+
+    return (int)column != schema->image && info->role == ROLE_PLAIN &&
+           info->buffer < schema->source_buffers &&
+           !(info->counts_boxes && schema_has(schema, STATE_BOXES_FINAL));
 }
 
 int schema_find(const stage_schema *schema, const char *name)

@@ -60,8 +60,9 @@ typedef struct column_info {
     double white;      /* images: the value of white (schema_white()); 0: unknown */
     uint32_t rows; /* ragged plain columns: 1 + the buffer of NAME_length, the number of rows; the
                       rows from there on are zero. 0: all rows may have values */
-    uint32_t counted; /* plain columns: 1 + the buffer of the column with their number of rows, if
-                         that column was renamed or changed; 0: it is NAME_length */
+    bool counts_boxes; /* the number of boxes of a column of the source */
+    uint32_t counted;  /* plain columns: 1 + the buffer of the column with their number of rows, if
+                          that column was renamed or changed; 0: it is NAME_length */
 } column_info;
 
 enum { SCHEMA_MAX_BUFFERS = 64, SCHEMA_MAX_MAPS = 8 };
@@ -224,6 +225,15 @@ void schema_size_followers(stage_schema *schema);
 
 /* Assigns buffer numbers to the columns of a source. */
 void schema_number_buffers(stage_schema *schema);
+
+/* Records which column has the number of boxes of column `boxes`. */
+void schema_note_count(stage_schema *schema, uint32_t boxes);
+
+/*
+ * True if a plain column has its values as soon as the source has read a sample. The number of
+ * boxes has not after a stage that works on the final boxes (STATE_BOXES_FINAL).
+ */
+bool schema_is_early(const stage_schema *schema, uint32_t column);
 
 /* Finds a column by name. Returns its index, or -1 if there is no such column. */
 int schema_find(const stage_schema *schema, const char *name);

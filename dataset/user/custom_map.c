@@ -275,8 +275,7 @@ bool custom_map_is_early(const custom_map *map, const stage_schema *schema)
     for (uint32_t i = 0; i < map->input_count; i++) {
         const int column = schema_find(schema, map->inputs[i]);
 
-        if (column < 0 || column == schema->image || schema->infos[column].role != ROLE_PLAIN ||
-            schema->infos[column].buffer >= schema->source_buffers) {
+        if (column < 0 || !schema_is_early(schema, (uint32_t)column)) {
             return false;
         }
     }

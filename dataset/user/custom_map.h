@@ -81,10 +81,8 @@ sluice_status custom_map_check_before_geometry(const custom_map *map, const stag
  */
 sluice_status custom_map_infer(const custom_map *map, stage_schema *schema);
 
-/*
- * True if all inputs are plain columns of the source, so that they have their values as soon as the
- * source has read a sample.
- */
+/* True if all inputs have their values as soon as the source has read a sample
+ * (schema_is_early()). */
 bool custom_map_is_early(const custom_map *map, const stage_schema *schema);
 
 #endif

@@ -45,7 +45,9 @@ static bool is_ready(const stage_schema *schema, uint32_t buffer)
 {
     const int column = schema_find_buffer(schema, buffer);
 
-    return buffer < schema->source_buffers || (column >= 0 && schema->infos[column].is_ready);
+    return column >= 0 && schema->infos[column].role == ROLE_PLAIN
+               ? schema_is_early(schema, (uint32_t)column) || schema->infos[column].is_ready
+               : buffer < schema->source_buffers;
 }
 
 /* True if an image map can read the column. */

@@ -116,6 +116,7 @@ static sluice_status to_boxes(const column_args *args, stage_schema *schema, uin
         schema->infos[i].role = ROLE_BOXES;
         schema->infos[i].length = schema->infos[length].buffer;
         schema->infos[i].rows = 0;
+        schema_note_count(schema, i);
     }
     return st;
 }

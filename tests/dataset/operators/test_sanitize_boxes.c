@@ -7,6 +7,7 @@
 #include <sluice/arrays.h>
 
 #include "dataset_kit.h"
+#include "filter_kit.h"
 #include "format_int.h"
 #include "image_notes_int.h"
 #include "list_kit.h"
@@ -291,12 +292,62 @@ static void what_does_not_fit_is_refused(void)
                   "sanitize_boxes: the image is still encoded; put decode before it");
 }
 
+static sluice_status keep_boxes_left(sluice_sample *sample, uint32_t *keep_out, void *user)
+{
+    sluice_sample_view length;
+    const sluice_status st = sluice_sample_get(sample, "boxes_length", &length);
+
+    (void)user;
+    *keep_out = st == SLUICE_OK && *(const int32_t *)length.data > 0;
+    return st;
+}
+
+/* Filters and bucket read the number of boxes that is left, not that of the source: only the second
+ * of three samples has a small box alone. */
+static void filters_and_bucket_count_what_is_left(void)
+{
+    static const char *const stages[] = {
+        "sanitize_boxes min_size=3",
+        "sanitize_boxes min_size=3 | box_format | normalize imagenet",
+        "sanitize_boxes min_size=3 | drop image | drop boxes",
+        "bucket",
+    };
+    const char *folder = t_folder();
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+        const bool is_bucket = strcmp(stages[i], "bucket") == 0;
+        char text[200];
+        sluice_dataset *dataset;
+        engine_run run;
+
+        snprintf(text, sizeof(text), "| decode | %s",
+                 is_bucket ? "sanitize_boxes min_size=3 | bucket boxes_length 0" : stages[i]);
+        dataset = list_dataset(folder,
+                               "image\tlabel\tboxes:boxes[2]\na.ppm\t0\t1,1,9,9\n"
+                               "a.ppm\t1\t2,2,4,4\na.ppm\t2\t3,3,9,9;3,3,5,5\n",
+                               text);
+        if (!is_bucket) {
+            add_filter(dataset, "left", keep_boxes_left, "boxes_length", NULL);
+        }
+        T_OK(sluice_dataset_addf(dataset, "batch 2"));
+        open_own(&run, dataset, &(run_options){.workers = 2});
+        T_OK(next_batch(&run));
+        for (uint32_t row = 0; row < 2; row++) {
+            T_EQ(*(const int32_t *)column_row(&run, "label", row), 2 * row);
+            T_EQ(*(const int32_t *)column_row(&run, "boxes_length", row), 1);
+        }
+        close_run(&run);
+    }
+}
+
 const t_test sanitize_boxes_tests[] = {
     T_TEST(boxes_of_crops_keep_the_limits),
     T_TEST(boxes_of_a_rotation_keep_the_limits),
     T_TEST(a_mosaic_counts_from_its_canvas),
     T_TEST(all_columns_of_boxes_and_what_belongs_to_them),
     T_TEST(it_stands_anywhere_after_geometry),
+    T_TEST(filters_and_bucket_count_what_is_left),
     T_TEST(explain_says_it),
     T_TEST(a_run_counts_the_images),
     T_TEST(what_does_not_fit_is_refused),
