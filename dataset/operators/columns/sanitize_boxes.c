@@ -42,9 +42,8 @@ static sluice_status check_boxes(const stage_schema *schema)
     }
     return schema_has(schema, STATE_BOXES_FINAL)
                ? sli_fail(SLUICE_E_INVALID,
-                          "sanitize_boxes comes after %s, which changes the column of boxes; put "
-                          "sanitize_boxes before it",
-                          schema->by[STATE_BOXES_FINAL])
+                          "sanitize_boxes: there is no column of boxes any more; put "
+                          "sanitize_boxes before box_format, box_encoder, drop and project")
                : sli_fail(
                      SLUICE_E_INVALID,
                      "sanitize_boxes: there is no column of boxes, as coco and image_list have");

@@ -62,8 +62,10 @@ static sluice_status skip_infer(const void *opaque, stage_schema *schema)
     if (schema->infos[boxes].role != ROLE_BOXES) {
         return sli_fail(SLUICE_E_INVALID, "skip_empty: %s is %s, and must be a column of boxes%s",
                         args->column, schema_role_words(schema, (uint32_t)boxes),
-                        schema_has(schema, STATE_BOXES_FINAL) ? "; put skip_empty before box_format"
-                                                              : "");
+                        schema_has(schema, STATE_BOXES_FINAL) &&
+                                schema->infos[boxes].role == ROLE_PLAIN
+                            ? "; put skip_empty before box_format or box_encoder"
+                            : "");
     }
     snprintf(args->map.map->inputs[0], SLUICE_NAME_SIZE, "%s", input_of(schema, (uint32_t)boxes));
     return custom_map_infer(args->map.map, schema);

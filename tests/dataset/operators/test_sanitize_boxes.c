@@ -280,8 +280,9 @@ static void what_does_not_fit_is_refused(void)
         {"sanitize_boxes | resize 9", "resize comes after sanitize_boxes, which works on the boxes "
                                       "of the final image; put resize before sanitize_boxes"},
         {"sanitize_boxes | random_rotation 9", "random_rotation comes after sanitize_boxes"},
-        {"box_format | sanitize_boxes", "sanitize_boxes comes after box_format, which changes the "
-                                        "column of boxes; put sanitize_boxes before it"},
+        {"sanitize_boxes | box_format | sanitize_boxes",
+         "sanitize_boxes: there is no column of boxes any more; put sanitize_boxes before "
+         "box_format, box_encoder, drop and project"},
         {"skip_empty | sanitize_boxes", "sanitize_boxes comes after skip_empty, a map or filter"},
     };
 

@@ -130,6 +130,7 @@ static void what_does_not_fit_is_refused(void)
 {
     static const refused_case bad[] = {
         {"skip_empty c", "skip_empty: c is a column that belongs to boxes or points, and must be"},
+        {"sanitize_boxes | skip_empty c", "or points, and must be a column of boxes\n"},
         {"skip_empty b", "skip_empty: there is no column 'b'"},
         {"skip_empty | resize 9", "put skip_empty after those stages"},
         {"skip_empty | take 2", "take comes after a filter"},
