@@ -258,31 +258,6 @@ static void tiff_files_have_wide_pixels(void)
     T_SKIP("the library has no TIFF");
 }
 
-/* formats= of decode holds where a reader clips boxes to an image. */
-static void a_reader_opens_what_decode_does(void)
-{
-    static const char list[] = "image\tlabel\tboxes:boxes[1]\na.jpg\t0\t10,5,99,99\n";
-    const char *folder = t_folder();
-
-    write_file(folder, "a.jpg", &word_specs[0], 1);
-    for (int all = 0; all < 2; all++) {
-        sluice_dataset *dataset = list_dataset(folder, list,
-                                               all ? "| decode formats=all mode=u16 | center_crop 8"
-                                                   : "| decode mode=u16 | center_crop 8");
-        sluice_reader *reader = NULL;
-        sluice_sample_view view;
-        float box[4];
-
-        T_OK(sluice_reader_create(dataset, &reader));
-        T_OK(sluice_reader_get(reader, 0, 2, &view));
-        T_EQ(view.bytes, sizeof(box));
-        memcpy(box, view.data, sizeof(box));
-        T_TRUE(box[0] == 10 && box[2] == (all ? TIFF_WIDTH : 99));
-        sluice_reader_destroy(reader);
-        sluice_dataset_destroy(dataset);
-    }
-}
-
 const t_test tiff_wide_tests[] = {T_TEST(tiff_files_have_wide_pixels), T_END};
 
 #endif
