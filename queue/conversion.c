@@ -12,6 +12,8 @@
 #include "rng_int.h"
 #include "status_int.h"
 
+enum { MOST_FINITE = 0x7F7FFFFF }; /* the bits of FLT_MAX */
+
 static bool is_float(sluice_dtype dtype)
 {
     return dtype == SLUICE_F32 || dtype == SLUICE_F16 || dtype == SLUICE_BF16;
@@ -28,6 +30,49 @@ static sluice_status check_affine(const sli_conversion *conversion)
         }
     }
     return SLUICE_OK;
+}
+
+/* True if a converted value is finite in the type that it is rounded to. */
+static bool is_finite(sluice_dtype to, float value)
+{
+    return isfinite(to == SLUICE_F16    ? sli_f32_of_f16(sli_f16_of_f32(value))
+                    : to == SLUICE_BF16 ? sli_f32_of_bf16(sli_bf16_of_f32(value))
+                                        : value);
+}
+
+/* True if the conversion of values of this magnitude is finite in all channels. */
+static bool takes(const sli_conversion *conversion, int32_t bits)
+{
+    const float magnitude = sli_f32_of_bits((uint32_t)bits);
+
+    for (uint32_t c = 0; c < conversion->channels; c++) {
+        const float scale = conversion->scale[c];
+
+        if (!is_finite(conversion->to, fmaf(magnitude, scale, conversion->bias[c])) ||
+            !is_finite(conversion->to, fmaf(-magnitude, scale, conversion->bias[c]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Finds the largest magnitude that the conversion takes, so that lines are only compared with it.
+ * It takes all smaller ones, too. */
+static void find_most(sli_conversion *conversion)
+{
+    int32_t least = -1;
+
+    conversion->most = MOST_FINITE;
+    while (conversion->from == SLUICE_F32 && least < conversion->most) {
+        const int32_t middle = conversion->most - (conversion->most - least) / 2;
+
+        if (takes(conversion, middle)) {
+            least = middle;
+        } else {
+            conversion->most = middle - 1;
+        }
+    }
+    conversion->loses = conversion->most < MOST_FINITE;
 }
 
 sluice_status sli_conversion_prepare(sli_conversion *conversion)
@@ -62,6 +107,7 @@ sluice_status sli_conversion_prepare(sli_conversion *conversion)
                 conversion->to == SLUICE_BF16 ? sli_bf16_of_f32(value) : sli_f16_of_f32(value);
         }
     }
+    find_most(conversion);
     return SLUICE_OK;
 }
 
@@ -69,14 +115,6 @@ bool sli_conversion_is_identity(const sli_conversion *conversion)
 {
     return conversion->from == conversion->to && conversion->from_chw == conversion->to_chw &&
            !conversion->flip && !conversion->affine;
-}
-
-/* True if a converted value is finite in the type that it is rounded to. */
-static bool is_finite(sluice_dtype to, float value)
-{
-    return isfinite(to == SLUICE_F16    ? sli_f32_of_f16(sli_f16_of_f32(value))
-                    : to == SLUICE_BF16 ? sli_f32_of_bf16(sli_bf16_of_f32(value))
-                                        : value);
 }
 
 bool sli_conversion_is_finite(const sli_conversion *conversion)
@@ -92,53 +130,25 @@ bool sli_conversion_is_finite(const sli_conversion *conversion)
     return true;
 }
 
-/* The largest magnitude of the finite values. */
-static float largest(const float *in, size_t count)
-{
-    uint32_t most = 0; /* bits of floats without a sign are in the order of the floats */
-    float value;
-
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bits;
-
-        memcpy(&bits, in + i, sizeof(bits));
-        bits &= INT32_MAX;
-        bits = bits < 0x7F800000 ? bits : 0;
-        most = bits > most ? bits : most;
-    }
-    memcpy(&value, &most, sizeof(value));
-    return value;
-}
-
-/* True if the conversion of values of this magnitude is finite in all channels. */
-static bool takes(const sli_conversion *conversion, float magnitude)
-{
-    for (uint32_t c = 0; c < conversion->channels; c++) {
-        const float scale = conversion->scale[c];
-
-        if (!is_finite(conversion->to, fmaf(magnitude, scale, conversion->bias[c])) ||
-            !is_finite(conversion->to, fmaf(-magnitude, scale, conversion->bias[c]))) {
-            return false;
-        }
-    }
-    return true;
-}
-
 bool sli_conversion_loses(const sli_conversion *conversion, const float *in, size_t count,
                           float *value_out)
 {
     const size_t plane = (size_t)conversion->height * conversion->width;
 
-    if (takes(conversion, largest(in, count))) {
+    if (SLI_CHOOSE(sli_conversion_kernels)->largest(in, count) <= conversion->most) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        const size_t c = conversion->from_chw ? i / plane : i % conversion->channels;
-        const float value = fmaf(in[i], conversion->scale[c], conversion->bias[c]);
+        const int32_t bits = (int32_t)(sli_f32_bits(in[i]) & INT32_MAX);
 
-        if (isfinite(in[i]) && !is_finite(conversion->to, value)) {
-            *value_out = in[i];
-            return true;
+        if (bits > conversion->most && bits <= MOST_FINITE) {
+            const size_t c = conversion->from_chw ? i / plane : i % conversion->channels;
+
+            if (!is_finite(conversion->to,
+                           fmaf(in[i], conversion->scale[c], conversion->bias[c]))) {
+                *value_out = in[i];
+                return true;
+            }
         }
     }
     return false;

@@ -241,6 +241,20 @@ PACKED(packed_bf16, uint16_t, store8_bf16, table_16)
 WIDE(wide_f32, float, store8_f32, value)
 WIDE(wide_f16, uint16_t, store8_f16, sli_f16_of_f32(value))
 
+static int32_t largest(const float *in, size_t count)
+{
+    int32_t most = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        int32_t bits;
+
+        memcpy(&bits, in + i, sizeof(bits));
+        bits &= INT32_MAX;
+        most = bits > most ? bits : most;
+    }
+    return most;
+}
+
 static uint64_t digest(const uint8_t *data, size_t count)
 {
     uint64_t sum = 0;
@@ -265,5 +279,6 @@ const conversion_kernels SLI_AT_LEVEL(sli_conversion_kernels) = {
     .packed_bf16 = packed_bf16,
     .wide_f32 = wide_f32,
     .wide_f16 = wide_f16,
+    .largest = largest,
     .digest = digest,
 };

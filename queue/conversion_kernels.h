@@ -25,6 +25,10 @@ typedef struct conversion_kernels {
     void (*wide_f32)(const sli_conversion *conversion, const uint16_t *in, void *line);
     void (*wide_f16)(const sli_conversion *conversion, const uint16_t *in, void *line);
 
+    /* The largest bits of `count` floats without their signs, in the order of the floats: NaN and
+     * infinities are above all others. 0: there is none. */
+    int32_t (*largest)(const float *in, size_t count);
+
     /* Sum of mix64(word[i] + i * K) over `count` words. */
     uint64_t (*digest)(const uint8_t *data, size_t count);
 } conversion_kernels;

@@ -22,15 +22,23 @@ typedef struct row_sink {
 
 static inline void convert_line(void *arg, uint32_t y, const uint8_t *pixels)
 {
+    const row_sink *sink = arg;
+
+    sli_convert_line(sink->conversion, y, pixels, sink->row, sink->flags);
+}
+
+/* The same of floats that the type of the row may not represent. */
+static inline void convert_checked_line(void *arg, uint32_t y, const uint8_t *pixels)
+{
     row_sink *sink = arg;
     const sli_conversion *conversion = sink->conversion;
 
-    if (conversion->from == SLUICE_F32 && !sink->has_lost) {
+    if (!sink->has_lost) {
         sink->has_lost =
             sli_conversion_loses(conversion, (const float *)(const void *)pixels,
                                  (size_t)conversion->width * conversion->channels, &sink->lost);
     }
-    sli_convert_line(sink->conversion, y, pixels, sink->row, sink->flags);
+    sli_convert_line(conversion, y, pixels, sink->row, sink->flags);
 }
 
 /* An image in memory that lines are copied into. */
@@ -76,7 +84,7 @@ INLINED sluice_status choose_row(sample_loader *loader, uint32_t number, uint32_
         channels != conversion->channels) {
         return fail_image_size(loader->plan, conversion, window, channels);
     }
-    *sink = (line_sink){convert_line, row, NULL};
+    *sink = (line_sink){row->conversion->loses ? convert_checked_line : convert_line, row, NULL};
     if (loader->drawn.steps[number].lines != NULL) {
         return colors_start(&loader->tools.colors, loader->drawn.steps[number].lines, channels,
                             sink);

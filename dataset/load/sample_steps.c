@@ -33,7 +33,7 @@ static sluice_status convert_buffer(sample_loader *loader, const plan_step *step
     float lost;
     uint8_t here;
 
-    if (conversion->from == SLUICE_F32 &&
+    if (conversion->loses &&
         sli_conversion_loses(conversion, buffers[segment->from],
                              (size_t)conversion->height * conversion->width * conversion->channels,
                              &lost)) {

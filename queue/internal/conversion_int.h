@@ -33,6 +33,10 @@ typedef struct sli_conversion {
     bool affine;                   /* if not set, scale is 1 and bias 0 */
     float scale[SLI_MAX_CHANNELS]; /* one per channel, finite */
     float bias[SLI_MAX_CHANNELS];
+    /* Set by sli_conversion_prepare(): a float of `from` can become infinite; above this magnitude,
+     * as the bits of a float, or -1: any one. */
+    bool loses;
+    int32_t most;
     /* Set by sli_conversion_prepare(): the converted value of each of the 256 bytes. */
     float table_f32[SLI_MAX_CHANNELS][256];
     uint16_t table_16[SLI_MAX_CHANNELS][256];
@@ -50,7 +54,7 @@ bool sli_conversion_is_finite(const sli_conversion *conversion);
 
 /*
  * True if one of the values of an image or line is finite, and its converted value is not: it is
- * too large for the type. *value_out: the first one. Only for prepared programs from f32.
+ * too large for the type. *value_out: the first one. Only for prepared programs with `loses`.
  */
 bool sli_conversion_loses(const sli_conversion *conversion, const float *in, size_t count,
                           float *value_out);
