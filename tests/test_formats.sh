@@ -62,6 +62,11 @@ if [ -e "$build/lib/sluice/0/webp.so" ]; then # else modules are linked
     run env SLUICE_MODULE_DIR=empty "$sluice" pack "image_folder some" lacking
     check "a missing module ends a pack" [ "$code" -eq 1 ]
     check "... which names it" err_has 'cannot pack c/a.webp: a WebP file, and its format module is missing'
+    run env SLUICE_MODULE_DIR=empty "$sluice" inspect some
+    check "a missing module ends inspect" err_has '^sluice: a WebP file, and its format module is missing'
+    check "... without a list of all files" [ ! -s "$tmp/out" ]
+    run env SLUICE_MODULE_DIR=empty "$sluice" inspect some --json
+    check "... as JSON, too" json "j['status'] == 'E_UNSUPPORTED' and 'format module is missing' in j['error']"
     run env SLUICE_MODULE_DIR=empty "$sluice" verify some
     check "a missing module ends verify" err_has '^sluice: a WebP file, and its format module is missing'
     cc=$(cached CMAKE_C_COMPILER)

@@ -7,6 +7,7 @@
 
 #include "alloc_int.h"
 #include "dataset_state.h"
+#include "fault_int.h"
 #include "image_decoder.h"
 #include "sample_boxes.h"
 #include "sample_check.h"
@@ -32,6 +33,7 @@ struct sluice_reader {
     uint64_t held_of;     /* NO_SAMPLE: io has other bytes */
     sample_data last;     /* the file that sluice_reader_get() gave; bytes NULL: none */
     uint32_t last_column; /* of it */
+    bool ends;            /* the last call has failed by the process (sluice_reader_ends()) */
     image_buffer pixels;  /* a raw image without gaps between its lines */
 };
 
@@ -248,6 +250,18 @@ sluice_status sluice_reader_column(const sluice_reader *reader, uint32_t column,
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* Keeps what sluice_reader_ends() returns after a call with this status. */
+static sluice_status ended(sluice_reader *reader, sluice_status status)
+{
+    reader->ends = status != SLUICE_OK && sli_fault_is_of_process(sli_fault_of_last(status));
+    return status;
+}
+
+int sluice_reader_ends(const sluice_reader *reader)
+{
+    return reader != NULL && reader->ends ? 1 : 0;
+}
+
 /* Reads the first image of a sample, unless its bytes are still there: a survey asks for the image,
  * its boxes and a check in turn, and the file is read once. */
 static sluice_status hold_image(sluice_reader *reader, uint64_t sample)
@@ -434,7 +448,7 @@ sluice_status sluice_reader_get(sluice_reader *reader, uint64_t sample, uint32_t
     if (st == SLUICE_OK) {
         *view_out = view;
     }
-    return st;
+    return ended(reader, st);
 }
 
 sluice_status sluice_reader_header(sluice_reader *reader, sluice_image_info *info)
@@ -452,7 +466,8 @@ sluice_status sluice_reader_header(sluice_reader *reader, sluice_image_info *inf
         image_decoder_allow(
             reader->decoder,
             dataset_formats(reader->dataset, (int)reader->last_column, &reader->last));
-        st = read_header(reader->decoder, reader->last.bytes, reader->last.size, call, info);
+        st = ended(reader,
+                   read_header(reader->decoder, reader->last.bytes, reader->last.size, call, info));
     }
     return st;
 }
@@ -479,5 +494,5 @@ sluice_status sluice_reader_check(sluice_reader *reader, uint64_t sample)
         st = sample_check_images(&check, sample, &reader->held, &bytes);
         reader->held_of = reader->has_others ? NO_SAMPLE : reader->held_of;
     }
-    return st;
+    return ended(reader, st);
 }

@@ -53,6 +53,8 @@ typedef struct survey_worker {
     int64_t start_ns;
     pthread_t thread;
     bool runs;
+    sluice_status ended; /* what failed by the process, with its text; other samples would, too */
+    char *why;
 } survey_worker;
 
 /* ---- one sample ------------------------------------------------------------------------------ */
@@ -276,11 +278,20 @@ static void *work(void *arg)
     survey_worker *worker = arg;
     data_survey *survey = worker->survey;
 
-    for (uint64_t look = worker->first; look < survey->looked && cli_signal() == 0;
+    for (uint64_t look = worker->first;
+         look < survey->looked && cli_signal() == 0 && !atomic_load(&survey->ends);
          look += worker->step) {
         const uint64_t sample = survey_sample(survey, look);
 
-        if (look_at(worker, look, sample) != SLUICE_OK) {
+        const sluice_status st = look_at(worker, look, sample);
+
+        if (st != SLUICE_OK && sluice_reader_ends(worker->reader)) {
+            worker->ended = st;
+            worker->why = strdup(sluice_last_error());
+            atomic_store(&survey->ends, true);
+            return NULL;
+        }
+        if (st != SLUICE_OK) {
             name_bad(&worker->counts, sample);
         }
         if (worker->progress != NULL) {
@@ -451,6 +462,18 @@ static void run_workers(survey_worker *workers, uint32_t count, cli_progress *pr
     }
 }
 
+/* Returns the error of a worker that has ended the survey. */
+static sluice_status find_end(survey_worker *workers, uint32_t count)
+{
+    for (uint32_t w = 0; w < count; w++) {
+        if (workers[w].ended != SLUICE_OK) {
+            return sluice_fail(workers[w].ended, "%s",
+                               workers[w].why != NULL ? workers[w].why : "inspect");
+        }
+    }
+    return SLUICE_OK;
+}
+
 sluice_status survey_run(data_survey *survey, uint64_t most, uint32_t workers,
                          cli_progress *progress)
 {
@@ -471,10 +494,14 @@ sluice_status survey_run(data_survey *survey, uint64_t most, uint32_t workers,
         run_workers(all, workers, progress);
         cli_progress_end(progress);
         add_up(survey, all, workers);
+        st = find_end(all, workers);
+    }
+    if (st == SLUICE_OK) {
         st = finding_duplicates(survey);
     }
     for (uint32_t w = 0; w < ready; w++) {
         free(all[w].counts.classes);
+        free(all[w].why);
         sluice_reader_destroy(all[w].reader);
     }
     free(all);

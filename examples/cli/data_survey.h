@@ -3,6 +3,8 @@
 #ifndef SLUICE_DATA_SURVEY_H
 #define SLUICE_DATA_SURVEY_H
 
+#include <stdatomic.h>
+
 #include "cli.h"
 
 enum { SURVEY_NAMED = 20, SURVEY_CLASSES = 1 << 16, SURVEY_WORKERS = 64 };
@@ -97,6 +99,7 @@ typedef struct data_survey {
     survey_pair pairs[SURVEY_NAMED]; /* the first of them */
     uint32_t pair_count;
     survey_counts all;
+    atomic_bool ends; /* a worker has failed by the process */
 } data_survey;
 
 /*

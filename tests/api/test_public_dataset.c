@@ -415,6 +415,8 @@ static void stored_samples_are_read(void)
     T_OK(sluice_reader_check(reader, 4));
     T_STATUS(sluice_reader_check(reader, 5), SLUICE_E_INVALID);
     T_STATUS(sluice_reader_check(NULL, 0), SLUICE_E_INVALID);
+    T_EQ(sluice_reader_ends(NULL), 0);
+    T_EQ(sluice_reader_ends(reader), 0);
     sluice_reader_destroy(reader);
     sluice_dataset_destroy(dataset);
     sluice_image_info_init(&info);

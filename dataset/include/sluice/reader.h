@@ -175,6 +175,13 @@ SLUICE_API_CHECKED sluice_status sluice_reader_header(sluice_reader *reader,
  */
 SLUICE_API_CHECKED sluice_status sluice_reader_check(sluice_reader *reader, uint64_t sample);
 
+/**
+ * Returns 1 if the last call of a reader has failed by the process and not by its sample, so that
+ * other samples fail, too: out of memory or file descriptors; a library or format module is missing.
+ * 0 after success, and for NULL. Threads: as sluice_reader_get().
+ */
+SLUICE_API int sluice_reader_ends(const sluice_reader *reader);
+
 SLUICE_END_DECLS
 
 #endif
