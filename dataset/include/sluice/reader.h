@@ -178,7 +178,9 @@ SLUICE_API_CHECKED sluice_status sluice_reader_check(sluice_reader *reader, uint
 /**
  * Returns 1 if the last call of a reader has failed by the process and not by its sample, so that
  * other samples fail, too: out of memory or file descriptors; a library or format module is missing.
- * 0 after success, and for NULL. Threads: as sluice_reader_get().
+ * 0 after success, and for NULL.
+ *
+ * Threads: one at a time, on the thread that used the reader first.
  */
 SLUICE_API int sluice_reader_ends(const sluice_reader *reader);
 
