@@ -144,15 +144,14 @@ sluice_status pack_decode(image_decoder *decoder, uint64_t max_pixels, const uin
                           size_t size, image_view *image_out)
 {
     image_box all = {.x = 0, .y = 0};
-    image_facts facts = {.bits = 0};
+    image_facts facts;
     sluice_status st =
         image_decoder_open(decoder, bytes, size, max_pixels, false, &all.width, &all.height);
 
     if (st == SLUICE_OK) {
         image_decoder_describe(decoder, &facts);
-    }
-    if (st == SLUICE_OK && facts.bits > 16) {
-        st = image_decoder_request_wide(decoder, IMAGE_F32, facts.channels == 3);
+        st = facts.bits > 16 ? image_decoder_request_wide(decoder, IMAGE_F32, facts.channels == 3)
+                             : SLUICE_OK;
     }
     return st == SLUICE_OK ? image_decoder_region(decoder, &all, image_out) : st;
 }
