@@ -168,7 +168,7 @@ static sluice_status read_header(jp2_boxes *boxes, const box *header)
 
     while (at < header->size) {
         sluice_status st;
-        box one;
+        box one = {0};
 
         st = next_box(header->content, header->size, &at, &one);
         if (st == SLUICE_OK && one.type == box_type("colr")) {
@@ -205,7 +205,7 @@ sluice_status jp2_boxes_read(jp2_boxes *boxes, const uint8_t *bytes, size_t size
     }
     while (at < size) {
         sluice_status st;
-        box one;
+        box one = {0};
 
         st = next_box(bytes, size, &at, &one);
         if (st == SLUICE_OK && one.type == box_type("jp2h") && !has_header) {

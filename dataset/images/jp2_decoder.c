@@ -483,7 +483,7 @@ static void convert_plain_line(const jp2_decoder *decoder, const image_box *box,
 static void convert_line(const jp2_decoder *decoder, const image_box *box, uint32_t y, uint8_t *out)
 {
     for (uint32_t x = box->x; x < box->x + box->width; x++) {
-        uint32_t rgb[3];
+        uint32_t rgb[3] = {0};
 
         read_pixel(decoder, x, y, UINT8_MAX, rgb);
         if (decoder->colours == 1) {

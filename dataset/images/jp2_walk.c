@@ -246,7 +246,7 @@ static sluice_status read_coc(jp2_walk *walk, const segment *coc)
 
 sluice_status jp2_walk_header(jp2_walk *walk, const uint8_t *bytes, size_t size)
 {
-    segment one;
+    segment one = {0};
     sluice_status st;
 
     *walk = (jp2_walk){.bytes = bytes, .size = size, .at = 2};
@@ -292,7 +292,7 @@ sluice_status jp2_walk_header(jp2_walk *walk, const uint8_t *bytes, size_t size)
 static sluice_status skip_part_header(jp2_walk *walk, size_t end)
 {
     while (end - walk->at >= 2 && jp2_u16(walk->bytes + walk->at) != MARK_SOD) {
-        segment one;
+        segment one = {0};
         const sluice_status st = next_segment(walk, end, &one);
 
         if (st != SLUICE_OK) {

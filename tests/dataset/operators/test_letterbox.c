@@ -354,7 +354,7 @@ static void check_refused_open(const char *text, const char *words)
 static void fills_that_would_be_lost_are_refused(void)
 {
     static const char *const cases[][2] = {
-        {"letterbox 4 fill=127.5", "put normalize or to_dtype f32 after it, or fill=128"},
+        {"letterbox 4 fill=127.5", "put normalize or to_dtype f32 after it, or set fill=128"},
         {"letterbox 4 fill=3,127.25,9 | to_chw", "fill=127.25 has a fraction"},
         {"letterbox 4 fill=127.5 | random_invert | normalize 0 1", "put it after random_invert"},
         {"letterbox 4 fill=127.5 | center_crop 3 | normalize 0 1", "put it after center_crop"},
