@@ -183,7 +183,7 @@ static bool expected_crop(const expected_rule *rule, const sli_draws *draws, dou
             return false;
         }
         for (uint32_t i = 0; i < rule->attempts && count < rule->total; i++, count++) {
-            double crop[4];
+            double crop[4] = {0};
             const double overlap = try_crop(rule, draws, block + 1 + i, crop);
 
             if (overlap >= threshold || overlap > best) {
