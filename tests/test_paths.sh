@@ -101,7 +101,7 @@ reads cifar 5 airplane
 case $version in
 *"archive on"*)
     "$sluice" pack set/train packed >made
-    reads packed 8
+    reads packed 8 000-disc-stripes
     ;;
 *) skip "packs" "built without libarchive" ;;
 esac
@@ -125,7 +125,7 @@ check "... names it" err_has 'no source reads a file of this name: notes; give a
 expect "... classes, too" 2 classes notes
 head -c 100 /dev/zero >tokens.bin
 expect "a source that needs arguments" 2 inspect tokens.bin
-check "... names them" err_has '^sluice: tokens: seq is missing'
+check "... is asked for them" err_has '^sluice: tokens.bin: a path alone does not say all that tokens must know; .*tokens FILE seq=1024'
 mkdir nothing
 expect "an empty folder" 1 inspect nothing
 check "... is one without classes" err_has 'image_folder nothing has no class folders in it'

@@ -417,9 +417,13 @@ static void stored_samples_are_read(void)
     T_STATUS(sluice_reader_check(NULL, 0), SLUICE_E_INVALID);
     T_EQ(sluice_reader_ends(NULL), 0);
     T_EQ(sluice_reader_ends(reader), 0);
+    sluice_image_info_init(&info);
+    T_OK(sluice_reader_get(reader, 3, 1, &view));
+    T_STATUS(sluice_reader_header(reader, &info), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "of an encoded image");
+    T_STATUS(sluice_reader_header(NULL, &info), SLUICE_E_INVALID);
     sluice_reader_destroy(reader);
     sluice_dataset_destroy(dataset);
-    sluice_image_info_init(&info);
     T_OK(sluice_image_header("P5 1 1 255\nx", 12, &info));
     T_STR(info.format, "PGM");
 }
