@@ -24,8 +24,8 @@ typedef struct coco_args {
     const char *root;
     uint32_t iscrowd; /* index in crowd_choices */
     uint64_t max_boxes;
+    uint64_t keypoints; /* of a box; 0: they are not read */
     uint32_t masks;     /* a mask_kind */
-    uint32_t keypoints; /* of a box; 0: they are not read */
 } coco_args;
 
 /* Logs what the key points of a file lack. */
@@ -53,7 +53,7 @@ static void tell_points(const coco_found *found, const char *path)
 static sluice_status read_set(box_source *source, const coco_args *args)
 {
     const coco_options options = {args->iscrowd == 1, args->masks != MASKS_NONE, args->max_boxes,
-                                  args->keypoints};
+                                  (uint32_t)args->keypoints};
     const char *path = args->file;
     coco_found found = {.text_numbers = 0};
     uint64_t size;
@@ -176,7 +176,7 @@ static sluice_status coco_infer(const void *opaque, stage_schema *schema)
 
     box_source_columns(schema, args->max_boxes, false, args->iscrowd == 1 ? "iscrowd" : NULL);
     if (args->keypoints > 0) {
-        box_source_add_points(schema, args->max_boxes, args->keypoints, false);
+        box_source_add_points(schema, args->max_boxes, (uint32_t)args->keypoints, false);
     }
     if (args->masks != MASKS_NONE) {
         box_source_add_mask(schema);

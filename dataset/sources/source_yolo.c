@@ -30,7 +30,7 @@ typedef struct yolo_args {
     const char *root;  /* folder of the set, for a data.yaml; "": it says */
     uint64_t max_boxes;
     uint32_t masks;     /* a mask_kind */
-    uint32_t keypoints; /* of a box; 0: they are not read */
+    uint64_t keypoints; /* of a box; 0: they are not read */
 } yolo_args;
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -75,7 +75,7 @@ static sluice_status read_data(yolo_opening *opening, int folder_fd, const char 
 static sluice_status check_points(yolo_opening *opening)
 {
     const yolo_data *data = &opening->data;
-    const uint32_t keypoints = opening->args->keypoints;
+    const uint32_t keypoints = (uint32_t)opening->args->keypoints;
 
     if (keypoints == 0) {
         return SLUICE_OK;
@@ -323,7 +323,7 @@ static sluice_status yolo_infer(const void *opaque, stage_schema *schema)
 
     box_source_columns(schema, args->max_boxes, true, NULL);
     if (args->keypoints > 0) {
-        box_source_add_points(schema, args->max_boxes, args->keypoints, true);
+        box_source_add_points(schema, args->max_boxes, (uint32_t)args->keypoints, true);
     }
     if (args->masks != MASKS_NONE) {
         box_source_add_mask(schema);

@@ -298,8 +298,8 @@ static void stages_look_at_the_images_that_they_name(void)
     static const char list[] = "left:image\tright:image\na.pgm\tb.pgm\n";
     static const char decoded[] = "| decode columns=left mode=u16 | decode columns=right mode=gray";
     static const char *const stages[] = {"random_erasing p=1 columns=right",
-                                         "normalize 0.5 0.5 columns=right | random_erasing "
-                                         "columns=right",
+                                         ("normalize 0.5 0.5 columns=right | random_erasing "
+                                          "columns=right"),
                                          "random_invert 1 columns=right"};
     const char *folder = t_folder();
     char text[300];

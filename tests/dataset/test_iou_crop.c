@@ -244,8 +244,8 @@ static void boxes_with_their_centre_in_the_crop_are_kept(void)
         "pad_image 0 | random_iou_crop | center_crop 80",
         "random_zoom_out 0 1,2 1 | random_iou_crop sampler_options=0.1 | center_crop 80",
         "random_bbox_crop 0.3,1 0.3,3 0 9 | center_crop 80",
-        "pad_image 0 | random_bbox_crop 0.3,0.9 0.5,2 0.1,0.2 40 false overlap false | "
-        "center_crop 80",
+        ("pad_image 0 | random_bbox_crop 0.3,0.9 0.5,2 0.1,0.2 40 false overlap false | "
+         "center_crop 80"),
     };
     uint32_t counts[4] = {0};
 

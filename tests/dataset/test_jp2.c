@@ -233,7 +233,7 @@ typedef struct code_stream {
 static void put(code_stream *to, uint32_t value, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        to->bytes[to->size++] = (uint8_t)(value >> 8 * (count - 1 - i));
+        to->bytes[to->size++] = (uint8_t)((uint64_t)value >> 8 * (count - 1 - i));
     }
 }
 

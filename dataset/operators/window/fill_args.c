@@ -59,6 +59,7 @@ sluice_status fill_infer(const char *stage, const fill_args *args, const stage_s
 
 void fill_set(const fill_args *args, stage_padding *padding_out)
 {
+    padding_out->has_parts = false;
     for (uint32_t i = 0; i < IMAGE_CHANNELS; i++) {
         const double value = args->fill.values[i < args->fill.count ? i : 0];
 

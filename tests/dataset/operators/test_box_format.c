@@ -109,8 +109,8 @@ static void it_stands_anywhere_after_geometry(void)
         "center_crop 20,16 | box_format | random_horizontal_flip 1 | to_chw | project boxes",
         "center_crop 20,16 | to_chw | box_format | random_horizontal_flip 1 | project boxes",
         "center_crop 20,16 | random_horizontal_flip 1 | skip_empty | box_format | project boxes",
-        "center_crop 20,16 | random_horizontal_flip 1 | rename boxes b | box_format column=b | "
-        "rename b boxes | project boxes",
+        ("center_crop 20,16 | random_horizontal_flip 1 | rename boxes b | box_format column=b | "
+         "rename b boxes | project boxes"),
     };
     float first[12];
 
