@@ -336,13 +336,15 @@ static uint64_t names_of(const char *text)
     sluice_dataset *dataset = parsed(text);
     sli_dataset_identity identity;
     sli_plan *plan = NULL;
+    uint64_t names;
 
     T_OK(sli_plan_open(dataset, &settings, &plan));
     T_OK(sli_plan_identity(plan, &identity));
-    sluice_string_free(identity.stages);
+    names = identity.names;
+    sli_dataset_identity_free(&identity);
     sli_plan_close(plan);
     sluice_dataset_destroy(dataset);
-    return identity.names;
+    return names;
 }
 
 /* A run is not resumed with other anchors under the same name. */
