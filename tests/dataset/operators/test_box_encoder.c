@@ -570,7 +570,7 @@ static void what_it_cannot_use_is_refused(void)
         {"box_encoder ssd300 classes=c | rotate 3", "rotate comes after box_encoder"},
         {"box_encoder ssd300 classes=c | box_encoder ssd300 classes=c", "boxes is a plain column"},
         {"drop boxes | box_encoder ssd300 classes=c", "there is no column 'boxes'"},
-        {"drop image | box_encoder ssd300 classes=c", "box_encoder"},
+        {"drop image | box_encoder ssd300 classes=c", "box_encoder: there is no image"},
         {"random_resize 8,16 | box_encoder ssd300 classes=c",
          "box_encoder comes after random_resize, which gives images of random sizes"},
         {"box_encoder ssd300 classes=c | drop mask | batch 1 | mixup 2",

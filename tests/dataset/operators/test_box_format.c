@@ -130,7 +130,7 @@ static void it_stands_anywhere_after_geometry(void)
 static void what_does_not_fit_is_refused(void)
 {
     static const refused_case bad[] = {
-        {"box_format yolo", "box_format"},
+        {"box_format yolo", "format=yolo must be one of cxcywh xywh xyxy"},
         {"box_format xyxy normalized=false", "is what boxes are without the stage"},
         {"box_format column=b", "box_format: there is no column 'b'; there are image"},
         {"box_format column=c", "box_format: c is a column that belongs to boxes or points, and "
