@@ -189,8 +189,12 @@ sluice_status stage_arg_check(const stage_def *def, const stage_param *param, co
 /* Checks the bounds of all arguments, then calls def->check(). */
 sluice_status stage_args_check(const stage_def *def, void *args);
 
-/* Returns E_INVALID for an argument that is not LOW,HIGH within bounds, such as `want` describes:
- * "0 <= LOW <= HIGH <= 1". */
+/* Checks that an argument is LOW,HIGH with least <= LOW <= HIGH <= most. */
+sluice_status stage_check_range(const char *stage, const char *name, const param_reals *range,
+                                double least, double most);
+
+/* Returns E_INVALID for an argument that is not LOW,HIGH with other bounds, such as `want`
+ * describes: "0 < LOW <= HIGH <= 1". */
 sluice_status stage_wrong_range(const char *stage, const char *name, const param_reals *range,
                                 const char *want);
 

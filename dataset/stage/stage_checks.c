@@ -74,6 +74,19 @@ sluice_status stage_args_check(const stage_def *def, void *args)
     return def->check != NULL ? def->check(args) : SLUICE_OK;
 }
 
+sluice_status stage_check_range(const char *stage, const char *name, const param_reals *range,
+                                double least, double most)
+{
+    const double *ends = range->values;
+    char want[100];
+
+    if (range->count == 2 && ends[0] >= least && ends[0] <= ends[1] && ends[1] <= most) {
+        return SLUICE_OK;
+    }
+    sli_print(want, sizeof(want), "%g <= LOW <= HIGH <= %g", least, most);
+    return stage_wrong_range(stage, name, range, want);
+}
+
 sluice_status stage_wrong_range(const char *stage, const char *name, const param_reals *range,
                                 const char *want)
 {

@@ -30,25 +30,16 @@ static bool is_normal(const erasing_args *args)
     return strcmp(args->value.name, RANDOM) == 0;
 }
 
-/* True if a range is LOW,HIGH within [least, most]. */
-static bool is_within(const param_reals *range, double least, double most)
-{
-    const double *ends = range->values;
-
-    return range->name[0] == '\0' && range->count == 2 && ends[0] >= least && ends[0] <= ends[1] &&
-           ends[1] <= most;
-}
-
 static sluice_status erasing_check(void *opaque)
 {
     const erasing_args *args = opaque;
+    sluice_status st = stage_check_range("random_erasing", "scale", &args->scale, 0, 1);
 
-    if (!is_within(&args->scale, 0, 1)) {
-        return stage_wrong_range("random_erasing", "scale", &args->scale, "0 <= LOW <= HIGH <= 1");
+    if (st == SLUICE_OK) {
+        st = stage_check_range("random_erasing", "ratio", &args->ratio, 0.001, 1000);
     }
-    if (!is_within(&args->ratio, 0.001, 1000)) {
-        return stage_wrong_range("random_erasing", "ratio", &args->ratio,
-                                 "0.001 <= LOW <= HIGH <= 1000");
+    if (st != SLUICE_OK) {
+        return st;
     }
     return is_normal(args) || (args->value.count > 0 && args->value.name[0] == '\0')
                ? SLUICE_OK

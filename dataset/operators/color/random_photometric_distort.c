@@ -16,37 +16,27 @@ static const struct {
     const char *name;
     double least;
     double most;
-    const char *want;
 } bounds[AMOUNTS] = {
-    {"brightness", 0, 1e6, "0 <= LOW <= HIGH <= 1e6"},
-    {"contrast", 0, 1e6, "0 <= LOW <= HIGH <= 1e6"},
-    {"saturation", 0, 1e6, "0 <= LOW <= HIGH <= 1e6"},
-    {"hue", -0.5, 0.5, "-0.5 <= LOW <= HIGH <= 0.5"},
+    {"brightness", 0, 1e6},
+    {"contrast", 0, 1e6},
+    {"saturation", 0, 1e6},
+    {"hue", -0.5, 0.5},
 };
 
 static sluice_status distort_check(void *opaque)
 {
     const distort_args *args = opaque;
+    sluice_status st = SLUICE_OK;
 
-    for (int i = 0; i < AMOUNTS; i++) {
+    for (int i = 0; i < AMOUNTS && st == SLUICE_OK; i++) {
         const param_reals *range = &args->amounts[i];
 
-        if (range->inverts) {
-            const sluice_status st = color_check_inverse("random_photometric_distort",
-                                                         bounds[i].name, bounds[i].most, range);
-
-            if (st != SLUICE_OK) {
-                return st;
-            }
-            continue;
-        }
-        if (range->name[0] != '\0' || range->count != 2 || !(range->values[0] >= bounds[i].least) ||
-            !(range->values[0] <= range->values[1]) || !(range->values[1] <= bounds[i].most)) {
-            return stage_wrong_range("random_photometric_distort", bounds[i].name, range,
-                                     bounds[i].want);
-        }
+        st = range->inverts ? color_check_inverse("random_photometric_distort", bounds[i].name,
+                                                  bounds[i].most, range)
+                            : stage_check_range("random_photometric_distort", bounds[i].name, range,
+                                                bounds[i].least, bounds[i].most);
     }
-    return SLUICE_OK;
+    return st;
 }
 
 static void distort_colors(const void *opaque, const sli_draws *draws, color_chain *chain)

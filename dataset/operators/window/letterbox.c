@@ -34,10 +34,8 @@ static sluice_status letterbox_check(void *opaque)
     if (st == SLUICE_OK) {
         st = fill_check_parts("letterbox", &args->outside);
     }
-    if (st == SLUICE_OK &&
-        (args->aspect.name[0] != '\0' || args->aspect.count != 2 ||
-         !(ends[0] >= LEAST_ASPECT && ends[0] <= ends[1] && ends[1] <= MOST_ASPECT))) {
-        st = stage_wrong_range("letterbox", "aspect", &args->aspect, "0.01 <= LOW <= HIGH <= 100");
+    if (st == SLUICE_OK) {
+        st = stage_check_range("letterbox", "aspect", &args->aspect, LEAST_ASPECT, MOST_ASPECT);
     }
     if (st == SLUICE_OK && ends[0] == ends[1] && ends[0] != 1) {
         st = sli_fail(

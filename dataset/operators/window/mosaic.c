@@ -13,7 +13,8 @@
 #include "status_int.h"
 
 enum { TILES = 4, LARGEST = 65535 };
-#define MOST_SCALE 10.0
+#define LEAST_SCALE 0.01
+#define MOST_SCALE  10.0
 
 typedef struct mosaic_args {
     param_size size;
@@ -29,17 +30,16 @@ typedef struct mosaic_args {
 static sluice_status mosaic_check(void *opaque)
 {
     const mosaic_args *args = opaque;
-    const double *center = args->center.values;
     const double *scale = args->scale.values;
     const double largest =
         args->size.height > crop_width(&args->size) ? args->size.height : crop_width(&args->size);
+    sluice_status st = stage_check_range("mosaic", "center", &args->center, 0, 2);
 
-    if (args->center.count != 2 || !(center[0] >= 0) || center[1] < center[0] || center[1] > 2) {
-        return stage_wrong_range("mosaic", "center", &args->center, "0 <= LOW <= HIGH <= 2");
+    if (st == SLUICE_OK) {
+        st = stage_check_range("mosaic", "scale", &args->scale, LEAST_SCALE, MOST_SCALE);
     }
-    if (args->scale.count != 2 || !(scale[0] >= 0.01) || scale[1] < scale[0] ||
-        scale[1] > MOST_SCALE) {
-        return stage_wrong_range("mosaic", "scale", &args->scale, "0.01 <= LOW <= HIGH <= 10");
+    if (st != SLUICE_OK) {
+        return st;
     }
     if (largest * scale[1] > LARGEST) {
         return sli_fail(SLUICE_E_INVALID,

@@ -29,12 +29,6 @@ typedef struct bbox_args {
     bool all_boxes_above_threshold;
 } bbox_args;
 
-static bool is_range(const param_reals *range, double low, double high)
-{
-    return range->name[0] == '\0' && range->count == 2 && range->values[0] >= low &&
-           range->values[0] <= range->values[1] && range->values[1] <= high;
-}
-
 /* Checks that the stage can find crops: with a single ratio it makes each crop one of that ratio,
  * else it takes those crops whose ratio is in the range. */
 static sluice_status check_ratio(const bbox_args *args)
@@ -60,14 +54,13 @@ static sluice_status check_ratio(const bbox_args *args)
 static sluice_status bbox_check(void *opaque)
 {
     const bbox_args *args = opaque;
-    sluice_status st;
+    sluice_status st = stage_check_range(STAGE, "scaling", &args->scaling, LEAST_SCALE, 1);
 
-    if (!is_range(&args->scaling, LEAST_SCALE, 1)) {
-        return stage_wrong_range(STAGE, "scaling", &args->scaling, "0.001 <= LOW <= HIGH <= 1");
+    if (st == SLUICE_OK) {
+        st = stage_check_range(STAGE, "aspect_ratio", &args->aspect_ratio, LEAST_RATIO, MOST_RATIO);
     }
-    if (!is_range(&args->aspect_ratio, LEAST_RATIO, MOST_RATIO)) {
-        return stage_wrong_range(STAGE, "aspect_ratio", &args->aspect_ratio,
-                                 "0.001 <= LOW <= HIGH <= 1000");
+    if (st != SLUICE_OK) {
+        return st;
     }
     if (args->num_attempts > args->total_num_attempts) {
         return sli_fail(

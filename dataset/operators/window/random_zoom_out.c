@@ -19,14 +19,10 @@ typedef struct zoom_args {
 static sluice_status zoom_check(void *opaque)
 {
     const zoom_args *args = opaque;
-    const double *ends = args->side_range.values;
+    const sluice_status st = stage_check_range("random_zoom_out", "side_range", &args->side_range,
+                                               LEAST_SIDE, MOST_SIDE);
 
-    if (args->side_range.name[0] != '\0' || args->side_range.count != 2 ||
-        !(ends[0] >= LEAST_SIDE && ends[0] <= ends[1] && ends[1] <= MOST_SIDE)) {
-        return stage_wrong_range("random_zoom_out", "side_range", &args->side_range,
-                                 "1 <= LOW <= HIGH <= 16");
-    }
-    return fill_check("random_zoom_out", &args->outside);
+    return st == SLUICE_OK ? fill_check("random_zoom_out", &args->outside) : st;
 }
 
 static sluice_status zoom_infer(const void *opaque, stage_schema *schema)

@@ -18,14 +18,10 @@ typedef struct scale_jitter_args {
 static sluice_status scale_jitter_check(void *opaque)
 {
     const scale_jitter_args *args = opaque;
-    const double *ends = args->scale.values;
+    const sluice_status st =
+        stage_check_range("scale_jitter", "scale", &args->scale, LEAST_SCALE, MOST_SCALE);
 
-    if (args->scale.name[0] != '\0' || args->scale.count != 2 ||
-        !(ends[0] >= LEAST_SCALE && ends[0] <= ends[1] && ends[1] <= MOST_SCALE)) {
-        return stage_wrong_range("scale_jitter", "scale", &args->scale,
-                                 "0.001 <= LOW <= HIGH <= 1000");
-    }
-    return resize_filter_check("scale_jitter", &args->filter);
+    return st == SLUICE_OK ? resize_filter_check("scale_jitter", &args->filter) : st;
 }
 
 static sluice_status scale_jitter_geometry(const void *opaque, const sli_draws *draws,
