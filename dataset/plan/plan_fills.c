@@ -43,8 +43,8 @@ static sluice_status fail_part_fill(const dataset_stage *stage, const char *what
         i++;
     }
     return sli_fail(SLUICE_E_INVALID,
-                    "%s: fill=%g has a fraction, which only normalize and to_dtype can store, and "
-                    "images are bytes before these; %s%s, or set fill=%u",
+                    "%s: fill=%g is not a whole number, and images are bytes until normalize or "
+                    "to_dtype; %s%s, or set fill=%u",
                     stage->def->name, (double)padding.parts[i], what, name, padding.fill[i]);
 }
 
@@ -64,8 +64,11 @@ static sluice_status check_part_fill(const sluice_dataset *dataset, uint32_t num
         if (def->kind == STAGE_CONVERSION && !stage_moves(def)) {
             return SLUICE_OK;
         }
+        if (def->kind == STAGE_DEVICE) { /* geometry cannot come after it */
+            return fail_part_fill(stage, "leave out ", def->name);
+        }
         if (def->kind == STAGE_GEOMETRY || def->kind == STAGE_COLOR || def->kind == STAGE_MAP ||
-            def->kind == STAGE_CACHE || def->kind == STAGE_DEVICE) {
+            def->kind == STAGE_CACHE) {
             return fail_part_fill(stage, "put it after ", def->name);
         }
     }
@@ -97,6 +100,6 @@ sluice_status plan_fill_check(const sli_plan *plan, const sli_conversion *progra
     const dataset_stage *stage = plan->details->geometry.part_fill;
 
     return stage != NULL && program->to == SLUICE_U8
-               ? fail_part_fill(stage, "let them convert column ", image)
+               ? fail_part_fill(stage, "let one of these convert column ", image)
                : SLUICE_OK;
 }

@@ -15,9 +15,8 @@ sluice_status fill_check_parts(const char *stage, const fill_args *args)
         if (!(value == 0 || (value >= 1 && value <= 255))) {
             return sli_fail(
                 SLUICE_E_INVALID,
-                "%s: fill=%g must be a value of bytes, 0 or from 1 to 255: 127.5 is half "
-                "of white, .5 of darknet",
-                stage, value);
+                "%s: fill=%g must be 0, or from 1 to 255 (white); 0.5 of darknet is 127.5", stage,
+                value);
         }
     }
     return fill->count > 0 && fill->name[0] == '\0'

@@ -39,8 +39,8 @@ static sluice_status check_ratio(const bbox_args *args)
 
     if (scale[0] >= 1 && ratio[0] <= 1 && ratio[1] >= 1) {
         return sli_fail(SLUICE_E_INVALID,
-                        STAGE ": scaling=1,1 never crops; it must be LOW,HIGH with LOW < 1, such "
-                              "as 0.3,1");
+                        STAGE ": scaling=1,1 gives the whole image; LOW must be below 1, as in "
+                              "scaling=0.3,1");
     }
     if (ratio[0] < ratio[1] && (ratio[1] < least || ratio[0] > 1 / least)) {
         return sli_fail(SLUICE_E_INVALID,
@@ -77,7 +77,7 @@ static sluice_status bbox_infer(const void *args, stage_schema *schema)
     return box_crop_infer(STAGE, schema);
 }
 
-/* DALI's Box::contains(). */
+/* DALI's Box::contains(): a centre on the left or upper edge is inside. */
 static bool has_centre_of(const double crop[4], const double box[4])
 {
     const double x = 0.5 * (box[0] + box[2]);

@@ -171,8 +171,9 @@ static void extend(extent *seen, float value)
     seen->most = value > seen->most ? value : seen->most;
 }
 
-/* As darknet's load_data_detection(): the image touches both borders of one side, its aspect ratio
- * is w a / (h b), a and b within 0.7 and 1.3, and it is anywhere on the other side. */
+/* As in darknet's load_data_detection(): the image fills the width or the height of the result, is
+ * at a random place along the other one, and its aspect ratio is w a / (h b), a and b from 0.7 to
+ * 1.3. */
 static void aspect_and_position_are_those_of_darknet(void)
 {
     extent ratios = {9, 0};
@@ -355,20 +356,20 @@ static void fills_that_would_be_lost_are_refused(void)
 {
     static const char *const cases[][2] = {
         {"letterbox 4 fill=127.5", "put normalize or to_dtype f32 after it, or set fill=128"},
-        {"letterbox 4 fill=3,127.25,9 | to_chw", "fill=127.25 has a fraction"},
+        {"letterbox 4 fill=3,127.25,9 | to_chw", "fill=127.25 is not a whole number"},
         {"letterbox 4 fill=127.5 | random_invert | normalize 0 1", "put it after random_invert"},
         {"letterbox 4 fill=127.5 | center_crop 3 | normalize 0 1", "put it after center_crop"},
         {"letterbox 4 fill=127.5 | rotate 3 | normalize 0 1", "put it after rotate"},
         {"letterbox 4 fill=127.5 | cache 1M | normalize 0 1", "put it after cache"},
-        {"letterbox 4 fill=127.5 | device | normalize 0 1", "put it after device"},
+        {"letterbox 4 fill=127.5 | device | normalize 0 1", "leave out device"},
         {"views 2 | letterbox 4 fill=127.5 | normalize 0 1", "leave out views"},
         {"random_apply 0.5 (letterbox 4 fill=127.5) | resize 4,4 | normalize 0 1",
          "put it after random_apply"},
         {"letterbox 4 fill=127.5 | normalize 0 1 offload=device",
          "the workers convert the padding, whose fill has a fraction"},
-        {"letterbox 4 fill=0.5 | normalize 0 1", "letterbox: fill=0.5 must be a value of bytes, 0 "
-                                                 "or from 1 to 255: 127.5 is half of white"},
-        {"letterbox 4 fill=255.5 | normalize 0 1", "fill=255.5 must be a value of bytes"},
+        {"letterbox 4 fill=0.5 | normalize 0 1", "letterbox: fill=0.5 must be 0, or from 1 to 255 "
+                                                 "(white); 0.5 of darknet is 127.5"},
+        {"letterbox 4 fill=255.5 | normalize 0 1", "fill=255.5 must be 0, or from 1 to 255"},
         {"letterbox 4 fill=nan | normalize 0 1", "fill"},
         {"pad_image 1 fill=127.5 | normalize 0 1", "must be a whole number from 0 to 255"},
     };
