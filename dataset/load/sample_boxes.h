@@ -23,11 +23,10 @@ sluice_status boxes_warp(const color_chain *lines, plan_boxes *boxes);
 /*
  * Applies box_rule.h with the size of the image to the boxes of a column of a sample. Moves and
  * clips them. Boxes without remaining area, those that a stage has dropped, and those below the
- * limits of the transform are dropped; the
- * others keep their order. Elements that belong to a dropped box are also dropped. Rows after the
- * last box are zeroed, and the length is updated. `buffers` has one entry for each column of
- * `schema`, the columns of the source; NULL: the column is not needed. E_CORRUPT: a box is wholly
- * outside its image.
+ * limits of the transform are dropped; the others keep their order. Elements that belong to a
+ * dropped box are also dropped. Rows after the last box are zeroed, and the length is updated.
+ * `buffers` has one entry for each column of `schema`, the columns of the source; NULL: the column
+ * is not needed. E_CORRUPT: a box is wholly outside its image.
  */
 sluice_status boxes_follow(const stage_schema *schema, const sample_transform *transform,
                            uint32_t column, void *const *buffers, changed_boxes *clipped_out);

@@ -12,8 +12,7 @@
 
 #define ARRAY_COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 
-/* ---- kinds and properties of stages -------------------------------------------------------------
- */
+/* ---- kinds and properties of stages ---------------------------------------------------------- */
 
 /* What the tables distinguish: the kinds of stages (stage_kind), and these properties. */
 enum {
@@ -325,9 +324,7 @@ const order_row *stage_order_rows(uint32_t *count_out)
     return rows;
 }
 
-/* ---- matching
- * ------------------------------------------------------------------------------------
- */
+/* ---- matching -------------------------------------------------------------------------------- */
 
 /* True if a stage is one of these. */
 static bool is_one_of(uint64_t bits, uint64_t stages, uint64_t except)

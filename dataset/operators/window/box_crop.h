@@ -21,9 +21,9 @@ typedef struct box_crop_search {
                  double crop[4]);
     /* True if a box stays in the sample. */
     bool (*keeps)(const double crop[4], const double box[4]);
-    /* Returns how much the crop and the boxes overlap. It keeps at least one of them. */
+    /* Returns how much the crop and the boxes overlap. Called for crops that keep a box. */
     double (*measure)(const void *args, const double crop[4], const stage_boxes *boxes);
-    double options[BOX_CROP_OPTIONS]; /* least measures, of which one is drawn; or BOX_CROP_NONE */
+    double options[BOX_CROP_OPTIONS]; /* minimum measures, or BOX_CROP_NONE; one is drawn */
     uint32_t option_count;
     uint32_t trials;      /* crops that are drawn before another option is */
     uint32_t most_trials; /* crops that are drawn in all */

@@ -51,6 +51,7 @@ static sluice_status iou_infer(const void *args, stage_schema *schema)
     return box_crop_infer("random_iou_crop", schema);
 }
 
+/* torchvision's rule: a centre on an edge is outside. */
 static bool has_centre_of(const double crop[4], const double box[4])
 {
     const double x = 0.5 * (box[0] + box[2]);
