@@ -18,11 +18,6 @@ typedef struct box {
     float y1;
 } box;
 
-static double clip(double value, double low, double high)
-{
-    return value < low ? low : value > high ? high : value;
-}
-
 /*
  * Replaces a box by the bounding box of its four warped corners, in an image of this size. Corners
  * on both sides of the horizon of a perspective give the whole image. False: the warp maps the
@@ -31,35 +26,27 @@ static double clip(double value, double low, double high)
 static bool move_warp(const image_warp *warp, uint32_t width, uint32_t height, double x[2],
                       double y[2])
 {
-    double low[2] = {HUGE_VAL, HUGE_VAL};
-    double high[2] = {-HUGE_VAL, -HUGE_VAL};
+    double points[8];
     uint32_t positive = 0;
     warp_matrix forward;
 
     if (!warp_invert(&warp->matrix, &forward)) {
         return false;
     }
-    for (int i = 0; i < 4; i++) {
-        double point[2];
+    for (size_t i = 0; i < 4; i++) {
+        double *point = points + 2 * i;
 
         positive += warp_point(&forward, x[i & 1], y[i >> 1], point) > 0;
         if (warp->shifts != NULL) {
             transform_unshift(warp->shifts, width, height, point);
         }
-        for (int axis = 0; axis < 2; axis++) {
-            low[axis] = point[axis] < low[axis] ? point[axis] : low[axis];
-            high[axis] = point[axis] > high[axis] ? point[axis] : high[axis];
-        }
     }
+    warp_bounds(points, x, y);
     if (positive != 0 && positive != 4) {
-        low[0] = low[1] = 0;
-        high[0] = width;
-        high[1] = height;
+        x[0] = y[0] = 0;
+        x[1] = width;
+        y[1] = height;
     }
-    x[0] = low[0];
-    x[1] = high[0];
-    y[0] = low[1];
-    y[1] = high[1];
     return true;
 }
 
@@ -67,14 +54,7 @@ static bool move_warp(const image_warp *warp, uint32_t width, uint32_t height, d
 static bool follow_warp(const image_warp *warp, uint32_t width, uint32_t height, double x[2],
                         double y[2])
 {
-    if (!move_warp(warp, width, height, x, y)) {
-        return false;
-    }
-    for (int i = 0; i < 2; i++) {
-        x[i] = clip(x[i], 0, width);
-        y[i] = clip(y[i], 0, height);
-    }
-    return x[0] < x[1] && y[0] < y[1];
+    return move_warp(warp, width, height, x, y) && fused_clip(width, height, x, y);
 }
 
 static void flip_axis(double range[2], uint32_t length)

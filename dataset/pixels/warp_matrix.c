@@ -220,3 +220,17 @@ double warp_point(const warp_matrix *matrix, double x, double y, double point_ou
     point_out[1] = (m[3] * x + m[4] * y + m[5]) / divisor;
     return divisor;
 }
+
+void warp_bounds(const double points[8], double x_out[2], double y_out[2])
+{
+    for (int axis = 0; axis < 2; axis++) {
+        double *range = axis == 0 ? x_out : y_out;
+
+        range[0] = HUGE_VAL;
+        range[1] = -HUGE_VAL;
+        for (int i = axis; i < 8; i += 2) {
+            range[0] = points[i] < range[0] ? points[i] : range[0];
+            range[1] = points[i] > range[1] ? points[i] : range[1];
+        }
+    }
+}

@@ -78,4 +78,7 @@ bool warp_is_affine(const warp_matrix *matrix);
  * horizon. */
 double warp_point(const warp_matrix *matrix, double x, double y, double point_out[2]);
 
+/* The bounding box of four points x, y. */
+void warp_bounds(const double points[8], double x_out[2], double y_out[2]);
+
 #endif

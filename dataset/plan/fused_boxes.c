@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fused_boxes.h"
 
-#include <math.h>
-
 /* A group of geometry on one axis. */
 typedef struct fused_axis {
     int64_t at; /* the crop */
@@ -56,38 +54,24 @@ static void move_axis(double range[2], const fused_axis *a)
 /* Replaces a box by the bounding box of its turned corners. */
 static bool turn(const fused_geometry *g, double x[2], double y[2])
 {
-    double low[2] = {HUGE_VAL, HUGE_VAL};
-    double high[2] = {-HUGE_VAL, -HUGE_VAL};
+    double points[8];
     warp_matrix ahead;
 
     if (!warp_invert(&g->turn.matrix, &ahead)) {
         return false;
     }
-    for (int i = 0; i < 4; i++) {
-        double point[2];
-
-        (void)warp_point(&ahead, x[i & 1], y[i >> 1], point);
-        for (int axis = 0; axis < 2; axis++) {
-            low[axis] = point[axis] < low[axis] ? point[axis] : low[axis];
-            high[axis] = point[axis] > high[axis] ? point[axis] : high[axis];
-        }
+    for (size_t i = 0; i < 4; i++) {
+        (void)warp_point(&ahead, x[i & 1], y[i >> 1], points + 2 * i);
     }
-    x[0] = low[0];
-    x[1] = high[0];
-    y[0] = low[1];
-    y[1] = high[1];
+    warp_bounds(points, x, y);
     return true;
 }
 
-/* The same, clipped to the window. */
-static bool follow_turn(const fused_geometry *g, double x[2], double y[2])
+bool fused_clip(uint32_t width, uint32_t height, double x[2], double y[2])
 {
-    if (!turn(g, x, y)) {
-        return false;
-    }
     for (int i = 0; i < 2; i++) {
-        x[i] = clip(x[i], 0, g->window_width);
-        y[i] = clip(y[i], 0, g->window_height);
+        x[i] = clip(x[i], 0, width);
+        y[i] = clip(y[i], 0, height);
     }
     return x[0] < x[1] && y[0] < y[1];
 }
@@ -97,7 +81,8 @@ bool fused_follow(const fused_geometry *g, double x[2], double y[2])
     const fused_axis across = axis_x(g);
     const fused_axis down = axis_y(g);
 
-    return g->turns ? follow_turn(g, x, y) : follow_axis(x, &across) && follow_axis(y, &down);
+    return g->turns ? turn(g, x, y) && fused_clip(g->window_width, g->window_height, x, y)
+                    : follow_axis(x, &across) && follow_axis(y, &down);
 }
 
 bool fused_move(const fused_geometry *g, double x[2], double y[2])

@@ -5,6 +5,9 @@
 
 #include "plan.h"
 
+/* Clips a box to an image of this size. False: nothing is left of it. */
+bool fused_clip(uint32_t width, uint32_t height, double x[2], double y[2]);
+
 /* Transforms a box by a group, and clips it to the crop and to the window. False: nothing is left
  * of it. */
 bool fused_follow(const fused_geometry *g, double x[2], double y[2]);
