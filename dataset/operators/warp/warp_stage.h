@@ -48,9 +48,9 @@ extern const char *const warp_borders[];
 #define WARP_DETAILS                                                                               \
     "Each pixel of the result is sampled at one point of the image, without "                      \
     "antialiasing: filter=nearest takes the pixel that contains the point, "                       \
-    "bilinear the four pixels around it, rounded once, halves to even. Points "                    \
-    "outside of the image have the value of fill. If some of the four pixels are outside, the "    \
-    "value is, with v the weighted sum of those inside and w the sum of their weights:\n"          \
+    "bilinear the four pixels around it, rounded once, halves to even. Pixels outside of the "     \
+    "image have the value of fill. Where some of the four are outside, border says how they are "  \
+    "blended; v is the weighted sum of the pixels inside, and w the sum of their weights:\n"       \
     "  border=masked    v w + fill (1 - w)  as torchvision: a dark frame where fill is not 0\n"    \
     "  border=constant  v + fill (1 - w)    as OpenCV's BORDER_CONSTANT, and DALI\n"               \
     "Adjacent warps with the same filter, border and fills, also with flips between them, are "    \
