@@ -6,6 +6,7 @@
 #include "anchor_list.h"
 #include "array_ops.h"
 #include "array_values.h"
+#include "box_columns.h"
 #include "stage.h"
 #include "status_int.h"
 
@@ -87,34 +88,6 @@ static uint32_t encoder_columns(const void *opaque, const char **names)
     return COLUMNS;
 }
 
-/* Finds the two columns. */
-static sluice_status find_columns(const encoder_args *args, const stage_schema *schema,
-                                  int found[COLUMNS])
-{
-    for (uint32_t i = 0; i < COLUMNS; i++) {
-        const char *name = i == BOXES ? args->boxes : args->classes;
-
-        found[i] = schema_find(schema, name);
-        if (found[i] < 0) {
-            return schema_no_column(schema, STAGE, name);
-        }
-    }
-    if (schema->infos[found[BOXES]].role != ROLE_BOXES) {
-        return sli_fail(SLUICE_E_INVALID, STAGE ": boxes=%s is %s, and must be a column of boxes",
-                        args->boxes, schema_role_words(schema, (uint32_t)found[BOXES]));
-    }
-    if (schema->infos[found[CLASSES]].role != ROLE_TIED ||
-        schema_owner(schema, (uint32_t)found[CLASSES]) != found[BOXES] ||
-        schema->columns[found[CLASSES]].rank != 1 ||
-        !array_is_integer(schema->columns[found[CLASSES]].dtype)) {
-        return sli_fail(SLUICE_E_INVALID,
-                        STAGE ": classes=%s must be a column of one integer for each of %s, as "
-                              "`classes` of coco is",
-                        args->classes, args->boxes);
-    }
-    return SLUICE_OK;
-}
-
 static sluice_status check_image(const stage_schema *schema)
 {
     if (schema->image < 0 || schema->columns[schema->image].dtype == SLUICE_ENCODED) {
@@ -131,11 +104,14 @@ static sluice_status check_image(const stage_schema *schema)
 static sluice_status encoder_infer(const void *opaque, stage_schema *schema)
 {
     const encoder_args *args = opaque;
-    int found[COLUMNS] = {-1, -1};
+    uint32_t found[COLUMNS] = {0};
     sluice_status st = check_image(schema);
 
     if (st == SLUICE_OK) {
-        st = find_columns(args, schema, found);
+        st = box_columns_boxes(schema, STAGE, args->boxes, &found[BOXES]);
+    }
+    if (st == SLUICE_OK) {
+        st = box_columns_classes(schema, STAGE, args->classes, found[BOXES]);
     }
     if (st == SLUICE_OK && schema->buffer_count + COLUMNS + SCHEMA_MAX_MAPS > SCHEMA_MAX_BUFFERS) {
         st = sli_fail(SLUICE_E_INVALID, STAGE ": too many stages that compute columns");
@@ -143,6 +119,7 @@ static sluice_status encoder_infer(const void *opaque, stage_schema *schema)
     if (st != SLUICE_OK) {
         return st;
     }
+    found[CLASSES] = (uint32_t)schema_find(schema, args->classes);
     for (uint32_t i = 0; i < COLUMNS; i++) {
         sluice_column *column = &schema->columns[found[i]];
 

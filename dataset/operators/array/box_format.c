@@ -8,6 +8,7 @@
 
 #include "array_ops.h"
 #include "array_values.h"
+#include "box_columns.h"
 #include "stage.h"
 #include "status_int.h"
 
@@ -42,64 +43,21 @@ static uint32_t box_format_columns(const void *opaque, const char **names_out)
     return args->classes[0] != '\0' ? 2 : 1;
 }
 
-/* Checks that the boxes are in their image, and finds them. */
-static sluice_status find_boxes(const box_format_args *args, const stage_schema *schema,
-                                uint32_t *boxes_out)
-{
-    const int at = schema_find(schema, args->column);
-    const sluice_status st = schema_check_pixels(schema, "box_format");
-
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    if (at < 0) {
-        return schema_no_column(schema, "box_format", args->column);
-    }
-    if (schema->infos[at].role != ROLE_BOXES) {
-        return sli_fail(SLUICE_E_INVALID, "box_format: %s is %s, and must be a column of boxes",
-                        args->column, schema_role_words(schema, (uint32_t)at));
-    }
-    if (schema->buffer_count + SCHEMA_MAX_MAPS >= SCHEMA_MAX_BUFFERS) {
-        return sli_fail(SLUICE_E_INVALID, "box_format: too many stages that compute columns");
-    }
-    *boxes_out = (uint32_t)at;
-    return SLUICE_OK;
-}
-
-/* Checks the column of classes: one integer for each box. */
-static sluice_status check_classes(const box_format_args *args, const stage_schema *schema,
-                                   uint32_t boxes)
-{
-    const int at = schema_find(schema, args->classes);
-
-    if (args->classes[0] == '\0') {
-        return SLUICE_OK;
-    }
-    if (at < 0) {
-        return schema_no_column(schema, "box_format", args->classes);
-    }
-    if (schema->infos[at].role != ROLE_TIED || schema_owner(schema, (uint32_t)at) != (int)boxes ||
-        schema->columns[at].rank != 1 || !array_is_integer(schema->columns[at].dtype)) {
-        char type[80];
-
-        return sli_fail(SLUICE_E_INVALID,
-                        "box_format: classes=%s is %s, %s, and must have one integer for each box "
-                        "of %s",
-                        args->classes, schema_role_words(schema, (uint32_t)at),
-                        column_type_text(&schema->columns[at], type, sizeof(type)), args->column);
-    }
-    return SLUICE_OK;
-}
-
 static sluice_status box_format_infer(const void *opaque, stage_schema *schema)
 {
     const box_format_args *args = opaque;
     uint32_t boxes = 0;
     uint32_t length;
-    sluice_status st = find_boxes(args, schema, &boxes);
+    sluice_status st = schema_check_pixels(schema, "box_format");
 
     if (st == SLUICE_OK) {
-        st = check_classes(args, schema, boxes);
+        st = box_columns_boxes(schema, "box_format", args->column, &boxes);
+    }
+    if (st == SLUICE_OK && args->classes[0] != '\0') {
+        st = box_columns_classes(schema, "box_format", args->classes, boxes);
+    }
+    if (st == SLUICE_OK && schema->buffer_count + SCHEMA_MAX_MAPS >= SCHEMA_MAX_BUFFERS) {
+        st = sli_fail(SLUICE_E_INVALID, "box_format: too many stages that compute columns");
     }
     if (st != SLUICE_OK) {
         return st;
