@@ -83,8 +83,8 @@ static sluice_status add_columns(plan_step *step, const dataset_stage *stage,
     return !schema_lacks_size(before)
                ? SLUICE_OK
                : sli_fail(SLUICE_E_INVALID,
-                          "%s: the size of the image is not known there; put it after the stage or "
-                          "map that sets the size",
+                          "%s comes before the size of the image is known; put it after the stage "
+                          "or map that sets the size",
                           stage->def->name);
 }
 

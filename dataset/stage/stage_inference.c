@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The columns after a stage, from those before it. */
+#include "array_ops.h"
 #include "color_ops.h"
 #include "conversion_ops.h"
 #include "stage_kinds.h"
@@ -66,14 +67,28 @@ static sluice_status infer_conversion(const dataset_stage *stage, stage_schema *
     return st;
 }
 
+/* Checks that images have one size before a stage that computes with it. */
+static sluice_status check_size(const stage_def *def, const stage_schema *schema)
+{
+    return def->array == NULL || def->array->columns == NULL || schema->random_size == NULL
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID,
+                          "%s comes after %s, which gives images of random sizes; put `resize H,W` "
+                          "before %s",
+                          def->name, schema->random_size, def->name);
+}
+
 sluice_status stage_infer_columns(const dataset_stage *stage, stage_schema *schema)
 {
     const stage_def *def = stage->def;
     const color_ops *color = def->color;
     /* the arguments of a colour stage begin as those of a conversion, which it may become */
     const conversion_args *args = (const void *)stage->args.bytes;
-    const sluice_status st = stage_check_wide(stage, schema);
+    sluice_status st = stage_check_wide(stage, schema);
 
+    if (st == SLUICE_OK) {
+        st = check_size(def, schema);
+    }
     if (st != SLUICE_OK) {
         return st;
     }

@@ -90,15 +90,9 @@ static uint32_t encoder_columns(const void *opaque, const char **names)
 
 static sluice_status check_image(const stage_schema *schema)
 {
-    if (schema->image < 0 || schema->columns[schema->image].dtype == SLUICE_ENCODED) {
-        return fail_missing_image(schema, STAGE);
-    }
-    return schema->random_size == NULL
-               ? SLUICE_OK
-               : sli_fail(SLUICE_E_INVALID,
-                          STAGE " comes after %s, which gives images of random sizes; put `resize "
-                                "H,W` before " STAGE,
-                          schema->random_size);
+    return schema->image < 0 || schema->columns[schema->image].dtype == SLUICE_ENCODED
+               ? fail_missing_image(schema, STAGE)
+               : SLUICE_OK;
 }
 
 static sluice_status encoder_infer(const void *opaque, stage_schema *schema)

@@ -141,6 +141,8 @@ static void what_does_not_fit_is_refused(void)
         {"one_hot c 4 | box_format classes=c", "f32 (3, 4), and must have one integer for each"},
         {"drop image | box_format", "box_format: there is no image"},
         {"box_format | box_format", "box_format: boxes is a plain column"},
+        {"random_resize 8,16 | box_format",
+         "box_format comes after random_resize, which gives images of random sizes"},
         {"box_format | random_iou_crop", "random_iou_crop comes after box_format"},
         {"box_format | letterbox 9",
          "letterbox comes after box_format, which works on the boxes of "
