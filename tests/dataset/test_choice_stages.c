@@ -5,7 +5,7 @@
 
 #include "list_kit.h"
 #include "order_kit.h"
-#include "plan.h"
+#include "plan_kit.h"
 #include "tar_kit.h"
 #include "testing.h"
 
@@ -371,30 +371,14 @@ static void streams_have_no_such_stages(void)
     sluice_dataset_destroy(dataset);
 }
 
-static uint64_t names_of(sluice_dataset *dataset)
-{
-    const sli_run_settings settings = {.seed = 1, .world = 1};
-    sli_dataset_identity identity;
-    sli_plan *plan = NULL;
-    uint64_t names;
-
-    T_OK(sli_plan_open(dataset, &settings, &plan));
-    T_OK(sli_plan_identity(plan, &identity));
-    names = identity.names;
-    sli_dataset_identity_free(&identity);
-    sli_plan_close(plan);
-    sluice_dataset_destroy(dataset);
-    return names;
-}
-
 static void the_identity_of_a_run_has_the_numbers_of_a_file(void)
 {
     static const char *const text = "synthetic 10 1,1,1 | subset @ | batch 1";
-    const uint64_t first = names_of(with_file(text, number_file("1\n2\n")));
+    const uint64_t first = names_of_run(with_file(text, number_file("1\n2\n")));
 
-    T_TRUE(names_of(with_file(text, number_file("1\n2\n"))) == first);
-    T_TRUE(names_of(with_file(text, number_file("1\n3\n"))) != first);
-    T_TRUE(names_of(with_file(text, number_file("2\n1\n"))) != first);
+    T_TRUE(names_of_run(with_file(text, number_file("1\n2\n"))) == first);
+    T_TRUE(names_of_run(with_file(text, number_file("1\n3\n"))) != first);
+    T_TRUE(names_of_run(with_file(text, number_file("2\n1\n"))) != first);
 }
 
 static void tables_count_as_memory_of_the_source(void)

@@ -5,7 +5,7 @@
 
 #include "dataset_kit.h"
 #include "list_kit.h"
-#include "plan_int.h"
+#include "plan_kit.h"
 #include "source_kit.h"
 #include "testing.h"
 
@@ -144,19 +144,9 @@ static void classes_of_boxes_follow_them(void)
 static uint64_t identity_of(const char *folder, const char *list)
 {
     sluice_dataset *dataset = NULL;
-    sli_dataset_identity identity = {.samples = 0};
-    sli_plan *plan = NULL;
-    sli_run_settings settings = {.world = 1};
-    uint64_t names;
 
     T_OK(open_animals(folder, list, "| batch 2", &dataset));
-    T_OK(sli_plan_open(dataset, &settings, &plan));
-    T_OK(sli_plan_identity(plan, &identity));
-    names = identity.names;
-    sli_dataset_identity_free(&identity);
-    sli_plan_close(plan);
-    sluice_dataset_destroy(dataset);
-    return names;
+    return names_of_run(dataset);
 }
 
 /* Names of another column are no names of labels. */

@@ -4,7 +4,7 @@
 
 #include "dataset_kit.h"
 #include "list_kit.h"
-#include "plan_int.h"
+#include "plan_kit.h"
 #include "source_kit.h"
 #include "tar_kit.h"
 #include "testing.h"
@@ -223,17 +223,9 @@ static void names_are_part_of_the_identity(void)
 
     for (int i = 0; i < 3; i++) {
         const char *objects[] = {"{\"k\": \"b\"}", i == 1 ? "{\"k\": \"a\"}" : "{\"k\": \"c\"}"};
-        sli_dataset_identity identity;
-        sli_plan *plan;
-        sluice_dataset *dataset =
-            parse(write_objects(folder, objects, 2), "fields=k:class=json.k | batch 1");
 
-        T_OK(sli_plan_open(dataset, &(sli_run_settings){.world = 1}, &plan));
-        T_OK(sli_plan_identity(plan, &identity));
-        names[i] = identity.names;
-        sli_dataset_identity_free(&identity);
-        sli_plan_close(plan);
-        sluice_dataset_destroy(dataset);
+        names[i] = names_of_run(
+            parse(write_objects(folder, objects, 2), "fields=k:class=json.k | batch 1"));
     }
     T_TRUE(names[0] != names[1]);
     T_EQ(names[0], names[2]);

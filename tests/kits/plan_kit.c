@@ -32,6 +32,19 @@ void close_plan(sli_plan *plan, sluice_dataset *dataset)
     sluice_dataset_destroy(dataset);
 }
 
+uint64_t names_of_run(sluice_dataset *dataset)
+{
+    sli_plan *plan = open_plan(dataset, &(sli_run_settings){.world = 1});
+    sli_dataset_identity identity;
+    uint64_t names;
+
+    T_OK(sli_plan_identity(plan, &identity));
+    names = identity.names;
+    sli_dataset_identity_free(&identity);
+    close_plan(plan, dataset);
+    return names;
+}
+
 char *explained(const sli_plan *plan)
 {
     sli_text text = {0};

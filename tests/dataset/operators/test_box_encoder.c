@@ -11,7 +11,7 @@
 #include "engine_kit.h"
 #include "list_kit.h"
 #include "npy_kit.h"
-#include "plan_int.h"
+#include "plan_kit.h"
 #include "stage_runs.h"
 #include "testing.h"
 
@@ -330,23 +330,6 @@ static void files_of_all_forms_are_read(void)
     }
 }
 
-static uint64_t names_of(const char *text)
-{
-    const sli_run_settings settings = {.seed = 1, .world = 1};
-    sluice_dataset *dataset = parsed(text);
-    sli_dataset_identity identity;
-    sli_plan *plan = NULL;
-    uint64_t names;
-
-    T_OK(sli_plan_open(dataset, &settings, &plan));
-    T_OK(sli_plan_identity(plan, &identity));
-    names = identity.names;
-    sli_dataset_identity_free(&identity);
-    sli_plan_close(plan);
-    sluice_dataset_destroy(dataset);
-    return names;
-}
-
 /* A run is not resumed with other anchors under the same name. */
 static void the_identity_has_the_anchors(void)
 {
@@ -362,11 +345,11 @@ static void the_identity_has_the_anchors(void)
     snprintf(text, sizeof(text),
              "image_list %s/list.tsv | decode | box_encoder %s/anchors.npy | batch 1", folder,
              folder);
-    before = names_of(text);
-    T_TRUE(names_of(text) == before);
+    before = names_of_run(parsed(text));
+    T_TRUE(names_of_run(parsed(text)) == before);
     anchors[7][2] += 0.125F;
     write_anchors(folder, anchors);
-    T_TRUE(names_of(text) != before);
+    T_TRUE(names_of_run(parsed(text)) != before);
 }
 
 /* ---- in pipelines ---------------------------------------------------------------------------- */
