@@ -98,22 +98,21 @@ static sluice_status find_kept(sli_plan *plan)
 static void need_inputs_of_array(struct plan_details *details, const plan_step *step)
 {
     plan_buffer *outputs = &details->memory.buffers[step->first_output];
-    bool needs_length =
+    const bool gives_length =
         step->output_length >= 0 && details->memory.buffers[step->output_length].needed;
     bool is_needed = false;
 
     for (uint32_t i = 0; i < step->array_outputs; i++) {
         is_needed = is_needed || outputs[i].needed;
     }
+    if (step->lengths[0] >= 0 && (is_needed || gives_length)) {
+        read_buffer(details, (uint32_t)step->lengths[0]);
+    }
     for (uint32_t i = 0; is_needed && i < step->array_outputs; i++) {
         outputs[i].needed = true; /* they are computed together */
     }
     for (uint32_t i = 0; is_needed && i < step->array_columns; i++) {
         read_buffer(details, step->inputs[i]);
-        needs_length = true;
-    }
-    if (step->lengths[0] >= 0 && needs_length) {
-        read_buffer(details, (uint32_t)step->lengths[0]);
     }
 }
 
