@@ -260,18 +260,25 @@ static void put_boxes(const encoding *e)
     }
 }
 
+/* Checks the classes before first_label is added, since the sum may overflow. */
 static sluice_status check_labels(const encoding *e, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        const int64_t number = array_integer(e->class_type->dtype, e->classes, i);
+    const sluice_dtype dtype = e->class_type->dtype;
+    const int64_t lowest = BACKGROUND + 1 - e->args->first_label;
+    const int64_t highest = INT32_MAX - e->args->first_label;
 
-        if (number < -INT32_MAX || number > INT32_MAX || label_of(e, i) <= BACKGROUND ||
-            label_of(e, i) > INT32_MAX) {
+    for (uint32_t i = 0; i < count; i++) {
+        const int64_t number = array_integer(dtype, e->classes, i);
+
+        if (number < lowest || number > highest) {
+            char text[32];
+
+            array_print(dtype, e->classes, i, text, sizeof(text));
             return sli_fail(SLUICE_E_CORRUPT,
-                            "%s: class %lld of box %u has the label %lld with first_label=%lld; "
-                            "labels must be from 1 to 2147483647, as 0 is the background",
-                            e->class_type->name, (long long)number, i + 1,
-                            (long long)number + (long long)e->args->first_label,
+                            "%s: class %s of box %u must be from %lld to %lld, as with "
+                            "first_label=%lld labels are from 1 to 2147483647, and 0 is the "
+                            "background",
+                            e->class_type->name, text, i + 1, (long long)lowest, (long long)highest,
                             (long long)e->args->first_label);
         }
     }

@@ -3,7 +3,6 @@
  * The box_format stage: gives boxes as centre and size, as corner and size, or as two corners, in
  * fractions of the final image or in pixels, with their class as a fifth number.
  */
-#include <inttypes.h>
 #include <string.h>
 
 #include "array_ops.h"
@@ -110,10 +109,13 @@ static sluice_status box_format_compute(const void *opaque, const array_sample *
                 array_integer(sample->types[1].dtype, sample->inputs[1], i);
 
             if (class_number < -MOST_EXACT || class_number > MOST_EXACT) {
+                char text[32];
+
+                array_print(sample->types[1].dtype, sample->inputs[1], i, text, sizeof(text));
                 return sli_fail(SLUICE_E_CORRUPT,
-                                "%s of box %zu is %" PRId64 ", and must be from -%d to %d, the "
-                                "integers that f32 has",
-                                args->classes, i + 1, class_number, MOST_EXACT, MOST_EXACT);
+                                "%s of box %zu is %s, and must be from -%d to %d, the integers "
+                                "that f32 represents exactly",
+                                args->classes, i + 1, text, MOST_EXACT, MOST_EXACT);
             }
             row[4] = (float)class_number;
         }

@@ -460,22 +460,30 @@ static void a_cache_does_not_matter(void)
     }
 }
 
-/* Label 0 is the background, which no box may have. */
-static void a_label_of_the_background_makes_a_bad_sample(void)
+/* Label 0 is the background, which no box may have, and labels are i32. */
+static void a_class_without_a_label_makes_a_bad_sample(void)
 {
+    static const char *const cases[][3] = {
+        {"0", "0", "class 0 of box 2 must be from 1 to 2147483647"},
+        {"-1", "1", "class -1 of box 2 must be from 0 to 2147483646"},
+        {"2147483647", "1", "class 2147483647 of box 2 must be from 0 to 2147483646"},
+        {"9223372036854775807", "1", "class 9223372036854775807 of box 2 must be"},
+    };
     const char *folder = t_folder();
-    sluice_dataset *dataset;
-    engine_run run;
 
     make_jpeg(folder, "a.jpg", EDGE, EDGE, 1);
-    dataset = list_dataset(folder,
-                           "image\tboxes:boxes[2]\tclasses:i32[2]@boxes\n"
-                           "a.jpg\t1,1,9,9;2,2,30,30\t3,0\n",
-                           "| decode | box_encoder ssd300 first_label=0 | batch 1");
-    open_own(&run, dataset, &(run_options){.workers = 1});
-    T_STATUS(next_batch(&run), SLUICE_E_CORRUPT);
-    T_CONTAINS(sluice_last_error(), "class 0 of box 2 has the label 0 with first_label=0");
-    close_run(&run);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char list[200];
+        char stages[100];
+
+        snprintf(list, sizeof(list),
+                 "image\tboxes:boxes[2]\tclasses:i64[2]@boxes\na.jpg\t1,1,9,9;2,2,30,30\t3,%s\n",
+                 cases[i][0]);
+        snprintf(stages, sizeof(stages), "| decode | box_encoder ssd300 first_label=%s | batch 1",
+                 cases[i][1]);
+        (void)batches_to_error(list_dataset(folder, list, stages), &(run_options){.workers = 1},
+                               SLUICE_E_CORRUPT, cases[i][2]);
+    }
 }
 
 /* ---- what is refused ------------------------------------------------------------------------- */
@@ -572,7 +580,7 @@ const t_test box_encoder_tests[] = {
     T_TEST(one_of_the_columns_may_be_dropped),
     T_TEST(workers_and_devices_do_not_matter),
     T_TEST(a_cache_does_not_matter),
-    T_TEST(a_label_of_the_background_makes_a_bad_sample),
+    T_TEST(a_class_without_a_label_makes_a_bad_sample),
     T_TEST(files_without_anchors_are_refused),
     T_TEST(what_it_cannot_use_is_refused),
     T_END,
