@@ -122,7 +122,7 @@ static void a_pass_without_samples_is_an_error(void)
     write_pair(folder, "a.ppm", "m.pgm");
     (void)batches_to_error(
         list_dataset(folder, list, "| decode | crop 4,5 left=35 | skip_empty | batch 1"),
-        &(run_options){.workers = 1}, SLUICE_E_INVALID, "");
+        &(run_options){.workers = 1}, SLUICE_E_INVALID, "no valid data in the dataset");
 }
 
 static void what_does_not_fit_is_refused(void)
