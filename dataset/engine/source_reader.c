@@ -290,16 +290,13 @@ static sluice_status boxes_size(sluice_reader *reader, const sample_data *data, 
                                 uint32_t *height)
 {
     const sluice_dataset *dataset = reader->dataset;
-    const dataset_stage *decode =
-        dataset_decode_of(dataset, (uint32_t)dataset->source_schema.image);
-    const decode_args *args =
-        decode != NULL ? (const decode_args *)(const void *)decode->args.bytes : NULL;
+    const decode_args *args = dataset_decode_args(dataset, (uint32_t)dataset->source_schema.image);
     sluice_status st;
 
     image_decoder_allow(reader->decoder, decode_formats(args, data));
     st = image_decoder_open(reader->decoder, data->bytes, data->size, ANY_PIXELS, false, width,
                             height);
-    if (st == SLUICE_OK && (args == NULL || args->orient) &&
+    if (st == SLUICE_OK && args->orient &&
         (*width != data->listed_width || *height != data->listed_height)) {
         (void)image_decoder_make_upright(reader->decoder, width, height);
     }
@@ -465,7 +462,8 @@ sluice_status sluice_reader_header(sluice_reader *reader, sluice_image_info *inf
     if (st == SLUICE_OK) {
         image_decoder_allow(
             reader->decoder,
-            dataset_formats(reader->dataset, (int)reader->last_column, &reader->last));
+            decode_formats(dataset_decode_args(reader->dataset, reader->last_column),
+                           &reader->last));
         st = ended(reader,
                    read_header(reader->decoder, reader->last.bytes, reader->last.size, call, info));
     }

@@ -5,28 +5,11 @@
 #include "image_rules.h"
 #include "status_int.h"
 
-/* How images are decoded if no stage says so; decode_formats() of it is IMAGE_FORMATS_USUAL and
- * what a file's name allows. */
-static const decode_args no_decode = {.mode = DECODE_RGB,
-                                      .depth = DECODE_DEPTH_8,
-                                      .max_pixels = UINT64_MAX,
-                                      .orient = true,
-                                      .allowed = IMAGE_FORMATS_USUAL,
-                                      .by_name = IMAGE_FORMATS_ALL};
-
 /* The image of a sample that its masks must fit. */
 typedef struct first_image {
     image_view image; /* as it is decoded; width 0: the sample has none */
     applied_orientation applied;
 } first_image;
-
-static const decode_args *decode_of(const sample_check *check, uint32_t column)
-{
-    const dataset_stage *decode =
-        check->dataset != NULL ? dataset_decode_of(check->dataset, column) : NULL;
-
-    return decode != NULL ? (const decode_args *)(const void *)decode->args.bytes : &no_decode;
-}
 
 static sluice_status open_file(const sample_check *check, const sample_data *data,
                                const decode_args *args, bool gray, image_view *image)
@@ -59,7 +42,7 @@ static void choose_element(const image_facts *facts, decode_args *args)
 static sluice_status check_image(const sample_check *check, const sample_data *data,
                                  uint32_t column, image_view *image, applied_orientation *applied)
 {
-    const decode_args *given = decode_of(check, column);
+    const decode_args *given = dataset_decode_args(check->dataset, column);
     decode_args args = *given;
     image_facts facts;
     bool ends_run = false;
@@ -75,7 +58,7 @@ static sluice_status check_image(const sample_check *check, const sample_data *d
         return st;
     }
     image_decoder_describe(check->decoder, &facts);
-    if (given == &no_decode) {
+    if (given == &dataset_no_decode) {
         choose_element(&facts, &args);
     }
     st = image_rules_mode(check->decoder, &args, &ends_run);
@@ -91,7 +74,8 @@ static sluice_status check_image(const sample_check *check, const sample_data *d
 static sluice_status check_mask(const sample_check *check, const sample_data *data,
                                 const first_image *first)
 {
-    const decode_args *args = decode_of(check, (uint32_t)check->dataset->source_schema.image);
+    const decode_args *args =
+        dataset_decode_args(check->dataset, (uint32_t)check->dataset->source_schema.image);
     image_view mask = data->image;
     uint32_t own = 1;
     bool ignored = false;

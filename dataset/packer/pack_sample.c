@@ -375,7 +375,11 @@ static sluice_status check_image(pack_worker *worker, const sample_data *data, b
     image_view image = {.pixels = NULL};
     sluice_status st;
 
-    image_decoder_allow(worker->decoder, dataset_formats(settings->dataset, -1, data));
+    image_decoder_allow(
+        worker->decoder,
+        decode_formats(dataset_decode_args(settings->dataset,
+                                           (uint32_t)settings->dataset->source_schema.image),
+                       data));
     st = image_decoder_open(worker->decoder, data->bytes, data->size, settings->max_pixels, false,
                             &image.width, &image.height);
 

@@ -77,16 +77,19 @@ const dataset_stage *dataset_decode_of(const sluice_dataset *dataset, uint32_t c
     return first;
 }
 
-image_formats dataset_formats(const sluice_dataset *dataset, int column, const sample_data *data)
-{
-    const dataset_stage *decode = NULL;
+const decode_args dataset_no_decode = {.mode = DECODE_RGB,
+                                       .depth = DECODE_DEPTH_8,
+                                       .max_pixels = UINT64_MAX,
+                                       .orient = true,
+                                       .allowed = IMAGE_FORMATS_USUAL,
+                                       .by_name = IMAGE_FORMATS_ALL};
 
-    if (dataset != NULL) {
-        column = column >= 0 ? column : dataset->source_schema.image;
-        decode = dataset_decode_of(dataset, (uint32_t)column);
-    }
-    return decode_formats(
-        decode != NULL ? (const decode_args *)(const void *)decode->args.bytes : NULL, data);
+const decode_args *dataset_decode_args(const sluice_dataset *dataset, uint32_t column)
+{
+    const dataset_stage *decode = dataset != NULL ? dataset_decode_of(dataset, column) : NULL;
+
+    return decode != NULL ? (const decode_args *)(const void *)decode->args.bytes
+                          : &dataset_no_decode;
 }
 
 uint32_t dataset_geometry_end(const sluice_dataset *dataset)

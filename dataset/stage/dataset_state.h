@@ -185,17 +185,17 @@ static inline image_element decode_element(const decode_args *args)
     return args->mode >= DECODE_F32 ? IMAGE_F32 : args->mode >= DECODE_U16 ? IMAGE_U16 : IMAGE_U8;
 }
 
-/* The formats that the stage decode opens of a sample. NULL: as without arguments. */
+/* The formats that the stage decode opens of a sample. */
 static inline image_formats decode_formats(const decode_args *args, const sample_data *data)
 {
-    return args != NULL ? args->allowed | (data->named & args->by_name)
-                        : IMAGE_FORMATS_USUAL | data->named;
+    return args->allowed | (data->named & args->by_name);
 }
 
-/*
- * The formats that are opened of a sample's file in a column of the source, by the stage decode of
- * the column, or as without arguments; -1: of the first image. dataset: NULL: the file is of none.
- */
-image_formats dataset_formats(const sluice_dataset *dataset, int column, const sample_data *data);
+/* How images are decoded if no stage says so. */
+extern const decode_args dataset_no_decode;
+
+/* The arguments of the stage that decodes a column of the source, or dataset_no_decode. dataset:
+ * NULL: the file is of none. */
+const decode_args *dataset_decode_args(const sluice_dataset *dataset, uint32_t column);
 
 #endif
