@@ -43,16 +43,12 @@ INLINED sluice_status open_image(sample_loader *loader, uint64_t sample, const s
     current->decode = args;
     current->image.channels = decode_channels(args);
     current->image.element = decode_element(args);
-    image_decoder_allow(loader->tools.decoder, decode_formats(args, data));
-    st = image_decoder_open_head(loader->tools.decoder, data->bytes, data->size, &data->rest,
-                                 args->max_pixels, current->image.channels == 1,
-                                 &current->image.width, &current->image.height);
+    st = image_rules_open(loader->tools.decoder, data, args, args->max_pixels,
+                          current->image.channels == 1, &current->image);
     if (st != SLUICE_OK) {
         return opened_image_failed(loader, st);
     }
-    if (args->mode >= DECODE_INDEX) {
-        st = image_rules_mode(loader->tools.decoder, args, &loader->io.ends_run);
-    }
+    st = image_rules_mode(loader->tools.decoder, args, &loader->io.ends_run);
     if (st == SLUICE_OK) {
         st = opened_image_check(loader, sample, data, args, &current->image, &current->applied);
     }

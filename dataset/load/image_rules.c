@@ -4,6 +4,15 @@
 #include "exif.h"
 #include "status_int.h"
 
+sluice_status image_rules_open(image_decoder *decoder, const sample_data *data,
+                               const decode_args *args, uint64_t max_pixels, bool gray,
+                               image_view *image)
+{
+    image_decoder_allow(decoder, decode_formats(args, data));
+    return image_decoder_open_head(decoder, data->bytes, data->size, &data->rest, max_pixels, gray,
+                                   &image->width, &image->height);
+}
+
 static sluice_status request_indices(image_decoder *decoder, bool *ends_run)
 {
     const sluice_status st = image_decoder_request_indices(decoder);

@@ -10,9 +10,17 @@
 #include "sample_transform.h"
 
 /*
- * Selects class numbers or 16 bits as pixels of the open image, as the stage decode says.
- * E_UNSUPPORTED: the file has other pixels. *ends_run is set for class numbers of more than 8 bits:
- * a policy for bad samples would leave out every image of such a dataset.
+ * Opens the encoded image of a sample, in the formats that the stage decode allows. gray: it is
+ * decoded to one channel. `image` gets the size of the file. Fails as image_decoder_open() does.
+ */
+sluice_status image_rules_open(image_decoder *decoder, const sample_data *data,
+                               const decode_args *args, uint64_t max_pixels, bool gray,
+                               image_view *image);
+
+/*
+ * Selects class numbers, values of 16 bits or floats as pixels of the open image, as the stage
+ * decode says. E_UNSUPPORTED: the file has other pixels. *ends_run is set for class numbers of more
+ * than 8 bits: a policy for bad samples would leave out every image of such a dataset.
  */
 sluice_status image_rules_mode(image_decoder *decoder, const decode_args *args, bool *ends_run);
 

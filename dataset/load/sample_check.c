@@ -16,9 +16,7 @@ static sluice_status open_file(const sample_check *check, const sample_data *dat
 {
     const uint64_t most = check->max_pixels != 0 ? check->max_pixels : args->max_pixels;
 
-    image_decoder_allow(check->decoder, decode_formats(args, data));
-    return image_decoder_open(check->decoder, data->bytes, data->size, most, gray, &image->width,
-                              &image->height);
+    return image_rules_open(check->decoder, data, args, most, gray, image);
 }
 
 /* Decodes all of the open image, if pixels are to be decoded. */

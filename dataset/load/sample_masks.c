@@ -23,9 +23,7 @@ static sluice_status open_file(sample_loader *loader, const sample_data *data, i
     image_decoder *decoder = loader->tools.decoder;
     sluice_status st;
 
-    image_decoder_allow(decoder, decode_formats(args, data));
-    st = image_decoder_open_head(decoder, data->bytes, data->size, &data->rest, args->max_pixels,
-                                 true, &mask->width, &mask->height);
+    st = image_rules_open(decoder, data, args, args->max_pixels, true, mask);
     if (st != SLUICE_OK) {
         return opened_image_failed(loader, st);
     }

@@ -8,6 +8,7 @@
 #include "error_int.h"
 #include "exif.h"
 #include "fault_int.h"
+#include "image_rules.h"
 #include "jpeg_transcode.h"
 #include "status_int.h"
 #include "thread_interrupt_int.h"
@@ -372,16 +373,11 @@ static sluice_status transcode_sample(pack_worker *worker, packed_sample *sample
 static sluice_status check_image(pack_worker *worker, const sample_data *data, bool *same_out)
 {
     const pack_settings *settings = worker->settings;
+    const sluice_dataset *dataset = settings->dataset;
+    const decode_args *args = dataset_decode_args(dataset, (uint32_t)dataset->source_schema.image);
     image_view image = {.pixels = NULL};
-    sluice_status st;
-
-    image_decoder_allow(
-        worker->decoder,
-        decode_formats(dataset_decode_args(settings->dataset,
-                                           (uint32_t)settings->dataset->source_schema.image),
-                       data));
-    st = image_decoder_open(worker->decoder, data->bytes, data->size, settings->max_pixels, false,
-                            &image.width, &image.height);
+    const sluice_status st =
+        image_rules_open(worker->decoder, data, args, settings->max_pixels, false, &image);
 
     *same_out = !settings->raw && settings->quality == 0 &&
                 settings->subsampling == SLUICE_PACK_SUBSAMPLING_AUTO &&
