@@ -141,19 +141,14 @@ static const char *field_of(const sample_data *data)
 
 /* ---- pixels --------------------------------------------------------------------------------- */
 
-sluice_status pack_decode(image_decoder *decoder, uint64_t max_pixels, const uint8_t *bytes,
-                          size_t size, image_view *image_out)
+/* Decodes a complete image in memory, to bytes. */
+static sluice_status decode_all(image_decoder *decoder, uint64_t max_pixels, const uint8_t *bytes,
+                                size_t size, image_view *image_out)
 {
     image_box all = {.x = 0, .y = 0};
-    image_facts facts;
-    sluice_status st =
+    const sluice_status st =
         image_decoder_open(decoder, bytes, size, max_pixels, false, &all.width, &all.height);
 
-    if (st == SLUICE_OK) {
-        image_decoder_describe(decoder, &facts);
-        st = facts.bits > 16 ? image_decoder_request_wide(decoder, IMAGE_F32, facts.channels == 3)
-                             : SLUICE_OK;
-    }
     return st == SLUICE_OK ? image_decoder_region(decoder, &all, image_out) : st;
 }
 
@@ -311,11 +306,10 @@ static sluice_status compare_pixels(pack_worker *worker, const sample_data *data
     image_view was;
     image_view is;
     sluice_status st =
-        pack_decode(worker->decoder, worker->settings->max_pixels, data->bytes, data->size, &was);
+        decode_all(worker->decoder, worker->settings->max_pixels, data->bytes, data->size, &was);
 
     if (st == SLUICE_OK) {
-        st =
-            pack_decode(worker->checker, worker->settings->max_pixels, file->data, file->size, &is);
+        st = decode_all(worker->checker, worker->settings->max_pixels, file->data, file->size, &is);
     }
     if (st != SLUICE_OK) {
         return st;
@@ -393,7 +387,7 @@ static sluice_status store_image(pack_worker *worker, packed_sample *sample,
     bool is_whole = settings->raw;
     image_view image;
     sluice_status st =
-        pack_decode(worker->decoder, settings->max_pixels, data->bytes, data->size, &image);
+        decode_all(worker->decoder, settings->max_pixels, data->bytes, data->size, &image);
 
     if (st == SLUICE_OK) {
         is_whole = is_whole && !is_too_long(settings, &image);
@@ -403,8 +397,8 @@ static sluice_status store_image(pack_worker *worker, packed_sample *sample,
         return st;
     }
     return is_whole ? compare_pixels(worker, data, &sample->file)
-                    : pack_decode(worker->checker, settings->max_pixels, sample->file.data,
-                                  sample->file.size, &image);
+                    : decode_all(worker->checker, settings->max_pixels, sample->file.data,
+                                 sample->file.size, &image);
 }
 
 static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const sample_data *data)

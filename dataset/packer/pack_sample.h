@@ -78,10 +78,6 @@ sluice_status pack_try_to_read(pack_worker *worker, uint64_t index);
 
 void packed_sample_free(packed_sample *sample);
 
-/* Decodes a complete image in memory. */
-sluice_status pack_decode(image_decoder *decoder, uint64_t max_pixels, const uint8_t *bytes,
-                          size_t size, image_view *image_out);
-
 static inline bool pack_is_left_out(sluice_pack_fate fate)
 {
     return fate >= SLUICE_PACK_LEFT_UNREADABLE;
