@@ -20,7 +20,7 @@
 #include "jp2_walk.h"
 #include "status_int.h"
 
-enum { MAX_SIDE = 1000000, STREAM_BUFFER = 1 << 16, MOST_VALUE = 65535 };
+enum { STREAM_BUFFER = 1 << 16, MOST_VALUE = 65535 };
 
 typedef struct jp2_decoder {
     opj_codec_t *codec; /* NULL: no image is being decoded */
@@ -137,7 +137,7 @@ static uint32_t channels_of(const jp2_decoder *decoder)
     return decoder->boxes.columns > 0 ? decoder->boxes.columns : decoder->walk.components;
 }
 
-/* Finds out which channels are colours, and which one is alpha: by a box, or by their number. */
+/* Decides which channels are colours, and which one is alpha: by a box, or by their number. */
 static sluice_status assign_channels(jp2_decoder *decoder)
 {
     jp2_boxes *boxes = &decoder->boxes;
@@ -177,14 +177,7 @@ static sluice_status check_size(jp2_decoder *decoder, uint64_t max_pixels)
 
     decoder->width = image->x1 - image->x0;
     decoder->height = image->y1 - image->y0;
-    if ((uint64_t)decoder->width * decoder->height > max_pixels) {
-        return image_too_large(decoder->width, decoder->height, max_pixels);
-    }
-    if (decoder->width > MAX_SIDE || decoder->height > MAX_SIDE) {
-        return sli_fail(SLUICE_E_UNSUPPORTED, "the image is %ux%u; sides go from 1 to %d",
-                        decoder->width, decoder->height, MAX_SIDE);
-    }
-    return SLUICE_OK;
+    return image_check_size(decoder->width, decoder->height, max_pixels);
 }
 
 static sluice_status check_cost(const jp2_decoder *decoder, uint64_t cost)
