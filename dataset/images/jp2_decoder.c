@@ -548,8 +548,11 @@ static void jp2_request_wide(void *state)
 static void jp2_describe(const void *state, image_facts *facts)
 {
     const jp2_decoder *decoder = state;
-    const uint32_t bits = decoder->walk.component[0].bits;
+    uint32_t bits = 0;
 
+    for (uint32_t c = 0; c < decoder->walk.components; c++) {
+        bits = decoder->walk.component[c].bits > bits ? decoder->walk.component[c].bits : bits;
+    }
     facts->transparent = decoder->boxes.alpha != JP2_OPAQUE;
     facts->palette = decoder->boxes.columns > 0;
     facts->channels = facts->palette ? 1 : decoder->colours + (facts->transparent ? 1U : 0U);

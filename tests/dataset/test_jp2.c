@@ -354,6 +354,28 @@ static void memory_and_tiles_are_checked_before_openjpeg(void)
     image_decoder_destroy(decoder);
 }
 
+/* Bits that a conversion to bytes would drop may be those of any component. */
+static void bits_are_those_of_the_widest_component(void)
+{
+    enum { BITS_OF_SECOND = 42 + 3 }; /* its Ssiz, in the marker SIZ */
+    image_decoder *decoder;
+    code_stream stream;
+    image_facts facts;
+    uint32_t width;
+    uint32_t height;
+
+    NEEDS_JP2;
+    decoder = make_decoder();
+    stream = make_stream(&claims[0]);
+    T_EQ(stream.bytes[BITS_OF_SECOND], 7);
+    stream.bytes[BITS_OF_SECOND] = 15;
+    T_OK(
+        image_decoder_open(decoder, stream.bytes, stream.size, MAX_PIXELS, false, &width, &height));
+    image_decoder_describe(decoder, &facts);
+    T_EQ(facts.bits, 16);
+    image_decoder_destroy(decoder);
+}
+
 static void markers_that_are_not_known_are_refused(void)
 {
     static const struct {
@@ -393,6 +415,7 @@ const t_test jp2_tests[] = {
     T_TEST(jp2_files_are_opened_if_they_are_allowed),
     T_TEST(values_of_16_bits_are_scaled_to_them),
     T_TEST(memory_and_tiles_are_checked_before_openjpeg),
+    T_TEST(bits_are_those_of_the_widest_component),
     T_TEST(markers_that_are_not_known_are_refused),
     T_END,
 };
