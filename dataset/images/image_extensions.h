@@ -5,12 +5,12 @@
 
 #include <stdbool.h>
 
-#define IMAGE_TIFF_EXTENSIONS "tif,tiff" /* by which TIFF files are opened without formats= */
+#define IMAGE_TIFF_EXTENSIONS "tif,tiff"                /* by which formats=auto opens TIFF files */
 #define IMAGE_JP2_EXTENSIONS  "jp2,j2k,jpf,jpx,j2c,jpc" /* the same of JPEG 2000 */
 
 /*
- * The extensions of the formats that are decoded, those of modules included: in lower case, without
- * dots, with commas between them.
+ * The extensions of the formats that are decoded, but for JPEG 2000: in lower case, without dots,
+ * with commas between them.
  */
 extern const char image_extensions[];
 

@@ -32,8 +32,8 @@ typedef struct jp2_boxes {
     uint8_t palette[JP2_ENTRIES][JP2_COMPONENTS];
 } jp2_boxes;
 
-/* Reads the boxes of a file, or takes a bare code stream. E_CORRUPT or E_UNSUPPORTED with a reason.
- */
+/* Reads the boxes of a file, or takes a bare code stream. E_CORRUPT: the boxes are damaged or
+ * incomplete; E_UNSUPPORTED: the file has colours or a palette that are not decoded. */
 sluice_status jp2_boxes_read(jp2_boxes *boxes, const uint8_t *bytes, size_t size);
 
 static inline uint32_t jp2_u16(const uint8_t *bytes)

@@ -202,9 +202,9 @@ sluice_status jp2_cost_check_packets(const jp2_walk *walk)
 
             if (packets > walk->tiles[i].bytes) { /* an empty packet is a byte */
                 return sli_fail(SLUICE_E_CORRUPT,
-                                "the JPEG 2000 file has %llu bytes of tile %u, which has %llu "
-                                "packets: it is cut",
-                                (unsigned long long)walk->tiles[i].bytes, i,
+                                "the JPEG 2000 file is cut: tile %u has %llu bytes for %llu "
+                                "packets of at least 1 byte",
+                                i, (unsigned long long)walk->tiles[i].bytes,
                                 (unsigned long long)packets);
             }
         }

@@ -334,8 +334,9 @@ static sluice_status walk_part(jp2_walk *walk)
     tile = &walk->tiles[index];
     if (sot[10] != tile->parts || (sot[11] != 0 && sot[11] <= sot[10])) {
         return sli_fail(SLUICE_E_CORRUPT,
-                        "the JPEG 2000 file has tile-part %u of %u of tile %u after %u of it",
-                        sot[10], sot[11], index, tile->parts);
+                        "the JPEG 2000 file has tile-part %u of tile %u, whose header says %u in "
+                        "all; it must be tile-part %u",
+                        sot[10], index, sot[11], tile->parts);
     }
     walk->at += SOT_SIZE;
     st = skip_part_header(walk, begin + (size_t)length);

@@ -15,13 +15,13 @@
 
 #include "jp2_boxes.h"
 
-enum { JP2_RESOLUTIONS = 33 };
+enum { JP2_RESOLUTIONS = 33 }; /* most resolutions of a component */
 
-/* How a component is coded. Sizes are powers of two. */
+/* How a component is coded. Sizes are logarithms to base 2. */
 typedef struct jp2_coding {
     uint32_t resolutions;
-    uint32_t block_x; /* of a code-block */
-    uint32_t block_y;
+    uint32_t block_x;                    /* width of a code-block */
+    uint32_t block_y;                    /* its height */
     uint32_t style;                      /* of code-blocks */
     uint8_t precinct_x[JP2_RESOLUTIONS]; /* by resolution, from the smallest */
     uint8_t precinct_y[JP2_RESOLUTIONS];
@@ -42,7 +42,8 @@ typedef struct jp2_tile {
     uint32_t stated; /* number of parts that a header states; 0: not stated */
 } jp2_tile;
 
-/* A range of the reference grid: [x0, x1) by [y0, y1). */
+/* A rectangle of the reference grid, on which components and tiles are placed (annex B): columns
+ * x0 to x1 and lines y0 to y1, without x1 and y1. */
 typedef struct jp2_area {
     uint32_t x0;
     uint32_t y0;
@@ -65,10 +66,13 @@ typedef struct jp2_walk {
     jp2_tile *tiles; /* tiles_x * tiles_y */
 } jp2_walk;
 
-/* Reads the main header, up to the first tile-part. E_CORRUPT or E_UNSUPPORTED with a reason. */
+/* Reads the main header, up to the first tile-part. E_CORRUPT: it is damaged or cut; E_UNSUPPORTED:
+ * it has components, code-blocks or markers that are not decoded. */
 sluice_status jp2_walk_header(jp2_walk *walk, const uint8_t *bytes, size_t size);
 
-/* Walks all tile-parts: each tile must be there, complete. Sets `size` to the end of the stream. */
+/* Walks all tile-parts: E_CORRUPT if one is missing or damaged. Sets `size` to the end of the
+ * stream. Also returns E_UNSUPPORTED and E_NO_MEMORY. jp2_walk_end() frees the tiles, also after an
+ * error. */
 sluice_status jp2_walk_tiles(jp2_walk *walk);
 void jp2_walk_end(jp2_walk *walk);
 

@@ -432,8 +432,9 @@ static sluice_status read_part(tiff_decoder *decoder, uint32_t x, uint32_t y, ui
     return SLUICE_OK;
 }
 
-/* Converts the lines and columns of the part at left, top that are in the box. `pixel` is the size
- * of a pixel of the result, `stride` that of a line. */
+/* Converts the pixels that a strip or tile and the box have in common. The strip or tile, `lines`
+ * lines of it, is in `raw`, and begins at left, top of the image. A pixel of the result has `pixel`
+ * bytes, and a line `stride`. */
 static void keep_part(const tiff_decoder *decoder, const image_box *box, uint32_t left,
                       uint32_t top, uint32_t lines, size_t pixel, size_t stride)
 {

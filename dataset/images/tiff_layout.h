@@ -31,7 +31,10 @@ typedef struct tiff_layout {
     uint8_t palette[3][256]; /* of PHOTOMETRIC_PALETTE */
 } tiff_layout;
 
-/* Reads and checks the headers. E_CORRUPT, E_INVALID (too large) or E_UNSUPPORTED with the reason.
+/*
+ * Reads and checks the headers of the first page. E_CORRUPT: a size is 0, or the palette is
+ * missing; E_INVALID: the image, or a strip or tile, exceeds max_pixels; E_UNSUPPORTED: the file
+ * cannot be decoded here.
  */
 sluice_status tiff_layout_read(tiff_layout *layout, TIFF *tiff, uint64_t max_pixels);
 

@@ -35,16 +35,16 @@ typedef struct sluice_image_info {
     uint32_t channels;  /**< stored channels: 1 (gray, or a palette), 2 (gray and alpha), 3, 4 (RGB
                              and alpha, or CMYK) */
     uint32_t bits;      /**< bits per channel, or per palette index; 32: floats */
-    uint32_t palette;   /**< PNG, BMP, GIF, TIFF: 1 if the pixels are indices into a palette */
+    uint32_t palette;   /**< 1 if the pixels are indices into a palette */
     uint32_t progressive;      /**< 1 for a progressive JPEG file or an interlaced PNG file */
     uint32_t arithmetic;       /**< JPEG: 1 if it is arithmetic-coded */
     uint32_t restart_interval; /**< JPEG: MCUs between restart markers; 0: none */
     uint32_t chroma_x; /**< JPEG of several channels: horizontal chroma subsampling, 2 for 4:2:0 and
                             4:2:2; 0: not a whole number */
     uint32_t chroma_y; /**< the same vertically: 2 for 4:2:0, 1 for 4:2:2 */
-    uint32_t orientation; /**< of JPEG and PNG, by their Exif data: 1 to 8; 1: upright, or not
-                             stated. width and height are those of the file; the stage decode
-                             applies it, unless orient=false */
+    uint32_t orientation; /**< by the Exif data of JPEG, PNG and WebP, or the tag of TIFF: 1 to 8;
+                             1: upright, or not stated. width and height are those of the file; the
+                             stage decode applies it, unless orient=false */
     uint32_t further;     /**< 1 if the file has further images or frames, which are not decoded */
 } sluice_image_info;
 
@@ -177,8 +177,8 @@ SLUICE_API_CHECKED sluice_status sluice_reader_check(sluice_reader *reader, uint
 
 /**
  * Returns 1 if the last call of a reader has failed by the process and not by its sample, so that
- * other samples fail, too: out of memory or file descriptors; a library or format module is missing.
- * 0 after success, and for NULL.
+ * other samples fail, too: out of memory or file descriptors; a library or format module is
+ * missing. 0 after success, and for NULL.
  *
  * Threads: one at a time, on the thread that used the reader first.
  */
