@@ -307,8 +307,8 @@ sluice_status image_decoder_request_indices(image_decoder *decoder)
     return format->request_indices != NULL
                ? format->request_indices(decoder->state)
                : sli_fail(SLUICE_E_UNSUPPORTED,
-                          "a mask in a %s file: %s; it must be PNG with a palette or in gray, BMP "
-                          "or GIF with a palette, or PGM",
+                          "a mask in a %s file: %s; it must be PNG or TIFF with a palette or in "
+                          "gray, BMP or GIF with a palette, or PGM",
                           format->name,
                           strcmp(format->name, "JPEG") == 0
                               ? "its compression is lossy, so class numbers are not exact"
