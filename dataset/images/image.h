@@ -47,10 +47,10 @@ typedef struct image_facts {
                            "PBM" */
     uint32_t channels;  /* stored channels; 1 for a palette */
     uint32_t bits;      /* per channel, or per palette index; 32: floats */
-    uint32_t orientation;      /* Exif: 1 to 8; 1: upright, or not stated (exif.h) */
+    uint32_t orientation;      /* of Exif, 1 to 8; 1: upright, or not stated (exif.h) */
     bool further;              /* the file has further images or frames, which are not decoded */
-    bool transparent;          /* PNG: alpha or a transparent colour; BMP: alpha */
-    bool palette;              /* PNG, BMP, GIF: the pixels are indices into a palette */
+    bool transparent;          /* alpha, or a transparent colour */
+    bool palette;              /* the pixels are indices into a palette */
     bool progressive;          /* JPEG: progressive; PNG: interlaced */
     bool arithmetic;           /* JPEG: arithmetic-coded */
     uint32_t restart_interval; /* JPEG: MCUs between restart markers; 0: none */

@@ -9,6 +9,7 @@
 
 #include "format_kit.h"
 #include "image_kit.h"
+#include "shard_kit.h"
 #include "testing.h"
 
 #if defined(SLI_HAVE_JP2)
@@ -106,6 +107,19 @@ static void jp2_files_cut_anywhere_are_errors(void)
     }
 }
 
+static void a_jp2_file_without_memory_is_no_crash(void)
+{
+    format_file file;
+    image_box all;
+
+    NEEDS_JP2;
+    file = format_file_read("jp2-tiles", ".jp2");
+    all = (image_box){0, 0, file.want.width, file.want.height};
+    /* Two decoders, the tiles and a buffer; OpenJPEG has memory of its own. */
+    T_TRUE(decode_without_memory(file.bytes, file.size, &all) >= 4);
+    format_file_free(&file);
+}
+
 static void flipped_bits_of_jp2_files_are_no_crash(void)
 {
     image_decoder *decoder;
@@ -172,14 +186,9 @@ static uint8_t *read_plain(const char *name, size_t *size_out)
 {
     char path[500];
     uint8_t *bytes = malloc(4096);
-    FILE *stream;
 
     snprintf(path, sizeof(path), "%s/formats/%s", SLUICE_TEST_DATA, name);
-    stream = fopen(path, "rb");
-    T_TRUE(stream != NULL);
-    *size_out = fread(bytes, 1, 4096, stream);
-    T_TRUE(*size_out > 0 && *size_out < 4096);
-    fclose(stream);
+    *size_out = read_file_bytes(path, bytes, 4096);
     return bytes;
 }
 
@@ -410,6 +419,7 @@ const t_test jp2_tests[] = {
     T_TEST(jp2_files_have_the_pixels_of_pillow),
     T_TEST(jp2_headers_are_described),
     T_TEST(jp2_files_cut_anywhere_are_errors),
+    T_TEST(a_jp2_file_without_memory_is_no_crash),
     T_TEST(flipped_bits_of_jp2_files_are_no_crash),
     T_TEST(tiles_beside_the_box_are_not_decoded),
     T_TEST(jp2_files_are_opened_if_they_are_allowed),
