@@ -215,6 +215,10 @@ check "a JPEG 2000 file is decoded from a cache" [ "$code" -eq 0 ]
 run "$sluice" verify "image_folder more extensions=jp2"
 check "... and verified" out_has ': 1 of 1 samples read; 0 problems$'
 cp "$here/data/formats/jp2-wide16.jp2" more/c/c.jp2
+run "$sluice" inspect "image_folder more extensions=jp2"
+check "inspect counts those of 16 bits as JPEG 2000" out_has '^  1 JPEG 2000: 1 16 bits$'
+run "$sluice" inspect "image_folder more extensions=jp2" --json
+check "... and not as PNM" json "j['jp2']['16 bits'] == 1 and j['pnm']['16 bits'] == 0"
 run "$sluice" show "image_folder more extensions=jp2 | decode | batch 1"
 check "16 bits end the run" err_has 'the JPEG 2000 file has 16 bits per channel'
 run "$sluice" show "image_folder more extensions=jp2 | decode mode=u16 | batch 1"

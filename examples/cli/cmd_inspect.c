@@ -340,12 +340,12 @@ static void print_images(data_survey *s)
     print_kinds(s, "BMP", s->all.kinds[KIND_BMP], KINDS, KINDS);
     print_kinds(s, "GIF", s->all.kinds[KIND_GIF], KINDS, KINDS);
     print_kinds(s, "WebP", s->all.kinds[KIND_WEBP], KINDS, KINDS);
-    print_kinds(s, "TIFF", s->all.kinds[KIND_TIFF], KIND_TIFF_16_BITS, KIND_ORIENTED);
-    print_kinds(s, "JPEG 2000", s->all.kinds[KIND_JP2], KINDS, KINDS);
+    print_kinds(s, "TIFF", s->all.kinds[KIND_TIFF], KIND_TIFF_16_BITS, KIND_JP2_16_BITS);
+    print_kinds(s, "JPEG 2000", s->all.kinds[KIND_JP2], KIND_JP2_16_BITS, KIND_ORIENTED);
     print_kinds(
         s, "of 16 bits per channel: decode mode=u16 or u16_rgb keeps them, depth=8 converts them",
         s->all.kinds[KIND_PNG_16_BITS] + s->all.kinds[KIND_PNM_16_BITS] +
-            s->all.kinds[KIND_TIFF_16_BITS],
+            s->all.kinds[KIND_TIFF_16_BITS] + s->all.kinds[KIND_JP2_16_BITS],
         KINDS, KINDS);
     print_kinds(s, "of floats: decode mode=f32 or f32_rgb keeps them",
                 s->all.kinds[KIND_TIFF_FLOATS], KINDS, KINDS);
@@ -488,7 +488,8 @@ static void print_json(inspect *c)
     json_kinds(s, "jpeg", KIND_JPEG_GRAY, KIND_PNG_GRAY);
     json_kinds(s, "png", KIND_PNG_GRAY, KIND_PNM_16_BITS);
     json_kinds(s, "pnm", KIND_PNM_16_BITS, KIND_TIFF_16_BITS);
-    json_kinds(s, "tiff", KIND_TIFF_16_BITS, KIND_ORIENTED);
+    json_kinds(s, "tiff", KIND_TIFF_16_BITS, KIND_JP2_16_BITS);
+    json_kinds(s, "jp2", KIND_JP2_16_BITS, KIND_ORIENTED);
     json_kinds(s, "notes", KIND_ORIENTED, KINDS);
     finding_json(s);
     printf(",\"unreadable\":[");

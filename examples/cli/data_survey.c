@@ -38,6 +38,7 @@ const char *const survey_kind_names[KINDS] = {
     [KIND_PNM_16_BITS] = "16 bits",
     [KIND_TIFF_16_BITS] = "16 bits",
     [KIND_TIFF_FLOATS] = "floats",
+    [KIND_JP2_16_BITS] = "16 bits",
     [KIND_ORIENTED] = "exif_orientation",
     [KIND_FURTHER] = "further images",
 };
@@ -104,6 +105,8 @@ static void count_kinds(survey_counts *counts, const sluice_image_info *info)
     } else if (format == KIND_TIFF) {
         counts->kinds[KIND_TIFF_16_BITS] += info->bits == 16;
         counts->kinds[KIND_TIFF_FLOATS] += info->bits == 32;
+    } else if (format == KIND_JP2) {
+        counts->kinds[KIND_JP2_16_BITS] += info->bits == 16;
     } else {
         counts->kinds[KIND_PNM_16_BITS] += info->bits == 16;
     }

@@ -9,7 +9,7 @@
 
 enum { SURVEY_NAMED = 20, SURVEY_CLASSES = 1 << 16, SURVEY_WORKERS = 64 };
 
-/* Kinds of encoded images. A file is of one format; the other kinds are of JPEG or PNG files. */
+/* Kinds of encoded images: their formats, then the kinds of files of one format. */
 typedef enum survey_kind {
     KIND_JPEG,
     KIND_PNG,
@@ -39,6 +39,7 @@ typedef enum survey_kind {
     KIND_PNM_16_BITS,
     KIND_TIFF_16_BITS,
     KIND_TIFF_FLOATS,
+    KIND_JP2_16_BITS,
     KIND_ORIENTED, /* of any format: an Exif orientation other than 1 */
     KIND_FURTHER,  /* of any format: further images or frames */
     KINDS
