@@ -145,6 +145,7 @@ run "$sluice" inspect "image_list disguised.tsv | decode formats=jpeg,tiff"
 check "... unless formats= of decode has it" out_has '^  1 TIFF'
 ends "verify opens what decode does" 0 "$sluice" verify "image_list disguised.tsv | decode formats=all"
 ends "... and no more" 1 "$sluice" verify "image_list disguised.tsv"
+ends "... nor larger images" 1 "$sluice" verify "image_list disguised.tsv | decode formats=all max_pixels=2"
 
 mkdir -p folder/c
 cp a.webp a.tif b.TIFF folder/c

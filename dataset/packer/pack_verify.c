@@ -42,7 +42,6 @@ typedef struct verify_worker {
 
 typedef struct verify_run {
     const sluice_verify_config *config;
-    uint64_t max_pixels;
     verify_reporter reporter;
     sluice_dataset *dataset; /* source of a folder of images; NULL: shards are verified */
     verify_shard *shards;
@@ -408,7 +407,7 @@ static sluice_status check_sample(const verify_run *run, verify_worker *worker, 
     const sample_check check = {.dataset = run->dataset,
                                 .decoder = worker->decoder,
                                 .io = &worker->io,
-                                .max_pixels = run->max_pixels,
+                                .max_pixels = run->config->max_pixels,
                                 .decodes = true};
     sample_data data = {.bytes = NULL};
     const sluice_status st = read_sample(run, worker, sample, &data, &v->is_checked);
@@ -562,7 +561,6 @@ sluice_status sluice_pack_verify(const sluice_verify_config *config, sluice_veri
         return sli_fail(SLUICE_E_NO_MEMORY, "a check");
     }
     run->config = &own;
-    run->max_pixels = own.max_pixels != 0 ? own.max_pixels : PACK_MAX_PIXELS;
     run->interrupt = (sli_interrupt){is_stopped, run};
     run->reporter = (verify_reporter){report_sample, run};
     run->stats.struct_size = sizeof(run->stats);

@@ -79,7 +79,7 @@ const dataset_stage *dataset_decode_of(const sluice_dataset *dataset, uint32_t c
 
 const decode_args dataset_no_decode = {.mode = DECODE_RGB,
                                        .depth = DECODE_DEPTH_8,
-                                       .max_pixels = UINT64_MAX,
+                                       .max_pixels = 100000000, /* the default of the stage */
                                        .orient = true,
                                        .allowed = IMAGE_FORMATS_USUAL,
                                        .by_name = IMAGE_FORMATS_ALL};

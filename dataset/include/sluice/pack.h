@@ -215,8 +215,8 @@ typedef struct sluice_verify_config {
                              arguments, of whose source all images, masks and records are checked;
                              borrowed */
     uint32_t workers;   /**< threads that decode; 0: chosen by cores and CPU quota */
-    uint64_t max_pixels; /**< images with more, according to the header, are problems; 0: 100 000
-                              000 */
+    uint64_t max_pixels; /**< images with more, according to the header, are problems; 0: that of
+                              the stage decode, by default 100 000 000 */
     sluice_stop *stop;   /**< NULL: no stop requests */
 
     /** Called after every sample, on the caller's thread; may be NULL. */
