@@ -55,14 +55,14 @@ static sluice_status next_box(const uint8_t *bytes, size_t size, size_t *at, box
 
 /* ---- the header box -------------------------------------------------------------------------- */
 
-static sluice_status read_colours(jp2_boxes *boxes, const box *colr, bool *is_known)
+static sluice_status read_colours(jp2_boxes *boxes, const box *colr)
 {
     uint32_t space;
 
     if (colr->size < 3) {
         return is_cut("its box colr");
     }
-    if (*is_known || colr->content[0] != 1) {
+    if (boxes->has_space || colr->content[0] != 1) {
         return SLUICE_OK; /* the first one counts; a profile is not applied, as of other formats */
     }
     if (colr->size < 7) {
@@ -76,7 +76,7 @@ static sluice_status read_colours(jp2_boxes *boxes, const box *colr, bool *is_kn
                         space);
     }
     boxes->is_ycc = space == COLOUR_SYCC;
-    *is_known = true;
+    boxes->has_space = true;
     return SLUICE_OK;
 }
 
@@ -162,7 +162,6 @@ static sluice_status read_channels(jp2_boxes *boxes, const box *cdef)
 
 static sluice_status read_header(jp2_boxes *boxes, const box *header)
 {
-    bool has_space = false;
     bool is_mapped = false;
     size_t at = 0;
 
@@ -172,7 +171,7 @@ static sluice_status read_header(jp2_boxes *boxes, const box *header)
 
         st = next_box(header->content, header->size, &at, &one);
         if (st == SLUICE_OK && one.type == box_type("colr")) {
-            st = read_colours(boxes, &one, &has_space);
+            st = read_colours(boxes, &one);
         } else if (st == SLUICE_OK && one.type == box_type("pclr")) {
             st = read_palette(boxes, &one);
         } else if (st == SLUICE_OK && one.type == box_type("cmap")) {

@@ -22,7 +22,8 @@ typedef enum jp2_alpha { JP2_OPAQUE, JP2_ALPHA, JP2_PREMULTIPLIED } jp2_alpha;
 typedef struct jp2_boxes {
     const uint8_t *code; /* the code stream; its end is that of the box or of the file */
     size_t code_size;
-    bool is_ycc;       /* colours are sYCC; else sRGB or gray */
+    bool has_space;    /* a box colr gives the space of the colours */
+    bool is_ycc;       /* it is sYCC; else sRGB or gray */
     bool has_channels; /* a box cdef says what the components are */
     jp2_alpha alpha;   /* of has_channels */
     uint32_t order[3]; /* the component of each colour */

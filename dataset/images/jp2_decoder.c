@@ -162,8 +162,8 @@ static sluice_status assign_channels(jp2_decoder *decoder)
                         "it must be gray, RGB, sYCC or a palette of 8 bits, with or without alpha",
                         channels);
     }
-    for (uint32_t c = 1; c < decoder->walk.components; c++) {
-        /* Without a box that says otherwise, colours are stored with fewer samples in sYCC only. */
+    /* Without a box that says otherwise, colours are stored with fewer samples in sYCC only. */
+    for (uint32_t c = 1; c < decoder->walk.components && !boxes->has_space; c++) {
         boxes->is_ycc =
             boxes->is_ycc || decoder->walk.component[c].dx > 1 || decoder->walk.component[c].dy > 1;
     }

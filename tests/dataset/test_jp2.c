@@ -55,6 +55,33 @@ static void jp2_files_have_the_pixels_of_pillow(void)
     image_decoder_destroy(decoder);
 }
 
+/* Colours with fewer samples than pixels are RGB if the file says so. */
+static void a_stated_colour_space_holds(void)
+{
+    enum { SPACE = 76, SYCC = 18, SRGB = 16 }; /* EnumCS of the box colr */
+    image_decoder *decoder;
+    format_file file;
+    image_view region;
+    image_box all;
+    bool differs = false;
+
+    NEEDS_JP2;
+    decoder = make_decoder();
+    file = format_file_read("jp2-ycc", ".jp2");
+    all = (image_box){0, 0, file.want.width, file.want.height};
+    T_EQ(file.bytes[SPACE], SYCC);
+    file.bytes[SPACE] = SRGB;
+    T_OK(decode_box(decoder, file.bytes, file.size, false, &all, &region));
+    for (uint32_t y = 0; y < all.height; y++) {
+        differs = differs ||
+                  memcmp(region.pixels + y * region.stride,
+                         file.want.pixels + (size_t)y * all.width * 3, (size_t)all.width * 3) != 0;
+    }
+    T_TRUE(differs);
+    image_decoder_destroy(decoder);
+    format_file_free(&file);
+}
+
 static void jp2_headers_are_described(void)
 {
     static const uint32_t channels[] = {3, 4, 1, 3, 3, 1, 3};
@@ -417,6 +444,7 @@ static void markers_that_are_not_known_are_refused(void)
 
 const t_test jp2_tests[] = {
     T_TEST(jp2_files_have_the_pixels_of_pillow),
+    T_TEST(a_stated_colour_space_holds),
     T_TEST(jp2_headers_are_described),
     T_TEST(jp2_files_cut_anywhere_are_errors),
     T_TEST(a_jp2_file_without_memory_is_no_crash),
