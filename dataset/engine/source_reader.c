@@ -9,6 +9,7 @@
 #include "dataset_state.h"
 #include "fault_int.h"
 #include "image_decoder.h"
+#include "image_rules.h"
 #include "sample_boxes.h"
 #include "sample_check.h"
 #include "struct_size_int.h"
@@ -291,15 +292,16 @@ static sluice_status boxes_size(sluice_reader *reader, const sample_data *data, 
 {
     const sluice_dataset *dataset = reader->dataset;
     const decode_args *args = dataset_decode_args(dataset, (uint32_t)dataset->source_schema.image);
-    sluice_status st;
+    image_view image = {.width = 0};
+    const sluice_status st =
+        image_rules_open(reader->decoder, data, args, ANY_PIXELS, false, &image);
 
-    image_decoder_allow(reader->decoder, decode_formats(args, data));
-    st = image_decoder_open(reader->decoder, data->bytes, data->size, ANY_PIXELS, false, width,
-                            height);
     if (st == SLUICE_OK && args->orient &&
-        (*width != data->listed_width || *height != data->listed_height)) {
-        (void)image_decoder_make_upright(reader->decoder, width, height);
+        (image.width != data->listed_width || image.height != data->listed_height)) {
+        (void)image_decoder_make_upright(reader->decoder, &image.width, &image.height);
     }
+    *width = image.width;
+    *height = image.height;
     return st;
 }
 

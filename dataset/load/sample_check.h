@@ -18,7 +18,7 @@ typedef struct sample_check {
 /*
  * Checks the first image, which was read as `data`, then the masks and further images of the
  * sample, against each other and against the annotations. Without a stage decode, images of 16 bits
- * per channel are no error.
+ * per channel and of floats are no error.
  *
  * Returns errors of reading, E_CORRUPT and E_UNSUPPORTED with the name of the column, as a run
  * would; faults of the process keep their errno. *bytes is increased by the bytes of the images.
