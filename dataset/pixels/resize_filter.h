@@ -28,13 +28,13 @@ sluice_status resize_filter_check(const char *stage, const resize_filter *filter
 #define RESIZE_FILTER_PARAMS(struct_type, field)                                                   \
     {.name = "filter",                                                                             \
      .type = PARAM_CHOICE,                                                                         \
-     .offset = offsetof(struct_type, field.filter),                                                \
+     .offset = PARAM_OFFSET_(struct_type, field.filter, PARAM_CHOICE),                             \
      .default_text = "bilinear",                                                                   \
      .choices = resize_filter_names,                                                               \
      .help = "interpolation filter, as in Pillow"},                                                \
     {                                                                                              \
-        .name = "antialias", .type = PARAM_BOOL, .offset = offsetof(struct_type, field.antialias), \
-        .default_text = "true",                                                                    \
+        .name = "antialias", .type = PARAM_BOOL,                                                   \
+        .offset = PARAM_OFFSET_(struct_type, field.antialias, PARAM_BOOL), .default_text = "true", \
         .help = "filter over all source pixels when shrinking; false: only over those next to "    \
                 "each point"                                                                       \
     }

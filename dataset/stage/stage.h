@@ -214,8 +214,9 @@ void stage_args_free(const stage_def *def, void *args);
 /* The last parameter of stages that work on several images (stage_def.selects). */
 #define COLUMNS_PARAM(struct_type, member)                                                         \
     {                                                                                              \
-        .name = "columns", .type = PARAM_TEXT, .offset = offsetof(struct_type, member),            \
-        .default_text = "", .help = "images to work on, with commas; empty: all"                   \
+        .name = "columns", .type = PARAM_TEXT,                                                     \
+        .offset = PARAM_OFFSET_(struct_type, member, PARAM_TEXT), .default_text = "",              \
+        .help = "images to work on, with commas; empty: all"                                       \
     }
 
 #define STAGE_PARAMS(array) .params = (array), .param_count = sizeof(array) / sizeof((array)[0])

@@ -88,11 +88,33 @@ typedef struct dataset_parts dataset_parts;
  */
 typedef struct nested_stages nested_stages;
 
+/* The types of parameters whose values a field of this C type holds, as bits. */
+#define PARAM_TYPES_OF_(field)                                                                     \
+    _Generic((field), const char * : 1U << PARAM_TEXT,                                             \
+             uint64_t : 1U << PARAM_COUNT | 1U << PARAM_BYTES | 1U << PARAM_SEED,                  \
+             int64_t : 1U << PARAM_INT,                                                            \
+             uint32_t : 1U << PARAM_CHOICE | 1U << PARAM_DTYPE | 1U << PARAM_RANK,                 \
+             double : 1U << PARAM_REAL, bool : 1U << PARAM_BOOL, param_size : 1U << PARAM_SIZE,    \
+             param_reals : 1U << PARAM_REALS, param_shape : 1U << PARAM_SHAPE,                     \
+             param_edges : 1U << PARAM_EDGES, dataset_parts * : 1U << PARAM_PARTS,                 \
+             nested_stages * : 1U << PARAM_STAGES, default : 0U)
+
+/* The offset of a field. Does not compile if the field has another C type than the parameter: a
+ * value of 8 bytes would overwrite what follows a field of 4. */
+#define PARAM_OFFSET_(struct_type, field, type)                                                    \
+    (offsetof(struct_type, field) +                                                                \
+     0 * sizeof(struct {                                                                           \
+         _Static_assert((PARAM_TYPES_OF_(((struct_type *)NULL)->field) & (1U << (type))) != 0,     \
+                        "the field must have the C type of its parameter (param_type)");           \
+         char unused;                                                                              \
+     }))
+
 /* An entry of a parameter table. */
 #define PARAM_(struct_type, field, param_type, text, least, most, list, words)                     \
     {                                                                                              \
-        .name = #field, .type = (param_type), .offset = offsetof(struct_type, field),              \
-        .default_text = (text), .low = (least), .high = (most), .choices = (list), .help = (words) \
+        .name = #field, .type = (param_type),                                                      \
+        .offset = PARAM_OFFSET_(struct_type, field, param_type), .default_text = (text),           \
+        .low = (least), .high = (most), .choices = (list), .help = (words)                         \
     }
 
 #endif

@@ -199,12 +199,13 @@ static void copy_parameters(const sluice_stage *stage, named_stage *named, char 
         }
     }
     snprintf(named->version_text, sizeof(named->version_text), "%u", stage->version);
-    named->params[stage->parameter_count] = (stage_param){.name = "version",
-                                                          .type = PARAM_COUNT,
-                                                          .offset = offsetof(map_args, version),
-                                                          .default_text = named->version_text,
-                                                          .high = UINT32_MAX,
-                                                          .help = "of what it makes"};
+    named->params[stage->parameter_count] =
+        (stage_param){.name = "version",
+                      .type = PARAM_COUNT,
+                      .offset = PARAM_OFFSET_(map_args, version, PARAM_COUNT),
+                      .default_text = named->version_text,
+                      .high = UINT32_MAX,
+                      .help = "of what it makes"};
 }
 
 static const stage_def *def_of_kind(sluice_stage_kind kind)

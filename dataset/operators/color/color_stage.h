@@ -51,8 +51,9 @@ double color_draw_amount(const param_reals *range, uint32_t bits);
 /* A factor: numbers, or 1/LOW..HIGH. */
 #define FACTOR_PARAM(args_type, field, text, words)                                                \
     {                                                                                              \
-        .name = #field, .type = PARAM_REALS, .offset = offsetof(args_type, field),                 \
-        .default_text = (text), .inverts = true, .help = (words)                                   \
+        .name = #field, .type = PARAM_REALS,                                                       \
+        .offset = PARAM_OFFSET_(args_type, field, PARAM_REALS), .default_text = (text),            \
+        .inverts = true, .help = (words)                                                           \
     }
 
 /* For the details of stages with a FACTOR_PARAM. */

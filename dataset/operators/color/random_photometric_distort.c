@@ -79,8 +79,9 @@ static void distort_colors(const void *opaque, const sli_draws *draws, color_cha
 
 #define AMOUNT(i, title, text, words)                                                              \
     {                                                                                              \
-        .name = (title), .type = PARAM_REALS, .offset = offsetof(distort_args, amounts[i]),        \
-        .default_text = (text), .inverts = (i) != HUE, .help = (words)                             \
+        .name = (title), .type = PARAM_REALS,                                                      \
+        .offset = PARAM_OFFSET_(distort_args, amounts[i], PARAM_REALS), .default_text = (text),    \
+        .inverts = (i) != HUE, .help = (words)                                                     \
     }
 
 static const stage_param distort_params[] = {

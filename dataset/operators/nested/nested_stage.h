@@ -64,7 +64,8 @@ sluice_status nested_array(const void *args, const sluice_column *from_type, con
 
 #define NESTED_PARAM                                                                               \
     {                                                                                              \
-        .name = "stages", .type = PARAM_STAGES, .offset = offsetof(nested_args, nested),           \
+        .name = "stages", .type = PARAM_STAGES,                                                    \
+        .offset = PARAM_OFFSET_(nested_args, nested, PARAM_STAGES),                                \
         .help = "in parentheses: stages of colours, warps and geometry, or mixup and cutmix"       \
     }
 

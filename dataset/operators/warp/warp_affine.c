@@ -74,7 +74,7 @@ static void warp_affine_colors(const void *opaque, const sli_draws *draws, color
 static const stage_param warp_affine_params[] = {
     {.name = "matrix",
      .type = PARAM_REALS,
-     .offset = offsetof(warp_affine_args, matrix),
+     .offset = PARAM_OFFSET_(warp_affine_args, matrix, PARAM_REALS),
      .most = NUMBERS,
      .help = "M11,M12,M13,M21,M22,M23: maps (x, y) to (M11 x + M12 y + M13, M21 x + M22 y + M23); "
              "-1e6 to 1e6"},

@@ -21,7 +21,7 @@ extern const char *const warp_borders[];
 #define WARP_PARAMS(struct_type, field, text)                                                      \
     {.name = "filter",                                                                             \
      .type = PARAM_CHOICE,                                                                         \
-     .offset = offsetof(struct_type, field.filter),                                                \
+     .offset = PARAM_OFFSET_(struct_type, field.filter, PARAM_CHOICE),                             \
      .default_text = (text),                                                                       \
      .choices = warp_filters,                                                                      \
      .help = "interpolation"},                                                                     \
@@ -30,7 +30,8 @@ extern const char *const warp_borders[];
 /* The last parameter of these: it came later, and arguments without names go by position. */
 #define BORDER_PARAM(struct_type, field)                                                           \
     {                                                                                              \
-        .name = "border", .type = PARAM_CHOICE, .offset = offsetof(struct_type, field.border),     \
+        .name = "border", .type = PARAM_CHOICE,                                                    \
+        .offset = PARAM_OFFSET_(struct_type, field.border, PARAM_CHOICE),                          \
         .default_text = "masked", .choices = warp_borders,                                         \
         .help = "pixels at the border of the image, with filter=bilinear: masked, torchvision's; " \
                 "constant, OpenCV's BORDER_CONSTANT"                                               \
@@ -39,8 +40,8 @@ extern const char *const warp_borders[];
 /* A parameter `center`: two numbers, or the name `image`. */
 #define CENTER_PARAM(struct_type, field)                                                           \
     {                                                                                              \
-        .name = "center", .type = PARAM_REALS, .offset = offsetof(struct_type, field),             \
-        .default_text = "image",                                                                   \
+        .name = "center", .type = PARAM_REALS,                                                     \
+        .offset = PARAM_OFFSET_(struct_type, field, PARAM_REALS), .default_text = "image",         \
         .help = "X,Y of the fixed point, in pixels, -1e6 to 1e6; image: the centre of the image"   \
     }
 

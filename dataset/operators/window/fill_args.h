@@ -14,8 +14,8 @@ typedef struct fill_args {
 /* The parameter fill of an argument struct with fill_args in `field`, by default `text`. */
 #define FILL_PARAM_OF(struct_type, field, text)                                                    \
     {                                                                                              \
-        .name = "fill", .type = PARAM_REALS, .offset = offsetof(struct_type, field.fill),          \
-        .default_text = (text),                                                                    \
+        .name = "fill", .type = PARAM_REALS,                                                       \
+        .offset = PARAM_OFFSET_(struct_type, field.fill, PARAM_REALS), .default_text = (text),     \
         .help = "value outside the image, 0 to 255, or one for each channel"                       \
     }
 
@@ -24,8 +24,8 @@ typedef struct fill_args {
 #define MASK_FILL_PARAM(struct_type, field)                                                        \
     {                                                                                              \
         .name = "mask_fill", .type = PARAM_COUNT,                                                  \
-        .offset = offsetof(struct_type, field.mask_fill), .default_text = "0", .low = 0,           \
-        .high = 255, .help = "class outside the image, in masks"                                   \
+        .offset = PARAM_OFFSET_(struct_type, field.mask_fill, PARAM_COUNT), .default_text = "0",   \
+        .low = 0, .high = 255, .help = "class outside the image, in masks"                         \
     }
 
 sluice_status fill_check(const char *stage, const fill_args *args);

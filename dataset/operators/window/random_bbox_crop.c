@@ -173,7 +173,7 @@ static const stage_param bbox_params[] = {
            "LOW,HIGH: fraction of width / fraction of height; 1 is the shape of the image"),
     {.name = "thresholds",
      .type = PARAM_REALS,
-     .offset = offsetof(bbox_args, thresholds),
+     .offset = PARAM_OFFSET_(bbox_args, thresholds, PARAM_REALS),
      .default_text = "0",
      .most = PARAM_MAX_REALS,
      .help = "minimum overlaps, of which one is drawn; at most 8, 0 to 1"},

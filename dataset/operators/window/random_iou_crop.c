@@ -132,7 +132,7 @@ static const stage_param iou_params[] = {
            "maximum width / height"),
     {.name = "sampler_options",
      .type = PARAM_REALS,
-     .offset = offsetof(iou_args, sampler_options),
+     .offset = PARAM_OFFSET_(iou_args, sampler_options, PARAM_REALS),
      .default_text = "0,0.1,0.3,0.5,0.7,0.9,1",
      .most = PARAM_MAX_REALS,
      .help = "minimum values of the IoU with a box, of which one is drawn; at most 8, 0 to 1; 1: "
