@@ -266,19 +266,19 @@ void list_columns_free(list_columns *columns)
     }
 }
 
-const vocabulary *list_columns_names(const list_columns *columns)
+bool list_columns_names(const list_columns *columns, const vocabulary **names_out)
 {
-    const vocabulary *first = NULL;
-
+    *names_out = NULL;
     for (uint32_t i = 0; i < columns->count; i++) {
         const list_column *field = &columns->fields[i];
 
         if (strcmp(columns->schema.columns[field->column].name, "label") == 0) {
-            return field->names;
+            *names_out = field->names;
+            return true;
         }
-        first = first == NULL ? field->names : first;
+        *names_out = *names_out == NULL ? field->names : *names_out;
     }
-    return first;
+    return false;
 }
 
 vocabulary *list_columns_classes(const list_columns *columns, uint32_t *count_io)

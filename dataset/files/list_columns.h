@@ -70,9 +70,9 @@ sluice_status list_add_column(list_columns *columns, const char *text);
 
 void list_columns_free(list_columns *columns);
 
-/* Returns the names of classes of the column label, or without such a column those of the first
- * column of kind class; NULL: it has numbers, or there is none. */
-const vocabulary *list_columns_names(const list_columns *columns);
+/* Finds the names of classes of the column label, or without such a column those of the first
+ * column of kind class; NULL: it has numbers, or there is none. True: there is a column label. */
+bool list_columns_names(const list_columns *columns, const vocabulary **names_out);
 
 /* Adds the number of columns of kind class to *count_io. Returns the names of the last one. */
 vocabulary *list_columns_classes(const list_columns *columns, uint32_t *count_io);

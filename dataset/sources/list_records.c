@@ -35,7 +35,10 @@ uint64_t list_records_memory(const list_records *list)
 
 const vocabulary *list_records_names(const list_records *list)
 {
-    return list_columns_names(&list->columns);
+    const vocabulary *names;
+
+    (void)list_columns_names(&list->columns, &names);
+    return names;
 }
 
 static list_cursor cursor_at(const list_records *list, uint64_t offset)

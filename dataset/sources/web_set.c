@@ -83,8 +83,8 @@ static sluice_status find_type(web_set *set, uint32_t i, sample_io *io)
     return st == SLUICE_OK ? st : web_member_error(shard, &set->fields.fields[i], st);
 }
 
-/* Sets the dtypes and shapes of all array fields from sample 0. shard_of() finds it in the first
- * shard that has samples. */
+/* Sets the dtypes and shapes of all array fields from sample 0. web_set_shard() finds it in the
+ * first shard that has samples. */
 static sluice_status find_types(web_set *set)
 {
     sample_io io = {.bytes_read = 0};
@@ -260,17 +260,19 @@ uint64_t web_set_memory(const web_set *set)
 
 const vocabulary *web_set_names(const web_set *set)
 {
-    const vocabulary *names = NULL;
+    const vocabulary *first = NULL;
 
-    for (uint32_t i = 0; i < set->fields.count && names == NULL; i++) {
+    for (uint32_t i = 0; i < set->fields.count; i++) {
         const web_field *field = &set->fields.fields[i];
+        const vocabulary *names = NULL;
 
-        if (strcmp(field->name, "label") == 0) {
-            return NULL;
+        if (strcmp(field->name, "label") == 0 ||
+            (field->json != NULL && list_columns_names(&field->json->columns, &names))) {
+            return names;
         }
-        names = field->json != NULL ? list_columns_names(&field->json->columns) : NULL;
+        first = first == NULL ? names : first;
     }
-    return names;
+    return first;
 }
 
 uint64_t web_set_identity(const web_set *set)

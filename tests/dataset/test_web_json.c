@@ -202,6 +202,34 @@ static void classes_have_numbers(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* The classes of a dataset are those of the column label, in whichever place of fields= it is. */
+static void classes_are_those_of_label(void)
+{
+    static const struct {
+        const char *fields;
+        const char *first; /* NULL: label has numbers, and there are no names */
+    } cases[] = {
+        {"k:class=json.k,label:cls", NULL},      {"label:cls,k:class=json.k", NULL},
+        {"k:class=json.k,label:json.n", NULL},   {"k:class=json.k,label:class=json.m", "m0"},
+        {"k:class=json.k,m:class=json.m", "k0"},
+    };
+    static const char *const objects[] = {"{\"k\": \"k0\", \"m\": \"m0\", \"n\": 1}"};
+    const char *path = write_objects(t_folder(), objects, 1);
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        sluice_dataset *dataset =
+            parsedf("webdataset %s fields=%s | batch 1", path, cases[i].fields);
+        char *name = NULL;
+
+        if (cases[i].first != NULL) {
+            check_class(dataset, 0, cases[i].first);
+        } else {
+            T_STATUS(sluice_dataset_class_name(dataset, 0, &name), SLUICE_E_UNSUPPORTED);
+        }
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 /* Without a good sample there are no classes: the error is that of the values. */
 static void only_bad_samples_are_an_error(void)
 {
@@ -320,6 +348,7 @@ const t_test web_json_tests[] = {
     T_TEST(bad_values_are_bad_samples),
     T_TEST(hostile_objects_are_bad_samples),
     T_TEST(classes_have_numbers),
+    T_TEST(classes_are_those_of_label),
     T_TEST(only_bad_samples_are_an_error),
     T_TEST(names_are_part_of_the_identity),
     T_TEST(bad_declarations_are_refused),
