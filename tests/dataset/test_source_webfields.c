@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "dataset_kit.h"
 #include "list_kit.h"
 #include "log_kit.h"
 #include "npy_kit.h"
@@ -69,18 +70,6 @@ static const char *write_shard(const char *folder, const char *name, uint32_t fi
     return path;
 }
 
-static sluice_dataset *parse(const char *path, const char *arguments)
-{
-    sluice_dataset *dataset = NULL;
-    char text[900];
-
-    snprintf(text, sizeof(text), "webdataset %s %s", path, arguments);
-    if (sluice_dataset_parse(text, &dataset) != SLUICE_OK) {
-        T_FAIL_("%s: %.900s", text, sluice_last_error());
-    }
-    return dataset;
-}
-
 static void check_fails(const char *path, const char *arguments, sluice_status want,
                         const char *words)
 {
@@ -138,7 +127,7 @@ static void members_of_samples_are_columns(void)
 
     write_shard(folder, "a.tar", 0, 4);
     write_shard(folder, "b.tar", 4, 7);
-    dataset = parse(folder, "fields=" ALL " | decode | batch 2");
+    dataset = shards_dataset(folder, "fields=" ALL " | decode | batch 2");
     sluice_dataset_info_init(&info);
     T_OK(sluice_dataset_inspect(dataset, &info));
     T_EQ(info.source_samples, 11);
@@ -164,7 +153,7 @@ static void batches_are_those_of_one_worker(void)
     const run_options one = {.workers = 1, .settings = {.seed = 3}};
     const run_options three = {.workers = 3, .settings = {.seed = 3}};
     const char *path = write_shard(t_folder(), "a.tar", 0, 12);
-    sluice_dataset *dataset = parse(
+    sluice_dataset *dataset = shards_dataset(
         path, "fields=" ALL " cache=drop | shuffle | decode | random_horizontal_flip | batch 5");
     tape want = record(dataset, &one);
     tape got = record(dataset, &three);
@@ -180,7 +169,7 @@ static void batches_are_those_of_one_worker(void)
 static void samples_need_no_image(void)
 {
     const char *path = write_shard(t_folder(), "a.tar", 0, 5);
-    sluice_dataset *dataset = parse(path, "fields=v:npy,label:cls | balance | batch 1");
+    sluice_dataset *dataset = shards_dataset(path, "fields=v:npy,label:cls | balance | batch 1");
     float v[6];
     int32_t label;
     uint64_t sample;
@@ -207,7 +196,7 @@ static void samples_without_a_field_are_left_out(void)
     tar_write(&tar, t_path(folder, "a.tar"));
     tar_free(&tar);
     kit_log_start(NULL, NULL);
-    dataset = parse(folder, "fields=" ALL " | decode | batch 1");
+    dataset = shards_dataset(folder, "fields=" ALL " | decode | batch 1");
     T_CONTAINS(kit_log_stop(), "1 samples without all fields are skipped, first a.tar/s/2");
     T_OK(get(dataset, 1, &row));
     check_row(&row, 3);
@@ -230,7 +219,7 @@ static void check_bad_member(const char *name, const void *bytes, size_t size, c
     tar_add(&tar, name, '0', bytes, size);
     tar_write(&tar, t_path(folder, "a.tar"));
     tar_free(&tar);
-    dataset = parse(folder, fields);
+    dataset = shards_dataset(folder, fields);
     T_OK(sluice_dataset_get(dataset, 1, 0, 0, columns, NULL));
     T_STATUS(sluice_dataset_get(dataset, 1, 0, 1, columns, NULL), SLUICE_E_CORRUPT);
     T_CONTAINS(sluice_last_error(), words);
@@ -305,7 +294,7 @@ static void numbers_and_fortran_order_are_read(void)
     void *columns[] = {&number, array};
 
     write_arrays(t_path(folder, "a.tar"), 2, dicts);
-    dataset = parse(folder, "fields=n:a.npy,x:b.npy | batch 2");
+    dataset = shards_dataset(folder, "fields=n:a.npy,x:b.npy | batch 2");
     sluice_dataset_info_init(&info);
     T_OK(sluice_dataset_inspect(dataset, &info));
     T_TRUE(info.columns[0].rank == 0 && info.columns[0].dtype == SLUICE_F32);
@@ -338,7 +327,7 @@ static void arrays_may_differ_in_their_rows(void)
     void *no_rows[] = {NULL, &lengths[0], NULL, NULL};
 
     write_arrays(t_path(folder, "a.tar"), 3, dicts);
-    dataset = parse(folder, "fields=a:a.npy[4],b:b.npy[1] | batch 2");
+    dataset = shards_dataset(folder, "fields=a:a.npy[4],b:b.npy[1] | batch 2");
     for (uint32_t i = 0; i < 3; i++) {
         memset(a, 0xee, sizeof(a));
         T_OK(sluice_dataset_get(dataset, 1, 0, i, columns, NULL));
@@ -352,7 +341,7 @@ static void arrays_may_differ_in_their_rows(void)
     T_OK(sluice_dataset_get(dataset, 1, 0, 1, no_rows, NULL));
     T_EQ(lengths[0], 3);
     sluice_dataset_destroy(dataset);
-    dataset = parse(folder, "fields=a:a.npy[2] | batch 2");
+    dataset = shards_dataset(folder, "fields=a:a.npy[2] | batch 2");
     T_STATUS(sluice_dataset_get(dataset, 1, 0, 1, columns, NULL), SLUICE_E_CORRUPT);
     T_CONTAINS(sluice_last_error(),
                "the array is f32 (3, 2), and must be f32 (0 to 2, 2) by [N] and");
@@ -404,7 +393,7 @@ static void arrays_may_have_the_rows_of_another_one(void)
     void *columns[] = {a, &length, b};
 
     write_arrays(t_path(folder, "a.tar"), 3, dicts);
-    dataset = parse(folder, "fields=a:a.npy[4],b:b.npy[4]@a | batch 2");
+    dataset = shards_dataset(folder, "fields=a:a.npy[4],b:b.npy[4]@a | batch 2");
     for (uint32_t i = 0; i < 2; i++) {
         T_OK(sluice_dataset_get(dataset, 1, 0, i, columns, NULL));
         T_TRUE(length == (i == 0 ? 3 : 0) && b[5] == (i == 0 ? 5 : 0) && b[6] == 0);
@@ -426,7 +415,7 @@ static void members_that_are_there_twice_are_bad_samples(void)
     tar_add_texts(&tar, "0.cls=5 1.cls=6 1.CLS=7");
     tar_write(&tar, t_path(folder, "a.tar"));
     tar_free(&tar);
-    dataset = parse(folder, "fields=y:cls | batch 1");
+    dataset = shards_dataset(folder, "fields=y:cls | batch 1");
     T_OK(sluice_dataset_get(dataset, 1, 0, 0, columns, NULL));
     T_EQ(y, 5);
     T_STATUS(sluice_dataset_get(dataset, 1, 0, 1, columns, NULL), SLUICE_E_CORRUPT);
@@ -437,7 +426,7 @@ static void members_that_are_there_twice_are_bad_samples(void)
 static void a_shard_that_is_cut_off_is_refused(void)
 {
     const char *path = write_shard(t_folder(), "a.tar", 0, 3);
-    sluice_dataset *dataset = parse(path, "fields=y:cls,t:txt[8] | batch 1");
+    sluice_dataset *dataset = shards_dataset(path, "fields=y:cls,t:txt[8] | batch 1");
     int32_t y;
     void *columns[] = {&y, NULL, NULL};
 

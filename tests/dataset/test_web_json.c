@@ -32,18 +32,6 @@ static const char *write_objects(const char *folder, const char *const *objects,
     return path;
 }
 
-static sluice_dataset *parse(const char *path, const char *arguments)
-{
-    sluice_dataset *dataset = NULL;
-    char text[900];
-
-    snprintf(text, sizeof(text), "webdataset %s %s", path, arguments);
-    if (sluice_dataset_parse(text, &dataset) != SLUICE_OK) {
-        T_FAIL_("%s: %.900s", text, sluice_last_error());
-    }
-    return dataset;
-}
-
 /* All kinds, texts of several lines, elements of lists, and members in two positions of fields=. */
 static void values_are_those_of_a_list(void)
 {
@@ -54,7 +42,7 @@ static void values_are_those_of_a_list(void)
         "{\"kind\": \"cat\", \"meta\": {\"n\": 9, \"w\": 2, \"ok\": 7}, \"c\": [],"
         " \"list\": [{\"v\": []}, {\"v\": [8, 9]}], \"t\": \"\"}",
     };
-    sluice_dataset *dataset = parse(
+    sluice_dataset *dataset = shards_dataset(
         write_objects(t_folder(), objects, 2),
         "fields=label:class=json.kind,number:cls,n:json.meta.n,w:f32=json.meta.w,ok:u8=json.meta."
         "ok,"
@@ -94,8 +82,8 @@ static void boxes_follow_the_image(void)
     snprintf(path, sizeof(path), "%s", t_path(folder, "a.tar"));
     tar_write(&tar, path);
     tar_free(&tar);
-    dataset = parse(path, "fields=b:coco[2]=json.b,c:i32[2]@b=json.c,image:ppm | decode | "
-                          "crop 2,3 top=0 left=1 | batch 1");
+    dataset = shards_dataset(path, "fields=b:coco[2]=json.b,c:i32[2]@b=json.c,image:ppm | decode | "
+                                   "crop 2,3 top=0 left=1 | batch 1");
     open_own(&run, dataset, &(run_options){.workers = 1});
     T_OK(next_batch(&run));
     T_EQ(*(const int32_t *)column_row(&run, "b_length", 0), 1);
@@ -131,7 +119,7 @@ static void bad_values_are_bad_samples(void)
     for (size_t i = 0; i < COUNT(bad); i++) {
         const char *objects[] = {"{\"a\": {\"b\": 3}}", bad[i].object};
         sluice_dataset *dataset =
-            parse(write_objects(folder, objects, 2), "fields=x:json.a.b,y:cls | batch 1");
+            shards_dataset(write_objects(folder, objects, 2), "fields=x:json.a.b,y:cls | batch 1");
         int32_t values[2] = {0, 0};
         void *columns[] = {&values[0], &values[1]};
 
@@ -162,7 +150,7 @@ static void hostile_objects_are_bad_samples(void)
     memset(deep, '[', DEEP);
     memcpy(deep, "{\"a\":", 5);
     deep[DEEP] = '\0';
-    dataset = parse(write_objects(t_folder(), objects, 3), "fields=x:json.a | batch 1");
+    dataset = shards_dataset(write_objects(t_folder(), objects, 3), "fields=x:json.a | batch 1");
     T_STATUS(sluice_dataset_get(dataset, 1, 0, 1, columns, NULL), SLUICE_E_CORRUPT);
     T_CONTAINS(sluice_last_error(), "it has 1048577 bytes, and must have at most 1048576");
     T_STATUS(sluice_dataset_get(dataset, 1, 0, 2, columns, NULL), SLUICE_E_CORRUPT);
@@ -180,7 +168,7 @@ static void classes_have_numbers(void)
     const char *folder = t_folder();
     const char *path = write_objects(folder, objects, 4);
     char arguments[600];
-    sluice_dataset *dataset = parse(path, "fields=k:class=json.k | batch 1");
+    sluice_dataset *dataset = shards_dataset(path, "fields=k:class=json.k | batch 1");
     int32_t value;
     void *columns[] = {&value};
 
@@ -192,7 +180,7 @@ static void classes_have_numbers(void)
     write_list(folder, "classes.txt", "c\nb\n");
     snprintf(arguments, sizeof(arguments), "fields=k:class=json.k classes=%s/classes.txt | batch 1",
              folder);
-    dataset = parse(path, arguments);
+    dataset = shards_dataset(path, arguments);
     T_OK(sluice_dataset_get(dataset, 1, 0, 0, columns, NULL));
     T_EQ(value, 1);
     T_OK(sluice_dataset_get(dataset, 1, 0, 2, columns, NULL));
@@ -253,7 +241,7 @@ static void names_are_part_of_the_identity(void)
         const char *objects[] = {"{\"k\": \"b\"}", i == 1 ? "{\"k\": \"a\"}" : "{\"k\": \"c\"}"};
 
         names[i] = names_of_run(
-            parse(write_objects(folder, objects, 2), "fields=k:class=json.k | batch 1"));
+            shards_dataset(write_objects(folder, objects, 2), "fields=k:class=json.k | batch 1"));
     }
     T_TRUE(names[0] != names[1]);
     T_EQ(names[0], names[2]);
@@ -322,7 +310,7 @@ static void members_are_told_apart(void)
     snprintf(path, sizeof(path), "%s", t_path(folder, "a.tar"));
     tar_write(&tar, path);
     tar_free(&tar);
-    dataset = parse(path, "fields=x:json.a,y:info.json.a,z:json.a[4] | batch 1");
+    dataset = shards_dataset(path, "fields=x:json.a,y:info.json.a,z:json.a[4] | batch 1");
     T_OK(sluice_dataset_get(dataset, 1, 0, 0, columns, NULL));
     T_EQ(values[0], 1);
     T_EQ(values[1], 2);

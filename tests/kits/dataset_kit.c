@@ -36,6 +36,11 @@ sluice_dataset *folder_dataset(const char *folder, const char *stages)
     return parsedf("image_folder %s | %s", folder, stages);
 }
 
+sluice_dataset *shards_dataset(const char *shards, const char *arguments)
+{
+    return parsedf("webdataset %s %s", shards, arguments);
+}
+
 const char *described(sluice_dataset *dataset)
 {
     static char buffers[2][20000];

@@ -16,6 +16,9 @@ __attribute__((format(printf, 1, 2))) sluice_dataset *parsedf(const char *format
 /* "image_folder FOLDER | STAGES" */
 sluice_dataset *folder_dataset(const char *folder, const char *stages);
 
+/* "webdataset SHARDS ARGUMENTS" */
+sluice_dataset *shards_dataset(const char *shards, const char *arguments);
+
 /* The description, in a static buffer of its own for each of two calls. */
 const char *described(sluice_dataset *dataset);
 
