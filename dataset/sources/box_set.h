@@ -60,6 +60,9 @@ typedef struct set_box {
 /* Limit on set_box.shape_bytes. */
 enum { SHAPE_MOST_BYTES = 1 << 24 };
 
+/* Limit on box_points.count. */
+enum { BOX_MOST_POINTS = 1000 };
+
 /* The key points of the boxes of a set: x, y and visibility of each point, box after box. */
 typedef struct box_points {
     uint32_t count; /* of a box; 0: boxes have none */

@@ -13,8 +13,8 @@
 #include "source.h"
 #include "stage_schema.h"
 
-/* Limits on the arguments max_boxes and keypoints. */
-enum { BOX_SOURCE_MOST = 1 << 20, BOX_SOURCE_MOST_POINTS = 1000 };
+/* Limit on the argument max_boxes. */
+enum { BOX_SOURCE_MOST = 1 << 20 };
 
 typedef struct box_source {
     box_set set;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
+#include "box_set.h"
 #include "point_range.h"
 #include "status_int.h"
 
@@ -103,7 +104,7 @@ static bool add_pair(point_pairs *pairs, size_t a, size_t b)
 static bool find_pairs(const json_t *names, point_pairs *pairs)
 {
     const size_t count = json_array_size(names);
-    bool taken[COCO_MOST_POINTS] = {false};
+    bool taken[BOX_MOST_POINTS] = {false};
     char wanted[MOST_NAME + 2];
 
     for (size_t a = 0; a < count; a++) {

@@ -16,12 +16,9 @@
 
 struct json_t;
 
-/* Limit on coco_points.count. */
-enum { COCO_MOST_POINTS = 1000 };
-
 /* The key points of a file. It begins as zeros, with `count`. */
 typedef struct coco_points {
-    uint32_t count; /* of an annotation; 0: they are not read */
+    uint32_t count; /* of an annotation, at most BOX_MOST_POINTS; 0: they are not read */
     float *values;  /* 3 * count of each annotation */
     size_t capacity;
     uint64_t missing;  /* annotations without key points */

@@ -198,7 +198,7 @@ static const stage_param coco_params[] = {
            "maximum number of boxes of an image"),
     PARAM_(coco_args, masks, PARAM_CHOICE, "none", 0, 0, mask_kind_choices,
            "semantic, instance: the column mask, drawn from the segmentations"),
-    PARAM_(coco_args, keypoints, PARAM_COUNT, "0", 0, BOX_SOURCE_MOST_POINTS, NULL,
+    PARAM_(coco_args, keypoints, PARAM_COUNT, "0", 0, BOX_MOST_POINTS, NULL,
            "number of key points of a box, for the columns keypoints and visibility; 17: COCO's"),
 };
 

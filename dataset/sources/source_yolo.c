@@ -346,7 +346,7 @@ static const stage_param yolo_params[] = {
            "maximum number of boxes of an image"),
     PARAM_(yolo_args, masks, PARAM_CHOICE, "none", 0, 0, mask_kind_choices,
            "semantic, instance: the column mask, drawn from the polygons"),
-    PARAM_(yolo_args, keypoints, PARAM_COUNT, "0", 0, BOX_SOURCE_MOST_POINTS, NULL,
+    PARAM_(yolo_args, keypoints, PARAM_COUNT, "0", 0, BOX_MOST_POINTS, NULL,
            "number of key points of a box, that of kpt_shape, for the columns keypoints and "
            "visibility"),
 };

@@ -18,8 +18,8 @@
     X(yaml_parser_parse)                                                                           \
     X(yaml_parser_set_input_string)
 
-/* Limits: nested lists and maps, bytes of a path or a name, classes, key points of an object. */
-enum { DEEPEST = 32, MOST_TEXT = 4095, MOST_CLASSES = 1 << 16, MOST_POINTS = 1000 };
+/* Limits: nested lists and maps, bytes of a path or a name, classes. */
+enum { DEEPEST = 32, MOST_TEXT = 4095, MOST_CLASSES = 1 << 16 };
 
 static struct {
     YAML_CALLS(CALL_MEMBER)
@@ -260,7 +260,8 @@ static sluice_status read_points(data_reader *reader)
     for (int i = 0; i < 2 && st == SLUICE_OK; i++) {
         st = next_event(reader);
         if (st == SLUICE_OK) {
-            st = get_number(reader, what[i], i == 0 ? 1 : 2, i == 0 ? MOST_POINTS : 3, &numbers[i]);
+            st = get_number(reader, what[i], i == 0 ? 1 : 2, i == 0 ? BOX_MOST_POINTS : 3,
+                            &numbers[i]);
         }
     }
     st = st == SLUICE_OK ? next_event(reader) : st;
@@ -286,7 +287,7 @@ static sluice_status add_pair(point_pairs *pairs, uint32_t from, uint32_t to)
 /* Reads flip_idx. Point i and point flip_idx[i] must change places. */
 static sluice_status read_flip(data_reader *reader)
 {
-    uint16_t places[MOST_POINTS] = {0};
+    uint16_t places[BOX_MOST_POINTS] = {0};
     uint32_t count = 0;
     sluice_status st = SLUICE_OK;
 
@@ -303,10 +304,10 @@ static sluice_status read_flip(data_reader *reader)
         if (st != SLUICE_OK || reader->event.type == YAML_SEQUENCE_END_EVENT) {
             break;
         }
-        if (count == MOST_POINTS) {
-            return sli_fail(SLUICE_E_CORRUPT, "flip_idx has more than %d points", MOST_POINTS);
+        if (count == BOX_MOST_POINTS) {
+            return sli_fail(SLUICE_E_CORRUPT, "flip_idx has more than %d points", BOX_MOST_POINTS);
         }
-        st = get_number(reader, "a point of flip_idx", 0, MOST_POINTS - 1, &place);
+        st = get_number(reader, "a point of flip_idx", 0, BOX_MOST_POINTS - 1, &place);
         places[count++] = (uint16_t)place;
     }
     for (uint32_t i = 0; i < count && st == SLUICE_OK; i++) {
