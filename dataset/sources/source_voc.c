@@ -25,7 +25,7 @@ typedef struct voc_args {
     const char *split;  /* "": all images with annotations */
     const char *names;  /* "": those that the annotations have */
     uint32_t difficult; /* index in difficult_choices */
-    uint32_t masks;     /* index in mask_choices */
+    uint32_t masks;     /* a mask_kind */
     uint64_t max_boxes;
 } voc_args;
 
@@ -34,7 +34,7 @@ static sluice_status read_set(box_source *source, const voc_args *args)
     const voc_options options = {.dir = args->dir,
                                  .split = args->split,
                                  .names = args->names,
-                                 .has_masks = args->masks > 0,
+                                 .has_masks = args->masks != MASKS_NONE,
                                  .keeps_difficult = args->difficult == 1};
 
     source->set.max_boxes = args->max_boxes;
@@ -110,7 +110,7 @@ static sluice_status voc_infer(const void *opaque, stage_schema *schema)
     const voc_args *args = opaque;
 
     box_source_columns(schema, args->max_boxes, false, args->difficult == 1 ? "difficult" : NULL);
-    if (args->masks > 0) {
+    if (args->masks != MASKS_NONE) {
         box_source_add_mask(schema);
     }
     return SLUICE_OK;

@@ -264,7 +264,7 @@ static void bad_declarations_are_refused(void)
         {"fields=x:mask=json.a", "images and masks must be members of the sample"},
         {"fields=j:json[9],x:json.a", "json is given twice"},
         {"fields=x:json.a,j:JSON[9]", "JSON is given twice"},
-        {"fields=x:json.a,x:json.b", "x"},
+        {"fields=x:json.a,x:json.b", "two columns have the name x"},
         {"fields=b:boxes[2]=json.a", "the boxes or points of b need an image"},
         {"fields=p:points[2]=json.a,y:cls", "the boxes or points of p need an image"},
         {"fields=c:i32[2]@b=json.a", "there is no column b of boxes"},
