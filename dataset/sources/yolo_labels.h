@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Label files of YOLO: a line for each object, its class and its box as fractions of the image's
- * size, `class x y width height` with the centre of the box; or its polygon,
- * `class x1 y1 x2 y2 x3 y3 ...`; or the box followed by key points.
+ * Label files of YOLO. Each line is an object; coordinates are fractions of the image's size:
+ *     class x y width height              a box, by its centre
+ *     class x y width height px py ...    a box and its key points
+ *     class x1 y1 x2 y2 x3 y3 ...         a polygon
  */
 #ifndef SLUICE_YOLO_LABELS_H
 #define SLUICE_YOLO_LABELS_H
@@ -47,7 +48,7 @@ sluice_status yolo_labels_add(yolo_labels *labels, const char *text, size_t size
 void yolo_labels_free(yolo_labels *labels);
 
 /* Adds the pixels of the polygon of a line to a raster that has been begun and cleared. E_CORRUPT:
- * the line is none. */
+ * the line is not one. */
 sluice_status yolo_shape_add(object_raster *raster, const char *line, size_t size);
 
 #endif

@@ -21,9 +21,10 @@ sluice_status channel_identity_make(const sli_plan *plan, const device_maps *map
 /*
  * Checks that a channel of this plan and these maps, whose position is `own`, may begin at `from`.
  * A position without an identity is accepted; rank 0 logs a warning. The arguments in `allow` may
- * differ. If only files without an Exif orientation give the same pixels as then, `own` gets the
- * stages of `from`, and others end the run of the plan. Returns E_INVALID if the identities differ,
- * E_CORRUPT if that of `from` is corrupt, E_UNSUPPORTED, E_NO_MEMORY.
+ * differ. If `from` is of a version that did not apply the Exif orientation, only images without
+ * one have the same pixels now: `own` then gets the stages of `from`, and the run fails at the
+ * first image with an orientation. Returns E_INVALID if the identities differ, E_CORRUPT if that
+ * of `from` is corrupt, E_UNSUPPORTED, E_NO_MEMORY.
  */
 sluice_status channel_identity_check(const sluice_channel_position *from,
                                      sluice_channel_position *own, const device_maps *maps,

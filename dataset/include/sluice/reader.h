@@ -57,14 +57,15 @@ static inline void sluice_image_info_init(sluice_image_info *info)
 
 /**
  * Reads the header of an encoded image. The pixels are not decoded, so corrupt data after the
- * header is not detected. TIFF and JPEG 2000 files are not opened, since only their names allow
- * it: sluice_reader_header() opens what the pipeline does.
+ * header is not detected. TIFF and JPEG 2000 are refused, because they are read only by the name
+ * of the file or by formats= of decode, which the bytes do not have: sluice_reader_header() reads
+ * what the pipeline reads.
  *
  * @param bytes  (size) the whole file
  *
  * Returns: E_CORRUPT the bytes are not an image, or the header is corrupt; E_UNSUPPORTED a format
- *          that this build does not decode, TIFF or JPEG 2000; E_INVALID a NULL, or a wrong
- *          struct_size; E_NO_MEMORY.
+ *          that this build does not decode, and any TIFF or JPEG 2000 file; E_INVALID a NULL, or a
+ *          wrong struct_size; E_NO_MEMORY.
  *
  * Threads: any.
  */
@@ -134,7 +135,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_column_spec(sluice_dataset *data
  *
  * @param sample    below sluice_reader_samples()
  * @param column    below sluice_reader_columns()
- * @param view_out  valid until the reader's next call but sluice_reader_header()
+ * @param view_out  valid until the reader's next call other than sluice_reader_header()
  *
  * Returns: E_INVALID a NULL, no such sample or column; errors of reading the sample, such as E_IO
  *          and E_CORRUPT; E_NO_MEMORY. The text does not name the sample.
@@ -151,8 +152,8 @@ SLUICE_API_CHECKED sluice_status sluice_reader_get(sluice_reader *reader, uint64
  *
  * @param info  initialized by sluice_image_info_init()
  *
- * Returns: E_INVALID a NULL, a wrong struct_size, or the last call was no sluice_reader_get() of an
- *          encoded image; others as sluice_image_header().
+ * Returns: E_INVALID a NULL, a wrong struct_size, or the last call was not sluice_reader_get() of
+ *          an encoded image; others as sluice_image_header().
  *
  * Threads: as sluice_reader_get().
  */
@@ -176,9 +177,9 @@ SLUICE_API_CHECKED sluice_status sluice_reader_header(sluice_reader *reader,
 SLUICE_API_CHECKED sluice_status sluice_reader_check(sluice_reader *reader, uint64_t sample);
 
 /**
- * Returns 1 if the last call of a reader has failed by the process and not by its sample, so that
- * other samples fail, too: out of memory or file descriptors; a library or format module is
- * missing. 0 after success, and for NULL.
+ * Returns 1 if the last call of a reader failed for a cause that is not in its sample, so that
+ * other samples fail, too: no memory, no free file descriptor, a missing library or format module.
+ * 0 after success, and for NULL.
  *
  * Threads: one at a time, on the thread that used the reader first.
  */

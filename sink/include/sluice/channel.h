@@ -99,8 +99,9 @@ typedef struct sluice_channel_config {
                                    the stages and functions that run is logged. 0 is 30 000 */
     const char *allow; /**< arguments that may differ from those of the loop that saved `position`,
                             STAGE.ARGUMENT separated by commas, such as "letterbox.size"; NULL:
-                          none. E_INVALID: the pipeline has no such argument, or it decides which
-                            samples a pass has. Read only by sluice_channel_open() */
+                            none. E_INVALID: the pipeline has no such argument, it decides which
+                            samples a pass has, or its value is never compared. Read only by
+                            sluice_channel_open() */
 } sluice_channel_config;
 
 /** Sets every field to its default, zero, and struct_size. Threads: any. */

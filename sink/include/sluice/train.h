@@ -86,7 +86,8 @@ typedef struct sluice_checkpointing {
     const char *allow; /**< arguments that may differ from those of the checkpoint that a run
                           resumes from, STAGE.ARGUMENT separated by commas, such as
                           "letterbox.size"; NULL: none. E_INVALID: the pipeline has no such
-                          argument, or it decides which samples a pass has. Borrowed */
+                          argument, it decides which samples a pass has, its value is never
+                          compared, or `resume` is false. Borrowed */
 } sluice_checkpointing;
 
 /** Sets every field to its default, zero, and struct_size. Threads: any. */
