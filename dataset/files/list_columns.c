@@ -294,10 +294,8 @@ vocabulary *list_columns_classes(const list_columns *columns, uint32_t *count_io
     return names;
 }
 
-uint64_t list_columns_identity(const list_columns *columns)
+uint64_t list_columns_identity(const list_columns *columns, uint64_t hash)
 {
-    uint64_t hash = 0;
-
     for (uint32_t i = 0; i < columns->count; i++) {
         if (columns->fields[i].names != NULL) {
             hash = sli_mix_in(hash, vocabulary_hash(columns->fields[i].names));

@@ -77,8 +77,9 @@ bool list_columns_names(const list_columns *columns, const vocabulary **names_ou
 /* Adds the number of columns of kind class to *count_io. Returns the names of the last one. */
 vocabulary *list_columns_classes(const list_columns *columns, uint32_t *count_io);
 
-/* A hash of the names of all columns of kind class; 0: there are none. */
-uint64_t list_columns_identity(const list_columns *columns);
+/* Mixes the names of all columns of kind class into a hash, which begins as 0 and stays so if there
+ * are none. */
+uint64_t list_columns_identity(const list_columns *columns, uint64_t hash);
 
 /* Appends the declarations of all columns, with commas, as `fields=` of JSON lines has them. */
 void list_columns_print(const list_columns *columns, sli_text *text);

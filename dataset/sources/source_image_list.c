@@ -335,7 +335,7 @@ static void list_class_name(const void *source, uint32_t label, char *text, size
 /* The names of all columns of classes: other names are other numbers. */
 static uint64_t list_identity(const void *source)
 {
-    return list_columns_identity(&((const image_list *)source)->records.columns);
+    return list_columns_identity(&((const image_list *)source)->records.columns, 0);
 }
 
 /* The columns that the list declares are those that fields= would. */

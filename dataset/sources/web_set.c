@@ -6,7 +6,6 @@
 #include "alloc_int.h"
 #include "error_int.h"
 #include "log_int.h"
-#include "rng_int.h"
 #include "status_int.h"
 #include "web_array.h"
 #include "web_packs.h"
@@ -281,9 +280,8 @@ uint64_t web_set_identity(const web_set *set)
 
     for (uint32_t i = 0; i < set->fields.count; i++) {
         const web_json *json = set->fields.fields[i].json;
-        const uint64_t own = json != NULL ? list_columns_identity(&json->columns) : 0;
 
-        hash = own != 0 ? sli_mix_in(hash, own) : hash;
+        hash = json != NULL ? list_columns_identity(&json->columns, hash) : hash;
     }
     return hash;
 }

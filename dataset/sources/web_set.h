@@ -36,7 +36,8 @@ uint64_t web_set_memory(const web_set *set);
  * kind class; NULL: it has numbers, or there is none. */
 const vocabulary *web_set_names(const web_set *set);
 
-/* A hash of the names of all columns of kind class; 0: there are none. */
+/* A hash of the names of all columns of kind class, that of a list with these columns; 0: there are
+ * none. */
 uint64_t web_set_identity(const web_set *set);
 
 /* Adds the member's field and its shard to the text of an error. */

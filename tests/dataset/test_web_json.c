@@ -247,6 +247,27 @@ static void names_are_part_of_the_identity(void)
     T_EQ(names[0], names[2]);
 }
 
+/* The same names are the same classes, in a list or in JSON members. */
+static void classes_are_those_of_a_list_beside_them(void)
+{
+    static const char *const objects[] = {"{\"k\": \"a\", \"n\": 1}", "{\"k\": \"b\", \"n\": 2}"};
+    const char *folder = t_folder();
+    const char *path = write_objects(folder, objects, 2);
+    sluice_dataset *dataset;
+    int32_t values[2];
+    void *columns[] = {&values[0], &values[1]};
+
+    write_list(folder, "l.tsv", "label:class\tn:i32\nb\t7\na\t8\n");
+    dataset = parsedf("concat (image_list %s/l.tsv) "
+                      "(webdataset %s fields=label:class=json.k,n:json.n) | batch 1",
+                      folder, path);
+    T_OK(sluice_dataset_get(dataset, 1, 0, 0, columns, NULL));
+    T_TRUE(values[0] == 1 && values[1] == 7);
+    T_OK(sluice_dataset_get(dataset, 1, 0, 3, columns, NULL));
+    T_TRUE(values[0] == 1 && values[1] == 2);
+    sluice_dataset_destroy(dataset);
+}
+
 static void bad_declarations_are_refused(void)
 {
     static const struct {
@@ -339,6 +360,7 @@ const t_test web_json_tests[] = {
     T_TEST(classes_are_those_of_label),
     T_TEST(only_bad_samples_are_an_error),
     T_TEST(names_are_part_of_the_identity),
+    T_TEST(classes_are_those_of_a_list_beside_them),
     T_TEST(bad_declarations_are_refused),
     T_TEST(members_are_told_apart),
 #else
