@@ -50,7 +50,7 @@ static void unescape(char *line, const char *end)
     *to = '\0';
 }
 
-/* Divides the text into its lines; each ends with a line feed. */
+/* Divides the text into its lines; the last one may lack its line feed. */
 static sluice_status divide(web_class_names *names, size_t size)
 {
     char *line = names->text;
@@ -58,7 +58,7 @@ static sluice_status divide(web_class_names *names, size_t size)
     uint32_t count = 0;
 
     for (const char *at = line; at < end; at++) {
-        count += *at == '\n';
+        count += *at == '\n' || at + 1 == end;
     }
     names->names = sli_calloc((size_t)count + 1, sizeof(*names->names));
     if (names->names == NULL) {
@@ -67,6 +67,7 @@ static sluice_status divide(web_class_names *names, size_t size)
     for (; names->count < count; names->count++) {
         char *stop = memchr(line, '\n', (size_t)(end - line));
 
+        stop = stop != NULL ? stop : end; /* the text has a zero there */
         unescape(line, stop);
         names->names[names->count] = line;
         line = stop + 1;
