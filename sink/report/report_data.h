@@ -12,6 +12,7 @@
 #include "profiler_int.h"
 #include "queue_int.h"
 #include "rank_waits.h"
+#include "report_times.h"
 #include "status_int.h"
 #include "step_threads.h"
 
@@ -92,6 +93,19 @@ struct sluice_report {
                                 time */
     char bottleneck_why[300];
     char bottleneck_advice[400];
+
+    const char *bottleneck_cause; /* "cpu", "blocked", "lock", "starved", "storage", "copy",
+                                     "device", "host", "ranks", "handover", "none" */
+    uint32_t advice_count;
+    report_advice advice[REPORT_ADVICE]; /* (advice_count), the best first */
+
+    report_stage_times stage_times[REPORT_STAGES]; /* (stage_count) */
+    uint32_t operation_count;
+    report_operation operations[REPORT_OPERATIONS]; /* (operation_count), grouped by stage */
+    report_host_times host_times;
+    report_machine machine;
+    uint32_t thread_count;
+    report_thread *threads; /* (thread_count) */
 
     uint64_t failed;
     uint32_t error_count;
