@@ -51,6 +51,47 @@ void sli_engine_image_counts(const sli_engine *engine, sli_image_counts *counts_
     }
 }
 
+/* Adds up an operation over all workers. */
+static void count_operation(const sli_engine *engine, uint32_t number, sli_operation_count *count)
+{
+    for (uint32_t i = 0; i < engine->worker_count; i++) {
+        const operation_counts *counts = &engine->loaders[i].clock.counts;
+
+        count->ticks += atomic_load_explicit(&counts->ticks[number], memory_order_relaxed);
+        count->measured += atomic_load_explicit(&counts->runs[number], memory_order_relaxed);
+    }
+}
+
+/* Adds the operations of a stage. The rest of the stage comes last. */
+static void add_operations(const sli_engine *engine, uint32_t stage, sli_operation_counts *counts)
+{
+    const plan_operations *operations = &engine->plan->details->operations;
+
+    for (uint32_t k = 0; k < operations->count; k++) {
+        const uint32_t number = (k + OPERATION_FIRST) % operations->count;
+        const plan_operation *operation = &operations->of[number];
+        sli_operation_count count = {.name = operation->name,
+                                     .stage = engine->plan->stage_names[stage],
+                                     .is_rest =
+                                         number < OPERATION_FIRST && number != OPERATION_DECODE};
+
+        if (number != OPERATION_NONE && operation->stage == stage) {
+            count_operation(engine, number, &count);
+            counts->of[counts->count] = count;
+            counts->count += count.measured > 0;
+        }
+    }
+}
+
+void sli_engine_operations(const sli_engine *engine, sli_operation_counts *counts_out)
+{
+    _Static_assert((int)SLI_OPERATIONS >= (int)PLAN_OPERATIONS, "each operation has a count");
+
+    *counts_out = (sli_operation_counts){.joined = engine->plan->details->operations.left_out};
+    add_operations(engine, PLAN_DECODE, counts_out);
+    add_operations(engine, PLAN_PIXELS, counts_out);
+}
+
 bool sli_engine_cache(const sli_engine *engine, sli_cache_counts *counts_out)
 {
     const sluice_dataset *dataset = engine->plan->dataset;

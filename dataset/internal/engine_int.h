@@ -9,6 +9,7 @@
 
 #include "image_notes_int.h"
 #include "index_counts_int.h"
+#include "operation_counts_int.h"
 #include "placement_int.h"
 #include "plan_int.h"
 #include "profiler_int.h"
@@ -106,6 +107,10 @@ void sli_engine_indexes(const sli_engine *engine, sli_index_counts *counts_out);
 
 /* Images so far of which decoding left something out, including those of replaced samples. */
 void sli_engine_image_counts(const sli_engine *engine, sli_image_counts *counts_out);
+
+/* Times of operations so far. Operations of a stage follow each other, in the order of the
+ * pipeline. */
+void sli_engine_operations(const sli_engine *engine, sli_operation_counts *counts_out);
 
 /* The cache of the dataset, and what the workers of this engine have found in it. */
 typedef struct sli_cache_counts {

@@ -16,8 +16,10 @@ typedef struct row_sink {
     const sli_conversion *conversion;
     uint8_t *row;
     uint8_t flags;
-    bool has_lost; /* a float has become infinite; */
-    float lost;    /* the first one */
+    uint8_t operation;      /* row of the report of the conversion */
+    bool has_lost;          /* a float has become infinite; */
+    float lost;             /* the first one */
+    operation_clock *clock; /* set by choose_row() if the sample is measured */
 } row_sink;
 
 static inline void convert_line(void *arg, uint32_t y, const uint8_t *pixels)
@@ -39,6 +41,21 @@ static inline void convert_checked_line(void *arg, uint32_t y, const uint8_t *pi
                                  (size_t)conversion->width * conversion->channels, &sink->lost);
     }
     sli_convert_line(conversion, y, pixels, sink->row, sink->flags);
+}
+
+/* The same of a sample whose operations are measured. */
+static inline void convert_measured_line(void *arg, uint32_t y, const uint8_t *pixels)
+{
+    row_sink *sink = arg;
+    const uint8_t outer = sink->clock->current;
+
+    operation_enter(sink->clock, sink->operation);
+    if (sink->conversion->loses) {
+        convert_checked_line(arg, y, pixels);
+    } else {
+        convert_line(arg, y, pixels);
+    }
+    operation_enter(sink->clock, outer);
 }
 
 /* An image in memory that lines are copied into. */
@@ -85,6 +102,10 @@ INLINED sluice_status choose_row(sample_loader *loader, uint32_t number, uint32_
         return fail_image_size(loader->plan, conversion, window, channels);
     }
     *sink = (line_sink){row->conversion->loses ? convert_checked_line : convert_line, row, NULL};
+    if (loader->clock.is_on) {
+        row->clock = &loader->clock;
+        sink->line = convert_measured_line;
+    }
     if (loader->drawn.steps[number].lines != NULL) {
         return colors_start(&loader->tools.colors, loader->drawn.steps[number].lines, channels,
                             sink);
@@ -134,6 +155,7 @@ INLINED sluice_status run_step(sample_loader *loader, uint32_t number, row_sink 
         window = &scaled;
     }
     st = prepare_window(loader, window, current, ticks, &pixels);
+    operation_enter(&loader->clock, step->group->operation);
     if (st == SLUICE_OK) {
         st = row != NULL ? choose_row(loader, number, channels, row, &sink)
                          : choose_image(loader, number, &current->image, &lines, &sink);
@@ -146,6 +168,7 @@ INLINED sluice_status run_step(sample_loader *loader, uint32_t number, row_sink 
     if (st == SLUICE_OK && step->lines != NULL) {
         st = colors_finish(&loader->tools.colors);
     }
+    operation_enter(&loader->clock, OPERATION_OTHER);
     current->encoded = false;
     current->image.pixels = loader->tools.between[number % 2].data;
     current->image.stride = window->window_width * image_pixel_bytes(&current->image);

@@ -6,11 +6,21 @@
 #include "nvtx_ranges_int.h"
 #include "sample_loader.h"
 
+/* The operation of the report that the time of a stage counts for, unless another one is entered.
+ */
+static inline uint8_t operation_of_stage(uint32_t stage)
+{
+    return stage == PLAN_DECODE   ? OPERATION_DECODE
+           : stage == PLAN_PIXELS ? OPERATION_OTHER
+                                  : OPERATION_NONE;
+}
+
 /* Enters a stage of the profile; returns the current time in ticks. */
 static inline uint64_t enter_stage(sample_loader *loader, uint32_t stage)
 {
     uint64_t now = sli_ticks();
 
+    operation_enter(&loader->clock, operation_of_stage(stage));
     sli_range_begin(loader->plan->stage_names[stage]);
     loader->last.stage = loader->plan->stage_names[stage];
     atomic_store_explicit(&loader->report.state.stage, loader->last.stage, memory_order_relaxed);

@@ -68,6 +68,7 @@ static void draw_stages(const struct plan_details *details, uint32_t first, uint
         const sli_draws own = {color->key, draws->sample, draws->pass};
 
         if ((color->images >> draws->column & 1) != 0) {
+            const uint32_t before = chain->count;
             const uint8_t flips = ops->places ? flips_before(details, color->outer, draws->sample,
                                                              draws->pass, draws->flips)
                                               : 0;
@@ -75,6 +76,9 @@ static void draw_stages(const struct plan_details *details, uint32_t first, uint
             chain->flipped_x = (flips & SLI_ROW_FLIP) != 0;
             chain->flipped_y = (flips & SLI_ROW_FLIP_LINES) != 0;
             ops->add(color->stage->args.bytes, &own, chain);
+            for (uint32_t k = before; k < chain->count; k++) {
+                chain->owners[k] = color->operation;
+            }
         }
     }
 }
@@ -138,6 +142,40 @@ static void pass_on(sample_colors *colors, uint32_t y, const uint8_t *line)
     }
 }
 
+/* Applies operations [first, end) to a line of a sample whose operations are measured, and passes
+ * it on. The target enters an operation of its own. */
+static void pass_measured(sample_colors *colors, uint32_t first, uint32_t end, uint32_t y,
+                          const uint8_t *from, uint8_t *line)
+{
+    const color_chain *chain = colors->lines;
+    const uint8_t outer = colors->clock->current;
+
+    if (first == end) {
+        color_apply(chain, first, end, y, from, line, colors->width, colors->channels);
+    }
+    for (uint32_t i = first; i < end; i++) {
+        operation_enter(colors->clock, chain->owners[i]);
+        color_apply(chain, i, i + 1, y, i == first ? from : line, line, colors->width,
+                    colors->channels);
+    }
+    operation_enter(colors->clock,
+                    colors->whole < chain->count ? chain->owners[colors->whole] : outer);
+    pass_on(colors, y, line);
+    operation_enter(colors->clock, outer);
+}
+
+/* Applies operations [first, end) to a line, and passes it on. */
+static inline void pass_line(sample_colors *colors, uint32_t first, uint32_t end, uint32_t y,
+                             const uint8_t *from, uint8_t *line)
+{
+    if (colors->clock->is_on) {
+        pass_measured(colors, first, end, y, from, line);
+        return;
+    }
+    color_apply(colors->lines, first, end, y, from, line, colors->width, colors->channels);
+    pass_on(colors, y, line);
+}
+
 static void take_line(void *arg, uint32_t y, const uint8_t *pixels)
 {
     sample_colors *colors = arg;
@@ -145,6 +183,13 @@ static void take_line(void *arg, uint32_t y, const uint8_t *pixels)
 
     color_apply(colors->lines, 0, colors->whole, y, pixels, line, colors->width, colors->channels);
     pass_on(colors, y, line);
+}
+
+static void take_measured_line(void *arg, uint32_t y, const uint8_t *pixels)
+{
+    sample_colors *colors = arg;
+
+    pass_measured(colors, 0, colors->whole, y, pixels, place_of(colors, y));
 }
 
 /* True if an operation needs the pixels of the image; *again: another operation after it needs the
@@ -174,7 +219,7 @@ sluice_status colors_start(sample_colors *colors, color_chain *lines, uint32_t c
     colors->channels = channels;
     colors->target = *sink;
     memset(&colors->statistics, 0, sizeof(colors->statistics));
-    *sink = (line_sink){take_line, colors, NULL};
+    *sink = (line_sink){colors->clock->is_on ? take_measured_line : take_line, colors, NULL};
     line = (size_t)colors->width * colors->channels;
     st = image_buffer_reserve(&colors->pixels,
                               colors->whole < colors->lines->count ? colors->height * line : line);
@@ -214,6 +259,7 @@ static sluice_status warp_lines(sample_colors *colors, uint32_t number)
     const color_operation *operation = &colors->lines->operations[number];
     sluice_status st = SLUICE_OK;
 
+    operation_enter(colors->clock, colors->lines->owners[number]);
     if (operation->kind == COLOR_MIX) {
         mix_run(&colors->mixing, &colors->lines->mixes[operation->mix], &from);
     } else if (operation->kind == COLOR_JPEG) {
@@ -233,8 +279,7 @@ static sluice_status warp_lines(sample_colors *colors, uint32_t number)
         } else {
             color_line(operation, &from, y, colors->memory.data, line);
         }
-        color_apply(colors->lines, number + 1, end, y, line, line, colors->width, colors->channels);
-        pass_on(colors, y, line);
+        pass_line(colors, number + 1, end, y, line, line);
     }
     swap_buffers(colors);
     return SLUICE_OK;
@@ -257,6 +302,7 @@ sluice_status colors_finish(sample_colors *colors)
             }
             continue;
         }
+        operation_enter(colors->clock, colors->lines->owners[first]);
         color_settle(colors->lines, first, &colors->statistics);
         memset(&colors->statistics, 0, sizeof(colors->statistics));
         end = color_next_whole(colors->lines, first);
@@ -264,8 +310,7 @@ sluice_status colors_finish(sample_colors *colors)
         for (uint32_t y = 0; y < colors->height && !sli_is_interrupted_at(y); y++) {
             uint8_t *line = colors->pixels.data + y * stride;
 
-            color_apply(colors->lines, first, end, y, line, line, colors->width, colors->channels);
-            pass_on(colors, y, line);
+            pass_line(colors, first, end, y, line, line);
         }
     }
     return sli_is_interrupted() ? SLUICE_CLOSED : SLUICE_OK;

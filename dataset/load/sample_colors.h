@@ -9,6 +9,7 @@
 
 #include "color_fields.h"
 #include "image_mix.h"
+#include "operation_clock.h"
 #include "plan.h"
 #include "resample.h"
 
@@ -30,7 +31,8 @@ typedef struct sample_colors {
     uint32_t width;
     uint32_t height;
     uint32_t channels;
-    line_sink target; /* where the lines go */
+    line_sink target;       /* where the lines go */
+    operation_clock *clock; /* of the worker */
 } sample_colors;
 
 /* Allocates the mixes and fields of the plan's stages. After E_NO_MEMORY call colors_free(), too.

@@ -32,6 +32,8 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
     loader->plan = plan;
     loader->last.stage = "";
     loader->io.draws_key = plan_stage_key(plan->dataset, 0, plan->settings.seed);
+    operation_clock_init(&loader->clock, (uint64_t)(uintptr_t)loader);
+    loader->tools.colors.clock = &loader->clock;
     cached_samples_init(&loader->cached, plan);
     loader->io.whole = loader->cached.samples != NULL && !plan->details->cache.is_decoded;
     loader->drops = source->drops != NULL && source->drops(plan->dataset->source);
@@ -116,6 +118,7 @@ static sluice_status follow_to_next(sample_loader *loader, uint64_t sample, void
         if ((role != ROLE_MASK && role != ROLE_IMAGE) || buffers[*column] == NULL) {
             continue;
         }
+        operation_enter(&loader->clock, role == ROLE_MASK ? OPERATION_MASKS : OPERATION_DECODE);
         st = read_other(loader, sample, *column, data);
         if (st == SLUICE_OK && role == ROLE_MASK) {
             st = mask_follow(loader, sample, &loader->drawn.image, data, buffers[*column],
@@ -152,14 +155,17 @@ static sluice_status follow_image(sample_loader *loader, uint64_t sample, uint64
 
     if (*further == NULL &&
         loader->plan->details->images.has_points) { /* before boxes are dropped */
+        operation_enter(&loader->clock, OPERATION_POINTS);
         st = points_follow(loader->plan, &loader->drawn.image, sample, pass, buffers);
     }
     if (*further == NULL && st == SLUICE_OK) {
+        operation_enter(&loader->clock, OPERATION_BOXES);
         st = sample_follow_boxes(loader, &loader->drawn.image, sample, buffers);
         if (st == SLUICE_OK && loader->last.boxes_below > 0) {
             opened_image_note(loader, sample, SLI_IMAGE_BOXES_BELOW);
         }
     }
+    operation_enter(&loader->clock, OPERATION_DECODE);
     if (*further == NULL && map >= 0 && buffers[map] != NULL) {
         transform_invert(&loader->drawn.image, buffers[map]);
     }
@@ -274,6 +280,7 @@ sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
     sluice_status st;
 
     atomic_store_explicit(&loader->report.state.sample, sample, memory_order_relaxed);
+    operation_clock_begin(&loader->clock);
     loader->last.dropped = false;
     loader->io.ends_run = false;
     if (loader->plan->details->memory.rows_only) {
@@ -288,6 +295,7 @@ sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
     if (loader->drops && !loader->cached.hit) {
         sample_drop_pages(loader, sample);
     }
+    operation_clock_end(&loader->clock, st == SLUICE_OK);
     leave_stage(loader);
     return st;
 }

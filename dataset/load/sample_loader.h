@@ -13,6 +13,7 @@
 #include "image_notes_int.h"
 #include "image_tools.h"
 #include "index_counts_int.h"
+#include "operation_clock.h"
 #include "plan.h"
 #include "sample_cached.h"
 #include "sample_transform.h"
@@ -77,6 +78,7 @@ struct sample_loader {
     map_states maps;
     sample_outcome last; /* of the last sample */
     worker_report report;
+    operation_clock clock;
     uint8_t *scratch;  /* memory of columns that are not in the row (plan_buffer) */
     uint8_t *own_rows; /* the worker's private rows (plan_dealing.own_rows); NULL: there is no
                           filter, pack or bucket */

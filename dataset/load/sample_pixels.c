@@ -35,9 +35,12 @@ static sluice_status run_to_cache(sample_loader *loader, const sample_transform 
         return st;
     }
     st = decode_whole(loader, current, ticks);
-    return st == SLUICE_OK
-               ? sample_cached_keep_pixels(loader, sample, &current->image, transform, buffers)
-               : st;
+    operation_enter(&loader->clock, OPERATION_CACHE);
+    if (st == SLUICE_OK) {
+        st = sample_cached_keep_pixels(loader, sample, &current->image, transform, buffers);
+    }
+    operation_enter(&loader->clock, OPERATION_OTHER);
+    return st;
 }
 
 /* Draws and runs the steps after a stage that makes views, the colours and the conversion for each
@@ -67,6 +70,7 @@ static sluice_status run_views(sample_loader *loader, const image_run *run,
             st = run_range(loader, first, run->transform->step_count, sink, &image, ticks);
         }
         if (st == SLUICE_OK && details->erasing.is_used) {
+            operation_enter(&loader->clock, OPERATION_ERASE);
             erase_converted(loader->plan, 0, sink->conversion, own.sample, own.pass, sink->row);
         }
     }
@@ -205,6 +209,33 @@ static sluice_status draw_first_again(sample_loader *loader, uint64_t sample, ui
     return st;
 }
 
+/* Does what is left once an image is in its row. further: NULL for the first image. */
+static sluice_status complete_row(sample_loader *loader, const image_draws *draws,
+                                  const sample_data *data, const plan_further_image *further,
+                                  void *const *buffers, const row_sink *sink)
+{
+    const sli_plan *plan = loader->plan;
+
+    if (sink->has_lost) {
+        return fail_lost_value(sink->conversion, sink->lost);
+    }
+    if (plan->details->geometry.part_fill != NULL) {
+        fill_converted(&loader->drawn.steps[loader->drawn.image.step_count - 1].window,
+                       sink->conversion, sink->flags, sink->row);
+    }
+    if (plan->details->erasing.is_used && plan->details->geometry.view == NULL) {
+        operation_enter(&loader->clock, OPERATION_ERASE);
+        erase_converted(plan, further != NULL ? further->segment : 0, sink->conversion,
+                        draws->sample, draws->pass, sink->row);
+    }
+    if (loader->cached.samples != NULL && further == NULL && data->bytes != NULL &&
+        !plan->details->cache.is_decoded && !loader->cached.hit) {
+        operation_enter(&loader->clock, OPERATION_CACHE);
+        return sample_cached_keep(loader, draws->sample, data, buffers);
+    }
+    return SLUICE_OK;
+}
+
 sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint64_t pass,
                                    const sample_data *data, const plan_further_image *further,
                                    void *const *buffers, uint8_t *flags, uint64_t ticks)
@@ -213,7 +244,9 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     const int column = further != NULL ? (int)further->column : plan->details->images.first;
     sample_transform *transform = &loader->drawn.image;
     const image_draws draws = {sample, pass, (uint32_t)column, 0, 0};
-    row_sink sink = {.conversion = &plan->host_conversion, .row = buffers[column]};
+    row_sink sink = {.conversion = &plan->host_conversion,
+                     .row = buffers[column],
+                     .operation = plan->details->work.segments[0].operation};
     const image_run run = {&plan->details->geometry.list, transform,
                            loader->cached.samples != NULL && further == NULL &&
                                plan->details->cache.is_decoded &&
@@ -225,6 +258,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     current.is_extra = further != NULL;
     if (further != NULL) {
         sink.conversion = &further->conversion;
+        sink.operation = plan->details->work.segments[further->segment].operation;
         sink.flags = transform->flips;
     } else {
         draw_flips(plan->details, 0, sample, pass, &sink.flags, flags);
@@ -245,20 +279,8 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
     if (st == SLUICE_OK) {
         st = run_steps(loader, &run, &draws, buffers, &sink, &current, &ticks);
     }
-    if (st == SLUICE_OK && sink.has_lost) {
-        st = fail_lost_value(sink.conversion, sink.lost);
-    }
-    if (st == SLUICE_OK && plan->details->geometry.part_fill != NULL) {
-        fill_converted(&loader->drawn.steps[transform->step_count - 1].window, sink.conversion,
-                       sink.flags, sink.row);
-    }
-    if (st == SLUICE_OK && plan->details->erasing.is_used && plan->details->geometry.view == NULL) {
-        erase_converted(plan, further != NULL ? further->segment : 0, sink.conversion, sample, pass,
-                        sink.row);
-    }
-    if (st == SLUICE_OK && loader->cached.samples != NULL && further == NULL &&
-        data->bytes != NULL && !plan->details->cache.is_decoded && !loader->cached.hit) {
-        st = sample_cached_keep(loader, sample, data, buffers);
+    if (st == SLUICE_OK) {
+        st = complete_row(loader, &draws, data, further, buffers, &sink);
     }
     if (st == SLUICE_OK) {
         count_image(loader->report.counters[PLAN_PIXELS], &current, sli_ticks() - ticks,
@@ -323,6 +345,7 @@ static sluice_status paint_tile(sample_loader *loader, fused_geometry *window,
     }
     lines.to = canvas->data + shown->y * stride + (size_t)shown->x * channels;
     st = prepare_window(loader, window, current, ticks, &pixels);
+    operation_enter(&loader->clock, OPERATION_MOSAIC);
     return st == SLUICE_OK ? resample_run(&loader->tools.resampler, &pixels, &sink) : st;
 }
 
@@ -379,5 +402,6 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
         st = sample_cached_keep(loader, task->sample, data, buffers);
     }
     sli_counter_add(&loader->report.counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - ticks);
+    operation_enter(&loader->clock, OPERATION_NONE); /* what follows is not in a stage */
     return st;
 }

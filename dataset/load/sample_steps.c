@@ -39,9 +39,11 @@ static sluice_status convert_buffer(sample_loader *loader, const plan_step *step
                              &lost)) {
         return fail_lost_value(conversion, lost);
     }
+    operation_enter(&loader->clock, step->operation);
     draw_flips(loader->plan->details, step->segment, sample, pass, &here, flags);
     sli_convert_image(conversion, buffers[segment->from], buffers[segment->to], here);
     if (loader->plan->details->erasing.is_used) {
+        operation_enter(&loader->clock, OPERATION_ERASE);
         erase_converted(loader->plan, step->segment, &step->conversion, sample, pass,
                         buffers[segment->to]);
     }
@@ -104,14 +106,15 @@ static sluice_status compute_array(sample_loader *loader, const plan_step *step,
 {
     const stage_def *def = step->array->def;
     const uint64_t start = change_stage(loader, PLAN_PIXELS);
-    const sluice_status st =
-        def->array->columns != NULL ? compute_columns(step, buffers)
-        : def->array->compute_rows != NULL
-            ? compute_rows(step, buffers)
-            : def->array->compute(step->array->args.bytes, &step->input_types[0],
-                                  buffers[step->inputs[0]], &step->output_type,
-                                  buffers[step->first_output]);
+    sluice_status st;
 
+    operation_enter(&loader->clock, step->operation);
+    st = def->array->columns != NULL ? compute_columns(step, buffers)
+         : def->array->compute_rows != NULL
+             ? compute_rows(step, buffers)
+             : def->array->compute(step->array->args.bytes, &step->input_types[0],
+                                   buffers[step->inputs[0]], &step->output_type,
+                                   buffers[step->first_output]);
     loader->last.stage = def->name;
     sli_counter_add(&loader->report.counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);
     return st;

@@ -246,6 +246,7 @@ static sluice_status run_passes(sli_plan *plan)
     }
     if (st == SLUICE_OK) {
         plan_names(plan);
+        plan_number_operations(plan);
     }
     return st;
 }

@@ -14,6 +14,7 @@
 #include "nested_stages.h"
 #include "pass_lengths.h"
 #include "plan_int.h"
+#include "plan_operations.h"
 #include "profiler_int.h"
 
 /* An image of a sample, whose random numbers are drawn. */
@@ -36,6 +37,7 @@ typedef struct plan_stage {
     stage_padding padding;    /* geometry: what is there */
     const point_pairs *pairs; /* a flip before geometry: points that it exchanges; NULL: none */
     column_set points;        /* with pairs: the columns of the source with these points */
+    uint8_t operation;        /* colour stages: its row of the report */
 } plan_stage;
 
 /* The boxes of a sample while its geometry is drawn, for stages that depend on them. */
@@ -73,6 +75,8 @@ typedef struct plan_segment {
     bool follows;                        /* of a further image: only workers convert it */
     uint32_t count;                      /* number of conversions */
     uint32_t stages[DATASET_MAX_STAGES]; /* their indexes in the dataset */
+    uint32_t device_count;               /* the last ones, which GetNext runs */
+    uint8_t operation;                   /* row of the report of the others */
 } plan_segment;
 
 /*
@@ -98,6 +102,7 @@ typedef struct plan_step {
     int output_length; /* array stage: buffer of the output's length; -1: it does not change */
     uint32_t segment;  /* conversions: index of the segment */
     sli_conversion conversion; /* conversions: their program */
+    uint8_t operation;         /* array stage or conversions: its row of the report */
 } plan_step;
 
 /* A map of whole batches. */
@@ -178,6 +183,7 @@ typedef struct plan_group {
     struct plan_branches *branches; /* owned; NULL: there are none */
     const custom_map *map;          /* the image map; NULL: there is none */
     bool writes_row;                /* the last group of all: it is a step even if it is idle */
+    uint8_t operation;              /* row of the report of its geometry */
 } plan_group;
 
 /* The groups that an image goes through, in order. */
@@ -347,6 +353,7 @@ struct plan_details {
     plan_work work;
     plan_memory memory;
     plan_cache cache;
+    plan_operations operations;
     plan_texts texts;
 };
 
@@ -418,6 +425,9 @@ sluice_status plan_further_images(sli_plan *plan);
 sluice_status plan_cached(sli_plan *plan);
 sluice_status plan_mosaics(sli_plan *plan);
 void plan_note(sli_plan *plan, const char *text);
+
+/* Numbers the operations that the report has rows for; after all passes. */
+void plan_number_operations(sli_plan *plan);
 
 /*
  * Returns the number of batches that each rank makes of `samples` consecutive samples over all

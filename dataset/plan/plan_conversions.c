@@ -402,6 +402,8 @@ static sluice_status plan_last_segment(sli_plan *plan, const plan_segment *segme
     memcpy(column->name, plan->seen[plan->image_column].name, sizeof(column->name));
     plan->device_converts = plan->device_colors || plan->device_mixes ||
                             !sli_conversion_is_identity(&plan->device_conversion);
+    plan->details->work.segments[segment - plan->details->work.segments].device_count =
+        segment->count - split;
     find_flips(plan, segment, split);
     note_conversions(plan, segment, split);
     return SLUICE_OK;

@@ -6,6 +6,7 @@
 
 #include "alloc_int.h"
 #include "cpu_int.h"
+#include "report_operations.h"
 #include "report_places.h"
 #include "report_run.h"
 #include "report_waits.h"
@@ -206,6 +207,7 @@ sluice_status report_make(const report_run *run, sluice_status status, const cha
     report->ran = true;
     collect_stats(run, report);
     collect_stages(run, report);
+    report_collect_operations(run, report);
     collect_queues(run, report);
     collect_environment(run, report);
     collect_maps(run, report);

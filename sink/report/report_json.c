@@ -5,6 +5,7 @@
 
 #include <sluice/version.h>
 
+#include "report_operations.h"
 #include "report_waits.h"
 
 static void add_count(sli_text *text, const char *key, uint64_t value)
@@ -169,6 +170,7 @@ static void add_stages(const sluice_report *report, sli_text *text)
         add_number(text, "p50_us", stage->p50_ns / 1e3);
         add_number(text, "p99_us", stage->p99_ns / 1e3);
         add_count(text, "workers", stage->threads);
+        report_add_operations_json(report, i, text);
         sli_text_add(text, "}");
     }
     sli_text_add(text, "]");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format_int.h"
+#include "report_operations.h"
 #include "report_places.h"
 #include "report_waits.h"
 
@@ -61,6 +62,7 @@ static void add_stages(const sluice_report *report, sli_text *text)
                  "input%", "room%", "p50", "p99", "by");
     for (uint32_t i = 0; i < report->stage_count; i++) {
         add_stage(report, &report->stages[i], text);
+        report_add_operations(report, i, text);
     }
 }
 

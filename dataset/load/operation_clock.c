@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* RUSAGE_THREAD */
+
+#include "operation_clock.h"
+
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "profiler_int.h"
+#include "rng_int.h"
+
+/* One in so many samples is measured: of short ones, whose clocks cost more of their time, and of
+ * long ones. A worker measures its first samples as if they were long, for short runs. */
+enum { GAP_OF_SHORT = 64, GAP_OF_LONG = 8, FIRST_MEASURED = 16 };
+
+/* A sample with fewer ticks is short: about 0.1 ms. */
+static const uint64_t SHORT_TICKS = UINT64_C(1) << 18;
+
+/* A shorter time off the CPU is not taken out: it is the cost of the clocks themselves. */
+static const int64_t LEAST_LOST_NS = 20000;
+
+static _Atomic uint32_t replaced_gap;
+
+void operation_clock_replace_gap(uint32_t gap)
+{
+    atomic_store_explicit(&replaced_gap, gap, memory_order_relaxed);
+}
+
+/* Draws when to measure next: after 1 to 2 * gap - 1 samples, so that no pattern of the samples
+ * coincides with it. */
+static void draw_next(operation_clock *clock, uint32_t gap)
+{
+    const uint32_t replaced = atomic_load_explicit(&replaced_gap, memory_order_relaxed);
+
+    clock->gap = replaced > 0 ? replaced : gap;
+    if (replaced > 0) {
+        clock->until = replaced == UINT32_MAX ? 0 : replaced; /* 0: after 2^32 samples */
+        return;
+    }
+    clock->random = sli_mix_in(clock->random, clock->measured);
+    clock->until = 1 + (uint32_t)(clock->random >> 32) % (2 * gap - 1);
+}
+
+void operation_clock_init(operation_clock *clock, uint64_t key)
+{
+    clock->random = key;
+    draw_next(clock, GAP_OF_LONG);
+}
+
+static int64_t thread_cpu_ns(void)
+{
+    struct timespec now;
+
+    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0
+               ? (int64_t)now.tv_sec * 1000000000 + now.tv_nsec
+               : -1;
+}
+
+static int64_t thread_switches(void)
+{
+    struct rusage usage;
+
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
+
+void operation_clock_start(operation_clock *clock)
+{
+    memset(clock->ticks, 0, sizeof(clock->ticks));
+    clock->is_on = true;
+    clock->current = OPERATION_NONE;
+    clock->longest = OPERATION_NONE;
+    clock->longest_ticks = 0;
+    clock->seen = 0;
+    clock->start.switches = thread_switches();
+    clock->start.cpu_ns = thread_cpu_ns();
+    clock->start.wall_ns = sli_now_ns();
+    clock->start.ticks = sli_ticks();
+    clock->since = clock->start.ticks;
+}
+
+void operation_clock_charge(operation_clock *clock, uint8_t next)
+{
+    const uint64_t now = sli_ticks();
+    const uint64_t ticks = now > clock->since ? now - clock->since : 0; /* another CPU's counter */
+
+    clock->ticks[clock->current] += ticks;
+    clock->seen |= UINT64_C(1) << clock->current;
+    if (ticks > clock->longest_ticks) {
+        clock->longest_ticks = ticks;
+        clock->longest = clock->current;
+    }
+    clock->since = now;
+    clock->current = next;
+}
+
+/*
+ * If the thread was preempted during the sample, takes the time off the CPU out of the longest
+ * interval. Samples are not dropped: long ones are preempted more often, so that the others would
+ * not represent all.
+ */
+static void clip_preemption(operation_clock *clock)
+{
+    const int64_t wall_ns = sli_now_ns() - clock->start.wall_ns;
+    const uint64_t all = clock->since - clock->start.ticks;
+    const int64_t cpu_ns = thread_cpu_ns();
+    int64_t lost_ns = wall_ns - (cpu_ns - clock->start.cpu_ns);
+    uint64_t lost;
+
+    if (clock->start.cpu_ns < 0 || cpu_ns < 0 || lost_ns < LEAST_LOST_NS ||
+        thread_switches() == clock->start.switches) {
+        return;
+    }
+    lost_ns = lost_ns < wall_ns ? lost_ns : wall_ns;
+    lost = (uint64_t)((double)all * (double)lost_ns / (double)wall_ns);
+    clock->ticks[clock->longest] -= lost < clock->longest_ticks ? lost : clock->longest_ticks;
+}
+
+void operation_clock_finish(operation_clock *clock, bool is_counted)
+{
+    uint64_t all = 0;
+
+    operation_clock_charge(clock, OPERATION_NONE);
+    clock->is_on = false;
+    clip_preemption(clock);
+    for (uint32_t i = OPERATION_NONE + 1; i < PLAN_OPERATIONS; i++) {
+        if (is_counted && (clock->seen >> i & 1) != 0) {
+            sli_counter_add(&clock->counts.ticks[i], clock->ticks[i] * clock->gap);
+            sli_counter_add(&clock->counts.runs[i], 1);
+        }
+        all += clock->ticks[i];
+    }
+    clock->measured++;
+    draw_next(clock,
+              clock->measured < FIRST_MEASURED || all >= SHORT_TICKS ? GAP_OF_LONG : GAP_OF_SHORT);
+}

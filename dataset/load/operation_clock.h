@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Measures the time of each operation of a sample: of one sample in many, so that the others pay a
+ * branch for each operation. A measured sample reads the tick counter whenever the operation
+ * changes, and charges the time since then to the operation that ends: each tick belongs to one
+ * operation, so that they add up to the stages that they are in.
+ */
+#ifndef SLUICE_OPERATION_CLOCK_H
+#define SLUICE_OPERATION_CLOCK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "clock_int.h"
+#include "plan_operations.h"
+
+/* What a worker has measured so far; written by the worker, read by any thread. */
+typedef struct operation_counts {
+    _Atomic uint64_t ticks[PLAN_OPERATIONS]; /* weighted: an estimate for all samples */
+    _Atomic uint64_t runs[PLAN_OPERATIONS];  /* samples in which the operation was measured */
+} operation_counts;
+
+/* How a sample began that is measured, to know whether its thread was preempted. */
+typedef struct operation_start {
+    uint64_t ticks;
+    int64_t wall_ns;
+    int64_t cpu_ns;   /* of the thread; below 0: it has no such clock */
+    int64_t switches; /* involuntary ones of the thread */
+} operation_start;
+
+typedef struct operation_clock {
+    bool is_on;      /* the current sample is measured */
+    uint8_t current; /* operation */
+    uint8_t longest; /* the operation of the longest interval of the sample */
+    uint32_t until;  /* the sample that is measured next: 1 is the next one */
+    uint32_t gap;    /* one in so many samples is measured: the weight of the sample */
+    uint32_t measured;
+    uint64_t since;
+    uint64_t longest_ticks;
+    uint64_t seen; /* bit i: operation i ran in the sample */
+    uint64_t random;
+    operation_start start;
+    uint64_t ticks[PLAN_OPERATIONS]; /* of the sample */
+    operation_counts counts;
+} operation_clock;
+
+/* Prepares a clock that is zeroed. `key` differs from worker to worker. */
+void operation_clock_init(operation_clock *clock, uint64_t key);
+
+/* Tests: measures one in `gap` samples of the loaders that are made from now on; 0: as usual;
+ * UINT32_MAX: none. */
+void operation_clock_replace_gap(uint32_t gap);
+
+/* The slow parts of the following functions. */
+void operation_clock_start(operation_clock *clock);
+void operation_clock_charge(operation_clock *clock, uint8_t next);
+void operation_clock_finish(operation_clock *clock, bool is_counted);
+
+/* Begins a sample. */
+static inline void operation_clock_begin(operation_clock *clock)
+{
+    if (__builtin_expect(--clock->until == 0, 0)) {
+        operation_clock_start(clock);
+    }
+}
+
+/* Ends a sample. is_counted: false if it failed. */
+static inline void operation_clock_end(operation_clock *clock, bool is_counted)
+{
+    if (__builtin_expect(clock->is_on, 0)) {
+        operation_clock_finish(clock, is_counted);
+    }
+}
+
+/* Enters an operation. */
+static inline void operation_enter(operation_clock *clock, uint8_t next)
+{
+    if (__builtin_expect(clock->is_on, 0)) {
+        operation_clock_charge(clock, next);
+    }
+}
+
+#endif
