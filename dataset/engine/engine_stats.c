@@ -87,7 +87,7 @@ void sli_engine_operations(const sli_engine *engine, sli_operation_counts *count
 {
     _Static_assert((int)SLI_OPERATIONS >= (int)PLAN_OPERATIONS, "each operation has a count");
 
-    *counts_out = (sli_operation_counts){.joined = engine->plan->details->operations.left_out};
+    counts_out->count = 0;
     add_operations(engine, PLAN_DECODE, counts_out);
     add_operations(engine, PLAN_PIXELS, counts_out);
 }

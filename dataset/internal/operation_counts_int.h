@@ -18,7 +18,6 @@ typedef struct sli_operation_count {
 
 typedef struct sli_operation_counts {
     uint32_t count;
-    uint32_t joined; /* operations of the pipeline that share the row "others"; 0: no such row */
     sli_operation_count of[SLI_OPERATIONS]; /* (count) those that were measured, by stage */
 } sli_operation_counts;
 

@@ -94,26 +94,26 @@ void operation_clock_charge(operation_clock *clock, uint8_t next)
     clock->current = next;
 }
 
-/*
- * If the thread was preempted during the sample, takes the time off the CPU out of the longest
- * interval. Samples are not dropped: long ones are preempted more often, so that the others would
- * not represent all.
- */
+void operation_clock_take_out(operation_clock *clock, int64_t lost_ns, int64_t wall_ns)
+{
+    const double all = (double)(clock->since - clock->start.ticks);
+    const uint64_t lost =
+        lost_ns < wall_ns ? (uint64_t)(all * (double)lost_ns / (double)wall_ns) : (uint64_t)all;
+
+    clock->ticks[clock->longest] -= lost < clock->longest_ticks ? lost : clock->longest_ticks;
+}
+
+/* If the thread was preempted, takes out the time off the CPU. */
 static void clip_preemption(operation_clock *clock)
 {
     const int64_t wall_ns = sli_now_ns() - clock->start.wall_ns;
-    const uint64_t all = clock->since - clock->start.ticks;
     const int64_t cpu_ns = thread_cpu_ns();
-    int64_t lost_ns = wall_ns - (cpu_ns - clock->start.cpu_ns);
-    uint64_t lost;
+    const int64_t lost_ns = wall_ns - (cpu_ns - clock->start.cpu_ns);
 
-    if (clock->start.cpu_ns < 0 || cpu_ns < 0 || lost_ns < LEAST_LOST_NS ||
-        thread_switches() == clock->start.switches) {
-        return;
+    if (clock->start.cpu_ns >= 0 && cpu_ns >= 0 && lost_ns >= LEAST_LOST_NS &&
+        thread_switches() != clock->start.switches) {
+        operation_clock_take_out(clock, lost_ns, wall_ns);
     }
-    lost_ns = lost_ns < wall_ns ? lost_ns : wall_ns;
-    lost = (uint64_t)((double)all * (double)lost_ns / (double)wall_ns);
-    clock->ticks[clock->longest] -= lost < clock->longest_ticks ? lost : clock->longest_ticks;
 }
 
 void operation_clock_finish(operation_clock *clock, bool is_counted)
@@ -123,8 +123,11 @@ void operation_clock_finish(operation_clock *clock, bool is_counted)
     operation_clock_charge(clock, OPERATION_NONE);
     clock->is_on = false;
     clip_preemption(clock);
-    for (uint32_t i = OPERATION_NONE + 1; i < PLAN_OPERATIONS; i++) {
-        if (is_counted && (clock->seen >> i & 1) != 0) {
+    clock->seen &= ~(UINT64_C(1) << OPERATION_NONE);
+    for (uint64_t seen = clock->seen; seen != 0; seen &= seen - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctzll(seen);
+
+        if (is_counted) {
             sli_counter_add(&clock->counts.ticks[i], clock->ticks[i] * clock->gap);
             sli_counter_add(&clock->counts.runs[i], 1);
         }

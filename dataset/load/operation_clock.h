@@ -56,6 +56,13 @@ void operation_clock_start(operation_clock *clock);
 void operation_clock_charge(operation_clock *clock, uint8_t next);
 void operation_clock_finish(operation_clock *clock, bool is_counted);
 
+/*
+ * Takes the time that the thread was preempted, `lost_ns` of the `wall_ns` of the sample, out of
+ * its longest interval. Samples are not dropped: long ones are preempted more often, so that the
+ * others would not represent all.
+ */
+void operation_clock_take_out(operation_clock *clock, int64_t lost_ns, int64_t wall_ns);
+
 /* Begins a sample. */
 static inline void operation_clock_begin(operation_clock *clock)
 {

@@ -171,4 +171,12 @@ void plan_number_operations(sli_plan *plan)
     }
     number_list(plan, &details->geometry.list);
     number_work(plan);
+    if (details->operations.left_out > 0) {
+        char note[100];
+
+        snprintf(note, sizeof(note),
+                 "report: %u operations share the row others, since %d have rows",
+                 details->operations.left_out, PLAN_OPERATIONS - OPERATION_FIRST - 1);
+        plan_note(plan, note);
+    }
 }
