@@ -121,6 +121,27 @@ const sli_thread *sli_engine_thread(const sli_engine *engine, uint32_t i)
                        : readahead_thread(engine->ahead, i - workers);
 }
 
+bool sli_engine_worker_stage(const sli_engine *engine, uint32_t i, sli_worker_stage *at_out)
+{
+    const worker_state *state;
+    const char *name;
+
+    if (i >= engine->worker_count) {
+        return false;
+    }
+    state = &engine->loaders[i].report.state;
+    name = atomic_load_explicit(&state->stage, memory_order_relaxed);
+    at_out->thread = atomic_load_explicit(&state->thread, memory_order_relaxed);
+    at_out->since_ticks = atomic_load_explicit(&state->since_ticks, memory_order_relaxed);
+    at_out->stage = UINT32_MAX;
+    for (uint32_t k = 0; k < engine->plan->stage_count && name[0] != '\0'; k++) {
+        if (engine->plan->stage_names[k] == name) {
+            at_out->stage = k;
+        }
+    }
+    return true;
+}
+
 /* ---- replays -------------------------------------------------------------------------------- */
 
 /* NULL: passes have known lengths, so none is replayed. */

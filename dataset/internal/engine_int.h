@@ -133,6 +133,19 @@ bool sli_engine_cache(const sli_engine *engine, sli_cache_counts *counts_out);
 const sli_thread *sli_engine_thread(const sli_engine *engine, uint32_t i);
 
 /*
+ * What worker i does: the number of its thread, as in /proc, 0 before it runs; the index of its
+ * stage in the profile, UINT32_MAX between samples; the ticks at which it entered the stage. False:
+ * there is no such worker. Callable from any thread until the engine is destroyed.
+ */
+typedef struct sli_worker_stage {
+    int32_t thread;
+    uint32_t stage;
+    uint64_t since_ticks;
+} sli_worker_stage;
+
+bool sli_engine_worker_stage(const sli_engine *engine, uint32_t i, sli_worker_stage *at_out);
+
+/*
  * Adds stall diagnostics for batch seq as text: the number of its filled rows, and each worker's
  * current stage with the time spent in it.
  */

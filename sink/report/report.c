@@ -9,6 +9,7 @@
 #include "report_operations.h"
 #include "report_places.h"
 #include "report_run.h"
+#include "report_verdict.h"
 #include "report_waits.h"
 #include "struct_size_int.h"
 
@@ -208,6 +209,7 @@ sluice_status report_make(const report_run *run, sluice_status status, const cha
     collect_stats(run, report);
     collect_stages(run, report);
     report_collect_operations(run, report);
+    report_collect_pipeline(run, report);
     collect_queues(run, report);
     collect_environment(run, report);
     collect_maps(run, report);

@@ -12,6 +12,7 @@
 #include "profiler_int.h"
 #include "queue_int.h"
 #include "rank_waits.h"
+#include "report_pipeline.h"
 #include "report_times.h"
 #include "status_int.h"
 #include "step_threads.h"
@@ -88,16 +89,16 @@ struct sluice_report {
     uint64_t produced;
     uint64_t consumed;
 
-    const char *bottleneck;  /* a stage's name, or "none" */
+    const char *bottleneck;  /* the name of a stage, operation or host row, or "none" */
     double bottleneck_share; /* share of the run's time; for a worker stage, of the workers' busy
                                 time */
-    char bottleneck_why[300];
-    char bottleneck_advice[400];
+    char bottleneck_why[400];
 
     const char *bottleneck_cause; /* "cpu", "blocked", "lock", "starved", "storage", "copy",
                                      "device", "host", "ranks", "handover", "none" */
     uint32_t advice_count;
     report_advice advice[REPORT_ADVICE]; /* (advice_count), the best first */
+    report_pipeline pipeline;
 
     report_stage_times stage_times[REPORT_STAGES]; /* (stage_count) */
     uint32_t operation_count;
@@ -163,15 +164,7 @@ double report_step_share(const sluice_report *report);
 /* Mean rate of the run in samples per second. */
 double report_rate(const sluice_report *report);
 
-/* report_advise_*: write the best remedy into the report if that stage limits the run (advice.c).
- */
-void report_advise_step(sluice_report *report);
-void report_advise_copy(sluice_report *report, const sli_stage_summary *copy);
-void report_advise_workers(sluice_report *report, const sli_stage_summary *most);
-void report_advise_batches(sluice_report *report);
-void report_advise_ranks(sluice_report *report);
-
-/* Sets the stage that limits the run, and the advice for it (bottleneck.c). */
+/* Sets the stage that limits the run, its cause, and the advice (report_verdict.c). */
 void report_find_bottleneck(sluice_report *report);
 
 #endif

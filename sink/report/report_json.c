@@ -6,6 +6,7 @@
 #include <sluice/version.h>
 
 #include "report_operations.h"
+#include "report_verdict.h"
 #include "report_waits.h"
 
 static void add_count(sli_text *text, const char *key, uint64_t value)
@@ -198,16 +199,6 @@ static void add_queues(const sluice_report *report, sli_text *text)
     add_count(text, "publishes", report->publishes);
 }
 
-static void add_verdict(const sluice_report *report, sli_text *text)
-{
-    sli_text_add(text, ",\"bottleneck\":{\"stage\":");
-    sli_text_add_json(text, report->bottleneck);
-    add_number(text, "share", report->bottleneck_share);
-    add_string(text, "why", report->bottleneck_why);
-    add_string(text, "advice", report->bottleneck_advice);
-    sli_text_add(text, "}");
-}
-
 static void add_cpus(sli_text *text, const char *key, const sli_cpus *cpus)
 {
     char ranges[2000];
@@ -348,7 +339,7 @@ sluice_status sluice_report_json(const sluice_report *report, char **json_out)
     add_maps(report, &text);
     add_stages(report, &text);
     add_queues(report, &text);
-    add_verdict(report, &text);
+    report_add_verdict_json(report, &text);
     add_placement(report, &text);
     add_process(report, &text);
     report_add_waits_json(report, &text);

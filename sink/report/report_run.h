@@ -9,6 +9,7 @@
 #include "program.h"
 #include "rank_waits.h"
 #include "run_counts.h"
+#include "wait_probe.h"
 
 typedef struct report_run {
     const data_feed *feed;       /* started */
@@ -26,6 +27,7 @@ typedef struct report_run {
     bool has_digest;
     const sluice_ranks *ranks; /* of this process; NULL: rank and world are the feed's */
     const rank_waits *waits;   /* NULL: none were counted */
+    const wait_probe *probe;   /* NULL: nothing looked at the workers */
 } report_run;
 
 /*

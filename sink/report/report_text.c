@@ -7,6 +7,7 @@
 #include "format_int.h"
 #include "report_operations.h"
 #include "report_places.h"
+#include "report_verdict.h"
 #include "report_waits.h"
 
 /* Minimum busy share of a stage in percent; below this share the stage's rate is meaningless. */
@@ -291,6 +292,7 @@ static void add_ranks(const sluice_report *report, sli_text *text)
 
 static void add_run(const sluice_report *report, sli_text *text)
 {
+    report_add_verdict(report, text);
     add_steps(report, text);
     add_digest(report, text);
     add_stages(report, text);
@@ -311,10 +313,6 @@ static void add_run(const sluice_report *report, sli_text *text)
     }
     report_add_places(report, text);
     report_add_waits(report, text);
-    sli_text_add_line(text, "bottleneck: %s: %s", report->bottleneck, report->bottleneck_why);
-    if (report->bottleneck_advice[0] != '\0') {
-        sli_text_add_line(text, "advice: %s", report->bottleneck_advice);
-    }
 }
 
 sluice_status sluice_report_text(const sluice_report *report, char **text_out)

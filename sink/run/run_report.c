@@ -20,7 +20,8 @@ static report_run reported_parts(const train_run *run, const sli_profile *profil
                         .regrouped_world = run->origin.world,
                         .has_digest = run->config.digest,
                         .ranks = run->names_log ? &run->ranks.own : NULL,
-                        .waits = &run->ranks.waits};
+                        .waits = &run->ranks.waits,
+                        .probe = &run->watch.waits};
 }
 
 /* Creates the report. profile: the feed's, or a copy of it, with its end time set. */

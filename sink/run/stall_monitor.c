@@ -124,5 +124,8 @@ sluice_status train_watch(train_run *run)
     const int64_t now = sli_now_ns();
 
     poll_outcome(run, now);
+    if (!run->nested) {
+        wait_probe_poll(&run->watch.waits, run->feed.engine, now);
+    }
     return watch_for_stalls(run, now);
 }

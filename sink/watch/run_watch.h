@@ -4,6 +4,7 @@
 #define SLUICE_RUN_WATCH_H
 
 #include "callback_watchdog.h"
+#include "wait_probe.h"
 
 typedef struct run_watch {
     watchdog callbacks; /* monitors the trainer's calls of user callbacks */
@@ -12,6 +13,7 @@ typedef struct run_watch {
     uint64_t progress;  /* batches that are done, and samples before the run that were read; as
                            of the last poll */
     bool stall_warned;  /* warned of the stall since the last progress */
+    wait_probe waits;   /* of the workers */
 } run_watch;
 
 #endif

@@ -334,7 +334,7 @@ static void a_run_within_a_run_is_left_alone(void)
     T_EQ(overrides_count_of(log, "SLUICE_WORKERS"), 1);
     T_EQ(overrides_count_of(log, "SLUICE_REPORT"), 1);
     T_STR(k.report->mode, "graph");
-    T_EQ(strncmp(overrides_contents(path), "4 steps, ", 9), 0);
+    T_CONTAINS(overrides_contents(path), "\n4 steps, ");
     kit_fini(&k);
     sluice_dataset_destroy(dataset);
     overrides_end();

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What limits a run, and what to change. A pure function of facts: the facts are plain data, so
+ * that tests can write down those of a run.
+ *
+ * The model is X(k) <= min(k / (cpu + blocked), C / cpu, 1 / serial, 1 / copy, 1 / (step + host)):
+ * samples per second with k workers, times per sample, C the cores that the workers really get.
+ */
+#ifndef SLUICE_VERDICT_H
+#define SLUICE_VERDICT_H
+
+#include "report_data.h"
+
+/* A stage of the workers. */
+typedef struct verdict_stage {
+    const char *name;
+    uint32_t kind; /* SLI_STAGE_* */
+    uint64_t samples;
+    double busy_s; /* over all workers */
+    double p50_s;
+    bool has_shares;   /* of the busy time are known: */
+    bool has_runqueue; /* else `blocked` includes the run queue */
+    double cpu;
+    double runqueue;
+    double blocked;
+    wait_counts waits;
+} verdict_stage;
+
+typedef struct verdict_operation {
+    const char *name;
+    uint32_t stage; /* index into the facts' stages */
+    double share;   /* of the stage */
+} verdict_operation;
+
+typedef struct verdict_run {
+    bool was_complete;
+    uint64_t first_step;
+    uint64_t steps;
+    uint64_t samples;
+    uint32_t batch_size;
+    double seconds;
+    double data_wait; /* share of the time, like the following */
+    double replay;
+    double step;          /* steps and device maps */
+    double maps;          /* device maps; they are a part of `step` */
+    double step_runqueue; /* of the time that the thread of the steps is ready to run; 0: unknown */
+    bool has_kernels;     /* a GPU runs the steps */
+} verdict_run;
+
+typedef struct verdict_cores {
+    uint32_t workers;
+    double allowed; /* that this rank may use: its own, or the quota */
+    double quota;   /* 0: there is none */
+    double used;    /* that the process used, on average; an upper bound if `known` is false */
+    double spare;   /* without a worker, a step or another rank */
+    bool bound;     /* the affinity of the process excludes cores */
+} verdict_cores;
+
+typedef struct verdict_data {
+    const char *source;
+    uint64_t bytes_read;
+    uint64_t ahead_bytes;
+    sli_index_counts indexes;
+    bool has_cache;
+    sli_cache_counts cache;
+    uint64_t samples_per_pass; /* 0: unknown */
+    uint64_t cached_bytes;     /* as in sli_plan_traits */
+    const char *cached_after;
+    uint64_t memory_limit;
+    bool converts_on_host;
+    bool packs;
+} verdict_data;
+
+typedef struct verdict_facts {
+    verdict_run run;
+    verdict_cores cores;
+    verdict_data data;
+    double copy_s; /* time of copies to the device */
+    uint64_t copy_bytes;
+    report_host_times host;
+    report_machine machine;
+    report_waits waits;
+    bool probed; /* the system calls of workers were read */
+    uint32_t stage_count;
+    verdict_stage stages[REPORT_STAGES];
+    uint32_t operation_count;
+    verdict_operation operations[REPORT_OPERATIONS];
+} verdict_facts;
+
+/* Who takes the CPU of a run that is starved. */
+typedef enum verdict_thief {
+    THIEF_NONE,
+    THIEF_QUOTA,
+    THIEF_OTHERS,  /* processes */
+    THIEF_WORKERS, /* there are more of them than cores */
+    THIEF_STEP     /* threads of the step */
+} verdict_thief;
+
+typedef struct verdict {
+    const char *stage; /* a row of the report or an operation, or "none" */
+    const char *cause;
+    double share; /* of the run's time; for a stage of the workers, of their busy time */
+    char why[400];
+    const verdict_stage *at; /* the stage of the workers; NULL: another row */
+    verdict_thief thief;
+} verdict;
+
+/* Fills in the facts; they point to texts of the report (verdict_facts.c). */
+void verdict_collect(const sluice_report *report, verdict_facts *facts);
+
+/* Decides by a table of rules (verdict_rules.c). */
+void verdict_decide(const verdict_facts *facts, verdict *verdict_out);
+
+/* Writes the changes that apply, the best first, and returns how many (verdict_advice.c). */
+uint32_t verdict_advise(const verdict_facts *facts, const verdict *v, report_advice *advice);
+
+/* ---- the model (verdict_model.c) --------------------------------------------------------------
+ */
+
+/* Seconds of a sample, on average. */
+typedef struct verdict_cost {
+    double cpu;
+    double runqueue;
+    double blocked;
+    double serial; /* of the slowest stage that one worker at a time runs; 0: there is none */
+} verdict_cost;
+
+/* The costs of a sample in the steady state: without the stages that only a first pass runs. */
+verdict_cost verdict_cost_of(const verdict_facts *facts);
+
+/* Samples per second with so many workers. */
+double verdict_rate(const verdict_facts *facts, const verdict_cost *cost, double workers);
+
+/* Cores that the workers get if all of them are ready to run. */
+double verdict_obtained(const verdict_facts *facts, const verdict_cost *cost);
+
+/* Share of the time in which workers are ready to run, but wait in the run queue. */
+double verdict_queued(const verdict_cost *cost);
+
+/* Share of all their busy time in which workers wait in the run queue. */
+double verdict_waiting(const verdict_cost *cost);
+
+/* Mean rate of the run. */
+double verdict_now(const verdict_facts *facts);
+
+/* ---- stages (verdict_stages.c) ----------------------------------------------------------------
+ */
+
+/* True if the stage runs in every pass: it is not spared by a cache that is filled. */
+bool verdict_is_steady(const verdict_facts *facts, const verdict_stage *stage);
+
+/* The stage that takes most of the workers' time; NULL: none was counted. */
+const verdict_stage *verdict_largest(const verdict_facts *facts);
+
+/* Busy time of the workers in seconds, in the steady state. */
+double verdict_busy(const verdict_facts *facts);
+
+/* Why a stage takes its time: "cpu", "blocked", "lock", "storage". */
+const char *verdict_cause(const verdict_facts *facts, const verdict_stage *stage);
+
+/* True if a stage that sleeps is known to wait for no lock. */
+bool verdict_only_sleeps(const verdict_facts *facts, const verdict_stage *stage);
+
+/* Seconds for which workers waited for the lock of a serial stage, at least. */
+double verdict_locked(const verdict_facts *facts, const verdict_stage *stage);
+
+/* The operation that takes most of a stage; NULL: unknown. */
+const verdict_operation *verdict_operation_of(const verdict_facts *facts,
+                                              const verdict_stage *stage);
+
+#endif

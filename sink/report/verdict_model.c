@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The model of a run: the rate that a number of workers would give. */
+#include "verdict.h"
+
+double verdict_now(const verdict_facts *facts)
+{
+    return facts->run.seconds > 0 ? (double)facts->run.samples / facts->run.seconds : 0;
+}
+
+/* Adds the time of a stage; what is not known counts as work on a CPU. */
+static void add_stage(const verdict_facts *facts, const verdict_stage *stage, verdict_cost *cost)
+{
+    const double locked = verdict_locked(facts, stage);
+    const double seconds = (stage->busy_s - locked) / (double)facts->run.samples;
+    const double shares = stage->cpu + stage->runqueue + stage->blocked;
+
+    if (!stage->has_shares || shares <= 0) {
+        cost->cpu += seconds;
+    } else if (locked > 0) { /* most of its blocked time is the lock's */
+        cost->cpu += seconds;
+    } else {
+        cost->cpu += seconds * stage->cpu / shares;
+        cost->runqueue += seconds * stage->runqueue / shares;
+        cost->blocked += seconds * stage->blocked / shares;
+    }
+    if ((stage->kind & SLI_STAGE_SERIAL) != 0 && seconds > cost->serial) {
+        cost->serial = seconds;
+    }
+}
+
+verdict_cost verdict_cost_of(const verdict_facts *facts)
+{
+    verdict_cost cost = {0, 0, 0, 0};
+
+    for (uint32_t i = 0; i < facts->stage_count && facts->run.samples > 0; i++) {
+        if (verdict_is_steady(facts, &facts->stages[i])) {
+            add_stage(facts, &facts->stages[i], &cost);
+        }
+    }
+    return cost;
+}
+
+double verdict_queued(const verdict_cost *cost)
+{
+    const double ready = cost->cpu + cost->runqueue;
+
+    return ready > 0 ? cost->runqueue / ready : 0;
+}
+
+double verdict_waiting(const verdict_cost *cost)
+{
+    const double all = cost->cpu + cost->runqueue + cost->blocked;
+
+    return all > 0 ? cost->runqueue / all : 0;
+}
+
+double verdict_obtained(const verdict_facts *facts, const verdict_cost *cost)
+{
+    const double step = facts->run.has_kernels ? 0 : facts->run.step;
+    const double left = facts->cores.allowed > step ? facts->cores.allowed - step : 0;
+
+    return left * (1 - verdict_queued(cost));
+}
+
+/* Seconds a sample outside of the workers: steps and the host's own work. */
+static double other_seconds(const verdict_facts *facts)
+{
+    const report_host_times *host = &facts->host;
+    const double host_s =
+        host->launch_s + host->hooks_s + host->checkpoint_s + host->validation_s + host->agree_s;
+
+    return (facts->run.step * facts->run.seconds + host_s) / (double)facts->run.samples;
+}
+
+static double least(double rate, double bound)
+{
+    return bound < rate ? bound : rate;
+}
+
+double verdict_rate(const verdict_facts *facts, const verdict_cost *cost, double workers)
+{
+    const double latency = cost->cpu + cost->blocked;
+    const double other = other_seconds(facts);
+    double rate = latency > 0 ? workers / latency : 0;
+
+    if (cost->cpu > 0) {
+        rate = least(rate, verdict_obtained(facts, cost) / cost->cpu);
+    }
+    if (cost->serial > 0) {
+        rate = least(rate, 1 / cost->serial);
+    }
+    if (facts->copy_s > 0) {
+        rate = least(rate, (double)facts->run.samples / facts->copy_s);
+    }
+    return other > 0 ? least(rate, 1 / other) : rate;
+}

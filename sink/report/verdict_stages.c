@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which stage of the workers takes most of their time, and why. */
+#include <string.h>
+
+#include "verdict.h"
+
+/* A serial stage is limited by its lock if workers wait for it for this share of its time. */
+static const double LOCK_SHARE = 0.3;
+
+/* A stage is blocked if it sleeps for this share of the time that it is not in the run queue. */
+static const double BLOCKED_SHARE = 0.5;
+
+/* Samples of the system calls of a stage that are enough to say what it waits for. */
+static const uint32_t ENOUGH_PROBES = 3;
+
+bool verdict_is_steady(const verdict_facts *facts, const verdict_stage *stage)
+{
+    const sli_cache_counts *cache = &facts->data.cache;
+    const uint64_t pass = facts->data.samples_per_pass;
+
+    return !facts->data.has_cache || cache->is_full || cache->hits == 0 ||
+           (pass > 0 && cache->hits + cache->misses <= pass) ||
+           stage->samples > cache->misses + cache->misses / 8;
+}
+
+double verdict_busy(const verdict_facts *facts)
+{
+    double all = 0;
+
+    for (uint32_t i = 0; i < facts->stage_count; i++) {
+        all += verdict_is_steady(facts, &facts->stages[i]) ? facts->stages[i].busy_s : 0;
+    }
+    return all;
+}
+
+const verdict_stage *verdict_largest(const verdict_facts *facts)
+{
+    const verdict_stage *most = NULL;
+
+    for (uint32_t i = 0; i < facts->stage_count; i++) {
+        const verdict_stage *stage = &facts->stages[i];
+
+        if (verdict_is_steady(facts, stage) && stage->busy_s > 0) {
+            most = most == NULL || stage->busy_s > most->busy_s ? stage : most;
+        }
+    }
+    return most;
+}
+
+double verdict_locked(const verdict_facts *facts, const verdict_stage *stage)
+{
+    const bool locks = (stage->kind & SLI_STAGE_SERIAL) != 0 && (stage->kind & SLI_STAGE_READ) == 0;
+    const double beyond = stage->busy_s - facts->run.seconds; /* one worker at a time works */
+
+    return locks && facts->cores.workers > 1 && beyond > 0 ? beyond : 0;
+}
+
+/* True if the function of the user waits for a lock of its own, by samples of its system calls. */
+static bool waits_for_lock(const verdict_stage *stage)
+{
+    return stage->waits.locked >= ENOUGH_PROBES && stage->waits.locked > stage->waits.asleep;
+}
+
+bool verdict_only_sleeps(const verdict_facts *facts, const verdict_stage *stage)
+{
+    return facts->probed && stage->waits.asleep >= ENOUGH_PROBES &&
+           stage->waits.asleep >= 5 * stage->waits.locked;
+}
+
+const char *verdict_cause(const verdict_facts *facts, const verdict_stage *stage)
+{
+    const bool is_user = (stage->kind & SLI_STAGE_USER) != 0;
+    const bool is_read = (stage->kind & SLI_STAGE_READ) != 0;
+    const double sleeps = stage->has_shares ? stage->blocked / (stage->cpu + stage->blocked) : 0;
+
+    if (verdict_locked(facts, stage) >= LOCK_SHARE * stage->busy_s) {
+        return "lock";
+    }
+    if (!stage->has_shares && is_read) {
+        return is_user ? "blocked" : "storage";
+    }
+    if (stage->has_shares && stage->cpu + stage->blocked > 0 && sleeps >= BLOCKED_SHARE) {
+        return is_user && waits_for_lock(stage) ? "lock"
+               : !is_user && is_read            ? "storage"
+                                                : "blocked";
+    }
+    return is_user && waits_for_lock(stage) && stage->waits.locked > stage->waits.running ? "lock"
+                                                                                          : "cpu";
+}
+
+const verdict_operation *verdict_operation_of(const verdict_facts *facts,
+                                              const verdict_stage *stage)
+{
+    const verdict_operation *most = NULL;
+
+    for (uint32_t i = 0; i < facts->operation_count; i++) {
+        const verdict_operation *operation = &facts->operations[i];
+
+        if (&facts->stages[operation->stage] == stage && operation->share > 0) {
+            most = most == NULL || operation->share > most->share ? operation : most;
+        }
+    }
+    return most;
+}
