@@ -131,6 +131,10 @@ verdict_cost verdict_cost_of(const verdict_facts *facts);
 /* Samples per second with so many workers. */
 double verdict_rate(const verdict_facts *facts, const verdict_cost *cost, double workers);
 
+/* The same, if workers that wake up may have to wait for a core; a lower bound, while
+ * verdict_rate() is an upper one. */
+double verdict_queueing(const verdict_facts *facts, const verdict_cost *cost, uint32_t workers);
+
 /* Cores that the workers get if all of them are ready to run. */
 double verdict_obtained(const verdict_facts *facts, const verdict_cost *cost);
 

@@ -22,14 +22,10 @@ static const double CELLS_AROUND = 1.15;
 /* Remedies with a smaller gain are not worth their price. */
 static const double LEAST_GAIN = 1.1;
 
-/* Workers that sleep most of the time may use this part of the cores, so that the run queue stays
- * short and the rate can be predicted. */
-static const double CORES_PART = 0.6;
-
-/* They may come this near to another limit. */
+/* Workers that sleep may come this near to a limit other than their number. */
 static const double LIMIT_PART = 0.9;
 
-enum { MOST_WORKERS = 64, LARGE_BATCH = 256 };
+enum { MOST_WORKERS = 32, LARGE_BATCH = 256 };
 
 /* Share of the run queue above which other work makes predictions less exact. */
 static const double LOUD_SHARE = 0.05;
@@ -40,9 +36,15 @@ typedef struct rate_range {
     double high;
 } rate_range;
 
-static const rate_range CALM = {0.87, 1.1};       /* of workers that sleep */
+static const rate_range CALM = {0.92, 1.05};      /* of workers that sleep */
 static const rate_range CALM_CORES = {0.8, 1.03}; /* of workers on further cores */
-static const rate_range LOUD = {0.74, 1.14};
+static const rate_range LOUD = {0.85, 1.1};
+static const rate_range LOUD_CORES = {0.74, 1.14};
+
+/* The most by which the upper end of a range may exceed the lower one. */
+static const double CALM_WIDTH = 1.3;
+static const double LOUD_WIDTH = 1.6;
+
 static const rate_range DECODED = {0.88, 1.02}; /* of an index: measured 9 % too good */
 
 typedef struct advice_rule {
@@ -92,17 +94,44 @@ static void set_rate(report_advice *advice, double rate, rate_range range)
 /* ---- workers ----------------------------------------------------------------------------------
  */
 
-/* Workers that keep sleeping stages from being the limit, without filling the cores. */
-static double workers_that_sleep(const verdict_facts *facts, const verdict_cost *cost)
+/* The most workers for stages that sleep: their rate can be predicted, and no other limit is near.
+ * 0: there is no such number. */
+static uint32_t workers_that_sleep(const verdict_facts *facts, const verdict_cost *cost,
+                                   report_advice *advice)
 {
-    const double latency = cost->cpu + cost->blocked;
-    const double bound = verdict_rate(facts, cost, 1e9); /* other limits than the workers' number */
-    double workers = MOST_WORKERS;
+    const bool loud = is_loud(facts, cost);
+    const rate_range range = loud ? LOUD : CALM;
+    const double most = fmin(fmax(MOST_WORKERS, 4 * facts->cores.allowed), 8 * MOST_WORKERS);
+    const double bound = LIMIT_PART * verdict_rate(facts, cost, 1e9);
+    uint32_t found = 0;
 
-    if (cost->cpu > 0) {
-        workers = fmin(workers, CORES_PART * verdict_obtained(facts, cost) / cost->cpu * latency);
+    for (uint32_t k = facts->cores.workers + 1; k <= most; k++) {
+        const double low = range.low * verdict_queueing(facts, cost, k);
+        const double high = range.high * verdict_rate(facts, cost, k);
+
+        if (high > (loud ? LOUD_WIDTH : CALM_WIDTH) * low ||
+            k > bound * (cost->cpu + cost->blocked)) {
+            break;
+        }
+        found = k;
+        advice->rate_low = low;
+        advice->rate_high = high;
     }
-    return fmin(workers, LIMIT_PART * bound * latency);
+    return found;
+}
+
+/* True if reading files waits for the disk, whose limit is not known. */
+static bool disk_is_near(const verdict_facts *facts)
+{
+    for (uint32_t i = 0; i < facts->stage_count; i++) {
+        const verdict_stage *stage = &facts->stages[i];
+
+        if ((stage->kind & SLI_STAGE_READ) != 0 && (stage->kind & SLI_STAGE_USER) == 0 &&
+            stage->has_shares && stage->blocked * stage->busy_s > 0.1 * verdict_busy(facts)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* True if a worker more would run at once: cores are free, and other processes leave them so. */
@@ -117,16 +146,14 @@ static bool has_free_cores(const verdict_facts *facts, const verdict_cost *cost)
 static bool advise_sleeping(const verdict_facts *facts, const verdict *v, report_advice *advice)
 {
     const verdict_cost cost = verdict_cost_of(facts);
-    const double most = workers_that_sleep(facts, &cost);
-    const uint32_t workers = most > 0 ? (uint32_t)most : 0;
-    const double rate = verdict_rate(facts, &cost, workers);
 
-    if (!verdict_only_sleeps(facts, v->at) || workers <= facts->cores.workers ||
-        rate < LEAST_GAIN * verdict_now(facts)) {
+    if (!verdict_only_sleeps(facts, v->at)) {
         return false;
     }
-    advice->workers = workers;
-    set_rate(advice, rate, is_loud(facts, &cost) ? LOUD : CALM);
+    advice->workers = workers_that_sleep(facts, &cost, advice);
+    if (advice->workers == 0 || advice->rate_high < LEAST_GAIN * verdict_now(facts)) {
+        return false;
+    }
     say(advice, "%s sleeps and waits for no lock, so more workers do it at once", v->at->name);
     return true;
 }
@@ -141,7 +168,9 @@ static bool advise_cores(const verdict_facts *facts, report_advice *advice)
         return false;
     }
     advice->workers = workers;
-    set_rate(advice, rate, is_loud(facts, &cost) ? LOUD : CALM_CORES);
+    if (!disk_is_near(facts)) {
+        set_rate(advice, rate, is_loud(facts, &cost) ? LOUD_CORES : CALM_CORES);
+    }
     say(advice, "%u worker%s leave%s %.0f core%s idle", facts->cores.workers,
         facts->cores.workers == 1 ? "" : "s", facts->cores.workers == 1 ? "s" : "",
         facts->cores.spare, facts->cores.spare < 2 ? "" : "s");
@@ -165,7 +194,7 @@ static bool workers_that_read(const verdict_facts *facts, const verdict *v, repo
     const uint32_t tried = 4 * facts->cores.workers;
 
     if (!has_cause(v, "storage") || v->at == NULL || !v->at->has_shares ||
-        (v->at->kind & SLI_STAGE_SERIAL) != 0 || tried > MOST_WORKERS || v->at->p50_s < 0.002) {
+        (v->at->kind & SLI_STAGE_SERIAL) != 0 || tried > 2 * MOST_WORKERS || v->at->p50_s < 0.002) {
         return false;
     }
     advice->workers = tried;
@@ -446,6 +475,7 @@ static bool binding(const verdict_facts *facts, const verdict *v, report_advice 
 static void say_of_stage(const verdict_facts *facts, const verdict *v, report_advice *advice)
 {
     const double us = 1e6 * v->at->busy_s / (double)v->at->samples;
+    const verdict_operation *operation = verdict_operation_of(facts, v->at);
 
     if (has_cause(v, "lock") && verdict_locked(facts, v->at) > 0) {
         say(advice,
@@ -461,10 +491,9 @@ static void say_of_stage(const verdict_facts *facts, const verdict *v, report_ad
                 ? "; if it waits for no lock, more workers do it at once"
                 : "");
     } else {
-        say(advice,
-            "no core is idle, and %s takes %.0f us a sample: smaller images, a cheaper "
-            "operator, or more cores",
-            v->stage, us * (v->stage != v->at->name ? v->share : 1));
+        say(advice, "%s takes %.0f us a sample: smaller images, a cheaper operator, or more cores",
+            v->stage,
+            us * (operation != NULL && v->stage == operation->name ? operation->share : 1));
     }
 }
 
@@ -475,7 +504,7 @@ static bool code(const verdict_facts *facts, const verdict *v, report_advice *ad
         return true;
     }
     if (has_cause(v, "device") && facts->run.steps > 0) {
-        say(advice, "nothing to gain in the pipeline: %s takes %.1f ms of a step", v->stage,
+        say(advice, "nothing to gain in the pipeline: %s takes %.1f ms", v->stage,
             1e3 * (is_stage(v, "device_maps") ? facts->run.maps : facts->run.step) *
                 facts->run.seconds / (double)facts->run.steps);
         return true;

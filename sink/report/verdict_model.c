@@ -77,11 +77,10 @@ static double least(double rate, double bound)
     return bound < rate ? bound : rate;
 }
 
-double verdict_rate(const verdict_facts *facts, const verdict_cost *cost, double workers)
+/* The limits that do not depend on the number of workers. */
+static double bounded(const verdict_facts *facts, const verdict_cost *cost, double rate)
 {
-    const double latency = cost->cpu + cost->blocked;
     const double other = other_seconds(facts);
-    double rate = latency > 0 ? workers / latency : 0;
 
     if (cost->cpu > 0) {
         rate = least(rate, verdict_obtained(facts, cost) / cost->cpu);
@@ -93,4 +92,33 @@ double verdict_rate(const verdict_facts *facts, const verdict_cost *cost, double
         rate = least(rate, (double)facts->run.samples / facts->copy_s);
     }
     return other > 0 ? least(rate, 1 / other) : rate;
+}
+
+double verdict_rate(const verdict_facts *facts, const verdict_cost *cost, double workers)
+{
+    const double latency = cost->cpu + cost->blocked;
+
+    return bounded(facts, cost, latency > 0 ? workers / latency : 0);
+}
+
+/*
+ * Mean value analysis of a closed network: workers sleep for a time, then wait for one of C cores.
+ * C cores are one of C times the speed, and a delay for the rest of the time on a core (Seidmann).
+ */
+double verdict_queueing(const verdict_facts *facts, const verdict_cost *cost, uint32_t workers)
+{
+    const double obtained = verdict_obtained(facts, cost);
+    const double cores = obtained > 0 ? obtained : 1;
+    const double served = cost->cpu / cores;
+    const double delay = cost->blocked + (cores > 1 ? cost->cpu - served : 0);
+    double waiting = 0;
+    double rate = 0;
+
+    for (uint32_t n = 1; n <= workers; n++) {
+        const double response = served * (1 + waiting);
+
+        rate = response + delay > 0 ? n / (response + delay) : 0;
+        waiting = rate * response;
+    }
+    return bounded(facts, cost, rate);
 }

@@ -11,7 +11,7 @@
 /* A run with fewer steps, or a shorter one, does not tell what limits it: the first batch, page
  * faults and cold caches do. Few long steps do tell. */
 static const uint64_t LEAST_STEPS = 20;
-static const uint64_t FEWEST_STEPS = 8;
+static const uint64_t FEWEST_STEPS = 4;
 static const double LEAST_SECONDS = 1;
 static const double LONG_SECONDS = 2;
 
@@ -199,20 +199,24 @@ static bool is_fed(const verdict_facts *facts)
             facts->run.step > busy_share(facts));
 }
 
+/* Time that neither steps, nor their wait for data, nor rows of the host explain. */
 static bool host_is_unknown(const verdict_facts *facts, verdict *v)
 {
-    const double rest = 1 - facts->run.data_wait - facts->run.step;
+    const report_host_times *host = &facts->host;
+    const double rows =
+        host->launch_s + host->hooks_s + host->checkpoint_s + host->validation_s + host->agree_s;
 
     v->stage = "step";
-    v->share = rest;
-    return !facts->host.known && !facts->run.has_kernels && is_fed(facts) && rest > facts->run.step;
+    v->share = 1 - facts->run.data_wait - facts->run.step - share_of(facts, rows);
+    return !facts->run.has_kernels && is_fed(facts) && v->share > facts->run.step &&
+           v->share > HOST_SHARE;
 }
 
 static void explain_unknown_host(const verdict_facts *facts, verdict *v)
 {
     why(v,
         "steps take %.1f %% of the time and wait for data %.1f %%: the host spends the time "
-        "between steps, and its rows were not measured",
+        "between steps, and what for was not measured",
         100 * facts->run.step, 100 * facts->run.data_wait);
 }
 

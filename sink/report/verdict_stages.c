@@ -96,7 +96,8 @@ const verdict_operation *verdict_operation_of(const verdict_facts *facts,
     for (uint32_t i = 0; i < facts->operation_count; i++) {
         const verdict_operation *operation = &facts->operations[i];
 
-        if (&facts->stages[operation->stage] == stage && operation->share > 0) {
+        if (&facts->stages[operation->stage] == stage && operation->share > 0 &&
+            strcmp(operation->name, "other") != 0 && strcmp(operation->name, "others") != 0) {
             most = most == NULL || operation->share > most->share ? operation : most;
         }
     }
