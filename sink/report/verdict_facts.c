@@ -24,6 +24,34 @@ static void estimate_shares(verdict_stage *stage)
     }
 }
 
+/*
+ * Without the clocks of stages, threads that were seen running may have been in the run queue: the
+ * process had not more CPU time than it used. Divides the stages' time accordingly.
+ */
+static void split_running(verdict_facts *facts)
+{
+    const double used_s = facts->cores.used * facts->run.seconds;
+    double running_s = 0;
+
+    for (uint32_t i = 0; i < facts->stage_count; i++) {
+        const verdict_stage *stage = &facts->stages[i];
+
+        if (stage->has_runqueue) {
+            return;
+        }
+        running_s += stage->has_shares ? stage->busy_s * stage->cpu : 0;
+    }
+    for (uint32_t i = 0; i < facts->stage_count && running_s > used_s; i++) {
+        verdict_stage *stage = &facts->stages[i];
+
+        if (stage->has_shares) {
+            stage->has_runqueue = true;
+            stage->runqueue = stage->cpu * (1 - used_s / running_s);
+            stage->cpu -= stage->runqueue;
+        }
+    }
+}
+
 static void collect_shares(const report_stage_times *times, verdict_stage *stage)
 {
     const report_times *t = &times->times;
@@ -180,6 +208,7 @@ void verdict_collect(const sluice_report *report, verdict_facts *facts)
     collect_cores(report, &facts->cores);
     collect_data(report, &facts->data);
     collect_stages(report, facts);
+    split_running(facts);
     if (copy != NULL) {
         facts->copy_s = copy->busy_ns / 1e9;
         facts->copy_bytes = copy->bytes;

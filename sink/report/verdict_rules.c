@@ -89,27 +89,6 @@ static void explain_replay(const verdict_facts *facts, verdict *v)
         100 * facts->run.replay);
 }
 
-static bool is_too_short(const verdict_facts *facts, verdict *v)
-{
-    const verdict_run *run = &facts->run;
-
-    (void)v;
-    return run->seconds < LEAST_SECONDS || run->steps < FEWEST_STEPS ||
-           (run->steps < LEAST_STEPS && run->seconds < LONG_SECONDS);
-}
-
-static void explain_short(const verdict_facts *facts, verdict *v)
-{
-    const verdict_stage *most = verdict_largest(facts);
-
-    why(v, "too short to judge: %llu step%s in %.2f s; a verdict needs %llu steps and %.0f s",
-        (unsigned long long)facts->run.steps, facts->run.steps == 1 ? "" : "s", facts->run.seconds,
-        (unsigned long long)LEAST_STEPS, LEAST_SECONDS);
-    if (most != NULL && facts->run.data_wait >= UNEVEN_SHARE) {
-        why(v, "; so far %s takes most of the workers' time", most->name);
-    }
-}
-
 /* ---- ranks, the host and the step -------------------------------------------------------------
  */
 
@@ -433,6 +412,31 @@ static void explain_stage(const verdict_facts *facts, verdict *v)
         100 * facts->run.data_wait, v->stage, 100 * v->share, facts->cores.workers,
         facts->cores.workers == 1 ? "" : "s");
     explain_clocks(facts, v);
+}
+
+/* ---- short runs ------------------------------------------------------------------------------ */
+
+static bool is_too_short(const verdict_facts *facts, verdict *v)
+{
+    const verdict_run *run = &facts->run;
+
+    if (run->seconds >= LONG_SECONDS && workers_are_starved(facts, v)) {
+        return false; /* that is why there are few steps */
+    }
+    return run->seconds < LEAST_SECONDS || run->steps < FEWEST_STEPS ||
+           (run->steps < LEAST_STEPS && run->seconds < LONG_SECONDS);
+}
+
+static void explain_short(const verdict_facts *facts, verdict *v)
+{
+    const verdict_stage *most = verdict_largest(facts);
+
+    why(v, "too short to judge: %llu step%s in %.2f s; a verdict needs %llu steps and %.0f s",
+        (unsigned long long)facts->run.steps, facts->run.steps == 1 ? "" : "s", facts->run.seconds,
+        (unsigned long long)LEAST_STEPS, LEAST_SECONDS);
+    if (most != NULL && facts->run.data_wait >= UNEVEN_SHARE) {
+        why(v, "; so far %s takes most of the workers' time", most->name);
+    }
 }
 
 /* The first rule that holds decides. */

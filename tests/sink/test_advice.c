@@ -204,6 +204,28 @@ static void measured_times_reach_the_verdict(void)
     T_CONTAINS(report.bottleneck_why, "waits for a CPU 75 % of that time; other processes");
 }
 
+/* Workers that were seen running had a CPU for as long as the process used one. */
+static void without_clocks_the_time_of_the_process_tells(void)
+{
+    sluice_report report = {.cpu_ns = 4000000000};
+
+    report.pipeline.waits[1] = (wait_counts){.running = 20};
+    judge(&report, 9.9, 0, 0, 16, 1);
+    T_STR(report.bottleneck, "decode");
+    T_STR(report.bottleneck_cause, "starved");
+    T_CONTAINS(report.bottleneck_why, "wait for a CPU 71 % of that time: other processes");
+    report.stats.steps = 2; /* that is why there are few */
+    report_find_bottleneck(&report);
+    T_STR(report.bottleneck_cause, "starved");
+    report.cpu_ns = 18000000000;
+    report_find_bottleneck(&report);
+    T_STR(report.bottleneck_cause, "none");
+    T_CONTAINS(report.bottleneck_why, "too short to judge: 2 steps in 10.00 s");
+    report.stats.steps = 100;
+    report_find_bottleneck(&report);
+    T_STR(report.bottleneck_cause, "cpu");
+}
+
 /* A rank waits for rank 3 in agree. */
 static void wait_for_ranks(sluice_report *report, double agree_s, double late_s, rank_delay delay)
 {
@@ -259,6 +281,7 @@ const t_test advice_tests[] = {
     T_TEST(spare_cores_are_advised_where_there_are_some),
     T_TEST(cores_of_other_ranks_are_no_advice),
     T_TEST(measured_times_reach_the_verdict),
+    T_TEST(without_clocks_the_time_of_the_process_tells),
     T_TEST(waits_for_ranks_are_not_the_fault_of_the_step),
     T_TEST(an_agree_that_takes_long_itself_is_advised_to_be_called_less),
     T_END,
