@@ -199,22 +199,22 @@ static void explain_unknown_host(const verdict_facts *facts, verdict *v)
         100 * facts->run.step, 100 * facts->run.data_wait);
 }
 
+/* Other processes have the CPU of the steps. If the workers have it, the step is the limit. */
 static bool step_is_starved(const verdict_facts *facts, verdict *v)
 {
     v->stage = "step";
     v->share = facts->run.step_runqueue;
-    v->thief = facts->cores.used < OWN_SHARE * facts->cores.allowed ? THIEF_OTHERS : THIEF_WORKERS;
-    return is_fed(facts) && facts->run.step_runqueue >= STARVED_SHARE;
+    v->thief = THIEF_OTHERS;
+    return is_fed(facts) && facts->run.step_runqueue >= STARVED_SHARE &&
+           facts->cores.used < OWN_SHARE * facts->cores.allowed;
 }
 
 static void explain_starved_step(const verdict_facts *facts, verdict *v)
 {
     why(v,
-        "the thread of the steps is ready to run, but waits for a CPU %.0f %% of that time; "
-        "%s",
-        100 * v->share,
-        v->thief == THIEF_OTHERS ? "other processes use the cores" : "the workers use the cores");
-    (void)facts;
+        "the thread of the steps is ready to run, but waits for a CPU %.0f %% of that time: other "
+        "processes use the cores, this one %.1f of %.1f",
+        100 * v->share, facts->cores.used, facts->cores.allowed);
 }
 
 static bool step_limits(const verdict_facts *facts, verdict *v)

@@ -159,6 +159,30 @@ static void spare_cores_are_advised_where_there_are_some(void)
     T_STR(first(&report), "2 workers leave 1 core idle");
 }
 
+/* The verdict is the first line of the text, and the advice the next ones. */
+static void verdict_and_advice_are_printed(void)
+{
+    sluice_report report = {.cores_allowed = 8};
+    char *text = NULL;
+
+    judge(&report, 9.9, 0, 2, 15, 3);
+    report.ran = true;
+    report.mode = "loop";
+    report.transport = "none";
+    T_OK(sluice_report_text(&report, &text));
+    T_EQ(strncmp(text, "bottleneck: decode (cpu): steps wait for data 99.0 %", 52), 0);
+    T_CONTAINS(text,
+               "\nadvice: workers 8: 320 to 411 samples/s in place of 100; 2 workers leave 6");
+    T_CONTAINS(text, "\nadvice: code: decode takes 15000 us a sample: smaller images, ");
+    sluice_string_free(text);
+    T_OK(sluice_report_json(&report, &text));
+    T_CONTAINS(text, "\"bottleneck\":{\"stage\":\"decode\",\"cause\":\"cpu\",\"share\":0.75,");
+    T_CONTAINS(text, "\"advice\":\"2 workers leave 6 cores idle\"},"
+                     "\"advice\":[{\"change\":\"workers\",\"workers\":8,\"rate_low\":3");
+    T_CONTAINS(text, "{\"change\":\"code\",\"workers\":null,\"rate_low\":null,");
+    sluice_string_free(text);
+}
+
 /* The cores of other ranks are not spare. */
 static void cores_of_other_ranks_are_no_advice(void)
 {
@@ -201,7 +225,7 @@ static void measured_times_reach_the_verdict(void)
     judge(&report, 0.1, 0, 1, 5, 3);
     T_STR(report.bottleneck, "step");
     T_STR(report.bottleneck_cause, "starved");
-    T_CONTAINS(report.bottleneck_why, "waits for a CPU 75 % of that time; other processes");
+    T_CONTAINS(report.bottleneck_why, "waits for a CPU 75 % of that time: other processes");
 }
 
 /* Workers that were seen running had a CPU for as long as the process used one. */
@@ -279,6 +303,7 @@ const t_test advice_tests[] = {
     T_TEST(rates_of_stages_are_those_of_busy_threads),
     T_TEST(the_text_fits_eighty_columns),
     T_TEST(spare_cores_are_advised_where_there_are_some),
+    T_TEST(verdict_and_advice_are_printed),
     T_TEST(cores_of_other_ranks_are_no_advice),
     T_TEST(measured_times_reach_the_verdict),
     T_TEST(without_clocks_the_time_of_the_process_tells),

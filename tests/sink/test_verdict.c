@@ -151,6 +151,19 @@ static void step_beside_workers(verdict_facts *f)
     f->run.step_runqueue = 0.1;
 }
 
+static void workers_beside_the_step(verdict_facts *f)
+{
+    step_beside_workers(f);
+    f->run.step_runqueue = 0.3;
+    f->cores.used = 1.95;
+}
+
+static void step_beside_others(verdict_facts *f)
+{
+    workers_beside_the_step(f);
+    f->cores.used = 1;
+}
+
 static void one_worker(verdict_facts *f)
 {
     add_decode(f, 9.5, 0);
@@ -319,6 +332,8 @@ static const struct {
     {slow_step, "step", "device", "code", "fewer_workers"},
     {slow_step, "step", "device", "code", "workers"},
     {step_beside_workers, "step", "device", "fewer_workers", "workers"},
+    {workers_beside_the_step, "step", "device", "fewer_workers", "workers"},
+    {step_beside_others, "step", "starved", "binding", "fewer_workers"},
     {one_worker, "decode", "cpu", "workers", "fewer_workers"},
     {one_worker_beside_others, "decode", "cpu", "code", "workers"},
     {too_many_workers, "decode", "starved", "fewer_workers", "workers"},
