@@ -136,6 +136,7 @@ void cli_print_page(const cli_command *command);
 
 int cmd_bench(int argc, char **argv);
 int cmd_classes(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
 int cmd_synth(int argc, char **argv);
 int cmd_topo(int argc, char **argv);
 int cmd_explain(int argc, char **argv);

@@ -64,6 +64,26 @@ const cli_command cli_commands[] = {
      "repeatable\n"
      "  --json             one JSON object on stdout instead of lines\n",
      cmd_classes},
+    {"compare", "compare {A B | FILE} [OPTIONS]",
+     "Compares the reports of two sides, and tells a change from noise.",
+     "A and B are reports as JSON, by `sluice bench --json`, `sluice bench --runs N --json` or "
+     "sluice_report_json(): a file, a folder (all NAME.json in it), or several with commas "
+     "between: "
+     "old1.json,old2.json. - is standard input. A file of `sluice bench --compare --json` has both "
+     "sides, and is given alone.\n"
+     "\n"
+     "The table has medians, the ratio B/A and the p-value of a Mann-Whitney test, for the run and "
+     "for each stage; ~ marks what noise explains. At least 4 runs a side are needed to tell; 6 "
+     "find a change of about 5 percent. What differs between the runs (pipeline, machine, device, "
+     "version) is said.\n"
+     "\n"
+     "The gate is CPU time a sample, which varies less than rates do. The exit status is 0 if B is "
+     "not slower or runs are too few to tell, 1 if B is slower, 2 after an error.\n",
+     "  --gate PERCENT     exit with 1 only if B takes more than PERCENT more CPU time a sample; "
+     "an "
+     "error with too few runs (0)\n"
+     "  --json             one JSON object on stdout instead of the table\n",
+     cmd_compare},
     {"inspect", "inspect {SRC | -f FILE} [OPTIONS]",
      "Describes what a dataset holds: samples, columns, classes, sizes and formats of images.",
      "SRC is a file or folder of data, whose source is chosen by names (class folders, images, "

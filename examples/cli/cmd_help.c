@@ -137,7 +137,8 @@ static const char description[] =
 
 static const char exit_status[] =
     "0 done; 1 a failure of files, device or memory; 2 wrong usage (unknown option, text that "
-    "cannot be parsed, bad value); 130 or 143 after SIGINT or SIGTERM, once stopped cleanly.\n";
+    "cannot be parsed, bad value); 130 or 143 after SIGINT or SIGTERM, once stopped cleanly. "
+    "compare exits with 0 if B is not slower, 1 if it is, 2 after any error.\n";
 
 static const char environment[] =
     "SLUICE_WORKERS, SLUICE_SLOTS, SLUICE_MEMORY, SLUICE_MODE: settings of runs, in place of the "
@@ -165,6 +166,7 @@ static const char examples[] =
     "sluice bench \"image_folder pictures/train | shuffle | decode | random_resized_crop 48 | "
     "batch 64\"\n"
     "sluice bench -f train.pipe --arg DIR \"/data/my pictures\" --json\n"
+    "sluice compare old.json new.json\n"
     "sluice pack pictures/train packed && sluice verify packed\n";
 
 /* Prints the whole manual, docs/man/sluice.1. */

@@ -1,0 +1,152 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# `sluice compare` and `sluice bench --runs`: what is compared, the verdict and the exit status, bad
+# reports. test_compare.sh BUILD_DIR; a line for each check, and last `compare: N passed, N failed, N skipped`.
+set -u
+build=$(cd "${1:?usage: test_compare.sh BUILD_DIR}" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+title=compare
+. "$here/shell_kit.sh"
+sluice=$build/bin/sluice
+cd "$tmp" || exit 1
+
+case $("$sluice" --version) in
+*"jansson on"*) ;;
+*)
+    expect "compare without jansson is an error" 2 compare a.json b.json
+    check "... that names the package" err_has 'libjansson-dev'
+    expect "bench --runs without jansson is an error" 1 bench 'synthetic 8 8,8,3 | batch 4' --runs 2
+    check "... that names the package" err_has 'libjansson-dev'
+    skip_rest "reports" "built without jansson"
+    ;;
+esac
+
+# report CPU [RATE] [P50] [DEVICE]: a report with these figures: s of CPU time for 1000 samples, samples/s, us.
+report() {
+    printf '{"schema":1,"status":"OK","error":null,"samples":1000,"samples_per_s":%s,"cpu_s_per_1000_samples":%s,"mode":"loop",' "${2:-500}" "$1"
+    printf '"stages":[{"name":"read","sustained_samples_per_s":900,"p50_us":%s,"p99_us":9,"workers":2}],' "${3:-4}"
+    printf '"environment":{"cpu":"test","device":"%s","versions":{"sluice":"0.2.0"}}}\n' "${4:-host:0}"
+}
+# side FOLDER CPU...: a report for each.
+side() {
+    mkdir -p "$1"
+    folder=$1 number=0
+    shift
+    for cpu in "$@"; do
+        number=$((number + 1))
+        report "$cpu" >"$folder/$number.json"
+    done
+}
+side old 1.00 1.01 0.99 1.02 0.98 1.03
+side slow 1.10 1.11 1.09 1.12 1.08 1.13
+side same 1.005 1.015 0.985 1.025 0.975 1.035
+
+# ---- verdicts -----------------------------------------------------------------------------------------
+
+expect "a slower side" 1 compare old slow
+check "... is named, with the change, p and runs" out_has '^B is slower than A: +10.0 % CPU time a sample (p 0.0022, 6 and 6 runs)$'
+check "... on stdout alone" [ ! -s err ]
+check "... with its row" out_has '^  CPU us/sample  *1005  *1105  *1.100  *0.0022  slower$'
+check "... and noise is marked" out_has '^  samples/s  *500.0  *500.0  *1.000  *1.000  ~$'
+check "... and stages" sh -c 'grep -A 1 "^read$" out | grep -q "^  sustains/s "'
+check "... within 80 columns" sh -c '! grep -q "^.\{81\}" out'
+expect "a faster side" 0 compare slow old
+check "... is named" out_has '^B is faster than A: -9.0 % CPU'
+expect "noise" 0 compare old same
+check "... is said" out_has '^no difference: noise explains [+-][0-9.]* % CPU time a sample (p 0.9'
+expect "a slowdown within the gate" 0 compare old slow --gate 15
+check "... is said" out_has 'the gate allows'
+expect "a slowdown beyond the gate" 1 compare old slow --gate 5
+expect "--gate with too few runs is an error" 2 compare old/1.json slow/1.json --gate 5
+check "... that says what to do" err_has '1 and 1 runs: .*4 a side or more'
+expect "one run a side" 0 compare old/1.json slow/1.json
+check "... cannot tell" out_has '^not judged: one run a side cannot tell a change from noise'
+check "... and no row is judged" sh -c '! grep -q "  ~$\|slower$\|faster$" out && grep -q "  ?$" out'
+side three 1 1 1
+side twice 2 2 2
+expect "three runs a side, one twice the other" 0 compare three twice
+check "... cannot tell either" out_has '^not judged: so few runs'
+expect "files with commas between" 1 compare old/1.json,old/2.json,old/3.json,old/4.json slow
+check "... are one side" out_has '4 and 6 runs'
+cp old/1.json 'a,b.json'
+expect "a file with a comma in its name" 0 compare a,b.json old/1.json
+expect "standard input" 0 compare - old/1.json <old/1.json
+if [ -n "$python" ]; then
+    expect "--json" 1 compare old slow --json
+    check "... is one object" json 'j["slower"] and j["judged"] and j["runs"] == [6, 6] and j["rows"][0]["measure"] == "cpu_us_per_sample" and abs(j["rows"][0]["ratio"] - 1.1) < 0.001 and j["rows"][0]["changed"]'
+    check "... with stages" json '[r["measure"] for r in j["rows"] if r["stage"] == "read"] == ["sustained_samples_per_s", "p50_us", "p99_us"]'
+fi
+
+# ---- what differs --------------------------------------------------------------------------------------
+
+report 1 500 4 cuda:0 >gpu.json
+expect "reports of two devices are compared" 0 compare old/1.json gpu.json
+check "... which is said" out_has '^differs: device: A host:0; B cuda:0$'
+sed 's/"read"/"fetch"/' old/1.json >stages.json
+expect "reports of two pipelines are compared" 0 compare old/1.json stages.json
+check "... with stages of A alone" out_has 'only in A$'
+check "... and of B alone" out_has 'only in B$'
+sed 's/"schema":1/"schema":2/; s/"p99_us"/"cpu_us_per_sample":3,"operations":[],"p99_us"/' old/1.json >two.json
+expect "a report of schema 2" 0 compare old/1.json two.json
+check "... has CPU time of stages" out_has '^  CPU us/sample  *-  *3.000  *-  *-  only in B$'
+sed 's/"read"/"\\u001b[31mred"/' old/1.json >red.json
+expect "a name with an escape sequence" 0 compare old/1.json red.json
+check "... is inert" sh -c '! grep -q "$(printf "\033")" out && grep -q "^.x1b.31mred$" out'
+
+# ---- what is no report -----------------------------------------------------------------------------------
+
+# refused NAME TEXT: the file `wrong.json` is an error of this text that names it.
+refused() {
+    expect "$1" 2 compare old/1.json wrong.json
+    check "... is said, with the file" err_has "wrong.json.*$2"
+    check "... alone" [ ! -s out ]
+}
+rm -f wrong.json
+refused "a missing file" 'No such file'
+: >wrong.json
+refused "an empty file" 'is empty'
+for bytes in 1 40 200 280; do
+    head -c $bytes old/1.json >wrong.json
+    refused "a report cut short after $bytes bytes" 'cut short: line 1, column'
+done
+sed 's/"samples_per_s":500/"samples_per_s":NaN/' old/1.json >wrong.json
+refused "NaN" 'NaN'
+sed 's/"samples_per_s":500/"samples_per_s":1e999/' old/1.json >wrong.json
+refused "infinity" 'cut short\|overflow'
+sed 's/"samples_per_s":500/"samples_per_s":-1/' old/1.json >wrong.json
+refused "a negative rate" 'samples_per_s is -1 and must be a number, not negative'
+sed 's/"p50_us":4/"p50_us":"4"/' old/1.json >wrong.json
+refused "a text in place of a number" 'of a stage p50_us is "4" and must be'
+sed 's/"schema":1/"schema":7/' old/1.json >wrong.json
+refused "another schema" 'its schema is 7 and must be from 1 to 2'
+echo '{"a":1}' >wrong.json
+refused "another object" 'not a report of a run: schema is missing'
+echo '[1,2]' >wrong.json
+refused "an array" 'must be a JSON object'
+echo 'stage sustains/s' >wrong.json
+refused "a report as text" 'not JSON'
+sed 's/"status":"OK","error":null/"status":"E_IO","error":"the disk is gone"/' old/1.json >wrong.json
+refused "a run that failed" 'failed with E_IO (the disk is gone)'
+sed 's/"samples":1000/"samples":0/' old/1.json >wrong.json
+refused "a run without samples" 'samples is 0 and must be a number above 0'
+sed 's/\("stages":\[\)\(.*\)\],"env/\1\2,\2],"env/' old/1.json >wrong.json
+refused "two stages of a name" 'two stages of the name read'
+awk 'BEGIN {for (i = 0; i < 100000; i++) printf "["}' >wrong.json
+refused "deep nesting" 'cut short'
+mkdir none
+expect "a folder without reports" 2 compare old none
+check "... is said" err_has 'folder none has no file NAME.json'
+cp old/1.json none && echo x >none/2.json
+expect "a folder with another file" 2 compare old none
+check "... names it" err_has 'none/2.json: it is not JSON'
+expect "no words" 2 compare
+expect "one word" 2 compare old/1.json
+check "... must have both sides" err_has 'has one side; give two\|runs is missing'
+expect "a name that is empty" 2 compare old/1.json,,old/2.json slow
+expect "a gate of letters" 2 compare old slow --gate much
+if [ -n "$python" ]; then
+    expect "an error with --json" 2 compare old nowhere --json
+    check "... is in one object" json 'j["status"] == "E_IO" and "nowhere" in j["error"]'
+fi
+
+finish
