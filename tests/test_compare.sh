@@ -149,4 +149,65 @@ if [ -n "$python" ]; then
     check "... is in one object" json 'j["status"] == "E_IO" and "nowhere" in j["error"]'
 fi
 
+# ---- bench --runs and --compare ----------------------------------------------------------------------------
+
+small='synthetic samples=400 shape=16,16,3 | shuffle | batch 5'
+heavy='synthetic samples=400 shape=16,16,3 | shuffle | resize 256,256 | batch 5'
+expect "bench --runs" 0 bench "$small" --runs 3
+check "... prints medians" out_has '^3 runs$'
+check "... between the lowest and the highest" out_has '^  samples/s  *[0-9]*  *[0-9]*  *[0-9]*$'
+check "... and the plan once" [ "$(grep -c '^plan:' err)" -eq 1 ]
+check "... and which run it is" err_has '^run 3 of 3$'
+expect "bench --compare" 0 bench "$small" --compare "$heavy" --runs 4
+check "... runs both pipelines in turn" sh -c 'grep "^run" err | sed -n 3p | grep -qx "run 2 of 4 of the pipeline"'
+check "... names them" out_has '^A: synthetic samples=400 shape=16,16,3 | shuffle | batch 5$'
+check "... and tells the slower one" out_has '^B is slower than A: .* (p 0.0286, 4 and 4 runs)$'
+check "... within 80 columns" sh -c '! grep -q "^.\{81\}" out'
+expect "bench --compare without --runs" 0 bench "$heavy" --compare "$small"
+check "... has six runs a side" out_has '^B is faster than A: .*, 6 and 6 runs)$'
+expect "bench --runs --json" 0 bench "$small" --runs 4 --json
+cp out one.json
+if [ -n "$python" ]; then
+    check "... is one object with all runs" json 'len(j["runs"]) == 4 and j["runs"][0]["samples"] == 400 and j["pipeline"].startswith("synthetic") and "compared_runs" not in j'
+fi
+expect "bench --compare --json" 0 bench "$small" --compare "$heavy" --runs 4 --json
+cp out both.json
+if [ -n "$python" ]; then
+    check "... has the runs of both" json 'len(j["runs"]) == 4 and len(j["compared_runs"]) == 4 and "resize" in j["compared_pipeline"]'
+    check "... and CPU time of each run alone" json 'max(r["cpu_s_per_1000_samples"] for r in j["runs"]) < min(r["cpu_s_per_1000_samples"] for r in j["compared_runs"])'
+fi
+expect "compare reads a file with both sides" 1 compare both.json
+check "... and says that the pipelines differ" out_has '^differs: pipeline: A synthetic'
+expect "compare reads the runs of one" 0 compare one.json one.json
+check "... all of them" out_has '4 and 4 runs'
+expect "a file with both sides, and another one" 2 compare both.json one.json
+check "... is an error" err_has 'both.json has both sides.*must be given alone'
+expect "a file with one side alone" 2 compare one.json
+check "... is an error" err_has 'one.json has one side; give two'
+head -c 3000 both.json >wrong.json
+refused "runs that are cut short" 'cut short'
+echo '{"schema":1,"status":"STOPPED","error":null,"pipeline":"x","runs":[]}' >wrong.json
+refused "no runs" 'runs is \[\] and must be an array of reports'
+expect "--compare of what is no pipeline" 2 bench "$small" --compare 'synthetic 8 | shufle'
+check "... is said before the first run" sh -c 'grep -q "compare.*shuffle" err && ! grep -q "^run 1" err'
+expect "--runs 0" 2 bench "$small" --runs 0
+check "... is out of range" err_has 'runs 0 must be from 1 to 1000'
+expect "--runs with --digests" 2 bench "$small" --runs 2 --digests digests
+check "... would write the file again" err_has '--digests would be written again by each run'
+expect "--compare with --ids" 2 bench "$small" --compare "$heavy" --ids ids
+expect "a run that fails" 1 bench "image_folder $tmp/nowhere | decode | resize 8,8 | batch 2" --runs 3 --json
+check "... ends all runs" sh -c '! grep -q "^run 2" err'
+if [ -n "$python" ]; then
+    check "... with one object" json 'j["status"] != "OK" and "nowhere" in j["error"]'
+fi
+endless='synthetic samples=1000000000000 shape=8,8,3 | batch 2'
+run timeout -s INT 3 "$sluice" bench "$endless" --runs 9 --seconds 0.6
+check "SIGINT ends the runs" [ "$code" -eq 124 ]
+check "... with the table of complete ones" out_has '^[1-4] runs$'
+run timeout -s INT 1 "$sluice" bench "$endless" --runs 2 --json
+check "SIGINT in the first run" [ "$code" -eq 124 ]
+if [ -n "$python" ]; then
+    check "... leaves no run" json 'j["status"] == "STOPPED" and j["runs"] == []'
+fi
+
 finish

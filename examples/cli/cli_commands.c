@@ -37,7 +37,13 @@ const cli_command cli_commands[] = {
      "  --digests FILE     a line per step: step, epoch, pass, first sample, digest; implies "
      "--digest\n"
      "  --ids FILE         a line per step: step, then the sample indices of its rows\n"
-     "  --json             one JSON object on stdout instead of the table\n",
+     "  --runs N           run the pipeline N times, and print medians in place of the report (6 "
+     "with "
+     "--compare)\n"
+     "  --compare PIPELINE run this pipeline, too, in turn with the first one, and compare both as "
+     "`sluice compare` does\n"
+     "  --json             one JSON object on stdout instead of the table; with --runs it has the "
+     "reports of all runs, for `sluice compare`\n",
      cmd_bench},
     {"explain", "explain {PIPELINE | -f FILE} [OPTIONS]",
      "Explains what a pipeline will do, and runs nothing.",

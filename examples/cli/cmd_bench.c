@@ -10,6 +10,7 @@
 #include <cuda_runtime_api.h>
 #endif
 
+#include "bench_runs.h"
 #include "cli.h"
 
 enum { PATH_SIZE = 4096 };
@@ -44,6 +45,7 @@ typedef struct bench {
     sluice_train_config config;
     sluice_status status; /* status of the failure, for JSON */
     bool reported;        /* the JSON object or the table was printed */
+    bench_runs runs;
 } bench;
 
 /* ---- the step and the hooks ------------------------------------------------------------------ */
@@ -80,7 +82,7 @@ static sluice_status say_plan(sluice_hook *hook, void *user)
 {
     const bench *b = user;
 
-    if (b->launched && hook->rank > 0) { /* all ranks have the same plan */
+    if ((b->launched && hook->rank > 0) || b->runs.round > 0) { /* the plan is the same */
         return SLUICE_OK;
     }
     cli_print_wrapped(stderr, hook->plan, 4);
@@ -227,6 +229,41 @@ static bool choose_length(bench *b, const cli_option *options)
     return true;
 }
 
+/* Refuses what repeated runs cannot have, and checks the pipeline of --compare before the first
+ * run. */
+static bool choose_runs(bench *b, const cli_option *options)
+{
+    bench_runs *runs = &b->runs;
+    sluice_dataset *dataset = NULL;
+    sluice_status st = SLUICE_OK;
+
+    runs->is_on = cli_given(options, "runs") || cli_given(options, "compare");
+    if (!runs->is_on) {
+        return true;
+    }
+    runs->compared.args = b->source.args;
+    if (!cli_in_range("bench", "runs", runs->count, 1, RUN_MOST_BENCH)) {
+        return false;
+    }
+    if (b->digests_path != NULL || b->ids_path != NULL) {
+        cli_error("bench: --%s would be written again by each run; leave it out, or --runs and "
+                  "--compare",
+                  b->digests_path != NULL ? "digests" : "ids");
+        return false;
+    }
+    st = run_set_check();
+    if (st == SLUICE_OK && runs->compared.word != NULL) {
+        st = cli_open_pipeline(&runs->compared, &dataset);
+        sluice_dataset_destroy(dataset);
+    }
+    if (st != SLUICE_OK) {
+        cli_error("bench: %s: %s", st == SLUICE_E_UNSUPPORTED ? "--runs" : "--compare",
+                  sluice_last_error());
+        b->status = st;
+    }
+    return st == SLUICE_OK;
+}
+
 /* Refuses --step-us on cuda:N: the option spins on the CPU, but cuda:N calls the step only once, to
  * capture it. */
 static bool refuse_step_us(const bench *b)
@@ -310,6 +347,8 @@ static int parse(bench *b, int argc, char **argv)
         {"digests", OPTION_TEXT, &b->digests_path, "FILE", NULL, false},
         {"ids", OPTION_TEXT, &b->ids_path, "FILE", NULL, false},
         CLI_SOURCE_OPTIONS(&b->source),
+        {"runs", OPTION_COUNT, &b->runs.count, "N", NULL, false},
+        {"compare", OPTION_TEXT, &b->runs.compared.word, "PIPELINE", NULL, false},
         {"json", OPTION_FLAG, &b->json, NULL, NULL, false},
         {NULL, OPTION_FLAG, NULL, NULL, NULL, false},
     };
@@ -326,6 +365,9 @@ static int parse(bench *b, int argc, char **argv)
     if (!refuse_zeros(b, options) || !choose_ranks(b, options) || !choose_length(b, options) ||
         !refuse_step_us(b) || !make_config(b)) {
         return EXIT_USAGE;
+    }
+    if (!choose_runs(b, options)) {
+        return b->status == SLUICE_E_INVALID ? EXIT_USAGE : EXIT_RUNTIME;
     }
     return EXIT_DONE;
 }
@@ -370,6 +412,24 @@ static bool print_report(bench *b, const sluice_report *report)
     sluice_string_free(text);
     b->reported = true;
     return true;
+}
+
+/* Prints the report, or keeps it among those of --runs if the run is complete. */
+static bool finish_report(bench *b, const sluice_report *report, int code)
+{
+    sluice_status st = SLUICE_OK;
+
+    if (!b->runs.is_on) {
+        return print_report(b, report);
+    }
+    if (code == EXIT_DONE) {
+        st = bench_runs_keep(&b->runs, report);
+    }
+    if (st != SLUICE_OK) {
+        cli_error("bench: %s", sluice_last_error());
+        b->status = st;
+    }
+    return st == SLUICE_OK;
 }
 
 /* Reports an error that occurred before the run, in the command line or at run time. */
@@ -433,7 +493,7 @@ static int train(bench *b, sluice_device *device, sluice_dataset *dataset, sluic
         cli_error("%s", sluice_last_error());
         b->status = st;
     }
-    if ((b->json ? report != NULL : has_begun(report)) && !print_report(b, report) &&
+    if ((b->json ? report != NULL : has_begun(report)) && !finish_report(b, report, code) &&
         code == EXIT_DONE) {
         code = EXIT_RUNTIME;
     }
@@ -442,11 +502,11 @@ static int train(bench *b, sluice_device *device, sluice_dataset *dataset, sluic
     return code;
 }
 
-static int run(bench *b, sluice_stop *stop)
+static int run(bench *b, const cli_source *source, sluice_stop *stop)
 {
     sluice_device *device = NULL;
     sluice_dataset *dataset = NULL;
-    sluice_status st = cli_open_pipeline(&b->source, &dataset);
+    sluice_status st = cli_open_pipeline(source, &dataset);
     int code = EXIT_RUNTIME;
 
     if (st == SLUICE_OK) {
@@ -470,6 +530,34 @@ static int run(bench *b, sluice_stop *stop)
     return code;
 }
 
+/* Runs the pipelines in turn, and prints what their reports give. */
+static int run_all(bench *b, sluice_stop *stop)
+{
+    bench_runs *runs = &b->runs;
+    const int sides = bench_runs_sides(runs);
+    int code = EXIT_DONE;
+    sluice_status st;
+
+    for (uint64_t i = 0; i < runs->count * (uint64_t)sides && code == EXIT_DONE; i++) {
+        runs->side = (int)(i % (uint64_t)sides);
+        runs->round = i / (uint64_t)sides;
+        bench_runs_begin(runs);
+        code = run(b, runs->side == 0 ? &b->source : &runs->compared, stop);
+    }
+    if (code != EXIT_DONE && cli_signal() == 0) { /* the error was printed */
+        return code;
+    }
+    b->status = code == EXIT_DONE ? SLUICE_OK : SLUICE_STOPPED;
+    st = bench_runs_print(runs, &b->source, b->status, b->json);
+    b->reported = st == SLUICE_OK;
+    if (st != SLUICE_OK) {
+        cli_error("%s", sluice_last_error());
+        b->status = st;
+        code = code == EXIT_DONE ? EXIT_RUNTIME : code;
+    }
+    return code;
+}
+
 int cmd_bench(int argc, char **argv)
 {
     bench b = {.device_name = "auto",
@@ -480,6 +568,7 @@ int cmd_bench(int argc, char **argv)
                .world = 1,
                .micro_batches = 1,
                .json = cli_wants_json(argc, argv),
+               .runs.count = 6, /* of --compare without --runs */
                .status = SLUICE_E_INVALID};
     sluice_stop *stop = NULL;
     sluice_status st = sluice_stop_create(&stop);
@@ -490,12 +579,15 @@ int cmd_bench(int argc, char **argv)
     } else {
         cli_catch_signals(stop);
         code = parse(&b, argc, argv);
-        code = code == EXIT_DONE ? run(&b, stop) : code;
+        if (code == EXIT_DONE) {
+            code = b.runs.is_on ? run_all(&b, stop) : run(&b, &b.source, stop);
+        }
         cli_catch_signals(NULL);
     }
     if (b.json && !b.reported) {
         cli_json_failure(b.status, cli_said());
     }
+    bench_runs_free(&b.runs);
     sluice_stop_destroy(stop);
     return code;
 }

@@ -9,7 +9,7 @@
 #ifdef SLUICE_TOOL_JANSSON
 #include <jansson.h>
 
-enum { OLDEST_SCHEMA = 1, NEWEST_SCHEMA = 2, MOST_FACT = 400 };
+enum { OLDEST_SCHEMA = 1, NEWEST_SCHEMA = 2 };
 
 static const run_measure run_measures[] = {
     {"cpu_s_per_1000_samples", "CPU us/sample", "cpu_us_per_sample", 1000, false},
@@ -239,25 +239,23 @@ static sluice_status add_fact(const run_reader *reader, size_t index, const json
 {
     run_fact *fact = &reader->set->facts[index];
     const size_t count = fact->counts[reader->side];
-    char *dumped = NULL;
-    char text[MOST_FACT];
+    char *text = json_is_number(value)
+                     ? json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6))
+                     : strdup(json_is_string(value) ? json_string_value(value) : "unknown");
 
-    if (json_is_string(value)) {
-        snprintf(text, sizeof(text), "%s", json_string_value(value));
-    } else if (json_is_number(value)) {
-        dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-        snprintf(text, sizeof(text), "%s", dumped != NULL ? dumped : "");
-        free(dumped);
-    } else {
-        snprintf(text, sizeof(text), "unknown");
+    if (text == NULL) {
+        return no_memory(reader->name);
     }
     for (size_t i = 0; i < count && i < RUN_FACT_VALUES; i++) {
         if (strcmp(fact->values[reader->side][i], text) == 0) {
+            free(text);
             return SLUICE_OK;
         }
     }
-    if (count < RUN_FACT_VALUES && (fact->values[reader->side][count] = strdup(text)) == NULL) {
-        return no_memory(reader->name);
+    if (count < RUN_FACT_VALUES) {
+        fact->values[reader->side][count] = text;
+    } else {
+        free(text);
     }
     fact->counts[reader->side]++;
     return SLUICE_OK;

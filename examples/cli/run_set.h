@@ -19,6 +19,7 @@ enum {
     RUN_FACT_VALUES =
         4, /* values of a fact that are kept for each side; further ones are counted */
     RUN_MOST_RUNS = 10000,
+    RUN_MOST_BENCH = 1000, /* runs of each pipeline in one `sluice bench` */
     RUN_MOST_STAGES = 256, /* of one report */
     RUN_MOST_ROWS = 2048
 };
@@ -96,6 +97,7 @@ bool run_is_slower(const run_result *first, double gate);
 
 /* The tables of one side, and of two. */
 void run_table_print(run_set *set);
+void run_table_pipelines(const char *const pipelines[RUN_SIDES]); /* the lines A: and B: */
 void run_table_compare(const run_set *set, const run_result *results, double gate);
 void run_table_compare_json(const run_set *set, const run_result *results, double gate);
 

@@ -172,6 +172,23 @@ static void print_verdict(const run_set *set, const run_result *first, double ga
     cli_print_wrapped(stdout, text, 4);
 }
 
+void run_table_pipelines(const char *const pipelines[RUN_SIDES])
+{
+    for (int side = 0; side < RUN_SIDES; side++) {
+        char *text = NULL;
+        size_t size = 0;
+        FILE *line = open_memstream(&text, &size);
+
+        if (line != NULL) {
+            fprintf(line, "%c: %s", side_names[side], pipelines[side]);
+        }
+        if (line != NULL && fclose(line) == 0) {
+            cli_print_wrapped(stdout, text, 4);
+        }
+        free(text);
+    }
+}
+
 void run_table_compare(const run_set *set, const run_result *results, double gate)
 {
     bool is_judged = false;
