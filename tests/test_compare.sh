@@ -114,7 +114,9 @@ refused "NaN" 'NaN'
 sed 's/"samples_per_s":500/"samples_per_s":1e999/' old/1.json >wrong.json
 refused "infinity" 'cut short\|overflow'
 sed 's/"samples_per_s":500/"samples_per_s":-1/' old/1.json >wrong.json
-refused "a negative rate" 'samples_per_s is -1 and must be a number, not negative'
+refused "a negative rate" 'samples_per_s is -1 and must be a number from 0 to'
+sed 's/"samples_per_s":500/"samples_per_s":1e308/' old/1.json >wrong.json
+refused "a rate beyond all" 'samples_per_s is 1e308 and must be a number from 0 to'
 sed 's/"p50_us":4/"p50_us":"4"/' old/1.json >wrong.json
 refused "a text in place of a number" 'of a stage p50_us is "4" and must be'
 sed 's/"schema":1/"schema":7/' old/1.json >wrong.json

@@ -70,7 +70,7 @@ static double exact_p(const ranked *all, size_t count, size_t a_count, uint32_t 
     double total = 0;
 
     if (ways == NULL) {
-        return NAN;
+        return (double)NAN;
     }
     ways[0][0] = 1;
     for (size_t i = 0; i < count; i++) {
@@ -117,7 +117,7 @@ double rank_sum_test(const double *a, size_t a_count, const double *b, size_t b_
     all =
         a_count <= RANK_SUM_MOST && b_count <= RANK_SUM_MOST ? malloc(count * sizeof(*all)) : NULL;
     if (all == NULL) {
-        return NAN;
+        return (double)NAN;
     }
     for (size_t i = 0; i < count; i++) {
         all[i].of_a = i < a_count;

@@ -9,6 +9,8 @@
 #ifdef SLUICE_TOOL_JANSSON
 #include <jansson.h>
 
+#define MOST_VALUE 1e100 /* of a figure: sums and ratios of it are finite */
+
 enum { OLDEST_SCHEMA = 1, NEWEST_SCHEMA = 2 };
 
 static const run_measure run_measures[] = {
@@ -191,10 +193,11 @@ static sluice_status add_values(const run_reader *reader, const json_t *object, 
         if (stage != NULL && (member == NULL || json_is_null(member))) {
             continue; /* not measured */
         }
-        st = json_is_number(member) && json_number_value(member) >= 0
+        st = json_is_number(member) && json_number_value(member) >= 0 &&
+                     json_number_value(member) <= MOST_VALUE
                  ? add_value(reader, stage, measure, json_number_value(member))
                  : fail_member(reader->name, stage != NULL ? "of a stage " : "", measure->key,
-                               member, "a number, not negative");
+                               member, "a number from 0 to 1e+100");
     }
     return st;
 }

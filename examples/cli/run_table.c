@@ -121,7 +121,7 @@ static const char *row_word(const run_row *row, const run_result *result)
     if (!result->is_judged) {
         return "?";
     }
-    if (!result->changed || isnan(result->ratio)) {
+    if (!result->changed || !isfinite(result->ratio)) {
         return "~";
     }
     return (result->ratio > 1) == row->measure->more_is_better ? "faster" : "slower";
@@ -132,7 +132,7 @@ static void print_row(const run_row *row, const run_result *result)
     printf("  %-22s", row->measure->name);
     print_number(11, result->medians[0]);
     print_number(11, result->medians[1]);
-    if (isnan(result->ratio)) {
+    if (!isfinite(result->ratio)) {
         printf(" %8s", "-");
     } else {
         printf(" %8.3f", result->ratio);
