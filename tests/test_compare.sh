@@ -54,6 +54,10 @@ expect "a faster side" 0 compare slow old
 check "... is named" out_has '^B is faster than A: -9.0 % CPU'
 expect "noise" 0 compare old same
 check "... is said" out_has '^no difference: noise explains [+-][0-9.]* % CPU time a sample (p 0.9'
+check "... with the runs that would find 5 %" sh -c 'tr -s "\n " " " <out | grep -q "6 and 6 runs, which vary by 2.[0-9] %; about 6 runs a side would find 5 %)"'
+side zero 0 0 0 0
+expect "a side without CPU time" 0 compare zero old
+check "... cannot be judged" out_has '^not judged: most runs of A took no CPU time$'
 expect "a slowdown within the gate" 0 compare old slow --gate 15
 check "... is said" out_has 'the gate allows'
 expect "a slowdown beyond the gate" 1 compare old slow --gate 5

@@ -144,6 +144,29 @@ double rank_sum_least(size_t a_count, size_t b_count)
     return fmin(1, p);
 }
 
+double rank_sum_spread(const double *values, size_t count)
+{
+    double mean = 0;
+    double squares = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        mean += values[i] / (double)count;
+    }
+    for (size_t i = 0; i < count && mean > 0; i++) {
+        squares += pow(values[i] / mean - 1, 2);
+    }
+    return count > 1 && mean > 0 ? sqrt(squares / (double)(count - 1)) : (double)NAN;
+}
+
+size_t rank_sum_needed(double spread, double change)
+{
+    /* Of Student's test with this power: 2 (1.960 + 0.842)^2 (spread / change)^2. On normal values
+     * the test by ranks needs pi / 3 times as many. */
+    const double count = ceil(16.44 * pow(spread / change, 2));
+
+    return count > RANK_SUM_MOST ? RANK_SUM_MOST : count > 6 ? (size_t)count : 6;
+}
+
 void rank_sum_changed(const double *p, size_t count, bool *changed)
 {
     double limit = -1; /* the largest p-value that counts */

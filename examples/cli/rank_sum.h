@@ -30,6 +30,13 @@ double rank_sum_test(const double *a, size_t a_count, const double *b, size_t b_
  * values. Above RANK_SUM_LEVEL, the test cannot tell a difference from noise. */
 double rank_sum_least(size_t a_count, size_t b_count);
 
+/* Standard deviation as a share of the mean; NaN with fewer than two values, or a mean of 0. */
+double rank_sum_spread(const double *values, size_t count);
+
+/* Number of values a side with which the test finds a change by this share in 8 of 10 comparisons,
+ * where values have this spread. 6 or more; RANK_SUM_MOST at most. */
+size_t rank_sum_needed(double spread, double change);
+
 /*
  * Benjamini-Hochberg: sets changed[i] for the rows whose p-values noise does not explain, given
  * that `count` rows are tested at once. Where no row has changed, one is set in 5 of 100 tables at

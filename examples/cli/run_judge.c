@@ -14,6 +14,8 @@ static void judge_row(run_row *row, run_result *result)
                                     : (double)NAN;
     }
     result->ratio = result->medians[0] > 0 ? result->medians[1] / result->medians[0] : (double)NAN;
+    result->spread = fmax(rank_sum_spread(row->values[0], row->counts[0]),
+                          rank_sum_spread(row->values[1], row->counts[1]));
     result->p = rank_sum_test(row->values[0], row->counts[0], row->values[1], row->counts[1]);
     result->is_judged = rank_sum_least(row->counts[0], row->counts[1]) < RANK_SUM_LEVEL;
     result->changed = result->is_judged && result->p < RANK_SUM_LEVEL;

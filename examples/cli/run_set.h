@@ -81,6 +81,7 @@ sluice_status run_report_copy(const char *report, double cpu_s, char **copy_out)
 typedef struct run_result {
     double medians[RUN_SIDES]; /* NaN: the side has no values */
     double ratio;              /* of the medians, B to A; NaN: unknown */
+    double spread;             /* of the values of a side, the larger one; NaN: unknown */
     double p;                  /* of the Mann-Whitney test; 1 where a side has no values */
     bool is_judged;            /* there are enough runs to tell a change from noise */
     bool changed;              /* noise does not explain the difference */

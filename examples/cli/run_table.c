@@ -158,11 +158,14 @@ static void print_verdict(const run_set *set, const run_result *first, double ga
                  "not judged: %s cannot tell a change from noise; give 4 runs a side or more (6 "
                  "find a change of about 5 %%), by `sluice bench --runs`",
                  a == 1 && b == 1 ? "one run a side" : "so few runs");
+    } else if (!isfinite(first->ratio)) {
+        snprintf(text, sizeof(text), "not judged: most runs of A took no CPU time");
     } else if (!first->changed) {
         snprintf(text, sizeof(text),
                  "no difference: noise explains %+.1f %% CPU time a sample (p %.3f, %zu and %zu "
-                 "runs)",
-                 percent, first->p, a, b);
+                 "runs, which vary by %.1f %%; about %zu runs a side would find 5 %%)",
+                 percent, first->p, a, b, first->spread * 100,
+                 rank_sum_needed(first->spread, 0.05));
     } else {
         snprintf(text, sizeof(text),
                  "B is %s than A: %+.1f %% CPU time a sample (p %.4f, %zu and %zu runs)%s",
@@ -270,6 +273,7 @@ void run_table_compare_json(const run_set *set, const run_result *results, doubl
         print_json_number("a", results[i].medians[0]);
         print_json_number("b", results[i].medians[1]);
         print_json_number("ratio", results[i].ratio);
+        print_json_number("spread", results[i].spread);
         print_json_number("p", results[i].is_judged ? results[i].p : (double)NAN);
         printf(",\"changed\":%s}", results[i].changed ? "true" : "false");
     }

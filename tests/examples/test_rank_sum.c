@@ -190,6 +190,31 @@ static void slower_sides(void)
     T_TRUE(found(calm, 3, 3, 1.05, 4000) <= 0); /* three runs a side cannot tell */
 }
 
+/* Noise of 5 and of 3 percent: as many runs as are said to be needed find the change. */
+static double five(void)
+{
+    return 1 + 0.05 * normal();
+}
+
+static double three(void)
+{
+    return 1 + 0.03 * normal();
+}
+
+static void needed_runs(void)
+{
+    static const double values[] = {9, 10, 11};
+
+    NEAR(rank_sum_spread(values, 3), 0.1);
+    T_TRUE(isnan(rank_sum_spread(values, 1)));
+    T_EQ(rank_sum_needed(0.05, 0.05), 17);
+    T_EQ(rank_sum_needed(0.001, 0.05), 6);
+    T_EQ(rank_sum_needed(1e50, 0.05), RANK_SUM_MOST);
+    T_NEAR(found(five, 17, 17, 1.05, 3000), 0.8, 0.05);
+    T_NEAR(found(three, rank_sum_needed(0.03, 0.05), 6, 1.05, 3000), 0.75, 0.1);
+    T_NEAR(found(five, rank_sum_needed(0.05, 0.04), 26, 1.04, 3000), 0.8, 0.05);
+}
+
 /* Of a table of 20 rows of equal sides, one is marked in 5 of 100 tables; all that changed are. */
 static void rows_at_once(void)
 {
@@ -224,7 +249,14 @@ static void rows_at_once(void)
 }
 
 const t_test rank_sum_tests[] = {
-    T_TEST(exact_values), T_TEST(normal_values), T_TEST(exact_meets_normal),
-    T_TEST(few_values),   T_TEST(medians),       T_TEST(equal_sides),
-    T_TEST(slower_sides), T_TEST(rows_at_once),  T_END,
+    T_TEST(exact_values),
+    T_TEST(normal_values),
+    T_TEST(exact_meets_normal),
+    T_TEST(few_values),
+    T_TEST(medians),
+    T_TEST(equal_sides),
+    T_TEST(slower_sides),
+    T_TEST(needed_runs),
+    T_TEST(rows_at_once),
+    T_END,
 };
