@@ -143,6 +143,7 @@ int cmd_explain(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_inspect(int argc, char **argv);
 int cmd_pack(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 
@@ -173,6 +174,12 @@ void cli_error(const char *format, ...) SLUICE_PRINTF(1, 2);
 
 /* The last text printed by cli_error(); "" if it was not called. */
 const char *cli_said(void);
+
+/* Length in bytes of the UTF-8 character at s; 0: not UTF-8. */
+int cli_utf8_length(const unsigned char *s);
+
+/* True for control characters that a terminal may interpret: C0, DEL, or C1 (two bytes). */
+bool cli_is_control(const unsigned char *s, int length);
 
 /* Prints a text as a JSON string, including the quotes. */
 void cli_json_string(const char *text);

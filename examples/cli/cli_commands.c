@@ -151,6 +151,12 @@ const cli_command cli_commands[] = {
      "read, list them with the reason, and exit 1; the next run reads them again\n"
      "  --json             one JSON object on stdout instead of the summary\n",
      cmd_pack},
+    {"report", "report RUN.json... [-o FILE]", "Makes an HTML page of the reports of runs.",
+     "RUN.json is a report as `sluice bench --json`, sluice_report_json() or "
+     "SLUICE_REPORT=RUN.json "
+     "writes it. Several runs, up to 16, are shown side by side. The page needs no network, and "
+     "holds each report as JSON. Without -o it goes to stdout, unless that is a terminal.\n",
+     "  -o FILE            write the page to this file\n", cmd_report},
     {"show", "show {PIPELINE | -f FILE} [OPTIONS]",
      "Shows the batches of a pipeline as a step gets them.",
      "Makes batches on the CPU, prints dtype, shape, minimum, maximum and mean of each column "

@@ -7,8 +7,7 @@
 
 enum { COLUMNS = 80 };
 
-/* Length in bytes of the UTF-8 character at s, by its leading bits; 0: not UTF-8. */
-static int utf8_length(const unsigned char *s)
+int cli_utf8_length(const unsigned char *s)
 {
     const int length = s[0] < 0x80                    ? 1
                        : s[0] >= 0xC2 && s[0] <= 0xDF ? 2
@@ -28,8 +27,7 @@ static int utf8_length(const unsigned char *s)
     return length;
 }
 
-/* True for control characters that a terminal may interpret: C0, DEL, or C1 (two bytes). */
-static bool is_control(const unsigned char *s, int length)
+bool cli_is_control(const unsigned char *s, int length)
 {
     return (length == 1 && (s[0] < 0x20 || s[0] == 0x7F)) ||
            (length == 2 && s[0] == 0xC2 && s[1] < 0xA0);
@@ -41,13 +39,13 @@ void cli_json_string(const char *text)
 
     putchar('"');
     while (*c != '\0') {
-        const int length = utf8_length(c);
+        const int length = cli_utf8_length(c);
 
         if (*c == '"' || *c == '\\') {
             printf("\\%c", *c);
         } else if (length == 0) {
             printf("\\ufffd");
-        } else if (is_control(c, length)) {
+        } else if (cli_is_control(c, length)) {
             printf("\\u%04x", c[length - 1]); /* C1: 0xC2 and the character's number */
         } else {
             printf("%.*s", length, (const char *)c);
@@ -60,9 +58,9 @@ void cli_json_string(const char *text)
 /* Writes one character or its escape sequence; returns the length of the character in bytes. */
 static int print_character(FILE *file, const unsigned char *c)
 {
-    const int length = utf8_length(c);
+    const int length = cli_utf8_length(c);
 
-    if (length > 0 && !is_control(c, length)) {
+    if (length > 0 && !cli_is_control(c, length)) {
         fprintf(file, "%.*s", length, (const char *)c);
     } else if (*c == '\n') {
         fprintf(file, "\\n");
