@@ -7,6 +7,7 @@
 #include "alloc_int.h"
 #include "cpu_int.h"
 #include "report_operations.h"
+#include "report_histogram.h"
 #include "report_places.h"
 #include "report_run.h"
 #include "report_verdict.h"
@@ -218,6 +219,9 @@ sluice_status report_make(const report_run *run, sluice_status status, const cha
     if (st == SLUICE_OK) {
         st = report_collect_places(run, report);
     }
+    if (st == SLUICE_OK) {
+        st = report_collect_histograms(run, report);
+    }
     if (st != SLUICE_OK) {
         sluice_report_destroy(report);
         return st;
@@ -241,6 +245,7 @@ void sluice_report_destroy(sluice_report *report)
 {
     if (report != NULL) {
         sli_free(report->errors);
+        sli_free(report->histograms);
         sli_free(report->places);
         sli_free(report);
     }

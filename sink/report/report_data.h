@@ -108,6 +108,8 @@ struct sluice_report {
     uint32_t thread_count;
     report_thread *threads; /* (thread_count) */
 
+    struct report_histograms *histograms; /* report_histogram.h; NULL: the run never began */
+
     uint64_t failed;
     uint32_t error_count;
     sli_error_sample *errors;

@@ -133,7 +133,7 @@ static const char json_keys[] =
     "    check(s, dict(name=text, samples=int, bytes=int, samples_per_s=number,\n"
     "sustained_samples_per_s=number,\n"
     "busy_share=number, wait_input_share=number, wait_room_share=number, p50_us=number,\n"
-    "p99_us=number, workers=int, operations=list), 'stage')\n"
+    "p99_us=number, workers=int, operations=list, histogram=dict), 'stage')\n"
     "    for o in s['operations']:\n"
     "        check(o, dict(name=text, us_per_sample=number, share=number), 'operation')\n"
     "        assert 0 <= o['share'] <= 1, o\n"
@@ -203,6 +203,17 @@ static const char json_figures[] =
     "copied = began and 'copy=1' in sys.argv[2]\n"
     "assert run['transport'] == (None if not began else 'push' if copied else 'none')\n"
     "assert (run['h2d_copies'] > 0) == ('copy' in stages) and run['publishes'] == 0\n"
+    "def middle(b): return b if b < 8 else 2 ** (b // 8 - 1) * (8 + b % 8 + 0.5)\n"
+    "for s in run['stages']:\n"
+    "    counts, seen = s['histogram']['counts'], 0\n"
+    "    assert counts == sorted(counts) and 0 <= counts[0][0] <= counts[-1][0] < 320, s\n"
+    "    items = sum(n for b, n in counts)\n"
+    "    assert items == s['samples'] and all(n > 0 for b, n in counts), s\n"
+    "    for b, n in counts:\n"
+    "        if seen <= int(items * 0.99) < seen + n:\n"
+    "            us = middle(b) * s['histogram']['ns_per_tick'] / 1e3\n"
+    "            assert abs(us - s['p99_us']) <= 1e-6 * us, s\n"
+    "        seen += n\n"
     "print(run['status'], run['mode'], run['steps'])\n";
 
 static bool has_python(void)
