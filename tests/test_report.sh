@@ -131,6 +131,119 @@ printf '{"schema":2,"status":"OK","stages":[{"name":"\\u202ex\\u0001","busy_shar
 expect "values of any size are shown" 0 report odd.json -o odd.html
 check "... well-formed" page_is_right odd.html
 
+# ---- merge ------------------------------------------------------------------------------------------
+# rank_report R WORLD SAMPLES SECONDS HISTOGRAM WAITS [MORE]: what a rank writes, in little.
+rank_report() {
+    printf '{"schema":2,"status":"OK","error":null,"samples":%s,"steps":10,"first_step":0,"seconds":%s,"samples_per_s":%s,' "$3" "$4" \
+        "$(awk "BEGIN {print $3 / $4}")"
+    printf '"data_wait_share":0.5,"stages":[{"name":"decode","samples":%s,"busy_share":0.5,"workers":2,"cpu_us_per_sample":%s,' "$3" "$1"
+    printf '"p50_us":1,"p99_us":1,"max_us":%s,"operations":[{"name":"resize","us_per_sample":%s,"share":1}],"histogram":%s}],' "$1" "$1" "$5"
+    printf '"bottleneck":{"stage":"decode","cause":"cpu","share":0.5,"why":"decode of %s"},"process":{"rank":%s,"world":%s,"host":"h%s"},' \
+        "$1" "$1" "$2" "$1"
+    printf '"ranks":%s,"environment":{"versions":{"sluice":"0.2.0"}}%s}\n' "$6" "${7:-}"
+}
+# merged EXPRESSION: it holds of the merged report j, or it cannot be told.
+merged() {
+    [ -n "$python" ] || return 0
+    "$python" -c 'import json, sys
+j = json.load(open(sys.argv[1]))
+assert eval("(" + sys.argv[2] + ")"), (sys.argv[2], j)' all.json "$1"
+}
+h0='{"ns_per_tick":1,"counts":[[5,3]]}'
+h1='{"ns_per_tick":1,"counts":[[20,6],[8,1]]}'
+rank_report 0 3 30 2 "$h0" '{"waits":[{"rank":2,"seconds":0.5,"delay":"data"},{"rank":1,"seconds":0.1,"delay":"step"}]}' >r0.json
+rank_report 1 3 10 2 "$h1" '{"waits":[{"rank":2,"seconds":0.3,"delay":"step"}]}' >r1.json
+rank_report 2 3 20 1 "$h1" '{"waits":[]}' ',"digest":"x"' >r2.json
+expect "reports of ranks are merged" 0 report merge r2.json r0.json r1.json -o all.json
+check "... it says that all are there" err_has '^All 3 ranks\. The straggler is rank 2: the ranks wait 16\.0 % of their'
+check "... and the cause" sh -c 'tr -s "\n " " " <"$1" | grep -q "its steps wait for data. There decode limits, by cpu: decode of 2"' - "$tmp/err"
+check "... counters are added" merged "j['samples'] == 60 and j['seconds'] == 2 and j['samples_per_s'] == 30 and j['stages'][0]['samples'] == 60"
+check "... means are weighted" merged "abs(j['stages'][0]['cpu_us_per_sample'] - 50 / 60) < 1e-6 and j['stages'][0]['max_us'] == 2 and
+    abs(j['stages'][0]['operations'][0]['us_per_sample'] - 50 / 60) < 1e-6"
+check "... histograms, too" merged "j['stages'][0]['histogram'] == {'ns_per_tick': 1, 'counts': [[5, 3], [8, 2], [20, 12]]}"
+check "... percentiles are those of all items" merged "j['stages'][0]['p50_us'] == 0.025 and j['stages'][0]['p99_us'] == 0.025"
+check "... the verdict is the straggler's" merged "j['bottleneck']['why'] == 'rank 2: decode of 2' and
+    j['merge']['straggler'] == {'rank': 2, 'share': 0.16, 'delay': 'data', 'stage': 'decode', 'cause': 'cpu'}"
+check "... what has no merge is named" merged "j['merge']['left_out'] == ['ranks', 'digest'] and j['merge']['missing'] == []"
+expect "a merge is shown" 0 report all.json -o all.html
+check "... well-formed" page_is_right all.html
+check "... with its ranks" grep -q 'The straggler is rank 2' all.html
+expect "a rank without a report" 0 report merge r0.json r1.json -o two.json
+check "... is missing" err_has '^2 of 3 ranks; the reports of these are missing: 2\.'
+check "... also as the straggler" sh -c 'tr -s "\n " " " <"$1" | grep -q "rank 2: .* its report is missing"' - "$tmp/err"
+cp two.json all.json
+check "... in JSON" merged "j['merge']['missing'] == [2] and j['merge']['straggler']['rank'] == 2 and j['merge']['straggler']['cause'] is None"
+for r in 0 1 2; do
+    rank_report $r 3 $((20 - r * r)) 1 "$h0" null >"n$r.json"
+done
+expect "ranks that count no waits" 0 report merge n0.json n1.json n2.json -o all.json
+check "... are compared by their rates" err_has 'rank 2: its rate is 15\.8 % below'
+expect "ranks alike" 0 report merge n0.json n1.json -o all.json
+check "... have no straggler" err_has 'No rank is slower than'
+expect "a merge goes to standard output" 0 report merge n0.json n1.json
+check "... as one object" grep -qx '{.*}' "$tmp/out"
+if [ -n "$python" ]; then
+    "$python" - "$tmp" <<'P'
+import json, random, sys
+random.seed(1)
+def bucket(t):
+    if t < 8: return int(t)
+    e = int(t).bit_length() - 1
+    return (e - 2) * 8 + (int(t) >> (e - 3) & 7)
+every = []
+for r, tick in enumerate((0.385, 0.3851, 1.7)):
+    values = [random.lognormvariate(9 + r, 1.5) for i in range(3000)]
+    every += values
+    counts = {}
+    for v in values: counts[bucket(v / tick)] = counts.get(bucket(v / tick), 0) + 1
+    json.dump({"schema": 2, "status": "OK", "samples": 3000, "seconds": 1, "process": {"rank": r, "world": 3}, "stages": [
+        {"name": "x", "samples": 3000, "histogram": {"ns_per_tick": tick, "counts": sorted(map(list, counts.items()))}}]},
+        open(f"{sys.argv[1]}/v{r}.json", "w"))
+every.sort()
+print(every[4500] / 1e3, every[int(9000 * .99)] / 1e3, file=open(f"{sys.argv[1]}/raw", "w"))
+P
+    expect "reports of machines with other clocks" 0 report merge v0.json v1.json v2.json
+    check "... have the percentiles of the raw values within 7 %" "$python" -c 'import json, sys
+s = json.load(open(sys.argv[1]))["stages"][0]
+raw = [float(x) for x in open(sys.argv[2]).read().split()]
+print(raw, s["p50_us"], s["p99_us"])
+for got, want in zip((s["p50_us"], s["p99_us"]), raw): assert abs(got / want - 1) < 0.07
+items = sum(n for b, n in s["histogram"]["counts"])
+assert items == 9000' "$tmp/out" raw
+else
+    skip "percentiles of raw values" "no python3"
+fi
+
+# no_merge NAME WORDS FILES...
+no_merge() {
+    name=$1
+    words=$2
+    shift 2
+    expect "$name" 1 report merge "$@" -o no.json
+    check "... it says so" sh -c 'tr -s "\n\t " " " <"$1" | grep -q -e "$2"' - "$tmp/err" "$words"
+    check "... and no file is written" test ! -e no.json
+}
+no_merge "a rank twice" 'r0.json and kept0.json are both of rank 0\|kept0.json and r0.json are both of rank 0' r0.json r1.json \
+    "$(cp r0.json kept0.json && echo kept0.json)"
+sed 's/"world":3/"world":4/' r1.json >other.json
+no_merge "other worlds" 'r0.json and other.json are reports of different runs: world differs' r0.json other.json
+sed 's/"decode"/"read"/' r1.json >other.json
+no_merge "other stages" 'different runs: the list of stages differs' r0.json other.json
+sed 's/"steps":10/"steps":11/' r1.json >other.json
+no_merge "other steps of ranks that agree" 'different runs: steps differs' r0.json other.json
+sed 's/0\.2\.0/0.3.0/' r1.json >other.json
+no_merge "other versions" 'different runs: sluice differs' r0.json other.json
+no_merge "reports without ranks" 'must have a rank and the world' odd.json
+no_merge "a merge of merges" 'two.json is already a merge' two.json
+sed 's/\[20,6\]/[320,6]/' r1.json >other.json
+no_merge "a bucket that is too high" 'must be a bucket from 0 to 319 and a count' r0.json other.json
+no_merge "a run that never began" 'must have a rank' failed.json
+sed 's/"rank":1,/"rank":1e300,/; s/"world":3/"world":1e301/' r1.json >other.json
+no_merge "a rank of any size" 'must have a rank' other.json
+printf '{"schema":1,"status":"OK","stages":[],"process":{"rank":0,"world":1000000000}}' >other.json
+expect "10^9 missing ranks" 0 report merge other.json -o all.json
+check "... are counted" err_has 'and 999999983 more'
+
 # ---- the command line -------------------------------------------------------------------------------
 expect "a report is needed" 2 report
 check "... it says where from" err_has 'sluice bench --json'
@@ -138,6 +251,10 @@ cp real.json kept.json
 expect "an input is not replaced" 2 report kept.json -o kept.json
 check "... it says so" err_has '-o kept.json is also an input'
 check "... and is as before" cmp kept.json real.json
+expect "17 pages" 2 report a b c d e f g h i j k l m n o p q
+check "... are too many" err_has 'there are 17 reports, and there must be at most 16'
+expect "reports of ranks are needed" 2 report merge
+check "... it says so" err_has 'give the files of the ranks'
 expect "a folder cannot be written" 1 report real.json -o folder.json
 check "... it names it" err_has 'cannot write folder.json: Is a directory'
 expect "a path in no folder cannot be written" 1 report real.json -o none/x.html

@@ -151,12 +151,17 @@ const cli_command cli_commands[] = {
      "read, list them with the reason, and exit 1; the next run reads them again\n"
      "  --json             one JSON object on stdout instead of the summary\n",
      cmd_pack},
-    {"report", "report RUN.json... [-o FILE]", "Makes an HTML page of the reports of runs.",
+    {"report", "report [merge] RUN.json... [-o FILE]",
+     "Makes an HTML page of the reports of runs, or one report of those of ranks.",
      "RUN.json is a report as `sluice bench --json`, sluice_report_json() or "
      "SLUICE_REPORT=RUN.json "
      "writes it. Several runs, up to 16, are shown side by side. The page needs no network, and "
-     "holds each report as JSON. Without -o it goes to stdout, unless that is a terminal.\n",
-     "  -o FILE            write the page to this file\n", cmd_report},
+     "holds each report as JSON. `report merge` takes the reports of the ranks of one run and "
+     "makes "
+     "one report of them, which a page can show; it says on stderr which ranks are missing, and "
+     "which one the others wait for. Without -o the output goes to stdout, unless that is a "
+     "terminal.\n",
+     "  -o FILE            write the page, or the merged report, to this file\n", cmd_report},
     {"show", "show {PIPELINE | -f FILE} [OPTIONS]",
      "Shows the batches of a pipeline as a step gets them.",
      "Makes batches on the CPU, prints dtype, shape, minimum, maximum and mean of each column "

@@ -10,6 +10,7 @@
 
 #ifdef SLUICE_TOOL_JSON
 
+#include "report_merge.h"
 #include "report_page.h"
 #include "safe_file.h"
 
@@ -17,10 +18,12 @@
 enum { MOST_RUNS = 16 };
 
 typedef struct report_command {
+    bool merges;     /* `report merge` */
     const char *out; /* NULL: standard output */
-    const char *words[MOST_RUNS];
+    const char *words[MERGE_MOST_RANKS];
     int count;
-    saved_report reports[MOST_RUNS];
+    saved_report *reports; /* (count) */
+    json_t *merged;
 } report_command;
 
 /* Options and files of the command; EXIT_DONE, or another exit code after printing an error. */
@@ -30,20 +33,31 @@ static int parse(report_command *c, int argc, char **argv)
         {"o", OPTION_TEXT, &c->out, "FILE", NULL, false},
         {NULL, OPTION_FLAG, NULL, NULL, NULL, false},
     };
-    int code = cli_parse("report", argc, argv, options, c->words, MOST_RUNS, &c->count);
+    int code;
 
+    c->merges = argc > 1 && strcmp(argv[1], "merge") == 0;
+    code = cli_parse("report", argc - c->merges, argv + c->merges, options, c->words,
+                     MERGE_MOST_RANKS, &c->count);
     if (code != EXIT_DONE) {
         return code;
     }
     if (c->count == 0) {
         cli_error(
-            "report: the report is missing; give the file of `sluice bench --json >RUN.json`, "
-            "or of SLUICE_REPORT=RUN.json");
+            "report: the report is missing; give %s of `sluice bench --json >RUN.json`, or of "
+            "SLUICE_REPORT=RUN.json",
+            c->merges ? "the files of the ranks," : "the file");
+        return EXIT_USAGE;
+    }
+    if (!c->merges && c->count > MOST_RUNS) {
+        cli_error("report: there are %d reports, and there must be at most %d; `sluice report "
+                  "merge` makes one of the reports of ranks",
+                  c->count, MOST_RUNS);
         return EXIT_USAGE;
     }
     if (c->out == NULL && isatty(STDOUT_FILENO)) {
-        cli_error("report: the page is HTML, and standard output is a terminal; write it to a file "
-                  "by -o run.html");
+        cli_error("report: the output is %s, and standard output is a terminal; write it to a file "
+                  "by -o %s",
+                  c->merges ? "JSON" : "HTML", c->merges ? "all.json" : "run.html");
         return EXIT_USAGE;
     }
     return EXIT_DONE;
@@ -68,24 +82,29 @@ static bool is_input(const report_command *c)
     return false;
 }
 
-static void write_page(FILE *out, const report_command *c)
+static void write_contents(FILE *out, const report_command *c)
 {
-    report_page_write(out, c->reports, (size_t)c->count);
+    if (c->merges) {
+        (void)json_dumpf(c->merged, out, JSON_COMPACT | JSON_REAL_PRECISION(9)); /* sets ferror() */
+        fputc('\n', out);
+    } else {
+        report_page_write(out, c->reports, (size_t)c->count);
+    }
 }
 
 /* Writes the output to its file or to standard output. */
-static int write_output(const report_command *c, void (*write)(FILE *, const report_command *))
+static int write_output(const report_command *c)
 {
     safe_file file = {0};
     bool written;
 
     if (c->out == NULL) {
-        write(stdout, c);
+        write_contents(stdout, c);
         return EXIT_DONE; /* a failed write is found when the tool ends */
     }
     written = safe_file_create(&file, c->out);
     if (written) {
-        write(file.file, c);
+        write_contents(file.file, c);
         written = safe_file_close(&file) && safe_file_publish(&file);
     }
     if (!written) {
@@ -93,6 +112,32 @@ static int write_output(const report_command *c, void (*write)(FILE *, const rep
     }
     safe_file_discard(&file);
     return written ? EXIT_DONE : EXIT_RUNTIME;
+}
+
+static int read_reports(report_command *c)
+{
+    c->reports = calloc((size_t)c->count, sizeof(*c->reports));
+    if (c->reports == NULL) {
+        cli_error("report: there is not enough memory");
+        return EXIT_RUNTIME;
+    }
+    for (int i = 0; i < c->count; i++) {
+        if (!report_read(c->words[i], &c->reports[i])) {
+            return EXIT_RUNTIME;
+        }
+    }
+    return EXIT_DONE;
+}
+
+/* Merges the reports, and says which ranks are missing and which one is slow. */
+static int merge_reports(report_command *c)
+{
+    c->merged = report_merge(c->reports, (size_t)c->count);
+    if (c->merged == NULL) {
+        return EXIT_RUNTIME;
+    }
+    cli_print_wrapped(stderr, report_string(report_get(c->merged, "merge"), "text"), 4);
+    return EXIT_DONE;
 }
 
 int cmd_report(int argc, char **argv)
@@ -103,15 +148,20 @@ int cmd_report(int argc, char **argv)
     if (code == EXIT_DONE && is_input(&c)) {
         code = EXIT_USAGE;
     }
-    for (int i = 0; i < c.count && code == EXIT_DONE; i++) {
-        code = report_read(c.words[i], &c.reports[i]) ? EXIT_DONE : EXIT_RUNTIME;
+    if (code == EXIT_DONE) {
+        code = read_reports(&c);
+    }
+    if (code == EXIT_DONE && c.merges) {
+        code = merge_reports(&c);
     }
     if (code == EXIT_DONE) {
-        code = write_output(&c, write_page);
+        code = write_output(&c);
     }
-    for (int i = 0; i < c.count; i++) {
+    for (int i = 0; i < c.count && c.reports != NULL; i++) {
         report_free(&c.reports[i]);
     }
+    free(c.reports);
+    json_decref(c.merged);
     return code;
 }
 

@@ -227,6 +227,35 @@ static bool check_object(const char *path, const json_t *object, const char *in)
     return true;
 }
 
+/* Checks a pair [bucket, count] of a histogram. */
+static bool is_pair(const json_t *pair)
+{
+    const json_t *bucket = json_array_get(pair, 0);
+    const json_t *count = json_array_get(pair, 1);
+
+    return json_array_size(pair) == 2 && json_is_integer(bucket) && json_is_integer(count) &&
+           json_integer_value(bucket) >= 0 && json_integer_value(bucket) < 320 &&
+           json_integer_value(count) >= 0 && json_integer_value(count) <= (json_int_t)1 << 53;
+}
+
+static bool check_histograms(const char *path, const json_t *stages)
+{
+    for (size_t i = 0; i < json_array_size(stages); i++) {
+        const json_t *histogram = report_get(json_array_get(stages, i), "histogram");
+        const json_t *counts = report_get(histogram, "counts");
+
+        for (size_t k = 0; k < json_array_size(counts); k++) {
+            if (!is_pair(json_array_get(counts, k))) {
+                cli_error("report: %s: element %zu of \"stages.histogram.counts\" must be a bucket "
+                          "from 0 to 319 and a count",
+                          path, k);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* ---- the file ---------------------------------------------------------------------------------
  */
 
@@ -335,7 +364,8 @@ bool report_read(const char *path, saved_report *report_out)
         refuse_text(path, report.text, &error);
     }
     if (report.json == NULL || !check_schema(path, report.json) ||
-        !check_object(path, report.json, "")) {
+        !check_object(path, report.json, "") ||
+        !check_histograms(path, report_get(report.json, "stages"))) {
         report_free(&report);
         return false;
     }
