@@ -214,6 +214,18 @@ else
     skip "percentiles of raw values" "no python3"
 fi
 
+# Reports of two ranks of a real run.
+for r in 0 1; do
+    "$sluice" bench "synthetic samples=400 shape=8,8,3 | batch 5" --rank $r --world 2 --json >"w$r.json" 2>err
+done
+expect "real reports of ranks are merged" 0 report merge w0.json w1.json -o all.json
+check "... all samples are there" merged "j['samples'] == 400 and j['stages'][-1]['name'] == 'step' and
+    sum(n for b, n in j['stages'][-1]['histogram']['counts']) == j['stages'][-1]['samples'] == 80"
+check "... only what has no merge is left out" merged "set(j['merge']['left_out']) <= {'mode_reason', 'digest', 'images', 'cache',
+    'device_maps', 'placement', 'step', 'ranks', 'series'}"
+expect "... and shown" 0 report all.json -o all.html
+check "... well-formed" page_is_right all.html
+
 # no_merge NAME WORDS FILES...
 no_merge() {
     name=$1

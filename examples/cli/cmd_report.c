@@ -8,7 +8,7 @@
 
 #include "cli.h"
 
-#ifdef SLUICE_TOOL_JSON
+#ifdef SLUICE_TOOL_JANSSON
 
 #include "report_merge.h"
 #include "report_page.h"

@@ -483,6 +483,8 @@ json_t *report_merge(saved_report *reports, size_t count)
     free(m.parts);
     if (m.failed != 0) {
         cli_error("report: merge: there is not enough memory");
+    }
+    if (m.failed != 0 || !report_check("the merge", m.merged)) {
         json_decref(m.merged);
         return NULL;
     }

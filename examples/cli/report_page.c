@@ -175,7 +175,7 @@ static bool seen_before(const saved_report *reports, size_t index, const char *n
 /* Writes the rate of a stage in each run. */
 static void write_stage_row(FILE *out, const saved_report *reports, size_t count, const char *name)
 {
-    double first = NAN;
+    double first = (double)NAN;
 
     fputs("<tr class=\"operation\"><td>", out);
     html_name(out, name);

@@ -350,27 +350,34 @@ static bool check_schema(const char *path, const json_t *json)
     return true;
 }
 
-bool report_read(const char *path, saved_report *report_out)
+bool report_check(const char *path, const json_t *json)
 {
-    saved_report report = {.path = path};
+    return check_schema(path, json) && check_object(path, json, "") &&
+           check_histograms(path, report_get(json, "stages"));
+}
+
+bool report_parse(const char *path, char *text, saved_report *report_out)
+{
+    saved_report report = {.path = path, .text = text};
     json_error_t error;
 
-    report.text = read_text(path);
-    if (report.text == NULL) {
-        return false;
-    }
-    report.json = json_loads(report.text, JSON_REJECT_DUPLICATES, &error);
+    report.json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     if (report.json == NULL) {
-        refuse_text(path, report.text, &error);
+        refuse_text(path, text, &error);
     }
-    if (report.json == NULL || !check_schema(path, report.json) ||
-        !check_object(path, report.json, "") ||
-        !check_histograms(path, report_get(report.json, "stages"))) {
+    if (report.json == NULL || !report_check(path, report.json)) {
         report_free(&report);
         return false;
     }
     *report_out = report;
     return true;
+}
+
+bool report_read(const char *path, saved_report *report_out)
+{
+    char *text = read_text(path);
+
+    return text != NULL && report_parse(path, text, report_out);
 }
 
 void report_free(saved_report *report)

@@ -23,6 +23,12 @@ typedef struct saved_report {
  */
 bool report_read(const char *path, saved_report *report_out);
 
+/* The same of a text, which the report owns, or which is freed. */
+bool report_parse(const char *path, char *text, saved_report *report_out);
+
+/* Checks the values of a report. Returns false after printing an error with the path. */
+bool report_check(const char *path, const json_t *json);
+
 void report_free(saved_report *report);
 
 /* A member of an object; NULL if it is absent or null, or `object` is NULL. */

@@ -31,7 +31,7 @@ void part_verdict(FILE *out, const json_t *run, json_t *bottleneck)
         fputs("</p>\n", out);
     }
     /* The text of schema 1; later reports have a list of their own. */
-    if (advice != NULL && *advice != '\0' && report_get(run, "advice") == NULL) {
+    if (advice != NULL && *advice != '\0' && json_array_size(report_get(run, "advice")) == 0) {
         fputs("<p>Advice: ", out);
         html_text(out, advice);
         fputs("</p>\n", out);

@@ -239,8 +239,8 @@ static void write_line(FILE *out, const line *of)
     const size_t count = json_array_size(of->values);
     const size_t points = count < LINE_POINTS ? count : LINE_POINTS;
     double means[LINE_POINTS];
-    double low = INFINITY;
-    double high = -INFINITY;
+    double low = (double)INFINITY;
+    double high = -(double)INFINITY;
 
     for (size_t i = 0; i < points; i++) {
         means[i] = mean_value(of, i * count / points, (i + 1) * count / points);
