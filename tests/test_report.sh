@@ -69,6 +69,21 @@ expect "the report of a run that never began is shown" 0 report failed.json -o f
 check "... well-formed" page_is_right failed.html
 check "... with its error" grep -q 'E_INVALID' failed.html
 
+# ---- the schema -------------------------------------------------------------------------------------
+if [ -n "$python" ]; then
+    "$sluice" bench "synthetic samples=100 shape=8,8,3 | cache 1M | batch 5" --device host:0,copy=1 --digest --json >cached.json 2>err
+    schema="$here/../docs/report.schema.json"
+    matches() { "$python" "$here/report_schema.py" "$schema" "$here/../examples/cli/report_reader.c" "$@"; }
+    check "real reports match docs/report.schema.json" matches real.json cached.json
+    for change in 's/"epochs":/"epoch":/' 's/"epochs":[0-9]*/"epochs":null/' 's/"seconds":[0-9.]*/"seconds":-1/' 's/"name":"decode"/"x":1,&/'; do
+        sed "$change" real.json >wrong.json
+        check "... after $change a report does not" sh -c '! cmp -s wrong.json real.json && ! "$@"' - "$python" "$here/report_schema.py" \
+            "$schema" "$here/../examples/cli/report_reader.c" wrong.json
+    done
+else
+    skip "the schema" "no python3"
+fi
+
 # The checker finds what it is for.
 for change in 's/<\/h3>//' 's/class="verdict"/class=verdict/' 's/<h1>/<h1><img src="x"\/>/' 's/<body>/<body onload="x"/' \
     's/<style>/<style>@import "x";/' 's/<style>/<style>a{background:url(x)}/' 's/<h1>/<h1>a \& b/' 's/<h1>/<script>x<\/script><h1>/' \
