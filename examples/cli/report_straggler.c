@@ -275,8 +275,8 @@ static json_t *rank_row(const rank_waits *waits, const saved_report *report)
         number_or_null(report_number(report->json, "samples_per_s")), "seconds",
         number_or_null(report_number(report->json, "seconds")), "data_wait_share",
         number_or_null(report_number(report->json, "data_wait_share")), "waited_for_s",
-        number_or_null(waits_for(waits, rank_of(report))), "bottleneck",
-        text_or_null(report_string(verdict, "stage")), "cause",
+        number_or_null(waits->counted ? waits_for(waits, rank_of(report)) : (double)NAN),
+        "bottleneck", text_or_null(report_string(verdict, "stage")), "cause",
         text_or_null(report_string(verdict, "cause")));
 }
 
