@@ -133,7 +133,11 @@ check "... and listed, of the records" out_has '^  2 .*: 4:[0-9]*: more than 2 b
 check "... and of the images" out_has '^  1 .*: boxes: box 1, 50,50,60,60, is wholly outside its image of 48x48$'
 check "... up to a bound" out_has '^  and 30 more$'
 check "... boxes that were changed are said once" [ "$(grep -c 'is clipped to it\|is dropped; further' "$tmp/err")" -eq 2 ]
+check "... and counted" out_has '^1 boxes reach beyond their image, and are clipped to it$'
+check "... those without an area, too" out_has '^1 boxes have no area, and are dropped$'
 check "... with their number" grep -q 'boxes: 1 were clipped to their image, and 1 without an area were dropped' "$tmp/err"
+expect "... as JSON" 1 inspect bad.tsv --json
+check "... too" json "j['findings'] == {'boxes_clipped': 1, 'boxes_dropped': 1, 'sizes_differ': 0, 'labels_turned': 0}"
 mkdir -p mixed/c/sub
 cp "$good" mixed/c/a.jpg
 cp "$good" mixed/c/b.JFIF
@@ -154,8 +158,22 @@ if "$sluice" --version | grep -q 'jansson on'; then
         "categories":[{"id":4,"name":"cat"}]}' "$good" >sizes.json
     expect "an image of another size than its annotations" 1 inspect sizes.json
     check "... is named" out_has 'the image is 48x48, and its annotations are for 48x40$'
+    check "... and counted" out_has '^1 images have another size than their annotations, and are bad samples$'
     expect "... by verify, too" 1 verify sizes.json
     check "... in the same words" out_has 'the image is 48x48, and its annotations are for 48x40$'
+    sed 's/"annotations":\[\]/"annotations":[{"image_id":1,"category_id":4,"bbox":[9,9,90,9]},{"image_id":1,"category_id":4,"bbox":[1,1,0,9]}]/
+        s/"height":40/"height":48/' sizes.json >beyond.json
+    expect "boxes that were changed at opening" 0 inspect beyond.json --json
+    check "... are counted" json "j['findings'] == {'boxes_clipped': 1, 'boxes_dropped': 1, 'sizes_differ': 0, 'labels_turned': 0}"
+    if [ -e judged/turned.png ]; then
+        echo '{"images":[{"id":1,"file_name":"judged/turned.png","width":9,"height":6}],"annotations":[],
+            "categories":[{"id":4,"name":"cat"}]}' >turned.json
+        expect "annotations for the pixels as stored" 0 inspect turned.json --workers 2
+        check "... are counted" out_has '^1 images have annotations that fit only the pixels as stored, and are turned with them'
+        check "... and so is the tag" out_has '^  1 with an Exif orientation other than 1'
+    else
+        skip "annotations for the pixels as stored" "no python, or built without libpng"
+    fi
 else
     skip "COCO's JSON" "built without jansson"
 fi

@@ -34,6 +34,7 @@ struct sluice_reader {
     uint64_t held_of;     /* NO_SAMPLE: io has other bytes */
     sample_data last;     /* the file that sluice_reader_get() gave; bytes NULL: none */
     uint32_t last_column; /* of it */
+    check_findings found; /* by sluice_reader_check() */
     bool ends;            /* the last call has failed by the process (sluice_reader_ends()) */
     image_buffer pixels;  /* a raw image without gaps between its lines */
 };
@@ -41,6 +42,7 @@ struct sluice_reader {
 /* ---- headers of images ----------------------------------------------------------------------- */
 
 static const sli_struct info_struct = SLI_STRUCT(sluice_image_info, further);
+static const sli_struct findings_struct = SLI_STRUCT(sluice_findings, labels_turned);
 
 /* Reads a header of a format that the decoder may open. The struct was checked. */
 static sluice_status read_header(image_decoder *decoder, const void *bytes, size_t size,
@@ -488,11 +490,46 @@ sluice_status sluice_reader_check(sluice_reader *reader, uint64_t sample)
     reader->last.bytes = NULL; /* their memory may be used again */
     st = st == SLUICE_OK ? hold_image(reader, sample) : st;
     if (st == SLUICE_OK) {
-        const sample_check check = {
-            .dataset = reader->dataset, .decoder = reader->checker, .io = &reader->io};
+        const sample_check check = {.dataset = reader->dataset,
+                                    .decoder = reader->checker,
+                                    .io = &reader->io,
+                                    .found = &reader->found};
 
         st = sample_check_images(&check, sample, &reader->held, &bytes);
         reader->held_of = reader->has_others ? NO_SAMPLE : reader->held_of;
     }
     return ended(reader, st);
+}
+
+/* ---- findings -------------------------------------------------------------------------------- */
+
+/* Adds the boxes that the sources of a dataset have changed. */
+static void add_changed_boxes(const sluice_dataset *dataset, sluice_findings *own)
+{
+    const dataset_parts *parts = dataset_group(dataset);
+    const source_ops *ops = dataset_source(dataset);
+
+    if (ops->changed_boxes != NULL) {
+        ops->changed_boxes(dataset->source, &own->boxes_clipped, &own->boxes_dropped);
+    }
+    for (uint32_t i = 0; parts != NULL && i < parts->count; i++) {
+        add_changed_boxes(parts->items[i].dataset, own);
+    }
+}
+
+sluice_status sluice_reader_findings(const sluice_reader *reader, sluice_findings *findings)
+{
+    static const char call[] = "sluice_reader_findings";
+    sluice_findings own = {.struct_size = sizeof(own)};
+    const sluice_status st = sli_struct_check(&findings_struct, call, findings);
+
+    if (st == SLUICE_OK && reader == NULL) {
+        return sli_fail(SLUICE_E_INVALID, "%s: reader is NULL", call);
+    }
+    if (st == SLUICE_OK) {
+        add_changed_boxes(reader->dataset, &own);
+        own.sizes_differ = reader->found.sizes_differ;
+        own.labels_turned = reader->found.labels_turned;
+    }
+    return st == SLUICE_OK ? sli_struct_write(&findings_struct, call, &own, findings) : st;
 }

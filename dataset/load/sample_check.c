@@ -2,6 +2,7 @@
 #include "sample_check.h"
 
 #include "error_int.h"
+#include "exif.h"
 #include "image_rules.h"
 #include "status_int.h"
 
@@ -36,6 +37,15 @@ static void choose_element(const image_facts *facts, decode_args *args)
     }
 }
 
+/* Counts what image_rules_size() has found. */
+static void count_sizes(check_findings *found, const applied_orientation *applied, sluice_status st)
+{
+    if (found != NULL) {
+        found->sizes_differ += st != SLUICE_OK;
+        found->labels_turned += st == SLUICE_OK && applied->labels != EXIF_UPRIGHT;
+    }
+}
+
 /* Checks an image that is no mask; `image` and `applied` are then as it is decoded. */
 static sluice_status check_image(const sample_check *check, const sample_data *data,
                                  uint32_t column, image_view *image, applied_orientation *applied)
@@ -65,6 +75,7 @@ static sluice_status check_image(const sample_check *check, const sample_data *d
     }
     if (st == SLUICE_OK) {
         st = image_rules_size(&facts, data, &args, image, applied);
+        count_sizes(check->found, applied, st);
     }
     return st == SLUICE_OK ? decode_open(check, image) : st;
 }

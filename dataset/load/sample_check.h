@@ -7,12 +7,19 @@
 #include "dataset_state.h"
 #include "image_decoder.h"
 
+/* Images that do not fit their annotations as they are. */
+typedef struct check_findings {
+    uint64_t sizes_differ;  /* of another size: bad samples */
+    uint64_t labels_turned; /* whose annotations fit only the image as stored, and follow it */
+} check_findings;
+
 typedef struct sample_check {
     const sluice_dataset *dataset; /* its stage decode says how; NULL: the sample has one image */
     image_decoder *decoder;
     sample_io *io;
-    uint64_t max_pixels; /* 0: that of the stage decode */
-    bool decodes;        /* pixels are decoded; false: only headers are read */
+    uint64_t max_pixels;   /* 0: that of the stage decode */
+    bool decodes;          /* pixels are decoded; false: only headers are read */
+    check_findings *found; /* is counted up; NULL: not needed */
 } sample_check;
 
 /*

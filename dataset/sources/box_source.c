@@ -300,6 +300,14 @@ const char *box_source_left_out(const void *source)
     return ((const box_source *)source)->left_out;
 }
 
+void box_source_changed(const void *source, uint64_t *clipped, uint64_t *dropped)
+{
+    const box_set *set = &((const box_source *)source)->set;
+
+    *clipped += set->changes[SET_CLIPPED].count;
+    *dropped += set->changes[SET_DROPPED].count;
+}
+
 /* ---- masks that are drawn -------------------------------------------------------------------- */
 
 sluice_status box_source_check_rows(const char *stage, mask_kind masks, uint64_t max_boxes)

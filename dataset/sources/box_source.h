@@ -65,6 +65,7 @@ const point_pairs *box_source_flip_pairs(const void *source, uint32_t *column_ou
 uint64_t box_source_class_hash(const void *source);
 
 const char *box_source_left_out(const void *source);
+void box_source_changed(const void *source, uint64_t *clipped, uint64_t *dropped);
 
 /* Fails if a mask of this kind has no numbers for so many boxes, or for the classes of a set. */
 sluice_status box_source_check_rows(const char *stage, mask_kind masks, uint64_t max_boxes);
@@ -87,6 +88,6 @@ sluice_status box_source_draw(const box_source *source, uint64_t index, sample_i
     .read = box_source_read, .read_plain = box_source_read_plain, .locate = box_source_locate,     \
     .memory = box_source_memory, .classes = box_source_classes,                                    \
     .class_name = box_source_class_name, .left_out = box_source_left_out,                          \
-    .flip_pairs = box_source_flip_pairs
+    .changed_boxes = box_source_changed, .flip_pairs = box_source_flip_pairs
 
 #endif

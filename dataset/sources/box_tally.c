@@ -37,13 +37,18 @@ sluice_status box_tally_init(box_tally *tally, uint64_t samples, uint32_t column
                : sli_fail(SLUICE_E_NO_MEMORY, "the boxes of %" PRIu64 " samples", samples);
 }
 
+void box_tally_read(const box_tally *tally, uint64_t *clipped, uint64_t *dropped)
+{
+    *clipped += atomic_load_explicit(&tally->boxes[BOX_CHANGE_CLIPPED], memory_order_relaxed);
+    *dropped += atomic_load_explicit(&tally->boxes[BOX_CHANGE_DROPPED], memory_order_relaxed);
+}
+
 void box_tally_end(box_tally *tally)
 {
-    const uint64_t clipped =
-        atomic_load_explicit(&tally->boxes[BOX_CHANGE_CLIPPED], memory_order_relaxed);
-    const uint64_t dropped =
-        atomic_load_explicit(&tally->boxes[BOX_CHANGE_DROPPED], memory_order_relaxed);
+    uint64_t clipped = 0;
+    uint64_t dropped = 0;
 
+    box_tally_read(tally, &clipped, &dropped);
     if (clipped + dropped > 0) {
         sli_log(SLUICE_LOG_WARN,
                 "boxes: %" PRIu64 " were clipped to their image, and %" PRIu64

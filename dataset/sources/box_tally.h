@@ -33,6 +33,9 @@ sluice_status box_tally_init(box_tally *tally, uint64_t samples, uint32_t column
 /* Logs the numbers, if there are any, and frees the tally. */
 void box_tally_end(box_tally *tally);
 
+/* Adds the numbers so far. */
+void box_tally_read(const box_tally *tally, uint64_t *clipped, uint64_t *dropped);
+
 /* Bytes of memory of the tally. */
 uint64_t box_tally_memory(const box_tally *tally);
 

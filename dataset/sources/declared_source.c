@@ -447,6 +447,16 @@ static void declared_class_name(const void *source, uint32_t label, char *text, 
     ((const declared_source *)source)->of->class_name(ORIGINAL(source), label, text, size);
 }
 
+static void declared_changed_boxes(const void *source, uint64_t *clipped, uint64_t *dropped)
+{
+    const declared_source *d = source;
+
+    box_tally_read(&d->tally, clipped, dropped);
+    if (d->of->changed_boxes != NULL) {
+        d->of->changed_boxes(d->source, clipped, dropped);
+    }
+}
+
 static const char *declared_left_out(const void *source)
 {
     return ((const declared_source *)source)->of->left_out(ORIGINAL(source));
@@ -494,6 +504,7 @@ static source_ops make_ops(const source_ops *of)
     REPLACE(flip_pairs);
 #undef REPLACE
     ops.open = NULL;
+    ops.changed_boxes = declared_changed_boxes;
     ops.close = declared_close;
     ops.read = declared_read;
     ops.read_other = declared_read_other;

@@ -276,6 +276,10 @@ typedef struct source_ops {
      * shards; of a stream, once a pass has ended; "": none. */
     const char *(*left_out)(const void *source);
 
+    /* Optional: adds the boxes that were clipped to their image so far, and those without an area
+     * that were dropped. */
+    void (*changed_boxes)(const void *source, uint64_t *clipped, uint64_t *dropped);
+
     /* Optional: the key points that a flip exchanges, and which column has them; NULL: no column
      * has key points. There are no pairs if the source does not know them. */
     const struct point_pairs *(*flip_pairs)(const void *source, uint32_t *column_out);

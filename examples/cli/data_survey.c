@@ -330,6 +330,20 @@ static int by_sample(const void *left, const void *right)
     return (a->sample > b->sample) - (a->sample < b->sample);
 }
 
+/* Adds what the reader of a worker has found; boxes are counted for the whole dataset. */
+static void add_found(sluice_findings *all, const sluice_reader *reader)
+{
+    sluice_findings own;
+
+    sluice_findings_init(&own);
+    if (sluice_reader_findings(reader, &own) == SLUICE_OK) {
+        all->boxes_clipped = own.boxes_clipped;
+        all->boxes_dropped = own.boxes_dropped;
+        all->sizes_differ += own.sizes_differ;
+        all->labels_turned += own.labels_turned;
+    }
+}
+
 /* Adds up the counts of the workers, and keeps the SURVEY_NAMED first bad samples. */
 static void add_up(data_survey *survey, survey_worker *workers, uint32_t count)
 {
@@ -343,6 +357,7 @@ static void add_up(data_survey *survey, survey_worker *workers, uint32_t count)
         all->good += counts->good;
         all->bad += counts->bad;
         all->no_class += counts->no_class;
+        add_found(&all->found, workers[w].reader);
         for (uint32_t i = 0; i < KINDS; i++) {
             all->kinds[i] += counts->kinds[i];
         }

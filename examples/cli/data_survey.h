@@ -74,6 +74,7 @@ typedef struct survey_counts {
     uint64_t kinds[KINDS];
     uint64_t *classes; /* (SURVEY_CLASSES) by label */
     uint64_t no_class; /* labels outside this range */
+    sluice_findings found;
     int64_t low[SLUICE_MAX_COLUMNS];
     int64_t high[SLUICE_MAX_COLUMNS];
     survey_bad named[SURVEY_NAMED]; /* the first bad samples of this worker */

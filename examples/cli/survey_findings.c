@@ -128,8 +128,48 @@ void finding_print_skew(const data_survey *s, uint32_t count)
     }
 }
 
+/* What a count of sluice_findings means, as text and as a key of JSON. */
+typedef struct finding {
+    const char *key;
+    const char *text;
+    uint64_t count;
+} finding;
+
+enum { FINDINGS = 4 };
+
+static void list_findings(const data_survey *s, finding list[FINDINGS])
+{
+    const sluice_findings *found = &s->all.found;
+
+    list[0] = (finding){"boxes_clipped", "boxes reach beyond their image, and are clipped to it",
+                        found->boxes_clipped};
+    list[1] =
+        (finding){"boxes_dropped", "boxes have no area, and are dropped", found->boxes_dropped};
+    list[2] = (finding){"sizes_differ",
+                        "images have another size than their annotations, and are bad samples",
+                        found->sizes_differ};
+    list[3] =
+        (finding){"labels_turned",
+                  "images have annotations that fit only the pixels as stored, and are turned "
+                  "with them by the Exif orientation",
+                  found->labels_turned};
+}
+
+static void print_found(const data_survey *s)
+{
+    finding list[FINDINGS];
+
+    list_findings(s, list);
+    for (int i = 0; i < FINDINGS; i++) {
+        if (list[i].count > 0) {
+            printf("%" PRIu64 " %s\n", list[i].count, list[i].text);
+        }
+    }
+}
+
 void finding_print(const data_survey *s)
 {
+    print_found(s);
     if (s->duplicates == 0) {
         return;
     }
@@ -148,6 +188,14 @@ void finding_print(const data_survey *s)
 
 void finding_json(const data_survey *s)
 {
+    finding list[FINDINGS];
+
+    list_findings(s, list);
+    printf(",\"findings\":{");
+    for (int i = 0; i < FINDINGS; i++) {
+        printf("%s\"%s\":%" PRIu64, i > 0 ? "," : "", list[i].key, list[i].count);
+    }
+    printf("}");
     printf(",\"duplicates\":{\"count\":%" PRIu64 ",\"first\":[", s->duplicates);
     for (uint32_t i = 0; i < s->pair_count; i++) {
         printf("%s{\"sample\":%" PRIu64 ",\"name\":", i > 0 ? "," : "", s->pairs[i].copy);

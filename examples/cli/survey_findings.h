@@ -18,7 +18,8 @@ void survey_print_name(const data_survey *s, uint64_t sample, bool json);
  * is at least twice. */
 void finding_print_skew(const data_survey *s, uint32_t count);
 
-/* Prints the images that equal an earlier one: as text, or as a member of a JSON object. */
+/* Prints the counts of sluice_findings and the images that equal an earlier one: as text, or as
+ * members of a JSON object. */
 void finding_print(const data_survey *s);
 void finding_json(const data_survey *s);
 

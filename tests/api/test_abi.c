@@ -136,6 +136,7 @@ typedef struct sized {
     X(dataset_info)                                                                                \
     X(device_map)                                                                                  \
     X(filter)                                                                                      \
+    X(findings)                                                                                    \
     X(image_info)                                                                                  \
     X(llmc_position)                                                                               \
     X(model)                                                                                       \

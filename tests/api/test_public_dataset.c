@@ -403,6 +403,7 @@ static void stored_samples_are_read(void)
     sluice_column_spec spec;
     sluice_sample_view view;
     sluice_image_info info;
+    sluice_findings found;
 
     T_OK(sluice_dataset_parse("synthetic 5 4,3,1 2", &dataset));
     T_OK(sluice_reader_create(dataset, &reader));
@@ -417,6 +418,11 @@ static void stored_samples_are_read(void)
     T_STATUS(sluice_reader_check(NULL, 0), SLUICE_E_INVALID);
     T_EQ(sluice_reader_ends(NULL), 0);
     T_EQ(sluice_reader_ends(reader), 0);
+    sluice_findings_init(&found);
+    T_OK(sluice_reader_findings(reader, &found));
+    T_EQ(found.boxes_clipped + found.boxes_dropped + found.sizes_differ + found.labels_turned, 0);
+    T_STATUS(sluice_reader_findings(NULL, &found), SLUICE_E_INVALID);
+    T_STATUS(sluice_reader_findings(reader, NULL), SLUICE_E_INVALID);
     sluice_image_info_init(&info);
     T_OK(sluice_reader_get(reader, 3, 1, &view));
     T_STATUS(sluice_reader_header(reader, &info), SLUICE_E_INVALID);

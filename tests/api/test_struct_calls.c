@@ -316,6 +316,17 @@ static sluice_status inspect_dataset(void *any)
     return sluice_dataset_inspect(on.dataset, (sluice_dataset_info *)any);
 }
 
+static sluice_status find_in_samples(void *any)
+{
+    sluice_reader *reader = NULL;
+    sluice_status st;
+
+    T_OK(sluice_reader_create(on.dataset, &reader));
+    st = sluice_reader_findings(reader, (sluice_findings *)any);
+    sluice_reader_destroy(reader);
+    return st;
+}
+
 static sluice_status inspect_channel(void *any)
 {
     return sluice_channel_inspect(on.channel, (sluice_channel_info *)any);
@@ -358,6 +369,7 @@ const sized_call calls[] = {
     {"sluice_verify_stats", sizeof(sluice_verify_stats), NULL, verify_stats, "no valid data"},
     {"sluice_ranks", sizeof(sluice_ranks), NULL, find_ranks, NULL},
     {"sluice_image_info", sizeof(sluice_image_info), NULL, read_header, NULL},
+    {"sluice_findings", sizeof(sluice_findings), NULL, find_in_samples, NULL},
     {"sluice_dataset_info", sizeof(sluice_dataset_info), NULL, inspect_dataset, NULL},
     {"sluice_channel_info", sizeof(sluice_channel_info), NULL, inspect_channel, NULL},
     {"sluice_channel_stats", sizeof(sluice_channel_stats), NULL, stats_of_channel, NULL},

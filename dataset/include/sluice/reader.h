@@ -176,6 +176,37 @@ SLUICE_API_CHECKED sluice_status sluice_reader_header(sluice_reader *reader,
  */
 SLUICE_API_CHECKED sluice_status sluice_reader_check(sluice_reader *reader, uint64_t sample);
 
+/** What the samples of a source have that a run changes, or refuses. */
+typedef struct sluice_findings {
+    size_t struct_size;     /**< bytes; set by sluice_findings_init() */
+    uint64_t boxes_clipped; /**< boxes that reach beyond their image, and are clipped to it */
+    uint64_t boxes_dropped; /**< boxes without an area, which are dropped */
+    uint64_t sizes_differ;  /**< images of another size than their annotations: bad samples */
+    uint64_t labels_turned; /**< images whose annotations fit only the pixels as stored, and so
+                               are turned by the Exif orientation, with the image */
+} sluice_findings;
+
+/** Sets every field to zero, and struct_size. Threads: any. */
+static inline void sluice_findings_init(sluice_findings *findings)
+{
+    memset(findings, 0, sizeof(*findings));
+    findings->struct_size = sizeof(*findings);
+}
+
+/**
+ * Returns what was found so far: sizes by sluice_reader_check() of this reader, each time that it
+ * is called; boxes in all samples of the dataset that were read by any reader or run, each sample
+ * once. coco, yolo and voc judge the boxes of all samples when the dataset is opened.
+ *
+ * @param findings  initialized by sluice_findings_init()
+ *
+ * Returns: E_INVALID a NULL, or a wrong struct_size.
+ *
+ * Threads: as sluice_reader_get().
+ */
+SLUICE_API_CHECKED sluice_status sluice_reader_findings(const sluice_reader *reader,
+                                                        sluice_findings *findings);
+
 /**
  * Returns 1 if the last call of a reader failed for a cause that is not in its sample, so that
  * other samples fail, too: no memory, no free file descriptor, a missing library or format module.
