@@ -140,7 +140,7 @@ static sluice_status read_folder(yolo_opening *opening)
         return sli_fail(SLUICE_E_INVALID,
                         "root= needs a data.yaml, and this is the folder of the set");
     }
-    st = yolo_images_of_split(fd, args->split, &opening->images);
+    st = yolo_images_of_split(fd, args->dir, args->split, &opening->images);
     return st == SLUICE_OK ? read_names(opening) : st;
 }
 
@@ -175,11 +175,10 @@ static sluice_status read_described(yolo_opening *opening)
     const image_files *entries = &opening->data.images;
     sluice_status st;
 
-    if (args->split[0] == '\0') {
-        return sli_fail(SLUICE_E_INVALID,
-                        "split= must name the images to read: train, val or test");
+    st = read_data(opening, AT_FDCWD, args->dir, args->split[0] != '\0' ? args->split : NULL);
+    if (st == SLUICE_OK && args->split[0] == '\0') {
+        return yolo_fail_splits(args->dir, opening->data.lists);
     }
-    st = read_data(opening, AT_FDCWD, args->dir, args->split);
     if (st == SLUICE_OK) {
         st = open_root(opening);
     }

@@ -42,8 +42,7 @@ typedef struct data_reader {
     size_t *names; /* 1 + the offset of the name of each class in the set's names; 0: none yet */
     size_t name_capacity;
     size_t name_count;
-    uint32_t seen;   /* bit i: the key i of the table of keys */
-    char lists[200]; /* keys whose value may be images, for a message */
+    uint32_t seen; /* bit i: the key i of the table of keys */
 } data_reader;
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -339,11 +338,12 @@ enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
 static void note_key(data_reader *reader, const char *key)
 {
     static const char *const usual[] = {"train", "val", "valid", "validation", "test"};
-    const size_t length = strlen(reader->lists);
+    char *lists = reader->data->lists;
+    const size_t length = strlen(lists);
 
     for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
         if (strcmp(key, usual[i]) == 0 && length < 150) {
-            snprintf(reader->lists + length, sizeof(reader->lists) - length, "%s%s",
+            snprintf(lists + length, sizeof(reader->data->lists) - length, "%s%s",
                      length > 0 ? ", " : "", key);
         }
     }
@@ -416,7 +416,8 @@ static sluice_status end_map(data_reader *reader)
     reader->line = 0;
     if (reader->split != NULL && reader->data->images.count == 0) {
         return sli_fail(SLUICE_E_INVALID, "there are no images of %s; keys with images are: %s",
-                        reader->split, reader->lists[0] != '\0' ? reader->lists : "none");
+                        reader->split,
+                        reader->data->lists[0] != '\0' ? reader->data->lists : "none");
     }
     if (reader->data->nc > 0 && reader->name_count > 0 && reader->name_count != reader->data->nc) {
         return sli_fail(SLUICE_E_CORRUPT, "nc is %u, and names has %zu names; they must be equal",

@@ -25,6 +25,7 @@ typedef struct yolo_data {
     uint32_t point_numbers; /* all numbers of these */
     uint32_t flip_points;   /* points of flip_idx; 0: it is not given */
     point_pairs pairs;      /* of flip_idx */
+    char lists[200]; /* keys whose value may be images, such as "train, val", for a message */
 } yolo_data;
 
 /*

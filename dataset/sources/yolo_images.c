@@ -28,29 +28,48 @@ static bool is_folder(int fd, const char *path)
 /* Names that the folder of a split may have. */
 static const char *const split_names[] = {"train", "val", "valid", "test", "train2017", "val2017"};
 
-/* Fails if the folder `images` holds splits, which one dataset must not mix. */
-static sluice_status check_unsplit(int root_fd)
+sluice_status yolo_fail_splits(const char *path, const char *splits)
 {
+    const char *quote = strpbrk(path, " \t|()#") != NULL ? "'" : "";
+
+    return sli_fail(SLUICE_E_INVALID,
+                    "split= must name the images to read; the set has %s; `yolo %s%.300s%s "
+                    "split=%.*s` reads one of its splits",
+                    splits[0] != '\0' ? splits : "none of train, val and test", quote, path, quote,
+                    splits[0] != '\0' ? (int)strcspn(splits, ",") : 5,
+                    splits[0] != '\0' ? splits : "train");
+}
+
+/* Fails if a folder holds splits, in images/SPLIT, or without a folder `images` in SPLIT/images:
+ * one dataset must not mix them. */
+static sluice_status check_unsplit(int root_fd, const char *dir)
+{
+    const bool has_images = is_folder(root_fd, "images");
+    char found[200] = "";
+
     for (size_t i = 0; i < sizeof(split_names) / sizeof(split_names[0]); i++) {
+        const size_t length = strlen(found);
         char path[64];
 
-        snprintf(path, sizeof(path), "images/%s", split_names[i]);
+        snprintf(path, sizeof(path), has_images ? "images/%s" : "%s/images", split_names[i]);
         if (is_folder(root_fd, path)) {
-            return sli_fail(SLUICE_E_INVALID,
-                            "there is a folder %s: choose a part of the set by split=%s", path,
-                            split_names[i]);
+            snprintf(found + length, sizeof(found) - length, "%s%s", length > 0 ? ", " : "",
+                     split_names[i]);
         }
     }
-    return SLUICE_OK;
+    return found[0] != '\0' ? yolo_fail_splits(dir, found) : SLUICE_OK;
 }
 
 /* Finds the folder of the images of a split. */
-static sluice_status find_folder(int root_fd, const char *split, char *path, size_t size)
+static sluice_status find_folder(int root_fd, const char *dir, const char *split, char *path,
+                                 size_t size)
 {
     if (split[0] == '\0') {
+        const sluice_status st = check_unsplit(root_fd, dir);
+
         snprintf(path, size, "images");
-        if (is_folder(root_fd, path)) {
-            return check_unsplit(root_fd);
+        if (st != SLUICE_OK || is_folder(root_fd, path)) {
+            return st;
         }
         return sli_fail(SLUICE_E_INVALID,
                         "there is no folder images; images must be in DIR/images and label files "
@@ -85,10 +104,11 @@ static sluice_status add_folder(int root_fd, const char *folder, image_files *im
                : st;
 }
 
-sluice_status yolo_images_of_split(int root_fd, const char *split, image_files *images)
+sluice_status yolo_images_of_split(int root_fd, const char *dir, const char *split,
+                                   image_files *images)
 {
     char folder[NAME_MAX + 16];
-    const sluice_status st = find_folder(root_fd, split, folder, sizeof(folder));
+    const sluice_status st = find_folder(root_fd, dir, split, folder, sizeof(folder));
 
     return st == SLUICE_OK ? add_folder(root_fd, folder, images) : st;
 }

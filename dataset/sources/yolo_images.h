@@ -5,12 +5,18 @@
 
 #include "image_files.h"
 
+/* Fails since a set is read by its splits, such as "train, val". `path` is its folder or data.yaml.
+ */
+sluice_status yolo_fail_splits(const char *path, const char *splits);
+
 /*
- * Adds the images of a split of the folder root_fd: those in images/SPLIT or SPLIT/images; of split
+ * Adds the images of a split of the folder `dir`, open as root_fd: those in images/SPLIT or
+ * SPLIT/images; of split
  * "" those in images. E_INVALID: there is no such folder, or it has no images, or it holds several
  * splits. Also returns errors of image_files_find().
  */
-sluice_status yolo_images_of_split(int root_fd, const char *split, image_files *images);
+sluice_status yolo_images_of_split(int root_fd, const char *dir, const char *split,
+                                   image_files *images);
 
 /*
  * Adds the images of an entry of data.yaml: a folder, or a list of images with a path on each line,

@@ -234,8 +234,9 @@ static void a_split_is_a_folder(void)
 
     dataset = yolo_dataset(folder, "| decode | batch 1");
     T_STATUS(sluice_dataset_explain(dataset, &text), SLUICE_E_INVALID);
-    T_CONTAINS(sluice_last_error(), "there is a folder images/train: choose a part of the set by "
-                                    "split=train");
+    T_CONTAINS(sluice_last_error(),
+               "split= must name the images to read; the set has train; `yolo ");
+    T_CONTAINS(sluice_last_error(), " split=train` reads one of its splits");
     sluice_dataset_destroy(dataset);
 
     add_folder(folder, "test");
@@ -246,6 +247,14 @@ static void a_split_is_a_folder(void)
     dataset = yolo_dataset(folder, "split=test | decode | batch 1");
     T_STR(log_of_opening(dataset), "");
     T_STR(name_of(dataset, 0), "test/images/c.ppm");
+    sluice_dataset_destroy(dataset);
+
+    T_EQ(rename(t_path(folder, "images"), t_path(folder, "none")), 0);
+    add_folder(folder, "val");
+    add_folder(folder, "val/images");
+    dataset = yolo_dataset(folder, "| decode | batch 1");
+    T_STATUS(sluice_dataset_explain(dataset, &text), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "the set has val, test; `yolo ");
     sluice_dataset_destroy(dataset);
 }
 
