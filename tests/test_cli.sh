@@ -172,8 +172,17 @@ expect "classes of a folder without class folders" 1 classes "$tmp/flat"
 check "... names the source that reads it" err_has "image_list has no names of classes"
 for command in bench show explain; do
     expect "$command of a folder" 2 "$command" "$tmp/flat"
-    check "... names the stage, too" err_has "flat' is a path, not a stage; .image_list $tmp/flat. reads it"
+    check "... has the pipeline to write" err_has \
+        "$command: $tmp/flat is a path, and $command takes a pipeline, such as .image_list $tmp/flat | decode | resize 224,224 | batch 32.$"
+    expect "$command of a list without images" 2 "$command" "$tmp/named.csv"
+    check "... has the pipeline to write" err_has "such as .image_list $tmp/named.csv | batch 32.$"
 done
+mkdir "$tmp/a b" && cp "$tmp/flat/"*.jpg "$tmp/a b"
+expect "explain of a path with blanks" 2 explain "$tmp/a b"
+check "... has it in quotes" err_has "such as .image_list '$tmp/a b' | decode"
+touch "$tmp/x.bin"
+expect "explain of a path without all arguments" 2 explain "$tmp/x.bin"
+check "... names them" err_has 'a path alone does not say all that tokens must know'
 expect "classes of nothing" 2 classes
 
 # ---- -f FILE, --arg NAME VALUE, -- --------------------------------------------------------------------

@@ -85,8 +85,10 @@ typedef struct cli_source {
 int cli_parse_source(const char *command, int argc, char **argv, cli_option *options,
                      cli_source *source, const char **second);
 
-/* Creates the dataset of a pipeline. */
-sluice_status cli_open_pipeline(const cli_source *source, sluice_dataset **dataset_out);
+/* Creates the dataset of a pipeline. E_INVALID for a path of data, with a pipeline that reads it.
+ */
+sluice_status cli_open_pipeline(const char *command, const cli_source *source,
+                                sluice_dataset **dataset_out);
 
 /* Creates the dataset for a command that also accepts a path of data in place of a pipeline. */
 sluice_status cli_open_source(const char *command, const cli_source *source,

@@ -506,7 +506,7 @@ static int run(bench *b, const cli_source *source, sluice_stop *stop)
 {
     sluice_device *device = NULL;
     sluice_dataset *dataset = NULL;
-    sluice_status st = cli_open_pipeline(source, &dataset);
+    sluice_status st = cli_open_pipeline("bench", source, &dataset);
     int code = EXIT_RUNTIME;
 
     if (st == SLUICE_OK) {

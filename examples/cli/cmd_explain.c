@@ -49,7 +49,7 @@ static int parse(explain *e, int argc, char **argv)
 static sluice_status ask(explain *e)
 {
     sluice_dataset *dataset = NULL;
-    sluice_status st = cli_open_pipeline(&e->source, &dataset);
+    sluice_status st = cli_open_pipeline("explain", &e->source, &dataset);
 
     e->info.struct_size = sizeof(e->info);
     if (st == SLUICE_OK) {

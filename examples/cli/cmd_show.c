@@ -380,7 +380,7 @@ static int run(show *s)
     sluice_dataset *dataset = NULL;
     sluice_device *device = NULL;
     sluice_channel *channel = NULL;
-    sluice_status st = cli_open_pipeline(&s->source, &dataset);
+    sluice_status st = cli_open_pipeline("show", &s->source, &dataset);
     int code;
 
     if (st == SLUICE_OK && s->has_sample) {
