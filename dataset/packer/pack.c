@@ -11,6 +11,7 @@
 
 #include "alloc_int.h"
 #include "clock_int.h"
+#include "escaped_text.h"
 #include "group_order.h"
 #include "log_int.h"
 #include "ordered_run.h"
@@ -387,7 +388,7 @@ static sluice_status write_classes(const pack_run *run)
         char name[PACK_NAME_SIZE];
 
         source->class_name(dataset->source, i, name, sizeof(name));
-        pack_text_add(&text, name);
+        escaped_text_add(&text, name);
         sli_text_add(&text, "\n");
     }
     st = sli_text_take(&text, &lines);

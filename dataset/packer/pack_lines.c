@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "escaped_text.h"
 #include "fault_int.h"
 
 static const char COLUMNS[] = "key\tfield\tlabel\tfate\tbytes_in\tbytes_out\tname\twhy";
@@ -47,24 +48,6 @@ static bool find_fate(const char *name, sluice_pack_fate *fate_out)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-void pack_text_add(sli_text *text, const char *name)
-{
-    while (*name != '\0') {
-        const size_t plain = strcspn(name, "\t\n\r\\");
-
-        sli_text_add(text, "%.*s", (int)plain, name);
-        name += plain;
-        if (*name != '\0') {
-            sli_text_add(text, "\\%c",
-                         *name == '\t'   ? 't'
-                         : *name == '\n' ? 'n'
-                         : *name == '\r' ? 'r'
-                                         : '\\');
-            name++;
-        }
-    }
-}
-
 void pack_lines_begin(sli_text *text)
 {
     sli_text_add(text, "%s\n", COLUMNS);
@@ -82,9 +65,9 @@ void pack_lines_add(sli_text *text, const char *key, const packed_sample *sample
     }
     sli_text_add(text, "\t%s\t%" PRIu64 "\t%zu\t", sluice_pack_fate_name(sample->fate),
                  sample->bytes_in, sample->file.size);
-    pack_text_add(text, sample->name);
+    escaped_text_add(text, sample->name);
     sli_text_add(text, "\t");
-    pack_text_add(text, sample->why);
+    escaped_text_add(text, sample->why);
     sli_text_add(text, "\n");
 }
 
@@ -94,22 +77,6 @@ void pack_lines_end(sli_text *text, uint64_t tar_bytes, uint64_t next)
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
-
-/* Decodes the escapes of pack_text_add() in place. */
-static void unescape_text(char *text)
-{
-    char *to = text;
-
-    for (; *text != '\0'; text++) {
-        if (*text == '\\' && text[1] != '\0') {
-            text++;
-            *to++ = *text == 't' ? '\t' : *text == 'n' ? '\n' : *text == 'r' ? '\r' : *text;
-        } else {
-            *to++ = *text;
-        }
-    }
-    *to = '\0';
-}
 
 static bool read_number(const char *text, uint64_t *number_out)
 {
@@ -153,8 +120,8 @@ static bool read_line(char **fields, pack_line *line)
         !read_number(fields[4], &line->bytes_in) || !read_number(fields[5], &line->bytes_out)) {
         return false;
     }
-    unescape_text(fields[6]);
-    unescape_text(fields[7]);
+    escaped_text_undo(fields[6], fields[6] + strlen(fields[6]));
+    escaped_text_undo(fields[7], fields[7] + strlen(fields[7]));
     line->name = fields[6];
     line->why = fields[7];
     /* Earlier versions did not write LEFT_FAULT; it is derived from the reason. */

@@ -30,12 +30,6 @@ void pack_lines_add(sli_text *text, const char *key, const packed_sample *sample
 void pack_lines_end(sli_text *text, uint64_t tar_bytes, uint64_t next);
 
 /*
- * Adds a name as one field: tab, newline, carriage return and backslash are written as \t, \n, \r
- * and \\.
- */
-void pack_text_add(sli_text *text, const char *name);
-
-/*
  * Parses a complete list in place, and calls each() for every sample's line. False: the list is
  * corrupt.
  */

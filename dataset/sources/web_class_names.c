@@ -7,6 +7,7 @@
 
 #include "alloc_int.h"
 #include "class_lines.h"
+#include "escaped_text.h"
 #include "log_int.h"
 #include "plain_file.h"
 #include "printable_int.h"
@@ -34,46 +35,13 @@ static bool is_one_pack(const web_packs *packs, const file_list *list)
     return list->count > 0;
 }
 
-/* Replaces the escapes of pack_text_add() in a line, and ends it with a zero. */
-static void unescape(char *line, const char *end)
-{
-    char *to = line;
-
-    for (const char *from = line; from < end; from++) {
-        if (*from == '\\' && from + 1 < end) {
-            from++;
-            *to++ = *from == 't' ? '\t' : *from == 'n' ? '\n' : *from == 'r' ? '\r' : *from;
-        } else {
-            *to++ = *from;
-        }
-    }
-    *to = '\0';
-}
-
-/* Divides the text into its lines; the last one may lack its line feed. */
+/* Divides the text into its names. */
 static sluice_status divide(web_class_names *names, size_t size)
 {
-    char *line = names->text;
-    char *const end = names->text + size;
-    uint32_t count = 0;
+    const sluice_status st = escaped_text_lines(names->text, size, &names->names, &names->count);
 
-    for (const char *at = line; at < end; at++) {
-        count += *at == '\n' || at + 1 == end;
-    }
-    names->names = sli_calloc((size_t)count + 1, sizeof(*names->names));
-    if (names->names == NULL) {
-        return no_memory();
-    }
-    for (; names->count < count; names->count++) {
-        char *stop = memchr(line, '\n', (size_t)(end - line));
-
-        stop = stop != NULL ? stop : end; /* the text has a zero there */
-        unescape(line, stop);
-        names->names[names->count] = line;
-        line = stop + 1;
-    }
-    names->memory = size + 1 + ((uint64_t)count + 1) * sizeof(*names->names);
-    return SLUICE_OK;
+    names->memory = size + 1 + ((uint64_t)names->count + 1) * sizeof(*names->names);
+    return st;
 }
 
 static sluice_status read_file(web_class_names *names, const char *path, size_t *got)

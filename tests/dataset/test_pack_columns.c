@@ -97,6 +97,32 @@ static void classes_go_with_the_label(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* A classes.txt that was edited may lack its last line feed; its last name counts, too. */
+static void the_last_class_may_lack_its_line_feed(void)
+{
+    static const char *const names[] = {"ant\tbee", "c\\", "dog"};
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    char text[800];
+
+    T_NEEDS(can_pack(), "no libarchive");
+    dataset = pictures(folder);
+    T_OK(pack_with(dataset, folder_named(folder, "packed"), ""));
+    sluice_dataset_destroy(dataset);
+    write_list(folder_named(folder, "packed"), "classes.txt", "ant\\tbee\nc\\\\\ndog");
+    snprintf(text, sizeof(text), "webdataset %s", folder_named(folder, "packed"));
+    dataset = parsed(text);
+    for (int32_t i = 0; i < 3; i++) {
+        char *name = NULL;
+
+        T_OK(sluice_dataset_class_name(dataset, i, &name));
+        T_STR(name, names[i]);
+        sluice_string_free(name);
+    }
+    T_TRUE(sluice_dataset_class_name(dataset, 3, &(char *){NULL}) != SLUICE_OK);
+    sluice_dataset_destroy(dataset);
+}
+
 static void check_pack_refused(const char *folder, const char *text, const char *words)
 {
     sluice_dataset *dataset = parsed(text);
@@ -145,6 +171,7 @@ const t_test pack_columns_tests[] = {
     T_TEST(lost_columns_are_named_before_anything_is_written),
     T_TEST(dropped_columns_are_part_of_the_pack),
     T_TEST(classes_go_with_the_label),
+    T_TEST(the_last_class_may_lack_its_line_feed),
     T_TEST(every_source_is_refused),
     T_END,
 };
