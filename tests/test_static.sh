@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Programs with the static library decode WebP and TIFF files: by format modules, which they find wherever the
+# Programs with the static library decode WebP, TIFF and JPEG 2000 files: by format modules, which they find wherever the
 # program was started from, and by modules that are a part of the library (SLUICE_LINK_MODULES=ON), which is
 # built and installed here. test_static.sh BUILD_DIR; a line for each check, and last
 # `static: N passed, N failed, N skipped`.
@@ -19,6 +19,14 @@ mkdir "$tmp/data"
 cp "$here/data/formats/lossy.webp" "$tmp/data/a.webp"
 cp "$here/fuzz/corpus/tiff/seed-00" "$tmp/data/b.tif"
 printf 'image\na.webp\nb.tif\n' >"$tmp/data/list.tsv"
+modules="webp;tiff"
+if [ -n "$(cached JP2_LIBRARIES)" ]; then
+    modules="$modules;jp2"
+    cp "$here/data/formats/jp2-rgb.jp2" "$tmp/data/c.jp2"
+    echo c.jp2 >>"$tmp/data/list.tsv"
+else
+    skip "JPEG 2000" "there is no libopenjp2"
+fi
 cat >"$tmp/decode.c" <<'PROGRAM'
 #include <sluice/sluice.h>
 
@@ -75,7 +83,7 @@ fi
 
 # Only the library, without optimization: below a minute on two cores.
 check "modules can be a part of the library" cmake -S "$here/.." -B "$tmp/linked" -DCMAKE_BUILD_TYPE=None \
-    -DSLUICE_LINK_MODULES=ON "-DSLUICE_MODULES=webp;tiff" -DSLUICE_CUDA=OFF -DSLUICE_BUILD_TESTS=OFF \
+    -DSLUICE_LINK_MODULES=ON "-DSLUICE_MODULES=$modules" -DSLUICE_CUDA=OFF -DSLUICE_BUILD_TESTS=OFF \
     -DSLUICE_BUILD_EXAMPLES=OFF -DCMAKE_C_COMPILER="$cc" -DCMAKE_C_FLAGS=-O0 \
     -DCMAKE_C_COMPILER_LAUNCHER="$(cached CMAKE_C_COMPILER_LAUNCHER)"
 check "... which is built" cmake --build "$tmp/linked" -j "$(nproc)" || finish
@@ -85,16 +93,16 @@ check "... without modules of their own" [ ! -e "$lib/sluice" ]
 cd "$tmp/data" || exit 1
 
 check "a program by sluice.pc builds" by_pkg_config "$lib" "$tmp/by_pc"
-ends "... and decodes WebP and TIFF" 0 "$tmp/by_pc" "image_list list.tsv"
+ends "... and decodes $modules" 0 "$tmp/by_pc" "image_list list.tsv"
 archives=""
-for library in webpdemux webp tiff png16 jpeg z; do
+for library in webpdemux webp tiff openjp2 png16 jpeg z; do
     if [ "$("$cc" -print-file-name="lib$library.a")" != "lib$library.a" ]; then
         archives="$archives;s/-l$library\\b/-l:lib$library.a/g"
     fi
 done
 check "sluice.pc has libraries in the order that archives need" by_pkg_config "$lib" "$tmp/by_archives" "${archives#;}"
 ends "... and that program decodes them" 0 "$tmp/by_archives" "image_list list.tsv"
-check "... without their shared libraries" sh -c '[ -z "$2" ] || ! readelf -d "$1" | grep "NEEDED.*lib\(tiff\|webp\)"' - \
+check "... without their shared libraries" sh -c '[ -z "$2" ] || ! readelf -d "$1" | grep "NEEDED.*lib\(tiff\|webp\|openjp2\)"' - \
     "$tmp/by_archives" "$archives"
 
 mkdir "$tmp/project"
@@ -108,5 +116,5 @@ PROJECT
 check "find_package(Sluice COMPONENTS static) finds its libraries" cmake -S "$tmp/project" -B "$tmp/by_cmake" \
     -DCMAKE_PREFIX_PATH="$tmp/whole" -DCMAKE_C_COMPILER="$cc"
 check "... a program builds" cmake --build "$tmp/by_cmake"
-ends "... and decodes WebP and TIFF" 0 "$tmp/by_cmake/decode" "image_list list.tsv"
+ends "... and decodes $modules" 0 "$tmp/by_cmake/decode" "image_list list.tsv"
 finish
