@@ -253,7 +253,7 @@ static bool choose_runs(bench *b, const cli_option *options)
     }
     st = run_set_check();
     if (st == SLUICE_OK && runs->compared.word != NULL) {
-        st = cli_open_pipeline(&runs->compared, &dataset);
+        st = cli_open_pipeline("bench", &runs->compared, &dataset);
         sluice_dataset_destroy(dataset);
     }
     if (st != SLUICE_OK) {
