@@ -69,14 +69,25 @@ void operation_clock_start(operation_clock *clock)
     memset(clock->ticks, 0, sizeof(clock->ticks));
     clock->is_on = true;
     clock->current = OPERATION_NONE;
-    clock->longest = OPERATION_NONE;
-    clock->longest_ticks = 0;
+    memset(clock->longest, 0, sizeof(clock->longest));
     clock->seen = 0;
     clock->start.switches = thread_switches();
     clock->start.cpu_ns = thread_cpu_ns();
     clock->start.wall_ns = sli_now_ns();
     clock->start.ticks = sli_ticks();
     clock->since = clock->start.ticks;
+}
+
+/* Keeps an interval that is longer than the last one of those that are kept. */
+static void keep_interval(operation_clock *clock, uint64_t ticks)
+{
+    uint32_t at = OPERATION_LONGEST - 1;
+
+    while (at > 0 && clock->longest[at - 1].ticks < ticks) {
+        clock->longest[at] = clock->longest[at - 1];
+        at--;
+    }
+    clock->longest[at] = (operation_interval){ticks, clock->current};
 }
 
 void operation_clock_charge(operation_clock *clock, uint8_t next)
@@ -86,9 +97,8 @@ void operation_clock_charge(operation_clock *clock, uint8_t next)
 
     clock->ticks[clock->current] += ticks;
     clock->seen |= UINT64_C(1) << clock->current;
-    if (ticks > clock->longest_ticks) {
-        clock->longest_ticks = ticks;
-        clock->longest = clock->current;
+    if (ticks > clock->longest[OPERATION_LONGEST - 1].ticks) {
+        keep_interval(clock, ticks);
     }
     clock->since = now;
     clock->current = next;
@@ -97,10 +107,16 @@ void operation_clock_charge(operation_clock *clock, uint8_t next)
 void operation_clock_take_out(operation_clock *clock, int64_t lost_ns, int64_t wall_ns)
 {
     const double all = (double)(clock->since - clock->start.ticks);
-    const uint64_t lost =
+    uint64_t lost =
         lost_ns < wall_ns ? (uint64_t)(all * (double)lost_ns / (double)wall_ns) : (uint64_t)all;
 
-    clock->ticks[clock->longest] -= lost < clock->longest_ticks ? lost : clock->longest_ticks;
+    for (uint32_t i = 0; i < OPERATION_LONGEST; i++) {
+        const operation_interval *interval = &clock->longest[i];
+        const uint64_t part = lost < interval->ticks ? lost : interval->ticks;
+
+        clock->ticks[interval->operation] -= part;
+        lost -= part;
+    }
 }
 
 /* If the thread was preempted, takes out the time off the CPU. */

@@ -28,19 +28,27 @@ typedef struct operation_start {
     int64_t switches; /* involuntary ones of the thread */
 } operation_start;
 
+/* The longest intervals of a sample that are kept: those that the thread was preempted in are among
+ * them. */
+enum { OPERATION_LONGEST = 4 };
+
+typedef struct operation_interval {
+    uint64_t ticks;
+    uint8_t operation;
+} operation_interval;
+
 typedef struct operation_clock {
     bool is_on;      /* the current sample is measured */
     uint8_t current; /* operation */
-    uint8_t longest; /* the operation of the longest interval of the sample */
     uint32_t until;  /* the sample that is measured next: 1 is the next one */
     uint32_t gap;    /* one in so many samples is measured: the weight of the sample */
     uint32_t measured;
     uint64_t since;
-    uint64_t longest_ticks;
     uint64_t seen; /* bit i: operation i ran in the sample */
     uint64_t random;
     operation_start start;
-    uint64_t ticks[PLAN_OPERATIONS]; /* of the sample */
+    operation_interval longest[OPERATION_LONGEST]; /* of the sample, the longest first */
+    uint64_t ticks[PLAN_OPERATIONS];               /* of the sample */
     operation_counts counts;
 } operation_clock;
 
@@ -58,7 +66,7 @@ void operation_clock_finish(operation_clock *clock, bool is_counted);
 
 /*
  * Takes the time that the thread was preempted, `lost_ns` of the `wall_ns` of the sample, out of
- * its longest interval. Samples are not dropped: long ones are preempted more often, so that the
+ * its longest intervals. Samples are not dropped: long ones are preempted more often, so that the
  * others would not represent all.
  */
 void operation_clock_take_out(operation_clock *clock, int64_t lost_ns, int64_t wall_ns);

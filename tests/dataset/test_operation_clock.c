@@ -118,25 +118,47 @@ static void a_failed_sample_does_not_count(void)
     free_clock(clock);
 }
 
-/* 3/4 of a sample in which the thread had no CPU are taken out of the interval that it fell into.
- */
-static void preemption_is_taken_out_of_the_longest_interval(void)
+/* 3/4 of a sample in which the thread had no CPU are taken out of the intervals that they fell
+ * into. */
+static void preemption_is_taken_out_of_the_longest_intervals(void)
 {
     operation_clock *clock = make_clock(1);
 
     operation_clock_start(clock);
     clock->start.ticks = 1000;
     clock->since = 2000;
-    clock->ticks[OPERATION_FIRST] = 150;
-    clock->ticks[OPERATION_FIRST + 1] = 850;
-    clock->longest = OPERATION_FIRST + 1;
-    clock->longest_ticks = 800;
-    operation_clock_take_out(clock, 300, 400);
-    T_EQ(clock->ticks[OPERATION_FIRST + 1], 100);
-    T_EQ(clock->ticks[OPERATION_FIRST], 150);
-    clock->longest_ticks = 60;
+    clock->ticks[OPERATION_FIRST] = 250;
+    clock->ticks[OPERATION_FIRST + 1] = 750;
+    clock->longest[0] = (operation_interval){700, OPERATION_FIRST + 1};
+    clock->longest[1] = (operation_interval){200, OPERATION_FIRST};
+    operation_clock_take_out(clock, 300, 400); /* two times */
+    T_EQ(clock->ticks[OPERATION_FIRST + 1], 50);
+    T_EQ(clock->ticks[OPERATION_FIRST], 200);
+    clock->longest[0].ticks = 30;
+    clock->longest[1].ticks = 100;
     operation_clock_take_out(clock, 500, 400); /* clocks that disagree: never below zero */
-    T_EQ(clock->ticks[OPERATION_FIRST + 1], 40);
+    T_EQ(clock->ticks[OPERATION_FIRST + 1], 20);
+    T_EQ(clock->ticks[OPERATION_FIRST], 100);
+    free_clock(clock);
+}
+
+static void the_longest_intervals_are_kept(void)
+{
+    operation_clock *clock = make_clock(1);
+
+    operation_clock_start(clock);
+    for (uint8_t i = 0; i < 8; i++) {
+        operation_enter(clock, i);
+        clock->since -= UINT64_C(1000000000) * (i % 2 == 0 ? i + 1 : 9 - i);
+    }
+    operation_enter(clock, OPERATION_NONE);
+    for (uint32_t i = 1; i < OPERATION_LONGEST; i++) {
+        T_TRUE(clock->longest[i].ticks <= clock->longest[i - 1].ticks);
+    }
+    T_EQ(clock->longest[0].operation, 1); /* of 1, 8, 3, 6, 5, 4, 7, 2 */
+    T_EQ(clock->longest[1].operation, 6);
+    T_EQ(clock->longest[2].operation, 3);
+    T_EQ(clock->longest[3].operation, 4);
     free_clock(clock);
 }
 
@@ -145,6 +167,7 @@ const t_test operation_clock_tests[] = {
     T_TEST(one_long_sample_in_8_is_measured),
     T_TEST(each_tick_counts_for_one_operation),
     T_TEST(a_failed_sample_does_not_count),
-    T_TEST(preemption_is_taken_out_of_the_longest_interval),
+    T_TEST(preemption_is_taken_out_of_the_longest_intervals),
+    T_TEST(the_longest_intervals_are_kept),
     T_END,
 };
