@@ -15,6 +15,7 @@ typedef enum sli_image_note {
     SLI_IMAGE_FURTHER,
     SLI_IMAGE_BOXES_BELOW,
     SLI_IMAGE_WITHOUT_BOXES,
+    SLI_IMAGE_BOXES_LEFT_OUT,
     SLI_IMAGE_NOTES
 } sli_image_note;
 

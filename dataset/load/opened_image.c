@@ -18,6 +18,7 @@ const char *const sli_image_note_keys[SLI_IMAGE_NOTES] = {
     [SLI_IMAGE_FURTHER] = "further",
     [SLI_IMAGE_BOXES_BELOW] = "boxes_below",
     [SLI_IMAGE_WITHOUT_BOXES] = "without_boxes",
+    [SLI_IMAGE_BOXES_LEFT_OUT] = "boxes_left_out",
 };
 
 const char *const sli_image_note_texts[SLI_IMAGE_NOTES] = {
@@ -32,13 +33,23 @@ const char *const sli_image_note_texts[SLI_IMAGE_NOTES] = {
     [SLI_IMAGE_FURTHER] = "in files with further images or frames: the first one is used",
     [SLI_IMAGE_BOXES_BELOW] = "with boxes below the limits of sanitize_boxes: they are dropped",
     [SLI_IMAGE_WITHOUT_BOXES] = "without a box: skip_empty leaves the sample out",
+    [SLI_IMAGE_BOXES_LEFT_OUT] = ("with more boxes in the tiles of mosaic than their column holds: "
+                                  "the smallest are left out (a larger maximum of the source, such "
+                                  "as max_boxes=, keeps them)"),
 };
 
-/* The stages that notes are of, if they are not of decode: the pipeline asks for what they note. */
+/* The stages that notes are of, if they are not of decode. */
 static const char *const note_stages[SLI_IMAGE_NOTES] = {
     [SLI_IMAGE_BOXES_BELOW] = "sanitize_boxes",
     [SLI_IMAGE_WITHOUT_BOXES] = "skip_empty",
+    [SLI_IMAGE_BOXES_LEFT_OUT] = "mosaic",
 };
+
+/* True if the pipeline has a stage for what is noted. */
+static bool is_asked_for(sli_image_note note)
+{
+    return note == SLI_IMAGE_BOXES_BELOW || note == SLI_IMAGE_WITHOUT_BOXES;
+}
 
 sluice_status opened_image_failed(sample_loader *loader, sluice_status status)
 {
@@ -61,7 +72,7 @@ void opened_image_note(sample_loader *loader, uint64_t sample, sli_image_note no
     }
     sample_name(loader, sample, raw, sizeof(raw));
     sli_printable(raw, SLI_ONE_LINE, name, sizeof(name));
-    sli_log(note_stages[note] != NULL ? SLUICE_LOG_INFO : SLUICE_LOG_WARN,
+    sli_log(is_asked_for(note) ? SLUICE_LOG_INFO : SLUICE_LOG_WARN,
             "%s: %s is the first image %s; the report counts such images",
             note_stages[note] != NULL ? note_stages[note] : "decode", name,
             sli_image_note_texts[note]);

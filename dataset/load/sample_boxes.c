@@ -356,8 +356,8 @@ static void copy_element(const sluice_column *column, const void *from_row, uint
 }
 
 /* Adds box i of `from`, with all that belongs to it, at the end. If there is no room, the smallest
- * of all boxes is left out. */
-static void join_box(const stage_schema *schema, uint32_t column, void *const *from, uint32_t i,
+ * of all boxes is left out. Returns whether one is. */
+static bool join_box(const stage_schema *schema, uint32_t column, void *const *from, uint32_t i,
                      void *const *to)
 {
     const uint32_t most = (uint32_t)schema->columns[column].shape[0];
@@ -369,7 +369,7 @@ static void join_box(const stage_schema *schema, uint32_t column, void *const *f
     if ((uint32_t)*length == most) {
         smallest = smallest_of(boxes, most);
         if (most == 0 || area_of(added) <= area_of(&boxes[smallest])) {
-            return;
+            return true;
         }
         --*length;
     }
@@ -382,19 +382,23 @@ static void join_box(const stage_schema *schema, uint32_t column, void *const *f
         }
     }
     ++*length;
+    return smallest < most;
 }
 
-void boxes_join(const stage_schema *schema, void *const *from, void *const *to)
+uint32_t boxes_join(const stage_schema *schema, void *const *from, void *const *to)
 {
+    uint32_t left_out = 0;
+
     for (uint32_t c = 0; c < schema->column_count; c++) {
         if (schema->infos[c].role == ROLE_BOXES && to[c] != NULL) {
             const uint32_t count = (uint32_t) * (const int32_t *)from[schema->infos[c].length];
 
             for (uint32_t i = 0; i < count; i++) {
-                join_box(schema, c, from, i, to);
+                left_out += join_box(schema, c, from, i, to);
             }
         }
     }
+    return left_out;
 }
 
 void boxes_drop_all(const stage_schema *schema, void *const *buffers)

@@ -40,9 +40,9 @@ sluice_status boxes_follow_all(const sluice_dataset *dataset, const sample_trans
 /*
  * Adds the boxes of the columns `from`, and what belongs to them, after those of the columns `to`.
  * If a column has no room for all of them, the largest are kept, of equal ones the earlier; the
- * order stays.
+ * order stays. Returns how many are left out.
  */
-void boxes_join(const stage_schema *schema, void *const *from, void *const *to);
+uint32_t boxes_join(const stage_schema *schema, void *const *from, void *const *to);
 
 /* Removes all boxes of a sample, and what belongs to them. */
 void boxes_drop_all(const stage_schema *schema, void *const *buffers);

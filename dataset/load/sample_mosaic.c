@@ -9,6 +9,7 @@
 #include "error_samples.h"
 #include "layout_int.h"
 #include "loader_stage.h"
+#include "opened_image.h"
 #include "printable_int.h"
 #include "sample_boxes.h"
 #include "sample_cached.h"
@@ -297,8 +298,9 @@ static sluice_status partner_error(sample_loader *loader, const tile_task *task,
                     (unsigned long long)task->sample, name, error.text);
 }
 
-/* Draws and adds the partner of a tile. */
-static sluice_status add_partner(sample_loader *loader, tile_task *task, void *const *buffers)
+/* Draws and adds the partner of a tile. *left_out is increased by the boxes without room. */
+static sluice_status add_partner(sample_loader *loader, tile_task *task, void *const *buffers,
+                                 uint32_t *left_out)
 {
     const sli_plan *plan = loader->plan;
     sluice_status st;
@@ -308,7 +310,8 @@ static sluice_status add_partner(sample_loader *loader, tile_task *task, void *c
                        &task->pass);
         st = load_partner(loader, task);
         if (st == SLUICE_OK) {
-            boxes_join(&plan->dataset->source_schema, loader->mosaic->columns, buffers);
+            *left_out +=
+                boxes_join(&plan->dataset->source_schema, loader->mosaic->columns, buffers);
             return SLUICE_OK;
         }
         if (sample_ends_run(loader, st) || sli_is_interrupted()) {
@@ -335,6 +338,7 @@ sluice_status sample_mosaic_compose(sample_loader *loader, uint64_t sample, uint
     const dataset_stage *stage = planned->planned->stage;
     const sli_draws draws = {planned->planned->key, sample, pass};
     const bool hit = loader->cached.hit;
+    uint32_t left_out = 0;
     sluice_status st = reserve(loader->mosaic);
 
     for (uint32_t tile = 0; tile < planned->tiles && st == SLUICE_OK; tile++) {
@@ -346,9 +350,13 @@ sluice_status sample_mosaic_compose(sample_loader *loader, uint64_t sample, uint
             }
             continue;
         }
-        st = tile == 0 ? paint(loader, &task, buffers, data) : add_partner(loader, &task, buffers);
+        st = tile == 0 ? paint(loader, &task, buffers, data)
+                       : add_partner(loader, &task, buffers, &left_out);
     }
     loader->cached.hit = hit;
+    if (st == SLUICE_OK && left_out > 0) {
+        opened_image_note(loader, sample, SLI_IMAGE_BOXES_LEFT_OUT);
+    }
     sample_mosaic_other(loader->mosaic, (uint32_t)plan->details->images.first, data);
     return st;
 }

@@ -9,6 +9,7 @@
 #include "custom_kit.h"
 #include "dataset_kit.h"
 #include "list_kit.h"
+#include "log_kit.h"
 #include "stage_runs.h"
 #include "testing.h"
 
@@ -369,10 +370,15 @@ static void of_too_many_boxes_the_largest_are_kept(void)
     sluice_dataset *all = mosaics(folder, MOST_BOXES, "mosaic 40,60");
     sluice_dataset *some;
     engine_run runs[2];
+    sli_image_counts counts;
     uint32_t dropped = 0;
+    uint32_t images = 0;
 
+    kit_log_start(NULL, NULL);
     open_run(&runs[0], all, &(run_options){.workers = 1});
     T_OK(next_batch(&runs[0]));
+    T_STR(kit_log_stop(), "");
+    kit_log_start(NULL, NULL);
     some = mosaics(folder, ROOM, "mosaic 40,60");
     open_run(&runs[1], some, &(run_options){.workers = 1});
     T_OK(next_batch(&runs[1]));
@@ -400,10 +406,18 @@ static void of_too_many_boxes_the_largest_are_kept(void)
         }
         T_EQ(*(const int32_t *)column_row(&runs[1], "boxes_length", row), kept);
         dropped += count - kept;
+        images += count > kept;
     }
     T_TRUE(dropped > 5);
+    sli_engine_image_counts(runs[1].engine, &counts);
+    T_TRUE(counts.of[SLI_IMAGE_BOXES_LEFT_OUT] >= images);
     close_run(&runs[0]);
     close_run(&runs[1]);
+    T_CONTAINS(
+        kit_log_stop(),
+        "is the first image with more boxes in the tiles of mosaic than their column holds: the "
+        "smallest are left out");
+    T_EQ(kit_log_count(SLUICE_LOG_WARN), 1);
     sluice_dataset_destroy(all);
     sluice_dataset_destroy(some);
 }
