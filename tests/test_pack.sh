@@ -290,6 +290,7 @@ check "... each with its fate" json "j['fates'].get('left_no_image') == 3 and j[
 sed 's/.*"problems"://' "$tmp/out" >"$tmp/problems"
 check "... and its name" json "any(p['name'] == 'a.b/cut.jpg' and p['fate'] == 'kept_corrupt' and 'remature' in p['why'] for p in j['problems'])"
 [ -z "$python" ] || check "... a PNG file is kept" json "j['fates'].get('kept_format') == 1 or not any('flat.png' in p['name'] for p in j['problems'])"
+[ -z "$python" ] || check "... its format is said" json "all(p['why'] == 'it is a PNG file' for p in j['problems'] if p['fate'] == 'kept_format')"
 check "... the list has a line for each" [ "$(wc -l <"$tmp/odd-pack/shard-000000.tsv")" -eq $(($(find "$odd" ! -type d -print0 | tr -cd '\000' | wc -c) + 2)) ]
 check "... with names that keep their lines" grep -q 'b\\tc/new\\nline.jpg' "$tmp/odd-pack/shard-000000.tsv"
 check "classes.txt, too" grep -qx 'b\\tc' "$tmp/odd-pack/classes.txt"

@@ -432,7 +432,7 @@ static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const
     }
     if (same) {
         sample->fate = SLUICE_PACK_KEPT_FORMAT;
-        snprintf(sample->why, sizeof(sample->why), "it is not a JPEG file");
+        snprintf(sample->why, sizeof(sample->why), "it is a %s file", facts.format);
         return keep_bytes(sample, data);
     }
     if (facts.bits > 8) { /* the pack would have fewer */
