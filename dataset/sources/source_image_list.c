@@ -5,6 +5,7 @@
  * checked when the source is opened (list_records.h). Of a folder of images, and one of their
  * masks, the list is made (folder_pairs.h).
  */
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #include "log_int.h"
 #include "path_parts.h"
 #include "plain_file.h"
+#include "printable_int.h"
 #include "root_folder.h"
 #include "source_stage_ops.h"
 #include "stage.h"
@@ -151,6 +153,55 @@ static sluice_status list_folder(image_list *list, const image_list_args *args)
     return st == SLUICE_OK ? root_folder_open("", args->file, &list->root_fd) : st;
 }
 
+/* Copies the first path of a record that has the part "..", of an image or a mask. False: there is
+ * none. */
+static bool find_up(const list_records *list, uint64_t index, char *path, size_t size)
+{
+    const list_columns *columns = &list->columns;
+    list_cursor cursor = list_records_at(list, index);
+    bool last = false;
+
+    for (uint32_t i = 0; !last && i < columns->count; i++) {
+        const uint32_t column = columns->fields[i].column;
+        const column_role role = columns->schema.infos[column].role;
+        list_field field;
+
+        if (list_next_field(&cursor, &field, &last) != SLUICE_OK) {
+            return false;
+        }
+        if (((int)column == columns->schema.image || role == ROLE_MASK || role == ROLE_IMAGE) &&
+            list_copy_field(&field, path, size) == SLUICE_OK && path_leads_up(path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Says how many records have such a path. They are read: a list may lie beside the folder of its
+ * images. */
+static void tell_up(const list_records *list, const char *file)
+{
+    char path[PATH_MAX];
+    char first[300] = "";
+    uint64_t count = 0;
+
+    if (strstr(list->text, "..") == NULL) {
+        return;
+    }
+    for (uint64_t i = 0; i < list->count; i++) {
+        if (find_up(list, i, path, sizeof(path)) && count++ == 0) {
+            sli_printable(path, SLI_ONE_LINE, first, sizeof(first));
+        }
+    }
+    if (count > 0) {
+        sli_log(SLUICE_LOG_WARN,
+                "image_list %s: %" PRIu64 " of %" PRIu64 " records have a path with .., the first "
+                "%s: they may read files outside of the folder that paths are relative to; root= "
+                "names a folder above it, so that none needs ..",
+                file, count, list->count, first);
+    }
+}
+
 static sluice_status open_list(image_list *list, const image_list_args *args)
 {
     const bool of_folder = is_folder(args->file);
@@ -179,7 +230,11 @@ static sluice_status open_list(image_list *list, const image_list_args *args)
         sli_error_take(st, &error);
         return sli_fail(st, "image_list: %s: %.700s", args->file, error.text);
     }
-    return list_records_find(&list->records, args->file);
+    st = list_records_find(&list->records, args->file);
+    if (st == SLUICE_OK && !of_folder && !list->is_json) {
+        tell_up(&list->records, args->file);
+    }
+    return st;
 }
 
 static sluice_status list_open(const void *opaque, void **source_out)

@@ -6,6 +6,7 @@
 
 #include "dataset_kit.h"
 #include "list_kit.h"
+#include "log_kit.h"
 #include "source_kit.h"
 #include "testing.h"
 #ifdef SLI_HAVE_PNG
@@ -543,7 +544,37 @@ static void folders_that_do_not_fit_are_refused(void)
     }
 }
 
+/* They are read, but a list that came with data should not leave its folder unnoticed. */
+static void paths_that_lead_up_are_said_once(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+    const char *logged;
+    char *text = NULL;
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    kit_log_start(NULL, NULL);
+    dataset = list_dataset(folder, "image\tmask:mask\ttext:text[9]\na.ppm\tm.pgm\t../x\n", "");
+    T_OK(sluice_dataset_sample_name(dataset, 0, &text));
+    T_STR(kit_log_stop(), "");
+    sluice_string_free(text);
+    sluice_dataset_destroy(dataset);
+
+    kit_log_start(NULL, NULL);
+    dataset = list_dataset(folder,
+                           "image\tmask:mask\ttext:text[9]\na.ppm\tm.pgm\t\n"
+                           "a.ppm\tx/../m.pgm\t\n../a.ppm\tm.pgm\t\n",
+                           "");
+    T_OK(sluice_dataset_sample_name(dataset, 0, &text));
+    logged = kit_log_stop();
+    T_CONTAINS(logged, "list.tsv: 2 of 3 records have a path with .., the first x/../m.pgm: ");
+    T_EQ(kit_log_count(SLUICE_LOG_WARN), 1);
+    sluice_string_free(text);
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test source_image_list_tests[] = {
+    T_TEST(paths_that_lead_up_are_said_once),
     T_TEST(masks_are_found_by_the_names_of_images),
     T_TEST(folders_that_do_not_fit_are_refused),
     T_TEST(columns_are_what_the_header_says),
