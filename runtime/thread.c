@@ -12,7 +12,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "clock_int.h"
 #include "status_int.h"
 
 void sli_cond_init(pthread_cond_t *cond)
@@ -111,6 +113,7 @@ static void *thread_main(void *arg)
 {
     sli_thread *thread = arg;
 
+    atomic_store_explicit(&thread->id, (int32_t)gettid(), memory_order_relaxed);
     pthread_setname_np(pthread_self(), thread->name);
     (void)prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
     if (sli_cpus_count(&thread->wanted) > 0) {
@@ -118,8 +121,10 @@ static void *thread_main(void *arg)
     }
     (void)sli_cpus_of_thread(&thread->got);
     thread->run(thread->arg);
-    /* Pairs with the acquire load in sli_thread_place_get(): a thread that sees `ended` set also
-     * sees `got`. */
+    sli_thread_times_own(&thread->times);
+    thread->times.start_ns = thread->start_ns;
+    /* Pairs with the acquire load in has_ended(): a thread that sees `ended` set also sees `got`
+     * and `times`. */
     atomic_store_explicit(&thread->ended, true, memory_order_release);
     return NULL;
 }
@@ -138,6 +143,7 @@ sluice_status sli_thread_start(sli_thread *thread, const char *name, const sli_c
     }
     thread->run = run;
     thread->arg = arg;
+    thread->start_ns = sli_now_ns();
 
     /* A new thread inherits the signal mask of its creator. */
     sigfillset(&all);
@@ -165,12 +171,33 @@ void sli_thread_join(sli_thread *thread)
     }
 }
 
+static bool has_ended(const sli_thread *thread)
+{
+    /* Pairs with the release store in thread_main(). */
+    return !thread->started || atomic_load_explicit(&thread->ended, memory_order_acquire);
+}
+
+static void get_times(const sli_thread *thread, sli_thread_times *times_out)
+{
+    memset(times_out, 0, sizeof(*times_out));
+    if (!has_ended(thread)) {
+        sli_thread_times_of(thread->handle, atomic_load_explicit(&thread->id, memory_order_relaxed),
+                            times_out);
+        times_out->start_ns = thread->start_ns;
+    }
+    /* Checked after reading: the kernel gives the id of a thread that has ended to another one. */
+    if (has_ended(thread)) {
+        *times_out = thread->times;
+    }
+}
+
 void sli_thread_place_get(const sli_thread *thread, sli_thread_place *place_out)
 {
     memset(place_out, 0, sizeof(*place_out));
+    get_times(thread, &place_out->times);
     memcpy(place_out->name, thread->name, sizeof(place_out->name));
     place_out->wanted = thread->wanted;
-    if (!thread->started || atomic_load_explicit(&thread->ended, memory_order_acquire)) {
+    if (has_ended(thread)) {
         /* For an ended thread pthread_getaffinity_np() would return the caller's CPUs. */
         place_out->got = thread->got;
     } else if (pthread_getaffinity_np(thread->handle, sizeof(place_out->got.bits),

@@ -14,6 +14,8 @@
 
 #include <sluice/status.h>
 
+#include "thread_times_int.h"
+
 /* Initializes a condition variable with timed waits on CLOCK_MONOTONIC. */
 void sli_cond_init(pthread_cond_t *cond);
 
@@ -44,6 +46,9 @@ typedef struct sli_thread {
     char name[16];          /* as in /proc */
     sli_cpus wanted;        /* requested CPUs; empty: inherited from the creator */
     sli_cpus got;           /* actual CPUs; set by the thread before it calls run() */
+    int64_t start_ns;       /* when it was started */
+    _Atomic int32_t id;     /* as gettid() returns it; 0 until the thread runs */
+    sli_thread_times times; /* at the end of run(); valid if `ended` */
     void (*run)(void *arg); /* the thread's function */
     void *arg;
 } sli_thread;
@@ -59,11 +64,12 @@ sluice_status sli_thread_start(sli_thread *thread, const char *name, const sli_c
 /* Joins the thread; a no-op if it was never started. */
 void sli_thread_join(sli_thread *thread);
 
-/* The requested and actual CPUs of a thread. */
+/* The requested and actual CPUs of a thread, and the time that it has used. */
 typedef struct sli_thread_place {
     char name[16];   /* "": the thread was never started */
     sli_cpus wanted; /* empty: inherited from the creator */
     sli_cpus got;    /* actual CPUs at the time of the call: a thread may bind itself (OpenMP) */
+    sli_thread_times times; /* at the time of the call, or at the end of the thread */
 } sli_thread_place;
 
 /* Any thread may call it, but not while the thread is started or joined. */
