@@ -281,6 +281,7 @@ static sluice_status start_channel(sluice_channel *channel)
         return SLUICE_CLOSED;
     }
     channel->start_called = true;
+    start_clocks_read(&channel->start, NULL, NULL);
     st = feed_start(&channel->data, channel->batches);
     if (st == SLUICE_OK) {
         /* Pairs with the acquire load in channel_is_started(). */

@@ -44,6 +44,7 @@ sluice_status sluice_channel_report(sluice_channel *channel, sluice_report **rep
     counts.samples = atomic_load_explicit(&channel->samples, memory_order_relaxed);
     run = (report_run){.feed = &channel->data,
                        .profile = &profile,
+                       .start = &channel->start,
                        .counts = &counts,
                        .mode_reason = "",
                        .micro_batches = 1};

@@ -10,11 +10,13 @@
 #include "feed.h"
 #include "held_batches.h"
 #include "lender.h"
+#include "start_clocks.h"
 #include "status_int.h"
 
 struct sluice_channel {
     device_maps maps;
     data_feed data;
+    start_clocks start; /* written before `started` is set */
     batch_lender *lender;
     sluice_channel_position begin; /* at the first batch */
     uint64_t batches; /* batches until END_OF_DATA, from the start or the last rewind; UINT64_MAX:

@@ -11,6 +11,7 @@
 #include "report_places.h"
 #include "report_run.h"
 #include "report_verdict.h"
+#include "report_threads.h"
 #include "report_waits.h"
 #include "struct_size_int.h"
 
@@ -222,6 +223,7 @@ sluice_status report_make(const report_run *run, sluice_status status, const cha
     if (st == SLUICE_OK) {
         st = report_collect_histograms(run, report);
     }
+        st = report_collect_threads(run, report);
     if (st != SLUICE_OK) {
         sluice_report_destroy(report);
         return st;
@@ -247,6 +249,7 @@ void sluice_report_destroy(sluice_report *report)
         sli_free(report->errors);
         sli_free(report->histograms);
         sli_free(report->places);
+        sli_free(report->threads);
         sli_free(report);
     }
 }

@@ -8,6 +8,7 @@
 #include "report_operations.h"
 #include "report_verdict.h"
 #include "report_histogram.h"
+#include "report_threads.h"
 #include "report_waits.h"
 
 static void add_count(sli_text *text, const char *key, uint64_t value)
@@ -343,6 +344,7 @@ sluice_status sluice_report_json(const sluice_report *report, char **json_out)
     add_queues(report, &text);
     report_add_verdict_json(report, &text);
     add_placement(report, &text);
+    report_add_threads_json(report, &text);
     add_process(report, &text);
     report_add_waits_json(report, &text);
     add_environment(report, &text);

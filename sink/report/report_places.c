@@ -44,6 +44,7 @@ static void add_others(const report_run *run, sluice_report *report)
         add_thread(report, run->watchdog);
     }
     (void)sli_cpus_of_thread(&caller.got);
+    sli_thread_times_own(&caller.times);
     add_place(report, &caller);
 }
 
@@ -95,9 +96,7 @@ static bool equal(const sli_cpus *a, const sli_cpus *b)
     return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/* The length of a thread's name without its number, e.g. the length of "sluice/w/" for
- * "sluice/w/12"; 0 if the name has no number. */
-static size_t stem(const char *name)
+size_t report_pool_stem(const char *name)
 {
     const char *slash = strrchr(name, '/');
 
@@ -108,10 +107,10 @@ static size_t stem(const char *name)
  * for them, or their CPUs are equal. */
 static bool goes_on(const sli_thread_place *first, const sli_thread_place *next)
 {
-    const size_t length = stem(first->name);
+    const size_t length = report_pool_stem(first->name);
     const bool placed = equal(&first->wanted, &first->got) && equal(&next->wanted, &next->got);
 
-    return length > 0 && stem(next->name) == length &&
+    return length > 0 && report_pool_stem(next->name) == length &&
            memcmp(first->name, next->name, length) == 0 &&
            (placed || (equal(&first->wanted, &next->wanted) && equal(&first->got, &next->got)));
 }
@@ -145,7 +144,7 @@ static void add_row(const sluice_report *report, uint32_t first, uint32_t end, s
     snprintf(name, sizeof(name), "%s", place->name);
     if (end - first > 1) {
         snprintf(name, sizeof(name), "%s-%s", place->name,
-                 report->places[end - 1].name + stem(place->name));
+                 report->places[end - 1].name + report_pool_stem(place->name));
     }
     for (uint32_t i = first; i < end; i++) {
         for (size_t k = 0; k < SLI_MAX_CPUS / 64; k++) {

@@ -11,6 +11,10 @@
  * fails. */
 sluice_status report_collect_places(const report_run *run, sluice_report *report);
 
+/* The length of a thread's name without its number, e.g. the length of "sluice/w/" for
+ * "sluice/w/12"; 0 if the name has no number. */
+size_t report_pool_stem(const char *name);
+
 /* Adds a line about the rank's cores, what it shares with other ranks, and the memory policy. */
 void report_add_cores(const sluice_report *report, sli_text *text);
 

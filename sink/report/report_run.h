@@ -10,6 +10,7 @@
 #include "rank_waits.h"
 #include "run_counts.h"
 #include "wait_probe.h"
+#include "start_clocks.h"
 
 typedef struct report_run {
     const data_feed *feed;       /* started */
@@ -17,7 +18,8 @@ typedef struct report_run {
     const sink_program *program; /* program, watchdog and plan are NULL for a channel */
     const sli_thread *watchdog;
     const sink_plan *plan;
-    uint64_t step; /* one past the last step that ran */
+    const start_clocks *start; /* NULL: the clocks were not read */
+    uint64_t step;             /* one past the last step that ran */
     const run_counts *counts;
     sluice_mode mode;
     const char *mode_reason;

@@ -8,6 +8,7 @@
 #include "report_operations.h"
 #include "report_places.h"
 #include "report_verdict.h"
+#include "report_threads.h"
 #include "report_waits.h"
 
 /* Minimum busy share of a stage in percent; below this share the stage's rate is meaningless. */
@@ -312,6 +313,7 @@ static void add_run(const sluice_report *report, sli_text *text)
         report_add_cores(report, text);
     }
     report_add_places(report, text);
+    report_add_threads(report, text);
     report_add_waits(report, text);
 }
 

@@ -420,6 +420,9 @@ sluice_status train_start(train_run *run)
                      run->config.stall_warning_ms < INT64_MAX / 1000000
                          ? run->config.stall_warning_ms * 1000000
                          : INT64_MAX);
+    if (!run->nested) {
+        start_clocks_read(&run->progress.start, run->program, &run->watch.callbacks.thread);
+    }
     return feed_start(&run->feed, run->plan.sinks.end_step == UINT64_MAX
                                       ? UINT64_MAX
                                       : steps * run->config.micro_batches);

@@ -11,6 +11,7 @@ static report_run reported_parts(const train_run *run, const sli_profile *profil
                         .program = run->program,
                         .watchdog = &run->watch.callbacks.thread,
                         .plan = &run->plan.sinks,
+                        .start = &run->progress.start,
                         .step = run->progress.step,
                         .counts = &run->counts,
                         .mode = run->plan.mode,

@@ -10,6 +10,7 @@
 #include "report_file.h"
 #include "run_counts.h"
 #include "run_watch.h"
+#include "start_clocks.h"
 #include "step_history.h"
 #include "train_state.h"
 
@@ -41,6 +42,7 @@ typedef struct run_origin {
 typedef struct run_progress {
     uint64_t step; /* the next step */
     int64_t start_ns;
+    start_clocks start;       /* all zero in a nested run, which makes no report */
     uint64_t awaited_seq;     /* queue number of the batch that the host waits for; 0: none */
     uint64_t checkpoint_step; /* step of the last checkpoint, written or resumed from */
     uint64_t early_step;      /* step of the last early checkpoint, written or resumed from */

@@ -117,6 +117,7 @@ static const char json_keys[] =
     "stages=list, queues=list,\n"
     "batches_produced=int, batches_consumed=int, transport=(text, none), h2d_copies=int,\n"
     "publishes=int, bottleneck=dict, advice=list, placement=list, step=(dict, none),\n"
+    "threads=list, machine=(dict, none),\n"
     "process=dict, ranks=(dict, none), environment=dict), 'run')\n"
     "check(run['errors'], dict(failed=int, replaced=int, zeroed=int, first=list), 'errors')\n"
     "for e in run['errors']['first']:\n"
@@ -159,8 +160,19 @@ static const char json_keys[] =
     "        cores_without_worker=int), 'step')\n"
     "    assert run['step']['thread'] in [p.get('thread') for p in run['placement']]\n";
 
-/* The keys of its process, its ranks and its environment. */
+/* The keys of its process, its ranks, its threads, its machine and its environment. */
 static const char json_process[] =
+    "for t in run['threads']:\n"
+    "    check(t, dict(thread=text, seconds=(int, float, none), cpu_s=(int, float, none),\n"
+    "        runqueue_s=(int, float, none), blocked_s=(int, float, none)), 'thread')\n"
+    "assert [t['thread'] for t in run['threads']] == [p['thread'] for p in run['placement']\n"
+    "    if 'thread' in p]\n"
+    "assert (run['machine'] is None) == (run['mode'] is None)\n"
+    "if run['machine'] is not None:\n"
+    "    check(run['machine'], dict(cpu_pressure=(int, float, none), io_pressure=(int, float,\n"
+    "        none), memory_pressure=(int, float, none), throttled_periods=(int, none),\n"
+    "        periods=(int, none), throttled_s=(int, float, none), major_faults=int,\n"
+    "        minor_faults=int), 'machine')\n"
     "process = run['process']\n"
     "check(process, dict(rank=int, world=int, local_rank=(int, none), local_world=(int, none),\n"
     "    host=text, pid=int, cpus=(text, none), policy=(text, none), cores=(int, none),\n"
