@@ -88,6 +88,26 @@ static double percentile(const uint64_t counts[SLI_BUCKETS], uint64_t total, dou
     return 0;
 }
 
+/* Adds the longest item, the waits for locks and the measured times of one thread. */
+static void add_measured(const sli_counters *cell, double ns_per_tick, sli_stage_summary *summary)
+{
+    const uint64_t max = atomic_load_explicit(&cell->max_ticks, memory_order_relaxed);
+    const uint64_t lock = atomic_load_explicit(&cell->lock_ticks, memory_order_relaxed);
+    const uint64_t ticks = atomic_load_explicit(&cell->measured_ticks, memory_order_relaxed);
+
+    if ((double)max * ns_per_tick > summary->max_ns) {
+        summary->max_ns = (double)max * ns_per_tick;
+    }
+    summary->lock_wait_ns += (double)lock * ns_per_tick;
+    summary->measured += atomic_load_explicit(&cell->measured, memory_order_relaxed);
+    summary->measured_ns += (double)ticks * ns_per_tick;
+    summary->cpu_ns += (double)atomic_load_explicit(&cell->cpu_ns, memory_order_relaxed);
+    summary->runqueue_ns += (double)atomic_load_explicit(&cell->runqueue_ns, memory_order_relaxed);
+    if (atomic_load_explicit(&cell->without_runqueue, memory_order_relaxed) > 0) {
+        summary->has_runqueue = false;
+    }
+}
+
 void sli_profile_summarise(const sli_profile *profile, uint32_t stage,
                            sli_stage_summary *summary_out)
 {
@@ -99,6 +119,7 @@ void sli_profile_summarise(const sli_profile *profile, uint32_t stage,
 
     memset(summary_out, 0, sizeof(*summary_out));
     summary_out->name = profile->names[stage];
+    summary_out->has_runqueue = true;
     for (uint32_t thread = 0; thread < profile->thread_count; thread++) {
         sli_counters *cell = sli_profile_cell(profile, stage, thread);
         uint64_t samples = atomic_load_explicit(&cell->samples, memory_order_relaxed);
@@ -111,6 +132,7 @@ void sli_profile_summarise(const sli_profile *profile, uint32_t stage,
         summary_out->busy_ns += (double)busy * ns_per_tick;
         summary_out->wait_input_ns += (double)input * ns_per_tick;
         summary_out->wait_room_ns += (double)room * ns_per_tick;
+        add_measured(cell, ns_per_tick, summary_out);
         summary_out->threads += samples > 0 || busy + input + room > 0;
         for (uint32_t i = 0; i < SLI_BUCKETS; i++) {
             uint32_t count = atomic_load_explicit(&cell->histogram[i], memory_order_relaxed);

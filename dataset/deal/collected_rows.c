@@ -269,7 +269,13 @@ static bool take_from_stream(collected_rows *rows, const collected_request *requ
         claim->skips = deals_at_once(rows) ? turns_to_skip(&rows->turns) : 0;
         claim_candidates(rows, 1, claim);
         pthread_mutex_unlock(&rows->lock);
+        if (request->clock != NULL) {
+            sli_stage_clock_begin(request->clock, 1, request->counters);
+        }
         taken = read_candidate(rows, request->item, claim);
+        if (request->clock != NULL) {
+            sli_stage_clock_enter(request->clock, NULL);
+        }
         ticks->read += sli_ticks() - read_start;
     } else {
         pthread_mutex_unlock(&rows->lock);

@@ -42,6 +42,7 @@
 
 #include "collected_claim.h"
 #include "replay.h"
+#include "stage_clock_int.h"
 
 /* What a worker can take. */
 typedef struct collected_request {
@@ -49,6 +50,8 @@ typedef struct collected_request {
     const collected_choice *choice; /* the worker's first choice whose rows it has not written;
                                   NULL: it has none */
     bucket_row *bucket_rows; /* (COLLECTED_ROWS_MOST) receives those of a COLLECTED_ROWS claim */
+    sli_stage_clock *clock;  /* measures the read of a stream; NULL: it is not measured */
+    sli_counters *counters;  /* of the read stage; NULL without clock */
     stream_item *item;       /* receives the candidate of a stream; its last sample is released */
 } collected_request;
 

@@ -4,7 +4,7 @@
 
 #include "batch_maps.h"
 #include "engine_state.h"
-#include "nvtx_ranges_int.h"
+#include "loader_stage.h"
 #include "status_int.h"
 
 /* Fills a header that is all zero. The header of an abandoned batch is left zero: no valid rows. */
@@ -126,11 +126,14 @@ void engine_publish_batch(sli_engine *engine, sample_loader *loader, const sli_b
             map_batch(engine, loader, batch, seq);
         }
     }
-    start = sli_ticks();
+    sli_stage_clock_begin(&loader->report.clock, plan->batch_size,
+                          loader->report.counters[PLAN_BATCH]);
+    start = stage_ticks(loader);
     sli_range_begin(plan->stage_names[PLAN_BATCH]);
     sli_queue_publish(engine->queue, seq);
     sli_range_end();
-    sli_counters_item(loader->report.counters[PLAN_BATCH], sli_ticks() - start,
+    sli_stage_clock_enter(&loader->report.clock, NULL);
+    sli_counters_item(loader->report.counters[PLAN_BATCH], stage_ticks(loader) - start,
                       sli_layout_used(&engine->layout, batch->extent));
 }
 

@@ -278,15 +278,17 @@ static uint32_t candidates_to_take(const collected_worker *w)
 static void take(collected_worker *w, collected_claim *claim)
 {
     const collected_part *part = collected_first_part(w);
+    sli_counters *counters = w->loader->report.counters[PLAN_READ];
     const collected_request request = {.most = candidates_to_take(w),
                                        .choice = part != NULL ? &part->choice : NULL,
                                        .bucket_rows = w->bucket_rows,
-                                       .item = &w->loader->io.item};
-    sli_counters *counters = w->loader->report.counters[PLAN_READ];
+                                       .item = &w->loader->io.item,
+                                       .clock = &w->loader->report.clock,
+                                       .counters = counters};
     const bool is_stream = w->engine->plan->details->dealing.is_stream;
 
     if (is_stream) {
-        (void)enter_stage(w->loader, PLAN_READ);
+        (void)set_stage(w->loader, PLAN_READ);
         atomic_store_explicit(&w->loader->report.state.sample, 0, memory_order_relaxed);
     }
     collected_rows_take(w->engine->collected, &request, claim);

@@ -111,6 +111,7 @@ static sluice_status run_user_map(sample_loader *loader, uint32_t number, const 
     for (uint32_t k = 0; k < map->map->column_count; k++) {
         columns[k] = batch->data + layout->offsets[column_of(details, map, k)];
     }
+    loader->maps.batches[number].counters = loader->report.counters[PLAN_MAPS + map->profiled];
     return host_batch_call(&loader->maps.batches[number], columns, batch->row_flags, batch->samples,
                            batch->header->valid_rows, draws);
 }
@@ -154,7 +155,7 @@ static sluice_status run_map(sample_loader *loader, uint32_t number, const sli_l
     const sli_draws draws = {map->key, header->position + loader->plan->settings.rank,
                              header->pass};
     sli_counters *counters = loader->report.counters[PLAN_MAPS + map->profiled];
-    const uint64_t start = enter_stage(loader, PLAN_MAPS + map->profiled);
+    const uint64_t start = enter_stage(loader, PLAN_MAPS + map->profiled, header->valid_rows);
     sluice_status st = SLUICE_OK;
 
     if (map->map != NULL) {
@@ -163,7 +164,7 @@ static sluice_status run_map(sample_loader *loader, uint32_t number, const sli_l
         run_library_map(loader, map->stage, layout, batch, &draws);
     }
     leave_stage(loader);
-    sli_counters_item(counters, sli_ticks() - start, 0);
+    sli_counters_item(counters, stage_ticks(loader) - start, 0);
     sli_counter_add(&counters->samples, header->valid_rows - 1); /* one was counted above */
     return st;
 }

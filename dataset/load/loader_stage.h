@@ -15,21 +15,36 @@ static inline uint8_t operation_of_stage(uint32_t stage)
                                   : OPERATION_NONE;
 }
 
-/* Enters a stage of the profile; returns the current time in ticks. */
-static inline uint64_t enter_stage(sample_loader *loader, uint32_t stage)
+/* The current time in ticks, for the durations of stages: the time of the clock is left out. */
+static inline uint64_t stage_ticks(const sample_loader *loader)
 {
-    uint64_t now = sli_ticks();
+    return sli_stage_clock_ticks(&loader->report.clock);
+}
+
+/* Sets the stage that diagnostics and error texts name; returns the current time. */
+static inline uint64_t set_stage(sample_loader *loader, uint32_t stage)
+{
+    const uint64_t now = stage_ticks(loader);
 
     operation_enter(&loader->clock, operation_of_stage(stage));
     sli_range_begin(loader->plan->stage_names[stage]);
     loader->last.stage = loader->plan->stage_names[stage];
     atomic_store_explicit(&loader->report.state.stage, loader->last.stage, memory_order_relaxed);
-    atomic_store_explicit(&loader->report.state.since_ticks, now, memory_order_relaxed);
+    atomic_store_explicit(&loader->report.state.since_ticks, now + loader->report.clock.spent_ticks,
+                          memory_order_relaxed);
     return now;
+}
+
+/* Enters the first stage of an item that counts as `items`; returns the current time. */
+static inline uint64_t enter_stage(sample_loader *loader, uint32_t stage, uint32_t items)
+{
+    sli_stage_clock_begin(&loader->report.clock, items, loader->report.counters[stage]);
+    return set_stage(loader, stage);
 }
 
 static inline void leave_stage(sample_loader *loader)
 {
+    sli_stage_clock_enter(&loader->report.clock, NULL);
     sli_range_end();
     /* loader->last.stage is kept: error texts use it. */
     atomic_store_explicit(&loader->report.state.stage, "", memory_order_relaxed);
@@ -39,7 +54,8 @@ static inline void leave_stage(sample_loader *loader)
 static inline uint64_t change_stage(sample_loader *loader, uint32_t stage)
 {
     sli_range_end();
-    return enter_stage(loader, stage);
+    sli_stage_clock_enter(&loader->report.clock, loader->report.counters[stage]);
+    return set_stage(loader, stage);
 }
 
 #endif

@@ -85,7 +85,7 @@ sluice_status sample_test(sample_loader *loader, uint64_t sample, uint64_t pass,
 {
     const sluice_dataset *dataset = loader->plan->dataset;
     const source_ops *source = dataset_source(dataset);
-    const uint64_t start = enter_stage(loader, PLAN_READ);
+    const uint64_t start = enter_stage(loader, PLAN_READ, 1);
     void *buffers[SCHEMA_MAX_BUFFERS];
     sample_data data = {0};
     sluice_status st;
@@ -102,7 +102,7 @@ sluice_status sample_test(sample_loader *loader, uint64_t sample, uint64_t pass,
          : source->read_plain != NULL
              ? source->read_plain(dataset->source, sample, &loader->io, buffers)
              : source->read(dataset->source, sample, &loader->io, buffers, &data);
-    sli_counter_add(&loader->report.counters[PLAN_READ]->busy_ticks, sli_ticks() - start);
+    sli_counter_add(&loader->report.counters[PLAN_READ]->busy_ticks, stage_ticks(loader) - start);
     if (st == SLUICE_OK) {
         st = sample_early_filters(loader, sample, pass, buffers);
         st = st == SLUICE_OK && !loader->last.dropped ? measure(loader, row) : st;

@@ -31,6 +31,7 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
     memset(loader, 0, sizeof(*loader));
     loader->plan = plan;
     loader->last.stage = "";
+    sli_stage_clock_init(&loader->report.clock);
     loader->io.draws_key = plan_stage_key(plan->dataset, 0, plan->settings.seed);
     operation_clock_init(&loader->clock, (uint64_t)(uintptr_t)loader);
     loader->tools.colors.clock = &loader->clock;
@@ -82,6 +83,7 @@ void sample_loader_fini(sample_loader *loader)
     transforms_free(&loader->drawn);
     sample_mosaic_destroy(loader->mosaic);
     sample_io_free(&loader->io);
+    sli_stage_clock_fini(&loader->report.clock);
 }
 
 /* Finds a mask or further image: that of the sample, or of the mosaic that it is in. */
@@ -176,7 +178,7 @@ static sluice_status follow_image(sample_loader *loader, uint64_t sample, uint64
     *further = st == SLUICE_OK && column < schema->column_count
                    ? plan_further_of(loader->plan->details, column)
                    : NULL;
-    sli_counter_add(&loader->report.counters[PLAN_DECODE]->busy_ticks, sli_ticks() - start);
+    sli_counter_add(&loader->report.counters[PLAN_DECODE]->busy_ticks, stage_ticks(loader) - start);
     return st;
 }
 
@@ -224,7 +226,7 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
 {
     const sli_plan *plan = loader->plan;
     const uint64_t before = loader->io.bytes_read;
-    const uint64_t start = enter_stage(loader, PLAN_READ);
+    const uint64_t start = enter_stage(loader, PLAN_READ, 1);
     sample_data data = {0};
     uint64_t now;
     sluice_status st;

@@ -3,6 +3,7 @@
 
 #include "alloc_int.h"
 #include "custom_sample.h"
+#include "serial_lock.h"
 #include "tensor_int.h"
 
 /* Creates the state of one map; on failure state->owner is NULL. */
@@ -124,15 +125,17 @@ static sluice_status call_filter(const custom_map *map, sluice_sample *state, ui
     return st;
 }
 
-/* Calls a map or filter. A filter must set *keep_out. */
-static sluice_status call_map(custom_map *map, sluice_sample *state, uint32_t *keep_out)
+/* Calls the map or filter of a step. A filter must set *keep_out. */
+static sluice_status call_map(sample_loader *loader, const plan_step *step, sluice_sample *state,
+                              uint32_t *keep_out)
 {
+    custom_map *map = step->map;
     const uint64_t before = sli_fail_count();
     bool is_set = true;
     sluice_status st;
 
     if (map->of.serial != 0) {
-        pthread_mutex_lock(&map->lock);
+        serial_lock(&map->lock, loader->report.counters[PLAN_MAPS + step->profiled]);
     }
     st = map->filter != NULL ? call_filter(map, state, keep_out, &is_set)
                              : map->of.map(state, map->of.user);
@@ -184,7 +187,7 @@ sluice_status sample_map(sample_loader *loader, uint32_t step, uint64_t sample, 
     if (st != SLUICE_OK) {
         return st;
     }
-    st = call_map(loader->plan->details->work.steps[step].map, state, &keep);
+    st = call_map(loader, &loader->plan->details->work.steps[step], state, &keep);
     *keep_out = keep != 0;
     loader->io.ends_run = state->overran;
     return st;
@@ -242,7 +245,7 @@ sluice_status sample_map_image(sample_loader *loader, uint32_t step, const image
         return st;
     }
     output = set_image(of, (uint32_t)details->images.first, &image->image, state);
-    st = call_map(of->map, state, &keep);
+    st = call_map(loader, of, state, &keep);
     *keep_out = keep != 0;
     loader->io.ends_run = state->overran;
     image->is_written = output >= 0;

@@ -258,7 +258,7 @@ static sluice_status load_partner(sample_loader *loader, const tile_task *task)
     loader->io.pass = task->pass;
     st = sample_read(loader, task->sample, columns, &data);
     loader->last.fault = st == SLUICE_OK ? SLI_FAULT_NONE : sli_fault_of_last(st);
-    sli_counter_add(&loader->report.counters[PLAN_READ]->busy_ticks, sli_ticks() - start);
+    sli_counter_add(&loader->report.counters[PLAN_READ]->busy_ticks, stage_ticks(loader) - start);
     if (st == SLUICE_OK) {
         st = paint(loader, task, columns, &data);
     }

@@ -283,7 +283,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
         st = complete_row(loader, &draws, data, further, buffers, &sink);
     }
     if (st == SLUICE_OK) {
-        count_image(loader->report.counters[PLAN_PIXELS], &current, sli_ticks() - ticks,
+        count_image(loader->report.counters[PLAN_PIXELS], &current, stage_ticks(loader) - ticks,
                     sli_conversion_out_bytes(sink.conversion) * plan->details->geometry.view_count);
     }
     if (further != NULL && plan->details->colors.warps && st == SLUICE_OK) {
@@ -401,7 +401,7 @@ sluice_status sample_process_tile(sample_loader *loader, const tile_task *task, 
         !loader->cached.hit) {
         st = sample_cached_keep(loader, task->sample, data, buffers);
     }
-    sli_counter_add(&loader->report.counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - ticks);
+    sli_counter_add(&loader->report.counters[PLAN_PIXELS]->busy_ticks, stage_ticks(loader) - ticks);
     operation_enter(&loader->clock, OPERATION_NONE); /* what follows is not in a stage */
     return st;
 }

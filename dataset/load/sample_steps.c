@@ -47,7 +47,7 @@ static sluice_status convert_buffer(sample_loader *loader, const plan_step *step
         erase_converted(loader->plan, step->segment, &step->conversion, sample, pass,
                         buffers[segment->to]);
     }
-    sli_counter_add(&loader->report.counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);
+    sli_counter_add(&loader->report.counters[PLAN_PIXELS]->busy_ticks, stage_ticks(loader) - start);
     return SLUICE_OK;
 }
 
@@ -116,7 +116,7 @@ static sluice_status compute_array(sample_loader *loader, const plan_step *step,
                                    buffers[step->inputs[0]], &step->output_type,
                                    buffers[step->first_output]);
     loader->last.stage = def->name;
-    sli_counter_add(&loader->report.counters[PLAN_PIXELS]->busy_ticks, sli_ticks() - start);
+    sli_counter_add(&loader->report.counters[PLAN_PIXELS]->busy_ticks, stage_ticks(loader) - start);
     return st;
 }
 
@@ -134,7 +134,7 @@ static sluice_status call_step(sample_loader *loader, uint32_t number, uint64_t 
     if (!keep && st == SLUICE_OK && map->note > 0) {
         opened_image_note(loader, sample, (sli_image_note)(map->note - 1));
     }
-    sli_counters_item(loader->report.counters[stage], sli_ticks() - start, 0);
+    sli_counters_item(loader->report.counters[stage], stage_ticks(loader) - start, 0);
     return st;
 }
 

@@ -84,7 +84,8 @@ typedef struct host_column {
 } host_column;
 
 struct sluice_host_batch {
-    custom_batch *map; /* NULL: not begun */
+    custom_batch *map;             /* NULL: not begun */
+    struct sli_counters *counters; /* of the map and worker, for the time of its lock */
     sli_draws draws;
     void *worker;
     uint64_t *samples; /* (rows) */

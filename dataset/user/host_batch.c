@@ -6,6 +6,7 @@
 #include "custom_batch.h"
 #include "custom_sample.h"
 #include "layout_int.h"
+#include "serial_lock.h"
 #include "status_int.h"
 #include "tensor_int.h"
 
@@ -191,7 +192,7 @@ static sluice_status call_function(sluice_host_batch *batch)
     sluice_status st;
 
     if (map->of.serial != 0) {
-        pthread_mutex_lock(&map->lock);
+        serial_lock(&map->lock, batch->counters);
     }
     st = map->of.map(batch, map->of.user);
     if (map->of.serial != 0) {

@@ -8,6 +8,7 @@
 #define SLUICE_PROFILER_INT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,12 +19,32 @@
 /* Eight buckets per octave: the error of a percentile is at most 7 %. */
 enum { SLI_OCTAVES = 40, SLI_BUCKETS = SLI_OCTAVES * 8 };
 
+/* Items of a stage and thread until one is measured (stage_clock_int.h); only that thread uses it.
+ */
+typedef struct sli_stage_gap {
+    uint32_t passed; /* items since the last measured one */
+    uint32_t length; /* the item with which `passed` reaches it is measured */
+    uint64_t start_ticks;
+} sli_stage_gap;
+
 typedef struct sli_counters {
     _Alignas(64) _Atomic uint64_t samples;
     _Atomic uint64_t bytes;
     _Atomic uint64_t busy_ticks;
     _Atomic uint64_t wait_input_ticks; /* time waiting for the previous stage */
     _Atomic uint64_t wait_room_ticks;  /* time waiting for the next stage */
+    sli_stage_gap gap;
+    _Atomic uint64_t max_ticks;  /* of the longest item */
+    _Atomic uint64_t lock_ticks; /* part of busy_ticks spent waiting for a serial map */
+
+    /* Of measured items (stage_clock_int.h); times are multiplied by the items that they stand
+     * for. */
+    _Atomic uint64_t measured;
+    _Atomic uint64_t measured_ticks;
+    _Atomic uint64_t cpu_ns;
+    _Atomic uint64_t runqueue_ns;
+    _Atomic uint64_t without_runqueue; /* intervals whose time in the run queue is not known */
+    uint64_t measured_item;            /* the last measured item; only its thread reads it */
     _Atomic uint32_t histogram[SLI_BUCKETS];
 } sli_counters;
 
@@ -49,6 +70,13 @@ typedef struct sli_stage_summary {
     double wait_room_ns;
     double p50_ns; /* latency of one item, like p99_ns */
     double p99_ns;
+    double max_ns;
+    double lock_wait_ns; /* part of busy_ns: waiting until another thread has left a serial map */
+    uint64_t measured;   /* items that were measured, over all threads; 0: the times are unknown */
+    bool has_runqueue;
+    double measured_ns; /* estimates of all items, from those that were measured */
+    double cpu_ns;
+    double runqueue_ns;
 } sli_stage_summary;
 
 /* Allocates zeroed counters and begins the measured time span. names (stage_count entries) must
@@ -95,6 +123,9 @@ static inline void sli_counters_item(sli_counters *cell, uint64_t ticks, uint64_
     sli_counter_add(&cell->samples, 1);
     sli_counter_add(&cell->bytes, bytes);
     sli_counter_add(&cell->busy_ticks, ticks);
+    if (__builtin_expect(ticks > atomic_load_explicit(&cell->max_ticks, memory_order_relaxed), 0)) {
+        atomic_store_explicit(&cell->max_ticks, ticks, memory_order_relaxed);
+    }
     atomic_store_explicit(bucket, atomic_load_explicit(bucket, memory_order_relaxed) + 1,
                           memory_order_relaxed);
 }

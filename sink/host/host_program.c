@@ -18,6 +18,7 @@
 #include "digest_int.h"
 #include "nvtx_ranges_int.h"
 #include "rng_int.h"
+#include "stage_clock_int.h"
 
 /* Maximum sleep between two polls of the outcome. */
 static const int64_t WAIT_SLICE_NS = 20000000;
@@ -42,6 +43,7 @@ struct host_program {
     uint32_t capacity;
     uint32_t batch_size;
     bool digest;
+    bool has_maps;   /* device maps run before the step */
     bool host_waits; /* the host waits for data before it launches */
     sluice_nan_guard nan_guard;
     sluice_schedule learning_rate;
@@ -49,6 +51,7 @@ struct host_program {
     sli_counters *get_next_counters;
     sli_counters *map_counters;
     sli_counters *step_counters;
+    sli_stage_clock clock; /* of the thread that runs steps: device maps and the step */
     sli_stream stream;
     host_launch launches[MAX_LAUNCHES];
     uint64_t launch_count;
@@ -269,7 +272,8 @@ static sluice_status mark_maps(void *program)
     const uint64_t now = sli_ticks();
 
     sli_counters_item(p->map_counters, now - p->began_ticks, 0);
-    p->began_ticks = now;
+    sli_stage_clock_enter(&p->clock, p->step_counters);
+    p->began_ticks = sli_ticks();
     return SLUICE_OK;
 }
 
@@ -295,11 +299,14 @@ static void run_batch(host_program *p)
     add_batch(p, &inputs);
     now = sli_ticks();
     sli_counters_item(p->get_next_counters, now - start, p->feed->layout.slot_bytes);
-    p->began_ticks = now;
+    sli_stage_clock_begin(&p->clock, p->batch_size,
+                          p->has_maps ? p->map_counters : p->step_counters);
+    p->began_ticks = sli_ticks();
     sli_range_begin("step");
     st = p->model.step(&p->view, p->model.user);
     sli_range_end();
     now = sli_ticks();
+    sli_stage_clock_enter(&p->clock, NULL);
     sli_counters_item(p->step_counters, now - p->began_ticks, 0);
     sli_queue_step_done(p->feed->queue, p->seq);
     atomic_store_explicit(&p->idle_since_ticks, now, memory_order_relaxed);
@@ -387,6 +394,7 @@ static void host_destroy(sink_program *program)
         return;
     }
     sli_stream_close(&p->stream);
+    sli_stage_clock_fini(&p->clock);
     sli_free(p->records);
     sli_free(p->outputs);
     sli_free(p->samples);
@@ -453,6 +461,8 @@ static sluice_status host_create(const program_config *config, sink_program **pr
     p->get_next_counters = feed_counters(feed, FEED_GET_NEXT);
     p->map_counters = feed_counters(feed, FEED_MAPS);
     p->step_counters = feed_counters(feed, FEED_STEP);
+    sli_stage_clock_init(&p->clock);
+    p->has_maps = config->mapped != NULL;
     if (config->mapped != NULL) {
         config->mapped->mark = mark_maps;
         config->mapped->program = p;

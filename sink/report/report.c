@@ -12,6 +12,7 @@
 #include "report_run.h"
 #include "report_verdict.h"
 #include "report_threads.h"
+#include "report_stage_times.h"
 #include "report_waits.h"
 #include "struct_size_int.h"
 
@@ -30,6 +31,7 @@ static void collect_stages(const report_run *run, sluice_report *report)
         sli_profile_summarise(profile, i, stage);
         snprintf(name, sizeof(report->stage_names[0]), "%s", stage->name);
         stage->name = name;
+        report->stage_times[report->stage_count] = report_times_of_stage(stage);
         /* Omits a stage that processed no samples, such as copy on a host device. */
         report->stage_count += stage->samples > 0;
     }

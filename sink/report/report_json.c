@@ -9,6 +9,7 @@
 #include "report_verdict.h"
 #include "report_histogram.h"
 #include "report_threads.h"
+#include "report_stage_times.h"
 #include "report_waits.h"
 
 static void add_count(sli_text *text, const char *key, uint64_t value)
@@ -175,6 +176,7 @@ static void add_stages(const sluice_report *report, sli_text *text)
         add_count(text, "workers", stage->threads);
         report_add_operations_json(report, i, text);
         report_add_histogram_json(report, i, text);
+        report_add_stage_times_json(report, i, text);
         sli_text_add(text, "}");
     }
     sli_text_add(text, "]");

@@ -9,6 +9,7 @@
 #include "report_places.h"
 #include "report_verdict.h"
 #include "report_threads.h"
+#include "report_stage_times.h"
 #include "report_waits.h"
 
 /* Minimum busy share of a stage in percent; below this share the stage's rate is meaningless. */
@@ -24,20 +25,6 @@ static double percent(double part, double whole)
     return whole > 0 ? 100 * part / whole : 0;
 }
 
-/* Formats a time in us, ms or s, whichever unit gives the shortest text. */
-static void print_time(double ns, char *text, size_t size)
-{
-    static const char *const units[] = {"us", "ms", "s"};
-    double value = ns / 1e3;
-    size_t unit = 0;
-
-    while (value >= 999.95 && unit < 2) {
-        value /= 1e3;
-        unit++;
-    }
-    sli_print(text, size, "%.1f %s", value, units[unit]);
-}
-
 /* Adds one stage: the rate it would sustain, the shares of its threads' time, and the times per
  * item. */
 static void add_stage(const sluice_report *report, const sli_stage_summary *stage, sli_text *text)
@@ -51,8 +38,8 @@ static void add_stage(const sluice_report *report, const sli_stage_summary *stag
     if (busy >= LEAST_BUSY) {
         sli_print(rate, sizeof(rate), "%.0f", report_sustained(report, stage));
     }
-    print_time(stage->p50_ns, p50, sizeof(p50));
-    print_time(stage->p99_ns, p99, sizeof(p99));
+    report_print_time(stage->p50_ns, p50, sizeof(p50));
+    report_print_time(stage->p99_ns, p99, sizeof(p99));
     sli_text_add(text, "%-27.27s %10s %5.1f %6.1f %5.1f %8s %8s %2u\n", stage->name, rate, busy,
                  percent(stage->wait_input_ns, all), percent(stage->wait_room_ns, all), p50, p99,
                  stage->threads);
@@ -297,6 +284,7 @@ static void add_run(const sluice_report *report, sli_text *text)
     add_steps(report, text);
     add_digest(report, text);
     add_stages(report, text);
+    report_add_stage_times(report, text);
     for (uint32_t i = 0; i < report->queue_count; i++) {
         add_queue(report->queue_names[i], &report->queues[i], text);
     }

@@ -2,7 +2,7 @@
 /* Computes the rates of a report's stages from their counts and busy times. */
 #include <string.h>
 
-#include "report_data.h"
+#include "report_stage_times.h"
 
 bool report_is_worker_stage(const sli_stage_summary *stage)
 {
@@ -39,9 +39,14 @@ static double samples_per_item(const sluice_report *report, const sli_stage_summ
     return items > 0 ? (double)report->stats.samples / (double)items : 0;
 }
 
+double report_stage_samples(const sluice_report *report, const sli_stage_summary *stage)
+{
+    return (double)stage->samples * samples_per_item(report, stage);
+}
+
 double report_sustained(const sluice_report *report, const sli_stage_summary *stage)
 {
-    const double samples = (double)stage->samples * samples_per_item(report, stage);
+    const double samples = report_stage_samples(report, stage);
 
     return stage->busy_ns > 0 ? samples * stage->threads / (stage->busy_ns / 1e9) : 0;
 }

@@ -444,7 +444,9 @@ sluice_dataset *kit_source_dataset(kit_source *source, uint32_t batch_size)
     sluice_dataset *dataset = NULL;
 
     T_OK(dataset_begin(&kit_source_def, &args, &dataset));
-    T_OK(sluice_dataset_addf(dataset, "batch %u", batch_size));
+    if (batch_size > 0) {
+        T_OK(sluice_dataset_addf(dataset, "batch %u", batch_size));
+    }
     return dataset;
 }
 

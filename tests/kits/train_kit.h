@@ -115,7 +115,8 @@ typedef struct kit_source {
 
 void kit_source_init(kit_source *source, uint64_t samples);
 
-/* A dataset of it: image u8 (4, 4, 3), label i32; names are "kit/INDEX". */
+/* A dataset of it: image u8 (4, 4, 3), label i32; names are "kit/INDEX". batch_size 0: without
+ * batch. */
 sluice_dataset *kit_source_dataset(kit_source *source, uint32_t batch_size);
 void kit_source_release(kit_source *source);
 

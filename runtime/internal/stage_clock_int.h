@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Measures how long a thread is on a CPU, in the run queue, and blocked in each stage of the
+ * profile. The clocks of the kernel cost about half a microsecond, so a thread reads them for one
+ * item in many: one in 64 on average, one in 8 if items are slow. Gaps have random lengths, so that
+ * no period of the data matches them. A measured item is counted as often as there are items since
+ * the last one; the sums are estimates of all items.
+ */
+#ifndef SLUICE_STAGE_CLOCK_INT_H
+#define SLUICE_STAGE_CLOCK_INT_H
+
+#include <stdbool.h>
+
+#include "profiler_int.h"
+
+/* Times of a thread since it began. */
+typedef struct sli_thread_times {
+    bool has_runqueue;
+    int64_t cpu_ns;
+    int64_t runqueue_ns;
+} sli_thread_times;
+
+typedef struct sli_stage_clock {
+    bool is_running;      /* the current item is measured */
+    int schedstat;        /* descriptor of the thread's file; negative: it has none */
+    uint32_t random;      /* state of the generator of gaps */
+    uint32_t weight;      /* number of items for which the current one counts */
+    uint64_t item;        /* number of the current measured item, from 1 */
+    uint64_t spent_ticks; /* time spent in the clocks so far */
+    uint64_t edge_ticks;  /* of the last edge between two stages, like the next two */
+    sli_thread_times edge;
+    sli_counters *counters; /* of the stage that the item is in */
+} sli_stage_clock;
+
+/* Any thread may call it; all other functions are for the thread that is measured, but for
+ * sli_stage_clock_fini(). */
+void sli_stage_clock_init(sli_stage_clock *clock);
+void sli_stage_clock_fini(sli_stage_clock *clock);
+
+/* Begins to measure an item, and chooses the next gap. With the first item of a stage it only
+ * chooses the gap, unless that is one item long. */
+void sli_stage_clock_start(sli_stage_clock *clock, sli_counters *counters);
+
+/* Adds the time since the last edge to the stage, and enters the next one. NULL: the item ends. */
+void sli_stage_clock_edge(sli_stage_clock *clock, sli_counters *counters);
+
+/* An item that counts as `items`, such as a batch as its rows, begins in a stage. */
+static inline void sli_stage_clock_begin(sli_stage_clock *clock, uint32_t items,
+                                         sli_counters *counters)
+{
+    sli_stage_gap *gap = &counters->gap;
+
+    gap->passed += items;
+    if (__builtin_expect(gap->passed >= gap->length, 0)) {
+        sli_stage_clock_start(clock, counters);
+    }
+}
+
+/* The item enters another stage. NULL: it ends. */
+static inline void sli_stage_clock_enter(sli_stage_clock *clock, sli_counters *counters)
+{
+    if (__builtin_expect(clock->is_running, 0)) {
+        sli_stage_clock_edge(clock, counters);
+    }
+}
+
+/* Time in ticks that stands still while the clocks are read: for the duration of a stage, which a
+ * measurement must not make longer. */
+static inline uint64_t sli_stage_clock_ticks(const sli_stage_clock *clock)
+{
+    return sli_ticks() - clock->spent_ticks;
+}
+
+#endif

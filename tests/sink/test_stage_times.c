@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The time of a stage on a CPU, in the run queue and blocked, its longest sample, waits for locks.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "map_kit.h"
+#include "report_stage_times.h"
+#include "stage_clock_int.h"
+#include "testing.h"
+#include "train_kit.h"
+
+static int64_t cpu_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void sleep_400_us(void)
+{
+    const struct timespec time = {0, 400000};
+
+    nanosleep(&time, NULL);
+}
+
+/* The name of a map is also that of its column. */
+static sluice_status sleeps(sluice_sample *sample, void *user)
+{
+    sleep_400_us();
+    return give_i64(sample, user, 1);
+}
+
+/* Spins for 400 us of CPU time. */
+static sluice_status spins(sluice_sample *sample, void *user)
+{
+    const int64_t end = cpu_now() + 400000;
+
+    while (cpu_now() < end) {
+    }
+    return give_i64(sample, user, 1);
+}
+
+static void add_named_map(sluice_dataset *dataset, char *name,
+                          sluice_status (*function)(sluice_sample *sample, void *user),
+                          uint32_t serial)
+{
+    const sluice_column_spec output = {.name = name, .dtype = SLUICE_I64};
+    sluice_map map;
+
+    sluice_map_init(&map);
+    map.name = name;
+    map.user = name;
+    map.outputs = &output;
+    map.output_count = 1;
+    map.serial = serial;
+    map.map = function;
+    T_OK(sluice_dataset_map(dataset, &map));
+}
+
+static const report_stage_times *times_of(const kit *k, const char *name)
+{
+    const sli_stage_summary *stage = report_find_stage(k->report, name);
+
+    T_TRUE(stage != NULL);
+    return &k->report->stage_times[stage - k->report->stages];
+}
+
+static double busy_s(const kit *k, const char *name)
+{
+    return report_find_stage(k->report, name)->busy_ns / 1e9;
+}
+
+/* Runs a sleeping and a spinning map over 2000 samples. */
+static void run_maps(kit *k, kit_source *source, uint32_t serial)
+{
+    static char sleeping[] = "sleeping";
+    static char spinning[] = "spinning";
+
+    kit_source_init(source, 2000);
+    kit_init(k);
+    k->dataset = kit_source_dataset(source, 0);
+    add_named_map(k->dataset, sleeping, sleeps, serial);
+    add_named_map(k->dataset, spinning, spins, 0);
+    T_OK(sluice_dataset_add(k->dataset, "batch 20"));
+    k->config.workers = 2;
+    T_OK(kit_run(k));
+}
+
+static void end_maps(kit *k)
+{
+    sluice_dataset_destroy(k->dataset);
+    kit_fini(k);
+}
+
+static void two_maps_of_a_pipeline_are_told_apart(void)
+{
+    const report_stage_times *of;
+    kit_source source;
+    char *text = NULL;
+    kit k;
+
+    run_maps(&k, &source, 0);
+    of = times_of(&k, "sleeping");
+    T_TRUE(of->measured > 10 && of->times.has_cpu);
+    T_TRUE(of->max_ns >= 400000);
+    T_TRUE(of->times.cpu_s < 0.2 * busy_s(&k, "sleeping"));
+    T_NEAR(of->times.cpu_s + of->times.runqueue_s + of->times.blocked_s, busy_s(&k, "sleeping"),
+           1e-6);
+    T_NEAR(report_find_stage(k.report, "sleeping")->lock_wait_ns, 0, 0);
+    of = times_of(&k, "spinning");
+    T_TRUE(of->measured > 10 && of->times.has_cpu);
+    T_NEAR(of->times.cpu_s, 2000 * 400e-6, 0.25 * 2000 * 400e-6); /* however loud the machine is */
+    if (of->times.has_runqueue) {
+        T_TRUE(of->times.blocked_s < 0.2 * busy_s(&k, "spinning"));
+    }
+    T_OK(sluice_report_text(k.report, &text));
+    T_CONTAINS(text, "\nbusy time of                CPU/sample   CPU% queue% blocked%  lock%"
+                     "      max\n");
+    sluice_string_free(text);
+    end_maps(&k);
+}
+
+/* On a loud machine threads wait for a CPU after each sleep. */
+static void a_sleeping_map_is_blocked_and_a_spinning_one_is_not(void)
+{
+    const report_stage_times *sleeping;
+    const report_stage_times *spinning;
+    kit_source source;
+    bool is_calm;
+    kit k;
+
+    run_maps(&k, &source, 0);
+    sleeping = times_of(&k, "sleeping");
+    spinning = times_of(&k, "spinning");
+    is_calm = spinning->times.has_runqueue &&
+              spinning->times.runqueue_s < 0.05 * busy_s(&k, "spinning") &&
+              sleeping->times.runqueue_s < 0.02 * busy_s(&k, "sleeping");
+    if (is_calm) {
+        T_TRUE(sleeping->times.blocked_s > 0.9 * busy_s(&k, "sleeping"));
+        T_TRUE(spinning->times.cpu_s > 0.8 * busy_s(&k, "spinning"));
+    }
+    end_maps(&k);
+    T_NEEDS(is_calm, "other processes use the cores, or the run queue is not known");
+}
+
+static void the_wait_for_a_serial_map_is_counted(void)
+{
+    const sli_stage_summary *stage;
+    kit_source source;
+    char *json = NULL;
+    kit k;
+
+    run_maps(&k, &source, 1);
+    stage = report_find_stage(k.report, "sleeping");
+    T_TRUE(stage->lock_wait_ns > 0.03 * stage->busy_ns && stage->lock_wait_ns < stage->busy_ns);
+    T_NEAR(report_find_stage(k.report, "spinning")->lock_wait_ns, 0, 0);
+    T_OK(sluice_report_json(k.report, &json));
+    T_CONTAINS(json, "\"lock_wait_share\":0.");
+    sluice_string_free(json);
+    end_maps(&k);
+}
+
+static void a_step_sleeps(kit *k, const sluice_step *step)
+{
+    (void)k;
+    (void)step;
+    sleep_400_us();
+}
+
+static void the_step_of_the_host_is_measured(void)
+{
+    const report_stage_times *of;
+    kit k;
+
+    kit_init(&k);
+    k.in_step = a_step_sleeps;
+    T_OK(kit_run(&k));
+    of = times_of(&k, "step");
+    T_TRUE(of->measured > 0 && of->max_ns >= 400000);
+    T_TRUE(of->times.cpu_s < 0.5 * busy_s(&k, "step"));
+    T_EQ(times_of(&k, "get_next")->measured, 0);
+    kit_fini(&k);
+}
+
+/* Spins in the first stage and sleeps in the second one, `items` times. */
+static void measure_two_stages(sli_stage_clock *clock, sli_profile *profile, int items)
+{
+    sli_counters *first = sli_profile_cell(profile, 0, 0);
+    sli_counters *second = sli_profile_cell(profile, 1, 0);
+
+    for (int i = 0; i < items; i++) {
+        const struct timespec time = {0, 100000};
+        const int64_t end = cpu_now() + 100000;
+        uint64_t start;
+
+        sli_stage_clock_begin(clock, 1, first);
+        start = sli_stage_clock_ticks(clock);
+        while (cpu_now() < end) {
+        }
+        sli_counters_item(first, sli_stage_clock_ticks(clock) - start, 0);
+        sli_stage_clock_enter(clock, second);
+        start = sli_stage_clock_ticks(clock);
+        nanosleep(&time, NULL);
+        sli_counters_item(second, sli_stage_clock_ticks(clock) - start, 0);
+        sli_stage_clock_enter(clock, NULL);
+    }
+}
+
+/* Measured samples stand for all: the sum over those is near the sum over all. */
+static void the_estimates_are_those_of_all_items(void)
+{
+    const char *names[] = {"first", "second"};
+    sli_stage_summary summary;
+    sli_stage_clock clock;
+    sli_profile profile;
+
+    T_OK(sli_profile_init(&profile, names, 2, 1));
+    sli_stage_clock_init(&clock);
+    measure_two_stages(&clock, &profile, 1500);
+    sli_stage_clock_fini(&clock);
+    sli_profile_stop(&profile);
+    sli_profile_summarise(&profile, 0, &summary);
+    T_TRUE(summary.measured >= 12 && summary.measured < 400);
+    T_NEAR(summary.cpu_ns, 1500 * 100e3, 0.15 * 1500 * 100e3);
+    T_TRUE(summary.max_ns >= 100000 && summary.max_ns >= summary.p99_ns * 0.93);
+    sli_profile_summarise(&profile, 1, &summary);
+    T_TRUE(summary.measured >= 12);
+    T_TRUE(summary.cpu_ns < 0.4 * summary.measured_ns);
+    sli_profile_fini(&profile);
+}
+
+/* Without the file of a thread only the time on a CPU is known, and the rest is not. */
+static void without_schedstat_the_cpu_time_is_still_known(void)
+{
+    const char *names[] = {"first", "second"};
+    report_stage_times times;
+    sli_stage_summary summary;
+    sli_stage_clock clock;
+    sli_profile profile;
+
+    T_OK(sli_profile_init(&profile, names, 2, 1));
+    sli_stage_clock_init(&clock);
+    sli_stage_clock_fini(&clock); /* it cannot be read from now on */
+    measure_two_stages(&clock, &profile, 200);
+    sli_profile_stop(&profile);
+    sli_profile_summarise(&profile, 0, &summary);
+    T_TRUE(summary.measured > 0 && !summary.has_runqueue);
+    times = report_times_of_stage(&summary);
+    T_TRUE(times.times.has_cpu && !times.times.has_runqueue && times.times.cpu_s > 0);
+    T_NEAR(times.times.runqueue_s, 0, 0);
+    T_NEAR(times.times.cpu_s + times.times.blocked_s, summary.busy_ns / 1e9, 1e-9);
+    sli_profile_fini(&profile);
+}
+
+const t_test stage_times_tests[] = {
+    T_TEST(two_maps_of_a_pipeline_are_told_apart),
+    T_TEST(a_sleeping_map_is_blocked_and_a_spinning_one_is_not),
+    T_TEST(the_wait_for_a_serial_map_is_counted),
+    T_TEST(the_step_of_the_host_is_measured),
+    T_TEST(the_estimates_are_those_of_all_items),
+    T_TEST(without_schedstat_the_cpu_time_is_still_known),
+    T_END,
+};
