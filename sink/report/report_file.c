@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "format_int.h"
@@ -78,22 +79,78 @@ static FILE *open_file(const char *path)
 }
 
 /* Writes the text, terminated by a newline. Returns 0 or an errno value. */
-static int write_text(const char *path, const char *text)
+static int print_text(FILE *file, const char *text)
 {
     const size_t length = strlen(text);
     const char *end = length > 0 && text[length - 1] == '\n' ? "" : "\n";
-    const bool to_stderr = strcmp(path, "-") == 0;
-    FILE *file = to_stderr ? stderr : open_file(path);
-    int error = 0;
 
+    return fprintf(file, "%s%s", text, end) < 0 || fflush(file) != 0 ? errno : 0;
+}
+
+/* print_text() into a new file, which is then closed. file NULL: could not be opened. */
+static int write_file(FILE *file, const char *text)
+{
+    int error = file != NULL ? print_text(file, text) : errno;
+
+    if (file != NULL && fclose(file) != 0 && error == 0) {
+        error = errno;
+    }
+    return error;
+}
+
+/* True if the path is a regular file, or nothing yet: such a file can be replaced. Pipes, devices
+ * and links are written as they are. */
+static bool is_replaceable(const char *path)
+{
+    struct stat info;
+
+    return lstat(path, &info) == 0 ? S_ISREG(info.st_mode) : errno == ENOENT;
+}
+
+/*
+ * Opens a file beside `path` that has no other user; its permissions are those of a file at `path`.
+ * NULL: the folder does not allow it. name_out: its path, if it was opened.
+ */
+static FILE *open_beside(const char *path, char name_out[REPORT_PATH_SIZE + 64])
+{
+    struct stat info;
+    int fd;
+
+    snprintf(name_out, REPORT_PATH_SIZE + 64, "%s.%lld.tmp", path, (long long)getpid());
+    (void)unlink(name_out); /* left by a process that was killed */
+    fd = open(name_out, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd >= 0 && stat(path, &info) == 0) {
+        (void)fchmod(fd, info.st_mode & 0777);
+    }
+    return fd >= 0 ? fdopen(fd, "w") : NULL;
+}
+
+/*
+ * Writes the text to stderr ("-") or to a file. A regular file is replaced when the new one is
+ * complete, so a reader, or who looks at it after this process was killed, finds a whole report.
+ * Returns 0 or an errno value.
+ */
+static int write_text(const char *path, const char *text)
+{
+    char beside[REPORT_PATH_SIZE + 64];
+    FILE *file = NULL;
+    int error;
+
+    if (strcmp(path, "-") == 0) {
+        return print_text(stderr, text);
+    }
+    if (is_replaceable(path) && (access(path, F_OK) != 0 || access(path, W_OK) == 0)) {
+        file = open_beside(path, beside);
+    }
     if (file == NULL) {
-        return errno;
+        return write_file(open_file(path), text);
     }
-    if (fprintf(file, "%s%s", text, end) < 0 || fflush(file) != 0) {
+    error = write_file(file, text);
+    if (error == 0 && rename(beside, path) != 0) {
         error = errno;
     }
-    if (!to_stderr && fclose(file) != 0 && error == 0) {
-        error = errno;
+    if (error != 0) {
+        (void)unlink(beside);
     }
     return error;
 }

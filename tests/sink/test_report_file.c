@@ -221,6 +221,44 @@ static void a_report_without_memory_is_a_warning(void)
     T_TRUE(access(path, F_OK) != 0);
 }
 
+/* So a process that is killed while it writes leaves the report before. */
+static void a_file_is_replaced_when_the_new_one_is_complete(void)
+{
+    const char *folder = t_folder();
+    char path[300];
+    char link_path[300];
+    char kept[300];
+    struct stat info;
+    kit k;
+
+    snprintf(path, sizeof(path), "%s/r.json", folder);
+    snprintf(kept, sizeof(kept), "%s/kept", folder);
+    snprintf(link_path, sizeof(link_path), "%s/link.json", folder);
+    t_write_file(path, "before", 6);
+    T_EQ(chmod(path, 0640), 0);
+    T_EQ(link(path, kept), 0);
+    T_EQ(symlink(path, link_path), 0);
+    overrides_begin();
+    setenv("SLUICE_REPORT", path, 1);
+    overrides_init_run(&k);
+    (void)overrides_log_of(&k);
+    T_OK(k.status);
+    expect_json(overrides_contents(path), "OK");
+    T_STR(overrides_contents(kept), "before"); /* not written into */
+    T_EQ(stat(path, &info), 0);
+    T_EQ(info.st_mode & 0777, 0640);
+    kit_fini(&k);
+    setenv("SLUICE_REPORT", link_path, 1); /* a link stays one */
+    overrides_init_run(&k);
+    (void)overrides_log_of(&k);
+    T_OK(k.status);
+    expect_json(overrides_contents(path), "OK");
+    T_EQ(lstat(link_path, &info), 0);
+    T_TRUE(S_ISLNK(info.st_mode));
+    kit_fini(&k);
+    overrides_end();
+}
+
 static void a_path_that_is_too_long_is_refused(void)
 {
     char path[REPORT_PATH_SIZE + 1];
@@ -317,6 +355,7 @@ const t_test report_file_tests[] = {
     T_TEST(a_report_that_cannot_be_written_is_a_warning),
     T_TEST(a_report_into_a_pipe_without_a_reader_is_a_warning),
     T_TEST(a_report_without_memory_is_a_warning),
+    T_TEST(a_file_is_replaced_when_the_new_one_is_complete),
     T_TEST(a_path_that_is_too_long_is_refused),
     T_TEST(a_dash_is_stderr),
     T_TEST(runs_in_several_threads_do_not_touch_each_other),
