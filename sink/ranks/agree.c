@@ -54,12 +54,14 @@ static void enter_agree(rank_group *ranks)
 static sluice_status call_agree(rank_group *ranks, int64_t value, int64_t *most_out)
 {
     const uint64_t failures = sli_fail_count();
+    const host_work before = host_clock_enter(&ranks->watch->host, HOST_AGREE);
     const int64_t begin_ns = sli_now_ns();
     sluice_status st;
 
     enter_agree(ranks);
     st = ranks->agree(value, most_out, ranks->agree_user);
     watchdog_leave(&ranks->watch->callbacks);
+    host_clock_leave(&ranks->watch->host, before);
     rank_waits_add_round(&ranks->waits, begin_ns, sli_now_ns());
     polled_time_restart(&ranks->watch->still);
     st = sli_callback_status(st, failures, "rank %u of %u, after step %llu: agree", ranks->own.rank,
@@ -177,6 +179,7 @@ static void warn_of_silence(const rank_group *ranks, const rank_failure *own)
 void agree_part(rank_group *ranks, const sli_error *error)
 {
     if (agree_asks(ranks) && error->status < 0) {
+        const host_work before = host_clock_enter(&ranks->watch->host, HOST_AGREE);
         rank_failure own;
         bool heard;
 
@@ -187,6 +190,7 @@ void agree_part(rank_group *ranks, const sli_error *error)
         enter_agree(ranks);
         heard = last_call_make(&own, ranks->agree, ranks->agree_user, ranks->timeout_ms);
         watchdog_leave(&ranks->watch->callbacks);
+        host_clock_leave(&ranks->watch->host, before);
         if (!heard) {
             warn_of_silence(ranks, &own);
         }

@@ -13,6 +13,7 @@
 #include "report_verdict.h"
 #include "report_threads.h"
 #include "report_stage_times.h"
+#include "report_time.h"
 #include "report_waits.h"
 #include "struct_size_int.h"
 
@@ -218,6 +219,7 @@ sluice_status report_make(const report_run *run, sluice_status status, const cha
     collect_environment(run, report);
     collect_maps(run, report);
     report_collect_waits(run, report);
+    report_collect_time(run, report);
     st = collect_errors(run, report);
     if (st == SLUICE_OK) {
         st = report_collect_places(run, report);

@@ -10,6 +10,7 @@
 #include "report_histogram.h"
 #include "report_threads.h"
 #include "report_stage_times.h"
+#include "report_time.h"
 #include "report_waits.h"
 
 static void add_count(sli_text *text, const char *key, uint64_t value)
@@ -337,6 +338,7 @@ sluice_status sluice_report_json(const sluice_report *report, char **json_out)
     sli_text_add_json(&text, sluice_status_name(report->stats.status));
     add_string(&text, "error", report->error[0] != '\0' ? report->error : NULL);
     add_totals(report, &text);
+    report_add_time_json(report, &text);
     add_errors(report, &text);
     add_memory(report, &text);
     add_images(report, &text);

@@ -6,6 +6,7 @@
 #include <sluice/ranks.h>
 #include <sluice/report.h>
 
+#include "host_clock.h"
 #include "program.h"
 #include "rank_waits.h"
 #include "run_counts.h"
@@ -30,6 +31,7 @@ typedef struct report_run {
     const sluice_ranks *ranks; /* of this process; NULL: rank and world are the feed's */
     const rank_waits *waits;   /* NULL: none were counted */
     const wait_probe *probe;   /* NULL: nothing looked at the workers */
+    const host_clock *host;    /* NULL for a channel */
 } report_run;
 
 /*

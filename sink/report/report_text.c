@@ -10,6 +10,7 @@
 #include "report_verdict.h"
 #include "report_threads.h"
 #include "report_stage_times.h"
+#include "report_time.h"
 #include "report_waits.h"
 
 /* Minimum busy share of a stage in percent; below this share the stage's rate is meaningless. */
@@ -283,6 +284,7 @@ static void add_run(const sluice_report *report, sli_text *text)
     report_add_verdict(report, text);
     add_steps(report, text);
     add_digest(report, text);
+    report_add_time(report, text);
     add_stages(report, text);
     report_add_stage_times(report, text);
     for (uint32_t i = 0; i < report->queue_count; i++) {

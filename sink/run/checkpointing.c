@@ -106,6 +106,7 @@ static sluice_status write_checkpoint(train_run *run, checkpoint_kind kind)
     const checkpoint_store store = checkpoints_of(run, &model);
     train_state *state = &run->progress.state;
     const int64_t start = sli_now_ns();
+    const host_work before = host_clock_enter(&run->watch.host, HOST_CHECKPOINT);
     sluice_status st;
 
     state->step = run->progress.step;
@@ -113,6 +114,7 @@ static sluice_status write_checkpoint(train_run *run, checkpoint_kind kind)
     sli_range_begin("checkpoint");
     st = checkpoint_write(&store, kind, state);
     sli_range_end();
+    host_clock_leave(&run->watch.host, before);
     polled_time_restart(&run->watch.still); /* the duration of the load is not a stall */
     if (st == SLUICE_OK) {
         sli_log(SLUICE_LOG_INFO, "checkpoint of step %llu%s in %s, %.3f s",

@@ -98,11 +98,13 @@ static sluice_status run_sink(train_run *run, uint64_t steps)
 
 sluice_status epoch_run_sink(train_run *run)
 {
+    const host_work before = host_clock_enter(&run->watch.host, HOST_SINK);
     sluice_status st;
 
     sli_range_begin("sink");
     st = run_sink(run, sink_plan_length(&run->plan.sinks, run->progress.step));
     sli_range_end();
+    host_clock_leave(&run->watch.host, before);
     if (st == SLUICE_END_OF_PASS || (st == SLUICE_END_OF_DATA && run->passes.unknown)) {
         pass_epochs_end(run);
         st = SLUICE_OK;

@@ -80,15 +80,18 @@ sluice_status train_call_hooks(train_run *run, hook_kind kind, sluice_hook *hook
         const sluice_callback *callback = &run->callbacks[i];
         sluice_hook_fn function = hook_function(callback, kind);
         const uint64_t failures = sli_fail_count();
+        host_work before;
         sluice_status st;
 
         if (function == NULL) {
             continue;
         }
+        before = host_clock_enter(&run->watch.host, HOST_HOOK);
         watchdog_enter(&run->watch.callbacks, warn_of_hook,
                        hook_detail(kind, i, run->progress.step));
         st = function(hook, callback->user);
         watchdog_leave(&run->watch.callbacks);
+        host_clock_leave(&run->watch.host, before);
         polled_time_restart(&run->watch.still); /* the duration of hooks is not a stall */
         if (!run->nested && (hook->stop || st == SLUICE_STOPPED)) { /* the run asks again */
             outcome_request(&run->outcome, OUTCOME_STOP);

@@ -48,6 +48,7 @@ sluice_status train_create(sluice_device *device, const sluice_model *model,
         return st;
     }
     run->device = device;
+    host_clock_open(&run->watch.host);
     run->progress.validation_step = UINT64_MAX;
     init_ranks(run);
     run->feed.config.dataset = dataset;
@@ -423,6 +424,7 @@ sluice_status train_start(train_run *run)
     if (!run->nested) {
         start_clocks_read(&run->progress.start, run->program, &run->watch.callbacks.thread);
     }
+    host_clock_start(&run->watch.host);
     return feed_start(&run->feed, run->plan.sinks.end_step == UINT64_MAX
                                       ? UINT64_MAX
                                       : steps * run->config.micro_batches);

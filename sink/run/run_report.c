@@ -22,7 +22,8 @@ static report_run reported_parts(const train_run *run, const sli_profile *profil
                         .has_digest = run->config.digest,
                         .ranks = run->names_log ? &run->ranks.own : NULL,
                         .waits = &run->ranks.waits,
-                        .probe = &run->watch.waits};
+                        .probe = &run->watch.waits,
+                        .host = &run->watch.host};
 }
 
 /* Creates the report. profile: the feed's, or a copy of it, with its end time set. */

@@ -208,9 +208,14 @@ static uint64_t chunk(const train_run *run, uint64_t steps)
 
 sluice_status train_await_pass(train_run *run)
 {
+    const host_work before = host_clock_enter(&run->watch.host, HOST_SINK);
     sluice_status st = SLUICE_OK;
 
-    return !run->passes.limits || wait_for_data(run, next_batch(run), false, &st) ? SLUICE_OK : st;
+    if (!run->passes.limits || wait_for_data(run, next_batch(run), false, &st)) {
+        st = SLUICE_OK;
+    }
+    host_clock_leave(&run->watch.host, before);
+    return st;
 }
 
 /* The number of batches from `seq` on that have arrived, at most `most`; 1 if `seq` is an end or

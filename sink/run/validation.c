@@ -145,7 +145,7 @@ static sluice_status find_results(train_run *run, validation_sums *v, int64_t st
     return SLUICE_OK;
 }
 
-sluice_status validation_run(train_run *run, validation_results *results_out)
+static sluice_status run_validation(train_run *run, validation_results *results_out)
 {
     const int64_t start = sli_now_ns();
     validation_sums v = {.samples = 0};
@@ -161,6 +161,15 @@ sluice_status validation_run(train_run *run, validation_results *results_out)
                         (unsigned long long)run->progress.step, sluice_last_error());
     }
     return st == SLUICE_STOPPED ? st : find_results(run, &v, start, results_out);
+}
+
+sluice_status validation_run(train_run *run, validation_results *results_out)
+{
+    const host_work before = host_clock_enter(&run->watch.host, HOST_VALIDATION);
+    const sluice_status st = run_validation(run, results_out);
+
+    host_clock_leave(&run->watch.host, before);
+    return st;
 }
 
 sluice_status validation_call_hooks(train_run *run, const validation_results *results)

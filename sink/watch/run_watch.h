@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State of the stall monitor and the callback watchdog of a run. */
+/* State of the stall monitor and the callback watchdog of a run, and the clock of its host. */
 #ifndef SLUICE_RUN_WATCH_H
 #define SLUICE_RUN_WATCH_H
 
 #include "callback_watchdog.h"
+#include "host_clock.h"
 #include "wait_probe.h"
 
 typedef struct run_watch {
+    host_clock host;    /* what the trainer does */
     watchdog callbacks; /* monitors the trainer's calls of user callbacks */
     polled_time still;  /* time since a step ended, a callback returned, or samples before the
                            run were read */

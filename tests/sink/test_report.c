@@ -17,6 +17,8 @@ static void the_text_has_the_table_and_names_a_bottleneck(void)
         "100 steps, 200 samples in ",
         "mode loop: 1 launches, 1 syncs, 0 yields\n",
         "stage                       sustains/s busy% input% room%      p50      p99 by\n",
+        "\ntime                           seconds     %\n",
+        "\nwall                        ",
         "\nread                        ",
         "\nconvert                     ",
         "\nbatch                       ",
@@ -113,12 +115,16 @@ static const char json_keys[] =
     "validation_bad_samples=int, data_wait_share=number,\n"
     "  replayed_samples=int, replay_seconds=number,\n"
     "digest=(text, none), errors=dict, memory=dict, images=dict, cache=(dict, none),\n"
-    "device_maps=(dict, none),\n"
+    "device_maps=(dict, none), time=dict,\n"
     "stages=list, queues=list,\n"
     "batches_produced=int, batches_consumed=int, transport=(text, none), h2d_copies=int,\n"
     "publishes=int, bottleneck=dict, advice=list, placement=list, step=(dict, none),\n"
     "threads=list, machine=(dict, none),\n"
     "process=dict, ranks=(dict, none), environment=dict), 'run')\n"
+    "late = (int, float) if run['mode'] else none\n"
+    "check(run['time'], dict(wall_s=number, open_s=late, data_wait_s=number, step_s=number,\n"
+    "device_maps_s=number, launch_s=late, hooks_s=late, checkpoint_s=late, validation_s=late,\n"
+    "agree_s=late, other_s=late), 'time')\n"
     "check(run['errors'], dict(failed=int, replaced=int, zeroed=int, first=list), 'errors')\n"
     "for e in run['errors']['first']:\n"
     "    check(e, dict(sample=int, name=text, stage=text, error=text), 'first')\n"
@@ -233,6 +239,9 @@ static const char json_figures[] =
     "            us = middle(b) * s['histogram']['ns_per_tick'] / 1e3\n"
     "            assert abs(us - s['p99_us']) <= 1e-6 * us, s\n"
     "        seen += n\n"
+    "if began:\n"
+    "    parts = [v for k, v in run['time'].items() if k not in ('wall_s', 'open_s')]\n"
+    "    assert abs(sum(parts) - run['seconds']) <= 0.02 * run['seconds'], run['time']\n"
     "print(run['status'], run['mode'], run['steps'])\n";
 
 static bool has_python(void)
