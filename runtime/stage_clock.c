@@ -2,10 +2,11 @@
 #include "stage_clock_int.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "thread_times_int.h"
 
 enum { NOT_OPENED = -1, NOT_READABLE = -2 };
 
@@ -31,20 +32,7 @@ void sli_stage_clock_fini(sli_stage_clock *clock)
     clock->is_running = false;
 }
 
-/* Parses "CPU RUNQUEUE SLICES". A kernel that does not count has zeros, also for the slices. */
-static bool parse_schedstat(const char *text, int64_t *runqueue_ns)
-{
-    char *end = NULL;
-
-    (void)strtoull(text, &end, 10);
-    if (*end != ' ') {
-        return false;
-    }
-    *runqueue_ns = (int64_t)strtoull(end, &end, 10);
-    return *end == ' ' && strtoull(end, NULL, 10) > 0;
-}
-
-static void read_times(sli_stage_clock *clock, sli_thread_times *times)
+static void read_times(sli_stage_clock *clock, sli_stage_edge *times)
 {
     struct timespec cpu = {0, 0};
     char text[96];
@@ -61,7 +49,7 @@ static void read_times(sli_stage_clock *clock, sli_thread_times *times)
         length = pread(clock->schedstat, text, sizeof(text) - 1, 0);
     }
     text[length > 0 ? length : 0] = '\0';
-    times->has_runqueue = parse_schedstat(text, &times->runqueue_ns);
+    times->has_runqueue = sli_schedstat_parse(text, &times->runqueue_ns);
 }
 
 /* A pseudo-random length from half of the mean gap to one and a half of it (xorshift). */
@@ -96,7 +84,7 @@ void sli_stage_clock_start(sli_stage_clock *clock, sli_counters *counters)
 }
 
 /* Adds the time from the last edge until now to the stage. */
-static void add_stage(sli_stage_clock *clock, uint64_t ticks, const sli_thread_times *now)
+static void add_stage(sli_stage_clock *clock, uint64_t ticks, const sli_stage_edge *now)
 {
     sli_counters *cell = clock->counters;
     const uint64_t weight = clock->weight;
@@ -119,7 +107,7 @@ static void add_stage(sli_stage_clock *clock, uint64_t ticks, const sli_thread_t
 void sli_stage_clock_edge(sli_stage_clock *clock, sli_counters *counters)
 {
     const uint64_t ticks = sli_ticks();
-    sli_thread_times now;
+    sli_stage_edge now;
 
     read_times(clock, &now);
     if (clock->counters != NULL) {

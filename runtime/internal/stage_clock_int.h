@@ -13,12 +13,12 @@
 
 #include "profiler_int.h"
 
-/* Times of a thread since it began. */
-typedef struct sli_thread_times {
+/* The times of the thread at an edge between two stages, since it began. */
+typedef struct sli_stage_edge {
     bool has_runqueue;
     int64_t cpu_ns;
     int64_t runqueue_ns;
-} sli_thread_times;
+} sli_stage_edge;
 
 typedef struct sli_stage_clock {
     bool is_running;      /* the current item is measured */
@@ -28,7 +28,7 @@ typedef struct sli_stage_clock {
     uint64_t item;        /* number of the current measured item, from 1 */
     uint64_t spent_ticks; /* time spent in the clocks so far */
     uint64_t edge_ticks;  /* of the last edge between two stages, like the next two */
-    sli_thread_times edge;
+    sli_stage_edge edge;
     sli_counters *counters; /* of the stage that the item is in */
 } sli_stage_clock;
 

@@ -227,7 +227,9 @@ sluice_status report_make(const report_run *run, sluice_status status, const cha
     if (st == SLUICE_OK) {
         st = report_collect_histograms(run, report);
     }
+    if (st == SLUICE_OK) {
         st = report_collect_threads(run, report);
+    }
     if (st != SLUICE_OK) {
         sluice_report_destroy(report);
         return st;
