@@ -62,7 +62,7 @@ mkdir -p "$tmp/seeds/pipeline"
 check "the examples of stages are seeds" "$build/bin/make_pipeline_seeds" "$tmp/seeds/pipeline"
 running=""
 count=0
-for target in bmp class_names coco coco_shape gif idx jp2 jpeg jpeg_index list npy npz numbers png pnm report report_page tar tokens shard_index tiff pipeline transcode voc webp yolo yolo_data; do
+for target in bmp class_names coco coco_shape gif idx jp2 jpeg jpeg_index kernel_files list npy npz numbers png pnm report report_page tar tokens shard_index tiff pipeline transcode voc webp yolo yolo_data; do
     if [ -e "$build/bin/fuzz_$target" ]; then
         fuzz "$target" "$(corpus_of "$target")" &
         running="$running $target"
