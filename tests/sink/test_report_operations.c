@@ -215,6 +215,8 @@ static void masks_that_follow_have_a_row(void)
 static void operations_beyond_the_rows_are_others(void)
 {
     char stages[2000] = "decode";
+    sluice_dataset *dataset = NULL;
+    char *text = NULL;
     uint32_t rows = 0;
     kit k;
 
@@ -232,6 +234,11 @@ static void operations_beyond_the_rows_are_others(void)
     T_TRUE(k.report->operation_count <= REPORT_OPERATIONS);
     check_has(&k, "resize#54");
     CU_ASSERT_PTR_NULL(find(&k, "resize#55"));
+    T_OK(sluice_dataset_parse(k.pipeline, &dataset));
+    T_OK(sluice_dataset_explain(dataset, &text));
+    T_CONTAINS(text, "report: 5 operations share the row others, since 54 have rows");
+    sluice_string_free(text);
+    sluice_dataset_destroy(dataset);
     kit_fini(&k);
 }
 
