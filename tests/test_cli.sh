@@ -637,6 +637,27 @@ if [ -e /proc/self/status ]; then
     check "... and has written whole lines" awk 'NF != 3 || $1 != NR - 1 {exit 1}' "$tmp/ids.stopped"
     check "... of every step" sh -c '[ "$(wc -l <"$1")" -eq "$(sed -n "s/ steps,.*//p" "$2")" ]' - \
         "$tmp/ids.stopped" "$tmp/out"
+    "$sluice" bench "$endless" --epochs 1000000 --json >"$tmp/out" 2>"$tmp/err" &
+    pid=$!
+    n=0
+    until grep -q '^plan: ' "$tmp/err" || [ $n -ge 200 ]; do
+        sleep 0.05
+        n=$((n + 1))
+    done
+    sleep 0.2
+    kill -s USR1 "$pid" 2>/dev/null
+    n=0
+    until grep -q '^bottleneck: ' "$tmp/err" || [ $n -ge 200 ]; do
+        sleep 0.05
+        n=$((n + 1))
+    done
+    check "SIGUSR1 prints the report so far" err_has '^time  *seconds'
+    check "... on stderr, without an end" sh -c '! grep -q "^ended with" "$1"' - "$tmp/err"
+    check "... and the run goes on" kill -s INT "$pid"
+    wait "$pid"
+    code=$?
+    check "... until it is stopped" [ "$code" -eq 130 ]
+    check "... with a report of its own" json 'j["status"] == "STOPPED"'
 else
     skip "signals" "no /proc to see when they are caught"
 fi

@@ -209,6 +209,9 @@ void cli_json_failure(sluice_status status, const char *error);
  */
 void cli_catch_signals(sluice_stop *stop);
 
+/* Installs a handler of SIGUSR1, which asks the runs for their reports so far. */
+void cli_report_on_signal(void);
+
 /* Restores the default: SIGINT and SIGTERM end the process. */
 void cli_leave_signals(void);
 

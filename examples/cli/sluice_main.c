@@ -59,6 +59,23 @@ void cli_catch_signals(sluice_stop *stop)
     sigaction(SIGTERM, &action, NULL);
 }
 
+static void on_report_signal(int number)
+{
+    (void)number;
+    sluice_report_request();
+}
+
+void cli_report_on_signal(void)
+{
+    struct sigaction action;
+
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = on_report_signal;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGUSR1, &action, NULL);
+}
+
 void cli_leave_signals(void)
 {
     stop_on_signal = NULL;

@@ -13,6 +13,7 @@
 #include "pass_epochs.h"
 #include "rank_board_int.h"
 #include "rank_identity.h"
+#include "report_request.h"
 #include "run_agreement.h"
 #include "step_threads.h"
 #include "watched_model.h"
@@ -49,6 +50,7 @@ sluice_status train_create(sluice_device *device, const sluice_model *model,
     }
     run->device = device;
     host_clock_open(&run->watch.host);
+    run->watch.requests = report_requests();
     run->progress.validation_step = UINT64_MAX;
     init_ranks(run);
     run->feed.config.dataset = dataset;

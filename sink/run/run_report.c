@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run_report.h"
 
+#include "report_request.h"
 #include "report_run.h"
 
 /* Collects the parts of a run that report_make() reads. */
@@ -49,6 +50,47 @@ static void hand_out(sluice_report *report, const char *path, const sluice_ranks
         *report_out = report;
     } else {
         sluice_report_destroy(report);
+    }
+}
+
+/* The time of the wait for data that has not ended, which the counters do not have yet. */
+static uint64_t current_wait(const train_run *run, const sli_profile *profile)
+{
+    const program_progress progress = program_progress_of(run->program);
+    const uint64_t entered = run->watch.host.since_ticks;
+    const uint64_t since =
+        progress.idle_since_ticks > entered ? progress.idle_since_ticks : entered;
+    const uint64_t now = profile->stop_ticks;
+    const bool waits =
+        progress.waits_for_data || run->progress.awaited_seq == progress.batches_done + 1;
+
+    return waits && run->watch.host.now == HOST_SINK && since < now
+               ? now - since - sli_engine_replay_overlap(run->feed.engine, since, now)
+               : 0;
+}
+
+/* Writes the report so far to stderr. */
+static void write_so_far(train_run *run)
+{
+    const sli_error none = {.status = SLUICE_OK};
+    const uint64_t waited = run->counts.host_wait_ticks;
+    sli_profile profile = run->feed.profile; /* shallow copy: the counters stay shared */
+    sluice_report *report = NULL;
+
+    sli_profile_stop(&profile);
+    run->counts.host_wait_ticks += current_wait(run, &profile);
+    (void)make(run, &profile, &none, &report);
+    run->counts.host_wait_ticks = waited;
+    hand_out(report, "-", &run->ranks.own, NULL);
+}
+
+void run_report_answer(train_run *run)
+{
+    const uint64_t requests = report_requests();
+
+    if (!run->nested && requests != run->watch.requests && run->feed.engine != NULL) {
+        run->watch.requests = requests;
+        write_so_far(run);
     }
 }
 

@@ -10,6 +10,10 @@
  * run_report_make() does not write it again. */
 void run_report_write_early(train_run *run, const sli_error *error);
 
+/* Writes the report so far to stderr, if sluice_report_request() was called since the last time. A
+ * no-op for a nested run. */
+void run_report_answer(train_run *run);
+
 /* Creates the report of a stopped run if the caller or the environment requests it. Writes the file
  * unless that was done early. Returns a failure only if the caller requested the report. */
 sluice_status run_report_make(const train_run *run, const sli_error *error,

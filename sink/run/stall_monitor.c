@@ -5,6 +5,7 @@
 #include "clock_int.h"
 #include "log_int.h"
 #include "peer_states.h"
+#include "run_report.h"
 #include "step_threads.h"
 
 const int64_t TRAIN_POLL_NS = 10000000;
@@ -123,6 +124,7 @@ sluice_status train_watch(train_run *run)
 {
     const int64_t now = sli_now_ns();
 
+    run_report_answer(run);
     poll_outcome(run, now);
     if (!run->nested) {
         wait_probe_poll(&run->watch.waits, run->feed.engine, now);

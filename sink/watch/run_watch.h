@@ -9,6 +9,7 @@
 
 typedef struct run_watch {
     host_clock host;    /* what the trainer does */
+    uint64_t requests;  /* for reports so far, as of the last poll */
     watchdog callbacks; /* monitors the trainer's calls of user callbacks */
     polled_time still;  /* time since a step ended, a callback returned, or samples before the
                            run were read */

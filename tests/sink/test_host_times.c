@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of the report into which the wall time of a run is divided. */
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "checkpoint_kit.h"
 #include "host_clock.h"
@@ -24,6 +27,14 @@ static void pause_ms(int64_t ms)
 static double least(uint64_t times)
 {
     return (double)(times * PAUSE_MS) / 1e3;
+}
+
+/* The seconds of a row of the text; 0 if it has no such row. */
+static double row_of(const char *text, const char *name)
+{
+    const char *row = strstr(text, name);
+
+    return row != NULL ? strtod(row + strlen(name), NULL) : 0;
 }
 
 /* ---- the clock ------------------------------------------------------------------------------- */
@@ -174,14 +185,6 @@ static void agree_slowly(kit *k, ranks_member *me)
     k->config.agree = sleep_in_agree;
 }
 
-/* The seconds of a row of the text; 0 if it has no such row. */
-static double row_of(const char *text, const char *name)
-{
-    const char *row = strstr(text, name);
-
-    return row != NULL ? strtod(row + strlen(name), NULL) : 0;
-}
-
 static void agree_has_a_row(void)
 {
     ranks_kit ranks;
@@ -197,9 +200,67 @@ static void agree_has_a_row(void)
     ranks_end(&ranks);
 }
 
+/* ---- reports of a run that goes on ----------------------------------------------------------- */
+
+/* Asks for a report 200 ms after the source has blocked, then lets it go on. */
+static void *request_in_wait(void *arg)
+{
+    kit_source *source = arg;
+
+    while (!atomic_load(&source->blocks)) {
+        pause_ms(1);
+    }
+    pause_ms(200);
+    sluice_report_request();
+    pause_ms(300);
+    kit_source_release(source);
+    return NULL;
+}
+
+static void a_request_is_answered_while_the_run_goes_on(void)
+{
+    for (size_t m = 0; m < COUNT(modes); m++) {
+        const char *path = t_file("stderr");
+        const int before = dup(STDERR_FILENO);
+        const int file = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0600);
+        char text[8000] = "";
+        kit_source source;
+        pthread_t thread;
+        FILE *written;
+        kit k;
+
+        T_TRUE(before >= 0 && file >= 0);
+        kit_source_init(&source, 40);
+        source.block_at = 20;
+        kit_init(&k);
+        k.config.mode = modes[m];
+        k.dataset = kit_source_dataset(&source, 2);
+        T_EQ(pthread_create(&thread, NULL, request_in_wait, &source), 0);
+        dup2(file, STDERR_FILENO);
+        (void)kit_run(&k);
+        dup2(before, STDERR_FILENO);
+        close(file);
+        close(before);
+        pthread_join(thread, NULL);
+        T_OK(k.status);
+        T_EQ(k.report->stats.steps, 20);
+        written = fopen(path, "r");
+        T_TRUE(written != NULL);
+        text[fread(text, 1, sizeof(text) - 1, written)] = '\0';
+        fclose(written);
+        T_CONTAINS(text, "\nbottleneck: ");
+        CU_ASSERT_PTR_NULL(strstr(text, "ended with"));
+        T_TRUE(row_of(text, "\ndata wait ") >= 0.15); /* of the wait that goes on, too */
+        CU_ASSERT_PTR_NULL(strstr(strstr(text, "\nwall ") + 1, "\nwall ")); /* once */
+        sluice_dataset_destroy(k.dataset);
+        kit_fini(&k);
+    }
+}
+
 const t_test host_times_tests[] = {
     T_TEST(each_moment_counts_for_the_work_entered_last),
     T_TEST(rows_hold_the_time_that_was_slept),
     T_TEST(agree_has_a_row),
+    T_TEST(a_request_is_answered_while_the_run_goes_on),
     T_END,
 };

@@ -80,6 +80,15 @@ SLUICE_API_CHECKED sluice_status sluice_report_text(const sluice_report *report,
  */
 SLUICE_API_CHECKED sluice_status sluice_report_json(const sluice_report *report, char **json_out);
 
+/**
+ * Asks the runs of sluice_train() in this process for their reports so far: each writes its report
+ * as text to standard error, and goes on. It does so within one step, hook, checkpoint or
+ * validation. Async-signal-safe.
+ *
+ * Threads: any, at any time, also in signal handlers.
+ */
+SLUICE_API void sluice_report_request(void);
+
 /** Frees a report. NULL is fine. Threads: any, once no other call uses the report. */
 SLUICE_API void sluice_report_destroy(sluice_report *report);
 
