@@ -114,6 +114,7 @@ static bool is_replaceable(const char *path)
 static FILE *open_beside(const char *path, char name_out[REPORT_PATH_SIZE + 64])
 {
     struct stat info;
+    FILE *file;
     int fd;
 
     snprintf(name_out, REPORT_PATH_SIZE + 64, "%s.%lld.tmp", path, (long long)getpid());
@@ -122,7 +123,12 @@ static FILE *open_beside(const char *path, char name_out[REPORT_PATH_SIZE + 64])
     if (fd >= 0 && stat(path, &info) == 0) {
         (void)fchmod(fd, info.st_mode & 0777);
     }
-    return fd >= 0 ? fdopen(fd, "w") : NULL;
+    file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (file == NULL && fd >= 0) {
+        close(fd);
+        (void)unlink(name_out);
+    }
+    return file;
 }
 
 /*
