@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "wait_probe.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ bool wait_probe_count(const char *text, wait_counts *counts)
     return true;
 }
 
-/* Reads the system call of a thread. */
+/* Reads the system call of a thread. False: errno says why not. */
 static bool read_call(int32_t thread, char *text, size_t size)
 {
     char path[64];
@@ -48,9 +49,16 @@ static bool read_call(int32_t thread, char *text, size_t size)
         return false;
     }
     length = read(file, text, size - 1);
-    (void)close(file);
     text[length > 0 ? length : 0] = '\0';
-    return length > 0;
+    if (length <= 0) {
+        const int cause = length < 0 ? errno : ESRCH;
+
+        (void)close(file);
+        errno = cause;
+        return false;
+    }
+    (void)close(file);
+    return true;
 }
 
 static void look_at(wait_probe *probe, const sli_engine *engine, uint32_t worker)
@@ -65,7 +73,11 @@ static void look_at(wait_probe *probe, const sli_engine *engine, uint32_t worker
         return;
     }
     counts = probe->stages[at.stage];
-    if (!read_call(at.thread, text, sizeof(text)) || !wait_probe_count(text, &counts)) {
+    if (!read_call(at.thread, text, sizeof(text))) {
+        probe->unreadable = errno == EACCES || errno == EPERM; /* else the thread has ended */
+        return;
+    }
+    if (!wait_probe_count(text, &counts)) {
         probe->unreadable = true;
         return;
     }
