@@ -33,7 +33,8 @@ typedef struct rank_part {
 /* Merges the values of a key; null if it is not known of any rank. NULL: out of memory. */
 json_t *merged_value(const rank_part *parts, size_t count, const merged_key *key);
 
-/* Sets the keys of a table that a part has; it ends with a NULL key. Returns 0, or -1 if out of memory. */
+/* Sets the keys of a table that a part has; it ends with a NULL key. Returns 0, or -1 if out of
+ * memory. */
 int merged_set(json_t *object, const rank_part *parts, size_t count, const merged_key *keys);
 
 /* Sets p50_us, p99_us and histogram of a stage from the histograms of all ranks that have the

@@ -6,14 +6,14 @@
 
 #include "alloc_int.h"
 #include "cpu_int.h"
-#include "report_operations.h"
 #include "report_histogram.h"
+#include "report_operations.h"
 #include "report_places.h"
 #include "report_run.h"
-#include "report_verdict.h"
-#include "report_threads.h"
 #include "report_stage_times.h"
+#include "report_threads.h"
 #include "report_time.h"
+#include "report_verdict.h"
 #include "report_waits.h"
 #include "struct_size_int.h"
 

@@ -5,12 +5,12 @@
 
 #include <sluice/version.h>
 
-#include "report_operations.h"
-#include "report_verdict.h"
 #include "report_histogram.h"
-#include "report_threads.h"
+#include "report_operations.h"
 #include "report_stage_times.h"
+#include "report_threads.h"
 #include "report_time.h"
+#include "report_verdict.h"
 #include "report_waits.h"
 
 static void add_count(sli_text *text, const char *key, uint64_t value)

@@ -10,8 +10,8 @@
 #include "program.h"
 #include "rank_waits.h"
 #include "run_counts.h"
-#include "wait_probe.h"
 #include "start_clocks.h"
+#include "wait_probe.h"
 
 typedef struct report_run {
     const data_feed *feed;       /* started */

@@ -7,10 +7,10 @@
 #include "format_int.h"
 #include "report_operations.h"
 #include "report_places.h"
-#include "report_verdict.h"
-#include "report_threads.h"
 #include "report_stage_times.h"
+#include "report_threads.h"
 #include "report_time.h"
+#include "report_verdict.h"
 #include "report_waits.h"
 
 /* Minimum busy share of a stage in percent; below this share the stage's rate is meaningless. */

@@ -159,7 +159,10 @@ static const char json_keys[] =
     "    check(q, dict(name=text, capacity=int, mean_depth=number, empty_share=number,\n"
     "        full_share=number), 'queue')\n"
     "    assert q['mean_depth'] <= q['capacity'] and q['empty_share'] + q['full_share'] < "
-    "1.000001, q\n"
+    "1.000001, q\n";
+
+/* The keys of its verdict and its placement. */
+static const char json_verdict[] =
     "check(run['bottleneck'], dict(stage=text, cause=text, share=number, why=text, advice=text), "
     "'bottleneck')\n"
     "for a in run['advice']:\n"
@@ -253,12 +256,13 @@ static bool has_python(void)
 static void check_json(const kit *k)
 {
     const char *folder = t_folder();
-    char check[sizeof(json_keys) + sizeof(json_process) + sizeof(json_figures)];
+    char check[sizeof(json_keys) + sizeof(json_verdict) + sizeof(json_process) +
+               sizeof(json_figures)];
     char command[1200];
     char *json = NULL;
 
     T_OK(sluice_report_json(k->report, &json));
-    snprintf(check, sizeof(check), "%s%s%s", json_keys, json_process, json_figures);
+    snprintf(check, sizeof(check), "%s%s%s%s", json_keys, json_verdict, json_process, json_figures);
     t_write_file(t_path(folder, "check.py"), check, strlen(check));
     t_write_file(t_path(folder, "run.json"), json, strlen(json));
     snprintf(command, sizeof(command),
