@@ -55,7 +55,9 @@ for words in 'gaussian_<wbr/>blur</bdi></b> limits the run: cpu (61.0 %)' '<b>wo
     check "... it shows $words" grep -q -e "$words" times.html
 done
 check "... and leaves nothing out" sh -c '! grep -q "Left out" times.html'
-check "a report of schema 1 says what it lacks" grep -q 'Left out: Advice (absent), Wall time (absent)' real.html
+sed 's/"advice":\[/"x":[/; s/"time":{/"y":{/' real.json >old.json
+expect "a report of an older version is shown" 0 report old.json -o old.html
+check "a report without keys says what it lacks" grep -q 'Left out: Advice (absent), Wall time (absent)' old.html
 check "styles are for light, dark, narrow and paper" sh -c 'for w in prefers-color-scheme:dark max-width:480px "@media print"; do
     grep -q "$w" times.html || exit 1; done'
 

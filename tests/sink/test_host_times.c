@@ -248,7 +248,7 @@ static void a_request_is_answered_while_the_run_goes_on(void)
         T_TRUE(written != NULL);
         text[fread(text, 1, sizeof(text) - 1, written)] = '\0';
         fclose(written);
-        T_CONTAINS(text, "\nbottleneck: ");
+        T_CONTAINS(text, "bottleneck: ");
         CU_ASSERT_PTR_NULL(strstr(text, "ended with"));
         T_TRUE(row_of(text, "\ndata wait ") >= 0.15); /* of the wait that goes on, too */
         CU_ASSERT_PTR_NULL(strstr(strstr(text, "\nwall ") + 1, "\nwall ")); /* once */
