@@ -8,7 +8,7 @@
 
 #include "thread_times_int.h"
 
-enum { NOT_OPENED = -1, NOT_READABLE = -2 };
+enum { NOT_OPENED = 0, NOT_READABLE = -1 };
 
 /* Mean gaps, and the time per item in ticks (about a third of a millisecond) from which on the
  * short one is used: then the clocks still take less than 0.2 % of the time. */
@@ -19,14 +19,13 @@ void sli_stage_clock_init(sli_stage_clock *clock)
     static _Atomic uint32_t clocks;
 
     memset(clock, 0, sizeof(*clock));
-    clock->schedstat = NOT_OPENED;
     clock->random = (atomic_fetch_add_explicit(&clocks, 1, memory_order_relaxed) + 1) * 2654435769U;
 }
 
 void sli_stage_clock_fini(sli_stage_clock *clock)
 {
-    if (clock->schedstat >= 0) {
-        (void)close(clock->schedstat);
+    if (clock->schedstat > 0) {
+        (void)close(clock->schedstat - 1);
     }
     clock->schedstat = NOT_READABLE;
     clock->is_running = false;
@@ -43,10 +42,10 @@ static void read_times(sli_stage_clock *clock, sli_stage_edge *times)
     if (clock->schedstat == NOT_OPENED) {
         const int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 
-        clock->schedstat = fd >= 0 ? fd : NOT_READABLE;
+        clock->schedstat = fd >= 0 ? fd + 1 : NOT_READABLE;
     }
-    if (clock->schedstat >= 0) {
-        length = pread(clock->schedstat, text, sizeof(text) - 1, 0);
+    if (clock->schedstat > 0) {
+        length = pread(clock->schedstat - 1, text, sizeof(text) - 1, 0);
     }
     text[length > 0 ? length : 0] = '\0';
     times->has_runqueue = sli_schedstat_parse(text, &times->runqueue_ns);

@@ -41,7 +41,7 @@ static int parse(report_command *c, int argc, char **argv)
     if (code != EXIT_DONE) {
         return code;
     }
-    if (c->count == 0) {
+    if (c->count <= 0) {
         cli_error(
             "report: the report is missing; give %s of `sluice bench --json >RUN.json`, or of "
             "SLUICE_REPORT=RUN.json",
@@ -116,7 +116,7 @@ static int write_output(const report_command *c)
 
 static int read_reports(report_command *c)
 {
-    c->reports = calloc((size_t)c->count, sizeof(*c->reports));
+    c->reports = calloc(c->count > 0 ? (size_t)c->count : 1, sizeof(*c->reports));
     if (c->reports == NULL) {
         cli_error("report: there is not enough memory");
         return EXIT_RUNTIME;

@@ -22,7 +22,7 @@ typedef struct sli_stage_edge {
 
 typedef struct sli_stage_clock {
     bool is_running;      /* the current item is measured */
-    int schedstat;        /* descriptor of the thread's file; negative: it has none */
+    int schedstat;        /* descriptor of the thread's file + 1; 0: not opened; negative: none */
     uint32_t random;      /* state of the generator of gaps */
     uint32_t weight;      /* number of items for which the current one counts */
     uint64_t item;        /* number of the current measured item, from 1 */
@@ -32,8 +32,8 @@ typedef struct sli_stage_clock {
     sli_counters *counters; /* of the stage that the item is in */
 } sli_stage_clock;
 
-/* Any thread may call it; all other functions are for the thread that is measured, but for
- * sli_stage_clock_fini(). */
+/* Any thread may initialise a clock and finalise it, also one of zeros; all other functions are for
+ * the thread that is measured. */
 void sli_stage_clock_init(sli_stage_clock *clock);
 void sli_stage_clock_fini(sli_stage_clock *clock);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The time of a stage on a CPU, in the run queue and blocked, its longest sample, waits for locks.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "map_kit.h"
 #include "report_stage_times.h"
@@ -232,6 +234,18 @@ static void the_estimates_are_those_of_all_items(void)
     sli_profile_fini(&profile);
 }
 
+/* What was allocated but not initialised has no descriptor; 0 may be anyone's. */
+static void a_clock_of_zeros_closes_nothing(void)
+{
+    sli_stage_clock clock = {0};
+    const int file = open("/dev/null", O_RDONLY); /* 0, if that was closed */
+
+    T_TRUE(file >= 0 && fcntl(0, F_GETFD) >= 0);
+    sli_stage_clock_fini(&clock);
+    T_TRUE(fcntl(0, F_GETFD) >= 0);
+    close(file);
+}
+
 /* Without the file of a thread only the time on a CPU is known, and the rest is not. */
 static void without_schedstat_the_cpu_time_is_still_known(void)
 {
@@ -261,6 +275,7 @@ const t_test stage_times_tests[] = {
     T_TEST(the_wait_for_a_serial_map_is_counted),
     T_TEST(the_step_of_the_host_is_measured),
     T_TEST(the_estimates_are_those_of_all_items),
+    T_TEST(a_clock_of_zeros_closes_nothing),
     T_TEST(without_schedstat_the_cpu_time_is_still_known),
     T_END,
 };
