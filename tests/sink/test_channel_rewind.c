@@ -179,18 +179,21 @@ static void a_thousand_rewinds_take_no_threads_files_or_memory(void)
     sluice_channel_config config = loop_kit_config(0, 0);
     sluice_channel_stats stats = {.struct_size = sizeof(stats)};
     const sluice_batch *batch = NULL;
-    size_t threads;
-    size_t files;
+    size_t threads = 0;
+    size_t files = 0;
     loop_kit loop;
 
-    config.workers = 1; /* which has its buffers once the first batch is there */
+    config.workers =
+        1; /* which has its buffers once the first batch is there, and its clock soon */
     loop = loop_kit_open("host:0", "synthetic samples=70 shape=4,4,3 | shuffle | batch 8", &config);
     T_OK(sluice_channel_start(loop.channel));
     T_OK(loop_kit_next(&loop, &batch));
-    threads = entries("/proc/self/task");
-    files = entries("/proc/self/fd");
-    sli_alloc_fail_after(0);
-    for (uint64_t i = 0; i < 1000; i++) {
+    for (uint64_t i = 0; i < 1050; i++) {
+        if (i == 50) {
+            threads = entries("/proc/self/task");
+            files = entries("/proc/self/fd");
+            sli_alloc_fail_after(0);
+        }
         rewind_after(&loop, batch);
         for (uint64_t n = 0; n <= i % 3; n++) {
             T_OK(loop_kit_next(&loop, &batch));
@@ -201,7 +204,7 @@ static void a_thousand_rewinds_take_no_threads_files_or_memory(void)
     T_EQ(entries("/proc/self/task"), threads);
     T_EQ(entries("/proc/self/fd"), files);
     T_OK(sluice_channel_stats_get(loop.channel, &stats));
-    T_EQ(stats.batches, 1 + 334 + 2 * 333 + 3 * 333);
+    T_EQ(stats.batches, 1 + 350 + 2 * 350 + 3 * 350);
     loop_kit_close(&loop);
 }
 
