@@ -43,7 +43,7 @@ typedef struct verdict_run {
     double replay;
     double step;          /* steps and device maps */
     double maps;          /* device maps; they are a part of `step` */
-    double step_runqueue; /* of the time that the thread of the steps is ready to run; 0: unknown */
+    double step_runqueue; /* share of their time in which the steps wait for a CPU; 0: unknown */
     bool has_kernels;     /* a GPU runs the steps */
 } verdict_run;
 

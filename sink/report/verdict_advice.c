@@ -226,8 +226,7 @@ static bool fewer_workers(const verdict_facts *facts, const verdict *v, report_a
     }
     advice->workers = enough_workers(facts);
     say(advice,
-        "the thread of the steps waits for a CPU %.0f %% of the time that it is ready to "
-        "run, and fewer workers keep up with it",
+        "the steps wait for a CPU %.0f %% of their time, and fewer workers keep up with them",
         100 * facts->run.step_runqueue);
     return true;
 }

@@ -107,23 +107,26 @@ static void collect_stages(const sluice_report *report, verdict_facts *facts)
     }
 }
 
-/* Share of the time that the steps' thread is ready to run, but waits for a CPU; 0: unknown. */
+static double queued_share(const report_times *t)
+{
+    const double all = t->cpu_s + t->runqueue_s + t->blocked_s;
+
+    return t->has_runqueue && all > 0 ? t->runqueue_s / all : 0;
+}
+
+/* Share of the steps' time in which they wait for a CPU; 0: unknown. A step that sleeps waits for
+ * none, however short its CPU time is. */
 static double step_queued(const sluice_report *report)
 {
     for (uint32_t i = 0; i < report->stage_count; i++) {
-        const report_times *t = &report->stage_times[i].times;
-
         if (strcmp(report->stages[i].name, "step") == 0 && report->stage_times[i].measured > 0 &&
-            t->has_runqueue && t->cpu_s + t->runqueue_s > 0) {
-            return t->runqueue_s / (t->cpu_s + t->runqueue_s);
+            report->stage_times[i].times.has_runqueue) {
+            return queued_share(&report->stage_times[i].times);
         }
     }
     for (uint32_t i = 0; i < report->thread_count; i++) {
-        const report_times *t = &report->threads[i].times;
-
-        if (strncmp(report->threads[i].name, "sluice/device", 13) == 0 && t->has_runqueue &&
-            t->cpu_s + t->runqueue_s > 0) {
-            return t->runqueue_s / (t->cpu_s + t->runqueue_s);
+        if (strncmp(report->threads[i].name, "sluice/device", 13) == 0) {
+            return queued_share(&report->threads[i].times);
         }
     }
     return 0;

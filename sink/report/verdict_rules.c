@@ -212,8 +212,8 @@ static bool step_is_starved(const verdict_facts *facts, verdict *v)
 static void explain_starved_step(const verdict_facts *facts, verdict *v)
 {
     why(v,
-        "the thread of the steps is ready to run, but waits for a CPU %.0f %% of that time: other "
-        "processes use the cores, this one %.1f of %.1f",
+        "the steps wait for a CPU %.0f %% of their time: other processes use the cores, this one "
+        "%.1f of %.1f",
         100 * v->share, facts->cores.used, facts->cores.allowed);
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verdict and the advice, from facts as runs had them: stage, cause and first change. */
+#include <math.h>
+
 #include "testing.h"
 #include "verdict.h"
 
@@ -529,6 +531,29 @@ static void system_calls_tell_locks_from_sleep(void)
     T_EQ(counts.running + counts.locked + counts.asleep, 4);
 }
 
+/* Its few moments on a CPU say nothing about the cores. */
+static void a_step_that_sleeps_waits_for_no_cpu(void)
+{
+    static sluice_report report = {
+        .stage_count = 1,
+        .stages = {{.name = "step", .samples = 10, .busy_ns = 1e9}},
+        .stage_times = {{.measured = 10,
+                         .times = {.has_cpu = true,
+                                   .has_runqueue = true,
+                                   .cpu_s = 0.001,
+                                   .runqueue_s = 0.004,
+                                   .blocked_s = 0.995}}},
+        .stats = {.seconds = 1},
+    };
+    verdict_facts facts = {0};
+
+    verdict_collect(&report, &facts);
+    T_TRUE(fabs(facts.run.step_runqueue - 0.004) < 1e-9);
+    report.stage_times[0].times.blocked_s = 0;
+    verdict_collect(&report, &facts);
+    T_TRUE(fabs(facts.run.step_runqueue - 0.8) < 1e-9);
+}
+
 const t_test verdict_tests[] = {
     T_TEST(provoked_runs_get_the_right_stage_cause_and_advice),
     T_TEST(the_advised_workers_keep_the_rate_predictable),
@@ -538,5 +563,6 @@ const t_test verdict_tests[] = {
     T_TEST(an_index_gains_what_it_spares),
     T_TEST(indexes_are_for_folders_without_them),
     T_TEST(system_calls_tell_locks_from_sleep),
+    T_TEST(a_step_that_sleeps_waits_for_no_cpu),
     T_END,
 };
