@@ -245,11 +245,11 @@ static void operations_beyond_the_rows_are_others(void)
 static void batches_are_the_same_whether_measured_or_not(void)
 {
     static const char *const stages[] = {
-        "decode | random_resized_crop 64 | color_jitter brightness=0.4 contrast=0.4 | "
-        "gaussian_blur 5 | random_solarize 100 p=0.5 | random_horizontal_flip | "
-        "normalize imagenet | to_chw",
-        "decode | resize 64,64 | random_autocontrast p=0.5 | jpeg_quality 50 | random_affine 20 | "
-        "random_vertical_flip",
+        ("decode | random_resized_crop 64 | color_jitter brightness=0.4 contrast=0.4 | "
+         "gaussian_blur 5 | random_solarize 100 p=0.5 | random_horizontal_flip | "
+         "normalize imagenet | to_chw"),
+        ("decode | resize 64,64 | random_autocontrast p=0.5 | jpeg_quality 50 | random_affine 20 | "
+         "random_vertical_flip"),
         "decode | resize 64,64",
         "decode | resize 64,64 | auto_augment | random_erasing | to_dtype f16",
     };
