@@ -225,7 +225,7 @@ static void measured_times_reach_the_verdict(void)
     judge(&report, 0.1, 0, 1, 5, 3);
     T_STR(report.bottleneck, "step");
     T_STR(report.bottleneck_cause, "starved");
-    T_CONTAINS(report.bottleneck_why, "waits for a CPU 75 % of that time: other processes");
+    T_CONTAINS(report.bottleneck_why, "the steps wait for a CPU 30 % of their time: other");
 }
 
 /* Workers that were seen running had a CPU for as long as the process used one. */
