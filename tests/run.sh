@@ -90,7 +90,7 @@ plain_debug() {
         step "debug-$1" ctest --test-dir "$folder" -V -R '^(completion|inspect)$'
 }
 
-# fuzz_all: the targets of libFuzzer, each for SLUICE_FUZZ_SECONDS (15).
+# fuzz_all: the targets of libFuzzer, each for SLUICE_FUZZ_SECONDS (10).
 fuzz_all() {
     step fuzz-build sh -c 'cmake --preset fuzz && cmake --build --preset fuzz -j "$1"' fuzz "$jobs" &&
         step fuzz sh tests/fuzz/run.sh build/fuzz

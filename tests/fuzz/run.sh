@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs the fuzz targets of a build of preset fuzz with libFuzzer, each for SLUICE_FUZZ_SECONDS (15),
+# Runs the fuzz targets of a build of preset fuzz with libFuzzer, each for SLUICE_FUZZ_SECONDS (10),
 # as many at once as there are processors.
 # The corpus grows in SLUICE_FUZZ_CORPUS (build/fuzz-corpus) and is kept from run to run; an input that
 # fails is written beside it, and shown. Put it into tests/fuzz/corpus/TARGET as found-NAME with the
@@ -11,7 +11,7 @@ build=${1:?usage: run.sh BUILD_DIR}
 here=$(cd "$(dirname "$0")" && pwd)
 title=fuzz
 . "$here/../shell_kit.sh"
-seconds=${SLUICE_FUZZ_SECONDS:-15}
+seconds=${SLUICE_FUZZ_SECONDS:-10}
 kept=${SLUICE_FUZZ_CORPUS:-$here/../../build/fuzz-corpus}
 
 evidence() { grep -v '^#' "$tmp/out" | head -n 60; }
