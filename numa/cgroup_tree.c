@@ -9,7 +9,7 @@ enum { LINE_SIZE = 4096 };
 
 /* A mounted cgroup hierarchy, and the process's group in it. */
 typedef struct hierarchy {
-    const char *controller;  /* "cpu", "memory"; NULL for cgroup v2, which has a single hierarchy */
+    const char *controller;  /* of cgroup v1: "cpu", "memory"; NULL: this is cgroup v2 */
     char mount[CGROUP_PATH]; /* mount point */
     char top[CGROUP_PATH];   /* the group at the mount point */
     char group[CGROUP_PATH]; /* the process's own group */

@@ -12,17 +12,17 @@ enum { CGROUP_PATH = 1024 };
 typedef void (*cgroup_visit)(const char *folder, const char *group, void *user);
 
 /*
- * Visits the process's group and then its visible ancestors. controller: "cpu" or "memory" of
- * cgroup v1; NULL for cgroup v2, which has a single hierarchy. root is a prefix of every path that
- * is opened.
+ * Visits the process's group and then its ancestors up to the mount point. controller names a
+ * hierarchy of cgroup v1, "cpu" or "memory"; NULL is that of cgroup v2. root is put before every
+ * path: "" for this machine, a folder in tests.
  */
 void cgroup_each_group(const char *root, const char *controller, cgroup_visit visit, void *user);
 
 /* Opens root + path; NULL if that fails. */
 FILE *cgroup_open(const char *root, const char *path);
 
-/* Returns the inode of a group's folder, 0 if unknown. Unlike the path it is the same in all cgroup
- * namespaces. */
+/* Returns the inode of the group's folder root + folder, 0 if unknown. Unlike the path it is the
+ * same in all cgroup namespaces. */
 uint64_t cgroup_inode(const char *root, const char *folder);
 
 #endif

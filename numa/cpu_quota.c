@@ -60,8 +60,7 @@ static bool limit_memory(double bytes, sli_cgroup_limits *limits)
     return true;
 }
 
-/* Reads the limits of one group. folder is its full path; group is the part below the mount point,
- * for the report. */
+/* Reads the limits of one group, which cgroup_each_group() visits. */
 static void read_limits(const char *root, const char *folder, const char *group,
                         const char *controller, sli_cgroup_limits *limits)
 {

@@ -14,7 +14,7 @@ enum { FILE_SIZE = 4096 };
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 
-/* The text behind `key` at the start of a line; NULL: no line begins with it. */
+/* The text after `key` in the first line that begins with it; NULL: no line does. */
 static const char *find_line(const char *text, const char *key)
 {
     const size_t length = strlen(key);
@@ -35,7 +35,7 @@ static bool parse_last(const char *at, int64_t *number_out)
 
 bool sli_pressure_parse(const char *text, int64_t *total_us_out)
 {
-    static const char key[] = " total=";
+    static const char key[] = " total="; /* its blank may be the one before `line` */
     const char *line = find_line(text, "some ");
     const char *total = line != NULL ? strstr(line - 1, key) : NULL;
 

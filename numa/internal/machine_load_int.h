@@ -12,7 +12,7 @@
 /* The most groups whose counters are kept: the process's own and its nearest ancestors. */
 enum { SLI_THROTTLED_GROUPS = 16 };
 
-/* The quota of one control group, from its cpu.stat. */
+/* How often the CPU quota stopped one control group, from its cpu.stat. */
 typedef struct sli_throttling {
     uint64_t group; /* inode of its folder; 0: unknown */
     int64_t periods;
@@ -35,11 +35,11 @@ typedef struct sli_machine_load {
 /*
  * Reads /proc/pressure, the cpu.stat of the process's groups (cgroup v1 and v2) and their visible
  * ancestors, and the page faults of this process. What cannot be read or parsed is left out. root
- * is a prefix of every path: "" for this machine, a folder in tests.
+ * is put before every path: "" for this machine, a folder in tests.
  */
 void sli_machine_load_read(const char *root, sli_machine_load *load_out);
 
-/* Parses a file of /proc/pressure: the total of its line "some", in us. False: there is none. */
+/* Parses a file of /proc/pressure: the total of its line "some", in us. False: it has no total. */
 bool sli_pressure_parse(const char *text, int64_t *total_us_out);
 
 /* Parses a cpu.stat of cgroup v2 (throttled_usec) or v1 (throttled_time, in ns). False if it does
