@@ -153,9 +153,9 @@ static sluice_status list_folder(image_list *list, const image_list_args *args)
     return st == SLUICE_OK ? root_folder_open("", args->file, &list->root_fd) : st;
 }
 
-/* Copies the first path of a record that has the part "..", of an image or a mask. False: there is
- * none. */
-static bool find_up(const list_records *list, uint64_t index, char *path, size_t size)
+/* Copies the first path of a record that has the part "..", of an image or a mask. False: no path
+ * has it. */
+static bool find_path_up(const list_records *list, uint64_t index, char *path, size_t size)
 {
     const list_columns *columns = &list->columns;
     list_cursor cursor = list_records_at(list, index);
@@ -177,9 +177,9 @@ static bool find_up(const list_records *list, uint64_t index, char *path, size_t
     return false;
 }
 
-/* Says how many records have such a path. They are read: a list may lie beside the folder of its
- * images. */
-static void tell_up(const list_records *list, const char *file)
+/* Warns of the number of records with such a path. They are read: a list may lie beside the folder
+ * of its images. */
+static void warn_of_paths_up(const list_records *list, const char *file)
 {
     char path[PATH_MAX];
     char first[300] = "";
@@ -189,15 +189,15 @@ static void tell_up(const list_records *list, const char *file)
         return;
     }
     for (uint64_t i = 0; i < list->count; i++) {
-        if (find_up(list, i, path, sizeof(path)) && count++ == 0) {
+        if (find_path_up(list, i, path, sizeof(path)) && count++ == 0) {
             sli_printable(path, SLI_ONE_LINE, first, sizeof(first));
         }
     }
     if (count > 0) {
         sli_log(SLUICE_LOG_WARN,
                 "image_list %s: %" PRIu64 " of %" PRIu64 " records have a path with .., the first "
-                "%s: they may read files outside of the folder that paths are relative to; root= "
-                "names a folder above it, so that none needs ..",
+                "%s: they can read files outside of the folder that paths are relative to; with "
+                "root= a folder above it, paths need no ..",
                 file, count, list->count, first);
     }
 }
@@ -232,7 +232,7 @@ static sluice_status open_list(image_list *list, const image_list_args *args)
     }
     st = list_records_find(&list->records, args->file);
     if (st == SLUICE_OK && !of_folder && !list->is_json) {
-        tell_up(&list->records, args->file);
+        warn_of_paths_up(&list->records, args->file);
     }
     return st;
 }
