@@ -32,12 +32,16 @@ sluice_status yolo_fail_splits(const char *path, const char *splits)
 {
     const char *quote = strpbrk(path, " \t|()#") != NULL ? "'" : "";
 
+    if (splits[0] == '\0') {
+        return sli_fail(SLUICE_E_INVALID,
+                        "split= must name the images to read, a key of %.300s; it has no key "
+                        "train, val, valid, validation or test",
+                        path);
+    }
     return sli_fail(SLUICE_E_INVALID,
                     "split= must name the images to read; the set has %s; `yolo %s%.300s%s "
                     "split=%.*s` reads one of its splits",
-                    splits[0] != '\0' ? splits : "none of train, val and test", quote, path, quote,
-                    splits[0] != '\0' ? (int)strcspn(splits, ",") : 5,
-                    splits[0] != '\0' ? splits : "train");
+                    splits, quote, path, quote, (int)strcspn(splits, ","), splits);
 }
 
 /* Fails if a folder holds splits, in images/SPLIT, or without a folder `images` in SPLIT/images:

@@ -5,15 +5,14 @@
 
 #include "image_files.h"
 
-/* Fails since a set is read by its splits, such as "train, val". `path` is its folder or data.yaml.
- */
+/* Returns E_INVALID: split= is missing. `path` is the folder of the set, or its data.yaml; `splits`
+ * are those that it has, such as "train, val", or "". */
 sluice_status yolo_fail_splits(const char *path, const char *splits);
 
 /*
  * Adds the images of a split of the folder `dir`, open as root_fd: those in images/SPLIT or
- * SPLIT/images; of split
- * "" those in images. E_INVALID: there is no such folder, or it has no images, or it holds several
- * splits. Also returns errors of image_files_find().
+ * SPLIT/images; of split "" those in images. E_INVALID: there is no such folder, or it has no
+ * images, or split is "" and the set has splits. Also returns errors of image_files_find().
  */
 sluice_status yolo_images_of_split(int root_fd, const char *dir, const char *split,
                                    image_files *images);

@@ -198,6 +198,11 @@ static void arguments_must_fit_the_path(void)
                "split= must name the images to read; the set has val, test; `yolo ");
     T_CONTAINS(sluice_last_error(), "/d.yaml split=val` reads one of its splits");
     sluice_dataset_destroy(dataset);
+    write_list(folder, "d.yaml", "mine: x\n");
+    dataset = parsedf("yolo %s/d.yaml | decode | batch 1", folder);
+    T_STATUS(sluice_dataset_explain(dataset, &text), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "/d.yaml; it has no key train, val, valid, validation or test");
+    sluice_dataset_destroy(dataset);
     dataset = parsedf("yolo %s/x split=train root=y | decode | batch 1", folder);
     T_STATUS(sluice_dataset_explain(dataset, &text), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(), "root= needs a data.yaml");
