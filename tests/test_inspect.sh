@@ -137,7 +137,7 @@ check "... and counted" out_has '^1 boxes reach beyond their image, and are clip
 check "... those without an area, too" out_has '^1 boxes have no area, and are dropped$'
 check "... with their number" grep -q 'boxes: 1 were clipped to their image, and 1 without an area were dropped' "$tmp/err"
 expect "... as JSON" 1 inspect bad.tsv --json
-check "... too" json "j['findings'] == {'boxes_clipped': 1, 'boxes_dropped': 1, 'sizes_differ': 0, 'labels_turned': 0}"
+check "... too" json "j['findings'] == {'boxes_clipped': 1, 'boxes_dropped': 1, 'sizes_differ': 0, 'labels_stored': 0}"
 mkdir -p mixed/c/sub
 cp "$good" mixed/c/a.jpg
 cp "$good" mixed/c/b.JFIF
@@ -164,7 +164,7 @@ if "$sluice" --version | grep -q 'jansson on'; then
     sed 's/"annotations":\[\]/"annotations":[{"image_id":1,"category_id":4,"bbox":[9,9,90,9]},{"image_id":1,"category_id":4,"bbox":[1,1,0,9]}]/
         s/"height":40/"height":48/' sizes.json >beyond.json
     expect "boxes that were changed at opening" 0 inspect beyond.json --json
-    check "... are counted" json "j['findings'] == {'boxes_clipped': 1, 'boxes_dropped': 1, 'sizes_differ': 0, 'labels_turned': 0}"
+    check "... are counted" json "j['findings'] == {'boxes_clipped': 1, 'boxes_dropped': 1, 'sizes_differ': 0, 'labels_stored': 0}"
     if [ -e judged/turned.png ]; then
         echo '{"images":[{"id":1,"file_name":"judged/turned.png","width":9,"height":6}],"annotations":[],
             "categories":[{"id":4,"name":"cat"}]}' >turned.json

@@ -42,7 +42,7 @@ struct sluice_reader {
 /* ---- headers of images ----------------------------------------------------------------------- */
 
 static const sli_struct info_struct = SLI_STRUCT(sluice_image_info, further);
-static const sli_struct findings_struct = SLI_STRUCT(sluice_findings, labels_turned);
+static const sli_struct findings_struct = SLI_STRUCT(sluice_findings, labels_stored);
 
 /* Reads a header of a format that the decoder may open. The struct was checked. */
 static sluice_status read_header(image_decoder *decoder, const void *bytes, size_t size,
@@ -529,7 +529,7 @@ sluice_status sluice_reader_findings(const sluice_reader *reader, sluice_finding
     if (st == SLUICE_OK) {
         add_changed_boxes(reader->dataset, &own);
         own.sizes_differ = reader->found.sizes_differ;
-        own.labels_turned = reader->found.labels_turned;
+        own.labels_stored = reader->found.labels_stored;
     }
     return st == SLUICE_OK ? sli_struct_write(&findings_struct, call, &own, findings) : st;
 }

@@ -42,7 +42,7 @@ static void count_sizes(check_findings *found, const applied_orientation *applie
 {
     if (found != NULL) {
         found->sizes_differ += st != SLUICE_OK;
-        found->labels_turned += st == SLUICE_OK && applied->labels != EXIF_UPRIGHT;
+        found->labels_stored += st == SLUICE_OK && applied->labels != EXIF_UPRIGHT;
     }
 }
 

@@ -10,7 +10,7 @@
 /* Images that do not fit their annotations as they are. */
 typedef struct check_findings {
     uint64_t sizes_differ;  /* of another size: bad samples */
-    uint64_t labels_turned; /* whose annotations fit only the image as stored, and follow it */
+    uint64_t labels_stored; /* whose annotations fit only the image as stored, and follow it */
 } check_findings;
 
 typedef struct sample_check {

@@ -340,7 +340,7 @@ static void add_found(sluice_findings *all, const sluice_reader *reader)
         all->boxes_clipped = own.boxes_clipped;
         all->boxes_dropped = own.boxes_dropped;
         all->sizes_differ += own.sizes_differ;
-        all->labels_turned += own.labels_turned;
+        all->labels_stored += own.labels_stored;
     }
 }
 

@@ -149,10 +149,10 @@ static void list_findings(const data_survey *s, finding list[FINDINGS])
                         "images have another size than their annotations, and are bad samples",
                         found->sizes_differ};
     list[3] =
-        (finding){"labels_turned",
+        (finding){"labels_stored",
                   "images have annotations that fit only the pixels as stored, and are turned "
                   "with them by the Exif orientation",
-                  found->labels_turned};
+                  found->labels_stored};
 }
 
 static void print_found(const data_survey *s)

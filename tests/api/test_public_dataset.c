@@ -420,7 +420,7 @@ static void stored_samples_are_read(void)
     T_EQ(sluice_reader_ends(reader), 0);
     sluice_findings_init(&found);
     T_OK(sluice_reader_findings(reader, &found));
-    T_EQ(found.boxes_clipped + found.boxes_dropped + found.sizes_differ + found.labels_turned, 0);
+    T_EQ(found.boxes_clipped + found.boxes_dropped + found.sizes_differ + found.labels_stored, 0);
     T_STATUS(sluice_reader_findings(NULL, &found), SLUICE_E_INVALID);
     T_STATUS(sluice_reader_findings(reader, NULL), SLUICE_E_INVALID);
     sluice_image_info_init(&info);

@@ -182,7 +182,7 @@ typedef struct sluice_findings {
     uint64_t boxes_clipped; /**< boxes that reach beyond their image, and are clipped to it */
     uint64_t boxes_dropped; /**< boxes without an area, which are dropped */
     uint64_t sizes_differ;  /**< images of another size than their annotations: bad samples */
-    uint64_t labels_turned; /**< images whose annotations fit only the pixels as stored, and so
+    uint64_t labels_stored; /**< images whose annotations fit only the pixels as stored, and so
                                are turned by the Exif orientation, with the image */
 } sluice_findings;
 
