@@ -453,12 +453,18 @@ static bool quota(const verdict_facts *facts, const verdict *v, report_advice *a
     return true;
 }
 
-static bool binding(const verdict_facts *facts, const verdict *v, report_advice *advice)
+static bool cores_of_its_own(const verdict_facts *facts, const verdict *v, report_advice *advice)
 {
-    if (v->thief == THIEF_OTHERS) {
-        say(advice, "cores that no other process uses (taskset), or wait until those have ended");
-        return true;
+    (void)facts;
+    if (v->thief != THIEF_OTHERS) {
+        return false;
     }
+    say(advice, "cores that no other process uses (taskset), or wait until those have ended");
+    return true;
+}
+
+static bool more_cores(const verdict_facts *facts, const verdict *v, report_advice *advice)
+{
     if (!facts->cores.bound || v->at == NULL || !has_cause(v, "cpu") ||
         facts->cores.workers < facts->cores.allowed) {
         return false;
@@ -527,6 +533,7 @@ static bool code(const verdict_facts *facts, const verdict *v, report_advice *ad
 /* Those that remove the named cause come first, then those with the highest rates. */
 static const advice_rule rules[] = {
     {"quota", quota},
+    {"binding", cores_of_its_own},
     {"checkpoint", checkpoints},
     {"validation", validations},
     {"hooks", hooks},
@@ -535,7 +542,7 @@ static const advice_rule rules[] = {
     {"index", index_files},
     {"pack", pack},
     {"fewer_workers", fewer_workers},
-    {"binding", binding},
+    {"binding", more_cores},
     {"cache", cache},
     {"offload", offload},
     {"batch", larger_batches},

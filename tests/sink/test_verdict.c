@@ -340,7 +340,7 @@ static const struct {
     {one_worker_beside_others, "decode", "cpu", "code", "workers"},
     {too_many_workers, "decode", "starved", "fewer_workers", "workers"},
     {cpu_quota, "decode", "starved", "quota", "workers"},
-    {neighbours, "decode", "starved", "index", "workers"},
+    {neighbours, "decode", "starved", "binding", "workers"},
     {neighbours_without_clocks, "decode", "starved", "binding", "workers"},
     {checkpoints, "checkpoint", "host", "checkpoint", "workers"},
     {validations, "validation", "host", "validation", "workers"},
