@@ -60,7 +60,7 @@ static uint32_t next_gap(sli_stage_clock *clock, uint32_t mean)
     return mean / 2 + clock->random % mean;
 }
 
-void sli_stage_clock_start(sli_stage_clock *clock, sli_counters *counters)
+void sli_stage_clock_start(sli_stage_clock *clock, uint32_t items, sli_counters *counters)
 {
     sli_stage_gap *gap = &counters->gap;
     const uint64_t start = sli_ticks();
@@ -74,6 +74,7 @@ void sli_stage_clock_start(sli_stage_clock *clock, sli_counters *counters)
         }
     }
     clock->weight = gap->passed;
+    clock->items = items;
     clock->item++;
     gap->passed = 0;
     gap->length = next_gap(clock, is_slow ? SHORT_GAP : LONG_GAP);
@@ -82,22 +83,28 @@ void sli_stage_clock_start(sli_stage_clock *clock, sli_counters *counters)
     sli_stage_clock_edge(clock, counters);
 }
 
+/* The time of all items that the current one stands for. */
+static uint64_t time_of_all(const sli_stage_clock *clock, uint64_t time)
+{
+    return time * clock->weight / clock->items;
+}
+
 /* Adds the time from the last edge until now to the stage. */
 static void add_stage(sli_stage_clock *clock, uint64_t ticks, const sli_stage_edge *now)
 {
     sli_counters *cell = clock->counters;
-    const uint64_t weight = clock->weight;
 
     if (cell->measured_item != clock->item) {
         cell->measured_item = clock->item;
         sli_counter_add(&cell->measured, 1);
     }
-    sli_counter_add(&cell->measured_ticks, (ticks - clock->edge_ticks) * weight);
-    sli_counter_add(&cell->cpu_ns, (uint64_t)(now->cpu_ns - clock->edge.cpu_ns) * weight);
+    sli_counter_add(&cell->measured_ticks, time_of_all(clock, ticks - clock->edge_ticks));
+    sli_counter_add(&cell->cpu_ns,
+                    time_of_all(clock, (uint64_t)(now->cpu_ns - clock->edge.cpu_ns)));
     if (now->has_runqueue && clock->edge.has_runqueue) {
         const int64_t waited = now->runqueue_ns - clock->edge.runqueue_ns;
 
-        sli_counter_add(&cell->runqueue_ns, (uint64_t)waited * weight);
+        sli_counter_add(&cell->runqueue_ns, time_of_all(clock, (uint64_t)waited));
     } else {
         sli_counter_add(&cell->without_runqueue, 1);
     }

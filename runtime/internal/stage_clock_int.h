@@ -4,7 +4,8 @@
  * profile. The clocks of the kernel cost about half a microsecond, so a thread reads them for one
  * item in many: one in 64 on average, one in 8 if items are slow. Gaps have random lengths, so that
  * no period of the data matches them. A measured item is counted as often as there are items since
- * the last one; the sums are estimates of all items.
+ * the last one; the sums are estimates of all items. A batch is an item that counts as its rows, so
+ * that its time is first divided by them.
  */
 #ifndef SLUICE_STAGE_CLOCK_INT_H
 #define SLUICE_STAGE_CLOCK_INT_H
@@ -24,7 +25,8 @@ typedef struct sli_stage_clock {
     bool is_running;      /* the current item is measured */
     int schedstat;        /* descriptor of the thread's file + 1; 0: not opened; negative: none */
     uint32_t random;      /* state of the generator of gaps */
-    uint32_t weight;      /* number of items for which the current one counts */
+    uint32_t weight;      /* items since the last measured one, which the current one stands for */
+    uint32_t items;       /* as how many of these it counts itself: 1, or the rows of a batch */
     uint64_t item;        /* number of the current measured item, from 1 */
     uint64_t spent_ticks; /* time spent in the clocks so far */
     uint64_t edge_ticks;  /* of the last edge between two stages, like the next two */
@@ -37,11 +39,12 @@ typedef struct sli_stage_clock {
 void sli_stage_clock_init(sli_stage_clock *clock);
 void sli_stage_clock_fini(sli_stage_clock *clock);
 
-/* Begins to measure an item, and chooses the next gap. With the first item of a stage it only
- * chooses the gap, unless that is one item long. */
-void sli_stage_clock_start(sli_stage_clock *clock, sli_counters *counters);
+/* Begins to measure an item that counts as `items`, and chooses the next gap. With the first item
+ * of a stage it only chooses the gap, unless that gap has passed. */
+void sli_stage_clock_start(sli_stage_clock *clock, uint32_t items, sli_counters *counters);
 
-/* Adds the time since the last edge to the stage, and enters the next one. NULL: the item ends. */
+/* Ends the current stage and adds its time to its counters; then `counters` are those of the stage
+ * that begins. NULL: the item ends. */
 void sli_stage_clock_edge(sli_stage_clock *clock, sli_counters *counters);
 
 /* An item that counts as `items`, such as a batch as its rows, begins in a stage. */
@@ -52,7 +55,7 @@ static inline void sli_stage_clock_begin(sli_stage_clock *clock, uint32_t items,
 
     gap->passed += items;
     if (__builtin_expect(gap->passed >= gap->length, 0)) {
-        sli_stage_clock_start(clock, counters);
+        sli_stage_clock_start(clock, items, counters);
     }
 }
 

@@ -187,8 +187,9 @@ static void the_step_of_the_host_is_measured(void)
     kit_fini(&k);
 }
 
-/* Spins in the first stage and sleeps in the second one, `items` times. */
-static void measure_two_stages(sli_stage_clock *clock, sli_profile *profile, int items)
+/* Spins in the first stage and sleeps in the second one, for each of `items`, which have `rows`. */
+static void measure_two_stages(sli_stage_clock *clock, sli_profile *profile, int items,
+                               uint32_t rows)
 {
     sli_counters *first = sli_profile_cell(profile, 0, 0);
     sli_counters *second = sli_profile_cell(profile, 1, 0);
@@ -198,7 +199,7 @@ static void measure_two_stages(sli_stage_clock *clock, sli_profile *profile, int
         const int64_t end = cpu_now() + 100000;
         uint64_t start;
 
-        sli_stage_clock_begin(clock, 1, first);
+        sli_stage_clock_begin(clock, rows, first);
         start = sli_stage_clock_ticks(clock);
         while (cpu_now() < end) {
         }
@@ -221,7 +222,7 @@ static void the_estimates_are_those_of_all_items(void)
 
     T_OK(sli_profile_init(&profile, names, 2, 1));
     sli_stage_clock_init(&clock);
-    measure_two_stages(&clock, &profile, 1500);
+    measure_two_stages(&clock, &profile, 1500, 1);
     sli_stage_clock_fini(&clock);
     sli_profile_stop(&profile);
     sli_profile_summarise(&profile, 0, &summary);
@@ -231,6 +232,30 @@ static void the_estimates_are_those_of_all_items(void)
     sli_profile_summarise(&profile, 1, &summary);
     T_TRUE(summary.measured >= 12);
     T_TRUE(summary.cpu_ns < 0.4 * summary.measured_ns);
+    sli_profile_fini(&profile);
+}
+
+/* A batch is chosen as often as its rows are, but its time is that of one item. */
+static void the_time_of_a_batch_is_not_multiplied_by_its_rows(void)
+{
+    const char *names[] = {"first", "second"};
+    sli_stage_summary summary;
+    report_stage_times times;
+    sli_stage_clock clock;
+    sli_profile profile;
+
+    T_OK(sli_profile_init(&profile, names, 2, 1));
+    sli_stage_clock_init(&clock);
+    measure_two_stages(&clock, &profile, 300, 32);
+    sli_stage_clock_fini(&clock);
+    sli_profile_stop(&profile);
+    sli_profile_summarise(&profile, 0, &summary);
+    T_TRUE(summary.measured >= 50);
+    T_NEAR(summary.cpu_ns, 300 * 100e3, 0.15 * 300 * 100e3);
+    sli_profile_summarise(&profile, 1, &summary);
+    T_TRUE(summary.cpu_ns < 0.4 * summary.measured_ns);
+    times = report_times_of_stage(&summary);
+    T_TRUE(times.times.cpu_s < 0.5 * summary.busy_ns / 1e9);
     sli_profile_fini(&profile);
 }
 
@@ -258,7 +283,7 @@ static void without_schedstat_the_cpu_time_is_still_known(void)
     T_OK(sli_profile_init(&profile, names, 2, 1));
     sli_stage_clock_init(&clock);
     sli_stage_clock_fini(&clock); /* it cannot be read from now on */
-    measure_two_stages(&clock, &profile, 200);
+    measure_two_stages(&clock, &profile, 200, 1);
     sli_profile_stop(&profile);
     sli_profile_summarise(&profile, 0, &summary);
     T_TRUE(summary.measured > 0 && !summary.has_runqueue);
@@ -275,6 +300,7 @@ const t_test stage_times_tests[] = {
     T_TEST(the_wait_for_a_serial_map_is_counted),
     T_TEST(the_step_of_the_host_is_measured),
     T_TEST(the_estimates_are_those_of_all_items),
+    T_TEST(the_time_of_a_batch_is_not_multiplied_by_its_rows),
     T_TEST(a_clock_of_zeros_closes_nothing),
     T_TEST(without_schedstat_the_cpu_time_is_still_known),
     T_END,
