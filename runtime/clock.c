@@ -36,6 +36,15 @@ uint64_t sli_ticks_in(int64_t ns, uint64_t start_ticks, int64_t start_ns)
                : (uint64_t)((double)ns * (double)(sli_ticks() - start_ticks) / (double)passed_ns);
 }
 
+int64_t sli_thread_cpu_ns(void)
+{
+    struct timespec now;
+
+    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0
+               ? (int64_t)now.tv_sec * 1000000000 + now.tv_nsec
+               : -1;
+}
+
 int64_t sli_process_cpu_ns(void)
 {
     struct rusage usage;

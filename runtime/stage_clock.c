@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "thread_times_int.h"
@@ -33,12 +32,10 @@ void sli_stage_clock_fini(sli_stage_clock *clock)
 
 static void read_times(sli_stage_clock *clock, sli_stage_edge *times)
 {
-    struct timespec cpu = {0, 0};
     char text[96];
     ssize_t length = -1;
 
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-    times->cpu_ns = (int64_t)cpu.tv_sec * 1000000000 + cpu.tv_nsec;
+    times->cpu_ns = sli_thread_cpu_ns();
     if (clock->schedstat == NOT_OPENED) {
         const int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 

@@ -5,7 +5,6 @@
 
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "profiler_int.h"
 #include "rng_int.h"
@@ -48,15 +47,6 @@ void operation_clock_init(operation_clock *clock, uint64_t key)
     draw_next(clock, GAP_OF_LONG);
 }
 
-static int64_t thread_cpu_ns(void)
-{
-    struct timespec now;
-
-    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0
-               ? (int64_t)now.tv_sec * 1000000000 + now.tv_nsec
-               : -1;
-}
-
 static int64_t thread_switches(void)
 {
     struct rusage usage;
@@ -72,7 +62,7 @@ void operation_clock_start(operation_clock *clock)
     memset(clock->longest, 0, sizeof(clock->longest));
     clock->seen = 0;
     clock->start.switches = thread_switches();
-    clock->start.cpu_ns = thread_cpu_ns();
+    clock->start.cpu_ns = sli_thread_cpu_ns();
     clock->start.wall_ns = sli_now_ns();
     clock->start.ticks = sli_ticks();
     clock->since = clock->start.ticks;
@@ -123,7 +113,7 @@ void operation_clock_take_out(operation_clock *clock, int64_t lost_ns, int64_t w
 static void clip_preemption(operation_clock *clock)
 {
     const int64_t wall_ns = sli_now_ns() - clock->start.wall_ns;
-    const int64_t cpu_ns = thread_cpu_ns();
+    const int64_t cpu_ns = sli_thread_cpu_ns();
     const int64_t lost_ns = wall_ns - (cpu_ns - clock->start.cpu_ns);
 
     if (clock->start.cpu_ns >= 0 && cpu_ns >= 0 && lost_ns >= LEAST_LOST_NS &&

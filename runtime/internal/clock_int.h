@@ -35,6 +35,9 @@ static inline uint64_t sli_ticks(void)
  */
 uint64_t sli_ticks_in(int64_t ns, uint64_t start_ticks, int64_t start_ns);
 
+/* CPU time of the calling thread so far, in nanoseconds; -1: it has no such clock. */
+int64_t sli_thread_cpu_ns(void);
+
 /* CPU time of the whole process so far, user and system, in nanoseconds (getrusage). */
 int64_t sli_process_cpu_ns(void);
 
