@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
 /* Starts, pauses, rewinds and stops the workers of a run. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "alloc_int.h"
 #include "collected_worker.h"
@@ -15,8 +12,6 @@ static void worker_main(void *arg, uint32_t worker)
 {
     sli_engine *engine = arg;
 
-    atomic_store_explicit(&engine->loaders[worker].report.state.thread,
-                          (int32_t)syscall(SYS_gettid), memory_order_relaxed);
     engine_work(engine, &engine->loaders[worker]);
     sample_loader_end(&engine->loaders[worker]);
 }

@@ -131,7 +131,8 @@ bool sli_engine_worker_stage(const sli_engine *engine, uint32_t i, sli_worker_st
     }
     state = &engine->loaders[i].report.state;
     name = atomic_load_explicit(&state->stage, memory_order_relaxed);
-    at_out->thread = atomic_load_explicit(&state->thread, memory_order_relaxed);
+    at_out->thread =
+        atomic_load_explicit(&sli_worker_pool_thread(engine->pool, i)->id, memory_order_relaxed);
     at_out->since_ticks = atomic_load_explicit(&state->since_ticks, memory_order_relaxed);
     at_out->stage = UINT32_MAX;
     for (uint32_t k = 0; k < engine->plan->stage_count && name[0] != '\0'; k++) {

@@ -24,9 +24,8 @@ typedef struct worker_state {
     _Atomic(const char *) stage; /* name of the current stage; "": the worker is between samples */
     _Atomic uint64_t sample;
     _Atomic uint64_t since_ticks;
-    _Atomic uint64_t seq;   /* sequence number of the batch whose rows the worker is filling */
-    _Atomic uint32_t rows;  /* rows of that batch filled but not yet reported to the queue */
-    _Atomic int32_t thread; /* number of the worker's thread, as in /proc; 0: not started */
+    _Atomic uint64_t seq;  /* sequence number of the batch whose rows the worker is filling */
+    _Atomic uint32_t rows; /* rows of that batch filled but not yet reported to the queue */
 } worker_state;
 
 /* Index statistics of one worker (sli_index_counts); written by the worker, read by any thread. */
