@@ -6,8 +6,7 @@
 #include "nvtx_ranges_int.h"
 #include "sample_loader.h"
 
-/* The operation of the report that the time of a stage counts for, unless another one is entered.
- */
+/* The operation that a stage is charged to until another one is entered. */
 static inline uint8_t operation_of_stage(uint32_t stage)
 {
     return stage == PLAN_DECODE   ? OPERATION_DECODE

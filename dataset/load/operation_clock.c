@@ -68,7 +68,7 @@ void operation_clock_start(operation_clock *clock)
     clock->since = clock->start.ticks;
 }
 
-/* Keeps an interval that is longer than the last one of those that are kept. */
+/* Adds the interval that ends to the longest ones; it is longer than the last of them. */
 static void keep_interval(operation_clock *clock, uint64_t ticks)
 {
     uint32_t at = OPERATION_LONGEST - 1;
@@ -109,7 +109,8 @@ void operation_clock_take_out(operation_clock *clock, int64_t lost_ns, int64_t w
     }
 }
 
-/* If the thread was preempted, takes out the time off the CPU. */
+/* If the thread was preempted, takes out all time off the CPU, also that of waits of its own: which
+ * part was the preemption is not known. */
 static void clip_preemption(operation_clock *clock)
 {
     const int64_t wall_ns = sli_now_ns() - clock->start.wall_ns;

@@ -20,7 +20,8 @@ typedef struct operation_counts {
     _Atomic uint64_t runs[PLAN_OPERATIONS];  /* samples in which the operation was measured */
 } operation_counts;
 
-/* How a sample began that is measured, to know whether its thread was preempted. */
+/* The clocks at the start of a measured sample: they show later whether the thread was preempted.
+ */
 typedef struct operation_start {
     uint64_t ticks;
     int64_t wall_ns;
@@ -28,8 +29,8 @@ typedef struct operation_start {
     int64_t switches; /* involuntary ones of the thread */
 } operation_start;
 
-/* The longest intervals of a sample that are kept: those that the thread was preempted in are among
- * them. */
+/* The number of longest intervals of a sample that are kept. The clock assumes that the thread was
+ * preempted in these. */
 enum { OPERATION_LONGEST = 4 };
 
 typedef struct operation_interval {
@@ -40,7 +41,7 @@ typedef struct operation_interval {
 typedef struct operation_clock {
     bool is_on;      /* the current sample is measured */
     uint8_t current; /* operation */
-    uint32_t until;  /* the sample that is measured next: 1 is the next one */
+    uint32_t until;  /* samples to begin up to the next measured one, which counts */
     uint32_t gap;    /* one in so many samples is measured: the weight of the sample */
     uint32_t measured;
     uint64_t since;

@@ -105,7 +105,7 @@ typedef struct color_chain {
     uint32_t field_count;
     elastic_field *fields; /* (field_count) for color_add_elastic(), of the caller: at least as many
                               as the chain has of these; NULL: there are none */
-    uint8_t owners[COLOR_MAX_OPERATIONS]; /* (count) whatever the caller numbers operations by */
+    uint8_t owners[COLOR_MAX_OPERATIONS]; /* (count) set by the caller: the stage of each one */
     color_operation operations[COLOR_MAX_OPERATIONS];
 } color_chain;
 

@@ -175,7 +175,7 @@ void plan_number_operations(sli_plan *plan)
         char note[100];
 
         snprintf(note, sizeof(note),
-                 "report: %u operations share the row others, since %d have rows",
+                 "report: %u operations share the row others; %d have rows of their own",
                  details->operations.left_out, PLAN_OPERATIONS - OPERATION_FIRST - 1);
         plan_note(plan, note);
     }

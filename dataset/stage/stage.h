@@ -193,8 +193,8 @@ sluice_status stage_args_check(const stage_def *def, void *args);
 sluice_status stage_check_range(const char *stage, const char *name, const param_reals *range,
                                 double least, double most);
 
-/* Returns E_INVALID for an argument that is not LOW,HIGH with other bounds, such as `want`
- * describes: "0 < LOW <= HIGH <= 1". */
+/* Fails for an argument that stage_check_range() cannot check: returns E_INVALID, with `want` as
+ * the bounds in the message, such as "0 < LOW <= HIGH <= 1". */
 sluice_status stage_wrong_range(const char *stage, const char *name, const param_reals *range,
                                 const char *want);
 

@@ -88,7 +88,7 @@ typedef struct dataset_parts dataset_parts;
  */
 typedef struct nested_stages nested_stages;
 
-/* The types of parameters whose values a field of this C type holds, as bits. */
+/* A bit for each param_type whose values a field of this C type can hold. */
 #define PARAM_TYPES_OF_(field)                                                                     \
     _Generic((field), const char * : 1U << PARAM_TEXT,                                             \
              uint64_t : 1U << PARAM_COUNT | 1U << PARAM_BYTES | 1U << PARAM_SEED,                  \

@@ -21,7 +21,7 @@ typedef struct sli_throttling {
 } sli_throttling;
 
 typedef struct sli_machine_load {
-    int64_t at_ns; /* when it was read, by sli_now_ns() */
+    int64_t at_ns; /* sli_now_ns() at the read */
     bool has_pressure;
     int64_t cpu_us; /* time in which some task waited for a CPU, for I/O, for memory */
     int64_t io_us;

@@ -19,12 +19,11 @@
 /* Eight buckets per octave: the error of a percentile is at most 7 %. */
 enum { SLI_OCTAVES = 40, SLI_BUCKETS = SLI_OCTAVES * 8 };
 
-/* Items of a stage and thread until one is measured (stage_clock_int.h); only that thread uses it.
- */
+/* When a thread measures the next item of a stage (stage_clock_int.h). Only that thread uses it. */
 typedef struct sli_stage_gap {
-    uint32_t passed; /* items since the last measured one */
-    uint32_t length; /* the item with which `passed` reaches it is measured */
-    uint64_t start_ticks;
+    uint32_t passed;      /* items that have begun since the last measured one */
+    uint32_t length;      /* when `passed` reaches it, an item is measured; 0: not chosen yet */
+    uint64_t start_ticks; /* when the last measured item began; 0: there was none */
 } sli_stage_gap;
 
 typedef struct sli_counters {

@@ -34,8 +34,9 @@ typedef struct sli_stage_clock {
     sli_counters *counters; /* of the stage that the item is in */
 } sli_stage_clock;
 
-/* Any thread may initialise a clock and finalise it, also one of zeros; all other functions are for
- * the thread that is measured. */
+/* Callable from any thread; sli_stage_clock_fini() also takes a clock that is all zero. All other
+ * functions must be called by the measured thread, always the same one: the clock opens the file of
+ * that thread once, and keeps it open until sli_stage_clock_fini(). */
 void sli_stage_clock_init(sli_stage_clock *clock);
 void sli_stage_clock_fini(sli_stage_clock *clock);
 

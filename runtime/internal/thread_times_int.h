@@ -11,8 +11,8 @@ typedef struct sli_thread_times {
     int32_t id;          /* as gettid() returns it; 0: the thread has not run yet */
     bool has_cpu;        /* the kernel has a CPU clock of the thread */
     bool has_runqueue;   /* /proc/self/task/ID/schedstat has its time in the run queue */
-    int64_t start_ns;    /* when the thread was started, by sli_now_ns(); 0: unknown */
-    int64_t at_ns;       /* when the times were read */
+    int64_t start_ns;    /* sli_now_ns() at the start of the thread; 0: unknown */
+    int64_t at_ns;       /* sli_now_ns() at the read */
     int64_t cpu_ns;      /* since the start of the thread */
     int64_t runqueue_ns; /* ready to run, but no CPU was free; since the start of the thread */
 } sli_thread_times;

@@ -247,7 +247,7 @@ static void names_are_part_of_the_identity(void)
     T_EQ(names[0], names[2]);
 }
 
-/* The same names are the same classes, in a list or in JSON members. */
+/* A list and JSON members that name the same classes give them the same numbers. */
 static void classes_are_those_of_a_list_beside_them(void)
 {
     static const char *const objects[] = {"{\"k\": \"a\", \"n\": 1}", "{\"k\": \"b\", \"n\": 2}"};

@@ -236,7 +236,7 @@ static void operations_beyond_the_rows_are_others(void)
     CU_ASSERT_PTR_NULL(find(&k, "resize#55"));
     T_OK(sluice_dataset_parse(k.pipeline, &dataset));
     T_OK(sluice_dataset_explain(dataset, &text));
-    T_CONTAINS(text, "report: 5 operations share the row others, since 54 have rows");
+    T_CONTAINS(text, "report: 5 operations share the row others; 54 have rows of their own");
     sluice_string_free(text);
     sluice_dataset_destroy(dataset);
     kit_fini(&k);
