@@ -259,6 +259,29 @@ static void the_time_of_a_batch_is_not_multiplied_by_its_rows(void)
     sli_profile_fini(&profile);
 }
 
+/* Items of more than a millisecond are measured one in 8: one in 64 would be at most 18 of 600. */
+static void slow_items_are_measured_more_often(void)
+{
+    const struct timespec time = {0, 1200000};
+    const char *names[] = {"slow"};
+    sli_stage_summary summary;
+    sli_stage_clock clock;
+    sli_profile profile;
+
+    T_OK(sli_profile_init(&profile, names, 1, 1));
+    sli_stage_clock_init(&clock);
+    for (int i = 0; i < 600; i++) {
+        sli_stage_clock_begin(&clock, 1, sli_profile_cell(&profile, 0, 0));
+        nanosleep(&time, NULL);
+        sli_stage_clock_enter(&clock, NULL);
+    }
+    sli_stage_clock_fini(&clock);
+    sli_profile_stop(&profile);
+    sli_profile_summarise(&profile, 0, &summary);
+    T_TRUE(summary.measured > 30 && summary.measured < 160);
+    sli_profile_fini(&profile);
+}
+
 /* What was allocated but not initialised has no descriptor; 0 may be anyone's. */
 static void a_clock_of_zeros_closes_nothing(void)
 {
@@ -301,6 +324,7 @@ const t_test stage_times_tests[] = {
     T_TEST(the_step_of_the_host_is_measured),
     T_TEST(the_estimates_are_those_of_all_items),
     T_TEST(the_time_of_a_batch_is_not_multiplied_by_its_rows),
+    T_TEST(slow_items_are_measured_more_often),
     T_TEST(a_clock_of_zeros_closes_nothing),
     T_TEST(without_schedstat_the_cpu_time_is_still_known),
     T_END,
