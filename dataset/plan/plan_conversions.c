@@ -373,7 +373,7 @@ static sluice_status split_conversions(const sli_plan *plan, const plan_segment 
 }
 
 /* Plans the last conversions of the image, some for the workers, the others for the device. */
-static sluice_status plan_last_segment(sli_plan *plan, const plan_segment *segment,
+static sluice_status plan_last_segment(sli_plan *plan, plan_segment *segment,
                                        sli_conversion *program)
 {
     sluice_column *column = &plan->wire[plan->image_column];
@@ -402,8 +402,7 @@ static sluice_status plan_last_segment(sli_plan *plan, const plan_segment *segme
     memcpy(column->name, plan->seen[plan->image_column].name, sizeof(column->name));
     plan->device_converts = plan->device_colors || plan->device_mixes ||
                             !sli_conversion_is_identity(&plan->device_conversion);
-    plan->details->work.segments[segment - plan->details->work.segments].device_count =
-        segment->count - split;
+    segment->device_count = segment->count - split;
     find_flips(plan, segment, split);
     note_conversions(plan, segment, split);
     return SLUICE_OK;
@@ -420,7 +419,7 @@ static bool is_last(const sli_plan *plan, const plan_segment *segment)
 
 /* Plans the conversions of the image of the batch, and where it is mixed. Workers can mix it only
  * if they run all its conversions. */
-static sluice_status plan_image_of_batch(sli_plan *plan, const plan_segment *segment,
+static sluice_status plan_image_of_batch(sli_plan *plan, plan_segment *segment,
                                          sli_conversion *program)
 {
     const bool is_mixed = plan->dataset->opened_schema.infos[plan->image_column].is_mixed;
@@ -467,7 +466,7 @@ static sluice_status check_values(sli_plan *plan, const plan_segment *segment)
 }
 
 /* Makes the program of a segment whose image is read. */
-static sluice_status plan_read_segment(sli_plan *plan, const plan_segment *segment, bool last,
+static sluice_status plan_read_segment(sli_plan *plan, plan_segment *segment, bool last,
                                        sli_conversion *program)
 {
     if (last) {
