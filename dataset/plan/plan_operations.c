@@ -86,8 +86,10 @@ static void number_list(sli_plan *plan, plan_list *list)
 /* True if two segments have the same conversions on the workers: those of several images. */
 static bool have_one_program(const plan_segment *a, const plan_segment *b)
 {
-    return a->count == b->count &&
-           memcmp(a->stages, b->stages, a->count * sizeof(a->stages[0])) == 0;
+    const uint32_t count = a->count - a->device_count;
+
+    return count == b->count - b->device_count &&
+           memcmp(a->stages, b->stages, count * sizeof(a->stages[0])) == 0;
 }
 
 /* Numbers the conversions of a segment that workers run, which are one program. */
