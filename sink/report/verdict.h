@@ -16,7 +16,8 @@ typedef struct verdict_stage {
     const char *name;
     uint32_t kind; /* SLI_STAGE_* */
     uint64_t samples;
-    double busy_s; /* over all workers */
+    double busy_s;   /* over all workers */
+    double locked_s; /* part of it: they waited until another worker had left a serial map */
     double p50_s;
     bool has_shares;   /* of the busy time are known: */
     bool has_runqueue; /* else `blocked` includes the run queue */
@@ -160,13 +161,10 @@ const verdict_stage *verdict_largest(const verdict_facts *facts);
 double verdict_busy(const verdict_facts *facts);
 
 /* Why a stage takes its time: "cpu", "blocked", "lock", "storage". */
-const char *verdict_cause(const verdict_facts *facts, const verdict_stage *stage);
+const char *verdict_cause(const verdict_stage *stage);
 
 /* True if a stage that sleeps is known to wait for no lock. */
 bool verdict_only_sleeps(const verdict_facts *facts, const verdict_stage *stage);
-
-/* Seconds for which workers waited for the lock of a serial stage, at least. */
-double verdict_locked(const verdict_facts *facts, const verdict_stage *stage);
 
 /* The operation that takes most of a stage; NULL: unknown. */
 const verdict_operation *verdict_operation_of(const verdict_facts *facts,

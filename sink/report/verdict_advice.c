@@ -482,7 +482,7 @@ static void say_of_stage(const verdict_facts *facts, const verdict *v, report_ad
     const double us = 1e6 * v->at->busy_s / (double)v->at->samples;
     const verdict_operation *operation = verdict_operation_of(facts, v->at);
 
-    if (has_cause(v, "lock") && verdict_locked(facts, v->at) > 0) {
+    if (has_cause(v, "lock") && v->at->locked_s > 0) {
         say(advice,
             "%s runs one sample at a time: make it safe for several workers and leave "
             "`serial` out, or do less in it",

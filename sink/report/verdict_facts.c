@@ -98,6 +98,7 @@ static void collect_stages(const sluice_report *report, verdict_facts *facts)
         stage->name = from->name;
         stage->samples = from->samples;
         stage->busy_s = from->busy_ns / 1e9;
+        stage->locked_s = from->lock_wait_ns / 1e9;
         stage->p50_s = from->p50_ns / 1e9;
         stage->kind = report->pipeline.kinds[i];
         stage->waits = report->pipeline.waits[i];

@@ -7,21 +7,29 @@ double verdict_now(const verdict_facts *facts)
     return facts->run.seconds > 0 ? (double)facts->run.samples / facts->run.seconds : 0;
 }
 
-/* Adds the time of a stage; what is not known counts as work on a CPU. */
+static double least(double a, double b)
+{
+    return b < a ? b : a;
+}
+
+/* Adds the time of a stage without the waits for its lock, which are a part of its blocked time.
+ * What is not known counts as work on a CPU. */
 static void add_stage(const verdict_facts *facts, const verdict_stage *stage, verdict_cost *cost)
 {
-    const double locked = verdict_locked(facts, stage);
-    const double seconds = (stage->busy_s - locked) / (double)facts->run.samples;
+    const double samples = (double)facts->run.samples;
+    const double seconds = (stage->busy_s - stage->locked_s) / samples;
     const double shares = stage->cpu + stage->runqueue + stage->blocked;
 
     if (!stage->has_shares || shares <= 0) {
         cost->cpu += seconds;
-    } else if (locked > 0) { /* most of its blocked time is the lock's */
-        cost->cpu += seconds;
     } else {
-        cost->cpu += seconds * stage->cpu / shares;
-        cost->runqueue += seconds * stage->runqueue / shares;
-        cost->blocked += seconds * stage->blocked / shares;
+        const double all = stage->busy_s / samples / shares;
+        const double cpu = least(seconds, all * stage->cpu);
+        const double runqueue = least(seconds - cpu, all * stage->runqueue);
+
+        cost->cpu += cpu;
+        cost->runqueue += runqueue;
+        cost->blocked += seconds - cpu - runqueue;
     }
     if ((stage->kind & SLI_STAGE_SERIAL) != 0 && seconds > cost->serial) {
         cost->serial = seconds;
@@ -70,11 +78,6 @@ static double other_seconds(const verdict_facts *facts)
         host->launch_s + host->hooks_s + host->checkpoint_s + host->validation_s + host->agree_s;
 
     return (facts->run.step * facts->run.seconds + host_s) / (double)facts->run.samples;
-}
-
-static double least(double rate, double bound)
-{
-    return bound < rate ? bound : rate;
 }
 
 /* The limits that do not depend on the number of workers. */

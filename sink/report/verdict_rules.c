@@ -323,7 +323,7 @@ static bool workers_are_starved(const verdict_facts *facts, verdict *v)
 
     v->thief = find_thief(facts, &cost);
     return v->thief != THIEF_NONE && busy_share(facts) >= IDLE_SHARE && set_largest(facts, v) &&
-           strcmp(verdict_cause(facts, v->at), "lock") != 0;
+           strcmp(verdict_cause(v->at), "lock") != 0;
 }
 
 static void explain_starved(const verdict_facts *facts, verdict *v)
@@ -378,7 +378,7 @@ static void explain_hand_over(const verdict_facts *facts, verdict *v)
 static bool a_stage_limits(const verdict_facts *facts, verdict *v)
 {
     if (set_largest(facts, v)) {
-        v->cause = verdict_cause(facts, v->at);
+        v->cause = verdict_cause(v->at);
     }
     return v->at != NULL;
 }
@@ -396,8 +396,8 @@ static void explain_clocks(const verdict_facts *facts, verdict *v)
         why(v, ": %.0f %% running, %.0f %% blocked", 100 * at->cpu, 100 * at->blocked);
     }
     if (strcmp(v->cause, "lock") == 0) {
-        why(v, verdict_locked(facts, at) > 0 ? ", as one worker at a time calls it"
-                                             : ", most of it for a lock or another thread (futex)");
+        why(v, at->locked_s > 0 ? ", as one worker at a time calls it"
+                                : ", most of it for a lock or another thread (futex)");
     } else if (strcmp(v->cause, "blocked") == 0 && (at->kind & SLI_STAGE_USER) != 0) {
         why(v, verdict_only_sleeps(facts, at) ? ", and not for a lock"
                                               : "; whether it waits for a lock is not known");

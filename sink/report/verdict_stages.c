@@ -4,7 +4,7 @@
 
 #include "verdict.h"
 
-/* A serial stage is limited by its lock if workers wait for it for this share of its time. */
+/* A serial map is limited by its lock if workers wait for it for this share of its time. */
 static const double LOCK_SHARE = 0.3;
 
 /* A stage is blocked if it sleeps for this share of the time that it is not in the run queue. */
@@ -47,14 +47,6 @@ const verdict_stage *verdict_largest(const verdict_facts *facts)
     return most;
 }
 
-double verdict_locked(const verdict_facts *facts, const verdict_stage *stage)
-{
-    const bool locks = (stage->kind & SLI_STAGE_SERIAL) != 0 && (stage->kind & SLI_STAGE_READ) == 0;
-    const double beyond = stage->busy_s - facts->run.seconds; /* one worker at a time works */
-
-    return locks && facts->cores.workers > 1 && beyond > 0 ? beyond : 0;
-}
-
 /* True if the function of the user waits for a lock of its own, by samples of its system calls. */
 static bool waits_for_lock(const verdict_stage *stage)
 {
@@ -67,13 +59,13 @@ bool verdict_only_sleeps(const verdict_facts *facts, const verdict_stage *stage)
            stage->waits.asleep >= 5 * stage->waits.locked;
 }
 
-const char *verdict_cause(const verdict_facts *facts, const verdict_stage *stage)
+const char *verdict_cause(const verdict_stage *stage)
 {
     const bool is_user = (stage->kind & SLI_STAGE_USER) != 0;
     const bool is_read = (stage->kind & SLI_STAGE_READ) != 0;
     const double sleeps = stage->has_shares ? stage->blocked / (stage->cpu + stage->blocked) : 0;
 
-    if (verdict_locked(facts, stage) >= LOCK_SHARE * stage->busy_s) {
+    if (stage->locked_s > 0 && stage->locked_s >= LOCK_SHARE * stage->busy_s) {
         return "lock";
     }
     if (!stage->has_shares && is_read) {

@@ -228,6 +228,23 @@ static void measured_times_reach_the_verdict(void)
     T_CONTAINS(report.bottleneck_why, "the steps wait for a CPU 30 % of their time: other");
 }
 
+/* The measured wait for a serial map, not one that is guessed from its busy time. */
+static void measured_lock_waits_reach_the_verdict(void)
+{
+    sluice_report report = {.stage_count = 0};
+
+    judge(&report, 9.9, 0, 1, 5, 8);
+    report.pipeline.kinds[2] = SLI_STAGE_USER | SLI_STAGE_SERIAL;
+    report.stages[2].lock_wait_ns = 3e9;
+    report_find_bottleneck(&report);
+    T_STR(report.bottleneck, "resize+convert");
+    T_STR(report.bottleneck_cause, "lock");
+    T_CONTAINS(first(&report), "runs one sample at a time");
+    report.stages[2].lock_wait_ns = 2e9;
+    report_find_bottleneck(&report);
+    T_STR(report.bottleneck_cause, "cpu");
+}
+
 /* Workers that were seen running had a CPU for as long as the process used one. */
 static void without_clocks_the_time_of_the_process_tells(void)
 {
@@ -306,6 +323,7 @@ const t_test advice_tests[] = {
     T_TEST(verdict_and_advice_are_printed),
     T_TEST(cores_of_other_ranks_are_no_advice),
     T_TEST(measured_times_reach_the_verdict),
+    T_TEST(measured_lock_waits_reach_the_verdict),
     T_TEST(without_clocks_the_time_of_the_process_tells),
     T_TEST(waits_for_ranks_are_not_the_fault_of_the_step),
     T_TEST(an_agree_that_takes_long_itself_is_advised_to_be_called_less),

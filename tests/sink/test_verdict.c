@@ -122,9 +122,24 @@ static void map_with_mutex(verdict_facts *f)
 
 static void serial_map(verdict_facts *f)
 {
-    add_map(f, SERIAL, 19.4, 0.55);
+    add_map(f, SERIAL, 19.4, 0.55)->locked_s = 9.4;
     f->cores.spare = 4;
     f->cores.allowed = 6;
+}
+
+/* One worker alone: it waits for no other one, however long the map takes. */
+static void serial_map_of_one_worker(verdict_facts *f)
+{
+    add_map(f, SERIAL, 9.9, 0.98);
+    f->cores.workers = 1;
+    f->cores.allowed = 1;
+}
+
+/* Workers also meet in a map that is not entered all the time. */
+static void serial_map_beside_decode(verdict_facts *f)
+{
+    add_decode(f, 7, 0);
+    add_map(f, SERIAL, 9, 0.5)->locked_s = 4;
 }
 
 static void blur_in_the_lane(verdict_facts *f)
@@ -330,6 +345,8 @@ static const struct {
     {map_of_unknown_sleep, "mymap", "blocked", "code", "workers"},
     {map_with_mutex, "mymap", "lock", "code", "workers"},
     {serial_map, "mymap", "lock", "code", "workers"},
+    {serial_map_of_one_worker, "mymap", "cpu", "code", "workers"},
+    {serial_map_beside_decode, "mymap", "lock", "code", "workers"},
     {blur_in_the_lane, "gaussian_blur", "cpu", "code", "workers"},
     {slow_step, "step", "device", "code", "fewer_workers"},
     {slow_step, "step", "device", "code", "workers"},
@@ -472,6 +489,21 @@ static void the_model_is_bounded_by_the_step(void)
     T_NEAR(verdict_rate(&facts, &cost, 1000), 3200 / 5.0, 1e-6);
 }
 
+/* A serial map that sleeps 2 ms: the lock is waited for, and not a part of its work. */
+static void waits_for_a_serial_map_are_no_cost_of_it(void)
+{
+    verdict_facts facts;
+    verdict_cost cost;
+
+    set_base(&facts);
+    add_map(&facts, SERIAL, 16, 0.01)->locked_s = 9.6;
+    cost = verdict_cost_of(&facts);
+    T_NEAR(cost.serial, 0.002, 1e-9);
+    T_NEAR(cost.cpu, 0.01 * 0.005, 1e-9);
+    T_NEAR(cost.cpu + cost.runqueue + cost.blocked, 0.002, 1e-9);
+    T_NEAR(verdict_rate(&facts, &cost, 64), 500, 1e-6);
+}
+
 /* plain: 0.7 * 100 + 0.3 * 50 = 85; indexed: 1.15 * 50; of 15 of 19.5 s. */
 static void an_index_gains_what_it_spares(void)
 {
@@ -560,6 +592,7 @@ const t_test verdict_tests[] = {
     T_TEST(few_workers_more_fill_the_cores),
     T_TEST(rates_of_a_loud_machine_are_wider),
     T_TEST(the_model_is_bounded_by_the_step),
+    T_TEST(waits_for_a_serial_map_are_no_cost_of_it),
     T_TEST(an_index_gains_what_it_spares),
     T_TEST(indexes_are_for_folders_without_them),
     T_TEST(system_calls_tell_locks_from_sleep),
