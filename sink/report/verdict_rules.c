@@ -419,8 +419,9 @@ static void explain_stage(const verdict_facts *facts, verdict *v)
 static bool is_too_short(const verdict_facts *facts, verdict *v)
 {
     const verdict_run *run = &facts->run;
+    verdict starved = *v; /* that rule fills it in */
 
-    if (run->seconds >= LONG_SECONDS && workers_are_starved(facts, v)) {
+    if (run->seconds >= LONG_SECONDS && workers_are_starved(facts, &starved)) {
         return false; /* that is why there are few steps */
     }
     return run->seconds < LEAST_SECONDS || run->steps < FEWEST_STEPS ||

@@ -323,6 +323,16 @@ static void a_few_steps(verdict_facts *f)
     f->run.seconds = 0.4;
 }
 
+/* Workers wait for a CPU and for the lock of a map: too few steps to tell which limits them. */
+static void a_few_steps_beside_a_lock(verdict_facts *f)
+{
+    add_map(f, SERIAL, 19, 0.1)->locked_s = 9;
+    f->stages[0].runqueue = 0.5;
+    f->stages[0].blocked = 0.4;
+    f->run.steps = 2;
+    f->cores.used = 0.5;
+}
+
 static void without_clocks(verdict_facts *f)
 {
     add_decode(f, 15, 0)->has_shares = false;
@@ -371,6 +381,7 @@ static const struct {
     {decoding_more_than_fits, "decode", "cpu", "code", "cache"},
     {late_rank, "ranks", "ranks", "code", "workers"},
     {a_few_steps, "none", "none", NULL, "workers"},
+    {a_few_steps_beside_a_lock, "none", "none", NULL, "binding"},
     {without_clocks, "decode", "cpu", "code", "workers"},
 };
 
