@@ -211,13 +211,22 @@ static uint32_t enough_workers(const verdict_facts *facts)
     return (uint32_t)(verdict_busy(facts) / facts->run.seconds / 0.8) + 1;
 }
 
+/* The number of workers that keeps the cores busy: more than cores, if workers also sleep. */
+static double workers_that_fill(const verdict_facts *facts)
+{
+    const verdict_cost cost = verdict_cost_of(facts);
+
+    /* A tenth of a worker is not missed. */
+    return cost.cpu > 0 ? ceil(facts->cores.allowed * (1 + cost.blocked / cost.cpu) - 0.1)
+                        : INFINITY;
+}
+
 static bool fewer_workers(const verdict_facts *facts, const verdict *v, report_advice *advice)
 {
-    const uint32_t cores = (uint32_t)facts->cores.allowed;
-
-    if (v->thief == THIEF_WORKERS && v->at != NULL && cores >= 1 && cores < facts->cores.workers) {
-        advice->workers = cores;
-        say(advice, "more workers than cores only take turns, and use memory");
+    if (v->thief == THIEF_WORKERS && v->at != NULL &&
+        workers_that_fill(facts) < facts->cores.workers) {
+        advice->workers = (uint32_t)workers_that_fill(facts);
+        say(advice, "so many keep the cores busy; further ones take turns, and need memory");
         return true;
     }
     if (!is_stage(v, "step") || facts->run.step_runqueue <= LOUD_SHARE ||

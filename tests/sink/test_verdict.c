@@ -466,6 +466,25 @@ static void few_workers_more_fill_the_cores(void)
     T_TRUE(verdict_queueing(&facts, &cost, 64) <= verdict_rate(&facts, &cost, 64));
 }
 
+/* Workers that also sleep are needed in a larger number than cores, which else were idle. */
+static void fewer_workers_still_fill_the_cores(void)
+{
+    verdict_facts facts;
+    verdict found;
+    report_advice advice[REPORT_ADVICE];
+
+    T_EQ(first_of(too_many_workers, &facts).workers, 2);
+    facts.stages[0].cpu = 0.2;
+    facts.stages[0].runqueue = 0.45;
+    facts.stages[0].blocked = 0.35;
+    verdict_decide(&facts, &found);
+    T_TRUE(verdict_advise(&facts, &found, advice) > 0);
+    T_STR(advice[0].change, "fewer_workers");
+    T_EQ(advice[0].workers, 6); /* 2 cores, and 35 of 55 parts of the time asleep: 5.5 */
+    facts.cores.workers = 5;
+    T_EQ(verdict_advise(&facts, &found, advice), 0);
+}
+
 /* The run queue is above 5 %: other processes were there. */
 static void rates_of_a_loud_machine_are_wider(void)
 {
@@ -601,6 +620,7 @@ const t_test verdict_tests[] = {
     T_TEST(provoked_runs_get_the_right_stage_cause_and_advice),
     T_TEST(the_advised_workers_keep_the_rate_predictable),
     T_TEST(few_workers_more_fill_the_cores),
+    T_TEST(fewer_workers_still_fill_the_cores),
     T_TEST(rates_of_a_loud_machine_are_wider),
     T_TEST(the_model_is_bounded_by_the_step),
     T_TEST(waits_for_a_serial_map_are_no_cost_of_it),
