@@ -69,7 +69,8 @@ struct sluice_report {
     uint64_t h2d_copies;
     uint64_t publishes;
     bool has_digest;
-    int64_t cpu_ns; /* CPU time of the whole process so far, from getrusage() */
+    int64_t cpu_ns;        /* CPU time of the whole process so far, from getrusage() */
+    int64_t cpu_before_ns; /* part of it before the run */
     int64_t peak_rss_bytes;
     char maps[400];        /* names of the device maps: "blur, warp"; "": none */
     bool maps_untimed;     /* the time of the maps is not known: they are enqueued with the step, or

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "clock_int.h"
+
 static void add_thread(start_clocks *start, const sli_thread *thread)
 {
     sli_thread_place place;
@@ -22,5 +24,6 @@ void start_clocks_read(start_clocks *start, const sink_program *program, const s
     }
     add_thread(start, watchdog);
     sli_machine_load_read("", &start->load);
+    start->cpu_ns = sli_process_cpu_ns();
     start->ns = sli_now_ns();
 }

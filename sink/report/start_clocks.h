@@ -11,7 +11,8 @@
 enum { START_CLOCKS_THREADS = 3 };
 
 typedef struct start_clocks {
-    int64_t ns; /* of sli_now_ns(); 0: the clocks were not read */
+    int64_t ns;     /* of sli_now_ns(); 0: the clocks were not read */
+    int64_t cpu_ns; /* of the process */
     uint32_t thread_count;
     sli_thread_times threads[START_CLOCKS_THREADS]; /* (thread_count) */
     sli_machine_load load;

@@ -52,7 +52,7 @@ typedef struct verdict_cores {
     uint32_t workers;
     double allowed; /* that this rank may use: its own, or the quota */
     double quota;   /* 0: there is none */
-    double used;    /* that the process used, on average; an upper bound if `known` is false */
+    double used;    /* that the process used in the run, on average */
     double spare;   /* without a worker, a step or another rank */
     bool bound;     /* the affinity of the process excludes cores */
 } verdict_cores;

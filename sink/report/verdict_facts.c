@@ -154,18 +154,11 @@ static void collect_run(const sluice_report *report, verdict_run *run)
     }
 }
 
-/* Mean number of cores that the process used; without the clocks of threads, its CPU time from its
- * start on. */
+/* Mean number of cores that the process used, with threads that the report has no row for, such as
+ * those of OpenMP in a step. */
 static double cores_used(const sluice_report *report)
 {
-    double cpu_s = 0;
-    bool known = report->thread_count > 0;
-
-    for (uint32_t i = 0; i < report->thread_count; i++) {
-        known = known && report->threads[i].times.has_cpu;
-        cpu_s += report->threads[i].times.cpu_s;
-    }
-    return (known ? cpu_s : (double)report->cpu_ns / 1e9) /
+    return (double)(report->cpu_ns - report->cpu_before_ns) / 1e9 /
            (report->stats.seconds > 0 ? report->stats.seconds : 1);
 }
 

@@ -222,10 +222,16 @@ static void measured_times_reach_the_verdict(void)
     T_CONTAINS(report.bottleneck_why, ": 10 % on a CPU, 0 % in the run queue, 90 % blocked");
     report.threads = threads;
     report.thread_count = 2;
+    report.cpu_before_ns = 40000000000;
+    report.cpu_ns = 44000000000;
     judge(&report, 0.1, 0, 1, 5, 3);
     T_STR(report.bottleneck, "step");
     T_STR(report.bottleneck_cause, "starved");
     T_CONTAINS(report.bottleneck_why, "the steps wait for a CPU 30 % of their time: other");
+    T_CONTAINS(report.bottleneck_why, "this one 0.4 of 2.0");
+    report.cpu_ns = 60000000000; /* threads without a row use the other core */
+    report_find_bottleneck(&report);
+    T_STR(report.bottleneck_cause, "device");
 }
 
 /* The measured wait for a serial map, not one that is guessed from its busy time. */
