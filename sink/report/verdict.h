@@ -54,7 +54,7 @@ typedef struct verdict_cores {
     double quota;   /* 0: there is none */
     double used;    /* that the process used in the run, on average */
     double spare;   /* without a worker, a step or another rank */
-    bool bound;     /* the affinity of the process excludes cores */
+    bool bound;     /* the affinity of the process excludes cores, and no other rank has them */
 } verdict_cores;
 
 typedef struct verdict_data {

@@ -166,12 +166,13 @@ static void collect_cores(const sluice_report *report, verdict_cores *cores)
 {
     const double own = report->core_count > 0 ? report->core_count : report->cores_allowed;
     const double step = report->has_kernels ? 0 : report_step_share(report);
+    const bool is_alone = report->ranks.world <= 1 || report->ranks.local_world == 1;
 
     cores->workers = report->worker_count;
     cores->quota = report->quota;
     cores->allowed = report->quota > 0 && report->quota < own ? report->quota : own;
     cores->used = cores_used(report);
-    cores->bound = report->bound && report->machine_cores > report->cores_allowed;
+    cores->bound = report->bound && report->machine_cores > report->cores_allowed && is_alone;
     cores->spare = cores->allowed - report->worker_count - (step >= EMPTY_STEP ? step : 0);
     if (report->undivided || report->shared_cores > 0 || cores->spare < 0) {
         cores->spare = 0;

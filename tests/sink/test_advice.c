@@ -202,6 +202,26 @@ static void cores_of_other_ranks_are_no_advice(void)
     T_STR(report.advice[0].change, "code");
 }
 
+/* An affinity excludes cores: they may be those of another rank of the machine. */
+static void cores_beyond_an_affinity_are_advised_to_a_rank_alone(void)
+{
+    sluice_report report = {.bound = true, .machine_cores = 8};
+
+    judge(&report, 9.9, 0, 2, 15, 3);
+    T_STR(report.advice[0].change, "binding");
+    T_STR(first(&report),
+          "the process may use 2 cores of the machine: allow more (taskset, cpuset)");
+    report.ranks = (sluice_ranks){.world = 4, .local_world = 4};
+    report_find_bottleneck(&report);
+    T_STR(report.advice[0].change, "code");
+    report.ranks.local_world = 0; /* unknown */
+    report_find_bottleneck(&report);
+    T_STR(report.advice[0].change, "code");
+    report.ranks.local_world = 1;
+    report_find_bottleneck(&report);
+    T_STR(report.advice[0].change, "binding");
+}
+
 /* What the clocks of stages, threads, operations and the machine say reaches the verdict. */
 static void measured_times_reach_the_verdict(void)
 {
@@ -328,6 +348,7 @@ const t_test advice_tests[] = {
     T_TEST(spare_cores_are_advised_where_there_are_some),
     T_TEST(verdict_and_advice_are_printed),
     T_TEST(cores_of_other_ranks_are_no_advice),
+    T_TEST(cores_beyond_an_affinity_are_advised_to_a_rank_alone),
     T_TEST(measured_times_reach_the_verdict),
     T_TEST(measured_lock_waits_reach_the_verdict),
     T_TEST(without_clocks_the_time_of_the_process_tells),
