@@ -296,14 +296,22 @@ static void explain_quota(const verdict_facts *facts, verdict *v)
         v->stage, 100 * v->share);
 }
 
+/* Without clocks: tasks of the machine wait for CPUs, and the workers did not get one each. */
+static bool is_pressed(const verdict_facts *facts)
+{
+    const verdict_cores *cores = &facts->cores;
+    const double most = cores->workers < cores->allowed ? cores->workers : cores->allowed;
+
+    return facts->machine.has_pressure && facts->machine.cpu_pressure >= PRESSURE &&
+           cores->used < LITTLE_SHARE * most;
+}
+
 /* Who takes the CPU while workers are ready to run. */
 static verdict_thief find_thief(const verdict_facts *facts, const verdict_cost *cost)
 {
-    const bool pressed =
-        cost->runqueue > 0
-            ? verdict_waiting(cost) >= STARVED_SHARE && cost->runqueue >= cost->blocked
-            : facts->machine.has_pressure && facts->machine.cpu_pressure >= PRESSURE &&
-                  facts->cores.used < LITTLE_SHARE * facts->cores.allowed;
+    const bool pressed = cost->runqueue > 0 ? verdict_waiting(cost) >= STARVED_SHARE &&
+                                                  cost->runqueue >= cost->blocked
+                                            : is_pressed(facts);
 
     if (!pressed) {
         return THIEF_NONE;

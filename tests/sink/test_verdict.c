@@ -228,6 +228,14 @@ static void neighbours_without_clocks(verdict_facts *f)
     f->machine.cpu_pressure = 0.9;
 }
 
+/* The pressure is that of other cores: two workers use two of eight. */
+static void pressure_elsewhere_without_clocks(verdict_facts *f)
+{
+    neighbours_without_clocks(f);
+    f->cores.allowed = 8;
+    f->cores.used = 1.9;
+}
+
 static void checkpoints(verdict_facts *f)
 {
     add_decode(f, 4, 0);
@@ -369,6 +377,7 @@ static const struct {
     {cpu_quota, "decode", "starved", "quota", "workers"},
     {neighbours, "decode", "starved", "binding", "workers"},
     {neighbours_without_clocks, "decode", "starved", "binding", "workers"},
+    {pressure_elsewhere_without_clocks, "decode", "cpu", "code", "binding"},
     {checkpoints, "checkpoint", "host", "checkpoint", "workers"},
     {validations, "validation", "host", "validation", "workers"},
     {hooks, "hooks", "host", "hooks", "workers"},
