@@ -40,7 +40,7 @@ typedef struct report_waits {
     report_late late[REPORT_LATE]; /* (count), the longest wait first */
 } report_waits;
 
-enum { REPORT_STAGES = 16, REPORT_QUEUES = 2 };
+enum { REPORT_QUEUES = 2 };
 
 struct sluice_report {
     sluice_report_stats stats;

@@ -4,17 +4,16 @@
 #define SLUICE_REPORT_PIPELINE_H
 
 #include "plan_traits_int.h"
+#include "report_times.h"
 #include "wait_probe.h"
-
-enum { PIPELINE_STAGES = 16 };
 
 typedef struct report_pipeline {
     sli_plan_traits traits;
     uint32_t batch_size;
-    uint64_t memory_limit;              /* bytes of memory that this rank may use; 0: unknown */
-    bool probed;                        /* the workers' system calls could be read */
-    uint32_t kinds[PIPELINE_STAGES];    /* SLI_STAGE_* of each stage of the report */
-    wait_counts waits[PIPELINE_STAGES]; /* of each stage of the report */
+    uint64_t memory_limit;            /* bytes of memory that this rank may use; 0: unknown */
+    bool probed;                      /* the workers' system calls could be read */
+    uint32_t kinds[REPORT_STAGES];    /* by the stages of the report: SLI_STAGE_* */
+    wait_counts waits[REPORT_STAGES]; /* by the stages of the report */
 } report_pipeline;
 
 #endif

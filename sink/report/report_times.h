@@ -33,7 +33,7 @@ typedef struct report_stage_times {
     double max_ns;      /* the longest sample */
 } report_stage_times;
 
-enum { REPORT_OPERATIONS = 64, REPORT_NAME = 64 };
+enum { REPORT_STAGES = 16, REPORT_OPERATIONS = 64, REPORT_NAME = 64 };
 
 /* An operation of a stage, such as one operator of the drawn list. Its self time; the operations of
  * a stage add up to the stage. */

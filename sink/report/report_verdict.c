@@ -7,8 +7,6 @@
 #include "format_int.h"
 #include "verdict.h"
 
-_Static_assert((int)PIPELINE_STAGES == (int)REPORT_STAGES, "an entry for each stage of a report");
-
 void report_collect_pipeline(const report_run *run, sluice_report *report)
 {
     report_pipeline *pipeline = &report->pipeline;
