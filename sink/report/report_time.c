@@ -63,8 +63,7 @@ void report_collect_time(const report_run *run, sluice_report *report)
 double report_other_seconds(const sluice_report *report)
 {
     const report_host_times *times = &report->host_times;
-    const double parts = device_seconds(report) + times->launch_s + times->hooks_s +
-                         times->checkpoint_s + times->validation_s + times->agree_s;
+    const double parts = device_seconds(report) + report_host_seconds(times);
 
     return times->known ? not_negative(report->stats.seconds - parts) : 0;
 }

@@ -55,6 +55,12 @@ typedef struct report_host_times {
     double agree_s;
 } report_host_times;
 
+/* The host's part during the run, in seconds. */
+static inline double report_host_seconds(const report_host_times *host)
+{
+    return host->launch_s + host->hooks_s + host->checkpoint_s + host->validation_s + host->agree_s;
+}
+
 /* What the machine did to the process during the run. */
 typedef struct report_machine {
     bool has_throttling; /* a cgroup counts it */

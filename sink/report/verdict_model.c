@@ -73,11 +73,8 @@ double verdict_obtained(const verdict_facts *facts, const verdict_cost *cost)
 /* Seconds a sample outside of the workers: steps and the host's own work. */
 static double other_seconds(const verdict_facts *facts)
 {
-    const report_host_times *host = &facts->host;
-    const double host_s =
-        host->launch_s + host->hooks_s + host->checkpoint_s + host->validation_s + host->agree_s;
-
-    return (facts->run.step * facts->run.seconds + host_s) / (double)facts->run.samples;
+    return (facts->run.step * facts->run.seconds + report_host_seconds(&facts->host)) /
+           (double)facts->run.samples;
 }
 
 /* The limits that do not depend on the number of workers. */

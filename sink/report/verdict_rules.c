@@ -181,12 +181,9 @@ static bool is_fed(const verdict_facts *facts)
 /* Time that neither steps, nor their wait for data, nor rows of the host explain. */
 static bool host_is_unknown(const verdict_facts *facts, verdict *v)
 {
-    const report_host_times *host = &facts->host;
-    const double rows =
-        host->launch_s + host->hooks_s + host->checkpoint_s + host->validation_s + host->agree_s;
-
     v->stage = "step";
-    v->share = 1 - facts->run.data_wait - facts->run.step - share_of(facts, rows);
+    v->share = 1 - facts->run.data_wait - facts->run.step -
+               share_of(facts, report_host_seconds(&facts->host));
     return !facts->run.has_kernels && is_fed(facts) && v->share > facts->run.step &&
            v->share > HOST_SHARE;
 }
