@@ -64,13 +64,33 @@ static uint32_t count_columns(const char *bytes, size_t length)
     return columns;
 }
 
+/* Bytes of the first word of a text; of a number also its unit: "100.0 %,". */
+static size_t word_length(const char *text)
+{
+    static const char *const units[] = {"%", "us", "ms", "s", "kB", "MB", "MB/s"};
+    const size_t length = strcspn(text, " ");
+    const char *next = text + length + 1;
+
+    if (length == 0 || text[length] == '\0' || text[length - 1] < '0' || text[length - 1] > '9') {
+        return length;
+    }
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        const size_t unit = strlen(units[i]);
+
+        if (strncmp(next, units[i], unit) == 0 && strchr(" ,;:.)", next[unit]) != NULL) {
+            return length + 1 + strcspn(next, " ");
+        }
+    }
+    return length;
+}
+
 void sli_text_add_wrapped(sli_text *text, const char *line, uint32_t indent)
 {
     uint32_t column = 0;
 
     while (*line != '\0') {
         const size_t blanks = strspn(line, " ");
-        const size_t length = strcspn(line + blanks, " ");
+        const size_t length = word_length(line + blanks);
         const uint32_t columns = count_columns(line + blanks, length);
 
         if (column > 0 && column + blanks + columns > SLI_COLUMNS) {

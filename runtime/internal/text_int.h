@@ -22,7 +22,8 @@ void sli_text_add(sli_text *text, const char *format, ...) SLUICE_PRINTF(2, 3);
 /* Line width of reports, in columns; words are not split. */
 enum { SLI_COLUMNS = 80 };
 
-/* Adds a line, wrapped at spaces; continuation lines are indented by `indent` spaces. */
+/* Adds a line, wrapped at spaces, but not between a number and its unit; continuation lines are
+ * indented by `indent` spaces. */
 void sli_text_add_wrapped(sli_text *text, const char *line, uint32_t indent);
 
 /* Formats and adds a line of a report, wrapped, continuation lines indented by four spaces. */

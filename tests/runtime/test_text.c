@@ -77,6 +77,28 @@ static void lines_are_broken_at_blanks_to_fit_a_terminal(void)
     sluice_string_free(taken);
 }
 
+static void a_number_is_not_parted_from_its_unit(void)
+{
+    static const char *const seventy =
+        "a123456789b123456789c123456789d123456789e123456789f123456789g123456789";
+    sli_text text = {0};
+    char *taken = NULL;
+    char want[600];
+
+    sli_text_add_line(&text, "%s 12 100.0 %%, x", seventy); /* 82 columns with the comma */
+    sli_text_add_line(&text, "%s 123456.8 s", seventy);     /* 81 columns */
+    sli_text_add_line(&text, "%s 1234.6 s", seventy);       /* 79 */
+    sli_text_add_line(&text, "%s 1234567.9 steps", seventy);
+    sli_text_add_line(&text, "%s abcdefghi %%", seventy); /* no number */
+    T_OK(sli_text_take(&text, &taken));
+    snprintf(want, sizeof(want),
+             "%s 12\n    100.0 %%, x\n%s\n    123456.8 s\n%s 1234.6 s\n%s 1234567.9\n    steps\n"
+             "%s abcdefghi\n    %%\n",
+             seventy, seventy, seventy, seventy, seventy);
+    T_STR(taken, want);
+    sluice_string_free(taken);
+}
+
 /* Only lines that four blanks begin: no name can begin a line that looks like a message. */
 static void messages_keep_their_further_lines(void)
 {
@@ -164,6 +186,7 @@ const t_test text_tests[] = {
     T_TEST(json_strings_are_escaped),
     T_TEST(control_characters_of_a_name_are_escaped),
     T_TEST(lines_are_broken_at_blanks_to_fit_a_terminal),
+    T_TEST(a_number_is_not_parted_from_its_unit),
     T_TEST(messages_keep_their_further_lines),
     T_TEST(printable_text_is_cut_between_characters),
     T_TEST(json_has_no_infinity),
