@@ -391,7 +391,7 @@ static json_t *join_arrays(merge *m, const char *in, const char *key, size_t mos
     return all;
 }
 
-/* The status of the first rank that failed, with its error. */
+/* Sets status and error to those of the first rank that failed; OK if none did. */
 static void merge_status(merge *m)
 {
     size_t worst = 0;

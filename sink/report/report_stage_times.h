@@ -18,7 +18,7 @@ void report_add_stage_times(const sluice_report *report, sli_text *text);
 /* Samples that a stage has processed, also if its items are batches (stage_rates.c). */
 double report_stage_samples(const sluice_report *report, const sli_stage_summary *stage);
 
-/* Formats a time in us, ms or s, whichever unit gives the shortest text. */
+/* Formats a time with one decimal: in us, from 1 ms on in ms, from 1 s on in s. */
 void report_print_time(double ns, char *text, size_t size);
 
 #endif

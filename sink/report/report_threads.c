@@ -207,8 +207,8 @@ static void add_machine(const sluice_report *report, sli_text *text)
     }
     if (machine->has_pressure) {
         sli_text_add_line(text,
-                          "pressure: some task of the machine waited for a CPU in %.1f %% of the "
-                          "time, for I/O in %.1f %%, for memory in %.1f %%",
+                          "pressure: in %.1f %% of the time some task of the machine waited for a "
+                          "CPU, in %.1f %% for I/O, in %.1f %% for memory",
                           100 * machine->cpu_pressure, 100 * machine->io_pressure,
                           100 * machine->memory_pressure);
     }

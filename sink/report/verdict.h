@@ -19,8 +19,8 @@ typedef struct verdict_stage {
     double busy_s;   /* over all workers */
     double locked_s; /* part of it: they waited until another worker had left a serial map */
     double p50_s;
-    bool has_shares;   /* of the busy time are known: */
-    bool has_runqueue; /* else `blocked` includes the run queue */
+    bool has_shares;   /* the shares of the busy time are known */
+    bool has_runqueue; /* else the run queue is in `blocked`; without clocks, in `cpu` */
     double cpu;
     double runqueue;
     double blocked;

@@ -154,7 +154,7 @@ static bool advise_sleeping(const verdict_facts *facts, const verdict *v, report
     if (advice->workers == 0 || advice->rate_high < LEAST_GAIN * verdict_now(facts)) {
         return false;
     }
-    say(advice, "%s sleeps and waits for no lock, so more workers do it at once", v->at->name);
+    say(advice, "%s sleeps, and not for a lock: the waits of more workers overlap", v->at->name);
     return true;
 }
 
@@ -199,8 +199,8 @@ static bool workers_that_read(const verdict_facts *facts, const verdict *v, repo
     }
     advice->workers = tried;
     say(advice,
-        "try it: a read takes %.0f ms, and if that is the disk's latency, more workers read "
-        "more at once; its bandwidth does not grow by that",
+        "a read takes %.0f ms: if that is latency, more workers read more files at a time; if "
+        "it is the bandwidth of the disk, they gain nothing",
         1e3 * v->at->p50_s);
     return true;
 }
@@ -226,7 +226,7 @@ static bool fewer_workers(const verdict_facts *facts, const verdict *v, report_a
     if (v->thief == THIEF_WORKERS && v->at != NULL &&
         workers_that_fill(facts) < facts->cores.workers) {
         advice->workers = (uint32_t)workers_that_fill(facts);
-        say(advice, "so many keep the cores busy; further ones take turns, and need memory");
+        say(advice, "so many keep the cores busy; more take turns, and need memory");
         return true;
     }
     if (!is_stage(v, "step") || facts->run.step_runqueue <= LOUD_SHARE ||
@@ -443,8 +443,8 @@ static bool larger_batches(const verdict_facts *facts, const verdict *v, report_
         return false;
     }
     say(advice,
-        "batches of %d samples in place of %u are handed from the workers to the steps "
-        "less often",
+        "workers hand larger batches to the steps less often: up to %d samples, now %u; the "
+        "training changes, too",
         LARGE_BATCH, facts->run.batch_size);
     return true;
 }
@@ -500,9 +500,9 @@ static void say_of_stage(const verdict_facts *facts, const verdict *v, report_ad
         say(advice, "%s waits for a lock, of its own or of its interpreter: hold it for less time",
             v->stage);
     } else if ((v->at->kind & SLI_STAGE_USER) != 0) {
-        say(advice, "%s is a function of yours and takes %.0f us a sample%s", v->at->name, us,
+        say(advice, "%s is your function, and takes %.0f us a sample%s", v->at->name, us,
             has_cause(v, "blocked") && !verdict_only_sleeps(facts, v->at)
-                ? "; if it waits for no lock, more workers do it at once"
+                ? "; if it does not wait for a lock, the waits of more workers overlap"
                 : "");
     } else {
         say(advice, "%s takes %.0f us a sample: smaller images, a cheaper operator, or more cores",

@@ -110,7 +110,7 @@ static void explain_ranks(const verdict_facts *facts, verdict *v)
     const double late_share = share_of(facts, facts->waits.late_seconds);
 
     if (2 * late_share < v->share) {
-        why(v, "agree takes %.0f %% of the time, %.0f %% of it to wait for a rank that comes last",
+        why(v, "agree takes %.0f %% of the time; %.0f %% of that is the wait for the last rank",
             100 * v->share, 100 * late_share / v->share);
     } else {
         why(v, "ranks wait for rank %u: %.0f %% of the time; %s", late->rank,
@@ -191,8 +191,8 @@ static bool host_is_unknown(const verdict_facts *facts, verdict *v)
 static void explain_unknown_host(const verdict_facts *facts, verdict *v)
 {
     why(v,
-        "steps take %.1f %% of the time and wait for data %.1f %%: the host spends the time "
-        "between steps, and what for was not measured",
+        "steps take %.1f %% of the time and wait for data %.1f %%; the rest passes between steps, "
+        "and what the host does then was not measured",
         100 * facts->run.step, 100 * facts->run.data_wait);
 }
 
@@ -336,10 +336,11 @@ static void explain_starved(const verdict_facts *facts, verdict *v)
     const verdict_cost cost = verdict_cost_of(facts);
 
     if (cost.runqueue > 0) {
-        why(v, "workers that are ready to run wait for a CPU %.0f %% of that time",
+        why(v, "workers wait for a CPU %.0f %% of the time that they are ready to run",
             100 * verdict_queued(&cost));
     } else {
-        why(v, "tasks wait for a CPU %.0f %% of the time", 100 * facts->machine.cpu_pressure);
+        why(v, "tasks of the machine wait for a CPU %.0f %% of the time",
+            100 * facts->machine.cpu_pressure);
     }
     if (v->thief == THIEF_OTHERS) {
         why(v, ": other processes use the cores, this one %.1f of %.1f", facts->cores.used,

@@ -53,7 +53,7 @@ static void hand_out(sluice_report *report, const char *path, const sluice_ranks
     }
 }
 
-/* The time of the wait for data that has not ended, which the counters do not have yet. */
+/* How long a wait for data has lasted so far; the counters have it when it ends. */
 static uint64_t current_wait(const train_run *run, const sli_profile *profile)
 {
     const program_progress progress = program_progress_of(run->program);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What workers wait for inside of a stage: a lock, or something else. Clocks tell that a function
- * of the user sleeps, but not why: one that waits for a lock gains nothing by more workers. A
- * monitor reads the system call of each worker from /proc, ten times in the first second and then
- * once a second.
+ * What workers wait for in a stage: a lock, or something else. Clocks show that a function of the
+ * user sleeps, but not why, and if it waits for a lock, more workers gain nothing. The stall
+ * monitor reads the system call of each worker from /proc: every 100 ms in the first second, then
+ * every second.
  */
 #ifndef SLUICE_WAIT_PROBE_H
 #define SLUICE_WAIT_PROBE_H

@@ -280,7 +280,8 @@ static void without_clocks_the_time_of_the_process_tells(void)
     judge(&report, 9.9, 0, 0, 16, 1);
     T_STR(report.bottleneck, "decode");
     T_STR(report.bottleneck_cause, "starved");
-    T_CONTAINS(report.bottleneck_why, "wait for a CPU 71 % of that time: other processes");
+    T_CONTAINS(report.bottleneck_why,
+               "workers wait for a CPU 71 % of the time that they are ready to run: other ");
     report.stats.steps = 2; /* that is why there are few */
     report_find_bottleneck(&report);
     T_STR(report.bottleneck_cause, "starved");
@@ -337,7 +338,7 @@ static void an_agree_that_takes_long_itself_is_advised_to_be_called_less(void)
     judge(&report, 0.4, 0, 1, 5, 1);
     T_STR(report.bottleneck, "ranks");
     T_STR(report.bottleneck_why,
-          "agree takes 30 % of the time, 20 % of it to wait for a rank that comes last");
+          "agree takes 30 % of the time; 20 % of that is the wait for the last rank");
     T_CONTAINS(first(&report), "longer sinks (sink_size)");
 }
 

@@ -134,7 +134,8 @@ static void what_is_unknown_is_null_and_said_once(void)
     T_OK(sluice_report_text(k.report, &text));
     T_CONTAINS(text,
                "\nthrottled: the CPU quota was used up in 100 of 255 periods, 3.200 s in all\n"
-               "pressure: some task of the machine waited for a CPU in 25.0 % of the time");
+               "pressure: in 25.0 % of the time some task of the machine waited for a CPU, in\n"
+               "    0.0 % for I/O, in 0.0 % for memory\n");
     T_CONTAINS(text, "\npage faults: 12 pages were read from a disk\n");
     sluice_string_free(text);
     kit_fini(&k);
