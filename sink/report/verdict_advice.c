@@ -27,6 +27,9 @@ static const double LIMIT_PART = 0.9;
 
 enum { MOST_WORKERS = 32, LARGE_BATCH = 256 };
 
+/* A row of the host that takes this share of the time is worth a change, whatever takes more. */
+static const double HOST_SHARE = 0.2;
+
 /* Share of the run queue above which other work makes predictions less exact. */
 static const double LOUD_SHARE = 0.05;
 
@@ -368,46 +371,49 @@ static bool storage(const verdict_facts *facts, const verdict *v, report_advice 
 /* ---- the host ---------------------------------------------------------------------------------
  */
 
-/* Rate if a row of the host took half of its time, and the workers kept up. */
-static void set_half(const verdict_facts *facts, const verdict *v, report_advice *advice)
+/* Rate if a row of the host, with this share, took half of its time, and the workers kept up. */
+static void set_half(const verdict_facts *facts, double share, report_advice *advice)
 {
     const double now = verdict_now(facts);
     const verdict_cost cost = verdict_cost_of(facts);
     const double workers = verdict_rate(facts, &cost, facts->cores.workers);
-    const double rate = now / (1 - v->share / 2);
+    const double rate = now / (1 - share / 2);
 
     if (workers >= 1.2 * rate) {
         set_rate(advice, rate, (rate_range){0.9, 1.1});
     }
 }
 
+/* Also of a row that takes much of the time beside steps that take more. */
 static bool advise_host(const verdict_facts *facts, const verdict *v, const char *row,
-                        const char *text, report_advice *advice)
+                        double seconds, const char *text, report_advice *advice)
 {
-    if (!has_cause(v, "host") || !is_stage(v, row)) {
+    const bool limits = has_cause(v, "host") && is_stage(v, row);
+
+    if (!limits && (!has_cause(v, "device") || seconds < HOST_SHARE * facts->run.seconds)) {
         return false;
     }
-    set_half(facts, v, advice);
+    set_half(facts, seconds / facts->run.seconds, advice);
     say(advice, "%s%s", text, advice->rate_high > 0 ? "; the rate is for half of their time" : "");
     return true;
 }
 
 static bool checkpoints(const verdict_facts *facts, const verdict *v, report_advice *advice)
 {
-    return advise_host(facts, v, "checkpoint",
+    return advise_host(facts, v, "checkpoint", facts->host.checkpoint_s,
                        "fewer checkpoints (every_steps, every_seconds), or a faster save()",
                        advice);
 }
 
 static bool validations(const verdict_facts *facts, const verdict *v, report_advice *advice)
 {
-    return advise_host(facts, v, "validation",
+    return advise_host(facts, v, "validation", facts->host.validation_s,
                        "fewer validations (every_steps), of fewer samples (take N)", advice);
 }
 
 static bool hooks(const verdict_facts *facts, const verdict *v, report_advice *advice)
 {
-    return advise_host(facts, v, "hooks",
+    return advise_host(facts, v, "hooks", facts->host.hooks_s,
                        "less work in the hooks, or longer sinks (sink_size), which call them "
                        "less often",
                        advice);
@@ -505,9 +511,11 @@ static void say_of_stage(const verdict_facts *facts, const verdict *v, report_ad
                 ? "; if it does not wait for a lock, the waits of more workers overlap"
                 : "");
     } else {
-        say(advice, "%s takes %.0f us a sample: smaller images, a cheaper operator, or more cores",
-            v->stage,
-            us * (operation != NULL && v->stage == operation->name ? operation->share : 1));
+        say(advice, "%s takes %.0f us a sample: %s, or more cores", v->stage,
+            us * (operation != NULL && v->stage == operation->name ? operation->share : 1),
+            (v->at->kind & (SLI_STAGE_DECODE | SLI_STAGE_PIXELS)) != 0
+                ? "smaller images, a cheaper operator"
+                : "smaller samples");
     }
 }
 

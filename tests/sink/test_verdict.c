@@ -252,6 +252,14 @@ static void validations(verdict_facts *f)
     f->host.validation_s = 5;
 }
 
+/* Steps take more, but a third of the time is still the validations'. */
+static void validations_beside_steps(verdict_facts *f)
+{
+    slow_step(f);
+    f->run.step = 0.6;
+    f->host.validation_s = 3.5;
+}
+
 static void hooks(verdict_facts *f)
 {
     add_decode(f, 4, 0);
@@ -380,6 +388,7 @@ static const struct {
     {pressure_elsewhere_without_clocks, "decode", "cpu", "code", "binding"},
     {checkpoints, "checkpoint", "host", "checkpoint", "workers"},
     {validations, "validation", "host", "validation", "workers"},
+    {validations_beside_steps, "step", "device", "validation", "hooks"},
     {hooks, "hooks", "host", "hooks", "workers"},
     {tiny_samples, "none", "handover", "batch", "workers"},
     {tiny_samples_in_large_batches, "none", "handover", NULL, "batch"},
