@@ -376,9 +376,12 @@ static void set_half(const verdict_facts *facts, double share, report_advice *ad
 {
     const double now = verdict_now(facts);
     const verdict_cost cost = verdict_cost_of(facts);
-    const double workers = verdict_rate(facts, &cost, facts->cores.workers);
+    verdict_facts without = *facts; /* without the host's time, which bounds the rate today */
     const double rate = now / (1 - share / 2);
+    double workers;
 
+    without.host = (report_host_times){.known = true};
+    workers = verdict_rate(&without, &cost, facts->cores.workers);
     if (workers >= 1.2 * rate) {
         set_rate(advice, rate, (rate_range){0.9, 1.1});
     }

@@ -537,6 +537,25 @@ static void the_model_is_bounded_by_the_step(void)
     T_NEAR(verdict_rate(&facts, &cost, 1000), 3200 / 5.0, 1e-6);
 }
 
+/* Half of 97 % of the time; no rate if the workers cannot keep up with it. */
+static void the_rate_for_the_host_is_for_half_of_its_time(void)
+{
+    verdict_facts facts;
+    const report_advice advice = first_of(hooks, &facts);
+    report_advice slow[REPORT_ADVICE];
+    verdict found;
+
+    T_STR(advice.change, "hooks");
+    T_NEAR(advice.rate_low, 0.9 * 320 / (1 - 0.97 / 2), 1e-6);
+    T_NEAR(advice.rate_high, 1.1 * 320 / (1 - 0.97 / 2), 1e-6);
+    T_CONTAINS(advice.text, "; the rate is for half of their time");
+    facts.stages[0].busy_s = 15;
+    verdict_decide(&facts, &found);
+    T_STR(found.cause, "host");
+    T_TRUE(verdict_advise(&facts, &found, slow) > 0);
+    T_NEAR(slow[0].rate_high, 0, 0);
+}
+
 /* A serial map that sleeps 2 ms: the lock is waited for, and not a part of its work. */
 static void waits_for_a_serial_map_are_no_cost_of_it(void)
 {
@@ -641,6 +660,7 @@ const t_test verdict_tests[] = {
     T_TEST(fewer_workers_still_fill_the_cores),
     T_TEST(rates_of_a_loud_machine_are_wider),
     T_TEST(the_model_is_bounded_by_the_step),
+    T_TEST(the_rate_for_the_host_is_for_half_of_its_time),
     T_TEST(waits_for_a_serial_map_are_no_cost_of_it),
     T_TEST(an_index_gains_what_it_spares),
     T_TEST(indexes_are_for_folders_without_them),
