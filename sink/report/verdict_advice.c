@@ -282,13 +282,15 @@ static bool decodes_too_much(const verdict_facts *facts, const verdict *v)
 
 static void set_index_rate(const verdict_facts *facts, const verdict *v, report_advice *advice)
 {
-    const verdict_cost cost = verdict_cost_of(facts);
     const double now = verdict_now(facts);
-    const double most = verdict_rate(facts, &cost, 1e9);
-    const double rate = fmin(gain_of_index(facts) * now, fmax(now, gain_of_index(facts) * most));
+    const double gain = gain_of_index(facts);
+    verdict_cost cost = verdict_cost_of(facts);
 
     if (has_cause(v, "cpu")) {
-        set_rate(advice, rate, DECODED);
+        /* Steps and the host bound the rate as before. */
+        cost.cpu /= gain;
+        cost.runqueue /= gain;
+        set_rate(advice, fmin(gain * now, fmax(now, verdict_rate(facts, &cost, 1e9))), DECODED);
     }
 }
 

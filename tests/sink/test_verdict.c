@@ -583,6 +583,26 @@ static void an_index_gains_what_it_spares(void)
     T_CONTAINS(advice.text, "the crops need 50 % of the pixels");
 }
 
+/* Steps of a GPU take 88 % of the time: more than 320 / 0.88 samples per second they do not take.
+ */
+static void an_index_gains_no_more_than_the_steps_allow(void)
+{
+    verdict_facts facts;
+    report_advice advice[REPORT_ADVICE];
+    verdict found;
+
+    set_base(&facts);
+    jpeg_decode(&facts);
+    facts.run.data_wait = 0.1;
+    facts.run.step = 0.88;
+    facts.run.has_kernels = true;
+    verdict_decide(&facts, &found);
+    T_STR(found.stage, "decode");
+    T_TRUE(verdict_advise(&facts, &found, advice) > 0);
+    T_STR(advice[0].change, "index");
+    T_NEAR(advice[0].rate_high, 1.02 * 320 / 0.88, 0.1);
+}
+
 /* Nothing that a pipeline cannot do. */
 static void indexes_are_for_folders_without_them(void)
 {
@@ -663,6 +683,7 @@ const t_test verdict_tests[] = {
     T_TEST(the_rate_for_the_host_is_for_half_of_its_time),
     T_TEST(waits_for_a_serial_map_are_no_cost_of_it),
     T_TEST(an_index_gains_what_it_spares),
+    T_TEST(an_index_gains_no_more_than_the_steps_allow),
     T_TEST(indexes_are_for_folders_without_them),
     T_TEST(system_calls_tell_locks_from_sleep),
     T_TEST(a_step_that_sleeps_waits_for_no_cpu),
