@@ -13,7 +13,7 @@
 /* Exit codes of this command, as of diff(1) and cmp(1). */
 enum { EXIT_SLOWER = 1, EXIT_ERROR = 2 };
 
-enum { MOST_FILE = 64 << 20, MOST_PATH = 4096 };
+enum { MOST_PATH = 4096 };
 
 typedef struct comparison {
     run_set set;
@@ -21,66 +21,6 @@ typedef struct comparison {
     bool json;
     sluice_status status; /* of a failure, for JSON */
 } comparison;
-
-/* Reads a file, or standard input, up to MOST_FILE bytes. */
-static sluice_status read_text(FILE *file, const char *path, char **text_out, size_t *size_out)
-{
-    size_t capacity = 64 << 10;
-    char *text = malloc(capacity);
-    size_t size = 0;
-
-    while (text != NULL) {
-        size += fread(text + size, 1, capacity - size, file);
-        if (size < capacity || capacity > MOST_FILE) {
-            break;
-        }
-        capacity *= 2;
-        char *grown = realloc(text, capacity);
-        if (grown == NULL) {
-            free(text);
-        }
-        text = grown;
-    }
-    *text_out = text;
-    *size_out = size;
-    if (text == NULL) {
-        return sluice_fail(SLUICE_E_NO_MEMORY, "%s: memory is short for the file", path);
-    }
-    if (ferror(file)) {
-        return sluice_fail(SLUICE_E_IO, "cannot read %s: %s", path, strerror(errno));
-    }
-    if (size == 0) {
-        return sluice_fail(SLUICE_E_CORRUPT,
-                           "%s is empty, and must be a report of `sluice bench --json`; a run that "
-                           "was killed may have left it so",
-                           path);
-    }
-    return size <= MOST_FILE
-               ? SLUICE_OK
-               : sluice_fail(SLUICE_E_CORRUPT, "%s: a report must have at most %d MiB", path,
-                             MOST_FILE >> 20);
-}
-
-static sluice_status add_file(run_set *set, int side, const char *path)
-{
-    const bool is_stdin = strcmp(path, "-") == 0;
-    const char *name = is_stdin ? "standard input" : path;
-    FILE *file = is_stdin ? stdin : fopen(path, "r");
-    char *text = NULL;
-    size_t size = 0;
-    sluice_status st;
-
-    if (file == NULL) {
-        return sluice_fail(SLUICE_E_IO, "cannot open %s: %s", path, strerror(errno));
-    }
-    st = read_text(file, name, &text, &size);
-    if (!is_stdin) {
-        fclose(file);
-    }
-    st = st == SLUICE_OK ? run_set_add(set, side, text, size, name) : st;
-    free(text);
-    return st;
-}
 
 static int is_report_name(const struct dirent *entry)
 {
@@ -113,7 +53,7 @@ static sluice_status add_folder(run_set *set, int side, const char *folder)
             st = sluice_fail(SLUICE_E_INVALID, "a path must have at most %d bytes: %.100s...",
                              MOST_PATH - 1, path);
         }
-        st = st == SLUICE_OK ? add_file(set, side, path) : st;
+        st = st == SLUICE_OK ? run_set_add_file(set, side, path) : st;
         free(entries[i]);
     }
     free(entries);
@@ -125,7 +65,7 @@ static sluice_status add_path(run_set *set, int side, const char *path)
     struct stat info;
 
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode) ? add_folder(set, side, path)
-                                                           : add_file(set, side, path);
+                                                           : run_set_add_file(set, side, path);
 }
 
 /* Adds what a word names: a file or a folder, or several with commas between. A file whose name has
@@ -160,7 +100,7 @@ static sluice_status add_words(comparison *c, const char *const *words, int coun
     sluice_status st = run_set_check();
 
     if (count == 1) { /* a file of `sluice bench --compare` */
-        return st == SLUICE_OK ? add_file(&c->set, -1, words[0]) : st;
+        return st == SLUICE_OK ? run_set_add_file(&c->set, -1, words[0]) : st;
     }
     for (int side = 0; side < count && st == SLUICE_OK; side++) {
         st = add_word(&c->set, side, words[side]);

@@ -123,6 +123,7 @@ static int read_reports(report_command *c)
     }
     for (int i = 0; i < c->count; i++) {
         if (!report_read(c->words[i], &c->reports[i])) {
+            cli_error("report: %s", sluice_last_error());
             return EXIT_RUNTIME;
         }
     }
@@ -134,6 +135,7 @@ static int merge_reports(report_command *c)
 {
     c->merged = report_merge(c->reports, (size_t)c->count);
     if (c->merged == NULL) {
+        cli_error("report: %s", sluice_last_error());
         return EXIT_RUNTIME;
     }
     cli_print_wrapped(stderr, report_string(report_get(c->merged, "merge"), "text"), 4);

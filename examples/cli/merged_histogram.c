@@ -7,8 +7,6 @@
 #include "merged_values.h"
 #include "report_reader.h"
 
-enum { BUCKETS = 320 };
-
 /* Items of about the same time. */
 typedef struct time_point {
     double ns;
@@ -20,7 +18,7 @@ typedef struct merged_points {
     time_point *points; /* (count) */
     size_t count;
     uint64_t total;
-    uint64_t counts[BUCKETS]; /* by the ticks of the first rank */
+    uint64_t counts[REPORT_BUCKETS]; /* by the ticks of the first rank */
 } merged_points;
 
 static double middle_ticks(uint32_t bucket)
@@ -39,7 +37,7 @@ static uint32_t bucket_of(double ticks)
     }
     fraction = frexp(ticks, &exponent); /* 0.5 <= fraction < 1 */
     bucket = 8.0 * (exponent - 3) + floor(16 * fraction) - 8;
-    return bucket < BUCKETS ? (uint32_t)bucket : BUCKETS - 1;
+    return bucket < REPORT_BUCKETS ? (uint32_t)bucket : REPORT_BUCKETS - 1;
 }
 
 /* Adds a rank's histogram. The ticks of machines differ, so its times are converted. */
@@ -90,7 +88,7 @@ static json_t *sparse_counts(const merged_points *all)
     json_t *counts = json_array();
     int failed = counts == NULL;
 
-    for (uint32_t i = 0; i < BUCKETS && !failed; i++) {
+    for (uint32_t i = 0; i < REPORT_BUCKETS && !failed; i++) {
         if (all->counts[i] > 0) {
             failed = json_array_append_new(counts,
                                            json_pack("[i, I]", (int)i, (json_int_t)all->counts[i]));
@@ -126,7 +124,7 @@ int merged_set_histogram(json_t *stage, const rank_part *parts, size_t count)
         failed |= json_object_set_new(stage, "p99_us", json_null());
         return failed | json_object_set_new(stage, "histogram", json_null());
     }
-    all.points = calloc(count * BUCKETS, sizeof(*all.points));
+    all.points = calloc(count * REPORT_BUCKETS, sizeof(*all.points));
     if (all.points == NULL) {
         return -1;
     }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
 #include "merged_values.h"
 
 /* ---- are they of one run? ---------------------------------------------------------------------
@@ -41,8 +40,8 @@ static const json_t *common_value(const saved_report *report, size_t i)
 
 static bool refuse_pair(const saved_report *a, const saved_report *b, const char *what)
 {
-    cli_error("report: merge: %s and %s are reports of different runs: %s differs", a->path,
-              b->path, what);
+    sluice_fail(SLUICE_E_INVALID, "merge: %s and %s are reports of different runs: %s differs",
+                a->path, b->path, what);
     return false;
 }
 
@@ -91,13 +90,14 @@ static bool has_rank(const saved_report *report)
     const double world = report_number(process_of(report), "world");
 
     if (report_get(report->json, "merge") != NULL) {
-        cli_error("report: merge: %s is already a merge; give the reports of the ranks",
-                  report->path);
+        sluice_fail(SLUICE_E_INVALID, "merge: %s is already a merge; give the reports of the ranks",
+                    report->path);
         return false;
     }
     if (!(rank >= 0 && rank < world && world <= 1e9 && rank == floor(rank))) {
-        cli_error("report: merge: %s: \"process\" must have a rank and the world that it is of",
-                  report->path);
+        sluice_fail(SLUICE_E_INVALID,
+                    "merge: %s: \"process\" must have a rank and the world that it is of",
+                    report->path);
         return false;
     }
     return true;
@@ -111,7 +111,7 @@ static int compare_ranks(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts the reports by rank; false after printing an error. */
+/* Sorts the reports by rank; false after sluice_fail(). */
 static bool check_ranks(saved_report *reports, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -122,10 +122,11 @@ static bool check_ranks(saved_report *reports, size_t count)
     qsort(reports, count, sizeof(*reports), compare_ranks);
     for (size_t i = 1; i < count; i++) {
         if (compare_ranks(&reports[i - 1], &reports[i]) == 0) {
-            cli_error("report: merge: %s and %s are both of rank %.0f; give one report for each "
-                      "rank of a run",
-                      reports[i - 1].path, reports[i].path,
-                      report_number(process_of(&reports[i]), "rank"));
+            sluice_fail(SLUICE_E_INVALID,
+                        "merge: %s and %s are both of rank %.0f; give one report for each "
+                        "rank of a run",
+                        reports[i - 1].path, reports[i].path,
+                        report_number(process_of(&reports[i]), "rank"));
             return false;
         }
         if (!same_run(&reports[0], &reports[i])) {
@@ -482,7 +483,7 @@ json_t *report_merge(saved_report *reports, size_t count)
     }
     free(m.parts);
     if (m.failed != 0) {
-        cli_error("report: merge: there is not enough memory");
+        sluice_fail(SLUICE_E_NO_MEMORY, "merge: there is not enough memory");
     }
     if (m.failed != 0 || !report_check("the merge", m.merged)) {
         json_decref(m.merged);

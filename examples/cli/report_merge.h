@@ -9,7 +9,7 @@
 enum { MERGE_MOST_RANKS = 1024 };
 
 /*
- * Merges reports, and sorts them by rank. Returns NULL after printing an error: the reports are of
+ * Merges reports, and sorts them by rank. Returns NULL after sluice_fail() if the reports are of
  * different runs, of one rank twice, or without a rank.
  */
 json_t *report_merge(saved_report *reports, size_t count);

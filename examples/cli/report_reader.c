@@ -3,17 +3,16 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "cli.h"
 
 /* ---- what a report may hold -------------------------------------------------------------------
  */
 
-/* The value of a key: 's' text, 'n' number not negative, 'r' any number, 'o' object, 'b' true or
- * false, 'l' list of objects, 'x' list of anything. `most` is the limit for elements of a list. A
- * value may be null unless `required`. */
+/* The value of a key: 's' text, 'n' number not negative, 'r' any number, 'o' object, 'l' list of
+ * objects, 'x' list of anything. `most` is the limit for elements of a list. A value may be null
+ * unless `required`. */
 typedef struct value_rule {
     const char *in; /* key of the object or list that holds it, from the top: "stages.operations" */
     const char *key;
@@ -84,7 +83,7 @@ static const value_rule rules[] = {
     {"stages.operations", "share", 'n', false, 0},
     {"stages", "histogram", 'o', false, 0},
     {"stages.histogram", "ns_per_tick", 'n', true, 0},
-    {"stages.histogram", "counts", 'x', true, 320},
+    {"stages.histogram", "counts", 'x', true, REPORT_BUCKETS},
     {"", "queues", 'l', false, 16},
     {"queues", "name", 's', true, 0},
     {"queues", "capacity", 'n', false, 0},
@@ -139,8 +138,6 @@ static const char *must_be(char type)
         return "a number";
     case 'o':
         return "an object";
-    case 'b':
-        return "true or false";
     default:
         return "a list";
     }
@@ -157,14 +154,12 @@ static bool has_type(const json_t *value, char type)
         return json_is_number(value);
     case 'o':
         return json_is_object(value);
-    case 'b':
-        return json_is_boolean(value);
     default:
         return json_is_array(value);
     }
 }
 
-/* Checks one value of an object; false after printing an error. */
+/* Checks one value of an object; false after sluice_fail(). */
 static bool check_value(const char *path, const json_t *object, const value_rule *rule)
 {
     const json_t *value = json_object_get(object, rule->key);
@@ -172,25 +167,26 @@ static bool check_value(const char *path, const json_t *object, const value_rule
 
     if (value == NULL || json_is_null(value)) {
         if (rule->required) {
-            cli_error("report: %s: \"%s%s%s\" is missing: the file is not a report of a run", path,
-                      rule->in, dot, rule->key);
+            sluice_fail(SLUICE_E_CORRUPT,
+                        "%s: \"%s%s%s\" is missing: the file is not a report of a run", path,
+                        rule->in, dot, rule->key);
         }
         return !rule->required;
     }
     if (!has_type(value, rule->type)) {
-        cli_error("report: %s: \"%s%s%s\" must be %s", path, rule->in, dot, rule->key,
-                  must_be(rule->type));
+        sluice_fail(SLUICE_E_CORRUPT, "%s: \"%s%s%s\" must be %s", path, rule->in, dot, rule->key,
+                    must_be(rule->type));
         return false;
     }
     if (json_is_array(value) && json_array_size(value) > rule->most) {
-        cli_error("report: %s: \"%s%s%s\" has %zu elements, and must have at most %zu", path,
-                  rule->in, dot, rule->key, json_array_size(value), rule->most);
+        sluice_fail(SLUICE_E_CORRUPT, "%s: \"%s%s%s\" has %zu elements, and must have at most %zu",
+                    path, rule->in, dot, rule->key, json_array_size(value), rule->most);
         return false;
     }
     for (size_t i = 0; rule->type == 'l' && i < json_array_size(value); i++) {
         if (!json_is_object(json_array_get(value, i))) {
-            cli_error("report: %s: element %zu of \"%s%s%s\" must be an object", path, i, rule->in,
-                      dot, rule->key);
+            sluice_fail(SLUICE_E_CORRUPT, "%s: element %zu of \"%s%s%s\" must be an object", path,
+                        i, rule->in, dot, rule->key);
             return false;
         }
     }
@@ -234,7 +230,7 @@ static bool is_pair(const json_t *pair)
     const json_t *count = json_array_get(pair, 1);
 
     return json_array_size(pair) == 2 && json_is_integer(bucket) && json_is_integer(count) &&
-           json_integer_value(bucket) >= 0 && json_integer_value(bucket) < 320 &&
+           json_integer_value(bucket) >= 0 && json_integer_value(bucket) < REPORT_BUCKETS &&
            json_integer_value(count) >= 0 && json_integer_value(count) <= (json_int_t)1 << 53;
 }
 
@@ -246,9 +242,10 @@ static bool check_histograms(const char *path, const json_t *stages)
 
         for (size_t k = 0; k < json_array_size(counts); k++) {
             if (!is_pair(json_array_get(counts, k))) {
-                cli_error("report: %s: element %zu of \"stages.histogram.counts\" must be a bucket "
-                          "from 0 to 319 and a count",
-                          path, k);
+                sluice_fail(SLUICE_E_CORRUPT,
+                            "%s: element %zu of \"stages.histogram.counts\" must be a bucket "
+                            "from 0 to %d and a count",
+                            path, k, REPORT_BUCKETS - 1);
                 return false;
             }
         }
@@ -259,27 +256,16 @@ static bool check_histograms(const char *path, const json_t *stages)
 /* ---- the file ---------------------------------------------------------------------------------
  */
 
-/* Returns the text, or NULL after printing an error if a zero byte would end it early. */
-static char *without_zeros(const char *path, char *text, size_t length)
+/* Reads up to `most` bytes and a few more. *text_out is NULL, or the caller's. Returns the number
+ * of bytes; errno is set if a read failed. */
+static size_t read_bytes(FILE *file, size_t most, char **text_out)
 {
-    if (strlen(text) == length) {
-        return text;
-    }
-    cli_error("report: %s: byte %zu of the file is zero: the file is not a report", path,
-              strlen(text));
-    free(text);
-    return NULL;
-}
-
-/* Reads a whole file; NULL after printing an error. Also of a pipe, whose size is not known. */
-static char *read_text(const char *path)
-{
-    FILE *file = fopen(path, "rb");
     char *text = NULL;
     size_t length = 0;
     size_t got = 1;
 
-    while (file != NULL && got > 0 && length <= REPORT_MOST_BYTES) {
+    errno = 0;
+    while (got > 0 && length <= most) {
         char *more = realloc(text, length + 65536 + 1);
 
         if (more == NULL) {
@@ -290,61 +276,102 @@ static char *read_text(const char *path)
         got = fread(text + length, 1, 65536, file);
         length += got;
     }
-    if (file == NULL || got > 0 || ferror(file)) {
-        if (file != NULL && length > REPORT_MOST_BYTES) {
-            cli_error("report: %s: the file must have at most %d bytes", path, REPORT_MOST_BYTES);
-        } else {
-            cli_error("report: %s: cannot read the file: %s", path, strerror(errno));
-        }
-        free(text);
-        text = NULL;
+    *text_out = text;
+    return length;
+}
+
+sluice_status report_read_text(const char *path, size_t most, char **text_out)
+{
+    const bool is_stdin = strcmp(path, "-") == 0;
+    FILE *file = is_stdin ? stdin : fopen(path, "rb");
+    char *text = NULL;
+    size_t length = file != NULL ? read_bytes(file, most, &text) : 0;
+    const int error = errno;
+    const bool failed = file == NULL || text == NULL || ferror(file) || error == ENOMEM;
+    sluice_status st = SLUICE_OK;
+
+    if (file != NULL && !is_stdin) {
+        fclose(file);
+    }
+    if (failed) {
+        st = sluice_fail(SLUICE_E_IO, "%s: cannot read the file: %s", path, strerror(error));
+    } else if (length > most) {
+        st = sluice_fail(SLUICE_E_CORRUPT, "%s: the file must have at most %zu bytes", path, most);
     } else {
         while (length > 0 && memchr(" \t\r\n", text[length - 1], 4) != NULL) {
             length--;
         }
         text[length] = '\0';
-        text = without_zeros(path, text, length);
+        if (strlen(text) < length) {
+            st = sluice_fail(SLUICE_E_CORRUPT,
+                             "%s: byte %zu of the file is zero: the file is not a report", path,
+                             strlen(text));
+        }
     }
-    if (file != NULL) {
-        fclose(file);
+    if (st != SLUICE_OK) {
+        free(text);
+        text = NULL;
     }
-    return text;
+    *text_out = text;
+    return st;
+}
+
+/* True if the text ends before its JSON does: also inside of null or of a number, where jansson
+ * says "invalid token". */
+static bool is_cut(const char *text, size_t size, const json_error_t *error)
+{
+    const enum json_error_code code = json_error_code(error);
+
+    return code == json_error_premature_end_of_input ||
+           (code == json_error_invalid_syntax && *text == '{' && error->position >= 0 &&
+            (size_t)error->position >= size);
 }
 
 /* Says why a text is not JSON. */
-static void refuse_text(const char *path, const char *text, const json_error_t *error)
+static void refuse_text(const char *path, const char *text, size_t size, const json_error_t *error)
 {
-    if (*text == '\0') {
-        cli_error("report: %s: the file is empty; write a report by `sluice bench --json` or "
-                  "SLUICE_REPORT=FILE.json",
-                  path);
-    } else if (json_error_code(error) == json_error_premature_end_of_input) {
-        cli_error("report: %s: the JSON is cut short after byte %d", path, error->position);
+    if (size == 0) {
+        sluice_fail(SLUICE_E_CORRUPT,
+                    "%s: the file is empty; write a report by `sluice bench --json` or "
+                    "SLUICE_REPORT=FILE.json",
+                    path);
+    } else if (is_cut(text, size, error)) {
+        sluice_fail(SLUICE_E_CORRUPT, "%s: the JSON is cut short after byte %zu", path, size);
     } else {
-        cli_error("report: %s: the file is not valid JSON: line %d, column %d: %s; a report is "
-                  "written by `sluice bench --json` or SLUICE_REPORT=FILE.json",
-                  path, error->line, error->column, error->text);
+        sluice_fail(SLUICE_E_CORRUPT,
+                    "%s: the file is not valid JSON: line %d, column %d: %s; a report is written "
+                    "by `sluice bench --json` or SLUICE_REPORT=FILE.json",
+                    path, error->line, error->column, error->text);
     }
 }
 
-static bool check_schema(const char *path, const json_t *json)
+bool report_check_schema(const char *path, const json_t *json)
 {
     const json_t *schema = json_object_get(json, "schema");
 
     if (!json_is_object(json) || !json_is_integer(schema)) {
-        cli_error("report: %s: \"schema\" is missing: the file is not a report of a run", path);
+        sluice_fail(SLUICE_E_CORRUPT,
+                    "%s: \"schema\" is missing: the file is not a report of a run", path);
         return false;
     }
     if (json_integer_value(schema) < 1 || json_integer_value(schema) > 2) {
-        cli_error("report: %s: \"schema\" is %" JSON_INTEGER_FORMAT ", and must be 1 or 2: use the "
-                  "`sluice report` of the Sluice that wrote the file",
-                  path, json_integer_value(schema));
+        sluice_fail(SLUICE_E_CORRUPT,
+                    "%s: \"schema\" is %" JSON_INTEGER_FORMAT
+                    ", and must be 1 or 2: use the Sluice "
+                    "that wrote the file",
+                    path, json_integer_value(schema));
         return false;
     }
-    /* Other commands also write "schema" and "status". A command that failed writes these only. */
+    return true;
+}
+
+/* Other commands also write "schema" and "status". A command that failed writes these only. */
+static bool has_stages(const char *path, const json_t *json)
+{
     if (report_get(json, "stages") == NULL &&
         (json_object_size(json) != 3 || report_string(json, "error") == NULL)) {
-        cli_error("report: %s: \"stages\" is missing: the file is not a report of a run", path);
+        sluice_fail(SLUICE_E_CORRUPT,
+                    "%s: \"stages\" is missing: the file is not a report of a run", path);
         return false;
     }
     return true;
@@ -352,19 +379,26 @@ static bool check_schema(const char *path, const json_t *json)
 
 bool report_check(const char *path, const json_t *json)
 {
-    return check_schema(path, json) && check_object(path, json, "") &&
-           check_histograms(path, report_get(json, "stages"));
+    return report_check_schema(path, json) && has_stages(path, json) &&
+           check_object(path, json, "") && check_histograms(path, report_get(json, "stages"));
+}
+
+json_t *report_load(const char *path, const char *text, size_t size)
+{
+    json_error_t error;
+    json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+
+    if (json == NULL) {
+        refuse_text(path, text, size, &error);
+    }
+    return json;
 }
 
 bool report_parse(const char *path, char *text, saved_report *report_out)
 {
     saved_report report = {.path = path, .text = text};
-    json_error_t error;
 
-    report.json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-    if (report.json == NULL) {
-        refuse_text(path, text, &error);
-    }
+    report.json = report_load(path, text, strlen(text));
     if (report.json == NULL || !report_check(path, report.json)) {
         report_free(&report);
         return false;
@@ -375,9 +409,10 @@ bool report_parse(const char *path, char *text, saved_report *report_out)
 
 bool report_read(const char *path, saved_report *report_out)
 {
-    char *text = read_text(path);
+    char *text;
 
-    return text != NULL && report_parse(path, text, report_out);
+    return report_read_text(path, REPORT_MOST_BYTES, &text) == SLUICE_OK &&
+           report_parse(path, text, report_out);
 }
 
 void report_free(saved_report *report)

@@ -8,8 +8,12 @@
 
 #include <jansson.h>
 
-/* The most bytes of a file. */
-enum { REPORT_MOST_BYTES = 16 << 20 };
+#include <sluice/sluice.h>
+
+enum {
+    REPORT_MOST_BYTES = 16 << 20, /* of a file with one report */
+    REPORT_BUCKETS = 320          /* of a histogram */
+};
 
 typedef struct saved_report {
     const char *path; /* of the command line; not owned */
@@ -17,16 +21,29 @@ typedef struct saved_report {
     json_t *json;     /* an object; keys that Sluice writes have the type that it writes, or null */
 } saved_report;
 
+/* Functions that return false or NULL have called sluice_fail(), with a text that begins with the
+ * path. */
+
 /*
- * Reads and checks a file. Returns false after printing an error that names it: it cannot be read,
- * is cut short, is no report, has another schema, a value of another type or too many elements.
+ * Reads and checks a file. Returns false if it cannot be read, is cut short, is no report, or has
+ * another schema, a value of another type or too many elements.
  */
 bool report_read(const char *path, saved_report *report_out);
 
 /* The same of a text, which the report owns, or which is freed. */
 bool report_parse(const char *path, char *text, saved_report *report_out);
 
-/* Checks the values of a report. Returns false after printing an error with the path. */
+/* Reads a file of up to `most` bytes, "-": standard input. The caller frees the text, which has no
+ * zero byte. E_IO: it cannot be read. E_CORRUPT: it is too large, or has a zero byte. */
+sluice_status report_read_text(const char *path, size_t most, char **text_out);
+
+/* Parses JSON, in which a key must not be twice. The caller releases it by json_decref(). */
+json_t *report_load(const char *path, const char *text, size_t size);
+
+/* Checks the number of the schema alone. */
+bool report_check_schema(const char *path, const json_t *json);
+
+/* Checks the schema and all values of a report. */
 bool report_check(const char *path, const json_t *json);
 
 void report_free(saved_report *report);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the reports of runs, by jansson. */
+/* The figures of reports, which report_reader.h reads. */
 #include "run_set.h"
 
 #include <math.h>
@@ -7,11 +7,11 @@
 #include <string.h>
 
 #ifdef SLUICE_TOOL_JANSSON
-#include <jansson.h>
+#include "report_reader.h"
 
 #define MOST_VALUE 1e100 /* of a figure: sums and ratios of it are finite */
 
-enum { OLDEST_SCHEMA = 1, NEWEST_SCHEMA = 2 };
+enum { MOST_BYTES = 64 << 20 }; /* of a file, which may have the reports of many runs */
 
 static const run_measure run_measures[] = {
     {"cpu_s_per_1000_samples", "CPU us/sample", "cpu_us_per_sample", 1000, false},
@@ -85,20 +85,18 @@ static sluice_status no_memory(const char *name)
     return sluice_fail(SLUICE_E_NO_MEMORY, "%s: memory is short for its figures", name);
 }
 
-/* Fails because a member is missing, or is not what it must be. */
-static sluice_status fail_member(const char *name, const char *where, const char *key,
-                                 const json_t *member, const char *must_be)
+/* Fails because a value that a report may have cannot be compared. */
+static sluice_status fail_value(const run_reader *reader, const char *where, const char *key,
+                                const json_t *value, const char *must_be)
 {
-    char *value = member != NULL
-                      ? json_dumps(member, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII)
-                      : NULL;
-    const sluice_status st = sluice_fail(
-        SLUICE_E_CORRUPT,
-        "%s: it is not a report of a run: %s%s is %.60s and must be %s; give files that `sluice "
-        "bench --json` writes",
-        name, where, key, value != NULL ? value : "missing", must_be);
+    char *text = value != NULL
+                     ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII)
+                     : NULL;
+    const sluice_status st =
+        sluice_fail(SLUICE_E_CORRUPT, "%s: %s%s is %.60s and must be %s to be compared",
+                    reader->name, where, key, text != NULL ? text : "missing", must_be);
 
-    free(value);
+    free(text);
     return st;
 }
 
@@ -193,30 +191,23 @@ static sluice_status add_values(const run_reader *reader, const json_t *object, 
         if (stage != NULL && (member == NULL || json_is_null(member))) {
             continue; /* not measured */
         }
-        st = json_is_number(member) && json_number_value(member) >= 0 &&
-                     json_number_value(member) <= MOST_VALUE
+        st = json_is_number(member) && json_number_value(member) <= MOST_VALUE
                  ? add_value(reader, stage, measure, json_number_value(member))
-                 : fail_member(reader->name, stage != NULL ? "of a stage " : "", measure->key,
-                               member, "a number from 0 to 1e+100");
+                 : fail_value(reader, stage != NULL ? "of a stage " : "", measure->key, member,
+                              "a number from 0 to 1e+100");
     }
     return st;
 }
 
 static sluice_status add_stages(const run_reader *reader, const json_t *report)
 {
-    const json_t *stages = json_object_get(report, "stages");
+    const json_t *stages = report_get(report, "stages");
     sluice_status st = SLUICE_OK;
 
-    if (!json_is_array(stages) || json_array_size(stages) > RUN_MOST_STAGES) {
-        return fail_member(reader->name, "", "stages", stages, "an array of up to 256 stages");
-    }
     for (size_t i = 0; i < json_array_size(stages) && st == SLUICE_OK; i++) {
         const json_t *stage = json_array_get(stages, i);
-        const char *name = json_string_value(json_object_get(stage, "name"));
 
-        st = name != NULL ? add_values(reader, stage, name, stage_measures)
-                          : fail_member(reader->name, "of a stage ", "name",
-                                        json_object_get(stage, "name"), "a text");
+        st = add_values(reader, stage, report_string(stage, "name"), stage_measures);
     }
     return st;
 }
@@ -278,43 +269,22 @@ static const json_t *find_fact(const run_reader *reader, const json_t *report, s
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
-static sluice_status check_schema(const run_reader *reader, const json_t *report)
-{
-    const json_t *schema = json_object_get(report, "schema");
-    const json_int_t number = json_integer_value(schema);
-
-    if (!json_is_integer(schema)) {
-        return fail_member(reader->name, "", "schema", schema, "a whole number");
-    }
-    if (number < OLDEST_SCHEMA || number > NEWEST_SCHEMA) {
-        return sluice_fail(SLUICE_E_CORRUPT,
-                           "%s: its schema is %lld and must be from %d to %d; compare reports by "
-                           "the version of sluice that wrote them",
-                           reader->name, (long long)number, OLDEST_SCHEMA, NEWEST_SCHEMA);
-    }
-    return SLUICE_OK;
-}
-
 /* Checks that the report is of a run that ended well and has samples. */
 static sluice_status check_run(const run_reader *reader, const json_t *report)
 {
-    const char *status = json_string_value(json_object_get(report, "status"));
-    const char *error = json_string_value(json_object_get(report, "error"));
+    const char *status = report_string(report, "status");
+    const char *error = report_string(report, "error");
 
-    if (status == NULL) {
-        return fail_member(reader->name, "", "status", json_object_get(report, "status"), "a text");
-    }
     if (strncmp(status, "E_", 2) == 0) {
         return sluice_fail(SLUICE_E_CORRUPT,
                            "%s: its run failed with %.30s (%.200s), and its figures cannot be "
                            "compared; leave it out, or repeat the run",
                            reader->name, status, error != NULL ? error : "no text");
     }
-    if (json_number_value(json_object_get(report, "samples")) < 1) {
-        return fail_member(reader->name, "", "samples", json_object_get(report, "samples"),
-                           "a number above 0");
-    }
-    return SLUICE_OK;
+    return report_number(report, "samples") >= 1
+               ? SLUICE_OK
+               : fail_value(reader, "", "samples", json_object_get(report, "samples"),
+                            "a number above 0");
 }
 
 static sluice_status add_report(const run_reader *reader, const json_t *report)
@@ -322,18 +292,11 @@ static sluice_status add_report(const run_reader *reader, const json_t *report)
     run_set *set = reader->set;
     sluice_status st;
 
-    if (!json_is_object(report)) {
-        return sluice_fail(SLUICE_E_CORRUPT,
-                           "%s: it is not a report of a run, which must be a JSON object; give "
-                           "files that `sluice bench --json` writes",
-                           reader->name);
-    }
     if (set->runs[reader->side] == RUN_MOST_RUNS) {
         return sluice_fail(SLUICE_E_CORRUPT, "%s: a side must have at most %d runs", reader->name,
                            RUN_MOST_RUNS);
     }
-    st = check_schema(reader, report);
-    st = st == SLUICE_OK ? check_run(reader, report) : st;
+    st = report_check(reader->name, report) ? check_run(reader, report) : SLUICE_E_CORRUPT;
     st = st == SLUICE_OK ? add_values(reader, report, NULL, run_measures) : st;
     st = st == SLUICE_OK ? add_stages(reader, report) : st;
     for (size_t i = 0; i < RUN_FACTS && st == SLUICE_OK; i++) {
@@ -350,7 +313,7 @@ static sluice_status add_runs(const run_reader *reader, const char *key)
     sluice_status st = SLUICE_OK;
 
     if (json_array_size(runs) == 0) { /* or it is not an array */
-        return fail_member(reader->name, "", key, runs, "an array of reports");
+        return fail_value(reader, "", key, runs, "an array of reports");
     }
     for (size_t i = 0; i < json_array_size(runs) && st == SLUICE_OK; i++) {
         st = add_report(reader, json_array_get(runs, i));
@@ -383,20 +346,15 @@ static sluice_status add_sides(run_reader *reader, int side)
 sluice_status run_set_add(run_set *set, int side, const char *text, size_t size, const char *name)
 {
     run_reader reader = {.set = set, .side = side, .name = name};
-    json_error_t error;
-    json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+    json_t *root = report_load(name, text, size);
     sluice_status st;
 
     if (root == NULL) {
-        return sluice_fail(SLUICE_E_CORRUPT,
-                           "%s: it is not JSON, or was cut short: line %d, column %d: %s; it must "
-                           "be a report of `sluice bench --json`",
-                           name, error.line, error.column, error.text);
+        return SLUICE_E_CORRUPT;
     }
     if (json_object_get(root, "runs") != NULL || side < 0) {
         reader.holder = root;
-        st = check_schema(&reader, root);
-        st = st == SLUICE_OK ? add_sides(&reader, side) : st;
+        st = report_check_schema(name, root) ? add_sides(&reader, side) : SLUICE_E_CORRUPT;
     } else {
         st = add_report(&reader, root);
     }
@@ -404,16 +362,29 @@ sluice_status run_set_add(run_set *set, int side, const char *text, size_t size,
     return st;
 }
 
+sluice_status run_set_add_file(run_set *set, int side, const char *path)
+{
+    char *text;
+    sluice_status st = report_read_text(path, MOST_BYTES, &text);
+
+    if (st == SLUICE_OK) {
+        st = run_set_add(set, side, text, strlen(text), path);
+    }
+    free(text);
+    return st;
+}
+
 sluice_status run_report_copy(const char *report, double cpu_s, char **copy_out)
 {
     static const char key[] = "cpu_s_per_1000_samples";
     json_t *root = json_loads(report, 0, NULL);
-    const double samples = json_number_value(json_object_get(root, "samples"));
-    const double cpu = json_number_value(json_object_get(root, key));
+    const double samples = report_number(root, "samples");
+    const double cpu = report_number(root, key);
 
     *copy_out = NULL;
-    if (samples > 0 &&
-        json_object_set_new(root, key, json_real(fmax(0, cpu - cpu_s * 1000 / samples))) == 0) {
+    if (root != NULL &&
+        (!(samples > 0) ||
+         json_object_set_new(root, key, json_real(fmax(0, cpu - cpu_s * 1000 / samples))) == 0)) {
         *copy_out = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9));
     }
     json_decref(root);
@@ -436,6 +407,12 @@ sluice_status run_set_check(void)
 sluice_status run_set_add(run_set *set, int side, const char *text, size_t size, const char *name)
 {
     (void)set, (void)side, (void)text, (void)size, (void)name;
+    return run_set_check();
+}
+
+sluice_status run_set_add_file(run_set *set, int side, const char *path)
+{
+    (void)set, (void)side, (void)path;
     return run_set_check();
 }
 

@@ -20,7 +20,6 @@ enum {
         4, /* values of a fact that are kept for each side; further ones are counted */
     RUN_MOST_RUNS = 10000,
     RUN_MOST_BENCH = 1000, /* runs of each pipeline in one `sluice bench` */
-    RUN_MOST_STAGES = 256, /* of one report */
     RUN_MOST_ROWS = 2048
 };
 
@@ -68,6 +67,9 @@ sluice_status run_set_check(void);
  * short, is of another schema, or is of a run that failed.
  */
 sluice_status run_set_add(run_set *set, int side, const char *text, size_t size, const char *name);
+
+/* The same of a file of up to 64 MiB; "-": standard input. E_IO: it cannot be read. */
+sluice_status run_set_add_file(run_set *set, int side, const char *path);
 
 void run_set_free(run_set *set);
 

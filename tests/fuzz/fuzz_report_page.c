@@ -1,26 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: any bytes as two reports, with a zero byte between them: read, shown as a page, and
  * merged. jansson is not instrumented, so that a fuzzer sees our branches only. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
 #include "fuzz_target.h"
 #include "report_merge.h"
 #include "report_page.h"
-
-/* Formats the text, as the tool's function does. */
-void cli_error(const char *format, ...)
-{
-    char text[1200];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-}
 
 static size_t count_of(const char *text, const char *part)
 {
