@@ -86,6 +86,10 @@ else
     skip "the schema" "no python3"
 fi
 
+run sh -c '"$1" report - -o piped.html <real.json' - "$sluice"
+check "a report from standard input is shown" [ "$code" -eq 0 ]
+check "... with its JSON" holds piped.html 1 real.json
+
 # The checker finds what it is for.
 for change in 's/<\/h3>//' 's/class="verdict"/class=verdict/' 's/<h1>/<h1><img src="x"\/>/' 's/<body>/<body onload="x"/' \
     's/<style>/<style>@import "x";/' 's/<style>/<style>a{background:url(x)}/' 's/<h1>/<h1>a \& b/' 's/<h1>/<script>x<\/script><h1>/' \
@@ -105,6 +109,8 @@ refused() {
 }
 head -c 1500 real.json >cut.json
 refused "a report that is cut short" cut.json 'cut short after byte 1500'
+printf '{"schema":1,"error":nu' >cut.json
+refused "a report that is cut inside of null" cut.json 'cut short after byte 22'
 : >empty.json
 refused "an empty file" empty.json 'the file is empty'
 refused "a file that is missing" none.json 'cannot read the file: No such file'

@@ -154,11 +154,10 @@ const cli_command cli_commands[] = {
     {"report", "report [merge] RUN.json... [-o FILE]",
      "Makes an HTML page of the reports of runs, or one report of those of ranks.",
      "RUN.json is a report as `sluice bench --json`, sluice_report_json() or "
-     "SLUICE_REPORT=RUN.json "
-     "writes it. Several runs, up to 16, are shown side by side. The page needs no network, and "
-     "holds each report as JSON. `report merge` takes the reports of the ranks of one run and "
-     "makes "
-     "one report of them, which a page can show; it says on stderr which ranks are missing, and "
+     "SLUICE_REPORT=RUN.json writes it; - is standard input. Several runs, up to 16, are shown "
+     "side by side. The page needs no network, and holds each report as JSON. `report merge` takes "
+     "the reports of the ranks of one run and makes one report of them, which a page can show; it "
+     "says on stderr which ranks are missing, and "
      "which one the others wait for. Without -o the output goes to stdout, unless that is a "
      "terminal.\n",
      "  -o FILE            write the page, or the merged report, to this file\n", cmd_report},
