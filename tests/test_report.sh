@@ -237,6 +237,12 @@ else
     skip "percentiles of raw values" "no python3"
 fi
 
+for r in 0 1; do
+    rank_report $r 2 10 1 "$h0" null ",\"mode\":\"m$r\"" >"m$r.json"
+done
+expect "ranks of two modes" 0 report merge m0.json m1.json -o all.json
+check "... have none in common, which is said" merged "j['mode'] is None and j['merge']['left_out'] == ['mode']"
+
 # Reports of two ranks of a real run.
 for r in 0 1; do
     "$sluice" bench "synthetic samples=400 shape=8,8,3 | batch 5" --rank $r --world 2 --json >"w$r.json" 2>err
@@ -246,6 +252,8 @@ check "... all samples are there" merged "j['samples'] == 400 and j['stages'][-1
     sum(n for b, n in j['stages'][-1]['histogram']['counts']) == j['stages'][-1]['samples'] == 80"
 check "... only what has no merge is left out" merged "set(j['merge']['left_out']) <= {'mode_reason', 'digest', 'images', 'cache',
     'device_maps', 'placement', 'step', 'ranks', 'series'}"
+check "... stages have all that ranks know of them" merged "all(v is None or k in merged_stage
+    for stage, merged_stage in zip(json.load(open('w0.json'))['stages'], j['stages']) for k, v in stage.items())"
 expect "... and shown" 0 report all.json -o all.html
 check "... well-formed" page_is_right all.html
 

@@ -222,11 +222,13 @@ static const merged_key stage_keys[] = {
     {"wait_input_share", MERGE_BY_THREADS},
     {"wait_room_share", MERGE_BY_THREADS},
     {"max_us", MERGE_MAX},
+    {"measured", MERGE_SUM},
     {"workers", MERGE_SUM},
     {"cpu_us_per_sample", MERGE_BY_SAMPLES},
     {"cpu_share", MERGE_BY_BUSY},
     {"runqueue_share", MERGE_BY_BUSY},
     {"blocked_share", MERGE_BY_BUSY},
+    {"lock_wait_share", MERGE_BY_BUSY},
     {NULL, MERGE_SUM},
 };
 
@@ -413,7 +415,8 @@ static void merge_status(merge *m)
                       : json_null());
 }
 
-/* Lists the keys of the reports that the merge does not have. */
+/* Lists the keys of the reports that the merge does not have, or has as null: ranks differ, or
+ * there are too many elements. */
 static void list_left_out(merge *m)
 {
     json_t *names = json_object();
@@ -424,7 +427,8 @@ static void list_left_out(merge *m)
     for (size_t i = 0; i < m->count; i++) {
         json_object_foreach(m->reports[i].json, key, unused)
         {
-            if (json_object_get(m->merged, key) == NULL && json_object_get(names, key) == NULL) {
+            if (report_get(m->merged, key) == NULL && report_get(m->reports[i].json, key) != NULL &&
+                json_object_get(names, key) == NULL) {
                 m->failed |= json_object_set_new(names, key, json_null());
                 m->failed |= json_array_append_new(list, json_string(key));
             }
