@@ -153,6 +153,11 @@ check "... with one word why" grep -q 'Threads (unknown), Series (unreadable), S
 printf '{"schema":2,"status":"OK","stages":[{"name":"\\u202ex\\u0001","busy_share":9e300,"p50_us":9e300}],"series":[7,{"a":{}}],"slowest":[[],{}]}' >odd.json
 expect "values of any size are shown" 0 report odd.json -o odd.html
 check "... well-formed" page_is_right odd.html
+printf '{"schema":2,"status":"OK","stages":[],"errors":{"failed":7,"first":null},"machine":{%s"z":0}}' \
+    "$(awk 'BEGIN {for (i = 0; i < 60; i++) printf "\"k%d\":1,", i}')" >odd.json
+expect "61 values of a machine are shown in part" 0 report odd.json -o odd.html
+check "... which is said" grep -q 'Values only in the JSON of this page: 11\.' odd.html
+check "... bad samples without a list are counted" grep -q '<p>7 failed' odd.html
 
 # ---- merge ------------------------------------------------------------------------------------------
 # rank_report R WORLD SAMPLES SECONDS HISTOGRAM WAITS [MORE]: what a rank writes, in little.

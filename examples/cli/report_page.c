@@ -41,7 +41,8 @@ static const char *why_not(const json_t *run, const report_part *part)
     if (!json_is_object(value) && !json_is_array(value)) {
         return "unreadable";
     }
-    if (part->write == part_errors && json_array_size(report_get(value, "first")) == 0) {
+    if (part->write == part_errors && json_array_size(report_get(value, "first")) == 0 &&
+        !(report_number(value, "failed") > 0)) {
         return "empty";
     }
     return json_object_size(value) + json_array_size(value) == 0 ? "empty" : NULL;

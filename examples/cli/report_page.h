@@ -34,8 +34,11 @@ void part_facts(FILE *out, const json_t *run, json_t *object);
 void part_errors(FILE *out, const json_t *run, json_t *errors);
 void part_ranks(FILE *out, const json_t *run, json_t *merge);
 
-/* Writes a table of objects, a column for each of their keys; what is left out is said. */
+/* Writes a table of objects, a column for each key of the first one; what is left out is said. */
 void report_table(FILE *out, json_t *rows, size_t most);
+
+/* Says how many of what a part has are not shown. */
+void report_rest(FILE *out, const char *what, size_t shown, size_t all);
 
 /* Writes a value of a report in the unit that the end of its key names, such as "max_us". */
 void report_value(FILE *out, const char *key, const json_t *value);

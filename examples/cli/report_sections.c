@@ -332,9 +332,6 @@ void part_threads(FILE *out, const json_t *run, json_t *threads)
                 figure_seconds(all).text);
     }
     fputs("</table></div>\n", out);
-    if (count > THREADS_SHOWN) {
-        fprintf(out, "<p class=\"mute\">%zu more are in the JSON of this page.</p>\n",
-                count - THREADS_SHOWN);
-    }
+    report_rest(out, "Threads", THREADS_SHOWN, count);
     write_key(out);
 }

@@ -70,10 +70,19 @@ static void write_key_name(FILE *out, const char *key)
     html_name(out, name);
 }
 
+void report_rest(FILE *out, const char *what, size_t shown, size_t all)
+{
+    if (all > shown) {
+        fprintf(out, "<p class=\"mute\">%s only in the JSON of this page: %zu.</p>\n", what,
+                all - shown);
+    }
+}
+
 void report_table(FILE *out, json_t *rows, size_t most)
 {
     const char *keys[MOST_COLUMNS];
     size_t columns = 0;
+    size_t all_columns = 0;
     const size_t count = json_array_size(rows);
     const char *key;
     json_t *value;
@@ -81,6 +90,7 @@ void report_table(FILE *out, json_t *rows, size_t most)
     fputs("<div class=\"scroll\"><table><tr>", out);
     json_object_foreach(json_array_get(rows, 0), key, value)
     {
+        all_columns++;
         if (columns < MOST_COLUMNS && is_single(value)) {
             keys[columns++] = key;
             fputs(json_is_string(value) ? "<th class=\"left\">" : "<th>", out);
@@ -100,23 +110,25 @@ void report_table(FILE *out, json_t *rows, size_t most)
         fputs(columns > 0 ? "</tr>\n" : "<td></td></tr>\n", out);
     }
     fputs("</table></div>\n", out);
-    if (count > most) {
-        fprintf(out, "<p class=\"mute\">%zu more are in the JSON of this page.</p>\n",
-                count - most);
-    }
+    report_rest(out, "Rows", most, count);
+    report_rest(out, "Columns", columns, all_columns);
 }
 
 void part_facts(FILE *out, const json_t *run, json_t *object)
 {
     const char *key;
     json_t *value;
-    int rows = 0;
+    size_t rows = 0;
+    size_t all = 0;
 
     (void)run;
     fputs("<div class=\"scroll\"><table>\n", out);
     json_object_foreach(object, key, value)
     {
-        if (rows < MOST_ROWS && is_single(value) && !json_is_null(value)) {
+        const bool is_fact = is_single(value) && !json_is_null(value);
+
+        all += is_fact;
+        if (rows < MOST_ROWS && is_fact) {
             fputs("<tr><td>", out);
             write_key_name(out, key);
             fputs("</td><td>", out);
@@ -132,6 +144,7 @@ void part_facts(FILE *out, const json_t *run, json_t *object)
         fputs("</td></tr>\n", out);
     }
     fputs("</table></div>\n", out);
+    report_rest(out, "Values", rows, all);
 }
 
 void part_memory(FILE *out, const json_t *run, json_t *memory)
