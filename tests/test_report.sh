@@ -206,6 +206,8 @@ for r in 0 1 2; do
 done
 expect "ranks that count no waits" 0 report merge n0.json n1.json n2.json -o all.json
 check "... are compared by their rates" err_has 'rank 2: its rate is 15\.8 % below'
+expect "two ranks that count no waits" 0 report merge n0.json n2.json -o all.json
+check "... are compared with the mean of both" sh -c 'tr -s "\n " " " <"$1" | grep -q "rank 2: its rate is 11\.1 % below"' - "$tmp/err"
 expect "ranks alike" 0 report merge n0.json n1.json -o all.json
 check "... have no straggler" err_has 'No rank is slower than'
 expect "a merge goes to standard output" 0 report merge n0.json n1.json
@@ -261,6 +263,10 @@ check "... stages have all that ranks know of them" merged "all(v is None or k i
     for stage, merged_stage in zip(json.load(open('w0.json'))['stages'], j['stages']) for k, v in stage.items())"
 expect "... and shown" 0 report all.json -o all.html
 check "... well-formed" page_is_right all.html
+
+expect "the report of one rank is merged" 0 report merge w0.json -o all.json
+check "... its percentiles stay, which the tool computes again" merged "all(abs(m[key] - s[key]) <= 0.01 + 0.001 * s[key]
+    for s, m in zip(json.load(open('w0.json'))['stages'], j['stages']) for key in ('p50_us', 'p99_us'))"
 
 # no_merge NAME WORDS FILES...
 no_merge() {

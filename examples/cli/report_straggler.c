@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "merged_values.h"
+#include "rank_sum.h"
 #include "report_merge.h"
 
 /* Waits below this share of the run, and rates above this share of the median, are no finding. */
@@ -152,11 +153,6 @@ static straggler most_waited_for(const rank_waits *waits)
     return found;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
-}
-
 /* The rank of the lowest rate, if ranks have not counted their waits. */
 static straggler slowest_rank(const saved_report *reports, size_t count)
 {
@@ -176,15 +172,14 @@ static straggler slowest_rank(const saved_report *reports, size_t count)
         slowest = rates[i] < rates[slowest] ? i : slowest;
     }
     found.share = rates[slowest];
-    qsort(rates, count, sizeof(*rates), compare_numbers);
-    median = rates[count / 2];
+    median = rank_sum_median(rates, count);
     found.share = median > 0 ? 1 - found.share / median : 0;
     free(rates);
     if (found.share > 1 - SLOW_RATE) {
         const double wait = report_number(reports[slowest].json, "data_wait_share");
 
         found.rank = rank_of(&reports[slowest]);
-        found.delay = wait >= 0.05 ? "data" : "step";
+        found.delay = isnan(wait) ? NULL : wait >= 0.05 ? "data" : "step";
     }
     return found;
 }
