@@ -45,7 +45,7 @@ check "... the verdict and the stages are there" grep -q '<bdi>decode</bdi>' rea
 expect "the page goes to standard output, unless that is a terminal" 0 report real.json
 check "... every byte" cmp out real.html
 
-expect "a recorded report of schema 2 is shown" 0 report "$recorded/times.json" -o times.html
+expect "a recorded report is shown" 0 report "$recorded/times.json" -o times.html
 check "... well-formed" page_is_right times.html
 check "... with its JSON" holds times.html 1 "$recorded/times.json"
 for words in 'gaussian_<wbr/>blur</bdi></b> limits the run: cpu (61.0 %)' '<b>workers 4</b>: two cores are idle' \
@@ -124,8 +124,8 @@ sed 's/"seconds":[0-9.]*/"seconds":NaN/' real.json >nan.json
 refused "NaN" nan.json 'not valid JSON'
 sed 's/"samples":[0-9]*/"samples":1e999/' real.json >huge.json
 refused "a number that no double holds" huge.json 'not valid JSON'
-sed 's/"schema":1/"schema":3/' real.json >other.json
-refused "another schema" other.json '"schema" is 3, and must be 1 or 2'
+sed 's/"schema":1/"schema":2/' real.json >other.json
+refused "another schema" other.json '"schema" is 2, and must be 1:'
 sed 's/"seconds":[0-9.]*/"seconds":"x"/' real.json >type.json
 refused "a text for a number" type.json '"seconds" must be a number'
 sed 's/"seconds":[0-9.]*/"seconds":-1/' real.json >type.json
@@ -146,14 +146,14 @@ refused "a key twice" twice.json 'not valid JSON'
 refused "the JSON of another command" verify.json '"stages" is missing: the file is not a report'
 echo '[1]' >list.json
 refused "a list" list.json '"schema" is missing: the file is not a report'
-printf '{"schema":2,"status":"OK","stages":[],"series":7,"slowest":"x","threads":null,"machine":{},"memory":{"a_bytes":"x"}}' >odd.json
+printf '{"schema":1,"status":"OK","stages":[],"series":7,"slowest":"x","threads":null,"machine":{},"memory":{"a_bytes":"x"}}' >odd.json
 expect "values of later versions are left out" 0 report odd.json -o odd.html
 check "... well-formed" page_is_right odd.html
 check "... with one word why" grep -q 'Threads (unknown), Series (unreadable), Slowest samples (unreadable), Machine (empty)' odd.html
-printf '{"schema":2,"status":"OK","stages":[{"name":"\\u202ex\\u0001","busy_share":9e300,"p50_us":9e300}],"series":[7,{"a":{}}],"slowest":[[],{}]}' >odd.json
+printf '{"schema":1,"status":"OK","stages":[{"name":"\\u202ex\\u0001","busy_share":9e300,"p50_us":9e300}],"series":[7,{"a":{}}],"slowest":[[],{}]}' >odd.json
 expect "values of any size are shown" 0 report odd.json -o odd.html
 check "... well-formed" page_is_right odd.html
-printf '{"schema":2,"status":"OK","stages":[],"errors":{"failed":7,"first":null},"machine":{%s"z":0}}' \
+printf '{"schema":1,"status":"OK","stages":[],"errors":{"failed":7,"first":null},"machine":{%s"z":0}}' \
     "$(awk 'BEGIN {for (i = 0; i < 60; i++) printf "\"k%d\":1,", i}')" >odd.json
 expect "61 values of a machine are shown in part" 0 report odd.json -o odd.html
 check "... which is said" grep -q 'Values only in the JSON of this page: 11\.' odd.html
@@ -162,7 +162,7 @@ check "... bad samples without a list are counted" grep -q '<p>7 failed' odd.htm
 # ---- merge ------------------------------------------------------------------------------------------
 # rank_report R WORLD SAMPLES SECONDS HISTOGRAM WAITS [MORE]: what a rank writes, in little.
 rank_report() {
-    printf '{"schema":2,"status":"OK","error":null,"samples":%s,"steps":10,"first_step":0,"seconds":%s,"samples_per_s":%s,' "$3" "$4" \
+    printf '{"schema":1,"status":"OK","error":null,"samples":%s,"steps":10,"first_step":0,"seconds":%s,"samples_per_s":%s,' "$3" "$4" \
         "$(awk "BEGIN {print $3 / $4}")"
     printf '"data_wait_share":0.5,"stages":[{"name":"decode","samples":%s,"busy_share":0.5,"workers":2,"cpu_us_per_sample":%s,' "$3" "$1"
     printf '"p50_us":1,"p99_us":1,"max_us":%s,"operations":[{"name":"resize","us_per_sample":%s,"share":1}],"histogram":%s}],' "$1" "$1" "$5"
@@ -226,7 +226,7 @@ for r, tick in enumerate((0.385, 0.3851, 1.7)):
     every += values
     counts = {}
     for v in values: counts[bucket(v / tick)] = counts.get(bucket(v / tick), 0) + 1
-    json.dump({"schema": 2, "status": "OK", "samples": 3000, "seconds": 1, "process": {"rank": r, "world": 3}, "stages": [
+    json.dump({"schema": 1, "status": "OK", "samples": 3000, "seconds": 1, "process": {"rank": r, "world": 3}, "stages": [
         {"name": "x", "samples": 3000, "histogram": {"ns_per_tick": tick, "counts": sorted(map(list, counts.items()))}}]},
         open(f"{sys.argv[1]}/v{r}.json", "w"))
 every.sort()

@@ -354,11 +354,10 @@ bool report_check_schema(const char *path, const json_t *json)
                     "%s: \"schema\" is missing: the file is not a report of a run", path);
         return false;
     }
-    if (json_integer_value(schema) < 1 || json_integer_value(schema) > 2) {
+    if (json_integer_value(schema) != 1) {
         sluice_fail(SLUICE_E_CORRUPT,
                     "%s: \"schema\" is %" JSON_INTEGER_FORMAT
-                    ", and must be 1 or 2: use the Sluice "
-                    "that wrote the file",
+                    ", and must be 1: use the Sluice that wrote the file",
                     path, json_integer_value(schema));
         return false;
     }

@@ -30,7 +30,7 @@ void part_verdict(FILE *out, const json_t *run, json_t *bottleneck)
         html_text(out, why);
         fputs("</p>\n", out);
     }
-    /* The text of schema 1; later reports have a list of their own. */
+    /* Earlier reports have this text in place of the list. */
     if (advice != NULL && *advice != '\0' && json_array_size(report_get(run, "advice")) == 0) {
         fputs("<p>Advice: ", out);
         html_text(out, advice);
