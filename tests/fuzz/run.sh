@@ -62,7 +62,12 @@ mkdir -p "$tmp/seeds/pipeline"
 check "the examples of stages are seeds" "$build/bin/make_pipeline_seeds" "$tmp/seeds/pipeline"
 running=""
 count=0
-for target in bmp class_names coco coco_shape gif idx jp2 jpeg jpeg_index kernel_files list npy npz numbers png pnm report report_page tar tokens shard_index tiff pipeline transcode voc webp yolo yolo_data; do
+targets="bmp class_names coco coco_shape gif idx jp2 jpeg jpeg_index kernel_files list npy npz numbers pipeline png pnm report report_page
+shard_index tar tiff tokens transcode voc webp yolo yolo_data"
+for path in "$build"/bin/fuzz_*; do
+    echo "$targets" | grep -qw "${path##*/fuzz_}" || fail "${path##*/}" "it is not in the list of run.sh"
+done
+for target in $targets; do
     if [ -e "$build/bin/fuzz_$target" ]; then
         fuzz "$target" "$(corpus_of "$target")" &
         running="$running $target"
