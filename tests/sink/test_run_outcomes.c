@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
+#include "clock_int.h"
 #include "ranks_kit.h"
 #include "testing.h"
 #include "train_kit.h"
@@ -59,30 +60,39 @@ static void read_name(const char *task, char *name, size_t size)
     }
 }
 
-/* The library's threads all have names of their own; others are called as the process is. */
-static uint32_t count_named_threads(void)
+/* The library's threads all have names of their own; others are called as the process is. Sets the
+ * name of the first one; false: there is none. */
+static bool find_named_thread(char *name, size_t size)
 {
     DIR *tasks = opendir("/proc/self/task");
     const struct dirent *task;
     char process[32];
-    char name[32];
-    uint32_t count = 0;
+    bool found = false;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(tasks);
-    snprintf(name, sizeof(name), "%d", (int)getpid());
+    snprintf(name, size, "%d", (int)getpid());
     read_name(name, process, sizeof(process));
-    while ((task = readdir(tasks)) != NULL) {
-        read_name(task->d_name, name, sizeof(name));
-        count += task->d_name[0] != '.' && name[0] != '\0' && strcmp(name, process) != 0;
+    while (!found && (task = readdir(tasks)) != NULL) {
+        read_name(task->d_name, name, size);
+        found = task->d_name[0] != '.' && name[0] != '\0' && strcmp(name, process) != 0;
     }
     closedir(tasks);
-    return count;
+    return found;
 }
 
-/* A thread that has been joined may be listed for a moment; the runner's limit ends the wait. */
+/* A thread that has been joined may be listed for a moment. */
 static void wait_until_threads_are_gone(void)
 {
-    while (count_named_threads() > 0) {
+    const int64_t end_ns = sli_now_ns() + 10 * INT64_C(1000000000);
+    char name[32];
+
+    while (find_named_thread(name, sizeof(name))) {
+        if (sli_now_ns() > end_ns) {
+            name[strcspn(name, "\n")] = '\0';
+            T_FAIL_("thread %s is still there after 10 s: it is of this run, or of a test that "
+                    "failed before",
+                    name);
+        }
         sched_yield();
     }
 }
@@ -90,8 +100,10 @@ static void wait_until_threads_are_gone(void)
 /* So that none to be seen later means something. */
 static void see_threads(kit *k)
 {
+    char name[32];
+
     (void)k;
-    T_TRUE(count_named_threads() > 0);
+    T_TRUE(find_named_thread(name, sizeof(name)));
 }
 
 /* ---- ends that are none ---------------------------------------------------------------------- */
