@@ -155,6 +155,17 @@ sluice_status kit_eval(const sluice_step *step, void *user)
     return SLUICE_OK;
 }
 
+void kit_validate(kit *k, sluice_dataset *dataset)
+{
+    static const char *const names[] = {"sum", "ones"};
+
+    k->validation.dataset = dataset;
+    k->model.eval = kit_eval;
+    k->model.result_names = names;
+    k->model.result_count = COUNT(names);
+    k->model.reads_valid_rows = true;
+}
+
 sluice_status kit_ignore(sluice_hook *hook, void *user)
 {
     (void)hook;
@@ -306,6 +317,18 @@ void kit_check(const kit *k)
         T_EQ(k->steps[i].step, k->steps[0].step + i);
     }
     T_EQ(report->stats.samples, samples);
+}
+
+void kit_check_columns(const char *text)
+{
+    while (*text != '\0') {
+        const size_t length = strcspn(text, "\n");
+
+        if (length > SLI_COLUMNS) {
+            T_FAIL_("%zu columns: %.*s", length, (int)length, text);
+        }
+        text += length + (text[length] == '\n');
+    }
 }
 
 void kit_check_same(const kit *a, const kit *b, size_t from, size_t count)

@@ -86,6 +86,9 @@ void kit_fini(kit *k);
 /* Sums of the labels, and of ones, over the rows that hold samples. */
 sluice_status kit_eval(const sluice_step *step, void *user);
 
+/* Validates on a dataset, which is borrowed, by kit_eval(): its results are "sum" and "ones". */
+void kit_validate(kit *k, sluice_dataset *dataset);
+
 /* A hook that does nothing. */
 sluice_status kit_ignore(sluice_hook *hook, void *user);
 
@@ -95,6 +98,9 @@ sluice_status kit_load_state(kit *k, const char *folder);
 
 /* Checks that hold of every run: counters agree, steps follow each other, hooks saw them all. */
 void kit_check(const kit *k);
+
+/* Checks that no line of a text is longer than SLI_COLUMNS. */
+void kit_check_columns(const char *text);
 
 /* Checks that steps [from, from + count) of `b`, counted from its first, are the same as of `a`. */
 void kit_check_same(const kit *a, const kit *b, size_t from, size_t count);

@@ -3,7 +3,7 @@
  * rules. */
 #include "report_data.h"
 #include "testing.h"
-#include "text_int.h"
+#include "train_kit.h"
 
 /* Ten seconds of two workers and a device, and how long the steps waited for data. */
 static void judge(sluice_report *report, double wait_s, double copy_s, double read_s,
@@ -126,11 +126,7 @@ static void the_text_fits_eighty_columns(void)
     report.bytes_h2d = 1234567890123;
     report.bytes_read = 1234567890123;
     T_OK(sluice_report_text(&report, &text));
-    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
-        if (strcspn(line, "\n") > SLI_COLUMNS) {
-            T_FAIL_("%zu columns: %.*s", strcspn(line, "\n"), (int)strcspn(line, "\n"), line);
-        }
-    }
+    kit_check_columns(text);
     sluice_string_free(text);
 }
 

@@ -122,10 +122,7 @@ static void numbers_of_each_hook_are_errors(void)
         k.callbacks = &callback;
         k.callback_count = 1;
         T_OK(sluice_dataset_parse("synthetic samples=20 shape=4,4,3 | batch 2", &dataset));
-        k.validation.dataset = dataset;
-        k.model.eval = kit_eval;
-        k.model.result_count = 2;
-        k.model.result_names = (const char *const[]){"sum", "one"};
+        kit_validate(&k, dataset);
         snprintf(name, sizeof(name), "hook %s of callback 0", names[i / 2 % 8]);
         expect(&k, name);
         sluice_dataset_destroy(dataset);

@@ -98,7 +98,6 @@ static sluice_status note_samples(sluice_hook *hook, void *user)
 
 static void a_validation_has_the_samples_that_are_kept(void)
 {
-    static const char *const names[] = {"sum", "ones"};
     sluice_dataset *dataset = filtered("batch 4");
     uint64_t samples = 0;
     const sluice_callback callback = {.validation = note_samples, .user = &samples};
@@ -109,11 +108,7 @@ static void a_validation_has_the_samples_that_are_kept(void)
     k.callback_count = 1;
     k.pipeline = "synthetic 40 6,6,3 5 | batch 4 drop_remainder=true";
     k.config.epochs = 1;
-    k.model.eval = kit_eval;
-    k.model.result_names = names;
-    k.model.result_count = 2;
-    k.model.reads_valid_rows = true;
-    k.validation.dataset = dataset;
+    kit_validate(&k, dataset);
     k.validation.every_epochs = 1;
     T_OK(kit_run(&k));
     T_EQ(samples, 46);

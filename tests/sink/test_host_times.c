@@ -119,8 +119,6 @@ static void check_sum(const kit *k)
 
 static void rows_hold_the_time_that_was_slept(void)
 {
-    static const char *const result_names[] = {"label", "one"};
-
     for (size_t m = 0; m < COUNT(modes); m++) {
         sluice_dataset *dataset = NULL;
         const sluice_report *report;
@@ -136,12 +134,9 @@ static void rows_hold_the_time_that_was_slept(void)
         k.config.mode = modes[m];
         k.config.total_steps = 0;
         k.config.max_steps = 60;
+        kit_validate(&k, dataset);
         k.model.save = sleep_in_save;
         k.model.eval = sleep_in_eval;
-        k.model.result_names = result_names;
-        k.model.result_count = 2;
-        k.model.reads_valid_rows = true;
-        k.validation.dataset = dataset;
         k.in_step = sleep_in_step;
         k.callbacks = &callback;
         k.callback_count = 1;

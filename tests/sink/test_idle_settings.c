@@ -77,7 +77,6 @@ static void an_interval_that_cuts_sinks_is_in_the_plan_line(void)
 /* Validation after each sink of 40 steps cuts none; every 20 steps it does. */
 static void an_interval_that_cuts_none_is_not_named(void)
 {
-    static const char *const results[] = {"one", "two"};
     char folder[300];
 
     for (uint64_t every = 20; every <= 40; every += 20) {
@@ -89,13 +88,10 @@ static void an_interval_that_cuts_none_is_not_named(void)
         kit_init(&k);
         k.config.sink_size = 40;
         k.config.epochs = 2;
+        kit_validate(&k, dataset);
         k.model.save = kit_save;
-        k.model.eval = kit_eval;
-        k.model.result_names = results;
-        k.model.result_count = 2;
         k.checkpoint.folder = folder;
         k.checkpoint.every_steps = 15;
-        k.validation.dataset = dataset;
         k.validation.every_steps = every;
         run(&k);
         T_CONTAINS(plan, every == 20

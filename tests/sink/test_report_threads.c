@@ -31,14 +31,20 @@ static void check_sum(const report_thread *thread)
            0.02 * thread->seconds + 0.001);
 }
 
+/* A run of two workers. */
+static void run(kit *k)
+{
+    kit_init(k);
+    k->config.workers = 2;
+    T_OK(kit_run(k));
+}
+
 static void each_thread_of_a_run_has_its_times(void)
 {
     static const char *const names[] = {"sluice/w/0", "sluice/w/1", "sluice/watchdog", "caller"};
     kit k;
 
-    kit_init(&k);
-    k.config.workers = 2;
-    T_OK(kit_run(&k));
+    run(&k);
     T_EQ(k.report->thread_count, k.report->place_count);
     for (size_t i = 0; i < COUNT(names); i++) {
         const report_thread *thread = thread_of(k.report, names[i]);
@@ -56,18 +62,11 @@ static void the_text_has_a_row_for_a_pool_and_80_columns(void)
     char *text = NULL;
     kit k;
 
-    kit_init(&k);
-    k.config.workers = 2;
-    T_OK(kit_run(&k));
+    run(&k);
     T_OK(sluice_report_text(k.report, &text));
     T_CONTAINS(text, "\nthreads                     CPU s   CPU% queue% blocked%\n"
                      "sluice/w/0-1           ");
-    for (const char *line = text; *line != '\0'; line += line[0] != '\0') {
-        const size_t length = strcspn(line, "\n");
-
-        T_TRUE(length <= 80);
-        line += length;
-    }
+    kit_check_columns(text);
     sluice_string_free(text);
     kit_fini(&k);
 }
@@ -89,8 +88,7 @@ static void the_json_has_threads_and_machine(void)
     char *text = NULL;
     kit k;
 
-    kit_init(&k);
-    T_OK(kit_run(&k));
+    run(&k);
     T_OK(sluice_report_json(k.report, &text));
     for (size_t i = 0; i < COUNT(keys); i++) {
         T_CONTAINS(text, keys[i]);
@@ -105,9 +103,7 @@ static void what_is_unknown_is_null_and_said_once(void)
     char *text = NULL;
     kit k;
 
-    kit_init(&k);
-    k.config.workers = 2;
-    T_OK(kit_run(&k));
+    run(&k);
     for (uint32_t i = 0; i < k.report->thread_count; i++) {
         k.report->threads[i].times.has_runqueue = false;
     }

@@ -301,18 +301,14 @@ static sluice_status evaluate_slowly(const sluice_step *step, void *user)
 
 static void slow_validations_are_of_the_host(void)
 {
-    static const char *const names[] = {"label", "one"};
     sluice_dataset *dataset = NULL;
     kit k;
 
     T_OK(sluice_dataset_parse("synthetic samples=20 shape=4,4,3 | batch 5", &dataset));
     kit_init(&k);
-    k.validation.dataset = dataset;
+    kit_validate(&k, dataset);
     k.validation.every_steps = 10;
     k.model.eval = evaluate_slowly;
-    k.model.result_names = names;
-    k.model.result_count = 2;
-    k.model.reads_valid_rows = true;
     k.config.sink_size = 10;
     check(&k, &(provoked){"validation", "host", "validation", "workers"});
     kit_fini(&k);
