@@ -8,6 +8,7 @@
 
 #include "checkpoint_kit.h"
 #include "host_clock.h"
+#include "load_kit.h"
 #include "rank_runs.h"
 #include "report_time.h"
 #include "testing.h"
@@ -101,8 +102,9 @@ static void sleep_in_step(kit *k, const sluice_step *step)
     pause_ms(2);
 }
 
-/* The rows add up to the wall time, and little of it is in none of the named ones. */
-static void check_sum(const kit *k)
+/* The rows add up to the wall time, and little of it is in none of the named ones, unless other
+ * processes held up the start and the end of threads. */
+static void check_sum(const kit *k, const load_kit *load)
 {
     const sluice_report *report = k->report;
     const report_host_times *times = &report->host_times;
@@ -114,7 +116,7 @@ static void check_sum(const kit *k)
 
     T_TRUE(times->known && times->open_s > 0);
     T_NEAR(sum, report->stats.seconds, 0.02 * report->stats.seconds);
-    T_TRUE(other < 0.05 * report->stats.seconds + 0.05); /* starting and ending threads */
+    T_TRUE(other < 0.05 * report->stats.seconds + 0.05 || !load_kit_is_calm(load));
 }
 
 static void rows_hold_the_time_that_was_slept(void)
@@ -126,6 +128,7 @@ static void rows_hold_the_time_that_was_slept(void)
         const sluice_callback callback = {
             .epoch_end = sleep_in_hook, .validation = sleep_in_hook, .user = &calls};
         char *text = NULL;
+        load_kit load;
         kit k;
 
         T_OK(
@@ -140,6 +143,7 @@ static void rows_hold_the_time_that_was_slept(void)
         k.in_step = sleep_in_step;
         k.callbacks = &callback;
         k.callback_count = 1;
+        load_kit_start(&load);
         T_OK(kit_run(&k));
         report = k.report;
         T_TRUE(calls >= 2 && report->stats.checkpoints >= 2 && report->stats.validations >= 1);
@@ -147,7 +151,7 @@ static void rows_hold_the_time_that_was_slept(void)
         T_TRUE(report->host_times.checkpoint_s >= least(report->stats.checkpoints));
         T_TRUE(report->host_times.validation_s >= least(2 * report->stats.validations));
         T_TRUE(report_find_stage(report, "step")->busy_ns >= 60 * 2e6);
-        check_sum(&k);
+        check_sum(&k, &load);
         T_OK(sluice_report_text(report, &text));
         T_CONTAINS(text, "\ntime                           seconds     %\n");
         T_CONTAINS(text, "\nstep                        ");
@@ -202,8 +206,8 @@ static void *request_in_wait(void *arg)
 {
     kit_source *source = arg;
 
-    while (!atomic_load(&source->blocks)) {
-        pause_ms(1);
+    for (int i = 0; i < 30000 && !atomic_load(&source->blocks); i++) {
+        pause_ms(1); /* not for ever: a run that fails first blocks nowhere */
     }
     pause_ms(200);
     sluice_report_request();
@@ -246,6 +250,7 @@ static void a_request_is_answered_while_the_run_goes_on(void)
         T_CONTAINS(text, "bottleneck: ");
         CU_ASSERT_PTR_NULL(strstr(text, "ended with"));
         T_TRUE(row_of(text, "\ndata wait ") >= 0.15); /* of the wait that goes on, too */
+        T_CONTAINS(text, "\nwall ");
         CU_ASSERT_PTR_NULL(strstr(strstr(text, "\nwall ") + 1, "\nwall ")); /* once */
         sluice_dataset_destroy(k.dataset);
         kit_fini(&k);

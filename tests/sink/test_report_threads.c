@@ -204,30 +204,29 @@ static void a_channel_reports_its_threads_at_any_time(void)
     sluice_channel_config config = loop_kit_config(0, 0);
     loop_kit loop = loop_kit_open("host:0", loop_kit_padded, &config);
     const sluice_batch *batch = NULL;
-    sluice_report *report;
-    char *text = NULL;
+    sluice_report *own;
     void *other = NULL;
+    char *text = NULL;
     pthread_t thread;
 
     T_OK(sluice_channel_start(loop.channel));
     T_OK(loop_kit_next(&loop, &batch));
-    report = loop_kit_report(&loop);
-    check_sum(thread_of(report, "sluice/w/0"));
-    check_sum(thread_of(report, "caller"));
-    sluice_report_destroy(report);
-
-    /* A thread of which the clocks were not read at the start */
+    own = loop_kit_report(&loop);
+    /* Of a thread whose clocks were not read at the start. */
     T_EQ(pthread_create(&thread, NULL, report_elsewhere, &loop), 0);
     T_EQ(pthread_join(thread, &other), 0);
-    report = other;
-    check_sum(thread_of(report, "sluice/w/0"));
-    T_TRUE(!thread_of(report, "caller")->times.has_cpu);
-    T_OK(sluice_report_text(report, &text));
+    T_OK(sluice_report_text(other, &text));
+    loop_kit_close(&loop); /* before the checks: one that fails would leave threads behind */
+
+    check_sum(thread_of(own, "sluice/w/0"));
+    check_sum(thread_of(own, "caller"));
+    check_sum(thread_of(other, "sluice/w/0"));
+    T_TRUE(!thread_of(other, "caller")->times.has_cpu);
     T_CONTAINS(text, "\nnot measured: times of the caller, which is not the thread that started "
                      "the\n    channel");
     sluice_string_free(text);
-    sluice_report_destroy(report);
-    loop_kit_close(&loop);
+    sluice_report_destroy(own);
+    sluice_report_destroy(other);
 }
 
 const t_test report_threads_tests[] = {
