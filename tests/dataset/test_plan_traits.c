@@ -8,18 +8,14 @@
 
 static sli_plan_traits traits_of(const char *pipeline)
 {
-    const sli_run_settings settings = {.world = 1};
-    sli_plan_traits traits = {.packs = false};
     sluice_dataset *dataset = NULL;
-    sli_plan *plan = NULL;
+    sli_plan_traits traits;
+    sli_plan *plan;
 
     T_OK(sluice_dataset_parse(pipeline, &dataset));
-    T_OK(sli_plan_open(dataset, &settings, &plan));
-    if (plan != NULL) {
-        sli_plan_traits_get(plan, &traits);
-    }
-    sli_plan_close(plan);
-    sluice_dataset_destroy(dataset);
+    plan = open_plan(dataset, &(sli_run_settings){.world = 1});
+    sli_plan_traits_get(plan, &traits);
+    close_plan(plan, dataset);
     return traits;
 }
 

@@ -268,6 +268,31 @@ static void hooks(verdict_facts *f)
     f->host.hooks_s = 9.7;
 }
 
+static void launches(verdict_facts *f)
+{
+    hooks(f);
+    f->host = (report_host_times){.known = true, .launch_s = 9.7};
+}
+
+static void replay(verdict_facts *f)
+{
+    add_decode(f, 4, 0);
+    f->run.replay = 0.6;
+}
+
+static void slow_device_maps(verdict_facts *f)
+{
+    slow_step(f);
+    f->run.maps = 0.9;
+}
+
+static void steps_of_many_threads(verdict_facts *f)
+{
+    add_decode(f, 15, 0.4);
+    f->run.data_wait = 0.6;
+    f->run.step = 0.4;
+}
+
 static void tiny_samples(verdict_facts *f)
 {
     add_read(f, 1, 1);
@@ -390,6 +415,10 @@ static const struct {
     {validations, "validation", "host", "validation", "workers"},
     {validations_beside_steps, "step", "device", "validation", "hooks"},
     {hooks, "hooks", "host", "hooks", "workers"},
+    {launches, "launch", "host", "code", "hooks"},
+    {replay, "none", "none", NULL, NULL},
+    {slow_device_maps, "device_maps", "device", "code", "workers"},
+    {steps_of_many_threads, "decode", "starved", NULL, NULL},
     {tiny_samples, "none", "handover", "batch", "workers"},
     {tiny_samples_in_large_batches, "none", "handover", NULL, "batch"},
     {copies, "copy", "copy", NULL, "offload"},
