@@ -221,7 +221,7 @@ static double workers_that_fill(const verdict_facts *facts)
 
     /* A tenth of a worker is not missed. */
     return cost.cpu > 0 ? ceil(facts->cores.allowed * (1 + cost.blocked / cost.cpu) - 0.1)
-                        : INFINITY;
+                        : (double)INFINITY;
 }
 
 static bool fewer_workers(const verdict_facts *facts, const verdict *v, report_advice *advice)
