@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Preloaded into a program (glibc), makes calls of it fail; for tests/faults.sh.
+ * Preloaded into a program (glibc), makes calls of it fail or slow; for tests/faults.sh and
+ * tests/test_reading.sh.
  *
  *     FAULT_ALLOC=K      the K-th allocation of memory fails (1: the first), and all after it
  *     FAULT_ALLOC=K:N    the K-th to the (K+N-1)-th
  *     FAULT_COUNT=FILE   writes the number of allocations, and of failed reads, to the file, a line
  *                        each, when the program ends
  *     FAULT_READ=E:P:T   reads of files whose path has T in it fail with errno E, P of 1000 of them
+ *     FAULT_SLOW=US:T    reads of files whose path has T in it take US microseconds more, asleep
  *
  * Allocations count from the program's main() on, but for those of the libraries in FAULT_EXCEPT,
  * by parts of their names: "libhwloc,libarchive".
@@ -48,6 +50,9 @@ static struct {
     atomic_uint random;
     atomic_long failed_reads;
     atomic_bool chosen[MOST_FDS]; /* reads of them may fail */
+    unsigned slow_us;             /* 0: no read is slow */
+    const char *slow_part;
+    atomic_bool slow[MOST_FDS];
 } fault;
 
 /* ---- allocations ----------------------------------------------------------------------------- */
@@ -143,6 +148,9 @@ static void choose(int fd, const char *path)
     if (fd >= 0 && fd < MOST_FDS && fault.read_errno != 0) {
         atomic_store(&fault.chosen[fd], strstr(path, fault.path_part) != NULL);
     }
+    if (fd >= 0 && fd < MOST_FDS && fault.slow_us != 0) {
+        atomic_store(&fault.slow[fd], strstr(path, fault.slow_part) != NULL);
+    }
 }
 
 static bool read_fails(int fd)
@@ -159,6 +167,13 @@ static bool read_fails(int fd)
     atomic_fetch_add(&fault.failed_reads, 1);
     errno = fault.read_errno;
     return true;
+}
+
+static void wait_if_slow(int fd)
+{
+    if (fault.slow_us != 0 && fd >= 0 && fd < MOST_FDS && atomic_load(&fault.slow[fd])) {
+        (void)usleep(fault.slow_us);
+    }
 }
 
 /* ISO C knows no way from the pointer that the loader gives to a function. */
@@ -187,6 +202,18 @@ int openat(int folder, const char *path, int flags, ...)
     return fd;
 }
 
+/* A descriptor is used again: what was chosen for it must not stay. */
+int open(const char *path, int flags, ...)
+{
+    va_list args;
+    mode_t mode;
+
+    va_start(args, flags);
+    mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    return openat(AT_FDCWD, path, flags, mode);
+}
+
 ssize_t read(int fd, void *to, size_t size)
 {
     static ssize_t (*real)(int, void *, size_t);
@@ -194,6 +221,7 @@ ssize_t read(int fd, void *to, size_t size)
     if (real == NULL) {
         find("read", &real, sizeof(real));
     }
+    wait_if_slow(fd);
     return read_fails(fd) ? -1 : real(fd, to, size);
 }
 
@@ -204,6 +232,7 @@ ssize_t pread(int fd, void *to, size_t size, off_t offset)
     if (real == NULL) {
         find("pread", &real, sizeof(real));
     }
+    wait_if_slow(fd);
     return read_fails(fd) ? -1 : real(fd, to, size, offset);
 }
 
@@ -219,6 +248,7 @@ static const char *setting(const char *name)
 static void read_settings(void)
 {
     static char part[256];
+    static char slow_part[256];
     const char *alloc = setting("FAULT_ALLOC");
     const char *colon = strchr(alloc, ':');
 
@@ -231,6 +261,11 @@ static void read_settings(void)
         fault.path_part = part;
     } else {
         fault.read_errno = 0;
+    }
+    if (sscanf(setting("FAULT_SLOW"), "%u:%255s", &fault.slow_us, slow_part) == 2) {
+        fault.slow_part = slow_part;
+    } else {
+        fault.slow_us = 0;
     }
     atomic_store(&fault.random, (unsigned)getpid() * 40503U);
 }
