@@ -415,12 +415,45 @@ static void merge_status(merge *m)
                       : json_null());
 }
 
+/* True if a rank's run had not ended when its report was made. */
+static bool any_is_running(const merge *m)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        if (json_is_true(json_object_get(m->reports[i].json, "running"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The environment of the ranks; keys in which they differ are null, and in `left_out`. */
+static void merge_environment(merge *m, json_t *left_out)
+{
+    const json_t *first = report_get(m->reports[0].json, "environment");
+    json_t *merged = first != NULL ? json_deep_copy(first) : json_null();
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(merged, key, value)
+    {
+        for (size_t i = 1; i < m->count; i++) {
+            const json_t *other = report_get(m->reports[i].json, "environment");
+
+            if (!json_equal(json_object_get(first, key), json_object_get(other, key))) {
+                m->failed |= json_array_append_new(left_out, json_sprintf("environment.%s", key));
+                m->failed |= json_object_set_new(merged, key, json_null());
+                break;
+            }
+        }
+    }
+    m->failed |= json_object_set_new(m->merged, "environment", merged);
+}
+
 /* Lists the keys of the reports that the merge does not have, or has as null: ranks differ, or
- * there are too many elements. */
-static void list_left_out(merge *m)
+ * there are too many elements. list: keys that are known to be left out. */
+static void list_left_out(merge *m, json_t *list)
 {
     json_t *names = json_object();
-    json_t *list = json_array();
     const char *key;
     json_t *unused;
 
@@ -441,7 +474,7 @@ static void list_left_out(merge *m)
 static void merge_all(merge *m)
 {
     const double world = report_number(process_of(&m->reports[0]), "world");
-    const json_t *environment = report_get(m->reports[0].json, "environment");
+    json_t *left_out = json_array();
     json_t *errors;
     double seconds;
 
@@ -466,10 +499,10 @@ static void merge_all(merge *m)
     m->failed |= json_object_set_new(m->merged, "slowest", join_arrays(m, NULL, "slowest", 4096));
     m->failed |= json_object_set_new(m->merged, "process",
                                      json_pack("{s:n, s:I}", "rank", "world", (json_int_t)world));
-    m->failed |= json_object_set_new(
-        m->merged, "environment", environment != NULL ? json_deep_copy(environment) : json_null());
+    m->failed |= json_object_set_new(m->merged, "running", json_boolean(any_is_running(m)));
+    merge_environment(m, left_out);
     m->failed |= report_set_ranks(m->merged, m->reports, m->count);
-    list_left_out(m);
+    list_left_out(m, left_out);
 }
 
 json_t *report_merge(saved_report *reports, size_t count)

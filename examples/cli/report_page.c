@@ -86,6 +86,9 @@ static void write_head(FILE *out, const saved_report *report)
         fputs(", mode ", out);
         html_text(out, mode);
     }
+    if (json_is_true(json_object_get(run, "running"))) {
+        fputs("; the run had not ended", out);
+    }
     fputs("</p>\n", out);
     if (error != NULL) {
         fputs("<p><b>", out);
