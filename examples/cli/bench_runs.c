@@ -4,23 +4,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 int bench_runs_sides(const bench_runs *runs)
 {
     return runs->compared.word != NULL ? 2 : 1;
-}
-
-/* CPU time of the process, as the report has it. */
-static double process_cpu_s(void)
-{
-    struct rusage used;
-
-    if (getrusage(RUSAGE_SELF, &used) != 0) {
-        return 0;
-    }
-    return (double)used.ru_utime.tv_sec + (double)used.ru_stime.tv_sec +
-           (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
 }
 
 void bench_runs_begin(bench_runs *runs)
@@ -29,20 +16,14 @@ void bench_runs_begin(bench_runs *runs)
 
     fprintf(stderr, "run %" PRIu64 " of %" PRIu64 "%s\n", runs->round + 1, runs->count,
             bench_runs_sides(runs) == 2 ? of[runs->side] : "");
-    runs->cpu_s = process_cpu_s();
 }
 
 sluice_status bench_runs_keep(bench_runs *runs, const sluice_report *report)
 {
-    const size_t next = runs->kept[runs->side];
-    char *text = NULL;
-    sluice_status st = sluice_report_json(report, &text);
+    char **text = &runs->texts[runs->side][runs->kept[runs->side]];
+    const sluice_status st = sluice_report_json(report, text);
 
-    if (st == SLUICE_OK) {
-        st = run_report_copy(text, runs->cpu_s, &runs->texts[runs->side][next]);
-        runs->kept[runs->side] += st == SLUICE_OK;
-    }
-    sluice_string_free(text);
+    runs->kept[runs->side] += st == SLUICE_OK;
     return st;
 }
 
@@ -131,7 +112,7 @@ void bench_runs_free(bench_runs *runs)
 {
     for (int side = 0; side < RUN_SIDES; side++) {
         for (size_t i = 0; i < runs->kept[side]; i++) {
-            free(runs->texts[side][i]);
+            sluice_string_free(runs->texts[side][i]);
         }
         runs->kept[side] = 0;
     }

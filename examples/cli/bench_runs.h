@@ -12,7 +12,6 @@ typedef struct bench_runs {
     cli_source compared; /* the pipeline of --compare; word NULL without it */
     int side;            /* of the current run: 0, or 1 for the compared pipeline */
     uint64_t round;      /* of the current run, from 0 */
-    double cpu_s;        /* CPU time that the process had used before the current run */
     char *texts[RUN_SIDES][RUN_MOST_BENCH]; /* the reports as JSON */
     size_t kept[RUN_SIDES];
 } bench_runs;
@@ -20,7 +19,7 @@ typedef struct bench_runs {
 /* Number of pipelines that are run: 1 or 2. */
 int bench_runs_sides(const bench_runs *runs);
 
-/* Notes the CPU time so far, and says on stderr which run begins. */
+/* Says on stderr which run begins. */
 void bench_runs_begin(bench_runs *runs);
 
 /* Keeps the report of the run that ended. */

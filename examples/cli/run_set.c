@@ -374,25 +374,6 @@ sluice_status run_set_add_file(run_set *set, int side, const char *path)
     return st;
 }
 
-sluice_status run_report_copy(const char *report, double cpu_s, char **copy_out)
-{
-    static const char key[] = "cpu_s_per_1000_samples";
-    json_t *root = json_loads(report, 0, NULL);
-    const double samples = report_number(root, "samples");
-    const double cpu = report_number(root, key);
-
-    *copy_out = NULL;
-    if (root != NULL &&
-        (!(samples > 0) ||
-         json_object_set_new(root, key, json_real(fmax(0, cpu - cpu_s * 1000 / samples))) == 0)) {
-        *copy_out = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    }
-    json_decref(root);
-    return *copy_out != NULL
-               ? SLUICE_OK
-               : sluice_fail(SLUICE_E_NO_MEMORY, "memory is short for the report of a run");
-}
-
 #else
 
 const char *const run_fact_names[RUN_FACTS];
@@ -413,13 +394,6 @@ sluice_status run_set_add(run_set *set, int side, const char *text, size_t size,
 sluice_status run_set_add_file(run_set *set, int side, const char *path)
 {
     (void)set, (void)side, (void)path;
-    return run_set_check();
-}
-
-sluice_status run_report_copy(const char *report, double cpu_s, char **copy_out)
-{
-    (void)report, (void)cpu_s;
-    *copy_out = NULL;
     return run_set_check();
 }
 

@@ -73,12 +73,6 @@ sluice_status run_set_add_file(run_set *set, int side, const char *path);
 
 void run_set_free(run_set *set);
 
-/*
- * Copies a report whose run began when the process had already used cpu_s of CPU time, without this
- * time. The caller frees the text.
- */
-sluice_status run_report_copy(const char *report, double cpu_s, char **copy_out);
-
 /* What a comparison of a row gives. */
 typedef struct run_result {
     double medians[RUN_SIDES]; /* NaN: the side has no values */

@@ -47,6 +47,7 @@ sluice_status sluice_channel_report(sluice_channel *channel, sluice_report **rep
                        .start = &channel->start,
                        .counts = &counts,
                        .mode_reason = "",
+                       .is_running = true,
                        .micro_batches = 1};
     st = find_end(channel, &end);
     return report_make(&run, st, end.text, report_out);

@@ -168,6 +168,7 @@ static void collect_stats(const report_run *run, sluice_report *report)
     stats->validation_bad_samples = counts->validation_bad_samples;
     stats->regrouped_batch_size = run->regrouped_batch_size;
     stats->regrouped_world = run->regrouped_world;
+    report->is_running = run->is_running;
     report->cpu_before_ns = run->start != NULL ? run->start->cpu_ns : 0;
     report->has_digest = run->has_digest;
     report->batches = counts->steps * run->micro_batches;

@@ -46,6 +46,7 @@ struct sluice_report {
     sluice_report_stats stats;
     char error[SLI_ERROR_SIZE]; /* error text; "" if there was no error */
     bool ran;                   /* the run began; otherwise most of the following fields are zero */
+    bool is_running;            /* the run had not ended when the report was made */
     bool was_complete;          /* a resumed run had no steps left */
     sluice_ranks ranks;         /* of this process; local_world 0: the local rank is unknown */
     char host[64];
@@ -70,7 +71,7 @@ struct sluice_report {
     uint64_t publishes;
     bool has_digest;
     int64_t cpu_ns;        /* CPU time of the whole process so far, from getrusage() */
-    int64_t cpu_before_ns; /* part of it before the run */
+    int64_t cpu_before_ns; /* part of it before the run; the report has the difference */
     int64_t peak_rss_bytes;
     char maps[400];        /* names of the device maps: "blur, warp"; "": none */
     bool maps_untimed;     /* the time of the maps is not known: they are enqueued with the step, or

@@ -107,6 +107,54 @@ static bool is_replaceable(const char *path)
     return lstat(path, &info) == 0 ? S_ISREG(info.st_mode) : errno == ENOENT;
 }
 
+/* Why a regular file at `path` could not be made or replaced, an errno value; 0: it can. */
+static int refusal_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char folder[REPORT_PATH_SIZE + 16] = ".";
+    struct stat info;
+
+    if (lstat(path, &info) == 0) {
+        if (S_ISDIR(info.st_mode)) {
+            return EISDIR;
+        }
+        return access(path, W_OK) == 0 ? 0 : errno;
+    }
+    if (errno != ENOENT) {
+        return errno;
+    }
+    if (slash != NULL) {
+        snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path) + 1, path);
+    }
+    return access(folder, W_OK | X_OK) == 0 ? 0 : errno;
+}
+
+void report_file_check(const char *path, uint32_t rank, uint32_t world)
+{
+    char *expanded = strcmp(path, "-") != 0 ? expand_rank(path, rank, world) : NULL;
+    const int error = expanded != NULL ? refusal_of(expanded) : 0;
+
+    if (error != 0) {
+        char why[100] = "?";
+
+        (void)strerror_r(error, why, sizeof(why));
+        sli_log(SLUICE_LOG_WARN,
+                "environment: SLUICE_REPORT: %s cannot be written: %s; the run goes on, and will "
+                "have no report file",
+                expanded, why);
+    }
+    sluice_string_free(expanded);
+}
+
+bool report_file_is_renewable(const char *path, uint32_t rank, uint32_t world)
+{
+    char *expanded = strcmp(path, "-") != 0 ? expand_rank(path, rank, world) : NULL;
+    const bool renewable = expanded != NULL && is_replaceable(expanded);
+
+    sluice_string_free(expanded);
+    return renewable;
+}
+
 /*
  * Opens a file beside `path` that has no other user; its permissions are those of a file at `path`.
  * NULL: the folder does not allow it. name_out: its path, if it was opened.

@@ -49,8 +49,9 @@ static void add_totals(const sluice_report *report, sli_text *text)
     add_count(text, "epochs", stats->epochs);
     add_number(text, "seconds", stats->seconds);
     add_number(text, "samples_per_s", share((double)stats->samples, stats->seconds));
-    add_number(text, "cpu_s_per_1000_samples",
-               share((double)report->cpu_ns / 1e6, (double)stats->samples));
+    add_number(
+        text, "cpu_s_per_1000_samples",
+        share((double)(report->cpu_ns - report->cpu_before_ns) / 1e6, (double)stats->samples));
     add_count(text, "bytes_read", report->bytes_read);
     add_count(text, "samples_read_ahead", report->ahead_samples);
     add_count(text, "bytes_read_ahead", report->ahead_bytes);
@@ -337,6 +338,7 @@ sluice_status sluice_report_json(const sluice_report *report, char **json_out)
     sli_text_add(&text, "{\"schema\":1,\"status\":");
     sli_text_add_json(&text, sluice_status_name(report->stats.status));
     add_string(&text, "error", report->error[0] != '\0' ? report->error : NULL);
+    sli_text_add(&text, ",\"running\":%s", report->is_running ? "true" : "false");
     add_totals(report, &text);
     report_add_time_json(report, &text);
     add_errors(report, &text);

@@ -32,6 +32,7 @@ typedef struct report_run {
     const rank_waits *waits;   /* NULL: none were counted */
     const wait_probe *probe;   /* NULL: nothing looked at the workers */
     const host_clock *host;    /* NULL for a channel */
+    bool is_running;           /* it goes on after the report */
 } report_run;
 
 /*

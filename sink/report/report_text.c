@@ -223,10 +223,10 @@ static void add_steps(const sluice_report *report, sli_text *text)
     const sluice_report_stats *stats = &report->stats;
 
     sli_text_add_line(text,
-                      "%llu steps, %llu samples in %.3f s: %.0f samples/s, %.1f steps/s, data wait "
-                      "%.1f %%",
-                      (unsigned long long)stats->steps, (unsigned long long)stats->samples,
-                      stats->seconds, report_rate(report),
+                      "%s%llu steps, %llu samples in %.3f s: %.0f samples/s, %.1f steps/s, data "
+                      "wait %.1f %%",
+                      report->is_running ? "so far " : "", (unsigned long long)stats->steps,
+                      (unsigned long long)stats->samples, stats->seconds, report_rate(report),
                       per_second((double)stats->steps, stats->seconds),
                       100 * stats->data_wait_share);
     if (report->mode != NULL) {

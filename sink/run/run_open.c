@@ -92,6 +92,9 @@ static sluice_status read_environment(train_run *run)
     if (st == SLUICE_OK && !run->nested) {
         st = report_file_find(run->environment.report_path);
     }
+    if (st == SLUICE_OK && run->environment.report_path[0] != '\0') {
+        report_file_check(run->environment.report_path, run->ranks.own.rank, run->ranks.own.world);
+    }
     if (st == SLUICE_OK && !run->nested) {
         st = overrides_of_run(&run->config, run->environment.overridden);
     }

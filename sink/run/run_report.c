@@ -31,8 +31,9 @@ static report_run reported_parts(const train_run *run, const sli_profile *profil
 static sluice_status make(const train_run *run, const sli_profile *profile, const sli_error *error,
                           sluice_report **report_out)
 {
-    const report_run parts = reported_parts(run, profile);
+    report_run parts = reported_parts(run, profile);
 
+    parts.is_running = profile != &run->feed.profile && error->status == SLUICE_OK;
     return run->feed.engine != NULL
                ? report_make(&parts, error->status, error->text, report_out)
                : report_make_empty(error->status, error->text, parts.ranks, report_out);
@@ -69,8 +70,8 @@ static uint64_t current_wait(const train_run *run, const sli_profile *profile)
                : 0;
 }
 
-/* Writes the report so far to stderr. */
-static void write_so_far(train_run *run)
+/* Writes the report so far. path as in report_file_write(). */
+static void write_so_far(train_run *run, const char *path)
 {
     const sli_error none = {.status = SLUICE_OK};
     const uint64_t waited = run->counts.host_wait_ticks;
@@ -81,17 +82,43 @@ static void write_so_far(train_run *run)
     run->counts.host_wait_ticks += current_wait(run, &profile);
     (void)make(run, &profile, &none, &report);
     run->counts.host_wait_ticks = waited;
-    hand_out(report, "-", &run->ranks.own, NULL);
+    hand_out(report, path, &run->ranks.own, NULL);
 }
 
-void run_report_answer(train_run *run)
+int64_t run_report_period_ns = 60 * (int64_t)1000000000;
+
+/* Renews the file of SLUICE_REPORT, so that a run that is killed leaves a report. */
+static void renew_file(train_run *run, int64_t now)
+{
+    const char *path = run->environment.report_path;
+    const bool is_first = run->watch.renewal_ns == 0;
+
+    if (path[0] == '\0' || now < run->watch.renewal_ns) {
+        return;
+    }
+    run->watch.renewal_ns = now + run_report_period_ns;
+    if (is_first) {
+        return;
+    }
+    if (report_file_is_renewable(path, run->ranks.own.rank, run->ranks.own.world)) {
+        write_so_far(run, path);
+    } else {
+        run->watch.renewal_ns = INT64_MAX;
+    }
+}
+
+void run_report_answer(train_run *run, int64_t now)
 {
     const uint64_t requests = report_requests();
 
-    if (!run->nested && requests != run->watch.requests && run->feed.engine != NULL) {
-        run->watch.requests = requests;
-        write_so_far(run);
+    if (run->nested || run->feed.engine == NULL) {
+        return;
     }
+    if (requests != run->watch.requests) {
+        run->watch.requests = requests;
+        write_so_far(run, "-");
+    }
+    renew_file(run, now);
 }
 
 void run_report_write_early(train_run *run, const sli_error *error)

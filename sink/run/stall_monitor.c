@@ -124,7 +124,7 @@ sluice_status train_watch(train_run *run)
 {
     const int64_t now = sli_now_ns();
 
-    run_report_answer(run);
+    run_report_answer(run, now);
     poll_outcome(run, now);
     if (!run->nested) {
         wait_probe_poll(&run->watch.waits, run->feed.engine, now);

@@ -10,6 +10,7 @@
 typedef struct run_watch {
     host_clock host;    /* what the trainer does */
     uint64_t requests;  /* for reports so far, as of the last poll */
+    int64_t renewal_ns; /* when the file of SLUICE_REPORT is written again; 0: not chosen yet */
     watchdog callbacks; /* monitors the trainer's calls of user callbacks */
     polled_time still;  /* time since a step ended, a callback returned, or samples before the
                            run were read */

@@ -36,7 +36,7 @@ static void a_report_has_the_table_and_the_verdict_of_a_run(void)
 {
     static const char *const parts[] = {
         "bottleneck: none: too short to judge: 11 steps",
-        "\n11 steps, 86 samples in ",
+        "\nso far 11 steps, 86 samples in ",
         "\nstage                       sustains/s busy% input% room%      p50      p99 by\n",
         "\nbatch                       ",
         "\nget_next                    ",
@@ -65,7 +65,7 @@ static void a_report_has_the_table_and_the_verdict_of_a_run(void)
         T_EQ(strstr(text, "\ncopy  ") != NULL, d == 1);
         sluice_string_free(text);
         T_OK(sluice_report_json(report, &text));
-        T_CONTAINS(text, "\"status\":\"OK\",\"error\":null,\"samples\":86,\"batches\":11,"
+        T_CONTAINS(text, "\"status\":\"OK\",\"error\":null,\"running\":true,\"samples\":86,\"batches\":11,"
                          "\"steps\":11,");
         T_CONTAINS(text, "\"mode\":null,");
         T_CONTAINS(text, "\"step\":null,");

@@ -4,10 +4,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "overrides_kit.h"
 #include "report_file.h"
+#include "run_report.h"
 #include "testing.h"
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -195,6 +197,89 @@ static void a_report_that_cannot_be_written_is_a_warning(void)
     }
 }
 
+/* What does not depend on the report is known before the first step. */
+static void a_path_that_cannot_be_written_is_said_before_the_run(void)
+{
+    static const struct {
+        const char *path;
+        const char *why;
+    } cases[] = {{"/nowhere/report.json",
+                  "SLUICE_REPORT: /nowhere/report.json cannot be written: No such file or "
+                  "directory; the run goes on"},
+                 {"/", "SLUICE_REPORT: / cannot be written: Is a directory; the run goes on"}};
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        kit k;
+
+        overrides_begin();
+        setenv("SLUICE_REPORT", cases[i].path, 1);
+        overrides_init_run(&k);
+        k.step_at = 0; /* no step ends well */
+        k.step_answer = SLUICE_E_IO;
+        T_CONTAINS(overrides_log_of(&k), cases[i].why);
+        kit_fini(&k);
+        overrides_end();
+    }
+}
+
+static char *renewed; /* the file in the last step */
+
+static void look_at_the_file(kit *k, const sluice_step *step)
+{
+    const struct timespec nap = {0, 60000000};
+
+    (void)k;
+    (void)step;
+    (void)nanosleep(&nap, NULL);
+    snprintf(renewed, 65536, "%s", overrides_contents(getenv("SLUICE_REPORT")));
+}
+
+/* A run that is killed then leaves the last report. */
+static void the_file_is_renewed_while_the_run_goes_on(void)
+{
+    const char *path = t_path(t_folder(), "r.json");
+    const int64_t period = run_report_period_ns;
+    kit k;
+
+    renewed = calloc(1, 65536);
+    overrides_begin();
+    setenv("SLUICE_REPORT", path, 1);
+    overrides_init_run(&k);
+    k.in_step = look_at_the_file;
+    run_report_period_ns = 1000000;
+    (void)overrides_log_of(&k);
+    run_report_period_ns = period;
+    T_OK(k.status);
+    expect_json(renewed, "OK");
+    T_CONTAINS(renewed, "\"running\":true,");
+    expect_json(overrides_contents(path), "OK");
+    T_CONTAINS(overrides_contents(path), "\"running\":false,");
+    kit_fini(&k);
+    overrides_end();
+    free(renewed);
+}
+
+/* What the process did before is not the run's. */
+static void the_cpu_time_is_of_the_run(void)
+{
+    const char *path = t_path(t_folder(), "r.json");
+    const clock_t begin = clock();
+    const char *found;
+    kit k;
+
+    while ((double)(clock() - begin) < 0.5 * CLOCKS_PER_SEC) {
+    }
+    overrides_begin();
+    setenv("SLUICE_REPORT", path, 1);
+    overrides_init_run(&k);
+    (void)overrides_log_of(&k);
+    found = strstr(overrides_contents(path), "\"cpu_s_per_1000_samples\":");
+    T_TRUE(found != NULL);
+    T_TRUE(strtod(strchr(found, ':') + 1, NULL) * (double)k.report->stats.samples / 1000 < 0.4);
+    kit_fini(&k);
+    overrides_end();
+}
+
 /* The run does not wait for a reader that may never come. */
 static void a_report_into_a_pipe_without_a_reader_is_a_warning(void)
 {
@@ -353,6 +438,9 @@ const t_test report_file_tests[] = {
     T_TEST(r_in_the_path_is_the_rank),
     T_TEST(reports_of_several_ranks_have_files_of_their_own),
     T_TEST(a_report_that_cannot_be_written_is_a_warning),
+    T_TEST(a_path_that_cannot_be_written_is_said_before_the_run),
+    T_TEST(the_cpu_time_is_of_the_run),
+    T_TEST(the_file_is_renewed_while_the_run_goes_on),
     T_TEST(a_report_into_a_pipe_without_a_reader_is_a_warning),
     T_TEST(a_report_without_memory_is_a_warning),
     T_TEST(a_file_is_replaced_when_the_new_one_is_complete),
