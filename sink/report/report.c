@@ -10,6 +10,7 @@
 #include "report_operations.h"
 #include "report_places.h"
 #include "report_run.h"
+#include "report_series.h"
 #include "report_stage_times.h"
 #include "report_threads.h"
 #include "report_time.h"
@@ -232,6 +233,9 @@ sluice_status report_make(const report_run *run, sluice_status status, const cha
     if (st == SLUICE_OK) {
         st = report_collect_threads(run, report);
     }
+    if (st == SLUICE_OK) {
+        st = report_collect_series(run, report);
+    }
     if (st != SLUICE_OK) {
         sluice_report_destroy(report);
         return st;
@@ -258,6 +262,7 @@ void sluice_report_destroy(sluice_report *report)
         sli_free(report->histograms);
         sli_free(report->places);
         sli_free(report->threads);
+        sli_free(report->series);
         sli_free(report);
     }
 }

@@ -14,6 +14,7 @@
 #include "rank_waits.h"
 #include "report_pipeline.h"
 #include "report_times.h"
+#include "run_series.h"
 #include "status_int.h"
 #include "step_threads.h"
 
@@ -111,6 +112,8 @@ struct sluice_report {
     report_thread *threads; /* (thread_count) */
 
     struct report_histograms *histograms; /* report_histogram.h; NULL: the run never began */
+
+    run_series *series; /* NULL: the run never began, or a channel */
 
     uint64_t failed;
     uint32_t error_count;

@@ -10,6 +10,7 @@
 #include "program.h"
 #include "rank_waits.h"
 #include "run_counts.h"
+#include "run_series.h"
 #include "start_clocks.h"
 #include "wait_probe.h"
 
@@ -33,6 +34,7 @@ typedef struct report_run {
     const wait_probe *probe;   /* NULL: nothing looked at the workers */
     const host_clock *host;    /* NULL for a channel */
     bool is_running;           /* it goes on after the report */
+    const run_series *series;  /* NULL for a channel */
 } report_run;
 
 /*

@@ -24,7 +24,8 @@ static report_run reported_parts(const train_run *run, const sli_profile *profil
                         .ranks = run->names_log ? &run->ranks.own : NULL,
                         .waits = &run->ranks.waits,
                         .probe = &run->watch.waits,
-                        .host = &run->watch.host};
+                        .host = &run->watch.host,
+                        .series = &run->watch.series};
 }
 
 /* Creates the report. profile: the feed's, or a copy of it, with its end time set. */

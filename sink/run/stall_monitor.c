@@ -128,6 +128,7 @@ sluice_status train_watch(train_run *run)
     poll_outcome(run, now);
     if (!run->nested) {
         wait_probe_poll(&run->watch.waits, run->feed.engine, now);
+        run_series_poll(&run->watch.series, program_progress_of(run->program).batches_done, now);
     }
     return watch_for_stalls(run, now);
 }

@@ -5,6 +5,7 @@
 
 #include "callback_watchdog.h"
 #include "host_clock.h"
+#include "run_series.h"
 #include "wait_probe.h"
 
 typedef struct run_watch {
@@ -18,6 +19,7 @@ typedef struct run_watch {
                            of the last poll */
     bool stall_warned;  /* warned of the stall since the last progress */
     wait_probe waits;   /* of the workers */
+    run_series series;
 } run_watch;
 
 #endif

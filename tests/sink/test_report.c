@@ -3,11 +3,29 @@
 #include <stdlib.h>
 
 #include "comma_locale.h"
+#include "run_series.h"
 #include "testing.h"
 #include "train_kit.h"
 
 static const sluice_mode modes[] = {SLUICE_MODE_DIRECT, SLUICE_MODE_DATA, SLUICE_MODE_GRAPH,
                                     SLUICE_MODE_LOOP};
+
+/* ---- once a second -------------------------------------------------------------------------- */
+
+static void a_series_is_bounded_and_joins_rows(void)
+{
+    static run_series series;
+
+    for (int64_t i = 1; i <= 100001; i++) {
+        run_series_poll(&series, (uint64_t)(10 * i), i * 1000000000);
+    }
+    T_TRUE(series.count > RUN_SERIES_ROWS / 2 && series.count <= RUN_SERIES_ROWS);
+    T_EQ(series.interval_ns, 256000000000);
+    for (uint32_t i = 1; i < series.count; i++) {
+        T_EQ(series.rows[i].batches, 10 + (uint64_t)series.rows[i].ns / 100000000);
+        T_EQ(series.rows[i].ns - series.rows[i - 1].ns, series.interval_ns);
+    }
+}
 
 /* ---- for people ------------------------------------------------------------------------------ */
 
@@ -119,7 +137,8 @@ static const char json_keys[] =
     "stages=list, queues=list,\n"
     "batches_produced=int, batches_consumed=int, transport=(text, none), h2d_copies=int,\n"
     "publishes=int, bottleneck=dict, advice=list, placement=list, step=(dict, none),\n"
-    "threads=list, machine=(dict, none),\n"
+    "threads=list, series=(list, none), series_interval_s=(*number, none),\n"
+    "machine=(dict, none),\n"
     "process=dict, ranks=(dict, none), environment=dict), 'run')\n"
     "late = (int, float) if run['mode'] else none\n"
     "check(run['time'], dict(wall_s=number, open_s=late, data_wait_s=number, step_s=number,\n"
@@ -513,6 +532,7 @@ static void slow_decoding_is_named(void)
 }
 
 const t_test report_tests[] = {
+    T_TEST(a_series_is_bounded_and_joins_rows),
     T_TEST(the_text_has_the_table_and_names_a_bottleneck),
     T_TEST(the_text_says_how_a_run_ended_and_what_was_bad),
     T_TEST(the_json_of_a_good_run_has_every_key_and_adds_up),

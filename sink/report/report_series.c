@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report_series.h"
+
+#include <inttypes.h>
+
+#include "alloc_int.h"
+
+sluice_status report_collect_series(const report_run *run, sluice_report *report)
+{
+    if (run->series == NULL || run->series->count == 0) {
+        return SLUICE_OK;
+    }
+    report->series = sli_calloc(1, sizeof(*report->series));
+    if (report->series == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a report");
+    }
+    *report->series = *run->series;
+    return SLUICE_OK;
+}
+
+void report_add_series_json(const sluice_report *report, sli_text *text)
+{
+    const run_series *series = report->series;
+
+    if (series == NULL) {
+        sli_text_add(text, ",\"series\":null,\"series_interval_s\":null");
+        return;
+    }
+    sli_text_add(text, ",\"series\":[");
+    for (uint32_t i = 1; i < series->count; i++) {
+        const run_series_row *row = &series->rows[i];
+        const double seconds = (double)(row->ns - row[-1].ns) / 1e9;
+
+        sli_text_add(text, "%s{\"t_s\":", i > 1 ? "," : "");
+        sli_text_add_number(text, (double)row->ns / 1e9);
+        sli_text_add(text, ",\"batches\":%" PRIu64 ",\"batches_per_s\":", row->batches);
+        sli_text_add_number(text, (double)(row->batches - row[-1].batches) / seconds);
+        sli_text_add(text, "}");
+    }
+    sli_text_add(text, "],\"series_interval_s\":");
+    sli_text_add_number(text, (double)series->interval_ns / 1e9);
+}
