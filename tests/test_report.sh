@@ -268,7 +268,7 @@ expect "real reports of ranks are merged" 0 report merge w0.json w1.json -o all.
 check "... all samples are there" merged "j['samples'] == 400 and j['stages'][-1]['name'] == 'step' and
     sum(n for b, n in j['stages'][-1]['histogram']['counts']) == j['stages'][-1]['samples'] == 80"
 check "... only what has no merge is left out" merged "set(j['merge']['left_out']) <= {'mode_reason', 'digest', 'images', 'cache',
-    'device_maps', 'placement', 'step', 'ranks', 'series'}"
+    'device_maps', 'placement', 'step', 'ranks', 'series', 'series_interval_s'}"
 check "... stages have all that ranks know of them" merged "all(v is None or k in merged_stage
     for stage, merged_stage in zip(json.load(open('w0.json'))['stages'], j['stages']) for k, v in stage.items())"
 expect "... and shown" 0 report all.json -o all.html

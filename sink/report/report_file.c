@@ -41,13 +41,11 @@ static bool is_json(const char *path)
     return sli_ends_in(path, ".json");
 }
 
-/* Returns the path with each %r replaced by the rank. Without %r, if several ranks would write the
- * same file, ".RANK" is appended, before the ending .json. The caller frees it; NULL if out of
- * memory. */
-static char *expand_rank(const char *path, uint32_t rank, uint32_t world)
+char *report_file_expand(const char *path, uint32_t rank, uint32_t world)
 {
     const bool appends = world > 1 && strstr(path, "%r") == NULL && strcmp(path, "-") != 0;
-    const int stem = (int)strlen(path) - (is_json(path) ? 5 : 0);
+    const int ending = is_json(path) ? 5 : sli_ends_in(path, ".csv") ? 4 : 0;
+    const int stem = (int)strlen(path) - ending;
     sli_text text = {0};
     char *expanded = NULL;
     const char *mark;
@@ -64,8 +62,7 @@ static char *expand_rank(const char *path, uint32_t rank, uint32_t world)
     return sli_text_take(&text, &expanded) == SLUICE_OK ? expanded : NULL;
 }
 
-/* Opens a file for writing. A pipe that no process reads is an error (ENXIO), not a wait. */
-static FILE *open_file(const char *path)
+FILE *report_file_open(const char *path)
 {
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
     FILE *file = fd >= 0 && fcntl(fd, F_SETFL, 0) == 0 ? fdopen(fd, "w") : NULL;
@@ -131,7 +128,7 @@ static int refusal_of(const char *path)
 
 void report_file_check(const char *path, uint32_t rank, uint32_t world)
 {
-    char *expanded = strcmp(path, "-") != 0 ? expand_rank(path, rank, world) : NULL;
+    char *expanded = strcmp(path, "-") != 0 ? report_file_expand(path, rank, world) : NULL;
     const int error = expanded != NULL ? refusal_of(expanded) : 0;
 
     if (error != 0) {
@@ -148,7 +145,7 @@ void report_file_check(const char *path, uint32_t rank, uint32_t world)
 
 bool report_file_is_renewable(const char *path, uint32_t rank, uint32_t world)
 {
-    char *expanded = strcmp(path, "-") != 0 ? expand_rank(path, rank, world) : NULL;
+    char *expanded = strcmp(path, "-") != 0 ? report_file_expand(path, rank, world) : NULL;
     const bool renewable = expanded != NULL && is_replaceable(expanded);
 
     sluice_string_free(expanded);
@@ -197,7 +194,7 @@ static int write_text(const char *path, const char *text)
         file = open_beside(path, beside);
     }
     if (file == NULL) {
-        return write_file(open_file(path), text);
+        return write_file(report_file_open(path), text);
     }
     error = write_file(file, text);
     if (error == 0 && rename(beside, path) != 0) {
@@ -211,7 +208,7 @@ static int write_text(const char *path, const char *text)
 
 void report_file_write(const char *path, uint32_t rank, uint32_t world, const sluice_report *report)
 {
-    char *expanded = expand_rank(path, rank, world);
+    char *expanded = report_file_expand(path, rank, world);
     char *text = NULL;
     sluice_status st = SLUICE_E_NO_MEMORY;
     int error = ENOMEM;

@@ -29,12 +29,16 @@ void report_add_series_json(const sluice_report *report, sli_text *text)
     sli_text_add(text, ",\"series\":[");
     for (uint32_t i = 1; i < series->count; i++) {
         const run_series_row *row = &series->rows[i];
-        const double seconds = (double)(row->ns - row[-1].ns) / 1e9;
+        const run_series_change change = run_series_between(row - 1, row);
 
         sli_text_add(text, "%s{\"t_s\":", i > 1 ? "," : "");
-        sli_text_add_number(text, (double)row->ns / 1e9);
+        sli_text_add_number(text, change.t_s);
         sli_text_add(text, ",\"batches\":%" PRIu64 ",\"batches_per_s\":", row->batches);
-        sli_text_add_number(text, (double)(row->batches - row[-1].batches) / seconds);
+        sli_text_add_number(text, change.batches_per_s);
+        sli_text_add(text, ",\"data_wait_share\":");
+        sli_text_add_number(text, change.data_wait_share);
+        sli_text_add(text, ",\"cores\":");
+        sli_text_add_number(text, change.cores);
         sli_text_add(text, "}");
     }
     sli_text_add(text, "],\"series_interval_s\":");

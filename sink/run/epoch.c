@@ -7,6 +7,7 @@
 #include "pass_epochs.h"
 #include "run_agreement.h"
 #include "run_failure.h"
+#include "run_waits.h"
 #include "sink_modes.h"
 #include "stall_monitor.h"
 

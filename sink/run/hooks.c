@@ -7,6 +7,7 @@
 #include "error_int.h"
 #include "log_int.h"
 #include "rng_int.h"
+#include "run_waits.h"
 #include "stall_monitor.h"
 
 static sluice_hook_fn hook_function(const sluice_callback *callback, hook_kind kind)
@@ -48,18 +49,6 @@ static void warn_of_hook(uint64_t detail, double seconds)
             "hook %s of callback %u has not returned for %.1f s (after %llu steps)",
             hook_names[detail & 0xFF], (unsigned)(detail >> 8 & 0xFFFF), seconds,
             (unsigned long long)(detail >> 24));
-}
-
-double train_wait_seconds(const train_run *run)
-{
-    const sli_profile *profile = &run->feed.profile;
-    const sli_counters *get_next = feed_counters(&run->feed, FEED_GET_NEXT);
-    const uint64_t ticks = atomic_load_explicit(&get_next->wait_input_ticks, memory_order_relaxed) +
-                           run->counts.host_wait_ticks;
-    const double ns = (double)(sli_now_ns() - profile->start_ns);
-    const double all = (double)(sli_ticks() - profile->start_ticks);
-
-    return all > 0 ? (double)ticks * ns / all / 1e9 : 0;
 }
 
 bool train_has_hook(const train_run *run, hook_kind kind)

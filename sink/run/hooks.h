@@ -29,7 +29,4 @@ void train_fill_hook(const train_run *run, sluice_hook *hook);
  * records to the sink's history. */
 sluice_status train_take_records(train_run *run, const program_result *result);
 
-/* Seconds that steps have waited for data so far. */
-double train_wait_seconds(const train_run *run);
-
 #endif

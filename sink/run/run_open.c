@@ -15,6 +15,7 @@
 #include "rank_identity.h"
 #include "report_request.h"
 #include "run_agreement.h"
+#include "series_file.h"
 #include "step_threads.h"
 #include "watched_model.h"
 
@@ -94,6 +95,9 @@ static sluice_status read_environment(train_run *run)
     }
     if (st == SLUICE_OK && run->environment.report_path[0] != '\0') {
         report_file_check(run->environment.report_path, run->ranks.own.rank, run->ranks.own.world);
+    }
+    if (st == SLUICE_OK && !run->nested) {
+        run->watch.series_file = series_file_open(run->ranks.own.rank, run->ranks.own.world);
     }
     if (st == SLUICE_OK && !run->nested) {
         st = overrides_of_run(&run->config, run->environment.overridden);
@@ -454,6 +458,9 @@ void train_close(train_run *run)
         sli_rank_board_leave_run();
     }
     step_history_free(&run->history);
+    if (run->watch.series_file != NULL) {
+        (void)fclose(run->watch.series_file); /* each row was flushed */
+    }
     sli_free(run->callbacks);
     sli_free(run);
 }

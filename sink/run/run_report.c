@@ -3,6 +3,7 @@
 
 #include "report_request.h"
 #include "report_run.h"
+#include "run_waits.h"
 
 /* Collects the parts of a run that report_make() reads. */
 static report_run reported_parts(const train_run *run, const sli_profile *profile)
@@ -55,22 +56,6 @@ static void hand_out(sluice_report *report, const char *path, const sluice_ranks
     }
 }
 
-/* How long a wait for data has lasted so far; the counters have it when it ends. */
-static uint64_t current_wait(const train_run *run, const sli_profile *profile)
-{
-    const program_progress progress = program_progress_of(run->program);
-    const uint64_t entered = run->watch.host.since_ticks;
-    const uint64_t since =
-        progress.idle_since_ticks > entered ? progress.idle_since_ticks : entered;
-    const uint64_t now = profile->stop_ticks;
-    const bool waits =
-        progress.waits_for_data || run->progress.awaited_seq == progress.batches_done + 1;
-
-    return waits && run->watch.host.now == HOST_SINK && since < now
-               ? now - since - sli_engine_replay_overlap(run->feed.engine, since, now)
-               : 0;
-}
-
 /* Writes the report so far. path as in report_file_write(). */
 static void write_so_far(train_run *run, const char *path)
 {
@@ -80,7 +65,7 @@ static void write_so_far(train_run *run, const char *path)
     sluice_report *report = NULL;
 
     sli_profile_stop(&profile);
-    run->counts.host_wait_ticks += current_wait(run, &profile);
+    run->counts.host_wait_ticks += train_current_wait(run, profile.stop_ticks);
     (void)make(run, &profile, &none, &report);
     run->counts.host_wait_ticks = waited;
     hand_out(report, path, &run->ranks.own, NULL);

@@ -6,6 +6,8 @@
 #include "log_int.h"
 #include "peer_states.h"
 #include "run_report.h"
+#include "run_waits.h"
+#include "series_file.h"
 #include "step_threads.h"
 
 const int64_t TRAIN_POLL_NS = 10000000;
@@ -120,6 +122,26 @@ static void poll_outcome(train_run *run, int64_t now)
     }
 }
 
+/* Adds a row to the series, once a second, and to its file. */
+static void add_to_series(train_run *run, int64_t now)
+{
+    run_watch *watch = &run->watch;
+
+    if (run->feed.engine == NULL || !run_series_is_due(&watch->series, now)) {
+        return;
+    }
+    run_series_add(&watch->series,
+                   (run_series_row){.batches = program_progress_of(run->program).batches_done,
+                                    .wait_s = train_wait_seconds_so_far(run),
+                                    .cpu_ns = sli_process_cpu_ns()},
+                   now);
+    if (watch->series_file != NULL && watch->series.last.ns > 0 &&
+        !series_file_add(watch->series_file, &watch->series)) {
+        (void)fclose(watch->series_file);
+        watch->series_file = NULL;
+    }
+}
+
 sluice_status train_watch(train_run *run)
 {
     const int64_t now = sli_now_ns();
@@ -128,7 +150,7 @@ sluice_status train_watch(train_run *run)
     poll_outcome(run, now);
     if (!run->nested) {
         wait_probe_poll(&run->watch.waits, run->feed.engine, now);
-        run_series_poll(&run->watch.series, program_progress_of(run->program).batches_done, now);
+        add_to_series(run, now);
     }
     return watch_for_stalls(run, now);
 }

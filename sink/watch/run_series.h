@@ -1,29 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The progress of a run, once a second. Bounded: a full series drops every second row and doubles
- * its interval. */
+/*
+ * The progress of a run, a row a second. Bounded: when it is full, every second row is dropped and
+ * the interval doubles; rows hold totals, so that nothing is lost but resolution.
+ */
 #ifndef SLUICE_RUN_SERIES_H
 #define SLUICE_RUN_SERIES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { RUN_SERIES_ROWS = 600 };
 
-/* Totals since the start, so that rows are joined by leaving one out. */
+/* Totals since the start. */
 typedef struct run_series_row {
     int64_t ns;
-    uint64_t batches;
+    uint64_t batches; /* done */
+    double wait_s;    /* steps waited for data */
+    int64_t cpu_ns;   /* of the process */
 } run_series_row;
 
-/* Zero before the first poll. Row 0 is the start. */
+/* Zero before the first row, which is the start. */
 typedef struct run_series {
-    int64_t begin_ns; /* 0: not polled yet */
+    int64_t begin_ns; /* 0: there is no row yet */
     int64_t interval_ns;
+    run_series_row before; /* the last two seconds */
+    run_series_row last;
     uint32_t count;
     run_series_row rows[RUN_SERIES_ROWS]; /* (count) */
 } run_series;
 
-/* Adds a row if it is time to. batches: that are done. */
-void run_series_poll(run_series *series, uint64_t batches, int64_t now_ns);
+/* What happened between two rows. */
+typedef struct run_series_change {
+    double t_s; /* of the second row, since the start */
+    double batches_per_s;
+    double data_wait_share;
+    double cores; /* that the process used */
+} run_series_change;
+
+/* True if the start, or a second, is due. now_ns: sli_now_ns(). */
+bool run_series_is_due(const run_series *series, int64_t now_ns);
+
+/* Adds a row that is due; its time is now. */
+void run_series_add(run_series *series, run_series_row row, int64_t now_ns);
+
+run_series_change run_series_between(const run_series_row *before, const run_series_row *row);
 
 #endif

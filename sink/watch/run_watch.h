@@ -3,6 +3,8 @@
 #ifndef SLUICE_RUN_WATCH_H
 #define SLUICE_RUN_WATCH_H
 
+#include <stdio.h>
+
 #include "callback_watchdog.h"
 #include "host_clock.h"
 #include "run_series.h"
@@ -20,6 +22,7 @@ typedef struct run_watch {
     bool stall_warned;  /* warned of the stall since the last progress */
     wait_probe waits;   /* of the workers */
     run_series series;
+    FILE *series_file; /* of SLUICE_REPORT_SERIES; NULL: none */
 } run_watch;
 
 #endif

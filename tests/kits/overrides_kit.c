@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const overrides_names[OVERRIDES_COUNT] = {
-    "SLUICE_WORKERS", "SLUICE_SLOTS", "SLUICE_MEMORY", "SLUICE_MODE", "SLUICE_REPORT"};
+const char *const overrides_names[OVERRIDES_COUNT] = {"SLUICE_WORKERS", "SLUICE_SLOTS",
+                                                      "SLUICE_MEMORY",  "SLUICE_MODE",
+                                                      "SLUICE_REPORT",  "SLUICE_REPORT_SERIES"};
 
 static char *kept[OVERRIDES_COUNT];
 

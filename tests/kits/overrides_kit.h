@@ -6,7 +6,7 @@
 #include "train_kit.h"
 
 /* The variables of runs, in case the runner's own environment has some of them. */
-enum { OVERRIDES_COUNT = 5 };
+enum { OVERRIDES_COUNT = 6 };
 extern const char *const overrides_names[OVERRIDES_COUNT];
 
 /* Takes them out of the environment, and puts back what was there. */

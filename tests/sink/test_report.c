@@ -17,7 +17,10 @@ static void a_series_is_bounded_and_joins_rows(void)
     static run_series series;
 
     for (int64_t i = 1; i <= 100001; i++) {
-        run_series_poll(&series, (uint64_t)(10 * i), i * 1000000000);
+        const run_series_row row = {.batches = (uint64_t)(10 * i)};
+
+        T_TRUE(run_series_is_due(&series, i * 1000000000));
+        run_series_add(&series, row, i * 1000000000);
     }
     T_TRUE(series.count > RUN_SERIES_ROWS / 2 && series.count <= RUN_SERIES_ROWS);
     T_EQ(series.interval_ns, 256000000000);
@@ -122,7 +125,8 @@ static const char json_keys[] =
     "        assert good, where + '.' + key + ' is ' + repr(thing[key])\n"
     "    assert set(thing) <= set(types), where + ' has ' + str(set(thing) - set(types))\n"
     "number, text, none = (int, float), str, type(None)\n"
-    "check(run, dict(schema=int, status=text, error=(text, none), running=bool, samples=int, batches=int,\n"
+    "check(run, dict(schema=int, status=text, error=(text, none), running=bool, samples=int, "
+    "batches=int,\n"
     "steps=int, epochs=int, seconds=number, samples_per_s=number,\n"
     "cpu_s_per_1000_samples=number, bytes_read=int, samples_read_ahead=int,\n"
     "bytes_read_ahead=int, samples_by_index=int, indexes_made=int, indexes_refused=int,\n"

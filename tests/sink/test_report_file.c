@@ -222,6 +222,45 @@ static void a_path_that_cannot_be_written_is_said_before_the_run(void)
     }
 }
 
+/* ---- a row a second -------------------------------------------------------------------------- */
+
+static void sleep_in_step(kit *k, const sluice_step *step)
+{
+    const struct timespec nap = {0, 400000000};
+
+    (void)k;
+    (void)step;
+    (void)nanosleep(&nap, NULL);
+}
+
+static void each_second_is_a_row_of_the_csv_file(void)
+{
+    const char *path = t_path(t_folder(), "r.csv");
+    double row[5];
+    kit k;
+
+    overrides_begin();
+    setenv("SLUICE_REPORT_SERIES", path, 1);
+    overrides_init_run(&k);
+    k.in_step = sleep_in_step;
+    T_CONTAINS(overrides_log_of(&k), "a row a second is written to SLUICE_REPORT_SERIES=");
+    T_OK(k.status);
+    T_EQ(sscanf(overrides_contents(path),
+                "t_s,batches,batches_per_s,data_wait_share,cores\n%lf,%lf,%lf,%lf,%lf\n", &row[0],
+                &row[1], &row[2], &row[3], &row[4]),
+         5);
+    T_TRUE(row[0] >= 1 && row[1] >= 1 && row[1] <= 4);
+    T_TRUE(row[2] > 0.5 && row[2] < 4 && row[3] <= 1 && row[4] >= 0);
+    kit_fini(&k);
+    setenv("SLUICE_REPORT_SERIES", "/nowhere/r.csv", 1);
+    overrides_init_run(&k);
+    T_CONTAINS(overrides_log_of(&k),
+               "SLUICE_REPORT_SERIES: /nowhere/r.csv cannot be written: No such file");
+    T_OK(k.status);
+    kit_fini(&k);
+    overrides_end();
+}
+
 static char *renewed; /* the file in the last step */
 
 static void look_at_the_file(kit *k, const sluice_step *step)
@@ -439,6 +478,7 @@ const t_test report_file_tests[] = {
     T_TEST(reports_of_several_ranks_have_files_of_their_own),
     T_TEST(a_report_that_cannot_be_written_is_a_warning),
     T_TEST(a_path_that_cannot_be_written_is_said_before_the_run),
+    T_TEST(each_second_is_a_row_of_the_csv_file),
     T_TEST(the_cpu_time_is_of_the_run),
     T_TEST(the_file_is_renewed_while_the_run_goes_on),
     T_TEST(a_report_into_a_pipe_without_a_reader_is_a_warning),
