@@ -51,6 +51,14 @@ void sli_engine_image_counts(const sli_engine *engine, sli_image_counts *counts_
     }
 }
 
+void sli_engine_slow_samples(const sli_engine *engine, sli_slow_samples *slow_out)
+{
+    slow_out->count = 0;
+    for (uint32_t i = 0; i < engine->worker_count; i++) {
+        slow_samples_merge(&engine->loaders[i].report.slow, slow_out);
+    }
+}
+
 /* Adds up an operation over all workers. */
 static void count_operation(const sli_engine *engine, uint32_t number, sli_operation_count *count)
 {

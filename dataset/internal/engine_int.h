@@ -14,6 +14,7 @@
 #include "plan_int.h"
 #include "profiler_int.h"
 #include "queue_int.h"
+#include "slow_samples_int.h"
 #include "worker_pool_int.h"
 
 enum { SLI_ERROR_SAMPLES = 100 };
@@ -107,6 +108,9 @@ void sli_engine_indexes(const sli_engine *engine, sli_index_counts *counts_out);
 
 /* Images so far of which decoding left something out, including those of replaced samples. */
 void sli_engine_image_counts(const sli_engine *engine, sli_image_counts *counts_out);
+
+/* The slowest samples so far, over all workers and stages. Callable from any thread. */
+void sli_engine_slow_samples(const sli_engine *engine, sli_slow_samples *slow_out);
 
 /* Times of operations so far. Operations of a stage follow each other, in the order of the
  * pipeline. */

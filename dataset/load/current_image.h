@@ -142,11 +142,13 @@ INLINED sluice_status find_pixels(sample_loader *loader, const current_image *cu
 }
 
 /* Counts the work on an image. An extra image is not counted as a sample. */
-static inline void count_image(sli_counters *counters, const current_image *current, uint64_t ticks,
-                               uint64_t bytes)
+static inline void count_image(sample_loader *loader, uint32_t stage, const current_image *current,
+                               uint64_t ticks, uint64_t bytes)
 {
+    sli_counters *counters = loader->report.counters[stage];
+
     if (!current->is_extra) {
-        sli_counters_item(counters, ticks, bytes);
+        count_item(loader, stage, ticks, bytes);
         return;
     }
     sli_counter_add(&counters->busy_ticks, ticks);
@@ -159,8 +161,7 @@ static inline void count_decoded(sample_loader *loader, const current_image *cur
 {
     const uint64_t now = change_stage(loader, PLAN_PIXELS);
 
-    count_image(loader->report.counters[PLAN_DECODE], current, now - *ticks,
-                pixels->stride * pixels->height);
+    count_image(loader, PLAN_DECODE, current, now - *ticks, pixels->stride * pixels->height);
     *ticks = now;
 }
 

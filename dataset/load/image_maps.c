@@ -116,7 +116,7 @@ sluice_status image_maps_call(sample_loader *loader, sample_transform *transform
         st = add_step(loader, transform, group, &current->image, &image);
         current->image = image.image;
     }
-    sli_counters_item(loader->report.counters[stage], stage_ticks(loader) - start, 0);
+    count_item(loader, stage, stage_ticks(loader) - start, 0);
     if (st == SLUICE_OK) {
         *ticks = change_stage(loader, PLAN_PIXELS);
     }

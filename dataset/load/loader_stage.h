@@ -57,4 +57,17 @@ static inline uint64_t change_stage(sample_loader *loader, uint32_t stage)
     return set_stage(loader, stage);
 }
 
+/* Adds the current sample to the worker's slowest: it took `ticks` in a stage (sample_reading.c).
+ */
+void sample_note_slow(sample_loader *loader, uint32_t stage, uint64_t ticks);
+
+/* Counts the current sample in a stage. */
+static inline void count_item(sample_loader *loader, uint32_t stage, uint64_t ticks, uint64_t bytes)
+{
+    sli_counters_item(loader->report.counters[stage], ticks, bytes);
+    if (__builtin_expect(ticks > loader->report.slow.least, 0)) {
+        sample_note_slow(loader, stage, ticks);
+    }
+}
+
 #endif

@@ -32,6 +32,7 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
     loader->plan = plan;
     loader->last.stage = "";
     sli_stage_clock_init(&loader->report.clock);
+    slow_samples_init(&loader->report.slow);
     loader->io.draws_key = plan_stage_key(plan->dataset, 0, plan->settings.seed);
     operation_clock_init(&loader->clock, (uint64_t)(uintptr_t)loader);
     loader->tools.colors.clock = &loader->clock;
@@ -84,6 +85,7 @@ void sample_loader_fini(sample_loader *loader)
     sample_mosaic_destroy(loader->mosaic);
     sample_io_free(&loader->io);
     sli_stage_clock_fini(&loader->report.clock);
+    slow_samples_fini(&loader->report.slow);
 }
 
 /* Finds a mask or further image: that of the sample, or of the mosaic that it is in. */
@@ -245,8 +247,7 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
     now = change_stage(loader, data.bytes != NULL ? PLAN_DECODE : PLAN_PIXELS);
     loader->last.read_ticks = now - start;
     loader->last.read_bytes = loader->io.bytes_read - before;
-    sli_counters_item(loader->report.counters[PLAN_READ], loader->last.read_ticks,
-                      loader->last.read_bytes);
+    count_item(loader, PLAN_READ, loader->last.read_ticks, loader->last.read_bytes);
     if (plan->mask_column >= 0) {
         *(uint8_t *)row->columns[plan->mask_column] = 1;
     }

@@ -17,6 +17,7 @@
 #include "plan.h"
 #include "sample_cached.h"
 #include "sample_transform.h"
+#include "slow_samples.h"
 #include "stage_clock_int.h"
 
 /* A worker's current activity, for stall diagnostics; written by the worker, read by any thread. */
@@ -46,6 +47,7 @@ typedef struct worker_report {
     _Atomic uint64_t image_notes[SLI_IMAGE_NOTES]; /* images of each kind; read by any thread */
     sli_counters *counters[PLAN_PROFILED];         /* this worker's counters */
     sli_stage_clock clock;                         /* of this worker's thread */
+    slow_samples slow;
 } worker_report;
 
 /* A worker's states of the maps and filters of the plan. NULL: not created yet. */

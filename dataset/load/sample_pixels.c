@@ -283,7 +283,7 @@ sluice_status sample_process_image(sample_loader *loader, uint64_t sample, uint6
         st = complete_row(loader, &draws, data, further, buffers, &sink);
     }
     if (st == SLUICE_OK) {
-        count_image(loader->report.counters[PLAN_PIXELS], &current, stage_ticks(loader) - ticks,
+        count_image(loader, PLAN_PIXELS, &current, stage_ticks(loader) - ticks,
                     sli_conversion_out_bytes(sink.conversion) * plan->details->geometry.view_count);
     }
     if (further != NULL && plan->details->colors.warps && st == SLUICE_OK) {

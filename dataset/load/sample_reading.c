@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "error_int.h"
+#include "loader_stage.h"
 #include "page_cache.h"
 #include "sample_boxes.h"
 #include "sample_cached.h"
@@ -84,4 +85,15 @@ void sample_name(sample_loader *loader, uint64_t sample, char *text, size_t size
     } else {
         dataset_source(dataset)->name(dataset->source, sample, text, size);
     }
+}
+
+void sample_note_slow(sample_loader *loader, uint32_t stage, uint64_t ticks)
+{
+    sli_slow_sample slow = {
+        .sample = atomic_load_explicit(&loader->report.state.sample, memory_order_relaxed),
+        .ticks = ticks,
+        .stage = loader->plan->stage_names[stage]};
+
+    sample_name(loader, slow.sample, slow.name, sizeof(slow.name));
+    slow_samples_add(&loader->report.slow, &slow);
 }

@@ -134,7 +134,7 @@ static sluice_status call_step(sample_loader *loader, uint32_t number, uint64_t 
     if (!keep && st == SLUICE_OK && map->note > 0) {
         opened_image_note(loader, sample, (sli_image_note)(map->note - 1));
     }
-    sli_counters_item(loader->report.counters[stage], stage_ticks(loader) - start, 0);
+    count_item(loader, stage, stage_ticks(loader) - start, 0);
     return st;
 }
 

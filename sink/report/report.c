@@ -11,6 +11,7 @@
 #include "report_places.h"
 #include "report_run.h"
 #include "report_series.h"
+#include "report_slowest.h"
 #include "report_stage_times.h"
 #include "report_threads.h"
 #include "report_time.h"
@@ -236,6 +237,9 @@ sluice_status report_make(const report_run *run, sluice_status status, const cha
     if (st == SLUICE_OK) {
         st = report_collect_series(run, report);
     }
+    if (st == SLUICE_OK) {
+        st = report_collect_slowest(run, report);
+    }
     if (st != SLUICE_OK) {
         sluice_report_destroy(report);
         return st;
@@ -259,6 +263,7 @@ void sluice_report_destroy(sluice_report *report)
 {
     if (report != NULL) {
         sli_free(report->errors);
+        sli_free(report->slowest);
         sli_free(report->histograms);
         sli_free(report->places);
         sli_free(report->threads);

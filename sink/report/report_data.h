@@ -118,6 +118,8 @@ struct sluice_report {
     uint64_t failed;
     uint32_t error_count;
     sli_error_sample *errors;
+    sli_slow_samples *slowest; /* NULL: the run never began */
+    double ns_per_tick;        /* of their times */
 
     report_waits waits;
 

@@ -8,6 +8,7 @@
 #include "report_histogram.h"
 #include "report_operations.h"
 #include "report_series.h"
+#include "report_slowest.h"
 #include "report_stage_times.h"
 #include "report_threads.h"
 #include "report_time.h"
@@ -353,6 +354,7 @@ sluice_status sluice_report_json(const sluice_report *report, char **json_out)
     add_placement(report, &text);
     report_add_threads_json(report, &text);
     report_add_series_json(report, &text);
+    report_add_slowest_json(report, &text);
     add_process(report, &text);
     report_add_waits_json(report, &text);
     add_environment(report, &text);

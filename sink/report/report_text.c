@@ -7,6 +7,7 @@
 #include "format_int.h"
 #include "report_operations.h"
 #include "report_places.h"
+#include "report_slowest.h"
 #include "report_stage_times.h"
 #include "report_threads.h"
 #include "report_time.h"
@@ -296,6 +297,7 @@ static void add_run(const sluice_report *report, sli_text *text)
     add_cache(report, text);
     add_transport(report, text);
     add_errors(report, text);
+    report_add_slowest(report, text);
     add_maps(report, text);
     add_memory(report, text);
     add_device(report, text);

@@ -141,7 +141,7 @@ static const char json_keys[] =
     "stages=list, queues=list,\n"
     "batches_produced=int, batches_consumed=int, transport=(text, none), h2d_copies=int,\n"
     "publishes=int, bottleneck=dict, advice=list, placement=list, step=(dict, none),\n"
-    "threads=list, series=(list, none), series_interval_s=(*number, none),\n"
+    "threads=list, series=(list, none), slowest=(list, none), series_interval_s=(*number, none),\n"
     "machine=(dict, none),\n"
     "process=dict, ranks=(dict, none), environment=dict), 'run')\n"
     "late = (int, float) if run['mode'] else none\n"
