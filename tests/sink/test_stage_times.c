@@ -2,6 +2,7 @@
 /* The time of a stage on a CPU, in the run queue and blocked, its longest sample, waits for locks.
  */
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -98,7 +99,17 @@ static void end_maps(kit *k)
     kit_fini(k);
 }
 
-static void two_maps_of_a_pipeline_are_told_apart(void)
+/* Times on a clock are near what they should be unless other processes, or the host of a virtual
+ * machine, take the CPU: these tests are tried a few times. */
+static void needs_right(bool (*is_right)(void *arg))
+{
+    const load_result result = load_kit_try(is_right, NULL);
+
+    T_TRUE(result != LOAD_WRONG);
+    T_NEEDS(result == LOAD_RIGHT, "other processes take the CPUs from the run");
+}
+
+static void times_of_maps_add_up(void)
 {
     const report_stage_times *of;
     kit_source source;
@@ -109,21 +120,37 @@ static void two_maps_of_a_pipeline_are_told_apart(void)
     of = times_of(&k, "sleeping");
     T_TRUE(of->measured > 10 && of->times.has_cpu);
     T_TRUE(of->max_ns >= 400000);
-    T_TRUE(of->times.cpu_s < 0.2 * busy_s(&k, "sleeping"));
     T_NEAR(of->times.cpu_s + of->times.runqueue_s + of->times.blocked_s, busy_s(&k, "sleeping"),
            1e-6);
     T_NEAR(report_find_stage(k.report, "sleeping")->lock_wait_ns, 0, 0);
     of = times_of(&k, "spinning");
-    T_TRUE(of->measured > 10 && of->times.has_cpu);
-    T_NEAR(of->times.cpu_s, 2000 * 400e-6, 0.25 * 2000 * 400e-6); /* however loud the machine is */
-    if (of->times.has_runqueue) {
-        T_TRUE(of->times.blocked_s < 0.2 * busy_s(&k, "spinning"));
-    }
+    T_TRUE(of->measured > 10 && of->times.has_cpu && of->times.cpu_s > 0);
     T_OK(sluice_report_text(k.report, &text));
     T_CONTAINS(text, "\nbusy time of                CPU/sample   CPU% queue% blocked%  lock%"
                      "      max\n");
     sluice_string_free(text);
     end_maps(&k);
+}
+
+/* Also without schedstat. */
+static bool cpu_times_are_right(void *arg)
+{
+    const double spun_s = 2000 * 400e-6;
+    kit_source source;
+    bool is_right;
+    kit k;
+
+    (void)arg;
+    run_maps(&k, &source, 0);
+    is_right = times_of(&k, "sleeping")->times.cpu_s < 0.2 * busy_s(&k, "sleeping") &&
+               fabs(times_of(&k, "spinning")->times.cpu_s - spun_s) < 0.25 * spun_s;
+    end_maps(&k);
+    return is_right;
+}
+
+static void only_the_spinning_map_takes_cpu_time(void)
+{
+    needs_right(cpu_times_are_right);
 }
 
 static bool maps_are_told_apart(void *arg)
@@ -140,7 +167,8 @@ static bool maps_are_told_apart(void *arg)
     spinning = times_of(&k, "spinning");
     is_right = sleeping->times.has_runqueue &&
                sleeping->times.blocked_s > 0.9 * busy_s(&k, "sleeping") &&
-               spinning->times.cpu_s > 0.8 * busy_s(&k, "spinning");
+               spinning->times.cpu_s > 0.8 * busy_s(&k, "spinning") &&
+               spinning->times.blocked_s < 0.2 * busy_s(&k, "spinning");
     end_maps(&k);
     return is_right;
 }
@@ -148,32 +176,37 @@ static bool maps_are_told_apart(void *arg)
 /* Beside other processes, threads wait for a CPU after each sleep. */
 static void a_sleeping_map_is_blocked_and_a_spinning_one_is_not(void)
 {
-    load_result result;
     load_kit load;
 
     load_kit_start(&load);
     T_NEEDS(CPU_COUNT(&load.cpus) > 1, "the two workers of the run need two CPUs");
     T_NEEDS(load_kit_has_schedstat(), "this kernel has no schedstat");
-    result = load_kit_try(maps_are_told_apart, NULL);
-    T_TRUE(result != LOAD_WRONG);
-    T_NEEDS(result == LOAD_RIGHT, "other processes take the CPUs from the run");
+    needs_right(maps_are_told_apart);
 }
 
-static void the_wait_for_a_serial_map_is_counted(void)
+static bool lock_waits_are_counted(void *arg)
 {
     const sli_stage_summary *stage;
     kit_source source;
     char *json = NULL;
+    bool is_right;
     kit k;
 
+    (void)arg;
     run_maps(&k, &source, 1);
     stage = report_find_stage(k.report, "sleeping");
-    T_TRUE(stage->lock_wait_ns > 0.03 * stage->busy_ns && stage->lock_wait_ns < stage->busy_ns);
+    is_right = stage->lock_wait_ns > 0.03 * stage->busy_ns && stage->lock_wait_ns < stage->busy_ns;
     T_NEAR(report_find_stage(k.report, "spinning")->lock_wait_ns, 0, 0);
     T_OK(sluice_report_json(k.report, &json));
     T_CONTAINS(json, "\"lock_wait_share\":0.");
     sluice_string_free(json);
     end_maps(&k);
+    return is_right;
+}
+
+static void the_wait_for_a_serial_map_is_counted(void)
+{
+    needs_right(lock_waits_are_counted);
 }
 
 static void a_step_sleeps(kit *k, const sluice_step *step)
@@ -183,19 +216,27 @@ static void a_step_sleeps(kit *k, const sluice_step *step)
     sleep_400_us();
 }
 
-static void the_step_of_the_host_is_measured(void)
+static bool the_step_is_measured(void *arg)
 {
     const report_stage_times *of;
+    bool is_right;
     kit k;
 
+    (void)arg;
     kit_init(&k);
     k.in_step = a_step_sleeps;
     T_OK(kit_run(&k));
     of = times_of(&k, "step");
     T_TRUE(of->measured > 0 && of->max_ns >= 400000);
-    T_TRUE(of->times.cpu_s < 0.5 * busy_s(&k, "step"));
+    is_right = of->times.cpu_s < 0.5 * busy_s(&k, "step");
     T_EQ(times_of(&k, "get_next")->measured, 0);
     kit_fini(&k);
+    return is_right;
+}
+
+static void the_step_of_the_host_is_measured(void)
+{
+    needs_right(the_step_is_measured);
 }
 
 /* Spins in the first stage and sleeps in the second one, for each of `items`, which have `rows`. */
@@ -223,51 +264,66 @@ static void measure_two_stages(sli_stage_clock *clock, sli_profile *profile, int
     }
 }
 
-/* Measured samples stand for all: the sum over those is near the sum over all. */
-static void the_estimates_are_those_of_all_items(void)
+/* Fills in the summaries of both stages, of so many items with so many rows. */
+static void summarise_two_stages(int items, uint32_t rows, sli_stage_summary summaries[2])
 {
     const char *names[] = {"first", "second"};
-    sli_stage_summary summary;
     sli_stage_clock clock;
     sli_profile profile;
 
     T_OK(sli_profile_init(&profile, names, 2, 1));
     sli_stage_clock_init(&clock);
-    measure_two_stages(&clock, &profile, 1500, 1);
+    measure_two_stages(&clock, &profile, items, rows);
     sli_stage_clock_fini(&clock);
     sli_profile_stop(&profile);
-    sli_profile_summarise(&profile, 0, &summary);
-    T_TRUE(summary.measured >= 12 && summary.measured < 400);
-    T_NEAR(summary.cpu_ns, 1500 * 100e3, 0.15 * 1500 * 100e3);
-    T_TRUE(summary.max_ns >= 100000 && summary.max_ns >= summary.p99_ns * 0.93);
-    sli_profile_summarise(&profile, 1, &summary);
-    T_TRUE(summary.measured >= 12);
-    T_TRUE(summary.cpu_ns < 0.4 * summary.measured_ns);
+    sli_profile_summarise(&profile, 0, &summaries[0]);
+    sli_profile_summarise(&profile, 1, &summaries[1]);
     sli_profile_fini(&profile);
+}
+
+/* The first stage spun for 100 us an item, the second one slept. */
+static bool are_near(const sli_stage_summary summaries[2], int items)
+{
+    const double spun_ns = items * 100e3;
+
+    return fabs(summaries[0].cpu_ns - spun_ns) < 0.15 * spun_ns &&
+           summaries[1].cpu_ns < 0.4 * summaries[1].measured_ns;
+}
+
+static bool estimates_are_near(void *arg)
+{
+    sli_stage_summary summaries[2];
+
+    (void)arg;
+    summarise_two_stages(1500, 1, summaries);
+    T_TRUE(summaries[0].measured >= 12 && summaries[0].measured < 400);
+    T_TRUE(summaries[0].max_ns >= 100000 && summaries[0].max_ns >= summaries[0].p99_ns * 0.93);
+    T_TRUE(summaries[1].measured >= 12);
+    return are_near(summaries, 1500);
+}
+
+/* Measured samples stand for all: the sum over those is near the sum over all. */
+static void the_estimates_are_those_of_all_items(void)
+{
+    needs_right(estimates_are_near);
+}
+
+static bool times_of_batches_are_near(void *arg)
+{
+    sli_stage_summary summaries[2];
+    report_stage_times times;
+
+    (void)arg;
+    summarise_two_stages(300, 32, summaries);
+    T_TRUE(summaries[0].measured >= 50);
+    times = report_times_of_stage(&summaries[1]);
+    return are_near(summaries, 300) && times.times.cpu_s < 0.5 * summaries[1].busy_ns / 1e9;
 }
 
 /* A batch is chosen as often as its rows are, but its time is that of one item. */
 static void the_time_of_a_batch_is_not_multiplied_by_its_rows(void)
 {
-    const char *names[] = {"first", "second"};
-    sli_stage_summary summary;
-    report_stage_times times;
-    sli_stage_clock clock;
-    sli_profile profile;
-
-    T_OK(sli_profile_init(&profile, names, 2, 1));
-    sli_stage_clock_init(&clock);
-    measure_two_stages(&clock, &profile, 300, 32);
-    sli_stage_clock_fini(&clock);
-    sli_profile_stop(&profile);
-    sli_profile_summarise(&profile, 0, &summary);
-    T_TRUE(summary.measured >= 50);
-    T_NEAR(summary.cpu_ns, 300 * 100e3, 0.15 * 300 * 100e3);
-    sli_profile_summarise(&profile, 1, &summary);
-    T_TRUE(summary.cpu_ns < 0.4 * summary.measured_ns);
-    times = report_times_of_stage(&summary);
-    T_TRUE(times.times.cpu_s < 0.5 * summary.busy_ns / 1e9);
-    sli_profile_fini(&profile);
+    needs_right(times_of_batches_are_near);
 }
 
 /* Items of more than a millisecond are measured one in 8: one in 64 would be at most 18 of 600. */
@@ -329,7 +385,8 @@ static void without_schedstat_the_cpu_time_is_still_known(void)
 }
 
 const t_test stage_times_tests[] = {
-    T_TEST(two_maps_of_a_pipeline_are_told_apart),
+    T_TEST(times_of_maps_add_up),
+    T_TEST(only_the_spinning_map_takes_cpu_time),
     T_TEST(a_sleeping_map_is_blocked_and_a_spinning_one_is_not),
     T_TEST(the_wait_for_a_serial_map_is_counted),
     T_TEST(the_step_of_the_host_is_measured),
