@@ -112,6 +112,9 @@ void verdict_collect(const sluice_report *report, verdict_facts *facts);
 /* Decides by a table of rules (verdict_rules.c). */
 void verdict_decide(const verdict_facts *facts, verdict *verdict_out);
 
+bool verdict_has_cause(const verdict *v, const char *cause);
+bool verdict_is_stage(const verdict *v, const char *stage);
+
 /* Writes the changes that apply, the best first, and returns how many (verdict_advice.c). */
 uint32_t verdict_advise(const verdict_facts *facts, const verdict *v, report_advice *advice);
 

@@ -477,3 +477,13 @@ void verdict_decide(const verdict_facts *facts, verdict *verdict_out)
     }
     *verdict_out = (verdict){.stage = "none", .cause = "none"};
 }
+
+bool verdict_has_cause(const verdict *v, const char *cause)
+{
+    return strcmp(v->cause, cause) == 0;
+}
+
+bool verdict_is_stage(const verdict *v, const char *stage)
+{
+    return strcmp(v->stage, stage) == 0;
+}

@@ -4,125 +4,48 @@
 
 #include "testing.h"
 #include "verdict.h"
+#include "verdict_kit.h"
 
 enum { USER = SLI_STAGE_USER, SERIAL = SLI_STAGE_SERIAL };
-
-/* Ten seconds of two workers on two cores that were always busy, and steps that waited. */
-static void set_base(verdict_facts *facts)
-{
-    memset(facts, 0, sizeof(*facts));
-    facts->run = (verdict_run){.steps = 100,
-                               .samples = 3200,
-                               .batch_size = 32,
-                               .seconds = 10,
-                               .data_wait = 0.95,
-                               .step = 0.01};
-    facts->cores = (verdict_cores){.workers = 2, .allowed = 2, .used = 1.9};
-    facts->data = (verdict_data){.source = "image_folder", .cached_after = "", .packs = true};
-    facts->host.known = true;
-    facts->probed = true;
-}
-
-/* Adds a stage that was busy for so many seconds, and the shares of them. */
-static verdict_stage *add(verdict_facts *facts, const char *name, uint32_t kind, double busy_s,
-                          double cpu, double runqueue)
-{
-    verdict_stage *stage = &facts->stages[facts->stage_count++];
-
-    *stage = (verdict_stage){.name = name,
-                             .kind = kind,
-                             .samples = facts->run.samples,
-                             .busy_s = busy_s,
-                             .p50_s = busy_s / (double)facts->run.samples,
-                             .has_shares = true,
-                             .has_runqueue = true,
-                             .cpu = cpu,
-                             .runqueue = runqueue,
-                             .blocked = 1 - cpu - runqueue};
-    return stage;
-}
-
-static verdict_stage *add_read(verdict_facts *facts, double busy_s, double cpu)
-{
-    return add(facts, "read", SLI_STAGE_READ, busy_s, cpu, 0);
-}
-
-static verdict_stage *add_decode(verdict_facts *facts, double busy_s, double runqueue)
-{
-    return add(facts, "decode", SLI_STAGE_DECODE, busy_s, 1 - runqueue, runqueue);
-}
-
-static verdict_stage *add_pixels(verdict_facts *facts, double busy_s)
-{
-    return add(facts, "random_resized_crop+color+convert", SLI_STAGE_PIXELS, busy_s, 1, 0);
-}
-
-static verdict_stage *add_map(verdict_facts *facts, uint32_t kind, double busy_s, double cpu)
-{
-    return add(facts, "mymap", USER | kind, busy_s, cpu, 0.01);
-}
 
 /* ---- rows -------------------------------------------------------------------------------------
  */
 
-static void jpeg_decode(verdict_facts *f)
-{
-    add_read(f, 0.5, 0.9);
-    add_decode(f, 15, 0.02);
-    add_pixels(f, 4);
-    f->data.indexes = (sli_index_counts){.lacking = 3200, .above = 100000, .needed = 50000};
-}
-
 static void spinning_map(verdict_facts *f)
 {
-    add_decode(f, 4, 0);
-    add_map(f, 0, 15.5, 0.98);
-}
-
-static void limited_disk(verdict_facts *f)
-{
-    add_read(f, 17, 0.01);
-    add_decode(f, 2, 0);
-    f->data.bytes_read = 80000000;
-    f->data.ahead_bytes = 79000000;
-    f->cores.used = 0.3;
+    facts_add_decode(f, 4, 0);
+    facts_add_map(f, 0, 15.5, 0.98);
 }
 
 static void slow_files(verdict_facts *f)
 {
-    add_read(f, 19, 0.01)->p50_s = 0.02;
-    add_decode(f, 0.5, 0);
+    facts_add_read(f, 19, 0.01)->p50_s = 0.02;
+    facts_add_decode(f, 0.5, 0);
     f->cores.used = 0.1;
 }
 
 static void sleeping_source(verdict_facts *f)
 {
-    verdict_stage *read = add(f, "read", SLI_STAGE_READ | USER, 19.9, 0.01, 0.01);
+    verdict_stage *read = facts_add(f, "read", SLI_STAGE_READ | USER, 19.9, 0.01, 0.01);
 
     read->waits = (wait_counts){.asleep = 20};
     f->data.source = "source";
 }
 
-static void sleeping_map(verdict_facts *f)
-{
-    add_decode(f, 1, 0);
-    add_map(f, 0, 18.5, 0.01)->waits = (wait_counts){.running = 1, .asleep = 20};
-}
-
 static void map_of_unknown_sleep(verdict_facts *f)
 {
-    add_map(f, 0, 19.5, 0.01);
+    facts_add_map(f, 0, 19.5, 0.01);
     f->probed = false;
 }
 
 static void map_with_mutex(verdict_facts *f)
 {
-    add_map(f, 0, 19.5, 0.15)->waits = (wait_counts){.running = 1, .locked = 17, .asleep = 2};
+    facts_add_map(f, 0, 19.5, 0.15)->waits = (wait_counts){.running = 1, .locked = 17, .asleep = 2};
 }
 
 static void serial_map(verdict_facts *f)
 {
-    add_map(f, SERIAL, 19.4, 0.55)->locked_s = 9.4;
+    facts_add_map(f, SERIAL, 19.4, 0.55)->locked_s = 9.4;
     f->cores.spare = 4;
     f->cores.allowed = 6;
 }
@@ -130,7 +53,7 @@ static void serial_map(verdict_facts *f)
 /* One worker alone: it waits for no other one, however long the map takes. */
 static void serial_map_of_one_worker(verdict_facts *f)
 {
-    add_map(f, SERIAL, 9.9, 0.98);
+    facts_add_map(f, SERIAL, 9.9, 0.98);
     f->cores.workers = 1;
     f->cores.allowed = 1;
 }
@@ -138,15 +61,15 @@ static void serial_map_of_one_worker(verdict_facts *f)
 /* Workers also meet in a map that is not entered all the time. */
 static void serial_map_beside_decode(verdict_facts *f)
 {
-    add_decode(f, 7, 0);
-    add_map(f, SERIAL, 9, 0.5)->locked_s = 4;
+    facts_add_decode(f, 7, 0);
+    facts_add_map(f, SERIAL, 9, 0.5)->locked_s = 4;
 }
 
 static void blur_in_the_lane(verdict_facts *f)
 {
-    add_read(f, 0.2, 1);
-    add_decode(f, 5, 0);
-    add_pixels(f, 14);
+    facts_add_read(f, 0.2, 1);
+    facts_add_decode(f, 5, 0);
+    facts_add_pixels(f, 14);
     f->operations[0] = (verdict_operation){"resize", 2, 0.2};
     f->operations[1] = (verdict_operation){"gaussian_blur", 2, 0.7};
     f->operations[2] = (verdict_operation){"other", 2, 0.71};
@@ -155,7 +78,7 @@ static void blur_in_the_lane(verdict_facts *f)
 
 static void slow_step(verdict_facts *f)
 {
-    add_decode(f, 6, 0);
+    facts_add_decode(f, 6, 0);
     f->run.data_wait = 0.01;
     f->run.step = 0.97;
     f->cores.used = 1.5;
@@ -183,7 +106,7 @@ static void step_beside_others(verdict_facts *f)
 
 static void one_worker(verdict_facts *f)
 {
-    add_decode(f, 9.5, 0);
+    facts_add_decode(f, 9.5, 0);
     f->cores = (verdict_cores){.workers = 1, .allowed = 2, .used = 1, .spare = 1};
 }
 
@@ -194,15 +117,9 @@ static void one_worker_beside_others(verdict_facts *f)
     f->machine.cpu_pressure = 0.4;
 }
 
-static void too_many_workers(verdict_facts *f)
-{
-    add_decode(f, 157, 0.87);
-    f->cores.workers = 16;
-}
-
 static void cpu_quota(verdict_facts *f)
 {
-    jpeg_decode(f);
+    facts_of_decode(f);
     f->cores.quota = 0.2;
     f->cores.allowed = 0.2;
     f->cores.used = 0.2;
@@ -213,7 +130,7 @@ static void cpu_quota(verdict_facts *f)
 
 static void neighbours(verdict_facts *f)
 {
-    jpeg_decode(f);
+    facts_of_decode(f);
     f->stages[1].cpu = 0.3;
     f->stages[1].runqueue = 0.7;
     f->cores.used = 0.6;
@@ -222,7 +139,7 @@ static void neighbours(verdict_facts *f)
 /* Without clocks, the pressure and the CPU time of the process tell. */
 static void neighbours_without_clocks(verdict_facts *f)
 {
-    add_decode(f, 18, 0)->has_shares = false;
+    facts_add_decode(f, 18, 0)->has_shares = false;
     f->cores.used = 0.6;
     f->machine.has_pressure = true;
     f->machine.cpu_pressure = 0.9;
@@ -238,7 +155,7 @@ static void pressure_elsewhere_without_clocks(verdict_facts *f)
 
 static void checkpoints(verdict_facts *f)
 {
-    add_decode(f, 4, 0);
+    facts_add_decode(f, 4, 0);
     f->run.data_wait = 0.1;
     f->run.step = 0.24;
     f->host.checkpoint_s = 5.4;
@@ -246,7 +163,7 @@ static void checkpoints(verdict_facts *f)
 
 static void validations(verdict_facts *f)
 {
-    add_decode(f, 4, 0);
+    facts_add_decode(f, 4, 0);
     f->run.data_wait = 0.1;
     f->run.step = 0.3;
     f->host.validation_s = 5;
@@ -260,23 +177,15 @@ static void validations_beside_steps(verdict_facts *f)
     f->host.validation_s = 3.5;
 }
 
-static void hooks(verdict_facts *f)
-{
-    add_decode(f, 4, 0);
-    f->run.data_wait = 0.01;
-    f->run.step = 0.01;
-    f->host.hooks_s = 9.7;
-}
-
 static void launches(verdict_facts *f)
 {
-    hooks(f);
+    facts_of_hooks(f);
     f->host = (report_host_times){.known = true, .launch_s = 9.7};
 }
 
 static void replay(verdict_facts *f)
 {
-    add_decode(f, 4, 0);
+    facts_add_decode(f, 4, 0);
     f->run.replay = 0.6;
 }
 
@@ -288,26 +197,20 @@ static void slow_device_maps(verdict_facts *f)
 
 static void steps_of_many_threads(verdict_facts *f)
 {
-    add_decode(f, 15, 0.4);
+    facts_add_decode(f, 15, 0.4);
     f->run.data_wait = 0.6;
     f->run.step = 0.4;
 }
 
-static void tiny_samples(verdict_facts *f)
-{
-    add_read(f, 1, 1);
-    add_pixels(f, 3);
-}
-
 static void tiny_samples_in_large_batches(verdict_facts *f)
 {
-    tiny_samples(f);
-    f->run.batch_size = 256;
+    facts_of_tiny_samples(f);
+    f->run.batch_size = 1024;
 }
 
 static void copies(verdict_facts *f)
 {
-    add_decode(f, 5, 0);
+    facts_add_decode(f, 5, 0);
     f->run.has_kernels = true;
     f->copy_s = 9;
     f->copy_bytes = 500000000;
@@ -322,8 +225,8 @@ static void copies_of_converted_images(verdict_facts *f)
 /* The first pass decoded, for a longer time than all hits took; then the cache was read. */
 static void filled_cache(verdict_facts *f)
 {
-    add_decode(f, 10, 0)->samples = 160;
-    add_pixels(f, 9.5);
+    facts_add_decode(f, 10, 0)->samples = 160;
+    facts_add_pixels(f, 9.5);
     f->data.has_cache = true;
     f->data.samples_per_pass = 160;
     f->data.cache = (sli_cache_counts){.hits = 3040, .misses = 160};
@@ -331,8 +234,8 @@ static void filled_cache(verdict_facts *f)
 
 static void decoding_again(verdict_facts *f)
 {
-    add_decode(f, 15, 0);
-    add_pixels(f, 4);
+    facts_add_decode(f, 15, 0);
+    facts_add_pixels(f, 4);
     f->data.samples_per_pass = 600;
     f->data.cached_bytes = 150528;
     f->data.cached_after = "resize";
@@ -347,7 +250,7 @@ static void decoding_more_than_fits(verdict_facts *f)
 
 static void late_rank(verdict_facts *f)
 {
-    add_decode(f, 5, 0);
+    facts_add_decode(f, 5, 0);
     f->run.data_wait = 0.04;
     f->run.step = 0.5;
     f->waits = (report_waits){.known = true,
@@ -359,7 +262,7 @@ static void late_rank(verdict_facts *f)
 
 static void a_few_steps(verdict_facts *f)
 {
-    add_decode(f, 0.5, 0);
+    facts_add_decode(f, 0.5, 0);
     f->run.steps = 5;
     f->run.seconds = 0.4;
 }
@@ -367,7 +270,7 @@ static void a_few_steps(verdict_facts *f)
 /* Workers wait for a CPU and for the lock of a map: too few steps to tell which limits them. */
 static void a_few_steps_beside_a_lock(verdict_facts *f)
 {
-    add_map(f, SERIAL, 19, 0.1)->locked_s = 9;
+    facts_add_map(f, SERIAL, 19, 0.1)->locked_s = 9;
     f->stages[0].runqueue = 0.5;
     f->stages[0].blocked = 0.4;
     f->run.steps = 2;
@@ -376,8 +279,8 @@ static void a_few_steps_beside_a_lock(verdict_facts *f)
 
 static void without_clocks(verdict_facts *f)
 {
-    add_decode(f, 15, 0)->has_shares = false;
-    add_read(f, 3, 0)->has_shares = false;
+    facts_add_decode(f, 15, 0)->has_shares = false;
+    facts_add_read(f, 3, 0)->has_shares = false;
 }
 
 static const struct {
@@ -387,12 +290,12 @@ static const struct {
     const char *first;  /* change; NULL: no advice */
     const char *absent; /* change; NULL: not asked */
 } rows[] = {
-    {jpeg_decode, "decode", "cpu", "index", "workers"},
+    {facts_of_decode, "decode", "cpu", "index", "workers"},
     {spinning_map, "mymap", "cpu", "code", "workers"},
-    {limited_disk, "read", "storage", "storage", "fewer_workers"},
+    {facts_of_a_limited_disk, "read", "storage", "storage", "fewer_workers"},
     {slow_files, "read", "storage", "storage", "index"},
     {sleeping_source, "read", "blocked", "workers", "storage"},
-    {sleeping_map, "mymap", "blocked", "workers", "index"},
+    {facts_of_a_sleeping_map, "mymap", "blocked", "workers", "index"},
     {map_of_unknown_sleep, "mymap", "blocked", "code", "workers"},
     {map_with_mutex, "mymap", "lock", "code", "workers"},
     {serial_map, "mymap", "lock", "code", "workers"},
@@ -406,7 +309,7 @@ static const struct {
     {step_beside_others, "step", "starved", "binding", "fewer_workers"},
     {one_worker, "decode", "cpu", "workers", "fewer_workers"},
     {one_worker_beside_others, "decode", "cpu", "code", "workers"},
-    {too_many_workers, "decode", "starved", "fewer_workers", "workers"},
+    {facts_of_too_many_workers, "decode", "starved", "fewer_workers", "workers"},
     {cpu_quota, "decode", "starved", "quota", "workers"},
     {neighbours, "decode", "starved", "binding", "workers"},
     {neighbours_without_clocks, "decode", "starved", "binding", "workers"},
@@ -414,12 +317,12 @@ static const struct {
     {checkpoints, "checkpoint", "host", "checkpoint", "workers"},
     {validations, "validation", "host", "validation", "workers"},
     {validations_beside_steps, "step", "device", "validation", "hooks"},
-    {hooks, "hooks", "host", "hooks", "workers"},
+    {facts_of_hooks, "hooks", "host", "hooks", "workers"},
     {launches, "launch", "host", "code", "hooks"},
     {replay, "none", "none", NULL, NULL},
     {slow_device_maps, "device_maps", "device", "code", "workers"},
     {steps_of_many_threads, "decode", "starved", NULL, NULL},
-    {tiny_samples, "none", "handover", "batch", "workers"},
+    {facts_of_tiny_samples, "none", "handover", "batch", "workers"},
     {tiny_samples_in_large_batches, "none", "handover", NULL, "batch"},
     {copies, "copy", "copy", NULL, "offload"},
     {copies_of_converted_images, "copy", "copy", "offload", "workers"},
@@ -432,17 +335,6 @@ static const struct {
     {without_clocks, "decode", "cpu", "code", "workers"},
 };
 
-/* The number of advice with this change. */
-static uint32_t count_of(const report_advice *advice, uint32_t count, const char *change)
-{
-    uint32_t found = 0;
-
-    for (uint32_t i = 0; i < count; i++) {
-        found += strcmp(advice[i].change, change) == 0;
-    }
-    return found;
-}
-
 static void provoked_runs_get_the_right_stage_cause_and_advice(void)
 {
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -451,210 +343,18 @@ static void provoked_runs_get_the_right_stage_cause_and_advice(void)
         verdict found;
         uint32_t count;
 
-        set_base(&facts);
+        facts_base(&facts);
         rows[i].set(&facts);
         verdict_decide(&facts, &found);
         count = verdict_advise(&facts, &found, advice);
         if (strcmp(found.stage, rows[i].stage) != 0 || strcmp(found.cause, rows[i].cause) != 0 ||
             (rows[i].first == NULL) != (count == 0) ||
             (count > 0 && strcmp(advice[0].change, rows[i].first) != 0) ||
-            (rows[i].absent != NULL && count_of(advice, count, rows[i].absent) > 0)) {
+            (rows[i].absent != NULL && count_advice(advice, count, rows[i].absent) > 0)) {
             T_FAIL_("row %zu, %s/%s: says %s/%s (%s), advises %s", i, rows[i].stage, rows[i].cause,
                     found.stage, found.cause, found.why, count > 0 ? advice[0].change : "nothing");
         }
     }
-}
-
-/* ---- rates ------------------------------------------------------------------------------------
- */
-
-static report_advice first_of(void (*set)(verdict_facts *facts), verdict_facts *facts)
-{
-    report_advice advice[REPORT_ADVICE] = {{.change = "nothing"}};
-    verdict found;
-
-    set_base(facts);
-    set(facts);
-    verdict_decide(facts, &found);
-    (void)verdict_advise(facts, &found, advice);
-    return advice[0];
-}
-
-static void the_advised_workers_keep_the_rate_predictable(void)
-{
-    verdict_facts facts;
-    const report_advice advice = first_of(sleeping_map, &facts);
-    const verdict_cost cost = verdict_cost_of(&facts);
-
-    T_TRUE(advice.workers > 2 && advice.workers <= 32);
-    T_TRUE(advice.rate_low < verdict_queueing(&facts, &cost, advice.workers));
-    T_TRUE(verdict_rate(&facts, &cost, advice.workers) < advice.rate_high);
-    T_TRUE(advice.rate_high <= 1.3 * advice.rate_low);
-}
-
-/* A map that sleeps as long as decoding takes a core: the cores are full at twice the workers. */
-static void few_workers_more_fill_the_cores(void)
-{
-    verdict_facts facts;
-    verdict_cost cost;
-    report_advice advice[REPORT_ADVICE];
-    verdict found;
-
-    set_base(&facts);
-    add_decode(&facts, 9, 0);
-    add_map(&facts, 0, 10.5, 0)->waits = (wait_counts){.asleep = 20};
-    verdict_decide(&facts, &found);
-    T_TRUE(verdict_advise(&facts, &found, advice) > 0);
-    T_STR(advice[0].change, "workers");
-    T_EQ(advice[0].workers, 3);
-    cost = verdict_cost_of(&facts);
-    T_TRUE(verdict_queueing(&facts, &cost, 4) < 0.9 * verdict_rate(&facts, &cost, 4));
-    T_TRUE(verdict_queueing(&facts, &cost, 1) > 0.99 * verdict_rate(&facts, &cost, 1));
-    T_TRUE(verdict_queueing(&facts, &cost, 64) <= verdict_rate(&facts, &cost, 64));
-}
-
-/* Workers that also sleep are needed in a larger number than cores, which else were idle. */
-static void fewer_workers_still_fill_the_cores(void)
-{
-    verdict_facts facts;
-    verdict found;
-    report_advice advice[REPORT_ADVICE];
-
-    T_EQ(first_of(too_many_workers, &facts).workers, 2);
-    facts.stages[0].cpu = 0.2;
-    facts.stages[0].runqueue = 0.45;
-    facts.stages[0].blocked = 0.35;
-    verdict_decide(&facts, &found);
-    T_TRUE(verdict_advise(&facts, &found, advice) > 0);
-    T_STR(advice[0].change, "fewer_workers");
-    T_EQ(advice[0].workers, 6); /* 2 cores, and 35 of 55 parts of the time asleep: 5.5 */
-    facts.cores.workers = 5;
-    T_EQ(verdict_advise(&facts, &found, advice), 0);
-}
-
-/* The run queue is above 5 %: other processes were there. */
-static void rates_of_a_loud_machine_are_wider(void)
-{
-    verdict_facts facts;
-    report_advice advice[REPORT_ADVICE];
-    verdict found;
-
-    set_base(&facts);
-    sleeping_map(&facts);
-    facts.stages[1].runqueue = 0.1;
-    facts.stages[1].blocked = 0.89;
-    facts.stages[0].busy_s = 0.4;
-    verdict_decide(&facts, &found);
-    T_TRUE(verdict_advise(&facts, &found, advice) > 0);
-    T_STR(advice[0].change, "workers");
-    T_TRUE(advice[0].rate_high > 1.28 * advice[0].rate_low);
-    T_TRUE(advice[0].rate_high <= 1.6 * advice[0].rate_low);
-}
-
-/* Steps bound the rate, and more workers than they need are not advised. */
-static void the_model_is_bounded_by_the_step(void)
-{
-    verdict_facts facts;
-    verdict_cost cost;
-
-    set_base(&facts);
-    sleeping_map(&facts);
-    facts.run.step = 0.4;
-    cost = verdict_cost_of(&facts);
-    T_NEAR(verdict_rate(&facts, &cost, 1000), 3200 / 4.0, 1e-6);
-    facts.host.hooks_s = 1;
-    T_NEAR(verdict_rate(&facts, &cost, 1000), 3200 / 5.0, 1e-6);
-}
-
-/* Half of 97 % of the time; no rate if the workers cannot keep up with it. */
-static void the_rate_for_the_host_is_for_half_of_its_time(void)
-{
-    verdict_facts facts;
-    const report_advice advice = first_of(hooks, &facts);
-    report_advice slow[REPORT_ADVICE];
-    verdict found;
-
-    T_STR(advice.change, "hooks");
-    T_NEAR(advice.rate_low, 0.9 * 320 / (1 - 0.97 / 2), 1e-6);
-    T_NEAR(advice.rate_high, 1.1 * 320 / (1 - 0.97 / 2), 1e-6);
-    T_CONTAINS(advice.text, "; the rate is for half of their time");
-    facts.stages[0].busy_s = 15;
-    verdict_decide(&facts, &found);
-    T_STR(found.cause, "host");
-    T_TRUE(verdict_advise(&facts, &found, slow) > 0);
-    T_NEAR(slow[0].rate_high, 0, 0);
-}
-
-/* A serial map that sleeps 2 ms: the lock is waited for, and not a part of its work. */
-static void waits_for_a_serial_map_are_no_cost_of_it(void)
-{
-    verdict_facts facts;
-    verdict_cost cost;
-
-    set_base(&facts);
-    add_map(&facts, SERIAL, 16, 0.01)->locked_s = 9.6;
-    cost = verdict_cost_of(&facts);
-    T_NEAR(cost.serial, 0.002, 1e-9);
-    T_NEAR(cost.cpu, 0.01 * 0.005, 1e-9);
-    T_NEAR(cost.cpu + cost.runqueue + cost.blocked, 0.002, 1e-9);
-    T_NEAR(verdict_rate(&facts, &cost, 64), 500, 1e-6);
-}
-
-/* plain: 0.7 * 100 + 0.3 * 50 = 85; indexed: 1.15 * 50; of 15 of 19.5 s. */
-static void an_index_gains_what_it_spares(void)
-{
-    verdict_facts facts;
-    const report_advice advice = first_of(jpeg_decode, &facts);
-    const double gain = 1 / (1 - (1 - 57.5 / 85) * 15 / 19.5);
-
-    T_NEAR(advice.rate_low, 0.88 * gain * 320, 0.1);
-    T_NEAR(advice.rate_high, 1.02 * gain * 320, 0.1);
-    T_CONTAINS(advice.text, "the crops need 50 % of the pixels");
-}
-
-/* Steps of a GPU take 88 % of the time: more than 320 / 0.88 samples per second they do not take.
- */
-static void an_index_gains_no_more_than_the_steps_allow(void)
-{
-    verdict_facts facts;
-    report_advice advice[REPORT_ADVICE];
-    verdict found;
-
-    set_base(&facts);
-    jpeg_decode(&facts);
-    facts.run.data_wait = 0.1;
-    facts.run.step = 0.88;
-    facts.run.has_kernels = true;
-    verdict_decide(&facts, &found);
-    T_STR(found.stage, "decode");
-    T_TRUE(verdict_advise(&facts, &found, advice) > 0);
-    T_STR(advice[0].change, "index");
-    T_NEAR(advice[0].rate_high, 1.02 * 320 / 0.88, 0.1);
-}
-
-/* Nothing that a pipeline cannot do. */
-static void indexes_are_for_folders_without_them(void)
-{
-    verdict_facts facts;
-    report_advice advice[REPORT_ADVICE];
-    verdict found;
-    uint32_t count;
-
-    set_base(&facts);
-    jpeg_decode(&facts);
-    facts.data.source = "webdataset";
-    verdict_decide(&facts, &found);
-    count = verdict_advise(&facts, &found, advice);
-    T_EQ(count_of(advice, count, "index"), 0);
-    T_STR(advice[0].change, "pack");
-    facts.data.packs = false; /* it has boxes */
-    count = verdict_advise(&facts, &found, advice);
-    T_EQ(count_of(advice, count, "pack"), 0);
-    facts.data.packs = true;
-    facts.data.source = "image_folder";
-    facts.data.indexes.asked = 3200;
-    count = verdict_advise(&facts, &found, advice);
-    T_EQ(count_of(advice, count, "index") + count_of(advice, count, "pack"), 0);
 }
 
 /* ---- system calls -----------------------------------------------------------------------------
@@ -704,16 +404,6 @@ static void a_step_that_sleeps_waits_for_no_cpu(void)
 
 const t_test verdict_tests[] = {
     T_TEST(provoked_runs_get_the_right_stage_cause_and_advice),
-    T_TEST(the_advised_workers_keep_the_rate_predictable),
-    T_TEST(few_workers_more_fill_the_cores),
-    T_TEST(fewer_workers_still_fill_the_cores),
-    T_TEST(rates_of_a_loud_machine_are_wider),
-    T_TEST(the_model_is_bounded_by_the_step),
-    T_TEST(the_rate_for_the_host_is_for_half_of_its_time),
-    T_TEST(waits_for_a_serial_map_are_no_cost_of_it),
-    T_TEST(an_index_gains_what_it_spares),
-    T_TEST(an_index_gains_no_more_than_the_steps_allow),
-    T_TEST(indexes_are_for_folders_without_them),
     T_TEST(system_calls_tell_locks_from_sleep),
     T_TEST(a_step_that_sleeps_waits_for_no_cpu),
     T_END,

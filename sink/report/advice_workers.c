@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Advice about the number of workers: more of them where they sleep or leave cores idle, fewer
+ * where they take turns. */
+#include <math.h>
+
+#include "advice_rules.h"
+
+/* Workers that sleep may come this near to a limit other than their number. */
+static const double LIMIT_PART = 0.9;
+
+enum { MOST_WORKERS = 32 };
+
+static const advice_range CALM = {0.92, 1.05};      /* of workers that sleep */
+static const advice_range CALM_CORES = {0.8, 1.03}; /* of workers on further cores */
+static const advice_range LOUD = {0.85, 1.1};
+static const advice_range LOUD_CORES = {0.74, 1.14};
+
+/* The most by which the upper end of a range may exceed the lower one. */
+static const double CALM_WIDTH = 1.3;
+static const double LOUD_WIDTH = 1.6;
+
+/* The most workers for stages that sleep: their rate can be predicted, and no other limit is near.
+ * 0: there is no such number. */
+static uint32_t workers_that_sleep(const verdict_facts *facts, const verdict_cost *cost,
+                                   report_advice *advice)
+{
+    const bool loud = advice_is_loud(facts, cost);
+    const advice_range range = loud ? LOUD : CALM;
+    const double most = fmin(fmax(MOST_WORKERS, 4 * facts->cores.allowed), 8 * MOST_WORKERS);
+    const double bound = LIMIT_PART * verdict_rate(facts, cost, 1e9);
+    uint32_t found = 0;
+
+    for (uint32_t k = facts->cores.workers + 1; k <= most; k++) {
+        const double low = range.low * verdict_queueing(facts, cost, k);
+        const double high = range.high * verdict_rate(facts, cost, k);
+
+        if (high > (loud ? LOUD_WIDTH : CALM_WIDTH) * low ||
+            k > bound * (cost->cpu + cost->blocked)) {
+            break;
+        }
+        found = k;
+        advice->rate_low = low;
+        advice->rate_high = high;
+    }
+    return found;
+}
+
+/* True if reading files waits for the disk, whose limit is not known. */
+static bool disk_is_near(const verdict_facts *facts)
+{
+    for (uint32_t i = 0; i < facts->stage_count; i++) {
+        const verdict_stage *stage = &facts->stages[i];
+
+        if ((stage->kind & SLI_STAGE_READ) != 0 && (stage->kind & SLI_STAGE_USER) == 0 &&
+            stage->has_shares && stage->blocked * stage->busy_s > 0.1 * verdict_busy(facts)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* True if a worker more would run at once: cores are free, and other processes leave them so. */
+static bool has_free_cores(const verdict_facts *facts, const verdict_cost *cost)
+{
+    const report_machine *machine = &facts->machine;
+
+    return facts->cores.spare >= 1 && verdict_waiting(cost) < 2 * ADVICE_LOUD_SHARE &&
+           !(machine->has_pressure && machine->cpu_pressure > 0.25);
+}
+
+static bool advise_sleeping(const verdict_facts *facts, const verdict *v, report_advice *advice)
+{
+    const verdict_cost cost = verdict_cost_of(facts);
+
+    if (!verdict_only_sleeps(facts, v->at)) {
+        return false;
+    }
+    advice->workers = workers_that_sleep(facts, &cost, advice);
+    if (advice->workers == 0 || advice->rate_high < ADVICE_LEAST_GAIN * verdict_now(facts)) {
+        return false;
+    }
+    advice_say(advice, "%s sleeps, and not for a lock: the waits of more workers overlap",
+               v->at->name);
+    return true;
+}
+
+static bool advise_cores(const verdict_facts *facts, report_advice *advice)
+{
+    const verdict_cost cost = verdict_cost_of(facts);
+    const uint32_t workers = facts->cores.workers + (uint32_t)facts->cores.spare;
+    const double rate = verdict_rate(facts, &cost, workers);
+
+    if (!has_free_cores(facts, &cost) || rate < ADVICE_LEAST_GAIN * verdict_now(facts)) {
+        return false;
+    }
+    advice->workers = workers;
+    if (!disk_is_near(facts)) {
+        advice_set_rate(advice, rate, advice_is_loud(facts, &cost) ? LOUD_CORES : CALM_CORES);
+    }
+    advice_say(advice, "%u worker%s leave%s %.0f core%s idle", facts->cores.workers,
+               facts->cores.workers == 1 ? "" : "s", facts->cores.workers == 1 ? "s" : "",
+               facts->cores.spare, facts->cores.spare < 2 ? "" : "s");
+    return true;
+}
+
+bool advice_workers(const verdict_facts *facts, const verdict *v, report_advice *advice)
+{
+    const bool is_serial = v->at != NULL && (v->at->kind & SLI_STAGE_SERIAL) != 0;
+
+    if (v->at == NULL || is_serial) {
+        return false;
+    }
+    return verdict_has_cause(v, "blocked")
+               ? advise_sleeping(facts, v, advice)
+               : verdict_has_cause(v, "cpu") && advise_cores(facts, advice);
+}
+
+/* Reads of files that wait: whether for the disk's latency or for its bandwidth is not known. */
+bool advice_workers_that_read(const verdict_facts *facts, const verdict *v, report_advice *advice)
+{
+    const uint32_t tried = 4 * facts->cores.workers;
+
+    if (!verdict_has_cause(v, "storage") || v->at == NULL || !v->at->has_shares ||
+        (v->at->kind & SLI_STAGE_SERIAL) != 0 || tried > 2 * MOST_WORKERS || v->at->p50_s < 0.002) {
+        return false;
+    }
+    advice->workers = tried;
+    advice_say(
+        advice,
+        "a read takes %.0f ms: if that is latency, more workers read more files at a time; if "
+        "it is the bandwidth of the disk, they gain nothing",
+        1e3 * v->at->p50_s);
+    return true;
+}
+
+/* The number of workers that keeps up with the steps, with a part of the cores to spare. */
+static uint32_t enough_workers(const verdict_facts *facts)
+{
+    return (uint32_t)(verdict_busy(facts) / facts->run.seconds / 0.8) + 1;
+}
+
+/* The number of workers that keeps the cores busy: more than cores, if workers also sleep. */
+static double workers_that_fill(const verdict_facts *facts)
+{
+    const verdict_cost cost = verdict_cost_of(facts);
+
+    /* A tenth of a worker is not missed. */
+    return cost.cpu > 0 ? ceil(facts->cores.allowed * (1 + cost.blocked / cost.cpu) - 0.1)
+                        : (double)INFINITY;
+}
+
+bool advice_fewer_workers(const verdict_facts *facts, const verdict *v, report_advice *advice)
+{
+    if (v->thief == THIEF_WORKERS && v->at != NULL &&
+        workers_that_fill(facts) < facts->cores.workers) {
+        advice->workers = (uint32_t)workers_that_fill(facts);
+        advice_say(advice, "so many keep the cores busy; more take turns, and need memory");
+        return true;
+    }
+    if (!verdict_is_stage(v, "step") || facts->run.step_runqueue <= ADVICE_LOUD_SHARE ||
+        v->thief == THIEF_OTHERS || enough_workers(facts) >= facts->cores.workers) {
+        return false;
+    }
+    advice->workers = enough_workers(facts);
+    advice_say(
+        advice,
+        "the steps wait for a CPU %.0f %% of their time, and fewer workers keep up with them",
+        100 * facts->run.step_runqueue);
+    return true;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rates of advice: the model, and the ranges around it. */
+#include <math.h>
+
+#include "testing.h"
+#include "verdict.h"
+#include "verdict_kit.h"
+
+enum { SERIAL = SLI_STAGE_SERIAL };
+
+static report_advice first_of(void (*set)(verdict_facts *facts), verdict_facts *facts)
+{
+    report_advice advice[REPORT_ADVICE] = {{.change = "nothing"}};
+    verdict found;
+
+    facts_base(facts);
+    set(facts);
+    verdict_decide(facts, &found);
+    (void)verdict_advise(facts, &found, advice);
+    return advice[0];
+}
+
+static void the_advised_workers_keep_the_rate_predictable(void)
+{
+    verdict_facts facts;
+    const report_advice advice = first_of(facts_of_a_sleeping_map, &facts);
+    const verdict_cost cost = verdict_cost_of(&facts);
+
+    T_TRUE(advice.workers > 2 && advice.workers <= 32);
+    T_TRUE(advice.rate_low < verdict_queueing(&facts, &cost, advice.workers));
+    T_TRUE(verdict_rate(&facts, &cost, advice.workers) < advice.rate_high);
+    T_TRUE(advice.rate_high <= 1.3 * advice.rate_low);
+}
+
+/* A map that sleeps as long as decoding takes a core: the cores are full at twice the workers. */
+static void few_workers_more_fill_the_cores(void)
+{
+    verdict_facts facts;
+    verdict_cost cost;
+    report_advice advice[REPORT_ADVICE];
+    verdict found;
+
+    facts_base(&facts);
+    facts_add_decode(&facts, 9, 0);
+    facts_add_map(&facts, 0, 10.5, 0)->waits = (wait_counts){.asleep = 20};
+    verdict_decide(&facts, &found);
+    T_TRUE(verdict_advise(&facts, &found, advice) > 0);
+    T_STR(advice[0].change, "workers");
+    T_EQ(advice[0].workers, 3);
+    cost = verdict_cost_of(&facts);
+    T_TRUE(verdict_queueing(&facts, &cost, 4) < 0.9 * verdict_rate(&facts, &cost, 4));
+    T_TRUE(verdict_queueing(&facts, &cost, 1) > 0.99 * verdict_rate(&facts, &cost, 1));
+    T_TRUE(verdict_queueing(&facts, &cost, 64) <= verdict_rate(&facts, &cost, 64));
+}
+
+/* Workers that also sleep are needed in a larger number than cores, which else were idle. */
+static void fewer_workers_still_fill_the_cores(void)
+{
+    verdict_facts facts;
+    verdict found;
+    report_advice advice[REPORT_ADVICE];
+
+    T_EQ(first_of(facts_of_too_many_workers, &facts).workers, 2);
+    facts.stages[0].cpu = 0.2;
+    facts.stages[0].runqueue = 0.45;
+    facts.stages[0].blocked = 0.35;
+    verdict_decide(&facts, &found);
+    T_TRUE(verdict_advise(&facts, &found, advice) > 0);
+    T_STR(advice[0].change, "fewer_workers");
+    T_EQ(advice[0].workers, 6); /* 2 cores, and 35 of 55 parts of the time asleep: 5.5 */
+    facts.cores.workers = 5;
+    T_EQ(verdict_advise(&facts, &found, advice), 0);
+}
+
+/* The run queue is above 5 %: other processes were there. */
+static void rates_of_a_loud_machine_are_wider(void)
+{
+    verdict_facts facts;
+    report_advice advice[REPORT_ADVICE];
+    verdict found;
+
+    facts_base(&facts);
+    facts_of_a_sleeping_map(&facts);
+    facts.stages[1].runqueue = 0.1;
+    facts.stages[1].blocked = 0.89;
+    facts.stages[0].busy_s = 0.4;
+    verdict_decide(&facts, &found);
+    T_TRUE(verdict_advise(&facts, &found, advice) > 0);
+    T_STR(advice[0].change, "workers");
+    T_TRUE(advice[0].rate_high > 1.28 * advice[0].rate_low);
+    T_TRUE(advice[0].rate_high <= 1.6 * advice[0].rate_low);
+}
+
+/* Steps bound the rate, and more workers than they need are not advised. */
+static void the_model_is_bounded_by_the_step(void)
+{
+    verdict_facts facts;
+    verdict_cost cost;
+
+    facts_base(&facts);
+    facts_of_a_sleeping_map(&facts);
+    facts.run.step = 0.4;
+    cost = verdict_cost_of(&facts);
+    T_NEAR(verdict_rate(&facts, &cost, 1000), 3200 / 4.0, 1e-6);
+    facts.host.hooks_s = 1;
+    T_NEAR(verdict_rate(&facts, &cost, 1000), 3200 / 5.0, 1e-6);
+}
+
+/* Half of 97 % of the time; no rate if the workers cannot keep up with it. */
+static void the_rate_for_the_host_is_for_half_of_its_time(void)
+{
+    verdict_facts facts;
+    const report_advice advice = first_of(facts_of_hooks, &facts);
+    report_advice slow[REPORT_ADVICE];
+    verdict found;
+
+    T_STR(advice.change, "hooks");
+    T_NEAR(advice.rate_low, 0.9 * 320 / (1 - 0.97 / 2), 1e-6);
+    T_NEAR(advice.rate_high, 1.1 * 320 / (1 - 0.97 / 2), 1e-6);
+    T_CONTAINS(advice.text, "; the rate is for half of their time");
+    facts.stages[0].busy_s = 15;
+    verdict_decide(&facts, &found);
+    T_STR(found.cause, "host");
+    T_TRUE(verdict_advise(&facts, &found, slow) > 0);
+    T_NEAR(slow[0].rate_high, 0, 0);
+}
+
+/* A serial map that sleeps 2 ms: the lock is waited for, and not a part of its work. */
+static void waits_for_a_serial_map_are_no_cost_of_it(void)
+{
+    verdict_facts facts;
+    verdict_cost cost;
+
+    facts_base(&facts);
+    facts_add_map(&facts, SERIAL, 16, 0.01)->locked_s = 9.6;
+    cost = verdict_cost_of(&facts);
+    T_NEAR(cost.serial, 0.002, 1e-9);
+    T_NEAR(cost.cpu, 0.01 * 0.005, 1e-9);
+    T_NEAR(cost.cpu + cost.runqueue + cost.blocked, 0.002, 1e-9);
+    T_NEAR(verdict_rate(&facts, &cost, 64), 500, 1e-6);
+}
+
+/* plain: 0.7 * 100 + 0.3 * 50 = 85; indexed: 1.15 * 50; of 15 of 19.5 s. */
+static void an_index_gains_what_it_spares(void)
+{
+    verdict_facts facts;
+    const report_advice advice = first_of(facts_of_decode, &facts);
+    const double gain = 1 / (1 - (1 - 57.5 / 85) * 15 / 19.5);
+
+    T_NEAR(advice.rate_low, 0.88 * gain * 320, 0.1);
+    T_NEAR(advice.rate_high, 1.02 * gain * 320, 0.1);
+    T_CONTAINS(advice.text, "the crops need 50 % of the pixels");
+}
+
+/* Steps of a GPU take 88 % of the time: more than 320 / 0.88 samples per second they do not take.
+ */
+static void an_index_gains_no_more_than_the_steps_allow(void)
+{
+    verdict_facts facts;
+    report_advice advice[REPORT_ADVICE];
+    verdict found;
+
+    facts_base(&facts);
+    facts_of_decode(&facts);
+    facts.run.data_wait = 0.1;
+    facts.run.step = 0.88;
+    facts.run.has_kernels = true;
+    verdict_decide(&facts, &found);
+    T_STR(found.stage, "decode");
+    T_TRUE(verdict_advise(&facts, &found, advice) > 0);
+    T_STR(advice[0].change, "index");
+    T_NEAR(advice[0].rate_high, 1.02 * 320 / 0.88, 0.1);
+}
+
+/* Nothing that a pipeline cannot do. */
+static void indexes_are_for_folders_without_them(void)
+{
+    verdict_facts facts;
+    report_advice advice[REPORT_ADVICE];
+    verdict found;
+    uint32_t count;
+
+    facts_base(&facts);
+    facts_of_decode(&facts);
+    facts.data.source = "webdataset";
+    verdict_decide(&facts, &found);
+    count = verdict_advise(&facts, &found, advice);
+    T_EQ(count_advice(advice, count, "index"), 0);
+    T_STR(advice[0].change, "pack");
+    facts.data.packs = false; /* it has boxes */
+    count = verdict_advise(&facts, &found, advice);
+    T_EQ(count_advice(advice, count, "pack"), 0);
+    facts.data.packs = true;
+    facts.data.source = "image_folder";
+    facts.data.indexes.asked = 3200;
+    count = verdict_advise(&facts, &found, advice);
+    T_EQ(count_advice(advice, count, "index") + count_advice(advice, count, "pack"), 0);
+}
+
+/* A core more is 20 % at best, and other work may take it: no promise begins with a loss. */
+static void no_promise_begins_below_todays_rate(void)
+{
+    report_advice advice[REPORT_ADVICE];
+    verdict_facts facts;
+    verdict found;
+
+    facts_base(&facts);
+    facts_add_decode(&facts, 48, 0.02);
+    facts.cores = (verdict_cores){.workers = 5, .allowed = 6, .used = 4.9, .spare = 1};
+    verdict_decide(&facts, &found);
+    T_TRUE(verdict_advise(&facts, &found, advice) > 0);
+    T_STR(advice[0].change, "workers");
+    T_EQ(advice[0].workers, 6);
+    T_NEAR(advice[0].rate_low, 320, 1e-6);
+    T_TRUE(advice[0].rate_high > 1.1 * 320 && advice[0].rate_high < 1.3 * 320);
+}
+
+/* 17 of 20 s of the workers are waits for the disk; decoding takes 2 s, and reading 0.17 s. */
+static void a_faster_disk_gains_the_waits(void)
+{
+    verdict_facts facts;
+    const report_advice advice = first_of(facts_of_a_limited_disk, &facts);
+    const double rate = 2 / ((2 + 0.17) / 3200);
+
+    T_STR(advice.change, "storage");
+    T_NEAR(advice.rate_low, 0.85 * rate, 0.01 * rate);
+    T_NEAR(advice.rate_high, 1.1 * rate, 0.01 * rate);
+    T_TRUE(advice.rate_high <= 1.3 * advice.rate_low);
+    T_CONTAINS(advice.text, "; the rate is for reads that do not wait");
+}
+
+/* A batch of 32 samples takes 100 ms; two workers are busy for 20 ms of them. */
+static void larger_batches_share_the_fixed_time(void)
+{
+    verdict_facts facts;
+    const report_advice advice = first_of(facts_of_tiny_samples, &facts);
+
+    T_STR(advice.change, "batch");
+    T_CONTAINS(advice.text, "batches of 1024 samples, now 32: a batch costs 80000 us besides");
+    T_NEAR(advice.rate_high, 0, 0);
+}
+
+const t_test verdict_rates_tests[] = {
+    T_TEST(the_advised_workers_keep_the_rate_predictable),
+    T_TEST(few_workers_more_fill_the_cores),
+    T_TEST(fewer_workers_still_fill_the_cores),
+    T_TEST(rates_of_a_loud_machine_are_wider),
+    T_TEST(the_model_is_bounded_by_the_step),
+    T_TEST(the_rate_for_the_host_is_for_half_of_its_time),
+    T_TEST(waits_for_a_serial_map_are_no_cost_of_it),
+    T_TEST(an_index_gains_what_it_spares),
+    T_TEST(an_index_gains_no_more_than_the_steps_allow),
+    T_TEST(indexes_are_for_folders_without_them),
+    T_TEST(no_promise_begins_below_todays_rate),
+    T_TEST(a_faster_disk_gains_the_waits),
+    T_TEST(larger_batches_share_the_fixed_time),
+    T_END,
+};
