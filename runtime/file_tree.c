@@ -146,7 +146,7 @@ int sli_tree_write_file(int at_fd, const char *name, const char *bytes, size_t s
     return result;
 }
 
-int sli_tree_read_file(int at_fd, const char *name, size_t most, char **text_out)
+int sli_tree_read_file(int at_fd, const char *name, size_t most, char **text_out, size_t *size_out)
 {
     int fd = sli_openat(at_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, NULL);
     struct stat info;
@@ -168,5 +168,6 @@ int sli_tree_read_file(int at_fd, const char *name, size_t most, char **text_out
         return -1;
     }
     *text_out = text;
+    *size_out = (size_t)size;
     return 0;
 }

@@ -187,6 +187,9 @@ check "control characters of names are not printed" out_has "/b?\[31m???$(printf
 ends "a folder without checkpoints is an error" 1 "$bin/train_image_folder" --classify "$tmp/text.jpg" \
     --checkpoints "$tmp/a"
 check "the folder is named" err_has "no checkpoint in $tmp/a; "
+for folder in "$tmp/a net/it's"/step-*; do printf 'size 32\na\0b/\nc/\n' >"$folder/classes.txt"; done
+ends "a class whose name has a zero byte is an error" 1 classify "$tmp/a/train/$first"
+check "the file is named" err_has 'classes.txt does not list classes'
 for folder in "$tmp/a net/it's"/step-*; do rm "$folder/classes.txt"; done
 ends "a checkpoint of an older version cannot classify" 1 classify "$tmp/a/train/$first"
 check "the error says what to try" err_has 'classes.txt: No such file.*train on, with more --epochs'

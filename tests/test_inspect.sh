@@ -199,6 +199,9 @@ if "$sluice" --version | grep -q 'archive on'; then
     mkdir alone && cp packed/shard-000000.tar alone
     expect "a shard without its pack" 1 classes alone
     check "... has no names" err_has 'has no names of classes$'
+    printf 'ant\nb\0ee\n' >packed/classes.txt
+    expect "a name with a zero byte" 1 classes packed
+    check "... is a warning, not a name that is cut" err_has 'packed/classes.txt: line 2 has a zero byte, which no name may have; classes have no names'
     head -c 2000000 /dev/zero >packed/classes.txt
     expect "names that cannot be read" 1 classes packed
     check "... are a warning" err_has 'packed/classes.txt: names of classes may have 1048576 bytes; classes have no names'

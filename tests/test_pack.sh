@@ -381,6 +381,7 @@ poke() { printf '\125\252' | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null;
 broken "a changed byte" 'the checksum differs' poke shard-000001.tar 2000
 broken "a shard that is missing" 'an earlier one is missing' rm shard-000001.tar
 broken "a list that is missing" 'shard-000002.tsv: the list is missing' rm shard-000002.tsv
+broken "a list with zeros after its end" 'shard-000002.tsv: the list is missing, corrupt' sh -c 'head -c 300 /dev/zero >>shard-000002.tsv'
 broken "a list that was cut" 'the list is missing, corrupt' sh -c 'head -c 300 shard-000002.tsv >x; mv x shard-000002.tsv'
 broken "an index that is missing" 'the index is missing' rm shard-000000.tar.sluice
 for command in show explain "bench --seconds 1"; do

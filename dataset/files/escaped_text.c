@@ -39,12 +39,30 @@ void escaped_text_undo(char *name, const char *end)
     *to = '\0';
 }
 
+/* Fails if the text has a zero byte, which would end a name before its end. */
+static sluice_status check_zeros(const char *text, size_t size)
+{
+    const char *zero = memchr(text, '\0', size);
+    uint32_t line = 1;
+
+    for (const char *at = text; zero != NULL && at < zero; at++) {
+        line += *at == '\n';
+    }
+    return zero == NULL ? SLUICE_OK
+                        : sli_fail(SLUICE_E_CORRUPT,
+                                   "line %u has a zero byte, which no name may have", line);
+}
+
 sluice_status escaped_text_lines(char *text, size_t size, char ***names_out, uint32_t *count_out)
 {
     char *const end = text + size;
     char **names;
     uint32_t lines = 0;
+    const sluice_status st = check_zeros(text, size);
 
+    if (st != SLUICE_OK) {
+        return st;
+    }
     for (const char *at = text; at < end; at++) {
         lines += *at == '\n' || at + 1 == end;
     }

@@ -19,7 +19,8 @@ void escaped_text_undo(char *name, const char *end);
 
 /*
  * Divides `size` bytes, with a zero after them, into names, a line each; the last one may lack its
- * line feed. The names are in `text`; *names_out is freed by the caller. E_NO_MEMORY.
+ * line feed. The names are in `text`; *names_out is freed by the caller. E_CORRUPT: one of the
+ * bytes is zero; E_NO_MEMORY.
  */
 sluice_status escaped_text_lines(char *text, size_t size, char ***names_out, uint32_t *count_out);
 

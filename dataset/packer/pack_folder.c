@@ -163,7 +163,12 @@ sluice_status pack_folder_remove(const pack_folder *folder, const char *name)
 
 sluice_status pack_folder_read(const pack_folder *folder, const char *name, char **text_out)
 {
-    if (sli_tree_read_file(folder->fd, name, FILE_MOST, text_out) == 0) {
+    size_t size = 0;
+
+    if (sli_tree_read_file(folder->fd, name, FILE_MOST, text_out, &size) == 0) {
+        if (strlen(*text_out) < size) {
+            (*text_out)[0] = '\0';
+        }
         return SLUICE_OK;
     }
     *text_out = NULL;

@@ -60,7 +60,8 @@ sluice_status pack_folder_remove(const pack_folder *folder, const char *name);
 
 /*
  * Reads a file; the caller frees the text by sli_free(). *text_out is NULL if the file does not
- * exist. Returns E_IO on failure.
+ * exist, and empty, which every reader takes as corrupt, if the file has a zero byte. Returns E_IO
+ * on failure.
  */
 sluice_status pack_folder_read(const pack_folder *folder, const char *name, char **text_out);
 

@@ -145,7 +145,8 @@ bool class_names_load(class_names *c, FILE *file)
             is_fine = length == 1 && line[0] == '\n';
             break;
         }
-        is_fine = add_name(c, line + skip, (size_t)length - 1 - skip);
+        is_fine = memchr(line, '\0', (size_t)length) == NULL &&
+                  add_name(c, line + skip, (size_t)length - 1 - skip);
     }
     free(line);
     is_fine = is_fine && !ferror(file) && c->count > 0;

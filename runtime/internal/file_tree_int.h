@@ -44,8 +44,8 @@ int sli_tree_open(int at_fd, const char *name);
 /* Writes a file and syncs it. */
 int sli_tree_write_file(int at_fd, const char *name, const char *bytes, size_t size);
 
-/* Reads a file of up to `most` bytes into a new string, freed by sli_free(). Fails with EFBIG if
- * the file is larger. */
-int sli_tree_read_file(int at_fd, const char *name, size_t most, char **text_out);
+/* Reads a file of up to `most` bytes into a new string, freed by sli_free(). A string that is
+ * shorter than *size_out has a zero byte in it. Fails with EFBIG if the file is larger. */
+int sli_tree_read_file(int at_fd, const char *name, size_t most, char **text_out, size_t *size_out);
 
 #endif

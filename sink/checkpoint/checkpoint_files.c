@@ -54,7 +54,7 @@ sluice_status checkpoint_file_read(int fd, const char *path, const char *file, s
     if (st != SLUICE_OK) {
         return st;
     }
-    if (sli_tree_read_file(fd, file, most, &text) != 0) {
+    if (sli_tree_read_file(fd, file, most, &text, &size) != 0) {
         return sli_fail_errno(errno == ENOMEM ? SLUICE_E_NO_MEMORY : SLUICE_E_CORRUPT, errno,
                               "cannot read %s/%s", path, file);
     }

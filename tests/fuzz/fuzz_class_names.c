@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: any bytes as the file classes.txt of a pack. Names that are written and read again
- * must be the same. */
+/* Fuzz target: any bytes as the file classes.txt of a pack. A zero byte must be refused; names that
+ * are written and read again must be the same. */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,10 +9,13 @@
 #include "escaped_text.h"
 #include "fuzz_target.h"
 
-/* The names of a copy of the bytes, which is as large as the reader of packs makes it. */
+/* The names of a copy of the bytes, which is as large as the reader of packs makes it. NULL: one of
+ * the bytes is zero. */
 static char *divide(const uint8_t *data, size_t size, char ***names_out, uint32_t *count_out)
 {
     char *text = malloc(size + 1);
+    const bool has_zero = size > 0 && memchr(data, 0, size) != NULL;
+    sluice_status st;
 
     if (text == NULL) {
         abort();
@@ -20,8 +24,13 @@ static char *divide(const uint8_t *data, size_t size, char ***names_out, uint32_
         memcpy(text, data, size);
     }
     text[size] = '\0';
-    if (escaped_text_lines(text, size, names_out, count_out) != SLUICE_OK) {
-        fuzz_fail("no names");
+    st = escaped_text_lines(text, size, names_out, count_out);
+    if (st != (has_zero ? SLUICE_E_CORRUPT : SLUICE_OK)) {
+        fuzz_fail(has_zero ? "a name with a zero byte" : "no names");
+    }
+    if (has_zero) {
+        free(text);
+        return NULL;
     }
     return text;
 }
@@ -72,6 +81,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint32_t count = 0;
     char *text = divide(data, size, &names, &count);
 
+    if (text == NULL) {
+        return 0;
+    }
     if (count != count_lines(data, size)) {
         fuzz_fail("a line without a name");
     }
