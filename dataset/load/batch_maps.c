@@ -76,7 +76,8 @@ static sluice_status begin_maps(sample_loader *loader, const sli_layout *layout)
         return sli_fail(SLUICE_E_NO_MEMORY, "the maps of a worker");
     }
     for (uint32_t i = 0; i < details->work.batch_map_count && st == SLUICE_OK; i++) {
-        loader->last.stage = details->work.batch_maps[i].name;
+        loader->last.stage =
+            loader->plan->stage_names[PLAN_MAPS + details->work.batch_maps[i].profiled];
         st = details->work.batch_maps[i].map != NULL ? begin_user_map(loader, layout, i)
                                                      : begin_library_map(loader, layout);
     }

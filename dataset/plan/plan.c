@@ -191,6 +191,67 @@ static sluice_status plan_columns(sli_plan *plan)
 
 /* ---- pass 7: names of the profile's stages --------------------------------------------------- */
 
+/* The names of a report that are not those of a plan: rows of the device, of the host and of the
+ * bottleneck. */
+static const char *const other_names[] = {
+    "copy",       "get_next",   "device_maps", "step",  "open", "launch", "hooks",
+    "checkpoint", "validation", "agree",       "ranks", "none", "others",
+};
+
+/* True if the report has a row of this name, apart from those of maps that have no name yet. */
+static bool is_taken(const sli_plan *plan, const char *name)
+{
+    const plan_operations *operations = &plan->details->operations;
+    bool taken = false;
+
+    for (size_t i = 0; i < sizeof(other_names) / sizeof(other_names[0]); i++) {
+        taken = taken || strcmp(other_names[i], name) == 0;
+    }
+    for (uint32_t i = 0; i < operations->count; i++) {
+        taken = taken || strcmp(operations->of[i].name, name) == 0;
+    }
+    for (uint32_t i = 0; i < plan->stage_count; i++) {
+        taken = taken || strcmp(plan->stage_names[i], name) == 0;
+    }
+    return taken;
+}
+
+/* Names a map's row: "resize#2" if there is a row "resize", and so on. */
+static void name_map(sli_plan *plan, uint32_t profiled, const char *name)
+{
+    char *own = plan->details->texts.map_names[profiled];
+    uint32_t number = 1;
+
+    snprintf(own, sizeof(plan->details->texts.map_names[0]), "%s", name);
+    while (is_taken(plan, own)) {
+        snprintf(own, sizeof(plan->details->texts.map_names[0]), "%.52s#%u", name, ++number);
+    }
+    plan->stage_names[PLAN_MAPS + profiled] = own;
+}
+
+/* Names the rows of maps: first those of stages of the library, which keep their names. */
+static void name_maps(sli_plan *plan)
+{
+    const plan_work *work = &plan->details->work;
+
+    for (uint32_t i = 0; i < work->batch_map_count; i++) {
+        if (work->batch_maps[i].map == NULL) {
+            name_map(plan, work->batch_maps[i].profiled, work->batch_maps[i].name);
+        }
+    }
+    for (uint32_t i = 0; i < work->step_count; i++) {
+        if (work->steps[i].map != NULL) {
+            name_map(plan, work->steps[i].profiled, work->steps[i].map->name);
+        }
+    }
+    for (uint32_t i = 0; i < work->batch_map_count; i++) {
+        if (work->batch_maps[i].map != NULL) {
+            name_map(plan, work->batch_maps[i].profiled, work->batch_maps[i].name);
+        }
+    }
+}
+
+/* After plan_number_operations(), which has named the operations. */
 static void plan_names(sli_plan *plan)
 {
     struct plan_details *details = plan->details;
@@ -213,19 +274,8 @@ static void plan_names(sli_plan *plan)
     plan->stage_names[PLAN_READ] = "read";
     plan->stage_names[PLAN_DECODE] = "decode";
     plan->stage_names[PLAN_PIXELS] = details->texts.pixels_name;
-    for (uint32_t i = 0; i < details->work.step_count; i++) {
-        const plan_step *step = &details->work.steps[i];
-
-        if (step->map != NULL) {
-            plan->stage_names[PLAN_MAPS + step->profiled] = step->map->name;
-        }
-    }
-    for (uint32_t i = 0; i < details->work.batch_map_count; i++) {
-        const plan_batch_map *map = &details->work.batch_maps[i];
-
-        plan->stage_names[PLAN_MAPS + map->profiled] = map->name;
-    }
     plan->stage_names[PLAN_BATCH] = "batch";
+    name_maps(plan);
 }
 
 /* ---- the plan -------------------------------------------------------------------------------- */
@@ -245,8 +295,8 @@ static sluice_status run_passes(sli_plan *plan)
         st = passes[i](plan);
     }
     if (st == SLUICE_OK) {
-        plan_names(plan);
         plan_number_operations(plan);
+        plan_names(plan);
     }
     return st;
 }

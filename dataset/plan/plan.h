@@ -336,8 +336,9 @@ typedef struct plan_dealing {
 
 /* Texts that the planner makes. */
 typedef struct plan_texts {
-    char pixels_name[64]; /* profile name of the geometry and conversion stage */
-    char notes[1200];     /* text lines that the planner's passes add for explain */
+    char pixels_name[64];                /* profile name of the geometry and conversion stage */
+    char map_names[SCHEMA_MAX_MAPS][64]; /* profile names of maps: of each stage another one */
+    char notes[1200];                    /* text lines that the planner's passes add for explain */
 } plan_texts;
 
 struct plan_details {
