@@ -204,8 +204,29 @@ expect "--compare with --ids" 2 bench "$small" --compare "$heavy" --ids ids
 expect "a run that fails" 1 bench "image_folder $tmp/nowhere | decode | resize 8,8 | batch 2" --runs 3 --json
 check "... ends all runs" sh -c '! grep -q "^run 2" err'
 if [ -n "$python" ]; then
-    check "... with one object" json 'j["status"] != "OK" and "nowhere" in j["error"]'
+    check "... with one object" json 'j["status"] != "OK" and "nowhere" in j["error"] and j["runs"] == []'
 fi
+failing() { run "$sluice" bench --plugin "$build/lib/failing_map.so" "$small" --runs 4 --compare "$@"; }
+fails_at() { expect "run 3 of 5 fails $1" 1 bench --plugin "$build/lib/failing_map.so" 'synthetic samples=400 shape=16,16,3 | fail_after 1000 | batch 5' --runs 5 $2; }
+fails_at "" ""
+check "... which is said with its error" err_has 'fail_after: call 1001 fails'
+check "... and with its number" err_has '^bench: run 3 of 5 failed and ends them all; 2 runs were complete$'
+check "... and the table has those before it" out_has '^2 runs$'
+fails_at "with --json" --json
+if [ -n "$python" ]; then
+    check "... and the object has those before it" json 'len(j["runs"]) == 2 and j["runs"][1]["samples"] == 400 and j["status"] != "OK" and "call 1001 fails" in j["error"]'
+fi
+cp out failed.json
+expect "compare reads these runs" 0 compare failed.json one.json
+check "... both of them" out_has '2 and 4 runs\|so few runs'
+failing 'synthetic samples=400 shape=16,16,3 | fail_after 600 | batch 5'
+check "a compared pipeline that fails in its second run" [ "$code" -eq 1 ]
+check "... is compared by the runs before it" out_has '^A: synthetic'
+check "... 2 and 1" err_has '^bench: run 2 of 4 of the compared pipeline failed and ends them all; 3 runs were complete$'
+failing 'synthetic samples=400 shape=16,16,3 | fail_after 200 | batch 5'
+check "a compared pipeline that fails in its first run" [ "$code" -eq 1 ]
+check "... leaves the run of the other one" out_has '^1 runs$'
+check "... which is said" out_has '^not compared: the compared pipeline has no complete run$'
 endless='synthetic samples=1000000000000 shape=8,8,3 | batch 2'
 run timeout -s INT 3 "$sluice" bench "$endless" --runs 9 --seconds 0.6
 check "SIGINT ends the runs" [ "$code" -eq 124 ]

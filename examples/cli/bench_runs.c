@@ -10,12 +10,18 @@ int bench_runs_sides(const bench_runs *runs)
     return runs->compared.word != NULL ? 2 : 1;
 }
 
-void bench_runs_begin(bench_runs *runs)
+/* Whose the current run is, for messages; "" if there is one pipeline. */
+static const char *pipeline_name(const bench_runs *runs)
 {
     const char *const of[] = {" of the pipeline", " of the compared pipeline"};
 
+    return bench_runs_sides(runs) == 2 ? of[runs->side] : "";
+}
+
+void bench_runs_begin(bench_runs *runs)
+{
     fprintf(stderr, "run %" PRIu64 " of %" PRIu64 "%s\n", runs->round + 1, runs->count,
-            bench_runs_sides(runs) == 2 ? of[runs->side] : "");
+            pipeline_name(runs));
 }
 
 sluice_status bench_runs_keep(bench_runs *runs, const sluice_report *report)
@@ -41,10 +47,16 @@ static void print_reports(const bench_runs *runs, const char *key, int side)
     printf("]");
 }
 
-static void print_json(const bench_runs *runs, const cli_source *source, sluice_status status)
+static void print_json(const bench_runs *runs, const cli_source *source, sluice_status status,
+                       const char *error)
 {
-    printf("{\"schema\":1,\"status\":\"%s\",\"error\":null,\"pipeline\":",
-           sluice_status_name(status));
+    printf("{\"schema\":1,\"status\":\"%s\",\"error\":", sluice_status_name(status));
+    if (error != NULL) {
+        cli_json_string(error);
+    } else {
+        printf("null");
+    }
+    printf(",\"pipeline\":");
     cli_json_string(pipeline_text(source));
     print_reports(runs, "runs", 0);
     if (bench_runs_sides(runs) == 2) {
@@ -76,7 +88,10 @@ static sluice_status print_table(const bench_runs *runs, const cli_source *sourc
     run_result *results = NULL;
     sluice_status st = read_reports(runs, &set);
 
-    if (st == SLUICE_OK && bench_runs_sides(runs) == 1) {
+    if (st == SLUICE_OK && runs->kept[1] == 0) {
+        if (bench_runs_sides(runs) == 2) {
+            printf("not compared: the compared pipeline has no complete run\n");
+        }
         run_table_print(&set);
     } else if (st == SLUICE_OK) {
         st = run_set_judge(&set, &results);
@@ -93,19 +108,24 @@ static sluice_status print_table(const bench_runs *runs, const cli_source *sourc
 }
 
 sluice_status bench_runs_print(const bench_runs *runs, const cli_source *source,
-                               sluice_status status, bool json)
+                               sluice_status status, const char *error, bool json)
 {
+    const size_t kept = runs->kept[0] + runs->kept[1];
+
     if (json) {
-        print_json(runs, source, status);
+        print_json(runs, source, status, error);
+    }
+    if (error != NULL) {
+        fprintf(stderr,
+                "bench: run %" PRIu64 " of %" PRIu64 "%s failed and ends them all; %zu %s\n",
+                runs->round + 1, runs->count, pipeline_name(runs), kept,
+                kept == 1 ? "run was complete" : "runs were complete");
+    }
+    if (json || (error != NULL && kept == 0)) {
         return SLUICE_OK;
     }
-    for (int side = 0; side < bench_runs_sides(runs); side++) {
-        if (runs->kept[side] == 0) {
-            return sluice_fail(SLUICE_STOPPED,
-                               "bench: stopped before a run of each pipeline was complete");
-        }
-    }
-    return print_table(runs, source);
+    return kept > 0 ? print_table(runs, source)
+                    : sluice_fail(SLUICE_STOPPED, "bench: stopped before a run was complete");
 }
 
 void bench_runs_free(bench_runs *runs)

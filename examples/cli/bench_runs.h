@@ -27,11 +27,12 @@ sluice_status bench_runs_keep(bench_runs *runs, const sluice_report *report);
 
 /*
  * Prints the table, or the object of --json, of the reports that were kept: of the complete runs,
- * if they were stopped. Without --json it returns SLUICE_STOPPED if a side has none. `source` is of
- * the first pipeline, `status` that of the last run.
+ * if the last one was stopped or has failed. `source` is of the first pipeline, `status` and
+ * `error` are of the last run; `error` is NULL unless it has failed. Without --json it returns
+ * SLUICE_STOPPED if the first run was stopped.
  */
 sluice_status bench_runs_print(const bench_runs *runs, const cli_source *source,
-                               sluice_status status, bool json);
+                               sluice_status status, const char *error, bool json);
 
 void bench_runs_free(bench_runs *runs);
 

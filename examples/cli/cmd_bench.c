@@ -530,12 +530,13 @@ static int run(bench *b, const cli_source *source, sluice_stop *stop)
     return code;
 }
 
-/* Runs the pipelines in turn, and prints what their reports give. */
+/* Runs the pipelines in turn, and prints what the reports of complete runs give. */
 static int run_all(bench *b, sluice_stop *stop)
 {
     bench_runs *runs = &b->runs;
     const int sides = bench_runs_sides(runs);
     int code = EXIT_DONE;
+    bool has_failed;
     sluice_status st;
 
     for (uint64_t i = 0; i < runs->count * (uint64_t)sides && code == EXIT_DONE; i++) {
@@ -544,11 +545,11 @@ static int run_all(bench *b, sluice_stop *stop)
         bench_runs_begin(runs);
         code = run(b, runs->side == 0 ? &b->source : &runs->compared, stop);
     }
-    if (code != EXIT_DONE && cli_signal() == 0) { /* the error was printed */
-        return code;
+    has_failed = code != EXIT_DONE && cli_signal() == 0; /* the error was printed */
+    if (!has_failed) {
+        b->status = code == EXIT_DONE ? SLUICE_OK : SLUICE_STOPPED;
     }
-    b->status = code == EXIT_DONE ? SLUICE_OK : SLUICE_STOPPED;
-    st = bench_runs_print(runs, &b->source, b->status, b->json);
+    st = bench_runs_print(runs, &b->source, b->status, has_failed ? cli_said() : NULL, b->json);
     b->reported = st == SLUICE_OK;
     if (st != SLUICE_OK) {
         cli_error("%s", sluice_last_error());
