@@ -159,6 +159,18 @@ static bool cores_of_its_own(const verdict_facts *facts, const verdict *v, repor
     return true;
 }
 
+static bool fewer_step_threads(const verdict_facts *facts, const verdict *v, report_advice *advice)
+{
+    if (v->thief != THIEF_STEP) {
+        return false;
+    }
+    advice_say(advice,
+               "fewer threads of the step (OMP_NUM_THREADS), now %.1f cores are in use for %u "
+               "worker%s and the step, or more cores",
+               facts->cores.used, facts->cores.workers, facts->cores.workers == 1 ? "" : "s");
+    return true;
+}
+
 static bool more_cores(const verdict_facts *facts, const verdict *v, report_advice *advice)
 {
     if (!facts->cores.bound || v->at == NULL || !verdict_has_cause(v, "cpu") ||
@@ -235,6 +247,7 @@ static bool code(const verdict_facts *facts, const verdict *v, report_advice *ad
 static const advice_rule rules[] = {
     {"quota", quota},
     {"binding", cores_of_its_own},
+    {"binding", fewer_step_threads},
     {"checkpoint", checkpoints},
     {"validation", validations},
     {"hooks", hooks},

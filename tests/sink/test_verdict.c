@@ -321,7 +321,7 @@ static const struct {
     {launches, "launch", "host", "code", "hooks"},
     {replay, "none", "none", NULL, NULL},
     {slow_device_maps, "device_maps", "device", "code", "workers"},
-    {steps_of_many_threads, "decode", "starved", NULL, NULL},
+    {steps_of_many_threads, "decode", "starved", "binding", "workers"},
     {facts_of_tiny_samples, "none", "handover", "batch", "workers"},
     {tiny_samples_in_large_batches, "none", "handover", NULL, "batch"},
     {copies, "copy", "copy", NULL, "offload"},
