@@ -2,6 +2,7 @@
 /* Overflow-checked allocation, with injected failures for tests. */
 #include "alloc_int.h"
 
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,24 +28,62 @@ void sli_alloc_fail_after(int64_t count)
     atomic_store_explicit(&passes_left, count, memory_order_relaxed);
 }
 
-void *sli_calloc(size_t count, size_t size)
-{
-    size_t bytes;
+/* Where this thread counts its memory; NULL: nowhere. */
+static _Thread_local _Atomic int64_t *counted_in;
 
-    if (injected_failure() || __builtin_mul_overflow(count, size, &bytes)) {
-        return NULL;
-    }
-    return calloc(bytes > 0 ? bytes : 1, 1);
+_Atomic int64_t *sli_alloc_count_in(_Atomic int64_t *bytes)
+{
+    _Atomic int64_t *before = counted_in;
+
+    counted_in = bytes;
+    return before;
 }
 
-void *sli_realloc_array(void *array, size_t count, size_t size)
+static int64_t size_of(const void *block)
+{
+    return counted_in != NULL ? (int64_t)malloc_usable_size((void *)(uintptr_t)block) : 0;
+}
+
+static void count(int64_t bytes)
+{
+    if (counted_in != NULL) {
+        atomic_store_explicit(counted_in,
+                              atomic_load_explicit(counted_in, memory_order_relaxed) + bytes,
+                              memory_order_relaxed);
+    }
+}
+
+/* Counts a new block. Accepts NULL. */
+static void *counted(void *block)
+{
+    count(size_of(block));
+    return block;
+}
+
+void *sli_calloc(size_t elements, size_t size)
 {
     size_t bytes;
 
-    if (injected_failure() || __builtin_mul_overflow(count, size, &bytes)) {
+    if (injected_failure() || __builtin_mul_overflow(elements, size, &bytes)) {
         return NULL;
     }
-    return realloc(array, bytes > 0 ? bytes : 1);
+    return counted(calloc(bytes > 0 ? bytes : 1, 1));
+}
+
+void *sli_realloc_array(void *array, size_t elements, size_t size)
+{
+    const int64_t before = size_of(array);
+    void *resized;
+    size_t bytes;
+
+    if (injected_failure() || __builtin_mul_overflow(elements, size, &bytes)) {
+        return NULL;
+    }
+    resized = realloc(array, bytes > 0 ? bytes : 1);
+    if (resized != NULL) {
+        count(size_of(resized) - before);
+    }
+    return resized;
 }
 
 void *sli_aligned_alloc(size_t alignment, size_t size)
@@ -54,16 +93,17 @@ void *sli_aligned_alloc(size_t alignment, size_t size)
     if (injected_failure() || posix_memalign(&block, alignment, size > 0 ? size : 1) != 0) {
         return NULL;
     }
-    return block;
+    return counted(block);
 }
 
 char *sli_strdup(const char *text)
 {
-    return injected_failure() ? NULL : strdup(text);
+    return injected_failure() ? NULL : counted(strdup(text));
 }
 
 void sli_free(const void *block)
 {
+    count(-size_of(block));
     free((void *)(uintptr_t)block);
 }
 

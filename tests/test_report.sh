@@ -271,7 +271,10 @@ check "... only what has no merge is left out" merged "set(j['merge']['left_out'
     'device_maps', 'placement', 'step', 'ranks', 'series', 'series_interval_s'}"
 check "... stages have all that ranks know of them" merged "all(v is None or k in merged_stage
     for stage, merged_stage in zip(json.load(open('w0.json'))['stages'], j['stages']) for k, v in stage.items())"
+check "... memory is added up" merged "all(j['memory'][key] ==
+    sum(json.load(open(f'w{r}.json'))['memory'][key] for r in (0, 1)) for key in ('worker_bytes', 'row_bytes', 'host_bytes', 'other_bytes'))"
 expect "... and shown" 0 report all.json -o all.html
+check "... with each pool" grep -q 'worker bytes' all.html
 check "... well-formed" page_is_right all.html
 
 expect "the report of one rank is merged" 0 report merge w0.json -o all.json

@@ -66,6 +66,8 @@ held_row *collected_buckets_hold(collected_buckets *buckets)
     held = sli_aligned_alloc(64, sizeof(*held) + bytes);
     if (held != NULL) {
         memset(held, 0, sizeof(*held) + bytes);
+        atomic_fetch_add_explicit(&buckets->plan->details->dealing.held_memory,
+                                  sizeof(*held) + bytes, memory_order_relaxed);
         held->next_all = buckets->all;
         buckets->all = held;
     }

@@ -12,8 +12,10 @@ static void worker_main(void *arg, uint32_t worker)
 {
     sli_engine *engine = arg;
 
+    (void)sli_alloc_count_in(&engine->loaders[worker].report.allocated);
     engine_work(engine, &engine->loaders[worker]);
     sample_loader_end(&engine->loaders[worker]);
+    (void)sli_alloc_count_in(NULL);
 }
 
 /* ---- readahead ------------------------------------------------------------------------------- */
@@ -128,8 +130,10 @@ static sluice_status create_loaders(sli_engine *engine)
         return sli_fail(SLUICE_E_NO_MEMORY, "%u workers", engine->worker_count);
     }
     for (uint32_t i = 0; i < engine->worker_count; i++) {
-        sluice_status st = sample_loader_init(&engine->loaders[i], engine->plan);
+        _Atomic int64_t *before = sli_alloc_count_in(&engine->loaders[i].report.allocated);
+        const sluice_status st = sample_loader_init(&engine->loaders[i], engine->plan);
 
+        (void)sli_alloc_count_in(before);
         if (st != SLUICE_OK) {
             return st;
         }

@@ -121,6 +121,23 @@ bool sli_engine_cache(const sli_engine *engine, sli_cache_counts *counts_out)
     return true;
 }
 
+void sli_engine_memory_get(const sli_engine *engine, sli_engine_memory *memory_out)
+{
+    const plan_dealing *dealing = &engine->plan->details->dealing;
+    const uint64_t own_rows = (uint64_t)dealing->own_rows * dealing->own_row_bytes;
+    int64_t bytes = 0;
+
+    memory_out->rows = engine->worker_count * own_rows +
+                       atomic_load_explicit(&dealing->held_memory, memory_order_relaxed);
+    for (uint32_t i = 0; i < engine->worker_count; i++) {
+        bytes += (int64_t)sizeof(engine->loaders[i]) +
+                 atomic_load_explicit(&engine->loaders[i].report.allocated, memory_order_relaxed);
+    }
+    /* Workers have also allocated the rows, and the samples that a stream holds. */
+    bytes -= (int64_t)(memory_out->rows + sli_plan_stream_held(engine->plan));
+    memory_out->workers = bytes > 0 ? (uint64_t)bytes : 0;
+}
+
 const sli_thread *sli_engine_thread(const sli_engine *engine, uint32_t i)
 {
     const uint32_t workers = sli_worker_pool_count(engine->pool);

@@ -130,6 +130,17 @@ typedef struct sli_cache_counts {
 /* False: the dataset has no cache. */
 bool sli_engine_cache(const sli_engine *engine, sli_cache_counts *counts_out);
 
+/* Memory of the host that the engine holds. */
+typedef struct sli_engine_memory {
+    uint64_t rows;    /* rows outside of batches: with filters, pack or bucket */
+    uint64_t workers; /* everything else that workers have allocated: decoders, images between
+                         operations, columns that are not in the batch. Not what libraries of image
+                         formats and user code allocate */
+} sli_engine_memory;
+
+/* Callable from any thread. */
+void sli_engine_memory_get(const sli_engine *engine, sli_engine_memory *memory_out);
+
 /*
  * Returns the requested and actual placement of thread i: workers come first, then readahead
  * threads. The engine must be stopped. NULL: thread i does not exist.

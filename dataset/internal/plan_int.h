@@ -183,6 +183,9 @@ const char *sli_plan_source(const sli_plan *plan);
  */
 uint64_t sli_plan_source_memory(const sli_plan *plan);
 
+/* Returns the most bytes that the shuffle buffers of a stream have held so far. */
+uint64_t sli_plan_stream_held(const sli_plan *plan);
+
 /*
  * Returns an upper bound on the memory in bytes for samples of a stream with `workers` workers; 0
  * for other sources.

@@ -48,6 +48,7 @@ typedef struct worker_report {
     sli_counters *counters[PLAN_PROFILED];         /* this worker's counters */
     sli_stage_clock clock;                         /* of this worker's thread */
     slow_samples slow;
+    _Atomic int64_t allocated; /* bytes for this worker, by sli_alloc_count_in() */
 } worker_report;
 
 /* A worker's states of the maps and filters of the plan. NULL: not created yet. */

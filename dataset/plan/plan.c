@@ -28,6 +28,7 @@ static sluice_status plan_stream(sli_plan *plan)
                                          plan->settings.on_error == SLI_ON_ERROR_REPLACE &&
                                          !schema_has(&plan->dataset->opened_schema, STATE_PACKED);
     atomic_init(&details->dealing.stream_memory, 0);
+    atomic_init(&details->dealing.held_memory, 0);
     if (details->dealing.replaces_in_batch && plan->batch_size == 1) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
                         "policy replace takes another sample of the same batch if the source is a "
@@ -358,9 +359,7 @@ void sli_plan_close(sli_plan *plan)
 
 uint64_t sli_plan_source_memory(const sli_plan *plan)
 {
-    uint64_t bytes =
-        dataset_source(plan->dataset)->memory(plan->dataset->source) +
-        atomic_load_explicit(&plan->details->dealing.stream_memory, memory_order_relaxed);
+    uint64_t bytes = dataset_source(plan->dataset)->memory(plan->dataset->source);
 
     if (plan->details->orders.own != NULL) {
         bytes += plan->details->orders.own->memory;
@@ -371,6 +370,11 @@ uint64_t sli_plan_source_memory(const sli_plan *plan)
         bytes += plan->dataset->tables[i].bytes;
     }
     return bytes;
+}
+
+uint64_t sli_plan_stream_held(const sli_plan *plan)
+{
+    return atomic_load_explicit(&plan->details->dealing.stream_memory, memory_order_relaxed);
 }
 
 /*

@@ -190,13 +190,10 @@ static const merged_key error_keys[] = {
     {"failed", MERGE_SUM}, {"replaced", MERGE_SUM}, {"zeroed", MERGE_SUM}, {NULL, MERGE_SUM}};
 
 static const merged_key memory_keys[] = {
-    {"staging_bytes", MERGE_SUM},
-    {"slot_bytes", MERGE_SUM},
-    {"device_map_bytes", MERGE_SUM},
-    {"cache_bytes", MERGE_MAX},
-    {"source_bytes", MERGE_SUM},
-    {"peak_rss_bytes", MERGE_SUM},
-    {NULL, MERGE_SUM},
+    {"staging_bytes", MERGE_SUM},  {"slot_bytes", MERGE_SUM},   {"device_map_bytes", MERGE_SUM},
+    {"cache_bytes", MERGE_MAX},    {"source_bytes", MERGE_SUM}, {"stream_bytes", MERGE_SUM},
+    {"row_bytes", MERGE_SUM},      {"worker_bytes", MERGE_SUM}, {"host_bytes", MERGE_SUM},
+    {"peak_rss_bytes", MERGE_SUM}, {"other_bytes", MERGE_SUM},  {NULL, MERGE_SUM},
 };
 
 static const merged_key time_keys[] = {

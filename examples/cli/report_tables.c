@@ -171,7 +171,8 @@ void part_memory(FILE *out, const json_t *run, json_t *memory)
     }
     fputs(rows > 0 ? "</table></div>\n" : "<tr><td>none</td></tr></table></div>\n", out);
     fputs("<p class=\"mute\">Bars are shares of the largest resident memory of the process; memory "
-          "on a GPU is not a part of it.</p>\n",
+          "on a GPU is not a part of it. Host: the sum of the pools in memory of the host. Other: "
+          "what the process held beside them.</p>\n",
           out);
 }
 

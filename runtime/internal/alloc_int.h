@@ -30,6 +30,13 @@ void sli_free(const void *block);
  */
 void *sli_grow(void *array, size_t *capacity, size_t needed, size_t size);
 
+/*
+ * From now on adds what this thread allocates to *bytes, and subtracts what it frees; NULL: no
+ * longer. Blocks count with the size that the allocator gives them. Only this thread may write
+ * *bytes, which is negative if it frees more of others' blocks. Returns where it counted before.
+ */
+_Atomic int64_t *sli_alloc_count_in(_Atomic int64_t *bytes);
+
 /* Tests: lets `count` requests succeed and makes all later ones fail; -1 restores success. */
 void sli_alloc_fail_after(int64_t count);
 

@@ -7,6 +7,7 @@
 #include "alloc_int.h"
 #include "cpu_int.h"
 #include "report_histogram.h"
+#include "report_memory.h"
 #include "report_operations.h"
 #include "report_places.h"
 #include "report_run.h"
@@ -119,7 +120,7 @@ static void collect_process(const sluice_ranks *ranks, sluice_report *report)
     sli_cpu_model(report->cpu, sizeof(report->cpu));
     report->kernels = sli_cpu_level_name(sli_cpu_current());
     report->cpu_ns = sli_process_cpu_ns();
-    report->peak_rss_bytes = sli_process_peak_rss();
+    report->memory.peak_rss = (uint64_t)sli_process_peak_rss();
 }
 
 static void collect_environment(const report_run *run, sluice_report *report)
@@ -135,7 +136,6 @@ static void collect_environment(const report_run *run, sluice_report *report)
     report->has_kernels = device->caps.kernels;
     /* Read now, not at the start, since an idle PCIe link runs at a lower speed. */
     report->has_link = sli_pci_link_read(device->caps.pci_bus_id, &report->link);
-    report->source_bytes = sli_plan_source_memory(run->feed->plan);
 }
 
 /* Number of epochs and the first step of the run. */
@@ -222,6 +222,7 @@ sluice_status report_make(const report_run *run, sluice_status status, const cha
     collect_queues(run, report);
     collect_environment(run, report);
     collect_maps(run, report);
+    report_collect_memory(run, report);
     report_collect_waits(run, report);
     report_collect_time(run, report);
     st = collect_errors(run, report);

@@ -43,6 +43,16 @@ typedef struct report_waits {
 
 enum { REPORT_QUEUES = 2 };
 
+/* Memory in bytes. The other pools are in the stats and in the counts of the cache. */
+typedef struct report_memory {
+    uint64_t source;      /* sample list, indexes of shards, splits */
+    uint64_t stream;      /* the most that the shuffle buffers of a stream held */
+    uint64_t rows;        /* as in sli_engine_memory */
+    uint64_t workers;     /* likewise */
+    bool slots_on_device; /* the memory of the device is not the host's */
+    uint64_t peak_rss;    /* of the process */
+} report_memory;
+
 struct sluice_report {
     sluice_report_stats stats;
     char error[SLI_ERROR_SIZE]; /* error text; "" if there was no error */
@@ -73,12 +83,10 @@ struct sluice_report {
     bool has_digest;
     int64_t cpu_ns;        /* CPU time of the whole process so far, from getrusage() */
     int64_t cpu_before_ns; /* part of it before the run; the report has the difference */
-    int64_t peak_rss_bytes;
     char maps[400];        /* names of the device maps: "blur, warp"; "": none */
     bool maps_untimed;     /* the time of the maps is not known: they are enqueued with the step, or
                               in the stream of a channel's loop */
-    uint64_t source_bytes; /* memory that the source uses: sample list, splits, and a stream's
-                              shuffle buffer */
+    report_memory memory;
 
     uint32_t worker_count;
     uint32_t stage_count;

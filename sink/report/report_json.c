@@ -6,6 +6,7 @@
 #include <sluice/version.h>
 
 #include "report_histogram.h"
+#include "report_memory.h"
 #include "report_operations.h"
 #include "report_series.h"
 #include "report_slowest.h"
@@ -106,17 +107,6 @@ static void add_errors(const sluice_report *report, sli_text *text)
         sli_text_add(text, "}");
     }
     sli_text_add(text, "]}");
-}
-
-static void add_memory(const sluice_report *report, sli_text *text)
-{
-    sli_text_add(text, ",\"memory\":{\"staging_bytes\":%" PRIu64, report->stats.staging_bytes);
-    add_count(text, "slot_bytes", report->stats.slot_bytes);
-    add_count(text, "device_map_bytes", report->stats.device_map_bytes);
-    add_count(text, "cache_bytes", report->has_cache ? report->cache.bytes : 0);
-    add_count(text, "source_bytes", report->source_bytes);
-    add_count(text, "peak_rss_bytes", (uint64_t)report->peak_rss_bytes);
-    sli_text_add(text, "}");
 }
 
 static void add_maps(const sluice_report *report, sli_text *text)
@@ -344,7 +334,7 @@ sluice_status sluice_report_json(const sluice_report *report, char **json_out)
     add_totals(report, &text);
     report_add_time_json(report, &text);
     add_errors(report, &text);
-    add_memory(report, &text);
+    report_add_memory_json(report, &text);
     add_images(report, &text);
     add_cache(report, &text);
     add_maps(report, &text);

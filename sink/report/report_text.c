@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format_int.h"
+#include "report_memory.h"
 #include "report_operations.h"
 #include "report_places.h"
 #include "report_slowest.h"
@@ -191,22 +192,6 @@ static void add_maps(const sluice_report *report, sli_text *text)
     }
 }
 
-static void add_memory(const sluice_report *report, sli_text *text)
-{
-    const sluice_report_stats *stats = &report->stats;
-    char maps[40] = "";
-
-    if (stats->device_map_bytes > 0) {
-        sli_print(maps, sizeof(maps), " %.1f MB device maps,",
-                  (double)stats->device_map_bytes / 1e6);
-    }
-    sli_text_add_line(text,
-                      "memory: %.1f MB staging, %.1f MB slots,%s %.1f MB source, %.1f MB peak "
-                      "resident",
-                      (double)stats->staging_bytes / 1e6, (double)stats->slot_bytes / 1e6, maps,
-                      (double)report->source_bytes / 1e6, (double)report->peak_rss_bytes / 1e6);
-}
-
 static void add_mode(const sluice_report *report, sli_text *text)
 {
     const sluice_report_stats *stats = &report->stats;
@@ -299,7 +284,7 @@ static void add_run(const sluice_report *report, sli_text *text)
     add_errors(report, text);
     report_add_slowest(report, text);
     add_maps(report, text);
-    add_memory(report, text);
+    report_add_memory(report, text);
     add_device(report, text);
     if (report->ranks.world > 1 || strcmp(report->policy, "default") != 0) {
         report_add_cores(report, text);

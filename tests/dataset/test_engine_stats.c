@@ -3,9 +3,11 @@
 #include <sched.h>
 
 #include "clock_int.h"
+#include "collected_buckets.h"
 #include "dataset_kit.h"
 #include "engine_kit.h"
 #include "generator_kit.h"
+#include "sample_loader.h"
 #include "testing.h"
 
 static void a_stall_is_described_by_rows_and_workers(void)
@@ -122,10 +124,57 @@ static void the_time_of_reading_a_stream_is_counted(void)
     close_run(&run);
 }
 
+/* What the engine holds after all batches of a run with 2 workers. Destroys the dataset. */
+static sli_engine_memory memory_of(sluice_dataset *dataset, uint64_t passes)
+{
+    sli_engine_memory memory;
+    engine_run run;
+
+    open_own(&run, dataset, &(run_options){.workers = 2, .passes = passes});
+    while (next_batch(&run) == SLUICE_OK) {
+    }
+    sli_engine_stop(run.engine);
+    sli_engine_memory_get(run.engine, &memory);
+    close_run(&run);
+    return memory;
+}
+
+static void the_memory_of_workers_is_counted(void)
+{
+    const char *folder = t_folder();
+    const sli_engine_memory direct =
+        memory_of(jpeg_dataset(folder, "decode | resize 20,20 | batch 5"), 0);
+    const sli_engine_memory turned =
+        memory_of(jpeg_dataset(folder, "decode | resize 600,600 | rotate 5 | "
+                                       "resize 20,20 | batch 5"),
+                  0);
+
+    T_EQ(direct.rows, 0);
+    T_EQ(turned.rows, 0);
+    T_TRUE(direct.workers > 2 * sizeof(sample_loader));
+    T_TRUE(turned.workers > direct.workers + 500 * 500 * 3);
+}
+
+/* A bucket of a source has the numbers of samples, that of a stream its rows, too. */
+static void rows_outside_of_batches_are_counted(void)
+{
+    generator g = {.samples = 200, .repeats = true};
+    const sli_engine_memory twin =
+        memory_of(generator_twin(&g, "bucket words_length edges=3,6 | batch 50"), 0);
+    const sli_engine_memory stream =
+        memory_of(generator_dataset(&g, "bucket words_length edges=3,6 | batch 50"), 1);
+
+    T_TRUE(twin.rows > 0 && twin.workers > 0);
+    T_TRUE(stream.rows > twin.rows + 50 * sizeof(held_row));
+    T_TRUE(stream.workers > 0 && stream.workers < 2 * twin.workers + stream.rows);
+}
+
 const t_test engine_stats_tests[] = {
     T_TEST(a_stall_is_described_by_rows_and_workers),
     T_TEST(a_bad_sample_does_not_hold_its_worker),
     T_TEST(the_profile_counts_samples_and_bytes),
+    T_TEST(the_memory_of_workers_is_counted),
+    T_TEST(rows_outside_of_batches_are_counted),
     T_TEST(the_time_of_reading_a_stream_is_counted),
     T_END,
 };

@@ -51,10 +51,46 @@ static void the_chosen_request_fails_and_all_after_it(void)
     sli_free(first);
 }
 
+/* The allocator may give blocks a little more than was asked for. */
+static void a_thread_counts_what_it_allocates_and_frees(void)
+{
+    _Atomic int64_t bytes = 0;
+    _Atomic int64_t inner = 0;
+    void *others = sli_calloc(1000, 1);
+    size_t capacity = 0;
+    char *array;
+    char *text;
+    void *block;
+
+    CU_ASSERT_PTR_NULL(sli_alloc_count_in(&bytes));
+    block = sli_calloc(1000, 1);
+    T_TRUE(bytes >= 1000 && bytes < 1200);
+    array = sli_grow(NULL, &capacity, 100000, 1);
+    array = sli_grow(array, &capacity, 300000, 1);
+    T_TRUE(bytes >= 1000 + (int64_t)capacity && bytes < 10000 + (int64_t)capacity);
+    T_TRUE(sli_alloc_count_in(&inner) == &bytes);
+    text = sli_strdup("text");
+    T_TRUE(inner > 0 && inner < 100);
+    T_TRUE(sli_alloc_count_in(&bytes) == &inner);
+    sli_free(array);
+    sli_free(block);
+    sli_free(NULL);
+    T_EQ(bytes, 0);
+    block = sli_aligned_alloc(4096, 5000);
+    T_TRUE(bytes >= 5000 && bytes < 20000);
+    sli_free(block);
+    sli_free(others);
+    T_TRUE(bytes <= -1000);
+    T_TRUE(sli_alloc_count_in(NULL) == &bytes);
+    sli_free(text); /* not counted any more */
+    T_TRUE(inner > 0);
+}
+
 const t_test alloc_tests[] = {
     T_TEST(a_product_that_overflows_is_refused),
     T_TEST(blocks_are_zeroed_and_aligned),
     T_TEST(a_growing_array_keeps_what_it_holds),
+    T_TEST(a_thread_counts_what_it_allocates_and_frees),
     T_TEST(the_chosen_request_fails_and_all_after_it),
     T_END,
 };

@@ -46,7 +46,8 @@ static void the_text_has_the_table_and_names_a_bottleneck(void)
         "\nget_next                    ",
         "\nstep                        ",
         "\nqueue slots: 16 slots, ",
-        "\nmemory: 0.0 MB staging, ",
+        "\nmemory: 0.0 MB staging, 0.0 MB slots, 0.0 MB source, ",
+        " MB workers;",
     };
     char *text = NULL;
     kit k;
@@ -69,6 +70,7 @@ static void the_text_has_the_table_and_names_a_bottleneck(void)
     T_OK(sluice_report_text(k.report, &text));
     T_CONTAINS(text, "\ncopy                        ");
     T_CONTAINS(text, "\npush: 100 batches in 100 copies, ");
+    T_CONTAINS(text, " MB slots on the device, ");
     T_TRUE(strstr(text, "\nqueue staging: 16 slots, ") != NULL);
     sluice_string_free(text);
     kit_fini(&k);
@@ -152,7 +154,8 @@ static const char json_keys[] =
     "for e in run['errors']['first']:\n"
     "    check(e, dict(sample=int, name=text, stage=text, error=text), 'first')\n"
     "check(run['memory'], dict(staging_bytes=int, slot_bytes=int, device_map_bytes=int,\n"
-    "cache_bytes=int, source_bytes=int, peak_rss_bytes=int), 'memory')\n"
+    "cache_bytes=int, source_bytes=int, stream_bytes=int, row_bytes=int, worker_bytes=int,\n"
+    "host_bytes=int, peak_rss_bytes=int, other_bytes=int), 'memory')\n"
     "check(run['images'], dict(exif_orientation=int, exif_ignored=int, labels_stored=int, "
     "transparent=int, cmyk=int, further=int, boxes_below=int, without_boxes=int, "
     "boxes_left_out=int), 'images')\n"
@@ -247,9 +250,15 @@ static const char json_figures[] =
     "    rate = run['samples'] / run['seconds']\n"
     "    assert abs(run['samples_per_s'] - rate) <= 1e-6 * rate\n"
     "    assert run['memory']['slot_bytes'] > 0 and run['memory']['peak_rss_bytes'] > 0\n"
+    "    assert run['memory']['worker_bytes'] > 0, run['memory']\n"
     "    assert run['bottleneck']['stage'] in [*stages, 'none'], run['bottleneck']\n"
     "else:\n"
     "    assert run['bottleneck']['stage'] == 'none'\n"
+    "m = run['memory']\n"
+    "beside = ['host_bytes', 'peak_rss_bytes', 'other_bytes']\n"
+    "beside += ['slot_bytes', 'device_map_bytes'] if 'copy=1' in sys.argv[2] else []\n"
+    "assert m['host_bytes'] == sum(m[k] for k in m if k not in beside), m\n"
+    "assert m['other_bytes'] == max(0, m['peak_rss_bytes'] - m['host_bytes']), m\n"
     "assert (run['bytes_h2d'] > 0) == ('copy' in stages)\n"
     "copied = began and 'copy=1' in sys.argv[2]\n"
     "assert run['transport'] == (None if not began else 'push' if copied else 'none')\n"

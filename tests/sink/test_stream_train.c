@@ -87,7 +87,7 @@ static void the_plan_of_a_stream_names_no_length(void)
         "plan: steps until the stream ends of batches of 4 in sequence, mode loop (asked for), "
         "one sink, ");
     /* What the shuffle held is in the report. */
-    T_TRUE(k.report->source_bytes > 23 * sizeof(stream_item));
+    T_TRUE(k.report->memory.stream > 23 * sizeof(stream_item));
     done_with(&k);
 }
 
