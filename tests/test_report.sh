@@ -146,11 +146,11 @@ refused "a key twice" twice.json 'not valid JSON'
 refused "the JSON of another command" verify.json '"stages" is missing: the file is not a report'
 echo '[1]' >list.json
 refused "a list" list.json '"schema" is missing: the file is not a report'
-printf '{"schema":1,"status":"OK","stages":[],"series":7,"slowest":"x","threads":null,"machine":{},"memory":{"a_bytes":"x"}}' >odd.json
+printf '{"schema":1,"status":"OK","stages":[],"series":7,"passes":{"a":[1]},"slowest":"x","threads":null,"machine":{},"memory":{"a_bytes":"x"}}' >odd.json
 expect "values of later versions are left out" 0 report odd.json -o odd.html
 check "... well-formed" page_is_right odd.html
 check "... with one word why" grep -q 'Threads (unknown), Series (unreadable), Slowest samples (unreadable), Machine (empty)' odd.html
-printf '{"schema":1,"status":"OK","stages":[{"name":"\\u202ex\\u0001","busy_share":9e300,"p50_us":9e300}],"series":[7,{"a":{}}],"slowest":[[],{}]}' >odd.json
+printf '{"schema":1,"status":"OK","stages":[{"name":"\\u202ex\\u0001","busy_share":9e300,"p50_us":9e300}],"series":[7,{"a":{}}],"passes":[[],{"pass":"x","batches":9e300},7],"slowest":[[],{}]}' >odd.json
 expect "values of any size are shown" 0 report odd.json -o odd.html
 check "... well-formed" page_is_right odd.html
 printf '{"schema":1,"status":"OK","stages":[],"errors":{"failed":7,"first":null},"machine":{%s"z":0}}' \
@@ -273,7 +273,10 @@ check "... stages have all that ranks know of them" merged "all(v is None or k i
     for stage, merged_stage in zip(json.load(open('w0.json'))['stages'], j['stages']) for k, v in stage.items())"
 check "... memory is added up" merged "all(j['memory'][key] ==
     sum(json.load(open(f'w{r}.json'))['memory'][key] for r in (0, 1)) for key in ('worker_bytes', 'row_bytes', 'host_bytes', 'other_bytes'))"
+check "... the passes of each rank, too" merged "[p['rank'] for p in j['passes'] if p['pass'] == 0] == [0, 1] and
+    all(p['batches'] > 0 and p['bad_samples'] == 0 for p in j['passes'])"
 expect "... and shown" 0 report all.json -o all.html
+check "... with passes" grep -q '<h3>Passes</h3>' all.html
 check "... with each pool" grep -q 'worker bytes' all.html
 check "... well-formed" page_is_right all.html
 

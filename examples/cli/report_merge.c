@@ -493,6 +493,7 @@ static void merge_all(merge *m)
     (void)merge_object(m, "machine", machine_keys);
     merge_stages(m);
     m->failed |= json_object_set_new(m->merged, "threads", join_arrays(m, NULL, "threads", 4096));
+    m->failed |= json_object_set_new(m->merged, "passes", join_arrays(m, NULL, "passes", 16384));
     m->failed |= json_object_set_new(m->merged, "slowest", join_arrays(m, NULL, "slowest", 4096));
     m->failed |= json_object_set_new(m->merged, "process",
                                      json_pack("{s:n, s:I}", "rank", "world", (json_int_t)world));

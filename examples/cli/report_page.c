@@ -16,6 +16,7 @@ static const report_part parts[] = {
     {"Stages", "stages", false, part_stages},
     {"Threads", "threads", false, part_threads},
     {"Series", "series", false, part_series},
+    {"Passes", "passes", true, part_passes},
     {"Slowest samples", "slowest", false, part_slowest},
     {"Bad samples", "errors", true, part_errors},
     {"Memory", "memory", false, part_memory},

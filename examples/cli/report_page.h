@@ -28,6 +28,7 @@ void part_pipeline(FILE *out, const json_t *run, json_t *stages);
 void part_stages(FILE *out, const json_t *run, json_t *stages);
 void part_threads(FILE *out, const json_t *run, json_t *threads);
 void part_series(FILE *out, const json_t *run, json_t *series);
+void part_passes(FILE *out, const json_t *run, json_t *passes);
 void part_slowest(FILE *out, const json_t *run, json_t *slowest);
 void part_memory(FILE *out, const json_t *run, json_t *memory);
 void part_facts(FILE *out, const json_t *run, json_t *object);

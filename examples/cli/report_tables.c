@@ -320,3 +320,13 @@ void part_series(FILE *out, const json_t *run, json_t *series)
     fprintf(out, "<p class=\"mute\">%zu points%s.</p>\n", points,
             points > LINE_POINTS ? "; each point drawn is the mean of several" : "");
 }
+
+/* The last rows of a long run are only in the drawing and in the JSON. */
+void part_passes(FILE *out, const json_t *run, json_t *passes)
+{
+    if (json_array_size(passes) > 2) {
+        part_series(out, run, passes);
+    }
+    report_table(out, passes, MOST_ROWS);
+    report_rest(out, "Passes", MOST_ROWS, json_array_size(passes));
+}

@@ -269,6 +269,7 @@ void sluice_report_destroy(sluice_report *report)
         sli_free(report->places);
         sli_free(report->threads);
         sli_free(report->series);
+        sli_free(report->passes);
         sli_free(report);
     }
 }

@@ -122,6 +122,7 @@ struct sluice_report {
     struct report_histograms *histograms; /* report_histogram.h; NULL: the run never began */
 
     run_series *series; /* NULL: the run never began, or a channel */
+    run_series *passes; /* likewise */
 
     uint64_t failed;
     uint32_t error_count;

@@ -8,6 +8,7 @@
 #include "report_histogram.h"
 #include "report_memory.h"
 #include "report_operations.h"
+#include "report_passes.h"
 #include "report_series.h"
 #include "report_slowest.h"
 #include "report_stage_times.h"
@@ -344,6 +345,7 @@ sluice_status sluice_report_json(const sluice_report *report, char **json_out)
     add_placement(report, &text);
     report_add_threads_json(report, &text);
     report_add_series_json(report, &text);
+    report_add_passes_json(report, &text);
     report_add_slowest_json(report, &text);
     add_process(report, &text);
     report_add_waits_json(report, &text);

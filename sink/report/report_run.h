@@ -35,6 +35,7 @@ typedef struct report_run {
     const host_clock *host;    /* NULL for a channel */
     bool is_running;           /* it goes on after the report */
     const run_series *series;  /* NULL for a channel */
+    const run_series *passes;  /* likewise */
 } report_run;
 
 /*

@@ -5,17 +5,24 @@
 
 #include "alloc_int.h"
 
-sluice_status report_collect_series(const report_run *run, sluice_report *report)
+static sluice_status copy(const run_series *series, run_series **copy_out)
 {
-    if (run->series == NULL || run->series->count == 0) {
+    if (series == NULL || series->count == 0) {
         return SLUICE_OK;
     }
-    report->series = sli_calloc(1, sizeof(*report->series));
-    if (report->series == NULL) {
+    *copy_out = sli_calloc(1, sizeof(**copy_out));
+    if (*copy_out == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a report");
     }
-    *report->series = *run->series;
+    **copy_out = *series;
     return SLUICE_OK;
+}
+
+sluice_status report_collect_series(const report_run *run, sluice_report *report)
+{
+    const sluice_status st = copy(run->series, &report->series);
+
+    return st == SLUICE_OK ? copy(run->passes, &report->passes) : st;
 }
 
 void report_add_series_json(const sluice_report *report, sli_text *text)
@@ -42,5 +49,5 @@ void report_add_series_json(const sluice_report *report, sli_text *text)
         sli_text_add(text, "}");
     }
     sli_text_add(text, "],\"series_interval_s\":");
-    sli_text_add_number(text, (double)series->interval_ns / 1e9);
+    sli_text_add_number(text, (double)series->interval / 1e9);
 }

@@ -7,6 +7,7 @@
 #include "format_int.h"
 #include "report_memory.h"
 #include "report_operations.h"
+#include "report_passes.h"
 #include "report_places.h"
 #include "report_slowest.h"
 #include "report_stage_times.h"
@@ -270,6 +271,7 @@ static void add_run(const sluice_report *report, sli_text *text)
     report_add_verdict(report, text);
     add_steps(report, text);
     add_digest(report, text);
+    report_add_passes(report, text);
     report_add_time(report, text);
     add_stages(report, text);
     report_add_stage_times(report, text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run_report.h"
 
+#include "pass_rows.h"
 #include "report_request.h"
 #include "report_run.h"
 #include "run_waits.h"
@@ -26,7 +27,8 @@ static report_run reported_parts(const train_run *run, const sli_profile *profil
                         .waits = &run->ranks.waits,
                         .probe = &run->watch.waits,
                         .host = &run->watch.host,
-                        .series = &run->watch.series};
+                        .series = &run->watch.series,
+                        .passes = &run->watch.passes};
 }
 
 /* Creates the report. profile: the feed's, or a copy of it, with its end time set. */
@@ -64,6 +66,7 @@ static void write_so_far(train_run *run, const char *path)
     sli_profile profile = run->feed.profile; /* shallow copy: the counters stay shared */
     sluice_report *report = NULL;
 
+    pass_rows_add(run);
     sli_profile_stop(&profile);
     run->counts.host_wait_ticks += train_current_wait(run, profile.stop_ticks);
     (void)make(run, &profile, &none, &report);

@@ -3,8 +3,7 @@
 
 #include "clock_int.h"
 
-/* Seconds of `ticks`, by the profile's clocks. */
-static double seconds_of(const train_run *run, uint64_t ticks)
+double train_seconds_of(const train_run *run, uint64_t ticks)
 {
     const sli_profile *profile = &run->feed.profile;
     const double ns = (double)(sli_now_ns() - profile->start_ns);
@@ -23,7 +22,7 @@ static uint64_t ended_waits(const train_run *run)
 
 double train_wait_seconds(const train_run *run)
 {
-    return seconds_of(run, ended_waits(run));
+    return train_seconds_of(run, ended_waits(run));
 }
 
 uint64_t train_current_wait(const train_run *run, uint64_t now)
@@ -42,5 +41,5 @@ uint64_t train_current_wait(const train_run *run, uint64_t now)
 
 double train_wait_seconds_so_far(const train_run *run)
 {
-    return seconds_of(run, ended_waits(run) + train_current_wait(run, sli_ticks()));
+    return train_seconds_of(run, ended_waits(run) + train_current_wait(run, sli_ticks()));
 }

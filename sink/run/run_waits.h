@@ -5,6 +5,9 @@
 
 #include "train_run.h"
 
+/* Seconds of `ticks`, by the profile's clocks. */
+double train_seconds_of(const train_run *run, uint64_t ticks);
+
 /* Seconds of the waits that have ended. */
 double train_wait_seconds(const train_run *run);
 

@@ -20,6 +20,7 @@
 #include "log_int.h"
 #include "nvtx_ranges_int.h"
 #include "pass_epochs.h"
+#include "pass_rows.h"
 #include "stall_monitor.h"
 
 /* Polls the run's monitors. Returns whether another step may begin; after an error, which is stored
@@ -397,6 +398,7 @@ sluice_status train_run_steps(train_run *run, uint64_t steps)
             st = check_turn(run, first, how == PROGRAM_YIELD && !has_waited);
         }
     }
+    pass_rows_add(run); /* the sink, and so a pass, may have ended since the last poll */
     return st;
 }
 

@@ -4,6 +4,7 @@
 #include "argument_checks.h"
 #include "clock_int.h"
 #include "log_int.h"
+#include "pass_rows.h"
 #include "peer_states.h"
 #include "run_report.h"
 #include "run_waits.h"
@@ -151,6 +152,7 @@ sluice_status train_watch(train_run *run)
     if (!run->nested) {
         wait_probe_poll(&run->watch.waits, run->feed.engine, now);
         add_to_series(run, now);
+        pass_rows_poll(run);
     }
     return watch_for_stalls(run, now);
 }

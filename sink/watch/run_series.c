@@ -3,13 +3,20 @@
 
 static const int64_t SECOND_NS = 1000000000;
 
+static int64_t place_of(const run_series *series, const run_series_row *row)
+{
+    return series->by_pass ? (int64_t)row->passes : row->ns;
+}
+
 static void join_rows(run_series *series)
 {
-    series->count = (series->count + 1) / 2;
-    for (uint32_t i = 1; i < series->count; i++) {
-        series->rows[i] = series->rows[2 * (size_t)i];
+    const uint32_t kept = series->by_pass ? 1 : 0; /* rows that stay as they are after the start */
+
+    series->count = kept + (series->count - kept + 1) / 2;
+    for (uint32_t i = kept + 1; i < series->count; i++) {
+        series->rows[i] = series->rows[2 * (size_t)i - kept];
     }
-    series->interval_ns *= 2;
+    series->interval *= 2;
 }
 
 bool run_series_is_due(const run_series *series, int64_t now_ns)
@@ -17,22 +24,29 @@ bool run_series_is_due(const run_series *series, int64_t now_ns)
     return series->count == 0 || now_ns - series->begin_ns - series->last.ns >= SECOND_NS;
 }
 
+/* True if a row is further from the last stored one than the interval. */
+static bool has_room(const run_series *series, const run_series_row *row)
+{
+    return series->count == 0 ||
+           place_of(series, row) - place_of(series, &series->rows[series->count - 1]) >=
+               series->interval;
+}
+
 void run_series_add(run_series *series, run_series_row row, int64_t now_ns)
 {
     if (series->count == 0) {
         series->begin_ns = now_ns;
-        series->interval_ns = SECOND_NS;
+        series->interval = series->by_pass ? 1 : SECOND_NS;
     }
     row.ns = now_ns - series->begin_ns;
     series->before = series->last;
     series->last = row;
-    if (series->count > 0 && row.ns - series->rows[series->count - 1].ns < series->interval_ns) {
-        return;
-    }
-    if (series->count == RUN_SERIES_ROWS) {
+    if (has_room(series, &row) && series->count == RUN_SERIES_ROWS) {
         join_rows(series);
     }
-    series->rows[series->count++] = row;
+    if (has_room(series, &row)) {
+        series->rows[series->count++] = row;
+    }
 }
 
 /* A share of a short time may be a little above 1, since the parts are read one after the other. */
@@ -44,10 +58,12 @@ static double at_most_one(double share)
 run_series_change run_series_between(const run_series_row *before, const run_series_row *row)
 {
     const double seconds = (double)(row->ns - before->ns) / 1e9;
+    const double per_second = seconds > 0 ? 1 / seconds : 0;
 
-    return (run_series_change){.t_s = (double)row->ns / 1e9,
-                               .batches_per_s = (double)(row->batches - before->batches) / seconds,
-                               .data_wait_share =
-                                   at_most_one((row->wait_s - before->wait_s) / seconds),
-                               .cores = (double)(row->cpu_ns - before->cpu_ns) / 1e9 / seconds};
+    return (run_series_change){
+        .t_s = (double)row->ns / 1e9,
+        .batches_per_s = (double)(row->batches - before->batches) * per_second,
+        .data_wait_share = at_most_one((row->wait_s - before->wait_s) * per_second),
+        .cores = (double)(row->cpu_ns - before->cpu_ns) / 1e9 * per_second,
+        .seconds = seconds};
 }

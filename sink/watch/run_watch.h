@@ -21,7 +21,8 @@ typedef struct run_watch {
                            of the last poll */
     bool stall_warned;  /* warned of the stall since the last progress */
     wait_probe waits;   /* of the workers */
-    run_series series;
+    run_series series;  /* of seconds */
+    run_series passes;
     FILE *series_file; /* of SLUICE_REPORT_SERIES; NULL: none */
 } run_watch;
 

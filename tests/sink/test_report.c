@@ -23,10 +23,10 @@ static void a_series_is_bounded_and_joins_rows(void)
         run_series_add(&series, row, i * 1000000000);
     }
     T_TRUE(series.count > RUN_SERIES_ROWS / 2 && series.count <= RUN_SERIES_ROWS);
-    T_EQ(series.interval_ns, 256000000000);
+    T_EQ(series.interval, 256000000000);
     for (uint32_t i = 1; i < series.count; i++) {
         T_EQ(series.rows[i].batches, 10 + (uint64_t)series.rows[i].ns / 100000000);
-        T_EQ(series.rows[i].ns - series.rows[i - 1].ns, series.interval_ns);
+        T_EQ(series.rows[i].ns - series.rows[i - 1].ns, series.interval);
     }
 }
 
@@ -143,7 +143,8 @@ static const char json_keys[] =
     "stages=list, queues=list,\n"
     "batches_produced=int, batches_consumed=int, transport=(text, none), h2d_copies=int,\n"
     "publishes=int, bottleneck=dict, advice=list, placement=list, step=(dict, none),\n"
-    "threads=list, series=(list, none), slowest=(list, none), series_interval_s=(*number, none),\n"
+    "threads=list, series=(list, none), passes=(list, none), slowest=(list, none),\n"
+    "series_interval_s=(*number, none),\n"
     "machine=(dict, none),\n"
     "process=dict, ranks=(dict, none), environment=dict), 'run')\n"
     "late = (int, float) if run['mode'] else none\n"
@@ -277,6 +278,13 @@ static const char json_figures[] =
     "if began:\n"
     "    parts = [v for k, v in run['time'].items() if k not in ('wall_s', 'open_s')]\n"
     "    assert abs(sum(parts) - run['seconds']) <= 0.02 * run['seconds'], run['time']\n"
+    "for p in run['passes'] or []:\n"
+    "    check(p, {'pass': int, 'passes': int, 'batches': int, 'seconds': number,\n"
+    "        'batches_per_s': number, 'data_wait_share': number, 'bad_samples': int}, 'pass')\n"
+    "    assert 0 <= p['data_wait_share'] <= 1 and p['batches'] > 0, p\n"
+    "    assert p['seconds'] <= run['seconds'] * 1.01, p\n"
+    "assert (run['passes'] is None) == (run['mode'] is None)\n"
+    "assert run['passes'] is None or sum(p['batches'] for p in run['passes']) == run['batches']\n"
     "print(run['status'], run['mode'], run['steps'])\n";
 
 static bool has_python(void)
