@@ -7,7 +7,7 @@
  * - The training runs without the cost. If a thread waits for a CPU for more than 10 % of the time,
  *   other processes disturb it: the case is repeated once, then skipped.
  * - The training runs with the cost. If it is not slower by 30 %, the case does not count. Else the
- *   verdict is right if it has the row and the cause of the cost.
+ *   verdict is right if it has the row and the cause of the cost (injection_is()).
  * - The program follows the first advice, if it can, and the training runs alternately before and
  *   after the change, three times each. The gain is the ratio of the medians of their rates. It is
  *   inside if it lies in the interval that the advice promised, relative to the rate of the run
@@ -20,6 +20,7 @@
  * processes beside the training. The others are not followed.
  *
  * --seed S --runs N has the cases of the seeds S to S + N - 1, so that one can be repeated alone.
+ * Checkpoints are written below TMPDIR: TMPDIR=/dev/shm if other processes use the disk.
  */
 #include <getopt.h>
 #include <sched.h>
@@ -180,7 +181,6 @@ static bool is_calm(verdict_case *c, double seconds, run_result *result_out)
 
 static void try_case(verdict_case *c, double seconds)
 {
-    const injection_form *form = c->in.form;
     run_result last;
 
     c->runqueue = -1;
@@ -193,8 +193,7 @@ static void try_case(verdict_case *c, double seconds)
         c->outcome = TOO_SMALL;
         return;
     }
-    c->is_right =
-        strcmp(c->with.stage, form->stage) == 0 && strcmp(c->with.cause, form->cause) == 0;
+    c->is_right = injection_is(&c->in, c->with.stage, c->with.cause);
     judge_gain(c, seconds);
     if (is_calm(c, seconds, &last)) {
         c->outcome = COUNTED;

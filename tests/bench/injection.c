@@ -2,6 +2,7 @@
 #include "injection.h"
 
 #include <math.h>
+#include <string.h>
 
 static const injection_form forms[] = {
     {IN_SOURCE, BY_SPIN, "source", "spin", "read", "cpu"},
@@ -35,7 +36,7 @@ static const injection_form forms[] = {
 };
 
 /* Time from a checkpoint or validation to the next one, without their own. */
-static const double PERIOD_US = 30000;
+static const double PERIOD_US = 15000;
 
 /* ---- random numbers: splitmix64 -------------------------------------------------------------- */
 
@@ -130,10 +131,19 @@ injection injection_draw(uint64_t seed, uint32_t cores)
     }
     if (in.form->place == BESIDE_MAP) { /* the map limits, and neither waits for a core */
         in.workers = cores > 1 ? cores - 1 : 1;
-        in.base_us = 2 * in.step_us * in.workers;
+        in.base_us = 4 * in.step_us * in.workers;
     }
+    in.is_crowded = in.workers > cores;
     in.cost_us = cost_of(&in, slower, cores);
     return in;
+}
+
+bool injection_is(const injection *in, const char *stage, const char *cause)
+{
+    const bool is_crowd =
+        in->is_crowded && strcmp(in->form->cause, "cpu") == 0 && strcmp(cause, "starved") == 0;
+
+    return strcmp(stage, in->form->stage) == 0 && (strcmp(cause, in->form->cause) == 0 || is_crowd);
 }
 
 injection injection_without(const injection *in)

@@ -57,6 +57,7 @@ typedef struct injection {
     uint32_t kernel;     /* of the blur */
     uint32_t neighbours; /* processes */
     bool is_cached;      /* decoded images are */
+    bool is_crowded;     /* there are more workers than cores */
 } injection;
 
 /* The name of the map, batch map and source. */
@@ -68,6 +69,10 @@ typedef struct injection {
  * library costs is not known beforehand.
  */
 injection injection_draw(uint64_t seed, uint32_t cores);
+
+/* True if a verdict names the row of the cost and its cause. With more workers than cores,
+ * `starved` is right for `cpu`, too: the guide says so. */
+bool injection_is(const injection *in, const char *stage, const char *cause);
 
 /* The same training without the cost. */
 injection injection_without(const injection *in);
