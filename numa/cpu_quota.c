@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cgroup_tree.h"
+#include "small_file_int.h"
 
 /*
  * Lower bound of values that mean "no limit": cgroup v1 reports the largest multiple of the page
@@ -12,33 +13,47 @@
  */
 #define MEMORY_UNLIMITED (UINT64_C(1) << 60)
 
-/* Parses up to two numbers from a file of the group; false: "max", or any other text. */
-static bool read_number(const char *root, const char *folder, const char *name, double *first_out,
-                        double *second_out)
+/* The kernel has far fewer CPUs than this: such a quota limits nothing. */
+static const double CPUS_UNLIMITED = 1e6;
+
+/* The longest period that the kernel accepts, in us. */
+static const double LONGEST_PERIOD = 1e6;
+
+/*
+ * Parses so many numbers, which make up the first line of a file of the group. False: "max", -1, or
+ * any other text, such as one that was cut.
+ */
+static bool read_numbers(const char *root, const char *folder, const char *name, uint32_t count,
+                         double *numbers_out)
 {
     char path[2 * CGROUP_PATH + 64];
     char line[128];
+    const char *at = line;
     FILE *file;
-    int count = 0;
+    bool is_read;
 
     snprintf(path, sizeof(path), "%s/%s", folder, name);
     file = cgroup_open(root, path);
     if (file == NULL) {
         return false;
     }
-    if (fgets(line, sizeof(line), file) != NULL) {
-        count = sscanf(line, "%lf %lf", first_out, second_out);
-    }
+    is_read = fgets(line, sizeof(line), file) != NULL;
     fclose(file);
-    return count >= 1;
+    for (uint32_t i = 0; i < count && is_read; i++) {
+        int64_t number = 0;
+
+        is_read = sli_digits_parse(&at, &number) && *at++ == (i + 1 < count ? ' ' : '\n');
+        numbers_out[i] = (double)number;
+    }
+    return is_read;
 }
 
 /* Sets limits->cpus if this limit is lower. Returns true if it is. */
 static bool limit_cpus(double quota, double period, const char *name, const char *group,
                        sli_cgroup_limits *limits)
 {
-    if (!(quota > 0) || !(period > 0)) {
-        return false; /* cgroup v1 reports no limit as -1 */
+    if (quota <= 0 || period <= 0 || period > LONGEST_PERIOD || quota / period >= CPUS_UNLIMITED) {
+        return false;
     }
     if (limits->cpus > 0 && quota / period >= limits->cpus) {
         return false;
@@ -64,24 +79,22 @@ static bool limit_memory(double bytes, sli_cgroup_limits *limits)
 static void read_limits(const char *root, const char *folder, const char *group,
                         const char *controller, sli_cgroup_limits *limits)
 {
-    double first = 0;
-    double second = 0;
-    double unused = 0;
+    double numbers[2] = {0, 0};
     bool of_cpus = false;
     bool of_memory = false;
 
     if (controller == NULL) {
-        of_cpus = read_number(root, folder, "cpu.max", &first, &second) &&
-                  limit_cpus(first, second, "cpu.max", group, limits);
-        of_memory =
-            read_number(root, folder, "memory.max", &first, &unused) && limit_memory(first, limits);
+        of_cpus = read_numbers(root, folder, "cpu.max", 2, numbers) &&
+                  limit_cpus(numbers[0], numbers[1], "cpu.max", group, limits);
+        of_memory = read_numbers(root, folder, "memory.max", 1, numbers) &&
+                    limit_memory(numbers[0], limits);
     } else if (strcmp(controller, "cpu") == 0) {
-        of_cpus = read_number(root, folder, "cpu.cfs_quota_us", &first, &unused) &&
-                  read_number(root, folder, "cpu.cfs_period_us", &second, &unused) &&
-                  limit_cpus(first, second, "cpu.cfs_quota_us", group, limits);
+        of_cpus = read_numbers(root, folder, "cpu.cfs_quota_us", 1, &numbers[0]) &&
+                  read_numbers(root, folder, "cpu.cfs_period_us", 1, &numbers[1]) &&
+                  limit_cpus(numbers[0], numbers[1], "cpu.cfs_quota_us", group, limits);
     } else {
-        of_memory = read_number(root, folder, "memory.limit_in_bytes", &first, &unused) &&
-                    limit_memory(first, limits);
+        of_memory = read_numbers(root, folder, "memory.limit_in_bytes", 1, numbers) &&
+                    limit_memory(numbers[0], limits);
     }
     limits->cpus_group = of_cpus ? cgroup_inode(root, folder) : limits->cpus_group;
     limits->memory_group = of_memory ? cgroup_inode(root, folder) : limits->memory_group;

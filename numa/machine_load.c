@@ -138,6 +138,7 @@ static bool find_share(int64_t start_us, int64_t end_us, int64_t ns, double *sha
     return true;
 }
 
+/* False if a counter went back, or if more periods were throttled than there were. */
 static bool subtract(const sli_throttling *start, const sli_throttling *end,
                      sli_throttling *change_out)
 {
@@ -149,7 +150,7 @@ static bool subtract(const sli_throttling *start, const sli_throttling *end,
     *change_out = (sli_throttling){end->group, end->periods - start->periods,
                                    end->throttled_periods - start->throttled_periods,
                                    end->throttled_ns - start->throttled_ns};
-    return true;
+    return change_out->throttled_periods <= change_out->periods;
 }
 
 /* True if `a` explains more of a slow run than `b`. A group without a quota counts no periods. */
