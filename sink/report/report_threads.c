@@ -57,6 +57,22 @@ void report_thread_times(const start_clocks *start, const sli_thread_times *now,
     }
 }
 
+report_machine report_machine_of(const sli_load_change *change)
+{
+    return (report_machine){
+        .has_throttling = change->has_throttling,
+        .periods = (uint64_t)change->throttling.periods,
+        .throttled_periods = (uint64_t)change->throttling.throttled_periods,
+        .throttled_s = (double)change->throttling.throttled_ns / 1e9,
+        .has_pressure = change->has_pressure,
+        .cpu_pressure = change->cpu_pressure,
+        .io_pressure = change->io_pressure,
+        .memory_pressure = change->memory_pressure,
+        .major_faults = change->major_faults,
+        .minor_faults = change->minor_faults,
+    };
+}
+
 static void collect_machine(const start_clocks *start, report_machine *machine)
 {
     sli_machine_load now;
@@ -67,18 +83,7 @@ static void collect_machine(const start_clocks *start, report_machine *machine)
     }
     sli_machine_load_read("", &now);
     sli_machine_load_change(&start->load, &now, &change);
-    *machine = (report_machine){
-        .has_throttling = change.has_throttling,
-        .periods = (uint64_t)change.throttling.periods,
-        .throttled_periods = (uint64_t)change.throttling.throttled_periods,
-        .throttled_s = (double)change.throttling.throttled_ns / 1e9,
-        .has_pressure = change.has_pressure,
-        .cpu_pressure = change.cpu_pressure,
-        .io_pressure = change.io_pressure,
-        .memory_pressure = change.memory_pressure,
-        .major_faults = change.major_faults,
-        .minor_faults = change.minor_faults,
-    };
+    *machine = report_machine_of(&change);
 }
 
 sluice_status report_collect_threads(const report_run *run, sluice_report *report)

@@ -22,4 +22,7 @@ void report_add_threads(const sluice_report *report, sli_text *text);
 /* Adds the keys "threads" and "machine". */
 void report_add_threads_json(const sluice_report *report, sli_text *text);
 
+/* What a report says of the machine. */
+report_machine report_machine_of(const sli_load_change *change);
+
 #endif

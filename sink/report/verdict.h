@@ -19,8 +19,10 @@ typedef struct verdict_stage {
     double busy_s;   /* over all workers */
     double locked_s; /* part of it: they waited until another worker had left a serial map */
     double p50_s;
-    bool has_shares;   /* the shares of the busy time are known */
-    bool has_runqueue; /* else the run queue is in `blocked`; without clocks, in `cpu` */
+    bool has_shares;   /* the shares of the busy time are known, or estimated */
+    bool has_clock;    /* the time on a CPU was measured */
+    bool has_runqueue; /* else the run queue is in `blocked`; without a clock, in `cpu` */
+    bool is_estimated; /* the run queue was not measured */
     double cpu;
     double runqueue;
     double blocked;
@@ -50,11 +52,12 @@ typedef struct verdict_run {
 
 typedef struct verdict_cores {
     uint32_t workers;
-    double allowed; /* that this rank may use: its own, or the quota */
-    double quota;   /* 0: there is none */
-    double used;    /* that the process used in the run, on average */
-    double spare;   /* without a worker, a step or another rank */
-    bool bound;     /* the affinity of the process excludes cores, and no other rank has them */
+    uint32_t machine; /* all of the machine; 0: unknown */
+    double allowed;   /* that this rank may use: its own, or the quota */
+    double quota;     /* 0: there is none */
+    double used;      /* that the process used in the run, on average */
+    double spare;     /* without a worker, a step or another rank */
+    bool bound;       /* the affinity of the process excludes cores, and no other rank has them */
 } verdict_cores;
 
 typedef struct verdict_data {
@@ -108,6 +111,10 @@ typedef struct verdict {
 
 /* Fills in the facts; they point to texts of the report (verdict_facts.c). */
 void verdict_collect(const sluice_report *report, verdict_facts *facts);
+
+/* Estimates the shares of stages that were not measured; verdict_collect() calls it
+ * (verdict_shares.c). */
+void verdict_estimate(verdict_facts *facts);
 
 /* Decides by a table of rules (verdict_rules.c). */
 void verdict_decide(const verdict_facts *facts, verdict *verdict_out);
@@ -163,8 +170,14 @@ const verdict_stage *verdict_largest(const verdict_facts *facts);
 /* Busy time of the workers in seconds, in the steady state. */
 double verdict_busy(const verdict_facts *facts);
 
+/* True if the process uses nearly all cores that it may use. */
+bool verdict_fills_cores(const verdict_facts *facts);
+
 /* Why a stage takes its time: "cpu", "blocked", "lock", "storage". */
-const char *verdict_cause(const verdict_stage *stage);
+const char *verdict_cause(const verdict_facts *facts, const verdict_stage *stage);
+
+/* True if the stage has a clock, but its time off the CPUs may be run queue or sleep. */
+bool verdict_is_undivided(const verdict_stage *stage);
 
 /* True if a stage that sleeps is known to wait for no lock. */
 bool verdict_only_sleeps(const verdict_facts *facts, const verdict_stage *stage);

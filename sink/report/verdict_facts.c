@@ -7,51 +7,6 @@
 /* If steps are busy for a smaller share of the time, they count as empty and use no core. */
 static const double EMPTY_STEP = 0.05;
 
-/* Samples of a stage's system calls from which its shares are estimated, without clocks. */
-static const uint32_t LEAST_PROBES = 4;
-
-/* Without clocks: what the stage did when a monitor looked at it. */
-static void estimate_shares(verdict_stage *stage)
-{
-    const wait_counts *waits = &stage->waits;
-    const uint32_t asleep = waits->locked + waits->asleep;
-    const uint32_t all = waits->running + asleep;
-
-    if (all >= LEAST_PROBES) {
-        stage->has_shares = true;
-        stage->blocked = (double)asleep / all;
-        stage->cpu = 1 - stage->blocked;
-    }
-}
-
-/*
- * Without the clocks of stages, threads that were seen running may have been in the run queue: the
- * process had not more CPU time than it used. Divides the stages' time accordingly.
- */
-static void split_running(verdict_facts *facts)
-{
-    const double used_s = facts->cores.used * facts->run.seconds;
-    double running_s = 0;
-
-    for (uint32_t i = 0; i < facts->stage_count; i++) {
-        const verdict_stage *stage = &facts->stages[i];
-
-        if (stage->has_runqueue) {
-            return;
-        }
-        running_s += stage->has_shares ? stage->busy_s * stage->cpu : 0;
-    }
-    for (uint32_t i = 0; i < facts->stage_count && running_s > used_s; i++) {
-        verdict_stage *stage = &facts->stages[i];
-
-        if (stage->has_shares) {
-            stage->has_runqueue = true;
-            stage->runqueue = stage->cpu * (1 - used_s / running_s);
-            stage->cpu -= stage->runqueue;
-        }
-    }
-}
-
 static void collect_shares(const report_stage_times *times, verdict_stage *stage)
 {
     const report_times *t = &times->times;
@@ -59,12 +14,11 @@ static void collect_shares(const report_stage_times *times, verdict_stage *stage
 
     if (times->measured > 0 && t->has_cpu && all > 0) {
         stage->has_shares = true;
+        stage->has_clock = true;
         stage->has_runqueue = t->has_runqueue;
         stage->cpu = t->cpu_s / all;
         stage->runqueue = t->runqueue_s / all;
         stage->blocked = t->blocked_s / all;
-    } else {
-        estimate_shares(stage);
     }
 }
 
@@ -169,6 +123,7 @@ static void collect_cores(const sluice_report *report, verdict_cores *cores)
     const bool is_alone = report->ranks.world <= 1 || report->ranks.local_world == 1;
 
     cores->workers = report->worker_count;
+    cores->machine = report->machine_cores;
     cores->quota = report->quota;
     cores->allowed = report->quota > 0 && report->quota < own ? report->quota : own;
     cores->used = cores_used(report);
@@ -206,7 +161,6 @@ void verdict_collect(const sluice_report *report, verdict_facts *facts)
     collect_cores(report, &facts->cores);
     collect_data(report, &facts->data);
     collect_stages(report, facts);
-    split_running(facts);
     if (copy != NULL) {
         facts->copy_s = copy->busy_ns / 1e9;
         facts->copy_bytes = copy->bytes;
@@ -218,4 +172,5 @@ void verdict_collect(const sluice_report *report, verdict_facts *facts)
     facts->machine = report->machine;
     facts->waits = report->waits;
     facts->probed = report->pipeline.probed;
+    verdict_estimate(facts);
 }

@@ -33,12 +33,13 @@ static const double IDLE_SHARE = 0.5; /* workers busy for a smaller share are mo
 static const double STARVED_SHARE = 0.25;
 static const double THROTTLED_SHARE = 0.2;
 
-/* A process that uses this part of its cores is not held up by others. */
-static const double OWN_SHARE = 0.85;
-
-/* Without clocks: others hold up a process that uses less, while tasks wait for CPUs. */
+/* Where the run queue is not known: others hold up a process that uses less, while tasks wait for
+ * CPUs. */
 static const double LITTLE_SHARE = 0.7;
 static const double PRESSURE = 0.5;
+
+/* Workers that are ready to run get more than this share of a core, also beside many others. */
+static const double READY_SHARE = 0.05;
 
 typedef struct verdict_rule {
     bool (*holds)(const verdict_facts *facts, verdict *v); /* also decides stage and share */
@@ -203,7 +204,7 @@ static bool step_is_starved(const verdict_facts *facts, verdict *v)
     v->share = facts->run.step_runqueue;
     v->thief = THIEF_OTHERS;
     return is_fed(facts) && facts->run.step_runqueue >= STARVED_SHARE &&
-           facts->cores.used < OWN_SHARE * facts->cores.allowed;
+           !verdict_fills_cores(facts);
 }
 
 static void explain_starved_step(const verdict_facts *facts, verdict *v)
@@ -293,12 +294,18 @@ static void explain_quota(const verdict_facts *facts, verdict *v)
         v->stage, 100 * v->share);
 }
 
-/* Without clocks: tasks of the machine wait for CPUs, and the workers did not get one each. */
+/* Where the run queue is not known: tasks of the machine wait for CPUs, and the workers did not get
+ * one each. */
 static bool is_pressed(const verdict_facts *facts)
 {
     const verdict_cores *cores = &facts->cores;
     const double most = cores->workers < cores->allowed ? cores->workers : cores->allowed;
+    const verdict_stage *largest = verdict_largest(facts);
 
+    if (largest != NULL && largest->has_shares &&
+        (largest->has_runqueue || (largest->has_clock && largest->cpu < READY_SHARE))) {
+        return false; /* it sleeps */
+    }
     return facts->machine.has_pressure && facts->machine.cpu_pressure >= PRESSURE &&
            cores->used < LITTLE_SHARE * most;
 }
@@ -313,7 +320,7 @@ static verdict_thief find_thief(const verdict_facts *facts, const verdict_cost *
     if (!pressed) {
         return THIEF_NONE;
     }
-    if (facts->cores.used < OWN_SHARE * facts->cores.allowed) {
+    if (!verdict_fills_cores(facts)) {
         return THIEF_OTHERS;
     }
     if (facts->cores.workers > facts->cores.allowed) {
@@ -328,7 +335,7 @@ static bool workers_are_starved(const verdict_facts *facts, verdict *v)
 
     v->thief = find_thief(facts, &cost);
     return v->thief != THIEF_NONE && busy_share(facts) >= IDLE_SHARE && set_largest(facts, v) &&
-           strcmp(verdict_cause(v->at), "lock") != 0;
+           strcmp(verdict_cause(facts, v->at), "lock") != 0;
 }
 
 static void explain_starved(const verdict_facts *facts, verdict *v)
@@ -351,6 +358,9 @@ static void explain_starved(const verdict_facts *facts, verdict *v)
         why(v, ": the steps use cores of the workers");
     }
     why(v, "; %s takes %.0f %% of the workers' time", v->stage, 100 * v->share);
+    if (v->at->is_estimated) {
+        why(v, "; the time in the run queue is estimated");
+    }
 }
 
 static bool no_stage_counted(const verdict_facts *facts, verdict *v)
@@ -384,7 +394,7 @@ static void explain_hand_over(const verdict_facts *facts, verdict *v)
 static bool a_stage_limits(const verdict_facts *facts, verdict *v)
 {
     if (set_largest(facts, v)) {
-        v->cause = verdict_cause(v->at);
+        v->cause = verdict_cause(facts, v->at);
     }
     return v->at != NULL;
 }
@@ -395,6 +405,15 @@ static void explain_clocks(const verdict_facts *facts, verdict *v)
 
     if (!at->has_shares) {
         why(v, "; its time on a CPU was not measured");
+    } else if (verdict_is_undivided(at)) {
+        why(v,
+            ": %.0f %% on a CPU; whether the rest is sleep or run queue is not known (no "
+            "schedstat)",
+            100 * at->cpu);
+    } else if (at->is_estimated) {
+        why(v, ": %.0f %% on a CPU and, estimated%s, %.0f %% in the run queue, %.0f %% blocked",
+            100 * at->cpu, at->has_clock ? " without schedstat" : " from system calls",
+            100 * at->runqueue, 100 * at->blocked);
     } else if (at->has_runqueue) {
         why(v, ": %.0f %% on a CPU, %.0f %% in the run queue, %.0f %% blocked", 100 * at->cpu,
             100 * at->runqueue, 100 * at->blocked);

@@ -10,6 +10,9 @@ static const double LOCK_SHARE = 0.3;
 /* A stage is blocked if it sleeps for this share of the time that it is not in the run queue. */
 static const double BLOCKED_SHARE = 0.5;
 
+/* A process that uses this part of its cores is not held up by others. */
+static const double OWN_SHARE = 0.85;
+
 /* Samples of the system calls of a stage that are enough to say what it waits for. */
 static const uint32_t ENOUGH_PROBES = 3;
 
@@ -59,8 +62,20 @@ bool verdict_only_sleeps(const verdict_facts *facts, const verdict_stage *stage)
            stage->waits.asleep >= 5 * stage->waits.locked;
 }
 
-const char *verdict_cause(const verdict_stage *stage)
+bool verdict_fills_cores(const verdict_facts *facts)
 {
+    return facts->cores.used >= OWN_SHARE * facts->cores.allowed;
+}
+
+bool verdict_is_undivided(const verdict_stage *stage)
+{
+    return stage->has_clock && !stage->has_runqueue;
+}
+
+const char *verdict_cause(const verdict_facts *facts, const verdict_stage *stage)
+{
+    /* No worker more would find a core: whether the others sleep does not matter. */
+    const bool is_full = verdict_is_undivided(stage) && verdict_fills_cores(facts);
     const bool is_user = (stage->kind & SLI_STAGE_USER) != 0;
     const bool is_read = (stage->kind & SLI_STAGE_READ) != 0;
     const double sleeps = stage->has_shares ? stage->blocked / (stage->cpu + stage->blocked) : 0;
@@ -71,7 +86,8 @@ const char *verdict_cause(const verdict_stage *stage)
     if (!stage->has_shares && is_read) {
         return is_user ? "blocked" : "storage";
     }
-    if (stage->has_shares && stage->cpu + stage->blocked > 0 && sleeps >= BLOCKED_SHARE) {
+    if (stage->has_shares && stage->cpu + stage->blocked > 0 && sleeps >= BLOCKED_SHARE &&
+        !is_full) {
         return is_user && waits_for_lock(stage) ? "lock"
                : !is_user && is_read            ? "storage"
                                                 : "blocked";
