@@ -65,6 +65,27 @@ double sli_profile_seconds(const sli_profile *profile)
     return (double)(profile->stop_ns - profile->start_ns) / 1e9;
 }
 
+uint64_t sli_profile_ticks(const sli_profile *profile, double seconds)
+{
+    sli_profile now = *profile; /* shallow copy */
+    double ns;
+
+    sli_profile_stop(&now);
+    ns = (double)(now.stop_ns - now.start_ns);
+    return ns > 0 ? (uint64_t)(seconds * 1e9 * (double)(now.stop_ticks - now.start_ticks) / ns) : 0;
+}
+
+void sli_counters_clear_items(sli_counters *cell)
+{
+    atomic_store_explicit(&cell->samples, 0, memory_order_relaxed);
+    atomic_store_explicit(&cell->bytes, 0, memory_order_relaxed);
+    atomic_store_explicit(&cell->busy_ticks, 0, memory_order_relaxed);
+    atomic_store_explicit(&cell->max_ticks, 0, memory_order_relaxed);
+    for (uint32_t i = 0; i < SLI_BUCKETS; i++) {
+        atomic_store_explicit(&cell->histogram[i], 0, memory_order_relaxed);
+    }
+}
+
 /* The middle of a bucket, in ticks: the inverse of sli_bucket(). */
 static double bucket_ticks(uint32_t bucket)
 {

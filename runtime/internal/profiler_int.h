@@ -89,6 +89,9 @@ void sli_profile_start(sli_profile *profile);
 void sli_profile_stop(sli_profile *profile);
 double sli_profile_seconds(const sli_profile *profile);
 
+/* Converts seconds to ticks, by the rate since the start. */
+uint64_t sli_profile_ticks(const sli_profile *profile, double seconds);
+
 void sli_profile_summarise(const sli_profile *profile, uint32_t stage,
                            sli_stage_summary *summary_out);
 
@@ -97,6 +100,9 @@ static inline sli_counters *sli_profile_cell(const sli_profile *profile, uint32_
 {
     return &profile->cells[(size_t)stage * profile->thread_count + thread];
 }
+
+/* Removes all items of a cell. Call it on the cell's own thread. */
+void sli_counters_clear_items(sli_counters *cell);
 
 /* A load and a store suffice: only the cell's own thread adds. */
 static inline void sli_counter_add(_Atomic uint64_t *counter, uint64_t more)

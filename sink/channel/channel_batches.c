@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "channel_state.h"
+#include "channel_steps.h"
 #include "log_int.h"
 #include "text_int.h"
 
@@ -265,7 +266,7 @@ static sluice_status lend_batch(sluice_channel *channel, uint64_t seq, uint64_t 
 static void count_step(sluice_channel *channel, uint64_t now)
 {
     if (channel->lent_ticks != 0) {
-        sli_counters_item(feed_counters(&channel->data, FEED_STEP), now - channel->lent_ticks, 0);
+        channel_steps_count(channel, now - channel->lent_ticks);
         channel->lent_ticks = 0;
     }
 }

@@ -42,6 +42,7 @@ sluice_status sluice_channel_report(sluice_channel *channel, sluice_report **rep
     sli_profile_stop(&profile);
     counts.steps = atomic_load_explicit(&channel->given, memory_order_relaxed);
     counts.samples = atomic_load_explicit(&channel->samples, memory_order_relaxed);
+    counts.step_times = atomic_load_explicit(&channel->step_times, memory_order_relaxed);
     run = (report_run){.feed = &channel->data,
                        .profile = &profile,
                        .start = &channel->start,

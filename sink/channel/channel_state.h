@@ -24,12 +24,14 @@ struct sluice_channel {
     int64_t stall_warning_ns; /* a longer wait for a batch is logged */
     bool end_of_pass;         /* get_next returns END_OF_PASS */
 
-    /* Guards start_called, stopped and failure, and data.engine until `started` is set. */
+    /* Guards start_called, stopped and failure, data.engine until `started` is set, and writes of
+     * step_times and of the counters of steps. */
     pthread_mutex_t lock;
     bool start_called;
     bool stopped;
     sli_error failure;    /* last error of the pipeline or the device that get_next returned */
     _Atomic bool started; /* data.engine is set */
+    _Atomic uint64_t step_times; /* that the loop has published */
 
     /* Written only by the consumer's thread; the atomic counters are read by any thread. */
     held_batches held;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collects a report's contents from a run that has ended, or from a channel at any time. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,12 +21,37 @@
 #include "report_waits.h"
 #include "struct_size_int.h"
 
+/*
+ * Collects the time in which steps waited for data. A loop that publishes the times of its steps
+ * may run them while another of its threads waits in get_next: that is no wait for data.
+ */
+static void collect_wait(const report_run *run, uint64_t ticks, sluice_report *report)
+{
+    const double wall_ns = report->stats.seconds * 1e9;
+    const sli_stage_summary *step = report_find_stage(report, "step");
+    const double rest_ns = fmax(0, wall_ns - (step != NULL ? step->busy_ns : 0));
+
+    for (uint32_t i = 0; i < report->stage_count; i++) {
+        sli_stage_summary *get_next = &report->stages[i];
+
+        if (strcmp(get_next->name, "get_next") == 0 && ticks > 0) {
+            get_next->wait_input_ns +=
+                (double)run->counts->host_wait_ticks * wall_ns / (double)ticks;
+            if (run->counts->step_times > 0) {
+                get_next->wait_input_ns = fmin(get_next->wait_input_ns, rest_ns);
+            }
+            report->wait_ns = get_next->wait_input_ns;
+        }
+    }
+    report->stats.data_wait_share =
+        report->stats.seconds > 0 ? report->wait_ns / 1e9 / report->stats.seconds : 0;
+}
+
 static void collect_stages(const report_run *run, sluice_report *report)
 {
     const data_feed *feed = run->feed;
     const sli_profile *profile = run->profile;
     const uint64_t ticks = profile->stop_ticks - profile->start_ticks;
-    sli_stage_summary *get_next;
 
     report->worker_count = feed->placement->worker_count;
     for (uint32_t i = 0; i < profile->stage_count && i < REPORT_STAGES; i++) {
@@ -40,22 +66,13 @@ static void collect_stages(const report_run *run, sluice_report *report)
         report->stage_count += stage->samples > 0;
     }
     report->stats.seconds = sli_profile_seconds(profile);
-    for (uint32_t i = 0; i < report->stage_count; i++) {
-        get_next = &report->stages[i];
-        if (strcmp(get_next->name, "get_next") == 0 && ticks > 0) {
-            get_next->wait_input_ns +=
-                (double)run->counts->host_wait_ticks * report->stats.seconds * 1e9 / (double)ticks;
-            report->wait_ns = get_next->wait_input_ns;
-        }
-    }
+    collect_wait(run, ticks, report);
     if (ticks > 0) {
         const uint64_t replay = sli_engine_replay_ticks(feed->engine, profile->stop_ticks);
 
         report->replayed = sli_engine_replayed(feed->engine);
         report->replay_seconds = (double)replay * report->stats.seconds / (double)ticks;
     }
-    report->stats.data_wait_share =
-        report->stats.seconds > 0 ? report->wait_ns / 1e9 / report->stats.seconds : 0;
 }
 
 static void collect_maps(const report_run *run, sluice_report *report)
@@ -171,6 +188,7 @@ static void collect_stats(const report_run *run, sluice_report *report)
     stats->regrouped_batch_size = run->regrouped_batch_size;
     stats->regrouped_world = run->regrouped_world;
     report->is_running = run->is_running;
+    report->step_times = counts->step_times;
     report->cpu_before_ns = run->start != NULL ? run->start->cpu_ns : 0;
     report->has_digest = run->has_digest;
     report->batches = counts->steps * run->micro_batches;

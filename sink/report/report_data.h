@@ -66,6 +66,7 @@ struct sluice_report {
     char mode_reason[400];
     const char *source; /* name of the source stage */
     uint64_t batches;
+    uint64_t step_times; /* that the loop of a channel has published */
     uint64_t bytes_read;
     uint64_t ahead_samples; /* samples whose bytes readahead requested */
     uint64_t ahead_bytes;

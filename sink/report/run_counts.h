@@ -18,6 +18,7 @@ typedef struct run_counts {
     uint64_t validations;            /* completed validations */
     double validation_seconds;       /* total duration of these validations */
     uint64_t validation_bad_samples; /* samples that these validations replaced or zeroed */
+    uint64_t step_times;             /* of a channel: times of steps that its loop has published */
     uint64_t host_wait_ticks; /* time in which the device was idle while the host waited for data */
 } run_counts;
 

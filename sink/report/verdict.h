@@ -48,6 +48,7 @@ typedef struct verdict_run {
     double maps;          /* device maps; they are a part of `step` */
     double step_runqueue; /* share of their time in which the steps wait for a CPU; 0: unknown */
     bool has_kernels;     /* a GPU runs the steps */
+    bool has_step_times;  /* a loop has published the times of its steps */
 } verdict_run;
 
 typedef struct verdict_cores {

@@ -100,6 +100,7 @@ static void collect_run(const sluice_report *report, verdict_run *run)
     run->seconds = stats->seconds;
     run->data_wait = stats->data_wait_share;
     run->has_kernels = report->has_kernels;
+    run->has_step_times = report->step_times > 0;
     run->step = report_step_share(report);
     run->step_runqueue = report->has_kernels ? 0 : step_queued(report);
     if (stats->seconds > 0) {

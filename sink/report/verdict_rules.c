@@ -182,11 +182,12 @@ static bool is_fed(const verdict_facts *facts)
 /* Time that neither steps, nor their wait for data, nor rows of the host explain. */
 static bool host_is_unknown(const verdict_facts *facts, verdict *v)
 {
+    const bool has_step = !facts->run.has_kernels || facts->run.has_step_times;
+
     v->stage = "step";
     v->share = 1 - facts->run.data_wait - facts->run.step -
                share_of(facts, report_host_seconds(&facts->host));
-    return !facts->run.has_kernels && is_fed(facts) && v->share > facts->run.step &&
-           v->share > HOST_SHARE;
+    return has_step && is_fed(facts) && v->share > facts->run.step && v->share > HOST_SHARE;
 }
 
 static void explain_unknown_host(const verdict_facts *facts, verdict *v)

@@ -212,6 +212,7 @@ void a_loop_reads_each_label_once_and_rewinds()
     CHECK(info.batches == 5 && info.batch_size == 4);
     CHECK_OK(l.channel.stats(stats));
     CHECK(stats.batches == 10 && stats.samples == 40);
+    CHECK_OK(l.channel.step_time(0.5));
     CHECK_OK(l.channel.report_to(report));
     CHECK_OK(report.as_text(text));
     CHECK(contains(text.c_str(), "10 steps, 40 samples"));

@@ -295,6 +295,7 @@ static void a_channel_serves_a_loop_of_ones_own(void)
     T_EQ(fetch_all(device, channel), 17 * 18 / 2);
     T_OK(sluice_channel_stats_get(channel, &stats));
     T_EQ(stats.samples, 18);
+    T_OK(sluice_channel_step_time(channel, 0.5));
     T_OK(sluice_channel_report(channel, &report));
     T_OK(sluice_report_text(report, &text));
     T_CONTAINS(text, "bottleneck: ");

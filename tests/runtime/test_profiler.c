@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
 #include "profiler_int.h"
 #include "testing.h"
 
@@ -47,8 +49,33 @@ static void a_summary_adds_up_all_threads(void)
     sli_profile_fini(&profile);
 }
 
+static void seconds_are_converted_by_the_rate_since_the_start(void)
+{
+    const char *names[] = {"step"};
+    sli_stage_summary summary;
+    sli_profile profile;
+
+    T_OK(sli_profile_init(&profile, names, 1, 1));
+    T_EQ(sli_profile_ticks(&profile, 0), 0);
+    sli_counters_item(profile.cells, sli_profile_ticks(&profile, 2e-3), 1);
+    sli_counters_clear_items(profile.cells);
+    profile.start_ns -= INT64_C(1000000000000); /* the rate of 1000 s hardly changes in the test */
+    profile.start_ticks -= UINT64_C(1000000000000);
+    sli_counters_item(profile.cells, sli_profile_ticks(&profile, 3600), 1);
+    sli_profile_stop(&profile);
+    sli_profile_summarise(&profile, 0, &summary);
+    T_EQ(summary.samples, 1);
+    T_EQ(summary.bytes, 1);
+    T_EQ(summary.threads, 1);
+    T_TRUE(fabs(summary.busy_ns - 3600e9) < 180e9);
+    T_TRUE(summary.max_ns == summary.busy_ns);
+    T_TRUE(fabs(summary.p50_ns - 3600e9) < 0.12 * 3600e9);
+    sli_profile_fini(&profile);
+}
+
 const t_test profiler_tests[] = {
     T_TEST(buckets_grow_with_the_time),
     T_TEST(a_summary_adds_up_all_threads),
+    T_TEST(seconds_are_converted_by_the_rate_since_the_start),
     T_END,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sluice_channel_report: the report of a loop of the user's own, at any time. */
+#include <math.h>
 #include <pthread.h>
 
 #include "loop_kit.h"
@@ -65,8 +66,9 @@ static void a_report_has_the_table_and_the_verdict_of_a_run(void)
         T_EQ(strstr(text, "\ncopy  ") != NULL, d == 1);
         sluice_string_free(text);
         T_OK(sluice_report_json(report, &text));
-        T_CONTAINS(text, "\"status\":\"OK\",\"error\":null,\"running\":true,\"samples\":86,\"batches\":11,"
-                         "\"steps\":11,");
+        T_CONTAINS(
+            text, "\"status\":\"OK\",\"error\":null,\"running\":true,\"samples\":86,\"batches\":11,"
+                  "\"steps\":11,");
         T_CONTAINS(text, "\"mode\":null,");
         T_CONTAINS(text, "\"step\":null,");
         sluice_string_free(text);
@@ -106,23 +108,148 @@ static void steps_are_counted_when_the_loop_comes_back(void)
     loop_kit_close(&loop);
 }
 
-static void waits_for_data_are_in_the_row_of_get_next(void)
+/* A channel of one worker on a source that blocks before sample 8. */
+static loop_kit open_blocking(kit_source *source, sluice_dataset **dataset_out)
 {
     sluice_channel_config config = loop_kit_config(0, 0);
-    const sluice_batch *batch = NULL;
-    const sli_stage_summary *get_next;
-    sluice_report *report;
-    kit_source source;
-    sluice_dataset *dataset;
     loop_kit loop;
 
-    kit_source_init(&source, 20);
-    source.block_at = 8;
-    dataset = kit_source_dataset(&source, 2);
+    kit_source_init(source, 60);
+    source->block_at = 8;
+    *dataset_out = kit_source_dataset(source, 2);
     config.workers = 1;
-    loop = loop_kit_open_dataset("host:0", dataset, &config);
+    loop = loop_kit_open_dataset("host:0", *dataset_out, &config);
     T_OK(sluice_channel_start(loop.channel));
     fetch(&loop, 4);
+    return loop;
+}
+
+/*
+ * A loop whose steps run elsewhere: it waits in get_next for more than a second, while they run. No
+ * time between two of its calls is a step then, and no wait of these is a wait of steps.
+ */
+static void published_step_times_decide_the_bottleneck(void)
+{
+    const double step_s = 1000; /* longer than the test takes, also on a slow machine */
+    const sluice_batch *batch = NULL;
+    sluice_dataset *dataset = NULL;
+    const sli_stage_summary *step;
+    sluice_report *report;
+    kit_source source;
+    loop_kit loop = open_blocking(&source, &dataset);
+    char *text = NULL;
+
+    T_STATUS(sluice_channel_get_next(loop.channel, NULL, 1100, &batch), SLUICE_TIMEOUT);
+    kit_source_release(&source);
+    fetch(&loop, 20);
+    report = loop_kit_report(&loop);
+    T_EQ(items_of(report, "step"), 23);
+    T_TRUE(report->stats.data_wait_share > 0);
+    CU_ASSERT_TRUE(strcmp(report->bottleneck, "step") != 0 ||
+                   strcmp(report->bottleneck_cause, "device") != 0);
+    sluice_report_destroy(report);
+
+    for (int i = 0; i < 24; i++) {
+        T_OK(sluice_channel_step_time(loop.channel, i == 7 ? 2 * step_s : step_s));
+    }
+    fetch(&loop, 1); /* the time since the batch before it is not a step */
+    report = loop_kit_report(&loop);
+    step = report_find_stage(report, "step");
+    T_EQ(step->samples, 24);
+    T_NEAR(step->busy_ns, 25e9 * step_s, 0.1e9 * step_s);
+    T_NEAR(step->p50_ns, 1e9 * step_s, 0.1e9 * step_s);
+    T_NEAR(step->max_ns, 2e9 * step_s, 0.1e9 * step_s);
+    T_NEAR(report->stats.data_wait_share, 0, 0);
+    T_STR(report->bottleneck, "step");
+    T_STR(report->bottleneck_cause, "device");
+    T_OK(sluice_report_text(report, &text));
+    T_CONTAINS(text, "bottleneck: step (device): steps wait for data 0.0 % of the time");
+    T_CONTAINS(text, "\nadvice: code: nothing to gain in the pipeline: step takes ");
+    sluice_string_free(text);
+    sluice_report_destroy(report);
+    loop_kit_close(&loop);
+    sluice_dataset_destroy(dataset);
+}
+
+static void step_times_that_are_none_are_refused(void)
+{
+    const sluice_channel_config config = loop_kit_config(0, 0);
+    const double wrong[] = {-1e-9, NAN, INFINITY, -INFINITY, 1.1e9};
+    const char *const texts[] = {"seconds is -1e-09, and must be from 0 to 1e+09", "seconds is nan",
+                                 "seconds is inf", "seconds is -inf", "seconds is 1.1e+09"};
+    loop_kit loop = loop_kit_open("host:0", loop_kit_padded, &config);
+    sluice_report *report;
+
+    T_STATUS(sluice_channel_step_time(loop.channel, 1), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "sluice_channel_step_time: call sluice_channel_start() first");
+    T_OK(sluice_channel_start(loop.channel));
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        T_STATUS(sluice_channel_step_time(loop.channel, wrong[i]), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), texts[i]);
+    }
+    fetch(&loop, 2);
+    report = loop_kit_report(&loop);
+    T_EQ(items_of(report, "step"), 1); /* none was published */
+    sluice_report_destroy(report);
+    T_OK(sluice_channel_step_time(loop.channel, 0));
+    report = loop_kit_report(&loop);
+    T_EQ(items_of(report, "step"), 1);
+    T_NEAR(report_find_stage(report, "step")->busy_ns, 0, 0);
+    sluice_report_destroy(report);
+    loop_kit_close(&loop);
+}
+
+/* The names of a report's stages, in order. */
+static void write_stages(const sluice_report *report, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (uint32_t i = 0; i < report->stage_count; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s\n", report->stages[i].name);
+    }
+}
+
+static void a_channel_has_the_rows_of_stages_of_a_run(void)
+{
+    for (size_t d = 0; d < COUNT(devices); d++) {
+        loop_kit loop = open_started(devices[d], LOOP_KIT_PADDED_BATCHES);
+        sluice_report *report;
+        char channels[400];
+        char runs[400];
+        kit k;
+
+        kit_init(&k);
+        k.device = devices[d];
+        k.pipeline = loop_kit_padded;
+        k.model.reads_valid_rows = true;
+        T_OK(kit_run(&k));
+        for (int i = 0; i < LOOP_KIT_PADDED_BATCHES; i++) {
+            fetch(&loop, 1);
+            T_OK(sluice_channel_step_time(loop.channel, 1e-3));
+        }
+        report = loop_kit_report(&loop);
+        write_stages(report, channels, sizeof(channels));
+        write_stages(k.report, runs, sizeof(runs));
+        T_STR(channels, runs);
+        T_CONTAINS(runs, "\nget_next\nstep\n");
+        T_EQ(items_of(report, "get_next"), items_of(k.report, "get_next"));
+        T_EQ(items_of(report, "step"), items_of(k.report, "step"));
+        sluice_report_destroy(report);
+        loop_kit_close(&loop);
+        kit_fini(&k);
+    }
+}
+
+static void waits_for_data_are_in_the_row_of_get_next(void)
+{
+    const sluice_batch *batch = NULL;
+    const sli_stage_summary *get_next;
+    sluice_dataset *dataset = NULL;
+    sluice_report *report;
+    kit_source source;
+    loop_kit loop = open_blocking(&source, &dataset);
+
     T_STATUS(sluice_channel_get_next(loop.channel, NULL, 20, &batch), SLUICE_TIMEOUT);
     report = loop_kit_report(&loop);
     get_next = report_find_stage(report, "get_next");
@@ -235,6 +362,9 @@ static void any_thread_makes_reports_while_the_loop_runs(void)
 const t_test channel_report_tests[] = {
     T_TEST(a_report_has_the_table_and_the_verdict_of_a_run),
     T_TEST(steps_are_counted_when_the_loop_comes_back),
+    T_TEST(published_step_times_decide_the_bottleneck),
+    T_TEST(step_times_that_are_none_are_refused),
+    T_TEST(a_channel_has_the_rows_of_stages_of_a_run),
     T_TEST(waits_for_data_are_in_the_row_of_get_next),
     T_TEST(a_report_says_how_the_channel_ended),
     T_TEST(what_cannot_be_reported_is_refused),

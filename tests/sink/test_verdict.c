@@ -357,6 +357,31 @@ static void provoked_runs_get_the_right_stage_cause_and_advice(void)
     }
 }
 
+/* Of a loop on a GPU the time between two batches is that of launches; that of its steps is known
+ * if the loop publishes it. */
+static void published_steps_tell_the_time_between_steps(void)
+{
+    verdict_facts facts;
+    verdict found;
+
+    facts_base(&facts);
+    jpeg_decode(&facts);
+    facts.host.known = false;
+    facts.run.has_kernels = true;
+    facts.run.data_wait = 0;
+    facts.run.step = 0.3;
+    verdict_decide(&facts, &found);
+    T_STR(found.stage, "step");
+    T_STR(found.cause, "device");
+    facts.run.has_step_times = true;
+    verdict_decide(&facts, &found);
+    T_STR(found.stage, "step");
+    T_STR(found.cause, "host");
+    facts.run.step = 0.9;
+    verdict_decide(&facts, &found);
+    T_STR(found.cause, "device");
+}
+
 /* ---- system calls -----------------------------------------------------------------------------
  */
 
@@ -404,6 +429,7 @@ static void a_step_that_sleeps_waits_for_no_cpu(void)
 
 const t_test verdict_tests[] = {
     T_TEST(provoked_runs_get_the_right_stage_cause_and_advice),
+    T_TEST(published_steps_tell_the_time_between_steps),
     T_TEST(system_calls_tell_locks_from_sleep),
     T_TEST(a_step_that_sleeps_waits_for_no_cpu),
     T_END,

@@ -336,10 +336,27 @@ SLUICE_API_CHECKED sluice_status sluice_channel_stats_get(sluice_channel *channe
                                                           sluice_channel_stats *stats);
 
 /**
+ * Publishes the time of one step of the loop for the reports of the channel: their row `step`, and
+ * the steps' share of the time by which the bottleneck is decided. For loops whose steps are not
+ * the time between two calls of sluice_channel_get_next(): they run on a GPU or in another thread.
+ * Call it once for each step, when its time is known. Without a call the time between two calls of
+ * sluice_channel_get_next() is a step; from the first call on, only published times count.
+ *
+ * @param seconds  of one step, without its wait for a batch. Steps run one after the other: their
+ *                 sum is at most the time since sluice_channel_start()
+ *
+ * Returns: E_INVALID channel is NULL, seconds is not from 0 to 1e9, or start has not been called:
+ *          nothing is counted.
+ * Threads: any, at any time but during close.
+ */
+SLUICE_API_CHECKED sluice_status sluice_channel_step_time(sluice_channel *channel, double seconds);
+
+/**
  * Creates a report of the channel so far, with the table, the bottleneck and the advice of a report
  * of sluice_train(). Each fetched batch counts as a step, whose time lasts from the return of
- * sluice_channel_get_next() to its next call. The seconds are wall time since
- * sluice_channel_start(), pauses included. Workers keep running during the call.
+ * sluice_channel_get_next() to its next call, or is published by sluice_channel_step_time(). The
+ * seconds are wall time since sluice_channel_start(), pauses included. Workers keep running during
+ * the call.
  *
  * @param report_out  owned by the caller: freed by sluice_report_destroy(), also after close. Its
  *                    status is the error of the pipeline or the device that get_next returned,

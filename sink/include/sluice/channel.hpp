@@ -186,6 +186,12 @@ class channel : public owner<sluice_channel, sluice_channel_close>
         return sluice_channel_stats_get(get(), &stats_out);
     }
 
+    /** sluice_channel_step_time() */
+    [[nodiscard]] status step_time(double seconds) noexcept
+    {
+        return sluice_channel_step_time(get(), seconds);
+    }
+
     /** sluice_channel_report() */
     [[nodiscard]] status report_to(report &report_out) const noexcept
     {
