@@ -9,6 +9,7 @@
 #include "alloc_int.h"
 #include "channel_identity.h"
 #include "channel_state.h"
+#include "channel_watch.h"
 #include "devices.h"
 #include "expected_inputs.h"
 #include "idle_int.h"
@@ -281,6 +282,7 @@ static sluice_status start_channel(sluice_channel *channel)
         return SLUICE_CLOSED;
     }
     channel->start_called = true;
+    channel_watch_begin(channel);
     start_clocks_read(&channel->start, NULL, NULL);
     st = feed_start(&channel->data, channel->batches);
     if (st == SLUICE_OK) {

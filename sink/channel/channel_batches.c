@@ -4,6 +4,7 @@
 
 #include "channel_state.h"
 #include "channel_steps.h"
+#include "channel_watch.h"
 #include "log_int.h"
 #include "text_int.h"
 
@@ -11,8 +12,8 @@
  * fit 64 bits. */
 static const int64_t LONGEST_WAIT_MS = INT64_MAX / 1000000 / 2;
 
-/* Interval between polls of the device while a batch is late. */
-static const int64_t DEVICE_POLL_NS = 100000000;
+/* Interval between polls of the device, and for requests, while a batch is late. */
+static const int64_t POLL_NS = 100000000;
 
 /*
  * Sampling the queue's depth reads one word of each filled slot. The depth is sampled every 16
@@ -73,23 +74,56 @@ static void release_last(sluice_channel *channel, uint64_t seq)
     }
 }
 
-/* Waits for batch seq; polls the device while the batch is late. */
-static sluice_status wait_polling_device(sluice_channel *channel, uint64_t seq, int64_t timeout_ns)
+/* Adds the wait since the last call to the counters, without the time of a replay. A no-op if
+ * get_next does not wait. */
+static void count_wait(sluice_channel *channel)
+{
+    channel_wait *wait = &channel->wait;
+    const uint64_t since = wait->since_ticks;
+    const uint64_t ticks = sli_ticks();
+    const int64_t ns = sli_now_ns();
+    const uint64_t waited = ticks - since;
+    uint64_t data;
+
+    if (since == 0) {
+        return;
+    }
+    data = waited - sli_engine_replay_overlap(channel->data.engine, since, ticks);
+    sli_counter_add(&feed_counters(&channel->data, FEED_GET_NEXT)->wait_input_ticks, data);
+    if (data > 0) {
+        sli_counter_add(&channel->wait_ns,
+                        (uint64_t)((double)(ns - wait->since_ns) * (double)data / (double)waited));
+    }
+    *wait = (channel_wait){ticks, ns, wait->ticks + waited};
+}
+
+/* Polls while a batch is late. Returns TIMEOUT, or the error of the device. */
+static sluice_status poll_in_wait(sluice_channel *channel)
 {
     batch_lender *l = channel->lender;
+    sluice_status st = SLUICE_OK;
+
+    count_wait(channel);
+    channel_watch_poll(channel);
+    if (l->ops->poll_device != NULL) {
+        st = l->ops->poll_device(l);
+    }
+    return st == SLUICE_OK ? SLUICE_TIMEOUT : st;
+}
+
+/* Waits for batch seq; polls while it is late. */
+static sluice_status wait_polling(sluice_channel *channel, uint64_t seq, int64_t timeout_ns)
+{
     const int64_t start_ns = timeout_ns >= 0 ? sli_now_ns() : 0;
     int64_t left_ns = timeout_ns;
     sluice_status st;
 
     do {
-        const bool last =
-            l->ops->poll_device == NULL || (left_ns >= 0 && left_ns <= DEVICE_POLL_NS);
+        const bool last = left_ns >= 0 && left_ns <= POLL_NS;
 
-        st = sli_queue_wait(channel->data.queue, seq, last ? left_ns : DEVICE_POLL_NS, false);
-        if (st == SLUICE_TIMEOUT && l->ops->poll_device != NULL) {
-            const sluice_status device_st = l->ops->poll_device(l);
-
-            st = device_st == SLUICE_OK ? st : device_st;
+        st = sli_queue_wait(channel->data.queue, seq, last ? left_ns : POLL_NS, false);
+        if (st == SLUICE_TIMEOUT) {
+            st = poll_in_wait(channel);
         }
         if (timeout_ns >= 0) {
             const int64_t gone_ns = sli_now_ns() - start_ns;
@@ -116,7 +150,7 @@ static const char *describe_wait(const sluice_channel *channel, uint64_t seq, in
     return text->failed || text->data == NULL ? "no batch" : text->data;
 }
 
-/* wait_polling_device(), with a warning after config.stall_warning_ms without progress: no
+/* wait_polling(), with a warning after config.stall_warning_ms without progress: no
  * batch arrives, and no replay is in progress, which logs its own progress. */
 static sluice_status wait_warning(sluice_channel *channel, uint64_t seq, int64_t timeout_ns)
 {
@@ -132,7 +166,7 @@ static sluice_status wait_warning(sluice_channel *channel, uint64_t seq, int64_t
         const int64_t left_ns = forever ? -1 : timeout_ns - waited_ns;
         const uint64_t replayed = sli_engine_replayed(engine);
 
-        st = wait_polling_device(channel, seq, waits_quiet ? quiet_ns : left_ns);
+        st = wait_polling(channel, seq, waits_quiet ? quiet_ns : left_ns);
         if (st != SLUICE_TIMEOUT || !waits_quiet) {
             break;
         }
@@ -148,25 +182,17 @@ static sluice_status wait_warning(sluice_channel *channel, uint64_t seq, int64_t
     return st;
 }
 
-/* Waits for a late batch, and adds the wait to the counters, without the time of a replay. */
+/* Waits for a late batch, and counts the wait. */
 static sluice_status wait_late(sluice_channel *channel, uint64_t seq, int64_t timeout_ms)
 {
     const bool forever = timeout_ms < 0 || timeout_ms > LONGEST_WAIT_MS;
     const int64_t timeout_ns = forever ? -1 : timeout_ms * 1000000;
-    const int64_t start_ns = sli_now_ns();
-    const uint64_t start = sli_ticks();
-    const sluice_status st = wait_warning(channel, seq, timeout_ns);
-    const uint64_t end = sli_ticks();
-    const uint64_t waited = end - start;
-    const uint64_t data =
-        waited - sli_engine_replay_overlap(channel->data.engine, start, end); /* ticks */
+    sluice_status st;
 
-    sli_counter_add(&feed_counters(&channel->data, FEED_GET_NEXT)->wait_input_ticks, data);
-    channel->waited_ticks = waited;
-    if (data > 0) {
-        sli_counter_add(&channel->wait_ns, (uint64_t)((double)(sli_now_ns() - start_ns) *
-                                                      (double)data / (double)waited));
-    }
+    channel->wait = (channel_wait){sli_ticks(), sli_now_ns(), 0};
+    st = wait_warning(channel, seq, timeout_ns);
+    count_wait(channel);
+    channel->wait.since_ticks = 0;
     if (st == SLUICE_TIMEOUT && timeout_ms > 0) {
         sli_text text = {0};
 
@@ -224,7 +250,7 @@ static void count_get_next(sluice_channel *channel, uint64_t start)
 
     channel->lent_ticks = sli_ticks();
     sli_counters_item(feed_counters(&channel->data, FEED_GET_NEXT),
-                      channel->lent_ticks - start - channel->waited_ticks - maps,
+                      channel->lent_ticks - start - channel->wait.ticks - maps,
                       channel->data.layout.slot_bytes);
     if (maps > 0) {
         sli_counters_item(feed_counters(&channel->data, FEED_MAPS), maps, 0);
@@ -286,13 +312,16 @@ static void sample_depth(sluice_channel *channel)
 static sluice_status fetch(sluice_channel *channel, uint64_t seq, void *stream, int64_t timeout_ms,
                            const sluice_batch **batch_out)
 {
-    const uint64_t start = sli_ticks();
+    uint64_t start = sli_ticks();
     sluice_status st;
 
     count_step(channel, start);
+    if (channel_watch_poll(channel)) {
+        start = sli_ticks();
+    }
     release_last(channel, seq);
     sample_depth(channel);
-    channel->waited_ticks = 0;
+    channel->wait.ticks = 0;
     st = await_batch(channel, seq, timeout_ms);
     channel->in_pass = channel->in_pass && st != SLUICE_END_OF_PASS;
     if (st == SLUICE_OK) {

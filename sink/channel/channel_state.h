@@ -13,6 +13,18 @@
 #include "start_clocks.h"
 #include "status_int.h"
 
+/* The wait of the current get_next for its batch. */
+typedef struct channel_wait {
+    uint64_t since_ticks; /* up to here it is counted; 0: get_next does not wait */
+    int64_t since_ns;
+    uint64_t ticks; /* how long it has waited so far */
+} channel_wait;
+
+/* What the consumer's thread looks at in its calls, also while it waits (channel_watch.h). */
+typedef struct channel_watch {
+    uint64_t requests; /* for reports so far, as of the last poll */
+} channel_watch;
+
 struct sluice_channel {
     device_maps maps;
     data_feed data;
@@ -39,9 +51,10 @@ struct sluice_channel {
     uint64_t pass;       /* pass of the last batch */
     bool in_pass;        /* a batch was returned since the last END_OF_PASS */
     uint64_t lent_ticks; /* when the last batch was lent; 0 after the next get_next */
-    uint64_t waited_ticks; /* time that the current get_next has waited for its batch */
-    uint32_t until_depth;  /* batches until the next sample of the queue's depth */
-    _Atomic uint64_t seq;  /* sequence number of the next batch in the queue, from 1 */
+    channel_wait wait;
+    channel_watch watch;  /* begins at the start */
+    uint32_t until_depth; /* batches until the next sample of the queue's depth */
+    _Atomic uint64_t seq; /* sequence number of the next batch in the queue, from 1 */
     _Atomic uint64_t given;
     _Atomic uint64_t samples;
     _Atomic uint64_t wait_ns;

@@ -2,8 +2,10 @@
 /* sluice_channel_report: the report of a loop of the user's own, at any time. */
 #include <math.h>
 #include <pthread.h>
+#include <time.h>
 
 #include "loop_kit.h"
+#include "stderr_kit.h"
 #include "testing.h"
 
 static const char *const devices[] = {"host:0", "host:0,copy=1"};
@@ -262,6 +264,107 @@ static void waits_for_data_are_in_the_row_of_get_next(void)
     sluice_dataset_destroy(dataset);
 }
 
+enum { MS = 1000000, MOST_PAUSES = 30000 };
+
+static void pause_ms(int64_t ms)
+{
+    const struct timespec time = {ms / 1000, ms % 1000 * MS};
+
+    nanosleep(&time, NULL);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static size_t count_reports(const char *text)
+{
+    size_t count = 0;
+
+    while ((text = strstr(text, "bottleneck: ")) != NULL) {
+        text++;
+        count++;
+    }
+    return count;
+}
+
+typedef struct waiter {
+    const loop_kit *loop;
+    _Atomic bool got;
+} waiter;
+
+static void *wait_for_batch(void *arg)
+{
+    waiter *w = arg;
+
+    fetch(w->loop, 1);
+    atomic_store(&w->got, true);
+    return NULL;
+}
+
+/* The requested report has the wait that goes on; it is written before the batch is there. */
+static void a_request_is_answered_while_the_loop_waits(void)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_channel_stats stats;
+    char text[8000] = "";
+    stderr_kit written;
+    kit_source source;
+    loop_kit loop = open_blocking(&source, &dataset);
+    waiter w = {.loop = &loop};
+    pthread_t thread;
+
+    sluice_channel_stats_init(&stats);
+    stderr_kit_begin(&written);
+    T_EQ(pthread_create(&thread, NULL, wait_for_batch, &w), 0);
+    for (int i = 0; i < MOST_PAUSES && stats.wait_seconds < 0.2; i++) {
+        T_OK(sluice_channel_stats_get(loop.channel, &stats));
+        pause_ms(1);
+    }
+    T_TRUE(stats.wait_seconds >= 0.2); /* counted while the call waits */
+    sluice_report_request();
+    for (int i = 0; i < MOST_PAUSES && strstr(text, "\nqueue slots: ") == NULL; i++) {
+        pause_ms(1);
+        stderr_kit_read(&written, text, sizeof(text));
+    }
+    T_TRUE(!atomic_load(&w.got));
+    kit_source_release(&source);
+    pthread_join(thread, NULL);
+    fetch(&loop, 1); /* the request has been answered */
+    stderr_kit_end(&written, text, sizeof(text));
+    T_EQ(count_reports(text), 1);
+    T_CONTAINS(text, "\nso far 4 steps, 8 samples in ");
+    CU_ASSERT_PTR_NULL(strstr(text, "data wait 0.0 %"));
+    loop_kit_close(&loop);
+    sluice_dataset_destroy(dataset);
+}
+
+/* Each channel answers once, in its next call; one that starts later does not. */
+static void a_request_is_answered_by_the_next_call(void)
+{
+    char text[16000] = "";
+    stderr_kit written;
+    loop_kit loops[2];
+
+    loops[0] = open_started("host:0", 5);
+    stderr_kit_begin(&written);
+    sluice_report_request();
+    loops[1] = open_started("host:0", 5);
+    for (size_t i = 0; i < COUNT(loops); i++) {
+        fetch(&loops[i], 2);
+    }
+    stderr_kit_end(&written, text, sizeof(text));
+    T_EQ(count_reports(text), 1);
+    T_CONTAINS(text, "so far 0 steps");
+
+    stderr_kit_begin(&written);
+    sluice_report_request();
+    for (size_t i = 0; i < COUNT(loops); i++) {
+        fetch(&loops[i], 3);
+        loop_kit_close(&loops[i]);
+    }
+    stderr_kit_end(&written, text, sizeof(text));
+    T_EQ(count_reports(text), 2);
+}
+
 static void a_report_says_how_the_channel_ended(void)
 {
     sluice_channel_config config = loop_kit_config(0, 0);
@@ -366,6 +469,8 @@ const t_test channel_report_tests[] = {
     T_TEST(step_times_that_are_none_are_refused),
     T_TEST(a_channel_has_the_rows_of_stages_of_a_run),
     T_TEST(waits_for_data_are_in_the_row_of_get_next),
+    T_TEST(a_request_is_answered_while_the_loop_waits),
+    T_TEST(a_request_is_answered_by_the_next_call),
     T_TEST(a_report_says_how_the_channel_ended),
     T_TEST(what_cannot_be_reported_is_refused),
     T_TEST(any_thread_makes_reports_while_the_loop_runs),

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of the report into which the wall time of a run is divided. */
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "checkpoint_kit.h"
 #include "host_clock.h"
 #include "load_kit.h"
 #include "rank_runs.h"
 #include "report_time.h"
+#include "stderr_kit.h"
 #include "testing.h"
 
 enum { MS = 1000000, PAUSE_MS = 20 };
@@ -219,34 +218,24 @@ static void *request_in_wait(void *arg)
 static void a_request_is_answered_while_the_run_goes_on(void)
 {
     for (size_t m = 0; m < COUNT(modes); m++) {
-        const char *path = t_file("stderr");
-        const int before = dup(STDERR_FILENO);
-        const int file = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0600);
-        char text[8000] = "";
+        char text[8000];
         kit_source source;
+        stderr_kit written;
         pthread_t thread;
-        FILE *written;
         kit k;
 
-        T_TRUE(before >= 0 && file >= 0);
         kit_source_init(&source, 40);
         source.block_at = 20;
         kit_init(&k);
         k.config.mode = modes[m];
         k.dataset = kit_source_dataset(&source, 2);
         T_EQ(pthread_create(&thread, NULL, request_in_wait, &source), 0);
-        dup2(file, STDERR_FILENO);
+        stderr_kit_begin(&written);
         (void)kit_run(&k);
-        dup2(before, STDERR_FILENO);
-        close(file);
-        close(before);
+        stderr_kit_end(&written, text, sizeof(text));
         pthread_join(thread, NULL);
         T_OK(k.status);
         T_EQ(k.report->stats.steps, 20);
-        written = fopen(path, "r");
-        T_TRUE(written != NULL);
-        text[fread(text, 1, sizeof(text) - 1, written)] = '\0';
-        fclose(written);
         T_CONTAINS(text, "bottleneck: ");
         CU_ASSERT_PTR_NULL(strstr(text, "ended with"));
         T_TRUE(row_of(text, "\ndata wait ") >= 0.15); /* of the wait that goes on, too */

@@ -320,8 +320,8 @@ typedef struct sluice_channel_stats {
     uint64_t ready;      /**< batches that get_next would return without a wait */
     uint64_t replaced;   /**< bad samples that were replaced by another one */
     uint64_t zeroed;     /**< rows of zeros in place of bad samples */
-    double wait_seconds; /**< time that get_next has waited for data, excluding a call in progress
-                              and the replay of passes of unknown length */
+    double wait_seconds; /**< time that get_next has waited for data, of a call in progress at most
+                              0.1 s less, without the replay of passes of unknown length */
 } sluice_channel_stats;
 
 /** Sets every field to zero, and struct_size. Threads: any. */

@@ -81,9 +81,10 @@ SLUICE_API_CHECKED sluice_status sluice_report_text(const sluice_report *report,
 SLUICE_API_CHECKED sluice_status sluice_report_json(const sluice_report *report, char **json_out);
 
 /**
- * Asks the runs of sluice_train() in this process for their reports so far: each writes its report
- * as text to standard error, and goes on. It does so within one step, hook, checkpoint or
- * validation. Async-signal-safe.
+ * Asks the runs of sluice_train() and the channels in this process for their reports so far: each
+ * writes its report as text to standard error, and goes on. A run does so within one step, hook,
+ * checkpoint or validation; a channel that has been started in sluice_channel_get_next(), when it
+ * is called next, or within 0.1 s if it waits. Async-signal-safe.
  *
  * Threads: any, at any time, also in signal handlers.
  */
