@@ -261,6 +261,7 @@ sluice_status sluice_channel_open(sluice_device *device, sluice_dataset *dataset
         return st;
     }
     pthread_mutex_init(&channel->lock, NULL);
+    channel_watch_init(&channel->watch);
     sli_log_enter_rank(channel->data.config.settings.rank, channel->data.config.settings.world);
     channel->stall_warning_ns = stall_warning_of(&own);
     channel->end_of_pass = own.end_of_pass;
@@ -333,6 +334,7 @@ void sluice_channel_close(sluice_channel *channel)
     feed_close(&channel->data);
     device_maps_close(&channel->maps);
     held_batches_fini(&channel->held);
+    channel_watch_fini(&channel->watch);
     pthread_mutex_destroy(&channel->lock);
     sli_log_leave_rank();
     sli_free(channel);

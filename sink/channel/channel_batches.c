@@ -104,7 +104,7 @@ static sluice_status poll_in_wait(sluice_channel *channel)
     sluice_status st = SLUICE_OK;
 
     count_wait(channel);
-    channel_watch_poll(channel);
+    (void)channel_watch_poll(channel, sli_ticks());
     if (l->ops->poll_device != NULL) {
         st = l->ops->poll_device(l);
     }
@@ -316,7 +316,7 @@ static sluice_status fetch(sluice_channel *channel, uint64_t seq, void *stream, 
     sluice_status st;
 
     count_step(channel, start);
-    if (channel_watch_poll(channel)) {
+    if (channel_watch_poll(channel, start)) {
         start = sli_ticks();
     }
     release_last(channel, seq);

@@ -2,6 +2,7 @@
 /* Creates a channel's report. It has a run's format; a step is the loop's work on one batch. */
 #include <sluice/channel.h>
 
+#include "alloc_int.h"
 #include "channel_state.h"
 #include "report_run.h"
 
@@ -18,13 +19,43 @@ static sluice_status find_end(sluice_channel *channel, sli_error *error)
     return error->status;
 }
 
+static void copy_series(sluice_channel *channel, run_series *series_out)
+{
+    pthread_mutex_lock(&channel->watch.lock);
+    *series_out = channel->watch.series;
+    pthread_mutex_unlock(&channel->watch.lock);
+}
+
+/* Creates the report of a started channel. series: room for a copy of the channel's. */
+static sluice_status make_report(sluice_channel *channel, run_series *series,
+                                 sluice_report **report_out)
+{
+    const run_counts counts = {
+        .steps = atomic_load_explicit(&channel->given, memory_order_relaxed),
+        .samples = atomic_load_explicit(&channel->samples, memory_order_relaxed),
+        .step_times = atomic_load_explicit(&channel->step_times, memory_order_relaxed)};
+    sli_profile profile = channel->data.profile; /* shallow copy: the counters stay shared */
+    const report_run run = {.feed = &channel->data,
+                            .profile = &profile,
+                            .start = &channel->start,
+                            .counts = &counts,
+                            .mode_reason = "",
+                            .is_running = true,
+                            .micro_batches = 1,
+                            .series = series};
+    sli_error end;
+    sluice_status st;
+
+    sli_profile_stop(&profile);
+    copy_series(channel, series);
+    st = find_end(channel, &end);
+    return report_make(&run, st, end.text, report_out);
+}
+
 sluice_status sluice_channel_report(sluice_channel *channel, sluice_report **report_out)
 {
     static const char function[] = "sluice_channel_report";
-    run_counts counts = {.steps = 0};
-    sli_profile profile;
-    report_run run;
-    sli_error end;
+    run_series *series;
     sluice_status st;
 
     if (channel == NULL || report_out == NULL) {
@@ -38,18 +69,11 @@ sluice_status sluice_channel_report(sluice_channel *channel, sluice_report **rep
     if (!channel_is_started(channel)) {
         return channel_not_started(function);
     }
-    profile = channel->data.profile; /* shallow copy: the counters stay shared */
-    sli_profile_stop(&profile);
-    counts.steps = atomic_load_explicit(&channel->given, memory_order_relaxed);
-    counts.samples = atomic_load_explicit(&channel->samples, memory_order_relaxed);
-    counts.step_times = atomic_load_explicit(&channel->step_times, memory_order_relaxed);
-    run = (report_run){.feed = &channel->data,
-                       .profile = &profile,
-                       .start = &channel->start,
-                       .counts = &counts,
-                       .mode_reason = "",
-                       .is_running = true,
-                       .micro_batches = 1};
-    st = find_end(channel, &end);
-    return report_make(&run, st, end.text, report_out);
+    series = sli_calloc(1, sizeof(*series));
+    if (series == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a report");
+    }
+    st = make_report(channel, series, report_out);
+    sli_free(series);
+    return st;
 }

@@ -10,6 +10,7 @@
 #include "feed.h"
 #include "held_batches.h"
 #include "lender.h"
+#include "run_series.h"
 #include "start_clocks.h"
 #include "status_int.h"
 
@@ -22,7 +23,10 @@ typedef struct channel_wait {
 
 /* What the consumer's thread looks at in its calls, also while it waits (channel_watch.h). */
 typedef struct channel_watch {
-    uint64_t requests; /* for reports so far, as of the last poll */
+    uint64_t requests;    /* for reports so far, as of the last poll */
+    uint64_t due_ticks;   /* when the consumer's thread looks again */
+    pthread_mutex_t lock; /* of what follows, which reports of any thread copy */
+    run_series series;
 } channel_watch;
 
 struct sluice_channel {

@@ -1,8 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "channel_watch.h"
 
+#include <math.h>
+
 #include "report_file.h"
 #include "report_request.h"
+
+static const double LOOK_SECONDS = 0.1;
+
+void channel_watch_init(channel_watch *watch)
+{
+    pthread_mutex_init(&watch->lock, NULL);
+}
+
+void channel_watch_fini(channel_watch *watch)
+{
+    pthread_mutex_destroy(&watch->lock);
+}
+
+void channel_watch_begin(sluice_channel *channel)
+{
+    channel->watch.requests = report_requests();
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* Writes the report so far to stderr. */
 static void write_report(sluice_channel *channel)
@@ -15,19 +36,59 @@ static void write_report(sluice_channel *channel)
     sluice_report_destroy(report);
 }
 
-void channel_watch_begin(sluice_channel *channel)
+/* ---- the series ------------------------------------------------------------------------------ */
+
+static double seconds_of(const _Atomic uint64_t *ticks, double second)
 {
-    channel->watch.requests = report_requests();
+    return second > 0 ? (double)atomic_load_explicit(ticks, memory_order_relaxed) / second : 0;
 }
 
-bool channel_watch_poll(sluice_channel *channel)
+/* Seconds in which steps waited for data so far, as a report has them. second: in ticks. */
+static double wait_seconds(const sluice_channel *channel, int64_t now_ns, double second)
 {
-    const uint64_t requests = report_requests();
+    const data_feed *data = &channel->data;
+    const double wait_s = seconds_of(&feed_counters(data, FEED_GET_NEXT)->wait_input_ticks, second);
+    const double step_s = seconds_of(&feed_counters(data, FEED_STEP)->busy_ticks, second);
+    const double all_s = (double)(now_ns - data->profile.start_ns) / 1e9;
 
-    if (requests == channel->watch.requests) {
-        return false;
+    return atomic_load_explicit(&channel->step_times, memory_order_relaxed) > 0
+               ? fmin(wait_s, fmax(0, all_s - step_s))
+               : wait_s;
+}
+
+/* Adds a row to the series, once a second. */
+static void look(sluice_channel *channel, uint64_t now)
+{
+    channel_watch *watch = &channel->watch;
+    const double second = (double)sli_profile_ticks(&channel->data.profile, 1);
+    const int64_t now_ns = sli_now_ns();
+
+    watch->due_ticks = now + (uint64_t)(LOOK_SECONDS * second);
+    if (run_series_is_due(&watch->series, now_ns)) {
+        const run_series_row row = {.batches =
+                                        atomic_load_explicit(&channel->given, memory_order_relaxed),
+                                    .wait_s = wait_seconds(channel, now_ns, second),
+                                    .cpu_ns = sli_process_cpu_ns()};
+
+        pthread_mutex_lock(&watch->lock);
+        run_series_add(&watch->series, row, now_ns);
+        pthread_mutex_unlock(&watch->lock);
     }
-    channel->watch.requests = requests;
-    write_report(channel);
-    return true;
+}
+
+bool channel_watch_poll(sluice_channel *channel, uint64_t now)
+{
+    channel_watch *watch = &channel->watch;
+    const uint64_t requests = report_requests();
+    const bool asked = requests != watch->requests;
+    const bool due = now >= watch->due_ticks;
+
+    if (due) {
+        look(channel, now);
+    }
+    if (asked) {
+        watch->requests = requests;
+        write_report(channel);
+    }
+    return asked || due;
 }

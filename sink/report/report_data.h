@@ -122,8 +122,8 @@ struct sluice_report {
 
     struct report_histograms *histograms; /* report_histogram.h; NULL: the run never began */
 
-    run_series *series; /* NULL: the run never began, or a channel */
-    run_series *passes; /* likewise */
+    run_series *series; /* NULL: the run, or the loop of a channel, never began */
+    run_series *passes; /* likewise; and of a channel */
 
     uint64_t failed;
     uint32_t error_count;

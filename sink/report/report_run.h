@@ -34,8 +34,8 @@ typedef struct report_run {
     const wait_probe *probe;   /* NULL: nothing looked at the workers */
     const host_clock *host;    /* NULL for a channel */
     bool is_running;           /* it goes on after the report */
-    const run_series *series;  /* NULL for a channel */
-    const run_series *passes;  /* likewise */
+    const run_series *series;  /* without rows before the first step */
+    const run_series *passes;  /* NULL for a channel */
 } report_run;
 
 /*

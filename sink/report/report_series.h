@@ -7,7 +7,8 @@
 #include "report_run.h"
 #include "text_int.h"
 
-/* Copies the series of seconds and of passes; a no-op for a channel. Returns E_NO_MEMORY if the allocation fails. */
+/* Copies the series of seconds and of passes; none that has no row. Returns E_NO_MEMORY if the
+ * allocation fails. */
 sluice_status report_collect_series(const report_run *run, sluice_report *report);
 
 /* Adds the keys "series" and "series_interval_s". */

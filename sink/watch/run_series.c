@@ -32,6 +32,17 @@ static bool has_room(const run_series *series, const run_series_row *row)
                series->interval;
 }
 
+/* Steps that publish their time when they end show that what was counted as waits was none. */
+static void lower_waits(run_series *series, double wait_s)
+{
+    for (uint32_t i = series->count; i > 0 && series->rows[i - 1].wait_s > wait_s; i--) {
+        series->rows[i - 1].wait_s = wait_s;
+    }
+    if (series->last.wait_s > wait_s) {
+        series->last.wait_s = wait_s;
+    }
+}
+
 void run_series_add(run_series *series, run_series_row row, int64_t now_ns)
 {
     if (series->count == 0) {
@@ -39,6 +50,7 @@ void run_series_add(run_series *series, run_series_row row, int64_t now_ns)
         series->interval = series->by_pass ? 1 : SECOND_NS;
     }
     row.ns = now_ns - series->begin_ns;
+    lower_waits(series, row.wait_s);
     series->before = series->last;
     series->last = row;
     if (has_room(series, &row) && series->count == RUN_SERIES_ROWS) {

@@ -45,7 +45,8 @@ typedef struct run_series_change {
 /* True if the start, or a second, is due in a series of seconds. now_ns: sli_now_ns(). */
 bool run_series_is_due(const run_series *series, int64_t now_ns);
 
-/* Adds a row that is due; its time is now. One of a pass that has not ended is only `last`. */
+/* Adds a row that is due; its time is now. One of a pass that has not ended is only `last`. If its
+ * wait is shorter than that of rows before it, these are corrected. */
 void run_series_add(run_series *series, run_series_row row, int64_t now_ns);
 
 run_series_change run_series_between(const run_series_row *before, const run_series_row *row);

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "channel_state.h"
 #include "loop_kit.h"
 #include "stderr_kit.h"
 #include "testing.h"
@@ -365,6 +366,77 @@ static void a_request_is_answered_by_the_next_call(void)
     T_EQ(count_reports(text), 2);
 }
 
+/* ---- the series ------------------------------------------------------------------------------ */
+
+/* Lets two seconds of the series pass, and the next call look at the clock. */
+static void pass_two_seconds(const loop_kit *loop)
+{
+    loop->channel->watch.series.begin_ns -= INT64_C(2000000000);
+    loop->channel->watch.due_ticks = 0;
+}
+
+static void a_report_has_the_series_of_the_loop(void)
+{
+    loop_kit loop = open_started("host:0", 0);
+    sluice_report *report = loop_kit_report(&loop);
+    const run_series *series;
+    char *text = NULL;
+
+    CU_ASSERT_PTR_NULL(report->series);
+    sluice_report_destroy(report);
+    fetch(&loop, 1);
+    for (int i = 0; i < 4; i++) {
+        fetch(&loop, 2);
+        pass_two_seconds(&loop);
+    }
+    fetch(&loop, 1);
+    report = loop_kit_report(&loop);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(report->series);
+    series = report->series;
+    T_TRUE(series->count >= 5); /* more of a loop that was held up */
+    T_EQ(series->rows[0].batches, 0);
+    for (uint32_t i = 1; i < series->count; i++) {
+        const run_series_change change = run_series_between(&series->rows[i - 1], &series->rows[i]);
+
+        T_TRUE(series->rows[i].batches >= series->rows[i - 1].batches);
+        T_TRUE(change.data_wait_share >= 0 && change.data_wait_share <= 1);
+        T_TRUE(change.cores >= 0);
+    }
+    T_EQ(series->rows[series->count - 1].batches, 9);
+    T_OK(sluice_report_json(report, &text));
+    T_CONTAINS(text, "\"series\":[{\"t_s\":");
+    T_CONTAINS(text, "\"series_interval_s\":1");
+    sluice_string_free(text);
+    sluice_report_destroy(report);
+    loop_kit_close(&loop);
+}
+
+/* A call that waits adds its rows, and the wait so far; steps that ran meanwhile correct it. */
+static void the_series_has_the_wait_of_a_call(void)
+{
+    const sluice_batch *batch = NULL;
+    sluice_dataset *dataset = NULL;
+    sluice_report *report;
+    kit_source source;
+    loop_kit loop = open_blocking(&source, &dataset);
+    const run_series *series = &loop.channel->watch.series;
+
+    T_STATUS(sluice_channel_get_next(loop.channel, NULL, 2200, &batch), SLUICE_TIMEOUT);
+    T_TRUE(series->count >= 2);
+    T_TRUE(series->last.wait_s > 0.9);
+    report = loop_kit_report(&loop);
+    T_TRUE(report->stats.data_wait_share > 0.1);
+    sluice_report_destroy(report);
+    T_OK(sluice_channel_step_time(loop.channel, 1000));
+    pass_two_seconds(&loop);
+    T_STATUS(sluice_channel_get_next(loop.channel, NULL, 0, &batch), SLUICE_TIMEOUT);
+    T_NEAR(series->last.wait_s, 0, 0);
+    T_NEAR(series->rows[series->count - 1].wait_s, 0, 0);
+    kit_source_release(&source);
+    loop_kit_close(&loop);
+    sluice_dataset_destroy(dataset);
+}
+
 static void a_report_says_how_the_channel_ended(void)
 {
     sluice_channel_config config = loop_kit_config(0, 0);
@@ -471,6 +543,8 @@ const t_test channel_report_tests[] = {
     T_TEST(waits_for_data_are_in_the_row_of_get_next),
     T_TEST(a_request_is_answered_while_the_loop_waits),
     T_TEST(a_request_is_answered_by_the_next_call),
+    T_TEST(a_report_has_the_series_of_the_loop),
+    T_TEST(the_series_has_the_wait_of_a_call),
     T_TEST(a_report_says_how_the_channel_ended),
     T_TEST(what_cannot_be_reported_is_refused),
     T_TEST(any_thread_makes_reports_while_the_loop_runs),

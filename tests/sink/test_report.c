@@ -30,6 +30,24 @@ static void a_series_is_bounded_and_joins_rows(void)
     }
 }
 
+/* Of a loop that publishes the times of its steps when they end. */
+static void waits_that_were_none_are_corrected(void)
+{
+    static const double waits[] = {0, 0.5, 1.5, 2.5, 1, 1.2};
+    static const double corrected[] = {0, 0.5, 1, 1, 1, 1.2};
+    static run_series series;
+
+    for (uint32_t i = 0; i < COUNT(waits); i++) {
+        run_series_add(&series, (run_series_row){.wait_s = waits[i]},
+                       (int64_t)(i + 1) * 1000000000);
+    }
+    T_EQ(series.count, COUNT(waits));
+    for (uint32_t i = 0; i < COUNT(waits); i++) {
+        T_NEAR(series.rows[i].wait_s, corrected[i], 0);
+    }
+    T_NEAR(run_series_between(&series.before, &series.last).data_wait_share, 0.2, 1e-9);
+}
+
 /* ---- for people ------------------------------------------------------------------------------ */
 
 static void the_text_has_the_table_and_names_a_bottleneck(void)
@@ -554,6 +572,7 @@ static void slow_decoding_is_named(void)
 
 const t_test report_tests[] = {
     T_TEST(a_series_is_bounded_and_joins_rows),
+    T_TEST(waits_that_were_none_are_corrected),
     T_TEST(the_text_has_the_table_and_names_a_bottleneck),
     T_TEST(the_text_says_how_a_run_ended_and_what_was_bad),
     T_TEST(the_json_of_a_good_run_has_every_key_and_adds_up),

@@ -365,7 +365,7 @@ static void published_steps_tell_the_time_between_steps(void)
     verdict found;
 
     facts_base(&facts);
-    jpeg_decode(&facts);
+    facts_of_decode(&facts);
     facts.host.known = false;
     facts.run.has_kernels = true;
     facts.run.data_wait = 0;
