@@ -19,15 +19,15 @@ static sluice_status find_end(sluice_channel *channel, sli_error *error)
     return error->status;
 }
 
-static void copy_series(sluice_channel *channel, run_series *series_out)
+static void copy_seen(sluice_channel *channel, channel_seen *seen_out)
 {
     pthread_mutex_lock(&channel->watch.lock);
-    *series_out = channel->watch.series;
+    *seen_out = channel->watch.seen;
     pthread_mutex_unlock(&channel->watch.lock);
 }
 
-/* Creates the report of a started channel. series: room for a copy of the channel's. */
-static sluice_status make_report(sluice_channel *channel, run_series *series,
+/* Creates the report of a started channel. seen: room for a copy of the channel's. */
+static sluice_status make_report(sluice_channel *channel, channel_seen *seen,
                                  sluice_report **report_out)
 {
     const run_counts counts = {
@@ -42,12 +42,13 @@ static sluice_status make_report(sluice_channel *channel, run_series *series,
                             .mode_reason = "",
                             .is_running = true,
                             .micro_batches = 1,
-                            .series = series};
+                            .probe = &seen->waits,
+                            .series = &seen->series};
     sli_error end;
     sluice_status st;
 
     sli_profile_stop(&profile);
-    copy_series(channel, series);
+    copy_seen(channel, seen);
     st = find_end(channel, &end);
     return report_make(&run, st, end.text, report_out);
 }
@@ -55,7 +56,7 @@ static sluice_status make_report(sluice_channel *channel, run_series *series,
 sluice_status sluice_channel_report(sluice_channel *channel, sluice_report **report_out)
 {
     static const char function[] = "sluice_channel_report";
-    run_series *series;
+    channel_seen *seen;
     sluice_status st;
 
     if (channel == NULL || report_out == NULL) {
@@ -69,11 +70,11 @@ sluice_status sluice_channel_report(sluice_channel *channel, sluice_report **rep
     if (!channel_is_started(channel)) {
         return channel_not_started(function);
     }
-    series = sli_calloc(1, sizeof(*series));
-    if (series == NULL) {
+    seen = sli_calloc(1, sizeof(*seen));
+    if (seen == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a report");
     }
-    st = make_report(channel, series, report_out);
-    sli_free(series);
+    st = make_report(channel, seen, report_out);
+    sli_free(seen);
     return st;
 }

@@ -13,6 +13,7 @@
 #include "run_series.h"
 #include "start_clocks.h"
 #include "status_int.h"
+#include "wait_probe.h"
 
 /* The wait of the current get_next for its batch. */
 typedef struct channel_wait {
@@ -21,12 +22,18 @@ typedef struct channel_wait {
     uint64_t ticks; /* how long it has waited so far */
 } channel_wait;
 
+/* What was seen so far, for reports. */
+typedef struct channel_seen {
+    run_series series;
+    wait_probe waits; /* of the workers */
+} channel_seen;
+
 /* What the consumer's thread looks at in its calls, also while it waits (channel_watch.h). */
 typedef struct channel_watch {
     uint64_t requests;    /* for reports so far, as of the last poll */
     uint64_t due_ticks;   /* when the consumer's thread looks again */
     pthread_mutex_t lock; /* of what follows, which reports of any thread copy */
-    run_series series;
+    channel_seen seen;
 } channel_watch;
 
 struct sluice_channel {

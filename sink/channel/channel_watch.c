@@ -56,24 +56,26 @@ static double wait_seconds(const sluice_channel *channel, int64_t now_ns, double
                : wait_s;
 }
 
-/* Adds a row to the series, once a second. */
+/* Looks at the workers and adds a row to the series, each if it is time to. */
 static void look(sluice_channel *channel, uint64_t now)
 {
     channel_watch *watch = &channel->watch;
+    channel_seen *seen = &watch->seen;
     const double second = (double)sli_profile_ticks(&channel->data.profile, 1);
     const int64_t now_ns = sli_now_ns();
 
     watch->due_ticks = now + (uint64_t)(LOOK_SECONDS * second);
-    if (run_series_is_due(&watch->series, now_ns)) {
+    pthread_mutex_lock(&watch->lock);
+    wait_probe_poll(&seen->waits, channel->data.engine, now_ns);
+    if (run_series_is_due(&seen->series, now_ns)) {
         const run_series_row row = {.batches =
                                         atomic_load_explicit(&channel->given, memory_order_relaxed),
                                     .wait_s = wait_seconds(channel, now_ns, second),
                                     .cpu_ns = sli_process_cpu_ns()};
 
-        pthread_mutex_lock(&watch->lock);
-        run_series_add(&watch->series, row, now_ns);
-        pthread_mutex_unlock(&watch->lock);
+        run_series_add(&seen->series, row, now_ns);
     }
+    pthread_mutex_unlock(&watch->lock);
 }
 
 bool channel_watch_poll(sluice_channel *channel, uint64_t now)

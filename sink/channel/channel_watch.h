@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a channel does beside its batches, as the stall monitor does for a run: it answers
- * sluice_report_request(), and adds a row a second to its series. It has no thread for that: the
- * consumer's thread polls at the begin of each get_next, and while it waits.
+ * sluice_report_request(), looks at what its workers wait for, and adds a row a second to its
+ * series. It has no thread for that: the consumer's thread polls at the begin of each get_next, and
+ * while it waits.
  */
 #ifndef SLUICE_CHANNEL_WATCH_H
 #define SLUICE_CHANNEL_WATCH_H

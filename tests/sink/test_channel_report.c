@@ -366,12 +366,41 @@ static void a_request_is_answered_by_the_next_call(void)
     T_EQ(count_reports(text), 2);
 }
 
+/* ---- what workers wait for ------------------------------------------------------------------- */
+
+/* The call that waits looks at the worker, which sleeps in the source. */
+static void a_report_knows_what_workers_wait_for(void)
+{
+    const sluice_batch *batch = NULL;
+    sluice_dataset *dataset = NULL;
+    wait_counts waits = {0};
+    sluice_report *report;
+    kit_source source;
+    loop_kit loop = open_blocking(&source, &dataset);
+    bool probed;
+
+    T_STATUS(sluice_channel_get_next(loop.channel, NULL, 600, &batch), SLUICE_TIMEOUT);
+    report = loop_kit_report(&loop);
+    probed = report->pipeline.probed;
+    for (uint32_t i = 0; i < report->stage_count; i++) {
+        if (strcmp(report->stages[i].name, "read") == 0) {
+            waits = report->pipeline.waits[i];
+        }
+    }
+    sluice_report_destroy(report);
+    kit_source_release(&source);
+    loop_kit_close(&loop);
+    sluice_dataset_destroy(dataset);
+    T_NEEDS(probed, "the system calls of threads cannot be read");
+    T_TRUE(waits.locked + waits.asleep > 0);
+}
+
 /* ---- the series ------------------------------------------------------------------------------ */
 
 /* Lets two seconds of the series pass, and the next call look at the clock. */
 static void pass_two_seconds(const loop_kit *loop)
 {
-    loop->channel->watch.series.begin_ns -= INT64_C(2000000000);
+    loop->channel->watch.seen.series.begin_ns -= INT64_C(2000000000);
     loop->channel->watch.due_ticks = 0;
 }
 
@@ -419,7 +448,7 @@ static void the_series_has_the_wait_of_a_call(void)
     sluice_report *report;
     kit_source source;
     loop_kit loop = open_blocking(&source, &dataset);
-    const run_series *series = &loop.channel->watch.series;
+    const run_series *series = &loop.channel->watch.seen.series;
 
     T_STATUS(sluice_channel_get_next(loop.channel, NULL, 2200, &batch), SLUICE_TIMEOUT);
     T_TRUE(series->count >= 2);
@@ -543,6 +572,7 @@ const t_test channel_report_tests[] = {
     T_TEST(waits_for_data_are_in_the_row_of_get_next),
     T_TEST(a_request_is_answered_while_the_loop_waits),
     T_TEST(a_request_is_answered_by_the_next_call),
+    T_TEST(a_report_knows_what_workers_wait_for),
     T_TEST(a_report_has_the_series_of_the_loop),
     T_TEST(the_series_has_the_wait_of_a_call),
     T_TEST(a_report_says_how_the_channel_ended),
