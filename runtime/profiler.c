@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profiler_int.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "alloc_int.h"
@@ -65,14 +66,22 @@ double sli_profile_seconds(const sli_profile *profile)
     return (double)(profile->stop_ns - profile->start_ns) / 1e9;
 }
 
+double sli_profile_ns_per_tick(const sli_profile *profile)
+{
+    const double ns = (double)(profile->stop_ns - profile->start_ns);
+    const double ticks = (double)(int64_t)(profile->stop_ticks - profile->start_ticks);
+
+    return ns >= 0 && ticks > 0 ? ns / ticks : ns >= 0 && ticks >= 0 ? 1 : 0;
+}
+
 uint64_t sli_profile_ticks(const sli_profile *profile, double seconds)
 {
     sli_profile now = *profile; /* shallow copy */
-    double ns;
+    double ns_per_tick;
 
     sli_profile_stop(&now);
-    ns = (double)(now.stop_ns - now.start_ns);
-    return ns > 0 ? (uint64_t)(seconds * 1e9 * (double)(now.stop_ticks - now.start_ticks) / ns) : 0;
+    ns_per_tick = sli_profile_ns_per_tick(&now);
+    return ns_per_tick > 0 ? (uint64_t)(seconds * 1e9 / ns_per_tick) : 0;
 }
 
 void sli_counters_clear_items(sli_counters *cell)
@@ -84,6 +93,15 @@ void sli_counters_clear_items(sli_counters *cell)
     for (uint32_t i = 0; i < SLI_BUCKETS; i++) {
         atomic_store_explicit(&cell->histogram[i], 0, memory_order_relaxed);
     }
+}
+
+/* A sum of ticks in ns. A counter that went back by more than it rose is below zero. */
+static double time_of(uint64_t ticks, double ns_per_tick, sli_stage_summary *summary)
+{
+    const int64_t sum = (int64_t)ticks;
+
+    summary->jumped = summary->jumped || sum < 0;
+    return sum > 0 ? (double)sum * ns_per_tick : 0;
 }
 
 /* The middle of a bucket, in ticks: the inverse of sli_bucket(). */
@@ -116,12 +134,10 @@ static void add_measured(const sli_counters *cell, double ns_per_tick, sli_stage
     const uint64_t lock = atomic_load_explicit(&cell->lock_ticks, memory_order_relaxed);
     const uint64_t ticks = atomic_load_explicit(&cell->measured_ticks, memory_order_relaxed);
 
-    if ((double)max * ns_per_tick > summary->max_ns) {
-        summary->max_ns = (double)max * ns_per_tick;
-    }
-    summary->lock_wait_ns += (double)lock * ns_per_tick;
+    summary->max_ns = fmax(summary->max_ns, time_of(max, ns_per_tick, summary));
+    summary->lock_wait_ns += time_of(lock, ns_per_tick, summary);
     summary->measured += atomic_load_explicit(&cell->measured, memory_order_relaxed);
-    summary->measured_ns += (double)ticks * ns_per_tick;
+    summary->measured_ns += time_of(ticks, ns_per_tick, summary);
     summary->cpu_ns += (double)atomic_load_explicit(&cell->cpu_ns, memory_order_relaxed);
     summary->runqueue_ns += (double)atomic_load_explicit(&cell->runqueue_ns, memory_order_relaxed);
     if (atomic_load_explicit(&cell->without_runqueue, memory_order_relaxed) > 0) {
@@ -132,9 +148,7 @@ static void add_measured(const sli_counters *cell, double ns_per_tick, sli_stage
 void sli_profile_summarise(const sli_profile *profile, uint32_t stage,
                            sli_stage_summary *summary_out)
 {
-    uint64_t ticks = profile->stop_ticks - profile->start_ticks;
-    double ns_per_tick =
-        ticks > 0 ? (double)(profile->stop_ns - profile->start_ns) / (double)ticks : 1;
+    const double ns_per_tick = sli_profile_ns_per_tick(profile);
     uint64_t counts[SLI_BUCKETS] = {0};
     uint64_t items = 0;
 
@@ -150,9 +164,9 @@ void sli_profile_summarise(const sli_profile *profile, uint32_t stage,
 
         summary_out->samples += samples;
         summary_out->bytes += atomic_load_explicit(&cell->bytes, memory_order_relaxed);
-        summary_out->busy_ns += (double)busy * ns_per_tick;
-        summary_out->wait_input_ns += (double)input * ns_per_tick;
-        summary_out->wait_room_ns += (double)room * ns_per_tick;
+        summary_out->busy_ns += time_of(busy, ns_per_tick, summary_out);
+        summary_out->wait_input_ns += time_of(input, ns_per_tick, summary_out);
+        summary_out->wait_room_ns += time_of(room, ns_per_tick, summary_out);
         add_measured(cell, ns_per_tick, summary_out);
         summary_out->threads += samples > 0 || busy + input + room > 0;
         for (uint32_t i = 0; i < SLI_BUCKETS; i++) {

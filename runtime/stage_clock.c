@@ -80,10 +80,10 @@ void sli_stage_clock_start(sli_stage_clock *clock, uint32_t items, sli_counters 
     sli_stage_clock_edge(clock, counters);
 }
 
-/* The time of all items that the current one stands for. */
-static uint64_t time_of_all(const sli_stage_clock *clock, uint64_t time)
+/* The time of all items that the current one stands for. A clock that went back gives 0. */
+static uint64_t time_of_all(const sli_stage_clock *clock, int64_t time)
 {
-    return time * clock->weight / clock->items;
+    return time > 0 ? (uint64_t)time * clock->weight / clock->items : 0;
 }
 
 /* Adds the time from the last edge until now to the stage. */
@@ -95,13 +95,13 @@ static void add_stage(sli_stage_clock *clock, uint64_t ticks, const sli_stage_ed
         cell->measured_item = clock->item;
         sli_counter_add(&cell->measured, 1);
     }
-    sli_counter_add(&cell->measured_ticks, time_of_all(clock, ticks - clock->edge_ticks));
-    sli_counter_add(&cell->cpu_ns,
-                    time_of_all(clock, (uint64_t)(now->cpu_ns - clock->edge.cpu_ns)));
+    sli_counter_add(&cell->measured_ticks,
+                    time_of_all(clock, (int64_t)(ticks - clock->edge_ticks)));
+    sli_counter_add(&cell->cpu_ns, time_of_all(clock, now->cpu_ns - clock->edge.cpu_ns));
     if (now->has_runqueue && clock->edge.has_runqueue) {
         const int64_t waited = now->runqueue_ns - clock->edge.runqueue_ns;
 
-        sli_counter_add(&cell->runqueue_ns, time_of_all(clock, (uint64_t)waited));
+        sli_counter_add(&cell->runqueue_ns, time_of_all(clock, waited));
     } else {
         sli_counter_add(&cell->without_runqueue, 1);
     }

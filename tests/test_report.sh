@@ -250,13 +250,16 @@ done
 expect "ranks of two modes" 0 report merge m0.json m1.json -o all.json
 check "... have none in common, which is said" merged "j['mode'] is None and j['merge']['left_out'] == ['mode']"
 for r in 0 1; do
-    rank_report $r 2 10 1 "$h0" null ",\"running\":$([ $r = 0 ] && echo true || echo false)" |
+    rank_report $r 2 10 1 "$h0" null ",\"running\":$([ $r = 0 ] && echo true || echo false),\"clock_jumped\":$([ $r = 1 ] && echo true || echo false)" |
         sed "s/\"environment\":{/&\"cpu\":\"of rank $r\",\"kernels\":\"v3\",/" >"e$r.json"
 done
 expect "ranks of two machines, of which one still runs" 0 report merge e0.json e1.json -o all.json
 check "... have the environment that they share" merged "j['environment'] == {'cpu': None, 'kernels': 'v3', 'versions': {'sluice': '0.2.0'}}"
 check "... what differs is named" merged "j['merge']['left_out'] == ['environment.cpu']"
 check "... the merge has not ended, either" merged "j['running'] is True"
+check "... a clock of one rank has jumped" merged "j['clock_jumped'] is True"
+expect "a page of that rank" 0 report e1.json -o jumped.html
+check "... says so" grep -q 'a clock jumped' jumped.html
 expect "a page of it" 0 report e0.json -o running.html
 check "... says so" grep -q 'the run had not ended' running.html
 

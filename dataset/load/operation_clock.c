@@ -96,7 +96,8 @@ void operation_clock_charge(operation_clock *clock, uint8_t next)
 
 void operation_clock_take_out(operation_clock *clock, int64_t lost_ns, int64_t wall_ns)
 {
-    const double all = (double)(clock->since - clock->start.ticks);
+    const uint64_t start = clock->start.ticks;
+    const double all = clock->since > start ? (double)(clock->since - start) : 0;
     uint64_t lost =
         lost_ns < wall_ns ? (uint64_t)(all * (double)lost_ns / (double)wall_ns) : (uint64_t)all;
 

@@ -412,11 +412,11 @@ static void merge_status(merge *m)
                       : json_null());
 }
 
-/* True if a rank's run had not ended when its report was made. */
-static bool any_is_running(const merge *m)
+/* True if this key is true in the report of any rank. */
+static bool any_is_true(const merge *m, const char *key)
 {
     for (size_t i = 0; i < m->count; i++) {
-        if (json_is_true(json_object_get(m->reports[i].json, "running"))) {
+        if (json_is_true(json_object_get(m->reports[i].json, key))) {
             return true;
         }
     }
@@ -497,7 +497,9 @@ static void merge_all(merge *m)
     m->failed |= json_object_set_new(m->merged, "slowest", join_arrays(m, NULL, "slowest", 4096));
     m->failed |= json_object_set_new(m->merged, "process",
                                      json_pack("{s:n, s:I}", "rank", "world", (json_int_t)world));
-    m->failed |= json_object_set_new(m->merged, "running", json_boolean(any_is_running(m)));
+    m->failed |= json_object_set_new(m->merged, "running", json_boolean(any_is_true(m, "running")));
+    m->failed |= json_object_set_new(m->merged, "clock_jumped",
+                                     json_boolean(any_is_true(m, "clock_jumped")));
     merge_environment(m, left_out);
     m->failed |= report_set_ranks(m->merged, m->reports, m->count);
     list_left_out(m, left_out);

@@ -90,6 +90,9 @@ static void write_head(FILE *out, const saved_report *report)
     if (json_is_true(json_object_get(run, "running"))) {
         fputs("; the run had not ended", out);
     }
+    if (json_is_true(json_object_get(run, "clock_jumped"))) {
+        fputs("; <b>a clock jumped, and times may be wrong</b>", out);
+    }
     fputs("</p>\n", out);
     if (error != NULL) {
         fputs("<p><b>", out);

@@ -76,6 +76,7 @@ typedef struct sli_stage_summary {
     double measured_ns; /* estimates of all items, from those that were measured */
     double cpu_ns;
     double runqueue_ns;
+    bool jumped; /* a counter of time was below zero, and counts as zero */
 } sli_stage_summary;
 
 /* Allocates zeroed counters and begins the measured time span. names (stage_count entries) must
@@ -87,7 +88,12 @@ void sli_profile_fini(sli_profile *profile);
 /* Begins the measured time span; call it again to exclude the time before. */
 void sli_profile_start(sli_profile *profile);
 void sli_profile_stop(sli_profile *profile);
+
+/* The measured time span. It is negative if the clock went back. */
 double sli_profile_seconds(const sli_profile *profile);
+
+/* The length of a tick; 0 if a clock went back. */
+double sli_profile_ns_per_tick(const sli_profile *profile);
 
 /* Converts seconds to ticks, by the rate since the start. */
 uint64_t sli_profile_ticks(const sli_profile *profile, double seconds);

@@ -90,7 +90,7 @@ static void count_wait(sluice_channel *channel)
     }
     data = waited - sli_engine_replay_overlap(channel->data.engine, since, ticks);
     sli_counter_add(&feed_counters(&channel->data, FEED_GET_NEXT)->wait_input_ticks, data);
-    if (data > 0) {
+    if (data > 0 && ns > wait->since_ns) { /* a clock may go back */
         sli_counter_add(&channel->wait_ns,
                         (uint64_t)((double)(ns - wait->since_ns) * (double)data / (double)waited));
     }

@@ -53,9 +53,9 @@ static uint64_t ticks_of(const cuda_program *p, uint64_t ns)
 {
     const sli_profile *profile = &p->feed->profile;
     const double all_ns = (double)(sli_now_ns() - profile->start_ns);
-    const double all_ticks = (double)(sli_ticks() - profile->start_ticks);
+    const double all_ticks = (double)(int64_t)(sli_ticks() - profile->start_ticks);
 
-    return all_ns > 0 ? (uint64_t)((double)ns * all_ticks / all_ns) : 0;
+    return all_ns > 0 && all_ticks > 0 ? (uint64_t)((double)ns * all_ticks / all_ns) : 0;
 }
 
 /* Adds the waits that the device has measured to the profile. */

@@ -7,6 +7,7 @@
 
 #include "alloc_int.h"
 #include "cpu_int.h"
+#include "report_bounds.h"
 #include "report_histogram.h"
 #include "report_memory.h"
 #include "report_operations.h"
@@ -25,7 +26,7 @@
  * Collects the time in which steps waited for data. A loop that publishes the times of its steps
  * may run them while another of its threads waits in get_next: that is no wait for data.
  */
-static void collect_wait(const report_run *run, uint64_t ticks, sluice_report *report)
+static void collect_wait(const report_run *run, double ns_per_tick, sluice_report *report)
 {
     const double wall_ns = report->stats.seconds * 1e9;
     const sli_stage_summary *step = report_find_stage(report, "step");
@@ -34,9 +35,8 @@ static void collect_wait(const report_run *run, uint64_t ticks, sluice_report *r
     for (uint32_t i = 0; i < report->stage_count; i++) {
         sli_stage_summary *get_next = &report->stages[i];
 
-        if (strcmp(get_next->name, "get_next") == 0 && ticks > 0) {
-            get_next->wait_input_ns +=
-                (double)run->counts->host_wait_ticks * wall_ns / (double)ticks;
+        if (strcmp(get_next->name, "get_next") == 0) {
+            get_next->wait_input_ns += (double)(int64_t)run->counts->host_wait_ticks * ns_per_tick;
             if (run->counts->step_times > 0) {
                 get_next->wait_input_ns = fmin(get_next->wait_input_ns, rest_ns);
             }
@@ -51,7 +51,7 @@ static void collect_stages(const report_run *run, sluice_report *report)
 {
     const data_feed *feed = run->feed;
     const sli_profile *profile = run->profile;
-    const uint64_t ticks = profile->stop_ticks - profile->start_ticks;
+    const double ns_per_tick = sli_profile_ns_per_tick(profile);
 
     report->worker_count = feed->placement->worker_count;
     for (uint32_t i = 0; i < profile->stage_count && i < REPORT_STAGES; i++) {
@@ -66,13 +66,11 @@ static void collect_stages(const report_run *run, sluice_report *report)
         report->stage_count += stage->samples > 0;
     }
     report->stats.seconds = sli_profile_seconds(profile);
-    collect_wait(run, ticks, report);
-    if (ticks > 0) {
-        const uint64_t replay = sli_engine_replay_ticks(feed->engine, profile->stop_ticks);
-
-        report->replayed = sli_engine_replayed(feed->engine);
-        report->replay_seconds = (double)replay * report->stats.seconds / (double)ticks;
-    }
+    collect_wait(run, ns_per_tick, report);
+    report->replayed = sli_engine_replayed(feed->engine);
+    report->replay_seconds =
+        (double)(int64_t)sli_engine_replay_ticks(feed->engine, profile->stop_ticks) * ns_per_tick /
+        1e9;
 }
 
 static void collect_maps(const report_run *run, sluice_report *report)
@@ -263,6 +261,7 @@ sluice_status report_make(const report_run *run, sluice_status status, const cha
         sluice_report_destroy(report);
         return st;
     }
+    report_bound(report);
     report_find_bottleneck(report);
     *report_out = report;
     return SLUICE_OK;

@@ -58,6 +58,7 @@ struct sluice_report {
     char error[SLI_ERROR_SIZE]; /* error text; "" if there was no error */
     bool ran;                   /* the run began; otherwise most of the following fields are zero */
     bool is_running;            /* the run had not ended when the report was made */
+    bool clock_jumped;          /* times were outside of the run, and are bounded to it */
     bool was_complete;          /* a resumed run had no steps left */
     sluice_ranks ranks;         /* of this process; local_world 0: the local rank is unknown */
     char host[64];

@@ -21,14 +21,12 @@ static void add_cells(const sli_profile *profile, uint32_t stage, uint64_t count
 sluice_status report_collect_histograms(const report_run *run, sluice_report *report)
 {
     const sli_profile *profile = run->profile;
-    const uint64_t ticks = profile->stop_ticks - profile->start_ticks;
     struct report_histograms *histograms = sli_calloc(1, sizeof(*histograms));
 
     if (histograms == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a report");
     }
-    histograms->ns_per_tick =
-        ticks > 0 ? (double)(profile->stop_ns - profile->start_ns) / (double)ticks : 1;
+    histograms->ns_per_tick = sli_profile_ns_per_tick(profile);
     for (uint32_t i = 0; i < profile->stage_count; i++) {
         const sli_stage_summary *stage = report_find_stage(report, profile->names[i]);
 

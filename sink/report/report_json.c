@@ -334,6 +334,7 @@ sluice_status sluice_report_json(const sluice_report *report, char **json_out)
     sli_text_add(&text, ",\"running\":%s", report->is_running ? "true" : "false");
     add_totals(report, &text);
     report_add_time_json(report, &text);
+    sli_text_add(&text, ",\"clock_jumped\":%s", report->clock_jumped ? "true" : "false");
     add_errors(report, &text);
     report_add_memory_json(report, &text);
     add_images(report, &text);

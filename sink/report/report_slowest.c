@@ -16,8 +16,6 @@ static const double LEAST_NS = 1e8;
 
 sluice_status report_collect_slowest(const report_run *run, sluice_report *report)
 {
-    const uint64_t ticks = run->profile->stop_ticks - run->profile->start_ticks;
-
     report->slowest = sli_calloc(1, sizeof(*report->slowest));
     if (report->slowest == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a report");
@@ -29,13 +27,17 @@ sluice_status report_collect_slowest(const report_run *run, sluice_report *repor
         /* The plan, which has the names, ends before the report. */
         report->slowest->of[i].stage = stage != NULL ? stage->name : "";
     }
-    report->ns_per_tick = ticks > 0 ? report->stats.seconds * 1e9 / (double)ticks : 0;
+    report->ns_per_tick = sli_profile_ns_per_tick(run->profile);
     return SLUICE_OK;
 }
 
+/* No sample takes longer than the run: a clock has jumped then. */
 static double duration_ns(const sluice_report *report, uint32_t i)
 {
-    return (double)report->slowest->of[i].ticks * report->ns_per_tick;
+    const double ns = (double)report->slowest->of[i].ticks * report->ns_per_tick;
+    const double most = report->stats.seconds * 1e9;
+
+    return ns < most ? ns : most;
 }
 
 void report_add_slowest_json(const sluice_report *report, sli_text *text)

@@ -271,6 +271,12 @@ static void add_run(const sluice_report *report, sli_text *text)
     report_add_verdict(report, text);
     add_steps(report, text);
     add_digest(report, text);
+    if (report->clock_jumped) {
+        sli_text_add_line(text,
+                          "warning: a clock went back or far ahead during the run, or published "
+                          "step times are longer than it; times are bounded to those of the "
+                          "run, and may be wrong");
+    }
     report_add_passes(report, text);
     report_add_time(report, text);
     add_stages(report, text);

@@ -30,6 +30,11 @@ static bool subtract(int64_t before, int64_t now, double *seconds_out)
     return now >= before;
 }
 
+static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 void report_thread_times(const start_clocks *start, const sli_thread_times *now, bool is_caller,
                          report_thread *thread_out)
 {
@@ -51,10 +56,13 @@ void report_thread_times(const start_clocks *start, const sli_thread_times *now,
     times->has_cpu = now->has_cpu && subtract(before->cpu_ns, now->cpu_ns, &times->cpu_s);
     times->has_runqueue = times->has_cpu && now->has_runqueue &&
                           subtract(before->runqueue_ns, now->runqueue_ns, &times->runqueue_s);
-    times->blocked_s = thread_out->seconds - times->cpu_s - times->runqueue_s;
-    if (!times->has_cpu || times->blocked_s < 0) {
-        times->blocked_s = 0; /* the clocks are read one after the other */
+    if (thread_out->seconds > 0) { /* the clocks are read one after the other, or one has jumped */
+        times->cpu_s = least(times->cpu_s, thread_out->seconds);
+        times->runqueue_s = least(times->runqueue_s, thread_out->seconds - times->cpu_s);
     }
+    times->blocked_s = times->has_cpu && thread_out->seconds > times->cpu_s + times->runqueue_s
+                           ? thread_out->seconds - times->cpu_s - times->runqueue_s
+                           : 0;
 }
 
 report_machine report_machine_of(const sli_load_change *change)

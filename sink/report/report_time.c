@@ -36,27 +36,30 @@ static double device_seconds(const sluice_report *report)
            busy_seconds(report, "device_maps");
 }
 
+/* A clock that went back gives a time below zero. */
+static double seconds_in(const host_clock *clock, host_work work, uint64_t end, double second)
+{
+    return (double)(int64_t)host_clock_ticks(clock, work, end) * second;
+}
+
 void report_collect_time(const report_run *run, sluice_report *report)
 {
-    const sli_profile *profile = run->profile;
-    const uint64_t ticks = profile->stop_ticks - profile->start_ticks;
-    const uint64_t end = profile->stop_ticks;
+    const uint64_t end = run->profile->stop_ticks;
+    const double second = sli_profile_ns_per_tick(run->profile) / 1e9;
     const host_clock *clock = run->host;
     report_host_times *times = &report->host_times;
-    double second;
 
-    if (clock == NULL || ticks == 0) {
+    if (clock == NULL) {
         return;
     }
-    second = report->stats.seconds / (double)ticks;
     times->known = true;
-    times->open_s = (double)clock->open_ticks * second;
-    times->hooks_s = (double)host_clock_ticks(clock, HOST_HOOK, end) * second;
-    times->checkpoint_s = (double)host_clock_ticks(clock, HOST_CHECKPOINT, end) * second;
-    times->validation_s = (double)host_clock_ticks(clock, HOST_VALIDATION, end) * second;
-    times->agree_s = (double)host_clock_ticks(clock, HOST_AGREE, end) * second;
+    times->open_s = (double)(int64_t)clock->open_ticks * second;
+    times->hooks_s = seconds_in(clock, HOST_HOOK, end, second);
+    times->checkpoint_s = seconds_in(clock, HOST_CHECKPOINT, end, second);
+    times->validation_s = seconds_in(clock, HOST_VALIDATION, end, second);
+    times->agree_s = seconds_in(clock, HOST_AGREE, end, second);
     /* A replay is before the first step, within a sink. */
-    times->launch_s = not_negative((double)host_clock_ticks(clock, HOST_SINK, end) * second -
+    times->launch_s = not_negative(seconds_in(clock, HOST_SINK, end, second) -
                                    device_seconds(report) - report->replay_seconds);
 }
 

@@ -72,5 +72,7 @@ double report_step_share(const sluice_report *report)
     const sli_stage_summary *maps = report_find_stage(report, "device_maps");
     const double busy_ns = (step != NULL ? step->busy_ns : 0) + (maps != NULL ? maps->busy_ns : 0);
 
-    return report->stats.seconds > 0 ? busy_ns / 1e9 / report->stats.seconds : 0;
+    const double share = report->stats.seconds > 0 ? busy_ns / 1e9 / report->stats.seconds : 0;
+
+    return share < 1 ? share : 1; /* the parts are measured one by one */
 }

@@ -113,8 +113,11 @@ static void collect_run(const sluice_report *report, verdict_run *run)
  * those of OpenMP in a step. */
 static double cores_used(const sluice_report *report)
 {
-    return (double)(report->cpu_ns - report->cpu_before_ns) / 1e9 /
-           (report->stats.seconds > 0 ? report->stats.seconds : 1);
+    const double used = (double)(report->cpu_ns - report->cpu_before_ns) / 1e9 /
+                        (report->stats.seconds > 0 ? report->stats.seconds : 1);
+    const double most = report->machine_cores; /* 0: unknown */
+
+    return most > 0 && used > most ? most : used;
 }
 
 static void collect_cores(const sluice_report *report, verdict_cores *cores)

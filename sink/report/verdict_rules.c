@@ -73,6 +73,8 @@ static void explain_no_step(const verdict_facts *facts, verdict *v)
     if (facts->run.was_complete && facts->run.steps == 0) {
         why(v, "no step was left: the training was complete after %llu steps",
             (unsigned long long)facts->run.first_step);
+    } else if (facts->run.steps > 0) {
+        why(v, "the run has no duration: its clock went back");
     } else {
         why(v, "no step ran");
     }

@@ -7,7 +7,7 @@ double train_seconds_of(const train_run *run, uint64_t ticks)
 {
     const sli_profile *profile = &run->feed.profile;
     const double ns = (double)(sli_now_ns() - profile->start_ns);
-    const double all = (double)(sli_ticks() - profile->start_ticks);
+    const double all = (double)(int64_t)(sli_ticks() - profile->start_ticks);
 
     return all > 0 ? (double)ticks * ns / all / 1e9 : 0;
 }

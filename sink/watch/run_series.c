@@ -64,18 +64,19 @@ void run_series_add(run_series *series, run_series_row row, int64_t now_ns)
 /* A share of a short time may be a little above 1, since the parts are read one after the other. */
 static double at_most_one(double share)
 {
-    return share < 0 ? 0 : share > 1 ? 1 : share;
+    return !(share > 0) ? 0 : share > 1 ? 1 : share;
 }
 
 run_series_change run_series_between(const run_series_row *before, const run_series_row *row)
 {
     const double seconds = (double)(row->ns - before->ns) / 1e9;
-    const double per_second = seconds > 0 ? 1 / seconds : 0;
+    const double per_second = seconds > 0 ? 1 / seconds : 0; /* a clock may go back */
+    const double cores = (double)(row->cpu_ns - before->cpu_ns) / 1e9 * per_second;
 
     return (run_series_change){
         .t_s = (double)row->ns / 1e9,
         .batches_per_s = (double)(row->batches - before->batches) * per_second,
         .data_wait_share = at_most_one((row->wait_s - before->wait_s) * per_second),
-        .cores = (double)(row->cpu_ns - before->cpu_ns) / 1e9 * per_second,
-        .seconds = seconds};
+        .cores = cores > 0 ? cores : 0,
+        .seconds = seconds > 0 ? seconds : 0};
 }

@@ -146,7 +146,7 @@ static const char json_keys[] =
     "    assert set(thing) <= set(types), where + ' has ' + str(set(thing) - set(types))\n"
     "number, text, none = (int, float), str, type(None)\n"
     "check(run, dict(schema=int, status=text, error=(text, none), running=bool, samples=int, "
-    "batches=int,\n"
+    "clock_jumped=bool, batches=int,\n"
     "steps=int, epochs=int, seconds=number, samples_per_s=number,\n"
     "cpu_s_per_1000_samples=number, bytes_read=int, samples_read_ahead=int,\n"
     "bytes_read_ahead=int, samples_by_index=int, indexes_made=int, indexes_refused=int,\n"
