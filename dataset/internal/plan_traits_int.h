@@ -11,7 +11,8 @@ enum {
     SLI_STAGE_SERIAL = 2, /* one worker at a time */
     SLI_STAGE_READ = 4,
     SLI_STAGE_DECODE = 8,
-    SLI_STAGE_PIXELS = 16 /* geometry, colours and conversions of images */
+    SLI_STAGE_PIXELS = 16, /* geometry, colours and conversions of images */
+    SLI_STAGE_BATCH = 32   /* an item is a batch: its worker holds a slot */
 };
 
 typedef struct sli_plan_traits {

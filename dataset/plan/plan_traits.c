@@ -26,8 +26,8 @@ static void add_maps(const sli_plan *plan, uint32_t *stages)
         const plan_batch_map *map = &work->batch_maps[i];
 
         if (map->map != NULL) {
-            stages[PLAN_MAPS + map->profiled] =
-                SLI_STAGE_USER | (map->map->of.serial != 0 ? SLI_STAGE_SERIAL : 0);
+            stages[PLAN_MAPS + map->profiled] = SLI_STAGE_USER | SLI_STAGE_BATCH |
+                                                (map->map->of.serial != 0 ? SLI_STAGE_SERIAL : 0);
         }
     }
 }

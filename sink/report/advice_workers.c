@@ -19,14 +19,22 @@ static const advice_range LOUD_CORES = {0.74, 1.14};
 static const double CALM_WIDTH = 1.3;
 static const double LOUD_WIDTH = 1.6;
 
+/* More are not worth their memory; in a map of batches each worker holds a slot. */
+static double most_workers(const verdict_facts *facts, const verdict_stage *at)
+{
+    const double most = fmin(fmax(MOST_WORKERS, 4 * facts->cores.allowed), 8 * MOST_WORKERS);
+
+    return (at->kind & SLI_STAGE_BATCH) != 0 ? fmin(most, facts->run.slots) : most;
+}
+
 /* The most workers for stages that sleep: their rate can be predicted, and no other limit is near.
  * 0: there is no such number. */
-static uint32_t workers_that_sleep(const verdict_facts *facts, const verdict_cost *cost,
-                                   report_advice *advice)
+static uint32_t workers_that_sleep(const verdict_facts *facts, const verdict *v,
+                                   const verdict_cost *cost, report_advice *advice)
 {
     const bool loud = advice_is_loud(facts, cost);
     const advice_range range = loud ? LOUD : CALM;
-    const double most = fmin(fmax(MOST_WORKERS, 4 * facts->cores.allowed), 8 * MOST_WORKERS);
+    const double most = most_workers(facts, v->at);
     const double bound = LIMIT_PART * verdict_rate(facts, cost, 1e9);
     uint32_t found = 0;
 
@@ -75,7 +83,7 @@ static bool advise_sleeping(const verdict_facts *facts, const verdict *v, report
     if (!verdict_only_sleeps(facts, v->at)) {
         return false;
     }
-    advice->workers = workers_that_sleep(facts, &cost, advice);
+    advice->workers = workers_that_sleep(facts, v, &cost, advice);
     if (advice->workers == 0 || advice->rate_high < ADVICE_LEAST_GAIN * verdict_now(facts)) {
         return false;
     }
@@ -151,14 +159,16 @@ static double workers_that_fill(const verdict_facts *facts)
 
 bool advice_fewer_workers(const verdict_facts *facts, const verdict *v, report_advice *advice)
 {
+    /* One more costs next to nothing. */
     if (v->thief == THIEF_WORKERS && v->at != NULL &&
-        workers_that_fill(facts) < facts->cores.workers) {
+        workers_that_fill(facts) + 1 < facts->cores.workers) {
         advice->workers = (uint32_t)workers_that_fill(facts);
         advice_say(advice, "so many keep the cores busy; more take turns, and need memory");
         return true;
     }
-    if (!verdict_is_stage(v, "step") || facts->run.step_runqueue <= ADVICE_LOUD_SHARE ||
-        v->thief == THIEF_OTHERS || enough_workers(facts) >= facts->cores.workers) {
+    if ((!verdict_is_stage(v, "step") && !verdict_has_cause(v, "cpu")) ||
+        facts->run.step_runqueue <= ADVICE_LOUD_SHARE || v->thief == THIEF_OTHERS ||
+        enough_workers(facts) >= facts->cores.workers) {
         return false;
     }
     advice->workers = enough_workers(facts);

@@ -41,6 +41,7 @@ typedef struct verdict_run {
     uint64_t steps;
     uint64_t samples;
     uint32_t batch_size;
+    uint32_t slots; /* batches in flight at most; 0: unknown */
     double seconds;
     double data_wait; /* share of the time, like the following */
     double replay;

@@ -87,6 +87,16 @@ static double step_queued(const sluice_report *report)
     return 0;
 }
 
+static uint32_t slots_of(const sluice_report *report)
+{
+    for (uint32_t i = 0; i < report->queue_count; i++) {
+        if (strcmp(report->queue_names[i], "slots") == 0) {
+            return (uint32_t)report->queues[i].capacity;
+        }
+    }
+    return 0;
+}
+
 static void collect_run(const sluice_report *report, verdict_run *run)
 {
     const sluice_report_stats *stats = &report->stats;
@@ -97,6 +107,7 @@ static void collect_run(const sluice_report *report, verdict_run *run)
     run->steps = stats->steps;
     run->samples = stats->samples;
     run->batch_size = report->pipeline.batch_size;
+    run->slots = slots_of(report);
     run->seconds = stats->seconds;
     run->data_wait = stats->data_wait_share;
     run->has_kernels = report->has_kernels;

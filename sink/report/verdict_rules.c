@@ -140,7 +140,7 @@ static bool host_takes_the_time(const verdict_facts *facts, verdict *v)
         }
     }
     return v->share >= HOST_SHARE && v->share >= facts->run.data_wait &&
-           v->share >= facts->run.step;
+           (!verdict_is_stage(v, "launch") || v->share >= facts->run.step);
 }
 
 static void explain_host(const verdict_facts *facts, verdict *v)
@@ -200,6 +200,57 @@ static void explain_unknown_host(const verdict_facts *facts, verdict *v)
         100 * facts->run.step, 100 * facts->run.data_wait);
 }
 
+/* The name of a stage, or of the operation that takes most of the pixels' stage. */
+static const char *name_of(const verdict_facts *facts, const verdict_stage *stage)
+{
+    const verdict_operation *most =
+        (stage->kind & SLI_STAGE_PIXELS) != 0 ? verdict_operation_of(facts, stage) : NULL;
+
+    return most != NULL ? most->name : stage->name;
+}
+
+/* Sets the largest stage of the workers. False: none was counted. */
+static bool set_largest(const verdict_facts *facts, verdict *v)
+{
+    const double all = verdict_busy(facts);
+
+    v->at = verdict_largest(facts);
+    v->stage = "none";
+    v->share = 0;
+    if (v->at != NULL) {
+        v->stage = name_of(facts, v->at);
+        v->share = v->at->busy_s / all;
+        v->share *= v->stage != v->at->name ? verdict_operation_of(facts, v->at)->share : 1;
+    }
+    return v->at != NULL;
+}
+
+/* Cores that the workers use. */
+static double cores_of_workers(const verdict_facts *facts)
+{
+    const verdict_cost cost = verdict_cost_of(facts);
+
+    return cost.cpu * (double)facts->run.samples / facts->run.seconds;
+}
+
+/* The steps wait for a CPU, which the workers have: these need more of the cores than the steps. */
+static bool workers_starve_the_step(const verdict_facts *facts, verdict *v)
+{
+    return is_fed(facts) && facts->run.step_runqueue >= STARVED_SHARE &&
+           verdict_fills_cores(facts) &&
+           cores_of_workers(facts) > facts->run.step * (1 - facts->run.step_runqueue) &&
+           set_largest(facts, v) && strcmp(verdict_cause(facts, v->at), "cpu") == 0;
+}
+
+static void explain_starved_by_workers(const verdict_facts *facts, verdict *v)
+{
+    why(v,
+        "the steps wait for a CPU %.0f %% of their time, while the workers use %.1f of %.1f cores; "
+        "%s takes %.0f %% of the workers' time",
+        100 * facts->run.step_runqueue, cores_of_workers(facts), facts->cores.allowed, v->stage,
+        100 * v->share);
+}
+
 /* Other processes have the CPU of the steps. If the workers have it, the step is the limit. */
 static bool step_is_starved(const verdict_facts *facts, verdict *v)
 {
@@ -247,31 +298,6 @@ static void explain_copies(const verdict_facts *facts, verdict *v)
 
 /* ---- the workers ------------------------------------------------------------------------------
  */
-
-/* The name of a stage, or of the operation that takes most of the pixels' stage. */
-static const char *name_of(const verdict_facts *facts, const verdict_stage *stage)
-{
-    const verdict_operation *most =
-        (stage->kind & SLI_STAGE_PIXELS) != 0 ? verdict_operation_of(facts, stage) : NULL;
-
-    return most != NULL ? most->name : stage->name;
-}
-
-/* Sets the largest stage of the workers. False: none was counted. */
-static bool set_largest(const verdict_facts *facts, verdict *v)
-{
-    const double all = verdict_busy(facts);
-
-    v->at = verdict_largest(facts);
-    v->stage = "none";
-    v->share = 0;
-    if (v->at != NULL) {
-        v->stage = name_of(facts, v->at);
-        v->share = v->at->busy_s / all;
-        v->share *= v->stage != v->at->name ? verdict_operation_of(facts, v->at)->share : 1;
-    }
-    return v->at != NULL;
-}
 
 static bool quota_limits(const verdict_facts *facts, verdict *v)
 {
@@ -382,8 +408,11 @@ static void explain_no_stage(const verdict_facts *facts, verdict *v)
  * workers are idle although reading is. */
 static bool nothing_is_busy(const verdict_facts *facts, verdict *v)
 {
+    const verdict_stage *largest = verdict_largest(facts);
+
     (void)v;
-    return busy_share(facts) < IDLE_SHARE && strcmp(verdict_largest(facts)->name, "read") != 0;
+    return busy_share(facts) < IDLE_SHARE && strcmp(largest->name, "read") != 0 &&
+           strcmp(verdict_cause(facts, largest), "lock") != 0;
 }
 
 static void explain_hand_over(const verdict_facts *facts, verdict *v)
@@ -475,6 +504,7 @@ static const verdict_rule rules[] = {
     {is_too_short, "none", explain_short},
     {ranks_wait, "ranks", explain_ranks},
     {quota_limits, "starved", explain_quota},
+    {workers_starve_the_step, "cpu", explain_starved_by_workers},
     {host_takes_the_time, "host", explain_host},
     {host_is_unknown, "host", explain_unknown_host},
     {step_is_starved, "starved", explain_starved_step},

@@ -4,7 +4,8 @@
 
 #include "verdict.h"
 
-/* A serial map is limited by its lock if workers wait for it for this share of its time. */
+/* A map is limited by its lock, or because it is serial, if workers wait for this share of its
+ * time. */
 static const double LOCK_SHARE = 0.3;
 
 /* A stage is blocked if it sleeps for this share of the time that it is not in the run queue. */
@@ -50,10 +51,22 @@ const verdict_stage *verdict_largest(const verdict_facts *facts)
     return most;
 }
 
-/* True if the function of the user waits for a lock of its own, by samples of its system calls. */
-static bool waits_for_lock(const verdict_stage *stage)
+/*
+ * Share of the time, without the run queue, in which a function of the user waits for a lock of its
+ * own, by samples of its system calls. With k workers under one lock it is (k - 1) / k.
+ */
+static double share_of_lock(const verdict_stage *stage)
 {
-    return stage->waits.locked >= ENOUGH_PROBES && stage->waits.locked > stage->waits.asleep;
+    const wait_counts *waits = &stage->waits;
+    const double locked = waits->locked >= ENOUGH_PROBES ? waits->locked : 0;
+    const double off = (double)waits->locked + waits->asleep;
+    const double ready = stage->cpu + stage->blocked;
+
+    if ((stage->kind & SLI_STAGE_USER) == 0 || locked <= 0) {
+        return 0;
+    }
+    return stage->has_shares && ready > 0 ? stage->blocked / ready * locked / off
+                                          : locked / (off + waits->running);
 }
 
 bool verdict_only_sleeps(const verdict_facts *facts, const verdict_stage *stage)
@@ -80,7 +93,8 @@ const char *verdict_cause(const verdict_facts *facts, const verdict_stage *stage
     const bool is_read = (stage->kind & SLI_STAGE_READ) != 0;
     const double sleeps = stage->has_shares ? stage->blocked / (stage->cpu + stage->blocked) : 0;
 
-    if (stage->locked_s > 0 && stage->locked_s >= LOCK_SHARE * stage->busy_s) {
+    if (share_of_lock(stage) >= LOCK_SHARE ||
+        (stage->locked_s > 0 && stage->locked_s >= LOCK_SHARE * stage->busy_s)) {
         return "lock";
     }
     if (!stage->has_shares && is_read) {
@@ -88,12 +102,9 @@ const char *verdict_cause(const verdict_facts *facts, const verdict_stage *stage
     }
     if (stage->has_shares && stage->cpu + stage->blocked > 0 && sleeps >= BLOCKED_SHARE &&
         !is_full) {
-        return is_user && waits_for_lock(stage) ? "lock"
-               : !is_user && is_read            ? "storage"
-                                                : "blocked";
+        return !is_user && is_read ? "storage" : "blocked";
     }
-    return is_user && waits_for_lock(stage) && stage->waits.locked > stage->waits.running ? "lock"
-                                                                                          : "cpu";
+    return "cpu";
 }
 
 const verdict_operation *verdict_operation_of(const verdict_facts *facts,

@@ -43,6 +43,32 @@ static void map_with_mutex(verdict_facts *f)
     facts_add_map(f, 0, 19.5, 0.15)->waits = (wait_counts){.running = 1, .locked = 17, .asleep = 2};
 }
 
+/* One of two workers holds the mutex, and spins; half of the time of the map is the other's wait. */
+static void mutex_of_two_workers(verdict_facts *f)
+{
+    facts_add_map(f, 0, 19.5, 0.55)->waits = (wait_counts){.running = 11, .locked = 9};
+}
+
+/* One holds it and sleeps. */
+static void sleep_under_a_mutex(verdict_facts *f)
+{
+    facts_add_map(f, 0, 19.5, 0.01)->waits = (wait_counts){.locked = 9, .asleep = 11};
+}
+
+/* Waits for a lock now and then do not limit a map that spins. */
+static void map_with_few_waits(verdict_facts *f)
+{
+    facts_add_map(f, 0, 19.5, 0.85)->waits = (wait_counts){.running = 17, .locked = 3};
+}
+
+/* Few slots: less than half of the workers can hold a batch at a time. */
+static void mutex_of_batch_maps(verdict_facts *f)
+{
+    facts_add_map(f, SLI_STAGE_BATCH, 24, 0.25)->waits = (wait_counts){.running = 3, .locked = 9};
+    f->cores.workers = 5;
+    f->run.slots = 4;
+}
+
 static void serial_map(verdict_facts *f)
 {
     facts_add_map(f, SERIAL, 19.4, 0.55)->locked_s = 9.4;
@@ -96,6 +122,16 @@ static void workers_beside_the_step(verdict_facts *f)
     step_beside_workers(f);
     f->run.step_runqueue = 0.3;
     f->cores.used = 1.95;
+}
+
+/* The workers have the cores: they need more of them than the steps do. */
+static void step_that_waits_for_workers(verdict_facts *f)
+{
+    facts_add_map(f, 0, 17, 0.7);
+    f->run.data_wait = 0.02;
+    f->run.step = 0.9;
+    f->run.step_runqueue = 0.4;
+    f->cores.used = 1.9;
 }
 
 static void step_beside_others(verdict_facts *f)
@@ -159,6 +195,15 @@ static void checkpoints(verdict_facts *f)
     f->run.data_wait = 0.1;
     f->run.step = 0.24;
     f->host.checkpoint_s = 5.4;
+}
+
+/* Steps take more, but without the checkpoints the run would be 1.5 times as fast. */
+static void checkpoints_beside_steps(verdict_facts *f)
+{
+    facts_add_decode(f, 5, 0);
+    f->run.data_wait = 0.02;
+    f->run.step = 0.62;
+    f->host.checkpoint_s = 3.5;
 }
 
 static void validations(verdict_facts *f)
@@ -298,6 +343,10 @@ static const struct {
     {facts_of_a_sleeping_map, "mymap", "blocked", "workers", "index"},
     {map_of_unknown_sleep, "mymap", "blocked", "code", "workers"},
     {map_with_mutex, "mymap", "lock", "code", "workers"},
+    {mutex_of_two_workers, "mymap", "lock", "code", "workers"},
+    {sleep_under_a_mutex, "mymap", "lock", "code", "workers"},
+    {map_with_few_waits, "mymap", "cpu", "code", "workers"},
+    {mutex_of_batch_maps, "mymap", "lock", "code", "batch"},
     {serial_map, "mymap", "lock", "code", "workers"},
     {serial_map_of_one_worker, "mymap", "cpu", "code", "workers"},
     {serial_map_beside_decode, "mymap", "lock", "code", "workers"},
@@ -306,6 +355,7 @@ static const struct {
     {slow_step, "step", "device", "code", "workers"},
     {step_beside_workers, "step", "device", "fewer_workers", "workers"},
     {workers_beside_the_step, "step", "device", "fewer_workers", "workers"},
+    {step_that_waits_for_workers, "mymap", "cpu", "code", "workers"},
     {step_beside_others, "step", "starved", "binding", "fewer_workers"},
     {one_worker, "decode", "cpu", "workers", "fewer_workers"},
     {one_worker_beside_others, "decode", "cpu", "code", "workers"},
@@ -316,7 +366,8 @@ static const struct {
     {pressure_elsewhere_without_clocks, "decode", "cpu", "code", "binding"},
     {checkpoints, "checkpoint", "host", "checkpoint", "workers"},
     {validations, "validation", "host", "validation", "workers"},
-    {validations_beside_steps, "step", "device", "validation", "hooks"},
+    {validations_beside_steps, "validation", "host", "validation", "hooks"},
+    {checkpoints_beside_steps, "checkpoint", "host", "checkpoint", "workers"},
     {facts_of_hooks, "hooks", "host", "hooks", "workers"},
     {launches, "launch", "host", "code", "hooks"},
     {replay, "none", "none", NULL, NULL},

@@ -68,8 +68,28 @@ static void fewer_workers_still_fill_the_cores(void)
     T_TRUE(verdict_advise(&facts, &found, advice) > 0);
     T_STR(advice[0].change, "fewer_workers");
     T_EQ(advice[0].workers, 6); /* 2 cores, and 35 of 55 parts of the time asleep: 5.5 */
-    facts.cores.workers = 5;
+    facts.cores.workers = 7; /* one more costs next to nothing */
     T_EQ(verdict_advise(&facts, &found, advice), 0);
+}
+
+/* Each worker holds a batch, and there are not more slots. */
+static void workers_of_batch_maps_need_slots(void)
+{
+    report_advice advice[REPORT_ADVICE];
+    verdict_facts facts;
+    verdict found;
+
+    facts_base(&facts);
+    facts_of_a_sleeping_map(&facts);
+    facts.stages[1].kind |= SLI_STAGE_BATCH;
+    facts.run.slots = 4;
+    verdict_decide(&facts, &found);
+    T_TRUE(verdict_advise(&facts, &found, advice) > 0);
+    T_STR(advice[0].change, "workers");
+    T_EQ(advice[0].workers, 4);
+    facts.run.slots = 2;
+    T_TRUE(verdict_advise(&facts, &found, advice) > 0);
+    T_STR(advice[0].change, "code");
 }
 
 /* The run queue is above 5 %: other processes were there. */
@@ -244,6 +264,7 @@ const t_test verdict_rates_tests[] = {
     T_TEST(the_advised_workers_keep_the_rate_predictable),
     T_TEST(few_workers_more_fill_the_cores),
     T_TEST(fewer_workers_still_fill_the_cores),
+    T_TEST(workers_of_batch_maps_need_slots),
     T_TEST(rates_of_a_loud_machine_are_wider),
     T_TEST(the_model_is_bounded_by_the_step),
     T_TEST(the_rate_for_the_host_is_for_half_of_its_time),
