@@ -10,8 +10,16 @@
 enum { NOT_OPENED = 0, NOT_READABLE = -1 };
 
 /* Mean gaps, and the time per item in ticks (about a third of a millisecond) from which on the
- * short one is used: then the clocks still take less than 0.2 % of the time. */
-enum { LONG_GAP = 64, SHORT_GAP = 8, SLOW_TICKS = 1 << 20 };
+ * short one is used: then the clocks still take less than 0.2 % of the time. A thread measures its
+ * first items of a stage as if they were slow, for short runs. */
+enum { LONG_GAP = 64, SHORT_GAP = 8, SLOW_TICKS = 1 << 20, FIRST_MEASURED = 16 };
+
+static _Atomic uint32_t replaced_gap;
+
+void sli_stage_clock_replace_gap(uint32_t gap)
+{
+    atomic_store_explicit(&replaced_gap, gap, memory_order_relaxed);
+}
 
 void sli_stage_clock_init(sli_stage_clock *clock)
 {
@@ -48,13 +56,18 @@ static void read_times(sli_stage_clock *clock, sli_stage_edge *times)
     times->has_runqueue = sli_schedstat_parse(text, &times->runqueue_ns);
 }
 
-/* A pseudo-random length from half of the mean gap to one and a half of it (xorshift). */
-static uint32_t next_gap(sli_stage_clock *clock, uint32_t mean)
+/* A pseudo-random length from `least` on, which has `count` values (xorshift). */
+static uint32_t draw_gap(sli_stage_clock *clock, uint32_t least, uint32_t count)
 {
+    const uint32_t replaced = atomic_load_explicit(&replaced_gap, memory_order_relaxed);
+
+    if (replaced > 0) {
+        return replaced;
+    }
     clock->random ^= clock->random << 13;
     clock->random ^= clock->random >> 17;
     clock->random ^= clock->random << 5;
-    return mean / 2 + clock->random % mean;
+    return least + clock->random % count;
 }
 
 void sli_stage_clock_start(sli_stage_clock *clock, uint32_t items, sli_counters *counters)
@@ -63,9 +76,12 @@ void sli_stage_clock_start(sli_stage_clock *clock, uint32_t items, sli_counters 
     const uint64_t start = sli_ticks();
     const bool is_slow =
         gap->start_ticks > 0 && (start - gap->start_ticks) / gap->passed > SLOW_TICKS;
+    const bool is_early =
+        atomic_load_explicit(&counters->measured, memory_order_relaxed) < FIRST_MEASURED;
+    const uint32_t mean = is_slow || is_early ? SHORT_GAP : LONG_GAP;
 
     if (gap->length == 0) {
-        gap->length = 1 + next_gap(clock, LONG_GAP) % LONG_GAP;
+        gap->length = draw_gap(clock, 1, SHORT_GAP);
         if (gap->passed < gap->length) {
             return;
         }
@@ -74,7 +90,7 @@ void sli_stage_clock_start(sli_stage_clock *clock, uint32_t items, sli_counters 
     clock->items = items;
     clock->item++;
     gap->passed = 0;
-    gap->length = next_gap(clock, is_slow ? SHORT_GAP : LONG_GAP);
+    gap->length = draw_gap(clock, mean / 2, mean);
     gap->start_ticks = start;
     clock->counters = NULL;
     sli_stage_clock_edge(clock, counters);

@@ -7,45 +7,9 @@
 #include <sys/resource.h>
 
 #include "profiler_int.h"
-#include "rng_int.h"
-
-/* One in so many samples is measured: of short ones, whose clocks cost more of their time, and of
- * long ones. A worker measures its first samples as if they were long, for short runs. */
-enum { GAP_OF_SHORT = 64, GAP_OF_LONG = 8, FIRST_MEASURED = 16 };
-
-/* A sample with fewer ticks is short: about 0.1 ms. */
-static const uint64_t SHORT_TICKS = UINT64_C(1) << 18;
 
 /* A shorter time off the CPU is not taken out: it is the cost of the clocks themselves. */
 static const int64_t LEAST_LOST_NS = 20000;
-
-static _Atomic uint32_t replaced_gap;
-
-void operation_clock_replace_gap(uint32_t gap)
-{
-    atomic_store_explicit(&replaced_gap, gap, memory_order_relaxed);
-}
-
-/* Draws when to measure next: after 1 to 2 * gap - 1 samples, so that no pattern of the samples
- * coincides with it. */
-static void draw_next(operation_clock *clock, uint32_t gap)
-{
-    const uint32_t replaced = atomic_load_explicit(&replaced_gap, memory_order_relaxed);
-
-    clock->gap = replaced > 0 ? replaced : gap;
-    if (replaced > 0) {
-        clock->until = replaced == UINT32_MAX ? 0 : replaced; /* 0: after 2^32 samples */
-        return;
-    }
-    clock->random = sli_mix_in(clock->random, clock->measured);
-    clock->until = 1 + (uint32_t)(clock->random >> 32) % (2 * gap - 1);
-}
-
-void operation_clock_init(operation_clock *clock, uint64_t key)
-{
-    clock->random = key;
-    draw_next(clock, GAP_OF_LONG);
-}
 
 static int64_t thread_switches(void)
 {
@@ -54,17 +18,18 @@ static int64_t thread_switches(void)
     return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
-void operation_clock_start(operation_clock *clock)
+void operation_clock_start(operation_clock *clock, const sli_stage_clock *stages)
 {
+    clock->stages = stages;
     memset(clock->ticks, 0, sizeof(clock->ticks));
     clock->is_on = true;
     clock->current = OPERATION_NONE;
     memset(clock->longest, 0, sizeof(clock->longest));
     clock->seen = 0;
     clock->start.switches = thread_switches();
-    clock->start.cpu_ns = sli_thread_cpu_ns();
+    clock->start.cpu_ns = stages->edge.cpu_ns;
     clock->start.wall_ns = sli_now_ns();
-    clock->start.ticks = sli_ticks();
+    clock->start.ticks = sli_stage_clock_ticks(stages);
     clock->since = clock->start.ticks;
 }
 
@@ -82,7 +47,7 @@ static void keep_interval(operation_clock *clock, uint64_t ticks)
 
 void operation_clock_charge(operation_clock *clock, uint8_t next)
 {
-    const uint64_t now = sli_ticks();
+    const uint64_t now = sli_stage_clock_ticks(clock->stages);
     const uint64_t ticks = now > clock->since ? now - clock->since : 0; /* another CPU's counter */
 
     clock->ticks[clock->current] += ticks;
@@ -115,7 +80,7 @@ void operation_clock_take_out(operation_clock *clock, int64_t lost_ns, int64_t w
 static void clip_preemption(operation_clock *clock)
 {
     const int64_t wall_ns = sli_now_ns() - clock->start.wall_ns;
-    const int64_t cpu_ns = sli_thread_cpu_ns();
+    const int64_t cpu_ns = clock->stages->edge.cpu_ns;
     const int64_t lost_ns = wall_ns - (cpu_ns - clock->start.cpu_ns);
 
     if (clock->start.cpu_ns >= 0 && cpu_ns >= 0 && lost_ns >= LEAST_LOST_NS &&
@@ -126,22 +91,17 @@ static void clip_preemption(operation_clock *clock)
 
 void operation_clock_finish(operation_clock *clock, bool is_counted)
 {
-    uint64_t all = 0;
-
     operation_clock_charge(clock, OPERATION_NONE);
     clock->is_on = false;
+    if (!is_counted) {
+        return;
+    }
     clip_preemption(clock);
     clock->seen &= ~(UINT64_C(1) << OPERATION_NONE);
     for (uint64_t seen = clock->seen; seen != 0; seen &= seen - 1) {
         const uint32_t i = (uint32_t)__builtin_ctzll(seen);
 
-        if (is_counted) {
-            sli_counter_add(&clock->counts.ticks[i], clock->ticks[i] * clock->gap);
-            sli_counter_add(&clock->counts.runs[i], 1);
-        }
-        all += clock->ticks[i];
+        sli_counter_add(&clock->counts.ticks[i], clock->ticks[i] * clock->stages->weight);
+        sli_counter_add(&clock->counts.runs[i], 1);
     }
-    clock->measured++;
-    draw_next(clock,
-              clock->measured < FIRST_MEASURED || all >= SHORT_TICKS ? GAP_OF_LONG : GAP_OF_SHORT);
 }

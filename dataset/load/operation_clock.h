@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measures the time of each operation of a sample: of one sample in many, so that the others pay a
- * branch for each operation. A measured sample reads the tick counter whenever the operation
- * changes, and charges the time since then to the operation that ends: each tick belongs to one
- * operation, so that they add up to the stages that they are in.
+ * Measures the time of each operation of a sample: of those that the worker's stage clock measures,
+ * so that the others pay a branch for each operation, and that operations and stages are known of
+ * the same samples. A measured sample reads the tick counter whenever the operation changes, and
+ * charges the time since then to the operation that ends: each tick belongs to one operation, so
+ * that they add up to the stages that they are in. The time in the stage clock belongs to none.
  */
 #ifndef SLUICE_OPERATION_CLOCK_H
 #define SLUICE_OPERATION_CLOCK_H
@@ -13,6 +14,7 @@
 
 #include "clock_int.h"
 #include "plan_operations.h"
+#include "stage_clock_int.h"
 
 /* What a worker has measured so far; written by the worker, read by any thread. */
 typedef struct operation_counts {
@@ -39,29 +41,19 @@ typedef struct operation_interval {
 } operation_interval;
 
 typedef struct operation_clock {
-    bool is_on;      /* the current sample is measured */
-    uint8_t current; /* operation */
-    uint32_t until;  /* samples to begin up to the next measured one, which counts */
-    uint32_t gap;    /* one in so many samples is measured: the weight of the sample */
-    uint32_t measured;
+    bool is_on;                    /* the current sample is measured */
+    uint8_t current;               /* operation */
+    const sli_stage_clock *stages; /* has chosen the sample, and how many samples it stands for */
     uint64_t since;
     uint64_t seen; /* bit i: operation i ran in the sample */
-    uint64_t random;
     operation_start start;
     operation_interval longest[OPERATION_LONGEST]; /* of the sample, the longest first */
     uint64_t ticks[PLAN_OPERATIONS];               /* of the sample */
     operation_counts counts;
 } operation_clock;
 
-/* Prepares a clock that is zeroed. `key` differs from worker to worker. */
-void operation_clock_init(operation_clock *clock, uint64_t key);
-
-/* Tests: measures one in `gap` samples of the loaders that are made from now on; 0: as usual;
- * UINT32_MAX: none. */
-void operation_clock_replace_gap(uint32_t gap);
-
 /* The slow parts of the following functions. */
-void operation_clock_start(operation_clock *clock);
+void operation_clock_start(operation_clock *clock, const sli_stage_clock *stages);
 void operation_clock_charge(operation_clock *clock, uint8_t next);
 void operation_clock_finish(operation_clock *clock, bool is_counted);
 
@@ -72,15 +64,15 @@ void operation_clock_finish(operation_clock *clock, bool is_counted);
  */
 void operation_clock_take_out(operation_clock *clock, int64_t lost_ns, int64_t wall_ns);
 
-/* Begins a sample. */
-static inline void operation_clock_begin(operation_clock *clock)
+/* Begins a sample, which is in its first stage already. */
+static inline void operation_clock_begin(operation_clock *clock, const sli_stage_clock *stages)
 {
-    if (__builtin_expect(--clock->until == 0, 0)) {
-        operation_clock_start(clock);
+    if (__builtin_expect(stages->is_running, 0)) {
+        operation_clock_start(clock, stages);
     }
 }
 
-/* Ends a sample. is_counted: false if it failed. */
+/* Ends a sample; the stage clock has not begun another item. is_counted: false if it failed. */
 static inline void operation_clock_end(operation_clock *clock, bool is_counted)
 {
     if (__builtin_expect(clock->is_on, 0)) {

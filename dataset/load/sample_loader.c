@@ -34,7 +34,6 @@ sluice_status sample_loader_init(sample_loader *loader, const sli_plan *plan)
     sli_stage_clock_init(&loader->report.clock);
     slow_samples_init(&loader->report.slow);
     loader->io.draws_key = plan_stage_key(plan->dataset, 0, plan->settings.seed);
-    operation_clock_init(&loader->clock, (uint64_t)(uintptr_t)loader);
     loader->tools.colors.clock = &loader->clock;
     cached_samples_init(&loader->cached, plan);
     loader->io.whole = loader->cached.samples != NULL && !plan->details->cache.is_decoded;
@@ -233,6 +232,7 @@ static sluice_status read_and_process(sample_loader *loader, uint64_t sample, ui
     uint64_t now;
     sluice_status st;
 
+    operation_clock_begin(&loader->clock, &loader->report.clock);
     loader->io.pass = pass;
     loader->io.stored = plan->details->images.stored_column >= 0
                             ? row->columns[plan->details->images.stored_column]
@@ -283,7 +283,6 @@ sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
     sluice_status st;
 
     atomic_store_explicit(&loader->report.state.sample, sample, memory_order_relaxed);
-    operation_clock_begin(&loader->clock);
     loader->last.dropped = false;
     loader->io.ends_run = false;
     if (loader->plan->details->memory.rows_only) {
@@ -298,8 +297,8 @@ sluice_status sample_load(sample_loader *loader, uint64_t sample, uint64_t pass,
     if (loader->drops && !loader->cached.hit) {
         sample_drop_pages(loader, sample);
     }
-    operation_clock_end(&loader->clock, st == SLUICE_OK);
     leave_stage(loader);
+    operation_clock_end(&loader->clock, st == SLUICE_OK);
     return st;
 }
 

@@ -2,10 +2,10 @@
 /*
  * Measures how long a thread is on a CPU, in the run queue, and blocked in each stage of the
  * profile. The clocks of the kernel cost about half a microsecond, so a thread reads them for one
- * item in many: one in 64 on average, one in 8 if items are slow. Gaps have random lengths, so that
- * no period of the data matches them. A measured item is counted as often as there are items since
- * the last one; the sums are estimates of all items. A batch is an item that counts as its rows, so
- * that its time is first divided by them.
+ * item in many: one in 64 on average, one in 8 if items are slow, and of the first ones. Gaps have
+ * random lengths, so that no period of the data matches them. A measured item is counted as often
+ * as there are items since the last one; the sums are estimates of all items. A batch is an item
+ * that counts as its rows, so that its time is first divided by them.
  */
 #ifndef SLUICE_STAGE_CLOCK_INT_H
 #define SLUICE_STAGE_CLOCK_INT_H
@@ -39,6 +39,9 @@ typedef struct sli_stage_clock {
  * that thread once, and keeps it open until sli_stage_clock_fini(). */
 void sli_stage_clock_init(sli_stage_clock *clock);
 void sli_stage_clock_fini(sli_stage_clock *clock);
+
+/* Tests: measures one item in `gap` from now on, on all threads; 0: as usual; UINT32_MAX: none. */
+void sli_stage_clock_replace_gap(uint32_t gap);
 
 /* Begins to measure an item that counts as `items`, and chooses the next gap. With the first item
  * of a stage it only chooses the gap, unless that gap has passed. */

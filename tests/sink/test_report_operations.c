@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "operation_clock.h"
 #include "report_operations.h"
+#include "stage_clock_int.h"
 #include "testing.h"
 #include "train_kit.h"
 
@@ -13,9 +13,9 @@ enum { IMAGES = 24, SIDE = 96 };
 /* Runs, and measures each sample in `gap`; 0: as many as without a test. */
 static void run_with_gap(kit *k, uint32_t gap)
 {
-    operation_clock_replace_gap(gap);
+    sli_stage_clock_replace_gap(gap);
     (void)kit_run(k);
-    operation_clock_replace_gap(0); /* also for the tests behind one that fails here */
+    sli_stage_clock_replace_gap(0); /* also for the tests behind one that fails here */
     T_OK(k->status);
 }
 

@@ -326,6 +326,53 @@ static void the_time_of_a_batch_is_not_multiplied_by_its_rows(void)
     needs_right(times_of_batches_are_near);
 }
 
+/* Also that gaps are no fixed stride: of even and of odd ones there are many. */
+static void one_short_item_in_64_is_measured(void)
+{
+    const char *names[] = {"short"};
+    uint32_t gaps[2] = {0, 0};
+    uint32_t last = 0;
+    sli_counters *cell;
+    sli_stage_clock clock;
+    sli_profile profile;
+
+    T_OK(sli_profile_init(&profile, names, 1, 1));
+    cell = sli_profile_cell(&profile, 0, 0);
+    sli_stage_clock_init(&clock);
+    for (uint32_t i = 0; i < 64 * 1000; i++) {
+        sli_stage_clock_begin(&clock, 1, cell);
+        if (clock.is_running) {
+            gaps[(i - last) % 2]++;
+            last = i;
+        }
+        sli_stage_clock_enter(&clock, NULL);
+    }
+    T_TRUE(cell->measured > 850 && cell->measured < 1250);
+    T_TRUE(gaps[0] > 300 && gaps[1] > 300);
+    sli_stage_clock_fini(&clock);
+    sli_profile_fini(&profile);
+}
+
+/* For short runs: one in 64 would be 5 of 200 at most. */
+static void the_first_items_are_measured_more_often(void)
+{
+    const char *names[] = {"short"};
+    sli_counters *cell;
+    sli_stage_clock clock;
+    sli_profile profile;
+
+    T_OK(sli_profile_init(&profile, names, 1, 1));
+    cell = sli_profile_cell(&profile, 0, 0);
+    sli_stage_clock_init(&clock);
+    for (uint32_t i = 0; i < 200; i++) {
+        sli_stage_clock_begin(&clock, 1, cell);
+        sli_stage_clock_enter(&clock, NULL);
+    }
+    T_TRUE(cell->measured >= 16 && cell->measured <= 50);
+    sli_stage_clock_fini(&clock);
+    sli_profile_fini(&profile);
+}
+
 /* Items of more than a millisecond are measured one in 8: one in 64 would be at most 18 of 600. */
 static void slow_items_are_measured_more_often(void)
 {
@@ -392,6 +439,8 @@ const t_test stage_times_tests[] = {
     T_TEST(the_step_of_the_host_is_measured),
     T_TEST(the_estimates_are_those_of_all_items),
     T_TEST(the_time_of_a_batch_is_not_multiplied_by_its_rows),
+    T_TEST(one_short_item_in_64_is_measured),
+    T_TEST(the_first_items_are_measured_more_often),
     T_TEST(slow_items_are_measured_more_often),
     T_TEST(a_clock_of_zeros_closes_nothing),
     T_TEST(without_schedstat_the_cpu_time_is_still_known),
