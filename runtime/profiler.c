@@ -127,8 +127,9 @@ static double percentile(const uint64_t counts[SLI_BUCKETS], uint64_t total, dou
     return 0;
 }
 
-/* Adds the longest item, the waits for locks and the measured times of one thread. */
-static void add_measured(const sli_counters *cell, double ns_per_tick, sli_stage_summary *summary)
+/* Adds the longest item, the waits for locks and the measured times of one thread. Returns the part
+ * of these times of which the time in the run queue is not known. */
+static double add_measured(const sli_counters *cell, double ns_per_tick, sli_stage_summary *summary)
 {
     const uint64_t max = atomic_load_explicit(&cell->max_ticks, memory_order_relaxed);
     const uint64_t lock = atomic_load_explicit(&cell->lock_ticks, memory_order_relaxed);
@@ -140,8 +141,19 @@ static void add_measured(const sli_counters *cell, double ns_per_tick, sli_stage
     summary->measured_ns += time_of(ticks, ns_per_tick, summary);
     summary->cpu_ns += (double)atomic_load_explicit(&cell->cpu_ns, memory_order_relaxed);
     summary->runqueue_ns += (double)atomic_load_explicit(&cell->runqueue_ns, memory_order_relaxed);
-    if (atomic_load_explicit(&cell->without_runqueue, memory_order_relaxed) > 0) {
-        summary->has_runqueue = false;
+    return (double)atomic_load_explicit(&cell->without_runqueue_ticks, memory_order_relaxed) *
+           ns_per_tick;
+}
+
+/* Estimates the time in the run queue from the times of which it is known, if these are at least
+ * half of all. */
+static void estimate_runqueue(double unknown_ns, sli_stage_summary *summary)
+{
+    const double known_ns = summary->measured_ns - unknown_ns;
+
+    summary->has_runqueue = known_ns >= unknown_ns;
+    if (summary->has_runqueue && unknown_ns > 0) {
+        summary->runqueue_ns *= summary->measured_ns / known_ns;
     }
 }
 
@@ -151,10 +163,10 @@ void sli_profile_summarise(const sli_profile *profile, uint32_t stage,
     const double ns_per_tick = sli_profile_ns_per_tick(profile);
     uint64_t counts[SLI_BUCKETS] = {0};
     uint64_t items = 0;
+    double unknown_ns = 0;
 
     memset(summary_out, 0, sizeof(*summary_out));
     summary_out->name = profile->names[stage];
-    summary_out->has_runqueue = true;
     for (uint32_t thread = 0; thread < profile->thread_count; thread++) {
         sli_counters *cell = sli_profile_cell(profile, stage, thread);
         uint64_t samples = atomic_load_explicit(&cell->samples, memory_order_relaxed);
@@ -167,7 +179,7 @@ void sli_profile_summarise(const sli_profile *profile, uint32_t stage,
         summary_out->busy_ns += time_of(busy, ns_per_tick, summary_out);
         summary_out->wait_input_ns += time_of(input, ns_per_tick, summary_out);
         summary_out->wait_room_ns += time_of(room, ns_per_tick, summary_out);
-        add_measured(cell, ns_per_tick, summary_out);
+        unknown_ns += add_measured(cell, ns_per_tick, summary_out);
         summary_out->threads += samples > 0 || busy + input + room > 0;
         for (uint32_t i = 0; i < SLI_BUCKETS; i++) {
             uint32_t count = atomic_load_explicit(&cell->histogram[i], memory_order_relaxed);
@@ -176,6 +188,7 @@ void sli_profile_summarise(const sli_profile *profile, uint32_t stage,
             items += count;
         }
     }
+    estimate_runqueue(unknown_ns, summary_out);
     summary_out->p50_ns = percentile(counts, items, 0.50) * ns_per_tick;
     summary_out->p99_ns = percentile(counts, items, 0.99) * ns_per_tick;
 }

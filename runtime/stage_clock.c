@@ -7,7 +7,11 @@
 
 #include "thread_times_int.h"
 
-enum { NOT_OPENED = 0, NOT_READABLE = -1 };
+enum { NOT_OPENED = 0, CLOSED = -1 };
+
+/* A file that could not be opened is tried again so long after: the process may have had no file
+ * descriptor left at that moment. */
+static const int64_t RETRY_NS = 1000000000;
 
 /* Mean gaps, and the time per item in ticks (about a third of a millisecond) from which on the
  * short one is used: then the clocks still take less than 0.2 % of the time. A thread measures its
@@ -34,8 +38,20 @@ void sli_stage_clock_fini(sli_stage_clock *clock)
     if (clock->schedstat > 0) {
         (void)close(clock->schedstat - 1);
     }
-    clock->schedstat = NOT_READABLE;
+    clock->schedstat = CLOSED;
     clock->is_running = false;
+}
+
+static void open_schedstat(sli_stage_clock *clock)
+{
+    const int64_t now = sli_now_ns();
+
+    if (now >= clock->retry_ns) {
+        const int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+
+        clock->schedstat = fd >= 0 ? fd + 1 : NOT_OPENED;
+        clock->retry_ns = now + RETRY_NS;
+    }
 }
 
 static void read_times(sli_stage_clock *clock, sli_stage_edge *times)
@@ -45,9 +61,7 @@ static void read_times(sli_stage_clock *clock, sli_stage_edge *times)
 
     times->cpu_ns = sli_thread_cpu_ns();
     if (clock->schedstat == NOT_OPENED) {
-        const int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-
-        clock->schedstat = fd >= 0 ? fd + 1 : NOT_READABLE;
+        open_schedstat(clock);
     }
     if (clock->schedstat > 0) {
         length = pread(clock->schedstat - 1, text, sizeof(text) - 1, 0);
@@ -105,21 +119,21 @@ static uint64_t time_of_all(const sli_stage_clock *clock, int64_t time)
 /* Adds the time from the last edge until now to the stage. */
 static void add_stage(sli_stage_clock *clock, uint64_t ticks, const sli_stage_edge *now)
 {
+    const uint64_t all = time_of_all(clock, (int64_t)(ticks - clock->edge_ticks));
     sli_counters *cell = clock->counters;
 
     if (cell->measured_item != clock->item) {
         cell->measured_item = clock->item;
         sli_counter_add(&cell->measured, 1);
     }
-    sli_counter_add(&cell->measured_ticks,
-                    time_of_all(clock, (int64_t)(ticks - clock->edge_ticks)));
+    sli_counter_add(&cell->measured_ticks, all);
     sli_counter_add(&cell->cpu_ns, time_of_all(clock, now->cpu_ns - clock->edge.cpu_ns));
     if (now->has_runqueue && clock->edge.has_runqueue) {
         const int64_t waited = now->runqueue_ns - clock->edge.runqueue_ns;
 
         sli_counter_add(&cell->runqueue_ns, time_of_all(clock, waited));
     } else {
-        sli_counter_add(&cell->without_runqueue, 1);
+        sli_counter_add(&cell->without_runqueue_ticks, all);
     }
 }
 

@@ -42,8 +42,9 @@ typedef struct sli_counters {
     _Atomic uint64_t measured_ticks;
     _Atomic uint64_t cpu_ns;
     _Atomic uint64_t runqueue_ns;
-    _Atomic uint64_t without_runqueue; /* intervals whose time in the run queue is not known */
-    uint64_t measured_item;            /* the last measured item; only its thread reads it */
+    _Atomic uint64_t without_runqueue_ticks; /* part of measured_ticks: the time in the run queue is
+                                                not known */
+    uint64_t measured_item;                  /* the last measured item; only its thread reads it */
     _Atomic uint32_t histogram[SLI_BUCKETS];
 } sli_counters;
 
@@ -72,8 +73,8 @@ typedef struct sli_stage_summary {
     double max_ns;
     double lock_wait_ns; /* part of busy_ns: waiting until another thread has left a serial map */
     uint64_t measured;   /* items that were measured, over all threads; 0: the times are unknown */
-    bool has_runqueue;
-    double measured_ns; /* estimates of all items, from those that were measured */
+    bool has_runqueue;   /* it is known of at least half of the measured time */
+    double measured_ns;  /* estimates of all items, from those that were measured */
     double cpu_ns;
     double runqueue_ns;
     bool jumped; /* a counter of time was below zero, and counts as zero */

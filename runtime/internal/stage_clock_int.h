@@ -23,7 +23,8 @@ typedef struct sli_stage_edge {
 
 typedef struct sli_stage_clock {
     bool is_running;      /* the current item is measured */
-    int schedstat;        /* descriptor of the thread's file + 1; 0: not opened; negative: none */
+    int schedstat;        /* descriptor of the thread's file + 1; 0: not opened; negative: closed */
+    int64_t retry_ns;     /* if it is not opened: before this sli_now_ns() it is not tried */
     uint32_t random;      /* state of the generator of gaps */
     uint32_t weight;      /* items since the last measured one, which the current one stands for */
     uint32_t items;       /* as how many of these it counts itself: 1, or the rows of a batch */
@@ -36,7 +37,8 @@ typedef struct sli_stage_clock {
 
 /* Callable from any thread; sli_stage_clock_fini() also takes a clock that is all zero. All other
  * functions must be called by the measured thread, always the same one: the clock opens the file of
- * that thread once, and keeps it open until sli_stage_clock_fini(). */
+ * that thread, and keeps it open until sli_stage_clock_fini(). If that fails, it tries again after
+ * a second. */
 void sli_stage_clock_init(sli_stage_clock *clock);
 void sli_stage_clock_fini(sli_stage_clock *clock);
 

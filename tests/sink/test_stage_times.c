@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fault_kit.h"
 #include "load_kit.h"
 #include "map_kit.h"
 #include "report_stage_times.h"
@@ -431,6 +432,67 @@ static void without_schedstat_the_cpu_time_is_still_known(void)
     sli_profile_fini(&profile);
 }
 
+/* The process has no descriptor left when the thread opens its file; a second later it has. */
+static void a_thread_whose_schedstat_cannot_be_opened_tries_again(void)
+{
+    const char *names[] = {"first", "second"};
+    sli_counters *cell;
+    sli_stage_clock clock;
+    sli_profile profile;
+    uint64_t unknown;
+
+    T_NEEDS(load_kit_has_schedstat(), "this kernel has no schedstat");
+    T_OK(sli_profile_init(&profile, names, 2, 1));
+    cell = sli_profile_cell(&profile, 0, 0);
+    sli_stage_clock_init(&clock);
+    fault_pauses_begin();
+    fault_take_descriptors();
+    measure_two_stages(&clock, &profile, 30, 1);
+    fault_pauses_end();
+    T_EQ(clock.schedstat, 0);
+    T_TRUE(clock.retry_ns > 0);
+    T_EQ(cell->without_runqueue_ticks, cell->measured_ticks);
+    T_TRUE(cell->measured > 0 && cell->measured_ticks > 0);
+    clock.retry_ns = INT64_MAX; /* a second is not over */
+    measure_two_stages(&clock, &profile, 30, 1);
+    T_EQ(clock.schedstat, 0);
+    unknown = cell->without_runqueue_ticks;
+    T_EQ(unknown, cell->measured_ticks);
+    clock.retry_ns = 0; /* it is */
+    measure_two_stages(&clock, &profile, 30, 1);
+    T_TRUE(clock.schedstat > 0);
+    T_TRUE(cell->measured_ticks > unknown);
+    T_EQ(cell->without_runqueue_ticks, unknown);
+    sli_stage_clock_fini(&clock);
+    sli_profile_fini(&profile);
+}
+
+/* By counts, not clocks. */
+static void the_run_queue_is_known_of_half_of_the_time_or_not_at_all(void)
+{
+    const char *names[] = {"stage"};
+    sli_stage_summary summary;
+    sli_counters *cell;
+    sli_profile profile;
+
+    T_OK(sli_profile_init(&profile, names, 1, 2));
+    cell = sli_profile_cell(&profile, 0, 0);
+    cell->measured = 10;
+    cell->measured_ticks = 600000;
+    cell->runqueue_ns = 3000;
+    cell[1].measured = 10;
+    cell[1].measured_ticks = 400000;
+    cell[1].without_runqueue_ticks = 400000; /* a thread that never had it */
+    sli_profile_stop(&profile);
+    sli_profile_summarise(&profile, 0, &summary);
+    T_TRUE(summary.has_runqueue);
+    T_NEAR(summary.runqueue_ns, 5000, 1e-6);
+    cell->without_runqueue_ticks = 200000;
+    sli_profile_summarise(&profile, 0, &summary);
+    T_TRUE(!summary.has_runqueue);
+    sli_profile_fini(&profile);
+}
+
 const t_test stage_times_tests[] = {
     T_TEST(times_of_maps_add_up),
     T_TEST(only_the_spinning_map_takes_cpu_time),
@@ -444,5 +506,7 @@ const t_test stage_times_tests[] = {
     T_TEST(slow_items_are_measured_more_often),
     T_TEST(a_clock_of_zeros_closes_nothing),
     T_TEST(without_schedstat_the_cpu_time_is_still_known),
+    T_TEST(a_thread_whose_schedstat_cannot_be_opened_tries_again),
+    T_TEST(the_run_queue_is_known_of_half_of_the_time_or_not_at_all),
     T_END,
 };
