@@ -17,9 +17,9 @@
 #include "report_slowest.h"
 #include "report_stage_times.h"
 #include "report_threads.h"
-#include "report_time.h"
 #include "report_verdict.h"
 #include "report_waits.h"
+#include "report_wall_time.h"
 #include "struct_size_int.h"
 
 /*
@@ -240,7 +240,7 @@ sluice_status report_make(const report_run *run, sluice_status status, const cha
     collect_maps(run, report);
     report_collect_memory(run, report);
     report_collect_waits(run, report);
-    report_collect_time(run, report);
+    report_collect_wall_time(run, report);
     st = collect_errors(run, report);
     if (st == SLUICE_OK) {
         st = report_collect_places(run, report);

@@ -13,9 +13,9 @@
 #include "report_slowest.h"
 #include "report_stage_times.h"
 #include "report_threads.h"
-#include "report_time.h"
 #include "report_verdict.h"
 #include "report_waits.h"
+#include "report_wall_time.h"
 
 static void add_count(sli_text *text, const char *key, uint64_t value)
 {
@@ -333,7 +333,7 @@ sluice_status sluice_report_json(const sluice_report *report, char **json_out)
     add_string(&text, "error", report->error[0] != '\0' ? report->error : NULL);
     sli_text_add(&text, ",\"running\":%s", report->is_running ? "true" : "false");
     add_totals(report, &text);
-    report_add_time_json(report, &text);
+    report_add_wall_time_json(report, &text);
     sli_text_add(&text, ",\"clock_jumped\":%s", report->clock_jumped ? "true" : "false");
     add_errors(report, &text);
     report_add_memory_json(report, &text);

@@ -12,9 +12,9 @@
 #include "report_slowest.h"
 #include "report_stage_times.h"
 #include "report_threads.h"
-#include "report_time.h"
 #include "report_verdict.h"
 #include "report_waits.h"
+#include "report_wall_time.h"
 
 /* Minimum busy share of a stage in percent; below this share the stage's rate is meaningless. */
 static const double LEAST_BUSY = 0.05;
@@ -278,7 +278,7 @@ static void add_run(const sluice_report *report, sli_text *text)
                           "run, and may be wrong");
     }
     report_add_passes(report, text);
-    report_add_time(report, text);
+    report_add_wall_time(report, text);
     add_stages(report, text);
     report_add_stage_times(report, text);
     for (uint32_t i = 0; i < report->queue_count; i++) {

@@ -8,7 +8,7 @@
 #include "host_clock.h"
 #include "load_kit.h"
 #include "rank_runs.h"
-#include "report_time.h"
+#include "report_wall_time.h"
 #include "stderr_kit.h"
 #include "testing.h"
 

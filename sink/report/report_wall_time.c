@@ -3,7 +3,7 @@
  * Divides the wall time of a run by what the device did: it waited for data, ran steps or device
  * maps, or was idle because of the host. A launch that overlaps a step is a part of the step.
  */
-#include "report_time.h"
+#include "report_wall_time.h"
 
 enum { ROWS = 10 };
 
@@ -42,7 +42,7 @@ static double seconds_in(const host_clock *clock, host_work work, uint64_t end, 
     return (double)(int64_t)host_clock_ticks(clock, work, end) * second;
 }
 
-void report_collect_time(const report_run *run, sluice_report *report)
+void report_collect_wall_time(const report_run *run, sluice_report *report)
 {
     const uint64_t end = run->profile->stop_ticks;
     const double second = sli_profile_ns_per_tick(run->profile) / 1e9;
@@ -94,7 +94,7 @@ static void find_rows(const sluice_report *report, time_row rows[ROWS])
     }
 }
 
-void report_add_time(const sluice_report *report, sli_text *text)
+void report_add_wall_time(const sluice_report *report, sli_text *text)
 {
     const double wall = report->stats.seconds;
     time_row rows[ROWS];
@@ -116,7 +116,7 @@ void report_add_time(const sluice_report *report, sli_text *text)
     }
 }
 
-void report_add_time_json(const sluice_report *report, sli_text *text)
+void report_add_wall_time_json(const sluice_report *report, sli_text *text)
 {
     time_row rows[ROWS];
 
