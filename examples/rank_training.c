@@ -81,14 +81,25 @@ static void on_signal(int number)
     sluice_stop_request(stop_on_signal);
 }
 
+static void on_report_signal(int number)
+{
+    (void)number;
+    sluice_report_request();
+}
+
+/* SIGINT and SIGTERM stop the run; SIGUSR1 prints the report of this rank so far to stderr. NULL:
+ * the first two end the program again. */
 static void catch_signals(sluice_stop *stop)
 {
     struct sigaction action = {.sa_handler = stop != NULL ? on_signal : SIG_DFL};
+    struct sigaction report = {.sa_handler = on_report_signal, .sa_flags = SA_RESTART};
 
     stop_on_signal = stop;
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    sigemptyset(&report.sa_mask);
+    sigaction(SIGUSR1, &report, NULL);
 }
 
 /* Fills in the settings that do not depend on the ranks. */

@@ -658,6 +658,45 @@ if [ -e /proc/self/status ]; then
     code=$?
     check "... until it is stopped" [ "$code" -eq 130 ]
     check "... with a report of its own" json 'j["status"] == "STOPPED"'
+    # goes_on NAME COMMAND...: sends SIGUSR1 twice to a command without a report; SIGINT ends it.
+    goes_on() {
+        name=$1
+        shift
+        : >"$tmp/err"
+        "$sluice" "$@" >"$tmp/out" 2>"$tmp/err" &
+        pid=$!
+        n=0
+        caught=0 # SIGUSR1, and SIGINT, which the command itself catches later
+        until [ "$caught" -eq 1 ] || [ $n -ge 200 ] || ! kill -0 "$pid" 2>/dev/null; do
+            sleep 0.05
+            n=$((n + 1))
+            mask=$(awk '$1 == "Name:" {tool = $2 == "sluice"} $1 == "SigCgt:" && tool {print $2}' \
+                "/proc/$pid/status" 2>/dev/null)
+            caught=$(((0x${mask:-0} & 0x202) == 0x202))
+        done
+        kill -s USR1 "$pid" 2>/dev/null
+        n=0
+        until grep -q 'has no report' "$tmp/err" || [ $n -ge 200 ]; do
+            sleep 0.05
+            n=$((n + 1))
+        done
+        kill -s USR1 "$pid" 2>/dev/null
+        sleep 0.1
+        check "SIGUSR1: $name has no report, and says so once" [ \
+            "$(grep -c "^sluice: SIGUSR1: $1 has no report to print, and goes on\$" "$tmp/err")" -eq 1 ]
+        check "... and goes on" kill -s INT "$pid"
+        wait "$pid"
+        code=$?
+        check "... until it is stopped" [ "$code" -eq 130 ]
+    }
+    goes_on synth synth "$tmp/signalled" --per-class 100000
+    rm -rf "$tmp/signalled"
+    large="synthetic 1000000 300,300,3"
+    goes_on pack pack "$large" "$tmp/signalled"
+    rm -rf "$tmp/signalled"
+    goes_on inspect inspect "$large"
+    goes_on show show "$large | batch 1" --steps 1000000 -o "$tmp/signalled"
+    rm -f "$tmp/signalled"
 else
     skip "signals" "no /proc to see when they are caught"
 fi

@@ -49,7 +49,12 @@ check "... with its log" [ "$(grep -c '^{"step":' run/log.jsonl)" = $((steps + m
 mine/overnight "$pictures" stopped 8 >"$tmp/out" 2>"$tmp/err" &
 pid=$!
 until grep -qs '^epoch: ' "$tmp/out" || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
-kill -s INT $pid
+for signal in 1 2; do
+    kill -s USR1 $pid
+    until [ "$(grep -c '^time  *seconds' "$tmp/err")" -ge $signal ] || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
+done
+check "SIGUSR1 prints its report so far" err_has '^bottleneck: '
+check "... twice, and it goes on" kill -s INT $pid
 wait $pid
 code=$?
 check "it shows losses" out_has '^epoch: [0-9]* step: 100, loss is [0-9.]*, accuracy is [0-9.]*$'

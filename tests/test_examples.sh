@@ -145,6 +145,17 @@ check "an interrupted training ends with a report" out_has '^decode '
 signal=TERM interrupted '^step ' "$tmp/out" "$bin/train_image_folder" "$tmp/a/train" --size 16 \
     --batch 8 --epochs 1000000
 check "SIGTERM ends the training with 143" [ "$code" -eq 143 ]
+"$bin/train_image_folder" "$tmp/a/train" --size 16 --batch 8 --epochs 1000000 >"$tmp/out" \
+    2>"$tmp/err" &
+pid=$!
+until out_has '^step ' || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
+kill -s USR1 $pid
+until err_has '^time  *seconds' || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
+check "SIGUSR1 prints the report of a training so far" err_has '^bottleneck: '
+check "... and it goes on" kill -s INT $pid
+wait $pid
+code=$?
+check "... until it is stopped" [ "$code" -eq 130 ]
 
 # ---- the saved network ---------------------------------------------------------------------------
 

@@ -128,6 +128,7 @@ typedef struct cli_command {
     const char *details; /* paragraphs of the help page */
     const char *options; /* one option per line, with its description */
     int (*run)(int argc, char **argv);
+    bool has_report; /* SIGUSR1 makes it print the report so far; else only that it has none */
 } cli_command;
 
 /* All commands; ends with an entry without a name. */
@@ -208,9 +209,6 @@ void cli_json_failure(sluice_status status, const char *error);
  * once. Call with NULL before the token is destroyed.
  */
 void cli_catch_signals(sluice_stop *stop);
-
-/* Installs a handler of SIGUSR1, which asks the runs for their reports so far. */
-void cli_report_on_signal(void);
 
 /* Restores the default: SIGINT and SIGTERM end the process. */
 void cli_leave_signals(void);

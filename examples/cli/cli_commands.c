@@ -44,7 +44,7 @@ const cli_command cli_commands[] = {
      "`sluice compare` does\n"
      "  --json             one JSON object on stdout instead of the table; with --runs it has the "
      "reports of all runs, for `sluice compare`\n",
-     cmd_bench},
+     cmd_bench, true},
     {"explain", "explain {PIPELINE | -f FILE} [OPTIONS]",
      "Explains what a pipeline will do, and runs nothing.",
      "Prints the pipeline with all defaults, the order of samples, what is read and decoded, "
@@ -60,7 +60,7 @@ const cli_command cli_commands[] = {
      "  --pass P           the pass whose random numbers --sample draws, from 0 (0)\n"
      "  --seed N           seed of --sample's random numbers (0)\n"
      "  --json             one JSON object on stdout instead of text\n",
-     cmd_explain},
+     cmd_explain, false},
     {"classes", "classes {SRC | -f FILE} [OPTIONS]", "Prints the name of each class, by its label.",
      "SRC is a file or folder of data, or a pipeline in quotes, of which only the source is "
      "opened. "
@@ -69,7 +69,7 @@ const cli_command cli_commands[] = {
      "  --arg NAME VALUE   replace ${NAME} in the pipeline by VALUE, which is not parsed; "
      "repeatable\n"
      "  --json             one JSON object on stdout instead of lines\n",
-     cmd_classes},
+     cmd_classes, false},
     {"compare", "compare {A B | FILE} [OPTIONS]",
      "Compares the reports of two sides, and tells a change from noise.",
      "A and B are reports as JSON, by `sluice bench --json`, `sluice bench --runs N --json` or "
@@ -89,7 +89,7 @@ const cli_command cli_commands[] = {
      "an "
      "error with too few runs (0)\n"
      "  --json             one JSON object on stdout instead of the table\n",
-     cmd_compare},
+     cmd_compare, false},
     {"inspect", "inspect {SRC | -f FILE} [OPTIONS]",
      "Describes what a dataset holds: samples, columns, classes, sizes and formats of images.",
      "SRC is a file or folder of data, whose source is chosen by names (class folders, images, "
@@ -106,7 +106,7 @@ const cli_command cli_commands[] = {
      "  --max-samples N    read N samples only, evenly spaced\n"
      "  --workers N|auto   threads that read (auto: 4)\n"
      "  --json             one JSON object on stdout instead of text\n",
-     cmd_inspect},
+     cmd_inspect, false},
     {"pack", "pack {SRC | -f FILE} DST [OPTIONS]",
      "Packs images into tar shards, in which a part of an image can be decoded alone.",
      "SRC is a folder DIR/CLASS/FILE, or a source in quotes, optionally with stages of order, "
@@ -150,7 +150,7 @@ const cli_command cli_commands[] = {
      "  --leave-out-unreadable go on without files that the disk or the file server fails to "
      "read, list them with the reason, and exit 1; the next run reads them again\n"
      "  --json             one JSON object on stdout instead of the summary\n",
-     cmd_pack},
+     cmd_pack, false},
     {"report", "report [merge] RUN.json... [-o FILE]",
      "Makes an HTML page of the reports of runs, or one report of those of ranks.",
      "RUN.json is a report as `sluice bench --json`, sluice_report_json() or "
@@ -160,7 +160,8 @@ const cli_command cli_commands[] = {
      "says on stderr which ranks are missing, and "
      "which one the others wait for. Without -o the output goes to stdout, unless that is a "
      "terminal.\n",
-     "  -o FILE            write the page, or the merged report, to this file\n", cmd_report},
+     "  -o FILE            write the page, or the merged report, to this file\n", cmd_report,
+     false},
     {"show", "show {PIPELINE | -f FILE} [OPTIONS]",
      "Shows the batches of a pipeline as a step gets them.",
      "Makes batches on the CPU, prints dtype, shape, minimum, maximum and mean of each column "
@@ -189,7 +190,7 @@ const cli_command cli_commands[] = {
      "  --rank R           number of this process among --world (0)\n"
      "  --world W          processes that share each pass (1)\n"
      "  --on-error POLICY  policy for bad samples: fail, replace or zero (fail)\n",
-     cmd_show},
+     cmd_show, false},
     {"synth", "synth DIR [OPTIONS]",
      "Makes a small labelled JPEG dataset in DIR/train and DIR/test.",
      "A small network can learn the classes; a linear classifier learns little. The same "
@@ -199,7 +200,7 @@ const cli_command cli_commands[] = {
      "  --size N           side length in pixels (64)\n"
      "  --quality N        quality of the JPEG files, 1 to 100 (90)\n"
      "  --seed N           seed of all random numbers (1)\n",
-     cmd_synth},
+     cmd_synth, false},
     {"topo", "topo [OPTIONS]",
      "Shows the topology of the machine and the placement of threads and memory.", NULL,
      "  --device NAME      show the placement for this device\n"
@@ -213,7 +214,7 @@ const cli_command cli_commands[] = {
      "  --emit LAUNCHER    print shell commands that start each rank bound to its part, instead of "
      "tables: numactl, mpirun, srun or torchrun\n"
      "  --json             one JSON object on stdout instead of tables\n",
-     cmd_topo},
+     cmd_topo, false},
     {"verify", "verify PATH [OPTIONS]",
      "Decodes all images of a pack, tar shard, folder or pipeline, and names bad ones.",
      "PATH is a file or folder of data, as `sluice inspect` takes it, or a pipeline in quotes, of "
@@ -225,11 +226,11 @@ const cli_command cli_commands[] = {
      "defects: `sluice inspect` counts them.\n",
      "  --workers N|auto   threads that decode (auto: by cores and quota)\n"
      "  --json             one JSON object on stdout instead of lines\n",
-     cmd_verify},
+     cmd_verify, false},
     {"help", "help [COMMAND | stages [STAGE] | --man | --markdown]",
      "Describes commands and stages.", NULL,
      "  --man              all help, as the source of the manual page sluice(1)\n"
      "  --markdown         all stages, as a page of Markdown\n",
-     cmd_help},
-    {NULL, NULL, NULL, NULL, NULL, NULL},
+     cmd_help, false},
+    {NULL, NULL, NULL, NULL, NULL, NULL, false},
 };

@@ -579,7 +579,6 @@ int cmd_bench(int argc, char **argv)
         code = refused(&b, st);
     } else {
         cli_catch_signals(stop);
-        cli_report_on_signal();
         code = parse(&b, argc, argv);
         if (code == EXIT_DONE) {
             code = b.runs.is_on ? run_all(&b, stop) : run(&b, &b.source, stop);

@@ -138,8 +138,9 @@ static const char description[] =
 static const char exit_status[] =
     "0 done; 1 a failure of files, device or memory; 2 wrong usage (unknown option, text that "
     "cannot be parsed, bad value); 130 or 143 after SIGINT or SIGTERM, once stopped cleanly. "
-    "SIGUSR1 makes bench print the report so far to standard error, and go on. compare exits "
-    "with 0 if B is not slower, 1 if it is, 2 after any error.\n";
+    "SIGUSR1 makes bench print the report so far to standard error, and go on; other commands say "
+    "once that they have none, and go on. compare exits with 0 if B is not slower, 1 if it is, 2 "
+    "after any error.\n";
 
 static const char environment[] =
     "SLUICE_WORKERS, SLUICE_SLOTS, SLUICE_MEMORY, SLUICE_MODE: settings of runs, in place of the "

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -59,16 +60,32 @@ void cli_catch_signals(sluice_stop *stop)
     sigaction(SIGTERM, &action, NULL);
 }
 
+/* What SIGUSR1 prints if the command has no report; empty: it has one. */
+static char no_report[128];
+
+/* Asks the runs for their reports so far, or says once that there are none. */
 static void on_report_signal(int number)
 {
+    static atomic_flag is_said = ATOMIC_FLAG_INIT;
+    const int error = errno;
+
     (void)number;
-    sluice_report_request();
+    if (no_report[0] == '\0') {
+        sluice_report_request();
+    } else if (!atomic_flag_test_and_set(&is_said)) {
+        (void)!write(STDERR_FILENO, no_report, strlen(no_report));
+    }
+    errno = error;
 }
 
-void cli_report_on_signal(void)
+static void catch_report_signal(const cli_command *command)
 {
     struct sigaction action;
 
+    if (!command->has_report) {
+        snprintf(no_report, sizeof(no_report),
+                 "sluice: SIGUSR1: %s has no report to print, and goes on\n", command->name);
+    }
     memset(&action, 0, sizeof(action));
     action.sa_handler = on_report_signal;
     action.sa_flags = SA_RESTART;
@@ -174,6 +191,7 @@ static int run(int argc, char **argv)
         cli_print_page(command);
         return EXIT_DONE;
     }
+    catch_report_signal(command);
     return command->run(argc - 1, argv + 1);
 }
 

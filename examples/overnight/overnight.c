@@ -5,8 +5,8 @@
  *     overnight PICTURES RUN [HOURS]
  *
  * PICTURES holds one folder of pictures per class. The run stores checkpoints and a log in the
- * folder RUN. It ends after HOURS (8), on Ctrl-C or on SIGTERM, with a report. Started again, it
- * resumes.
+ * folder RUN. It ends after HOURS (8), on Ctrl-C or on SIGTERM, with a report; on SIGUSR1 it prints
+ * the report so far, and goes on. Started again, it resumes.
  */
 #include <math.h>
 #include <signal.h>
@@ -112,6 +112,12 @@ static void on_signal(int number)
     sluice_stop_request(stop);
 }
 
+static void on_report_signal(int number)
+{
+    (void)number;
+    sluice_report_request(); /* the run prints its report so far to stderr */
+}
+
 /* Trains; writes checkpoints and the log to `folder`. Creates no report if an error occurs before
  * training starts. */
 static sluice_status run(const char *folder, double hours, sluice_report **report_out)
@@ -165,6 +171,7 @@ static sluice_status run(const char *folder, double hours, sluice_report **repor
 
 int main(int argc, char **argv)
 {
+    const struct sigaction so_far = {.sa_handler = on_report_signal, .sa_flags = SA_RESTART};
     sluice_report *report = NULL;
     char *text = NULL;
     bool failed;
@@ -179,6 +186,7 @@ int main(int argc, char **argv)
     failed = sluice_stop_create(&stop) < 0;
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
+    sigaction(SIGUSR1, &so_far, NULL);
     failed = failed || run(argv[2], argc > 3 ? atof(argv[3]) : 8, &report) < 0;
     if (failed) {
         fprintf(stderr, "overnight: %s\n", sluice_last_error());

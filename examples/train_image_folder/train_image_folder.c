@@ -511,16 +511,25 @@ static void on_signal(int number)
     sluice_stop_request(stop_on_signal);
 }
 
+static void on_report_signal(int number)
+{
+    (void)number;
+    sluice_report_request();
+}
+
 /* Ctrl-C or SIGTERM ends a run after the current step, with its report; a second signal ends the
- * program. */
+ * program. SIGUSR1 prints the report so far to stderr. */
 static void catch_signals(sluice_stop *stop)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction report = {.sa_handler = on_report_signal, .sa_flags = SA_RESTART};
 
     stop_on_signal = stop;
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    sigemptyset(&report.sa_mask);
+    sigaction(SIGUSR1, &report, NULL);
 }
 
 /* Prints where the network is saved, and commands that use it. */
