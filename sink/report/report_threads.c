@@ -166,13 +166,24 @@ static void add_row(const sluice_report *report, uint32_t first, uint32_t end, s
     sli_text_add(text, "%-22s %10s %6s %6s %8s\n", name, seconds, cpu, runqueue, blocked);
 }
 
+/* True if a stage was measured, but not its time in the run queue. */
+static bool stages_lack_runqueue(const sluice_report *report)
+{
+    for (uint32_t i = 0; i < report->stage_count; i++) {
+        if (report->stage_times[i].times.has_cpu && !report->stage_times[i].times.has_runqueue) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Adds a line that names what could not be measured, and why. */
 static void add_unknown(const sluice_report *report, sli_text *text)
 {
     bool no_cpu = false;
     bool no_runqueue = false;
     char threads[200] = "";
-    char parts[3][100] = {"", "", ""};
+    char parts[3][120] = {"", "", ""};
 
     for (uint32_t i = 0; i < report->thread_count; i++) {
         const report_thread *thread = &report->threads[i];
@@ -190,12 +201,16 @@ static void add_unknown(const sluice_report *report, sli_text *text)
     }
     if (no_runqueue) {
         snprintf(parts[1], sizeof(parts[1]),
-                 "; time in the run queue, which is in blocked%% (no schedstat in /proc)");
+                 "; time in the run queue, which is in blocked%% (cannot read schedstat in /proc)");
+    } else if (stages_lack_runqueue(report)) {
+        snprintf(parts[1], sizeof(parts[1]),
+                 "; time in the run queue of some stages (most of the time their threads could not "
+                 "read schedstat in /proc)");
     }
     if (!report->machine.has_pressure) {
         snprintf(parts[2], sizeof(parts[2]), "; pressure of the machine (no /proc/pressure)");
     }
-    if (threads[0] != '\0' || no_cpu || no_runqueue || !report->machine.has_pressure ||
+    if (threads[0] != '\0' || no_cpu || parts[1][0] != '\0' || !report->machine.has_pressure ||
         !report->machine.has_throttling) {
         sli_text line = {0};
 

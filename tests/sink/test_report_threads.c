@@ -109,9 +109,9 @@ static void what_is_unknown_is_null_and_said_once(void)
     }
     k.report->machine = (report_machine){.has_pressure = false};
     T_OK(sluice_report_text(k.report, &text));
-    T_CONTAINS(text,
-               "\nnot measured: time in the run queue, which is in blocked% (no schedstat in\n"
-               "    /proc); pressure of the machine (no /proc/pressure); throttling by a CPU\n");
+    T_CONTAINS(
+        text, "\nnot measured: time in the run queue, which is in blocked% (cannot read schedstat\n"
+              "    in /proc); pressure of the machine (no /proc/pressure); throttling by a CPU\n");
     CU_ASSERT_PTR_NULL(strstr(text, "\npressure: "));
     sluice_string_free(text);
     T_OK(sluice_report_json(k.report, &text));
@@ -133,6 +133,33 @@ static void what_is_unknown_is_null_and_said_once(void)
                "pressure: in 25.0 % of the time some task of the machine waited for a CPU, in\n"
                "    0.0 % for I/O, in 0.0 % for memory\n");
     T_CONTAINS(text, "\npage faults: 12 pages were read from a disk\n");
+    sluice_string_free(text);
+    kit_fini(&k);
+}
+
+/* Threads that had no file descriptor left for their clocks until late in the run. */
+static void a_stage_without_its_run_queue_is_said(void)
+{
+    char *text = NULL;
+    kit k;
+
+    run(&k);
+    for (uint32_t i = 0; i < k.report->thread_count; i++) {
+        k.report->threads[i].times.has_cpu = true;
+        k.report->threads[i].times.has_runqueue = true;
+    }
+    k.report->machine = (report_machine){.has_pressure = true, .has_throttling = true};
+    for (uint32_t i = 0; i < k.report->stage_count; i++) {
+        k.report->stage_times[i].times = (report_times){.has_cpu = true, .has_runqueue = true};
+    }
+    T_OK(sluice_report_text(k.report, &text));
+    CU_ASSERT_PTR_NULL(strstr(text, "not measured"));
+    sluice_string_free(text);
+    k.report->stage_times[1].times.has_runqueue = false;
+    T_OK(sluice_report_text(k.report, &text));
+    T_CONTAINS(text,
+               "\nnot measured: time in the run queue of some stages (most of the time their\n"
+               "    threads could not read schedstat in /proc)\n");
     sluice_string_free(text);
     kit_fini(&k);
 }
@@ -234,6 +261,7 @@ const t_test report_threads_tests[] = {
     T_TEST(the_text_has_a_row_for_a_pool_and_80_columns),
     T_TEST(the_json_has_threads_and_machine),
     T_TEST(what_is_unknown_is_null_and_said_once),
+    T_TEST(a_stage_without_its_run_queue_is_said),
     T_TEST(a_report_of_no_run_has_no_threads),
     T_TEST(a_thread_that_ran_before_counts_from_the_start_of_the_run),
     T_TEST(a_channel_reports_its_threads_at_any_time),
