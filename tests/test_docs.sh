@@ -157,7 +157,7 @@ find $modules -name '*.c' -o -name '*.h' -o -name '*.cu' >"$tmp/sources"
 # shellcheck disable=SC2016 # of awk
 xargs awk '
     FNR == 1 {file = FILENAME; sub(/.*\//, "", file)}
-    /^[A-Za-z]/ && !/;$/ && match($0, /[a-z_0-9]+\(/) {print file, substr($0, RSTART, RLENGTH - 1)}
+    /^[A-Za-z_]/ && !/;$/ && match($0, /[a-z_0-9]+\(/) {print file, substr($0, RSTART, RLENGTH - 1)}
     /^ +.*\(\*[a-z_]+\)\(/ {match($0, /\(\*[a-z_]+\)/); print "*", substr($0, RSTART + 2, RLENGTH - 3)}' \
     <"$tmp/sources" >"$tmp/functions"
 # shellcheck disable=SC2086
