@@ -14,6 +14,7 @@
 #include "overrides.h"
 #include "status_int.h"
 #include "text_int.h"
+#include "write_signals.h"
 
 /* Serializes the writes of runs that end at the same time in one process, since they may share a
  * file.
@@ -218,8 +219,12 @@ void report_file_write(const char *path, uint32_t rank, uint32_t world, const sl
                                : sluice_report_text(report, &text);
     }
     if (st == SLUICE_OK) {
+        write_signals held;
+
         pthread_mutex_lock(&write_lock);
+        write_signals_hold(&held);
         error = write_text(expanded, text);
+        write_signals_release(&held);
         pthread_mutex_unlock(&write_lock);
     }
     if (error != 0) {

@@ -4,16 +4,22 @@
 #ifndef SLUICE_SERIES_FILE_H
 #define SLUICE_SERIES_FILE_H
 
-#include <stdio.h>
+#include <stdint.h>
 
 #include "run_series.h"
 
+typedef struct series_file series_file;
+
 /* Opens the file and writes its header. NULL: none is requested, or it cannot be written, which is
  * a warning. Several ranks have a file each, as report_file_write() has it. */
-FILE *series_file_open(uint32_t rank, uint32_t world);
+series_file *series_file_open(uint32_t rank, uint32_t world);
 
-/* Writes the last row of the series. Returns false, after a warning, if the file cannot be
- * written. */
-bool series_file_add(FILE *file, const run_series *series);
+/* Writes the last row of the series. A file that cannot be written gets no further row, after a
+ * warning; so does a pipe whose reader has gone or does not keep up: the run never waits for it.
+ * series NULL: none. */
+void series_file_add(series_file *series, const run_series *rows);
+
+/* series NULL: none. */
+void series_file_close(series_file *series);
 
 #endif

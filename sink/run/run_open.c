@@ -458,9 +458,7 @@ void train_close(train_run *run)
         sli_rank_board_leave_run();
     }
     step_history_free(&run->history);
-    if (run->watch.series_file != NULL) {
-        (void)fclose(run->watch.series_file); /* each row was flushed */
-    }
+    series_file_close(run->watch.series_file);
     sli_free(run->callbacks);
     sli_free(run);
 }

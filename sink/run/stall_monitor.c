@@ -136,11 +136,7 @@ static void add_to_series(train_run *run, int64_t now)
                                     .wait_s = train_wait_seconds_so_far(run),
                                     .cpu_ns = sli_process_cpu_ns()},
                    now);
-    if (watch->series_file != NULL && watch->series.last.ns > 0 &&
-        !series_file_add(watch->series_file, &watch->series)) {
-        (void)fclose(watch->series_file);
-        watch->series_file = NULL;
-    }
+    series_file_add(watch->series_file, &watch->series);
 }
 
 sluice_status train_watch(train_run *run)

@@ -3,8 +3,6 @@
 #ifndef SLUICE_RUN_WATCH_H
 #define SLUICE_RUN_WATCH_H
 
-#include <stdio.h>
-
 #include "callback_watchdog.h"
 #include "host_clock.h"
 #include "run_series.h"
@@ -23,7 +21,7 @@ typedef struct run_watch {
     wait_probe waits;   /* of the workers */
     run_series series;  /* of seconds */
     run_series passes;
-    FILE *series_file; /* of SLUICE_REPORT_SERIES; NULL: none */
+    struct series_file *series_file; /* of SLUICE_REPORT_SERIES; NULL: none */
 } run_watch;
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report that the environment wants: where it goes, and when. */
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -222,45 +224,6 @@ static void a_path_that_cannot_be_written_is_said_before_the_run(void)
     }
 }
 
-/* ---- a row a second -------------------------------------------------------------------------- */
-
-static void sleep_in_step(kit *k, const sluice_step *step)
-{
-    const struct timespec nap = {0, 400000000};
-
-    (void)k;
-    (void)step;
-    (void)nanosleep(&nap, NULL);
-}
-
-static void each_second_is_a_row_of_the_csv_file(void)
-{
-    const char *path = t_path(t_folder(), "r.csv");
-    double row[5];
-    kit k;
-
-    overrides_begin();
-    setenv("SLUICE_REPORT_SERIES", path, 1);
-    overrides_init_run(&k);
-    k.in_step = sleep_in_step;
-    T_CONTAINS(overrides_log_of(&k), "a row a second is written to SLUICE_REPORT_SERIES=");
-    T_OK(k.status);
-    T_EQ(sscanf(overrides_contents(path),
-                "t_s,batches,batches_per_s,data_wait_share,cores\n%lf,%lf,%lf,%lf,%lf\n", &row[0],
-                &row[1], &row[2], &row[3], &row[4]),
-         5);
-    T_TRUE(row[0] >= 1 && row[1] >= 1 && row[1] <= 4);
-    T_TRUE(row[2] > 0.5 && row[2] < 4 && row[3] <= 1 && row[4] >= 0);
-    kit_fini(&k);
-    setenv("SLUICE_REPORT_SERIES", "/nowhere/r.csv", 1);
-    overrides_init_run(&k);
-    T_CONTAINS(overrides_log_of(&k),
-               "SLUICE_REPORT_SERIES: /nowhere/r.csv cannot be written: No such file");
-    T_OK(k.status);
-    kit_fini(&k);
-    overrides_end();
-}
-
 static char *renewed; /* the file in the last step */
 
 static void look_at_the_file(kit *k, const sluice_step *step)
@@ -333,6 +296,43 @@ static void a_report_into_a_pipe_without_a_reader_is_a_warning(void)
     T_OK(k.status);
     kit_fini(&k);
     overrides_end();
+}
+
+static void *read_a_byte(void *arg)
+{
+    const int *reader = arg;
+    struct pollfd wait = {.fd = *reader, .events = POLLIN};
+    char byte;
+
+    if (poll(&wait, 1, -1) == 1 && read(*reader, &byte, 1) == 1) {
+        close(*reader);
+    }
+    return NULL;
+}
+
+/* SIGPIPE would end the process. */
+static void a_report_whose_reader_ends_is_a_warning(void)
+{
+    const char *path = t_path(t_folder(), "pipe.json");
+    pthread_t thread;
+    sigset_t pending;
+    int reader;
+    kit k;
+
+    T_EQ(mkfifo(path, 0600), 0);
+    reader = open(path, O_RDONLY | O_NONBLOCK);
+    T_TRUE(reader >= 0 && fcntl(reader, F_SETPIPE_SZ, 4096) >= 0);
+    T_EQ(pthread_create(&thread, NULL, read_a_byte, &reader), 0);
+    overrides_begin();
+    setenv("SLUICE_REPORT", path, 1);
+    overrides_init_run(&k);
+    T_CONTAINS(overrides_log_of(&k), "pipe.json: Broken pipe");
+    T_OK(k.status);
+    kit_fini(&k);
+    overrides_end();
+    pthread_join(thread, NULL);
+    T_EQ(sigpending(&pending), 0);
+    T_EQ(sigismember(&pending, SIGPIPE), 0);
 }
 
 static void a_report_without_memory_is_a_warning(void)
@@ -478,10 +478,10 @@ const t_test report_file_tests[] = {
     T_TEST(reports_of_several_ranks_have_files_of_their_own),
     T_TEST(a_report_that_cannot_be_written_is_a_warning),
     T_TEST(a_path_that_cannot_be_written_is_said_before_the_run),
-    T_TEST(each_second_is_a_row_of_the_csv_file),
     T_TEST(the_cpu_time_is_of_the_run),
     T_TEST(the_file_is_renewed_while_the_run_goes_on),
     T_TEST(a_report_into_a_pipe_without_a_reader_is_a_warning),
+    T_TEST(a_report_whose_reader_ends_is_a_warning),
     T_TEST(a_report_without_memory_is_a_warning),
     T_TEST(a_file_is_replaced_when_the_new_one_is_complete),
     T_TEST(a_path_that_is_too_long_is_refused),
