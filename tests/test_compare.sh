@@ -72,6 +72,11 @@ expect "three runs a side, one twice the other" 0 compare three twice
 check "... cannot tell either" out_has '^not judged: so few runs'
 expect "files with commas between" 1 compare old/1.json,old/2.json,old/3.json,old/4.json slow
 check "... are one side" out_has '4 and 6 runs'
+expect "a file twice on a side" 2 compare old/1.json,old/2.json,./old/1.json slow
+check "... is an error" err_has './old/1.json is given twice for side A; give each file once'
+expect "a file of a folder, and the folder" 2 compare old slow,slow/1.json
+check "... is an error" err_has 'slow/1.json is given twice for side B'
+expect "a file on both sides" 0 compare old old
 cp old/1.json 'a,b.json'
 expect "a file with a comma in its name" 0 compare a,b.json old/1.json
 expect "standard input" 0 compare - old/1.json <old/1.json
@@ -93,6 +98,10 @@ check "... and of B alone" out_has 'only in B$'
 sed 's/"p99_us"/"cpu_us_per_sample":3,"operations":[],"p99_us"/' old/1.json >two.json
 expect "a report with more of its stages" 0 compare old/1.json two.json
 check "... has CPU time of stages" out_has '^  CPU us/sample  *-  *3.000  *-  *-  only in B$'
+sed 's/"stages":\[/&{"name":"first","p50_us":-0.0},/' two.json >more.json
+expect "a report with more stages and figures" 0 compare old/1.json more.json
+check "... has one block for each stage" [ "$(grep -c '^read$' out)" -eq 1 ]
+check "... and -0 is 0" out_has '^  p50 us  *-  *0.000  *-  *-  only in B$'
 sed 's/"read"/"\\u001b[31mred"/' old/1.json >red.json
 expect "a name with an escape sequence" 0 compare old/1.json red.json
 check "... is inert" sh -c '! grep -q "$(printf "\033")" out && grep -q "^.x1b.31mred$" out'
@@ -145,6 +154,9 @@ check "... is said" err_has 'folder none has no file NAME.json'
 cp old/1.json none && echo x >none/2.json
 expect "a folder with another file" 2 compare old none
 check "... names it" err_has 'none/2.json: the file is not valid JSON'
+rm none/2.json && mkfifo none/2.json
+expect "a folder with a pipe" 2 compare old none
+check "... names it, and does not wait" err_has 'none/2.json is a device or a pipe; files NAME.json'
 expect "no words" 2 compare
 expect "one word" 2 compare old/1.json
 check "... must have both sides" err_has 'has one side; give two\|runs is missing'

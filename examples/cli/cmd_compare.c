@@ -15,8 +15,18 @@ enum { EXIT_SLOWER = 1, EXIT_ERROR = 2 };
 
 enum { MOST_PATH = 4096 };
 
+/* A file of a side. */
+typedef struct side_file {
+    dev_t device;
+    ino_t number;
+    int side;
+} side_file;
+
 typedef struct comparison {
     run_set set;
+    side_file *files; /* (count); those of "-" and of pipes are not kept */
+    size_t count;
+    size_t capacity;
     double gate;
     bool json;
     sluice_status status; /* of a failure, for JSON */
@@ -29,8 +39,58 @@ static int is_report_name(const struct dirent *entry)
     return entry->d_name[0] != '.' && dot != NULL && strcmp(dot, ".json") == 0;
 }
 
+/* Remembers a file of a side. A file counts once: its runs are no evidence a second time. */
+static sluice_status keep_file(comparison *c, int side, const char *path, const struct stat *info)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        const side_file *file = &c->files[i];
+
+        if (file->side == side && file->device == info->st_dev && file->number == info->st_ino) {
+            return sluice_fail(SLUICE_E_INVALID,
+                               "compare: %s is given twice for side %c; give each file once", path,
+                               side == 0 ? 'A' : 'B');
+        }
+    }
+    if (c->count == c->capacity) {
+        const size_t more = 2 * c->capacity + 8;
+        side_file *grown = realloc(c->files, more * sizeof(*grown));
+
+        if (grown == NULL) {
+            return sluice_fail(SLUICE_E_NO_MEMORY, "compare: there is not enough memory");
+        }
+        c->files = grown;
+        c->capacity = more;
+    }
+    c->files[c->count++] = (side_file){info->st_dev, info->st_ino, side};
+    return SLUICE_OK;
+}
+
+static sluice_status add_file(comparison *c, int side, const char *path)
+{
+    struct stat info;
+    sluice_status st = SLUICE_OK;
+
+    if (strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode)) {
+        st = keep_file(c, side, path, &info);
+    }
+    return st == SLUICE_OK ? run_set_add_file(&c->set, side, path) : st;
+}
+
+/* Adds a file of a folder. A pipe there is not waited for. */
+static sluice_status add_entry(comparison *c, int side, const char *path)
+{
+    struct stat info;
+
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+        return sluice_fail(SLUICE_E_INVALID,
+                           "%s is a device or a pipe; files NAME.json of a folder must be reports",
+                           path);
+    }
+    return add_file(c, side, path);
+}
+
 /* Adds all files NAME.json of a folder, in the order of their names. */
-static sluice_status add_folder(run_set *set, int side, const char *folder)
+static sluice_status add_folder(comparison *c, int side, const char *folder)
 {
     struct dirent **entries = NULL;
     const int count = scandir(folder, &entries, is_report_name, alphasort);
@@ -53,29 +113,29 @@ static sluice_status add_folder(run_set *set, int side, const char *folder)
             st = sluice_fail(SLUICE_E_INVALID, "a path must have at most %d bytes: %.100s...",
                              MOST_PATH - 1, path);
         }
-        st = st == SLUICE_OK ? run_set_add_file(set, side, path) : st;
+        st = st == SLUICE_OK ? add_entry(c, side, path) : st;
         free(entries[i]);
     }
     free(entries);
     return st;
 }
 
-static sluice_status add_path(run_set *set, int side, const char *path)
+static sluice_status add_path(comparison *c, int side, const char *path)
 {
     struct stat info;
 
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode) ? add_folder(set, side, path)
-                                                           : run_set_add_file(set, side, path);
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode) ? add_folder(c, side, path)
+                                                           : add_file(c, side, path);
 }
 
 /* Adds what a word names: a file or a folder, or several with commas between. A file whose name has
  * a comma is found by the whole word. */
-static sluice_status add_word(run_set *set, int side, const char *word)
+static sluice_status add_word(comparison *c, int side, const char *word)
 {
     sluice_status st = SLUICE_OK;
 
     if (strchr(word, ',') == NULL || access(word, F_OK) == 0) {
-        return add_path(set, side, word);
+        return add_path(c, side, word);
     }
     for (const char *next = word; next != NULL && st == SLUICE_OK;) {
         const size_t length = strcspn(next, ",");
@@ -89,7 +149,7 @@ static sluice_status add_word(run_set *set, int side, const char *word)
         }
         memcpy(path, next, length);
         path[length] = '\0';
-        st = add_path(set, side, path);
+        st = add_path(c, side, path);
         next = next[length] == ',' ? next + length + 1 : NULL;
     }
     return st;
@@ -103,7 +163,7 @@ static sluice_status add_words(comparison *c, const char *const *words, int coun
         return st == SLUICE_OK ? run_set_add_file(&c->set, -1, words[0]) : st;
     }
     for (int side = 0; side < count && st == SLUICE_OK; side++) {
-        st = add_word(&c->set, side, words[side]);
+        st = add_word(c, side, words[side]);
     }
     return st;
 }
@@ -154,6 +214,7 @@ int cmd_compare(int argc, char **argv)
     if (c.json && code == EXIT_ERROR) {
         cli_json_failure(c.status, cli_said());
     }
+    free(c.files);
     run_set_free(&c.set);
     return code;
 }

@@ -109,10 +109,23 @@ static bool is_row(const run_row *row, const char *stage, const run_measure *mea
                           : row->stage != NULL && strcmp(row->stage, stage) == 0);
 }
 
+/* Where a row of a stage goes: after its other rows, or to the end. */
+static size_t index_of_row(const run_set *set, const char *stage)
+{
+    size_t index = set->count;
+
+    while (index > 0 && stage != NULL &&
+           (set->rows[index - 1].stage == NULL || strcmp(set->rows[index - 1].stage, stage) != 0)) {
+        index--;
+    }
+    return index > 0 ? index : set->count;
+}
+
 static sluice_status add_row(const run_reader *reader, const char *stage,
                              const run_measure *measure, run_row **row_out)
 {
     run_set *set = reader->set;
+    const size_t index = index_of_row(set, stage);
     run_row *grown;
     char *copy = NULL;
 
@@ -128,7 +141,9 @@ static sluice_status add_row(const run_reader *reader, const char *stage,
         return no_memory(reader->name);
     }
     set->rows = grown;
-    *row_out = &grown[set->count++];
+    memmove(&grown[index + 1], &grown[index], (set->count - index) * sizeof(*grown));
+    set->count++;
+    *row_out = &grown[index];
     **row_out = (run_row){.stage = copy, .measure = measure};
     return SLUICE_OK;
 }
@@ -142,7 +157,7 @@ static double round_value(double value)
     char text[32];
 
     snprintf(text, sizeof(text), "%.4e", value);
-    return strtod(text, NULL);
+    return strtod(text, NULL) + 0.0; /* -0 is 0 */
 }
 
 static sluice_status add_value(const run_reader *reader, const char *stage,
