@@ -243,6 +243,17 @@ assert items == 9000' "$tmp/out" raw
 else
     skip "percentiles of raw values" "no python3"
 fi
+for r in 0 1; do
+    rank_report $r 2 1e300 1e-300 "$h0" '{"waits":[{"rank":1,"seconds":1.7e308},{"rank":1,"seconds":1.7e308}]}' |
+        sed 's/"samples_per_s":[^,]*/"samples_per_s":1/' >"x$r.json"
+done
+expect "sums and rates that no double holds" 0 report merge x0.json x1.json -o all.json
+check "... are unknown" merged "j['samples_per_s'] is None and j['merge']['straggler'] is None"
+for r in 0 1; do
+    rank_report $r 2 10 $((1 + r)) "$h0" null | sed 's/"stage":"decode","cause":"cpu"/"stage":"none","cause":"none"/' >"x$r.json"
+done
+expect "a straggler without a bottleneck" 0 report merge x0.json x1.json -o all.json
+check "... has none" sh -c 'tr -s "\n " " " <"$1" | grep -q "No stage limits there: decode of 1"' - "$tmp/err"
 
 for r in 0 1; do
     rank_report $r 2 10 1 "$h0" null ",\"mode\":\"m$r\"" >"m$r.json"
@@ -306,6 +317,14 @@ sed 's/"steps":10/"steps":11/' r1.json >other.json
 no_merge "other steps of ranks that agree" 'different runs: steps differs' r0.json other.json
 sed 's/0\.2\.0/0.3.0/' r1.json >other.json
 no_merge "other versions" 'different runs: sluice differs' r0.json other.json
+sed 's/"world":3/"world":3.5/' r1.json >other.json
+no_merge "a world of 3.5 ranks" 'must have a rank and the world' other.json
+sed 's/"rank":2,"seconds"/"rank":3,"seconds"/' r1.json >other.json
+no_merge "waits for a rank of another world" '"ranks.waits.rank" is 3, and must be a rank of the world of 3' r0.json other.json
+sed 's/\("stages":\[\)\(.*\)\],"bottleneck"/\1\2,\2],"bottleneck"/' r1.json >other.json
+no_merge "two stages of a name" 'other.json has two stages of the name decode' other.json
+sed 's/\("operations":\[\)\([^]]*\)\]/\1\2,\2]/' r1.json >other.json
+no_merge "two operations of a name" 'other.json has two operations of the name resize' other.json
 no_merge "reports without ranks" 'must have a rank and the world' odd.json
 no_merge "a merge of merges" 'two.json is already a merge' two.json
 sed 's/\[20,6\]/[320,6]/' r1.json >other.json

@@ -94,13 +94,65 @@ static bool has_rank(const saved_report *report)
                     report->path);
         return false;
     }
-    if (!(rank >= 0 && rank < world && world <= 1e9 && rank == floor(rank))) {
+    if (!(rank >= 0 && rank < world && world <= 1e9 && rank == floor(rank) &&
+          world == floor(world))) {
         sluice_fail(SLUICE_E_INVALID,
                     "merge: %s: \"process\" must have a rank and the world that it is of",
                     report->path);
         return false;
     }
     return true;
+}
+
+/* The ranks that a report has waited for are of its world. */
+static bool waits_for_ranks(const saved_report *report)
+{
+    const json_t *waits = report_get(report_get(report->json, "ranks"), "waits");
+    const double world = report_number(process_of(report), "world");
+
+    for (size_t i = 0; i < json_array_size(waits); i++) {
+        const double rank = report_number(json_array_get(waits, i), "rank");
+
+        if (!(rank < world && rank == floor(rank))) {
+            sluice_fail(SLUICE_E_CORRUPT,
+                        "merge: %s: \"ranks.waits.rank\" is %g, and must be a rank of the world of "
+                        "%.0f",
+                        report->path, rank, world);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Elements are merged by their names, which must differ. */
+static bool names_differ(const saved_report *report, const json_t *array, const char *what)
+{
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const json_t *element = json_array_get(array, i);
+        const char *name = report_string(element, "name");
+
+        if (report_find(array, "name", name) != element) {
+            sluice_fail(SLUICE_E_INVALID,
+                        "merge: %s has two %s of the name %.60s, and names must differ",
+                        report->path, what, name);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool can_be_merged(const saved_report *report)
+{
+    const json_t *stages = report_get(report->json, "stages");
+    bool can = has_rank(report) && waits_for_ranks(report) &&
+               names_differ(report, stages, "stages") &&
+               names_differ(report, report_get(report->json, "queues"), "queues");
+
+    for (size_t i = 0; can && i < json_array_size(stages); i++) {
+        can =
+            names_differ(report, report_get(json_array_get(stages, i), "operations"), "operations");
+    }
+    return can;
 }
 
 static int compare_ranks(const void *a, const void *b)
@@ -115,7 +167,7 @@ static int compare_ranks(const void *a, const void *b)
 static bool check_ranks(saved_report *reports, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (!has_rank(&reports[i])) {
+        if (!can_be_merged(&reports[i])) {
             return false;
         }
     }
@@ -473,17 +525,16 @@ static void merge_all(merge *m)
     const double world = report_number(process_of(&m->reports[0]), "world");
     json_t *left_out = json_array();
     json_t *errors;
-    double seconds;
+    double rate;
 
     m->failed |=
         json_object_set(m->merged, "schema", json_object_get(m->reports[0].json, "schema"));
     merge_status(m);
     take_parts(m, NULL);
     m->failed |= merged_set(m->merged, m->parts, m->count, total_keys);
-    seconds = report_number(m->merged, "seconds");
-    m->failed |= json_object_set_new(
-        m->merged, "samples_per_s",
-        seconds > 0 ? json_real(report_number(m->merged, "samples") / seconds) : json_null());
+    rate = report_number(m->merged, "samples") / report_number(m->merged, "seconds");
+    m->failed |= json_object_set_new(m->merged, "samples_per_s",
+                                     isfinite(rate) ? json_real(rate) : json_null());
     errors = merge_object(m, "errors", error_keys);
     if (errors != NULL) {
         m->failed |= json_object_set_new(errors, "first", join_arrays(m, "errors", "first", 1000));

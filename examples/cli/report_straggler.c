@@ -146,7 +146,7 @@ static straggler most_waited_for(const rank_waits *waits)
     for (size_t i = 0; i < waits->count && waits->run_seconds > 0; i++) {
         const double share = waits->of[i].seconds / waits->run_seconds;
 
-        if (share >= LEAST_WAIT && share > found.share) {
+        if (share >= LEAST_WAIT && share > found.share && isfinite(share)) {
             found = (straggler){waits->of[i].rank, share, waits->of[i].delay, true};
         }
     }
@@ -206,7 +206,7 @@ static void write_missing(FILE *out, const saved_report *reports, size_t count, 
     size_t named = 0;
 
     if ((double)count == world) {
-        fprintf(out, "All %zu ranks. ", count);
+        fprintf(out, count == 1 ? "The run has one rank. " : "All %zu ranks. ", count);
         return;
     }
     fprintf(out, "%zu of %.0f ranks; the reports of these are missing:", count, world);
@@ -240,6 +240,9 @@ static void write_straggler(FILE *out, const straggler *found, const saved_repor
     fprintf(out, "; %s", delay_text(found->delay));
     if (report == NULL) {
         fprintf(out, "; its report is missing, and would have the cause.");
+    } else if (stage != NULL && strcmp(stage, "none") == 0) {
+        fprintf(out, ". No stage limits there: %s",
+                report_string(verdict, "why") != NULL ? report_string(verdict, "why") : "");
     } else if (stage != NULL) {
         fprintf(out, ". There %s limits%s%s: %s", stage, cause != NULL ? ", by " : "",
                 cause != NULL ? cause : "",
