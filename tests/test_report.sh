@@ -41,6 +41,7 @@ check "... and is well-formed, and loads nothing" page_is_right real.html
 check "... it holds the report" holds real.html 1 real.json
 check "... the sample's name ends no element" test "$(grep -c '</script>' real.html)" -eq 1
 check "... its name is shown" grep -q '&lt;/<wbr/>script&gt;x&lt;!--.jpg' real.html
+check "... a run that is too short has no bottleneck" grep -q '<b>No bottleneck was found</b>' real.html
 check "... the verdict and the stages are there" grep -q '<bdi>decode</bdi>' real.html
 expect "the page goes to standard output, unless that is a terminal" 0 report real.json
 check "... every byte" cmp out real.html
@@ -126,6 +127,8 @@ sed 's/"samples":[0-9]*/"samples":1e999/' real.json >huge.json
 refused "a number that no double holds" huge.json 'not valid JSON'
 sed 's/"schema":1/"schema":2/' real.json >other.json
 refused "another schema" other.json '"schema" is 2, and must be 1:'
+sed 's/"schema":1/"schema":"1"/' real.json >other.json
+refused "a text as the schema" other.json '"schema" must be the integer 1'
 sed 's/"seconds":[0-9.]*/"seconds":"x"/' real.json >type.json
 refused "a text for a number" type.json '"seconds" must be a number'
 sed 's/"seconds":[0-9.]*/"seconds":-1/' real.json >type.json
@@ -144,6 +147,12 @@ sed 's/"status":"OK"/"status":"OK","status":"OK"/' real.json >twice.json
 refused "a key twice" twice.json 'not valid JSON'
 "$sluice" verify set/train --json >verify.json 2>err
 refused "the JSON of another command" verify.json '"stages" is missing: the file is not a report'
+"$sluice" bench "synthetic samples=100 shape=8,8,3 | batch 5" --runs 2 --json >runs.json 2>err
+refused "the reports of several runs" runs.json 'which `sluice compare` reads'
+"$sluice" compare real.json real.json --json >compared.json 2>err
+refused "a comparison" compared.json '"stages" is missing: the file is not a report'
+sed 's/"ns_per_tick":[0-9.e+-]*/"ns_per_tick":0/' real.json >type.json
+refused "a histogram without a unit" type.json '"stages.histogram.ns_per_tick" must be a number above 0'
 echo '[1]' >list.json
 refused "a list" list.json '"schema" is missing: the file is not a report'
 printf '{"schema":1,"status":"OK","stages":[],"series":7,"passes":{"a":[1]},"slowest":"x","threads":null,"machine":{},"memory":{"a_bytes":"x"}}' >odd.json
@@ -153,6 +162,10 @@ check "... with one word why" grep -q 'Threads (unknown), Series (unreadable), S
 printf '{"schema":1,"status":"OK","stages":[{"name":"\\u202ex\\u0001","busy_share":9e300,"p50_us":9e300}],"series":[7,{"a":{}}],"passes":[[],{"pass":"x","batches":9e300},7],"slowest":[[],{}]}' >odd.json
 expect "values of any size are shown" 0 report odd.json -o odd.html
 check "... well-formed" page_is_right odd.html
+printf '{"schema":1,"status":"OK","stages":[],"samples":-0.0,"bottleneck":{"stage":"none","cause":"handover"}}' >odd.json
+expect "a hand-over that limits is shown" 0 report odd.json -o odd.html
+check "... by its cause" grep -q '<b><bdi>handover</bdi></b> limits the run<' odd.html
+check "... -0 is 0" grep -q 'samples <b>0</b>' odd.html
 printf '{"schema":1,"status":"OK","stages":[],"errors":{"failed":7,"first":null},"machine":{%s"z":0}}' \
     "$(awk 'BEGIN {for (i = 0; i < 60; i++) printf "\"k%d\":1,", i}')" >odd.json
 expect "61 values of a machine are shown in part" 0 report odd.json -o odd.html
@@ -343,6 +356,14 @@ cp real.json kept.json
 expect "an input is not replaced" 2 report kept.json -o kept.json
 check "... it says so" err_has '-o kept.json is also an input'
 check "... and is as before" cmp kept.json real.json
+run sh -c '"$1" report - -o kept.json <kept.json' - "$sluice"
+check "nor one from standard input" [ "$code" -eq 2 ]
+check "... and is as before" cmp kept.json real.json
+expect "a device is not replaced" 2 report real.json -o /dev/null
+check "... it says so" err_has 'report: -o /dev/null is a device or a pipe, and must be a file'
+expect "-o - is standard output" 0 report real.json -o -
+check "... all of it" cmp out real.html
+check "... and no file" test ! -e ./-
 expect "17 pages" 2 report a b c d e f g h i j k l m n o p q
 check "... are too many" err_has 'there are 17 reports, and there must be at most 16'
 expect "reports of ranks are needed" 2 report merge

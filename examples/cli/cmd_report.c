@@ -54,6 +54,9 @@ static int parse(report_command *c, int argc, char **argv)
                   c->count, MOST_RUNS);
         return EXIT_USAGE;
     }
+    if (c->out != NULL && strcmp(c->out, "-") == 0) {
+        c->out = NULL;
+    }
     if (c->out == NULL && isatty(STDOUT_FILENO)) {
         cli_error("report: the output is %s, and standard output is a terminal; write it to a file "
                   "by -o %s",
@@ -63,8 +66,14 @@ static int parse(report_command *c, int argc, char **argv)
     return EXIT_DONE;
 }
 
-/* True if the output would replace an input; then an error is printed. */
-static bool is_input(const report_command *c)
+/* stat() of an input; "-": of standard input. */
+static bool find_input(const char *word, struct stat *in_out)
+{
+    return (strcmp(word, "-") == 0 ? fstat(STDIN_FILENO, in_out) : stat(word, in_out)) == 0;
+}
+
+/* True if the output would replace an input, or is no file; then an error is printed. */
+static bool is_refused(const report_command *c)
 {
     struct stat out;
     struct stat in;
@@ -72,8 +81,14 @@ static bool is_input(const report_command *c)
     if (c->out == NULL || stat(c->out, &out) != 0) {
         return false;
     }
+    if (!S_ISREG(out.st_mode) && !S_ISDIR(out.st_mode)) {
+        cli_error("report: -o %s is a device or a pipe, and must be a file; without -o the output "
+                  "goes to standard output",
+                  c->out);
+        return true;
+    }
     for (int i = 0; i < c->count; i++) {
-        if (stat(c->words[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+        if (find_input(c->words[i], &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
             cli_error("report: -o %s is also an input, and would be replaced; give another file",
                       c->out);
             return true;
@@ -147,7 +162,7 @@ int cmd_report(int argc, char **argv)
     report_command c = {0};
     int code = parse(&c, argc, argv);
 
-    if (code == EXIT_DONE && is_input(&c)) {
+    if (code == EXIT_DONE && is_refused(&c)) {
         code = EXIT_USAGE;
     }
     if (code == EXIT_DONE) {

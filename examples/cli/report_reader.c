@@ -240,6 +240,11 @@ static bool check_histograms(const char *path, const json_t *stages)
         const json_t *histogram = report_get(json_array_get(stages, i), "histogram");
         const json_t *counts = report_get(histogram, "counts");
 
+        if (histogram != NULL && !(report_number(histogram, "ns_per_tick") > 0)) {
+            sluice_fail(SLUICE_E_CORRUPT,
+                        "%s: \"stages.histogram.ns_per_tick\" must be a number above 0", path);
+            return false;
+        }
         for (size_t k = 0; k < json_array_size(counts); k++) {
             if (!is_pair(json_array_get(counts, k))) {
                 sluice_fail(SLUICE_E_CORRUPT,
@@ -349,9 +354,15 @@ bool report_check_schema(const char *path, const json_t *json)
 {
     const json_t *schema = json_object_get(json, "schema");
 
-    if (!json_is_object(json) || !json_is_integer(schema)) {
+    if (schema == NULL) { /* also if the JSON is no object */
         sluice_fail(SLUICE_E_CORRUPT,
                     "%s: \"schema\" is missing: the file is not a report of a run", path);
+        return false;
+    }
+    if (!json_is_integer(schema)) {
+        sluice_fail(SLUICE_E_CORRUPT,
+                    "%s: \"schema\" must be the integer 1: the file is not a report of a run",
+                    path);
         return false;
     }
     if (json_integer_value(schema) != 1) {
@@ -367,6 +378,13 @@ bool report_check_schema(const char *path, const json_t *json)
 /* Other commands also write "schema" and "status". A command that failed writes these only. */
 static bool has_stages(const char *path, const json_t *json)
 {
+    if (json_is_object(json_array_get(report_get(json, "runs"), 0))) {
+        sluice_fail(SLUICE_E_INVALID,
+                    "%s: the file has the reports of several runs, which `sluice compare` reads; "
+                    "this command reads single ones, of `sluice bench --json` without --runs",
+                    path);
+        return false;
+    }
     if (report_get(json, "stages") == NULL &&
         (json_object_size(json) != 3 || report_string(json, "error") == NULL)) {
         sluice_fail(SLUICE_E_CORRUPT,
@@ -435,7 +453,7 @@ double report_number(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
 
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+    return json_is_number(value) ? json_number_value(value) + 0.0 /* -0 is 0 */ : (double)NAN;
 }
 
 const char *report_string(const json_t *object, const char *key)

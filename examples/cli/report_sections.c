@@ -6,21 +6,33 @@
 #include "html_writer.h"
 #include "report_page.h"
 
+/* Writes what limits the run. A verdict without a stage has a cause, or neither. */
+static void write_limit(FILE *out, const char *stage, const char *cause)
+{
+    const bool has_stage = stage != NULL && strcmp(stage, "none") != 0;
+    const bool has_cause = cause != NULL && strcmp(cause, "none") != 0;
+
+    if (!has_stage && !has_cause) {
+        fputs("<b>No bottleneck was found</b>", out);
+        return;
+    }
+    fputs("<b>", out);
+    html_name(out, has_stage ? stage : cause);
+    fputs("</b> limits the run", out);
+    if (has_stage && has_cause) {
+        fputs(": ", out);
+        html_text(out, cause);
+    }
+}
+
 void part_verdict(FILE *out, const json_t *run, json_t *bottleneck)
 {
-    const char *stage = report_string(bottleneck, "stage");
-    const char *cause = report_string(bottleneck, "cause");
     const char *why = report_string(bottleneck, "why");
     const char *advice = report_string(bottleneck, "advice");
     const double share = report_number(bottleneck, "share");
 
-    fputs("<p><b>", out);
-    html_name(out, stage != NULL ? stage : "none");
-    fputs("</b>", out);
-    if (cause != NULL) {
-        fputs(" limits the run: ", out);
-        html_text(out, cause);
-    }
+    fputs("<p>", out);
+    write_limit(out, report_string(bottleneck, "stage"), report_string(bottleneck, "cause"));
     if (isfinite(share) && share > 0) {
         fprintf(out, " (%s)", figure_share(share).text);
     }
