@@ -6,11 +6,10 @@
 
 const cli_command cli_commands[] = {
     {"bench", "bench {PIPELINE | -f FILE} [OPTIONS]",
-     "Runs a pipeline into the device queue and reports the time of each stage.",
+     "Runs a pipeline and reports what limits it, and what each stage costs.",
      "PIPELINE is `source | stage | ...` in quotes; see `sluice help stages`. The step does "
      "nothing, or uses --step-us of CPU time, so the pipeline alone is measured. The report goes "
-     "to "
-     "stdout, the plan and a progress bar to stderr.\n",
+     "to stdout, the plan and a progress bar to stderr.\n",
      "  -f FILE            a file that holds the pipeline, instead of PIPELINE\n"
      "  --arg NAME VALUE   replace ${NAME} in the pipeline by VALUE, which is not parsed; "
      "repeatable\n"
@@ -42,7 +41,7 @@ const cli_command cli_commands[] = {
      "--compare)\n"
      "  --compare PIPELINE run this pipeline, too, in turn with the first one, and compare both as "
      "`sluice compare` does\n"
-     "  --json             one JSON object on stdout instead of the table; with --runs it has the "
+     "  --json             one JSON object on stdout instead of text; with --runs it has the "
      "reports of all runs, for `sluice compare`\n",
      cmd_bench, true},
     {"explain", "explain {PIPELINE | -f FILE} [OPTIONS]",
@@ -79,15 +78,14 @@ const cli_command cli_commands[] = {
      "sides, and is given alone.\n"
      "\n"
      "The table has medians, the ratio B/A and the p-value of a Mann-Whitney test, for the run and "
-     "for each stage; ~ marks what noise explains. At least 4 runs a side are needed to tell; 6 "
-     "find a change of about 5 percent. What differs between the runs (pipeline, machine, device, "
-     "version) is said.\n"
+     "for each stage. ~ marks what noise explains, ? too few runs: at least 4 a side are needed to "
+     "tell, and 6 find a change of about 5 percent. Lines `differs:` name what else differs "
+     "between the runs: pipeline, machine, device, version.\n"
      "\n"
-     "The gate is CPU time a sample, which varies less than rates do. The exit status is 0 if B is "
-     "not slower or runs are too few to tell, 1 if B is slower, 2 after an error.\n",
+     "CPU time a sample decides the exit status, since it varies less than rates do: 0 if B is not "
+     "slower or runs are too few to tell, 1 if B is slower, 2 after an error.\n",
      "  --gate PERCENT     exit with 1 only if B takes more than PERCENT more CPU time a sample; "
-     "an "
-     "error with too few runs (0)\n"
+     "too few runs are an error then (0)\n"
      "  --json             one JSON object on stdout instead of the table\n",
      cmd_compare, false},
     {"inspect", "inspect {SRC | -f FILE} [OPTIONS]",
@@ -154,14 +152,15 @@ const cli_command cli_commands[] = {
     {"report", "report [merge] RUN.json... [-o FILE]",
      "Makes an HTML page of the reports of runs, or one report of those of ranks.",
      "RUN.json is a report as `sluice bench --json`, sluice_report_json() or "
-     "SLUICE_REPORT=RUN.json writes it; - is standard input. Several runs, up to 16, are shown "
-     "side by side. The page needs no network, and holds each report as JSON. `report merge` takes "
-     "the reports of the ranks of one run and makes one report of them, which a page can show; it "
-     "says on stderr which ranks are missing, and "
-     "which one the others wait for. Without -o the output goes to stdout, unless that is a "
-     "terminal.\n",
-     "  -o FILE            write the page, or the merged report, to this file\n", cmd_report,
-     false},
+     "SLUICE_REPORT=RUN.json writes it; - is standard input. The page shows up to 16 runs side by "
+     "side. It needs no network, and holds each report as JSON.\n"
+     "\n"
+     "`report merge` makes one report of those of the ranks of one run; a page can show it. It "
+     "says on stderr which ranks are missing, and which one the others wait for.\n"
+     "\n"
+     "Without -o the output goes to stdout, unless that is a terminal.\n",
+     "  -o FILE            write the page, or the merged report, to this file; - is stdout\n",
+     cmd_report, false},
     {"show", "show {PIPELINE | -f FILE} [OPTIONS]",
      "Shows the batches of a pipeline as a step gets them.",
      "Makes batches on the CPU, prints dtype, shape, minimum, maximum and mean of each column "
