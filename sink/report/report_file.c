@@ -211,20 +211,18 @@ void report_file_write(const char *path, uint32_t rank, uint32_t world, const sl
 {
     char *expanded = report_file_expand(path, rank, world);
     char *text = NULL;
+    write_signals held;
     sluice_status st = SLUICE_E_NO_MEMORY;
     int error = ENOMEM;
 
+    write_signals_hold(&held); /* also for the warning: it may go to the same pipe */
     if (expanded != NULL && report != NULL) {
         st = is_json(expanded) ? sluice_report_json(report, &text)
                                : sluice_report_text(report, &text);
     }
     if (st == SLUICE_OK) {
-        write_signals held;
-
         pthread_mutex_lock(&write_lock);
-        write_signals_hold(&held);
         error = write_text(expanded, text);
-        write_signals_release(&held);
         pthread_mutex_unlock(&write_lock);
     }
     if (error != 0) {
@@ -234,6 +232,7 @@ void report_file_write(const char *path, uint32_t rank, uint32_t world, const sl
         sli_log(SLUICE_LOG_WARN, "environment: SLUICE_REPORT: cannot write %s: %s",
                 expanded != NULL ? expanded : path, why);
     }
+    write_signals_release(&held);
     sluice_string_free(text);
     sluice_string_free(expanded);
 }

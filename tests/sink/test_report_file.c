@@ -335,6 +335,30 @@ static void a_report_whose_reader_ends_is_a_warning(void)
     T_EQ(sigismember(&pending, SIGPIPE), 0);
 }
 
+/* Neither the report nor the warning can be written there. */
+static void a_reader_of_stderr_that_ends_does_not_end_the_run(void)
+{
+    const int before = dup(STDERR_FILENO);
+    sigset_t pending;
+    int ends[2];
+    kit k;
+
+    overrides_begin();
+    overrides_init_run(&k);
+    (void)overrides_log_of(&k);
+    T_TRUE(before >= 0 && pipe(ends) == 0);
+    close(ends[0]);
+    dup2(ends[1], STDERR_FILENO);
+    report_file_write("-", 0, 1, k.report);
+    dup2(before, STDERR_FILENO);
+    close(ends[1]);
+    close(before);
+    T_EQ(sigpending(&pending), 0);
+    T_EQ(sigismember(&pending, SIGPIPE), 0);
+    kit_fini(&k);
+    overrides_end();
+}
+
 static void a_report_without_memory_is_a_warning(void)
 {
     const char *path = t_path(t_folder(), "report");
@@ -482,6 +506,7 @@ const t_test report_file_tests[] = {
     T_TEST(the_file_is_renewed_while_the_run_goes_on),
     T_TEST(a_report_into_a_pipe_without_a_reader_is_a_warning),
     T_TEST(a_report_whose_reader_ends_is_a_warning),
+    T_TEST(a_reader_of_stderr_that_ends_does_not_end_the_run),
     T_TEST(a_report_without_memory_is_a_warning),
     T_TEST(a_file_is_replaced_when_the_new_one_is_complete),
     T_TEST(a_path_that_is_too_long_is_refused),
