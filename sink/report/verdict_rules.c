@@ -121,7 +121,8 @@ static void explain_ranks(const verdict_facts *facts, verdict *v)
     }
 }
 
-static bool host_takes_the_time(const verdict_facts *facts, verdict *v)
+/* The largest row of the host, and its share of the time. */
+static double largest_of_host(const verdict_facts *facts, const char **row_out)
 {
     const report_host_times *host = &facts->host;
     const struct {
@@ -131,14 +132,20 @@ static bool host_takes_the_time(const verdict_facts *facts, verdict *v)
                 {"checkpoint", host->checkpoint_s},
                 {"validation", host->validation_s},
                 {"launch", host->launch_s}};
+    double share = 0;
 
-    v->share = 0;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (share_of(facts, rows[i].seconds) > v->share) {
-            v->stage = rows[i].stage;
-            v->share = share_of(facts, rows[i].seconds);
+        if (share_of(facts, rows[i].seconds) > share) {
+            *row_out = rows[i].stage;
+            share = share_of(facts, rows[i].seconds);
         }
     }
+    return share;
+}
+
+static bool host_takes_the_time(const verdict_facts *facts, verdict *v)
+{
+    v->share = largest_of_host(facts, &v->stage);
     return v->share >= HOST_SHARE && v->share >= facts->run.data_wait &&
            (!verdict_is_stage(v, "launch") || v->share >= facts->run.step);
 }
@@ -181,13 +188,13 @@ static bool is_fed(const verdict_facts *facts)
             facts->run.step > busy_share(facts));
 }
 
-/* Time that neither steps, nor their wait for data, nor rows of the host explain. */
+/* Time that neither steps, nor their wait for data, nor a replay, nor rows of the host explain. */
 static bool host_is_unknown(const verdict_facts *facts, verdict *v)
 {
     const bool has_step = !facts->run.has_kernels || facts->run.has_step_times;
 
     v->stage = "step";
-    v->share = 1 - facts->run.data_wait - facts->run.step -
+    v->share = 1 - facts->run.data_wait - facts->run.step - facts->run.replay -
                share_of(facts, report_host_seconds(&facts->host));
     return has_step && is_fed(facts) && v->share > facts->run.step && v->share > HOST_SHARE;
 }
@@ -233,11 +240,15 @@ static double cores_of_workers(const verdict_facts *facts)
     return cost.cpu * (double)facts->run.samples / facts->run.seconds;
 }
 
-/* The steps wait for a CPU, which the workers have: these need more of the cores than the steps. */
+/* The steps wait for a CPU, which the workers have: these need more of the cores than the steps. No
+ * row of the host takes more of the time than that wait. */
 static bool workers_starve_the_step(const verdict_facts *facts, verdict *v)
 {
+    const double waits = facts->run.step * facts->run.step_runqueue;
+    const char *row;
+
     return is_fed(facts) && facts->run.step_runqueue >= STARVED_SHARE &&
-           verdict_fills_cores(facts) &&
+           verdict_fills_cores(facts) && largest_of_host(facts, &row) <= waits &&
            cores_of_workers(facts) > facts->run.step * (1 - facts->run.step_runqueue) &&
            set_largest(facts, v) && strcmp(verdict_cause(facts, v->at), "cpu") == 0;
 }

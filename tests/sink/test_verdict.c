@@ -43,7 +43,8 @@ static void map_with_mutex(verdict_facts *f)
     facts_add_map(f, 0, 19.5, 0.15)->waits = (wait_counts){.running = 1, .locked = 17, .asleep = 2};
 }
 
-/* One of two workers holds the mutex, and spins; half of the time of the map is the other's wait. */
+/* One of two workers holds the mutex, and spins; half of the time of the map is the other's wait.
+ */
 static void mutex_of_two_workers(verdict_facts *f)
 {
     facts_add_map(f, 0, 19.5, 0.55)->waits = (wait_counts){.running = 11, .locked = 9};
@@ -132,6 +133,14 @@ static void step_that_waits_for_workers(verdict_facts *f)
     f->run.step = 0.9;
     f->run.step_runqueue = 0.4;
     f->cores.used = 1.9;
+}
+
+/* Saving takes all cores for longer than the steps wait for one. */
+static void checkpoints_beside_waiting_steps(verdict_facts *f)
+{
+    step_that_waits_for_workers(f);
+    f->run.step = 0.3;
+    f->host.checkpoint_s = 6.5;
 }
 
 static void step_beside_others(verdict_facts *f)
@@ -356,6 +365,7 @@ static const struct {
     {step_beside_workers, "step", "device", "fewer_workers", "workers"},
     {workers_beside_the_step, "step", "device", "fewer_workers", "workers"},
     {step_that_waits_for_workers, "mymap", "cpu", "code", "workers"},
+    {checkpoints_beside_waiting_steps, "checkpoint", "host", "checkpoint", "workers"},
     {step_beside_others, "step", "starved", "binding", "fewer_workers"},
     {one_worker, "decode", "cpu", "workers", "fewer_workers"},
     {one_worker_beside_others, "decode", "cpu", "code", "workers"},
@@ -428,6 +438,10 @@ static void published_steps_tell_the_time_between_steps(void)
     verdict_decide(&facts, &found);
     T_STR(found.stage, "step");
     T_STR(found.cause, "host");
+    facts.run.replay = 0.45; /* is known */
+    verdict_decide(&facts, &found);
+    T_STR(found.cause, "device");
+    facts.run.replay = 0;
     facts.run.step = 0.9;
     verdict_decide(&facts, &found);
     T_STR(found.cause, "device");
