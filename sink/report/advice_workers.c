@@ -19,12 +19,18 @@ static const advice_range LOUD_CORES = {0.74, 1.14};
 static const double CALM_WIDTH = 1.3;
 static const double LOUD_WIDTH = 1.6;
 
-/* More are not worth their memory; in a map of batches each worker holds a slot. */
+/* In a map of batches each worker holds a slot. */
+static double within_slots(const verdict_facts *facts, const verdict_stage *at, double workers)
+{
+    return (at->kind & SLI_STAGE_BATCH) != 0 ? fmin(workers, facts->run.slots) : workers;
+}
+
+/* More are not worth their memory. */
 static double most_workers(const verdict_facts *facts, const verdict_stage *at)
 {
     const double most = fmin(fmax(MOST_WORKERS, 4 * facts->cores.allowed), 8 * MOST_WORKERS);
 
-    return (at->kind & SLI_STAGE_BATCH) != 0 ? fmin(most, facts->run.slots) : most;
+    return within_slots(facts, at, most);
 }
 
 /* The most workers for stages that sleep: their rate can be predicted, and no other limit is near.
@@ -67,12 +73,15 @@ static bool disk_is_near(const verdict_facts *facts)
     return false;
 }
 
-/* True if a worker more would run at once: cores are free, and other processes leave them so. */
+/* True if a worker more would run at once: cores are free, and neither other processes nor further
+ * threads of this one, such as those of OpenMP, take them. */
 static bool has_free_cores(const verdict_facts *facts, const verdict_cost *cost)
 {
     const report_machine *machine = &facts->machine;
+    const verdict_cores *cores = &facts->cores;
 
-    return facts->cores.spare >= 1 && verdict_waiting(cost) < 2 * ADVICE_LOUD_SHARE &&
+    return cores->spare >= 1 && cores->allowed - cores->used >= cores->spare / 2 &&
+           verdict_waiting(cost) < 2 * ADVICE_LOUD_SHARE &&
            !(machine->has_pressure && machine->cpu_pressure > 0.25);
 }
 
@@ -92,13 +101,15 @@ static bool advise_sleeping(const verdict_facts *facts, const verdict *v, report
     return true;
 }
 
-static bool advise_cores(const verdict_facts *facts, report_advice *advice)
+static bool advise_cores(const verdict_facts *facts, const verdict *v, report_advice *advice)
 {
     const verdict_cost cost = verdict_cost_of(facts);
-    const uint32_t workers = facts->cores.workers + (uint32_t)facts->cores.spare;
+    const uint32_t filled = facts->cores.workers + (uint32_t)facts->cores.spare;
+    const uint32_t workers = (uint32_t)within_slots(facts, v->at, filled);
     const double rate = verdict_rate(facts, &cost, workers);
 
-    if (!has_free_cores(facts, &cost) || rate < ADVICE_LEAST_GAIN * verdict_now(facts)) {
+    if (!has_free_cores(facts, &cost) || workers <= facts->cores.workers ||
+        rate < ADVICE_LEAST_GAIN * verdict_now(facts)) {
         return false;
     }
     advice->workers = workers;
@@ -120,7 +131,7 @@ bool advice_workers(const verdict_facts *facts, const verdict *v, report_advice 
     }
     return verdict_has_cause(v, "blocked")
                ? advise_sleeping(facts, v, advice)
-               : verdict_has_cause(v, "cpu") && advise_cores(facts, advice);
+               : verdict_has_cause(v, "cpu") && advise_cores(facts, v, advice);
 }
 
 /* Reads of files that wait: whether for the disk's latency or for its bandwidth is not known. */

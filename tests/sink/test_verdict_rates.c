@@ -68,7 +68,7 @@ static void fewer_workers_still_fill_the_cores(void)
     T_TRUE(verdict_advise(&facts, &found, advice) > 0);
     T_STR(advice[0].change, "fewer_workers");
     T_EQ(advice[0].workers, 6); /* 2 cores, and 35 of 55 parts of the time asleep: 5.5 */
-    facts.cores.workers = 7; /* one more costs next to nothing */
+    facts.cores.workers = 7;    /* one more costs next to nothing */
     T_EQ(verdict_advise(&facts, &found, advice), 0);
 }
 
@@ -90,6 +90,52 @@ static void workers_of_batch_maps_need_slots(void)
     facts.run.slots = 2;
     T_TRUE(verdict_advise(&facts, &found, advice) > 0);
     T_STR(advice[0].change, "code");
+}
+
+/* Facts of a map that computes, on 2 of 8 cores. */
+static void facts_of_idle_cores(verdict_facts *f)
+{
+    facts_base(f);
+    facts_add_map(f, 0, 19, 0.99);
+    f->cores = (verdict_cores){.workers = 2, .allowed = 8, .used = 2, .spare = 6};
+}
+
+static const report_advice *first_advice(const verdict_facts *facts, report_advice *advice)
+{
+    verdict found;
+
+    verdict_decide(facts, &found);
+    T_STR(found.cause, "cpu");
+    T_TRUE(verdict_advise(facts, &found, advice) > 0);
+    return &advice[0];
+}
+
+static void idle_cores_need_slots_for_batch_maps(void)
+{
+    report_advice advice[REPORT_ADVICE];
+    verdict_facts facts;
+
+    facts_of_idle_cores(&facts);
+    T_EQ(first_advice(&facts, advice)->workers, 8);
+    facts.stages[0].kind |= SLI_STAGE_BATCH;
+    facts.run.slots = 4;
+    T_EQ(first_advice(&facts, advice)->workers, 4);
+    facts.run.slots = 2;
+    T_STR(first_advice(&facts, advice)->change, "code");
+}
+
+/* Threads of the step, which have no row, are on the cores that the workers leave. */
+static void cores_in_use_are_not_idle(void)
+{
+    report_advice advice[REPORT_ADVICE];
+    verdict_facts facts;
+
+    facts_of_idle_cores(&facts);
+    facts.cores.used = 7;
+    T_STR(first_advice(&facts, advice)->change, "code");
+    facts.cores = (verdict_cores){.workers = 7, .allowed = 8, .used = 7.1, .spare = 1};
+    facts.stages[0].busy_s = 69;
+    T_STR(first_advice(&facts, advice)->change, "workers");
 }
 
 /* The run queue is above 5 %: other processes were there. */
@@ -265,6 +311,8 @@ const t_test verdict_rates_tests[] = {
     T_TEST(few_workers_more_fill_the_cores),
     T_TEST(fewer_workers_still_fill_the_cores),
     T_TEST(workers_of_batch_maps_need_slots),
+    T_TEST(idle_cores_need_slots_for_batch_maps),
+    T_TEST(cores_in_use_are_not_idle),
     T_TEST(rates_of_a_loud_machine_are_wider),
     T_TEST(the_model_is_bounded_by_the_step),
     T_TEST(the_rate_for_the_host_is_for_half_of_its_time),
