@@ -11,13 +11,15 @@ static uint64_t end_of_pass(const sli_plan *plan, uint64_t pass)
                : plan->begin_batches + (pass - plan->begin.pass) * plan->batches_per_pass;
 }
 
-/* Time in which the trainer ran steps or waited for them: without hooks, checkpoints, validations
- * and agree, which would hide how passes differ. */
+/* Time in which the trainer ran steps or waited for them: without hooks, checkpoints, validations,
+ * agree and a replay, which would hide how passes differ. */
 static int64_t sink_ns(const train_run *run)
 {
-    const uint64_t ticks = host_clock_ticks(&run->watch.host, HOST_SINK, sli_ticks());
+    const uint64_t now = sli_ticks();
+    const double sink_s = train_seconds_of(run, host_clock_ticks(&run->watch.host, HOST_SINK, now));
+    const double replay_s = train_seconds_of(run, sli_engine_replay_ticks(run->feed.engine, now));
 
-    return (int64_t)(train_seconds_of(run, ticks) * 1e9);
+    return (int64_t)((sink_s - replay_s) * 1e9);
 }
 
 static void add_row(train_run *run, uint64_t batches, uint64_t passes)

@@ -57,6 +57,8 @@ static void a_run_does_not_count_a_replay_as_data_wait(void)
             k.config.max_steps = 1;
             T_OK(kit_run(&k));
             check_report(k.report);
+            T_TRUE((double)k.report->passes->last.ns / 1e9 + k.report->replay_seconds <=
+                   k.report->stats.seconds * 1.001);
             kit_fini(&k);
             sluice_dataset_destroy(dataset);
         }
