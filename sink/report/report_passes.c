@@ -2,6 +2,7 @@
 #include "report_passes.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* A shorter time tells nothing: a pass ends up to a poll before its row. */
 static const double LEAST_SECONDS = 0.2;
@@ -65,6 +66,20 @@ static run_series_change others_of(const run_series *rows, uint32_t i)
     return run_series_between(&rows->rows[0], &rest);
 }
 
+/* Names the passes of a row. */
+static void name_row(const run_series_row *before, const run_series_row *row, char *text,
+                     size_t size)
+{
+    const unsigned long long first = before->passes;
+    const unsigned long long last = row->passes - 1;
+
+    if (first == last) {
+        snprintf(text, size, "pass %llu", first);
+    } else {
+        snprintf(text, size, "passes %llu to %llu", first, last);
+    }
+}
+
 /* Adds a line for the slowest row after the first pass, and returns true, if it is much slower than
  * the others. */
 static bool add_slowest(const sluice_report *report, sli_text *text)
@@ -72,6 +87,7 @@ static bool add_slowest(const sluice_report *report, sli_text *text)
     const run_series *rows = report->passes;
     run_series_change slowest = {.batches_per_s = 0};
     run_series_change others;
+    char name[60];
     uint32_t at = 0;
 
     for (uint32_t i = 2; i < rows->count; i++) {
@@ -90,10 +106,10 @@ static bool add_slowest(const sluice_report *report, sli_text *text)
     if (slowest.batches_per_s > others.batches_per_s || !differ(&slowest, &others, ONE_DIFFERS)) {
         return false;
     }
+    name_row(&rows->rows[at - 1], &rows->rows[at], name, sizeof(name));
     sli_text_add_line(
-        text, "passes: %.0f samples/s in pass %llu (counted from 0), %.0f samples/s in the others",
-        samples_of(report, slowest.batches_per_s), (unsigned long long)rows->rows[at - 1].passes,
-        samples_of(report, others.batches_per_s));
+        text, "passes: %.0f samples/s in %s (counted from 0), %.0f samples/s in the others",
+        samples_of(report, slowest.batches_per_s), name, samples_of(report, others.batches_per_s));
     return true;
 }
 

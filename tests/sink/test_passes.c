@@ -123,6 +123,22 @@ static void a_line_says_how_passes_differ(void)
     }
 }
 
+/* As rows are when the series has been full. */
+static void a_line_names_all_passes_of_a_row(void)
+{
+    static const double seconds[] = {1, 2, 8, 2};
+    sluice_report *report = recorded(seconds, COUNT(seconds));
+    sli_text text = {0};
+
+    for (uint32_t i = 2; i < report->passes->count; i++) {
+        report->passes->rows[i].passes = 3 + 2 * (i - 1);
+    }
+    report_add_passes(report, &text);
+    T_CONTAINS(text.data, "passes: 5 samples/s in passes 5 to 6 (counted from 0), ");
+    sli_text_free(&text);
+    forget(report);
+}
+
 static void a_run_without_two_passes_has_no_line(void)
 {
     const double second = 1;
@@ -256,6 +272,7 @@ static void bad_samples_and_steps_after_the_start_count(void)
 const t_test passes_tests[] = {
     T_TEST(rows_are_joined_but_the_first_pass),
     T_TEST(a_line_says_how_passes_differ),
+    T_TEST(a_line_names_all_passes_of_a_row),
     T_TEST(a_run_without_two_passes_has_no_line),
     T_TEST(rows_have_what_a_pass_did),
     T_TEST(an_epoch_that_is_a_pass_has_a_row),
