@@ -81,9 +81,11 @@ void stream_passes_done(stream_passes *passes, stream_item *item)
 
 void stream_passes_note_memory(const stream_passes *passes)
 {
-    _Atomic uint64_t *most = &passes->plan->details->dealing.stream_memory;
+    plan_dealing *dealing = &passes->plan->details->dealing;
+    _Atomic uint64_t *most = &dealing->stream_memory;
     const uint64_t bytes = stream_order_memory(passes->order);
 
+    atomic_store_explicit(&dealing->stream_now, bytes, memory_order_relaxed);
     if (bytes > atomic_load_explicit(most, memory_order_relaxed)) {
         atomic_store_explicit(most, bytes, memory_order_relaxed);
     }

@@ -134,7 +134,8 @@ void sli_engine_memory_get(const sli_engine *engine, sli_engine_memory *memory_o
                  atomic_load_explicit(&engine->loaders[i].report.allocated, memory_order_relaxed);
     }
     /* Workers have also allocated the rows, and the samples that a stream holds. */
-    bytes -= (int64_t)(memory_out->rows + sli_plan_stream_held(engine->plan));
+    bytes -= (int64_t)(memory_out->rows +
+                       atomic_load_explicit(&dealing->stream_now, memory_order_relaxed));
     memory_out->workers = bytes > 0 ? (uint64_t)bytes : 0;
 }
 

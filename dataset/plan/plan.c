@@ -28,6 +28,7 @@ static sluice_status plan_stream(sli_plan *plan)
                                          plan->settings.on_error == SLI_ON_ERROR_REPLACE &&
                                          !schema_has(&plan->dataset->opened_schema, STATE_PACKED);
     atomic_init(&details->dealing.stream_memory, 0);
+    atomic_init(&details->dealing.stream_now, 0);
     atomic_init(&details->dealing.held_memory, 0);
     if (details->dealing.replaces_in_batch && plan->batch_size == 1) {
         return sli_fail(SLUICE_E_UNSUPPORTED,

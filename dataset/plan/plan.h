@@ -332,6 +332,7 @@ typedef struct plan_dealing {
     pass_lengths lengths;   /* of the passes of a stream, or after filtering; stored by
                                collected_turns.c */
     _Atomic uint64_t stream_memory; /* peak bytes of buffered samples; stored by stream_passes.c */
+    _Atomic uint64_t stream_now;    /* those that are buffered now; likewise */
     _Atomic uint64_t held_memory;   /* bytes of held rows; stored by collected_buckets.c */
 } plan_dealing;
 

@@ -169,12 +169,23 @@ static void rows_outside_of_batches_are_counted(void)
     T_TRUE(stream.workers > 0 && stream.workers < 2 * twin.workers + stream.rows);
 }
 
+/* The buffer of shuffle has been larger than all that workers hold; at the end it is empty. */
+static void a_buffer_that_was_full_hides_no_memory(void)
+{
+    generator g = {.samples = 20000, .repeats = true};
+    const sli_engine_memory stream =
+        memory_of(generator_dataset(&g, "shuffle buffer=20000 | batch 50"), 1);
+
+    T_TRUE(stream.workers > 2 * sizeof(sample_loader));
+}
+
 const t_test engine_stats_tests[] = {
     T_TEST(a_stall_is_described_by_rows_and_workers),
     T_TEST(a_bad_sample_does_not_hold_its_worker),
     T_TEST(the_profile_counts_samples_and_bytes),
     T_TEST(the_memory_of_workers_is_counted),
     T_TEST(rows_outside_of_batches_are_counted),
+    T_TEST(a_buffer_that_was_full_hides_no_memory),
     T_TEST(the_time_of_reading_a_stream_is_counted),
     T_END,
 };
