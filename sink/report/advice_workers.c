@@ -108,7 +108,7 @@ static bool advise_cores(const verdict_facts *facts, const verdict *v, report_ad
     const uint32_t workers = (uint32_t)within_slots(facts, v->at, filled);
     const double rate = verdict_rate(facts, &cost, workers);
 
-    if (!has_free_cores(facts, &cost) || workers <= facts->cores.workers ||
+    if (verdict_is_fed(facts) || !has_free_cores(facts, &cost) || workers <= facts->cores.workers ||
         rate < ADVICE_LEAST_GAIN * verdict_now(facts)) {
         return false;
     }
@@ -164,7 +164,7 @@ static double workers_that_fill(const verdict_facts *facts)
     const verdict_cost cost = verdict_cost_of(facts);
 
     /* A tenth of a worker is not missed. */
-    return cost.cpu > 0 ? ceil(facts->cores.allowed * (1 + cost.blocked / cost.cpu) - 0.1)
+    return cost.cpu > 0 ? fmax(1, ceil(facts->cores.allowed * (1 + cost.blocked / cost.cpu) - 0.1))
                         : (double)INFINITY;
 }
 
@@ -177,7 +177,7 @@ bool advice_fewer_workers(const verdict_facts *facts, const verdict *v, report_a
         advice_say(advice, "so many keep the cores busy; more take turns, and need memory");
         return true;
     }
-    if ((!verdict_is_stage(v, "step") && !verdict_has_cause(v, "cpu")) ||
+    if ((!verdict_is_stage(v, "step") && !verdict_has_cause(v, "cpu")) || !verdict_is_fed(facts) ||
         facts->run.step_runqueue <= ADVICE_LOUD_SHARE || v->thief == THIEF_OTHERS ||
         enough_workers(facts) >= facts->cores.workers) {
         return false;

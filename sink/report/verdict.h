@@ -121,6 +121,9 @@ void verdict_estimate(verdict_facts *facts);
 /* Decides by a table of rules (verdict_rules.c). */
 void verdict_decide(const verdict_facts *facts, verdict *verdict_out);
 
+/* True if the steps rarely wait for data. */
+bool verdict_is_fed(const verdict_facts *facts);
+
 bool verdict_has_cause(const verdict *v, const char *cause);
 bool verdict_is_stage(const verdict *v, const char *stage);
 

@@ -180,8 +180,7 @@ static double busy_share(const verdict_facts *facts)
     return facts->cores.workers > 0 ? all / facts->run.seconds / facts->cores.workers : 0;
 }
 
-/* True if the steps rarely wait for data. */
-static bool is_fed(const verdict_facts *facts)
+bool verdict_is_fed(const verdict_facts *facts)
 {
     return facts->run.data_wait < FED_SHARE ||
            (facts->run.data_wait < UNEVEN_SHARE && facts->cores.workers > 0 &&
@@ -196,7 +195,7 @@ static bool host_is_unknown(const verdict_facts *facts, verdict *v)
     v->stage = "step";
     v->share = 1 - facts->run.data_wait - facts->run.step - facts->run.replay -
                share_of(facts, report_host_seconds(&facts->host));
-    return has_step && is_fed(facts) && v->share > facts->run.step && v->share > HOST_SHARE;
+    return has_step && verdict_is_fed(facts) && v->share > facts->run.step && v->share > HOST_SHARE;
 }
 
 static void explain_unknown_host(const verdict_facts *facts, verdict *v)
@@ -247,7 +246,7 @@ static bool workers_starve_the_step(const verdict_facts *facts, verdict *v)
     const double waits = facts->run.step * facts->run.step_runqueue;
     const char *row;
 
-    return is_fed(facts) && facts->run.step_runqueue >= STARVED_SHARE &&
+    return verdict_is_fed(facts) && facts->run.step_runqueue >= STARVED_SHARE &&
            verdict_fills_cores(facts) && largest_of_host(facts, &row) <= waits &&
            cores_of_workers(facts) > facts->run.step * (1 - facts->run.step_runqueue) &&
            set_largest(facts, v) && strcmp(verdict_cause(facts, v->at), "cpu") == 0;
@@ -268,7 +267,7 @@ static bool step_is_starved(const verdict_facts *facts, verdict *v)
     v->stage = "step";
     v->share = facts->run.step_runqueue;
     v->thief = THIEF_OTHERS;
-    return is_fed(facts) && facts->run.step_runqueue >= STARVED_SHARE &&
+    return verdict_is_fed(facts) && facts->run.step_runqueue >= STARVED_SHARE &&
            !verdict_fills_cores(facts);
 }
 
@@ -284,7 +283,7 @@ static bool step_limits(const verdict_facts *facts, verdict *v)
 {
     v->stage = 2 * facts->run.maps > facts->run.step ? "device_maps" : "step";
     v->share = 1 - facts->run.data_wait;
-    return is_fed(facts);
+    return verdict_is_fed(facts);
 }
 
 static void explain_step(const verdict_facts *facts, verdict *v)

@@ -143,6 +143,26 @@ static void checkpoints_beside_waiting_steps(verdict_facts *f)
     f->host.checkpoint_s = 6.5;
 }
 
+/* More workers would leave the steps even less. */
+static void waiting_steps_beside_idle_cores(verdict_facts *f)
+{
+    facts_add_map(f, 0, 30, 0.99);
+    f->run.data_wait = 0.02;
+    f->run.step = 0.85;
+    f->run.step_runqueue = 0.4;
+    f->cores = (verdict_cores){.workers = 5, .allowed = 8, .used = 6.9, .spare = 2.1};
+}
+
+/* The steps wait for data most of the time: fewer workers give less of them. */
+static void waits_for_data_and_for_a_cpu(verdict_facts *f)
+{
+    facts_add_decode(f, 48, 0.05);
+    f->run.data_wait = 0.7;
+    f->run.step = 0.3;
+    f->run.step_runqueue = 0.1;
+    f->cores = (verdict_cores){.workers = 8, .allowed = 8, .used = 6};
+}
+
 static void step_beside_others(verdict_facts *f)
 {
     workers_beside_the_step(f);
@@ -366,6 +386,8 @@ static const struct {
     {workers_beside_the_step, "step", "device", "fewer_workers", "workers"},
     {step_that_waits_for_workers, "mymap", "cpu", "code", "workers"},
     {checkpoints_beside_waiting_steps, "checkpoint", "host", "checkpoint", "workers"},
+    {waiting_steps_beside_idle_cores, "mymap", "cpu", "fewer_workers", "workers"},
+    {waits_for_data_and_for_a_cpu, "decode", "cpu", "code", "fewer_workers"},
     {step_beside_others, "step", "starved", "binding", "fewer_workers"},
     {one_worker, "decode", "cpu", "workers", "fewer_workers"},
     {one_worker_beside_others, "decode", "cpu", "code", "workers"},

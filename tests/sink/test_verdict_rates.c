@@ -70,6 +70,9 @@ static void fewer_workers_still_fill_the_cores(void)
     T_EQ(advice[0].workers, 6); /* 2 cores, and 35 of 55 parts of the time asleep: 5.5 */
     facts.cores.workers = 7;    /* one more costs next to nothing */
     T_EQ(verdict_advise(&facts, &found, advice), 0);
+    facts.cores.allowed = 0.02; /* a quota */
+    T_TRUE(verdict_advise(&facts, &found, advice) > 0);
+    T_EQ(advice[0].workers, 1);
 }
 
 /* Each worker holds a batch, and there are not more slots. */
