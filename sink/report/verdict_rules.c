@@ -312,12 +312,15 @@ static void explain_copies(const verdict_facts *facts, verdict *v)
 static bool quota_limits(const verdict_facts *facts, verdict *v)
 {
     const report_machine *machine = &facts->machine;
+    /* A GPU that is fed and runs steps nearly all the time needs no more CPU. */
+    const bool gains_little =
+        facts->run.has_kernels && verdict_is_fed(facts) && facts->run.step >= 1 - HOST_SHARE;
     const bool throttles =
         machine->has_throttling && machine->periods > 0 &&
         (double)machine->throttled_periods >= THROTTLED_SHARE * (double)machine->periods;
 
     v->thief = THIEF_QUOTA;
-    return throttles && set_largest(facts, v);
+    return throttles && !gains_little && set_largest(facts, v);
 }
 
 static void explain_quota(const verdict_facts *facts, verdict *v)

@@ -193,6 +193,23 @@ static void cpu_quota(verdict_facts *f)
     f->machine.throttled_periods = 100;
 }
 
+/* The steps run on a GPU, and the workers keep up with them. */
+static void cpu_quota_beside_a_gpu(verdict_facts *f)
+{
+    cpu_quota(f);
+    f->run.has_kernels = true;
+    f->run.data_wait = 0.01;
+    f->run.step = 0.95;
+}
+
+/* There the host's own work takes the time, and the quota stops it. */
+static void cpu_quota_of_launches(verdict_facts *f)
+{
+    cpu_quota_beside_a_gpu(f);
+    f->run.step = 0.5;
+    f->host.launch_s = 4.5;
+}
+
 static void neighbours(verdict_facts *f)
 {
     facts_of_decode(f);
@@ -393,6 +410,8 @@ static const struct {
     {one_worker_beside_others, "decode", "cpu", "code", "workers"},
     {facts_of_too_many_workers, "decode", "starved", "fewer_workers", "workers"},
     {cpu_quota, "decode", "starved", "quota", "workers"},
+    {cpu_quota_beside_a_gpu, "step", "device", "code", "quota"},
+    {cpu_quota_of_launches, "decode", "starved", "quota", "workers"},
     {neighbours, "decode", "starved", "binding", "workers"},
     {neighbours_without_clocks, "decode", "starved", "binding", "workers"},
     {pressure_elsewhere_without_clocks, "decode", "cpu", "code", "binding"},
