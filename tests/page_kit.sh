@@ -5,8 +5,8 @@
 # In a block ```console, `$ ` begins a command and `> ` continues it; the lines after it are its output, stdout and
 # stderr together. `...` stands for any text within a line, a line `...` for any lines. In a block
 # ```console varies, each number stands for any number with any unit of time, `-` for one that is not given, and
-# white space for any white space: reports are wrapped by the length of their numbers. Words after `varies` are for
-# the test.
+# white space for any white space: reports are wrapped by the length of their numbers. `...` may be nothing. Words after
+# `varies` are for the test.
 
 # commands_of PAGE: each command as a file $tmp/parts/NUMBER.sh, what it prints as NUMBER.want, and the words after
 # ```console as NUMBER.kind.
@@ -66,6 +66,6 @@ matches() {
 varies() {
     numbers "$1" >"$tmp/want"
     numbers "$2" >"$tmp/got"
-    sed 's/\.\.\. *$/.../; s/^ *//' "$tmp/want" >"$tmp/want_line"
+    sed 's/ \.\.\. / .../g; s/\.\.\. *$/.../; s/^ *//' "$tmp/want" >"$tmp/want_line"
     matches "$tmp/want_line" "$tmp/got"
 }
