@@ -182,7 +182,7 @@ static void published_step_times_decide_the_bottleneck(void)
 static void step_times_that_are_none_are_refused(void)
 {
     const sluice_channel_config config = loop_kit_config(0, 0);
-    const double wrong[] = {-1e-9, NAN, INFINITY, -INFINITY, 1.1e9};
+    const double wrong[] = {-1e-9, (double)NAN, (double)INFINITY, -(double)INFINITY, 1.1e9};
     const char *const texts[] = {"seconds is -1e-09, and must be from 0 to 1e+09", "seconds is nan",
                                  "seconds is inf", "seconds is -inf", "seconds is 1.1e+09"};
     loop_kit loop = loop_kit_open("host:0", loop_kit_padded, &config);
