@@ -74,13 +74,18 @@ double sli_profile_ns_per_tick(const sli_profile *profile)
     return ns >= 0 && ticks > 0 ? ns / ticks : ns >= 0 && ticks >= 0 ? 1 : 0;
 }
 
-uint64_t sli_profile_ticks(const sli_profile *profile, double seconds)
+double sli_profile_ns_per_tick_now(const sli_profile *profile)
 {
     sli_profile now = *profile; /* shallow copy */
-    double ns_per_tick;
 
     sli_profile_stop(&now);
-    ns_per_tick = sli_profile_ns_per_tick(&now);
+    return sli_profile_ns_per_tick(&now);
+}
+
+uint64_t sli_profile_ticks(const sli_profile *profile, double seconds)
+{
+    const double ns_per_tick = sli_profile_ns_per_tick_now(profile);
+
     return ns_per_tick > 0 ? (uint64_t)(seconds * 1e9 / ns_per_tick) : 0;
 }
 

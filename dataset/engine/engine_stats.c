@@ -218,9 +218,7 @@ static uint32_t rows_filled(const sli_engine *engine, uint64_t seq)
 
 void sli_engine_describe_wait(const sli_engine *engine, uint64_t seq, sli_text *text)
 {
-    uint64_t ticks = sli_ticks() - engine->profile->start_ticks;
-    double ns_per_tick =
-        (double)(sli_now_ns() - engine->profile->start_ns) / (double)(ticks > 0 ? ticks : 1);
+    const double ns_per_tick = sli_profile_ns_per_tick_now(engine->profile);
     batch_span span;
     uint64_t number;
 

@@ -96,7 +96,10 @@ double sli_profile_seconds(const sli_profile *profile);
 /* The length of a tick; 0 if a clock went back. */
 double sli_profile_ns_per_tick(const sli_profile *profile);
 
-/* Converts seconds to ticks, by the rate since the start. */
+/* The same up to now, of a profile that has not stopped. */
+double sli_profile_ns_per_tick_now(const sli_profile *profile);
+
+/* Converts seconds to ticks, by the rate from the start up to now. */
 uint64_t sli_profile_ticks(const sli_profile *profile, double seconds);
 
 void sli_profile_summarise(const sli_profile *profile, uint32_t stage,
@@ -108,7 +111,7 @@ static inline sli_counters *sli_profile_cell(const sli_profile *profile, uint32_
     return &profile->cells[(size_t)stage * profile->thread_count + thread];
 }
 
-/* Removes all items of a cell. Call it on the cell's own thread. */
+/* Removes all items of a cell. No other thread may add to it meanwhile. */
 void sli_counters_clear_items(sli_counters *cell);
 
 /* A load and a store suffice: only the cell's own thread adds. */

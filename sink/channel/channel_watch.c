@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "channel_watch.h"
 
-#include <math.h>
-
+#include "report_data.h"
 #include "report_file.h"
 #include "report_request.h"
 
@@ -38,22 +37,19 @@ static void write_report(sluice_channel *channel)
 
 /* ---- the series ------------------------------------------------------------------------------ */
 
-static double seconds_of(const _Atomic uint64_t *ticks, double second)
-{
-    return second > 0 ? (double)atomic_load_explicit(ticks, memory_order_relaxed) / second : 0;
-}
-
-/* Seconds in which steps waited for data so far, as a report has them. second: in ticks. */
-static double wait_seconds(const sluice_channel *channel, int64_t now_ns, double second)
+/* Seconds in which steps waited for data so far, as a report has them. */
+static double wait_seconds(const sluice_channel *channel, int64_t now_ns, double ns_per_tick)
 {
     const data_feed *data = &channel->data;
-    const double wait_s = seconds_of(&feed_counters(data, FEED_GET_NEXT)->wait_input_ticks, second);
-    const double step_s = seconds_of(&feed_counters(data, FEED_STEP)->busy_ticks, second);
-    const double all_s = (double)(now_ns - data->profile.start_ns) / 1e9;
+    const sli_counters *get_next = feed_counters(data, FEED_GET_NEXT);
+    const sli_counters *step = feed_counters(data, FEED_STEP);
+    const uint64_t waits = atomic_load_explicit(&get_next->wait_input_ticks, memory_order_relaxed);
+    const uint64_t steps = atomic_load_explicit(&step->busy_ticks, memory_order_relaxed);
 
-    return atomic_load_explicit(&channel->step_times, memory_order_relaxed) > 0
-               ? fmin(wait_s, fmax(0, all_s - step_s))
-               : wait_s;
+    return report_data_wait((double)waits * ns_per_tick / 1e9,
+                            (double)(now_ns - data->profile.start_ns) / 1e9,
+                            (double)steps * ns_per_tick / 1e9,
+                            atomic_load_explicit(&channel->step_times, memory_order_relaxed) > 0);
 }
 
 /* Looks at the workers and adds a row to the series, each if it is time to. */
@@ -61,16 +57,16 @@ static void look(sluice_channel *channel, uint64_t now)
 {
     channel_watch *watch = &channel->watch;
     channel_seen *seen = &watch->seen;
-    const double second = (double)sli_profile_ticks(&channel->data.profile, 1);
+    const double ns_per_tick = sli_profile_ns_per_tick_now(&channel->data.profile);
     const int64_t now_ns = sli_now_ns();
 
-    watch->due_ticks = now + (uint64_t)(LOOK_SECONDS * second);
+    watch->due_ticks = now + sli_profile_ticks(&channel->data.profile, LOOK_SECONDS);
     pthread_mutex_lock(&watch->lock);
     wait_probe_poll(&seen->waits, channel->data.engine, now_ns);
     if (run_series_is_due(&seen->series, now_ns)) {
         const run_series_row row = {.batches =
                                         atomic_load_explicit(&channel->given, memory_order_relaxed),
-                                    .wait_s = wait_seconds(channel, now_ns, second),
+                                    .wait_s = wait_seconds(channel, now_ns, ns_per_tick),
                                     .cpu_ns = sli_process_cpu_ns()};
 
         run_series_add(&seen->series, row, now_ns);

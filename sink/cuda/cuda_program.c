@@ -51,11 +51,7 @@ static sluice_status cuda_wait(sink_program *program, int64_t timeout_ns)
 /* Converts a time measured by the device to ticks of the host. */
 static uint64_t ticks_of(const cuda_program *p, uint64_t ns)
 {
-    const sli_profile *profile = &p->feed->profile;
-    const double all_ns = (double)(sli_now_ns() - profile->start_ns);
-    const double all_ticks = (double)(int64_t)(sli_ticks() - profile->start_ticks);
-
-    return all_ns > 0 && all_ticks > 0 ? (uint64_t)((double)ns * all_ticks / all_ns) : 0;
+    return sli_profile_ticks(&p->feed->profile, (double)ns / 1e9);
 }
 
 /* Adds the waits that the device has measured to the profile. */

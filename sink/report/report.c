@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collects a report's contents from a run that has ended, or from a channel at any time. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,29 +21,25 @@
 #include "report_wall_time.h"
 #include "struct_size_int.h"
 
-/*
- * Collects the time in which steps waited for data. A loop that publishes the times of its steps
- * may run them while another of its threads waits in get_next: that is no wait for data.
- */
 static void collect_wait(const report_run *run, double ns_per_tick, sluice_report *report)
 {
-    const double wall_ns = report->stats.seconds * 1e9;
+    const double all_s = report->stats.seconds;
     const sli_stage_summary *step = report_find_stage(report, "step");
-    const double rest_ns = fmax(0, wall_ns - (step != NULL ? step->busy_ns : 0));
+    const double step_s = step != NULL ? step->busy_ns / 1e9 : 0;
 
     for (uint32_t i = 0; i < report->stage_count; i++) {
         sli_stage_summary *get_next = &report->stages[i];
 
         if (strcmp(get_next->name, "get_next") == 0) {
-            get_next->wait_input_ns += (double)(int64_t)run->counts->host_wait_ticks * ns_per_tick;
-            if (run->counts->step_times > 0) {
-                get_next->wait_input_ns = fmin(get_next->wait_input_ns, rest_ns);
-            }
-            report->wait_ns = get_next->wait_input_ns;
+            const double host_ns = (double)(int64_t)run->counts->host_wait_ticks * ns_per_tick;
+            const double wait_s = (get_next->wait_input_ns + host_ns) / 1e9;
+
+            report->wait_ns =
+                1e9 * report_data_wait(wait_s, all_s, step_s, run->counts->step_times > 0);
+            get_next->wait_input_ns = report->wait_ns;
         }
     }
-    report->stats.data_wait_share =
-        report->stats.seconds > 0 ? report->wait_ns / 1e9 / report->stats.seconds : 0;
+    report->stats.data_wait_share = all_s > 0 ? report->wait_ns / 1e9 / all_s : 0;
 }
 
 static void collect_stages(const report_run *run, sluice_report *report)

@@ -181,6 +181,11 @@ double report_workers_ns(const sluice_report *report);
 /* Fraction of the run's time in which the device ran steps and device maps. */
 double report_step_share(const sluice_report *report);
 
+/* The seconds that steps waited for data, of wait_s that get_next waited in all_s. A loop that
+ * publishes the times of its steps, step_s in all, may run them while another of its threads waits
+ * in get_next: that is no wait for data. */
+double report_data_wait(double wait_s, double all_s, double step_s, bool publishes);
+
 /* Mean rate of the run in samples per second. */
 double report_rate(const sluice_report *report);
 

@@ -2,6 +2,7 @@
 #include "report_threads.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,11 +31,6 @@ static bool subtract(int64_t before, int64_t now, double *seconds_out)
     return now >= before;
 }
 
-static double least(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 void report_thread_times(const start_clocks *start, const sli_thread_times *now, bool is_caller,
                          report_thread *thread_out)
 {
@@ -57,8 +53,8 @@ void report_thread_times(const start_clocks *start, const sli_thread_times *now,
     times->has_runqueue = times->has_cpu && now->has_runqueue &&
                           subtract(before->runqueue_ns, now->runqueue_ns, &times->runqueue_s);
     if (thread_out->seconds > 0) { /* the clocks are read one after the other, or one has jumped */
-        times->cpu_s = least(times->cpu_s, thread_out->seconds);
-        times->runqueue_s = least(times->runqueue_s, thread_out->seconds - times->cpu_s);
+        times->cpu_s = fmin(times->cpu_s, thread_out->seconds);
+        times->runqueue_s = fmin(times->runqueue_s, thread_out->seconds - times->cpu_s);
     }
     times->blocked_s = times->has_cpu && thread_out->seconds > times->cpu_s + times->runqueue_s
                            ? thread_out->seconds - times->cpu_s - times->runqueue_s

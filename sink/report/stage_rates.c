@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes the rates of a report's stages from their counts and busy times. */
+#include <math.h>
 #include <string.h>
 
 #include "report_stage_times.h"
@@ -66,12 +67,16 @@ double report_rate(const sluice_report *report)
     return report->stats.seconds > 0 ? (double)report->stats.samples / report->stats.seconds : 0;
 }
 
+double report_data_wait(double wait_s, double all_s, double step_s, bool publishes)
+{
+    return publishes ? fmin(wait_s, fmax(0, all_s - step_s)) : wait_s;
+}
+
 double report_step_share(const sluice_report *report)
 {
     const sli_stage_summary *step = report_find_stage(report, "step");
     const sli_stage_summary *maps = report_find_stage(report, "device_maps");
     const double busy_ns = (step != NULL ? step->busy_ns : 0) + (maps != NULL ? maps->busy_ns : 0);
-
     const double share = report->stats.seconds > 0 ? busy_ns / 1e9 / report->stats.seconds : 0;
 
     return share < 1 ? share : 1; /* the parts are measured one by one */

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The model of a run: the rate that a number of workers would give. */
+#include <math.h>
+
 #include "verdict.h"
 
 double verdict_now(const verdict_facts *facts)
 {
     return facts->run.seconds > 0 ? (double)facts->run.samples / facts->run.seconds : 0;
-}
-
-static double least(double a, double b)
-{
-    return b < a ? b : a;
 }
 
 /* Adds the time of a stage without the waits for its lock, which are a part of its blocked time.
@@ -24,8 +21,8 @@ static void add_stage(const verdict_facts *facts, const verdict_stage *stage, ve
         cost->cpu += seconds;
     } else {
         const double all = stage->busy_s / samples / shares;
-        const double cpu = least(seconds, all * stage->cpu);
-        const double runqueue = least(seconds - cpu, all * stage->runqueue);
+        const double cpu = fmin(seconds, all * stage->cpu);
+        const double runqueue = fmin(seconds - cpu, all * stage->runqueue);
 
         cost->cpu += cpu;
         cost->runqueue += runqueue;
@@ -83,15 +80,15 @@ static double bounded(const verdict_facts *facts, const verdict_cost *cost, doub
     const double other = other_seconds(facts);
 
     if (cost->cpu > 0) {
-        rate = least(rate, verdict_obtained(facts, cost) / cost->cpu);
+        rate = fmin(rate, verdict_obtained(facts, cost) / cost->cpu);
     }
     if (cost->serial > 0) {
-        rate = least(rate, 1 / cost->serial);
+        rate = fmin(rate, 1 / cost->serial);
     }
     if (facts->copy_s > 0) {
-        rate = least(rate, (double)facts->run.samples / facts->copy_s);
+        rate = fmin(rate, (double)facts->run.samples / facts->copy_s);
     }
-    return other > 0 ? least(rate, 1 / other) : rate;
+    return other > 0 ? fmin(rate, 1 / other) : rate;
 }
 
 double verdict_rate(const verdict_facts *facts, const verdict_cost *cost, double workers)

@@ -5,11 +5,7 @@
 
 double train_seconds_of(const train_run *run, uint64_t ticks)
 {
-    const sli_profile *profile = &run->feed.profile;
-    const double ns = (double)(sli_now_ns() - profile->start_ns);
-    const double all = (double)(int64_t)(sli_ticks() - profile->start_ticks);
-
-    return all > 0 ? (double)ticks * ns / all / 1e9 : 0;
+    return (double)ticks * sli_profile_ns_per_tick_now(&run->feed.profile) / 1e9;
 }
 
 static uint64_t ended_waits(const train_run *run)
