@@ -9,14 +9,13 @@
  * Cost model for decoding only a box of a JPEG file, relative to a full decode. A decoder that
  * starts at the beginning of the file Huffman-decodes all lines down to the box's lower edge
  * (HUFFMAN_PART); the rest of the work is done only for the box's pixels. With an index or restart
- * markers it decodes only the box, enlarged to whole cells (CELLS_AROUND). Measured with ImageNet's
+ * markers it decodes only the box, enlarged to whole MCUs (MCUS_AROUND). Measured with ImageNet's
  * photographs (docs/guide/fast-data.md).
  */
 static const double HUFFMAN_PART = 0.7;
-static const double CELLS_AROUND = 1.15;
+static const double MCUS_AROUND = 1.15;
 
-static const advice_range CACHED = {0.85, 1.1}; /* of reads that do not wait */
-static const advice_range CACHED_LOUD = {0.74, 1.14};
+static const advice_ranges CACHED = {{0.85, 1.1}, {0.74, 1.14}}; /* of reads that do not wait */
 static const advice_range DECODED = {0.88, 1.02}; /* of an index: measured 9 % too good */
 
 static bool is_folder(const verdict_facts *facts)
@@ -41,7 +40,7 @@ static double gain_of_index(const verdict_facts *facts)
     const verdict_stage *decode = decode_of(facts);
     const double now =
         HUFFMAN_PART * (double)counts->above + (1 - HUFFMAN_PART) * (double)counts->needed;
-    const double then = CELLS_AROUND * (double)counts->needed;
+    const double then = MCUS_AROUND * (double)counts->needed;
 
     if (decode == NULL || decode->samples == 0 || now <= 0 || then >= now ||
         !verdict_is_steady(facts, decode)) {
@@ -68,8 +67,7 @@ static void set_index_rate(const verdict_facts *facts, const verdict *v, report_
         /* Steps and the host bound the rate as before. */
         cost.cpu /= gain;
         cost.runqueue /= gain;
-        advice_set_rate(advice, fmin(gain * now, fmax(now, verdict_rate(facts, &cost, 1e9))),
-                        DECODED);
+        advice_set_rate(advice, fmin(gain * now, verdict_rate(facts, &cost, 1e9)), DECODED);
     }
 }
 
@@ -158,7 +156,7 @@ static void set_cached_rate(const verdict_facts *facts, report_advice *advice)
     }
     cost = verdict_cost_of(&cached);
     advice_set_rate(advice, verdict_rate(&cached, &cost, cached.cores.workers),
-                    advice_is_loud(&cached, &cost) ? CACHED_LOUD : CACHED);
+                    advice_range_of(&cached, &cost, &CACHED));
 }
 
 bool advice_storage(const verdict_facts *facts, const verdict *v, report_advice *advice)

@@ -20,6 +20,12 @@ void advice_set_rate(report_advice *advice, double rate, advice_range range)
     advice->rate_high = rate * range.high;
 }
 
+advice_range advice_range_of(const verdict_facts *facts, const verdict_cost *cost,
+                             const advice_ranges *ranges)
+{
+    return advice_is_loud(facts, cost) ? ranges->loud : ranges->calm;
+}
+
 bool advice_is_loud(const verdict_facts *facts, const verdict_cost *cost)
 {
     return verdict_waiting(cost) > ADVICE_LOUD_SHARE ||

@@ -16,14 +16,24 @@
 /* Share of the run queue above which other work makes predictions less exact. */
 #define ADVICE_LOUD_SHARE 0.05
 
-/* A rate around a prediction. */
+/* Factors of a predicted rate: what a run may reach. */
 typedef struct advice_range {
     double low;
     double high;
 } advice_range;
 
+/* The same of a prediction that is less exact while other work is on the cores. */
+typedef struct advice_ranges {
+    advice_range calm;
+    advice_range loud;
+} advice_ranges;
+
 void advice_say(report_advice *advice, const char *format, ...) SLUICE_PRINTF(2, 3);
 void advice_set_rate(report_advice *advice, double rate, advice_range range);
+
+/* Returns the range of the prediction from these facts, whose cost is `cost`. */
+advice_range advice_range_of(const verdict_facts *facts, const verdict_cost *cost,
+                             const advice_ranges *ranges);
 
 /* True if other work on the cores makes predictions less exact. */
 bool advice_is_loud(const verdict_facts *facts, const verdict_cost *cost);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Advice about the number of workers: more of them where they sleep or leave cores idle, fewer
- * where they take turns. */
+/* Advice about the number of workers: more of them where they are blocked or leave cores idle,
+ * fewer where they wait for each other's CPUs. */
 #include <math.h>
 
 #include "advice_rules.h"
@@ -10,10 +10,8 @@ static const double LIMIT_PART = 0.9;
 
 enum { MOST_WORKERS = 32 };
 
-static const advice_range CALM = {0.92, 1.05};      /* of workers that sleep */
-static const advice_range CALM_CORES = {0.8, 1.03}; /* of workers on further cores */
-static const advice_range LOUD = {0.85, 1.1};
-static const advice_range LOUD_CORES = {0.74, 1.14};
+static const advice_ranges MORE_SLEEP = {{0.92, 1.05}, {0.85, 1.1}};
+static const advice_ranges MORE_CORES = {{0.8, 1.03}, {0.74, 1.14}};
 
 /* The most by which the upper end of a range may exceed the lower one. */
 static const double CALM_WIDTH = 1.3;
@@ -39,7 +37,7 @@ static uint32_t workers_that_sleep(const verdict_facts *facts, const verdict *v,
                                    const verdict_cost *cost, report_advice *advice)
 {
     const bool loud = advice_is_loud(facts, cost);
-    const advice_range range = loud ? LOUD : CALM;
+    const advice_range range = advice_range_of(facts, cost, &MORE_SLEEP);
     const double most = most_workers(facts, v->at);
     const double bound = LIMIT_PART * verdict_rate(facts, cost, 1e9);
     uint32_t found = 0;
@@ -73,8 +71,11 @@ static bool disk_is_near(const verdict_facts *facts)
     return false;
 }
 
-/* True if a worker more would run at once: cores are free, and neither other processes nor further
- * threads of this one, such as those of OpenMP, take them. */
+/*
+ * True if one more worker would run at once: cores are free, and neither other processes nor
+ * further threads of this one, such as those of OpenMP, take them. `spare` counts threads that have
+ * a row, and `used` is an average: half of the spare cores unused is enough.
+ */
 static bool has_free_cores(const verdict_facts *facts, const verdict_cost *cost)
 {
     const report_machine *machine = &facts->machine;
@@ -93,12 +94,9 @@ static bool advise_sleeping(const verdict_facts *facts, const verdict *v, report
         return false;
     }
     advice->workers = workers_that_sleep(facts, v, &cost, advice);
-    if (advice->workers == 0 || advice->rate_high < ADVICE_LEAST_GAIN * verdict_now(facts)) {
-        return false;
-    }
-    advice_say(advice, "%s sleeps, and not for a lock: the waits of more workers overlap",
+    advice_say(advice, "%s is blocked, but not on a lock: more workers overlap their waits",
                v->at->name);
-    return true;
+    return advice->workers > 0;
 }
 
 static bool advise_cores(const verdict_facts *facts, const verdict *v, report_advice *advice)
@@ -114,7 +112,7 @@ static bool advise_cores(const verdict_facts *facts, const verdict *v, report_ad
     }
     advice->workers = workers;
     if (!disk_is_near(facts)) {
-        advice_set_rate(advice, rate, advice_is_loud(facts, &cost) ? LOUD_CORES : CALM_CORES);
+        advice_set_rate(advice, rate, advice_range_of(facts, &cost, &MORE_CORES));
     }
     advice_say(advice, "%u worker%s leave%s %.0f core%s idle", facts->cores.workers,
                facts->cores.workers == 1 ? "" : "s", facts->cores.workers == 1 ? "s" : "",
@@ -174,7 +172,9 @@ bool advice_fewer_workers(const verdict_facts *facts, const verdict *v, report_a
     if (v->thief == THIEF_WORKERS && v->at != NULL &&
         workers_that_fill(facts) + 1 < facts->cores.workers) {
         advice->workers = (uint32_t)workers_that_fill(facts);
-        advice_say(advice, "so many keep the cores busy; more take turns, and need memory");
+        advice_say(advice,
+                   "%u workers keep all cores busy; the others wait for a CPU, and use memory",
+                   advice->workers);
         return true;
     }
     if ((!verdict_is_stage(v, "step") && !verdict_has_cause(v, "cpu")) || !verdict_is_fed(facts) ||
@@ -183,9 +183,8 @@ bool advice_fewer_workers(const verdict_facts *facts, const verdict *v, report_a
         return false;
     }
     advice->workers = enough_workers(facts);
-    advice_say(
-        advice,
-        "the steps wait for a CPU %.0f %% of their time, and fewer workers keep up with them",
-        100 * facts->run.step_runqueue);
+    advice_say(advice,
+               "the steps wait for a CPU %.0f %% of their time, and fewer workers can feed them",
+               100 * facts->run.step_runqueue);
     return true;
 }

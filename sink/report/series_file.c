@@ -20,7 +20,7 @@
 static const char variable[] = "SLUICE_REPORT_SERIES";
 
 struct series_file {
-    FILE *file; /* NULL: it cannot be written any more */
+    FILE *file; /* NULL after a write has failed */
     char *path;
 };
 

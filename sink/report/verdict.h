@@ -118,6 +118,10 @@ void verdict_collect(const sluice_report *report, verdict_facts *facts);
  * (verdict_shares.c). */
 void verdict_estimate(verdict_facts *facts);
 
+/* What takes this share of the time is worth a change: without it the run is faster by a quarter.
+ */
+#define VERDICT_WORTH_SHARE 0.2
+
 /* Decides by a table of rules (verdict_rules.c). */
 void verdict_decide(const verdict_facts *facts, verdict *verdict_out);
 

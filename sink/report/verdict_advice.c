@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The changes that would make a run faster: a table of them, each with the facts in which it
  * applies, and the rate to expect. */
+#include <math.h>
 #include <string.h>
 
 #include "advice_rules.h"
 
 enum { LARGE_BATCH = 1024 };
-
-/* A row of the host that takes this share of the time is worth a change, whatever takes more. */
-static const double HOST_SHARE = 0.2;
 
 typedef struct advice_rule {
     const char *change;
@@ -34,16 +32,16 @@ static void set_half(const verdict_facts *facts, double share, report_advice *ad
     }
 }
 
-/* Also of a row that takes much of the time beside steps that take more. */
-static bool advise_host(const verdict_facts *facts, const verdict *v, const char *row,
-                        double seconds, const char *text, report_advice *advice)
+/* Of the row that limits the run, and of others that take as much as is worth a change. */
+static bool advise_host(const verdict_facts *facts, const verdict *v, double seconds,
+                        const char *text, report_advice *advice)
 {
-    const bool limits = verdict_has_cause(v, "host") && verdict_is_stage(v, row);
+    const double share = seconds / facts->run.seconds;
 
-    if (!limits && (!verdict_has_cause(v, "device") || seconds < HOST_SHARE * facts->run.seconds)) {
+    if (!verdict_has_cause(v, "host") || share < VERDICT_WORTH_SHARE) {
         return false;
     }
-    set_half(facts, seconds / facts->run.seconds, advice);
+    set_half(facts, share, advice);
     advice_say(advice, "%s%s", text,
                advice->rate_high > 0 ? "; the rate is for half of their time" : "");
     return true;
@@ -51,20 +49,20 @@ static bool advise_host(const verdict_facts *facts, const verdict *v, const char
 
 static bool checkpoints(const verdict_facts *facts, const verdict *v, report_advice *advice)
 {
-    return advise_host(facts, v, "checkpoint", facts->host.checkpoint_s,
+    return advise_host(facts, v, facts->host.checkpoint_s,
                        "fewer checkpoints (every_steps, every_seconds), or a faster save()",
                        advice);
 }
 
 static bool validations(const verdict_facts *facts, const verdict *v, report_advice *advice)
 {
-    return advise_host(facts, v, "validation", facts->host.validation_s,
+    return advise_host(facts, v, facts->host.validation_s,
                        "fewer validations (every_steps), of fewer samples (take N)", advice);
 }
 
 static bool hooks(const verdict_facts *facts, const verdict *v, report_advice *advice)
 {
-    return advise_host(facts, v, "hooks", facts->host.hooks_s,
+    return advise_host(facts, v, facts->host.hooks_s,
                        "less work in the hooks, or longer sinks (sink_size), which call them "
                        "less often",
                        advice);
@@ -93,24 +91,25 @@ static bool offload(const verdict_facts *facts, const verdict *v, report_advice 
     return true;
 }
 
-/* Seconds of a batch in which no worker works on samples: a of a + b * batch. The run has one size
- * of batch, so a is the part of a batch's time in which the workers are idle. */
-static double idle_seconds(const verdict_facts *facts)
+/* Seconds of a batch that do not grow with its samples: a of a + b * batch. The run has one size of
+ * batch, so a is what remains of a batch's time beside the work on its samples, that of the workers
+ * or that of the step, whichever takes longer. */
+static double fixed_seconds(const verdict_facts *facts)
 {
-    const double seconds = facts->run.seconds / (double)facts->run.steps;
-    const double busy = verdict_busy(facts) / facts->cores.workers / (double)facts->run.steps;
+    const double busy_s = verdict_busy(facts) / facts->cores.workers;
+    const double step_s = facts->run.step * facts->run.seconds;
 
-    return busy < seconds ? seconds - busy : 0;
+    return fmax(0, facts->run.seconds - fmax(busy_s, step_s)) / (double)facts->run.steps;
 }
 
 /* Rate with batches of another size, if their fixed time stays as it is. It is no promise: with
  * other processes on the cores that time differs from run to run. */
 static double rate_of_batch(const verdict_facts *facts, double batch)
 {
-    const double idle = idle_seconds(facts);
-    const double sample = 1 / verdict_now(facts) - idle / facts->run.batch_size;
+    const double fixed = fixed_seconds(facts);
+    const double sample = 1 / verdict_now(facts) - fixed / facts->run.batch_size;
 
-    return batch / (idle + sample * batch);
+    return batch / (fixed + sample * batch);
 }
 
 static bool larger_batches(const verdict_facts *facts, const verdict *v, report_advice *advice)
@@ -131,7 +130,7 @@ static bool larger_batches(const verdict_facts *facts, const verdict *v, report_
     advice_say(advice,
                "batches of %u samples, now %u: a batch costs %.0f us besides its samples; the "
                "training changes, too",
-               batch, now, 1e6 * idle_seconds(facts));
+               batch, now, 1e6 * fixed_seconds(facts));
     return true;
 }
 
@@ -164,10 +163,12 @@ static bool fewer_step_threads(const verdict_facts *facts, const verdict *v, rep
     if (v->thief != THIEF_STEP) {
         return false;
     }
-    advice_say(advice,
-               "fewer threads of the step (OMP_NUM_THREADS), now %.1f cores are in use for %u "
-               "worker%s and the step, or more cores",
-               facts->cores.used, facts->cores.workers, facts->cores.workers == 1 ? "" : "s");
+    advice_say(
+        advice,
+        "fewer threads in the step (OMP_NUM_THREADS), or more cores: the step and %u worker%s "
+        "use %.1f of %.1f cores",
+        facts->cores.workers, facts->cores.workers == 1 ? "" : "s", facts->cores.used,
+        facts->cores.allowed);
     return true;
 }
 
@@ -203,13 +204,13 @@ static void say_of_stage(const verdict_facts *facts, const verdict *v, report_ad
     } else if ((v->at->kind & SLI_STAGE_USER) != 0) {
         advice_say(advice, "%s is your function, and takes %.0f us a sample%s", v->at->name, us,
                    verdict_has_cause(v, "blocked") && !verdict_only_sleeps(facts, v->at)
-                       ? "; if it does not wait for a lock, the waits of more workers overlap"
+                       ? "; unless it waits for a lock, more workers overlap their waits"
                        : "");
     } else {
         advice_say(advice, "%s takes %.0f us a sample: %s, or more cores", v->stage,
                    us * (operation != NULL && v->stage == operation->name ? operation->share : 1),
                    (v->at->kind & (SLI_STAGE_DECODE | SLI_STAGE_PIXELS)) != 0
-                       ? "smaller images, a cheaper operator"
+                       ? "smaller images, a cheaper operation"
                        : "smaller samples");
     }
 }

@@ -18,9 +18,6 @@ static const double LONG_SECONDS = 2;
 static const double REPLAY_SHARE = 0.5;
 static const double RANKS_SHARE = 0.1;
 
-/* A row of the host limits the run if removing it would make the run faster by a quarter. */
-static const double HOST_SHARE = 0.2;
-
 /* Steps that wait for data for a smaller share are fed; up to UNEVEN_SHARE, if they are busier than
  * the workers: such waits come from the start of a run, single slow samples, other processes. */
 static const double FED_SHARE = 0.05;
@@ -121,17 +118,19 @@ static void explain_ranks(const verdict_facts *facts, verdict *v)
     }
 }
 
-/* The largest row of the host, and its share of the time. */
+/* The largest row of the host, and its share of the time. Launches that take less time than the
+ * steps are no row: they overlap the steps, and wait with them for a CPU. */
 static double largest_of_host(const verdict_facts *facts, const char **row_out)
 {
     const report_host_times *host = &facts->host;
+    const double launch = share_of(facts, host->launch_s);
     const struct {
         const char *stage;
         double seconds;
     } rows[] = {{"hooks", host->hooks_s},
                 {"checkpoint", host->checkpoint_s},
                 {"validation", host->validation_s},
-                {"launch", host->launch_s}};
+                {"launch", launch >= facts->run.step ? host->launch_s : 0}};
     double share = 0;
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -146,8 +145,7 @@ static double largest_of_host(const verdict_facts *facts, const char **row_out)
 static bool host_takes_the_time(const verdict_facts *facts, verdict *v)
 {
     v->share = largest_of_host(facts, &v->stage);
-    return v->share >= HOST_SHARE && v->share >= facts->run.data_wait &&
-           (!verdict_is_stage(v, "launch") || v->share >= facts->run.step);
+    return v->share >= VERDICT_WORTH_SHARE && v->share >= facts->run.data_wait;
 }
 
 static void explain_host(const verdict_facts *facts, verdict *v)
@@ -195,7 +193,8 @@ static bool host_is_unknown(const verdict_facts *facts, verdict *v)
     v->stage = "step";
     v->share = 1 - facts->run.data_wait - facts->run.step - facts->run.replay -
                share_of(facts, report_host_seconds(&facts->host));
-    return has_step && verdict_is_fed(facts) && v->share > facts->run.step && v->share > HOST_SHARE;
+    return has_step && verdict_is_fed(facts) && v->share > facts->run.step &&
+           v->share > VERDICT_WORTH_SHARE;
 }
 
 static void explain_unknown_host(const verdict_facts *facts, verdict *v)
@@ -313,8 +312,8 @@ static bool quota_limits(const verdict_facts *facts, verdict *v)
 {
     const report_machine *machine = &facts->machine;
     /* A GPU that is fed and runs steps nearly all the time needs no more CPU. */
-    const bool gains_little =
-        facts->run.has_kernels && verdict_is_fed(facts) && facts->run.step >= 1 - HOST_SHARE;
+    const bool gains_little = facts->run.has_kernels && verdict_is_fed(facts) &&
+                              facts->run.step >= 1 - VERDICT_WORTH_SHARE;
     const bool throttles =
         machine->has_throttling && machine->periods > 0 &&
         (double)machine->throttled_periods >= THROTTLED_SHARE * (double)machine->periods;
@@ -451,10 +450,8 @@ static void explain_clocks(const verdict_facts *facts, verdict *v)
     if (!at->has_shares) {
         why(v, "; its time on a CPU was not measured");
     } else if (verdict_is_undivided(at)) {
-        why(v,
-            ": %.0f %% on a CPU; whether the rest is sleep or run queue is not known (no "
-            "schedstat)",
-            100 * at->cpu);
+        why(v, ": %.0f %% on a CPU, %.0f %% blocked or in the run queue (no schedstat tells which)",
+            100 * at->cpu, 100 * at->blocked);
     } else if (at->is_estimated) {
         why(v, ": %.0f %% on a CPU and, estimated%s, %.0f %% in the run queue, %.0f %% blocked",
             100 * at->cpu, at->has_clock ? " without schedstat" : " from system calls",
@@ -469,8 +466,8 @@ static void explain_clocks(const verdict_facts *facts, verdict *v)
         why(v, at->locked_s > 0 ? ", as one worker at a time calls it"
                                 : ", most of it for a lock or another thread (futex)");
     } else if (strcmp(v->cause, "blocked") == 0 && (at->kind & SLI_STAGE_USER) != 0) {
-        why(v, verdict_only_sleeps(facts, at) ? ", and not for a lock"
-                                              : "; whether it waits for a lock is not known");
+        why(v, verdict_only_sleeps(facts, at) ? ", but not on a lock"
+                                              : "; whether on a lock is not known");
     }
 }
 

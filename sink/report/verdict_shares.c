@@ -36,8 +36,9 @@ static void estimate_shares(verdict_stage *stage)
 }
 
 /*
- * Without the clocks of stages, threads that were seen running may have been in the run queue: the
- * process had not more CPU time than it used. Divides the stages' time accordingly.
+ * Without stage clocks, a thread that the monitor saw running may have been in the run queue. The
+ * CPU time of the process is known: running time beyond it is run queue, in equal parts of each
+ * stage.
  */
 static void split_running(verdict_facts *facts)
 {

@@ -16,7 +16,7 @@
  *
  * How the advice is followed: `workers` and `fewer_workers` set the number; `hooks` take half of
  * their time; `checkpoint` and `validation` are done half as often; `code` of the row that has the
- * cost removes it; `cache` caches the decoded images; `batch` has 256 samples; `binding` ends the
+ * cost removes it; `cache` caches the decoded images; `batch` sets the size; `binding` ends the
  * processes beside the training. The others are not followed.
  *
  * --seed S --runs N has the cases of the seeds S to S + N - 1, so that one can be repeated alone.
@@ -30,7 +30,7 @@
 
 #include "injected_run.h"
 
-enum { PAIRS = 3, LARGE_BATCH = 256 };
+enum { PAIRS = 3 };
 
 static const double LEAST_EFFECT = 1.3;
 static const double LOUD_QUEUE = 0.1;
@@ -98,8 +98,7 @@ static bool follow(const run_result *with, injection *in)
         return in->workers > 0;
     }
     if (strcmp(change, "batch") == 0) {
-        in->batch = LARGE_BATCH;
-        return true;
+        return sscanf(with->advice.text, "batches of %u", &in->batch) == 1;
     }
     if (strcmp(change, "hooks") == 0 && place == IN_HOOK) {
         in->cost_us /= 2;

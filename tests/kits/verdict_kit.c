@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-/* Ten seconds of two workers on two cores that were always busy, and steps that waited. */
 void facts_base(verdict_facts *facts)
 {
     memset(facts, 0, sizeof(*facts));
@@ -19,7 +18,6 @@ void facts_base(verdict_facts *facts)
     facts->probed = true;
 }
 
-/* Adds a stage that was busy for so many seconds, and the shares of them. */
 verdict_stage *facts_add(verdict_facts *facts, const char *name, uint32_t kind, double busy_s,
                          double cpu, double runqueue)
 {
@@ -31,6 +29,7 @@ verdict_stage *facts_add(verdict_facts *facts, const char *name, uint32_t kind, 
                              .busy_s = busy_s,
                              .p50_s = busy_s / (double)facts->run.samples,
                              .has_shares = true,
+                             .has_clock = true,
                              .has_runqueue = true,
                              .cpu = cpu,
                              .runqueue = runqueue,
@@ -101,7 +100,6 @@ void facts_of_tiny_samples(verdict_facts *f)
     facts_add_pixels(f, 3);
 }
 
-/* The number of advice with this change. */
 uint32_t count_advice(const report_advice *advice, uint32_t count, const char *change)
 {
     uint32_t found = 0;

@@ -5,10 +5,11 @@
 
 #include "verdict.h"
 
-/* Ten seconds of two workers on two cores that were always busy, and steps that waited. */
+/* A run of 10 s: two workers on two cores, always busy; the steps wait for data. No stages yet. */
 void facts_base(verdict_facts *facts);
 
-/* Adds a stage that was busy for so many seconds, and the shares of them. */
+/* Adds a stage: its busy time over all workers, and the shares of that on a CPU and in the run
+ * queue; the rest is blocked. */
 verdict_stage *facts_add(verdict_facts *facts, const char *name, uint32_t kind, double busy_s,
                          double cpu, double runqueue);
 verdict_stage *facts_add_read(verdict_facts *facts, double busy_s, double cpu);

@@ -252,6 +252,15 @@ static void checkpoints_beside_steps(verdict_facts *f)
     f->host.checkpoint_s = 3.5;
 }
 
+/* Launches overlap the steps; saving does not. */
+static void checkpoints_beside_launches(verdict_facts *f)
+{
+    checkpoints_beside_steps(f);
+    f->run.step = 0.4;
+    f->host.checkpoint_s = 2.5;
+    f->host.launch_s = 3;
+}
+
 static void validations(verdict_facts *f)
 {
     facts_add_decode(f, 4, 0);
@@ -418,6 +427,7 @@ static const struct {
     {checkpoints, "checkpoint", "host", "checkpoint", "workers"},
     {validations, "validation", "host", "validation", "workers"},
     {validations_beside_steps, "validation", "host", "validation", "hooks"},
+    {checkpoints_beside_launches, "checkpoint", "host", "checkpoint", "code"},
     {checkpoints_beside_steps, "checkpoint", "host", "checkpoint", "workers"},
     {facts_of_hooks, "hooks", "host", "hooks", "workers"},
     {launches, "launch", "host", "code", "hooks"},
@@ -457,6 +467,28 @@ static void provoked_runs_get_the_right_stage_cause_and_advice(void)
                     found.stage, found.cause, found.why, count > 0 ? advice[0].change : "nothing");
         }
     }
+}
+
+/* Each row that is worth it has advice, not only the one that limits. */
+static void further_rows_of_the_host_have_advice(void)
+{
+    report_advice advice[REPORT_ADVICE];
+    verdict_facts facts;
+    verdict found;
+    uint32_t count;
+
+    facts_base(&facts);
+    checkpoints_beside_steps(&facts);
+    facts.host.hooks_s = 2.5;
+    facts.run.step = 0.35;
+    verdict_decide(&facts, &found);
+    T_STR(found.stage, "checkpoint");
+    count = verdict_advise(&facts, &found, advice);
+    T_STR(advice[0].change, "checkpoint");
+    T_EQ(count_advice(advice, count, "hooks"), 1);
+    facts.host.hooks_s = 1;
+    count = verdict_advise(&facts, &found, advice);
+    T_EQ(count_advice(advice, count, "hooks"), 0);
 }
 
 /* Of a loop on a GPU the time between two batches is that of launches; that of its steps is known
@@ -535,6 +567,7 @@ static void a_step_that_sleeps_waits_for_no_cpu(void)
 
 const t_test verdict_tests[] = {
     T_TEST(provoked_runs_get_the_right_stage_cause_and_advice),
+    T_TEST(further_rows_of_the_host_have_advice),
     T_TEST(published_steps_tell_the_time_between_steps),
     T_TEST(system_calls_tell_locks_from_sleep),
     T_TEST(a_step_that_sleeps_waits_for_no_cpu),

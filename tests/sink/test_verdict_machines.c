@@ -81,7 +81,7 @@ static const recorded_run runs[] = {
      {{"mymap", MAP, 19, 0.01, UNKNOWN, {0}}},
      "mymap",
      "blocked",
-     ": 1 % on a CPU; whether the rest is sleep or run queue is not known (no schedstat)"},
+     ": 1 % on a CPU, 99 % blocked or in the run queue (no schedstat tells which)"},
     {"container",
      2,
      1.9,
@@ -126,7 +126,7 @@ static const recorded_run runs[] = {
      {{"mymap", MAP, 19, 0.1, UNKNOWN, {.running = 2, .asleep = 18}}},
      "mymap",
      "blocked",
-     "0 % in the run queue, 90 % blocked, and not for a lock"},
+     "0 % in the run queue, 90 % blocked, but not on a lock"},
     {"container",
      2,
      0.6,
@@ -148,22 +148,22 @@ static const recorded_run runs[] = {
      {{"mymap", MAP, 19, 0.01, UNKNOWN, {0}}},
      "mymap",
      "blocked",
-     ": 1 % on a CPU; whether the rest is sleep or run queue is not known (no schedstat); "
-     "whether it waits for a lock is not known"},
+     ": 1 % on a CPU, 99 % blocked or in the run queue (no schedstat tells which); "
+     "whether on a lock is not known"},
     {"container",
      2,
      0.1,
      {{"read", READ, 19, 0.05, UNKNOWN, {0}}},
      "read",
      "storage",
-     ": 5 % on a CPU; whether the rest is sleep or run queue is not known (no schedstat)"},
+     ": 5 % on a CPU, 95 % blocked or in the run queue (no schedstat tells which)"},
     {"container",
      2,
      0.1,
      {{"read", READ | MAP, 19, 0.05, UNKNOWN, {0}}},
      "read",
      "blocked",
-     ": 5 % on a CPU; whether the rest is sleep or run queue is not known (no schedstat)"},
+     ": 5 % on a CPU, 95 % blocked or in the run queue (no schedstat tells which)"},
     /* All cores are in use: whether workers sleep does not matter. */
     {"container",
      16,
@@ -171,7 +171,7 @@ static const recorded_run runs[] = {
      {{"mymap", MAP, 155, 0.12, UNKNOWN, {0}}},
      "mymap",
      "cpu",
-     ": 12 % on a CPU; whether the rest is sleep or run queue is not known (no schedstat)"},
+     ": 12 % on a CPU, 88 % blocked or in the run queue (no schedstat tells which)"},
 };
 
 static void add_stage(sluice_report *report, const counters *from)
@@ -252,7 +252,7 @@ static void a_calm_machine_has_no_run_queue(void)
     T_CONTAINS(report.bottleneck_why, "estimated without schedstat, 0 % in the run queue, 90 % ");
     report.machine.cpu_pressure = 0.3;
     report_find_bottleneck(&report);
-    T_CONTAINS(report.bottleneck_why, "is not known (no schedstat)");
+    T_CONTAINS(report.bottleneck_why, "(no schedstat tells which)");
 }
 
 /* Pages that a disk had to give back take time, too. */

@@ -309,6 +309,22 @@ static void larger_batches_share_the_fixed_time(void)
     T_NEAR(advice.rate_high, 0, 0);
 }
 
+/* Steps of 30 ms are work on samples, too, and longer than that of the workers: 70 ms are fixed. */
+static void steps_are_no_fixed_time_of_batches(void)
+{
+    verdict_facts facts;
+    report_advice advice[REPORT_ADVICE];
+    verdict found;
+
+    facts_base(&facts);
+    facts_of_tiny_samples(&facts);
+    facts.run.step = 0.3;
+    verdict_decide(&facts, &found);
+    T_STR(found.cause, "handover");
+    T_TRUE(verdict_advise(&facts, &found, advice) > 0);
+    T_CONTAINS(advice[0].text, "now 32: a batch costs 70000 us besides");
+}
+
 const t_test verdict_rates_tests[] = {
     T_TEST(the_advised_workers_keep_the_rate_predictable),
     T_TEST(few_workers_more_fill_the_cores),
@@ -326,5 +342,6 @@ const t_test verdict_rates_tests[] = {
     T_TEST(no_promise_begins_below_todays_rate),
     T_TEST(a_faster_disk_gains_the_waits),
     T_TEST(larger_batches_share_the_fixed_time),
+    T_TEST(steps_are_no_fixed_time_of_batches),
     T_END,
 };
