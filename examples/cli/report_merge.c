@@ -104,7 +104,7 @@ static bool has_rank(const saved_report *report)
     return true;
 }
 
-/* The ranks that a report has waited for are of its world. */
+/* True if each rank in `ranks.waits` is below the size of the world; else fails. */
 static bool waits_for_ranks(const saved_report *report)
 {
     const json_t *waits = report_get(report_get(report->json, "ranks"), "waits");
@@ -124,7 +124,7 @@ static bool waits_for_ranks(const saved_report *report)
     return true;
 }
 
-/* Elements are merged by their names, which must differ. */
+/* True if no two elements have one name, by which they are merged; else fails. */
 static bool names_differ(const saved_report *report, const json_t *array, const char *what)
 {
     for (size_t i = 0; i < json_array_size(array); i++) {

@@ -10,7 +10,7 @@ static int64_t place_of(const run_series *series, const run_series_row *row)
 
 static void join_rows(run_series *series)
 {
-    const uint32_t kept = series->by_pass ? 1 : 0; /* rows that stay as they are after the start */
+    const uint32_t kept = series->by_pass ? 1 : 0; /* the first pass is never joined */
 
     series->count = kept + (series->count - kept + 1) / 2;
     for (uint32_t i = kept + 1; i < series->count; i++) {

@@ -18,8 +18,8 @@ typedef enum injection_place {
     IN_HOOK,
     IN_CHECKPOINT,
     IN_VALIDATION,
-    BESIDE_MAP, /* busy processes, while a map limits */
-    BESIDE_STEP /* the same, while the step limits */
+    BESIDE_MAP, /* busy processes beside a run whose bottleneck is a map */
+    BESIDE_STEP /* the same, whose bottleneck is the step */
 } injection_place;
 
 typedef enum injection_kind {
@@ -53,7 +53,7 @@ typedef struct injection {
     double base_us;      /* CPU time that a map takes for a sample; 0: there is no such map */
     double cost_us;      /* for a sample, batch, sink, checkpoint or validation; 0: of BY_WORK */
     uint32_t period;     /* steps from a checkpoint or validation to the next */
-    uint32_t side;       /* of the image that is decoded or blurred, in pixels */
+    uint32_t side;       /* width and height of the decoded or blurred image, in pixels */
     uint32_t kernel;     /* of the blur */
     uint32_t neighbours; /* processes */
     bool is_cached;      /* decoded images are */

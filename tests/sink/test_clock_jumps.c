@@ -24,7 +24,7 @@ static bool ends_in(const char *end, size_t length, const char *with)
     return length >= strlen(with) && strncmp(end - strlen(with), with, strlen(with)) == 0;
 }
 
-/* Each number is at least 0, and each share at most 1. Those that are never unknown are numbers. */
+/* Fails if a number is below 0, a share above 1, or a figure that is always known is null. */
 static void check_json(const char *json)
 {
     static const char *const known[] = {"busy_share",      "wait_input_share",
