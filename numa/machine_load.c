@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "cgroup_tree.h"
 #include "clock_int.h"
@@ -70,6 +71,33 @@ bool sli_throttling_parse(const char *text, sli_throttling *throttling_out)
     return true;
 }
 
+bool sli_busy_parse(const char *line, uint32_t *cpu_out, int64_t *ticks_out)
+{
+    enum { IDLE = 3, IOWAIT = 4, STEAL = 7 }; /* user, nice, system, idle, iowait, irq, softirq */
+    const char *at = line + 3;
+    int64_t cpu = 0;
+    int64_t sum = 0;
+
+    if (strncmp(line, "cpu", 3) != 0 || !sli_digits_parse(&at, &cpu) || cpu >= SLI_MAX_CPUS) {
+        return false;
+    }
+    for (int i = 0; i <= STEAL; i++) {
+        int64_t number = 0;
+
+        if (*at != ' ') {
+            return false;
+        }
+        at++;
+        if (!sli_digits_parse(&at, &number) || number > INT64_MAX / 16) {
+            return false;
+        }
+        sum += i != IDLE && i != IOWAIT ? number : 0;
+    }
+    *cpu_out = (uint32_t)cpu;
+    *ticks_out = sum;
+    return true;
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static bool read_file(const char *root, const char *folder, const char *name, char text[FILE_SIZE])
@@ -86,6 +114,35 @@ static bool read_pressure(const char *root, const char *name, int64_t *total_us_
     char text[FILE_SIZE];
 
     return read_file(root, "/proc/pressure", name, text) && sli_pressure_parse(text, total_us_out);
+}
+
+/* Sums up the lines of CPUs, which are the first of the file. */
+static bool read_busy(const char *root, const sli_cpus *cpus, int64_t *busy_ns_out)
+{
+    const int64_t tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
+    char line[FILE_SIZE];
+    int64_t sum = 0;
+    uint32_t found = 0;
+    FILE *file;
+
+    snprintf(line, sizeof(line), "%s/proc/stat", root);
+    file = fopen(line, "re");
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL &&
+           strncmp(line, "cpu", 3) == 0) {
+        int64_t ticks;
+        uint32_t cpu;
+
+        if (sli_busy_parse(line, &cpu, &ticks) && sli_cpus_has(cpus, cpu) &&
+            ticks <= INT64_MAX / tick_ns - sum) {
+            sum += ticks;
+            found++;
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    *busy_ns_out = sum * tick_ns;
+    return found > 0 && found == sli_cpus_count(cpus);
 }
 
 typedef struct groups_reader {
@@ -107,7 +164,7 @@ static void visit_group(const char *folder, const char *group, void *user)
     }
 }
 
-void sli_machine_load_read(const char *root, sli_machine_load *load_out)
+void sli_machine_load_read(const char *root, const sli_cpus *cpus, sli_machine_load *load_out)
 {
     groups_reader reader = {root, load_out};
     struct rusage usage;
@@ -117,6 +174,7 @@ void sli_machine_load_read(const char *root, sli_machine_load *load_out)
     load_out->has_pressure = read_pressure(root, "cpu", &load_out->cpu_us) &&
                              read_pressure(root, "io", &load_out->io_us) &&
                              read_pressure(root, "memory", &load_out->memory_us);
+    load_out->has_busy = read_busy(root, cpus, &load_out->busy_ns);
     cgroup_each_group(root, NULL, visit_group, &reader);
     cgroup_each_group(root, "cpu", visit_group, &reader);
     if (getrusage(RUSAGE_SELF, &usage) == 0) {
@@ -192,6 +250,10 @@ void sli_machine_load_change(const sli_machine_load *start, const sli_machine_lo
                           find_share(start->memory_us, end->memory_us, ns, &change.memory_pressure);
     if (!change.has_pressure) {
         change.cpu_pressure = change.io_pressure = change.memory_pressure = 0;
+    }
+    change.has_busy = start->has_busy && end->has_busy && ns > 0 && end->busy_ns >= start->busy_ns;
+    if (change.has_busy) {
+        change.busy_cores = (double)(end->busy_ns - start->busy_ns) / (double)ns;
     }
     find_throttling(start, end, &change);
     change.major_faults = rise(start->major_faults, end->major_faults);

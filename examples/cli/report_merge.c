@@ -257,9 +257,11 @@ static const merged_key time_keys[] = {
 
 /* Of a machine that several ranks share each of them counts pressure and throttling. */
 static const merged_key machine_keys[] = {
-    {"cpu_pressure", MERGE_MAX},      {"io_pressure", MERGE_MAX},  {"memory_pressure", MERGE_MAX},
-    {"throttled_periods", MERGE_MAX}, {"periods", MERGE_MAX},      {"throttled_s", MERGE_MAX},
-    {"major_faults", MERGE_SUM},      {"minor_faults", MERGE_SUM}, {NULL, MERGE_SUM},
+    {"cpu_pressure", MERGE_MAX},    {"io_pressure", MERGE_MAX},
+    {"memory_pressure", MERGE_MAX}, {"throttled_periods", MERGE_MAX},
+    {"periods", MERGE_MAX},         {"throttled_s", MERGE_MAX},
+    {"busy_cores", MERGE_MAX},      {"major_faults", MERGE_SUM},
+    {"minor_faults", MERGE_SUM},    {NULL, MERGE_SUM},
 };
 
 static const merged_key stage_keys[] = {

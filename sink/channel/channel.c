@@ -284,7 +284,7 @@ static sluice_status start_channel(sluice_channel *channel)
     }
     channel->start_called = true;
     channel_watch_begin(channel);
-    start_clocks_read(&channel->start, NULL, NULL);
+    start_clocks_read(&channel->start, channel->data.topology, NULL, NULL);
     st = feed_start(&channel->data, channel->batches);
     if (st == SLUICE_OK) {
         /* Pairs with the acquire load in channel_is_started(). */

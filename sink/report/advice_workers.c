@@ -178,13 +178,13 @@ bool advice_fewer_workers(const verdict_facts *facts, const verdict *v, report_a
         return true;
     }
     if ((!verdict_is_stage(v, "step") && !verdict_has_cause(v, "cpu")) || !verdict_is_fed(facts) ||
-        facts->run.step_runqueue <= ADVICE_LOUD_SHARE || v->thief == THIEF_OTHERS ||
+        facts->run.queued <= ADVICE_LOUD_SHARE || v->thief == THIEF_OTHERS ||
         enough_workers(facts) >= facts->cores.workers) {
         return false;
     }
     advice->workers = enough_workers(facts);
     advice_say(advice,
-               "the steps wait for a CPU %.0f %% of their time, and fewer workers can feed them",
-               100 * facts->run.step_runqueue);
+               "the steps wait for a CPU %.0f %% of the time, and fewer workers can feed them",
+               100 * facts->run.queued);
     return true;
 }

@@ -72,27 +72,30 @@ report_machine report_machine_of(const sli_load_change *change)
         .cpu_pressure = change->cpu_pressure,
         .io_pressure = change->io_pressure,
         .memory_pressure = change->memory_pressure,
+        .has_busy = change->has_busy,
+        .busy_cores = change->busy_cores,
         .major_faults = change->major_faults,
         .minor_faults = change->minor_faults,
     };
 }
 
-static void collect_machine(const start_clocks *start, report_machine *machine)
+static void collect_machine(const report_run *run, report_machine *machine)
 {
+    const start_clocks *start = run->start;
     sli_machine_load now;
     sli_load_change change;
 
     if (start == NULL || start->ns == 0) {
         return;
     }
-    sli_machine_load_read("", &now);
+    sli_machine_load_read("", &run->feed->topology->allowed, &now);
     sli_machine_load_change(&start->load, &now, &change);
     *machine = report_machine_of(&change);
 }
 
 sluice_status report_collect_threads(const report_run *run, sluice_report *report)
 {
-    collect_machine(run->start, &report->machine);
+    collect_machine(run, &report->machine);
     report->threads = sli_calloc(report->place_count, sizeof(*report->threads));
     if (report->threads == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a report");
@@ -297,6 +300,7 @@ static void add_machine_json(const sluice_report *report, sli_text *text)
     add_number("cpu_pressure", machine->has_pressure, machine->cpu_pressure, text);
     add_number("io_pressure", machine->has_pressure, machine->io_pressure, text);
     add_number("memory_pressure", machine->has_pressure, machine->memory_pressure, text);
+    add_number("busy_cores", machine->has_busy, machine->busy_cores, text);
     add_count("throttled_periods", machine->has_throttling, machine->throttled_periods, text);
     add_count("periods", machine->has_throttling, machine->periods, text);
     add_number("throttled_s", machine->has_throttling, machine->throttled_s, text);

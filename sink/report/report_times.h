@@ -71,6 +71,8 @@ typedef struct report_machine {
     double cpu_pressure; /* share of the run in which some task of the machine waited for a CPU */
     double io_pressure;
     double memory_pressure;
+    bool has_busy;
+    double busy_cores;     /* mean number of the cores of this rank that some process used */
     uint64_t major_faults; /* pages that the process read from a disk */
     uint64_t minor_faults;
 } report_machine;

@@ -15,7 +15,8 @@ static void add_thread(start_clocks *start, const sli_thread *thread)
     }
 }
 
-void start_clocks_read(start_clocks *start, const sink_program *program, const sli_thread *watchdog)
+void start_clocks_read(start_clocks *start, const sli_topology *topology,
+                       const sink_program *program, const sli_thread *watchdog)
 {
     memset(start, 0, sizeof(*start));
     sli_thread_times_own(&start->threads[start->thread_count++]);
@@ -23,7 +24,7 @@ void start_clocks_read(start_clocks *start, const sink_program *program, const s
         add_thread(start, program->ops->thread(program));
     }
     add_thread(start, watchdog);
-    sli_machine_load_read("", &start->load);
+    sli_machine_load_read("", &topology->allowed, &start->load);
     start->cpu_ns = sli_process_cpu_ns();
     start->ns = sli_now_ns();
 }

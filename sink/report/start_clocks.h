@@ -6,6 +6,7 @@
 #include "machine_load_int.h"
 #include "program.h"
 #include "thread_int.h"
+#include "topology_int.h"
 
 /* Threads that run before the start: the caller, the device's thread, the callback watchdog. */
 enum { START_CLOCKS_THREADS = 3 };
@@ -20,7 +21,7 @@ typedef struct start_clocks {
 
 /* Reads the clocks. Call it on the caller's thread, before the workers start. program and watchdog
  * may be NULL. */
-void start_clocks_read(start_clocks *start, const sink_program *program,
-                       const sli_thread *watchdog);
+void start_clocks_read(start_clocks *start, const sli_topology *topology,
+                       const sink_program *program, const sli_thread *watchdog);
 
 #endif

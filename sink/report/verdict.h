@@ -45,11 +45,12 @@ typedef struct verdict_run {
     double seconds;
     double data_wait; /* share of the time, like the following */
     double replay;
-    double step;          /* steps and device maps */
-    double maps;          /* device maps; they are a part of `step` */
-    double step_runqueue; /* share of their time in which the steps wait for a CPU; 0: unknown */
-    bool has_kernels;     /* a GPU runs the steps */
-    bool has_step_times;  /* a loop has published the times of its steps */
+    double step;      /* steps and device maps */
+    double maps;      /* device maps; they are a part of `step` */
+    double queued;    /* share of the time in which the threads that launch and run the steps wait
+                         for a CPU; 0: unknown */
+    bool has_kernels; /* a GPU runs the steps */
+    bool has_step_times; /* a loop has published the times of its steps */
 } verdict_run;
 
 typedef struct verdict_cores {
@@ -58,6 +59,8 @@ typedef struct verdict_cores {
     double allowed;   /* that this rank may use: its own, or the quota */
     double quota;     /* 0: there is none */
     double used;      /* that the process used in the run, on average */
+    bool has_others;  /* `others` is known */
+    double others;    /* that other processes, or the host of a virtual machine, used of them */
     double spare;     /* without a worker, a step or another rank */
     bool bound;       /* the affinity of the process excludes cores, and no other rank has them */
 } verdict_cores;
@@ -181,6 +184,10 @@ double verdict_busy(const verdict_facts *facts);
 
 /* True if the process uses nearly all cores that it may use. */
 bool verdict_fills_cores(const verdict_facts *facts);
+
+/* True if other processes may hold threads of this one up: they use cores, or that is not known,
+ * and this process does not fill them. */
+bool verdict_others_hold(const verdict_facts *facts);
 
 /* Why a stage takes its time: "cpu", "blocked", "lock", "storage". */
 const char *verdict_cause(const verdict_facts *facts, const verdict_stage *stage);

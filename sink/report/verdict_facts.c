@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collects the facts of a verdict from a report. */
+#include <math.h>
 #include <string.h>
 
 #include "verdict.h"
@@ -62,29 +63,18 @@ static void collect_stages(const sluice_report *report, verdict_facts *facts)
     }
 }
 
-static double queued_share(const report_times *t)
+/* The caller launches the steps, and a thread of host:0 runs them. Their clocks are exact, and know
+ * the waits between steps, too. */
+static void collect_step_threads(const sluice_report *report, verdict_run *run)
 {
-    const double all = t->cpu_s + t->runqueue_s + t->blocked_s;
+    for (uint32_t i = 0; i < report->thread_count && report->stats.seconds > 0; i++) {
+        const report_thread *thread = &report->threads[i];
 
-    return t->has_runqueue && all > 0 ? t->runqueue_s / all : 0;
-}
-
-/* Share of the steps' time in which they wait for a CPU; 0: unknown. A step that sleeps waits for
- * none, however short its CPU time is. */
-static double step_queued(const sluice_report *report)
-{
-    for (uint32_t i = 0; i < report->stage_count; i++) {
-        if (strcmp(report->stages[i].name, "step") == 0 && report->stage_times[i].measured > 0 &&
-            report->stage_times[i].times.has_runqueue) {
-            return queued_share(&report->stage_times[i].times);
+        if (strcmp(thread->name, "caller") == 0 ||
+            strncmp(thread->name, "sluice/device", 13) == 0) {
+            run->queued += thread->times.runqueue_s / report->stats.seconds;
         }
     }
-    for (uint32_t i = 0; i < report->thread_count; i++) {
-        if (strncmp(report->threads[i].name, "sluice/device", 13) == 0) {
-            return queued_share(&report->threads[i].times);
-        }
-    }
-    return 0;
 }
 
 static uint32_t slots_of(const sluice_report *report)
@@ -113,7 +103,7 @@ static void collect_run(const sluice_report *report, verdict_run *run)
     run->has_kernels = report->has_kernels;
     run->has_step_times = report->step_times > 0;
     run->step = report_step_share(report);
-    run->step_runqueue = report->has_kernels ? 0 : step_queued(report);
+    collect_step_threads(report, run);
     if (stats->seconds > 0) {
         run->replay = report->replay_seconds / stats->seconds;
         run->maps = maps != NULL ? maps->busy_ns / 1e9 / stats->seconds : 0;
@@ -142,6 +132,8 @@ static void collect_cores(const sluice_report *report, verdict_cores *cores)
     cores->quota = report->quota;
     cores->allowed = report->quota > 0 && report->quota < own ? report->quota : own;
     cores->used = cores_used(report);
+    cores->has_others = report->machine.has_busy;
+    cores->others = fmax(0, report->machine.busy_cores - cores->used);
     cores->bound = report->bound && report->machine_cores > report->cores_allowed && is_alone;
     cores->spare = cores->allowed - report->worker_count - (step >= EMPTY_STEP ? step : 0);
     if (report->undivided || report->shared_cores > 0 || cores->spare < 0) {

@@ -119,18 +119,19 @@ static void explain_ranks(const verdict_facts *facts, verdict *v)
 }
 
 /* The largest row of the host, and its share of the time. Launches that take less time than the
- * steps are no row: they overlap the steps, and wait with them for a CPU. */
+ * steps are no row: they overlap the steps. Their waits for a CPU are those of the steps. */
 static double largest_of_host(const verdict_facts *facts, const char **row_out)
 {
     const report_host_times *host = &facts->host;
     const double launch = share_of(facts, host->launch_s);
+    const double own = host->launch_s - facts->run.queued * facts->run.seconds;
     const struct {
         const char *stage;
         double seconds;
     } rows[] = {{"hooks", host->hooks_s},
                 {"checkpoint", host->checkpoint_s},
                 {"validation", host->validation_s},
-                {"launch", launch >= facts->run.step ? host->launch_s : 0}};
+                {"launch", launch >= facts->run.step ? own : 0}};
     double share = 0;
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -238,25 +239,24 @@ static double cores_of_workers(const verdict_facts *facts)
     return cost.cpu * (double)facts->run.samples / facts->run.seconds;
 }
 
-/* The steps wait for a CPU, which the workers have: these need more of the cores than the steps. No
- * row of the host takes more of the time than that wait. */
+/* The steps, or their launches, wait for a CPU, which the workers have: these use most of the
+ * cores. No row of the host takes more of the time than that wait. */
 static bool workers_starve_the_step(const verdict_facts *facts, verdict *v)
 {
-    const double waits = facts->run.step * facts->run.step_runqueue;
     const char *row;
 
-    return verdict_is_fed(facts) && facts->run.step_runqueue >= STARVED_SHARE &&
-           verdict_fills_cores(facts) && largest_of_host(facts, &row) <= waits &&
-           cores_of_workers(facts) > facts->run.step * (1 - facts->run.step_runqueue) &&
-           set_largest(facts, v) && strcmp(verdict_cause(facts, v->at), "cpu") == 0;
+    return verdict_is_fed(facts) && facts->run.queued >= STARVED_SHARE &&
+           !verdict_others_hold(facts) && largest_of_host(facts, &row) <= facts->run.queued &&
+           2 * cores_of_workers(facts) > facts->cores.used && set_largest(facts, v) &&
+           strcmp(verdict_cause(facts, v->at), "cpu") == 0;
 }
 
 static void explain_starved_by_workers(const verdict_facts *facts, verdict *v)
 {
     why(v,
-        "the steps wait for a CPU %.0f %% of their time, while the workers use %.1f of %.1f cores; "
+        "the steps wait for a CPU %.0f %% of the time, while the workers use %.1f of %.1f cores; "
         "%s takes %.0f %% of the workers' time",
-        100 * facts->run.step_runqueue, cores_of_workers(facts), facts->cores.allowed, v->stage,
+        100 * facts->run.queued, cores_of_workers(facts), facts->cores.allowed, v->stage,
         100 * v->share);
 }
 
@@ -264,16 +264,16 @@ static void explain_starved_by_workers(const verdict_facts *facts, verdict *v)
 static bool step_is_starved(const verdict_facts *facts, verdict *v)
 {
     v->stage = "step";
-    v->share = facts->run.step_runqueue;
+    v->share = facts->run.queued;
     v->thief = THIEF_OTHERS;
-    return verdict_is_fed(facts) && facts->run.step_runqueue >= STARVED_SHARE &&
-           !verdict_fills_cores(facts);
+    return verdict_is_fed(facts) && facts->run.queued >= STARVED_SHARE &&
+           verdict_others_hold(facts);
 }
 
 static void explain_starved_step(const verdict_facts *facts, verdict *v)
 {
     why(v,
-        "the steps wait for a CPU %.0f %% of their time: other processes use the cores, this one "
+        "the steps wait for a CPU %.0f %% of the time: other processes use the cores, this one "
         "%.1f of %.1f",
         100 * v->share, facts->cores.used, facts->cores.allowed);
 }
@@ -361,7 +361,7 @@ static verdict_thief find_thief(const verdict_facts *facts, const verdict_cost *
     if (!pressed) {
         return THIEF_NONE;
     }
-    if (!verdict_fills_cores(facts)) {
+    if (verdict_others_hold(facts)) {
         return THIEF_OTHERS;
     }
     if (facts->cores.workers > facts->cores.allowed) {

@@ -14,6 +14,9 @@ static const double BLOCKED_SHARE = 0.5;
 /* A process that uses this part of its cores is not held up by others. */
 static const double OWN_SHARE = 0.85;
 
+/* Other processes that use less of the cores do not matter. */
+static const double OTHERS_SHARE = 0.1;
+
 /* Samples of the system calls of a stage that are enough to say what it waits for. */
 static const uint32_t ENOUGH_PROBES = 3;
 
@@ -78,6 +81,14 @@ bool verdict_only_sleeps(const verdict_facts *facts, const verdict_stage *stage)
 bool verdict_fills_cores(const verdict_facts *facts)
 {
     return facts->cores.used >= OWN_SHARE * facts->cores.allowed;
+}
+
+bool verdict_others_hold(const verdict_facts *facts)
+{
+    const verdict_cores *cores = &facts->cores;
+
+    return !verdict_fills_cores(facts) &&
+           (!cores->has_others || cores->others >= OTHERS_SHARE * cores->allowed);
 }
 
 bool verdict_is_undivided(const verdict_stage *stage)

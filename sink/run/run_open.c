@@ -431,7 +431,8 @@ sluice_status train_start(train_run *run)
                          ? run->config.stall_warning_ms * 1000000
                          : INT64_MAX);
     if (!run->nested) {
-        start_clocks_read(&run->progress.start, run->program, &run->watch.callbacks.thread);
+        start_clocks_read(&run->progress.start, run->feed.topology, run->program,
+                          &run->watch.callbacks.thread);
     }
     host_clock_start(&run->watch.host);
     return feed_start(&run->feed, run->plan.sinks.end_step == UINT64_MAX

@@ -12,6 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = malloc(size + 1); /* of the exact size: a read behind its end is found */
     sli_throttling throttling;
     int64_t number = 0;
+    uint32_t cpu = 0;
 
     if (text == NULL) {
         return 0;
@@ -30,6 +31,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         (throttling.periods < 0 || throttling.throttled_periods < 0 ||
          throttling.throttled_ns < 0)) {
         fuzz_fail("throttling below zero");
+    }
+    if (sli_busy_parse(text, &cpu, &number) && (cpu >= SLI_MAX_CPUS || number < 0)) {
+        fuzz_fail("the time of no CPU");
     }
     free(text);
     return 0;

@@ -61,11 +61,15 @@ void machine_kit_write(const machine_kit *machine, bool is_end)
 
 sli_machine_load machine_kit_load(const machine_kit *machine)
 {
+    sli_cpus cpus = {{0}};
     sli_machine_load load;
     double uptime = 0;
     FILE *file = fopen(t_path(machine->root, "proc/uptime"), "r");
 
-    sli_machine_load_read(machine->root, &load);
+    for (uint32_t i = 0; i < MACHINE_KIT_CPUS; i++) {
+        sli_cpus_add(&cpus, i);
+    }
+    sli_machine_load_read(machine->root, &cpus, &load);
     if (file != NULL && fscanf(file, "%lf", &uptime) != 1) {
         uptime = 0;
     }

@@ -8,7 +8,7 @@
 
 #include "machine_load_int.h"
 
-enum { MACHINE_KIT_FILES = 40, MACHINE_KIT_MACHINES = 5 };
+enum { MACHINE_KIT_FILES = 40, MACHINE_KIT_MACHINES = 5, MACHINE_KIT_CPUS = 2 };
 
 extern const char *const machine_kit_names[MACHINE_KIT_MACHINES];
 

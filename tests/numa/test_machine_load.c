@@ -5,6 +5,9 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+static const sli_cpus two_cpus = {{3}};
 
 typedef struct fake_file {
     const char *path, *text;
@@ -22,7 +25,7 @@ static sli_machine_load load_of(const char *root, const fake_file *files, int64_
     sli_machine_load load;
 
     write_files(root, files);
-    sli_machine_load_read(root, &load);
+    sli_machine_load_read(root, &two_cpus, &load);
     load.at_ns = at_ns;
     return load;
 }
@@ -100,6 +103,58 @@ static void version_1_counts_nanoseconds(void)
     T_EQ(load.groups[0].throttled_periods, 7);
     T_EQ(load.groups[0].throttled_ns, 123456789);
     T_EQ(load.groups[1].periods, 0);
+}
+
+/* Of CPUs 0 and 1: busy is user, nice, system, irq, softirq and steal. */
+static void busy_cores_are_those_of_the_process(void)
+{
+    static const fake_file first[] = {
+        {"proc/stat", "cpu  9000 0 0 9000 0 0 0 0 0 0\ncpu0 100 10 20 1000 50 5 5 10 7 7\n"
+                      "cpu1 200 0 0 2000 0 0 0 0 0 0\ncpu2 5 0 0 9 0 0 0 0 0 0\nintr 7 8\n"},
+        {NULL, NULL}};
+    static const fake_file second[] = {
+        {"proc/stat", "cpu  9000 0 0 9000 0 0 0 0 0 0\ncpu0 200 20 30 1900 60 10 15 20 7 7\n"
+                      "cpu1 300 0 0 2900 0 0 0 0 0 0\ncpu2 999 0 0 9 0 0 0 0 0 0\nintr 7 8\n"},
+        {NULL, NULL}};
+    static const fake_file without_cpu1[] = {
+        {"proc/stat", "cpu  1 0 0 9 0 0 0 0 0 0\ncpu0 900 20 30 1900 60 10 15 20 7 7\n"},
+        {NULL, NULL}};
+    const char *root = t_folder();
+    const double tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK);
+    const sli_machine_load start = load_of(root, first, 1000000000);
+    const sli_machine_load end = load_of(root, second, 6000000000);
+    const sli_machine_load other = load_of(root, without_cpu1, 9000000000);
+    sli_load_change change;
+
+    sli_machine_load_change(&start, &end, &change);
+    T_TRUE(change.has_busy);
+    T_NEAR(change.busy_cores, (145 + 100) * tick_s / 5, 1e-9);
+    sli_machine_load_change(&end, &start, &change); /* time went back */
+    T_TRUE(!change.has_busy);
+    T_TRUE(!other.has_busy);
+    sli_machine_load_change(&start, &other, &change);
+    T_TRUE(!change.has_busy);
+}
+
+static void lines_of_proc_stat_are_checked(void)
+{
+    static const char *const bad[] = {"cpu 1 2 3 4 5 6 7 8\n",
+                                      "cpu0 1 2 3 4 5 6 7\n",
+                                      "cpu4096 1 2 3 4 5 6 7 8\n",
+                                      "cpu0 1 2 3 4 5 6 7 x\n",
+                                      "cpu0 9223372036854775807 2 3 4 5 6 7 8\n",
+                                      "cp",
+                                      ""};
+    uint32_t cpu = 9;
+    int64_t ticks = 9;
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        T_TRUE(!sli_busy_parse(bad[i], &cpu, &ticks));
+    }
+    T_TRUE(cpu == 9 && ticks == 9);
+    T_TRUE(sli_busy_parse("cpu17 1 2 3 4 5 6 7 8 9 10\n", &cpu, &ticks));
+    T_EQ(cpu, 17);
+    T_EQ(ticks, 1 + 2 + 3 + 6 + 7 + 8);
 }
 
 /* A run never fails because of its report. */
@@ -194,13 +249,13 @@ static void page_faults_are_counted(void)
     const size_t size = 8 << 20;
     char *memory;
 
-    sli_machine_load_read("", &start);
+    sli_machine_load_read("", &two_cpus, &start);
     memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CU_ASSERT_FATAL(memory != MAP_FAILED);
     for (size_t i = 0; i < size; i += 4096) {
         ((volatile char *)memory)[i] = 1; /* new pages, which no compiler leaves out */
     }
-    sli_machine_load_read("", &end);
+    sli_machine_load_read("", &two_cpus, &end);
     munmap(memory, size);
     sli_machine_load_change(&start, &end, &change);
     T_TRUE(change.minor_faults > 0);
@@ -208,6 +263,8 @@ static void page_faults_are_counted(void)
 
 const t_test machine_load_tests[] = {
     T_TEST(the_change_over_a_run_is_of_the_group_that_was_throttled),
+    T_TEST(busy_cores_are_those_of_the_process),
+    T_TEST(lines_of_proc_stat_are_checked),
     T_TEST(version_1_counts_nanoseconds),
     T_TEST(what_is_missing_or_went_back_is_unknown),
     T_TEST(a_share_is_at_most_one),

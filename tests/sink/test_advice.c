@@ -243,7 +243,7 @@ static void measured_times_reach_the_verdict(void)
     judge(&report, 0.1, 0, 1, 5, 3);
     T_STR(report.bottleneck, "step");
     T_STR(report.bottleneck_cause, "starved");
-    T_CONTAINS(report.bottleneck_why, "the steps wait for a CPU 30 % of their time: other");
+    T_CONTAINS(report.bottleneck_why, "the steps wait for a CPU 30 % of the time: other");
     T_CONTAINS(report.bottleneck_why, "this one 0.4 of 2.0");
     report.cpu_ns = 60000000000; /* threads without a row use the other core */
     report_find_bottleneck(&report);

@@ -116,8 +116,10 @@ static void what_is_unknown_is_null_and_said_once(void)
     sluice_string_free(text);
     T_OK(sluice_report_json(k.report, &text));
     T_CONTAINS(text, "\"runqueue_s\":null,\"blocked_s\":");
-    T_CONTAINS(text, "\"cpu_pressure\":null,\"io_pressure\":null,\"memory_pressure\":null,"
-                     "\"throttled_periods\":null,\"periods\":null,\"throttled_s\":null}");
+    T_CONTAINS(
+        text,
+        "\"cpu_pressure\":null,\"io_pressure\":null,\"memory_pressure\":null,"
+        "\"busy_cores\":null,\"throttled_periods\":null,\"periods\":null,\"throttled_s\":null}");
     sluice_string_free(text);
 
     k.report->machine = (report_machine){.has_throttling = true,

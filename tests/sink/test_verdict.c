@@ -115,13 +115,13 @@ static void step_beside_workers(verdict_facts *f)
 {
     slow_step(f);
     f->stages[0].busy_s = 3;
-    f->run.step_runqueue = 0.1;
+    f->run.queued = 0.1;
 }
 
 static void workers_beside_the_step(verdict_facts *f)
 {
     step_beside_workers(f);
-    f->run.step_runqueue = 0.3;
+    f->run.queued = 0.3;
     f->cores.used = 1.95;
 }
 
@@ -131,8 +131,32 @@ static void step_that_waits_for_workers(verdict_facts *f)
     facts_add_map(f, 0, 17, 0.7);
     f->run.data_wait = 0.02;
     f->run.step = 0.9;
-    f->run.step_runqueue = 0.4;
+    f->run.queued = 0.4;
     f->cores.used = 1.9;
+}
+
+/* Threads wait beside a core that is idle for a part of the time: no other process runs. */
+static void step_that_waits_for_workers_alone(verdict_facts *f)
+{
+    step_that_waits_for_workers(f);
+    f->cores.used = 1.45;
+    f->cores.has_others = true;
+    f->cores.others = 0.05;
+}
+
+static void step_that_waits_for_others(verdict_facts *f)
+{
+    step_that_waits_for_workers_alone(f);
+    f->cores.others = 0.5;
+}
+
+/* Each sink is one step: the launch of the next one waits for a CPU, too. */
+static void launches_that_wait_for_workers(verdict_facts *f)
+{
+    step_that_waits_for_workers_alone(f);
+    f->run.step = 0.42;
+    f->run.queued = 0.56;
+    f->host.launch_s = 5.7;
 }
 
 /* Saving takes all cores for longer than the steps wait for one. */
@@ -149,8 +173,8 @@ static void waiting_steps_beside_idle_cores(verdict_facts *f)
     facts_add_map(f, 0, 30, 0.99);
     f->run.data_wait = 0.02;
     f->run.step = 0.85;
-    f->run.step_runqueue = 0.4;
-    f->cores = (verdict_cores){.workers = 5, .allowed = 8, .used = 6.9, .spare = 2.1};
+    f->run.queued = 0.4;
+    f->cores = (verdict_cores){.workers = 5, .allowed = 6, .used = 5.2, .spare = 0.1};
 }
 
 /* The steps wait for data most of the time: fewer workers give less of them. */
@@ -159,7 +183,7 @@ static void waits_for_data_and_for_a_cpu(verdict_facts *f)
     facts_add_decode(f, 48, 0.05);
     f->run.data_wait = 0.7;
     f->run.step = 0.3;
-    f->run.step_runqueue = 0.1;
+    f->run.queued = 0.1;
     f->cores = (verdict_cores){.workers = 8, .allowed = 8, .used = 6};
 }
 
@@ -414,6 +438,9 @@ static const struct {
     {checkpoints_beside_waiting_steps, "checkpoint", "host", "checkpoint", "workers"},
     {waiting_steps_beside_idle_cores, "mymap", "cpu", "fewer_workers", "workers"},
     {waits_for_data_and_for_a_cpu, "decode", "cpu", "code", "fewer_workers"},
+    {step_that_waits_for_workers_alone, "mymap", "cpu", "code", "binding"},
+    {step_that_waits_for_others, "step", "starved", "binding", "fewer_workers"},
+    {launches_that_wait_for_workers, "mymap", "cpu", "code", "binding"},
     {step_beside_others, "step", "starved", "binding", "fewer_workers"},
     {one_worker, "decode", "cpu", "workers", "fewer_workers"},
     {one_worker_beside_others, "decode", "cpu", "code", "workers"},
@@ -542,27 +569,20 @@ static void system_calls_tell_locks_from_sleep(void)
     T_EQ(counts.running + counts.locked + counts.asleep, 4);
 }
 
-/* Its few moments on a CPU say nothing about the cores. */
-static void a_step_that_sleeps_waits_for_no_cpu(void)
+/* The waits of the caller and of the thread that runs the steps, not of others. */
+static void steps_wait_for_a_cpu_in_two_threads(void)
 {
-    static sluice_report report = {
-        .stage_count = 1,
-        .stages = {{.name = "step", .samples = 10, .busy_ns = 1e9}},
-        .stage_times = {{.measured = 10,
-                         .times = {.has_cpu = true,
-                                   .has_runqueue = true,
-                                   .cpu_s = 0.001,
-                                   .runqueue_s = 0.004,
-                                   .blocked_s = 0.995}}},
-        .stats = {.seconds = 1},
+    static report_thread threads[] = {
+        {.name = "sluice/w/0", .times = {.cpu_s = 1, .runqueue_s = 0.9}},
+        {.name = "sluice/device", .times = {.cpu_s = 0.8, .runqueue_s = 0.6}},
+        {.name = "caller", .times = {.cpu_s = 0.1, .runqueue_s = 0.2}},
     };
+    static sluice_report report = {
+        .thread_count = 3, .threads = threads, .stats = {.seconds = 2, .steps = 1}};
     verdict_facts facts = {0};
 
     verdict_collect(&report, &facts);
-    T_TRUE(fabs(facts.run.step_runqueue - 0.004) < 1e-9);
-    report.stage_times[0].times.blocked_s = 0;
-    verdict_collect(&report, &facts);
-    T_TRUE(fabs(facts.run.step_runqueue - 0.8) < 1e-9);
+    T_NEAR(facts.run.queued, 0.4, 1e-9);
 }
 
 const t_test verdict_tests[] = {
@@ -570,6 +590,6 @@ const t_test verdict_tests[] = {
     T_TEST(further_rows_of_the_host_have_advice),
     T_TEST(published_steps_tell_the_time_between_steps),
     T_TEST(system_calls_tell_locks_from_sleep),
-    T_TEST(a_step_that_sleeps_waits_for_no_cpu),
+    T_TEST(steps_wait_for_a_cpu_in_two_threads),
     T_END,
 };

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Records what /proc and /sys say of a process, twice, as one text: record.sh PID SECONDS PART...
-# PARTs are cgroup, pressure and schedstat; what is left out is as on a machine without it.
+# PARTs are cgroup, pressure, schedstat and stat; what is left out is as on a machine without it.
 set -eu
 pid=${1:?usage: record.sh PID SECONDS PART...}
 seconds=${2:?usage: record.sh PID SECONDS PART...}
@@ -52,6 +52,10 @@ once() {
         for name in cpu io memory; do
             file "$1" "proc/pressure/$name"
         done
+    fi
+    if has stat; then
+        printf '=== %s proc/stat\n' "$1"
+        grep '^cpu' /proc/stat
     fi
     if has schedstat; then
         file "$1" proc/self/task/12/schedstat "/proc/$pid/schedstat"
