@@ -55,6 +55,8 @@ typedef struct verdict_run {
 
 typedef struct verdict_cores {
     uint32_t workers;
+    double running;   /* share of the workers' time on a CPU, by the clocks of their threads */
+    double queued;    /* in the run queue, also between samples; 0: unknown */
     uint32_t machine; /* all of the machine; 0: unknown */
     double allowed;   /* that this rank may use: its own, or the quota */
     double quota;     /* 0: there is none */

@@ -77,6 +77,26 @@ static void collect_step_threads(const sluice_report *report, verdict_run *run)
     }
 }
 
+/* The clocks of the workers' threads also know the time between samples. */
+static void collect_worker_threads(const sluice_report *report, verdict_cores *cores)
+{
+    double seconds = 0;
+    double cpu_s = 0;
+    double runqueue_s = 0;
+
+    for (uint32_t i = 0; i < report->thread_count; i++) {
+        const report_thread *thread = &report->threads[i];
+
+        if (strncmp(thread->name, "sluice/w/", 9) == 0) {
+            seconds += thread->seconds;
+            cpu_s += thread->times.cpu_s;
+            runqueue_s += thread->times.runqueue_s;
+        }
+    }
+    cores->running = seconds > 0 ? cpu_s / seconds : 0;
+    cores->queued = seconds > 0 ? runqueue_s / seconds : 0;
+}
+
 static uint32_t slots_of(const sluice_report *report)
 {
     for (uint32_t i = 0; i < report->queue_count; i++) {
@@ -132,6 +152,7 @@ static void collect_cores(const sluice_report *report, verdict_cores *cores)
     cores->quota = report->quota;
     cores->allowed = report->quota > 0 && report->quota < own ? report->quota : own;
     cores->used = cores_used(report);
+    collect_worker_threads(report, cores);
     cores->has_others = report->machine.has_busy;
     cores->others = fmax(0, report->machine.busy_cores - cores->used);
     cores->bound = report->bound && report->machine_cores > report->cores_allowed && is_alone;

@@ -351,6 +351,14 @@ static bool is_pressed(const verdict_facts *facts)
            cores->used < LITTLE_SHARE * most;
 }
 
+/* Workers wait for a CPU that other processes are known to use, be it between samples: a thread
+ * that has slept waits for a CPU as it wakes up. */
+static bool others_use_the_cores(const verdict_facts *facts)
+{
+    return facts->cores.queued >= STARVED_SHARE && facts->cores.has_others &&
+           verdict_others_hold(facts);
+}
+
 /* Who takes the CPU while workers are ready to run. */
 static verdict_thief find_thief(const verdict_facts *facts, const verdict_cost *cost)
 {
@@ -358,7 +366,10 @@ static verdict_thief find_thief(const verdict_facts *facts, const verdict_cost *
                                                   cost->runqueue >= cost->blocked
                                             : is_pressed(facts);
 
-    if (!pressed) {
+    if (others_use_the_cores(facts)) {
+        return THIEF_OTHERS;
+    }
+    if (!pressed || busy_share(facts) < IDLE_SHARE) {
         return THIEF_NONE;
     }
     if (verdict_others_hold(facts)) {
@@ -375,7 +386,7 @@ static bool workers_are_starved(const verdict_facts *facts, verdict *v)
     const verdict_cost cost = verdict_cost_of(facts);
 
     v->thief = find_thief(facts, &cost);
-    return v->thief != THIEF_NONE && busy_share(facts) >= IDLE_SHARE && set_largest(facts, v) &&
+    return v->thief != THIEF_NONE && set_largest(facts, v) &&
            strcmp(verdict_cause(facts, v->at), "lock") != 0;
 }
 
@@ -383,9 +394,11 @@ static void explain_starved(const verdict_facts *facts, verdict *v)
 {
     const verdict_cost cost = verdict_cost_of(facts);
 
-    if (cost.runqueue > 0) {
+    if (facts->cores.queued > 0 || cost.runqueue > 0) {
         why(v, "workers wait for a CPU %.0f %% of the time that they are ready to run",
-            100 * verdict_queued(&cost));
+            100 * (facts->cores.queued > 0
+                       ? facts->cores.queued / (facts->cores.queued + facts->cores.running)
+                       : verdict_queued(&cost)));
     } else {
         why(v, "tasks of the machine wait for a CPU %.0f %% of the time",
             100 * facts->machine.cpu_pressure);

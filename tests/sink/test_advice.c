@@ -4,6 +4,7 @@
 #include "report_data.h"
 #include "testing.h"
 #include "train_kit.h"
+#include "verdict.h"
 
 /* Ten seconds of two workers and a device, and how long the steps waited for data. */
 static void judge(sluice_report *report, double wait_s, double copy_s, double read_s,
@@ -338,6 +339,33 @@ static void an_agree_that_takes_long_itself_is_advised_to_be_called_less(void)
     T_CONTAINS(first(&report), "longer sinks (sink_size)");
 }
 
+/* Steps wait in two threads; the waits of workers are apart. */
+static void clocks_of_threads_reach_the_verdict(void)
+{
+    static report_thread threads[] = {
+        {.name = "sluice/w/0", .seconds = 2, .times = {.cpu_s = 1, .runqueue_s = 0.9}},
+        {.name = "sluice/w/1", .seconds = 2, .times = {.cpu_s = 0.5, .runqueue_s = 0.1}},
+        {.name = "sluice/watchdog", .seconds = 2, .times = {.runqueue_s = 1.7}},
+        {.name = "sluice/device", .times = {.cpu_s = 0.8, .runqueue_s = 0.6}},
+        {.name = "caller", .times = {.cpu_s = 0.1, .runqueue_s = 0.2}},
+    };
+    static sluice_report report = {
+        .thread_count = 5, .threads = threads, .stats = {.seconds = 2, .steps = 1}};
+    verdict_facts facts = {0};
+
+    verdict_collect(&report, &facts);
+    T_NEAR(facts.run.queued, 0.4, 1e-9);
+    T_NEAR(facts.cores.running, 0.375, 1e-9);
+    T_NEAR(facts.cores.queued, 0.25, 1e-9);
+    T_TRUE(!facts.cores.has_others);
+    report.machine = (report_machine){.has_busy = true, .busy_cores = 1.75};
+    report.machine_cores = 2;
+    report.cpu_ns = 2500000000;
+    verdict_collect(&report, &facts);
+    T_TRUE(facts.cores.has_others);
+    T_NEAR(facts.cores.others, 0.5, 1e-9);
+}
+
 const t_test advice_tests[] = {
     T_TEST(the_verdict_follows_from_the_figures),
     T_TEST(rates_of_stages_are_those_of_busy_threads),
@@ -351,5 +379,6 @@ const t_test advice_tests[] = {
     T_TEST(without_clocks_the_time_of_the_process_tells),
     T_TEST(waits_for_ranks_are_not_the_fault_of_the_step),
     T_TEST(an_agree_that_takes_long_itself_is_advised_to_be_called_less),
+    T_TEST(clocks_of_threads_reach_the_verdict),
     T_END,
 };

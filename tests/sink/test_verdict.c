@@ -242,6 +242,23 @@ static void neighbours(verdict_facts *f)
     f->cores.used = 0.6;
 }
 
+/* Threads that sleep between samples wait for a CPU each time that they wake up. */
+static void neighbours_between_samples(verdict_facts *f)
+{
+    facts_add_decode(f, 9, 0);
+    f->cores.used = 0.9;
+    f->cores.running = 0.38;
+    f->cores.queued = 0.42;
+    f->cores.has_others = true;
+    f->cores.others = 1.1;
+}
+
+static void waits_between_samples(verdict_facts *f)
+{
+    neighbours_between_samples(f);
+    f->cores.others = 0.1;
+}
+
 /* Without clocks, the pressure and the CPU time of the process tell. */
 static void neighbours_without_clocks(verdict_facts *f)
 {
@@ -449,6 +466,8 @@ static const struct {
     {cpu_quota_beside_a_gpu, "step", "device", "code", "quota"},
     {cpu_quota_of_launches, "decode", "starved", "quota", "workers"},
     {neighbours, "decode", "starved", "binding", "workers"},
+    {neighbours_between_samples, "decode", "starved", "binding", "batch"},
+    {waits_between_samples, "none", "handover", "batch", "binding"},
     {neighbours_without_clocks, "decode", "starved", "binding", "workers"},
     {pressure_elsewhere_without_clocks, "decode", "cpu", "code", "binding"},
     {checkpoints, "checkpoint", "host", "checkpoint", "workers"},
@@ -569,27 +588,10 @@ static void system_calls_tell_locks_from_sleep(void)
     T_EQ(counts.running + counts.locked + counts.asleep, 4);
 }
 
-/* The waits of the caller and of the thread that runs the steps, not of others. */
-static void steps_wait_for_a_cpu_in_two_threads(void)
-{
-    static report_thread threads[] = {
-        {.name = "sluice/w/0", .times = {.cpu_s = 1, .runqueue_s = 0.9}},
-        {.name = "sluice/device", .times = {.cpu_s = 0.8, .runqueue_s = 0.6}},
-        {.name = "caller", .times = {.cpu_s = 0.1, .runqueue_s = 0.2}},
-    };
-    static sluice_report report = {
-        .thread_count = 3, .threads = threads, .stats = {.seconds = 2, .steps = 1}};
-    verdict_facts facts = {0};
-
-    verdict_collect(&report, &facts);
-    T_NEAR(facts.run.queued, 0.4, 1e-9);
-}
-
 const t_test verdict_tests[] = {
     T_TEST(provoked_runs_get_the_right_stage_cause_and_advice),
     T_TEST(further_rows_of_the_host_have_advice),
     T_TEST(published_steps_tell_the_time_between_steps),
     T_TEST(system_calls_tell_locks_from_sleep),
-    T_TEST(steps_wait_for_a_cpu_in_two_threads),
     T_END,
 };
