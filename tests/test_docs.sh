@@ -81,7 +81,8 @@ check "... and another form, or none, would be found" \
 # Tables of docs/guide/reference.md are complete: variables that the library reads, statuses, outcomes of a pack.
 reference=docs/guide/reference.md
 {
-    grep -rhoE '(getenv|overrides_value)\("[A-Z_]+"|"SLUICE_[A-Z]+",' runtime numa queue dataset sink examples/cli
+    find runtime numa queue dataset sink examples/cli -name '*.c' -exec sed '/ known\[\]/,/};/d' {} + |
+        grep -oE '(getenv|overrides_value)\("[A-Z_]+"|"SLUICE_[A-Z]+",|= "SLUICE_[A-Z_]+";'
     grep -oE '"[A-Z0-9]*_[A-Z0-9_]*"' runtime/ranks.c # of launchers
 } | sed 's/^[^"]*"//; s/".*//' | sort -u >"$tmp/variables"
 check "variables are found in the sources" grep -qx SLUICE_WORKERS "$tmp/variables"
@@ -89,6 +90,8 @@ while read -r name; do
     grep -qF "\`$name\`" "$reference" || echo "no $name"
 done <"$tmp/variables" >"$tmp/missing"
 check "reference.md has every environment variable that the library reads" empty "$tmp/missing"
+sed -n '/ known\[\]/,/};/p' sink/program/overrides.c | grep -o '"SLUICE_[A-Z_]*"' | tr -d '"' | sort >"$tmp/known"
+check "overrides.c knows every variable of Sluice" sh -c 'grep "^SLUICE_" "$1" | diff - "$2"' - "$tmp/variables" "$tmp/known"
 # shellcheck disable=SC2016 # the page's backquotes
 sed -n 's/^ *X(\([A-Z_]*\), \(-*[0-9]*\), "\(.*\)") *\\*$/| `SLUICE_\1` | \2 | \3 |/p' runtime/include/sluice/status.h >"$tmp/statuses"
 # shellcheck disable=SC2016

@@ -27,6 +27,43 @@ sluice_status overrides_refuse(const char *name, const char *value, const char *
                     value, wanted);
 }
 
+extern char **environ; /* POSIX declares it nowhere */
+
+/* All that the library reads. */
+static const char *const known[] = {
+    "SLUICE_CORES",  "SLUICE_CPU",           "SLUICE_EXCHANGE_MS", "SLUICE_GUARDS",
+    "SLUICE_JOB",    "SLUICE_LOCAL",         "SLUICE_LOG",         "SLUICE_MEMORY",
+    "SLUICE_MODE",   "SLUICE_MODULE_DIR",    "SLUICE_PLUGINS",     "SLUICE_READAHEAD",
+    "SLUICE_REPORT", "SLUICE_REPORT_SERIES", "SLUICE_SLOTS",       "SLUICE_WORKERS",
+};
+
+static bool is_known(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strlen(known[i]) == length && strncmp(known[i], name, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Warns of variables that a user may think to be read. */
+static void warn_of_unknown(void)
+{
+    for (char **variable = environ; *variable != NULL; variable++) {
+        const char *name = *variable;
+        const size_t length = strcspn(name, "=");
+
+        if (strncmp(name, "SLUICE_", 7) == 0 && name[length] == '=' && name[length + 1] != '\0' &&
+            !is_known(name, length)) {
+            sli_log(SLUICE_LOG_WARN,
+                    "environment: %.*s has no effect: Sluice has no such variable; the reference "
+                    "lists them (docs/guide/reference.md)",
+                    (int)(length < 100 ? length : 100), name);
+        }
+    }
+}
+
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 /* Parses digits, optionally followed by one letter of `units`: the first letter multiplies the
@@ -120,6 +157,7 @@ sluice_status overrides_of_channel(uint32_t *workers, uint32_t *slots, uint64_t 
     uint64_t numbers[] = {*workers, *slots};
     sluice_status st;
 
+    warn_of_unknown();
     used_out[0] = '\0';
     st = override_number(&of_workers, &numbers[0], used_out);
     if (st == SLUICE_OK) {

@@ -64,6 +64,25 @@ static void workers_are_as_many_as_the_environment_says(void)
     }
 }
 
+/* A name that is misspelt would be ignored without a word. */
+static void variables_that_nothing_reads_are_named(void)
+{
+    kit k;
+
+    overrides_begin();
+    setenv("SLUICE_WORKER", "9", 1);
+    setenv("SLUICE_EMPTY", "", 1);
+    overrides_init_run(&k);
+    T_STR(overrides_log_of(&k),
+          "environment: SLUICE_WORKER has no effect: Sluice has no such variable; the reference "
+          "lists them (docs/guide/reference.md)\n");
+    T_OK(k.status);
+    kit_fini(&k);
+    unsetenv("SLUICE_WORKER");
+    unsetenv("SLUICE_EMPTY");
+    overrides_end();
+}
+
 static void slots_are_as_many_as_the_environment_says(void)
 {
     kit k;
@@ -418,6 +437,7 @@ static void a_channel_is_overridden_by_the_same_variables(void)
 const t_test overrides_tests[] = {
     T_TEST(without_variables_nothing_changes_and_nothing_is_said),
     T_TEST(workers_are_as_many_as_the_environment_says),
+    T_TEST(variables_that_nothing_reads_are_named),
     T_TEST(slots_are_as_many_as_the_environment_says),
     T_TEST(memory_is_bounded_as_the_environment_says),
     T_TEST(bytes_are_counted_in_powers_of_1024),
