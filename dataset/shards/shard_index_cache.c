@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds and stores index files: next to the shard, or in an index folder. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "alloc_int.h"
 #include "error_int.h"
+#include "index_file.h"
 #include "log_int.h"
 #include "rng_int.h"
 #include "shard_index.h"
@@ -40,79 +38,12 @@ sluice_status shard_index_path(const char *shard, const shard_fields *fields, ch
     return sli_text_take(&text, path_out);
 }
 
-/*
- * Returns the path of a shard's index in an index folder. Shards of the same name in different
- * folders get different paths. Returns E_NO_MEMORY on failure.
- */
-static sluice_status path_in(const char *folder, const char *shard, const shard_fields *fields,
-                             char **path_out)
-{
-    char *real = realpath(shard, NULL);
-    const char *whole = real != NULL ? real : shard;
-    const char *slash = strrchr(whole, '/');
-    sli_text text = {0};
-
-    sli_text_add(&text, "%s/%.100s.%016llx.sluice", folder, slash != NULL ? slash + 1 : whole,
-                 (unsigned long long)sli_mix_in(sli_hash_text(whole), hash_of(fields)));
-    free(real);
-    return sli_text_take(&text, path_out);
-}
-
-/*
- * Creates a folder and its parents. Errors are ignored here: writing a file to the folder reports
- * them.
- */
-static void make_folders(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(path, 0700);
-        *slash = '/';
-    }
-    (void)mkdir(path, 0700);
-}
-
-/* Returns the user's cache folder, or "" if the environment defines none. */
-static sluice_status cache_folder(char **folder_out)
-{
-    const char *cache = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    sli_text text = {0};
-
-    if (cache != NULL && cache[0] == '/') {
-        sli_text_add(&text, "%s/sluice", cache);
-    } else if (home != NULL && home[0] == '/') {
-        sli_text_add(&text, "%s/.cache/sluice", home);
-    } else {
-        sli_text_add(&text, "%s", "");
-    }
-    return sli_text_take(&text, folder_out);
-}
-
 /* True if the index is bound to this file; the last sample decides for an index by content. */
 static bool is_of_shard(const shard_index *index, int fd, const struct stat *shard)
 {
     return shard_index_is_by_content(index)
                ? shard_sample_check(fd, index, index->count - 1) == SLUICE_OK
                : index->stamp == shard_stamp(shard);
-}
-
-/*
- * Waits until a write to the shard would change its stamp: the times of a file have the resolution
- * of the kernel's tick, of at most 10 ms. It is a wait for files that have just been written only.
- */
-static void await_tick(const struct stat *shard)
-{
-    const int64_t ticks_ns = 20000000;
-    struct timespec now = {0};
-    int64_t age_ns;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    age_ns = ((int64_t)now.tv_sec - shard->st_ctim.tv_sec) * 1000000000 + now.tv_nsec -
-             shard->st_ctim.tv_nsec;
-    if (age_ns >= 0 && age_ns < ticks_ns) {
-        (void)nanosleep(&(struct timespec){.tv_nsec = (long)(ticks_ns - age_ns)}, NULL);
-    }
 }
 
 static sluice_status of_another(const char *path)
@@ -169,7 +100,7 @@ static sluice_status find_places(const char *shard, const shard_fields *fields, 
     if (folder == NULL) {
         st = beside ? shard_index_path(shard, fields, &places->paths[0]) : SLUICE_OK;
         if (st == SLUICE_OK) {
-            st = cache_folder(&places->folder);
+            st = index_cache_folder(&places->folder);
         }
     } else {
         places->folder = sli_strdup(folder);
@@ -177,7 +108,7 @@ static sluice_status find_places(const char *shard, const shard_fields *fields, 
                                     : SLUICE_OK;
     }
     if (st == SLUICE_OK && places->folder[0] != '\0') {
-        st = path_in(places->folder, shard, fields, &places->paths[1]);
+        st = index_path_in(places->folder, shard, hash_of(fields), &places->paths[1]);
     }
     if (st != SLUICE_OK) {
         free_places(places);
@@ -194,7 +125,7 @@ static bool store_index(const shard_index *index, const char *shard, const shard
             continue;
         }
         if (i == 1) {
-            make_folders(places->folder);
+            index_make_folders(places->folder);
         }
         if (shard_index_write(index, fields, false, places->paths[i]) == SLUICE_OK) {
             sli_log(SLUICE_LOG_INFO, "the index of %s, %llu samples, is kept in %s", shard,
@@ -307,7 +238,7 @@ static sluice_status find_or_build(int fd, const char *shard, const shard_fields
         }
     }
     if (st == SLUICE_END_OF_DATA) {
-        await_tick(&info);
+        index_await_tick(&info);
         st = shard_index_build(fd, shard, fields, false, index_out);
         if (st == SLUICE_OK) {
             index_out->is_remade = is_other;

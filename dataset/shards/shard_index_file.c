@@ -16,18 +16,13 @@
  *
  * Version 1 has no stamp. Those of its indexes that are bound by content need none, and are read.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "alloc_int.h"
 #include "bytes_int.h"
 #include "crc32c_int.h"
-#include "descriptor_int.h"
+#include "index_file.h"
 #include "shard_index.h"
 #include "status_int.h"
 
@@ -38,8 +33,7 @@ enum {
     SAMPLE = 32,
     TEXTS = 4,
     HAS_MORE = 1,
-    LACKS_END = 2,
-    TRIES = 100
+    LACKS_END = 2
 };
 
 static const char magic[8] = "SLUICEIX";
@@ -111,60 +105,18 @@ static sluice_status encode_index(const shard_index *index, const shard_fields *
     return SLUICE_OK;
 }
 
-/*
- * Creates a temporary file with a unique name in the folder of `path`. Returns its descriptor, or
- * -1 with errno set.
- */
-static int open_temporary(const char *path, char *name, size_t size)
-{
-    static atomic_uint next;
-    int fd = -1;
-
-    for (int i = 0; fd < 0 && i < TRIES; i++) {
-        unsigned number = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed);
-
-        snprintf(name, size, "%s.%ld-%u.tmp", path, (long)getpid(), number);
-        fd = sli_openat(AT_FDCWD, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666, NULL);
-        if (fd < 0 && errno != EEXIST) {
-            break;
-        }
-    }
-    return fd;
-}
-
 sluice_status shard_index_write(const shard_index *index, const shard_fields *fields, bool synced,
                                 const char *path)
 {
-    const size_t name_size = strlen(path) + 64;
-    char *name = sli_calloc(1, name_size);
     uint8_t *bytes = NULL;
     size_t size = 0;
-    int fd;
-    int error = 0;
-    sluice_status st;
+    sluice_status st = encode_index(index, fields, &bytes, &size);
 
-    if (name == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "the index %s", path);
+    if (st == SLUICE_OK) {
+        st = index_file_write(path, bytes, size, synced);
     }
-    st = encode_index(index, fields, &bytes, &size);
-    if (st != SLUICE_OK) {
-        sli_free(name);
-        return st;
-    }
-    fd = open_temporary(path, name, name_size);
-    if (fd < 0) {
-        error = errno;
-    } else {
-        error = sli_write(fd, bytes, size) == 0 && (!synced || fsync(fd) == 0) ? 0 : errno;
-        error = close(fd) != 0 && error == 0 ? errno : error;
-        error = error == 0 && rename(name, path) != 0 ? errno : error;
-        if (error != 0) {
-            unlink(name);
-        }
-    }
-    sli_free(name);
     sli_free(bytes);
-    return error == 0 ? SLUICE_OK : sli_fail_errno(SLUICE_E_IO, error, "cannot write %s", path);
+    return st;
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -172,41 +124,6 @@ sluice_status shard_index_write(const shard_index *index, const shard_fields *fi
 static sluice_status corrupt_index(const char *path, const char *what)
 {
     return sli_fail(SLUICE_E_CORRUPT, "the index %s %s", path, what);
-}
-
-/* Reads a whole file; the caller frees the bytes by sli_free(). */
-static sluice_status read_file(const char *path, uint8_t **bytes_out, size_t *size_out)
-{
-    int fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, NULL);
-    struct stat info;
-    uint8_t *bytes = NULL;
-    ssize_t got = 0;
-    sluice_status st = SLUICE_OK;
-
-    if (fd < 0) {
-        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open the index %s", path);
-    }
-    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < HEAD + 4) {
-        st = corrupt_index(path, "is not an index");
-    } else {
-        bytes = sli_calloc(1, (size_t)info.st_size);
-        st = bytes == NULL ? sli_fail(SLUICE_E_NO_MEMORY, "the index %s", path) : SLUICE_OK;
-    }
-    if (st == SLUICE_OK) {
-        got = sli_read(fd, bytes, (size_t)info.st_size);
-    }
-    if (st == SLUICE_OK && got < info.st_size) {
-        st = got < 0 ? sli_fail_errno(SLUICE_E_IO, errno, "cannot read the index %s", path)
-                     : corrupt_index(path, "became shorter while it was read");
-    }
-    close(fd);
-    if (st != SLUICE_OK) {
-        sli_free(bytes);
-        return st;
-    }
-    *bytes_out = bytes;
-    *size_out = (size_t)got;
-    return SLUICE_OK;
 }
 
 /* Pointers to the parts of an index file in memory; their lengths have been checked. */
@@ -344,7 +261,7 @@ sluice_status shard_index_read(const char *path, uint64_t shard_size, const shar
     shard_index index = {0};
     uint8_t *bytes = NULL;
     size_t size = 0;
-    sluice_status st = read_file(path, &bytes, &size);
+    sluice_status st = index_file_read(path, HEAD + 4, &bytes, &size);
 
     if (st != SLUICE_OK) {
         return st;
