@@ -10,30 +10,41 @@
 #include "tensor_int.h"
 #include "text_int.h"
 
-/* Limit on N in NAME:KIND[N]; it limits a column's row to 64 MiB. */
-enum { MOST_ELEMENTS = 1 << 22 };
+/* Limit on N in NAME:KIND[N]; it limits a column's row to 64 MiB, as MOST_BYTES does for xD. */
+enum { MOST_ELEMENTS = 1 << 22, MOST_BYTES = 1 << 26 };
 
 /* Indexed by box_form: the KIND in a header field. */
 static const char *const form_names[] = {"boxes", "coco", "voc", "darknet"};
 
 /* ---- the header ------------------------------------------------------------------------------ */
 
-static sluice_status bad_field(const char *text)
+static sluice_status bad_field(const list_columns *columns, const char *text)
 {
-    return sli_fail(
-        SLUICE_E_INVALID,
-        "'%.100s' must be a column: image, label, or NAME:KIND, where KIND is image, mask, "
-        "boxes[N], coco[N], voc[N], darknet[N], points[N], text[N], class, or a type such as f32, "
-        "f32[N] or i32[N]@BOXES, and N is at most %d",
-        text, MOST_ELEMENTS);
+    return columns->is_binary
+               ? sli_fail(SLUICE_E_INVALID,
+                          "'%.100s' must be NAME:KIND, where KIND is image, mask, boxes[N], "
+                          "coco[N], voc[N], darknet[N], points[N], text[N], bytes[N], or a type "
+                          "such as i32, f32[N] for up to N numbers, f32[N]x4 for up to N rows of "
+                          "4, f32x2x3 for a fixed shape or i32[N]@BOXES; N is at most %d, and a "
+                          "row of the batch has at most %d bytes",
+                          text, MOST_ELEMENTS, MOST_BYTES)
+               : sli_fail(SLUICE_E_INVALID,
+                          "'%.100s' must be a column: image, label, or NAME:KIND, where KIND is "
+                          "image, mask, boxes[N], coco[N], voc[N], darknet[N], points[N], text[N], "
+                          "class, or a type such as f32, f32[N] or i32[N]@BOXES, and N is at most "
+                          "%d",
+                          text, MOST_ELEMENTS);
 }
 
-/* The parts of a header field NAME:WORD[MOST]@BOXES. */
+/* The parts of a header field NAME:WORD[MOST]xDIMS@BOXES. */
 typedef struct header_words {
     char name[SLUICE_NAME_SIZE];
-    char word[16];
+    char word[64];
     bool has_most;
     uint64_t most;
+    uint32_t rank; /* number of lengths in xDIMS; their product is `row` */
+    uint64_t dims[SLUICE_MAX_RANK];
+    uint64_t row;
     char boxes[SLUICE_NAME_SIZE]; /* name in @BOXES; "": the field has no @BOXES */
 } header_words;
 
@@ -76,9 +87,49 @@ static bool take_most(const char **text, header_words *words)
     return true;
 }
 
-static bool take_apart(const char *text, header_words *words)
+/* Takes the lengths of "x2x3" apart, and moves behind them. */
+static bool take_dims(const char **text, header_words *words)
+{
+    const char *at = *text;
+
+    for (; *at == 'x'; words->rank++) {
+        uint64_t length = 0;
+
+        for (at++; *at >= '0' && *at <= '9' && length <= MOST_BYTES; at++) {
+            length = length * 10 + (uint64_t)(*at - '0');
+        }
+        if (length == 0 || length > MOST_BYTES / words->row || words->rank == SLUICE_MAX_RANK) {
+            return false;
+        }
+        words->dims[words->rank] = length;
+        words->row *= length;
+    }
+    *text = at;
+    return true;
+}
+
+/* Takes lengths apart that follow a word without [N], behind the digits of its type: f32x2. */
+static bool split_word(header_words *words)
+{
+    char *at = words->word + strcspn(words->word, "0123456789");
+    const char *rest;
+
+    at += strspn(at, "0123456789");
+    if (*at != 'x') {
+        return true;
+    }
+    rest = at;
+    if (!take_dims(&rest, words) || *rest != '\0') {
+        return false;
+    }
+    *at = '\0';
+    return true;
+}
+
+static bool take_apart(const list_columns *columns, const char *text, header_words *words)
 {
     memset(words, 0, sizeof(*words));
+    words->row = 1;
     text = take_until(text, ":", words->name, sizeof(words->name));
     if (text != NULL && *text == ':') {
         text = take_until(text + 1, "[@", words->word, sizeof(words->word));
@@ -90,6 +141,10 @@ static bool take_apart(const char *text, header_words *words)
         snprintf(words->word, sizeof(words->word), "%s", usual);
     }
     if (text != NULL && *text == '[' && !take_most(&text, words)) {
+        return false;
+    }
+    if (text != NULL && columns->is_binary &&
+        !(words->has_most ? take_dims(&text, words) : split_word(words))) {
         return false;
     }
     if (text != NULL && *text == '@') {
@@ -126,13 +181,15 @@ static bool add_length(list_columns *columns, list_column *field, const char *na
            add_to_schema(&columns->schema, text, SLUICE_I32) != NULL;
 }
 
-/* Returns the index of the field of boxes or points with this name, or -1 if there is none. */
+/* Returns the index of the field of boxes or points with this name, or of rows of binary numbers;
+ * -1 if there is none. */
 static int find_boxes(const list_columns *columns, const char *name)
 {
     for (uint32_t i = 0; i < columns->count; i++) {
         const list_column *field = &columns->fields[i];
 
-        if ((field->kind == LIST_BOXES || field->kind == LIST_POINTS) &&
+        if ((field->kind == LIST_BOXES || field->kind == LIST_POINTS ||
+             (columns->is_binary && field->kind == LIST_NUMBERS && field->boxes < 0)) &&
             strcmp(columns->schema.columns[field->column].name, name) == 0) {
             return (int)i;
         }
@@ -152,6 +209,22 @@ static bool find_form(const char *word, box_form *form_out)
     return false;
 }
 
+static bool is_text(const list_columns *columns, const char *word)
+{
+    return strcmp(word, "text") == 0 || (columns->is_binary && strcmp(word, "bytes") == 0);
+}
+
+/* True if a field is numbers of a type that it can have, and its row is not too large. */
+static bool is_type(const list_columns *columns, const header_words *words, sluice_dtype *dtype_out)
+{
+    return sli_dtype_parse(words->word, dtype_out) &&
+           (columns->is_binary ||
+            (*dtype_out != SLUICE_F16 && *dtype_out != SLUICE_BF16 && *dtype_out != SLUICE_U64)) &&
+           (!words->has_most || words->rank < SLUICE_MAX_RANK) &&
+           (words->rank == 0 || words->row * (words->has_most ? words->most : 1) <=
+                                    MOST_BYTES / sluice_dtype_size(*dtype_out));
+}
+
 /* Determines the kind, type and number of elements of a field. */
 static sluice_status choose_kind(const list_columns *columns, const header_words *words,
                                  const char *text, list_column *field)
@@ -163,28 +236,33 @@ static sluice_status choose_kind(const list_columns *columns, const header_words
     if (strcmp(words->word, "image") == 0 || strcmp(words->word, "mask") == 0) {
         field->kind = words->word[0] == 'i' ? LIST_IMAGE : LIST_MASK;
         field->dtype = SLUICE_ENCODED;
-        return words->has_most || has_boxes ? bad_field(text) : SLUICE_OK;
+        return words->has_most || has_boxes || words->rank > 0 ? bad_field(columns, text)
+                                                               : SLUICE_OK;
     }
-    if (find_form(words->word, &field->form) || strcmp(words->word, "text") == 0 ||
+    if (find_form(words->word, &field->form) || is_text(columns, words->word) ||
         strcmp(words->word, "points") == 0) {
-        field->kind = words->word[0] == 't'   ? LIST_TEXT
-                      : words->word[0] == 'p' ? LIST_POINTS
-                                              : LIST_BOXES;
+        field->kind = is_text(columns, words->word) ? LIST_TEXT
+                      : words->word[0] == 'p'       ? LIST_POINTS
+                                                    : LIST_BOXES;
         field->dtype = field->kind == LIST_TEXT ? SLUICE_U8 : SLUICE_F32;
-        return words->has_most && !has_boxes ? SLUICE_OK : bad_field(text);
+        return words->has_most && !has_boxes && words->rank == 0 ? SLUICE_OK
+                                                                 : bad_field(columns, text);
     }
-    if (strcmp(words->word, "class") == 0) {
+    if (!columns->is_binary && strcmp(words->word, "class") == 0) {
         field->dtype = SLUICE_I32;
         field->names = sli_calloc(1, sizeof(*field->names));
         if (field->names == NULL) {
             return sli_fail(SLUICE_E_NO_MEMORY, "the classes of %s", words->name);
         }
         field->names->is_open = true;
-    } else if (!sli_dtype_parse(words->word, &field->dtype) || field->dtype == SLUICE_F16 ||
-               field->dtype == SLUICE_BF16 || field->dtype == SLUICE_U64) {
-        return bad_field(text);
+    } else if (!is_type(columns, words, &field->dtype)) {
+        return bad_field(columns, text);
     }
-    field->kind = words->has_most ? LIST_NUMBERS : LIST_NUMBER;
+    field->row = (uint32_t)words->row;
+    field->kind = words->has_most ? LIST_NUMBERS : words->rank > 0 ? LIST_ARRAY : LIST_NUMBER;
+    if (has_boxes && field->kind == LIST_ARRAY) {
+        return bad_field(columns, text);
+    }
     if (has_boxes) {
         field->boxes = find_boxes(columns, words->boxes);
         if (field->boxes < 0) {
@@ -198,6 +276,15 @@ static sluice_status choose_kind(const list_columns *columns, const header_words
         }
     }
     return SLUICE_OK;
+}
+
+/* Sets the role of rows that belong to boxes or points. Beside rows of numbers it is plain. */
+static void tie_rows(const list_column *owner, column_info *info)
+{
+    if (owner->kind != LIST_NUMBERS) {
+        info->role = ROLE_TIED;
+        info->tied_to = (uint32_t)owner->column;
+    }
 }
 
 /* Adds the field's columns to the batch. False: too many columns, or a name is too long. */
@@ -236,13 +323,17 @@ static bool add_columns(list_columns *columns, const header_words *words, list_c
         return add_length(columns, field, words->name);
     case LIST_NUMBER:
         return true;
+    case LIST_ARRAY:
+        column->rank = words->rank;
+        memcpy(column->shape, words->dims, sizeof(words->dims));
+        return true;
     case LIST_NUMBERS:
     case LIST_TEXT:
-        column->rank = 1;
+        column->rank = 1 + words->rank;
         column->shape[0] = field->most;
+        memcpy(&column->shape[1], words->dims, words->rank * sizeof(words->dims[0]));
         if (field->boxes >= 0) {
-            info->role = ROLE_TIED;
-            info->tied_to = (uint32_t)columns->fields[field->boxes].column;
+            tie_rows(&columns->fields[field->boxes], info);
             return true;
         }
         info->rows = schema->column_count + 1;
@@ -343,14 +434,14 @@ void list_columns_print(const list_columns *columns, sli_text *text)
 
 sluice_status list_add_column(list_columns *columns, const char *text)
 {
-    list_column field = {.length = -1, .boxes = -1};
+    list_column field = {.length = -1, .boxes = -1, .row = 1};
     header_words words;
     char own[128];
     sluice_status st;
 
     snprintf(own, sizeof(own), "%s", text);
-    st = take_apart(list_trim(own), &words) ? choose_kind(columns, &words, text, &field)
-                                            : bad_field(text);
+    st = take_apart(columns, list_trim(own), &words) ? choose_kind(columns, &words, text, &field)
+                                                     : bad_field(columns, text);
     if (st == SLUICE_OK &&
         (columns->count == SLUICE_MAX_COLUMNS || !add_columns(columns, &words, &field))) {
         st = sli_fail(SLUICE_E_INVALID,

@@ -39,6 +39,7 @@ typedef enum list_kind {
     LIST_POINTS,
     LIST_NUMBER,
     LIST_NUMBERS,
+    LIST_ARRAY, /* of a fixed shape; only of binary values */
     LIST_TEXT
 } list_kind;
 
@@ -50,7 +51,8 @@ typedef struct list_column {
     int boxes;     /* for T[N]@BOXES: index of the field with the boxes or points; -1: none */
     box_form form; /* LIST_BOXES: format of its boxes */
     sluice_dtype dtype;
-    uint32_t most;     /* maximum number of elements: boxes, points, numbers or bytes */
+    uint32_t most;     /* maximum number of elements: boxes, points, rows of numbers, or bytes */
+    uint32_t row;      /* numbers in a row of LIST_NUMBERS, or in LIST_ARRAY; else 1 */
     vocabulary *names; /* of class, class[N]: numbers by these names; owned by list_columns; NULL:
                            numbers are written as such */
 } list_column;
@@ -58,6 +60,7 @@ typedef struct list_column {
 typedef struct list_columns {
     uint32_t count; /* number of fields */
     bool is_plain;  /* the list has no header; see list_plain_columns() */
+    bool is_binary; /* values are not texts, so the kinds of record_fields.h are valid, too */
     list_column fields[SLUICE_MAX_COLUMNS];
     stage_schema schema; /* the columns of the batch, before decoding */
 } list_columns;

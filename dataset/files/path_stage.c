@@ -28,6 +28,8 @@ static const struct {
     {"data_batch_1.bin", NULL, "cifar10"},
     {"fine_label_names.txt", NULL, "cifar100"},
     {".tar", "webdataset", "webdataset"},
+    {".tfrecord", "tfrecord", "tfrecord"},
+    {".tfrecords", "tfrecord", NULL},
     {".tar.gz", "webdataset", NULL},
     {".tgz", "webdataset", NULL},
     {".tar.zst", "webdataset", NULL},

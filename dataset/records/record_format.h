@@ -6,6 +6,7 @@
 #ifndef SLUICE_RECORD_FORMAT_H
 #define SLUICE_RECORD_FORMAT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -83,6 +84,7 @@ typedef struct record_format {
      * by the schema of the file, or by some of its records. `index` is that of the file and is not
      * empty. Also returns E_IO and E_NO_MEMORY.
      */
+    bool guesses; /* it goes by some of the records, which may not be like the others */
     sluice_status (*choose)(const record_input *file, const record_index *index, sli_text *fields);
 
     /*

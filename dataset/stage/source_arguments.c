@@ -34,6 +34,8 @@ static const argument_row rows[] = {
     {"image_folder", "cache", ARGUMENT_NONE},
     {"webdataset", "index", ARGUMENT_NONE},
     {"webdataset", "cache", ARGUMENT_NONE},
+    {"tfrecord", "index", ARGUMENT_NONE},
+    {"tfrecord", "cache", ARGUMENT_NONE},
     /* A limit beyond which a sample is bad: a run that failed there may go on with a larger one. */
     {"webdataset", "max_sample", ARGUMENT_NONE},
 };

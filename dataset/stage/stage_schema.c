@@ -470,7 +470,7 @@ sluice_status schema_check_name(const char *name, const char *stage)
 }
 
 /* True if the column is an array of images that transforms can process. */
-static bool is_image(const sluice_column *column)
+bool schema_is_raw_image(const sluice_column *column)
 {
     const uint64_t *shape = column->shape;
 
@@ -502,7 +502,7 @@ sluice_status schema_of_arrays(const sluice_column *columns, uint32_t count, con
 {
     for (uint32_t i = 0; i < count; i++) {
         schema->columns[i] = columns[i];
-        schema->image = is_image(&columns[i]) ? (int)i : schema->image;
+        schema->image = schema_is_raw_image(&columns[i]) ? (int)i : schema->image;
     }
     schema->column_count = count;
     return schema_check_names(schema, stage);

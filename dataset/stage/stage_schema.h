@@ -293,10 +293,13 @@ void schema_of_files(stage_schema *schema, bool labelled);
  */
 sluice_status schema_check_names(const stage_schema *schema, const char *stage);
 
+/* True for a column named image, u8 (H, W, C) with C from 1 to 4, which is an image as pixels. */
+bool schema_is_raw_image(const sluice_column *column);
+
 /*
- * Sets the columns of a source of arrays, up to SLUICE_MAX_COLUMNS. A column named image, u8 (H, W,
- * C) with C from 1 to 4, becomes the image that transforms change. E_INVALID: a name is invalid or
- * occurs twice. `stage` is the source's name, for messages.
+ * Sets the columns of a source of arrays, up to SLUICE_MAX_COLUMNS. An image as pixels becomes
+ * the image that transforms change. E_INVALID: a name is invalid or occurs twice. `stage` is the
+ * source's name, for messages.
  */
 sluice_status schema_of_arrays(const sluice_column *columns, uint32_t count, const char *stage,
                                stage_schema *schema);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The argument fields= of sources of record files, which maps values of a record to columns. It is
+ * a comma-separated list of NAME:FEATURE@KIND; FEATURE is the value's name in the file. KIND is one
+ * of
+ *
+ *     image      an encoded image; the first one determines the geometry of the others
+ *     mask       an encoded image of class numbers
+ *     boxes[N]   up to N boxes of four numbers; coco[N], voc[N] and darknet[N] as in lists
+ *     points[N]  up to N points of two numbers
+ *     text[N]    up to N bytes, u8; also bytes[N]
+ *     T          one number of type T, such as i32
+ *     TxDxD      numbers in a fixed shape, such as f32x2x3
+ *     T[N]       up to N numbers; T[N]xD: up to N rows of D numbers
+ *     T[N]@ROWS  as many numbers or rows as an earlier column of boxes, points or T[N] has
+ *
+ * Columns of [N] without @ROWS have a column NAME_length, i32. What follows the last of the numbers
+ * is zero. Numbers of another type are converted; those that T does not have are an error.
+ */
+#ifndef SLUICE_RECORD_FIELDS_H
+#define SLUICE_RECORD_FIELDS_H
+
+#include <stdbool.h>
+
+#include "list_columns.h"
+#include "record_values.h"
+
+/* Room for FEATURE. */
+enum { RECORD_NAME_SIZE = 160 };
+
+typedef struct record_fields {
+    list_columns columns;                /* fields[i] is the column of the i-th part of the text */
+    uint32_t values[SLUICE_MAX_COLUMNS]; /* index of the value of each of them in `names` */
+    record_names names;                  /* which values to read; borrowed from `texts` */
+    char texts[SLUICE_MAX_COLUMNS][RECORD_NAME_SIZE];
+    int raw; /* index of the field that is the image as pixels; -1: none */
+} record_fields;
+
+/*
+ * Parses the text, for messages of the source `stage`. The struct must not move afterwards.
+ * E_INVALID: the text is malformed, or names are invalid or given twice. Also returns E_NO_MEMORY.
+ */
+sluice_status record_fields_parse(const char *text, const char *stage, record_fields *fields);
+
+/* Returns the field of a column of the batch that read_other() or read() gives. */
+uint32_t record_fields_find(const record_fields *fields, uint32_t column);
+
+/*
+ * Writes the values of a record into its row, all but images and masks. values[i] is that of
+ * names.names[i]. E_CORRUPT: a value is missing, is of another kind, or does not fit its column;
+ * the error names it.
+ */
+sluice_status record_fields_write(const record_fields *fields, const record_value *values,
+                                  void *const *row);
+
+/* Returns the bytes of an encoded image or mask. E_CORRUPT: it is missing, or is no byte string. */
+sluice_status record_fields_encoded(const record_fields *fields, uint32_t field,
+                                    const record_value *values, const uint8_t **bytes_out,
+                                    size_t *size_out);
+
+/* Writes the pixels of field `raw` to memory with room for its column. Returns the errors of
+ * record_fields_write(). */
+sluice_status record_fields_pixels(const record_fields *fields, const record_value *values,
+                                   uint8_t *pixels);
+
+#endif

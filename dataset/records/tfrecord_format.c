@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tfrecord_format.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+#include "bytes_int.h"
+#include "compressed_file.h"
+#include "crc32c_int.h"
+#include "descriptor_int.h"
+#include "error_int.h"
+#include "example_columns.h"
+#include "example_values.h"
+#include "index_file.h"
+#include "small_file_int.h"
+#include "status_int.h"
+
+/* Records below WINDOW_RECORD bytes are scanned in windows of this many bytes. */
+enum { WINDOW = 1 << 16, WINDOW_RECORD = 1 << 14 };
+
+/* The first records of a file that decide on its columns, but for the first one in as many bytes.
+ */
+enum { CHOOSE_RECORDS = 100, CHOOSE_BYTES = 1 << 26 };
+
+uint32_t tfrecord_crc(const void *bytes, size_t size)
+{
+    const uint32_t crc = sli_crc32c(0, bytes, size);
+
+    return (crc >> 15 | crc << 17) + 0xa282ead8;
+}
+
+/* ---- scanning -------------------------------------------------------------------------------- */
+
+/* The part of a file that a scan has read. */
+typedef struct scan_window {
+    uint64_t begin;
+    size_t size;
+    uint8_t bytes[WINDOW];
+} scan_window;
+
+/* Reads the head of the record at an offset; the next `most` bytes are worth to be read. */
+static sluice_status read_head(const record_input *file, scan_window *window, uint64_t offset,
+                               size_t most, const uint8_t **head_out)
+{
+    ssize_t got;
+
+    if (offset < window->begin || offset - window->begin + TFRECORD_HEAD > window->size) {
+        got = sli_pread(file->fd, window->bytes, most, offset);
+        if (got < 0) {
+            return sli_fail_errno(SLUICE_E_IO, errno, "cannot read it at %llu",
+                                  (unsigned long long)offset);
+        }
+        window->begin = offset;
+        window->size = (size_t)got;
+    }
+    if (window->size < TFRECORD_HEAD) {
+        return sli_fail(SLUICE_E_CORRUPT,
+                        "it ends at %llu, within the head of the record at %llu: it is truncated",
+                        (unsigned long long)offset + window->size, (unsigned long long)offset);
+    }
+    *head_out = window->bytes + (offset - window->begin);
+    return SLUICE_OK;
+}
+
+static bool head_is_good(const uint8_t *head)
+{
+    return tfrecord_crc(head, 8) == sli_get_u32(head + 8);
+}
+
+/* Fails because the file does not go on with a record. */
+static sluice_status no_record(const record_input *file, uint64_t offset)
+{
+    uint8_t head[2] = {0};
+    const sluice_status st = offset == 0 ? compressed_file_refuse(file->fd, NULL) : SLUICE_OK;
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    if (offset == 0 && sli_pread(file->fd, head, 2, 0) == 2 && (head[0] & 15) == 8 &&
+        (head[0] << 8 | head[1]) % 31 == 0) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "it begins as a zlib stream does, which is not decompressed here: write it "
+                        "without compression");
+    }
+    return offset == 0
+               ? sli_fail(SLUICE_E_CORRUPT,
+                          "it is not a TFRecord file: the checksum of its first length is wrong")
+               : sli_fail(SLUICE_E_CORRUPT,
+                          "the checksum of the length of the record at %llu is wrong, so no later "
+                          "record can be found",
+                          (unsigned long long)offset);
+}
+
+/* Determines the range of the record at an offset. */
+static sluice_status find_record(const record_input *file, uint64_t offset, const uint8_t *head,
+                                 record_range *range_out)
+{
+    const uint64_t length = sli_get_u64(head);
+
+    if (!head_is_good(head)) {
+        return no_record(file, offset);
+    }
+    if (file->size - offset < TFRECORD_HEAD + TFRECORD_TAIL ||
+        length > file->size - offset - TFRECORD_HEAD - TFRECORD_TAIL) {
+        return sli_fail(SLUICE_E_CORRUPT,
+                        "the record at %llu has %llu bytes, beyond the end of the file at %llu: it "
+                        "is truncated",
+                        (unsigned long long)offset, (unsigned long long)length,
+                        (unsigned long long)file->size);
+    }
+    *range_out = (record_range){offset, TFRECORD_HEAD + length + TFRECORD_TAIL};
+    return SLUICE_OK;
+}
+
+static sluice_status tfrecord_scan(const record_input *file, record_index *index)
+{
+    scan_window *window = sli_calloc(1, sizeof(*window));
+    size_t most = WINDOW;
+    uint64_t offset = 0;
+    sluice_status st = window != NULL ? SLUICE_OK : sli_fail(SLUICE_E_NO_MEMORY, "a scan");
+
+    while (st == SLUICE_OK && offset < file->size) {
+        const uint8_t *head = NULL;
+        record_range range = {0, 0};
+
+        st = read_head(file, window, offset, most, &head);
+        if (st == SLUICE_OK) {
+            st = find_record(file, offset, head, &range);
+        }
+        if (st == SLUICE_OK) {
+            st = record_index_add(index, &range);
+        }
+        offset += range.size;
+        most = range.size < WINDOW_RECORD ? WINDOW : TFRECORD_HEAD;
+    }
+    sli_free(window);
+    return st;
+}
+
+/* ---- the index of another tool --------------------------------------------------------------- */
+
+/* Parses a number of an index, and moves behind it and `end`. */
+static bool take_number(const char **at, char end, uint64_t *number_out)
+{
+    int64_t number;
+
+    if (!sli_digits_parse(at, &number) || **at != end) {
+        return false;
+    }
+    ++*at;
+    *number_out = (uint64_t)number;
+    return true;
+}
+
+/* Appends the records of lines "OFFSET SIZE". They must be the whole file, one after another. */
+static sluice_status add_lines(const char *text, uint64_t size, record_index *index)
+{
+    uint64_t end = 0;
+    sluice_status st = SLUICE_OK;
+
+    while (*text != '\0' && st == SLUICE_OK) {
+        record_range range;
+
+        if (!take_number(&text, ' ', &range.offset) || !take_number(&text, '\n', &range.size) ||
+            range.offset != end || range.size < TFRECORD_HEAD + TFRECORD_TAIL ||
+            range.size > size - end) {
+            return sli_fail(SLUICE_E_CORRUPT,
+                            "line %llu must be the offset and size of the record at %llu",
+                            (unsigned long long)index->count + 1, (unsigned long long)end);
+        }
+        end += range.size;
+        st = record_index_add(index, &range);
+    }
+    return st != SLUICE_OK || end == size
+               ? st
+               : sli_fail(SLUICE_E_CORRUPT, "its records end at %llu, and the file at %llu",
+                          (unsigned long long)end, (unsigned long long)size);
+}
+
+/* Writes a path of the index of a file: FILE.idx or, in place of its extension, NAME.idx. */
+static bool index_path(const char *file, int number, char *path, size_t size)
+{
+    const char *slash = strrchr(file, '/');
+    const char *dot = strrchr(slash != NULL ? slash : file, '.');
+    const int length = number == 0 || dot == NULL ? (int)strlen(file) : (int)(dot - file);
+
+    return snprintf(path, size, "%.*s.idx", length, file) < (int)size && access(path, F_OK) == 0;
+}
+
+static sluice_status tfrecord_read_index(const record_input *file, record_index *index)
+{
+    char path[PATH_MAX];
+    uint8_t *bytes = NULL;
+    char *text = NULL;
+    size_t size = 0;
+    sli_error error;
+    sluice_status st;
+
+    if (!index_path(file->path, 0, path, sizeof(path)) &&
+        !index_path(file->path, 1, path, sizeof(path))) {
+        return SLUICE_END_OF_DATA;
+    }
+    st = index_file_read(path, 1, &bytes, &size);
+    if (st == SLUICE_OK) {
+        text = sli_calloc(1, size + 1);
+        st = text != NULL ? SLUICE_OK : sli_fail(SLUICE_E_NO_MEMORY, "the index %s", path);
+    }
+    if (st == SLUICE_OK) {
+        memcpy(text, bytes, size);
+        st = add_lines(text, file->size, index);
+    }
+    sli_free(bytes);
+    sli_free(text);
+    if (st == SLUICE_E_CORRUPT || st == SLUICE_E_IO) {
+        sli_error_take(st, &error);
+        return sli_fail(SLUICE_E_CORRUPT, "the index %.300s is not used: %.500s", path, error.text);
+    }
+    return st;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* Checks lengths and checksums of a record in memory. */
+static sluice_status check_record(const record_part *part)
+{
+    const uint8_t *bytes = part->bytes;
+    const size_t around = TFRECORD_HEAD + TFRECORD_TAIL;
+    size_t size;
+
+    if (part->size < around || !head_is_good(bytes)) {
+        return sli_fail(SLUICE_E_CORRUPT, "no record begins there: the checksum of its length is "
+                                          "wrong");
+    }
+    size = part->size - around;
+    if (sli_get_u64(bytes) != size) {
+        return sli_fail(SLUICE_E_CORRUPT, "its data have %llu bytes, and %zu by the index",
+                        (unsigned long long)sli_get_u64(bytes), size);
+    }
+    return tfrecord_crc(bytes + TFRECORD_HEAD, size) == sli_get_u32(bytes + TFRECORD_HEAD + size)
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_CORRUPT, "the checksum of its %zu bytes is wrong", size);
+}
+
+static sluice_status tfrecord_parse(const void *state, const record_part *parts,
+                                    const record_names *wanted, image_buffer *scratch,
+                                    record_value *values_out)
+{
+    const sluice_status st = check_record(&parts[0]);
+
+    (void)state;
+    return st == SLUICE_OK ? example_parse(parts[0].bytes + TFRECORD_HEAD,
+                                           parts[0].size - TFRECORD_HEAD - TFRECORD_TAIL, wanted,
+                                           scratch, values_out)
+                           : st;
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* Reads a record, and checks it. */
+static sluice_status read_record(const record_input *file, const record_range *range,
+                                 image_buffer *bytes)
+{
+    sluice_status st = image_buffer_reserve(bytes, (size_t)range->size);
+
+    if (st == SLUICE_OK && sli_pread(file->fd, bytes->data, (size_t)range->size, range->offset) !=
+                               (ssize_t)range->size) {
+        st = sli_fail(SLUICE_E_IO, "cannot read the record at %llu",
+                      (unsigned long long)range->offset);
+    }
+    return st == SLUICE_OK ? check_record(&(record_part){bytes->data, (size_t)range->size}) : st;
+}
+
+static sluice_status tfrecord_choose(const record_input *file, const record_index *index,
+                                     sli_text *fields)
+{
+    image_buffer bytes = {NULL, 0};
+    example_columns *columns = NULL;
+    uint64_t read = 0;
+    sluice_status st = example_columns_create(&columns);
+
+    for (uint64_t i = 0; st == SLUICE_OK && i < index->count && i < CHOOSE_RECORDS &&
+                         read + index->ranges[i].size <= CHOOSE_BYTES + index->ranges[0].size;
+         i++) {
+        const record_range *range = &index->ranges[i];
+
+        st = read_record(file, range, &bytes);
+        if (st == SLUICE_OK) {
+            st = example_columns_add(columns, bytes.data + TFRECORD_HEAD,
+                                     (size_t)range->size - TFRECORD_HEAD - TFRECORD_TAIL);
+        }
+        read += range->size;
+        st = st == SLUICE_E_CORRUPT && i + 1 < index->count ? SLUICE_OK : st;
+    }
+    if (st == SLUICE_OK) {
+        st = example_columns_print(columns, fields);
+    }
+    example_columns_free(columns);
+    image_buffer_free(&bytes);
+    return st;
+}
+
+const record_format record_tfrecord = {
+    .files = {"tfrecord", ".tfrecord", false},
+    .ranges = 1,
+    .scan = tfrecord_scan,
+    .read_index = tfrecord_read_index,
+    .guesses = true,
+    .choose = tfrecord_choose,
+    .parse = tfrecord_parse,
+};

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record_source.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc_int.h"
+#include "status_int.h"
+#include "webdataset_args.h"
+
+void record_source_close(void *source)
+{
+    record_set_close(source);
+    sli_free(source);
+}
+
+sluice_status record_source_open(const record_format *format, const void *args, void **source_out)
+{
+    record_set *set = sli_calloc(1, sizeof(*set));
+    sluice_status st;
+
+    if (set == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "%s", format->files.source);
+    }
+    st = record_set_open(set, format, args);
+    if (st != SLUICE_OK) {
+        record_source_close(set);
+        return st;
+    }
+    *source_out = set;
+    return SLUICE_OK;
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+uint64_t record_source_count(const void *source)
+{
+    return ((const record_set *)source)->count;
+}
+
+uint64_t record_source_memory(const void *source)
+{
+    return record_set_memory(source);
+}
+
+void record_source_name(const void *source, uint64_t index, char *text, size_t size)
+{
+    const record_file *file = record_set_file(source, &index);
+
+    snprintf(text, size, "%s:%llu", web_base_of(file->file.path), (unsigned long long)index);
+}
+
+static void free_reader(void *state)
+{
+    record_reader_free(state);
+    sli_free(state);
+}
+
+/* Reads a record into the worker's reader. */
+static sluice_status read_record(const record_set *set, uint64_t index, sample_io *io)
+{
+    if (io->state == NULL) {
+        io->state = sli_calloc(1, sizeof(record_reader));
+        io->state_free = free_reader;
+        if (io->state == NULL) {
+            io->ends_run = true;
+            return sli_fail(SLUICE_E_NO_MEMORY, "a reader of records");
+        }
+    }
+    return record_set_read(set, index, io, io->state);
+}
+
+/* Converts an image that the record has as numbers to pixels. */
+static sluice_status read_pixels(const record_fields *fields, record_reader *reader,
+                                 sample_data *data_out)
+{
+    const uint64_t *shape = fields->columns.schema.columns[fields->columns.schema.image].shape;
+    const image_view view = {.stride = (size_t)(shape[SCHEMA_W] * shape[SCHEMA_C]),
+                             .width = (uint32_t)shape[SCHEMA_W],
+                             .height = (uint32_t)shape[SCHEMA_H],
+                             .channels = (uint32_t)shape[SCHEMA_C],
+                             .element = IMAGE_U8};
+    sluice_status st = image_buffer_reserve(&reader->pixels, view.stride * view.height);
+
+    if (st == SLUICE_OK) {
+        st = record_fields_pixels(fields, reader->values, reader->pixels.data);
+    }
+    data_out->image = view;
+    data_out->image.pixels = reader->pixels.data;
+    return st;
+}
+
+sluice_status record_source_read(const void *source, uint64_t index, sample_io *io,
+                                 void *const *row, sample_data *data_out)
+{
+    const record_set *set = source;
+    const record_fields *fields = &set->fields;
+    const int image = fields->columns.schema.image;
+    sluice_status st = record_source_read_plain(source, index, io, row);
+
+    if (st != SLUICE_OK || image < 0) {
+        return st;
+    }
+    return fields->raw >= 0
+               ? read_pixels(fields, io->state, data_out)
+               : record_source_read_other(source, index, (uint32_t)image, io, data_out);
+}
+
+sluice_status record_source_read_plain(const void *source, uint64_t index, sample_io *io,
+                                       void *const *row)
+{
+    const record_set *set = source;
+    const sluice_status st = read_record(set, index, io);
+
+    return st == SLUICE_OK
+               ? record_fields_write(&set->fields, ((record_reader *)io->state)->values, row)
+               : st;
+}
+
+sluice_status record_source_read_other(const void *source, uint64_t index, uint32_t column,
+                                       sample_io *io, sample_data *data_out)
+{
+    const record_set *set = source;
+    const sluice_status st = read_record(set, index, io);
+
+    return st == SLUICE_OK
+               ? record_fields_encoded(&set->fields, record_fields_find(&set->fields, column),
+                                       ((record_reader *)io->state)->values, &data_out->bytes,
+                                       &data_out->size)
+               : st;
+}
+
+/* The largest range of a record: others are of its numbers. */
+bool record_source_locate(const void *source, uint64_t index, sample_location *location_out)
+{
+    record_file *file = record_set_file(source, &index);
+    const uint32_t count = file->index.per_record;
+    const record_range *range = &file->index.ranges[index * count];
+
+    for (uint32_t i = 1; i < count; i++) {
+        range = file->index.ranges[index * count + i].size > range->size
+                    ? &file->index.ranges[index * count + i]
+                    : range;
+    }
+    location_out->fd = -1;
+    location_out->held = &file->file.held;
+    location_out->folder_fd = AT_FDCWD;
+    location_out->path = file->file.path;
+    location_out->offset = range->offset;
+    location_out->size = range->size;
+    location_out->in_parts = false;
+    return range->size > 0;
+}
+
+bool record_source_drops(const void *source)
+{
+    return ((const record_set *)source)->drops;
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+void record_source_implied(const void *source, const char *argument, sli_text *text)
+{
+    const record_set *set = source;
+
+    if (strcmp(argument, "fields") == 0 && set->chosen != NULL) {
+        sli_text_add(text, "%s", set->chosen);
+    }
+}
+
+sluice_status record_source_schema(const void *source, stage_schema *schema)
+{
+    const stage_schema *own = &((const record_set *)source)->fields.columns.schema;
+
+    schema->image = own->image;
+    schema->column_count = own->column_count;
+    memcpy(schema->columns, own->columns, sizeof(own->columns));
+    memcpy(schema->infos, own->infos, sizeof(own->infos));
+    return SLUICE_OK;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fields= of record files: its syntax, and values of records as rows of columns. */
+#include <stdlib.h>
+
+#include "record_fields.h"
+#include "record_numbers.h"
+#include "testing.h"
+
+static record_fields *parsed_fields(const char *text)
+{
+    record_fields *fields = calloc(1, sizeof(*fields));
+
+    T_TRUE(fields != NULL);
+    T_OK(record_fields_parse(text, "tfrecord", fields));
+    return fields;
+}
+
+static void free_fields(record_fields *fields)
+{
+    list_columns_free(&fields->columns);
+    free(fields);
+}
+
+static record_value numbers(sluice_dtype dtype, const void *data, uint64_t count)
+{
+    return (record_value){.kind = RECORD_NUMBERS,
+                          .dtype = dtype,
+                          .count = count,
+                          .data = data,
+                          .size = (size_t)count * sluice_dtype_size(dtype)};
+}
+
+static record_value bytes(const char *text)
+{
+    return (record_value){.kind = RECORD_BYTES, .count = 1, .data = text, .size = strlen(text)};
+}
+
+static void fields_declare_columns(void)
+{
+    record_fields *fields =
+        parsed_fields("image:image/encoded@image,seg:m@mask,boxes:b@boxes[5],c:c@i32[5]@boxes,"
+                      "label:image/class/label@i32,w:w@f32x2x3,r:r@f64[4]x2,t:t@text[8],"
+                      "k:r@u8[4]@r,right:image2@image,h:h@bf16");
+    const stage_schema *schema = &fields->columns.schema;
+
+    T_EQ(schema->column_count, 14);
+    T_EQ(schema->image, 0);
+    T_EQ(schema->infos[1].role, ROLE_MASK);
+    T_TRUE(schema->infos[2].role == ROLE_BOXES && schema->infos[2].length == 3);
+    T_STR(schema->columns[3].name, "boxes_length");
+    T_TRUE(schema->infos[4].role == ROLE_TIED && schema->infos[4].tied_to == 2);
+    T_TRUE(schema->columns[5].rank == 0 && schema->columns[5].dtype == SLUICE_I32);
+    T_TRUE(schema->columns[6].rank == 2 && schema->columns[6].shape[0] == 2 &&
+           schema->columns[6].shape[1] == 3);
+    T_TRUE(schema->columns[7].rank == 2 && schema->columns[7].shape[0] == 4 &&
+           schema->columns[7].shape[1] == 2 && schema->infos[7].rows == 9);
+    T_TRUE(schema->columns[9].dtype == SLUICE_U8 && schema->columns[9].shape[0] == 8);
+    T_TRUE(schema->infos[11].role == ROLE_PLAIN && schema->infos[11].rows == 0);
+    T_EQ(schema->infos[12].role, ROLE_IMAGE);
+    T_EQ(schema->columns[13].dtype, SLUICE_BF16);
+    T_EQ(fields->names.count, 10); /* r is of two columns */
+    T_STR(fields->names.names[0], "image/encoded");
+    T_EQ(record_fields_find(fields, 12), 9);
+    T_EQ(fields->raw, -1);
+    free_fields(fields);
+}
+
+static void an_image_may_be_pixels(void)
+{
+    record_fields *fields = parsed_fields("image:x@u8x2x2x3,boxes:b@boxes[2]");
+
+    T_TRUE(fields->columns.schema.image == 0 && fields->raw == 0);
+    free_fields(fields);
+}
+
+static void wrong_fields_are_refused(void)
+{
+    static const struct {
+        const char *text;
+        const char *words;
+    } bad[] = {
+        {"", "must be NAME:FEATURE@KIND"},
+        {"a", "must be NAME:FEATURE@KIND"},
+        {"a:b", "must be NAME:FEATURE@KIND"},
+        {"a:@i32", "must be NAME:FEATURE@KIND"},
+        {":b@i32", "must be NAME:FEATURE@KIND"},
+        {"a:b@i32,", "must be NAME:FEATURE@KIND"},
+        {"a:b@i33", "'a:i33' must be NAME:KIND"},
+        {"a:b@class", "must be NAME:KIND"},
+        {"a:b@f32x", "must be NAME:KIND"},
+        {"a:b@f32x0", "must be NAME:KIND"},
+        {"a:b@f32x2y", "must be NAME:KIND"},
+        {"a:b@f32x99999999999", "must be NAME:KIND"},
+        {"a:b@f64x8388609", "a row of the batch has at most 67108864 bytes"},
+        {"a:b@f32[4194304]x5", "a row of the batch has at most"},
+        {"a:b@u8x1x1x1x1x1x1x1", "must be NAME:KIND"},
+        {"a:b@f32[2]x1x1x1x1x1x1", "must be NAME:KIND"},
+        {"a:b@image[2]", "must be NAME:KIND"},
+        {"i:i@image,a:b@boxes[2]x3", "must be NAME:KIND"},
+        {"a:b@text[2]x3", "must be NAME:KIND"},
+        {"a:b@f32x2@c", "must be NAME:KIND"},
+        {"a:b@f32[3]@c", "no column c of boxes or points before it"},
+        {"c:c@f32[2],a:b@f32[3]@c", "a must have [2], as many as c"},
+        {"a:b@mask", "a is a mask, which needs an image"},
+        {"a:b@boxes[3]", "a is a column of boxes, which needs an image"},
+        {"a:b@i32,a:c@i32", "two columns have the name a"},
+        {"a-b:c@i32", "must be letters"},
+    };
+    record_fields *fields = calloc(1, sizeof(*fields));
+    char text[600] = "a:";
+
+    T_TRUE(fields != NULL);
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        T_STATUS(record_fields_parse(bad[i].text, "tfrecord", fields), SLUICE_E_INVALID);
+        T_CONTAINS(sluice_last_error(), bad[i].words);
+        T_CONTAINS(sluice_last_error(), "tfrecord: ");
+        list_columns_free(&fields->columns);
+    }
+    memset(text + 2, 'x', 200);
+    strcpy(text + 202, "@i32");
+    T_STATUS(record_fields_parse(text, "tfrecord", fields), SLUICE_E_INVALID);
+    strcpy(text + 161, "@i32"); /* the longest name */
+    T_OK(record_fields_parse(text, "tfrecord", fields));
+    list_columns_free(&fields->columns);
+    memset(text + 2, 'x', 500);
+    T_STATUS(record_fields_parse(text, "tfrecord", fields), SLUICE_E_INVALID);
+    free(fields);
+}
+
+/* Writes one value into "a:a@KIND". */
+static sluice_status write(const char *kind, const record_value *value, void *to, int32_t *length)
+{
+    char text[64];
+    record_fields *fields;
+    void *row[SLUICE_MAX_COLUMNS] = {to, length};
+    sluice_status st;
+
+    snprintf(text, sizeof(text), "a:a@%s", kind);
+    fields = parsed_fields(text);
+    st = record_fields_write(fields, value, row);
+    free_fields(fields);
+    return st;
+}
+
+static void check_bad(const char *kind, record_value value, const char *words)
+{
+    uint8_t row[256];
+    int32_t length;
+
+    T_STATUS(write(kind, &value, row, &length), SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(), "a (column a): ");
+    T_CONTAINS(sluice_last_error(), words);
+}
+
+static void numbers_never_wrap(void)
+{
+    static const int64_t big[] = {1, 2147483648, -1, 300};
+    static const float reals[] = {7, 7.5F, 1e20F, NAN};
+    static const double wide[] = {1e300, 0.1};
+    static const uint64_t most[] = {UINT64_MAX, 5};
+    int32_t i32 = 0;
+    uint64_t u64 = 0;
+    float f32[2] = {0, 0};
+    uint8_t u8 = 0;
+    record_value value = numbers(SLUICE_I64, big, 1);
+
+    T_OK(write("i32", &value, &i32, NULL));
+    T_EQ(i32, 1);
+    value = numbers(SLUICE_F32, reals, 1);
+    T_OK(write("u8", &value, &u8, NULL));
+    T_EQ(u8, 7);
+    value = numbers(SLUICE_F64, &wide[1], 1);
+    T_OK(write("f32", &value, f32, NULL));
+    T_TRUE(f32[0] == 0.1F);
+    value = numbers(SLUICE_U64, most, 1);
+    T_OK(write("u64", &value, &u64, NULL));
+    T_TRUE(u64 == UINT64_MAX);
+    value = numbers(SLUICE_U64, &most[1], 1);
+    T_OK(write("i32", &value, &i32, NULL));
+    T_EQ(i32, 5);
+    check_bad("i32", numbers(SLUICE_I64, &big[1], 1), "number 1, 2147483648, must be one of type");
+    check_bad("u32", numbers(SLUICE_I64, &big[2], 1), "number 1, -1, must be");
+    check_bad("u64", numbers(SLUICE_I64, &big[2], 1), "number 1, -1, must be");
+    check_bad("u8[4]", numbers(SLUICE_I64, big, 4), "number 2, 2147483648, must be one of type u8");
+    check_bad("i8", numbers(SLUICE_I64, &big[3], 1), "300");
+    check_bad("i64", numbers(SLUICE_U64, most, 1), "18446744073709551615");
+    check_bad("i32", numbers(SLUICE_F32, &reals[1], 1), "7.5");
+    check_bad("i64", numbers(SLUICE_F32, &reals[2], 1), "must be one of type i64");
+    check_bad("i64", numbers(SLUICE_F32, &reals[3], 1), "nan, must be one of type i64");
+    check_bad("f32", numbers(SLUICE_F64, wide, 1), "must be one of type f32");
+    check_bad("f16", numbers(SLUICE_F32, reals, 1), "by the stage cast");
+}
+
+static void counts_and_kinds_must_fit(void)
+{
+    static const int32_t ints[] = {1, 2, 3, 4, 5, 6};
+    const record_value missing = {.kind = RECORD_MISSING};
+    record_value several = bytes("ab");
+    record_value shaped = numbers(SLUICE_I32, ints, 6);
+
+    several.count = 2;
+    shaped.rank = 2;
+    shaped.shape[0] = 3;
+    shaped.shape[1] = 2;
+    check_bad("i32", missing, "no such value");
+    check_bad("i32x2", missing, "no such value");
+    check_bad("i32", numbers(SLUICE_I32, ints, 2), "it has 2 numbers, and must have 1");
+    check_bad("i32", numbers(SLUICE_I32, ints, 0), "it has 0 numbers, and must have 1");
+    check_bad("i32x2x2", numbers(SLUICE_I32, ints, 3), "it has 3 numbers, and must have 4");
+    check_bad("i32x2x3", shaped, "its dimension 1 has length 3, and must be i32 (2, 3)");
+    check_bad("i32[2]", numbers(SLUICE_I32, ints, 3), "it has 3 rows, and must have at most 2");
+    check_bad("i32[4]x2", numbers(SLUICE_I32, ints, 3), "must have 2 for each row");
+    check_bad("i32", bytes("abcd"), "it is a byte string, and must be a number");
+    check_bad("i32[2]", bytes("abcde"), "its 5 bytes are not elements of i32, of 4 bytes");
+    check_bad("i32[2]", several, "2 byte strings");
+    check_bad("text[2]", bytes("abc"), "it has 3 bytes, and must have at most 2");
+    check_bad("text[9]", several, "2 byte strings");
+    check_bad("text[9]", numbers(SLUICE_I32, ints, 3), "3 numbers of type i32, not bytes");
+}
+
+static void rows_are_padded_with_zeros(void)
+{
+    static const int32_t ints[] = {1, 2, 3, 4};
+    static const uint8_t element[] = {1, 0, 2, 0};
+    const record_value missing = {.kind = RECORD_MISSING};
+    record_value value = numbers(SLUICE_I32, ints, 4);
+    int64_t wide[6];
+    uint16_t raw[3];
+    char text[8];
+    int32_t length = -1;
+
+    memset(wide, 0xee, sizeof(wide));
+    T_OK(write("i64[3]x2", &value, wide, &length));
+    T_TRUE(length == 2 && wide[0] == 1 && wide[3] == 4 && wide[4] == 0 && wide[5] == 0);
+    T_OK(write("i64[3]x2", &missing, wide, &length));
+    T_TRUE(length == 0 && wide[0] == 0);
+    memset(text, 'z', sizeof(text));
+    value = bytes("abc");
+    T_OK(write("bytes[8]", &value, text, &length));
+    T_TRUE(length == 3 && memcmp(text, "abc\0\0\0\0\0", 8) == 0);
+    value = (record_value){.kind = RECORD_BYTES, .count = 1, .data = element, .size = 4};
+    memset(raw, 0xee, sizeof(raw));
+    T_OK(write("u16[3]", &value, raw, &length)); /* the bytes of elements */
+    T_TRUE(length == 2 && raw[0] == 1 && raw[1] == 2 && raw[2] == 0);
+    T_OK(write("u16[3]", &value, NULL, &length)); /* only the length is needed */
+    T_EQ(length, 2);
+}
+
+static void rows_beside_others_are_as_many(void)
+{
+    static const float boxes[] = {1, 2, 3, 4, 5, 6, 2, 3};
+    static const int32_t ints[] = {7, 8, 9};
+    record_fields *fields =
+        parsed_fields("image:i@image,boxes:b@coco[3],c:c@i32[3]@boxes,p:p@points[2]");
+    record_value values[] = {bytes("x"),
+                             numbers(SLUICE_F32, boxes, 8),
+                             numbers(SLUICE_I32, ints, 2),
+                             {.kind = RECORD_MISSING}};
+    float corners[12];
+    int32_t classes[3];
+    int32_t length = 0;
+    float points[4];
+    void *row[SLUICE_MAX_COLUMNS] = {NULL, corners, &length, classes, points};
+    const uint8_t *image = NULL;
+    size_t size = 0;
+    static const float far[] = {1, 2e6F};
+
+    T_OK(record_fields_write(fields, values, row));
+    T_TRUE(length == 2 && corners[4] == 5 && corners[6] == 7 && corners[7] == 9);
+    T_TRUE(corners[8] == 0 && classes[1] == 8 && classes[2] == 0);
+    T_OK(record_fields_encoded(fields, 0, values, &image, &size));
+    T_TRUE(size == 1 && *image == 'x');
+    values[2].count = 3;
+    values[2].size = 12;
+    T_STATUS(record_fields_write(fields, values, row), SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(), "c (column c): it has 3 rows, and must have 2, as boxes has");
+    values[2] = numbers(SLUICE_I32, ints, 2);
+    values[3] = numbers(SLUICE_F32, far, 2);
+    T_STATUS(record_fields_write(fields, values, row), SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(), "point 1, 1,2e+06, must be x,y");
+    values[0].kind = RECORD_MISSING;
+    T_STATUS(record_fields_encoded(fields, 0, values, &image, &size), SLUICE_E_CORRUPT);
+    free_fields(fields);
+}
+
+const t_test record_fields_tests[] = {
+    T_TEST(fields_declare_columns),         T_TEST(an_image_may_be_pixels),
+    T_TEST(wrong_fields_are_refused),       T_TEST(numbers_never_wrap),
+    T_TEST(counts_and_kinds_must_fit),      T_TEST(rows_are_padded_with_zeros),
+    T_TEST(rows_beside_others_are_as_many), T_END,
+};
