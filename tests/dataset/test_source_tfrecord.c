@@ -217,6 +217,42 @@ static void fixed_numbers_are_chosen_with_a_shape(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Files that TensorFlow has written (make_fixtures.py). */
+static void files_of_tensorflow_are_read(void)
+{
+    sluice_dataset *dataset =
+        parsed("tfrecord " SLUICE_TEST_DATA "/tfrecord/examples.tfrecord "
+               "fields=image:image/encoded@image,label:image/class/"
+               "label@i32,w:weights@f32x2,big:big@i64x3,"
+               "boxes:image/object/bbox@boxes[2],caption:caption@text[8] | decode | batch 6");
+    uint8_t image[6];
+    uint8_t caption[8];
+    int32_t label;
+    int32_t length;
+    int32_t caption_length;
+    int64_t big[3];
+    int64_t steps[6];
+    float w[2];
+    float boxes[8];
+    void *columns[] = {image, &label, w, big, boxes, &length, caption, &caption_length};
+    void *of_steps[] = {steps, &length};
+
+    for (uint32_t n = 0; n < 6; n++) {
+        T_OK(sluice_dataset_get(dataset, 1, 0, n, columns, NULL));
+        T_TRUE(image[0] == n && image[5] == n + 5 && label == (int32_t)n * 100);
+        T_TRUE(w[0] == 0.5F * (float)n && w[1] == -(float)n);
+        T_TRUE(big[0] == -1 && big[1] == INT64_MAX && big[2] == INT64_MIN);
+        T_TRUE(length == (int32_t)n % 3 && boxes[2] == (length > 0 ? (float)(1 + n % 2) : 0));
+        T_TRUE(caption_length == 8 && memcmp(caption, "na\xc3\xafve ", 7) == 0);
+    }
+    sluice_dataset_destroy(dataset);
+    dataset = parsed("tfrecord " SLUICE_TEST_DATA
+                     "/tfrecord/sequences.tfrecord fields=steps:steps@i64[6] | batch 4");
+    T_OK(sluice_dataset_get(dataset, 1, 0, 3, of_steps, NULL));
+    T_TRUE(length == 6 && steps[0] == 3 && steps[3] == 1 && steps[5] == 2);
+    sluice_dataset_destroy(dataset);
+}
+
 static void a_name_that_no_record_has_is_an_error(void)
 {
     const char *path = write_file(t_folder(), "a.tfrecord", 0, 3);
@@ -442,11 +478,19 @@ static void a_million_features_need_no_memory(void)
 }
 
 const t_test source_tfrecord_tests[] = {
-    T_TEST(values_of_records_are_columns),         T_TEST(batches_are_those_of_one_worker),
-    T_TEST(records_of_any_size_are_found),         T_TEST(columns_are_chosen_by_the_file),
-    T_TEST(fixed_numbers_are_chosen_with_a_shape), T_TEST(a_name_that_no_record_has_is_an_error),
-    T_TEST(a_wrong_checksum_is_a_bad_sample),      T_TEST(bad_files_are_errors_with_the_offset),
-    T_TEST(an_index_is_kept_in_a_folder),          T_TEST(an_index_of_another_tool_is_read),
-    T_TEST(numbers_out_of_range_are_bad_samples),  T_TEST(an_image_may_be_pixels),
-    T_TEST(a_million_features_need_no_memory),     T_END,
+    T_TEST(values_of_records_are_columns),
+    T_TEST(batches_are_those_of_one_worker),
+    T_TEST(records_of_any_size_are_found),
+    T_TEST(columns_are_chosen_by_the_file),
+    T_TEST(fixed_numbers_are_chosen_with_a_shape),
+    T_TEST(files_of_tensorflow_are_read),
+    T_TEST(a_name_that_no_record_has_is_an_error),
+    T_TEST(a_wrong_checksum_is_a_bad_sample),
+    T_TEST(bad_files_are_errors_with_the_offset),
+    T_TEST(an_index_is_kept_in_a_folder),
+    T_TEST(an_index_of_another_tool_is_read),
+    T_TEST(numbers_out_of_range_are_bad_samples),
+    T_TEST(an_image_may_be_pixels),
+    T_TEST(a_million_features_need_no_memory),
+    T_END,
 };

@@ -63,7 +63,7 @@ check "the examples of stages are seeds" "$build/bin/make_pipeline_seeds" "$tmp/
 running=""
 count=0
 targets="bmp class_names coco coco_shape gif idx jp2 jpeg jpeg_index kernel_files list npy npz numbers pipeline png pnm report report_page
-shard_index tar tiff tokens transcode voc webp yolo yolo_data"
+shard_index tar tfrecord tiff tokens transcode voc webp yolo yolo_data"
 for path in "$build"/bin/fuzz_*; do
     echo "$targets" | grep -qw "${path##*/fuzz_}" || fail "${path##*/}" "it is not in the list of run.sh"
 done
