@@ -13,6 +13,12 @@
 /* Limit on N in NAME:KIND[N]; it limits a column's row to 64 MiB, as MOST_BYTES does for xD. */
 enum { MOST_ELEMENTS = 1 << 22, MOST_BYTES = 1 << 26 };
 
+/* Limits on images as pixels. */
+enum { LONGEST_SIDE = 65535, MOST_CHANNELS = 4 };
+
+#define FRACTION     "fraction_"
+#define MASK_NUMBERS "mask_numbers"
+
 /* Indexed by box_form: the KIND in a header field. */
 static const char *const form_names[] = {"boxes", "coco", "voc", "darknet"};
 
@@ -23,7 +29,9 @@ static sluice_status bad_field(const list_columns *columns, const char *text)
     return columns->is_binary
                ? sli_fail(SLUICE_E_INVALID,
                           "'%.100s' must be NAME:KIND, where KIND is image, mask, boxes[N], "
-                          "coco[N], voc[N], darknet[N], points[N], text[N], bytes[N], or a type "
+                          "coco[N], voc[N], darknet[N], fraction_boxes[N], points[N], "
+                          "fraction_points[N], mask_numbers[N]@BOXES, text[N], bytes[N], "
+                          "imagexHxWxC or maskxHxW as pixels, or a type "
                           "such as i32, f32[N] for up to N numbers, f32[N]x4 for up to N rows of "
                           "4, f32x2x3 for a fixed shape or i32[N]@BOXES; N is at most %d, and a "
                           "row of the batch has at most %d bytes",
@@ -45,6 +53,7 @@ typedef struct header_words {
     uint32_t rank; /* number of lengths in xDIMS; their product is `row` */
     uint64_t dims[SLUICE_MAX_RANK];
     uint64_t row;
+    bool in_parts;                /* the word began with FRACTION */
     char boxes[SLUICE_NAME_SIZE]; /* name in @BOXES; "": the field has no @BOXES */
 } header_words;
 
@@ -108,14 +117,16 @@ static bool take_dims(const char **text, header_words *words)
     return true;
 }
 
-/* Takes lengths apart that follow a word without [N], behind the digits of its type: f32x2. */
+/* Takes lengths apart that follow a word without [N]: f32x2. */
 static bool split_word(header_words *words)
 {
-    char *at = words->word + strcspn(words->word, "0123456789");
+    char *at = strchr(words->word, 'x');
     const char *rest;
 
-    at += strspn(at, "0123456789");
-    if (*at != 'x') {
+    while (at != NULL && (at[1] < '0' || at[1] > '9')) {
+        at = strchr(at + 1, 'x');
+    }
+    if (at == NULL) {
         return true;
     }
     rest = at;
@@ -124,6 +135,18 @@ static bool split_word(header_words *words)
     }
     *at = '\0';
     return true;
+}
+
+/* Takes the prefix of boxes and points off that are fractions of their image. */
+static void take_fraction(header_words *words)
+{
+    const char *rest = words->word + strlen(FRACTION);
+
+    words->in_parts = strncmp(words->word, FRACTION, strlen(FRACTION)) == 0 &&
+                      (strcmp(rest, "boxes") == 0 || strcmp(rest, "points") == 0);
+    if (words->in_parts) {
+        memmove(words->word, rest, strlen(rest) + 1);
+    }
 }
 
 static bool take_apart(const list_columns *columns, const char *text, header_words *words)
@@ -146,6 +169,9 @@ static bool take_apart(const list_columns *columns, const char *text, header_wor
     if (text != NULL && columns->is_binary &&
         !(words->has_most ? take_dims(&text, words) : split_word(words))) {
         return false;
+    }
+    if (columns->is_binary) {
+        take_fraction(words);
     }
     if (text != NULL && *text == '@') {
         text = take_until(text + 1, "", words->boxes, sizeof(words->boxes));
@@ -225,29 +251,51 @@ static bool is_type(const list_columns *columns, const header_words *words, slui
                                     MOST_BYTES / sluice_dtype_size(*dtype_out));
 }
 
-/* Determines the kind, type and number of elements of a field. */
-static sluice_status choose_kind(const list_columns *columns, const header_words *words,
-                                 const char *text, list_column *field)
+/* Chooses an image or mask: a file or, of binary values, pixels of a fixed shape. */
+static sluice_status choose_image(const list_columns *columns, const header_words *words,
+                                  const char *text, list_column *field)
 {
-    const bool has_boxes = words->boxes[0] != '\0';
+    const bool is_mask = strcmp(words->word, "mask") == 0;
 
-    field->most = (uint32_t)words->most;
-    field->dtype = SLUICE_U8;
-    if (strcmp(words->word, "image") == 0 || strcmp(words->word, "mask") == 0) {
-        field->kind = words->word[0] == 'i' ? LIST_IMAGE : LIST_MASK;
-        field->dtype = SLUICE_ENCODED;
-        return words->has_most || has_boxes || words->rank > 0 ? bad_field(columns, text)
-                                                               : SLUICE_OK;
+    if (words->has_most || words->boxes[0] != '\0') {
+        return bad_field(columns, text);
     }
-    if (find_form(words->word, &field->form) || is_text(columns, words->word) ||
-        strcmp(words->word, "points") == 0) {
-        field->kind = is_text(columns, words->word) ? LIST_TEXT
-                      : words->word[0] == 'p'       ? LIST_POINTS
-                                                    : LIST_BOXES;
-        field->dtype = field->kind == LIST_TEXT ? SLUICE_U8 : SLUICE_F32;
-        return words->has_most && !has_boxes && words->rank == 0 ? SLUICE_OK
-                                                                 : bad_field(columns, text);
+    field->kind = words->rank > 0 ? LIST_PIXELS : is_mask ? LIST_MASK : LIST_IMAGE;
+    field->dtype = words->rank > 0 ? SLUICE_U8 : SLUICE_ENCODED;
+    field->row = (uint32_t)words->row;
+    if (words->rank == 0) {
+        return SLUICE_OK;
     }
+    return words->rank == (is_mask ? 2 : 3) && words->dims[SCHEMA_H] <= LONGEST_SIDE &&
+                   words->dims[SCHEMA_W] <= LONGEST_SIDE &&
+                   (is_mask || words->dims[SCHEMA_C] <= MOST_CHANNELS)
+               ? SLUICE_OK
+               : bad_field(columns, text);
+}
+
+/* Chooses points. Binary ones may be rows of several points, which may belong to boxes, or have a
+ * fixed number. */
+static sluice_status choose_points(const list_columns *columns, const header_words *words,
+                                   const char *text, list_column *field)
+{
+    const bool is_fixed = !words->has_most;
+
+    if (words->rank > 1 || (is_fixed && words->rank == 0) ||
+        (words->boxes[0] != '\0' && (is_fixed || words->rank == 0)) ||
+        words->row > MOST_ELEMENTS / (is_fixed ? 1 : words->most)) {
+        return bad_field(columns, text);
+    }
+    field->kind = LIST_POINTS;
+    field->dtype = SLUICE_F32;
+    field->most = (uint32_t)(is_fixed ? words->row : words->most);
+    field->row = (uint32_t)(is_fixed ? 1 : words->row);
+    return SLUICE_OK;
+}
+
+/* Chooses numbers or classes. */
+static sluice_status choose_numbers(const list_columns *columns, const header_words *words,
+                                    const char *text, list_column *field)
+{
     if (!columns->is_binary && strcmp(words->word, "class") == 0) {
         field->dtype = SLUICE_I32;
         field->names = sli_calloc(1, sizeof(*field->names));
@@ -255,36 +303,98 @@ static sluice_status choose_kind(const list_columns *columns, const header_words
             return sli_fail(SLUICE_E_NO_MEMORY, "the classes of %s", words->name);
         }
         field->names->is_open = true;
+    } else if (columns->is_binary && strcmp(words->word, MASK_NUMBERS) == 0) {
+        field->dtype = SLUICE_I32;
+        if (words->boxes[0] == '\0' || words->rank > 0) {
+            return bad_field(columns, text);
+        }
     } else if (!is_type(columns, words, &field->dtype)) {
         return bad_field(columns, text);
     }
     field->row = (uint32_t)words->row;
     field->kind = words->has_most ? LIST_NUMBERS : words->rank > 0 ? LIST_ARRAY : LIST_NUMBER;
-    if (has_boxes && field->kind == LIST_ARRAY) {
-        return bad_field(columns, text);
+    return words->boxes[0] != '\0' && field->kind == LIST_ARRAY ? bad_field(columns, text)
+                                                                : SLUICE_OK;
+}
+
+/* Finds the column that @BOXES names. */
+static sluice_status find_owner(const list_columns *columns, const header_words *words,
+                                list_column *field)
+{
+    const list_column *owner;
+
+    field->boxes = find_boxes(columns, words->boxes);
+    owner = field->boxes >= 0 ? &columns->fields[field->boxes] : NULL;
+    if (owner == NULL || (field->kind == LIST_POINTS && owner->kind != LIST_BOXES)) {
+        return sli_fail(SLUICE_E_INVALID, "%s: there is no column %s of boxes%s before it",
+                        words->name, words->boxes, field->kind == LIST_POINTS ? "" : " or points");
     }
-    if (has_boxes) {
-        field->boxes = find_boxes(columns, words->boxes);
-        if (field->boxes < 0) {
-            return sli_fail(SLUICE_E_INVALID,
-                            "%s: there is no column %s of boxes or points before it", words->name,
-                            words->boxes);
-        }
-        if (columns->fields[field->boxes].most != field->most) {
-            return sli_fail(SLUICE_E_INVALID, "%s must have [%u], as many as %s", words->name,
-                            columns->fields[field->boxes].most, words->boxes);
-        }
+    return owner->most == field->most
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID, "%s must have [%u], as many as %s", words->name,
+                          owner->most, words->boxes);
+}
+
+/* Determines the kind, type and number of elements of a field. */
+static sluice_status choose_kind(const list_columns *columns, const header_words *words,
+                                 const char *text, list_column *field)
+{
+    sluice_status st = SLUICE_OK;
+
+    field->most = (uint32_t)words->most;
+    field->dtype = SLUICE_U8;
+    if (strcmp(words->word, "image") == 0 || strcmp(words->word, "mask") == 0) {
+        return choose_image(columns, words, text, field);
     }
-    return SLUICE_OK;
+    if (strcmp(words->word, "points") == 0) {
+        st = choose_points(columns, words, text, field);
+    } else if (find_form(words->word, &field->form) || is_text(columns, words->word)) {
+        field->kind = is_text(columns, words->word) ? LIST_TEXT : LIST_BOXES;
+        field->dtype = field->kind == LIST_TEXT ? SLUICE_U8 : SLUICE_F32;
+        return words->has_most && words->boxes[0] == '\0' && words->rank == 0
+                   ? SLUICE_OK
+                   : bad_field(columns, text);
+    } else {
+        st = choose_numbers(columns, words, text, field);
+    }
+    return st == SLUICE_OK && words->boxes[0] != '\0' ? find_owner(columns, words, field) : st;
 }
 
 /* Sets the role of rows that belong to boxes or points. Beside rows of numbers it is plain. */
-static void tie_rows(const list_column *owner, column_info *info)
+static void tie_rows(const list_column *owner, const header_words *words, column_info *info)
 {
     if (owner->kind != LIST_NUMBERS) {
         info->role = ROLE_TIED;
         info->tied_to = (uint32_t)owner->column;
+        info->numbers_mask = strcmp(words->word, MASK_NUMBERS) == 0;
     }
+}
+
+/* Sets shape and role of a column of points, the last one. False: there is no column for its
+ * length. */
+static bool set_points(list_columns *columns, const header_words *words, list_column *field,
+                       sluice_column *column, column_info *info)
+{
+    const bool has_rows = words->has_most && words->rank > 0;
+
+    column->rank = has_rows ? 3 : 2;
+    column->shape[0] = field->most;
+    column->shape[1] = field->row;
+    column->shape[column->rank - 1] = 2;
+    info->role = ROLE_POINTS;
+    info->in_parts = words->in_parts;
+    info->length = columns->schema.column_count;
+    if (field->boxes >= 0) {
+        info->is_tied = true;
+        info->tied_to = (uint32_t)columns->fields[field->boxes].column;
+        info->length = (uint32_t)columns->fields[field->boxes].length;
+        return true;
+    }
+    if (!words->has_most) {
+        info->length = SCHEMA_NO_LENGTH;
+        return true;
+    }
+    return add_length(columns, field, words->name);
 }
 
 /* Adds the field's columns to the batch. False: too many columns, or a name is too long. */
@@ -298,13 +408,18 @@ static bool add_columns(list_columns *columns, const header_words *words, list_c
     if (column == NULL) {
         return false;
     }
+    memcpy(column->shape, words->dims, sizeof(words->dims));
+    column->rank = words->rank;
     switch (field->kind) {
     case LIST_IMAGE:
+    case LIST_MASK:
+    case LIST_PIXELS:
+        if (words->word[0] == 'm') {
+            info->role = ROLE_MASK;
+            return true;
+        }
         info->role = schema->image >= 0 ? ROLE_IMAGE : ROLE_PLAIN;
         schema->image = schema->image >= 0 ? schema->image : field->column;
-        return true;
-    case LIST_MASK:
-        info->role = ROLE_MASK;
         return true;
     case LIST_BOXES:
         column->rank = 2;
@@ -312,20 +427,17 @@ static bool add_columns(list_columns *columns, const header_words *words, list_c
         column->shape[1] = 4;
         info->role = ROLE_BOXES;
         info->length = schema->column_count;
-        info->in_parts = field->form == BOX_DARKNET;
+        info->in_parts = words->in_parts || field->form == BOX_DARKNET;
         return add_length(columns, field, words->name);
     case LIST_POINTS:
-        column->rank = 2;
-        column->shape[0] = field->most;
-        column->shape[1] = 2;
-        info->role = ROLE_POINTS;
-        info->length = schema->column_count;
-        return add_length(columns, field, words->name);
-    case LIST_NUMBER:
+        return set_points(columns, words, field, column, info);
+    case LIST_ARRAY: /* an image, too, as in source npy */
+        if (schema->image < 0 && schema_is_raw_image(column)) {
+            schema->image = field->column;
+            field->kind = LIST_PIXELS;
+        }
         return true;
-    case LIST_ARRAY:
-        column->rank = words->rank;
-        memcpy(column->shape, words->dims, sizeof(words->dims));
+    case LIST_NUMBER:
         return true;
     case LIST_NUMBERS:
     case LIST_TEXT:
@@ -333,7 +445,7 @@ static bool add_columns(list_columns *columns, const header_words *words, list_c
         column->shape[0] = field->most;
         memcpy(&column->shape[1], words->dims, words->rank * sizeof(words->dims[0]));
         if (field->boxes >= 0) {
-            tie_rows(&columns->fields[field->boxes], info);
+            tie_rows(&columns->fields[field->boxes], words, info);
             return true;
         }
         info->rows = schema->column_count + 1;

@@ -35,6 +35,7 @@
 typedef enum list_kind {
     LIST_IMAGE,
     LIST_MASK,
+    LIST_PIXELS, /* an image or mask of a fixed shape; only of binary values */
     LIST_BOXES,
     LIST_POINTS,
     LIST_NUMBER,
@@ -51,8 +52,9 @@ typedef struct list_column {
     int boxes;     /* for T[N]@BOXES: index of the field with the boxes or points; -1: none */
     box_form form; /* LIST_BOXES: format of its boxes */
     sluice_dtype dtype;
-    uint32_t most;     /* maximum number of elements: boxes, points, rows of numbers, or bytes */
-    uint32_t row;      /* numbers in a row of LIST_NUMBERS, or in LIST_ARRAY; else 1 */
+    uint32_t most; /* maximum number of elements: boxes, points, rows of numbers, or bytes */
+    uint32_t row;  /* numbers in a row of LIST_NUMBERS, or points in one of LIST_POINTS; numbers in
+                      LIST_ARRAY and LIST_PIXELS; else 1 */
     vocabulary *names; /* of class, class[N]: numbers by these names; owned by list_columns; NULL:
                            numbers are written as such */
 } list_column;

@@ -60,22 +60,6 @@ static sluice_status add_item(record_fields *fields, const char *stage, const ch
     return SLUICE_OK;
 }
 
-/* Makes a column image of pixels the image, as source npy does, if no file is. */
-static void find_raw_image(record_fields *fields)
-{
-    stage_schema *schema = &fields->columns.schema;
-
-    fields->raw = -1;
-    for (uint32_t i = 0; schema->image < 0 && i < fields->columns.count; i++) {
-        const int column = fields->columns.fields[i].column;
-
-        if (schema_is_raw_image(&schema->columns[column])) {
-            schema->image = column;
-            fields->raw = (int)i;
-        }
-    }
-}
-
 /* Fails if a column follows an image, and there is none. */
 static sluice_status check_followers(const stage_schema *schema, const char *stage)
 {
@@ -111,7 +95,6 @@ sluice_status record_fields_parse(const char *text, const char *stage, record_fi
     if (st != SLUICE_OK) {
         return st;
     }
-    find_raw_image(fields);
     st = schema_check_names(&fields->columns.schema, stage);
     return st == SLUICE_OK ? check_followers(&fields->columns.schema, stage) : st;
 }
@@ -234,7 +217,7 @@ static sluice_status check_points(const uint8_t *points, uint64_t count)
 /* Numbers in a row of a column. */
 static uint32_t row_numbers(const list_column *field)
 {
-    return field->kind == LIST_BOXES ? 4 : field->kind == LIST_POINTS ? 2 : field->row;
+    return field->kind == LIST_BOXES ? 4 : field->kind == LIST_POINTS ? 2 * field->row : field->row;
 }
 
 /* Determines the number of rows of a column of [N]. */
@@ -247,6 +230,11 @@ static sluice_status count_rows(const list_column *field, uint64_t numbers, uint
                         (unsigned long long)numbers, row);
     }
     *rows_out = numbers / row;
+    if (field->kind == LIST_POINTS && field->length < 0 && field->boxes < 0 &&
+        *rows_out != field->most) {
+        return sli_fail(SLUICE_E_CORRUPT, "it has %llu points, and must have %u",
+                        (unsigned long long)*rows_out, field->most);
+    }
     return *rows_out <= field->most
                ? SLUICE_OK
                : sli_fail(SLUICE_E_CORRUPT, "it has %llu rows, and must have at most %u",
@@ -274,7 +262,8 @@ static sluice_status write_rows(const list_column *field, const record_value *va
     if (st == SLUICE_OK && field->kind == LIST_BOXES) {
         convert_boxes(field->form, to, *rows_out);
     }
-    return st == SLUICE_OK && field->kind == LIST_POINTS ? check_points(to, *rows_out) : st;
+    return st == SLUICE_OK && field->kind == LIST_POINTS ? check_points(to, *rows_out * field->row)
+                                                         : st;
 }
 
 /* Fails if a value has another shape than its column. */
@@ -357,7 +346,7 @@ sluice_status record_fields_write(const record_fields *fields, const record_valu
         const list_kind kind = fields->columns.fields[i].kind;
         sluice_status st;
 
-        if (kind == LIST_IMAGE || kind == LIST_MASK || (int)i == fields->raw) {
+        if (kind == LIST_IMAGE || kind == LIST_MASK || kind == LIST_PIXELS) {
             continue;
         }
         st = write_field(fields, i, &values[fields->values[i]], row, counts);
@@ -368,13 +357,12 @@ sluice_status record_fields_write(const record_fields *fields, const record_valu
     return SLUICE_OK;
 }
 
-sluice_status record_fields_pixels(const record_fields *fields, const record_value *values,
-                                   uint8_t *pixels)
+sluice_status record_fields_pixels(const record_fields *fields, uint32_t field,
+                                   const record_value *values, uint8_t *pixels)
 {
-    const uint32_t i = (uint32_t)fields->raw;
-    const list_column *field = &fields->columns.fields[i];
-    const sluice_status st = write_fixed(field, &fields->columns.schema.columns[field->column],
-                                         &values[fields->values[i]], pixels);
+    const list_column *column = &fields->columns.fields[field];
+    const sluice_status st = write_fixed(column, &fields->columns.schema.columns[column->column],
+                                         &values[fields->values[field]], pixels);
 
-    return st == SLUICE_OK ? st : value_error(fields, i, st);
+    return st == SLUICE_OK ? st : value_error(fields, field, st);
 }

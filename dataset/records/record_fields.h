@@ -6,8 +6,12 @@
  *
  *     image      an encoded image; the first one determines the geometry of the others
  *     mask       an encoded image of class numbers
+ *     imagexHxWxC, maskxHxW   the same as pixels, u8; so is u8xHxWxC of a column `image`
  *     boxes[N]   up to N boxes of four numbers; coco[N], voc[N] and darknet[N] as in lists
- *     points[N]  up to N points of two numbers
+ *     points[N]  up to N points of two numbers; points[N]xK: up to N rows of K points; pointsxK: K
+ *                points; points[N]xK@BOXES: K points of each box
+ *     fraction_boxes[N], fraction_points[N]   in fractions of the image's width and height
+ *     mask_numbers[N]@BOXES   the number that each box has in the mask, i32
  *     text[N]    up to N bytes, u8; also bytes[N]
  *     T          one number of type T, such as i32
  *     TxDxD      numbers in a fixed shape, such as f32x2x3
@@ -33,7 +37,6 @@ typedef struct record_fields {
     uint32_t values[SLUICE_MAX_COLUMNS]; /* index of the value of each of them in `names` */
     record_names names;                  /* which values to read; borrowed from `texts` */
     char texts[SLUICE_MAX_COLUMNS][RECORD_NAME_SIZE];
-    int raw; /* index of the field that is the image as pixels; -1: none */
 } record_fields;
 
 /*
@@ -58,9 +61,9 @@ sluice_status record_fields_encoded(const record_fields *fields, uint32_t field,
                                     const record_value *values, const uint8_t **bytes_out,
                                     size_t *size_out);
 
-/* Writes the pixels of field `raw` to memory with room for its column. Returns the errors of
- * record_fields_write(). */
-sluice_status record_fields_pixels(const record_fields *fields, const record_value *values,
-                                   uint8_t *pixels);
+/* Writes the pixels of a field of LIST_PIXELS to memory with room for its column. Returns the
+ * errors of record_fields_write(). */
+sluice_status record_fields_pixels(const record_fields *fields, uint32_t field,
+                                   const record_value *values, uint8_t *pixels);
 
 #endif

@@ -71,40 +71,36 @@ static sluice_status read_record(const record_set *set, uint64_t index, sample_i
     return record_set_read(set, index, io, io->state);
 }
 
-/* Converts an image that the record has as numbers to pixels. */
-static sluice_status read_pixels(const record_fields *fields, record_reader *reader,
+/* Converts an image or mask that the record has as numbers to pixels. */
+static sluice_status read_pixels(const record_fields *fields, uint32_t field, record_reader *reader,
                                  sample_data *data_out)
 {
-    const uint64_t *shape = fields->columns.schema.columns[fields->columns.schema.image].shape;
-    const image_view view = {.stride = (size_t)(shape[SCHEMA_W] * shape[SCHEMA_C]),
-                             .width = (uint32_t)shape[SCHEMA_W],
-                             .height = (uint32_t)shape[SCHEMA_H],
-                             .channels = (uint32_t)shape[SCHEMA_C],
-                             .element = IMAGE_U8};
-    sluice_status st = image_buffer_reserve(&reader->pixels, view.stride * view.height);
+    const list_column *column = &fields->columns.fields[field];
+    const sluice_column *type = &fields->columns.schema.columns[column->column];
+    image_view view = {.width = (uint32_t)type->shape[SCHEMA_W],
+                       .height = (uint32_t)type->shape[SCHEMA_H],
+                       .channels = type->rank == 3 ? (uint32_t)type->shape[SCHEMA_C] : 1,
+                       .element = IMAGE_U8};
+    sluice_status st = image_buffer_reserve(&reader->pixels, column->row);
 
     if (st == SLUICE_OK) {
-        st = record_fields_pixels(fields, reader->values, reader->pixels.data);
+        st = record_fields_pixels(fields, field, reader->values, reader->pixels.data);
     }
+    view.pixels = reader->pixels.data;
+    view.stride = (size_t)view.width * view.channels;
     data_out->image = view;
-    data_out->image.pixels = reader->pixels.data;
     return st;
 }
 
 sluice_status record_source_read(const void *source, uint64_t index, sample_io *io,
                                  void *const *row, sample_data *data_out)
 {
-    const record_set *set = source;
-    const record_fields *fields = &set->fields;
-    const int image = fields->columns.schema.image;
-    sluice_status st = record_source_read_plain(source, index, io, row);
+    const int image = ((const record_set *)source)->fields.columns.schema.image;
+    const sluice_status st = record_source_read_plain(source, index, io, row);
 
-    if (st != SLUICE_OK || image < 0) {
-        return st;
-    }
-    return fields->raw >= 0
-               ? read_pixels(fields, io->state, data_out)
-               : record_source_read_other(source, index, (uint32_t)image, io, data_out);
+    return st == SLUICE_OK && image >= 0
+               ? record_source_read_other(source, index, (uint32_t)image, io, data_out)
+               : st;
 }
 
 sluice_status record_source_read_plain(const void *source, uint64_t index, sample_io *io,
@@ -122,13 +118,16 @@ sluice_status record_source_read_other(const void *source, uint64_t index, uint3
                                        sample_io *io, sample_data *data_out)
 {
     const record_set *set = source;
+    const uint32_t field = record_fields_find(&set->fields, column);
     const sluice_status st = read_record(set, index, io);
 
-    return st == SLUICE_OK
-               ? record_fields_encoded(&set->fields, record_fields_find(&set->fields, column),
-                                       ((record_reader *)io->state)->values, &data_out->bytes,
-                                       &data_out->size)
-               : st;
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    return set->fields.columns.fields[field].kind == LIST_PIXELS
+               ? read_pixels(&set->fields, field, io->state, data_out)
+               : record_fields_encoded(&set->fields, field, ((record_reader *)io->state)->values,
+                                       &data_out->bytes, &data_out->size);
 }
 
 /* The largest range of a record: others are of its numbers. */

@@ -54,13 +54,19 @@ sluice_status record_source_schema(const void *source, stage_schema *schema);
     "  image      an encoded image; the first one is the image, each other one a\n"                \
     "             further image\n"                                                                 \
     "  mask       an encoded image of class numbers, which follows the image\n"                    \
+    "  imagexHxWxC, maskxHxW\n"                                                                    \
+    "             the same as pixels, u8; so is u8xHxWxC of a column `image`\n"                    \
     "  boxes[N]   up to N boxes x0,y0,x1,y1 in pixels; also coco[N], voc[N],\n"                    \
     "             darknet[N], as in image_list\n"                                                  \
-    "  points[N]  up to N points x,y in pixels\n"                                                  \
+    "  points[N]  up to N points x,y in pixels; pointsxK: K points; points[N]xK:\n"                \
+    "             up to N rows of K points, with @BOXES those of each box\n"                       \
+    "  fraction_boxes[N], fraction_points[N]\n"                                                    \
+    "             in fractions of the image's width and height\n"                                  \
+    "  mask_numbers[N]@BOXES\n"                                                                    \
+    "             the number that each box has in the mask, i32\n"                                 \
     "  text[N]    up to N bytes, u8 (N); also bytes[N]\n"                                          \
     "  T          one number of type T, such as i32\n"                                             \
-    "  TxDxD      numbers of a fixed shape, such as f32x2x3; a column image, u8\n"                 \
-    "             (H, W, C), is the image as pixels\n"                                             \
+    "  TxDxD      numbers of a fixed shape, such as f32x2x3\n"                                     \
     "  T[N]       up to N numbers; T[N]xD: up to N rows of D numbers\n"                            \
     "  T[N]@ROWS  as many as ROWS has, an earlier column of boxes, points or\n"                    \
     "             T[N]; with boxes and points they are dropped and exchanged\n"                    \

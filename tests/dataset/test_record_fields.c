@@ -61,7 +61,7 @@ static void fields_declare_columns(void)
     T_EQ(fields->names.count, 10); /* r is of two columns */
     T_STR(fields->names.names[0], "image/encoded");
     T_EQ(record_fields_find(fields, 12), 9);
-    T_EQ(fields->raw, -1);
+    T_EQ(fields->columns.fields[9].kind, LIST_IMAGE);
     free_fields(fields);
 }
 
@@ -69,7 +69,55 @@ static void an_image_may_be_pixels(void)
 {
     record_fields *fields = parsed_fields("image:x@u8x2x2x3,boxes:b@boxes[2]");
 
-    T_TRUE(fields->columns.schema.image == 0 && fields->raw == 0);
+    T_TRUE(fields->columns.schema.image == 0 && fields->columns.fields[0].kind == LIST_PIXELS);
+    free_fields(fields);
+    fields = parsed_fields("left:l@imagex4x5x3,right:r@imagex4x5x1,m:m@maskx4x5,image:i@u8x2x2x3");
+    T_TRUE(fields->columns.schema.image == 0);
+    T_EQ(fields->columns.schema.infos[1].role, ROLE_IMAGE);
+    T_EQ(fields->columns.schema.infos[2].role, ROLE_MASK);
+    T_TRUE(fields->columns.schema.columns[2].rank == 2 &&
+           fields->columns.schema.columns[2].dtype == SLUICE_U8);
+    T_EQ(fields->columns.fields[3].kind, LIST_ARRAY); /* one is the image already */
+    free_fields(fields);
+}
+
+static void points_and_boxes_have_all_forms(void)
+{
+    static const float far[34] = {[33] = 2e6F};
+    record_fields *fields =
+        parsed_fields("i:i@image,b:b@fraction_boxes[4],k:k@points[4]x17@b,v:v@u8[4]x17@k,"
+                      "n:n@mask_numbers[4]@b,f:f@pointsx3,p:p@fraction_points[2]");
+    const stage_schema *schema = &fields->columns.schema;
+    record_value values[] = {bytes("x"),
+                             numbers(SLUICE_F32, far, 4),
+                             numbers(SLUICE_F32, far, 34),
+                             numbers(SLUICE_F32, far, 17),
+                             numbers(SLUICE_F32, far, 1),
+                             numbers(SLUICE_F32, far, 6),
+                             {.kind = RECORD_MISSING}};
+    float points[4][17][2];
+    float fixed[3][2];
+    void *row[SLUICE_MAX_COLUMNS] = {[3] = points, [6] = fixed};
+
+    T_TRUE(schema->infos[1].role == ROLE_BOXES && schema->infos[1].in_parts);
+    T_TRUE(schema->infos[3].role == ROLE_POINTS && schema->infos[3].is_tied &&
+           schema->infos[3].tied_to == 1 && schema->infos[3].length == 2);
+    T_TRUE(schema->columns[3].rank == 3 && schema->columns[3].shape[0] == 4 &&
+           schema->columns[3].shape[1] == 17 && schema->columns[3].shape[2] == 2);
+    T_TRUE(schema->infos[4].role == ROLE_TIED && schema->infos[4].tied_to == 3 &&
+           schema->columns[4].shape[1] == 17);
+    T_TRUE(schema->infos[5].numbers_mask && schema->columns[5].dtype == SLUICE_I32);
+    T_TRUE(schema->infos[6].role == ROLE_POINTS && schema->infos[6].length == SCHEMA_NO_LENGTH &&
+           schema->columns[6].rank == 2 && schema->columns[6].shape[0] == 3);
+    T_TRUE(schema->infos[7].in_parts && schema->column_count == 9);
+    T_STATUS(record_fields_write(fields, values, row), SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(), "k (column k): point 17, 0,2e+06, must be");
+    row[3] = NULL;
+    T_OK(record_fields_write(fields, values, row));
+    values[5].count = 4;
+    values[5].size = 16;
+    T_STATUS(record_fields_write(fields, values, row), SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(), "it has 2 points, and must have 3");
     free_fields(fields);
 }
 
@@ -99,6 +147,16 @@ static void wrong_fields_are_refused(void)
         {"i:i@image,a:b@boxes[2]x3", "must be NAME:KIND"},
         {"a:b@text[2]x3", "must be NAME:KIND"},
         {"a:b@f32x2@c", "must be NAME:KIND"},
+        {"i:i@imagex2x2", "must be NAME:KIND"},
+        {"i:i@imagex2x2x5", "must be NAME:KIND"},
+        {"i:i@imagex70000x1x1", "must be NAME:KIND"},
+        {"i:i@image,a:b@maskx2x2x1", "must be NAME:KIND"},
+        {"i:i@image,a:b@points", "must be NAME:KIND"},
+        {"i:i@image,a:b@points[2]x2x2", "must be NAME:KIND"},
+        {"i:i@image,b:b@boxes[2],a:b@points[2]@b", "must be NAME:KIND"},
+        {"i:i@image,p:p@points[2],a:b@points[2]x3@p", "no column p of boxes before it"},
+        {"i:i@image,b:b@boxes[2],a:b@mask_numbers[2]", "must be NAME:KIND"},
+        {"i:i@image,a:b@fraction_coco[2]", "must be NAME:KIND"},
         {"a:b@f32[3]@c", "no column c of boxes or points before it"},
         {"c:c@f32[2],a:b@f32[3]@c", "a must have [2], as many as c"},
         {"a:b@mask", "a is a mask, which needs an image"},
@@ -284,8 +342,13 @@ static void rows_beside_others_are_as_many(void)
 }
 
 const t_test record_fields_tests[] = {
-    T_TEST(fields_declare_columns),         T_TEST(an_image_may_be_pixels),
-    T_TEST(wrong_fields_are_refused),       T_TEST(numbers_never_wrap),
-    T_TEST(counts_and_kinds_must_fit),      T_TEST(rows_are_padded_with_zeros),
-    T_TEST(rows_beside_others_are_as_many), T_END,
+    T_TEST(fields_declare_columns),
+    T_TEST(an_image_may_be_pixels),
+    T_TEST(points_and_boxes_have_all_forms),
+    T_TEST(wrong_fields_are_refused),
+    T_TEST(numbers_never_wrap),
+    T_TEST(counts_and_kinds_must_fit),
+    T_TEST(rows_are_padded_with_zeros),
+    T_TEST(rows_beside_others_are_as_many),
+    T_END,
 };

@@ -418,21 +418,30 @@ static void numbers_out_of_range_are_bad_samples(void)
 }
 
 /* Pixels without a file around them, as the bytes of CIFAR are often kept. */
-static void an_image_may_be_pixels(void)
+static void images_may_be_pixels(void)
 {
+    static const int64_t numbers[] = {1, 2, 3, 4};
     const char *path = t_path(t_folder(), "a.tfrecord");
     record_bytes file = {NULL, 0, 0};
     record_maker maker = {.names = {.count = 0}};
     sluice_dataset *dataset;
     uint8_t image[12];
-    void *columns[] = {image};
+    uint8_t mask[4];
+    uint8_t right[12];
+    void *columns[] = {image, mask, right};
 
     maker_bytes(&maker, "x", "abcdefghijkl", 12);
+    maker_bytes(&maker, "y", "ABCDEFGHIJKL", 12);
+    maker_numbers(&maker, "m", SLUICE_I64, numbers, 4);
     maker_end(&maker, &file);
     write_records(&file, path);
-    dataset = parsedf("tfrecord %s fields=image:x@u8x2x2x3 | batch 1", path);
+    dataset = parsedf("tfrecord %s fields=image:x@u8x2x2x3,m:m@maskx2x2,right:y@imagex2x2x3 | "
+                      "random_horizontal_flip p=1 | batch 1",
+                      path);
     T_OK(sluice_dataset_get(dataset, 1, 0, 0, columns, NULL));
-    T_EQ(memcmp(image, "abcdefghijkl", 12), 0);
+    T_EQ(memcmp(image, "defabcjklghi", 12), 0);
+    T_EQ(memcmp(right, "DEFABCJKLGHI", 12), 0);
+    T_EQ(memcmp(mask, "\2\1\4\3", 4), 0);
     sluice_dataset_destroy(dataset);
 }
 
@@ -490,7 +499,7 @@ const t_test source_tfrecord_tests[] = {
     T_TEST(an_index_is_kept_in_a_folder),
     T_TEST(an_index_of_another_tool_is_read),
     T_TEST(numbers_out_of_range_are_bad_samples),
-    T_TEST(an_image_may_be_pixels),
+    T_TEST(images_may_be_pixels),
     T_TEST(a_million_features_need_no_memory),
     T_END,
 };
