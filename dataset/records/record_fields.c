@@ -99,6 +99,16 @@ sluice_status record_fields_parse(const char *text, const char *stage, record_fi
     return st == SLUICE_OK ? check_followers(&fields->columns.schema, stage) : st;
 }
 
+void record_fields_schema(const record_fields *fields, stage_schema *schema)
+{
+    const stage_schema *own = &fields->columns.schema;
+
+    schema->image = own->image;
+    schema->column_count = own->column_count;
+    memcpy(schema->columns, own->columns, sizeof(own->columns));
+    memcpy(schema->infos, own->infos, sizeof(own->infos));
+}
+
 uint32_t record_fields_find(const record_fields *fields, uint32_t column)
 {
     uint32_t i = 0;

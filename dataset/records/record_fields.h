@@ -45,6 +45,9 @@ typedef struct record_fields {
  */
 sluice_status record_fields_parse(const char *text, const char *stage, record_fields *fields);
 
+/* Sets the columns of a source. */
+void record_fields_schema(const record_fields *fields, stage_schema *schema);
+
 /* Returns the field of a column of the batch that read_other() or read() gives. */
 uint32_t record_fields_find(const record_fields *fields, uint32_t column);
 

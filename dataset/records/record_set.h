@@ -16,6 +16,7 @@ typedef struct record_args {
     const char *fields; /* "": those that the format chooses */
     const char *index;  /* where indexes are kept: record_index_find() */
     uint32_t cache;
+    uint64_t max_sample; /* bytes of a record that is read in sequence; of tfrecord alone */
 } record_args;
 
 typedef struct record_file {

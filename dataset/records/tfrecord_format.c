@@ -9,7 +9,6 @@
 
 #include "alloc_int.h"
 #include "bytes_int.h"
-#include "compressed_file.h"
 #include "crc32c_int.h"
 #include "descriptor_int.h"
 #include "error_int.h"
@@ -66,7 +65,7 @@ static sluice_status read_head(const record_input *file, scan_window *window, ui
     return SLUICE_OK;
 }
 
-static bool head_is_good(const uint8_t *head)
+bool tfrecord_head_is_good(const uint8_t *head)
 {
     return tfrecord_crc(head, 8) == sli_get_u32(head + 8);
 }
@@ -75,11 +74,7 @@ static bool head_is_good(const uint8_t *head)
 static sluice_status no_record(const record_input *file, uint64_t offset)
 {
     uint8_t head[2] = {0};
-    const sluice_status st = offset == 0 ? compressed_file_refuse(file->fd, NULL) : SLUICE_OK;
 
-    if (st != SLUICE_OK) {
-        return st;
-    }
     if (offset == 0 && sli_pread(file->fd, head, 2, 0) == 2 && (head[0] & 15) == 8 &&
         (head[0] << 8 | head[1]) % 31 == 0) {
         return sli_fail(SLUICE_E_UNSUPPORTED,
@@ -101,7 +96,7 @@ static sluice_status find_record(const record_input *file, uint64_t offset, cons
 {
     const uint64_t length = sli_get_u64(head);
 
-    if (!head_is_good(head)) {
+    if (!tfrecord_head_is_good(head)) {
         return no_record(file, offset);
     }
     if (file->size - offset < TFRECORD_HEAD + TFRECORD_TAIL ||
@@ -231,7 +226,7 @@ static sluice_status check_record(const record_part *part)
     const size_t around = TFRECORD_HEAD + TFRECORD_TAIL;
     size_t size;
 
-    if (part->size < around || !head_is_good(bytes)) {
+    if (part->size < around || !tfrecord_head_is_good(bytes)) {
         return sli_fail(SLUICE_E_CORRUPT, "no record begins there: the checksum of its length is "
                                           "wrong");
     }
@@ -304,7 +299,7 @@ static sluice_status tfrecord_choose(const record_input *file, const record_inde
 }
 
 const record_format record_tfrecord = {
-    .files = {"tfrecord", ".tfrecord", false},
+    .files = {"tfrecord", ".tfrecord", true},
     .ranges = 1,
     .scan = tfrecord_scan,
     .read_index = tfrecord_read_index,

@@ -19,6 +19,9 @@ enum { TFRECORD_HEAD = 12, TFRECORD_TAIL = 4 };
  * computed over CRCs. */
 uint32_t tfrecord_crc(const void *bytes, size_t size);
 
+/* True if the checksum of a length is right; `head` has TFRECORD_HEAD bytes. */
+bool tfrecord_head_is_good(const uint8_t *head);
+
 extern const record_format record_tfrecord;
 
 #endif

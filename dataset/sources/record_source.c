@@ -57,18 +57,25 @@ static void free_reader(void *state)
     sli_free(state);
 }
 
-/* Reads a record into the worker's reader. */
-static sluice_status read_record(const record_set *set, uint64_t index, sample_io *io)
+record_reader *record_source_reader(sample_io *io)
 {
     if (io->state == NULL) {
         io->state = sli_calloc(1, sizeof(record_reader));
         io->state_free = free_reader;
         if (io->state == NULL) {
             io->ends_run = true;
-            return sli_fail(SLUICE_E_NO_MEMORY, "a reader of records");
+            sli_fail(SLUICE_E_NO_MEMORY, "a reader of records");
         }
     }
-    return record_set_read(set, index, io, io->state);
+    return io->state;
+}
+
+/* Reads a record into the worker's reader. */
+static sluice_status read_record(const record_set *set, uint64_t index, sample_io *io)
+{
+    record_reader *reader = record_source_reader(io);
+
+    return reader != NULL ? record_set_read(set, index, io, reader) : SLUICE_E_NO_MEMORY;
 }
 
 /* Converts an image or mask that the record has as numbers to pixels. */
@@ -90,6 +97,17 @@ static sluice_status read_pixels(const record_fields *fields, uint32_t field, re
     view.stride = (size_t)view.width * view.channels;
     data_out->image = view;
     return st;
+}
+
+sluice_status record_source_image(const record_fields *fields, uint32_t column,
+                                  record_reader *reader, sample_data *data_out)
+{
+    const uint32_t field = record_fields_find(fields, column);
+
+    return fields->columns.fields[field].kind == LIST_PIXELS
+               ? read_pixels(fields, field, reader, data_out)
+               : record_fields_encoded(fields, field, reader->values, &data_out->bytes,
+                                       &data_out->size);
 }
 
 sluice_status record_source_read(const void *source, uint64_t index, sample_io *io,
@@ -118,16 +136,9 @@ sluice_status record_source_read_other(const void *source, uint64_t index, uint3
                                        sample_io *io, sample_data *data_out)
 {
     const record_set *set = source;
-    const uint32_t field = record_fields_find(&set->fields, column);
     const sluice_status st = read_record(set, index, io);
 
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    return set->fields.columns.fields[field].kind == LIST_PIXELS
-               ? read_pixels(&set->fields, field, io->state, data_out)
-               : record_fields_encoded(&set->fields, field, ((record_reader *)io->state)->values,
-                                       &data_out->bytes, &data_out->size);
+    return st == SLUICE_OK ? record_source_image(&set->fields, column, io->state, data_out) : st;
 }
 
 /* The largest range of a record: others are of its numbers. */
@@ -170,11 +181,6 @@ void record_source_implied(const void *source, const char *argument, sli_text *t
 
 sluice_status record_source_schema(const void *source, stage_schema *schema)
 {
-    const stage_schema *own = &((const record_set *)source)->fields.columns.schema;
-
-    schema->image = own->image;
-    schema->column_count = own->column_count;
-    memcpy(schema->columns, own->columns, sizeof(own->columns));
-    memcpy(schema->infos, own->infos, sizeof(own->infos));
+    record_fields_schema(&((const record_set *)source)->fields, schema);
     return SLUICE_OK;
 }

@@ -29,6 +29,13 @@ bool record_source_drops(const void *source);
 void record_source_implied(const void *source, const char *argument, sli_text *text);
 sluice_status record_source_schema(const void *source, stage_schema *schema);
 
+/* The worker's reader, which its first sample creates. NULL: out of memory. */
+record_reader *record_source_reader(sample_io *io);
+
+/* Returns the image or mask of a column of the record that a reader has. */
+sluice_status record_source_image(const record_fields *fields, uint32_t column,
+                                  record_reader *reader, sample_data *data_out);
+
 /* Members of source_ops, all but open. */
 #define RECORD_SOURCE_OPS                                                                          \
     .close = record_source_close, .count = record_source_count, .name = record_source_name,        \

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source `tfrecord`: records of TensorFlow, in any order by an index of each file. */
+/* Source `tfrecord`: records of TensorFlow, in any order by an index of each file.
+ * source_tfstream.c reads compressed ones in sequence. */
+#include "alloc_int.h"
 #include "record_source.h"
+#include "status_int.h"
 #include "tfrecord_format.h"
+#include "tfrecord_stream.h"
 
 static sluice_status tfrecord_open(const void *args, void **source_out)
 {
@@ -10,9 +14,51 @@ static sluice_status tfrecord_open(const void *args, void **source_out)
 
 static const source_ops tfrecord_ops = {.open = tfrecord_open, RECORD_SOURCE_OPS};
 
+/* Compressed files and pipes are read in sequence. */
+static sluice_status tfrecord_choose(const void *args, const source_ops **ops_out)
+{
+    bool is_stream = false;
+    const sluice_status st = tfrecord_is_stream(args, &is_stream);
+
+    if (st == SLUICE_OK) {
+        *ops_out = is_stream ? &tfrecord_stream_ops : &tfrecord_ops;
+    }
+    return st;
+}
+
+/* With fields= the columns are known before the files are opened. */
+static bool tfrecord_opens_early(const void *args)
+{
+    return ((const record_args *)args)->fields[0] == '\0';
+}
+
+static sluice_status tfrecord_infer(const void *opaque, stage_schema *schema)
+{
+    const record_args *args = opaque;
+    record_fields *fields;
+    sluice_status st;
+
+    if (tfrecord_opens_early(args)) {
+        return SLUICE_OK; /* record_source_schema() sets them */
+    }
+    fields = sli_calloc(1, sizeof(*fields));
+    if (fields == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the columns of tfrecord");
+    }
+    st = record_fields_parse(args->fields, "tfrecord", fields);
+    if (st == SLUICE_OK) {
+        record_fields_schema(fields, schema);
+    }
+    list_columns_free(&fields->columns);
+    sli_free(fields);
+    return st;
+}
+
 static const stage_param tfrecord_params[] = {
     RECORD_SOURCE_PARAMS("files, folders of *.tfrecord, patterns with {000..123} and wildcards",
                          "image:image/encoded@image,w:w@f32[2]"),
+    PARAM_(record_args, max_sample, PARAM_BYTES, "256M", 1, 1073741824, NULL,
+           "bytes of the largest record of a compressed file or a pipe; memory is reserved for it"),
 };
 
 const stage_def stage_tfrecord = {
@@ -27,11 +73,16 @@ const stage_def stage_tfrecord = {
         "file of an image, text[N] if they are UTF-8, else bytes[N]. A column gets the last part "
         "of a feature's name, and the first image is `image`.\n"
         "If a record has a feature twice the last one counts, as in TensorFlow. Of a feature list "
-        "of a SequenceExample the values are those of all steps, one after another. Compressed "
-        "files are refused.\n" RECORD_SOURCE_KINDS,
+        "of a SequenceExample the values are those of all steps, one after another.\n"
+        "Files compressed by gzip, zstd, xz or bzip2, and pipes (- is standard input), are read in "
+        "sequence; they need fields=.\n" RECORD_SOURCE_KINDS,
     .elsewhere = "TFRecordDataset TFRecordReader TFRecordPipeline",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(tfrecord_params),
     .args_size = sizeof(record_args),
-    .source = &(const source_stage_ops){.ops = &tfrecord_ops, .schema = record_source_schema},
+    .infer = tfrecord_infer,
+    .source = &(const source_stage_ops){.ops = &tfrecord_ops,
+                                        .choose = tfrecord_choose,
+                                        .schema = record_source_schema,
+                                        .opens_early = tfrecord_opens_early},
 };

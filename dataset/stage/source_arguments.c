@@ -38,6 +38,7 @@ static const argument_row rows[] = {
     {"tfrecord", "cache", ARGUMENT_NONE},
     /* A limit beyond which a sample is bad: a run that failed there may go on with a larger one. */
     {"webdataset", "max_sample", ARGUMENT_NONE},
+    {"tfrecord", "max_sample", ARGUMENT_NONE},
 };
 
 source_argument source_argument_of(const stage_def *def, const stage_param *param)

@@ -53,6 +53,7 @@ static const struct {
     {"tfrecord", "fields", "a:b@i32", ARGUMENT_DATA},
     {"tfrecord", "index", "/x", ARGUMENT_NONE},
     {"tfrecord", "cache", "drop", ARGUMENT_NONE},
+    {"tfrecord", "max_sample", "1M", ARGUMENT_NONE},
     {"voc", "dir", "/x", ARGUMENT_PLACE},
     {"voc", "split", "val", ARGUMENT_DATA},
     {"voc", "names", "a,b", ARGUMENT_NONE},

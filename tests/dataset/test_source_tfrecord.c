@@ -10,6 +10,7 @@
 #include "order_kit.h"
 #include "record_kit.h"
 #include "source_kit.h"
+#include "stream_kit.h"
 #include "testing.h"
 #include "tfrecord_format.h"
 
@@ -50,15 +51,27 @@ static const char *write_file(const char *folder, const char *name, uint32_t fir
     return path;
 }
 
+/* Parses or, if that succeeds, opens a dataset. */
+static sluice_status open_it(const char *text)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_dataset_info info;
+    sluice_status st = sluice_dataset_parse(text, &dataset);
+
+    sluice_dataset_info_init(&info);
+    st = st == SLUICE_OK ? sluice_dataset_inspect(dataset, &info) : st;
+    sluice_dataset_destroy(dataset);
+    return st;
+}
+
 static void check_fails(const char *path, const char *arguments, sluice_status want,
                         const char *words)
 {
     const int before = open_files();
-    sluice_dataset *dataset = NULL;
     char text[900];
 
-    snprintf(text, sizeof(text), "tfrecord %s %s", path, arguments);
-    T_STATUS(sluice_dataset_parse(text, &dataset), want);
+    snprintf(text, sizeof(text), "tfrecord %s %s | batch 1", path, arguments);
+    T_STATUS(open_it(text), want);
     T_CONTAINS(sluice_last_error(), words);
     T_EQ(open_files(), before);
 }
@@ -217,14 +230,16 @@ static void fixed_numbers_are_chosen_with_a_shape(void)
     sluice_dataset_destroy(dataset);
 }
 
+#define OF_TENSORFLOW                                                                              \
+    "fields=image:image/encoded@image,label:image/class/label@i32,w:weights@f32x2,big:big@i64x3,"  \
+    "boxes:image/object/bbox@boxes[2],caption:caption@text[8]"
+
 /* Files that TensorFlow has written (make_fixtures.py). */
 static void files_of_tensorflow_are_read(void)
 {
     sluice_dataset *dataset =
-        parsed("tfrecord " SLUICE_TEST_DATA "/tfrecord/examples.tfrecord "
-               "fields=image:image/encoded@image,label:image/class/"
-               "label@i32,w:weights@f32x2,big:big@i64x3,"
-               "boxes:image/object/bbox@boxes[2],caption:caption@text[8] | decode | batch 6");
+        parsed("tfrecord " SLUICE_TEST_DATA "/tfrecord/examples.tfrecord " OF_TENSORFLOW
+               " | decode | batch 6");
     uint8_t image[6];
     uint8_t caption[8];
     int32_t label;
@@ -251,6 +266,85 @@ static void files_of_tensorflow_are_read(void)
     T_OK(sluice_dataset_get(dataset, 1, 0, 3, of_steps, NULL));
     T_TRUE(length == 6 && steps[0] == 3 && steps[3] == 1 && steps[5] == 2);
     sluice_dataset_destroy(dataset);
+}
+
+/* Records of a compressed file are those of the same file without compression, in its order. */
+static void compressed_files_are_read_in_sequence(void)
+{
+    const run_options options = {.workers = 2, .settings = {.seed = 3}};
+    sluice_dataset *plain =
+        parsed("tfrecord " SLUICE_TEST_DATA "/tfrecord/examples.tfrecord " OF_TENSORFLOW
+               " | decode | resize 1,2 | batch 4");
+    sluice_dataset *compressed =
+        parsed("tfrecord " SLUICE_TEST_DATA "/tfrecord/gzip.tfrecord " OF_TENSORFLOW
+               " | decode | resize 1,2 | batch 4");
+    tape want;
+    tape got;
+
+    if (can_gunzip()) {
+        want = record(plain, &options);
+        got = record(compressed, &options);
+        T_TRUE(want.batches > 0);
+        check_equal_tapes(&got, &want, "compressed");
+        free(want.bytes);
+        free(got.bytes);
+    }
+    sluice_dataset_destroy(plain);
+    sluice_dataset_destroy(compressed);
+    check_fails(SLUICE_TEST_DATA "/tfrecord/gzip.tfrecord", "", SLUICE_E_INVALID, "needs fields=");
+}
+
+/* Runs the bytes of a pipe to the end. */
+static tape run_pipe(const void *bytes, size_t size, const char *arguments)
+{
+    fifo_writer writer;
+    tape got;
+
+    fifo_write(&writer, t_path(t_folder(), "pipe"), bytes, size);
+    got = record_own(parsedf("tfrecord %s fields=label:image/class/label@i32 %s | batch 1",
+                             writer.path, arguments),
+                     &(run_options){.workers = 2});
+    fifo_join(&writer);
+    return got;
+}
+
+static void a_pipe_that_is_cut_or_corrupt_is_an_error(void)
+{
+    static const struct {
+        const char *words;
+        long at;          /* of the byte that is changed, behind the first record; -1: none */
+        long size;        /* behind the first record */
+        const char *more; /* arguments */
+    } cases[] = {
+        {"the data end within its head", -1, 5, ""},
+        {"beyond the end of the data", -1, 20, ""},
+        {"checksum of its length is wrong", 3, 60, ""},
+        {"the checksum of its", 30, 1000, ""},
+        {"must have at most max_sample=100", -1, 1000, "max_sample=100"},
+    };
+    record_bytes file = {NULL, 0, 0};
+    size_t first;
+
+    add_record(&file, 0);
+    first = file.size;
+    add_record(&file, 1);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const size_t whole = first + (size_t)cases[i].size;
+        uint8_t *byte = cases[i].at >= 0 ? &file.data[first + (size_t)cases[i].at] : NULL;
+        tape got;
+
+        if (byte != NULL) {
+            *byte ^= 4;
+        }
+        got = run_pipe(file.data, whole < file.size ? whole : file.size, cases[i].more);
+        T_TRUE(got.end < SLUICE_OK);
+        T_CONTAINS(got.error, cases[i].words);
+        free(got.bytes);
+        if (byte != NULL) {
+            *byte ^= 4;
+        }
+    }
+    record_bytes_free(&file);
 }
 
 static void a_name_that_no_record_has_is_an_error(void)
@@ -295,8 +389,6 @@ static void a_wrong_checksum_is_a_bad_sample(void)
 
 static void bad_files_are_errors_with_the_offset(void)
 {
-    static const uint8_t zlib[] = {0x78, 0x9c, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-    static const uint8_t gzip[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 1, 2, 3, 4};
     const char *path = write_file(t_folder(), "a.tfrecord", 0, 3);
     record_bytes one = {NULL, 0, 0};
     uint8_t head[12];
@@ -307,34 +399,36 @@ static void bad_files_are_errors_with_the_offset(void)
     size = one.size;
     change_byte(path, (long)size + 3);
     snprintf(words, sizeof(words), "the length of the record at %zu is wrong", size);
-    check_fails(path, ALL, SLUICE_E_CORRUPT, words);
+    check_fails(path, ALL " | decode", SLUICE_E_CORRUPT, words);
     T_EQ(truncate(path, (off_t)size + 7), 0);
     snprintf(words, sizeof(words), "it ends at %zu, within the head of the record at %zu", size + 7,
              size);
-    check_fails(path, ALL, SLUICE_E_CORRUPT, words);
+    check_fails(path, ALL " | decode", SLUICE_E_CORRUPT, words);
     T_EQ(truncate(path, (off_t)size - 1), 0);
-    check_fails(path, ALL, SLUICE_E_CORRUPT, "beyond the end of the file");
+    check_fails(path, ALL " | decode", SLUICE_E_CORRUPT, "beyond the end of the file");
     sli_put_u64(head, UINT64_MAX);
     sli_put_u32(head + 8, tfrecord_crc(head, 8));
     t_write_file(path, head, sizeof(head));
-    check_fails(path, ALL, SLUICE_E_CORRUPT, "18446744073709551615 bytes, beyond the end");
-    t_write_file(path, zlib, sizeof(zlib));
-    check_fails(path, ALL, SLUICE_E_UNSUPPORTED, "zlib stream");
-    t_write_file(path, gzip, sizeof(gzip));
-    check_fails(path, ALL, SLUICE_E_UNSUPPORTED, "compressed by gzip");
+    check_fails(path, ALL " | decode", SLUICE_E_CORRUPT,
+                "18446744073709551615 bytes, beyond the end");
+    check_fails(SLUICE_TEST_DATA "/tfrecord/zlib.tfrecord", ALL " | decode", SLUICE_E_UNSUPPORTED,
+                "zlib stream");
     t_write_file(path, "this is not a record at all", 27);
-    check_fails(path, ALL, SLUICE_E_CORRUPT, "not a TFRecord file");
+    check_fails(path, ALL " | decode", SLUICE_E_CORRUPT, "not a TFRecord file");
     t_write_file(path, "", 0);
-    check_fails(path, ALL, SLUICE_E_INVALID, "there is no record in 1 files");
+    check_fails(path, ALL " | decode", SLUICE_E_INVALID, "there is no record in 1 files");
     record_bytes_free(&one);
 }
 
 /* Opens a dataset of a file, and returns what was logged. */
 static const char *log_of(const char *path, const char *arguments)
 {
+    char text[1200];
+
     kit_log_start(NULL, NULL);
     sluice_log_set_level(SLUICE_LOG_INFO);
-    sluice_dataset_destroy(parsedf("tfrecord %s %s", path, arguments));
+    snprintf(text, sizeof(text), "tfrecord %s %s | decode | batch 1", path, arguments);
+    T_OK(open_it(text));
     sluice_log_set_level(SLUICE_LOG_WARN);
     return kit_log_stop();
 }
@@ -493,6 +587,8 @@ const t_test source_tfrecord_tests[] = {
     T_TEST(columns_are_chosen_by_the_file),
     T_TEST(fixed_numbers_are_chosen_with_a_shape),
     T_TEST(files_of_tensorflow_are_read),
+    T_TEST(compressed_files_are_read_in_sequence),
+    T_TEST(a_pipe_that_is_cut_or_corrupt_is_an_error),
     T_TEST(a_name_that_no_record_has_is_an_error),
     T_TEST(a_wrong_checksum_is_a_bad_sample),
     T_TEST(bad_files_are_errors_with_the_offset),

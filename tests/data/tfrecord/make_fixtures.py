@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """make_fixtures.py FOLDER SEEDS: files of records by TensorFlow, for source tfrecord, and seeds of its fuzzer.
 
-examples.tfrecord has 6 tf.train.Example, sequences.tfrecord 4 tf.train.SequenceExample; the suite source_tfrecord knows their
-values. Run it with tensorflow-cpu 2.21.0 from PyPI; CI has none.
+examples.tfrecord has 6 tf.train.Example, sequences.tfrecord 4 tf.train.SequenceExample, and gzip.tfrecord
+and zlib.tfrecord those of the first one; the suite source_tfrecord knows their values. Run it with tensorflow-cpu 2.21.0 from PyPI; CI has none.
 """
 import os
 import sys
@@ -46,14 +46,16 @@ def sequence(n):
     ).SerializeToString()
 
 
-def write(name, records):
-    with tf.io.TFRecordWriter(os.path.join(folder, name)) as writer:
+def write(name, records, compression=""):
+    with tf.io.TFRecordWriter(os.path.join(folder, name), compression) as writer:
         for record in records:
             writer.write(record)
 
 
 write("examples.tfrecord", [example(n) for n in range(6)])
 write("sequences.tfrecord", [sequence(n) for n in range(4)])
+write("gzip.tfrecord", [example(n) for n in range(6)], "GZIP")
+write("zlib.tfrecord", [example(n) for n in range(6)], "ZLIB")
 
 
 def small(n):
