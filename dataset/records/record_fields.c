@@ -20,28 +20,77 @@ static sluice_status bad_item(const char *stage, const char *item)
                     stage, item, RECORD_NAME_SIZE - 1);
 }
 
-/* Returns the index of a value among the names, which gets it if it is a new one. */
-static uint32_t find_name(record_fields *fields, const char *feature, size_t length)
+/* Numbers in a row of a column. */
+static uint32_t row_numbers(const list_column *field)
+{
+    return field->kind == LIST_BOXES ? 4 : field->kind == LIST_POINTS ? 2 * field->row : field->row;
+}
+
+/* Finds the index of a value among the names, which get it if it is a new one. False: there are
+ * too many. */
+static bool find_name(record_fields *fields, const char *feature, size_t length,
+                      uint32_t *index_out)
 {
     record_names *names = &fields->names;
-    char *text = fields->texts[names->count];
+    uint32_t i = 0;
 
-    for (uint32_t i = 0; i < names->count; i++) {
-        if (strlen(names->names[i]) == length && memcmp(names->names[i], feature, length) == 0) {
-            return i;
-        }
+    while (i < names->count &&
+           (strlen(names->names[i]) != length || memcmp(names->names[i], feature, length) != 0)) {
+        i++;
     }
-    memcpy(text, feature, length);
-    text[length] = '\0';
-    names->names[names->count] = text;
-    return names->count++;
+    *index_out = i;
+    if (i == names->count && i < SLUICE_MAX_COLUMNS) {
+        memcpy(fields->texts[i], feature, length);
+        fields->texts[i][length] = '\0';
+        names->names[names->count++] = fields->texts[i];
+    }
+    return i < SLUICE_MAX_COLUMNS;
+}
+
+/* The number of names in FEATURE: that of a row's numbers if + separates as many, else 1. */
+static uint32_t count_parts(const list_column *field, const char *feature, size_t length)
+{
+    const bool has_rows =
+        field->kind == LIST_BOXES || field->kind == LIST_POINTS || field->kind == LIST_NUMBERS;
+    const uint32_t row = row_numbers(field);
+    uint32_t count = 1;
+
+    for (size_t i = 0; i < length; i++) {
+        count += feature[i] == '+';
+    }
+    return has_rows && count == row && row <= RECORD_MOST_PARTS ? row : 1;
+}
+
+/* Finds the values of the last column. */
+static sluice_status find_parts(record_fields *fields, const char *stage, const char *feature,
+                                size_t length)
+{
+    const list_column *field = &fields->columns.fields[fields->columns.count - 1];
+    const char *name = fields->columns.schema.columns[field->column].name;
+    record_parts *parts = &fields->parts[fields->columns.count - 1];
+    const uint32_t count = count_parts(field, feature, length);
+    const char *end = feature + length;
+
+    for (; parts->count < count; parts->count++) {
+        const char *plus = count > 1 ? memchr(feature, '+', (size_t)(end - feature)) : NULL;
+        const char *stop = plus != NULL ? plus : end;
+
+        if (stop == feature) {
+            return sli_fail(SLUICE_E_INVALID, "%s: fields: %s has an empty FEATURE", stage, name);
+        }
+        if (!find_name(fields, feature, (size_t)(stop - feature), &parts->values[parts->count])) {
+            return sli_fail(SLUICE_E_INVALID, "%s: fields: more than %d values", stage,
+                            SLUICE_MAX_COLUMNS);
+        }
+        feature = stop + (parts->count + 1 < count);
+    }
+    return SLUICE_OK;
 }
 
 static sluice_status add_item(record_fields *fields, const char *stage, const char *item)
 {
     const char *colon = strchr(item, ':');
     const char *at = colon != NULL ? strchr(colon, '@') : NULL;
-    const uint32_t field = fields->columns.count;
     char declaration[128];
     sli_error error;
     sluice_status st;
@@ -56,8 +105,7 @@ static sluice_status add_item(record_fields *fields, const char *stage, const ch
         sli_error_take(st, &error);
         return sli_fail(st, "%s: fields: %.200s: %.600s", stage, item, error.text);
     }
-    fields->values[field] = find_name(fields, colon + 1, (size_t)(at - colon - 1));
-    return SLUICE_OK;
+    return find_parts(fields, stage, colon + 1, (size_t)(at - colon - 1));
 }
 
 /* Fails if a column follows an image, and there is none. */
@@ -132,8 +180,9 @@ static sluice_status value_error(const record_fields *fields, uint32_t field, sl
     sli_error error;
 
     sli_error_take(status, &error);
-    return sli_fail(status, "%s (column %s): %.600s", fields->names.names[fields->values[field]],
-                    column_name(fields, field), error.text);
+    return sli_fail(status, "%s (column %s): %.600s",
+                    fields->names.names[fields->parts[field].values[0]], column_name(fields, field),
+                    error.text);
 }
 
 static sluice_status is_missing(void)
@@ -161,7 +210,7 @@ sluice_status record_fields_encoded(const record_fields *fields, uint32_t field,
                                     const record_value *values, const uint8_t **bytes_out,
                                     size_t *size_out)
 {
-    const record_value *value = &values[fields->values[field]];
+    const record_value *value = &values[fields->parts[field].values[0]];
     const sluice_status st = check_bytes(value);
 
     if (st != SLUICE_OK) {
@@ -224,12 +273,6 @@ static sluice_status check_points(const uint8_t *points, uint64_t count)
     return SLUICE_OK;
 }
 
-/* Numbers in a row of a column. */
-static uint32_t row_numbers(const list_column *field)
-{
-    return field->kind == LIST_BOXES ? 4 : field->kind == LIST_POINTS ? 2 * field->row : field->row;
-}
-
 /* Determines the number of rows of a column of [N]. */
 static sluice_status count_rows(const list_column *field, uint64_t numbers, uint64_t *rows_out)
 {
@@ -251,14 +294,62 @@ static sluice_status count_rows(const list_column *field, uint64_t numbers, uint
                           (unsigned long long)*rows_out, field->most);
 }
 
-static sluice_status write_rows(const list_column *field, const record_value *value, uint8_t *to,
-                                uint64_t *rows_out)
+/* Counts the numbers of a column. Its values must have as many, each. */
+static sluice_status count_numbers(const list_column *field, const record_parts *parts,
+                                   const record_value *values, uint64_t *numbers_out)
+{
+    uint64_t first = 0;
+
+    for (uint32_t p = 0; p < parts->count; p++) {
+        const record_value *value = &values[parts->values[p]];
+        uint64_t numbers = 0;
+        const sluice_status st = value->kind != RECORD_MISSING
+                                     ? record_numbers_count(value, field->dtype, &numbers)
+                                     : SLUICE_OK;
+
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        if (p > 0 && numbers != first) {
+            return sli_fail(SLUICE_E_CORRUPT,
+                            "it has %llu numbers, and value %u of the row has %llu",
+                            (unsigned long long)first, p + 1, (unsigned long long)numbers);
+        }
+        first = numbers;
+    }
+    *numbers_out = first * parts->count;
+    return SLUICE_OK;
+}
+
+/* Converts the values of a column, number p of each row from value p. */
+static sluice_status convert_parts(const list_column *field, const record_parts *parts,
+                                   const record_value *values, uint64_t numbers, uint8_t *to)
+{
+    const size_t size = sluice_dtype_size(field->dtype);
+    sluice_status st = SLUICE_OK;
+
+    if (parts->count == 1) {
+        return numbers > 0 ? record_numbers_convert(&values[parts->values[0]], field->dtype, to)
+                           : SLUICE_OK;
+    }
+    for (uint64_t i = 0; i < numbers && st == SLUICE_OK; i++) {
+        record_value one = values[parts->values[i % parts->count]];
+        const size_t own = one.kind == RECORD_NUMBERS ? sluice_dtype_size(one.dtype) : size;
+
+        one.data = (const uint8_t *)one.data + i / parts->count * own;
+        one.size = own;
+        one.count = 1;
+        st = record_numbers_convert(&one, field->dtype, to + i * size);
+    }
+    return st;
+}
+
+static sluice_status write_rows(const list_column *field, const record_parts *parts,
+                                const record_value *values, uint8_t *to, uint64_t *rows_out)
 {
     const size_t size = sluice_dtype_size(field->dtype);
     uint64_t numbers = 0;
-    sluice_status st = value->kind != RECORD_MISSING
-                           ? record_numbers_count(value, field->dtype, &numbers)
-                           : SLUICE_OK;
+    sluice_status st = count_numbers(field, parts, values, &numbers);
 
     if (st == SLUICE_OK) {
         st = count_rows(field, numbers, rows_out);
@@ -266,7 +357,7 @@ static sluice_status write_rows(const list_column *field, const record_value *va
     if (st != SLUICE_OK || to == NULL) {
         return st;
     }
-    st = numbers > 0 ? record_numbers_convert(value, field->dtype, to) : SLUICE_OK;
+    st = convert_parts(field, parts, values, numbers, to);
     memset(to + numbers * size, 0,
            ((size_t)field->most * row_numbers(field) - (size_t)numbers) * size);
     if (st == SLUICE_OK && field->kind == LIST_BOXES) {
@@ -323,11 +414,13 @@ static sluice_status write_fixed(const list_column *field, const sluice_column *
     return st == SLUICE_OK ? record_numbers_convert(value, field->dtype, to) : st;
 }
 
-/* Writes a value into its columns of a row, and its number of rows to counts[i]. */
-static sluice_status write_field(const record_fields *fields, uint32_t i, const record_value *value,
-                                 void *const *row, uint64_t *counts)
+/* Writes the values of a field into its columns of a row, and its number of rows to counts[i]. */
+static sluice_status write_field(const record_fields *fields, uint32_t i,
+                                 const record_value *values, void *const *row, uint64_t *counts)
 {
     const list_column *field = &fields->columns.fields[i];
+    const record_parts *parts = &fields->parts[i];
+    const record_value *value = &values[parts->values[0]];
     uint8_t *to = row[field->column];
     sluice_status st;
 
@@ -335,7 +428,7 @@ static sluice_status write_field(const record_fields *fields, uint32_t i, const 
         return write_fixed(field, &fields->columns.schema.columns[field->column], value, to);
     }
     st = field->kind == LIST_TEXT ? write_text(field, value, to, &counts[i])
-                                  : write_rows(field, value, to, &counts[i]);
+                                  : write_rows(field, parts, values, to, &counts[i]);
     if (st == SLUICE_OK && field->boxes >= 0 && counts[i] != counts[field->boxes]) {
         st = sli_fail(SLUICE_E_CORRUPT, "it has %llu rows, and must have %llu, as %s has",
                       (unsigned long long)counts[i], (unsigned long long)counts[field->boxes],
@@ -359,7 +452,7 @@ sluice_status record_fields_write(const record_fields *fields, const record_valu
         if (kind == LIST_IMAGE || kind == LIST_MASK || kind == LIST_PIXELS) {
             continue;
         }
-        st = write_field(fields, i, &values[fields->values[i]], row, counts);
+        st = write_field(fields, i, values, row, counts);
         if (st != SLUICE_OK) {
             return value_error(fields, i, st);
         }
@@ -372,7 +465,7 @@ sluice_status record_fields_pixels(const record_fields *fields, uint32_t field,
 {
     const list_column *column = &fields->columns.fields[field];
     const sluice_status st = write_fixed(column, &fields->columns.schema.columns[column->column],
-                                         &values[fields->values[field]], pixels);
+                                         &values[fields->parts[field].values[0]], pixels);
 
     return st == SLUICE_OK ? st : value_error(fields, field, st);
 }

@@ -18,6 +18,9 @@
  *     T[N]       up to N numbers; T[N]xD: up to N rows of D numbers
  *     T[N]@ROWS  as many numbers or rows as an earlier column of boxes, points or T[N] has
  *
+ * The numbers of a row may also be in values of their own, as many as the row has numbers, 2 to 4:
+ * boxes:xmin+ymin+xmax+ymax@boxes[N].
+ *
  * Columns of [N] without @ROWS have a column NAME_length, i32. What follows the last of the numbers
  * is zero. Numbers of another type are converted; those that T does not have are an error.
  */
@@ -32,10 +35,19 @@
 /* Room for FEATURE. */
 enum { RECORD_NAME_SIZE = 160 };
 
+/* Limit on FEATUREs of a column. */
+enum { RECORD_MOST_PARTS = 4 };
+
+/* The values of a column: one, or one for each number of its rows. */
+typedef struct record_parts {
+    uint32_t count;
+    uint32_t values[RECORD_MOST_PARTS]; /* their indices in record_fields.names */
+} record_parts;
+
 typedef struct record_fields {
-    list_columns columns;                /* fields[i] is the column of the i-th part of the text */
-    uint32_t values[SLUICE_MAX_COLUMNS]; /* index of the value of each of them in `names` */
-    record_names names;                  /* which values to read; borrowed from `texts` */
+    list_columns columns; /* fields[i] is the column of the i-th item of the text */
+    record_parts parts[SLUICE_MAX_COLUMNS]; /* of each of them */
+    record_names names;                     /* which values to read; borrowed from `texts` */
     char texts[SLUICE_MAX_COLUMNS][RECORD_NAME_SIZE];
 } record_fields;
 

@@ -77,6 +77,8 @@ sluice_status record_source_image(const record_fields *fields, uint32_t column,
     "  T[N]       up to N numbers; T[N]xD: up to N rows of D numbers\n"                            \
     "  T[N]@ROWS  as many as ROWS has, an earlier column of boxes, points or\n"                    \
     "             T[N]; with boxes and points they are dropped and exchanged\n"                    \
+    "The numbers of a row of 2 to 4 can also be values of their own: "                             \
+    "boxes:xmin+ymin+xmax+ymax@boxes[N].\n"                                                        \
     "NAME_length, i32, is the number of rows of [N] without @ROWS; zeros follow them. A value "    \
     "that a record lacks has no rows; for the other kinds the sample is bad. Numbers of another "  \
     "type are converted: one that T does not have makes the sample bad, as does a byte string "    \

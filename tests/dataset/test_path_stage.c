@@ -26,6 +26,7 @@ static void files_and_folders_have_their_source(void)
         {"class/", "image_folder", NULL},
         {"a.tar", "webdataset", "webdataset"},
         {"a.tar.gz", NULL, "webdataset"},
+        {"a.tfrecord", "tfrecord", "tfrecord"},
         {"a.npy", "npy", "npy"},
         {"a.npz", NULL, "npy"},
         {"a.tsv", NULL, "image_list"},

@@ -121,6 +121,40 @@ static void points_and_boxes_have_all_forms(void)
     free_fields(fields);
 }
 
+/* As the detection API of TensorFlow writes boxes. */
+static void numbers_of_a_row_may_be_values_of_their_own(void)
+{
+    static const float x0[] = {1, 2};
+    static const double y0[] = {3, 4};
+    static const int64_t x1[] = {5, 6};
+    static const float y1[] = {7, 8};
+    record_fields *fields = parsed_fields("i:i@image,b:x0+y0+x1+y1@boxes[3],p:x0+y0@f32[2]x2,"
+                                          "one:a+b@f32[2]");
+    record_value values[] = {bytes("x"),
+                             numbers(SLUICE_F32, x0, 2),
+                             numbers(SLUICE_F64, y0, 2),
+                             numbers(SLUICE_I64, x1, 2),
+                             numbers(SLUICE_F32, y1, 2),
+                             numbers(SLUICE_F32, x0, 1)};
+    float boxes[3][4];
+    float pairs[2][2];
+    int32_t length = 0;
+    void *row[SLUICE_MAX_COLUMNS] = {[1] = boxes, [2] = &length, [3] = pairs};
+
+    T_EQ(fields->names.count, 6);
+    T_STR(fields->names.names[4], "y1");
+    T_STR(fields->names.names[5], "a+b"); /* a row has one number, so it is a name */
+    T_OK(record_fields_write(fields, values, row));
+    T_TRUE(length == 2 && boxes[0][0] == 1 && boxes[0][1] == 3 && boxes[0][2] == 5 &&
+           boxes[0][3] == 7 && boxes[1][3] == 8 && boxes[2][0] == 0);
+    T_TRUE(pairs[1][0] == 2 && pairs[1][1] == 4);
+    values[3].count = 1;
+    T_STATUS(record_fields_write(fields, values, row), SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(),
+               "x0 (column b): it has 2 numbers, and value 3 of the row has 1");
+    free_fields(fields);
+}
+
 static void wrong_fields_are_refused(void)
 {
     static const struct {
@@ -147,6 +181,9 @@ static void wrong_fields_are_refused(void)
         {"i:i@image,a:b@boxes[2]x3", "must be NAME:KIND"},
         {"a:b@text[2]x3", "must be NAME:KIND"},
         {"a:b@f32x2@c", "must be NAME:KIND"},
+        {"i:i@image,b:x++y+z@boxes[2]", "b has an empty FEATURE"},
+        {"i:i@image,b:a+b+c+d@boxes[2],c:e+f+g+h@boxes[2],d:j+k+l+m@boxes[2],e:n+o+p+q@boxes[2]",
+         "more than 16 values"},
         {"i:i@imagex2x2", "must be NAME:KIND"},
         {"i:i@imagex2x2x5", "must be NAME:KIND"},
         {"i:i@imagex70000x1x1", "must be NAME:KIND"},
@@ -344,6 +381,7 @@ static void rows_beside_others_are_as_many(void)
 const t_test record_fields_tests[] = {
     T_TEST(fields_declare_columns),
     T_TEST(an_image_may_be_pixels),
+    T_TEST(numbers_of_a_row_may_be_values_of_their_own),
     T_TEST(points_and_boxes_have_all_forms),
     T_TEST(wrong_fields_are_refused),
     T_TEST(numbers_never_wrap),

@@ -427,7 +427,7 @@ static const char *log_of(const char *path, const char *arguments)
 
     kit_log_start(NULL, NULL);
     sluice_log_set_level(SLUICE_LOG_INFO);
-    snprintf(text, sizeof(text), "tfrecord %s %s | decode | batch 1", path, arguments);
+    snprintf(text, sizeof(text), "tfrecord %s %s | batch 1", path, arguments);
     T_OK(open_it(text));
     sluice_log_set_level(SLUICE_LOG_WARN);
     return kit_log_stop();
@@ -440,7 +440,8 @@ static void an_index_is_kept_in_a_folder(void)
     const char *log;
     char *at;
 
-    snprintf(arguments, sizeof(arguments), ALL " index=%s", t_path(t_folder(), "more/cache"));
+    snprintf(arguments, sizeof(arguments), ALL " index=%s | decode",
+             t_path(t_folder(), "more/cache"));
     log = log_of(path, arguments);
     T_CONTAINS(log, "3 records, is kept in ");
     at = strdup(strstr(log, "is kept in ") + strlen("is kept in "));
@@ -453,6 +454,34 @@ static void an_index_is_kept_in_a_folder(void)
     T_EQ(truncate(at, 20), 0);
     T_CONTAINS(log_of(path, arguments), "is not an index");
     free(at);
+}
+
+/* Of a large file the user's cache has the index, unless index=none. */
+static void the_cache_of_the_user_keeps_indexes_of_large_files(void)
+{
+    const char *folder = t_folder();
+    const char *path = write_file(folder, "small.tfrecord", 0, 3);
+    const char *was = getenv("XDG_CACHE_HOME");
+    char *home = was != NULL ? strdup(was) : NULL;
+    record_bytes file = {NULL, 0, 0};
+    record_maker maker = {.names = {.count = 0}};
+    uint8_t *bytes = calloc(1, 1 << 24);
+    char log[2][300];
+
+    T_TRUE(bytes != NULL);
+    T_EQ(setenv("XDG_CACHE_HOME", folder, 1), 0);
+    T_TRUE(strstr(log_of(path, ALL " | decode"), "is kept in") == NULL);
+    maker_bytes(&maker, "x", bytes, 1 << 24);
+    maker_end(&maker, &file);
+    free(bytes);
+    path = t_path(folder, "large.tfrecord");
+    write_records(&file, path);
+    snprintf(log[0], sizeof(log[0]), "%s", log_of(path, "fields=x:x@bytes[9] index=none"));
+    snprintf(log[1], sizeof(log[1]), "%s", log_of(path, "fields=x:x@bytes[9]"));
+    T_EQ(home != NULL ? setenv("XDG_CACHE_HOME", home, 1) : unsetenv("XDG_CACHE_HOME"), 0);
+    free(home);
+    T_STR(log[0], "");
+    T_CONTAINS(log[1], "is kept in");
 }
 
 /* An index of tfrecord2idx finds records although the length of one has a wrong checksum. */
@@ -480,10 +509,11 @@ static void an_index_of_another_tool_is_read(void)
     change_byte(path, (long)first + 8);
     snprintf(lines, sizeof(lines), "0 %zu\n%zu %zu\n", first, first + 1, file.size - first - 1);
     t_write_file(t_path(folder, "a.tfrecord.idx"), lines, strlen(lines));
-    T_CONTAINS(log_of(path, ALL), "a.tfrecord.idx is not used: line 2 must be the offset");
+    T_CONTAINS(log_of(path, ALL " | decode"),
+               "a.tfrecord.idx is not used: line 2 must be the offset");
     snprintf(lines, sizeof(lines), "0 %zu\n", first);
     t_write_file(t_path(folder, "a.tfrecord.idx"), lines, strlen(lines));
-    T_CONTAINS(log_of(path, ALL), "the file is scanned");
+    T_CONTAINS(log_of(path, ALL " | decode"), "the file is scanned");
     record_bytes_free(&file);
 }
 
@@ -594,6 +624,7 @@ const t_test source_tfrecord_tests[] = {
     T_TEST(bad_files_are_errors_with_the_offset),
     T_TEST(an_index_is_kept_in_a_folder),
     T_TEST(an_index_of_another_tool_is_read),
+    T_TEST(the_cache_of_the_user_keeps_indexes_of_large_files),
     T_TEST(numbers_out_of_range_are_bad_samples),
     T_TEST(images_may_be_pixels),
     T_TEST(a_million_features_need_no_memory),
