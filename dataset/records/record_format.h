@@ -87,6 +87,9 @@ typedef struct record_format {
     bool guesses; /* it goes by some of the records, which may not be like the others */
     sluice_status (*choose)(const record_input *file, const record_index *index, sli_text *fields);
 
+    /* Optional: checks before parse() what the bytes of a record say about their place. */
+    sluice_status (*check)(const void *state, const record_range *ranges, const record_part *parts);
+
     /*
      * Finds values of a record in its ranges: values_out[i] has the name wanted->names[i]. Values
      * that must be unpacked go to `scratch`, which is reserved at most once. Callable from any

@@ -282,6 +282,9 @@ sluice_status record_set_read(const record_set *set, uint64_t index, sample_io *
     for (uint32_t i = 0; st == SLUICE_OK && i < file->index.per_record; i++) {
         io->bytes_read += parts[i].size;
     }
+    if (st == SLUICE_OK && set->format->check != NULL) {
+        st = set->format->check(file->input.state, ranges, parts);
+    }
     if (st == SLUICE_OK) {
         st = set->format->parse(file->input.state, parts, &set->fields.names, &reader->scratch,
                                 reader->values);

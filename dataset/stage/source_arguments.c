@@ -36,6 +36,10 @@ static const argument_row rows[] = {
     {"webdataset", "cache", ARGUMENT_NONE},
     {"tfrecord", "index", ARGUMENT_NONE},
     {"tfrecord", "cache", ARGUMENT_NONE},
+    {"recordio", "index", ARGUMENT_NONE},
+    {"recordio", "cache", ARGUMENT_NONE},
+    {"lmdb", "index", ARGUMENT_NONE},
+    {"lmdb", "cache", ARGUMENT_NONE},
     /* A limit beyond which a sample is bad: a run that failed there may go on with a larger one. */
     {"webdataset", "max_sample", ARGUMENT_NONE},
     {"tfrecord", "max_sample", ARGUMENT_NONE},

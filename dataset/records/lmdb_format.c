@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lmdb_format.h"
+
+#include <string.h>
+
+#include "alloc_int.h"
+#include "bytes_int.h"
+#include "datum.h"
+#include "descriptor_int.h"
+#include "image_decoder.h"
+#include "lmdb_pages.h"
+#include "log_int.h"
+#include "status_int.h"
+
+enum {
+    CHOOSE_RECORDS = 100, /* records by which columns are chosen */
+    CHOOSE_BYTES = 1 << 26
+};
+
+static sluice_status open_file(record_input *file)
+{
+    lmdb_file *state = sli_calloc(1, sizeof(*state));
+    sluice_status st = state != NULL ? lmdb_open(file->fd, file->size, state)
+                                     : sli_fail(SLUICE_E_NO_MEMORY, "the state of a file");
+
+    if (st != SLUICE_OK) {
+        sli_free(state);
+        return st;
+    }
+    if (state->one_meta) {
+        sli_log(SLUICE_LOG_WARN,
+                "lmdb %.400s: only one of its two meta pages is valid; if the other one was newer, "
+                "the values of the last transaction are missing",
+                file->path);
+    }
+    file->state = state;
+    return SLUICE_OK;
+}
+
+static void close_file(void *state)
+{
+    sli_free(state);
+}
+
+/* The ranges of a record: the head of its overflow pages, or nothing, and the value. */
+enum { RANGE_HEAD, RANGE_VALUE, RANGES };
+
+static sluice_status add_value(void *index, const uint8_t *key, size_t key_size, uint64_t offset,
+                               uint64_t size, bool is_overflow)
+{
+    const uint64_t head = is_overflow ? LMDB_PAGE_HEAD : 0;
+
+    (void)key;
+    (void)key_size;
+    return record_index_add(index,
+                            (const record_range[RANGES]){{offset - head, head}, {offset, size}});
+}
+
+static sluice_status scan(const record_input *file, record_index *index)
+{
+    lmdb_passed passed = {0, 0};
+    const sluice_status st = lmdb_walk(file->fd, file->state, add_value, index, &passed);
+
+    if (st != SLUICE_OK || (passed.databases == 0 && passed.lists == 0)) {
+        return st;
+    }
+    return sli_fail(SLUICE_E_UNSUPPORTED,
+                    "beside %llu values its main database has %llu named databases and %llu keys "
+                    "with several values each, which are not read: copy what is needed into an "
+                    "environment of its own",
+                    (unsigned long long)index->count, (unsigned long long)passed.databases,
+                    (unsigned long long)passed.lists);
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static record_value numbers_value(sluice_dtype dtype, uint64_t count, const uint8_t *bytes)
+{
+    return (record_value){.kind = RECORD_NUMBERS,
+                          .dtype = dtype,
+                          .count = count,
+                          .data = bytes,
+                          .size = (size_t)count * sluice_dtype_size(dtype)};
+}
+
+static record_value bytes_value(const uint8_t *bytes, size_t size)
+{
+    return (record_value){.kind = RECORD_BYTES, .count = 1, .data = bytes, .size = size};
+}
+
+/* The bytes of a Datum, and memory for what is unpacked of it. */
+typedef struct datum_source {
+    const uint8_t *bytes;
+    size_t size;
+    datum image;
+    uint8_t *room;
+} datum_source;
+
+/* Returns a number of a Datum by its name; NULL: it has none of that name. */
+static const int32_t *find_number(const datum *image, const char *name)
+{
+    return strcmp(name, "label") == 0      ? (image->has_label ? &image->label : NULL)
+           : strcmp(name, "channels") == 0 ? &image->channels
+           : strcmp(name, "height") == 0   ? &image->height
+           : strcmp(name, "width") == 0    ? &image->width
+           : strcmp(name, "encoded") == 0  ? &image->encoded
+                                           : NULL;
+}
+
+/* Finds the image as a file, or its pixels. */
+static sluice_status find_image(datum_source *from, bool swaps, record_value *value_out)
+{
+    const datum *image = &from->image;
+    sluice_status st;
+
+    if (image->data == NULL) {
+        return SLUICE_OK;
+    }
+    if (image->encoded) {
+        *value_out = bytes_value(image->data, image->data_size);
+        return SLUICE_OK;
+    }
+    st = datum_check_pixels(image);
+    if (st == SLUICE_OK) {
+        datum_pixels(image, swaps, from->room);
+        *value_out = numbers_value(SLUICE_U8, image->data_size, from->room);
+        value_out->rank = 3;
+        value_out->shape[0] = (uint64_t)image->height;
+        value_out->shape[1] = (uint64_t)image->width;
+        value_out->shape[2] = (uint64_t)image->channels;
+        from->room += image->data_size;
+    }
+    return st;
+}
+
+static sluice_status find_value(datum_source *from, const char *name, record_value *value_out)
+{
+    const datum *image = &from->image;
+    const int32_t *number = find_number(image, name);
+
+    *value_out = (record_value){.kind = RECORD_MISSING};
+    if (number != NULL) {
+        sli_put_u32(from->room, (uint32_t)*number);
+        *value_out = numbers_value(SLUICE_I32, 1, from->room);
+        from->room += sizeof(*number);
+        return SLUICE_OK;
+    }
+    if (strcmp(name, "image") == 0 || strcmp(name, "pixels") == 0) {
+        return find_image(from, name[0] == 'i', value_out);
+    }
+    if (strcmp(name, "data") == 0 && image->data != NULL) {
+        *value_out = bytes_value(image->data, image->data_size);
+    } else if (strcmp(name, "float_data") == 0) {
+        datum_floats(from->bytes, from->size, from->room);
+        *value_out = numbers_value(SLUICE_F32, image->float_count, from->room);
+        from->room += value_out->size;
+    } else if (strcmp(name, "value") == 0) {
+        *value_out = bytes_value(from->bytes, from->size);
+    }
+    return SLUICE_OK;
+}
+
+/* Parses a Datum, and reserves memory for all of its values. */
+static sluice_status begin_datum(datum_source *from, image_buffer *scratch)
+{
+    sluice_status st = datum_parse(from->bytes, from->size, &from->image);
+
+    if (st == SLUICE_OK) {
+        st = image_buffer_reserve(scratch, 2 * from->image.data_size +
+                                               sizeof(float) * from->image.float_count +
+                                               SLUICE_MAX_COLUMNS * sizeof(int32_t));
+    }
+    from->room = scratch->data;
+    return st;
+}
+
+static bool wants_datum(const record_names *wanted)
+{
+    for (uint32_t i = 0; i < wanted->count; i++) {
+        if (strcmp(wanted->names[i], "value") != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static sluice_status check(const void *state, const record_range *ranges, const record_part *parts)
+{
+    return ranges[RANGE_HEAD].size == 0
+               ? SLUICE_OK
+               : lmdb_check_overflow(((const lmdb_file *)state)->page_size,
+                                     ranges[RANGE_HEAD].offset, parts[RANGE_HEAD].bytes,
+                                     ranges[RANGE_VALUE].size);
+}
+
+static sluice_status parse(const void *state, const record_part *parts, const record_names *wanted,
+                           image_buffer *scratch, record_value *values_out)
+{
+    datum_source from = {.bytes = parts[RANGE_VALUE].bytes, .size = parts[RANGE_VALUE].size};
+    sluice_status st = wants_datum(wanted) ? begin_datum(&from, scratch) : SLUICE_OK;
+
+    (void)state;
+    for (uint32_t i = 0; i < wanted->count && st == SLUICE_OK; i++) {
+        st = find_value(&from, wanted->names[i], &values_out[i]);
+    }
+    return st;
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* What the first values are. */
+typedef struct value_facts {
+    uint64_t images; /* files of images */
+    uint64_t datums; /* Datums with data or float_data */
+    uint64_t labels; /* of them those with a label */
+    datum first;     /* the first Datum */
+} value_facts;
+
+static bool is_datum(const uint8_t *bytes, size_t size, datum *image_out)
+{
+    return datum_parse(bytes, size, image_out) == SLUICE_OK &&
+           (image_out->float_count > 0 ||
+            (image_out->data != NULL &&
+             (image_out->encoded || datum_check_pixels(image_out) == SLUICE_OK)));
+}
+
+static void note_value(image_decoder *decoder, const uint8_t *bytes, size_t size,
+                       value_facts *facts)
+{
+    uint32_t width;
+    uint32_t height;
+    datum image;
+
+    if (image_decoder_open(decoder, bytes, size, UINT64_C(1) << 40, false, &width, &height) ==
+        SLUICE_OK) {
+        facts->images++;
+    } else if (is_datum(bytes, size, &image)) {
+        image.data = NULL; /* the bytes do not stay */
+        facts->first = facts->datums == 0 ? image : facts->first;
+        facts->datums++;
+        facts->labels += image.has_label;
+    }
+}
+
+static sluice_status read_value(const record_input *file, const record_range *range,
+                                image_buffer *bytes, image_decoder *decoder, value_facts *facts)
+{
+    sluice_status st = image_buffer_reserve(bytes, (size_t)range->size);
+
+    if (st == SLUICE_OK && sli_pread(file->fd, bytes->data, (size_t)range->size, range->offset) !=
+                               (ssize_t)range->size) {
+        st = sli_fail(SLUICE_E_IO, "cannot read the value at byte %llu",
+                      (unsigned long long)range->offset);
+    }
+    if (st == SLUICE_OK) {
+        note_value(decoder, bytes->data, (size_t)range->size, facts);
+    }
+    return st;
+}
+
+static sluice_status print_columns(const value_facts *facts, sli_text *fields)
+{
+    const datum *first = &facts->first;
+
+    if (facts->images > facts->datums) {
+        sli_text_add(fields, "image:value@image");
+        return SLUICE_OK;
+    }
+    if (facts->datums == 0) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "its first values are neither images nor Datums of Caffe; say what they "
+                        "are, such as fields=x:value@f32x16 or fields=x:value@bytes[4096]");
+    }
+    if (first->encoded) {
+        sli_text_add(fields, "image:image@image");
+    } else if (first->data_size == 0) {
+        sli_text_add(fields, "data:float_data@f32x%zu", first->float_count);
+    } else {
+        sli_text_add(fields, "image:image@u8x%dx%dx%d", first->height, first->width,
+                     first->channels);
+    }
+    if (facts->labels == facts->datums) {
+        sli_text_add(fields, ",label:label@i32");
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status choose(const record_input *file, const record_index *index, sli_text *fields)
+{
+    image_buffer bytes = {NULL, 0};
+    value_facts facts = {.images = 0};
+    image_decoder *decoder = NULL;
+    uint64_t read = 0;
+    sluice_status st = image_decoder_create(&decoder);
+
+    if (st == SLUICE_OK) {
+        image_decoder_allow(decoder, IMAGE_FORMATS_ALL);
+    }
+    for (uint64_t i = 0; st == SLUICE_OK && i < index->count && i < CHOOSE_RECORDS; i++) {
+        const record_range *range = &index->ranges[RANGES * i + RANGE_VALUE];
+
+        read += range->size;
+        if (i > 0 && read > CHOOSE_BYTES) {
+            break;
+        }
+        st = read_value(file, range, &bytes, decoder, &facts);
+    }
+    image_decoder_destroy(decoder);
+    image_buffer_free(&bytes);
+    return st == SLUICE_OK ? print_columns(&facts, fields) : st;
+}
+
+/* The folder of an environment has lock.mdb, too. */
+const record_format record_lmdb = {
+    .files = {"lmdb", "data.mdb", false},
+    .ranges = RANGES,
+    .open = open_file,
+    .close = close_file,
+    .scan = scan,
+    .guesses = true,
+    .choose = choose,
+    .check = check,
+    .parse = parse,
+};

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recordio_format.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "descriptor_int.h"
+#include "recordio_file.h"
+#include "status_int.h"
+
+enum {
+    MOST_LINE = 512,      /* bytes of a line of an index */
+    CHOOSE_RECORDS = 100, /* records by which columns are chosen */
+    CHOOSE_BYTES = 1 << 26
+};
+
+/* ---- indexes --------------------------------------------------------------------------------- */
+
+static sluice_status add_record(void *index, uint64_t offset, uint64_t size)
+{
+    return record_index_add(index, &(record_range){offset, size});
+}
+
+static sluice_status scan_file(const record_input *file, record_index *index)
+{
+    return recordio_scan(file->fd, file->size, add_record, index);
+}
+
+/* Parses the last number of a line of an index. */
+static bool parse_offset(char *line, uint64_t *offset_out)
+{
+    size_t length = strlen(line);
+    uint64_t offset = 0;
+    const char *digit;
+
+    while (length > 0 && strchr(" \t\r\n", line[length - 1]) != NULL) {
+        line[--length] = '\0';
+    }
+    digit = strrchr(line, '\t');
+    if (digit == NULL || digit[1] == '\0') {
+        return false;
+    }
+    for (digit++; *digit != '\0'; digit++) {
+        if (*digit < '0' || *digit > '9' || offset > (UINT64_MAX - 9) / 10) {
+            return false;
+        }
+        offset = 10 * offset + (uint64_t)(*digit - '0');
+    }
+    *offset_out = offset;
+    return true;
+}
+
+/* Adds a record, and ends the one before it there. */
+static sluice_status add_offset(const record_input *file, record_index *index, uint64_t offset,
+                                uint64_t line)
+{
+    record_range *last = index->count > 0 ? &index->ranges[index->count - 1] : NULL;
+
+    if (offset % 4 != 0 || offset >= file->size || file->size - offset < RECORDIO_HEAD ||
+        (last != NULL && offset <= last->offset)) {
+        return sli_fail(SLUICE_E_CORRUPT,
+                        "line %llu of its index has the offset %llu; offsets must ascend, be "
+                        "multiples of 4, and be within the file's %llu bytes",
+                        (unsigned long long)line, (unsigned long long)offset,
+                        (unsigned long long)file->size);
+    }
+    if (last != NULL) {
+        last->size = offset - last->offset;
+    }
+    return record_index_add(index, &(record_range){offset, file->size - offset});
+}
+
+static sluice_status read_lines(const record_input *file, FILE *text, record_index *index)
+{
+    char line[MOST_LINE];
+    uint64_t number = 0;
+    sluice_status st = SLUICE_OK;
+
+    while (st == SLUICE_OK && fgets(line, sizeof(line), text) != NULL) {
+        uint64_t offset = 0;
+
+        number++;
+        if (!parse_offset(line, &offset)) {
+            st = sli_fail(SLUICE_E_CORRUPT,
+                          "line %llu of its index must be a key, a tab and the offset of a record",
+                          (unsigned long long)number);
+        } else {
+            st = add_offset(file, index, offset, number);
+        }
+    }
+    if (st == SLUICE_OK && ferror(text)) {
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot read its index");
+    }
+    if (st == SLUICE_OK && index->count == 0 && file->size > 0) {
+        return sli_fail(SLUICE_E_CORRUPT, "its index is empty");
+    }
+    return st;
+}
+
+static sluice_status read_index(const record_input *file, record_index *index)
+{
+    const size_t length = strlen(file->path);
+    char path[4096];
+    FILE *text;
+    sluice_status st;
+
+    if (length < 4 || length >= sizeof(path) || strcmp(file->path + length - 4, ".rec") != 0) {
+        return SLUICE_END_OF_DATA;
+    }
+    memcpy(path, file->path, length + 1);
+    memcpy(path + length - 3, "idx", 3);
+    text = fopen(path, "re");
+    if (text == NULL) {
+        return errno == ENOENT
+                   ? SLUICE_END_OF_DATA
+                   : sli_fail_errno(SLUICE_E_IO, errno, "cannot open its index %.400s", path);
+    }
+    st = read_lines(file, text, index);
+    fclose(text);
+    return st;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* Finds the bytes of a record, of which several parts are joined in the scratch memory. */
+static sluice_status find_bytes(const record_part *part, image_buffer *scratch,
+                                const uint8_t **bytes_out, size_t *size_out)
+{
+    recordio_layout layout;
+    sluice_status st = recordio_measure(part->bytes, part->size, &layout);
+
+    if (st == SLUICE_OK && layout.parts > 1) {
+        st = image_buffer_reserve(scratch, layout.size);
+        if (st == SLUICE_OK) {
+            recordio_join(part->bytes, &layout, scratch->data);
+        }
+    }
+    if (st == SLUICE_OK) {
+        *bytes_out = layout.parts > 1 ? scratch->data : part->bytes + RECORDIO_HEAD;
+        *size_out = layout.size;
+    }
+    return st;
+}
+
+static record_value bytes_value(const uint8_t *bytes, size_t size)
+{
+    return (record_value){.kind = RECORD_BYTES, .count = 1, .data = bytes, .size = size};
+}
+
+static record_value numbers_value(sluice_dtype dtype, uint64_t count, const uint8_t *bytes)
+{
+    return (record_value){.kind = RECORD_NUMBERS,
+                          .dtype = dtype,
+                          .count = count,
+                          .data = bytes,
+                          .size = (size_t)count * sluice_dtype_size(dtype)};
+}
+
+/* Finds a value of an image record. */
+static record_value find_value(const recordio_image *image, const uint8_t *bytes, const char *name)
+{
+    if (strcmp(name, "image") == 0 && image->image_size > 0) {
+        return bytes_value(image->image, image->image_size);
+    }
+    if (strcmp(name, "label") == 0) {
+        return numbers_value(SLUICE_F32, image->label_count, image->labels);
+    }
+    if (strcmp(name, "id") == 0) {
+        return numbers_value(SLUICE_U64, 1, bytes + RECORDIO_IDS);
+    }
+    if (strcmp(name, "id2") == 0) {
+        return numbers_value(SLUICE_U64, 1, bytes + RECORDIO_IDS + 8);
+    }
+    return (record_value){.kind = RECORD_MISSING};
+}
+
+static sluice_status parse(const void *state, const record_part *parts, const record_names *wanted,
+                           image_buffer *scratch, record_value *values_out)
+{
+    const uint8_t *bytes = NULL;
+    size_t size = 0;
+    recordio_image image = {.id = 0};
+    bool is_parsed = false;
+    sluice_status st = find_bytes(&parts[0], scratch, &bytes, &size);
+
+    (void)state;
+    for (uint32_t i = 0; i < wanted->count && st == SLUICE_OK; i++) {
+        if (strcmp(wanted->names[i], "record") == 0) {
+            values_out[i] = bytes_value(bytes, size);
+            continue;
+        }
+        if (!is_parsed) {
+            st = recordio_image_parse(bytes, size, &image);
+            is_parsed = true;
+        }
+        if (st == SLUICE_OK) {
+            values_out[i] = find_value(&image, bytes, wanted->names[i]);
+        }
+    }
+    return st;
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* What is known about image records. */
+typedef struct image_facts_seen {
+    bool has_image;
+    bool is_real;   /* a first label is not a whole number of 32 bits */
+    uint32_t least; /* labels of a record; 0: no record was seen */
+    uint32_t most;
+} image_facts_seen;
+
+static void note_record(const recordio_image *image, image_facts_seen *seen)
+{
+    const float label = recordio_label(image, 0);
+
+    seen->has_image = seen->has_image || image->image_size > 0;
+    seen->is_real =
+        seen->is_real || !(label >= -0x1p31F && label < 0x1p31F) || label != (float)(int32_t)label;
+    seen->least =
+        seen->least == 0 || image->label_count < seen->least ? image->label_count : seen->least;
+    seen->most = image->label_count > seen->most ? image->label_count : seen->most;
+}
+
+static sluice_status read_record(const record_input *file, const record_range *range,
+                                 image_buffer *bytes, image_buffer *scratch, image_facts_seen *seen)
+{
+    const uint8_t *record = NULL;
+    size_t size = 0;
+    recordio_image image;
+    sluice_status st = image_buffer_reserve(bytes, (size_t)range->size);
+
+    if (st == SLUICE_OK && sli_pread(file->fd, bytes->data, (size_t)range->size, range->offset) !=
+                               (ssize_t)range->size) {
+        st = sli_fail(SLUICE_E_IO, "cannot read the record at byte %llu",
+                      (unsigned long long)range->offset);
+    }
+    if (st == SLUICE_OK) {
+        st = find_bytes(&(record_part){.bytes = bytes->data, .size = (size_t)range->size}, scratch,
+                        &record, &size);
+    }
+    if (st == SLUICE_OK) {
+        st = recordio_image_parse(record, size, &image);
+    }
+    if (st == SLUICE_OK) {
+        note_record(&image, seen);
+    }
+    return st;
+}
+
+static void print_columns(const image_facts_seen *seen, sli_text *fields)
+{
+    if (seen->has_image) {
+        sli_text_add(fields, "image:image@image,");
+    }
+    if (seen->most > seen->least) {
+        sli_text_add(fields, "label:label@f32[%u]", seen->most);
+    } else if (seen->most > 1) {
+        sli_text_add(fields, "label:label@f32x%u", seen->most);
+    } else {
+        sli_text_add(fields, "label:label@%s", seen->is_real ? "f32" : "i32");
+    }
+}
+
+static sluice_status choose(const record_input *file, const record_index *index, sli_text *fields)
+{
+    image_buffer bytes = {NULL, 0};
+    image_buffer scratch = {NULL, 0};
+    image_facts_seen seen = {.most = 0};
+    uint64_t read = 0;
+    sluice_status st = SLUICE_OK;
+
+    for (uint64_t i = 0; i < index->count && i < CHOOSE_RECORDS; i++) {
+        const record_range *range = &index->ranges[i];
+
+        read += range->size;
+        if (i > 0 && read > CHOOSE_BYTES) {
+            break;
+        }
+        st = read_record(file, range, &bytes, &scratch, &seen);
+        if (st != SLUICE_OK && st != SLUICE_E_CORRUPT) {
+            break;
+        }
+    }
+    image_buffer_free(&bytes);
+    image_buffer_free(&scratch);
+    if (st != SLUICE_OK && (st != SLUICE_E_CORRUPT || seen.most == 0)) {
+        return st;
+    }
+    print_columns(&seen, fields);
+    return SLUICE_OK;
+}
+
+const record_format record_recordio = {
+    .files = {"recordio", ".rec", false},
+    .ranges = 1,
+    .scan = scan_file,
+    .read_index = read_index,
+    .guesses = true,
+    .choose = choose,
+    .parse = parse,
+};

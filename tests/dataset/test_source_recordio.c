@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* recordio: files of MXNet's writer (tests/data/recordio), and such with errors. */
+#include "bytes_int.h"
+#include "dataset_kit.h"
+#include "list_kit.h"
+#include "log_kit.h"
+#include "recordio_kit.h"
+#include "source_kit.h"
+#include "testing.h"
+
+static const char folder[] = SLUICE_TEST_DATA "/recordio";
+
+/* Opens the first batch of "recordio PATH REST". */
+static void open_records(engine_run *run, const char *path, const char *rest)
+{
+    open_own(run, parsedf("recordio %s %s", path, rest), &one_worker);
+    T_OK(next_batch(run));
+}
+
+static const float *floats(const engine_run *run, uint32_t row)
+{
+    return column_row(run, "label", row);
+}
+
+static uint8_t pixel(uint32_t seed, uint32_t x, uint32_t y, uint32_t channel)
+{
+    return (uint8_t)(x * 5 + y * 3 * (channel + 1) + seed * 17);
+}
+
+static void images_and_whole_labels_are_read(void)
+{
+    engine_run run;
+
+    open_records(&run, t_path(folder, "whole.rec"), "| decode | crop 8,6 | batch 5");
+    for (uint32_t row = 0; row < 5; row++) {
+        const uint8_t *image = column_row(&run, "image", row);
+
+        T_EQ(*(const int32_t *)column_row(&run, "label", row), 3 * (int)row - 1);
+        for (uint32_t c = 0; c < 3; c++) {
+            T_EQ(image[c], pixel(row, 0, 0, c));
+            T_EQ(image[(7 * 6 + 5) * 3 + c], pixel(row, 5, 7, c));
+        }
+    }
+    T_EQ(run.layout.columns[sli_layout_find(&run.layout, "label")].dtype, SLUICE_I32);
+    close_run(&run);
+}
+
+static void several_labels_are_a_row(void)
+{
+    engine_run run;
+
+    open_records(&run, t_path(folder, "several.rec"), "| decode | batch 4");
+    for (uint32_t row = 0; row < 4; row++) {
+        T_TRUE(floats(&run, row)[0] == (float)row + 0.5F && floats(&run, row)[1] == -1 &&
+               floats(&run, row)[2] == 2 * (float)row);
+    }
+    close_run(&run);
+    open_records(&run, t_path(folder, "several.rec"),
+                 "fields=label:label@f32[5],n:id@i64 | batch 4");
+    T_TRUE(floats(&run, 3)[0] == 3.5F && floats(&run, 3)[2] == 6 && floats(&run, 3)[4] == 0);
+    T_EQ(*(const int32_t *)column_row(&run, "label_length", 3), 3);
+    T_EQ(*(const int64_t *)column_row(&run, "n", 3), 3);
+    close_run(&run);
+}
+
+static void labels_with_fractions_become_floats(void)
+{
+    sluice_dataset *dataset;
+    engine_run run;
+
+    kit_log_start(NULL, NULL);
+    dataset = parsedf("recordio %s | decode", t_path(folder, "escaped.rec"));
+    T_CONTAINS(kit_log_stop(), "fields=image:image@image,label:label@f32;");
+    sluice_dataset_destroy(dataset);
+    open_records(&run, t_path(folder, "escaped.rec"), "fields=label:label@f32 | batch 3");
+    T_TRUE(*floats(&run, 0) == 1 && *floats(&run, 1) == 0.25F && *floats(&run, 2) == 2);
+    close_run(&run);
+    dataset =
+        parsedf("recordio %s fields=label:label@i32 | batch 3", t_path(folder, "escaped.rec"));
+    T_TRUE(batches_to_error(dataset, &one_worker, SLUICE_E_CORRUPT,
+                            "label (column label): number 1, 0.25, must be one of type i32") == 0);
+}
+
+static void escaped_bytes_come_back(void)
+{
+    static const char want[] = "\x0a\x23\xd7\xce"
+                               "abcd\x0a\x23\xd7\xce\x0a\x23\xd7\xce"
+                               "e\x0a\x23\xd7\xce"
+                               "fg";
+    engine_run run;
+
+    open_records(&run, t_path(folder, "escaped.rec"), "fields=image:image@bytes[64] | batch 3");
+    T_EQ(*(const int32_t *)column_row(&run, "image_length", 0), sizeof(want) - 1);
+    T_TRUE(memcmp(column_row(&run, "image", 0), want, sizeof(want)) == 0);
+    T_EQ(*(const int32_t *)column_row(&run, "image_length", 1), 0);
+    close_run(&run);
+}
+
+/* Writes a file of five records of other sizes; their labels are their numbers. Its folder has no
+ * index. */
+static const char *write_file(const char *where, size_t *offsets)
+{
+    static char path[500];
+    static uint8_t data[2000];
+    recordio_bytes file = {data, 0};
+
+    for (uint32_t i = 0; i < 5; i++) {
+        const float label = (float)i;
+        uint8_t bytes[100];
+
+        offsets[i] = recordio_add(&file, bytes,
+                                  recordio_image_bytes(bytes, i, &label, 0, "0123456789", 2 * i));
+    }
+    snprintf(path, sizeof(path), "%s/a.rec", where);
+    t_write_file(path, data, file.size);
+    return path;
+}
+
+static void write_index(const char *where, const char *text)
+{
+    t_write_file(t_path(where, "a.idx"), text, strlen(text));
+}
+
+/* Checks the labels of all records: "0 1 4". */
+static void check_labels(const char *path, const char *want)
+{
+    sluice_dataset *dataset = parsedf("recordio %s fields=y:label@i32 | batch 1", path);
+    char got[100] = "";
+    size_t size = 0;
+    engine_run run;
+
+    open_own(&run, dataset, &one_worker);
+    while (next_batch(&run) == SLUICE_OK) {
+        size += (size_t)snprintf(got + size, sizeof(got) - size, "%s%d", size > 0 ? " " : "",
+                                 *(const int32_t *)column_row(&run, "y", 0));
+        done_with_batch(&run);
+    }
+    T_STR(got, want);
+    close_run(&run);
+}
+
+static void an_index_beside_the_file_is_used(void)
+{
+    const char *where = t_folder();
+    size_t offsets[5];
+    const char *path = write_file(where, offsets);
+    char text[200];
+
+    check_labels(path, "0 1 2 3 4");
+    /* one that says where the last two are */
+    snprintf(text, sizeof(text), "3\t%zu\r\n4\t%zu", offsets[3], offsets[4]);
+    write_index(where, text);
+    check_labels(path, "3 4");
+}
+
+static void an_index_that_does_not_fit_is_scanned_over(void)
+{
+    static const char *const texts[] = {"0\t0\n1\t0\n",
+                                        "0\t0\n1\t2\n",
+                                        "0\t400000\n",
+                                        "0\t18446744073709551616\n",
+                                        "0 0\n",
+                                        "x\n",
+                                        "",
+                                        "0\t\n"};
+    const char *where = t_folder();
+    size_t offsets[5];
+    const char *path = write_file(where, offsets);
+
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        write_index(where, texts[i]);
+        kit_log_start(NULL, NULL);
+        check_labels(path, "0 1 2 3 4");
+        T_CONTAINS(kit_log_stop(), "a.rec: ");
+        T_EQ(kit_log_count(SLUICE_LOG_WARN), 1);
+    }
+}
+
+static void wrong_places_are_bad_samples(void)
+{
+    const char *where = t_folder();
+    size_t offsets[5];
+    const char *path = write_file(where, offsets);
+    char text[200];
+
+    snprintf(text, sizeof(text), "0\t0\n2\t%zu\n3\t%zu\n", offsets[2] + 4, offsets[3]);
+    write_index(where, text);
+    T_TRUE(batches_to_error(parsedf("recordio %s fields=y:label@i32 | batch 1", path), &one_worker,
+                            SLUICE_E_CORRUPT, "by its index it must have") == 0);
+}
+
+static void check_refused_file(const char *path, sluice_status want, const char *words)
+{
+    const int before = open_files();
+    sluice_dataset *dataset = NULL;
+    char text[600];
+
+    snprintf(text, sizeof(text), "recordio %s | batch 1", path);
+    T_STATUS(sluice_dataset_parse(text, &dataset), want);
+    T_CONTAINS(sluice_last_error(), words);
+    T_EQ(open_files(), before);
+}
+
+static void bad_files_are_refused_with_the_offset(void)
+{
+    const char *where = t_folder();
+    size_t offsets[5];
+    const char *path = write_file(where, offsets);
+
+    check_refused_file(SLUICE_TEST_DATA "/formats/lossless.webp", SLUICE_E_CORRUPT,
+                       "lossless.webp: at byte 0 a part of a record must begin");
+    t_write_file(path, "", 0);
+    check_refused_file(path, SLUICE_E_INVALID, "there is no record in 1 file");
+}
+
+const t_test source_recordio_tests[] = {
+    T_TEST(images_and_whole_labels_are_read),
+    T_TEST(several_labels_are_a_row),
+    T_TEST(labels_with_fractions_become_floats),
+    T_TEST(escaped_bytes_come_back),
+    T_TEST(an_index_beside_the_file_is_used),
+    T_TEST(an_index_that_does_not_fit_is_scanned_over),
+    T_TEST(wrong_places_are_bad_samples),
+    T_TEST(bad_files_are_refused_with_the_offset),
+    T_END,
+};
