@@ -74,20 +74,6 @@ static sluice_status scan(const record_input *file, record_index *index)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-static record_value numbers_value(sluice_dtype dtype, uint64_t count, const uint8_t *bytes)
-{
-    return (record_value){.kind = RECORD_NUMBERS,
-                          .dtype = dtype,
-                          .count = count,
-                          .data = bytes,
-                          .size = (size_t)count * sluice_dtype_size(dtype)};
-}
-
-static record_value bytes_value(const uint8_t *bytes, size_t size)
-{
-    return (record_value){.kind = RECORD_BYTES, .count = 1, .data = bytes, .size = size};
-}
-
 /* The bytes of a Datum, and memory for what is unpacked of it. */
 typedef struct datum_source {
     const uint8_t *bytes;
@@ -117,13 +103,13 @@ static sluice_status find_image(datum_source *from, bool swaps, record_value *va
         return SLUICE_OK;
     }
     if (image->encoded) {
-        *value_out = bytes_value(image->data, image->data_size);
+        *value_out = record_value_bytes(image->data, image->data_size);
         return SLUICE_OK;
     }
     st = datum_check_pixels(image);
     if (st == SLUICE_OK) {
         datum_pixels(image, swaps, from->room);
-        *value_out = numbers_value(SLUICE_U8, image->data_size, from->room);
+        *value_out = record_value_numbers(SLUICE_U8, image->data_size, from->room);
         value_out->rank = 3;
         value_out->shape[0] = (uint64_t)image->height;
         value_out->shape[1] = (uint64_t)image->width;
@@ -141,7 +127,7 @@ static sluice_status find_value(datum_source *from, const char *name, record_val
     *value_out = (record_value){.kind = RECORD_MISSING};
     if (number != NULL) {
         sli_put_u32(from->room, (uint32_t)*number);
-        *value_out = numbers_value(SLUICE_I32, 1, from->room);
+        *value_out = record_value_numbers(SLUICE_I32, 1, from->room);
         from->room += sizeof(*number);
         return SLUICE_OK;
     }
@@ -149,13 +135,13 @@ static sluice_status find_value(datum_source *from, const char *name, record_val
         return find_image(from, name[0] == 'i', value_out);
     }
     if (strcmp(name, "data") == 0 && image->data != NULL) {
-        *value_out = bytes_value(image->data, image->data_size);
+        *value_out = record_value_bytes(image->data, image->data_size);
     } else if (strcmp(name, "float_data") == 0) {
         datum_floats(from->bytes, from->size, from->room);
-        *value_out = numbers_value(SLUICE_F32, image->float_count, from->room);
+        *value_out = record_value_numbers(SLUICE_F32, image->float_count, from->room);
         from->room += value_out->size;
     } else if (strcmp(name, "value") == 0) {
-        *value_out = bytes_value(from->bytes, from->size);
+        *value_out = record_value_bytes(from->bytes, from->size);
     }
     return SLUICE_OK;
 }

@@ -30,6 +30,23 @@ typedef struct record_value {
     uint64_t shape[SLUICE_MAX_RANK];
 } record_value;
 
+/* Returns one byte string as a value. */
+static inline record_value record_value_bytes(const void *bytes, size_t size)
+{
+    return (record_value){.kind = RECORD_BYTES, .count = 1, .data = bytes, .size = size};
+}
+
+/* Returns numbers without a shape as a value. */
+static inline record_value record_value_numbers(sluice_dtype dtype, uint64_t count,
+                                                const void *numbers)
+{
+    return (record_value){.kind = RECORD_NUMBERS,
+                          .dtype = dtype,
+                          .count = count,
+                          .data = numbers,
+                          .size = (size_t)count * sluice_dtype_size(dtype)};
+}
+
 /* Names of values, each at most once. */
 typedef struct record_names {
     uint32_t count;

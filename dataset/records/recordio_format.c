@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alloc_int.h"
 #include "descriptor_int.h"
 #include "recordio_file.h"
+#include "recordio_list.h"
 #include "status_int.h"
 
 enum {
@@ -14,6 +16,35 @@ enum {
     CHOOSE_RECORDS = 100, /* records by which columns are chosen */
     CHOOSE_BYTES = 1 << 26
 };
+
+/* The state of a file. */
+typedef struct recordio_state {
+    recordio_list *list;
+} recordio_state;
+
+static sluice_status open_file(record_input *file)
+{
+    recordio_state *state = sli_calloc(1, sizeof(*state));
+    sluice_status st = state != NULL ? recordio_list_create(file->path, &state->list)
+                                     : sli_fail(SLUICE_E_NO_MEMORY, "the state of a file");
+
+    if (st != SLUICE_OK) {
+        sli_free(state);
+        return st;
+    }
+    file->state = state;
+    return SLUICE_OK;
+}
+
+static void close_file(void *opaque)
+{
+    recordio_state *state = opaque;
+
+    if (state != NULL) {
+        recordio_list_free(state->list);
+        sli_free(state);
+    }
+}
 
 /* ---- indexes --------------------------------------------------------------------------------- */
 
@@ -143,51 +174,54 @@ static sluice_status find_bytes(const record_part *part, image_buffer *scratch,
     return st;
 }
 
-static record_value bytes_value(const uint8_t *bytes, size_t size)
+/* Finds a value in the line of the list that has the record's id. */
+static sluice_status find_in_list(recordio_list *list, uint64_t id, const char *name,
+                                  record_value *value_out)
 {
-    return (record_value){.kind = RECORD_BYTES, .count = 1, .data = bytes, .size = size};
-}
+    const recordio_line *line = NULL;
+    const sluice_status st = recordio_list_find(list, id, &line);
 
-static record_value numbers_value(sluice_dtype dtype, uint64_t count, const uint8_t *bytes)
-{
-    return (record_value){.kind = RECORD_NUMBERS,
-                          .dtype = dtype,
-                          .count = count,
-                          .data = bytes,
-                          .size = (size_t)count * sluice_dtype_size(dtype)};
+    if (st != SLUICE_OK || line == NULL) {
+        return st;
+    }
+    *value_out = strcmp(name, "path") == 0
+                     ? record_value_bytes(line->path, strlen(line->path))
+                     : record_value_numbers(SLUICE_F32, line->label_count, line->labels);
+    return SLUICE_OK;
 }
 
 /* Finds a value of an image record. */
-static record_value find_value(const recordio_image *image, const uint8_t *bytes, const char *name)
+static sluice_status find_value(const recordio_image *image, const uint8_t *bytes,
+                                recordio_list *list, const char *name, record_value *value_out)
 {
+    *value_out = (record_value){.kind = RECORD_MISSING};
     if (strcmp(name, "image") == 0 && image->image_size > 0) {
-        return bytes_value(image->image, image->image_size);
+        *value_out = record_value_bytes(image->image, image->image_size);
+    } else if (strcmp(name, "label") == 0) {
+        *value_out = record_value_numbers(SLUICE_F32, image->label_count, image->labels);
+    } else if (strcmp(name, "id") == 0) {
+        *value_out = record_value_numbers(SLUICE_U64, 1, bytes + RECORDIO_IDS);
+    } else if (strcmp(name, "id2") == 0) {
+        *value_out = record_value_numbers(SLUICE_U64, 1, bytes + RECORDIO_IDS + 8);
+    } else if (strcmp(name, "path") == 0 || strcmp(name, "list_label") == 0) {
+        return find_in_list(list, image->id, name, value_out);
     }
-    if (strcmp(name, "label") == 0) {
-        return numbers_value(SLUICE_F32, image->label_count, image->labels);
-    }
-    if (strcmp(name, "id") == 0) {
-        return numbers_value(SLUICE_U64, 1, bytes + RECORDIO_IDS);
-    }
-    if (strcmp(name, "id2") == 0) {
-        return numbers_value(SLUICE_U64, 1, bytes + RECORDIO_IDS + 8);
-    }
-    return (record_value){.kind = RECORD_MISSING};
+    return SLUICE_OK;
 }
 
 static sluice_status parse(const void *state, const record_part *parts, const record_names *wanted,
                            image_buffer *scratch, record_value *values_out)
 {
+    recordio_list *list = ((const recordio_state *)state)->list;
     const uint8_t *bytes = NULL;
     size_t size = 0;
     recordio_image image = {.id = 0};
     bool is_parsed = false;
     sluice_status st = find_bytes(&parts[0], scratch, &bytes, &size);
 
-    (void)state;
     for (uint32_t i = 0; i < wanted->count && st == SLUICE_OK; i++) {
         if (strcmp(wanted->names[i], "record") == 0) {
-            values_out[i] = bytes_value(bytes, size);
+            values_out[i] = record_value_bytes(bytes, size);
             continue;
         }
         if (!is_parsed) {
@@ -195,7 +229,7 @@ static sluice_status parse(const void *state, const record_part *parts, const re
             is_parsed = true;
         }
         if (st == SLUICE_OK) {
-            values_out[i] = find_value(&image, bytes, wanted->names[i]);
+            st = find_value(&image, bytes, list, wanted->names[i], &values_out[i]);
         }
     }
     return st;
@@ -295,6 +329,8 @@ static sluice_status choose(const record_input *file, const record_index *index,
 const record_format record_recordio = {
     .files = {"recordio", ".rec", false},
     .ranges = 1,
+    .open = open_file,
+    .close = close_file,
     .scan = scan_file,
     .read_index = read_index,
     .guesses = true,

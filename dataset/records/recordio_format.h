@@ -6,6 +6,7 @@
  *     label    f32, one or several
  *     id, id2  u64
  *     record   all bytes of the record, of any kind
+ *     path, list_label   text and f32, of the line with its id in NAME.lst (recordio_list.h)
  *
  * The index NAME.idx beside NAME.rec, as mxnet.recordio.MXIndexedRecordIO writes it, is a text with
  * a line `key<TAB>offset` for each record.

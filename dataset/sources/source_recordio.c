@@ -27,8 +27,10 @@ const stage_def stage_recordio = {
         "f32 in any case.\n"
         "NAME.idx beside NAME.rec saves the scan. Its offsets must ascend and be within the file, "
         "else the file is scanned, which is logged; a record that is not where the index has it "
-        "is a bad sample. The labels are those of the records, as ImageRecordIter reads them "
-        "without path_imglist; a list, NAME.lst, is not read.\n" RECORD_SOURCE_KINDS,
+        "is a bad sample.\n"
+        "Of the list NAME.lst beside NAME.rec, the line with the id of a record has the values "
+        "path, a text, and list_label, f32, as ImageRecordIter has them by "
+        "path_imglist.\n" RECORD_SOURCE_KINDS,
     .elsewhere = "ImageRecordIter ImageRecordDataset ImageDetRecordIter MXNetReader "
                  "MXIndexedRecordIO",
     .kind = STAGE_SOURCE,

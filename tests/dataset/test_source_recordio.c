@@ -189,6 +189,50 @@ static void wrong_places_are_bad_samples(void)
                             SLUICE_E_CORRUPT, "by its index it must have") == 0);
 }
 
+static void the_list_beside_the_file_has_paths_and_labels(void)
+{
+    static const char list[] =
+        "4\t40\t0.5\tb/4.png\r\n\n2\t20\ta b/2.png\n0\t0.25\tx\n1\t1\t1.png\n"
+        "77\t1\t77.png\n";
+    const char *where = t_folder();
+    size_t offsets[5];
+    const char *path = write_file(where, offsets);
+    engine_run run;
+
+    t_write_file(t_path(where, "a.lst"), list, sizeof(list) - 1);
+    open_records(&run, path, "fields=path:path@text[16],y:list_label@f32[2],n:id@i32 | batch 5");
+    T_STR(column_row(&run, "path", 2), "a b/2.png");
+    T_STR(column_row(&run, "path", 4), "b/4.png");
+    T_EQ(*(const int32_t *)column_row(&run, "path_length", 3), 0); /* not in the list */
+    T_EQ(*(const int32_t *)column_row(&run, "y_length", 4), 2);
+    T_TRUE(((const float *)column_row(&run, "y", 4))[1] == 0.5F);
+    T_TRUE(((const float *)column_row(&run, "y", 0))[0] == 0.25F);
+    T_EQ(*(const int32_t *)column_row(&run, "n", 4), 4);
+    close_run(&run);
+}
+
+/* Checks that a list is refused when a sample needs it, and else not read. */
+static void check_bad_list(const char *list, const char *words)
+{
+    const char *where = t_folder();
+    size_t offsets[5];
+    const char *path = write_file(where, offsets);
+
+    t_write_file(t_path(where, "a.lst"), list, strlen(list));
+    check_labels(path, "0 1 2 3 4");
+    T_TRUE(batches_to_error(parsedf("recordio %s fields=p:path@text[9] | batch 1", path),
+                            &one_worker, SLUICE_E_CORRUPT, words) == 0);
+}
+
+static void bad_lists_are_errors_with_the_line(void)
+{
+    check_bad_list("0\t1\ta\n1 2 b\n", "line 2 of ");
+    check_bad_list("0\ta\n", "it must be an id, labels and a path, with tabs between them");
+    check_bad_list("x\t1\ta\n", "the id 'x' must be a whole number");
+    check_bad_list("0\t1\ta\n\n3\tx\tb\n", "a.lst: the label 'x' must be a number");
+    check_bad_list("3\t1\ta\n0\t1\tb\n3\t1\tc\n", "a.lst: the id 3 appears twice");
+}
+
 static void check_refused_file(const char *path, sluice_status want, const char *words)
 {
     const int before = open_files();
@@ -221,6 +265,8 @@ const t_test source_recordio_tests[] = {
     T_TEST(an_index_beside_the_file_is_used),
     T_TEST(an_index_that_does_not_fit_is_scanned_over),
     T_TEST(wrong_places_are_bad_samples),
+    T_TEST(the_list_beside_the_file_has_paths_and_labels),
+    T_TEST(bad_lists_are_errors_with_the_line),
     T_TEST(bad_files_are_refused_with_the_offset),
     T_END,
 };

@@ -4,8 +4,12 @@
 #include <string.h>
 
 #include "fuzz_file.h"
+#include "fuzz_records.h"
 #include "fuzz_target.h"
 #include "recordio_file.h"
+#include "recordio_format.h"
+
+static const record_names names = {5, {"image", "label", "id", "id2", "record"}};
 
 typedef struct input {
     const uint8_t *data;
@@ -60,5 +64,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         in.end != size) {
         fuzz_fail("records that do not fill the file");
     }
+    (void)fuzz_records(&record_recordio, data, size, &names);
     return 0;
 }
