@@ -202,12 +202,15 @@ typedef struct value_facts {
     datum first;     /* the first Datum */
 } value_facts;
 
+/* True for a Datum with an image or float_data. */
 static bool is_datum(const uint8_t *bytes, size_t size, datum *image_out)
 {
-    return datum_parse(bytes, size, image_out) == SLUICE_OK &&
-           (image_out->float_count > 0 ||
-            (image_out->data != NULL &&
-             (image_out->encoded || datum_check_pixels(image_out) == SLUICE_OK)));
+    if (datum_parse(bytes, size, image_out) != SLUICE_OK) {
+        return false;
+    }
+    return image_out->data_size == 0
+               ? image_out->float_count > 0
+               : image_out->encoded || datum_check_pixels(image_out) == SLUICE_OK;
 }
 
 static void note_value(image_decoder *decoder, const uint8_t *bytes, size_t size,
@@ -257,10 +260,10 @@ static sluice_status print_columns(const value_facts *facts, sli_text *fields)
                         "its first values are neither images nor Datums of Caffe; say what they "
                         "are, such as fields=x:value@f32x16 or fields=x:value@bytes[4096]");
     }
-    if (first->encoded) {
-        sli_text_add(fields, "image:image@image");
-    } else if (first->data_size == 0) {
+    if (first->data_size == 0) {
         sli_text_add(fields, "data:float_data@f32x%zu", first->float_count);
+    } else if (first->encoded) {
+        sli_text_add(fields, "image:image@image");
     } else {
         sli_text_add(fields, "image:image@u8x%dx%dx%d", first->height, first->width,
                      first->channels);
