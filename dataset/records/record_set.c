@@ -236,11 +236,16 @@ static sluice_status read_ranges(const record_file *file, int fd, const record_r
         size += ranges[i].size;
     }
     st = image_buffer_reserve(bytes, (size_t)size);
-    for (uint32_t i = 0, at = 0; i < count && st == SLUICE_OK; i++) {
-        parts[i] = (record_part){bytes->data + at, (size_t)ranges[i].size};
-        st = web_shard_read(&file->file, fd, ranges[i].offset, bytes->data + at,
-                            (size_t)ranges[i].size);
-        at += (uint32_t)ranges[i].size;
+    for (uint32_t i = 0, at = 0; i < count && st == SLUICE_OK;) {
+        const uint64_t offset = ranges[i].offset;
+        size_t run = 0; /* bytes of ranges that follow one another in the file */
+
+        for (; i < count && ranges[i].offset == offset + run; i++) {
+            parts[i] = (record_part){bytes->data + at + run, (size_t)ranges[i].size};
+            run += (size_t)ranges[i].size;
+        }
+        st = web_shard_read(&file->file, fd, offset, bytes->data + at, run);
+        at += (uint32_t)run;
     }
     return st;
 }

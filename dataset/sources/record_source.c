@@ -44,11 +44,26 @@ uint64_t record_source_memory(const void *source)
     return record_set_memory(source);
 }
 
+/* The name of a file, with its folder if all files of the format have one name. */
+static const char *name_of_file(const record_set *set, const char *path)
+{
+    const char *name = web_base_of(path);
+
+    if (strcmp(name, set->format->files.extension) == 0 && name > path) {
+        name--;
+        while (name > path && name[-1] != '/') {
+            name--;
+        }
+    }
+    return name;
+}
+
 void record_source_name(const void *source, uint64_t index, char *text, size_t size)
 {
     const record_file *file = record_set_file(source, &index);
 
-    snprintf(text, size, "%s:%llu", web_base_of(file->file.path), (unsigned long long)index);
+    snprintf(text, size, "%s:%llu", name_of_file(source, file->file.path),
+             (unsigned long long)index);
 }
 
 static void free_reader(void *state)

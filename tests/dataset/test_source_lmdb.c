@@ -142,6 +142,21 @@ static void what_is_not_read_is_refused(void)
                      "lossless.webp: this is not an LMDB file");
 }
 
+static void names_have_the_folder(void)
+{
+    sluice_dataset *dataset = parsedf("lmdb %s,%s fields=x:value@bytes[4096] | batch 1",
+                                      t_path(folder, "caffe"), t_path(folder, "images/data.mdb"));
+    char *name = NULL;
+
+    T_OK(sluice_dataset_sample_name(dataset, 4, &name));
+    T_STR(name, "caffe/data.mdb:4");
+    sluice_string_free(name);
+    T_OK(sluice_dataset_sample_name(dataset, 5, &name));
+    T_STR(name, "images/data.mdb:0");
+    sluice_string_free(name);
+    sluice_dataset_destroy(dataset);
+}
+
 /* Writes a file with the values a, b and c, b on overflow pages. */
 static const char *write_values(lmdb_bytes *file)
 {
@@ -202,6 +217,7 @@ const t_test source_lmdb_tests[] = {
     T_TEST(float_data_are_numbers),
     T_TEST(values_of_a_deep_tree_are_read),
     T_TEST(what_is_not_read_is_refused),
+    T_TEST(names_have_the_folder),
     T_TEST(a_wrong_overflow_page_is_a_bad_sample),
     T_TEST(a_lost_meta_page_is_said),
     T_END,
