@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "alloc_int.h"
@@ -81,6 +82,13 @@ static sluice_status open_path(raw_feed *raw, const char *path)
     return raw_feed_is_stopped(raw)
                ? SLUICE_CLOSED
                : sli_fail_errno(SLUICE_E_IO, errno, "cannot open the shard %s", path);
+}
+
+bool byte_feed_is_once(const char *path)
+{
+    struct stat info;
+
+    return strcmp(path, "-") == 0 || (stat(path, &info) == 0 && S_ISFIFO(info.st_mode));
 }
 
 const char *byte_feed_title(const char *path)

@@ -23,6 +23,9 @@ typedef struct byte_feed byte_feed;
 sluice_status byte_feed_open(const char *path, bool drops, int stop_fd, byte_feed **feed_out);
 void byte_feed_close(byte_feed *feed);
 
+/* True if a path can be read only once, as it is a pipe. */
+bool byte_feed_is_once(const char *path);
+
 /* Returns the name of a path for messages. */
 const char *byte_feed_title(const char *path);
 

@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "alloc_int.h"
@@ -45,13 +44,6 @@ typedef struct tf_pass {
 
 /* ---- the source ---------------------------------------------------------------------------- */
 
-static bool is_pipe(const char *path)
-{
-    struct stat info;
-
-    return strcmp(path, "-") == 0 || (stat(path, &info) == 0 && S_ISFIFO(info.st_mode));
-}
-
 /* True if a regular file is compressed. One that cannot be read is an error when it is opened. */
 static bool is_compressed(const char *path)
 {
@@ -73,7 +65,7 @@ sluice_status tfrecord_is_stream(const record_args *args, bool *is_stream_out)
 
     *is_stream_out = false;
     for (size_t i = 0; st == SLUICE_OK && i < list.count && !*is_stream_out; i++) {
-        *is_stream_out = is_pipe(list.paths[i]) || is_compressed(list.paths[i]);
+        *is_stream_out = byte_feed_is_once(list.paths[i]) || is_compressed(list.paths[i]);
     }
     file_list_free(&list);
     return st;
@@ -115,7 +107,7 @@ static sluice_status stream_open(const void *opaque, void **source_out)
         return st;
     }
     for (size_t i = 0; i < stream->list.count; i++) {
-        stream->once = stream->once || is_pipe(stream->list.paths[i]);
+        stream->once = stream->once || byte_feed_is_once(stream->list.paths[i]);
     }
     *source_out = stream;
     return SLUICE_OK;

@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "alloc_int.h"
 #include "byte_feed.h"
@@ -47,14 +46,6 @@ typedef struct web_pass {
 
 /* ---- the source ---------------------------------------------------------------------------- */
 
-/* True if the path can be read only once. */
-static bool is_pipe(const char *path)
-{
-    struct stat info;
-
-    return strcmp(path, "-") == 0 || (stat(path, &info) == 0 && S_ISFIFO(info.st_mode));
-}
-
 sluice_status web_is_stream(const web_args *args, bool *is_stream_out)
 {
     file_list list = {0};
@@ -62,7 +53,7 @@ sluice_status web_is_stream(const web_args *args, bool *is_stream_out)
     sluice_status st = found ? SLUICE_OK : file_list_make(args->shards, &web_list_kind, &list);
 
     for (size_t i = 0; st == SLUICE_OK && i < list.count && !found; i++) {
-        found = is_pipe(list.paths[i]) || compression_has_suffix(list.paths[i]);
+        found = byte_feed_is_once(list.paths[i]) || compression_has_suffix(list.paths[i]);
     }
     file_list_free(&list);
     *is_stream_out = found;
@@ -97,7 +88,7 @@ static sluice_status stream_open(const void *opaque, void **source_out)
         return st;
     }
     for (size_t i = 0; i < stream->list.count; i++) {
-        stream->once = stream->once || is_pipe(stream->list.paths[i]);
+        stream->once = stream->once || byte_feed_is_once(stream->list.paths[i]);
     }
     web_packs_warn(&packs, args);
     *source_out = stream;
