@@ -31,7 +31,7 @@ void file_list_free(file_list *list)
     memset(list, 0, sizeof(*list));
 }
 
-static sluice_status add_path(file_list *list, const char *path)
+sluice_status file_list_add(file_list *list, const char *path)
 {
     char **grown;
 
@@ -92,7 +92,7 @@ static sluice_status add_folder(file_list *list, const char *folder)
             sli_text_add(&path, "%s/%s", folder, entry->d_name);
             st = sli_text_take(&path, &whole);
             if (st == SLUICE_OK) {
-                st = add_path(list, whole);
+                st = file_list_add(list, whole);
             }
             sli_free(whole);
         }
@@ -124,7 +124,7 @@ static sluice_status add_existing(file_list *list, const char *path, bool *exist
         return sli_fail(SLUICE_E_UNSUPPORTED, "%s: %s is neither a file nor a folder%s",
                         list->kind->source, path, list->kind->takes_pipes ? " nor a fifo" : "");
     }
-    return add_path(list, path);
+    return file_list_add(list, path);
 }
 
 /* ---- patterns ------------------------------------------------------------------------------- */
@@ -154,7 +154,7 @@ static sluice_status add_matches(file_list *list, const char *pattern)
     }
     for (size_t i = 0; i < found.gl_pathc && st == SLUICE_OK; i++) {
         if (!sli_ends_in(found.gl_pathv[i], ".sluice")) { /* skip the index files of shards */
-            st = add_path(list, found.gl_pathv[i]);
+            st = file_list_add(list, found.gl_pathv[i]);
         }
     }
     globfree(&found);
@@ -245,7 +245,7 @@ static sluice_status add_pattern(file_list *list, const char *text, int depth)
         st = add_existing(list, text, &exists);
         return st != SLUICE_OK || exists      ? st
                : strpbrk(text, "*?[") != NULL ? add_matches(list, text)
-                                              : add_path(list, text);
+                                              : file_list_add(list, text);
     }
     if (st == SLUICE_OK && depth == 0) {
         st = bad_range(list, text, "too many ranges");
@@ -282,7 +282,7 @@ static sluice_status add_entry(file_list *list, const char *text)
                         list->kind->source, text, list->kind->source);
     }
     if (list->kind->takes_pipes && strcmp(text, "-") == 0) {
-        return add_path(list, text);
+        return file_list_add(list, text);
     }
     st = add_existing(list, text, &exists);
     return st == SLUICE_OK && !exists ? add_pattern(list, text, 4) : st;

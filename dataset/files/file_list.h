@@ -35,4 +35,7 @@ typedef struct file_list {
 sluice_status file_list_make(const char *text, const file_list_kind *kind, file_list *list_out);
 void file_list_free(file_list *list);
 
+/* Appends a path, which is copied. E_INVALID: there are too many. Also returns E_NO_MEMORY. */
+sluice_status file_list_add(file_list *list, const char *path);
+
 #endif

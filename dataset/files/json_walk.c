@@ -271,3 +271,25 @@ sluice_status json_walk_skip(json_walk *walk)
 
     return pass_value(walk, false, &begin);
 }
+
+sluice_status json_walk_key(json_walk *walk, char *key, size_t size)
+{
+    char *text = NULL;
+    size_t length = 0;
+    char next = '\0';
+    sluice_status st = json_walk_peek(walk, &next);
+
+    if (st == SLUICE_OK && next != '"') {
+        st = json_walk_pass(walk, '"');
+    }
+    if (st == SLUICE_OK) {
+        st = json_walk_value(walk, &text, &length);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    length = length - 2 < size ? length - 2 : 0;
+    memcpy(key, text + 1, length);
+    key[length] = '\0';
+    return json_walk_pass(walk, ':');
+}

@@ -66,4 +66,8 @@ sluice_status json_walk_value(json_walk *walk, char **text_out, size_t *size_out
 /* Passes a value of any size. */
 sluice_status json_walk_skip(json_walk *walk);
 
+/* Passes the name of a member and its colon. `key` holds the name, or "" if it is longer than
+ * `size` - 1 bytes. */
+sluice_status json_walk_key(json_walk *walk, char *key, size_t size);
+
 #endif

@@ -332,29 +332,6 @@ static sluice_status parse_value(coco_reader *reader, const char *key, json_t **
                               : sli_fail(SLUICE_E_CORRUPT, "this is not JSON: %s", error.text);
 }
 
-/* Passes the name of a member and its colon. `key` holds the name, or "" if it is longer. */
-static sluice_status pass_key(json_walk *walk, char *key, size_t size)
-{
-    char *text = NULL;
-    size_t length = 0;
-    char next = '\0';
-    sluice_status st = json_walk_peek(walk, &next);
-
-    if (st == SLUICE_OK && next != '"') {
-        st = json_walk_pass(walk, '"');
-    }
-    if (st == SLUICE_OK) {
-        st = json_walk_value(walk, &text, &length);
-    }
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    length = length - 2 < size ? length - 2 : 0;
-    memcpy(key, text + 1, length);
-    key[length] = '\0';
-    return json_walk_pass(walk, ':');
-}
-
 /* True if members of this name are read. */
 static bool is_member(const coco_reader *reader, const struct coco_list *list, const char *key)
 {
@@ -397,7 +374,7 @@ static sluice_status read_element_member(coco_reader *reader, const struct coco_
 {
     char key[MOST_KEY];
     json_t *value = NULL;
-    sluice_status st = pass_key(&reader->walk, key, sizeof(key));
+    sluice_status st = json_walk_key(&reader->walk, key, sizeof(key));
 
     if (st == SLUICE_OK && reader->options->has_shapes && list->add == add_annotation &&
         strcmp(key, "segmentation") == 0) {
@@ -474,7 +451,7 @@ static sluice_status read_member(coco_reader *reader, bool *seen)
 {
     char key[MOST_KEY];
     uint32_t list = 0;
-    const sluice_status st = pass_key(&reader->walk, key, sizeof(key));
+    const sluice_status st = json_walk_key(&reader->walk, key, sizeof(key));
 
     if (st != SLUICE_OK) {
         return st;
