@@ -274,7 +274,8 @@ static sluice_status print_columns(const value_facts *facts, sli_text *fields)
     return SLUICE_OK;
 }
 
-static sluice_status choose(const record_input *file, const record_index *index, sli_text *fields)
+static sluice_status choose(const record_input *file, const record_index *index, sli_text *fields,
+                            bool *guessed_out)
 {
     image_buffer bytes = {NULL, 0};
     value_facts facts = {.images = 0};
@@ -282,6 +283,7 @@ static sluice_status choose(const record_input *file, const record_index *index,
     uint64_t read = 0;
     sluice_status st = image_decoder_create(&decoder);
 
+    *guessed_out = true;
     if (st == SLUICE_OK) {
         image_decoder_allow(decoder, IMAGE_FORMATS_ALL);
     }
@@ -306,7 +308,6 @@ const record_format record_lmdb = {
     .open = open_file,
     .close = close_file,
     .scan = scan,
-    .guesses = true,
     .choose = choose,
     .check = check,
     .parse = parse,

@@ -82,10 +82,11 @@ typedef struct record_format {
     /*
      * Writes columns in the syntax of fields= (record_fields.h) for a user who has given none:
      * by the schema of the file, or by some of its records. `index` is that of the file and is not
-     * empty. Also returns E_IO and E_NO_MEMORY.
+     * empty. *guessed_out: it went by some of the records, which may not be like the others. Also
+     * returns E_IO and E_NO_MEMORY.
      */
-    bool guesses; /* it goes by some of the records, which may not be like the others */
-    sluice_status (*choose)(const record_input *file, const record_index *index, sli_text *fields);
+    sluice_status (*choose)(const record_input *file, const record_index *index, sli_text *fields,
+                            bool *guessed_out);
 
     /* Optional: checks before parse() what the bytes of a record say about their place. */
     sluice_status (*check)(const void *state, const record_range *ranges, const record_part *parts);

@@ -84,12 +84,13 @@ static sluice_status choose_fields(record_set *set)
     record_input input = file->input;
     sli_text text = {0};
     bool lent = false;
+    bool guessed = false;
     sluice_status st = web_shard_borrow(&file->file, &io, &lent, &input.fd);
 
     if (st != SLUICE_OK) {
         return st;
     }
-    st = set->format->choose(&input, &file->index, &text);
+    st = set->format->choose(&input, &file->index, &text, &guessed);
     web_shard_give_back(&file->file, lent, input.fd);
     if (st != SLUICE_OK) {
         sli_text_free(&text);
@@ -97,11 +98,10 @@ static sluice_status choose_fields(record_set *set)
     }
     st = sli_text_take(&text, &set->chosen);
     if (st == SLUICE_OK) {
-        sli_log(set->format->guesses ? SLUICE_LOG_WARN : SLUICE_LOG_INFO,
+        sli_log(guessed ? SLUICE_LOG_WARN : SLUICE_LOG_INFO,
                 "%s %.400s: the columns are chosen by %s: fields=%s%s", set->format->files.source,
-                file->file.path, set->format->guesses ? "its first records" : "the file",
-                set->chosen,
-                set->format->guesses ? "; write that, or other columns, into the pipeline" : "");
+                file->file.path, guessed ? "its first records" : "the file", set->chosen,
+                guessed ? "; write that, or other columns, into the pipeline" : "");
     }
     return st;
 }

@@ -297,7 +297,8 @@ static void print_columns(const image_facts_seen *seen, sli_text *fields)
     }
 }
 
-static sluice_status choose(const record_input *file, const record_index *index, sli_text *fields)
+static sluice_status choose(const record_input *file, const record_index *index, sli_text *fields,
+                            bool *guessed_out)
 {
     image_buffer bytes = {NULL, 0};
     image_buffer scratch = {NULL, 0};
@@ -305,6 +306,7 @@ static sluice_status choose(const record_input *file, const record_index *index,
     uint64_t read = 0;
     sluice_status st = SLUICE_OK;
 
+    *guessed_out = true;
     for (uint64_t i = 0; i < index->count && i < CHOOSE_RECORDS; i++) {
         const record_range *range = &index->ranges[i];
 
@@ -333,7 +335,6 @@ const record_format record_recordio = {
     .close = close_file,
     .scan = scan_file,
     .read_index = read_index,
-    .guesses = true,
     .choose = choose,
     .parse = parse,
 };

@@ -12,9 +12,9 @@
 #include "crc32c_int.h"
 #include "descriptor_int.h"
 #include "error_int.h"
-#include "example_columns.h"
 #include "example_values.h"
 #include "index_file.h"
+#include "record_columns.h"
 #include "small_file_int.h"
 #include "status_int.h"
 
@@ -269,13 +269,19 @@ static sluice_status read_record(const record_input *file, const record_range *r
     return st == SLUICE_OK ? check_record(&(record_part){bytes->data, (size_t)range->size}) : st;
 }
 
+static sluice_status note_feature(void *user, const example_feature *feature)
+{
+    record_columns_note(user, feature->name, feature->name_length, &feature->value, false);
+    return SLUICE_OK;
+}
+
 static sluice_status tfrecord_choose(const record_input *file, const record_index *index,
-                                     sli_text *fields)
+                                     sli_text *fields, bool *guessed_out)
 {
     image_buffer bytes = {NULL, 0};
-    example_columns *columns = NULL;
+    record_columns *columns = NULL;
     uint64_t read = 0;
-    sluice_status st = example_columns_create(&columns);
+    sluice_status st = record_columns_create("tfrecord", &columns);
 
     for (uint64_t i = 0; st == SLUICE_OK && i < index->count && i < CHOOSE_RECORDS &&
                          read + index->ranges[i].size <= CHOOSE_BYTES + index->ranges[0].size;
@@ -284,16 +290,19 @@ static sluice_status tfrecord_choose(const record_input *file, const record_inde
 
         st = read_record(file, range, &bytes);
         if (st == SLUICE_OK) {
-            st = example_columns_add(columns, bytes.data + TFRECORD_HEAD,
-                                     (size_t)range->size - TFRECORD_HEAD - TFRECORD_TAIL);
+            record_columns_begin(columns);
+            st = example_visit(bytes.data + TFRECORD_HEAD,
+                               (size_t)range->size - TFRECORD_HEAD - TFRECORD_TAIL, note_feature,
+                               columns);
         }
         read += range->size;
         st = st == SLUICE_E_CORRUPT && i + 1 < index->count ? SLUICE_OK : st;
     }
+    *guessed_out = true;
     if (st == SLUICE_OK) {
-        st = example_columns_print(columns, fields);
+        st = record_columns_print(columns, fields);
     }
-    example_columns_free(columns);
+    record_columns_free(columns);
     image_buffer_free(&bytes);
     return st;
 }
@@ -303,7 +312,6 @@ const record_format record_tfrecord = {
     .ranges = 1,
     .scan = tfrecord_scan,
     .read_index = tfrecord_read_index,
-    .guesses = true,
     .choose = tfrecord_choose,
     .parse = tfrecord_parse,
 };

@@ -81,6 +81,7 @@ uint64_t fuzz_records(const record_format *format, const uint8_t *data, size_t s
     record_input file = {.path = "x", .fd = fuzz_file(data, size), .size = size};
     record_index index = {.per_record = format->ranges};
     sli_text text = {0};
+    bool guessed = false;
     uint64_t count;
 
     if (format->open != NULL && format->open(&file) != SLUICE_OK) {
@@ -91,7 +92,7 @@ uint64_t fuzz_records(const record_format *format, const uint8_t *data, size_t s
     for (uint64_t i = 0; i < count; i++) {
         read_record(format, &file, data, &index.ranges[i * format->ranges], names);
     }
-    if (count > 0 && format->choose(&file, &index, &text) == SLUICE_OK) {
+    if (count > 0 && format->choose(&file, &index, &text, &guessed) == SLUICE_OK) {
         check_columns(format, text.data);
     }
     sli_text_free(&text);

@@ -68,6 +68,7 @@ static void read_file(const uint8_t *data, size_t size)
     record_value values[SLUICE_MAX_COLUMNS] = {{.kind = RECORD_MISSING}};
     static image_buffer scratch;
     sli_text text = {0};
+    bool guessed = false;
 
     (void)record_tfrecord.scan(&file, &index);
     for (uint64_t i = 0; i < index.count; i++) {
@@ -81,7 +82,7 @@ static void read_file(const uint8_t *data, size_t size)
             check_values(values);
         }
     }
-    if (index.count > 0 && record_tfrecord.choose(&file, &index, &text) == SLUICE_OK) {
+    if (index.count > 0 && record_tfrecord.choose(&file, &index, &text, &guessed) == SLUICE_OK) {
         write_row(text.data, values);
     }
     sli_text_free(&text);

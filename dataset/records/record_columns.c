@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "example_columns.h"
+#include "record_columns.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "alloc_int.h"
-#include "example_values.h"
 #include "image_decoder.h"
 #include "log_int.h"
 #include "printable_int.h"
@@ -27,9 +26,13 @@ typedef struct feature_facts {
     bool is_image;
     bool is_text;
     bool is_mixed; /* it has several kinds */
+    bool varies;   /* records may have other numbers of rows */
+    uint32_t rank; /* of an array; 0: it has no shape, or rows of several shapes */
+    uint64_t shape[SLUICE_MAX_RANK]; /* of the first record */
 } feature_facts;
 
-struct example_columns {
+struct record_columns {
+    const char *stage;
     image_decoder *decoder;
     uint64_t records;
     uint64_t more;     /* most features of a record that are not in the table below, since it is
@@ -39,9 +42,9 @@ struct example_columns {
     feature_facts features[MOST_FEATURES];
 };
 
-sluice_status example_columns_create(example_columns **columns_out)
+sluice_status record_columns_create(const char *stage, record_columns **columns_out)
 {
-    example_columns *columns = sli_calloc(1, sizeof(*columns));
+    record_columns *columns = sli_calloc(1, sizeof(*columns));
     sluice_status st =
         columns != NULL ? SLUICE_OK : sli_fail(SLUICE_E_NO_MEMORY, "the columns of a file");
 
@@ -53,11 +56,12 @@ sluice_status example_columns_create(example_columns **columns_out)
         return st;
     }
     image_decoder_allow(columns->decoder, IMAGE_FORMATS_ALL);
+    columns->stage = stage;
     *columns_out = columns;
     return SLUICE_OK;
 }
 
-void example_columns_free(example_columns *columns)
+void record_columns_free(record_columns *columns)
 {
     if (columns != NULL) {
         image_decoder_destroy(columns->decoder);
@@ -79,7 +83,7 @@ static bool name_is_usable(const char *name, size_t length)
 }
 
 /* Returns what is known about a feature, a new one if nothing is; NULL: there are too many. */
-static feature_facts *find_feature(example_columns *columns, const char *name, size_t length)
+static feature_facts *find_feature(record_columns *columns, const char *name, size_t length)
 {
     feature_facts *facts = columns->features;
 
@@ -125,44 +129,63 @@ static bool is_text(const uint8_t *bytes, size_t size)
     return true;
 }
 
-static sluice_status note_feature(void *user, const example_feature *feature)
+/* Notes the shape of an array, of which the number of rows may vary. */
+static void note_shape(feature_facts *facts, const record_value *value, bool is_first)
 {
-    example_columns *columns = user;
-    const record_value *value = &feature->value;
-    feature_facts *facts = find_feature(columns, feature->name, feature->name_length);
+    if (is_first) {
+        facts->rank = value->rank;
+        memcpy(facts->shape, value->shape, sizeof(facts->shape));
+    }
+    facts->rank = value->rank == facts->rank ? facts->rank : 0;
+    for (uint32_t i = 1; i < facts->rank; i++) {
+        if (value->shape[i] != facts->shape[i]) {
+            facts->rank = 0;
+        }
+    }
+}
+
+static void note_bytes(record_columns *columns, feature_facts *facts, const record_value *value)
+{
+    facts->most_bytes = value->size > facts->most_bytes ? value->size : facts->most_bytes;
+    facts->is_image = facts->is_image && value->kind == RECORD_BYTES &&
+                      is_image(columns->decoder, value->data, value->size);
+    facts->is_text =
+        facts->is_text && (value->kind == RECORD_TEXT || is_text(value->data, value->size));
+}
+
+void record_columns_note(record_columns *columns, const char *name, size_t length,
+                         const record_value *value, bool varies)
+{
+    feature_facts *facts =
+        value->kind != RECORD_MISSING ? find_feature(columns, name, length) : NULL;
 
     if (facts == NULL) {
-        columns->more_now++;
-        return SLUICE_OK;
+        columns->more_now += value->kind != RECORD_MISSING;
+        return;
     }
+    note_shape(facts, value, facts->records == 0);
+    facts->varies = facts->varies || varies;
     facts->least = facts->records == 0 || value->count < facts->least ? value->count : facts->least;
     facts->most = value->count > facts->most ? value->count : facts->most;
     facts->records++;
     if (value->count == 0) {
-        return SLUICE_OK;
+        return;
     }
     facts->is_mixed =
         facts->is_mixed || (facts->kind != RECORD_MISSING &&
                             (facts->kind != value->kind || facts->dtype != value->dtype));
     facts->kind = value->kind;
     facts->dtype = value->dtype;
-    if (value->kind == RECORD_BYTES) {
-        facts->most_bytes = value->size > facts->most_bytes ? value->size : facts->most_bytes;
-        facts->is_image = facts->is_image && is_image(columns->decoder, value->data, value->size);
-        facts->is_text = facts->is_text && is_text(value->data, value->size);
+    if (value->kind != RECORD_NUMBERS) {
+        note_bytes(columns, facts, value);
     }
-    return SLUICE_OK;
 }
 
-sluice_status example_columns_add(example_columns *columns, const uint8_t *bytes, size_t size)
+void record_columns_begin(record_columns *columns)
 {
-    sluice_status st;
-
-    columns->records++;
-    columns->more_now = 0;
-    st = example_visit(bytes, size, note_feature, columns);
     columns->more = columns->more_now > columns->more ? columns->more_now : columns->more;
-    return st;
+    columns->more_now = 0;
+    columns->records++;
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -179,39 +202,65 @@ static uint64_t room_for(uint64_t most)
 }
 
 /* True if the feature is a single item, or k numbers, in every record. */
-static bool is_fixed(const example_columns *columns, const feature_facts *facts)
+static bool is_fixed(const record_columns *columns, const feature_facts *facts)
 {
-    return facts->least == facts->most && facts->records == columns->records;
+    return facts->least == facts->most && facts->records == columns->records && !facts->varies;
+}
+
+/* Writes the KIND of numbers. False: they cannot be a column. */
+static bool print_numbers(const record_columns *columns, const feature_facts *facts,
+                          const char *name, char *text, size_t size)
+{
+    const bool fixed = is_fixed(columns, facts);
+    const bool is_label = facts->dtype == SLUICE_I64 && facts->most == 1 && facts->rank == 0 &&
+                          strcmp(name, "label") == 0;
+    const char *type = is_label ? "i32" : sluice_dtype_name(facts->dtype);
+    uint64_t per_row = 1;
+    uint64_t room;
+
+    for (uint32_t i = 1; i < facts->rank; i++) {
+        per_row *= facts->shape[i];
+    }
+    room = room_for(facts->most / (per_row > 0 ? per_row : 1));
+    if (fixed && facts->rank == 0 && facts->most == 1) {
+        snprintf(text, size, "%s", type);
+    } else if (fixed && facts->rank == 0) {
+        snprintf(text, size, "%sx%llu", type, (unsigned long long)facts->most);
+    } else if (fixed) {
+        size_t used = (size_t)snprintf(text, size, "%s", type);
+
+        for (uint32_t i = 0; i < facts->rank && used < size; i++) {
+            used += (size_t)snprintf(text + used, size - used, "x%llu",
+                                     (unsigned long long)facts->shape[i]);
+        }
+    } else if (per_row > 1) {
+        snprintf(text, size, "%s[%llu]x%llu", type, (unsigned long long)room,
+                 (unsigned long long)per_row);
+    } else {
+        snprintf(text, size, "%s[%llu]", type, (unsigned long long)room);
+    }
+    return room > 0;
 }
 
 /* Writes the KIND of a feature. False: it cannot be a column. */
-static bool print_kind(const example_columns *columns, const feature_facts *facts, const char *name,
+static bool print_kind(const record_columns *columns, const feature_facts *facts, const char *name,
                        char *text, size_t size)
 {
-    const bool is_int = facts->dtype == SLUICE_I64;
-    const char *type = !is_int                                          ? "f32"
-                       : facts->most == 1 && strcmp(name, "label") == 0 ? "i32"
-                                                                        : "i64";
-    const bool is_bytes = facts->kind == RECORD_BYTES;
-    const uint64_t room = room_for(is_bytes ? facts->most_bytes : facts->most);
+    const uint64_t room = room_for(facts->most_bytes);
 
-    if (facts->kind == RECORD_MISSING || facts->is_mixed || room == 0 ||
-        (is_bytes && facts->most > 1)) {
+    if (facts->kind == RECORD_MISSING || facts->is_mixed) {
         return false;
     }
-    if (is_bytes && facts->is_image) {
+    if (facts->kind == RECORD_NUMBERS) {
+        return print_numbers(columns, facts, name, text, size);
+    }
+    if (facts->is_image) {
         snprintf(text, size, "image");
-    } else if (is_bytes) {
+    } else {
         snprintf(text, size, "%s[%llu]", facts->is_text ? "text" : "bytes",
                  (unsigned long long)room);
-    } else if (!is_fixed(columns, facts)) {
-        snprintf(text, size, "%s[%llu]", type, (unsigned long long)room);
-    } else if (facts->most == 1) {
-        snprintf(text, size, "%s", type);
-    } else {
-        snprintf(text, size, "%sx%llu", type, (unsigned long long)facts->most);
     }
-    return true;
+    return room > 0 && facts->most == 1;
 }
 
 /* Makes a column's name of a text. */
@@ -270,22 +319,22 @@ static void choose_name(const feature_facts *facts, bool is_first_image, column_
     }
 }
 
-static void tell_left_out(uint64_t count, const sli_text *first)
+static void tell_left_out(const char *stage, uint64_t count, const sli_text *first)
 {
     if (count > 0) {
         sli_log(SLUICE_LOG_WARN,
-                "tfrecord: %llu features are left out, since they have several byte strings, mixed "
+                "%s: %llu features are left out, since they have several byte strings, mixed "
                 "types or no values, are too large, or do not fit into %d columns%s%.300s; fields= "
                 "chooses the columns",
-                (unsigned long long)count, SLUICE_MAX_COLUMNS, first->length > 0 ? ": " : "",
+                stage, (unsigned long long)count, SLUICE_MAX_COLUMNS, first->length > 0 ? ": " : "",
                 first->length > 0 && !first->failed ? first->data : "");
     }
 }
 
-sluice_status example_columns_print(const example_columns *columns, sli_text *fields)
+sluice_status record_columns_print(const record_columns *columns, sli_text *fields)
 {
     column_names *names = sli_calloc(1, sizeof(*names));
-    uint64_t left_out = columns->more;
+    uint64_t left_out = columns->more > columns->more_now ? columns->more : columns->more_now;
     uint32_t taken = 0;
     uint32_t used = 0; /* columns, with those of lengths */
     bool has_image = false;
@@ -316,7 +365,7 @@ sluice_status example_columns_print(const example_columns *columns, sli_text *fi
         used += needs;
         taken++;
     }
-    tell_left_out(left_out, &first);
+    tell_left_out(columns->stage, left_out, &first);
     sli_text_free(&first);
     sli_free(names);
     return taken > 0 ? SLUICE_OK

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Columns for the values of a file of records, chosen by some of its records: whoever knows better
+ * gives fields=.
+ */
+#ifndef SLUICE_RECORD_COLUMNS_H
+#define SLUICE_RECORD_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sluice/status.h>
+
+#include "record_values.h"
+#include "text_int.h"
+
+typedef struct record_columns record_columns;
+
+/* `stage` is the name of the source, for messages. E_NO_MEMORY. */
+sluice_status record_columns_create(const char *stage, record_columns **columns_out);
+void record_columns_free(record_columns *columns);
+
+/* Begins the next record. */
+void record_columns_begin(record_columns *columns);
+
+/* Notes a value of the record, of which RECORD_MISSING is none. `varies`: other records may have
+ * another number of rows, whatever those that are noted have. */
+void record_columns_note(record_columns *columns, const char *name, size_t length,
+                         const record_value *value, bool varies);
+
+/*
+ * Appends the columns in the syntax of fields=:
+ *
+ *     one number     its type; of an i64 named label: i32
+ *     k of them      i64xk, f32xk; a number that varies: i64[N], f32[N]
+ *     an array       f32x2x3; a number of rows that varies: f32[N]x3
+ *     bytes          image, if they begin as a file of an image; text[N], if they are UTF-8 in all
+ *                    records; else bytes[N]
+ *
+ * N is a power of 2, at least twice what the records have. A column has the last part of a
+ * value's name after a slash, or all of it, if two have the same one; the first image is `image`.
+ * Values that cannot be a column, such as several byte strings, are left out, which is logged.
+ * E_UNSUPPORTED: nothing is left.
+ */
+sluice_status record_columns_print(const record_columns *columns, sli_text *fields);
+
+#endif
