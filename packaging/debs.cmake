@@ -46,6 +46,9 @@ endif()
 if(YAML_FOUND) # and it
     list(APPEND recommended libyaml-0-2)
 endif()
+if(SQLITE_FOUND) # and it
+    list(APPEND recommended libsqlite3-0)
+endif()
 if(has_formats)
     list(APPEND recommended "${library}-formats (= ${PROJECT_VERSION})")
 endif()

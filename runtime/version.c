@@ -19,6 +19,6 @@ const char *sluice_build_options(void)
 {
     return "cuda " SLI_BUILD_CUDA ", png " SLI_BUILD_PNG ", zlib " SLI_BUILD_ZLIB
            ", archive " SLI_BUILD_ARCHIVE ", jansson " SLI_BUILD_JANSSON ", yaml " SLI_BUILD_YAML
-           ", expat " SLI_BUILD_EXPAT ", modules " SLI_BUILD_MODULES ", kernels " SLI_BUILD_KERNELS
-           ", sanitize " SLI_BUILD_SANITIZE ", " COMPILER;
+           ", expat " SLI_BUILD_EXPAT ", sqlite " SLI_BUILD_SQLITE ", modules " SLI_BUILD_MODULES
+           ", kernels " SLI_BUILD_KERNELS ", sanitize " SLI_BUILD_SANITIZE ", " COMPILER;
 }

@@ -120,6 +120,7 @@ want_build() {
     want 'pkg-config --exists jansson' libjansson-dev
     want 'pkg-config --exists yaml-0.1' libyaml-dev
     want 'pkg-config --exists expat' libexpat1-dev
+    want 'pkg-config --exists sqlite3' libsqlite3-dev
     want 'pkg-config --exists libwebpdemux' libwebp-dev
     want 'pkg-config --exists libtiff-4' libtiff-dev
     want 'pkg-config --exists libopenjp2' libopenjp2-7-dev

@@ -70,14 +70,14 @@ build_and_test() {
 core_alone() {
     folder=build/core
     mkdir -p $folder/without
-    for header in png.h zlib.h archive.h archive_entry.h jansson.h yaml.h expat.h tiffio.h; do
+    for header in png.h zlib.h archive.h archive_entry.h jansson.h yaml.h expat.h sqlite3.h tiffio.h; do
         echo '#error "this build is to do without it"' >$folder/without/$header
     done
     step core-build sh -c 'cmake -B "$1" --preset dev -DSLUICE_CUDA=OFF -DSLUICE_PNG=OFF \
-        -DSLUICE_ZLIB=OFF -DSLUICE_ARCHIVE=OFF -DSLUICE_JANSSON=OFF -DSLUICE_YAML=OFF -DSLUICE_EXPAT=OFF \
+        -DSLUICE_ZLIB=OFF -DSLUICE_ARCHIVE=OFF -DSLUICE_JANSSON=OFF -DSLUICE_YAML=OFF -DSLUICE_EXPAT=OFF -DSLUICE_SQLITE=OFF \
         -DSLUICE_MODULES= &&
         CPATH="$PWD/$1/without" cmake --build "$1" -j "$2" --target sluice_unit sluice_api sluice_tool &&
-        "$1/bin/sluice" --version | grep "cuda off, png off, zlib off, archive off, jansson off, yaml off, expat off, modules none"' core $folder "$jobs" &&
+        "$1/bin/sluice" --version | grep "cuda off, png off, zlib off, archive off, jansson off, yaml off, expat off, sqlite off, modules none"' core $folder "$jobs" &&
         step core ctest --test-dir $folder -V -j "$jobs" -L unit
 }
 
