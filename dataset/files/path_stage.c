@@ -33,6 +33,7 @@ static const struct {
     {".rec", "recordio", "recordio"},
     {"data.mdb", "lmdb", "lmdb"},
     {".mdb", "lmdb", NULL},
+    {".mindrecord", "mindrecord", "mindrecord"},
     {".tar.gz", "webdataset", NULL},
     {".tgz", "webdataset", NULL},
     {".tar.zst", "webdataset", NULL},

@@ -61,6 +61,10 @@ typedef struct record_format {
     file_list_kind files; /* `source` is the name of its stage */
     uint32_t ranges;      /* ranges of a record, 1 to RECORD_MOST_RANGES */
 
+    /* Optional: replaces the files of the list by all files that belong to them. Its errors name
+     * the source and the file. Also returns E_IO and E_NO_MEMORY. */
+    sluice_status (*complete)(file_list *list);
+
     /* Optional, both: reads what holds for the whole file, such as its schema. The file is the same
      * for all calls, but its descriptor is not. Also returns E_IO and E_NO_MEMORY. */
     sluice_status (*open)(record_input *file);

@@ -174,6 +174,7 @@ sluice_status record_set_open(record_set *set, const record_format *format, cons
     set->format = format;
     set->drops = args->cache == PAGE_CACHE_DROP;
     st = file_list_make(args->files, &format->files, &set->list);
+    st = st == SLUICE_OK && format->complete != NULL ? format->complete(&set->list) : st;
     if (st == SLUICE_OK) {
         set->files = sli_calloc(set->list.count, sizeof(*set->files));
         st = set->files == NULL ? sli_fail(SLUICE_E_NO_MEMORY, "%zu files", set->list.count)

@@ -199,3 +199,31 @@ sluice_status record_source_schema(const void *source, stage_schema *schema)
     record_fields_schema(&((const record_set *)source)->fields, schema);
     return SLUICE_OK;
 }
+
+/* ---- the stage ------------------------------------------------------------------------------- */
+
+bool record_source_opens_early(const void *args)
+{
+    return ((const record_args *)args)->fields[0] == '\0';
+}
+
+sluice_status record_source_infer(const char *stage, const void *args, stage_schema *schema)
+{
+    record_fields *fields;
+    sluice_status st;
+
+    if (record_source_opens_early(args)) {
+        return SLUICE_OK;
+    }
+    fields = sli_calloc(1, sizeof(*fields));
+    if (fields == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the columns of %s", stage);
+    }
+    st = record_fields_parse(((const record_args *)args)->fields, stage, fields);
+    if (st == SLUICE_OK) {
+        record_fields_schema(fields, schema);
+    }
+    list_columns_free(&fields->columns);
+    sli_free(fields);
+    return st;
+}

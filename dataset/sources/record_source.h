@@ -29,6 +29,11 @@ bool record_source_drops(const void *source);
 void record_source_implied(const void *source, const char *argument, sli_text *text);
 sluice_status record_source_schema(const void *source, stage_schema *schema);
 
+/* The columns of fields=, which are known before the files are opened; without it,
+ * record_source_schema() sets them. `stage` is the name of the source. */
+sluice_status record_source_infer(const char *stage, const void *args, stage_schema *schema);
+bool record_source_opens_early(const void *args);
+
 /* The worker's reader, which its first sample creates. NULL: out of memory. */
 record_reader *record_source_reader(sample_io *io);
 

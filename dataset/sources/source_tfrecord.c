@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Source `tfrecord`: records of TensorFlow, in any order by an index of each file.
  * source_tfstream.c reads compressed ones in sequence. */
-#include "alloc_int.h"
 #include "record_source.h"
-#include "status_int.h"
 #include "tfrecord_format.h"
 #include "tfrecord_stream.h"
 
@@ -26,32 +24,9 @@ static sluice_status tfrecord_choose(const void *args, const source_ops **ops_ou
     return st;
 }
 
-/* With fields= the columns are known before the files are opened. */
-static bool tfrecord_opens_early(const void *args)
+static sluice_status tfrecord_infer(const void *args, stage_schema *schema)
 {
-    return ((const record_args *)args)->fields[0] == '\0';
-}
-
-static sluice_status tfrecord_infer(const void *opaque, stage_schema *schema)
-{
-    const record_args *args = opaque;
-    record_fields *fields;
-    sluice_status st;
-
-    if (tfrecord_opens_early(args)) {
-        return SLUICE_OK; /* record_source_schema() sets them */
-    }
-    fields = sli_calloc(1, sizeof(*fields));
-    if (fields == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "the columns of tfrecord");
-    }
-    st = record_fields_parse(args->fields, "tfrecord", fields);
-    if (st == SLUICE_OK) {
-        record_fields_schema(fields, schema);
-    }
-    list_columns_free(&fields->columns);
-    sli_free(fields);
-    return st;
+    return record_source_infer("tfrecord", args, schema);
 }
 
 static const stage_param tfrecord_params[] = {
@@ -84,5 +59,5 @@ const stage_def stage_tfrecord = {
     .source = &(const source_stage_ops){.ops = &tfrecord_ops,
                                         .choose = tfrecord_choose,
                                         .schema = record_source_schema,
-                                        .opens_early = tfrecord_opens_early},
+                                        .opens_early = record_source_opens_early},
 };

@@ -40,6 +40,8 @@ static const argument_row rows[] = {
     {"recordio", "cache", ARGUMENT_NONE},
     {"lmdb", "index", ARGUMENT_NONE},
     {"lmdb", "cache", ARGUMENT_NONE},
+    {"mindrecord", "index", ARGUMENT_NONE},
+    {"mindrecord", "cache", ARGUMENT_NONE},
     /* A limit beyond which a sample is bad: a run that failed there may go on with a larger one. */
     {"webdataset", "max_sample", ARGUMENT_NONE},
     {"tfrecord", "max_sample", ARGUMENT_NONE},

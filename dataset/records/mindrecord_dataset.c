@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+#include "error_int.h"
+#include "mindrecord_format.h"
+#include "mindrecord_header.h"
+#include "status_int.h"
+#include "web_shard_file.h"
+
+/* A file that the list has, by whatever path. */
+typedef struct file_identity {
+    dev_t device;
+    ino_t number;
+} file_identity;
+
+/* The list that is being made. */
+typedef struct completion {
+    file_list list;
+    file_identity *files; /* (list.count) */
+    size_t capacity;
+} completion;
+
+static bool is_known(const completion *made, const struct stat *info)
+{
+    for (size_t i = 0; i < made->list.count; i++) {
+        if (made->files[i].device == info->st_dev && made->files[i].number == info->st_ino) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds a file, unless it is known. */
+static sluice_status add_file(completion *made, const char *path, const struct stat *info)
+{
+    file_identity *grown;
+
+    if (is_known(made, info)) {
+        return SLUICE_OK;
+    }
+    grown = sli_grow(made->files, &made->capacity, made->list.count + 1, sizeof(*grown));
+    if (grown == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a list of files");
+    }
+    made->files = grown;
+    grown[made->list.count] = (file_identity){info->st_dev, info->st_ino};
+    return file_list_add(&made->list, path);
+}
+
+/* Adds the file `name` in the folder of a path. */
+static sluice_status add_sibling(completion *made, const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t folder = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+    const size_t size = folder + strlen(name) + 1;
+    char *sibling = sli_calloc(size, 1);
+    struct stat info;
+    sluice_status st;
+
+    if (sibling == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a list of files");
+    }
+    snprintf(sibling, size, "%.*s%s", (int)folder, path, name);
+    st = stat(sibling, &info) == 0
+             ? add_file(made, sibling, &info)
+             : sli_fail_errno(SLUICE_E_IO, errno, "%s %.400s: the file %.300s of its dataset",
+                              made->list.kind->source, path, sibling);
+    sli_free(sibling);
+    return st;
+}
+
+/* Adds the files of the dataset that a file belongs to. */
+static sluice_status add_dataset(completion *made, const char *path)
+{
+    mindrecord_header header = {0};
+    struct stat info;
+    int fd = -1;
+    sluice_status st = web_shard_open(path, NULL, &fd, &info);
+
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    st = mindrecord_header_read(fd, (uint64_t)info.st_size, &header);
+    close(fd);
+    if (st != SLUICE_OK) {
+        sli_error error;
+
+        sli_error_take(st, &error);
+        return sli_fail(st, "%s %.400s: %.600s", made->list.kind->source, path, error.text);
+    }
+    if (header.file_count == 1) { /* it may have been renamed */
+        st = add_file(made, path, &info);
+    }
+    for (uint32_t i = 0; header.file_count > 1 && i < header.file_count && st == SLUICE_OK; i++) {
+        st = add_sibling(made, path, header.files[i]);
+    }
+    if (st == SLUICE_OK && !is_known(made, &info)) {
+        st = sli_fail(SLUICE_E_CORRUPT,
+                      "%s %.400s: its name must be one of those of its dataset, such as %.200s",
+                      made->list.kind->source, path, header.files[0]);
+    }
+    mindrecord_header_free(&header);
+    return st;
+}
+
+sluice_status mindrecord_complete(file_list *list)
+{
+    completion made = {.list = {.kind = list->kind}};
+    sluice_status st = SLUICE_OK;
+
+    for (size_t i = 0; i < list->count && st == SLUICE_OK; i++) {
+        st = add_dataset(&made, list->paths[i]);
+    }
+    sli_free(made.files);
+    if (st != SLUICE_OK) {
+        file_list_free(&made.list);
+        return st;
+    }
+    file_list_free(list);
+    *list = made.list;
+    return SLUICE_OK;
+}
