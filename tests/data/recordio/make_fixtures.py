@@ -87,6 +87,7 @@ def seeds(folder):
     small += [escaped[:4] + struct.pack("<I", 1 << 29 | length) + escaped[8:] for length in (0, 1, 23, 25, 1 << 28)]
     small += [part(0, struct.pack("<IfQQ", labels, 1, 2, 3) + bytes(8)) for labels in (0, 1, 2, 3, 1 << 30)]
     small += [escaped[:size] for size in range(0, len(escaped), 12)]
+    small += [b"3\t1.0\ta/b.png\r\n0\t1\t-2e3\tc d.png\n\n2\t.5\te", b"1\t1\ta\n1\t1\tb\n", b"1\tx\ta\n", b"-1\t1\ta\n"]
     for number, data in enumerate(small):
         with open(os.path.join(folder, "seed-%02d" % number), "wb") as file:
             file.write(data)
