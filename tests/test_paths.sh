@@ -106,6 +106,14 @@ case $version in
 *) skip "packs" "built without libarchive" ;;
 esac
 
+mkdir records
+cp "$here/data/recordio/whole.rec" records
+cp -r "$here/data/lmdb/caffe" .
+reads records 5
+reads records/whole.rec 5
+reads caffe 5
+reads caffe/data.mdb 5
+
 # ---- a pipeline in quotes ----------------------------------------------------------------------------------
 reads "synthetic 10 8,8,3 4 | batch 2" 10
 reads "image_list list.tsv | shuffle | decode | resize 8,8 | batch 2" 2 ant
