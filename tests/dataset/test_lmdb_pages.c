@@ -12,7 +12,7 @@
 typedef struct listing {
     const uint8_t *data;
     uint32_t page_size;
-    char text[9000];
+    char text[40000];
     size_t size;
     uint64_t count;
 } listing;
@@ -83,7 +83,7 @@ static void check_fails(lmdb_bytes *bytes, sluice_status want, const char *words
 static lmdb_bytes *make_tree(uint32_t page_size)
 {
     static lmdb_bytes bytes;
-    static char many[2 * 4096];
+    static char many[32768];
 
     memset(many, 'x', sizeof(many));
     memset(&bytes, 0, sizeof(bytes));
@@ -104,7 +104,7 @@ static lmdb_bytes *make_tree(uint32_t page_size)
 
 static void values_come_in_the_order_of_keys_for_each_page_size(void)
 {
-    for (uint32_t page_size = 512; page_size <= 4096; page_size *= 2) {
+    for (uint32_t page_size = 512; page_size <= 32768; page_size *= 2) {
         lmdb_bytes *bytes = make_tree(page_size);
         listing to;
 
