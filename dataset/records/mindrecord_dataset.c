@@ -73,24 +73,36 @@ static sluice_status add_sibling(completion *made, const char *path, const char 
     return st;
 }
 
-/* Adds the files of the dataset that a file belongs to. */
-static sluice_status add_dataset(completion *made, const char *path)
+/* Reads the header of a file. */
+static sluice_status read_header(const completion *made, const char *path, struct stat *info,
+                                 mindrecord_header *header_out)
 {
-    mindrecord_header header = {0};
-    struct stat info;
     int fd = -1;
-    sluice_status st = web_shard_open(path, NULL, &fd, &info);
+    sluice_status st = web_shard_open(path, NULL, &fd, info);
 
     if (st != SLUICE_OK) {
         return st;
     }
-    st = mindrecord_header_read(fd, (uint64_t)info.st_size, &header);
+    st = mindrecord_header_read(fd, (uint64_t)info->st_size, header_out);
     close(fd);
     if (st != SLUICE_OK) {
         sli_error error;
 
         sli_error_take(st, &error);
         return sli_fail(st, "%s %.400s: %.600s", made->list.kind->source, path, error.text);
+    }
+    return SLUICE_OK;
+}
+
+/* Adds the files of the dataset that a file belongs to. */
+static sluice_status add_dataset(completion *made, const char *path)
+{
+    mindrecord_header header = {0};
+    struct stat info;
+    sluice_status st = read_header(made, path, &info, &header);
+
+    if (st != SLUICE_OK) {
+        return st;
     }
     if (header.file_count == 1) { /* it may have been renamed */
         st = add_file(made, path, &info);
@@ -107,6 +119,58 @@ static sluice_status add_dataset(completion *made, const char *path)
     return st;
 }
 
+/* ---- schemas --------------------------------------------------------------------------------- */
+
+static bool is_same_column(const mindrecord_column *a, const mindrecord_column *b)
+{
+    return a != NULL && b != NULL && a->type == b->type && a->rank == b->rank &&
+           memcmp(a->shape, b->shape, sizeof(a->shape)) == 0;
+}
+
+/* Returns the name of a column in which two schemas differ; NULL: they are equal. */
+static const char *find_difference(const mindrecord_header *a, const mindrecord_header *b)
+{
+    for (uint32_t i = 0; i < a->column_count; i++) {
+        if (!is_same_column(&a->columns[i], mindrecord_find_column(b, a->columns[i].name))) {
+            return a->columns[i].name;
+        }
+    }
+    for (uint32_t i = 0; i < b->column_count; i++) {
+        if (mindrecord_find_column(a, b->columns[i].name) == NULL) {
+            return b->columns[i].name;
+        }
+    }
+    return NULL;
+}
+
+/* Checks that all files have the schema of the first one: else rows would lack columns. */
+static sluice_status check_schemas(const completion *made)
+{
+    mindrecord_header first = {0};
+    struct stat info;
+    sluice_status st = SLUICE_OK;
+
+    if (made->list.count > 1) {
+        st = read_header(made, made->list.paths[0], &info, &first);
+    }
+    for (size_t i = 1; i < made->list.count && st == SLUICE_OK; i++) {
+        mindrecord_header header = {0};
+        const char *column = NULL;
+
+        st = read_header(made, made->list.paths[i], &info, &header);
+        column = st == SLUICE_OK ? find_difference(&first, &header) : NULL;
+        if (column != NULL) {
+            st =
+                sli_fail(SLUICE_E_INVALID,
+                         "%s %.400s: its schema must be that of %.300s; the column %.60s differs",
+                         made->list.kind->source, made->list.paths[i], made->list.paths[0], column);
+        }
+        mindrecord_header_free(&header);
+    }
+    mindrecord_header_free(&first);
+    return st;
+}
+
 sluice_status mindrecord_complete(file_list *list)
 {
     completion made = {.list = {.kind = list->kind}};
@@ -115,6 +179,7 @@ sluice_status mindrecord_complete(file_list *list)
     for (size_t i = 0; i < list->count && st == SLUICE_OK; i++) {
         st = add_dataset(&made, list->paths[i]);
     }
+    st = st == SLUICE_OK ? check_schemas(&made) : st;
     sli_free(made.files);
     if (st != SLUICE_OK) {
         file_list_free(&made.list);

@@ -29,7 +29,7 @@ static void check_fails(const char *path, const char *arguments, sluice_status w
                         const char *words)
 {
     const int before = open_files();
-    char text[1500];
+    char text[4000];
 
     snprintf(text, sizeof(text), "mindrecord %s %s | batch 1", path, arguments);
     T_STATUS(open_it(text), want);
@@ -141,6 +141,18 @@ static void a_missing_file_is_named(void)
     copy_fixture("texts", folder);
     T_EQ(rename(t_path(folder, "texts"), t_path(folder, "renamed.mindrecord")), 0);
     sluice_dataset_destroy(parsedf("mindrecord %s fields=label:label@i32 | batch 1", folder));
+}
+
+static void files_of_another_schema_are_refused(void)
+{
+    char files[2000];
+
+    snprintf(files, sizeof(files), "%s", mindrecord_fixture("texts"));
+    snprintf(files + strlen(files), 1000, ",%s", mindrecord_fixture("plain"));
+    check_fails(files, "fields=data:data@bytes[9]", SLUICE_E_INVALID, "the column label differs");
+    snprintf(files, sizeof(files), "%s", mindrecord_fixture("plain"));
+    snprintf(files + strlen(files), 1000, ",%s", mindrecord_fixture("two0"));
+    check_fails(files, "fields=data:data@bytes[9]", SLUICE_E_INVALID, "the column label differs");
 }
 
 static void bad_files_and_fields_are_refused(void)
@@ -266,6 +278,7 @@ const t_test source_mindrecord_tests[] = {
     T_TEST(columns_are_chosen_by_the_schema),
     T_TEST(a_file_stands_for_its_dataset),
     T_TEST(a_missing_file_is_named),
+    T_TEST(files_of_another_schema_are_refused),
     T_TEST(bad_files_and_fields_are_refused),
 #ifdef SLI_HAVE_SQLITE
     T_TEST(files_of_sluice_say_what_their_columns_are),
