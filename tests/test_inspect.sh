@@ -181,8 +181,12 @@ if "$sluice" --version | grep -q 'archive on'; then
     "$sluice" pack set/test packed --interval 16 >made
     expect "a folder of shards is inspected" 0 inspect packed
     check "... restart markers are counted" out_has '^  6 JPEG: 6 4:2:0, 6 restart markers$'
-    expect "a pack that would lose columns is refused" 2 pack "image_list list.tsv" bare
-    check "... which are named" grep -q 'would be lost: boxes,c,caption; .*(--drop boxes,c,caption)' "$tmp/err"
+    expect "a pack has all columns" 0 pack "image_list list.tsv" all
+    expect "... verify reads them" 0 verify all
+    expect "... inspect, too" 0 inspect "webdataset all fields=auto"
+    check "... by their names" out_has '^ *caption  '
+    expect "columns that others need cannot be left out" 2 pack "image_list list.tsv" bare --drop boxes
+    check "... which are named" grep -q 'the rows of c belong to boxes' "$tmp/err"
     check "... and nothing is written" [ ! -e bare ]
     expect "a pack may lack them by agreement" 0 pack "image_list list.tsv" bare --drop boxes,c,caption
     check "... which it says" out_has '^bare: 2 of 2 samples in 1 shards, complete, lossless, without the columns boxes,c,caption (--drop)$'

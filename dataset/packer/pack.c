@@ -11,11 +11,12 @@
 
 #include "alloc_int.h"
 #include "clock_int.h"
-#include "escaped_text.h"
 #include "group_order.h"
 #include "log_int.h"
 #include "ordered_run.h"
+#include "pack_classes.h"
 #include "pack_config.h"
+#include "pack_fields.h"
 #include "pack_marks.h"
 #include "pack_resume.h"
 #include "pack_shard.h"
@@ -36,11 +37,9 @@ static const uint64_t DEFAULT_SHARD_BYTES = UINT64_C(1) << 30;
 
 static const uint64_t DEFAULT_MEMORY_BYTES = UINT64_C(1) << 28;
 
-/* Size of the end marker of an archive. */
-enum { TAR_END = 1024 };
-
 typedef struct pack_run {
     const sluice_pack_config *config;
+    kept_columns kept;
     pack_settings settings;
     pack_notes notes;
     uint64_t shard_bytes;
@@ -73,6 +72,12 @@ static bool is_stream(const pack_run *run)
     return dataset_is_stream(run->config->dataset);
 }
 
+/* True if the shards have indexes with the checksums of the images, which are files then. */
+static bool is_pack(const pack_run *run)
+{
+    return run->config->format == NULL && kept_has_file(&run->kept);
+}
+
 static bool is_cancelled(void *arg)
 {
     pack_run *run = arg;
@@ -97,13 +102,17 @@ static sluice_status set_up(pack_run *run)
     if (st == SLUICE_OK && run->order.length == 0) {
         st = sli_fail(SLUICE_E_INVALID, "no valid data in the dataset: it has no samples to pack");
     }
+    if (st == SLUICE_OK) {
+        st = pack_columns(config, &run->kept);
+    }
     if (st != SLUICE_OK) {
         return st;
     }
     run->interrupt = (sli_interrupt){is_cancelled, run};
     run->settings = (pack_settings){
         .dataset = config->dataset,
-        .label = pack_label_column(config),
+        .kept = &run->kept,
+        .copies = config->format != NULL,
         .interval = pack_interval(config),
         .max_side = config->max_side,
         .quality = config->quality,
@@ -131,7 +140,7 @@ static sluice_status print_options(const pack_run *run, char **text_out)
     const pack_settings *s = &run->settings;
     sli_text text = {0};
 
-    sli_text_add(&text, "sluice_pack 1\n");
+    sli_text_add(&text, "%s1\n", is_pack(run) ? PACK_OPTIONS_OF_PACK : PACK_OPTIONS_OF_CONVERSION);
     if (is_stream(run)) {
         sli_text_add(&text, "samples stream\nstages ");
     } else {
@@ -156,6 +165,14 @@ static sluice_status print_options(const pack_run *run, char **text_out)
     sli_text_add(&text, "\n");
     if (run->config->drop != NULL && run->config->drop[0] != '\0') {
         sli_text_add(&text, "drop %s\n", run->config->drop);
+    }
+    if (!kept_columns_are_usual(&run->kept)) { /* of others an earlier version wrote no line */
+        sli_text_add(&text, PACK_FIELDS " ");
+        run->folder.writer->print_fields(&run->kept, &text);
+        sli_text_add(&text, "\n");
+    }
+    if (run->config->format != NULL) {
+        sli_text_add(&text, "format %s\n", run->config->format);
     }
     return sli_text_take(&text, text_out);
 }
@@ -240,7 +257,7 @@ static sluice_status make_sample(void *arg, uint32_t worker, uint64_t position, 
     }
     if (st == SLUICE_OK) {
         *made_out = sample;
-        *bytes_out = sizeof(*sample) + sample->file.size;
+        *bytes_out = sizeof(*sample) + sample->file.size + sample->values.bytes;
     }
     return st;
 }
@@ -335,15 +352,15 @@ static sluice_status finish_shard(pack_run *run, uint64_t position)
 /* Ensures that the open shard has space for the sample; finishes it first if it is full. */
 static sluice_status make_room(pack_run *run, uint64_t position, const packed_sample *sample)
 {
-    const uint64_t takes = pack_shard_takes(sample);
+    const uint64_t takes = pack_shard_takes(&run->folder, &run->kept, sample);
     sluice_status st = SLUICE_OK;
 
     if (run->shard.is_open && takes > 0 && run->shard.bytes > 0 &&
-        run->shard.bytes + takes + TAR_END > run->shard_bytes) {
+        run->shard.bytes + takes + run->folder.writer->overhead > run->shard_bytes) {
         st = finish_shard(run, position);
     }
     if (st == SLUICE_OK && !run->shard.is_open) {
-        st = pack_shard_begin(&run->shard, &run->folder, run->next_shard);
+        st = pack_shard_begin(&run->shard, &run->folder, &run->kept, run->next_shard);
         run->next_shard += st == SLUICE_OK;
     }
     return st;
@@ -354,7 +371,7 @@ static sluice_status take_sample(void *arg, uint64_t position, void *made)
     pack_run *run = arg;
     packed_sample *sample = made;
     const pack_line line = {position,          sample->fate, sample->bytes_in,
-                            sample->file.size, sample->name, sample->why};
+                            sample->bytes_out, sample->name, sample->why};
     char key[PACK_KEY_SIZE];
     sluice_status st = make_room(run, position, sample);
 
@@ -371,33 +388,6 @@ static sluice_status take_sample(void *arg, uint64_t position, void *made)
 }
 
 /* ---- a run ---------------------------------------------------------------------------------- */
-
-static sluice_status write_classes(const pack_run *run)
-{
-    const sluice_dataset *dataset = run->config->dataset;
-    const source_ops *source = dataset_source(dataset);
-    sli_text text = {0};
-    char *lines = NULL;
-    sluice_status st;
-
-    if (run->settings.label < 0 || source->class_name == NULL ||
-        source->classes(dataset->source) == 0) {
-        return SLUICE_OK;
-    }
-    for (uint32_t i = 0; i < source->classes(dataset->source); i++) {
-        char name[PACK_NAME_SIZE];
-
-        source->class_name(dataset->source, i, name, sizeof(name));
-        escaped_text_add(&text, name);
-        sli_text_add(&text, "\n");
-    }
-    st = sli_text_take(&text, &lines);
-    if (st == SLUICE_OK) {
-        st = pack_folder_write(&run->folder, "classes.txt", lines);
-    }
-    sluice_string_free(lines);
-    return st;
-}
 
 /*
  * Returns E_IO if samples were left out because of machine faults, although the pack is complete.
@@ -434,7 +424,7 @@ static sluice_status complete_pack(pack_run *run)
         st = pack_shard_remove_from(&run->folder, run->next_shard);
     }
     if (st == SLUICE_OK) {
-        st = pack_summary_print(&run->summary, &run->stats, &text);
+        st = pack_summary_print(&run->summary, &run->stats, &run->kept, &run->folder, &text);
     }
     if (st == SLUICE_OK) {
         st = pack_folder_write(&run->folder, PACK_SUMMARY, text);
@@ -520,7 +510,7 @@ static sluice_status run_in_folder(pack_run *run)
         st = pack_strays_remove(&run->folder);
     }
     if (st == SLUICE_OK) {
-        st = write_classes(run);
+        st = pack_classes_write(&run->folder, run->config->dataset, &run->kept);
     }
     if (st == SLUICE_OK) {
         st = find_end(run, &end);
@@ -584,7 +574,8 @@ sluice_status sluice_pack(const sluice_pack_config *config, sluice_pack_stats *s
     run->start_ns = sli_now_ns();
     st = set_up(run);
     if (st == SLUICE_OK) {
-        st = pack_folder_open(&run->folder, own.folder);
+        st = pack_folder_open(&run->folder, own.folder, pack_writer(&own));
+        run->folder.has_indexes = is_pack(run);
         if (st == SLUICE_OK) {
             st = run_in_folder(run);
             pack_folder_close(&run->folder);

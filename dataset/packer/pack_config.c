@@ -9,9 +9,9 @@
 #include "placement_int.h"
 #include "status_int.h"
 #include "struct_size_int.h"
-#include "tar_writer.h"
+#include "tensor_int.h"
 
-static const sli_struct config_struct = SLI_STRUCT(sluice_pack_config, drop);
+static const sli_struct config_struct = SLI_STRUCT(sluice_pack_config, format);
 
 enum { MOST_PIXELS = 65535, INTERVAL = 32 };
 
@@ -56,131 +56,93 @@ static sluice_status check_numbers(const sluice_pack_config *config)
     return SLUICE_OK;
 }
 
-/* Checks that the label is a single i32: a pack stores no other labels. */
-static sluice_status check_label(const stage_schema *schema)
-{
-    for (uint32_t i = 0; i < schema->column_count; i++) {
-        const sluice_column *column = &schema->columns[i];
-
-        if (strcmp(column->name, "label") == 0 &&
-            (column->dtype != SLUICE_I32 || column->rank != 0)) {
-            return sli_fail(SLUICE_E_UNSUPPORTED,
-                            "the column label is %s with %u dimensions; a pack has labels i32: "
-                            "give the column another name, or that type, or drop it",
-                            sluice_dtype_name(column->dtype), column->rank);
-        }
-    }
-    return SLUICE_OK;
-}
-
-/* ---- columns ----------------------------------------------------------------------------------
- */
-
-static bool is_label(const stage_schema *schema, uint32_t i)
-{
-    return strcmp(schema->columns[i].name, "label") == 0;
-}
-
-/* True if column i is the number of rows of another one. */
-static bool is_length(const stage_schema *schema, uint32_t i)
-{
-    for (uint32_t k = 0; k < schema->column_count; k++) {
-        if (schema_length_buffer(schema, k) == (int)schema->infos[i].buffer) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Finds the columns that config->drop names. E_INVALID: there is no such column, or it is the image
- * that is packed. */
-static sluice_status find_dropped(const sluice_pack_config *config, column_set *dropped_out)
-{
-    const stage_schema *schema = &config->dataset->schema;
-    const char *list = config->drop != NULL && config->drop[0] != '\0' ? config->drop : NULL;
-    sluice_status st = SLUICE_OK;
-
-    *dropped_out = 0;
-    while (list != NULL && st == SLUICE_OK) {
-        uint32_t column = 0;
-
-        st = schema_next_column(&list, schema, "drop", &column);
-        if (st == SLUICE_OK && (int)column == schema->image) {
-            st = sli_fail(SLUICE_E_INVALID, "drop=%s must not be the image, which is packed",
-                          schema->columns[column].name);
-        }
-        if (st == SLUICE_OK) {
-            *dropped_out |= (column_set)1 << column;
-        }
-    }
-    return st;
-}
-
-int pack_label_column(const sluice_pack_config *config)
-{
-    const stage_schema *schema = &config->dataset->schema;
-    column_set dropped;
-    int label = -1;
-
-    if (find_dropped(config, &dropped) != SLUICE_OK) {
-        return -1;
-    }
-    for (uint32_t i = 0; i < schema->column_count; i++) {
-        label = is_label(schema, i) && (dropped >> i & 1) == 0 ? (int)i : label;
-    }
-    return label;
-}
-
-/* Checks that the pack lacks no column but those that config->drop names. */
-static sluice_status check_columns(const sluice_pack_config *config)
-{
-    const stage_schema *schema = &config->dataset->schema;
-    char lost[SLUICE_MAX_COLUMNS * SLUICE_NAME_SIZE] = "";
-    column_set dropped;
-    size_t length = 0;
-    const sluice_status st = find_dropped(config, &dropped);
-
-    for (uint32_t i = 0; i < schema->column_count && st == SLUICE_OK; i++) {
-        if ((int)i == schema->image || is_label(schema, i) || is_length(schema, i) ||
-            (dropped >> i & 1) != 0) {
-            continue;
-        }
-        length += (size_t)snprintf(lost + length, sizeof(lost) - length, "%s%s",
-                                   length > 0 ? "," : "", schema->columns[i].name);
-    }
-    if (st != SLUICE_OK || length == 0) {
-        return st == SLUICE_OK && pack_label_column(config) >= 0 ? check_label(schema) : st;
-    }
-    return sli_fail(SLUICE_E_INVALID,
-                    "a pack has the first image and a label, so these columns of %s would be lost: "
-                    "%s; to pack without them, name them in drop (--drop %s%s%s)",
-                    config->dataset->stages[0].def->name, lost,
-                    config->drop != NULL ? config->drop : "",
-                    config->drop != NULL && config->drop[0] != '\0' ? "," : "", lost);
-}
-
 /*
  * Checks the stages of the dataset. Only order stages may follow the source, since a pack stores
  * images as the source provides them.
  */
-static sluice_status check_stages(const sluice_dataset *dataset)
+static sluice_status check_stages(const sluice_dataset *dataset, bool needs_image)
 {
     for (uint32_t i = 1; i < dataset->stage_count; i++) {
-        if (dataset->stages[i].def->kind != STAGE_INDEX) {
+        if (dataset->stages[i].def->kind != STAGE_INDEX && !dataset->stages[i].def->declares) {
             return sli_fail(SLUICE_E_INVALID,
                             "a pack must be of a source and stages of order, such as shuffle, and "
                             "the dataset has %s; leave it out",
                             dataset->stages[i].def->name);
         }
     }
-    if (dataset->schema.image < 0) {
-        return sli_fail(SLUICE_E_INVALID, "%s has no images to pack", dataset->stages[0].def->name);
+    if (dataset->schema.image < 0 && needs_image) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s has no images to pack; `sluice convert` (format) writes other samples",
+                        dataset->stages[0].def->name);
+    }
+    return SLUICE_OK;
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* True if the pixels of an image become files: if a setting says how, or sizes vary. */
+static bool encodes_pixels(const sluice_pack_config *config)
+{
+    const stage_schema *schema = &config->dataset->source_schema;
+    size_t bytes;
+
+    return config->format == NULL && schema->image >= 0 &&
+           (config->raw || config->quality != 0 || config->max_side != 0 ||
+            config->subsampling != SLUICE_PACK_SUBSAMPLING_AUTO ||
+            !sli_column_bytes(&schema->columns[schema->image], &bytes));
+}
+
+sluice_status pack_columns(const sluice_pack_config *config, kept_columns *kept_out)
+{
+    return kept_columns_find(config->dataset, config->drop, encodes_pixels(config), kept_out);
+}
+
+const sample_writer *pack_writer(const sluice_pack_config *config)
+{
+    return sample_writer_find(config->format != NULL ? config->format : web_writer.format);
+}
+
+/* Checks that the format exists, and that no setting says how to encode images, which are stored as
+ * they are. */
+static sluice_status check_format(const sluice_pack_config *config)
+{
+    char names[200];
+
+    if (config->format == NULL) {
+        return SLUICE_OK;
+    }
+    if (pack_writer(config) == NULL) {
+        sample_writer_names(names, sizeof(names));
+        return sli_fail(SLUICE_E_INVALID, "format=%.100s must be one of %s", config->format, names);
+    }
+    return !config->raw && config->quality == 0 && config->interval == 0 && config->max_side == 0 &&
+                   config->subsampling == SLUICE_PACK_SUBSAMPLING_AUTO && !config->verify
+               ? SLUICE_OK
+               : sli_fail(SLUICE_E_INVALID,
+                          "with a format images are stored as they are: interval, max_side, "
+                          "quality, subsampling, raw and verify must be 0; without it they are "
+                          "packed");
+}
+
+/* Checks that no column has pixels of images that max_side may resize. */
+static sluice_status check_resized(const sluice_pack_config *config, const kept_columns *kept)
+{
+    for (uint32_t i = 0; i < kept->count && config->max_side > 0; i++) {
+        const kept_column *column = &kept->columns[i];
+
+        if (schema_follows(column->info.role) && !column->info.in_parts) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "max_side resizes images, and %s has positions in them, or pixels of "
+                            "their size; leave max_side out, or drop %s",
+                            column->type.name, column->type.name);
+        }
     }
     return SLUICE_OK;
 }
 
 static sluice_status check_settings(const sluice_pack_config *config)
 {
+    kept_columns kept;
     sluice_status st;
 
     if (config->folder == NULL || config->folder[0] == '\0') {
@@ -191,12 +153,18 @@ static sluice_status check_settings(const sluice_pack_config *config)
         st = check_numbers(config);
     }
     if (st == SLUICE_OK) {
-        st = check_stages(config->dataset);
+        st = check_format(config);
     }
     if (st == SLUICE_OK) {
-        st = check_columns(config);
+        st = check_stages(config->dataset, config->format == NULL);
     }
-    return st == SLUICE_OK ? tar_writer_check() : st;
+    if (st == SLUICE_OK) {
+        st = pack_columns(config, &kept);
+    }
+    if (st == SLUICE_OK) {
+        st = check_resized(config, &kept);
+    }
+    return st == SLUICE_OK ? pack_writer(config)->check(&kept) : st;
 }
 
 sluice_status pack_read_config(const sluice_pack_config *config, sluice_pack_config *copy_out)

@@ -5,16 +5,19 @@
 
 #include <sluice/pack.h>
 
+#include "sample_writer.h"
+
 /*
- * Reads and checks the settings. E_INVALID: a setting is invalid, or the pack would lack columns
- * that config->drop does not name; E_UNSUPPORTED: this build cannot pack.
+ * Reads and checks the settings. E_INVALID: a setting is invalid, or a column in config->drop
+ * cannot be left out; E_UNSUPPORTED: a column cannot be packed, or this build cannot pack.
  */
 sluice_status pack_read_config(const sluice_pack_config *config, sluice_pack_config *copy_out);
 
+/* Finds the columns of the pack, and the format that they are written in. */
+sluice_status pack_columns(const sluice_pack_config *config, kept_columns *kept_out);
+const sample_writer *pack_writer(const sluice_pack_config *config);
+
 /* Distance in pixels between restart markers, approximately; 0: none. */
 uint32_t pack_interval(const sluice_pack_config *config);
-
-/* The column of labels; -1: the dataset has none, or config->drop names it. */
-int pack_label_column(const sluice_pack_config *config);
 
 #endif

@@ -94,11 +94,12 @@ bool pack_folder_is_locked(const pack_folder *folder)
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-sluice_status pack_folder_open(pack_folder *folder, const char *path)
+sluice_status pack_folder_open(pack_folder *folder, const char *path,
+                               const struct sample_writer *writer)
 {
     sluice_status st;
 
-    *folder = (pack_folder){path, -1, -1};
+    *folder = (pack_folder){.path = path, .fd = -1, .lock_fd = -1, .writer = writer};
     if (mkdir(path, 0777) != 0 && errno != EEXIST) {
         return sli_fail_errno(SLUICE_E_IO, errno, "cannot make the folder %s", path);
     }
@@ -234,6 +235,21 @@ static sluice_status options_differ(const pack_folder *folder, const char *had, 
                         "%s holds a pack with \"%.*s\", this is one with \"%.*s\"; name another "
                         "folder, or drop the same columns to continue",
                         folder->path, (int)strcspn(had, "\n"), had, (int)strcspn(want, "\n"), want);
+    }
+    if (strncmp(had, "fields ", 7) == 0 || strncmp(want, "fields ", 7) == 0) {
+        return sli_fail(
+            SLUICE_E_INVALID,
+            "%s holds a pack with other columns: \"%.*s\" in %s, this one has \"%.*s\"; "
+            "name another folder",
+            folder->path, (int)strcspn(had, "\n"), had, PACK_OPTIONS, (int)strcspn(want, "\n"),
+            want);
+    }
+    if (strncmp(had, "sluice_", 7) == 0 && strncmp(want, "sluice_", 7) == 0 &&
+        (name_length(had) != name || strncmp(had, want, name) != 0)) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s holds files of `sluice %.*s`, and these are of `sluice %.*s`; name "
+                        "another folder",
+                        folder->path, (int)name_length(had) - 7, had + 7, (int)name - 7, want + 7);
     }
     if (name_length(had) != name || strncmp(had, want, name) != 0) {
         return sli_fail(

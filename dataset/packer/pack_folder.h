@@ -10,20 +10,25 @@
 
 #include <sluice/status.h>
 
+struct sample_writer;
+
 typedef struct pack_folder {
     const char *path; /* borrowed */
     int fd;
     int lock_fd;
+    const struct sample_writer *writer; /* the format of its shards */
+    bool has_indexes;                   /* with checksums, beside the shards: it is a pack */
 } pack_folder;
 
 /* Suffix of a file that is still being written. */
 #define PACK_PART ".part"
 
 /*
- * Creates the folder if needed, and locks it. E_BUSY: another process is packing into it. Also
- * returns E_IO.
+ * Creates the folder if needed, and locks it; its shards are those of `writer`. E_BUSY: another
+ * process is packing into it. Also returns E_IO.
  */
-sluice_status pack_folder_open(pack_folder *folder, const char *path);
+sluice_status pack_folder_open(pack_folder *folder, const char *path,
+                               const struct sample_writer *writer);
 void pack_folder_close(pack_folder *folder);
 
 /*

@@ -55,16 +55,15 @@ void pack_lines_begin(sli_text *text)
 
 void pack_lines_add(sli_text *text, const char *key, const packed_sample *sample)
 {
-    const bool is_there = sample->file.data != NULL;
-
-    sli_text_add(text, "%s\t%s\t", key, is_there ? sample->field : "-");
+    sli_text_add(text, "%s\t%s\t", key,
+                 pack_is_left_out(sample->fate) || sample->field[0] == '\0' ? "-" : sample->field);
     if (sample->has_label) {
         sli_text_add(text, "%" PRId32, sample->label);
     } else {
         sli_text_add(text, "-");
     }
-    sli_text_add(text, "\t%s\t%" PRIu64 "\t%zu\t", sluice_pack_fate_name(sample->fate),
-                 sample->bytes_in, sample->file.size);
+    sli_text_add(text, "\t%s\t%" PRIu64 "\t%" PRIu64 "\t", sluice_pack_fate_name(sample->fate),
+                 sample->bytes_in, sample->bytes_out);
     escaped_text_add(text, sample->name);
     sli_text_add(text, "\t");
     escaped_text_add(text, sample->why);

@@ -16,7 +16,7 @@ typedef struct pack_line {
     uint64_t position;
     sluice_pack_fate fate;
     uint64_t bytes_in;
-    uint64_t bytes_out; /* size of the packed file; 0 for a sample that was left out */
+    uint64_t bytes_out; /* of the packed image; 0 for a sample that was left out */
     const char *name;
     const char *why;
 } pack_line;

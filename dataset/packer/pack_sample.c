@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pack_sample.h"
+#include "pack_worker.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,23 +10,9 @@
 #include "fault_int.h"
 #include "image_rules.h"
 #include "jpeg_transcode.h"
+#include "pack_pixels.h"
 #include "status_int.h"
 #include "thread_interrupt_int.h"
-
-enum { DEFAULT_QUALITY = 90 };
-
-/* How long reading is retried after memory or storage faults. Opening files has its own limit. */
-static const int64_t RETRY_NS = INT64_C(2000000000);
-
-struct pack_worker {
-    const pack_settings *settings;
-    image_decoder *decoder;
-    image_decoder *checker; /* decodes results to verify them; NULL: results are not verified */
-    sample_io io;
-    image_resampler resampler;
-    image_buffer resized;
-    image_buffer gray;
-};
 
 sluice_status pack_worker_create(const pack_settings *settings, pack_worker **worker_out)
 {
@@ -62,6 +48,7 @@ void pack_worker_destroy(pack_worker *worker)
     resampler_free(&worker->resampler);
     image_buffer_free(&worker->resized);
     image_buffer_free(&worker->gray);
+    image_buffer_free(&worker->rows);
     sli_free(worker);
 }
 
@@ -81,6 +68,7 @@ void packed_sample_free(packed_sample *sample)
 {
     if (sample != NULL) {
         sli_free(sample->file.data);
+        pack_values_free(&sample->values);
         sli_free(sample);
     }
 }
@@ -152,149 +140,7 @@ static sluice_status decode_all(image_decoder *decoder, uint64_t max_pixels, con
     return st == SLUICE_OK ? image_decoder_region(decoder, &all, image_out) : st;
 }
 
-static uint32_t scaled_side(uint32_t side, uint32_t from, uint32_t to)
-{
-    const uint64_t length = ((uint64_t)side * to + from / 2) / from;
-
-    return length > 0 ? (uint32_t)length : 1;
-}
-
-static bool is_too_long(const pack_settings *settings, const image_view *image)
-{
-    const uint32_t longer = image->width > image->height ? image->width : image->height;
-
-    return settings->max_side > 0 && longer > settings->max_side;
-}
-
-/* Shrinks the image so that its longer side has max_side pixels. */
-static sluice_status shrink_image(pack_worker *worker, image_view *image)
-{
-    const uint32_t longer = image->width > image->height ? image->width : image->height;
-    const uint32_t width = scaled_side(image->width, longer, worker->settings->max_side);
-    const uint32_t height = scaled_side(image->height, longer, worker->settings->max_side);
-    const resample_job job = {.channels = image->channels,
-                              .in_width = image->width,
-                              .in_height = image->height,
-                              .out_width = width,
-                              .out_height = height,
-                              .window_width = width,
-                              .window_height = height,
-                              .filter = {FILTER_BILINEAR, true}};
-    image_box needed;
-    line_sink sink = {.line = NULL};
-    sluice_status st = resample_prepare(&worker->resampler, &job, &needed);
-
-    if (st == SLUICE_OK) {
-        st = image_buffer_reserve(&worker->resized, (size_t)width * height * image->channels);
-    }
-    if (st == SLUICE_OK) {
-        image->pixels += needed.y * image->stride + (size_t)needed.x * image->channels;
-        image->width = needed.width;
-        image->height = needed.height;
-        sink.direct = worker->resized.data;
-        st = resample_run(&worker->resampler, image, &sink);
-    }
-    *image = (image_view){worker->resized.data,
-                          (size_t)width * image->channels,
-                          width,
-                          height,
-                          image->channels,
-                          IMAGE_U8};
-    return st;
-}
-
-/* Converts an image with three equal channels to one channel, which has a third of the bytes. */
-static sluice_status drop_equal_channels(pack_worker *worker, image_view *image)
-{
-    sluice_status st;
-
-    for (uint32_t y = 0; y < image->height; y++) {
-        const uint8_t *line = image->pixels + y * image->stride;
-
-        for (uint32_t x = 0; x < image->width * 3; x += 3) {
-            if (image->channels != 3 || line[x] != line[x + 1] || line[x] != line[x + 2]) {
-                return SLUICE_OK;
-            }
-        }
-    }
-    st = image_buffer_reserve(&worker->gray, (size_t)image->width * image->height);
-    for (uint32_t y = 0; st == SLUICE_OK && y < image->height; y++) {
-        for (uint32_t x = 0; x < image->width; x++) {
-            worker->gray.data[(size_t)y * image->width + x] =
-                image->pixels[y * image->stride + (size_t)x * 3];
-        }
-    }
-    if (st == SLUICE_OK) {
-        *image =
-            (image_view){worker->gray.data, image->width, image->width, image->height, 1, IMAGE_U8};
-    }
-    return st;
-}
-
 /* ---- results -------------------------------------------------------------------------------- */
-
-/* Stores the pixels as a binary PPM file; a single channel is repeated three times. */
-static sluice_status store_raw(packed_sample *sample, const image_view *image)
-{
-    char header[48];
-    const int length =
-        snprintf(header, sizeof(header), "P6\n%u %u\n255\n", image->width, image->height);
-    const size_t pixels = (size_t)image->width * image->height;
-    uint8_t *to = sli_realloc_array(NULL, (size_t)length + 3 * pixels, 1);
-
-    if (to == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "an image of %zu pixels", pixels);
-    }
-    sample->fate = SLUICE_PACK_RAW;
-    sample->file = (jpeg_bytes){to, (size_t)length + 3 * pixels};
-    snprintf(sample->field, sizeof(sample->field), "ppm");
-    memcpy(to, header, (size_t)length);
-    to += length;
-    for (uint32_t y = 0; y < image->height; y++) {
-        const uint8_t *line = image->pixels + y * image->stride;
-
-        for (uint32_t x = 0; x < image->width; x++, to += 3, line += image->channels) {
-            to[0] = line[0];
-            to[1] = line[image->channels == 3 ? 1 : 0];
-            to[2] = line[image->channels == 3 ? 2 : 0];
-        }
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status store_encoded(pack_worker *worker, packed_sample *sample, image_view *image)
-{
-    const pack_settings *settings = worker->settings;
-    const jpeg_encoding encoding = {settings->quality > 0 ? settings->quality : DEFAULT_QUALITY,
-                                    settings->subsampling != SLUICE_PACK_SUBSAMPLING_444,
-                                    settings->interval, sample->orientation};
-    sluice_status st = drop_equal_channels(worker, image);
-
-    if (st == SLUICE_OK) {
-        st = jpeg_encode(image, &encoding, &sample->file);
-    }
-    sample->fate = SLUICE_PACK_ENCODED;
-    snprintf(sample->field, sizeof(sample->field), "jpg");
-    return st;
-}
-
-/* Encodes pixels according to the settings; may change *image. */
-static sluice_status store_pixels(pack_worker *worker, packed_sample *sample, image_view *image)
-{
-    sluice_status st = SLUICE_OK;
-
-    if (image->channels != 1 && image->channels != 3) {
-        return sli_fail(SLUICE_E_UNSUPPORTED, "the image has %u channels; it must have 1 or 3",
-                        image->channels);
-    }
-    if (is_too_long(worker->settings, image)) {
-        st = shrink_image(worker, image);
-    }
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    return worker->settings->raw ? store_raw(sample, image) : store_encoded(worker, sample, image);
-}
 
 /*
  * Compares the decoded result with the decoded source. E_CORRUPT: the pixels differ. Also returns
@@ -375,7 +221,7 @@ static sluice_status check_image(pack_worker *worker, const sample_data *data, b
 
     *same_out = !settings->raw && settings->quality == 0 &&
                 settings->subsampling == SLUICE_PACK_SUBSAMPLING_AUTO &&
-                (st != SLUICE_OK || !is_too_long(settings, &image));
+                (st != SLUICE_OK || !pack_is_too_long(settings, &image));
     return st;
 }
 
@@ -390,8 +236,8 @@ static sluice_status store_image(pack_worker *worker, packed_sample *sample,
         decode_all(worker->decoder, settings->max_pixels, data->bytes, data->size, &image);
 
     if (st == SLUICE_OK) {
-        is_whole = is_whole && !is_too_long(settings, &image);
-        st = store_pixels(worker, sample, &image);
+        is_whole = is_whole && !pack_is_too_long(settings, &image);
+        st = pack_store_pixels(worker, sample, &image);
     }
     if (st != SLUICE_OK || !settings->verify) {
         return st;
@@ -465,76 +311,10 @@ static sluice_status pack_image(pack_worker *worker, packed_sample *sample, cons
     sluice_status st;
 
     sample->orientation = EXIF_UPRIGHT;
-    st = store_pixels(worker, sample, &image);
+    st = pack_store_pixels(worker, sample, &image);
 
     sample->bytes_in = (uint64_t)data->image.width * data->image.height * data->image.channels;
     return st == SLUICE_OK ? st : leave_out(sample, SLUICE_PACK_LEFT_UNDECODABLE, st);
-}
-
-static void name_sample(pack_worker *worker, uint64_t index, char *name, size_t size)
-{
-    const sluice_dataset *dataset = worker->settings->dataset;
-
-    if (dataset_is_stream(dataset)) {
-        snprintf(name, size, "%s",
-                 source_item_name(dataset_source(dataset), dataset->source, &worker->io.item));
-    } else {
-        dataset_source(dataset)->name(dataset->source, index, name, size);
-    }
-}
-
-static sluice_status read_once(pack_worker *worker, uint64_t index, void *const *row,
-                               sample_data *data_out, sli_fault *fault_out)
-{
-    const sluice_dataset *dataset = worker->settings->dataset;
-    const sluice_status st =
-        dataset_source(dataset)->read(dataset->source, index, &worker->io, row, data_out);
-
-    *fault_out = st == SLUICE_OK ? SLI_FAULT_NONE : sli_fault_of_last(st);
-    return st;
-}
-
-/* Reads a sample; retries after transient machine faults. */
-static sluice_status read_with_retries(pack_worker *worker, uint64_t index, void *const *row,
-                                       sample_data *data_out, sli_fault *fault_out)
-{
-    sli_backoff backoff = {.limit_ns = RETRY_NS};
-    sluice_status st;
-
-    do {
-        st = read_once(worker, index, row, data_out, fault_out);
-    } while ((*fault_out == SLI_FAULT_MEMORY || *fault_out == SLI_FAULT_STORAGE) &&
-             sli_backoff_pause(&backoff, worker->settings->interrupt));
-    return st;
-}
-
-/*
- * Ends the pack because of a machine fault: adds the sample's name to the last error and preserves
- * its errno.
- */
-static sluice_status fail_read(pack_worker *worker, uint64_t index, sli_fault fault,
-                               sluice_status status)
-{
-    const char *way_out =
-        fault == SLI_FAULT_STORAGE ? ", or leave out such files (leave_out_unreadable)" : "";
-    char name[PACK_NAME_SIZE];
-    sli_error error;
-
-    sli_error_take(status, &error);
-    name_sample(worker, index, name, sizeof(name));
-    return sli_fail_with(status, error.error_number,
-                         "cannot pack %.500s: %.*s; run the same command again to continue%s", name,
-                         PACK_WHY_SIZE - 1, error.text, way_out);
-}
-
-sluice_status pack_try_to_read(pack_worker *worker, uint64_t index)
-{
-    void *row[SLUICE_MAX_COLUMNS] = {NULL};
-    sample_data data = {.bytes = NULL};
-    sli_fault fault;
-    const sluice_status st = read_once(worker, index, row, &data, &fault);
-
-    return fault == SLI_FAULT_NONE ? SLUICE_OK : fail_read(worker, index, fault, st);
 }
 
 /* Leaves out a sample that could not be read, or ends the pack. */
@@ -542,14 +322,102 @@ static sluice_status leave_unread(pack_worker *worker, uint64_t index, packed_sa
                                   sli_fault fault, sluice_status status)
 {
     if (worker->io.ends_run) {
-        return fail_read(worker, index, fault, status);
+        return pack_fail_read(worker, index, fault, status);
     }
     if (fault == SLI_FAULT_NONE) {
         return leave_out(sample, SLUICE_PACK_LEFT_UNREADABLE, status);
     }
     return fault == SLI_FAULT_STORAGE && worker->settings->leave_out_unreadable
                ? leave_out(sample, SLUICE_PACK_LEFT_FAULT, status)
-               : fail_read(worker, index, fault, status);
+               : pack_fail_read(worker, index, fault, status);
+}
+
+/* Makes the image that was encoded the value of its column. */
+static void take_encoded(const kept_columns *kept, packed_sample *sample)
+{
+    kept_value *value = &sample->values.values[kept->image];
+
+    value->data = sample->file.data;
+    value->size = sample->file.size;
+    value->rows = 1;
+    snprintf(value->extension, sizeof(value->extension), "%s", sample->field);
+}
+
+/* Stores the image of a sample as it is. */
+static sluice_status copy_image(pack_worker *worker, packed_sample *sample, const sample_data *data)
+{
+    const kept_columns *kept = worker->settings->kept;
+    const kept_value *value = &sample->values.values[kept->image];
+    const sluice_status st = pack_values_add_image(worker, data, &sample->values);
+
+    sample->fate = data->bytes != NULL ? SLUICE_PACK_COPIED : SLUICE_PACK_RAW;
+    snprintf(sample->field, sizeof(sample->field), "%s",
+             data->bytes != NULL ? value->extension : "npy");
+    sample->bytes_in = value->size;
+    return st == SLUICE_OK ? st : leave_out(sample, SLUICE_PACK_LEFT_NO_IMAGE, st);
+}
+
+/* Packs the first image of a sample that was read. */
+static sluice_status pack_first(pack_worker *worker, packed_sample *sample, uint64_t index,
+                                const sample_data *data)
+{
+    const kept_columns *kept = worker->settings->kept;
+    sli_fault fault = SLI_FAULT_NONE;
+    sluice_status st;
+
+    if (kept->image < 0) {
+        sample->fate = SLUICE_PACK_COPIED;
+        return SLUICE_OK;
+    }
+    if (worker->settings->copies || kept->columns[kept->image].is_pixels) {
+        st = copy_image(worker, sample, data);
+    } else if (data->bytes != NULL) {
+        sample->bytes_in = data->size;
+        st = pack_file(worker, sample, data);
+    } else {
+        st = pack_image(worker, sample, data);
+    }
+    fault = st != SLUICE_OK ? sli_fault_of_last(st) : SLI_FAULT_NONE;
+    if (fault == SLI_FAULT_LIBRARY && data->bytes != NULL) {
+        return pack_fail_read(worker, index, fault, st);
+    }
+    if (st == SLUICE_OK && sample->file.data != NULL) {
+        take_encoded(kept, sample);
+    }
+    return st;
+}
+
+/* Packs the image of a sample that was read, and its masks and further images. */
+static sluice_status pack_images(pack_worker *worker, packed_sample *sample, uint64_t index,
+                                 const sample_data *data)
+{
+    sli_fault fault = SLI_FAULT_NONE;
+    sluice_status st = pack_first(worker, sample, index, data);
+
+    if (st != SLUICE_OK || pack_is_left_out(sample->fate)) {
+        return st;
+    }
+    st = pack_values_add_files(worker, index, data, &sample->values, &fault);
+    if (st != SLUICE_OK) {
+        return fault != SLI_FAULT_NONE ? leave_unread(worker, index, sample, fault, st)
+                                       : leave_out(sample, SLUICE_PACK_LEFT_UNDECODABLE, st);
+    }
+    sample->bytes_out = sample->file.size;
+    if (worker->settings->copies) {
+        sample->bytes_in = sample->values.bytes;
+        sample->bytes_out = sample->values.bytes;
+    } else if (sample->file.data == NULL) {
+        sample->bytes_out = sample->bytes_in;
+    }
+    return st;
+}
+
+/* Frees what earlier steps stored of a sample that is left out. */
+static void drop_contents(packed_sample *sample)
+{
+    sli_free(sample->file.data);
+    sample->file = (jpeg_bytes){NULL, 0};
+    pack_values_free(&sample->values);
 }
 
 sluice_status pack_sample(pack_worker *worker, uint64_t index, packed_sample **sample_out)
@@ -564,26 +432,21 @@ sluice_status pack_sample(pack_worker *worker, uint64_t index, packed_sample **s
     if (sample == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a sample");
     }
-    name_sample(worker, index, sample->name, sizeof(sample->name));
-    if (settings->label >= 0) {
-        row[settings->label] = &sample->label;
-        sample->has_label = true;
-    }
-    st = read_with_retries(worker, index, row, &data, &fault);
-    if (st != SLUICE_OK) {
-        st = leave_unread(worker, index, sample, fault, st);
-    } else if (data.bytes != NULL) {
-        sample->bytes_in = data.size;
-        st = pack_file(worker, sample, &data);
-        fault = st != SLUICE_OK ? sli_fault_of_last(st) : SLI_FAULT_NONE;
-        st = fault == SLI_FAULT_LIBRARY ? fail_read(worker, index, fault, st) : st;
-    } else {
-        st = pack_image(worker, sample, &data);
+    pack_name_sample(worker, index, sample->name, sizeof(sample->name));
+    st = pack_values_begin(settings->kept, &worker->rows, row);
+    if (st == SLUICE_OK) {
+        st = pack_read(worker, index, PACK_SAMPLE, row, &data, &fault);
+        sample->has_label = pack_values_label(settings->kept, worker->rows.data, &sample->label);
+        if (st != SLUICE_OK) {
+            st = leave_unread(worker, index, sample, fault, st);
+        } else {
+            st = pack_values_take_rows(settings->kept, worker->rows.data, &sample->values);
+            st = st == SLUICE_OK ? pack_images(worker, sample, index, &data) : st;
+        }
     }
     st = sli_is_interrupted() ? SLUICE_CLOSED : st; /* the sample may be incomplete */
-    if (pack_is_left_out(sample->fate)) {           /* frees the file that an earlier step stored */
-        sli_free(sample->file.data);
-        sample->file = (jpeg_bytes){NULL, 0};
+    if (pack_is_left_out(sample->fate)) {
+        drop_contents(sample);
     }
     if (st != SLUICE_OK) {
         packed_sample_free(sample);

@@ -9,6 +9,7 @@
 #include "image_decoder.h"
 #include "jpeg_writer.h"
 #include "pack_notes.h"
+#include "pack_values.h"
 #include "resample.h"
 
 enum { PACK_NAME_SIZE = 1024, PACK_WHY_SIZE = 256, PACK_FIELD_SIZE = 8 };
@@ -16,7 +17,8 @@ enum { PACK_NAME_SIZE = 1024, PACK_WHY_SIZE = 256, PACK_FIELD_SIZE = 8 };
 /* Settings that apply to all samples. */
 typedef struct pack_settings {
     const sluice_dataset *dataset; /* a dataset that was opened by dataset_open() */
-    int label;                     /* index of the label column; -1: no label */
+    const kept_columns *kept;
+    bool copies; /* images are stored as they are */
     uint32_t interval;
     uint32_t max_side;
     uint32_t quality; /* JPEG quality; 0: the default, 90 */
@@ -35,9 +37,11 @@ typedef struct packed_sample {
     bool has_label;
     int32_t label;
     uint64_t bytes_in;
+    uint64_t bytes_out;          /* 0 if the sample is left out */
     uint32_t orientation;        /* Exif, of an image that is re-encoded (exif.h) */
     jpeg_bytes file;             /* contents of the image file; no data if the sample is left out */
     char field[PACK_FIELD_SIZE]; /* field of the file in the archive, for example "jpg" */
+    pack_values values;          /* of all columns but the first image */
     char name[PACK_NAME_SIZE];   /* name of the sample in the source */
     char why[PACK_WHY_SIZE];     /* reason for the outcome, if it is a problem */
 } packed_sample;
@@ -80,12 +84,12 @@ void packed_sample_free(packed_sample *sample);
 
 static inline bool pack_is_left_out(sluice_pack_fate fate)
 {
-    return fate >= SLUICE_PACK_LEFT_UNREADABLE;
+    return fate >= SLUICE_PACK_LEFT_UNREADABLE && fate <= SLUICE_PACK_LEFT_FAULT;
 }
 
 static inline bool pack_is_problem(sluice_pack_fate fate)
 {
-    return fate >= SLUICE_PACK_KEPT_FORMAT;
+    return fate >= SLUICE_PACK_KEPT_FORMAT && fate <= SLUICE_PACK_LEFT_FAULT;
 }
 
 #endif

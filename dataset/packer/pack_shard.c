@@ -20,22 +20,16 @@ void pack_shard_name(uint32_t number, const char *end, char *name)
     snprintf(name, PACK_SHARD_NAME_SIZE, "shard-%06" PRIu32 "%s", number, end);
 }
 
-/* Writes the contents of a label member. Returns its size. */
-static size_t label_text(const packed_sample *sample, char *text, size_t size)
+/* The name of the file of a shard. */
+static void name_file(const pack_folder *folder, uint32_t number, char *name)
 {
-    return (size_t)snprintf(text, size, "%" PRId32, sample->label);
+    pack_shard_name(number, folder->writer->end, name);
 }
 
-uint64_t pack_shard_takes(const packed_sample *sample)
+uint64_t pack_shard_takes(const pack_folder *folder, const kept_columns *kept,
+                          const packed_sample *sample)
 {
-    char label[16];
-    uint64_t bytes = 0;
-
-    if (sample->file.data != NULL) {
-        bytes = tar_member_bytes(sample->file.size);
-        bytes += sample->has_label ? tar_member_bytes(label_text(sample, label, sizeof(label))) : 0;
-    }
-    return bytes;
+    return pack_is_left_out(sample->fate) ? 0 : folder->writer->bytes(kept, sample->values.values);
 }
 
 /* Returns "FOLDER/NAME"; the caller frees it by sli_free(). */
@@ -52,32 +46,75 @@ static sluice_status make_path(const pack_folder *folder, const char *name, char
     return SLUICE_OK;
 }
 
-sluice_status pack_shard_begin(pack_shard *shard, const pack_folder *folder, uint32_t number)
+/* Frees the resources of an open shard. */
+static void release_shard(pack_shard *shard)
+{
+    shard->folder->writer->close(shard->writer);
+    close(shard->file.fd);
+    sli_text_free(&shard->lines);
+    sli_free(shard->path);
+    sli_free(shard->name);
+    memset(shard, 0, sizeof(*shard));
+}
+
+void pack_shard_drop(pack_shard *shard)
 {
     char name[PACK_SHARD_NAME_SIZE];
+    char part[PACK_SHARD_NAME_SIZE + sizeof(PACK_PART)];
+
+    if (shard->is_open) {
+        name_file(shard->folder, shard->number, name);
+        snprintf(part, sizeof(part), "%s" PACK_PART, name);
+        (void)unlinkat(shard->folder->fd, part, 0);
+        release_shard(shard);
+    }
+}
+
+/* Makes the temporary file of a shard, and the paths of it. */
+static sluice_status make_file(pack_shard *shard, const pack_folder *folder, uint32_t number)
+{
+    char name[PACK_SHARD_NAME_SIZE];
+    char part[PACK_SHARD_NAME_SIZE + sizeof(PACK_PART)];
+    sluice_status st;
+
+    name_file(folder, number, name);
+    snprintf(part, sizeof(part), "%s" PACK_PART, name);
+    st = make_path(folder, name, &shard->name);
+    if (st == SLUICE_OK) {
+        st = make_path(folder, part, &shard->path);
+    }
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    /* O_RDWR, since an index may be built by reading the file back. */
+    shard->file.fd =
+        sli_openat(folder->fd, part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666, NULL);
+    return shard->file.fd >= 0 ? SLUICE_OK : pack_folder_failed(folder, "make", part, errno);
+}
+
+sluice_status pack_shard_begin(pack_shard *shard, const pack_folder *folder,
+                               const kept_columns *kept, uint32_t number)
+{
     sluice_status st;
 
     memset(shard, 0, sizeof(*shard));
     if (number >= PACK_SHARD_MOST) {
         return sli_fail(SLUICE_E_INVALID, "more than %d shards; make them larger", PACK_SHARD_MOST);
     }
+    st = make_file(shard, folder, number);
+    if (st != SLUICE_OK) {
+        sli_free(shard->path);
+        sli_free(shard->name);
+        return st;
+    }
     shard->folder = folder;
     shard->number = number;
-    pack_shard_name(number, ".tar" PACK_PART, name);
-    st = make_path(folder, name, &shard->path);
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    /* O_RDWR, since the index is built by reading the archive back. */
-    shard->fd = sli_openat(folder->fd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666, NULL);
-    if (shard->fd < 0) {
-        st = pack_folder_failed(folder, "make", name, errno);
-        sli_free(shard->path);
-        return st;
-    }
     shard->is_open = true;
+    shard->file.path = shard->path;
+    shard->file.name = shard->name;
+    shard->file.kept = kept;
     pack_lines_begin(&shard->lines);
-    st = tar_writer_open(shard->fd, shard->path, &shard->tar);
+    st = folder->writer->open(&shard->file, &shard->writer);
     if (st != SLUICE_OK) {
         pack_shard_drop(shard);
     }
@@ -86,67 +123,13 @@ sluice_status pack_shard_begin(pack_shard *shard, const pack_folder *folder, uin
 
 sluice_status pack_shard_add(pack_shard *shard, const char *key, const packed_sample *sample)
 {
-    char name[PACK_KEY_SIZE + PACK_FIELD_SIZE];
-    char label[16];
     sluice_status st = SLUICE_OK;
 
-    if (sample->file.data != NULL) {
-        snprintf(name, sizeof(name), "%s.%s", key, sample->field);
-        st = tar_writer_add(shard->tar, name, sample->file.data, sample->file.size);
-        if (st == SLUICE_OK && sample->has_label) {
-            snprintf(name, sizeof(name), "%s.cls", key);
-            st = tar_writer_add(shard->tar, name, label, label_text(sample, label, sizeof(label)));
-        }
+    if (!pack_is_left_out(sample->fate)) {
+        st = shard->folder->writer->add(shard->writer, key, sample->values.values);
     }
-    shard->bytes += pack_shard_takes(sample);
+    shard->bytes += pack_shard_takes(shard->folder, shard->file.kept, sample);
     pack_lines_add(&shard->lines, key, sample);
-    return st;
-}
-
-/* Frees the resources of an open shard. */
-static void release_shard(pack_shard *shard)
-{
-    tar_writer_close(shard->tar);
-    close(shard->fd);
-    sli_text_free(&shard->lines);
-    sli_free(shard->path);
-    memset(shard, 0, sizeof(*shard));
-}
-
-void pack_shard_drop(pack_shard *shard)
-{
-    char name[PACK_SHARD_NAME_SIZE];
-
-    if (shard->is_open) {
-        pack_shard_name(shard->number, ".tar" PACK_PART, name);
-        (void)unlinkat(shard->folder->fd, name, 0);
-        release_shard(shard);
-    }
-}
-
-/* Builds the shard's index by reading the archive back, and writes it. */
-static sluice_status write_index(pack_shard *shard)
-{
-    char name[PACK_SHARD_NAME_SIZE];
-    char *archive = NULL;
-    char *path = NULL;
-    shard_index index;
-    sluice_status st;
-
-    pack_shard_name(shard->number, ".tar", name);
-    st = make_path(shard->folder, name, &archive);
-    if (st == SLUICE_OK) {
-        st = shard_index_path(archive, &shard_default_fields, &path);
-    }
-    if (st == SLUICE_OK) {
-        st = shard_index_build(shard->fd, shard->path, &shard_default_fields, true, &index);
-        if (st == SLUICE_OK) {
-            st = shard_index_write(&index, &shard_default_fields, true, path);
-            shard_index_free(&index);
-        }
-    }
-    sli_free(path);
-    sli_free(archive);
     return st;
 }
 
@@ -154,7 +137,8 @@ sluice_status pack_shard_finish(pack_shard *shard, uint64_t next, uint64_t *tar_
 {
     char name[PACK_SHARD_NAME_SIZE];
     char *lines = NULL;
-    sluice_status st = tar_writer_finish(shard->tar, tar_bytes_out);
+    const sample_writer *writer = shard->folder->writer;
+    sluice_status st = writer->finish(shard->writer, tar_bytes_out);
 
     if (st == SLUICE_OK) {
         pack_lines_end(&shard->lines, *tar_bytes_out, next);
@@ -164,11 +148,11 @@ sluice_status pack_shard_finish(pack_shard *shard, uint64_t next, uint64_t *tar_
         pack_shard_name(shard->number, ".tsv", name);
         st = pack_folder_write(shard->folder, name, lines);
     }
-    if (st == SLUICE_OK) {
-        st = write_index(shard);
+    if (st == SLUICE_OK && shard->folder->has_indexes) {
+        st = writer->write_index(&shard->file);
     }
     if (st == SLUICE_OK) {
-        pack_shard_name(shard->number, ".tar", name);
+        name_file(shard->folder, shard->number, name);
         st = pack_folder_publish(shard->folder, name);
     }
     sluice_string_free(lines);
@@ -182,18 +166,23 @@ sluice_status pack_shard_finish(pack_shard *shard, uint64_t next, uint64_t *tar_
 
 sluice_status pack_shard_remove_from(const pack_folder *folder, uint32_t number)
 {
-    static const char *const ends[] = {".tar.sluice", ".tsv", ".tar"};
-    char name[PACK_SHARD_NAME_SIZE];
+    const sample_writer *writer = folder->writer;
     sluice_status st = SLUICE_OK;
 
     for (; st == SLUICE_OK; number++) {
-        pack_shard_name(number, ".tar", name);
-        if (faccessat(folder->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+        char names[3][PACK_SHARD_NAME_SIZE + PACK_SHARD_NAME_SIZE] = {"", "", ""};
+
+        name_file(folder, number, names[2]);
+        if (faccessat(folder->fd, names[2], F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
             break;
         }
-        for (size_t i = 0; st == SLUICE_OK && i < sizeof(ends) / sizeof(ends[0]); i++) {
-            pack_shard_name(number, ends[i], name);
-            st = pack_folder_remove(folder, name);
+        pack_shard_name(number, ".tsv", names[1]);
+        if (writer->index_end != NULL) {
+            snprintf(names[0], sizeof(names[0]), "%.*s%s", PACK_SHARD_NAME_SIZE, names[2],
+                     writer->index_end);
+        }
+        for (size_t i = 0; st == SLUICE_OK && i < 3; i++) {
+            st = names[i][0] != '\0' ? pack_folder_remove(folder, names[i]) : SLUICE_OK;
         }
     }
     return st;
@@ -210,7 +199,7 @@ sluice_status pack_shard_has_index(const pack_folder *folder, uint32_t number, b
     int fd = -1;
     sluice_status st;
 
-    pack_shard_name(number, ".tar", name);
+    name_file(folder, number, name);
     st = make_path(folder, name, &path);
     if (st == SLUICE_OK) {
         st = plain_file_open(path, NULL, &fd, &size);
@@ -271,7 +260,7 @@ sluice_status pack_shard_read(const pack_folder *folder, uint32_t number,
     sluice_status st;
 
     *next_out = 0;
-    pack_shard_name(number, ".tar", name);
+    name_file(folder, number, name);
     if (fstatat(folder->fd, name, &info, 0) != 0) {
         return errno == ENOENT ? SLUICE_OK : pack_folder_failed(folder, "look at", name, errno);
     }

@@ -5,7 +5,7 @@
 
 #include "pack_folder.h"
 #include "pack_lines.h"
-#include "tar_writer.h"
+#include "sample_writer.h"
 
 enum { PACK_KEY_SIZE = 24, PACK_SHARD_MOST = 1000000 };
 
@@ -14,11 +14,12 @@ typedef struct pack_shard {
     bool is_open;
     const pack_folder *folder;
     uint32_t number;
-    int fd;
-    char *path; /* path of the archive's temporary file, for messages */
-    tar_writer *tar;
+    sample_file file;
+    char *path;   /* of the temporary file; file.path */
+    char *name;   /* file.name */
+    void *writer; /* of folder->writer */
     sli_text lines;
-    uint64_t bytes; /* bytes of the archive's members so far */
+    uint64_t bytes; /* bytes of the samples so far */
 } pack_shard;
 
 /*
@@ -28,10 +29,13 @@ typedef struct pack_shard {
 enum { PACK_SHARD_NAME_SIZE = 40 };
 void pack_shard_name(uint32_t number, const char *end, char *name);
 
-/* Returns the bytes that a sample occupies in an archive; 0 if it is left out. */
-uint64_t pack_shard_takes(const packed_sample *sample);
+/* Returns the bytes that a sample takes in a shard of the folder; 0 if it is left out. */
+uint64_t pack_shard_takes(const pack_folder *folder, const kept_columns *kept,
+                          const packed_sample *sample);
 
-sluice_status pack_shard_begin(pack_shard *shard, const pack_folder *folder, uint32_t number);
+/* Begins a shard of these columns, which are borrowed. Returns E_IO or E_NO_MEMORY on failure. */
+sluice_status pack_shard_begin(pack_shard *shard, const pack_folder *folder,
+                               const kept_columns *kept, uint32_t number);
 
 /* Adds a sample to the archive and to the list. Returns E_IO or E_NO_MEMORY on failure. */
 sluice_status pack_shard_add(pack_shard *shard, const char *key, const packed_sample *sample);

@@ -82,7 +82,7 @@ static bool is_finished(const pack_folder *folder, const char *stray)
     uint32_t number = 0;
 
     (void)is_stray(stray, &number);
-    pack_shard_name(number, ".tar", archive);
+    pack_shard_name(number, folder->writer->end, archive);
     return faccessat(folder->fd, archive, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 

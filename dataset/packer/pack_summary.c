@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pack_fields.h"
+#include "pack_marks.h"
+
 static void name_first(char *text, const sluice_pack_problem *problem)
 {
     snprintf(text, PACK_FIRST_SIZE, "%.150s: %.150s", problem->name, problem->why);
@@ -50,16 +53,69 @@ static void add_names(sli_text *text, const char *names)
     }
 }
 
+/* What a column is, as a word. */
+static const char *kind_of(const kept_columns *kept, uint32_t i)
+{
+    const kept_column *column = &kept->columns[i];
+
+    switch (column->info.role) {
+    case ROLE_MASK:
+        return "mask";
+    case ROLE_BOXES:
+        return column->info.in_parts ? "fraction_boxes" : "boxes";
+    case ROLE_POINTS:
+        return column->info.in_parts ? "fraction_points" : "points";
+    case ROLE_IMAGE:
+        return "image";
+    default:
+        return (int)i == kept->image ? "image" : "values";
+    }
+}
+
+/* Adds the columns as a list of objects: name, kind, and of values type, shape and most rows. */
+static void add_columns(sli_text *text, const kept_columns *kept)
+{
+    for (uint32_t i = 0; i < kept->count; i++) {
+        const kept_column *column = &kept->columns[i];
+        const uint32_t fixed = kept_is_ragged(column) ? 1 : 0;
+
+        sli_text_add(text, "%s{\"name\":\"%s\",\"kind\":\"%s\"", i > 0 ? "," : "",
+                     column->type.name, kind_of(kept, i));
+        if (!column->is_file) {
+            sli_text_add(text, ",\"type\":\"%s\",\"shape\":[",
+                         sluice_dtype_name(column->type.dtype));
+            for (uint32_t k = fixed; k < column->type.rank; k++) {
+                sli_text_add(text, "%s%" PRIu64, k > fixed ? "," : "", column->type.shape[k]);
+            }
+            sli_text_add(text, "]");
+        }
+        if (kept_is_ragged(column)) {
+            sli_text_add(text, ",\"most\":%" PRIu64, column->type.shape[0]);
+        }
+        if (column->owner >= 0) {
+            sli_text_add(text, ",\"of\":\"%s\"", kept->columns[column->owner].type.name);
+        }
+        sli_text_add(text, "}");
+    }
+}
+
 sluice_status pack_summary_print(const pack_summary *summary, const sluice_pack_stats *stats,
+                                 const kept_columns *kept, const pack_folder *folder,
                                  char **text_out)
 {
     sli_text text = {0};
     bool is_first = true;
 
+    if (folder->has_indexes) {
+        sli_text_add(&text, PACK_SUMMARY_OF_PACK);
+    } else {
+        sli_text_add(&text,
+                     PACK_SUMMARY_OF_CONVERSION "\"%s\",\"samples\":", folder->writer->format);
+    }
     sli_text_add(&text,
-                 "{\"schema\":1,\"samples\":%" PRIu64 ",\"written\":%" PRIu64
-                 ",\"bytes_in\":%" PRIu64 ",\"bytes_out\":%" PRIu64 ",\"tar_bytes\":%" PRIu64
-                 ",\"shards\":%" PRIu32 ",\"fates\":{",
+                 "%" PRIu64 ",\"written\":%" PRIu64 ",\"bytes_in\":%" PRIu64
+                 ",\"bytes_out\":%" PRIu64 ",\"tar_bytes\":%" PRIu64 ",\"shards\":%" PRIu32
+                 ",\"fates\":{",
                  stats->samples, stats->written, stats->bytes_in, stats->bytes_out,
                  stats->tar_bytes, stats->shards);
     for (int i = 0; i < SLUICE_PACK_FATES; i++) {
@@ -71,6 +127,10 @@ sluice_status pack_summary_print(const pack_summary *summary, const sluice_pack_
     }
     sli_text_add(&text, "},\"dropped\":[");
     add_names(&text, summary->dropped);
+    sli_text_add(&text, "],\"" PACK_FIELDS "\":\"");
+    folder->writer->print_fields(kept, &text);
+    sli_text_add(&text, "\",\"columns\":[");
+    add_columns(&text, kept);
     sli_text_add(&text, "],\"problems\":[");
     text.failed = text.failed || summary->problems.failed;
     sli_text_add(&text, "%s]}\n", summary->problems.data != NULL ? summary->problems.data : "");
@@ -79,11 +139,16 @@ sluice_status pack_summary_print(const pack_summary *summary, const sluice_pack_
 
 uint64_t pack_summary_samples(const char *text)
 {
+    static const char name[] = "\"samples\":";
+    const bool is_summary =
+        text != NULL &&
+        (strncmp(text, PACK_SUMMARY_OF_PACK, strlen(PACK_SUMMARY_OF_PACK)) == 0 ||
+         strncmp(text, PACK_SUMMARY_OF_CONVERSION, strlen(PACK_SUMMARY_OF_CONVERSION)) == 0);
+    const char *at = is_summary ? strstr(text, name) : NULL;
     uint64_t samples;
 
-    return text != NULL && sscanf(text, "{\"schema\":1,\"samples\":%" SCNu64, &samples) == 1
-               ? samples
-               : UINT64_MAX;
+    return at != NULL && sscanf(at + strlen(name), "%" SCNu64, &samples) == 1 ? samples
+                                                                              : UINT64_MAX;
 }
 
 uint64_t pack_summary_shards(const char *text)

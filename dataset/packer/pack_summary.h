@@ -5,7 +5,8 @@
 
 #include <sluice/pack.h>
 
-#include "text_int.h"
+#include "pack_folder.h"
+#include "sample_writer.h"
 
 enum { PACK_PROBLEMS_NAMED = 100, PACK_FIRST_SIZE = 320 };
 
@@ -22,8 +23,13 @@ typedef struct pack_summary {
 
 void pack_summary_note(pack_summary *summary, const sluice_pack_problem *problem);
 
-/* Writes the summary as one JSON object and a newline; identical packs give identical texts. */
+/*
+ * Writes the summary as one JSON object and a newline; identical packs give identical texts. It
+ * lists the columns, and has the argument fields= by which the source of
+ * the format reads them.
+ */
 sluice_status pack_summary_print(const pack_summary *summary, const sluice_pack_stats *stats,
+                                 const kept_columns *kept, const pack_folder *folder,
                                  char **text_out);
 
 /*

@@ -29,6 +29,8 @@
 #include "stop_int.h"
 #include "struct_size_int.h"
 #include "thread_interrupt_int.h"
+#include "verify_columns.h"
+#include "verify_pack.h"
 #include "verify_shard.h"
 
 /* Memory budget in bytes for results that were made but not yet taken; each result is small. */
@@ -38,12 +40,14 @@ enum { BUDGET = 1 << 20 };
 typedef struct verify_worker {
     image_decoder *decoder;
     sample_io io;
+    image_buffer rows; /* of verify_run.columns */
 } verify_worker;
 
 typedef struct verify_run {
     const sluice_verify_config *config;
     verify_reporter reporter;
     sluice_dataset *dataset; /* source of a folder of images; NULL: shards are verified */
+    verify_columns columns;  /* of a pack */
     verify_shard *shards;
     size_t shard_count;
     size_t shard_capacity;
@@ -142,144 +146,12 @@ static sluice_status open_source(verify_run *run, sluice_status st)
     return st;
 }
 
-/* ---- a pack as a whole ---------------------------------------------------------------------- */
-
-/* Facts gathered from a shard's list. */
-typedef struct verify_list {
-    verify_run *run;
-    bool has_first;
-    uint64_t first; /* position in the list's first sample line */
-    uint64_t lines;
-    uint64_t written;
-} verify_list;
-
-static void note_line(void *arg, const pack_line *line)
-{
-    verify_list *list = arg;
-    char why[PACK_WHY_SIZE];
-
-    list->first = list->has_first ? list->first : line->position;
-    list->has_first = true;
-    list->lines++;
-    list->written += !pack_is_left_out(line->fate);
-    if (line->fate == SLUICE_PACK_LEFT_FAULT) {
-        snprintf(why, sizeof(why), "it could not be read and was left out (%.150s); pack again",
-                 line->why);
-        report_sample(list->run, line->name, why);
-    }
-}
-
-/*
- * Checks a shard's list: it must exist, belong to this archive, and begin where the previous list
- * ends.
- */
-static sluice_status check_list(verify_run *run, const pack_folder *folder, size_t number,
-                                uint64_t *next)
-{
-    const verify_shard *shard = &run->shards[number];
-    verify_list list = {.run = run};
-    char name[PACK_SHARD_NAME_SIZE];
-    char want[PACK_SHARD_NAME_SIZE];
-    uint64_t tar_bytes;
-    uint64_t end = 0;
-    sluice_status st;
-
-    pack_shard_name((uint32_t)number, ".tar", want);
-    if (strcmp(verify_shard_name(shard), want) != 0) {
-        report_sample(run, shard->path,
-                      "it is not a shard of the pack, or an earlier one is missing");
-        return SLUICE_OK;
-    }
-    pack_shard_name((uint32_t)number, ".tsv", name);
-    st = pack_shard_read(folder, (uint32_t)number, note_line, &list, &tar_bytes, &end);
-    if (st != SLUICE_OK) {
-        return st;
-    }
-    if (end == 0) {
-        report_sample(run, name, "the list is missing, corrupt, or not of this archive");
-    } else if (list.first != *next || list.first + list.lines != end) {
-        report_sample(run, name, "the list does not continue where the one before it ends");
-    } else if (list.written != shard->index.count) {
-        report_sample(run, name, "the list has not as many samples as the archive");
-    }
-    *next = end != 0 ? end : *next;
-    return SLUICE_OK;
-}
-
-/* Logs a warning about stray files. They are harmless: nothing reads them. */
-static sluice_status warn_of_strays(const pack_folder *folder)
-{
-    uint64_t count;
-    char name[PACK_NAME_SIZE];
-    sluice_status st = pack_strays_count(folder, &count, name, sizeof(name));
-
-    if (st == SLUICE_OK && count > 0) {
-        sli_log(SLUICE_LOG_WARN,
-                "%s: temporary files that killed processes have left: %" PRIu64
-                ", first %s; `sluice pack` removes those of unfinished shards, others can be "
-                "deleted",
-                folder->path, count, name);
-    }
-    return st;
-}
+/* ---- discovery of packs ---------------------------------------------------------------------- */
 
 /* Reports the mark of a corrupt stream. Its pack cannot be repaired. */
 static void report_mark(verify_run *run)
 {
     report_sample(run, PACK_CORRUPT, PACK_CORRUPT_WHY);
-}
-
-/* Checks whether the pack is complete, and has as many shards as its summary says. */
-static sluice_status check_summary(verify_run *run, const pack_folder *folder)
-{
-    char why[PACK_WHY_SIZE];
-    char *text = NULL;
-    sluice_status st = pack_folder_read(folder, PACK_SUMMARY, &text);
-    const uint64_t shards = pack_summary_shards(text);
-
-    if (st == SLUICE_OK && text == NULL) {
-        report_sample(run, PACK_SUMMARY,
-                      pack_folder_is_locked(folder)
-                          ? "the pack is not complete: a process packs into it; wait for its end"
-                          : "the pack is not complete; `sluice pack` with the source and the "
-                            "options that are in pack.txt goes on with it");
-    } else if (st == SLUICE_OK && shards == UINT64_MAX) {
-        report_sample(run, PACK_SUMMARY, "it is corrupt; the same `sluice pack` writes it again");
-    } else if (st == SLUICE_OK && shards != run->shard_count) {
-        snprintf(why, sizeof(why),
-                 "the pack has %" PRIu64 " shards, and %zu are in the folder; the same `sluice "
-                 "pack` packs again what is missing",
-                 shards, run->shard_count);
-        report_sample(run, PACK_SUMMARY, why);
-    }
-    sli_free(text);
-    return st;
-}
-
-static sluice_status check_pack(verify_run *run, const pack_marks *marks)
-{
-    const pack_folder folder = {
-        run->config->path,
-        sli_openat(AT_FDCWD, run->config->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL), -1};
-    sluice_status st = SLUICE_OK;
-    uint64_t next = 0;
-
-    if (folder.fd < 0) {
-        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open the folder %s", folder.path);
-    }
-    for (size_t i = 0; st == SLUICE_OK && i < run->shard_count; i++) {
-        st = check_list(run, &folder, i, &next);
-    }
-    if (st == SLUICE_OK) {
-        st = warn_of_strays(&folder);
-    }
-    if (st == SLUICE_OK && marks->is_corrupt) {
-        report_mark(run);
-    } else if (st == SLUICE_OK) {
-        st = check_summary(run, &folder);
-    }
-    close(folder.fd);
-    return st;
 }
 
 /* Verifies one archive, which may be of a pack. */
@@ -293,6 +165,34 @@ static sluice_status add_archive(verify_run *run)
         report_mark(run);
     }
     return st == SLUICE_OK ? add_shard(run, path, pack_marks_has(&marks, path)) : st;
+}
+
+/* Opens a conversion, whose samples are read as a run reads them. */
+static sluice_status open_converted(verify_run *run)
+{
+    const char *path = run->config->path;
+    const sluice_status st = verify_columns_open(&run->columns, path, true, &run->reporter);
+
+    run->dataset = run->columns.dataset;
+    run->stats.samples = run->dataset != NULL ? run->dataset->source_count : 0;
+    return st;
+}
+
+/* Opens the columns of a pack besides image and label. */
+static sluice_status open_columns(verify_run *run)
+{
+    char why[PACK_WHY_SIZE];
+    const sluice_status st =
+        verify_columns_open(&run->columns, run->config->path, false, &run->reporter);
+
+    if (st == SLUICE_OK && run->columns.dataset != NULL &&
+        run->columns.dataset->source_count != run->stats.samples) {
+        snprintf(why, sizeof(why), "%" PRIu64 " of %" PRIu64 " samples have all columns",
+                 run->columns.dataset->source_count, run->stats.samples);
+        report_sample(run, run->config->path, why);
+        verify_columns_close(&run->columns);
+    }
+    return st;
 }
 
 static sluice_status discover_shards(verify_run *run)
@@ -321,10 +221,15 @@ static sluice_status discover_shards(verify_run *run)
     st = pack_marks_read(path, &marks);
     if (st == SLUICE_OK) {
         run->stats.is_pack = marks.is_pack || marks.is_corrupt;
-        st = add_shards(run);
+        st = marks.is_converted ? open_converted(run) : add_shards(run);
     }
     if (st == SLUICE_OK && run->stats.is_pack) {
-        st = check_pack(run, &marks);
+        st = verify_pack_check(
+            &(verify_pack){path, run->shards, run->shard_count, run->stats.samples, &run->reporter},
+            &marks);
+    }
+    if (st == SLUICE_OK && marks.is_pack && !marks.is_converted) {
+        st = open_columns(run);
     }
     return st == SLUICE_OK && run->stats.shards == 0 && !run->stats.is_pack
                ? open_source(run, sluice_dataset_parse_path(path, &run->dataset))
@@ -404,15 +309,21 @@ static sluice_status create_worker(const verify_run *run, verify_worker **worker
 static sluice_status check_sample(const verify_run *run, verify_worker *worker, uint64_t sample,
                                   verified *v)
 {
-    const sample_check check = {.dataset = run->dataset,
+    const bool has_columns = run->columns.dataset != NULL;
+    const sample_check check = {.dataset = has_columns ? run->columns.dataset : run->dataset,
                                 .decoder = worker->decoder,
                                 .io = &worker->io,
                                 .max_pixels = run->config->max_pixels,
                                 .decodes = true};
     sample_data data = {.bytes = NULL};
-    const sluice_status st = read_sample(run, worker, sample, &data, &v->is_checked);
+    sluice_status st = read_sample(run, worker, sample, &data, &v->is_checked);
 
-    return st == SLUICE_OK ? sample_check_images(&check, sample, &data, &v->bytes) : st;
+    if (st == SLUICE_OK) {
+        st = sample_check_images(&check, sample, &data, &v->bytes);
+    }
+    return st == SLUICE_OK && has_columns
+               ? verify_columns_read(&run->columns, sample, &worker->io, &worker->rows)
+               : st;
 }
 
 static sluice_status make_sample(void *arg, uint32_t worker, uint64_t sample, void **made_out,
@@ -513,6 +424,7 @@ static void tear_down(verify_run *run)
         if (run->workers[i] != NULL) {
             image_decoder_destroy(run->workers[i]->decoder);
             sample_io_free(&run->workers[i]->io);
+            image_buffer_free(&run->workers[i]->rows);
             sli_free(run->workers[i]);
         }
     }
@@ -520,7 +432,10 @@ static void tear_down(verify_run *run)
         verify_shard_close(&run->shards[i]);
     }
     sli_free(run->shards);
-    sluice_dataset_destroy(run->dataset);
+    if (run->dataset != run->columns.dataset) {
+        sluice_dataset_destroy(run->dataset);
+    }
+    verify_columns_close(&run->columns);
     sli_free(run);
 }
 

@@ -14,10 +14,6 @@
 #include "status_int.h"
 #include "text_int.h"
 
-/* The beginnings of pack.txt and of pack.json. */
-static const char OPTIONS_BEGIN[] = "sluice_pack ";
-static const char SUMMARY_BEGIN[] = "{\"schema\":1,\"samples\":";
-
 /* An open folder, and its path for messages. */
 typedef struct open_folder {
     int fd;
@@ -39,7 +35,7 @@ static sluice_status begins_with(open_folder folder, const char *name, const cha
 {
     /* O_NONBLOCK, since opening a FIFO would otherwise wait for a writer. */
     const int fd = sli_openat(folder.fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, NULL);
-    char bytes[sizeof(SUMMARY_BEGIN)];
+    char bytes[sizeof(PACK_SUMMARY_OF_PACK)];
     struct stat info;
     size_t got = 0;
     sluice_status st = SLUICE_OK;
@@ -63,14 +59,21 @@ static sluice_status look_at(open_folder folder, pack_marks *marks)
     sluice_status st = exists(folder, PACK_CORRUPT, &marks->is_corrupt);
 
     if (st == SLUICE_OK) {
-        st = begins_with(folder, PACK_OPTIONS, OPTIONS_BEGIN, &marks->is_pack);
+        st = begins_with(folder, PACK_OPTIONS, PACK_OPTIONS_OF_PACK, &marks->is_pack);
+    }
+    if (st == SLUICE_OK && !marks->is_pack) {
+        st = begins_with(folder, PACK_OPTIONS, PACK_OPTIONS_OF_CONVERSION, &marks->is_converted);
     }
     if (st == SLUICE_OK) {
         st = exists(folder, PACK_SUMMARY, &marks->is_complete);
     }
-    if (st == SLUICE_OK && !marks->is_pack && marks->is_complete) {
-        st = begins_with(folder, PACK_SUMMARY, SUMMARY_BEGIN, &marks->is_pack);
+    if (st == SLUICE_OK && !marks->is_pack && !marks->is_converted && marks->is_complete) {
+        st = begins_with(folder, PACK_SUMMARY, PACK_SUMMARY_OF_PACK, &marks->is_pack);
     }
+    if (st == SLUICE_OK && !marks->is_pack && !marks->is_converted && marks->is_complete) {
+        st = begins_with(folder, PACK_SUMMARY, PACK_SUMMARY_OF_CONVERSION, &marks->is_converted);
+    }
+    marks->is_pack = marks->is_pack || marks->is_converted;
     return st;
 }
 

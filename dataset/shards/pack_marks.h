@@ -5,6 +5,8 @@
  * - pack.txt that begins with "sluice_pack ", or pack.json that begins as a summary does: the
  * folder is a pack, and shard-000000.tar, shard-000001.tar, ... in it are its shards. Other files
  * with these names have no meaning.
+ * - pack.txt that begins with "sluice_convert ", or pack.json that begins as that of a conversion:
+ * the same, but the shards have no index with checksums, so they are read as any shards.
  * - no pack.json in such a folder: the pack is not complete, since the summary is written last.
  * - pack.corrupt: samples of the pack may be wrong.
  */
@@ -19,6 +21,14 @@
 #define PACK_SUMMARY "pack.json"
 #define PACK_CORRUPT "pack.corrupt"
 
+/* How pack.txt begins: of a pack, and of a conversion. */
+#define PACK_OPTIONS_OF_PACK       "sluice_pack "
+#define PACK_OPTIONS_OF_CONVERSION "sluice_convert "
+
+/* How pack.json begins. */
+#define PACK_SUMMARY_OF_PACK       "{\"schema\":1,\"samples\":"
+#define PACK_SUMMARY_OF_CONVERSION "{\"schema\":1,\"format\":"
+
 /* The message about a pack with pack.corrupt. */
 #define PACK_CORRUPT_WHY                                                                           \
     "the pack is of a corrupt stream, so its samples may be wrong; delete the whole pack, and "    \
@@ -27,7 +37,8 @@
 /* Zero-initialise. */
 typedef struct pack_marks {
     const char *shard; /* borrowed: a shard in the folder that was looked at; NULL: none yet */
-    bool is_pack;
+    bool is_pack;      /* or a conversion */
+    bool is_converted; /* a conversion */
     bool is_complete;
     bool is_corrupt;
 } pack_marks;
@@ -41,7 +52,7 @@ sluice_status pack_marks_of(pack_marks *marks, const char *shard);
 /* The same for a folder; marks_out->shard is NULL. A folder that does not exist has no marks. */
 sluice_status pack_marks_read(const char *folder, pack_marks *marks_out);
 
-/* True if `path` names a shard of a pack. `marks` must be those of its folder. */
+/* True if `path` names a shard of a pack or a conversion. `marks` must be those of its folder. */
 bool pack_marks_has(const pack_marks *marks, const char *path);
 
 #endif

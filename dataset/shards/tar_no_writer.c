@@ -18,10 +18,13 @@ sluice_status tar_writer_open(int fd, const char *path, tar_writer **writer_out)
     return tar_writer_check();
 }
 
-sluice_status tar_writer_add(tar_writer *writer, const char *name, const void *bytes, size_t size)
+sluice_status tar_writer_add(tar_writer *writer, const char *name, const void *head,
+                             size_t head_size, const void *bytes, size_t size)
 {
     (void)writer;
     (void)name;
+    (void)head;
+    (void)head_size;
     (void)bytes;
     (void)size;
     return tar_writer_check();

@@ -121,19 +121,27 @@ sluice_status tar_writer_open(int fd, const char *path, tar_writer **writer_out)
     return SLUICE_OK;
 }
 
-sluice_status tar_writer_add(tar_writer *writer, const char *name, const void *bytes, size_t size)
+/* Writes a part of a member's contents. */
+static bool write_part(tar_writer *writer, const void *bytes, size_t size)
+{
+    return size == 0 ||
+           archive_library->archive_write_data(writer->archive, bytes, size) == (la_ssize_t)size;
+}
+
+sluice_status tar_writer_add(tar_writer *writer, const char *name, const void *head,
+                             size_t head_size, const void *bytes, size_t size)
 {
     struct archive_entry *entry = archive_library->archive_entry_clear(writer->entry);
 
     archive_library->archive_entry_set_pathname(entry, name);
     archive_library->archive_entry_set_filetype(entry, AE_IFREG);
     archive_library->archive_entry_set_perm(entry, 0644);
-    archive_library->archive_entry_set_size(entry, (la_int64_t)size);
+    archive_library->archive_entry_set_size(entry, (la_int64_t)(head_size + size));
     archive_library->archive_entry_set_mtime(entry, 0, 0);
     archive_library->archive_entry_set_uid(entry, 0);
     archive_library->archive_entry_set_gid(entry, 0);
     if (archive_library->archive_write_header(writer->archive, entry) != ARCHIVE_OK ||
-        archive_library->archive_write_data(writer->archive, bytes, size) != (la_ssize_t)size ||
+        !write_part(writer, head, head_size) || !write_part(writer, bytes, size) ||
         archive_library->archive_write_finish_entry(writer->archive) != ARCHIVE_OK ||
         writer->error != 0) {
         return writer_failed(writer);

@@ -36,10 +36,11 @@ sluice_status tar_writer_check(void);
 sluice_status tar_writer_open(int fd, const char *path, tar_writer **writer_out);
 
 /*
- * Adds a member. E_IO, with the file's path in the message: a write failed, and the writer is
- * unusable afterwards.
+ * Adds a member, of `head` and then `bytes`; either may be empty. E_IO, with the file's path in the
+ * message: a write failed, and the writer is unusable afterwards.
  */
-sluice_status tar_writer_add(tar_writer *writer, const char *name, const void *bytes, size_t size);
+sluice_status tar_writer_add(tar_writer *writer, const char *name, const void *head,
+                             size_t head_size, const void *bytes, size_t size);
 
 /* Writes the end of the archive and syncs the file. Returns E_IO on failure. */
 sluice_status tar_writer_finish(tar_writer *writer, uint64_t *bytes_out);

@@ -494,7 +494,8 @@ static const stage_param web_params[] = {
         web_args, fields, PARAM_TEXT, "", 0, 0, NULL,
         "members as columns, in place of image and label: NAME:FIELD with commas, such as "
         "image:jpg,seg:png@mask,label:cls,vector:npy,caption:txt[512]; boxes:npy[100] reads arrays "
-        "of 0 to 100 rows; label:class=json.a.b the value at a path of a JSON member"),
+        "of 0 to 100 rows; label:class=json.a.b the value at a path of a JSON member; auto: all "
+        "columns of a pack, or members of the first sample"),
     PARAM_(
         web_args, classes, PARAM_TEXT, "", 0, 0, NULL,
         "file of the names of a column NAME:class=json.a.b, one a line, numbered from 0; without "
@@ -524,12 +525,21 @@ const stage_def stage_webdataset = {
         "  NAME:npy       a NumPy array; type and shape are those of the first\n"
         "                 sample's array\n"
         "  NAME:npy[N]    an array of 0 to N rows; NAME_length, i32, is their number\n"
+        "  NAME:npy[N]@ROWS  the same, with as many rows as ROWS, a column before it\n"
+        "  NAME:ROLE=npy  an array of a role: boxes[N] or fraction_boxes[N], f32 (n, 4);\n"
+        "                 points[N] or fraction_points[N], f32 (n, 2), and with @BOXES\n"
+        "                 (n, k, 2); image, of pixels (height, width, channels); mask, u8\n"
+        "                 (height, width); mask_numbers[N]@BOXES\n"
+        "  NAME:jpg/png   a member with one of these extensions\n"
         "  NAME:txt[N]    any other extension: up to N bytes, u8 (N); NAME_length,\n"
         "                 i32, is their number\n"
         "  NAME:json.a.b  the integer at a path of keys of the JSON member, i32; in\n"
         "                 lists the numbers of elements, from 0, are keys: a.0.b\n"
         "  NAME:KIND=json.a.b  a value of a KIND of image_list: a type, class,\n"
         "                 text[N], boxes[N], points[N], T[N], T[N]@BOXES\n"
+        "fields=auto takes the columns of a pack or a conversion from its pack.json, with the "
+        "names of classes. Of other shards it takes the images, labels (cls) and arrays that the "
+        "first sample has, and warns of its other members. What it takes is logged.\n"
         "JSON members have at most 1 MiB, and need jansson. A member that is not an object, "
         "lacks the path, or has a value of another kind there makes a bad sample. For a column of "
         "kind class without classes= the JSON members of all samples are read when the source is "

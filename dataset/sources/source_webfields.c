@@ -61,14 +61,51 @@ static void fields_name(const void *source, uint64_t index, char *text, size_t s
     snprintf(text, size, "%s/%s", web_base_of(shard->file.path), shard->text + shard->names[index]);
 }
 
-/* Reads an image or a mask into io. */
+/* The formats that the extensions of a field name. */
+static image_formats named_formats(const web_field *field)
+{
+    char name[sizeof(field->field) + sizeof(field->others)];
+    image_formats named;
+
+    snprintf(name, sizeof(name), ".%s", field->field);
+    named = image_formats_of_file(name);
+    for (const char *at = field->others; *at != '\0'; at += strspn(at, ",")) {
+        const int length = (int)strcspn(at, ",");
+
+        snprintf(name, sizeof(name), ".%.*s", length, at);
+        named |= image_formats_of_file(name);
+        at += length;
+    }
+    return named;
+}
+
+/* Reads the pixels of an array into io. */
+static sluice_status read_pixels(const web_set *set, const fields_shard *shard, int fd, uint32_t i,
+                                 const member_place *place, sample_io *io, sample_data *data_out)
+{
+    const sluice_column *type = &set->types[i];
+    image_view image = {.width = (uint32_t)type->shape[SCHEMA_W],
+                        .height = (uint32_t)type->shape[SCHEMA_H],
+                        .channels = type->rank == 3 ? (uint32_t)type->shape[SCHEMA_C] : 1};
+    sluice_status st;
+
+    (void)schema_element(type->dtype, &image.element);
+    image.stride = image.width * image_pixel_bytes(&image);
+    st = image_buffer_reserve(&io->bytes, image.stride * image.height);
+    if (st == SLUICE_OK) {
+        st = web_array_read(shard, fd, place, type, 0, io, io->bytes.data, NULL);
+    }
+    image.pixels = io->bytes.data;
+    data_out->image = image;
+    return st;
+}
+
+/* Reads an encoded image or mask into io. */
 static sluice_status read_encoded(const fields_shard *shard, int fd, const web_field *field,
                                   const member_place *place, sample_io *io, sample_data *data_out)
 {
-    char name[sizeof(field->field) + 1];
     sluice_status st = SLUICE_OK;
 
-    snprintf(name, sizeof(name), ".%s", field->field);
     if (place->size > WEB_MOST_BYTES) {
         return sli_fail(SLUICE_E_IO, "the image has %llu bytes, and must have at most %llu",
                         (unsigned long long)place->size, (unsigned long long)WEB_MOST_BYTES);
@@ -79,7 +116,7 @@ static sluice_status read_encoded(const fields_shard *shard, int fd, const web_f
     }
     data_out->bytes = io->bytes.data;
     data_out->size = (size_t)place->size;
-    data_out->named = image_formats_of_file(name);
+    data_out->named = named_formats(field);
     return st;
 }
 
@@ -121,6 +158,26 @@ static sluice_status read_text(const fields_shard *shard, int fd, const member_p
     return st;
 }
 
+/* True if read() has something to read of a field. has_to: one of its columns has a pointer. */
+static bool is_needed(const web_field *field, void *const *row, bool has_to, bool has_image)
+{
+    switch (field->kind) {
+    case WEB_MASK:
+    case WEB_FURTHER:
+        return false;
+    case WEB_IMAGE:
+        return has_image;
+    case WEB_JSON:
+        return web_json_is_in(field->json, row);
+    case WEB_ARRAY:
+        return web_role_is_pixels(field->role)
+                   ? has_image && field->role == WEB_PIXELS && !field->is_further
+                   : has_to;
+    default:
+        return field->kind == WEB_BYTES || has_to;
+    }
+}
+
 /* Reads one field into those of its columns whose pointers are not NULL. The first image is read
  * into io unless data_out is NULL; further images and masks are skipped. */
 static sluice_status read_field(const web_set *set, const fields_shard *shard, int fd, uint32_t i,
@@ -136,13 +193,13 @@ static sluice_status read_field(const web_set *set, const fields_shard *shard, i
     if (place->offset == MEMBER_TWICE) {
         return sli_fail(SLUICE_E_CORRUPT, "it appears twice");
     }
-    if (field->kind == WEB_MASK || field->kind == WEB_FURTHER ||
-        (field->kind == WEB_IMAGE && data_out == NULL) ||
-        (field->kind == WEB_JSON && !web_json_is_in(field->json, row)) ||
-        ((field->kind == WEB_NUMBER || field->kind == WEB_ARRAY) && to == NULL && length == NULL)) {
+    if (!is_needed(field, row, to != NULL || length != NULL, data_out != NULL)) {
         return SLUICE_OK;
     }
     io->bytes_read += place->size;
+    if (web_role_is_pixels(field->role)) {
+        return read_pixels(set, shard, fd, i, place, io, data_out);
+    }
     switch (field->kind) {
     case WEB_IMAGE:
         return read_encoded(shard, fd, field, place, io, data_out);
@@ -221,7 +278,9 @@ static sluice_status fields_read_other(const void *source, uint64_t index, uint3
     }
     place = &shard->places[index * set->fields.count + i];
     io->bytes_read += place->size;
-    st = read_encoded(shard, fd, &set->fields.fields[i], place, io, data_out);
+    st = web_role_is_pixels(set->fields.fields[i].role)
+             ? read_pixels(set, shard, fd, i, place, io, data_out)
+             : read_encoded(shard, fd, &set->fields.fields[i], place, io, data_out);
     web_shard_give_back(&shard->file, lent, fd);
     return st == SLUICE_OK ? st : web_member_error(shard, &set->fields.fields[i], st);
 }
@@ -265,14 +324,12 @@ static bool fields_drops(const void *source)
 
 static uint32_t fields_classes(const void *source)
 {
-    const vocabulary *names = web_set_names(source);
-
-    return names != NULL ? names->count : 0;
+    return web_set_classes(source);
 }
 
 static void fields_class_name(const void *source, uint32_t label, char *text, size_t size)
 {
-    snprintf(text, size, "%s", vocabulary_text(web_set_names(source), label));
+    snprintf(text, size, "%s", web_set_class(source, label));
 }
 
 static uint64_t fields_identity(const void *set)

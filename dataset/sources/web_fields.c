@@ -15,8 +15,9 @@ static sluice_status bad_field(const char *text)
     return sli_fail(SLUICE_E_INVALID,
                     "webdataset: fields: '%.100s' must be NAME:FIELD, such as image:jpg, "
                     "seg:png@mask, label:cls, vector:npy, boxes:boxes.npy[100] with the most rows, "
-                    "classes:classes.npy[100]@boxes with as many rows, caption:txt[512] with the "
-                    "most bytes, at most %d, or label:class=json.a.b at a path of a JSON member",
+                    "classes:classes.npy[100]@boxes with as many rows, boxes:boxes[100]=boxes.npy "
+                    "with the role of boxes, points or image, caption:txt[512] with the most "
+                    "bytes, at most %d, or label:class=json.a.b at a path of a JSON member",
                     text, WEB_MOST_ROW);
 }
 
@@ -76,7 +77,8 @@ static int find_rows(const web_fields *fields, const char *name, uint32_t most)
     for (uint32_t i = 0; i < fields->count; i++) {
         const web_field *field = &fields->fields[i];
 
-        if (field->kind == WEB_ARRAY && field->most == most && field->rows_of < 0 &&
+        if (field->kind == WEB_ARRAY && field->most == most &&
+            (field->rows_of < 0 || web_role_is_points(field->role)) &&
             strcmp(field->name, name) == 0) {
             return (int)i;
         }
@@ -101,19 +103,80 @@ static bool parse_rest(const web_fields *fields, const char *rest, web_field *fi
     return rest != NULL && *rest == '\0';
 }
 
+/* True if a member with this extension may take the place of one of a kind. JPEG 2000, which is
+ * decoded only by the name of a file, is no image otherwise. */
+static bool is_of_kind(const char *extension, web_kind kind)
+{
+    return kind_of(extension) == kind ||
+           (kind == WEB_IMAGE && image_extension_is_in(extension, IMAGE_JP2_EXTENSIONS));
+}
+
+/* Takes a FIELD such as mask.png/ppm apart, with the extensions that the member may have instead.
+ * False: one is empty, too long, or of another kind than the first. */
+static bool take_extensions(const char *text, web_field *field)
+{
+    const char *rest = copy_until(text, "/", field->field, sizeof(field->field));
+    size_t length = 0;
+
+    if (rest == NULL || field->field[0] == '.') {
+        return false;
+    }
+    while (*rest == '/') {
+        char extension[12];
+
+        rest = copy_until(rest + 1, "/", extension, sizeof(extension));
+        if (rest == NULL || strchr(extension, '.') != NULL ||
+            !is_of_kind(extension, kind_of(field->field))) {
+            return false;
+        }
+        length += (size_t)snprintf(field->others + length, sizeof(field->others) - length, "%s%s",
+                                   length > 0 ? "," : "", extension);
+        if (length >= sizeof(field->others)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Parses FIELD, and what follows it. */
+static bool parse_member(const web_fields *fields, const char *text, web_field *field)
+{
+    char member[128];
+    const char *rest = copy_until(text, "[@", member, sizeof(member));
+
+    if (rest == NULL || !take_extensions(member, field)) {
+        return false;
+    }
+    field->kind = kind_of(field->field);
+    return parse_rest(fields, rest, field);
+}
+
 static sluice_status parse_field(const web_fields *fields, const char *text, web_field *field)
 {
     const char *rest = copy_until(text, ":", field->name, sizeof(field->name));
 
-    if (rest == NULL || *rest != ':') {
+    return rest != NULL && *rest == ':' && parse_member(fields, rest + 1, field) ? SLUICE_OK
+                                                                                 : bad_field(text);
+}
+
+/* Parses NAME:ROLE=FIELD. */
+static sluice_status parse_role(const web_fields *fields, const char *text, web_field *field)
+{
+    web_role_words words;
+    const char *member = web_role_parse(text, WEB_MOST_ROW, &words);
+
+    if (member == NULL || !parse_member(fields, member, field) || field->kind != WEB_ARRAY ||
+        field->most > 0) {
         return bad_field(text);
     }
-    rest = copy_until(rest + 1, "[@", field->field, sizeof(field->field));
-    if (rest == NULL || field->field[0] == '.' || strchr(field->field, '/') != NULL) {
-        return bad_field(text);
+    snprintf(field->name, sizeof(field->name), "%s", words.name);
+    field->role = words.role;
+    field->most = words.most;
+    if (words.rows[0] != '\0') {
+        field->rows_of = find_rows(fields, words.rows, words.most);
+        return field->rows_of >= 0 ? SLUICE_OK : bad_field(text);
     }
-    field->kind = kind_of(field->field);
-    return parse_rest(fields, rest, field) ? SLUICE_OK : bad_field(text);
+    return SLUICE_OK;
 }
 
 static sluice_status too_many(void)
@@ -124,14 +187,29 @@ static sluice_status too_many(void)
                     SLUICE_MAX_COLUMNS);
 }
 
-/* Fails if the field is listed already. */
+static sluice_status given_twice(const char *member)
+{
+    return sli_fail(SLUICE_E_INVALID, "webdataset: fields: %s is given twice", member);
+}
+
+/* Fails if a member of the field is listed already. */
 static sluice_status check_new(const web_fields *fields, const web_field *field)
 {
-    for (uint32_t i = 0; i < fields->count; i++) {
-        if (sli_same_word(fields->fields[i].field, field->field)) {
-            return sli_fail(SLUICE_E_INVALID, "webdataset: fields: %s is given twice",
-                            field->field);
+    const char *dot = strrchr(field->field, '.');
+    const int stem = dot != NULL ? (int)(dot - field->field) + 1 : 0;
+
+    if (web_fields_find(fields, field->field) >= 0) {
+        return given_twice(field->field);
+    }
+    for (const char *at = field->others; *at != '\0'; at += strspn(at, ",")) {
+        const int length = (int)strcspn(at, ",");
+        char member[sizeof(field->field) + sizeof(field->others)];
+
+        snprintf(member, sizeof(member), "%.*s%.*s", stem, field->field, length, at);
+        if (web_fields_find(fields, member) >= 0) {
+            return given_twice(member);
         }
+        at += length;
     }
     return SLUICE_OK;
 }
@@ -157,12 +235,12 @@ static bool take_path(const char *text, char declaration[128], const char **fiel
     const char *equals = strchr(text, '=');
     const char *colon = strchr(text, ':');
 
-    if (equals != NULL) {
+    if (equals != NULL && find_path(equals + 1) != NULL) {
         snprintf(declaration, 128, "%.*s", (int)(equals - text), text);
         *field_out = equals + 1;
         return true;
     }
-    if (colon == NULL || strpbrk(colon, "[@") != NULL || find_path(colon + 1) == NULL) {
+    if (colon == NULL || strpbrk(colon, "[@=") != NULL || find_path(colon + 1) == NULL) {
         return false;
     }
     snprintf(declaration, 128, "%.*s:i32", (int)(colon - text), text);
@@ -225,7 +303,8 @@ static sluice_status add_path(web_fields *fields, const char *text, const char *
 static sluice_status add_member(web_fields *fields, const char *text, bool *has_image)
 {
     web_field field = {.rows_of = -1};
-    sluice_status st = parse_field(fields, text, &field);
+    sluice_status st = strchr(text, '=') != NULL ? parse_role(fields, text, &field)
+                                                 : parse_field(fields, text, &field);
 
     if (st == SLUICE_OK) {
         st = check_new(fields, &field);
@@ -238,19 +317,27 @@ static sluice_status add_member(web_fields *fields, const char *text, bool *has_
     }
     if (field.kind == WEB_IMAGE) {
         field.kind = *has_image ? WEB_FURTHER : WEB_IMAGE;
-        *has_image = true;
     }
+    field.is_further = field.role == WEB_PIXELS && *has_image;
+    *has_image = *has_image || field.kind == WEB_IMAGE || field.role == WEB_PIXELS;
     field.column = fields->column_count;
     fields->column_count += web_field_has_length(&field) ? 2 : 1;
     fields->fields[fields->count++] = field;
     return SLUICE_OK;
 }
 
-/* Fails if a column of a JSON member follows an image. */
+/* Fails if an array, or a column of a JSON member, follows an image. */
 static sluice_status check_followers(const web_fields *fields)
 {
     for (uint32_t i = 0; i < fields->count; i++) {
         const web_json *json = fields->fields[i].json;
+
+        if (fields->fields[i].role != WEB_PLAIN) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "webdataset: fields: %s needs an image, which its %s are of: add one, "
+                            "such as image:jpg; numbers need none, as NAME:npy[N]",
+                            fields->fields[i].name, web_role_word(fields->fields[i].role));
+        }
 
         for (uint32_t k = 0; json != NULL && k < json->columns.count; k++) {
             const list_column *column = &json->columns.fields[k];
@@ -375,15 +462,37 @@ sluice_status web_fields_schema(const web_fields *fields, const sluice_column *t
     schema->image = -1;
     schema->column_count = fields->column_count;
     for (uint32_t i = 0; i < fields->count && st == SLUICE_OK; i++) {
-        st = add_columns(&fields->fields[i], &types[i], schema);
+        const web_field *field = &fields->fields[i];
+
+        st = add_columns(field, &types[i], schema);
+        if (st == SLUICE_OK && field->kind == WEB_ARRAY) {
+            st = web_role_set(field->role, field->column,
+                              field->rows_of >= 0 ? (int)fields->fields[field->rows_of].column : -1,
+                              schema);
+        }
     }
     return st == SLUICE_OK ? schema_check_names(schema, "webdataset") : st;
 }
 
-int web_fields_find(const web_fields *fields, const char *field)
+/* True if a member's part after its first dot is the field with one of its further extensions. */
+static bool is_other(const web_field *field, const char *member)
+{
+    const char *own = strrchr(field->field, '.');
+    const char *dot = strrchr(member, '.');
+    const size_t stem = own != NULL ? (size_t)(own - field->field) + 1 : 0;
+
+    return (dot != NULL ? (size_t)(dot - member) + 1 : 0) == stem &&
+           strncasecmp(field->field, member, stem) == 0 &&
+           sli_word_rank(member + stem, field->others) != UINT32_MAX;
+}
+
+int web_fields_find(const web_fields *fields, const char *member)
 {
     for (uint32_t i = 0; i < fields->count; i++) {
-        if (sli_same_word(fields->fields[i].field, field)) {
+        const web_field *field = &fields->fields[i];
+
+        if (sli_same_word(field->field, member) ||
+            (field->others[0] != '\0' && is_other(field, member))) {
             return (int)i;
         }
     }

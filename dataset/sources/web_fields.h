@@ -13,14 +13,17 @@
  *     NAME:txt[N]      any other extension: up to N bytes, u8 (N), and NAME_length i32
  *     NAME:json.a.b    the integer at a path of the JSON member, i32; a.0.b: the first of a list
  *     NAME:KIND=json.a.b  a value of KIND, as in the header of a list (list_columns.h)
+ *     NAME:ROLE=npy    an array of a role: image, boxes[N], points[N] (web_roles.h)
+ *     NAME:jpg/png     either extension; the sample has one of these members
  *
- * Columns of one JSON member share a field.
+ * Columns of one JSON member share a field. With "auto" the list is found (web_fields_auto.h).
  */
 #ifndef SLUICE_WEB_FIELDS_H
 #define SLUICE_WEB_FIELDS_H
 
 #include "stage.h"
 #include "web_json.h"
+#include "web_roles.h"
 
 /* Limit on the bytes of a row of a column NAME:FIELD[N]. */
 enum { WEB_MOST_ROW = 1 << 26 };
@@ -39,6 +42,9 @@ typedef struct web_field {
     web_kind kind;
     char name[SLUICE_NAME_SIZE];
     char field[40];
+    char others[48]; /* further extensions of the member, with commas; "": none */
+    web_role role;   /* of WEB_ARRAY */
+    bool is_further; /* WEB_PIXELS: not the first image */
     uint32_t most;   /* largest number of bytes, or of rows of an array; 0: the size is fixed */
     int rows_of;     /* the field that has as many rows in each sample; -1: none */
     uint32_t column; /* index of its column; web_field_has_length(): the next one is the length */
@@ -71,6 +77,6 @@ sluice_status web_fields_schema(const web_fields *fields, const sluice_column *t
  * Returns the index of a field by the part of a member's name after its first dot; -1: the member
  * belongs to no field.
  */
-int web_fields_find(const web_fields *fields, const char *field);
+int web_fields_find(const web_fields *fields, const char *member);
 
 #endif

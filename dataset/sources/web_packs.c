@@ -5,6 +5,12 @@
 
 #include "status_int.h"
 
+/* True if the shard that was added last is one of a pack or a conversion. */
+static bool is_of_folder(const web_packs *packs)
+{
+    return packs->marks.shard != NULL && pack_marks_has(&packs->marks, packs->marks.shard);
+}
+
 sluice_status web_packs_add(web_packs *packs, const char *path)
 {
     sluice_status st = pack_marks_of(&packs->marks, path);
@@ -17,8 +23,8 @@ sluice_status web_packs_add(web_packs *packs, const char *path)
         return sli_fail(SLUICE_E_CORRUPT, "%.*s" PACK_CORRUPT ": " PACK_CORRUPT_WHY,
                         (int)(web_base_of(path) - path), path);
     }
-    skipped_count(&packs->unfinished, web_packs_has_last(packs) && !packs->marks.is_complete, path,
-                  "", 0);
+    skipped_count(&packs->unfinished, is_of_folder(packs) && !packs->marks.is_complete, path, "",
+                  0);
     return SLUICE_OK;
 }
 
@@ -37,14 +43,14 @@ sluice_status web_packs_add_all(web_packs *packs, const file_list *list)
 
 bool web_packs_has_last(const web_packs *packs)
 {
-    return packs->marks.shard != NULL && pack_marks_has(&packs->marks, packs->marks.shard);
+    return is_of_folder(packs) && !packs->marks.is_converted;
 }
 
 void web_packs_warn(const web_packs *packs, const web_args *args)
 {
     skipped_warn_of(&packs->unfinished, args,
                     "shards are of a pack that is not complete (pack.txt without pack.json): "
-                    "samples are missing, which the same `sluice pack` adds");
+                    "samples are missing, which the same `sluice pack` or `sluice convert` adds");
     skipped_warn_of(
         &packs->unchecked, args,
         "shards of packs are read without their checksums, which only the index of a pack "

@@ -8,6 +8,7 @@
 #include "log_int.h"
 #include "status_int.h"
 #include "web_array.h"
+#include "web_fields_auto.h"
 #include "web_packs.h"
 
 void web_set_close(web_set *set)
@@ -16,6 +17,8 @@ void web_set_close(web_set *set)
         fields_shard_close(&set->shards[i]);
     }
     web_fields_free(&set->fields);
+    web_class_names_free(&set->class_names);
+    sli_free(set->found);
     sli_free(set->shards);
     file_list_free(&set->list);
 }
@@ -183,6 +186,11 @@ static sluice_status number_classes(const web_set *set, const web_args *args)
                                all);
 }
 
+static const char *fields_text(const web_set *set, const web_args *args)
+{
+    return set->found != NULL ? set->found : args->fields;
+}
+
 static sluice_status check_samples(const web_set *set, const web_args *args)
 {
     if (set->count == 0) {
@@ -191,7 +199,8 @@ static sluice_status check_samples(const web_set *set, const web_args *args)
                         "%zu shards has all of fields=%.200s%s%s; tar --sort=name puts the members "
                         "of a sample together",
                         args->shards, (unsigned long long)set->skipped.count, set->shard_count,
-                        args->fields, set->skipped.count > 0 ? ", first " : "", set->skipped.first);
+                        fields_text(set, args), set->skipped.count > 0 ? ", first " : "",
+                        set->skipped.first);
     }
     if (set->skipped.count > 0) {
         sli_log(SLUICE_LOG_WARN,
@@ -204,10 +213,15 @@ static sluice_status check_samples(const web_set *set, const web_args *args)
 sluice_status web_set_open(web_set *set, const web_args *args)
 {
     web_packs packs = {.marks.shard = NULL};
-    sluice_status st = web_fields_parse(args->fields, &set->fields);
+    const bool is_auto = strcmp(args->fields, WEB_FIELDS_AUTO) == 0;
+    sluice_status st = is_auto ? SLUICE_OK : web_fields_parse(args->fields, &set->fields);
 
     if (st == SLUICE_OK) {
         st = file_list_make(args->shards, &web_list_kind, &set->list);
+    }
+    if (st == SLUICE_OK && is_auto) {
+        st = web_fields_auto(&set->list, &set->found);
+        st = st == SLUICE_OK ? web_fields_parse(set->found, &set->fields) : st;
     }
     if (st == SLUICE_OK) {
         st = web_packs_add_all(&packs, &set->list);
@@ -226,8 +240,14 @@ sluice_status web_set_open(web_set *set, const web_args *args)
         st = check_samples(set, args);
     }
     if (st == SLUICE_OK) {
+        if (is_auto) { /* a choice that says so */
+            packs.unchecked.count = 0;
+        }
         web_packs_warn(&packs, args);
         st = find_types(set);
+    }
+    if (st == SLUICE_OK && set->found != NULL) {
+        st = web_class_names_read(&set->class_names, &packs, &set->list);
     }
     return st == SLUICE_OK ? number_classes(set, args) : st;
 }
@@ -236,7 +256,8 @@ sluice_status web_set_open(web_set *set, const web_args *args)
 
 uint64_t web_set_memory(const web_set *set)
 {
-    uint64_t bytes = sizeof(*set) + set->list.capacity * sizeof(*set->list.paths) +
+    uint64_t bytes = sizeof(*set) + set->class_names.memory +
+                     set->list.capacity * sizeof(*set->list.paths) +
                      set->shard_count * sizeof(*set->shards);
 
     for (size_t i = 0; i < set->shard_count; i++) {
@@ -257,7 +278,8 @@ uint64_t web_set_memory(const web_set *set)
     return bytes;
 }
 
-const vocabulary *web_set_names(const web_set *set)
+/* The names of classes in JSON members; NULL: there are none. */
+static const vocabulary *find_names(const web_set *set)
 {
     const vocabulary *first = NULL;
 
@@ -272,6 +294,20 @@ const vocabulary *web_set_names(const web_set *set)
         first = first == NULL ? names : first;
     }
     return first;
+}
+
+uint32_t web_set_classes(const web_set *set)
+{
+    const vocabulary *names = find_names(set);
+
+    return names != NULL ? names->count : set->class_names.count;
+}
+
+const char *web_set_class(const web_set *set, uint32_t label)
+{
+    const vocabulary *names = find_names(set);
+
+    return names != NULL ? vocabulary_text(names, label) : set->class_names.names[label];
 }
 
 uint64_t web_set_identity(const web_set *set)

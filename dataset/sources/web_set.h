@@ -8,11 +8,13 @@
 #define SLUICE_WEB_SET_H
 
 #include "source.h"
+#include "web_class_names.h"
 #include "web_fields.h"
 #include "web_fields_shard.h"
 #include "webdataset_args.h"
 
 typedef struct web_set {
+    char *found; /* what fields=auto stands for; NULL: the argument names the fields */
     web_fields fields;
     sluice_column types[SLUICE_MAX_COLUMNS]; /* types[i]: dtype and shape of field i, an array */
     file_list list;
@@ -20,6 +22,7 @@ typedef struct web_set {
     size_t shard_count;
     uint64_t count;
     fields_skipped skipped;
+    web_class_names class_names; /* of a pack, with fields=auto */
     bool drops;
 } web_set;
 
@@ -32,9 +35,10 @@ void web_set_close(web_set *set);
 fields_shard *web_set_shard(const web_set *set, uint64_t *index);
 uint64_t web_set_memory(const web_set *set);
 
-/* The names of classes of the column label, or without such a column those of the first column of
- * kind class; NULL: it has numbers, or there is none. */
-const vocabulary *web_set_names(const web_set *set);
+/* The number of classes of the column label, or without such a column of the first column of kind
+ * class; 0: it has numbers, or there is none. Of a pack: the number in its file. */
+uint32_t web_set_classes(const web_set *set);
+const char *web_set_class(const web_set *set, uint32_t label);
 
 /* A hash of the names of all columns of kind class, that of a list with these columns; 0: there are
  * none. */

@@ -142,6 +142,7 @@ int cmd_classes(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_synth(int argc, char **argv);
 int cmd_topo(int argc, char **argv);
+int cmd_convert(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_inspect(int argc, char **argv);

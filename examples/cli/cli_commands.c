@@ -88,6 +88,31 @@ const cli_command cli_commands[] = {
      "too few runs are an error then (0)\n"
      "  --json             one JSON object on stdout instead of the table\n",
      cmd_compare, false},
+    {"convert", "convert {SRC | -f FILE} DST --format FORMAT [OPTIONS]",
+     "Writes the samples of a dataset as files of another format, with all their columns.",
+     "SRC is a file or folder of data, or a source in quotes, optionally with stages of order, or "
+     "a "
+     "stream. DST gets the files, a list of samples beside each, classes.txt, pack.txt and "
+     "pack.json. Files of images are stored unchanged, and not decoded; pixels and numbers keep "
+     "their bits.\n"
+     "\n"
+     "FORMAT is webdataset: tar shards, which `webdataset DST fields=auto` reads back, bit for "
+     "bit. `sluice pack` writes them with JPEG files of which a part can be decoded alone.\n"
+     "\n"
+     "The same options give the same bytes. An interrupted conversion continues after its last "
+     "complete file when the same command is run again.\n",
+     "  --format FORMAT    webdataset\n"
+     "  -f FILE            a file that holds the pipeline, instead of SRC\n"
+     "  --arg NAME VALUE   replace ${NAME} in the pipeline by VALUE, which is not parsed; "
+     "repeatable\n"
+     "  --drop COLUMNS     columns that are not written, separated by commas\n"
+     "  --shard-size BYTES maximum bytes of a file: 512M (1G)\n"
+     "  --shuffle[=SEED]   write in a random order, the same for the same seed (0)\n"
+     "  --workers N|auto   threads that read (auto: by cores and quota)\n"
+     "  --leave-out-unreadable go on without files that the disk or the file server fails to "
+     "read, list them with the reason, and exit 1; the next run reads them again\n"
+     "  --json             one JSON object on stdout instead of the summary\n",
+     cmd_convert, false},
     {"inspect", "inspect {SRC | -f FILE} [OPTIONS]",
      "Describes what a dataset holds: samples, columns, classes, sizes and formats of images.",
      "SRC is a file or folder of data, whose source is chosen by names (class folders, images, "
@@ -106,19 +131,21 @@ const cli_command cli_commands[] = {
      "  --json             one JSON object on stdout instead of text\n",
      cmd_inspect, false},
     {"pack", "pack {SRC | -f FILE} DST [OPTIONS]",
-     "Packs images into tar shards, in which a part of an image can be decoded alone.",
+     "Packs samples into tar shards, in which a part of an image can be decoded alone.",
      "SRC is a folder DIR/CLASS/FILE, or a source in quotes, optionally with stages of order, "
      "such as `image_folder DIR | split train 0.9`, or a stream, such as `webdataset -`. DST "
      "gets tar shards in WebDataset layout, an index and a list of samples beside each, "
      "classes.txt, pack.txt and pack.json.\n"
      "\n"
-     "A pack has the first image of each sample and its label. A source with other columns, such "
-     "as "
-     "boxes, masks or further images, is refused unless --drop names them.\n"
+     "A pack has all columns: the image as KEY.jpg, the label as KEY.cls, each other column as "
+     "KEY.NAME with .png and other extensions of images, .txt, .cls or .npy. "
+     "`webdataset DST fields=auto` reads them back, bit for bit; `webdataset DST` reads image and "
+     "label.\n"
      "\n"
      "JPEG files are rewritten without loss: the same coefficients, as baseline JPEG with "
      "restart markers, 3 percent larger; a random crop is decoded in half the time. Files "
-     "that cannot be rewritten so are stored unchanged, and reported.\n"
+     "that cannot be rewritten so are stored unchanged, and reported. Images that the source has "
+     "as pixels of one size stay pixels, .npy, without --quality, --raw and the like.\n"
      "\n"
      "The same options give the same bytes. An interrupted pack continues after its last "
      "complete shard when the same command is run again.\n"
@@ -129,8 +156,7 @@ const cli_command cli_commands[] = {
      "  -f FILE            a file that holds the pipeline, instead of SRC\n"
      "  --arg NAME VALUE   replace ${NAME} in the pipeline by VALUE, which is not parsed; "
      "repeatable\n"
-     "  --drop COLUMNS     columns that are not packed, separated by commas: a pack has the first "
-     "image and a label, and all others must be named\n"
+     "  --drop COLUMNS     columns that are not packed, separated by commas\n"
      "  --interval PX      approximate pixels between restart markers; 0: none (32)\n"
      "  --max-side N       resize larger images so that their longer side is N, and "
      "re-encode them: lossy\n"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice pack: packs images into tar shards, so that a part of each can be decoded alone. */
+/*
+ * sluice pack: packs samples into tar shards, in which a part of an image can be decoded alone.
+ * sluice convert: writes samples in the files of another format.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +21,7 @@ typedef struct named_problem {
 } named_problem;
 
 typedef struct pack {
+    const char *command;
     cli_source source;
     const char *folder;
     const char *workers;
@@ -71,6 +75,24 @@ static void on_problem(const sluice_pack_problem *problem, void *user)
 
 /* ---- options -------------------------------------------------------------------------------- */
 
+/* Reads the options that both commands have. */
+static bool make_common(pack *p, const cli_option *options)
+{
+    sluice_pack_config *config = &p->config;
+
+    if ((cli_given(options, "shard-size") &&
+         !cli_in_range(p->command, "shard-size", p->shard_size, 1, UINT64_C(1) << 50)) ||
+        !cli_workers(p->command, p->workers, &config->workers)) {
+        return false;
+    }
+    config->folder = p->folder;
+    config->shard_bytes = p->shard_size;
+    config->progress = on_progress;
+    config->problem = on_problem;
+    config->user = p;
+    return true;
+}
+
 static bool make_config(pack *p, const cli_option *options)
 {
     sluice_pack_config *config = &p->config;
@@ -79,9 +101,7 @@ static bool make_config(pack *p, const cli_option *options)
         (cli_given(options, "max-side") &&
          !cli_in_range("pack", "max-side", p->max_side, 1, 65535)) ||
         (cli_given(options, "quality") && !cli_in_range("pack", "quality", p->quality, 1, 100)) ||
-        (cli_given(options, "shard-size") &&
-         !cli_in_range("pack", "shard-size", p->shard_size, 1, UINT64_C(1) << 50)) ||
-        !cli_workers("pack", p->workers, &config->workers)) {
+        !make_common(p, options)) {
         return false;
     }
     if (cli_given(options, "subsampling") && p->subsampling != 420 && p->subsampling != 444) {
@@ -93,21 +113,31 @@ static bool make_config(pack *p, const cli_option *options)
                   "effect; leave them out, or leave --raw out");
         return false;
     }
-    config->folder = p->folder;
     if (!config->raw) {
         config->interval = p->interval > 0 ? (uint32_t)p->interval : SLUICE_PACK_NO_MARKERS;
     }
     config->max_side = (uint32_t)p->max_side;
     config->quality = (uint32_t)p->quality;
     config->subsampling = (sluice_pack_subsampling)p->subsampling;
-    config->shard_bytes = p->shard_size;
-    config->progress = on_progress;
-    config->problem = on_problem;
-    config->user = p;
     return true;
 }
 
-static int parse(pack *p, int argc, char **argv)
+/* Parses the words of the command line, by the options of the command. */
+static int parse_words(pack *p, int argc, char **argv, cli_option *options)
+{
+    const int code = cli_parse_source(p->command, argc, argv, options, &p->source, &p->folder);
+
+    if (code == EXIT_DONE && p->folder == NULL) {
+        cli_error("%s: a folder is missing; give the data and the folder to make, such as `sluice "
+                  "%s train train-%s`",
+                  p->command, p->command, p->config.format == NULL ? "packed" : "converted");
+        return EXIT_USAGE;
+    }
+    p->shuffle = cli_given(options, "shuffle");
+    return code;
+}
+
+static int parse_pack(pack *p, int argc, char **argv)
 {
     cli_option options[] = {
         {"drop", OPTION_TEXT, &p->config.drop, "COLUMNS", NULL, false},
@@ -125,23 +155,40 @@ static int parse(pack *p, int argc, char **argv)
         {"json", OPTION_FLAG, &p->json, NULL, NULL, false},
         {NULL, OPTION_FLAG, NULL, NULL, NULL, false},
     };
-    int code = cli_parse_source("pack", argc, argv, options, &p->source, &p->folder);
+    const int code = parse_words(p, argc, argv, options);
+
+    return code != EXIT_DONE ? code : make_config(p, options) ? EXIT_DONE : EXIT_USAGE;
+}
+
+static int parse_convert(pack *p, int argc, char **argv)
+{
+    cli_option options[] = {
+        {"format", OPTION_TEXT, &p->config.format, "FORMAT", NULL, false},
+        {"drop", OPTION_TEXT, &p->config.drop, "COLUMNS", NULL, false},
+        {"shard-size", OPTION_BYTES, &p->shard_size, "BYTES", NULL, false},
+        {"shuffle", OPTION_MAYBE, &p->seed, "SEED", NULL, false},
+        {"workers", OPTION_TEXT, &p->workers, "N", NULL, false},
+        {"leave-out-unreadable", OPTION_FLAG, &p->config.leave_out_unreadable, NULL, NULL, false},
+        CLI_SOURCE_OPTIONS(&p->source),
+        {"json", OPTION_FLAG, &p->json, NULL, NULL, false},
+        {NULL, OPTION_FLAG, NULL, NULL, NULL, false},
+    };
+    const int code = parse_words(p, argc, argv, options);
 
     if (code != EXIT_DONE) {
         return code;
     }
-    if (p->folder == NULL) {
-        cli_error("pack: a folder is missing; give the folder of images and the one to make, such "
-                  "as `sluice pack train train-packed`");
+    if (p->config.format == NULL) {
+        cli_error("convert: --format is missing: the format of the files to write, such as "
+                  "--format webdataset");
         return EXIT_USAGE;
     }
-    p->shuffle = cli_given(options, "shuffle");
-    return make_config(p, options) ? EXIT_DONE : EXIT_USAGE;
+    return make_common(p, options) ? EXIT_DONE : EXIT_USAGE;
 }
 
 static sluice_status open_source(const pack *p, sluice_dataset **dataset_out)
 {
-    sluice_status st = cli_open_source("pack", &p->source, dataset_out);
+    sluice_status st = cli_open_source(p->command, &p->source, dataset_out);
 
     if (st == SLUICE_OK && p->shuffle) {
         st = sluice_dataset_addf(*dataset_out, "shuffle seed=%llu", (unsigned long long)p->seed);
@@ -216,11 +263,16 @@ static void print_text(const pack *p)
                    s->fates[i], sluice_pack_fate_text((sluice_pack_fate)i));
         }
     }
-    printf("images: %.1f MB before, %.1f MB after, ratio %.3f; shards %.1f MB\n",
-           (double)s->bytes_in / 1e6, (double)s->bytes_out / 1e6, ratio(s),
-           (double)s->tar_bytes / 1e6);
-    printf("%" PRIu64 " samples in %.1f s, %.0f images/s", s->done - s->resumed, s->seconds,
-           rate(s));
+    if (p->config.format != NULL) {
+        printf("columns: %.1f MB; shards %.1f MB\n", (double)s->bytes_out / 1e6,
+               (double)s->tar_bytes / 1e6);
+    } else {
+        printf("images: %.1f MB before, %.1f MB after, ratio %.3f; shards %.1f MB\n",
+               (double)s->bytes_in / 1e6, (double)s->bytes_out / 1e6, ratio(s),
+               (double)s->tar_bytes / 1e6);
+    }
+    printf("%" PRIu64 " samples in %.1f s, %.0f %s/s", s->done - s->resumed, s->seconds, rate(s),
+           p->config.format != NULL ? "samples" : "images");
     if (s->resumed > 0) {
         printf("; %" PRIu64 " were there", s->resumed);
     }
@@ -305,8 +357,8 @@ static int run(pack *p, sluice_stop *stop)
     if (p->status < 0) {
         code = begun ? (cli_error("%s", sluice_last_error()), code) : cli_refused(p->status);
     } else if (p->status == SLUICE_STOPPED) {
-        cli_error("pack: stopped; run the same command again to continue after shard %" PRIu32,
-                  p->stats.shards);
+        cli_error("%s: stopped; run the same command again to continue after shard %" PRIu32,
+                  p->command, p->stats.shards);
     }
     if (begun && p->json) {
         print_json(p, p->status < 0 ? cli_said() : NULL);
@@ -318,30 +370,44 @@ static int run(pack *p, sluice_stop *stop)
     return code;
 }
 
-int cmd_pack(int argc, char **argv)
+static int run_command(pack *p, int argc, char **argv, int (*parse)(pack *, int, char **))
 {
-    pack p = {.workers = "auto",
-              .interval = 32,
-              .json = cli_wants_json(argc, argv),
-              .status = SLUICE_E_INVALID};
     sluice_stop *stop = NULL;
     int code;
 
-    sluice_pack_config_init(&p.config);
+    p->workers = "auto";
+    p->interval = 32;
+    p->json = cli_wants_json(argc, argv);
+    p->status = SLUICE_E_INVALID;
+    sluice_pack_config_init(&p->config);
     if (sluice_stop_create(&stop) != SLUICE_OK) {
         code = cli_refused(SLUICE_E_NO_MEMORY);
     } else {
         cli_catch_signals(stop);
-        code = parse(&p, argc, argv);
-        code = code == EXIT_DONE ? run(&p, stop) : code;
+        code = parse(p, argc, argv);
+        code = code == EXIT_DONE ? run(p, stop) : code;
         cli_catch_signals(NULL);
     }
-    if (p.json && !p.reported) {
-        cli_json_failure(p.status, cli_said());
+    if (p->json && !p->reported) {
+        cli_json_failure(p->status, cli_said());
     }
-    for (uint32_t i = 0; i < p.problem_count; i++) {
-        free(p.problems[i].text);
+    for (uint32_t i = 0; i < p->problem_count; i++) {
+        free(p->problems[i].text);
     }
     sluice_stop_destroy(stop);
     return code;
+}
+
+int cmd_pack(int argc, char **argv)
+{
+    pack p = {.command = "pack"};
+
+    return run_command(&p, argc, argv, parse_pack);
+}
+
+int cmd_convert(int argc, char **argv)
+{
+    pack p = {.command = "convert"};
+
+    return run_command(&p, argc, argv, parse_convert);
 }

@@ -188,22 +188,9 @@ static void a_worker_that_cannot_begin_ends_the_pack(void)
     sluice_dataset_destroy(dataset);
 }
 
-static void labels_of_another_type_are_refused(void)
-{
-    const char *top = t_folder();
-    album a = {.cannot_begin = false};
-    sluice_dataset *dataset = album_dataset(&a, SLUICE_I64, 1);
-    sluice_pack_config config = config_of(dataset, folder_named(top, "packed"));
-
-    T_STATUS(sluice_pack(&config, NULL), SLUICE_E_UNSUPPORTED);
-    T_CONTAINS(sluice_last_error(), "the column label is i64 with 0 dimensions");
-    sluice_dataset_destroy(dataset);
-}
-
 const t_test custom_pack_tests[] = {
     T_TEST(a_source_of_encoded_images_can_be_packed),
     T_TEST(a_stream_of_encoded_images_can_be_packed),
     T_TEST(a_worker_that_cannot_begin_ends_the_pack),
-    T_TEST(labels_of_another_type_are_refused),
     T_END,
 };

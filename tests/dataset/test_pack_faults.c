@@ -41,6 +41,7 @@ static void begin(fault_pack *p, const char *top)
     p->folder = folder_named(top, "pack");
     p->config = config_of(dataset, p->whole);
     p->config.workers = 2;
+    p->config.quality = 90; /* files, whose checksums are in indexes */
     T_OK(pack(p));
     T_TRUE(p->stats.shards > 3);
     p->config.folder = p->folder;

@@ -6,13 +6,17 @@
  * The reader of Sluice then decodes only the region of a crop; for every other reader they are
  * standard JPEG files with the same pixels. The folder has
  *
- *     shard-000000.tar         KEY.jpg (or .png, .ppm) and KEY.cls, the label in decimal digits
+ *     shard-000000.tar         KEY.jpg (or .png, .ppm), KEY.cls, the label in decimal digits, and
+ *                              KEY.NAME.EXTENSION for each other column: masks and further images
+ *                              as the files that they are, texts as .txt, other i32 numbers as
+ *                              .cls, arrays and all other numbers as .npy
  *     shard-000000.tar.sluice  its index: offsets of the samples, with checksums
  *     shard-000000.tsv         one line per sample: key, field, label, outcome, bytes before and
  *                              after, its name in the source, and the reason
  *     classes.txt              one class name per line; the first is label 0
  *     pack.txt                 the options; a pack can only be continued with the same ones
- *     pack.json                counts; written last, so if it exists, the pack is complete
+ *     pack.json                counts and columns; written last, so if it exists, the pack is
+ *                              complete
  *     pack.corrupt             if it exists, the source was a corrupt stream; the pack is not read
  *
  * KEY is the sample's position in the dataset's order. The same dataset and options give the same
@@ -49,7 +53,8 @@ SLUICE_BEGIN_DECLS
     X(LEFT_UNREADABLE, 13, "left_unreadable", "left out: cannot be read")                          \
     X(LEFT_NO_IMAGE, 14, "left_no_image", "left out: is not an image")                             \
     X(LEFT_UNDECODABLE, 15, "left_undecodable", "left out: cannot be decoded")                     \
-    X(LEFT_FAULT, 16, "left_fault", "left out: fault of the disk or file server")
+    X(LEFT_FAULT, 16, "left_fault", "left out: fault of the disk or file server")                  \
+    X(COPIED, 17, "copied", "stored unchanged")
 
 /** The outcome of a sample. */
 typedef enum sluice_pack_fate {
@@ -140,10 +145,11 @@ typedef struct sluice_pack_config {
     void (*progress)(const sluice_pack_stats *stats, void *user);
     /** Called for each sample with a problem, in order, also of earlier runs; may be NULL. */
     void (*problem)(const sluice_pack_problem *problem, void *user);
-    void *user;       /**< passed to both callbacks; borrowed */
-    const char *drop; /**< columns that are not packed, separated by commas: a pack has the
-                           first image and a label i32, and every other column must be named here.
-                           NAME_length goes with its column. NULL: none. Borrowed */
+    void *user;         /**< passed to both callbacks; borrowed */
+    const char *drop;   /**< columns that are not packed, separated by commas; NAME_length goes with
+                             its column. NULL: none. Borrowed */
+    const char *format; /**< NULL: a pack; "webdataset": the same files with images as they are in
+                             the source, of any format. Borrowed */
 } sluice_pack_config;
 
 /** Sets every field to its default, zero, and struct_size. Threads: any. */
@@ -158,12 +164,16 @@ static inline void sluice_pack_config_init(sluice_pack_config *config)
  * complete pack is not changed. From a shard on that lacks its archive, list or index, or has a
  * corrupt index, a pack is packed again.
  *
- * Columns other than the first image and `label`, such as boxes, masks and further images, are not
- * packed, nor are the names of classes without `label`. Each of them must be named in config.drop.
+ * All columns are packed but those in config.drop; the source `webdataset FOLDER fields=auto` reads
+ * them back, bit for bit. Names of classes are those of `label`, and are not packed without it.
  *
  * JPEG files are transcoded without loss unless max_side, quality, subsampling or raw is set. A
  * file is stored unchanged if lossless transcoding is not certain, or if its format is not JPEG.
- * Samples that are not images are left out. Both are counted by reason.
+ * Images that the source has as pixels of one size are stored as pixels, .npy, unless one of these
+ * is set. Samples that are not images are left out. Both are counted by reason.
+ *
+ * With config.format the dataset is converted: every image is stored as it is, and samples need no
+ * image. interval, max_side, quality, subsampling, raw and verify must be 0 then.
  *
  * After faults of the machine, operations are retried with back-off: for up to 10 s if file
  * descriptors run out; for 2 s if memory is exhausted, or after EIO, ESTALE, ENOSPC and similar
@@ -174,13 +184,15 @@ static inline void sluice_pack_config_init(sluice_pack_config *config)
  *
  * @param stats_out  also set after STOPPED, and after errors once packing has begun; may be NULL
  *
- * Returns: STOPPED on request; finished shards remain. E_INVALID an invalid argument, a column that
- *          would be lost and is not in config.drop, or one there that does not exist, a folder with
- *          other files or a pack with other options, or nothing to pack; E_BUSY another process
+ * Returns: STOPPED on request; finished shards remain. E_INVALID an invalid argument, a column in
+ *          config.drop that does not exist or that another one needs, positions in images that
+ *          max_side resizes, a folder with other files or a pack with other options, or nothing to
+ *          pack; E_BUSY another process
  *          packs into the folder; E_IO a file, which is named, cannot be read or written; finished
  *          shards remain. Also E_IO, with stats_out->complete: the pack is complete except for
- *          LEFT_FAULT samples; E_UNSUPPORTED the library was built without libarchive, or a column
- *          `label` is not i32; E_NO_MEMORY; errors of opening the dataset.
+ *          LEFT_FAULT samples; E_UNSUPPORTED the library was built without libarchive, or the
+ *          format cannot keep a column, which is named; E_NO_MEMORY; errors of opening the
+ *          dataset.
  * Threads: any, one pack for a folder. All threads that it starts have ended when it returns.
  */
 SLUICE_API_CHECKED sluice_status sluice_pack(const sluice_pack_config *config,

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The interface of a format that samples are written in. A format writes files of samples, one
+ * after another; the packer does all else: the order of samples, workers, names and sizes of files,
+ * atomic files, lists and resuming. A format is one constant struct, with a line
+ * in sample_writers.c.
+ */
+#ifndef SLUICE_SAMPLE_WRITER_H
+#define SLUICE_SAMPLE_WRITER_H
+
+#include "pack_values.h"
+#include "text_int.h"
+
+/* A file that is being written. */
+typedef struct sample_file {
+    int fd;           /* open for reading and writing */
+    const char *path; /* of the temporary file, for messages */
+    const char *name; /* the path that it will have */
+    const kept_columns *kept;
+} sample_file;
+
+typedef struct sample_writer {
+    const char *format; /* its name, such as "webdataset"; also the source that reads it */
+    const char *end;    /* of the names of its files, such as ".tar" */
+    uint64_t overhead;  /* bytes at the end of a file */
+
+    /* E_UNSUPPORTED: the format, or this build, cannot keep a column; the message names it, and
+     * says what to do. */
+    sluice_status (*check)(const kept_columns *kept);
+
+    /* Writes the argument fields= with which the source of this name reads the columns. */
+    void (*print_fields)(const kept_columns *kept, sli_text *text);
+
+    /* Begins a file. The struct outlives the writer. Returns E_IO or E_NO_MEMORY. */
+    sluice_status (*open)(const sample_file *file, void **writer_out);
+
+    /* Returns the bytes that a sample takes in a file, besides the overhead. */
+    uint64_t (*bytes)(const kept_columns *kept, const kept_value *values);
+
+    /* Adds a sample; `key` is its position in digits. Returns E_IO or E_NO_MEMORY. */
+    sluice_status (*add)(void *writer, const char *key, const kept_value *values);
+
+    /* Ends the file and syncs it. Returns E_IO or E_NO_MEMORY. */
+    sluice_status (*finish)(void *writer, uint64_t *bytes_out);
+
+    /* Of the format of packs: writes the index of a finished file, beside it. */
+    sluice_status (*write_index)(const sample_file *file);
+    const char
+        *index_end; /* of the name of the index, after that of the file; NULL: there is none */
+
+    /* Frees a writer, finished or not. Accepts NULL. */
+    void (*close)(void *writer);
+} sample_writer;
+
+extern const sample_writer web_writer;
+
+/* Finds a format by its name; NULL: there is none. */
+const sample_writer *sample_writer_find(const char *format);
+
+/* Writes the names of all formats, with commas. */
+void sample_writer_names(char *text, size_t size);
+
+#endif

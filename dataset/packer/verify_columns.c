@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "verify_columns.h"
+
+#include <string.h>
+
+#include "alloc_int.h"
+#include "error_int.h"
+#include "fault_int.h"
+#include "pack_fields.h"
+#include "pack_values.h"
+#include "status_int.h"
+
+/* True if the fields have members that are neither the image nor the label. */
+static bool has_others(const char *fields)
+{
+    return strpbrk(fields, ".=") != NULL;
+}
+
+static sluice_status open_dataset(verify_columns *columns, const char *folder)
+{
+    const char *const names[] = {"FOLDER"};
+    sluice_status st = sluice_dataset_parse_args("webdataset ${FOLDER} fields=auto", names, &folder,
+                                                 1, &columns->dataset);
+
+    if (st == SLUICE_OK) {
+        st = dataset_open(columns->dataset);
+    }
+    return st == SLUICE_OK ? kept_columns_find(columns->dataset, NULL, false, &columns->kept) : st;
+}
+
+sluice_status verify_columns_open(verify_columns *columns, const char *folder, bool always,
+                                  const verify_reporter *reporter)
+{
+    char *fields = NULL;
+    sluice_status st = pack_fields_read(folder, &fields);
+
+    if (st == SLUICE_OK && (always || (fields != NULL && has_others(fields)))) {
+        st = open_dataset(columns, folder);
+    }
+    sli_free(fields);
+    if (st != SLUICE_OK && !sli_fault_is_of_process(sli_fault_of_last(st))) {
+        sli_error error;
+
+        sli_error_take(st, &error);
+        reporter->report(reporter->arg, folder, error.text);
+        verify_columns_close(columns);
+        st = SLUICE_OK;
+    }
+    return st;
+}
+
+void verify_columns_close(verify_columns *columns)
+{
+    sluice_dataset_destroy(columns->dataset);
+    columns->dataset = NULL;
+}
+
+sluice_status verify_columns_read(const verify_columns *columns, uint64_t sample, sample_io *io,
+                                  image_buffer *rows)
+{
+    const sluice_dataset *dataset = columns->dataset;
+    void *row[SLUICE_MAX_COLUMNS] = {NULL};
+    sluice_status st = pack_values_begin(&columns->kept, rows, row);
+
+    if (st == SLUICE_OK) {
+        st = dataset_source(dataset)->read_plain(dataset->source, sample, io, row);
+    }
+    return st == SLUICE_OK ? pack_values_check_rows(&columns->kept, rows->data) : st;
+}

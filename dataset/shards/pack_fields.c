@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "pack_fields.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+#include "descriptor_int.h"
+#include "file_tree_int.h"
+#include "pack_marks.h"
+#include "status_int.h"
+#include "text_int.h"
+
+/* Limit on the bytes of pack.json and pack.txt. */
+enum { FILE_MOST = 1 << 26 };
+
+/* Reads a file of the pack; *text_out is NULL if there is none. */
+static sluice_status read_file(int folder_fd, const char *name, const char *folder, char **text_out)
+{
+    size_t size = 0;
+
+    if (sli_tree_read_file(folder_fd, name, FILE_MOST, text_out, &size) == 0) {
+        return SLUICE_OK;
+    }
+    *text_out = NULL;
+    return errno == ENOENT || errno == EACCES
+               ? SLUICE_OK
+               : sli_fail_errno(errno == ENOMEM ? SLUICE_E_NO_MEMORY : SLUICE_E_IO, errno,
+                                "cannot read %s/%s", folder, name);
+}
+
+/* Copies the text between `before` and the character `end`. *copy_out is NULL if there is none. */
+static sluice_status copy_between(const char *text, const char *before, char end, char **copy_out)
+{
+    const char *at = text != NULL ? strstr(text, before) : NULL;
+    const char *last;
+
+    *copy_out = NULL;
+    if (at == NULL) {
+        return SLUICE_OK;
+    }
+    at += strlen(before);
+    last = strchr(at, end);
+    if (last == NULL || last == at) {
+        return SLUICE_OK;
+    }
+    *copy_out = sli_calloc((size_t)(last - at) + 1, 1);
+    if (*copy_out == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "the columns of a pack");
+    }
+    memcpy(*copy_out, at, (size_t)(last - at));
+    return SLUICE_OK;
+}
+
+/* Finds the columns in the files of a folder. Names of columns need no escapes in JSON. */
+static sluice_status find_in(int folder_fd, const char *folder, char **fields_out)
+{
+    char *text = NULL;
+    sluice_status st = read_file(folder_fd, PACK_SUMMARY, folder, &text);
+
+    if (st == SLUICE_OK) {
+        st = copy_between(text, ",\"" PACK_FIELDS "\":\"", '"', fields_out);
+    }
+    sli_free(text);
+    if (st != SLUICE_OK || *fields_out != NULL) {
+        return st;
+    }
+    text = NULL;
+    st = read_file(folder_fd, PACK_OPTIONS, folder, &text);
+    if (st == SLUICE_OK) {
+        st = copy_between(text, "\n" PACK_FIELDS " ", '\n', fields_out);
+    }
+    sli_free(text);
+    return st;
+}
+
+sluice_status pack_fields_read(const char *folder, char **fields_out)
+{
+    const int fd = sli_openat(AT_FDCWD, folder, O_PATH | O_DIRECTORY | O_CLOEXEC, 0, NULL);
+    sluice_status st = SLUICE_OK;
+
+    *fields_out = NULL;
+    if (fd >= 0) { /* else its reader reports that it cannot be opened */
+        st = find_in(fd, folder, fields_out);
+        close(fd);
+    }
+    return st;
+}
+
+sluice_status pack_fields_find(const char *shard, char **fields_out)
+{
+    const char *slash = strrchr(shard, '/');
+    sli_text path = {0};
+    char *folder = NULL;
+    sluice_status st;
+
+    sli_text_add(&path, "%.*s", slash != NULL ? (int)(slash - shard) + 1 : 1,
+                 slash != NULL ? shard : ".");
+    st = sli_text_take(&path, &folder);
+    if (st == SLUICE_OK) {
+        st = pack_fields_read(folder, fields_out);
+        sli_free(folder);
+    }
+    return st;
+}

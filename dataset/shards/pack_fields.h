@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The columns of a pack, as the argument fields= of the source that reads it: pack.json has them as
+ * "fields", and pack.txt, which exists before the pack is complete, in a line that begins with
+ * "fields ".
+ */
+#ifndef SLUICE_PACK_FIELDS_H
+#define SLUICE_PACK_FIELDS_H
+
+#include <sluice/status.h>
+
+#define PACK_FIELDS "fields"
+
+/*
+ * Finds the columns of the pack that a shard is in; the caller frees the text by sli_free(). NULL:
+ * the shard is in no pack, or in one of an earlier version, which has the first image and a label.
+ * Returns E_IO, E_UNSUPPORTED or E_NO_MEMORY on failure.
+ */
+sluice_status pack_fields_find(const char *shard, char **fields_out);
+
+/* The same of a folder. */
+sluice_status pack_fields_read(const char *folder, char **fields_out);
+
+#endif
