@@ -161,6 +161,9 @@ sluice_status kept_columns_find(const sluice_dataset *dataset, const char *drop,
             st = add_column(schema, i, encodes, kept_out);
         }
     }
+    if (dataset->source != NULL && dataset_source(dataset)->flip_pairs != NULL) {
+        kept_out->pairs = dataset_source(dataset)->flip_pairs(dataset->source, &kept_out->pairs_of);
+    }
     for (uint32_t i = 0; i < schema->column_count; i++) {
         if (kept_out->lengths[i] != SIZE_MAX) {
             kept_out->lengths[i] = kept_out->bytes;

@@ -4,6 +4,7 @@
 #define SLUICE_KEPT_COLUMNS_H
 
 #include "dataset_state.h"
+#include "point_pairs.h"
 
 /* A column that is kept. A column NAME_length is not one: it goes with its column. */
 typedef struct kept_column {
@@ -20,8 +21,11 @@ typedef struct kept_column {
 
 typedef struct kept_columns {
     uint32_t count;
-    int image;    /* the first image; -1: there is none */
-    int label;    /* the column `label`, if it is one i32; -1: there is none */
+    int image;                /* the first image; -1: there is none */
+    int label;                /* the column `label`, if it is one i32; -1: there is none */
+    const point_pairs *pairs; /* points that a flip exchanges; NULL: the source does not say. They
+                                 are those of column pairs_of of the source */
+    uint32_t pairs_of;
     size_t bytes; /* of the buffer of a sample's row, in which columns are aligned to 16 */
     size_t lengths[SLUICE_MAX_COLUMNS]; /* by column of the source: offset of the number of rows in
                                            the buffer; SIZE_MAX: it is not such a number */

@@ -105,6 +105,9 @@ static sluice_status set_up(pack_run *run)
     if (st == SLUICE_OK) {
         st = pack_columns(config, &run->kept);
     }
+    if (st == SLUICE_OK) { /* an open source knows more about its columns */
+        st = pack_writer(config)->check(&run->kept);
+    }
     if (st != SLUICE_OK) {
         return st;
     }
@@ -255,6 +258,12 @@ static sluice_status make_sample(void *arg, uint32_t worker, uint64_t position, 
             stream_turns_done(run->stream, pack_worker_item(run->workers[worker]));
         }
     }
+    if (st == SLUICE_OK && !pack_is_left_out(sample->fate)) {
+        st = run->folder.writer->measure(&run->kept, sample->values.values, &sample->takes);
+        if (st != SLUICE_OK) {
+            packed_sample_free(sample);
+        }
+    }
     if (st == SLUICE_OK) {
         *made_out = sample;
         *bytes_out = sizeof(*sample) + sample->file.size + sample->values.bytes;
@@ -352,11 +361,10 @@ static sluice_status finish_shard(pack_run *run, uint64_t position)
 /* Ensures that the open shard has space for the sample; finishes it first if it is full. */
 static sluice_status make_room(pack_run *run, uint64_t position, const packed_sample *sample)
 {
-    const uint64_t takes = pack_shard_takes(&run->folder, &run->kept, sample);
     sluice_status st = SLUICE_OK;
 
-    if (run->shard.is_open && takes > 0 && run->shard.bytes > 0 &&
-        run->shard.bytes + takes + run->folder.writer->overhead > run->shard_bytes) {
+    if (run->shard.is_open && sample->takes > 0 && run->shard.bytes > 0 &&
+        run->shard.bytes + sample->takes + run->folder.writer->overhead > run->shard_bytes) {
         st = finish_shard(run, position);
     }
     if (st == SLUICE_OK && !run->shard.is_open) {

@@ -40,6 +40,7 @@ typedef struct packed_sample {
     uint64_t bytes_out;          /* 0 if the sample is left out */
     uint32_t orientation;        /* Exif, of an image that is re-encoded (exif.h) */
     jpeg_bytes file;             /* contents of the image file; no data if the sample is left out */
+    uint64_t takes;              /* bytes in a shard; 0 if the sample is left out */
     char field[PACK_FIELD_SIZE]; /* field of the file in the archive, for example "jpg" */
     pack_values values;          /* of all columns but the first image */
     char name[PACK_NAME_SIZE];   /* name of the sample in the source */

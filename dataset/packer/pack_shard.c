@@ -26,12 +26,6 @@ static void name_file(const pack_folder *folder, uint32_t number, char *name)
     pack_shard_name(number, folder->writer->end, name);
 }
 
-uint64_t pack_shard_takes(const pack_folder *folder, const kept_columns *kept,
-                          const packed_sample *sample)
-{
-    return pack_is_left_out(sample->fate) ? 0 : folder->writer->bytes(kept, sample->values.values);
-}
-
 /* Returns "FOLDER/NAME"; the caller frees it by sli_free(). */
 static sluice_status make_path(const pack_folder *folder, const char *name, char **path_out)
 {
@@ -128,7 +122,7 @@ sluice_status pack_shard_add(pack_shard *shard, const char *key, const packed_sa
     if (!pack_is_left_out(sample->fate)) {
         st = shard->folder->writer->add(shard->writer, key, sample->values.values);
     }
-    shard->bytes += pack_shard_takes(shard->folder, shard->file.kept, sample);
+    shard->bytes += sample->takes;
     pack_lines_add(&shard->lines, key, sample);
     return st;
 }

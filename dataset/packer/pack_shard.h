@@ -29,10 +29,6 @@ typedef struct pack_shard {
 enum { PACK_SHARD_NAME_SIZE = 40 };
 void pack_shard_name(uint32_t number, const char *end, char *name);
 
-/* Returns the bytes that a sample takes in a shard of the folder; 0 if it is left out. */
-uint64_t pack_shard_takes(const pack_folder *folder, const kept_columns *kept,
-                          const packed_sample *sample);
-
 /* Begins a shard of these columns, which are borrowed. Returns E_IO or E_NO_MEMORY on failure. */
 sluice_status pack_shard_begin(pack_shard *shard, const pack_folder *folder,
                                const kept_columns *kept, uint32_t number);

@@ -224,9 +224,10 @@ static sluice_status discover_shards(verify_run *run)
         st = marks.is_converted ? open_converted(run) : add_shards(run);
     }
     if (st == SLUICE_OK && run->stats.is_pack) {
-        st = verify_pack_check(
-            &(verify_pack){path, run->shards, run->shard_count, run->stats.samples, &run->reporter},
-            &marks);
+        st = verify_pack_check(&(verify_pack){path, run->shards, run->shard_count,
+                                              run->stats.samples, run->columns.writer,
+                                              &run->reporter},
+                               &marks);
     }
     if (st == SLUICE_OK && marks.is_pack && !marks.is_converted) {
         st = open_columns(run);

@@ -34,8 +34,10 @@ typedef struct sample_writer {
     /* Begins a file. The struct outlives the writer. Returns E_IO or E_NO_MEMORY. */
     sluice_status (*open)(const sample_file *file, void **writer_out);
 
-    /* Returns the bytes that a sample takes in a file, besides the overhead. */
-    uint64_t (*bytes)(const kept_columns *kept, const kept_value *values);
+    /* Finds the bytes that a sample takes in a file, besides the overhead. Callable from any
+     * thread. E_NO_MEMORY. */
+    sluice_status (*measure)(const kept_columns *kept, const kept_value *values,
+                             uint64_t *bytes_out);
 
     /* Adds a sample; `key` is its position in digits. Returns E_IO or E_NO_MEMORY. */
     sluice_status (*add)(void *writer, const char *key, const kept_value *values);
@@ -45,14 +47,15 @@ typedef struct sample_writer {
 
     /* Of the format of packs: writes the index of a finished file, beside it. */
     sluice_status (*write_index)(const sample_file *file);
-    const char
-        *index_end; /* of the name of the index, after that of the file; NULL: there is none */
+    const char *index_end; /* of the name of a file beside it, after its own; NULL: there is none */
 
     /* Frees a writer, finished or not. Accepts NULL. */
     void (*close)(void *writer);
 } sample_writer;
 
 extern const sample_writer web_writer;
+extern const sample_writer tfrecord_writer;
+extern const sample_writer mindrecord_samples_writer;
 
 /* Finds a format by its name; NULL: there is none. */
 const sample_writer *sample_writer_find(const char *format);

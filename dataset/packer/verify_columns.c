@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "verify_columns.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "alloc_int.h"
@@ -19,8 +20,17 @@ static bool has_others(const char *fields)
 static sluice_status open_dataset(verify_columns *columns, const char *folder)
 {
     const char *const names[] = {"FOLDER"};
-    sluice_status st = sluice_dataset_parse_args("webdataset ${FOLDER} fields=auto", names, &folder,
-                                                 1, &columns->dataset);
+    char *format = NULL;
+    char text[200];
+    sluice_status st = pack_fields_format(folder, &format);
+
+    if (st == SLUICE_OK) {
+        snprintf(text, sizeof(text), "%.100s ${FOLDER}%s", format != NULL ? format : "webdataset",
+                 format == NULL || strcmp(format, "webdataset") == 0 ? " fields=auto" : "");
+        st = sluice_dataset_parse_args(text, names, &folder, 1, &columns->dataset);
+    }
+    columns->writer = format != NULL ? sample_writer_find(format) : NULL;
+    sli_free(format);
 
     if (st == SLUICE_OK) {
         st = dataset_open(columns->dataset);

@@ -3,12 +3,13 @@
 #ifndef SLUICE_VERIFY_COLUMNS_H
 #define SLUICE_VERIFY_COLUMNS_H
 
-#include "kept_columns.h"
+#include "sample_writer.h"
 #include "verify_shard.h"
 
 typedef struct verify_columns {
     sluice_dataset *dataset; /* NULL: there are no other columns */
     kept_columns kept;
+    const sample_writer *writer; /* the format of the files; NULL: that of packs */
 } verify_columns;
 
 /*

@@ -169,7 +169,7 @@ sluice_status verify_pack_check(const verify_pack *pack, const pack_marks *marks
         .path = pack->path,
         .fd = sli_openat(AT_FDCWD, pack->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL),
         .lock_fd = -1,
-        .writer = &web_writer,
+        .writer = pack->writer != NULL ? pack->writer : &web_writer,
         .has_indexes = !marks->is_converted};
     sluice_status st = SLUICE_OK;
     uint64_t next = 0;

@@ -11,6 +11,7 @@ typedef struct verify_pack {
     const verify_shard *shards; /* of a pack, in the order of their names */
     size_t shard_count;
     uint64_t samples; /* that were found */
+    const struct sample_writer *writer;
     const verify_reporter *reporter;
 } verify_pack;
 

@@ -116,6 +116,10 @@ static void print_array(const kept_columns *kept, const kept_column *column, sli
     if (column->owner >= 0) {
         sli_text_add(text, "@%s", kept->columns[column->owner].type.name);
     }
+    for (uint32_t i = 0;
+         kept->pairs != NULL && kept->pairs_of == column->column && i < kept->pairs->count; i++) {
+        sli_text_add(text, "/%u:%u", kept->pairs->pairs[i][0], kept->pairs->pairs[i][1]);
+    }
     if (role[0] != '\0') {
         sli_text_add(text, "=%s.npy", name);
     }
@@ -182,7 +186,8 @@ static size_t member_size(const kept_column *column, const kept_value *value, si
     return form_of(column) == FORM_NUMBER ? head : head + value->size;
 }
 
-static uint64_t sample_bytes(const kept_columns *kept, const kept_value *values)
+static sluice_status measure_sample(const kept_columns *kept, const kept_value *values,
+                                    uint64_t *bytes_out)
 {
     char head[NPY_PRINT_MOST];
     uint64_t bytes = 0;
@@ -193,7 +198,8 @@ static uint64_t sample_bytes(const kept_columns *kept, const kept_value *values)
         bytes +=
             tar_member_bytes(member_size(column, &values[i], print_head(column, &values[i], head)));
     }
-    return bytes;
+    *bytes_out = bytes;
+    return SLUICE_OK;
 }
 
 static sluice_status add_member(web_tar *writer, const char *key, uint32_t i,
@@ -298,7 +304,7 @@ const sample_writer web_writer = {
     .check = check_columns,
     .print_fields = print_fields,
     .open = open_file,
-    .bytes = sample_bytes,
+    .measure = measure_sample,
     .add = add_sample,
     .finish = finish_file,
     .write_index = write_index,

@@ -7,6 +7,7 @@
 #include "alloc_int.h"
 #include "error_int.h"
 #include "log_int.h"
+#include "pack_fields.h"
 #include "page_cache.h"
 #include "record_index.h"
 #include "status_int.h"
@@ -75,7 +76,8 @@ static sluice_status open_file(record_set *set, const char *path, const char *in
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* Lets the format choose the columns by the first file that has records. */
+/* Lets the format choose the columns by the first file that has records, unless that is one of
+ * `sluice convert`, which knows them. */
 static sluice_status choose_fields(record_set *set)
 {
     uint64_t index = 0;
@@ -85,8 +87,16 @@ static sluice_status choose_fields(record_set *set)
     sli_text text = {0};
     bool lent = false;
     bool guessed = false;
-    sluice_status st = web_shard_borrow(&file->file, &io, &lent, &input.fd);
+    sluice_status st = pack_fields_find(file->file.path, &set->chosen);
 
+    if (st == SLUICE_OK && set->chosen != NULL) {
+        sli_log(SLUICE_LOG_INFO, "%s %.400s: the columns are those of pack.json: fields=%s",
+                set->format->files.source, file->file.path, set->chosen);
+        return SLUICE_OK;
+    }
+    if (st == SLUICE_OK) {
+        st = web_shard_borrow(&file->file, &io, &lent, &input.fd);
+    }
     if (st != SLUICE_OK) {
         return st;
     }

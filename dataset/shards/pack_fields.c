@@ -90,6 +90,33 @@ sluice_status pack_fields_read(const char *folder, char **fields_out)
     return st;
 }
 
+sluice_status pack_fields_format(const char *folder, char **format_out)
+{
+    const int fd = sli_openat(AT_FDCWD, folder, O_PATH | O_DIRECTORY | O_CLOEXEC, 0, NULL);
+    char *text = NULL;
+    sluice_status st = SLUICE_OK;
+
+    *format_out = NULL;
+    if (fd < 0) {
+        return SLUICE_OK;
+    }
+    st = read_file(fd, PACK_OPTIONS, folder, &text);
+    if (st == SLUICE_OK) {
+        st = copy_between(text, "\nformat ", '\n', format_out);
+    }
+    sli_free(text);
+    text = NULL;
+    if (st == SLUICE_OK && *format_out == NULL) {
+        st = read_file(fd, PACK_SUMMARY, folder, &text);
+        if (st == SLUICE_OK) {
+            st = copy_between(text, PACK_SUMMARY_OF_CONVERSION "\"", '"', format_out);
+        }
+        sli_free(text);
+    }
+    close(fd);
+    return st;
+}
+
 sluice_status pack_fields_find(const char *shard, char **fields_out)
 {
     const char *slash = strrchr(shard, '/');

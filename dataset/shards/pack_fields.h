@@ -21,4 +21,8 @@ sluice_status pack_fields_find(const char *shard, char **fields_out);
 /* The same of a folder. */
 sluice_status pack_fields_read(const char *folder, char **fields_out);
 
+/* Finds the format of the files in the folder of a conversion, which is the name of the source that
+ * reads them; the caller frees the text by sli_free(). NULL: the folder does not say. */
+sluice_status pack_fields_format(const char *folder, char **format_out);
+
 #endif

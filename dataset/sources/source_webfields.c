@@ -337,6 +337,20 @@ static uint64_t fields_identity(const void *set)
     return web_set_identity(set);
 }
 
+/* The pairs of the first points that belong to boxes. */
+static const point_pairs *fields_flip_pairs(const void *source, uint32_t *column_out)
+{
+    const web_fields *fields = &((const web_set *)source)->fields;
+
+    for (uint32_t i = 0; i < fields->count; i++) {
+        if (web_role_is_points(fields->fields[i].role) && fields->fields[i].rows_of >= 0) {
+            *column_out = fields->fields[i].column;
+            return &fields->fields[i].pairs;
+        }
+    }
+    return NULL;
+}
+
 const source_ops web_fields_ops = {
     .open = fields_open,
     .close = fields_close,
@@ -351,6 +365,7 @@ const source_ops web_fields_ops = {
     .classes = fields_classes,
     .class_name = fields_class_name,
     .identity = fields_identity,
+    .flip_pairs = fields_flip_pairs,
 };
 
 sluice_status web_source_schema(const void *source, stage_schema *schema)

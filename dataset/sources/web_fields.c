@@ -171,6 +171,7 @@ static sluice_status parse_role(const web_fields *fields, const char *text, web_
     }
     snprintf(field->name, sizeof(field->name), "%s", words.name);
     field->role = words.role;
+    field->pairs = words.pairs;
     field->most = words.most;
     if (words.rows[0] != '\0') {
         field->rows_of = find_rows(fields, words.rows, words.most);
@@ -235,6 +236,9 @@ static bool take_path(const char *text, char declaration[128], const char **fiel
     const char *equals = strchr(text, '=');
     const char *colon = strchr(text, ':');
 
+    if (strlen(text) >= 128) {
+        return false;
+    }
     if (equals != NULL && find_path(equals + 1) != NULL) {
         snprintf(declaration, 128, "%.*s", (int)(equals - text), text);
         *field_out = equals + 1;
@@ -361,7 +365,7 @@ static sluice_status parse_fields(const char *text, web_fields *fields)
     for (bool more = true; more;) {
         const size_t length = strcspn(text, ",");
         const char *from;
-        char one[128];
+        char one[768]; /* of points, pairs of which a flip exchanges */
         char declaration[128];
         sluice_status st;
 

@@ -45,6 +45,7 @@ typedef struct web_field {
     char others[48]; /* further extensions of the member, with commas; "": none */
     web_role role;   /* of WEB_ARRAY */
     bool is_further; /* WEB_PIXELS: not the first image */
+    point_pairs pairs;
     uint32_t most;   /* largest number of bytes, or of rows of an array; 0: the size is fixed */
     int rows_of;     /* the field that has as many rows in each sample; -1: none */
     uint32_t column; /* index of its column; web_field_has_length(): the next one is the length */

@@ -22,6 +22,23 @@ const char *web_role_word(web_role role)
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
+/* Parses "/2:3/4:5", which ends before a '='. Returns the rest; NULL: it has another form. */
+static const char *take_pairs(const char *text, point_pairs *pairs)
+{
+    char list[16 * MOST_POINT_PAIRS];
+    const size_t length = strcspn(++text, "=");
+
+    if (length >= sizeof(list)) {
+        return NULL;
+    }
+    memcpy(list, text, length);
+    list[length] = '\0';
+    for (char *at = list; (at = strchr(at, '/')) != NULL;) {
+        *at = ',';
+    }
+    return point_pairs_parse(list, "webdataset", pairs) == SLUICE_OK ? text + length : NULL;
+}
+
 /* Copies the text up to the first of `stops`; returns that character. NULL: the part is empty or
  * does not fit. */
 static const char *take_until(const char *text, const char *stops, char *copy, size_t size)
@@ -89,7 +106,10 @@ const char *web_role_parse(const char *text, uint32_t most, web_role_words *word
         words.most = (uint32_t)number;
     }
     if (*text == '@') {
-        text = take_until(text + 1, "=", words.rows, sizeof(words.rows));
+        text = take_until(text + 1, "=/", words.rows, sizeof(words.rows));
+    }
+    if (text != NULL && *text == '/' && web_role_is_points(words.role)) {
+        text = take_pairs(text, &words.pairs);
     }
     if (text == NULL || *text != '=' || !has_parts(&words)) {
         return NULL;

@@ -8,7 +8,8 @@
  *     boxes[N]            up to N boxes, f32 (n, 4), x0 y0 x1 y1 in pixels of the image
  *     points[N]           up to N points, f32 (n, 2) or (n, k, 2), in pixels of the image
  *     points              a fixed number of points, without NAME_length
- *     points[N]@BOXES     points of each box of the column BOXES
+ *     points[N]@BOXES     points of each box of the column BOXES; points[N]@BOXES/2:3/4:5: a flip
+ *                         exchanges points 2 and 3 of each, and 4 and 5, counted from 0
  *     mask_numbers[N]@BOXES  the number that each box has in the mask
  *
  * boxes and points are fractions of the image's width and height as `fraction_boxes`,
@@ -17,6 +18,7 @@
 #ifndef SLUICE_WEB_ROLES_H
 #define SLUICE_WEB_ROLES_H
 
+#include "point_pairs.h"
 #include "stage_schema.h"
 
 typedef enum web_role {
@@ -36,6 +38,7 @@ typedef struct web_role_words {
     web_role role;
     uint32_t most; /* N; 0: none */
     char rows[SLUICE_NAME_SIZE];
+    point_pairs pairs; /* of the points of each box */
 } web_role_words;
 
 /* Returns the word of a role; "" is that of WEB_PLAIN. */

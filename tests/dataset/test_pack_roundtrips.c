@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a pack holds is read back by fields=auto to the same batches, and to the same columns. */
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "dataset_kit.h"
 #include "engine_kit.h"
+#include "idx_kit.h"
 #include "list_kit.h"
+#include "mindrecord_writer.h"
+#include "npy_kit.h"
 #include "pack_kit.h"
 #include "testing.h"
+#include "tokens_kit.h"
 
 enum { LINES = 7 };
 
@@ -73,6 +78,112 @@ static void write_fractions(const char *folder)
                "a.ppm\t0.5,0.5,1,1;0.123,0.456,0.2,0.3\t1,2\n");
 }
 
+static void write_folder(const char *folder)
+{
+    for (uint32_t i = 0; i < LINES; i++) {
+        char name[40];
+
+        snprintf(name, sizeof(name), "class_%u/%02u.jpg", i % 3, i);
+        make_jpeg(folder, name, 40 + i * 7, 90 - i, i);
+    }
+}
+
+static void write_table(const char *folder)
+{
+    write_list(folder, "list.tsv",
+               "x:f32\ty:i64[3]\tt:text[4]\tlabel\n0.5\t1,2\tab\t3\n-0\t\t\t4\n");
+}
+
+#ifdef SLI_HAVE_JANSSON
+
+static void write_lines(const char *folder)
+{
+    write_pairs(folder);
+    write_list(folder, "list.jsonl",
+               "{\"image\": \"0.ppm\", \"k\": \"dog\", \"w\": 1.5, \"b\": [[1, 2, 30, 20]]}\n"
+               "{\"image\": \"1.ppm\", \"k\": \"cat\", \"w\": -2, \"b\": []}\n");
+}
+
+/* Two boxes with key points and polygons; `names` are the points of their category. */
+static void write_category(const char *folder, const char *names)
+{
+    char text[2000];
+
+    write_pair(folder, "a.ppm", "m.pgm");
+    write_pair(folder, "b.ppm", "m.pgm");
+    snprintf(
+        text, sizeof(text),
+        "{\"images\": [{\"id\": 1, \"file_name\": \"a.ppm\", \"width\": 40, \"height\": 30}, "
+        "{\"id\": 2, \"file_name\": \"b.ppm\", \"width\": 40, \"height\": 30}],"
+        "\"categories\": [{\"id\": 1, \"name\": \"fly\"%s}],\"annotations\": ["
+        "{\"image_id\": 1, \"category_id\": 1, \"bbox\": [2,2,10,10], \"keypoints\": [3,4,2, "
+        "5,6.5,1, 0,0,0], \"segmentation\": [[2,2, 12,2, 12,12, 2,12]]},"
+        "{\"image_id\": 1, \"category_id\": 1, \"bbox\": [22,6,10,12], \"keypoints\": [24,8,2, "
+        "26,9,2, 30,16,1], \"segmentation\": [[22,6, 32,6, 32,18]]}]}",
+        names);
+    write_list(folder, "c.json", text);
+}
+
+static void write_coco(const char *folder)
+{
+    write_category(folder, ", \"keypoints\": [\"head\", \"left_wing\", \"right_wing\"]");
+}
+
+static void write_coco_unnamed(const char *folder)
+{
+    write_category(folder, "");
+}
+
+#endif
+
+static void write_yolo(const char *folder)
+{
+    T_EQ(mkdir(t_path(folder, "images"), 0777), 0);
+    T_EQ(mkdir(t_path(folder, "labels"), 0777), 0);
+    write_pair(folder, "images/a.ppm", "m.pgm");
+    write_pair(folder, "images/b.ppm", "m.pgm");
+    write_list(folder, "labels/a.txt",
+               "1 .1 .1 .35 .1 .35 .43333333 .1 .43333333\n0 .25 .2 .75 .2 .75 .95 .25 .95\n");
+    write_list(folder, "classes.txt", "ant\nbee\n");
+}
+
+static void write_arrays(const char *folder)
+{
+    uint8_t images[3][8][10][3];
+    uint8_t masks[3][8][10];
+    float vectors[3][2][3];
+    double ragged[5][2];
+    const int32_t lengths[3] = {2, 0, 3};
+
+    for (size_t i = 0; i < sizeof(images); i++) {
+        (&images[0][0][0][0])[i] = (uint8_t)(i * 7);
+    }
+    for (size_t i = 0; i < sizeof(masks); i++) {
+        (&masks[0][0][0])[i] = (uint8_t)(i % 5);
+    }
+    for (size_t i = 0; i < 18; i++) {
+        (&vectors[0][0][0])[i] = (float)i / 3;
+    }
+    for (size_t i = 0; i < 10; i++) {
+        (&ragged[0][0])[i] = (double)i / 7;
+    }
+    npy_write(folder, "image.npy", "|u1", "(3, 8, 10, 3)", images, sizeof(images));
+    npy_write(folder, "m.npy", "|u1", "(3, 8, 10)", masks, sizeof(masks));
+    npy_write(folder, "v.npy", "<f4", "(3, 2, 3)", vectors, sizeof(vectors));
+    npy_write(folder, "r.npy", "<f8", "(5, 2)", ragged, sizeof(ragged));
+    npy_write(folder, "r_length.npy", "<i4", "(3,)", lengths, sizeof(lengths));
+}
+
+static void write_mnist(const char *folder)
+{
+    idx_write_pair(folder, "train-", 6, 1);
+}
+
+static void write_tokens(const char *folder)
+{
+    tokens_write(folder, "t.bin", 2, 1, 5, 100);
+}
+
 /* ---- comparison ------------------------------------------------------------------------------ */
 
 static void check_same_columns(const sluice_dataset *want, const sluice_dataset *got)
@@ -104,6 +215,8 @@ static void check_same_columns(const sluice_dataset *want, const sluice_dataset 
 static void check_written(const char *source, const char *stages, const char *format,
                           const char *folder)
 {
+    const char *reader = format != NULL ? format : "webdataset";
+    const char *fields = strcmp(reader, "webdataset") == 0 ? " fields=auto" : "";
     sluice_dataset *dataset = parsed(source);
     sluice_pack_config config = config_of(dataset, folder);
     sluice_pack_stats stats = {.struct_size = sizeof(stats)};
@@ -118,12 +231,12 @@ static void check_written(const char *source, const char *stages, const char *fo
     T_EQ(stats.written, stats.samples);
     T_OK(sluice_pack(&config, &stats)); /* nothing is left to do */
     T_EQ(stats.resumed, stats.samples);
-    read = parsedf("webdataset %s fields=auto", folder);
+    read = parsedf("%s %s%s", reader, folder, fields);
     check_same_columns(dataset, read);
     sluice_dataset_destroy(dataset);
     sluice_dataset_destroy(read);
     want = record_own(parsedf("%s | %s", source, stages), &one_worker);
-    got = record_own(parsedf("webdataset %s fields=auto | %s", folder, stages), &one_worker);
+    got = record_own(parsedf("%s %s%s | %s", reader, folder, fields, stages), &one_worker);
     T_TRUE(want.batches > 0);
     T_EQ(want.end, SLUICE_END_OF_DATA);
     check_equal_tapes(&got, &want, source);
@@ -134,7 +247,30 @@ static void check_written(const char *source, const char *stages, const char *fo
     T_OK(sluice_pack_verify(&check, NULL));
 }
 
-static void check_round_trip(const char *source, const char *stages, const char *top)
+static const char *const record_formats[] = {"tfrecord", "mindrecord"};
+
+/* Has the build what a format needs? */
+static bool can_write(const char *format)
+{
+    return strcmp(format, "mindrecord") != 0 || mindrecord_writer_check() == SLUICE_OK;
+}
+
+/* refused: words of the error of a format that cannot keep a column. */
+static void check_refused_format(const char *source, const char *format, const char *folder,
+                                 const char *refused)
+{
+    sluice_dataset *dataset = parsed(source);
+    sluice_pack_config config = config_of(dataset, folder);
+
+    config.format = format;
+    T_STATUS(sluice_pack(&config, NULL), SLUICE_E_UNSUPPORTED);
+    T_CONTAINS(sluice_last_error(), refused);
+    sluice_dataset_destroy(dataset);
+}
+
+/* `refused`: what the error of a format of records has; NULL: it keeps all columns. */
+static void check_round_trip(const char *source, const char *stages, const char *top,
+                             const char *refused)
 {
     const char *packed = folder_named(top, "packed");
     const char *converted = folder_named(top, "converted");
@@ -143,44 +279,135 @@ static void check_round_trip(const char *source, const char *stages, const char 
     make_empty(converted);
     check_written(source, stages, NULL, packed);
     check_written(source, stages, "webdataset", converted);
+    for (size_t i = 0; i < COUNT(record_formats); i++) {
+        make_empty(converted);
+        if (!can_write(record_formats[i])) {
+            continue;
+        }
+        if (refused == NULL) {
+            check_written(source, stages, record_formats[i], converted);
+        } else {
+            check_refused_format(source, record_formats[i], converted, refused);
+        }
+    }
 }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-static void check_list(void (*write)(const char *folder), const char *stages)
+/* A source, %s is its folder. */
+typedef struct source_case {
+    void (*write)(const char *folder);
+    const char *source;
+    const char *stages;
+    const char *refused; /* by formats of records; NULL: not */
+} source_case;
+
+static void check_cases(const source_case *cases, size_t count)
 {
+    T_NEEDS(can_pack(), "no libarchive");
+    for (size_t i = 0; i < count; i++) {
+        char folder[300];
+        char source[600];
+        const char *mark = strstr(cases[i].source, "%s");
+
+        snprintf(folder, sizeof(folder), "%s", t_folder());
+        cases[i].write(folder);
+        snprintf(source, sizeof(source), "%.*s%s%s", (int)(mark - cases[i].source), cases[i].source,
+                 folder, mark + 2);
+        check_round_trip(source, cases[i].stages, t_folder(), cases[i].refused);
+    }
+}
+
+static void lists_come_back(void)
+{
+    static const source_case cases[] = {
+        {write_boxes, "image_list %s/list.tsv", "decode | batch 3", NULL},
+        {write_boxes, "image_list %s/list.tsv",
+         "decode | random_resized_crop 16 | random_horizontal_flip 0.5 | batch 2", NULL},
+        {write_numbers, "image_list %s/list.tsv", "decode | batch 3", NULL},
+        {write_numbers, "image_list %s/list.tsv",
+         "decode | random_horizontal_flip 0.5 swap=none | batch 2", NULL},
+        {write_fractions, "image_list %s/list.tsv", "decode | random_horizontal_flip 0.5 | batch 3",
+         NULL},
+#ifdef SLI_HAVE_JANSSON
+        {write_lines, "image_list %s/list.jsonl fields=image,k:class,w:f64,b:boxes[2]",
+         "decode | batch 2", NULL},
+#endif
+    };
+
+    check_cases(cases, COUNT(cases));
+}
+
+static void images_with_labels_come_back(void)
+{
+    static const source_case cases[] = {
+        {write_folder, "image_folder %s", "decode | resize 20,20 | batch 4", NULL},
+        {write_mnist, "mnist %s", "batch 4", NULL},
+    };
+
+    check_cases(cases, COUNT(cases));
+}
+
+static void boxes_and_masks_of_sets_come_back(void)
+{
+    static const source_case cases[] = {
+#ifdef SLI_HAVE_JANSSON
+        {write_coco, "coco %s/c.json masks=instance max_boxes=4", "decode | batch 2", NULL},
+        {write_coco, "coco %s/c.json masks=semantic",
+         "decode | random_horizontal_flip 0.5 | batch 2", NULL},
+        {write_coco, "coco %s/c.json keypoints=3 max_boxes=4",
+         "decode | random_horizontal_flip 0.5 | batch 2",
+         "cannot have the column keypoints: a flip exchanges"},
+        {write_coco_unnamed, "coco %s/c.json keypoints=3 max_boxes=4 masks=instance",
+         "decode | random_horizontal_flip 0.5 swap=none | batch 2", NULL},
+#endif
+        {write_yolo, "yolo %s masks=instance", "decode | random_horizontal_flip 0.5 | batch 2",
+         NULL},
+    };
+
+    check_cases(cases, COUNT(cases));
+}
+
+static void arrays_come_back(void)
+{
+    static const source_case cases[] = {
+        {write_arrays, "npy %s ragged=r[3]", "batch 2", NULL},
+        {write_arrays, "npy %s ragged=r[3] | column m role=mask",
+         "random_horizontal_flip 0.5 | batch 2", NULL},
+    };
+
+    check_cases(cases, COUNT(cases));
+}
+
+static void samples_without_images_are_converted(void)
+{
+    static const char *const formats[] = {"webdataset", "tfrecord", "mindrecord"};
     const char *folder = t_folder();
-    char source[600];
 
-    write(folder);
-    snprintf(source, sizeof(source), "image_list %s/list.tsv", folder);
-    check_round_trip(source, stages, folder);
-}
-
-static void boxes_masks_images_and_texts_come_back(void)
-{
     T_NEEDS(can_pack(), "no libarchive");
-    check_list(write_boxes, "decode | batch 3");
-    check_list(write_boxes,
-               "decode | random_resized_crop 16 | random_horizontal_flip 0.5 | batch 2");
-}
+    write_table(folder);
+    write_tokens(folder);
+    for (size_t i = 0; i < COUNT(formats); i++) {
+        char source[600];
+        char name[40];
 
-static void points_and_numbers_come_back(void)
-{
-    T_NEEDS(can_pack(), "no libarchive");
-    check_list(write_numbers, "decode | batch 3");
-    check_list(write_numbers, "decode | random_horizontal_flip 0.5 swap=none | batch 2");
-}
-
-static void fractions_of_the_image_stay_fractions(void)
-{
-    T_NEEDS(can_pack(), "no libarchive");
-    check_list(write_fractions, "decode | random_horizontal_flip 0.5 | batch 3");
+        if (!can_write(formats[i])) {
+            continue;
+        }
+        snprintf(source, sizeof(source), "image_list %s/list.tsv", folder);
+        snprintf(name, sizeof(name), "table_%s", formats[i]);
+        check_written(source, "batch 2", formats[i], folder_named(folder, name));
+        snprintf(source, sizeof(source), "tokens %s/t.bin seq=8", folder);
+        snprintf(name, sizeof(name), "tokens_%s", formats[i]);
+        check_written(source, "batch 2", formats[i], folder_named(folder, name));
+    }
 }
 
 const t_test pack_roundtrips_tests[] = {
-    T_TEST(boxes_masks_images_and_texts_come_back),
-    T_TEST(points_and_numbers_come_back),
-    T_TEST(fractions_of_the_image_stay_fractions),
+    T_TEST(lists_come_back),
+    T_TEST(images_with_labels_come_back),
+    T_TEST(boxes_and_masks_of_sets_come_back),
+    T_TEST(arrays_come_back),
+    T_TEST(samples_without_images_are_converted),
     T_END,
 };

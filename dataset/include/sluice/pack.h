@@ -149,7 +149,10 @@ typedef struct sluice_pack_config {
     const char *drop;   /**< columns that are not packed, separated by commas; NAME_length goes with
                              its column. NULL: none. Borrowed */
     const char *format; /**< NULL: a pack; "webdataset": the same files with images as they are in
-                             the source, of any format. Borrowed */
+                             the source, of any format; "tfrecord": records of tf.train.Example in
+                             shard-000000.tfrecord and so on; "mindrecord": datasets of MindSpore in
+                             shard-000000.mindrecord and so on, with a .db each. The sources
+                             `tfrecord FOLDER` and `mindrecord FOLDER` read them. Borrowed */
 } sluice_pack_config;
 
 /** Sets every field to its default, zero, and struct_size. Threads: any. */

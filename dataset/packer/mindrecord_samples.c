@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Samples as rows of MindRecord files. Each file is a dataset of its own, with its index FILE.db
+ * beside it, so that a file is complete when it is finished; MindDataset takes a list of them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "alloc_int.h"
+#include "descriptor_int.h"
+#include "kept_records.h"
+#include "mindrecord_writer.h"
+#include "status_int.h"
+
+/* A header has room for the pages of the largest file; a page for the largest sample. */
+enum { HEADER_SIZE = 1 << 20, PAGE_SIZE = 1 << 25, ROW_OVERHEAD = 32 };
+
+typedef struct mindrecord_samples {
+    const sample_file *file;
+    mindrecord_writer *writer;
+    char *part;  /* path of the index while it is written */
+    char *index; /* path that it gets */
+} mindrecord_samples;
+
+static sluice_status check_columns(const kept_columns *kept)
+{
+    sluice_status st = mindrecord_writer_check();
+
+    for (uint32_t i = 0; i < kept->count && st == SLUICE_OK; i++) {
+        const sluice_column *type = &kept->columns[i].type;
+
+        if (type->dtype == SLUICE_F16 || type->dtype == SLUICE_BF16 || type->dtype == SLUICE_U64) {
+            st = sli_fail(SLUICE_E_UNSUPPORTED,
+                          "MindRecord cannot have the column %s: it has no type %s; --format "
+                          "webdataset keeps it, and --drop %s leaves it out",
+                          type->name, sluice_dtype_name(type->dtype), type->name);
+        }
+    }
+    return st == SLUICE_OK ? kept_records_check(kept, "MindRecord") : st;
+}
+
+static void close_file(void *opaque)
+{
+    mindrecord_samples *samples = opaque;
+
+    if (samples != NULL) {
+        mindrecord_writer_close(samples->writer);
+        if (samples->part != NULL) {
+            (void)unlink(samples->part); /* it has another name once it is complete */
+        }
+        sli_free(samples->part);
+        sli_free(samples->index);
+        sli_free(samples);
+    }
+}
+
+/* Describes the columns to the writer. */
+static void describe(const kept_columns *kept, const record_value *values, mindrecord_field *fields)
+{
+    for (uint32_t i = 0; i < kept->count; i++) {
+        const kept_column *column = &kept->columns[i];
+        mindrecord_field *field = &fields[i];
+
+        *field = (mindrecord_field){.name = column->type.name,
+                                    .kind = values[i].kind,
+                                    .dtype = values[i].dtype,
+                                    .rank = values[i].rank};
+        memcpy(field->shape, values[i].shape, sizeof(field->shape));
+        if (kept_is_ragged(column) && values[i].kind == RECORD_NUMBERS) {
+            field->shape[0] = 0;
+        }
+    }
+}
+
+/* Finds the paths of the index. */
+static sluice_status name_index(const sample_file *file, mindrecord_samples *samples)
+{
+    sli_text index = {0};
+    sli_text part = {0};
+    sluice_status st;
+
+    sli_text_add(&index, "%s.db", file->name);
+    sli_text_add(&part, "%s.db.part", file->name);
+    st = sli_text_take(&index, &samples->index);
+    if (st == SLUICE_OK) {
+        st = sli_text_take(&part, &samples->part);
+    } else {
+        sli_text_free(&part);
+    }
+    if (st == SLUICE_OK && unlink(samples->part) != 0 && errno != ENOENT) {
+        st = sli_fail_errno(SLUICE_E_IO, errno, "cannot remove %s", samples->part);
+    }
+    return st;
+}
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+static sluice_status begin_file(mindrecord_samples *samples)
+{
+    static const kept_value nothing[SLUICE_MAX_COLUMNS];
+    const sample_file *file = samples->file;
+    mindrecord_field fields[SLUICE_MAX_COLUMNS];
+    record_value values[SLUICE_MAX_COLUMNS];
+    sli_text text = {0};
+    char *description = NULL;
+    sluice_status st;
+
+    sli_text_add(&text, MINDRECORD_FIELDS);
+    kept_records_print(file->kept, &text);
+    st = sli_text_take(&text, &description);
+    kept_records_values(file->kept, nothing, values);
+    describe(file->kept, values, fields);
+    if (st == SLUICE_OK) {
+        const mindrecord_schema schema = {fields, file->kept->count, description, HEADER_SIZE,
+                                          PAGE_SIZE};
+
+        st = mindrecord_writer_begin(&schema, file->fd, base_of(file->name), samples->part,
+                                     &samples->writer);
+    }
+    sluice_string_free(description);
+    return st;
+}
+
+static sluice_status open_file(const sample_file *file, void **writer_out)
+{
+    mindrecord_samples *samples = sli_calloc(1, sizeof(*samples));
+    sluice_status st;
+
+    if (samples == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a writer of MindRecord files");
+    }
+    samples->file = file;
+    st = name_index(file, samples);
+    if (st == SLUICE_OK) {
+        st = begin_file(samples);
+    }
+    if (st != SLUICE_OK) {
+        close_file(samples);
+        return st;
+    }
+    *writer_out = samples;
+    return SLUICE_OK;
+}
+
+/* The bytes of the values, and a bound of those around them. */
+static sluice_status measure_sample(const kept_columns *kept, const kept_value *values,
+                                    uint64_t *bytes_out)
+{
+    *bytes_out = ROW_OVERHEAD;
+    for (uint32_t i = 0; i < kept->count; i++) {
+        *bytes_out += values[i].size + ROW_OVERHEAD + strlen(kept->columns[i].type.name);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status add_sample(void *opaque, const char *key, const kept_value *values)
+{
+    mindrecord_samples *samples = opaque;
+    record_value of_row[SLUICE_MAX_COLUMNS];
+
+    (void)key; /* rows have their position only */
+    kept_records_values(samples->file->kept, values, of_row);
+    return mindrecord_writer_add(samples->writer, of_row);
+}
+
+/* Syncs the index, and gives it its name. */
+static sluice_status publish_index(mindrecord_samples *samples)
+{
+    const int fd = sli_openat(AT_FDCWD, samples->part, O_RDONLY | O_CLOEXEC, 0, NULL);
+    bool done = fd >= 0 && fsync(fd) == 0;
+    const int error = errno;
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (done) {
+        done = rename(samples->part, samples->index) == 0;
+    }
+    return done ? SLUICE_OK
+                : sli_fail_errno(SLUICE_E_IO, fd >= 0 ? errno : error, "cannot write %s",
+                                 samples->index);
+}
+
+static sluice_status finish_file(void *opaque, uint64_t *bytes_out)
+{
+    mindrecord_samples *samples = opaque;
+    const sample_file *file = samples->file;
+    const char *const name = base_of(file->name);
+    off_t size;
+    sluice_status st = mindrecord_writer_finish(samples->writer, &name, 1, 0);
+
+    if (st == SLUICE_OK && fsync(file->fd) != 0) {
+        st = sli_fail_errno(SLUICE_E_IO, errno, "cannot write %s", file->path);
+    }
+    if (st == SLUICE_OK) {
+        st = publish_index(samples);
+    }
+    size = lseek(file->fd, 0, SEEK_END);
+    *bytes_out = size > 0 ? (uint64_t)size : 0;
+    return st;
+}
+
+const sample_writer mindrecord_samples_writer = {
+    .format = "mindrecord",
+    .end = ".mindrecord",
+    .overhead = HEADER_SIZE + PAGE_SIZE,
+    .check = check_columns,
+    .print_fields = kept_records_print,
+    .open = open_file,
+    .measure = measure_sample,
+    .add = add_sample,
+    .finish = finish_file,
+    .index_end = ".db",
+    .close = close_file,
+};
