@@ -2,6 +2,7 @@
 /* MindRecord files that MindSpore has written, and damaged ones. */
 #include <stdlib.h>
 
+#include "alloc_int.h"
 #include "bytes_int.h"
 #include "mindrecord_kit.h"
 #include "testing.h"
@@ -364,6 +365,26 @@ static void values_that_do_not_fit_are_refused(void)
     }
 }
 
+static void every_failure_of_memory_is_an_error(void)
+{
+    for (int64_t n = 0;; n += T_FAULT_STEP) {
+        mindrecord_file file;
+        record_value values[COLUMNS];
+        sluice_status st;
+
+        sli_alloc_fail_after(n);
+        st = mindrecord_file_open(mindrecord_fixture("types"), &file);
+        sli_alloc_fail_after(-1);
+        if (st == SLUICE_OK) {
+            T_TRUE(n > 5);
+            T_OK(mindrecord_file_read(&file, 3, ALL, values));
+            mindrecord_file_close(&file);
+            return;
+        }
+        T_EQ(st, SLUICE_E_NO_MEMORY);
+    }
+}
+
 #else
 
 static void a_build_without_jansson_says_so(void)
@@ -389,6 +410,7 @@ const t_test mindrecord_files_tests[] = {
     T_TEST(too_many_columns_are_refused),
     T_TEST(damaged_files_never_crash),
     T_TEST(values_that_do_not_fit_are_refused),
+    T_TEST(every_failure_of_memory_is_an_error),
 #else
     T_TEST(a_build_without_jansson_says_so),
 #endif
