@@ -290,10 +290,10 @@ static sluice_status choose(const record_input *file, const record_index *index,
     for (uint64_t i = 0; st == SLUICE_OK && i < index->count && i < CHOOSE_RECORDS; i++) {
         const record_range *range = &index->ranges[RANGES * i + RANGE_VALUE];
 
-        read += range->size;
-        if (i > 0 && read > CHOOSE_BYTES) {
+        if (range->size > CHOOSE_BYTES - read) {
             break;
         }
+        read += range->size;
         st = read_value(file, range, &bytes, decoder, &facts);
     }
     image_decoder_destroy(decoder);

@@ -310,10 +310,10 @@ static sluice_status choose(const record_input *file, const record_index *index,
     for (uint64_t i = 0; i < index->count && i < CHOOSE_RECORDS; i++) {
         const record_range *range = &index->ranges[i];
 
-        read += range->size;
-        if (i > 0 && read > CHOOSE_BYTES) {
+        if (range->size > CHOOSE_BYTES - read) {
             break;
         }
+        read += range->size;
         st = read_record(file, range, &bytes, &scratch, &seen);
         if (st != SLUICE_OK && st != SLUICE_E_CORRUPT) {
             break;
@@ -323,6 +323,12 @@ static sluice_status choose(const record_input *file, const record_index *index,
     image_buffer_free(&scratch);
     if (st != SLUICE_OK && (st != SLUICE_E_CORRUPT || seen.most == 0)) {
         return st;
+    }
+    if (seen.most == 0) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "its first record has %llu bytes, more than are looked at; say what it "
+                        "holds, such as fields=image:image@image,label:label@i32",
+                        (unsigned long long)index->ranges[0].size);
     }
     print_columns(&seen, fields);
     return SLUICE_OK;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* recordio: files of MXNet's writer (tests/data/recordio), and such with errors. */
+#include <unistd.h>
+
 #include "bytes_int.h"
 #include "dataset_kit.h"
 #include "list_kit.h"
@@ -257,6 +259,20 @@ static void bad_files_are_refused_with_the_offset(void)
     check_refused_file(path, SLUICE_E_INVALID, "there is no record in 1 file");
 }
 
+/* A file with a hole: the head of one record of 256 MiB. */
+static void a_large_first_record_is_not_looked_at(void)
+{
+    const char *path = t_file("a.rec");
+    uint8_t head[8];
+
+    sli_put_u32(head, RECORDIO_MAGIC);
+    sli_put_u32(head + 4, 1 << 28);
+    t_write_file(path, head, sizeof(head));
+    T_EQ(truncate(path, 8 + (1 << 28)), 0);
+    check_refused_file(path, SLUICE_E_UNSUPPORTED,
+                       "its first record has 268435464 bytes, more than are looked at");
+}
+
 const t_test source_recordio_tests[] = {
     T_TEST(images_and_whole_labels_are_read),
     T_TEST(several_labels_are_a_row),
@@ -268,5 +284,6 @@ const t_test source_recordio_tests[] = {
     T_TEST(the_list_beside_the_file_has_paths_and_labels),
     T_TEST(bad_lists_are_errors_with_the_line),
     T_TEST(bad_files_are_refused_with_the_offset),
+    T_TEST(a_large_first_record_is_not_looked_at),
     T_END,
 };
