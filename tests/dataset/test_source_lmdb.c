@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lmdb: files that LMDB has written (tests/data/lmdb), and such with errors. */
+#include "alloc_int.h"
 #include "bytes_int.h"
 #include "dataset_kit.h"
 #include "list_kit.h"
@@ -210,6 +211,31 @@ static void a_lost_meta_page_is_said(void)
     sluice_dataset_destroy(dataset);
 }
 
+static void every_failure_of_memory_is_an_error(void)
+{
+    const int before = open_files();
+    char text[600];
+
+    snprintf(text, sizeof(text), "lmdb %s/caffe | batch 5", folder);
+    kit_log_start(NULL, NULL);
+    for (int64_t n = 0;; n += T_FAULT_STEP) {
+        sluice_dataset *dataset = NULL;
+        sluice_status st;
+
+        sli_alloc_fail_after(n);
+        st = sluice_dataset_parse(text, &dataset);
+        sli_alloc_fail_after(-1);
+        if (st == SLUICE_OK) {
+            T_TRUE(n > 5);
+            sluice_dataset_destroy(dataset);
+            break;
+        }
+        T_STATUS(st, SLUICE_E_NO_MEMORY);
+        T_EQ(open_files(), before);
+    }
+    (void)kit_log_stop();
+}
+
 const t_test source_lmdb_tests[] = {
     T_TEST(datums_of_pixels_are_read_in_the_order_of_their_keys),
     T_TEST(files_of_images_in_datums_are_decoded),
@@ -220,5 +246,6 @@ const t_test source_lmdb_tests[] = {
     T_TEST(names_have_the_folder),
     T_TEST(a_wrong_overflow_page_is_a_bad_sample),
     T_TEST(a_lost_meta_page_is_said),
+    T_TEST(every_failure_of_memory_is_an_error),
     T_END,
 };

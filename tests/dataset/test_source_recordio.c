@@ -2,6 +2,7 @@
 /* recordio: files of MXNet's writer (tests/data/recordio), and such with errors. */
 #include <unistd.h>
 
+#include "alloc_int.h"
 #include "bytes_int.h"
 #include "dataset_kit.h"
 #include "list_kit.h"
@@ -273,6 +274,45 @@ static void a_large_first_record_is_not_looked_at(void)
                        "its first record has 268435464 bytes, more than are looked at");
 }
 
+/* Lets each allocation of opening a dataset fail. */
+static void check_memory(const char *text)
+{
+    const int before = open_files();
+
+    for (int64_t n = 0;; n += T_FAULT_STEP) {
+        sluice_dataset *dataset = NULL;
+        sluice_status st;
+
+        sli_alloc_fail_after(n);
+        st = sluice_dataset_parse(text, &dataset);
+        sli_alloc_fail_after(-1);
+        if (st == SLUICE_OK) {
+            T_TRUE(n > 5);
+            sluice_dataset_destroy(dataset);
+            return;
+        }
+        T_STATUS(st, SLUICE_E_NO_MEMORY);
+        T_EQ(open_files(), before);
+    }
+}
+
+static void every_failure_of_memory_is_an_error(void)
+{
+    static const char list[] = "0\t1\t0.5\ta.png\n1\t2\tb.png\n";
+    const char *where = t_folder();
+    size_t offsets[5];
+    const char *path = write_file(where, offsets);
+    char text[600];
+
+    t_write_file(t_path(where, "a.lst"), list, sizeof(list) - 1);
+    kit_log_start(NULL, NULL);
+    snprintf(text, sizeof(text), "recordio %s fields=p:path@text[9] | batch 1", path);
+    check_memory(text);
+    snprintf(text, sizeof(text), "recordio %s | decode", t_path(folder, "whole.rec"));
+    check_memory(text);
+    (void)kit_log_stop();
+}
+
 const t_test source_recordio_tests[] = {
     T_TEST(images_and_whole_labels_are_read),
     T_TEST(several_labels_are_a_row),
@@ -285,5 +325,6 @@ const t_test source_recordio_tests[] = {
     T_TEST(bad_lists_are_errors_with_the_line),
     T_TEST(bad_files_are_refused_with_the_offset),
     T_TEST(a_large_first_record_is_not_looked_at),
+    T_TEST(every_failure_of_memory_is_an_error),
     T_END,
 };
