@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a pack holds is read back by fields=auto to the same batches, and to the same columns. */
+/* What packs and conversions hold is read back by fields=auto to the same batches, and to the same
+ * columns. */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "dataset_kit.h"
 #include "engine_kit.h"
@@ -403,11 +406,131 @@ static void samples_without_images_are_converted(void)
     }
 }
 
+/* A conversion that was stopped after some samples, and one by several workers, have the same
+ * bytes. */
+static void workers_and_stops_do_not_change_the_bytes(void)
+{
+    const char *folder = t_folder();
+    char source[600];
+
+    T_NEEDS(can_pack(), "no libarchive");
+    write_boxes(folder);
+    snprintf(source, sizeof(source), "image_list %s/list.tsv", folder);
+    for (size_t i = 0; i < COUNT(record_formats) + 1; i++) {
+        const char *format = i == 0 ? "webdataset" : record_formats[i - 1];
+        const char *whole = folder_named(folder, "whole");
+        const char *other = folder_named(folder, "other");
+        sluice_dataset *dataset = parsed(source);
+        sluice_pack_config config = config_of(dataset, whole);
+        stopper stop = {.after = 5};
+
+        if (!can_write(format)) {
+            sluice_dataset_destroy(dataset);
+            continue;
+        }
+        make_empty(whole);
+        make_empty(other);
+        config.format = format;
+        T_OK(sluice_pack(&config, NULL));
+        config.folder = other;
+        config.workers = 3;
+        config.progress = stop_after;
+        config.user = &stop;
+        T_OK(sluice_stop_create(&stop.stop));
+        config.stop = stop.stop;
+        T_STATUS(sluice_pack(&config, NULL), SLUICE_STOPPED);
+        sluice_stop_destroy(stop.stop);
+        config.stop = NULL;
+        config.progress = NULL;
+        T_OK(sluice_pack(&config, NULL));
+        T_TRUE(same_folders(whole, other));
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+static uint64_t problems_of(const char *folder)
+{
+    sluice_verify_config check;
+    sluice_verify_stats stats = {.struct_size = sizeof(stats)};
+
+    sluice_verify_config_init(&check);
+    check.path = folder;
+    T_TRUE(sluice_pack_verify(&check, &stats) == (stats.problems > 0 ? SLUICE_E_CORRUPT : 0));
+    return stats.problems;
+}
+
+/* Overwrites the bytes of a shard where `text` is first. */
+static void damage(const char *path, const char *text)
+{
+    static char bytes[1 << 20];
+    FILE *file = fopen(path, "r+b");
+    size_t size;
+    uint8_t *at;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    size = fread(bytes, 1, sizeof(bytes), file);
+    at = memmem(bytes, size, text, strlen(text));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+    T_EQ(fseek(file, (long)(at - (uint8_t *)bytes), SEEK_SET), 0);
+    T_TRUE(fwrite("damaged", 1, 7, file) == 7);
+    T_EQ(fclose(file), 0);
+}
+
+static void verify_reads_every_column(void)
+{
+    static const char *const formats[] = {NULL, "webdataset", "tfrecord"};
+    const char *folder = t_folder();
+    char source[600];
+
+    T_NEEDS(can_pack(), "no libarchive");
+    write_boxes(folder);
+    snprintf(source, sizeof(source), "image_list %s/list.tsv", folder);
+    for (size_t i = 0; i < COUNT(formats); i++) {
+        const char *packed = folder_named(folder, "packed");
+        sluice_dataset *dataset = parsed(source);
+        sluice_pack_config config = config_of(dataset, packed);
+
+        make_empty(packed);
+        config.format = formats[i];
+        config.shard_bytes = 1 << 20;
+        T_OK(sluice_pack(&config, NULL));
+        T_EQ(problems_of(packed), 0);
+        damage(t_path(packed, i == 2 ? "shard-000000.tfrecord" : "shard-000000.tar"),
+               i == 2 ? "caption" : "\x93NUMPY");
+        T_TRUE(problems_of(packed) > 0);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+/* pack.json is written last; pack.txt has the columns before. */
+static void columns_of_a_pack_that_is_not_complete_are_known(void)
+{
+    const char *folder = t_folder();
+    const char *packed = folder_named(folder, "packed");
+    sluice_dataset *dataset;
+    sluice_dataset *read;
+    sluice_pack_config config;
+
+    T_NEEDS(can_pack(), "no libarchive");
+    write_boxes(folder);
+    dataset = parsedf("image_list %s/list.tsv", folder);
+    config = config_of(dataset, packed);
+    T_OK(sluice_pack(&config, NULL));
+    T_EQ(unlink(t_path(packed, "pack.json")), 0);
+    read = parsedf("webdataset %s fields=auto", packed);
+    check_same_columns(dataset, read);
+    sluice_dataset_destroy(read);
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test pack_roundtrips_tests[] = {
     T_TEST(lists_come_back),
     T_TEST(images_with_labels_come_back),
     T_TEST(boxes_and_masks_of_sets_come_back),
     T_TEST(arrays_come_back),
     T_TEST(samples_without_images_are_converted),
+    T_TEST(workers_and_stops_do_not_change_the_bytes),
+    T_TEST(verify_reads_every_column),
+    T_TEST(columns_of_a_pack_that_is_not_complete_are_known),
     T_END,
 };
