@@ -11,12 +11,6 @@
 #include "pack_values.h"
 #include "status_int.h"
 
-/* True if the fields have members that are neither the image nor the label. */
-static bool has_others(const char *fields)
-{
-    return strpbrk(fields, ".=") != NULL;
-}
-
 static sluice_status open_dataset(verify_columns *columns, const char *folder)
 {
     const char *const names[] = {"FOLDER"};
@@ -41,13 +35,12 @@ static sluice_status open_dataset(verify_columns *columns, const char *folder)
 sluice_status verify_columns_open(verify_columns *columns, const char *folder, bool always,
                                   const verify_reporter *reporter)
 {
-    char *fields = NULL;
-    sluice_status st = pack_fields_read(folder, &fields);
+    bool more = false;
+    sluice_status st = pack_fields_are_more(folder, &more);
 
-    if (st == SLUICE_OK && (always || (fields != NULL && has_others(fields)))) {
+    if (st == SLUICE_OK && (always || more)) {
         st = open_dataset(columns, folder);
     }
-    sli_free(fields);
     if (st != SLUICE_OK && !sli_fault_is_of_process(sli_fault_of_last(st))) {
         sli_error error;
 

@@ -117,6 +117,21 @@ sluice_status pack_fields_format(const char *folder, char **format_out)
     return st;
 }
 
+sluice_status pack_fields_are_more(const char *folder, bool *more_out)
+{
+    char *fields = NULL;
+    char *format = NULL;
+    sluice_status st = pack_fields_read(folder, &fields);
+
+    if (st == SLUICE_OK) {
+        st = pack_fields_format(folder, &format);
+    }
+    *more_out = fields != NULL && (format != NULL || strpbrk(fields, ".=") != NULL);
+    sli_free(fields);
+    sli_free(format);
+    return st;
+}
+
 sluice_status pack_fields_find(const char *shard, char **fields_out)
 {
     const char *slash = strrchr(shard, '/');

@@ -7,6 +7,8 @@
 #ifndef SLUICE_PACK_FIELDS_H
 #define SLUICE_PACK_FIELDS_H
 
+#include <stdbool.h>
+
 #include <sluice/status.h>
 
 #define PACK_FIELDS "fields"
@@ -20,6 +22,13 @@ sluice_status pack_fields_find(const char *shard, char **fields_out);
 
 /* The same of a folder. */
 sluice_status pack_fields_read(const char *folder, char **fields_out);
+
+/*
+ * Finds whether a folder of shards has columns besides image and label, or images of any format, as
+ * a conversion has, so that `webdataset` needs fields=auto. Returns the errors of
+ * pack_fields_find().
+ */
+sluice_status pack_fields_are_more(const char *folder, bool *more_out);
 
 /* Finds the format of the files in the folder of a conversion, which is the name of the source that
  * reads them; the caller frees the text by sli_free(). NULL: the folder does not say. */

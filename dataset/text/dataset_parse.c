@@ -10,6 +10,7 @@
 
 #include "alloc_int.h"
 #include "dataset_state.h"
+#include "pack_fields.h"
 #include "path_stage.h"
 #include "pipeline_text.h"
 #include "pipeline_values.h"
@@ -83,6 +84,8 @@ sluice_status sluice_dataset_parse_path(const char *path, sluice_dataset **datas
     const sluice_value value = {.type = SLUICE_VALUE_TEXT, .text = path};
     const char *stage;
     char text[64];
+    bool more = false;
+    sluice_status st;
 
     if (path == NULL || dataset_out == NULL) {
         return sli_fail(SLUICE_E_INVALID, "%s: path or dataset_out is NULL", function);
@@ -107,7 +110,11 @@ sluice_status sluice_dataset_parse_path(const char *path, sluice_dataset **datas
             "as \"%s FILE%s\"; `sluice help %s` has its arguments",
             path, stage, stage, path_stage_more(stage), stage);
     }
-    snprintf(text, sizeof(text), "%s {}", stage);
+    st = strcmp(stage, "webdataset") == 0 ? pack_fields_are_more(path, &more) : SLUICE_OK;
+    if (st != SLUICE_OK) {
+        return st;
+    }
+    snprintf(text, sizeof(text), "%s {}%s", stage, more ? " fields=auto" : "");
     return sluice_dataset_parse_values(text, &value, 1, dataset_out);
 }
 

@@ -95,6 +95,17 @@ static sluice_status check_folder(const char *folder)
     return st;
 }
 
+/* True if a path of shards is read by fields=auto. */
+static bool has_all_columns(sluice_dataset *dataset)
+{
+    char *text = NULL;
+    const bool has = sluice_dataset_describe(dataset, &text) == SLUICE_OK &&
+                     strstr(text, " fields=auto") != NULL;
+
+    sluice_string_free(text);
+    return has;
+}
+
 /*
  * Opens a folder or file of shards. If no sample has a label, as in a pack of images alone, only
  * images are read, and that is said.
@@ -102,8 +113,11 @@ static sluice_status check_folder(const char *folder)
 static sluice_status open_shards(const char *path, sluice_dataset **dataset_out)
 {
     sluice_column_spec spec;
-    sluice_status st = sluice_dataset_parsef(dataset_out, "webdataset %s", path);
+    sluice_status st = sluice_dataset_parse_path(path, dataset_out);
 
+    if (st == SLUICE_OK && has_all_columns(*dataset_out)) {
+        return st;
+    }
     if (st == SLUICE_OK) {
         st = sluice_dataset_column_spec(*dataset_out, "label", &spec);
     }

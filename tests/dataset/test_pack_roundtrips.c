@@ -523,6 +523,32 @@ static void columns_of_a_pack_that_is_not_complete_are_known(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* A path alone stands for all columns, so nothing is lost when it is converted again. */
+static void the_path_of_a_pack_is_read_with_all_columns(void)
+{
+    const char *folder = t_folder();
+    const char *packed = folder_named(folder, "packed");
+    sluice_dataset *dataset;
+    sluice_dataset *read = NULL;
+    sluice_pack_config config;
+
+    T_NEEDS(can_pack(), "no libarchive");
+    write_boxes(folder);
+    dataset = parsedf("image_list %s/list.tsv", folder);
+    config = config_of(dataset, packed);
+    T_OK(sluice_pack(&config, NULL));
+    T_OK(sluice_dataset_parse_path(packed, &read));
+    check_same_columns(dataset, read);
+    sluice_dataset_destroy(read);
+    make_empty(packed);
+    config.drop = "mask,boxes,c,other,caption,id";
+    T_OK(sluice_pack(&config, NULL));
+    T_OK(sluice_dataset_parse_path(packed, &read)); /* with the checksums of its index */
+    T_TRUE(strstr(described(read), "fields") == NULL);
+    sluice_dataset_destroy(read);
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test pack_roundtrips_tests[] = {
     T_TEST(lists_come_back),
     T_TEST(images_with_labels_come_back),
@@ -532,5 +558,6 @@ const t_test pack_roundtrips_tests[] = {
     T_TEST(workers_and_stops_do_not_change_the_bytes),
     T_TEST(verify_reads_every_column),
     T_TEST(columns_of_a_pack_that_is_not_complete_are_known),
+    T_TEST(the_path_of_a_pack_is_read_with_all_columns),
     T_END,
 };

@@ -120,7 +120,8 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_parse_file_args(const char *path
  * Builds a dataset from the path of data, in place of a text. The name of a file selects its
  * source, and what is in a folder that of the folder: `npy x.npy`, `coco x.json`, `yolo DIR`; a
  * folder of which nothing else is known is an `image_folder`. Arguments of the source have their
- * defaults.
+ * defaults; of a pack with columns besides image and label, and of shards of `sluice convert`, all
+ * columns are read (fields=auto).
  *
  * @param path         a file or folder
  * @param dataset_out  owned by the caller: freed by sluice_dataset_destroy()
