@@ -392,15 +392,19 @@ static sluice_status pack_images(pack_worker *worker, packed_sample *sample, uin
                                  const sample_data *data)
 {
     sli_fault fault = SLI_FAULT_NONE;
+    bool unread = false;
     sluice_status st = pack_first(worker, sample, index, data);
 
     if (st != SLUICE_OK || pack_is_left_out(sample->fate)) {
         return st;
     }
-    st = pack_values_add_files(worker, index, data, &sample->values, &fault);
+    st = pack_values_add_files(worker, index, data, &sample->values, &unread, &fault);
+    if (st != SLUICE_OK && sli_fault_of_last(st) == SLI_FAULT_LIBRARY) {
+        return pack_fail_read(worker, index, SLI_FAULT_LIBRARY, st);
+    }
     if (st != SLUICE_OK) {
-        return fault != SLI_FAULT_NONE ? leave_unread(worker, index, sample, fault, st)
-                                       : leave_out(sample, SLUICE_PACK_LEFT_UNDECODABLE, st);
+        return unread ? leave_unread(worker, index, sample, fault, st)
+                      : leave_out(sample, SLUICE_PACK_LEFT_UNDECODABLE, st);
     }
     sample->bytes_out = sample->file.size;
     if (worker->settings->copies) {

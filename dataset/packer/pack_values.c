@@ -283,11 +283,12 @@ static bool has_followers(const kept_columns *kept)
 }
 
 sluice_status pack_values_add_files(pack_worker *worker, uint64_t index, const sample_data *image,
-                                    pack_values *values, sli_fault *fault_out)
+                                    pack_values *values, bool *unread_out, sli_fault *fault_out)
 {
     const kept_columns *kept = worker->settings->kept;
     sluice_status st = has_followers(kept) ? find_size(worker, image) : SLUICE_OK;
 
+    *unread_out = false;
     *fault_out = SLI_FAULT_NONE;
     for (uint32_t i = 0; i < kept->count && st == SLUICE_OK; i++) {
         const kept_column *column = &kept->columns[i];
@@ -297,6 +298,7 @@ sluice_status pack_values_add_files(pack_worker *worker, uint64_t index, const s
             continue;
         }
         st = pack_read(worker, index, (int)column->column, NULL, &data, fault_out);
+        *unread_out = st != SLUICE_OK;
         if (st == SLUICE_OK) {
             st = keep_image(worker, i, &data, values);
         }

@@ -51,10 +51,10 @@ sluice_status pack_values_add_image(struct pack_worker *worker, const sample_dat
 /*
  * Reads the masks and further images of a sample, whose first image is `image`. A failure is that
  * of the column, which its text names: E_CORRUPT, E_UNSUPPORTED or another error of reading or
- * opening it. *fault_out: the fault of the machine, if it is one.
+ * opening it. *unread_out: it could not be read, perhaps by the fault *fault_out of the machine.
  */
 sluice_status pack_values_add_files(struct pack_worker *worker, uint64_t index,
-                                    const sample_data *image, pack_values *values,
+                                    const sample_data *image, pack_values *values, bool *unread_out,
                                     sli_fault *fault_out);
 
 void pack_values_free(pack_values *values);
