@@ -273,6 +273,9 @@ static void print_text(const pack *p)
     }
     printf("%" PRIu64 " samples in %.1f s, %.0f %s/s", s->done - s->resumed, s->seconds, rate(s),
            p->config.format != NULL ? "samples" : "images");
+    if (p->config.format != NULL && s->resumed == 0 && s->seconds > 0) {
+        printf(", %.0f MB/s", (double)s->bytes_out / 1e6 / s->seconds);
+    }
     if (s->resumed > 0) {
         printf("; %" PRIu64 " were there", s->resumed);
     }
