@@ -134,9 +134,10 @@ static sluice_status find_by_sample(const file_list *list, char **fields_out)
         st = sli_text_take(&first.fields, fields_out);
     }
     if (st == SLUICE_OK) {
-        sli_log(first.left_out.length > 0 ? SLUICE_LOG_WARN : SLUICE_LOG_INFO,
-                "webdataset: fields=auto is fields=%s by the sample %s%s%s", *fields_out,
-                first.key.data, first.left_out.length > 0 ? "; in no column: " : "",
+        sli_log(SLUICE_LOG_WARN,
+                "webdataset: fields=auto is fields=%s by the sample %s%s%s; write that, or other "
+                "columns, into the pipeline",
+                *fields_out, first.key.data, first.left_out.length > 0 ? "; in no column: " : "",
                 first.left_out.length > 0 ? first.left_out.data : "");
     }
     sli_text_free(&first.key);
