@@ -363,7 +363,8 @@ static sluice_status make_room(pack_run *run, uint64_t position, const packed_sa
 {
     sluice_status st = SLUICE_OK;
 
-    if (run->shard.is_open && sample->takes > 0 && run->shard.bytes > 0 &&
+    if (run->shard.is_open && !run->folder.writer->is_single && sample->takes > 0 &&
+        run->shard.bytes > 0 &&
         run->shard.bytes + sample->takes + run->folder.writer->overhead > run->shard_bytes) {
         st = finish_shard(run, position);
     }

@@ -23,6 +23,7 @@ typedef struct sample_writer {
     const char *format; /* its name, such as "webdataset"; also the source that reads it */
     const char *end;    /* of the names of its files, such as ".tar" */
     uint64_t overhead;  /* bytes at the end of a file */
+    bool is_single;     /* all samples are in one file, whatever its size */
 
     /* E_UNSUPPORTED: the format, or this build, cannot keep a column; the message names it, and
      * says what to do. */
@@ -56,6 +57,7 @@ typedef struct sample_writer {
 extern const sample_writer web_writer;
 extern const sample_writer tfrecord_writer;
 extern const sample_writer mindrecord_samples_writer;
+extern const sample_writer npy_samples_writer;
 
 /* Finds a format by its name; NULL: there is none. */
 const sample_writer *sample_writer_find(const char *format);

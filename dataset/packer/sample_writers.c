@@ -5,7 +5,7 @@
 #include "sample_writer.h"
 
 static const sample_writer *const writers[] = {&web_writer, &tfrecord_writer,
-                                               &mindrecord_samples_writer};
+                                               &mindrecord_samples_writer, &npy_samples_writer};
 
 enum { WRITERS = sizeof(writers) / sizeof(writers[0]) };
 

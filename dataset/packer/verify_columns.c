@@ -15,14 +15,25 @@ static sluice_status open_dataset(verify_columns *columns, const char *folder)
 {
     const char *const names[] = {"FOLDER"};
     char *format = NULL;
-    char text[200];
+    char *fields = NULL;
+    char text[1200];
     sluice_status st = pack_fields_format(folder, &format);
 
     if (st == SLUICE_OK) {
-        snprintf(text, sizeof(text), "%.100s ${FOLDER}%s", format != NULL ? format : "webdataset",
-                 format == NULL || strcmp(format, "webdataset") == 0 ? " fields=auto" : "");
+        st = pack_fields_read(folder, &fields);
+    }
+    if (st == SLUICE_OK) {
+        const char *source = format != NULL ? format : "webdataset";
+        const bool is_npy = strcmp(source, "npy") == 0 && fields != NULL;
+
+        snprintf(text, sizeof(text), "%.100s ${FOLDER}%s%.1000s", source,
+                 strcmp(source, "webdataset") == 0 ? " fields=auto"
+                 : is_npy                          ? " ragged="
+                                                   : "",
+                 is_npy ? fields : "");
         st = sluice_dataset_parse_args(text, names, &folder, 1, &columns->dataset);
     }
+    sli_free(fields);
     columns->writer = format != NULL ? sample_writer_find(format) : NULL;
     sli_free(format);
 

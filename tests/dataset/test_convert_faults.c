@@ -213,7 +213,7 @@ static void a_folder_holds_one_format(void)
     config.format = "parquet";
     T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);
     T_CONTAINS(sluice_last_error(),
-               "format=parquet must be one of webdataset, tfrecord, mindrecord");
+               "format=parquet must be one of webdataset, tfrecord, mindrecord, npy");
     config.format = "tfrecord";
     config.quality = 90;
     T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);

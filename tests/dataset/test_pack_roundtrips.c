@@ -406,6 +406,66 @@ static void samples_without_images_are_converted(void)
     }
 }
 
+static uint64_t problems_of(const char *folder)
+{
+    sluice_verify_config check;
+    sluice_verify_stats stats = {.struct_size = sizeof(stats)};
+
+    sluice_verify_config_init(&check);
+    check.path = folder;
+    T_TRUE(sluice_pack_verify(&check, &stats) == (stats.problems > 0 ? SLUICE_E_CORRUPT : 0));
+    return stats.problems;
+}
+
+/* The columns have the order of the names of their files. */
+static void arrays_of_numbers_become_arrays(void)
+{
+    const char *folder = t_folder();
+    const char *out = folder_named(folder, "out");
+    sluice_pack_config config;
+    sluice_dataset *dataset;
+    tape want;
+    tape got;
+
+    T_NEEDS(can_pack(), "no libarchive");
+    write_list(
+        folder, "list.tsv",
+        "a:f32\tb:i64[3]\tc:text[4]\tlabel\n0.5\t1,2\tab\t3\n-0\t\t\t4\n7\t1,2,3\tabcd\t5\n");
+    dataset = parsedf("image_list %s/list.tsv", folder);
+    config = config_of(dataset, out);
+    config.format = "npy";
+    config.shard_bytes = 1; /* all samples are in one file */
+    T_OK(sluice_pack(&config, NULL));
+    T_OK(sluice_pack(&config, NULL));
+    sluice_dataset_destroy(dataset);
+    want = record_own(parsedf("image_list %s/list.tsv | batch 2", folder), &one_worker);
+    got = record_own(parsedf("npy %s ragged=b[3],c[4] | batch 2", out), &one_worker);
+    check_equal_tapes(&got, &want, "npy");
+    free(want.bytes);
+    free(got.bytes);
+    T_EQ(problems_of(out), 0);
+    make_empty(out);
+    write_mnist(folder);
+    dataset = parsedf("mnist %s", folder);
+    config = config_of(dataset, out);
+    config.format = "npy";
+    T_OK(sluice_pack(&config, NULL));
+    sluice_dataset_destroy(dataset);
+    want = record_own(parsedf("mnist %s | batch 2", folder), &one_worker);
+    got = record_own(parsedf("npy %s | batch 2", out), &one_worker);
+    check_equal_tapes(&got, &want, "npy of images");
+    free(want.bytes);
+    free(got.bytes);
+    write_boxes(folder);
+    make_empty(out);
+    dataset = parsedf("image_list %s/list.tsv", folder);
+    config = config_of(dataset, out);
+    config.format = "npy";
+    T_STATUS(sluice_pack(&config, NULL), SLUICE_E_UNSUPPORTED);
+    T_CONTAINS(sluice_last_error(), "arrays cannot have the column image: it has files of images");
+    sluice_dataset_destroy(dataset);
+}
+
 /* A conversion that was stopped after some samples, and one by several workers, have the same
  * bytes. */
 static void workers_and_stops_do_not_change_the_bytes(void)
@@ -446,17 +506,6 @@ static void workers_and_stops_do_not_change_the_bytes(void)
         T_TRUE(same_folders(whole, other));
         sluice_dataset_destroy(dataset);
     }
-}
-
-static uint64_t problems_of(const char *folder)
-{
-    sluice_verify_config check;
-    sluice_verify_stats stats = {.struct_size = sizeof(stats)};
-
-    sluice_verify_config_init(&check);
-    check.path = folder;
-    T_TRUE(sluice_pack_verify(&check, &stats) == (stats.problems > 0 ? SLUICE_E_CORRUPT : 0));
-    return stats.problems;
 }
 
 /* Overwrites the bytes of a shard where `text` is first. */
@@ -555,6 +604,7 @@ const t_test pack_roundtrips_tests[] = {
     T_TEST(boxes_and_masks_of_sets_come_back),
     T_TEST(arrays_come_back),
     T_TEST(samples_without_images_are_converted),
+    T_TEST(arrays_of_numbers_become_arrays),
     T_TEST(workers_and_stops_do_not_change_the_bytes),
     T_TEST(verify_reads_every_column),
     T_TEST(columns_of_a_pack_that_is_not_complete_are_known),

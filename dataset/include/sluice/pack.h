@@ -151,8 +151,9 @@ typedef struct sluice_pack_config {
     const char *format; /**< NULL: a pack; "webdataset": the same files with images as they are in
                              the source, of any format; "tfrecord": records of tf.train.Example in
                              shard-000000.tfrecord and so on; "mindrecord": datasets of MindSpore in
-                             shard-000000.mindrecord and so on, with a .db each. The sources
-                             `tfrecord FOLDER` and `mindrecord FOLDER` read them. Borrowed */
+                             shard-000000.mindrecord and so on, with a .db each; "npy": an array
+                             NAME.npy of each column, of sources without files of images. The
+                             source of that name reads FOLDER. Borrowed */
 } sluice_pack_config;
 
 /** Sets every field to its default, zero, and struct_size. Threads: any. */
