@@ -25,6 +25,9 @@ if ! "$sluice" --version | grep -q 'archive on'; then
     finish
 fi
 
+expect "convert without a folder is refused" 2 convert "$src"
+check "... and shows a command that converts" err_has 'sluice convert train train-converted --format webdataset'
+
 # ---- what is in the folder ------------------------------------------------------------------------
 
 expect "a folder is packed" 0 pack "$src" "$tmp/one" --workers 1

@@ -130,7 +130,8 @@ static int parse_words(pack *p, int argc, char **argv, cli_option *options)
     if (code == EXIT_DONE && p->folder == NULL) {
         cli_error("%s: a folder is missing; give the data and the folder to make, such as `sluice "
                   "%s train train-%s`",
-                  p->command, p->command, p->config.format == NULL ? "packed" : "converted");
+                  p->command, p->command,
+                  strcmp(p->command, "pack") == 0 ? "packed" : "converted --format webdataset");
         return EXIT_USAGE;
     }
     p->shuffle = cli_given(options, "shuffle");
