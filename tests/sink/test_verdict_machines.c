@@ -272,6 +272,31 @@ static void the_run_queue_is_no_longer_than_the_pressure(void)
     T_NEAR(facts.stages[0].blocked, 0.8, 1e-9);
 }
 
+/* Stages that only compute tell the run queue of others if they take 2 % of the time or more. */
+static void a_small_stage_tells_nothing_of_the_run_queue(void)
+{
+    static const double decoding_s[] = {0.1, 1};
+
+    for (size_t i = 0; i < COUNT(decoding_s); i++) {
+        const recorded_run run = {"container",
+                                  2,
+                                  0.8,
+                                  {{"mymap", MAP, 18, 0.5, UNKNOWN, {0}},
+                                   {"decode", DECODE, decoding_s[i], 0.9, UNKNOWN, {0}}},
+                                  NULL,
+                                  NULL,
+                                  NULL};
+        static sluice_report report;
+        verdict_facts facts;
+
+        make_report(&run, &report);
+        report.machine.has_pressure = false;
+        verdict_collect(&report, &facts);
+        T_EQ(facts.stages[0].has_runqueue, i == 1);
+        T_TRUE(facts.stages[1].is_estimated);
+    }
+}
+
 /* ---- damage ---------------------------------------------------------------------------------- */
 
 /* Each damaged counter file leaves a verdict of the counters, and shares that are shares. */
@@ -310,6 +335,7 @@ const t_test verdict_machines_tests[] = {
     T_TEST(counters_and_machine_give_the_verdict),
     T_TEST(a_calm_machine_has_no_run_queue),
     T_TEST(the_run_queue_is_no_longer_than_the_pressure),
+    T_TEST(a_small_stage_tells_nothing_of_the_run_queue),
     T_TEST(a_damaged_machine_leaves_the_verdict_of_the_counters),
     T_END,
 };

@@ -325,6 +325,23 @@ static void steps_are_no_fixed_time_of_batches(void)
     T_CONTAINS(advice[0].text, "now 32: a batch costs 70000 us besides");
 }
 
+/* The clocks of threads also count the time between samples. */
+static void the_share_of_waits_is_that_of_the_threads(void)
+{
+    verdict_facts facts;
+    verdict found;
+
+    facts_base(&facts);
+    facts_add_decode(&facts, 9, 0);
+    facts.cores.used = 0.9;
+    facts.cores.running = 0.36;
+    facts.cores.queued = 0.44;
+    facts.cores.has_others = true;
+    facts.cores.others = 1.1;
+    verdict_decide(&facts, &found);
+    T_CONTAINS(found.why, "workers wait for a CPU 55 % of the time that they are ready to run");
+}
+
 const t_test verdict_rates_tests[] = {
     T_TEST(the_advised_workers_keep_the_rate_predictable),
     T_TEST(few_workers_more_fill_the_cores),
@@ -343,5 +360,6 @@ const t_test verdict_rates_tests[] = {
     T_TEST(a_faster_disk_gains_the_waits),
     T_TEST(larger_batches_share_the_fixed_time),
     T_TEST(steps_are_no_fixed_time_of_batches),
+    T_TEST(the_share_of_waits_is_that_of_the_threads),
     T_END,
 };
