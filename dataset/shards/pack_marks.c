@@ -130,7 +130,8 @@ bool pack_marks_has(const pack_marks *marks, const char *path)
 {
     const char *name = path + folder_length(path);
 
-    return marks->is_pack && strlen(name) == strlen("shard-000000.tar") &&
-           strncmp(name, "shard-", 6) == 0 && strspn(name + 6, "0123456789") == 6 &&
-           strcmp(name + 12, ".tar") == 0;
+    return marks->is_pack && strncmp(name, "shard-", 6) == 0 &&
+           strspn(name + 6, "0123456789") == 6 &&
+           (marks->is_converted ? name[12] == '.' && strchr(name + 13, '.') == NULL
+                                : strcmp(name + 12, ".tar") == 0);
 }

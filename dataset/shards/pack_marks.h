@@ -52,7 +52,8 @@ sluice_status pack_marks_of(pack_marks *marks, const char *shard);
 /* The same for a folder; marks_out->shard is NULL. A folder that does not exist has no marks. */
 sluice_status pack_marks_read(const char *folder, pack_marks *marks_out);
 
-/* True if `path` names a shard of a pack or a conversion. `marks` must be those of its folder. */
+/* True if `path` names a shard of a pack, or a file of a conversion in any format. `marks` must be
+ * those of its folder. */
 bool pack_marks_has(const pack_marks *marks, const char *path);
 
 #endif

@@ -2,12 +2,15 @@
 /* Packs that are known to be wrong are not read, those that are not complete are with a warning. */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <sluice/log.h>
 
+#include "dataset_kit.h"
 #include "log_kit.h"
+#include "mindrecord_writer.h"
 #include "pack_kit.h"
 #include "shard_kit.h"
 #include "testing.h"
@@ -165,9 +168,42 @@ static void other_folders_of_shards_are_no_packs(void)
     }
 }
 
+/* Without pack.json records are missing; a mark says that they may be wrong. */
+static void records_that_are_not_complete_are_told(void)
+{
+    static const char *const formats[] = {"tfrecord", "mindrecord"};
+    const char *folder = t_folder();
+
+    T_NEEDS(can_pack(), "no libarchive");
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        const char *packed = folder_named(folder, formats[i]);
+        sluice_dataset *dataset = pictures(folder_named(folder, "src"));
+        sluice_pack_config config = config_of(dataset, packed);
+        sluice_dataset *read = NULL;
+        char text[700];
+
+        if (i == 0 || mindrecord_writer_check() == SLUICE_OK) {
+            snprintf(text, sizeof(text), "%s %s", formats[i], packed);
+            config.format = formats[i];
+            T_OK(sluice_pack(&config, NULL));
+            kit_log_start(NULL, NULL);
+            sluice_dataset_destroy(parsed(text));
+            T_EQ(kit_log_count(SLUICE_LOG_WARN), 0);
+            T_EQ(unlink(t_path(packed, "pack.json")), 0);
+            sluice_dataset_destroy(parsed(text));
+            T_CONTAINS(kit_log_stop(), "of a conversion that is not complete");
+            t_write_file(t_path(packed, "pack.corrupt"), "why", 3);
+            T_STATUS(sluice_dataset_parse(text, &read), SLUICE_E_CORRUPT);
+            T_CONTAINS(sluice_last_error(), "delete the whole pack");
+        }
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 const t_test pack_marks_tests[] = {
     T_TEST(a_pack_that_is_marked_is_not_read),
     T_TEST(a_pack_that_is_not_complete_is_read_with_a_warning),
     T_TEST(other_folders_of_shards_are_no_packs),
+    T_TEST(records_that_are_not_complete_are_told),
     T_END,
 };
