@@ -41,7 +41,6 @@ sluice_status pack_resume_keeps(const pack_resume *resume, uint32_t number, uint
 
     *keeps_out = e.is_kept && next != 0 && next == e.next;
     st = st == SLUICE_OK ? e.status : st;
-    return st == SLUICE_OK && *keeps_out && resume->folder->has_indexes
-               ? pack_shard_has_index(resume->folder, number, keeps_out)
-               : st;
+    return st == SLUICE_OK && *keeps_out ? pack_shard_has_index(resume->folder, number, keeps_out)
+                                         : st;
 }

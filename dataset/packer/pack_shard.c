@@ -184,6 +184,36 @@ sluice_status pack_shard_remove_from(const pack_folder *folder, uint32_t number)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
+/* Finds whether the file of a conversion has the file that its format puts beside it. */
+static sluice_status has_file_beside(const pack_folder *folder, uint32_t number, bool *has_out)
+{
+    const sample_writer *writer = folder->writer;
+    char name[PACK_SHARD_NAME_SIZE];
+    char beside[PACK_SHARD_NAME_SIZE + PACK_SHARD_NAME_SIZE];
+    struct stat info;
+
+    *has_out = true;
+    if (writer->index_end == NULL || writer->write_index != NULL) { /* that is of packs */
+        return SLUICE_OK;
+    }
+    name_file(folder, number, name);
+    snprintf(beside, sizeof(beside), "%s%s", name, writer->index_end);
+    if (fstatat(folder->fd, beside, &info, 0) != 0) {
+        if (errno != ENOENT) {
+            return pack_folder_failed(folder, "look at", beside, errno);
+        }
+        info.st_size = 0;
+    }
+    *has_out = info.st_size > 0;
+    if (!*has_out) {
+        sli_log(SLUICE_LOG_WARN,
+                "%s/%s is missing or empty; the same `sluice convert` writes %s and all files "
+                "after it again",
+                folder->path, beside, name);
+    }
+    return SLUICE_OK;
+}
+
 sluice_status pack_shard_has_index(const pack_folder *folder, uint32_t number, bool *has_out)
 {
     char name[PACK_SHARD_NAME_SIZE];
@@ -193,6 +223,9 @@ sluice_status pack_shard_has_index(const pack_folder *folder, uint32_t number, b
     int fd = -1;
     sluice_status st;
 
+    if (!folder->has_indexes) {
+        return has_file_beside(folder, number, has_out);
+    }
     name_file(folder, number, name);
     st = make_path(folder, name, &path);
     if (st == SLUICE_OK) {

@@ -139,6 +139,7 @@ static sluice_status check_lists(const verify_pack *pack, const pack_folder *fol
         char name[PACK_SHARD_NAME_SIZE];
         uint64_t bytes;
         uint64_t end = 0;
+        bool has_index = true;
         sluice_status st;
 
         pack_shard_name(number, folder->writer->end, name);
@@ -153,6 +154,13 @@ static sluice_status check_lists(const verify_pack *pack, const pack_folder *fol
             report(pack, name,
                    "its list is missing, corrupt, not of this file, or does not "
                    "continue where the one before it ends");
+        }
+        st = pack_shard_has_index(folder, number, &has_index);
+        if (st != SLUICE_OK) {
+            return st;
+        }
+        if (!has_index) {
+            report(pack, name, "its index beside it is missing or empty");
         }
         next = end != 0 ? end : next;
         written += list.written;

@@ -200,10 +200,38 @@ static void records_that_are_not_complete_are_told(void)
     }
 }
 
+/* MindSpore needs the .db of each file. */
+static void a_lost_db_is_found_and_written_again(void)
+{
+    const char *folder = t_folder();
+    const char *whole = folder_named(folder, "whole");
+    const char *other = folder_named(folder, "other");
+    sluice_dataset *dataset;
+    sluice_pack_config config;
+
+    T_NEEDS(can_pack() && mindrecord_writer_check() == SLUICE_OK, "no libarchive or no SQLite");
+    dataset = pictures(folder_named(folder, "src"));
+    config = config_of(dataset, whole);
+    config.format = "mindrecord";
+    T_OK(sluice_pack(&config, NULL));
+    config.folder = other;
+    T_OK(sluice_pack(&config, NULL));
+    T_EQ(unlink(t_path(other, "shard-000000.mindrecord.db")), 0);
+    T_TRUE(strstr(last_problem(other), "beside it is missing") != NULL);
+    T_OK(sluice_pack(&config, NULL));
+    T_TRUE(same_folders(whole, other));
+    t_write_file(t_path(other, "shard-000000.mindrecord.db"), "", 0);
+    T_TRUE(strstr(last_problem(other), "beside it is missing") != NULL);
+    T_OK(sluice_pack(&config, NULL));
+    T_TRUE(same_folders(whole, other));
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test pack_marks_tests[] = {
     T_TEST(a_pack_that_is_marked_is_not_read),
     T_TEST(a_pack_that_is_not_complete_is_read_with_a_warning),
     T_TEST(other_folders_of_shards_are_no_packs),
     T_TEST(records_that_are_not_complete_are_told),
+    T_TEST(a_lost_db_is_found_and_written_again),
     T_END,
 };
