@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mindrecord_map.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "status_int.h"
@@ -84,6 +85,41 @@ static sluice_status get_text(mindrecord_map *map, uint64_t length, mindrecord_s
     return pass_bytes(map, length);
 }
 
+/* The lower bits of a double's fraction, which a float's has not. */
+enum { FRACTION_MORE = 52 - 23 };
+
+double mindrecord_widen(uint32_t bits)
+{
+    const uint64_t sign = (uint64_t)(bits >> 31) << 63;
+    const uint64_t wide =
+        sign | UINT64_C(0x7FF) << 52 | (uint64_t)(bits & 0x7FFFFF) << FRACTION_MORE;
+    double number;
+    float single;
+
+    memcpy(&single, &bits, sizeof(single));
+    if (!isnan(single)) {
+        return (double)single;
+    }
+    memcpy(&number, &wide, sizeof(number));
+    return number;
+}
+
+uint32_t mindrecord_narrow(double number)
+{
+    const float single = (float)number;
+    uint64_t wide;
+    uint32_t bits;
+
+    if (!isnan(number)) {
+        memcpy(&bits, &single, sizeof(bits));
+        return bits;
+    }
+    memcpy(&wide, &number, sizeof(wide));
+    bits = (uint32_t)(wide >> FRACTION_MORE) & 0x7FFFFF;
+    bits = bits != 0 ? bits : UINT32_C(1) << 22; /* else it were infinite */
+    return (uint32_t)(wide >> 63) << 31 | UINT32_C(0x7F800000) | bits;
+}
+
 /* Gets a number, an integer or a real, after its first byte. */
 static sluice_status get_number(mindrecord_map *map, uint8_t first, mindrecord_scalar *value)
 {
@@ -102,11 +138,7 @@ static sluice_status get_number(mindrecord_map *map, uint8_t first, mindrecord_s
     if (first == FLOAT_64) {
         memcpy(&value->real, &bits, sizeof(value->real));
     } else if (first == FLOAT_32) {
-        const uint32_t low = (uint32_t)bits;
-        float real;
-
-        memcpy(&real, &low, sizeof(real));
-        value->real = (double)real;
+        value->real = mindrecord_widen((uint32_t)bits);
     } else if (is_signed) {
         value->integer = (int64_t)(bits << (64 - 8 * size)) >> (64 - 8 * size);
     } else if (bits > INT64_MAX) {

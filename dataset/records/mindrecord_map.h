@@ -47,6 +47,11 @@ sluice_status mindrecord_map_begin(const uint8_t *bytes, size_t size, mindrecord
 sluice_status mindrecord_map_next(mindrecord_map *map, const char **key_out, size_t *length_out,
                                   mindrecord_scalar *value_out);
 
+/* Makes the bits of a float a double, and those of a double the nearest float. NaNs keep their
+ * bits, also signalling ones, which a conversion changes. */
+double mindrecord_widen(uint32_t bits);
+uint32_t mindrecord_narrow(double number);
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* Limit on the bytes that each of these writes. */

@@ -177,15 +177,10 @@ static sluice_status put_number(const found_value *found, uint8_t *to)
         return SLUICE_OK;
     }
     if (type == MINDRECORD_FLOAT32) {
-        float single;
-        uint32_t bits;
-
         if (isfinite(real) && fabs(real) > (double)FLT_MAX) {
             return sli_fail(SLUICE_E_CORRUPT, "its value is beyond float32");
         }
-        single = (float)real;
-        memcpy(&bits, &single, sizeof(bits));
-        sli_put_u32(to, bits);
+        sli_put_u32(to, mindrecord_narrow(real));
         return SLUICE_OK;
     }
     if (scalar->kind != MINDRECORD_INTEGER) {

@@ -252,6 +252,16 @@ static void what_is_written_is_read(void)
     T_EQ(mindrecord_put_length(bytes, 65536), 5);
 }
 
+static void nans_keep_their_bits(void)
+{
+    static const uint32_t bits[] = {0x7F800001, 0xFFC12345, 0x7FC00000, 0xFF800001,
+                                    0xFF800000, 0x80000000, 0x00000001, 0x7F7FFFFF};
+
+    for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
+        T_EQ(mindrecord_narrow(mindrecord_widen(bits[i])), bits[i]);
+    }
+}
+
 const t_test mindrecord_rows_tests[] = {
     T_TEST(integers_are_packed_and_unpacked),
     T_TEST(packed_integers_have_their_layout),
@@ -260,5 +270,6 @@ const t_test mindrecord_rows_tests[] = {
     T_TEST(texts_are_read_and_the_rest_is_passed),
     T_TEST(hostile_maps_are_refused),
     T_TEST(what_is_written_is_read),
+    T_TEST(nans_keep_their_bits),
     T_END,
 };
