@@ -7,6 +7,7 @@
 
 #include "alloc_int.h"
 #include "descriptor_int.h"
+#include "log_int.h"
 #include "recordio_file.h"
 #include "recordio_list.h"
 #include "status_int.h"
@@ -125,6 +126,12 @@ static sluice_status read_lines(const record_input *file, FILE *text, record_ind
     }
     if (st == SLUICE_OK && index->count == 0 && file->size > 0) {
         return sli_fail(SLUICE_E_CORRUPT, "its index is empty");
+    }
+    if (st == SLUICE_OK && index->count > 0 && index->ranges[0].offset > 0) {
+        sli_log(SLUICE_LOG_WARN,
+                "recordio %.400s: its index begins at the offset %llu; the records before it are "
+                "not read",
+                file->path, (unsigned long long)index->ranges[0].offset);
     }
     return st;
 }

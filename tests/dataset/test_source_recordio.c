@@ -153,7 +153,9 @@ static void an_index_beside_the_file_is_used(void)
     /* one that says where the last two are */
     snprintf(text, sizeof(text), "3\t%zu\r\n4\t%zu", offsets[3], offsets[4]);
     write_index(where, text);
+    kit_log_start(NULL, NULL);
     check_labels(path, "3 4");
+    T_CONTAINS(kit_log_stop(), "the records before it are not read");
 }
 
 static void an_index_that_does_not_fit_is_scanned_over(void)
