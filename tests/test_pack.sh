@@ -28,6 +28,39 @@ fi
 expect "convert without a folder is refused" 2 convert "$src"
 check "... and shows a command that converts" err_has 'sluice convert train train-converted --format webdataset'
 
+# Other data of the same names is not taken for what is there.
+if [ -n "$python" ]; then
+    for n in 1 2; do
+        mkdir "$tmp/npy$n"
+        "$python" -c 'import struct, sys
+head = "{\x27descr\x27: \x27<i4\x27, \x27fortran_order\x27: False, \x27shape\x27: (100,), }"
+head += " " * (117 - len(head)) + "\n"
+open(sys.argv[1], "wb").write(b"\x93NUMPY\x01\0" + struct.pack("<H", len(head)) + head.encode()
+                              + struct.pack("<100i", *range(int(sys.argv[2]), int(sys.argv[2]) + 100)))' "$tmp/npy$n/x.npy" $n
+    done
+    for format in webdataset tfrecord; do
+        expect "arrays are converted, $format" 0 convert "npy $tmp/npy1" "$tmp/arrays-$format" --format $format
+        expect "... and are there then" 0 convert "npy $tmp/npy1" "$tmp/arrays-$format" --format $format
+        expect "... and other values of the same names are refused" 1 convert "npy $tmp/npy2" "$tmp/arrays-$format" --format $format
+        check "... by their contents" err_has 'contents'
+    done
+fi
+
+# A record has no extension, by which TIFF and JPEG 2000 files are opened.
+formats=$(cd "$(dirname "$0")/data/formats" && pwd)
+printf 'image\n%s\n%s\n' "$formats/jp2-rgb.jp2" "$formats/alpha.ppm" >"$tmp/jp2.tsv"
+if "$sluice" --version | grep -q "modules.* jp2"; then
+    for format in tfrecord mindrecord; do
+        "$sluice" --version | grep -q "sqlite on" || [ $format = tfrecord ] || continue
+        expect "a JPEG 2000 file is left out of records, $format" 0 convert "image_list $tmp/jp2.tsv" "$tmp/jp2-$format" --format $format
+        check "... by name" grep -q 'jp2-rgb.jp2.*decoded only by its name' "$tmp/jp2-$format/pack.json"
+    done
+    expect "... and kept in shards" 0 convert "image_list $tmp/jp2.tsv" "$tmp/jp2-web" --format webdataset
+    check "... with all samples" sh -c '"$1" verify "webdataset $2 fields=auto" | grep "2 samples"' - "$sluice" "$tmp/jp2-web"
+else
+    skip "JPEG 2000 files in records" "no module jp2"
+fi
+
 # ---- what is in the folder ------------------------------------------------------------------------
 
 expect "a folder is packed" 0 pack "$src" "$tmp/one" --workers 1

@@ -212,6 +212,7 @@ const sample_writer mindrecord_samples_writer = {
     .format = "mindrecord",
     .end = ".mindrecord",
     .overhead = HEADER_SIZE + PAGE_SIZE,
+    .is_nameless = true,
     .check = check_columns,
     .print_fields = kept_records_print,
     .open = open_file,

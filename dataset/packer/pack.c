@@ -17,6 +17,7 @@
 #include "pack_classes.h"
 #include "pack_config.h"
 #include "pack_fields.h"
+#include "pack_identity.h"
 #include "pack_marks.h"
 #include "pack_resume.h"
 #include "pack_shard.h"
@@ -116,6 +117,7 @@ static sluice_status set_up(pack_run *run)
         .dataset = config->dataset,
         .kept = &run->kept,
         .copies = config->format != NULL,
+        .is_nameless = pack_writer(config)->is_nameless,
         .interval = pack_interval(config),
         .max_side = config->max_side,
         .quality = config->quality,
@@ -141,6 +143,7 @@ static sluice_status print_options(const pack_run *run, char **text_out)
 {
     const sluice_dataset *dataset = run->config->dataset;
     const pack_settings *s = &run->settings;
+    sluice_status st = SLUICE_OK;
     sli_text text = {0};
 
     sli_text_add(&text, "%s1\n", is_pack(run) ? PACK_OPTIONS_OF_PACK : PACK_OPTIONS_OF_CONVERSION);
@@ -176,6 +179,13 @@ static sluice_status print_options(const pack_run *run, char **text_out)
     }
     if (run->config->format != NULL) {
         sli_text_add(&text, "format %s\n", run->config->format);
+    }
+    if (!is_pack(run) && !is_stream(run)) {
+        st = pack_identity_add(&run->settings, &run->order, &text);
+    }
+    if (st != SLUICE_OK) {
+        sli_text_free(&text);
+        return st;
     }
     return sli_text_take(&text, text_out);
 }
@@ -493,19 +503,6 @@ static sluice_status pack_rest(pack_run *run)
     return st == SLUICE_END_OF_DATA ? SLUICE_OK : st;
 }
 
-/* What the source has not read is not in a pack that is complete. */
-static void tell_left_out(const pack_run *run)
-{
-    const sluice_dataset *dataset = run->config->dataset;
-    const source_ops *ops = dataset_source(dataset);
-    const char *left_out = ops->left_out != NULL ? ops->left_out(dataset->source) : "";
-
-    if (left_out[0] != '\0') {
-        sli_log(SLUICE_LOG_WARN, "%s does not hold what %s leaves out: %s", run->folder.path,
-                dataset->stages[0].def->name, left_out);
-    }
-}
-
 static sluice_status run_in_folder(pack_run *run)
 {
     char *options = NULL;
@@ -540,7 +537,7 @@ static sluice_status run_in_folder(pack_run *run)
         st = complete_pack(run);
     }
     if (st == SLUICE_OK) {
-        tell_left_out(run);
+        pack_notes_left_out(run->config->dataset, run->folder.path);
     }
     pack_notes_log(&run->notes);
     pack_shard_drop(&run->shard);

@@ -28,3 +28,14 @@ void pack_notes_log(const pack_notes *notes)
         }
     }
 }
+
+void pack_notes_left_out(const sluice_dataset *dataset, const char *folder)
+{
+    const source_ops *ops = dataset_source(dataset);
+    const char *left_out = ops->left_out != NULL ? ops->left_out(dataset->source) : "";
+
+    if (left_out[0] != '\0') {
+        sli_log(SLUICE_LOG_WARN, "%s does not hold what %s leaves out: %s", folder,
+                dataset->stages[0].def->name, left_out);
+    }
+}

@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "dataset_state.h"
 #include "image_decoder.h"
 #include "image_notes_int.h"
 
@@ -17,5 +18,8 @@ void pack_notes_add(pack_notes *notes, const image_facts *facts);
 
 /* Logs a warning with the number of images of each kind. */
 void pack_notes_log(const pack_notes *notes);
+
+/* Logs a warning of what the source has left out, which the pack in this folder does not hold. */
+void pack_notes_left_out(const sluice_dataset *dataset, const char *folder);
 
 #endif

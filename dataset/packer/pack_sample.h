@@ -18,7 +18,8 @@ enum { PACK_NAME_SIZE = 1024, PACK_WHY_SIZE = 256, PACK_FIELD_SIZE = 8 };
 typedef struct pack_settings {
     const sluice_dataset *dataset; /* a dataset that was opened by dataset_open() */
     const kept_columns *kept;
-    bool copies; /* images are stored as they are */
+    bool copies;      /* images are stored as they are */
+    bool is_nameless; /* of the format (sample_writer.h) */
     uint32_t interval;
     uint32_t max_side;
     uint32_t quality; /* JPEG quality; 0: the default, 90 */

@@ -137,6 +137,7 @@ static sluice_status keep_file(pack_worker *worker, const kept_column *column,
     image_view image = {.pixels = NULL};
     image_facts facts;
     const char *extension;
+    char name[16];
     const sluice_status st =
         image_rules_open(worker->decoder, data, args, settings->max_pixels, is_mask, &image);
 
@@ -147,6 +148,13 @@ static sluice_status keep_file(pack_worker *worker, const kept_column *column,
     extension = extension_of(&facts);
     if (extension == NULL) {
         return sli_fail(SLUICE_E_UNSUPPORTED, "a pack has no files of the format %s", facts.format);
+    }
+    snprintf(name, sizeof(name), "x.%s", extension);
+    if (settings->is_nameless && image_formats_of_file(name) != 0) {
+        return sli_fail(SLUICE_E_UNSUPPORTED,
+                        "it is a %s file, which is decoded only by its name, and records have no "
+                        "names of files; --format webdataset keeps it, or convert it to PNG",
+                        facts.format);
     }
     *file_out = sli_realloc_array(NULL, data->size, 1);
     if (*file_out == NULL) {

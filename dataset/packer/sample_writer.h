@@ -23,6 +23,8 @@ typedef struct sample_writer {
     const char *format; /* its name, such as "webdataset"; also the source that reads it */
     const char *end;    /* of the names of its files, such as ".tar" */
     uint64_t overhead;  /* bytes at the end of a file */
+    bool is_nameless;   /* files of images have no names in it, so that readers open only usual ones
+                         */
     bool is_single;     /* all samples are in one file, whatever its size */
 
     /* E_UNSUPPORTED: the format, or this build, cannot keep a column; the message names it, and

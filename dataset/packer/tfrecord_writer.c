@@ -114,6 +114,7 @@ static sluice_status finish_file(void *opaque, uint64_t *bytes_out)
 const sample_writer tfrecord_writer = {
     .format = "tfrecord",
     .end = ".tfrecord",
+    .is_nameless = true,
     .check = check_columns,
     .print_fields = kept_records_print,
     .open = open_file,
