@@ -9,6 +9,13 @@
 #include "source_kit.h"
 #include "testing.h"
 
+/* Fixtures have PNG files. */
+#ifdef SLI_HAVE_PNG
+enum { HAS_PNG = 1 };
+#else
+enum { HAS_PNG = 0 };
+#endif
+
 static const char folder[] = SLUICE_TEST_DATA "/lmdb";
 
 /* Opens the first batch of "lmdb FOLDER REST". */
@@ -68,6 +75,7 @@ static void files_of_images_in_datums_are_decoded(void)
 {
     engine_run run;
 
+    T_NEEDS(HAS_PNG, "this build has no libpng");
     open_values(&run, "encoded", "| decode | crop 6 | batch 4");
     for (uint32_t row = 0; row < 4; row += 2) {
         T_EQ(number_of(&run, "label", row), row);
@@ -82,6 +90,7 @@ static void files_of_images_are_values(void)
     sluice_dataset *dataset;
     engine_run run;
 
+    T_NEEDS(HAS_PNG, "this build has no libpng");
     kit_log_start(NULL, NULL);
     dataset = parsedf("lmdb %s | decode | crop 7,9 | batch 3", t_path(folder, "images"));
     T_CONTAINS(kit_log_stop(), "fields=image:value@image;");
