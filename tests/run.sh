@@ -120,7 +120,7 @@ else
     one_thread="(conversion|crc32c|resample_[a-z]*|convnet_[a-z]*)(_v3|_portable)?|null_calls|permutation|color_chain|warps"
     one_thread="$one_thread|stage_swaps|image_blur|getnext_gather|jpeg_[a-z]*|png|source_webdataset|source_image_folder|fuzz_[a-z]*"
     # copy_streams looks at memory that a copy of the fake writes.
-    left_out="-E ^($once|cli|show|fake_cuda_copy_streams|$one_thread)$"
+    left_out="-E ^($once|cli|show|pictures|compare|fake_cuda_copy_streams|$one_thread)$"
     CC=gcc CXX=g++ build_and_test tsan --preset tsan $few
     CC=gcc core_alone
     plain_debug gcc
