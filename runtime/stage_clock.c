@@ -13,10 +13,10 @@ enum { NOT_OPENED = 0, CLOSED = -1 };
  * descriptor left at that moment. */
 static const int64_t RETRY_NS = 1000000000;
 
-/* Mean gaps, and the time per item in ticks (about a third of a millisecond) from which on the
- * short one is used: then the clocks still take less than 0.2 % of the time. A thread measures its
- * first items of a stage as if they were slow, for short runs. */
-enum { LONG_GAP = 64, SHORT_GAP = 8, SLOW_TICKS = 1 << 20, FIRST_MEASURED = 16 };
+/* A thread measures an item about once in so many ticks (10 to 30 ms): reading the clocks takes
+ * about 4 us at each of the three or four edges of an item, which is then 0.1 % of the time. Its
+ * first items of a stage are measured as densely as allowed, for short runs. */
+enum { TICKS_BETWEEN = 1 << 25, LEAST_MEAN_GAP = 8, LARGEST_MEAN_GAP = 4096, FIRST_MEASURED = 16 };
 
 static _Atomic uint32_t replaced_gap;
 
@@ -84,18 +84,30 @@ static uint32_t draw_gap(sli_stage_clock *clock, uint32_t least, uint32_t count)
     return least + clock->random % count;
 }
 
+/* The mean gap after a gap that began at gap->start_ticks and ends now. */
+static uint32_t mean_gap(const sli_counters *counters, uint64_t now)
+{
+    const sli_stage_gap *gap = &counters->gap;
+    const uint64_t all = now - gap->start_ticks;
+    uint64_t mean;
+
+    if (gap->start_ticks == 0 ||
+        atomic_load_explicit(&counters->measured, memory_order_relaxed) < FIRST_MEASURED) {
+        return LEAST_MEAN_GAP;
+    }
+    mean = all > 0 ? (uint64_t)TICKS_BETWEEN * gap->passed / all : LARGEST_MEAN_GAP;
+    mean = mean > LEAST_MEAN_GAP ? mean : LEAST_MEAN_GAP;
+    return mean < LARGEST_MEAN_GAP ? (uint32_t)mean : LARGEST_MEAN_GAP;
+}
+
 void sli_stage_clock_start(sli_stage_clock *clock, uint32_t items, sli_counters *counters)
 {
     sli_stage_gap *gap = &counters->gap;
     const uint64_t start = sli_ticks();
-    const bool is_slow =
-        gap->start_ticks > 0 && (start - gap->start_ticks) / gap->passed > SLOW_TICKS;
-    const bool is_early =
-        atomic_load_explicit(&counters->measured, memory_order_relaxed) < FIRST_MEASURED;
-    const uint32_t mean = is_slow || is_early ? SHORT_GAP : LONG_GAP;
+    const uint32_t mean = mean_gap(counters, start);
 
     if (gap->length == 0) {
-        gap->length = draw_gap(clock, 1, SHORT_GAP);
+        gap->length = draw_gap(clock, 1, LEAST_MEAN_GAP);
         if (gap->passed < gap->length) {
             return;
         }

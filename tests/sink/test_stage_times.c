@@ -316,7 +316,7 @@ static bool times_of_batches_are_near(void *arg)
 
     (void)arg;
     summarise_two_stages(300, 32, summaries);
-    T_TRUE(summaries[0].measured >= 50);
+    T_TRUE(summaries[0].measured >= 17);
     times = report_times_of_stage(&summaries[1]);
     return are_near(summaries, 300) && times.times.cpu_s < 0.5 * summaries[1].busy_ns / 1e9;
 }
@@ -328,7 +328,7 @@ static void the_time_of_a_batch_is_not_multiplied_by_its_rows(void)
 }
 
 /* Also that gaps are no fixed stride: of even and of odd ones there are many. */
-static void one_short_item_in_64_is_measured(void)
+static void one_short_item_in_4096_is_measured(void)
 {
     const char *names[] = {"short"};
     uint32_t gaps[2] = {0, 0};
@@ -340,7 +340,7 @@ static void one_short_item_in_64_is_measured(void)
     T_OK(sli_profile_init(&profile, names, 1, 1));
     cell = sli_profile_cell(&profile, 0, 0);
     sli_stage_clock_init(&clock);
-    for (uint32_t i = 0; i < 64 * 1000; i++) {
+    for (uint32_t i = 0; i < 4096 * 200; i++) {
         sli_stage_clock_begin(&clock, 1, cell);
         if (clock.is_running) {
             gaps[(i - last) % 2]++;
@@ -348,13 +348,13 @@ static void one_short_item_in_64_is_measured(void)
         }
         sli_stage_clock_enter(&clock, NULL);
     }
-    T_TRUE(cell->measured > 850 && cell->measured < 1250);
-    T_TRUE(gaps[0] > 300 && gaps[1] > 300);
+    T_TRUE(cell->measured > 170 && cell->measured < 800);
+    T_TRUE(gaps[0] > 50 && gaps[1] > 50);
     sli_stage_clock_fini(&clock);
     sli_profile_fini(&profile);
 }
 
-/* For short runs: one in 64 would be 5 of 200 at most. */
+/* For short runs: later on, none of 200 such items would be measured. */
 static void the_first_items_are_measured_more_often(void)
 {
     const char *names[] = {"short"};
@@ -374,7 +374,8 @@ static void the_first_items_are_measured_more_often(void)
     sli_profile_fini(&profile);
 }
 
-/* Items of more than a millisecond are measured one in 8: one in 64 would be at most 18 of 600. */
+/* Items of more than a millisecond are measured about one in 10: at the gaps of short ones, about
+ * 17 of these 600 would be. */
 static void slow_items_are_measured_more_often(void)
 {
     const struct timespec time = {0, 1200000};
@@ -501,7 +502,7 @@ const t_test stage_times_tests[] = {
     T_TEST(the_step_of_the_host_is_measured),
     T_TEST(the_estimates_are_those_of_all_items),
     T_TEST(the_time_of_a_batch_is_not_multiplied_by_its_rows),
-    T_TEST(one_short_item_in_64_is_measured),
+    T_TEST(one_short_item_in_4096_is_measured),
     T_TEST(the_first_items_are_measured_more_often),
     T_TEST(slow_items_are_measured_more_often),
     T_TEST(a_clock_of_zeros_closes_nothing),
