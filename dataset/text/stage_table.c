@@ -4,14 +4,14 @@
 /* Stages that only function calls can add, not pipeline texts. */
 #define CALLS(X) X(source) X(map) X(filter) X(map_batch)
 
-#define STAGE(name, file) extern const stage_def stage_##name;
+#define STAGE(name) extern const stage_def stage_##name;
 #include "stages.def"
 #undef STAGE
 #define DECLARE(name) extern const stage_def stage_##name;
 CALLS(DECLARE)
 
-#define STAGE(name, file) &stage_##name,
-#define ENTRY(name)       &stage_##name,
+#define STAGE(name) &stage_##name,
+#define ENTRY(name) &stage_##name,
 const stage_def *const stage_table[] = {
 #include "stages.def"
     NULL};
