@@ -14,49 +14,15 @@
 /* Entries of a folder that are looked at. */
 enum { MOST_ENTRIES = 10000 };
 
-/*
- * Ends of file names, with the source that reads such a file, and the one that reads a folder with
- * such a file; NULL: none does. In a folder the first line that fits an entry counts.
- */
+/* Ends of file names, with the source that reads such a file, and the one that reads a folder with
+ * such a file; NULL: none does. */
+#define PATH(end, of_file, of_folder) {end, of_file, of_folder},
 static const struct {
     const char *end;
     const char *of_file;
     const char *of_folder;
 } names[] = {
-    {"-ubyte", NULL, "mnist"},
-    {"-ubyte.gz", NULL, "mnist"},
-    {"data_batch_1.bin", NULL, "cifar10"},
-    {"fine_label_names.txt", NULL, "cifar100"},
-    {".tar", "webdataset", "webdataset"},
-    {".tfrecord", "tfrecord", "tfrecord"},
-    {".tfrecords", "tfrecord", NULL},
-    {".rec", "recordio", "recordio"},
-    {"data.mdb", "lmdb", "lmdb"},
-    {".mdb", "lmdb", NULL},
-    {".mindrecord", "mindrecord", "mindrecord"},
-    {".tar.gz", "webdataset", NULL},
-    {".tgz", "webdataset", NULL},
-    {".tar.zst", "webdataset", NULL},
-    {".tzst", "webdataset", NULL},
-    {".tar.xz", "webdataset", NULL},
-    {".txz", "webdataset", NULL},
-    {".tar.bz2", "webdataset", NULL},
-    {".tbz", "webdataset", NULL},
-    {".tbz2", "webdataset", NULL},
-    {".tsv", "image_list", NULL},
-    {".csv", "image_list", NULL},
-    {".jsonl", "image_list", NULL},
-    {".ndjson", "image_list", NULL},
-    {".json", "coco", NULL},
-    {".yaml", "yolo", "yolo"},
-    {".yml", "yolo", NULL},
-    {"JPEGImages/", NULL, "voc"},
-    {"labels/", NULL, "yolo"},
-    {"/", NULL, "image_folder"}, /* a folder */
-    {NULL, NULL, "image_list"},  /* an image */
-    {".npy", "npy", "npy"},
-    {".npz", "npy", NULL},
-    {".bin", "tokens", "tokens"},
+#include "stages.def"
 };
 
 enum { NAMES = sizeof(names) / sizeof(names[0]) };

@@ -6,15 +6,15 @@
 
 #define STAGE(name) extern const stage_def stage_##name;
 #include "stages.def"
-#undef STAGE
 #define DECLARE(name) extern const stage_def stage_##name;
 CALLS(DECLARE)
 
-#define STAGE(name) &stage_##name,
 #define ENTRY(name) &stage_##name,
+#define STAGE(name) ENTRY(name)
 const stage_def *const stage_table[] = {
 #include "stages.def"
     NULL};
+#define STAGE(name) ENTRY(name)
 const stage_def *const stage_table_with_calls[] = {
 #include "stages.def"
     CALLS(ENTRY) NULL};
